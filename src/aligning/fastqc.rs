@@ -1,6 +1,8 @@
-//! Counts the reads of a lane for the modules of FastQC, as its files have them.
+//! Counts the reads of a lane for the FastQC reports, as its files hold them, before trimming.
 //!
-//! Threads count batches of FASTQ before it is known whether these are where they should be, so what they count waits for the link.
+//! Threads count batches of FASTQ in parallel, before it is known whether the batches were cut
+//! correctly. So their counts wait in [`LaneFastqc`] until the batches are linked in order; counts
+//! of a batch that was cut wrongly are discarded.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,33 +14,26 @@ use readmill_record::{Error, ReadBatch, Result};
 use super::queue::RawRecords;
 use crate::plan::FastqcRequest;
 
-/// The counters of all inputs, and which reports are of which.
+/// The FastQC counters of all inputs, and which input belongs to which report.
 #[derive(Clone)]
 pub struct AlignFastqc {
-    /// The counters.
     pub run: Arc<FastqcRun>,
-    /// The reports.
     pub request: FastqcRequest,
 }
 
-/// The counters of the files of a lane.
 pub struct LaneFastqc {
     run: Arc<FastqcRun>,
-    /// The files, and the number of the report of each.
     files: Vec<(PathBuf, usize)>,
     pending: Mutex<Pending>,
 }
 
-/// Counts of batches that are not linked yet.
 #[derive(Default)]
 struct Pending {
-    /// The next batch.
     next: u64,
     pieces: HashMap<u64, Result<Vec<Piece>>>,
 }
 
 impl AlignFastqc {
-    /// The counters of a lane of these files.
     pub fn lane(&self, files: &[PathBuf]) -> LaneFastqc {
         let numbers = files.iter().filter_map(|file| Some((file.clone(), self.request.number(file)?)));
         LaneFastqc { run: Arc::clone(&self.run), files: numbers.collect(), pending: Mutex::default() }
@@ -50,16 +45,18 @@ impl LaneFastqc {
         self.run.file(number).ok_or_else(|| Error::bug("an input has no report"))
     }
 
-    /// Counts a batch of this number that was taken.
+    /// Counts the reads of batch number `batch`, in parallel with others. The counts are kept until
+    /// [`LaneFastqc::link`] accepts or discards them.
     pub fn count(&self, batch: u64, reads: &ReadBatch) {
         let pieces = self.pieces(reads);
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).pieces.insert(batch, pieces);
     }
 
-    /// Adds the next batch, which is what was taken, or was read again.
+    /// Adds the counts of the next batch to the reports, in input order. `is_taken` tells whether
+    /// `reads` are the reads that were counted; otherwise the batch was read again, and is counted
+    /// here.
     ///
-    /// # Errors
-    /// The first read that cannot be counted.
+    /// # Errors A read that cannot be counted; the first in the order of the file.
     pub fn link(&self, is_taken: bool, reads: &ReadBatch) -> Result<()> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let next = pending.next;
@@ -79,7 +76,6 @@ impl LaneFastqc {
         Ok(())
     }
 
-    /// Drops the pieces of a batch that is read again.
     fn discard(&self, counted: Option<Result<Vec<Piece>>>) {
         let pieces = counted.and_then(Result::ok).unwrap_or_default();
         for (piece, (_, number)) in pieces.into_iter().zip(&self.files) {
@@ -89,7 +85,7 @@ impl LaneFastqc {
         }
     }
 
-    /// The pieces of all files of a batch.
+    /// Counts a batch for each file: one segment of the templates each if there are two files.
     fn pieces(&self, reads: &ReadBatch) -> Result<Vec<Piece>> {
         let is_pair = self.files.len() > 1;
         let piece = |(segment, (file, number)): (usize, &(PathBuf, usize))| {
@@ -99,14 +95,14 @@ impl LaneFastqc {
         self.files.iter().enumerate().map(piece).collect()
     }
 
-    /// Counts records that became reads of a file with `n_ref` contigs.
+    /// Counts unaligned records whose reads are aligned. `n_ref` is the number of contigs in the
+    /// header of their file.
     ///
-    /// # Errors
-    /// The first record that cannot be counted.
+    /// # Errors A record that cannot be counted; the first in the order of the file.
     pub fn take_records(&self, raw: &RawRecords, n_ref: i32) -> Result<()> {
         let Some((file, number)) = self.files.first() else { return Ok(()) };
         let spans = raw.batch.spans()[raw.range.clone()].iter();
-        // A damaged record becomes no read, which is reported before this.
+        // A damaged record becomes no read; that error was reported before this call.
         let records = spans.filter_map(|&span| raw.batch.record(span).check(n_ref).ok());
         let counted =
             self.counter(*number)?.take_records(raw.number, records, &mut RecordText::default());

@@ -1,4 +1,5 @@
-//! A lane: the files of one sequencing unit, as they are read.
+//! A lane: the reads of one sequencing unit (flow cell lane or library), with the files that hold
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,53 +14,39 @@ use super::slice::{LanePlace, LaneSlice, WantedTemplates};
 use super::unaligned::Unaligned;
 use crate::plan;
 
-/// The reads of one sequencing unit.
+/// The reads of one sequencing unit, which get one read group. Lanes are read one after the other.
 pub struct Lane {
-    /// Where they are.
     pub origin: LaneSource,
-    /// The ID of its read group.
+    /// ID of its read group; `None` if records get no RG field.
     pub group: Option<Vec<u8>>,
-    /// Adapters that are still looked for, once enough have been found.
     pub kept: Kept,
-    /// Its files.
     pub files: Vec<PathBuf>,
-    /// Which templates are aligned.
+    /// The templates that are aligned; a part of them if this process aligns one slice of the lane.
     pub wanted: WantedTemplates,
-    /// Adapters found before the first one that is read.
     pub adapters: AdapterCounts,
-    /// Templates before the first one that is read that trimming has left.
+    /// Number of templates before this slice that trimming has kept.
     pub left: u64,
-    /// Whether its reads are trimmed.
     pub is_trimmed: bool,
-    /// Whether tails of G are cut off.
+    /// Whether trailing Gs are cut off, which two-colour instruments write for missing signal.
     pub cuts_poly_g: bool,
-    /// Counts its reads for the modules of FastQC.
     pub fastqc: Option<LaneFastqc>,
 }
 
-/// Where reads are.
 pub enum LaneSource {
-    /// In FASTQ files.
     Fastq(Arc<Claims>),
-    /// In a file of records.
     Records(Box<Unaligned>),
 }
 
-/// Which lanes are opened.
+/// The lanes that a process opens. It is all of them unless a job runs in stages.
 #[derive(Clone, Copy)]
 pub enum ChosenLanes<'a> {
-    /// All.
     All,
-    /// None.
     None,
-    /// One lane, to be scanned.
     Scan(usize),
-    /// A slice of one lane.
     Slice(&'a LaneSlice),
 }
 
 impl ChosenLanes<'_> {
-    /// Whether this lane is opened.
     pub fn has(&self, lane: usize) -> bool {
         match self {
             ChosenLanes::All => true,
@@ -71,7 +58,6 @@ impl ChosenLanes<'_> {
 }
 
 impl Lane {
-    /// Its FASTQ files.
     pub fn claims(&self) -> Result<&Arc<Claims>> {
         match &self.origin {
             LaneSource::Fastq(claims) => Ok(claims),
@@ -79,7 +65,6 @@ impl Lane {
         }
     }
 
-    /// Its file of records.
     pub fn unaligned(&self) -> Result<&Unaligned> {
         match &self.origin {
             LaneSource::Records(unaligned) => Ok(unaligned),
@@ -87,10 +72,11 @@ impl Lane {
         }
     }
 
-    /// Adds to an error of read `at` of a batch what it is called, and where it stands.
+    /// Adds the name, the number and the file of a read to an error about it. `at` is the index of
+    /// the read in the batch.
     pub fn blame(&self, error: Error, reads: &ReadBatch, at: usize) -> Error {
         if reads.is_mixed() {
-            // Templates have different numbers of reads, so that the number in the file is not known.
+            // Templates have different numbers of reads, so the number in the file is unknown.
             return error.qname(template_name(reads.read(at).name)).file(&self.files[0]);
         }
         let segments = reads.segments().max(1);
@@ -102,7 +88,8 @@ impl Lane {
         error.qname(template_name(reads.read(at).name)).record(record).file(file)
     }
 
-    /// The error of the longest of these reads, which takes so many bytes besides where there is room for fewer.
+    /// Returns the error of the longest of these reads, which needs `bytes` additional bytes while
+    /// it is aligned, more than `room` has for long reads. The hint names the `-m` to use.
     pub fn too_long(&self, reads: &ReadBatch, bytes: u64, room: &AlignRoom) -> Error {
         let longest = (0..reads.len()).max_by_key(|&at| reads.spans()[at].len).unwrap_or(0);
         if let Some(singles) = reads.singles()
@@ -119,13 +106,12 @@ impl Lane {
         let least = room.memory_for(bytes).div_ceil(1 << 20);
         let error = Error::usage(what).hint(format!("raise -m to {least}M"));
         if self.is_trimmed {
-            // Templates were dropped before it, so that its number in the file is not known.
+            // Earlier templates were dropped, so the number in the file is unknown.
             return error.qname(template_name(reads.read(longest).name)).file(&self.files[0]);
         }
         self.blame(error, reads, longest)
     }
 
-    /// Bytes of its files that have been read, and all, if all of them have a size.
     pub fn progress(&self) -> (u64, Option<u64>) {
         match &self.origin {
             LaneSource::Fastq(claims) => claims.progress(),
@@ -134,7 +120,8 @@ impl Lane {
     }
 }
 
-/// Opens the FASTQ files of a lane, from a place on; `None` if it is a file of records.
+/// Opens the FASTQ files of a lane, including those of index reads, for reading from `place`.
+/// `None` if the lane is a file of records.
 pub fn open_claims(lane: &plan::Lane, place: &LanePlace, options: Options) -> Result<Option<Claims>> {
     let numbered = lane.index_files.iter().zip(lane.files.len()..);
     let index = numbered.map(|(path, number)| input_from(path, number, place)).collect();
@@ -142,7 +129,8 @@ pub fn open_claims(lane: &plan::Lane, place: &LanePlace, options: Options) -> Re
     layout(lane, place)?.map(open).transpose()
 }
 
-/// A file of a lane, the `number`th of its files and those of its index reads, from a place on.
+/// Returns a FASTQ file as an input from `place` on. `number` counts the files of the lane first,
+/// and then those of its index reads.
 fn input_from(path: &Path, number: usize, place: &LanePlace) -> FastqInput {
     let point = match place {
         LanePlace::Fastq(points) => points.get(number).cloned(),
@@ -155,7 +143,8 @@ fn input_from(path: &Path, number: usize, place: &LanePlace) -> FastqInput {
     }
 }
 
-/// The FASTQ files of a lane, from a place on; `None` if it is a file of records.
+/// Returns how the FASTQ files of a lane are arranged (paired, interleaved or single), from `place`
+/// on. `None` if the lane is a file of records.
 fn layout(lane: &plan::Lane, place: &LanePlace) -> Result<Option<Layout>> {
     let input = |number: usize| input_from(&lane.files[number], number, place);
     Ok(match &lane.files[..] {
@@ -167,7 +156,11 @@ fn layout(lane: &plan::Lane, place: &LanePlace) -> Result<Option<Layout>> {
     })
 }
 
-/// How FASTQ writes qualities: as is said, or as the first records of the first lane tell.
+/// Returns the encoding of qualities in FASTQ: the one that was given, or the one that fits the
+/// first records of the first lane.
+///
+/// # Errors The encoding must be guessed, but the first lane is a pipe, which can be read only
+/// once.
 pub fn encoding(
     import: &plan::Import,
     first: Option<&plan::Lane>,

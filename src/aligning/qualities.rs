@@ -1,14 +1,13 @@
-//! Qualities of FASTQ in other encodings than the standard one.
+//! Converts qualities of FASTQ files that use another encoding than the standard one.
 
 use std::ops::RangeInclusive;
 
 use readmill_fastq::Encoding;
 use readmill_record::{Error, ReadBatch, Result};
 
-/// Rewrites the qualities of all reads, which are in this encoding, as Phred + 33.
+/// Rewrites the qualities of all reads from `encoding` to Phred + 33.
 ///
-/// # Errors
-/// A letter is none of the encoding, or its score lies outside `range`.
+/// # Errors A character does not belong to the encoding, or its Phred score is outside `range`.
 pub fn to_standard(
     encoding: Encoding,
     range: &RangeInclusive<u8>,
@@ -16,7 +15,7 @@ pub fn to_standard(
     blame: impl Fn(Error, &ReadBatch, usize) -> Error,
 ) -> Result<()> {
     if encoding == Encoding::Standard && (*range.start(), *range.end()) == (0, 93) {
-        return Ok(()); // FASTQ is read with no other letters
+        return Ok(()); // FASTQ with other characters was rejected earlier
     }
     for index in 0..reads.len() {
         let mut wrong = None;

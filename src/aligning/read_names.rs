@@ -1,9 +1,9 @@
-//! Names of reads as records have them.
+//! Removes read numbers from the ends of names, as SAM wants QNAME.
 
 use readmill_record::{Error, ReadBatch, Result};
 
-/// The name without `/1` and `/2` at its end, however often they stand there: as htsjdk 4.2.0 has it
-/// (SequenceUtil.getSamReadNameFromFastqHeader).
+/// Returns the name without `/1` and `/2` at its end, also if they are repeated, as htsjdk 4.2.0
+/// does (SequenceUtil.getSamReadNameFromFastqHeader).
 fn without_number(name: &[u8]) -> &[u8] {
     match name {
         [rest @ .., b'/', b'1' | b'2'] if !rest.is_empty() => without_number(rest),
@@ -11,10 +11,9 @@ fn without_number(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Takes `/1` and `/2` off the ends of names.
+/// Removes `/1` and `/2` from the ends of all names.
 ///
-/// # Errors
-/// The reads of a template then have different names.
+/// # Errors The reads of a template have different names even without them.
 pub fn without_numbers(
     reads: &mut ReadBatch,
     blame: impl Fn(Error, &ReadBatch, usize) -> Error,

@@ -1,4 +1,5 @@
-//! Tags that records get from reads: optional fields from comments, barcodes from names and bases.
+//! Optional fields of records that come from the reads themselves: from comments, and from barcodes
+//! in names and bases.
 
 use readmill_align::Casava;
 use readmill_fastq::{Purpose, template_name};
@@ -9,43 +10,40 @@ use readmill_record::{Error, Read, ReadBatch, Result};
 
 use crate::plan::ReadTags;
 
-/// Fields that are the aligner's to write, or that say how a record is to be read.
+/// Fields that the aligner writes, or that change how a record is read. They are not taken from
+/// comments.
 pub const OF_ALIGNERS: [Tag; 10] =
     [*b"NM", *b"MD", tag::MC, *b"MQ", *b"AS", *b"XS", *b"SA", *b"XA", *b"pa", tag::CG];
 
-/// Where barcodes go, what stands between several of them, and where their qualities go (SAM optional fields
-/// specification; qualities of UMIs only, as fgumi 0.9.0 `extract -q` has it).
+/// The field for each kind of barcode, and the field of its qualities (SAM optional fields
+/// specification; by default qualities are stored for UMIs only, as in fgumi 0.9.0 `extract -q`).
 const PLACES: [(Purpose, Tag, Option<Tag>); 3] = [
     (Purpose::Sample, *b"BC", None),
     (Purpose::Cell, *b"CB", None),
     (Purpose::Molecule, *b"RX", Some(*b"QX")),
 ];
 
-/// What to say of names that have no UMI.
 const NAME_UMIS: &str = "--umi-from-name takes what follows the seventh colon, or the last _; --umi-from-name=SEPARATOR what \
 follows the last such character, as --umi-from-name=+; leave it out where names have no UMI";
 
-/// The meaning of comments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Comments {
-    /// Ignored.
     Ignored,
-    /// Optional fields as SAM text has them.
+    /// Optional fields in the form of SAM text (`samtools fastq -T`).
     Text {
-        /// Whether the aligner writes RG.
+        /// Whether the aligner writes RG, so that the field is not taken from the comment.
         has_group: bool,
     },
-    /// Optional fields as BAM stores them.
+    /// Optional fields in the form of BAM, from unaligned records.
     Stored,
-    /// Those of Casava, whose barcode goes to this field.
+    /// Comments of Casava 1.8; their barcode goes into this field.
     Casava(Tag),
 }
 
-/// Barcodes of a template.
 #[derive(Clone, Default)]
 struct Barcode {
     bases: Vec<u8>,
-    /// Phred + 33; nothing if some have none.
+    /// Phred + 33, joined by spaces. `None` if a part has no qualities.
     qualities: Option<Vec<u8>>,
 }
 
@@ -69,7 +67,11 @@ impl Barcode {
     }
 }
 
-/// Cuts barcodes off the reads, and stores the fields of their records. Fields `of_aligner` are the aligner's to write.
+/// Cuts barcodes off the reads, and stores the optional fields that the records of each read get.
+/// Fields `of_aligner` are never taken from comments, because the aligner writes them.
+///
+/// # Errors A read is shorter than its structure, a name has no UMI, or a comment is no valid list
+/// of fields.
 pub fn apply(
     wanted: &ReadTags,
     comments: Comments,
@@ -122,7 +124,6 @@ pub fn apply(
     Ok(())
 }
 
-/// Adds the barcodes of the index reads of a template, given by its number in the batch.
 fn add_index_reads(
     wanted: &ReadTags,
     reads: &ReadBatch,
@@ -151,7 +152,8 @@ fn add_index_reads(
     Ok(())
 }
 
-/// Takes the barcodes of read `at`, the `segment`th of its template, and leaves what is to be aligned.
+/// Adds the barcodes of read number `at`, which is segment `segment` of its template, and cuts the
+/// read down to the part that is aligned.
 fn cut(
     wanted: &ReadTags,
     reads: &mut ReadBatch,
@@ -181,8 +183,8 @@ fn cut(
     Ok(())
 }
 
-/// Writes the fields of a template's barcodes; qualities of those of the sample only where index reads have them, as
-/// samtools import does.
+/// Writes the fields of a template's barcodes. Qualities of sample barcodes are written only if
+/// they come from index reads, as samtools import does.
 fn write(barcodes: &[Barcode; 3], has_sample_reads: bool, out: &mut Vec<u8>) {
     let mut field = |tag: Tag, text: &[u8]| {
         out.extend_from_slice(&tag);
@@ -202,7 +204,8 @@ fn write(barcodes: &[Barcode; 3], has_sample_reads: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the fields of a comment but for those `of_others` and the `shared` ones.
+/// Appends the fields in a comment, except fields of the tags `of_others` and fields that `shared`
+/// has.
 fn comment_fields(comment: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
     if comment.is_empty() {
         return Ok(());
@@ -215,7 +218,6 @@ fn comment_fields(comment: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Ve
     keep(&all, of_others, shared, out)
 }
 
-/// Appends the barcode of a comment of Casava, unless the `shared` fields have it.
 fn casava_field(comment: &[u8], tag: Tag, shared: &[u8], out: &mut Vec<u8>) {
     let barcode = Casava::parse(comment).map_or(&[][..], |casava| casava.barcode);
     if !barcode.is_empty() && tag::find(shared, tag).is_none() {
@@ -226,7 +228,9 @@ fn casava_field(comment: &[u8], tag: Tag, shared: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends those of the fields in `all` that nobody else writes.
+/// Appends the fields in `all` that neither the aligner nor the barcodes write.
+///
+/// # Errors A field occurs twice.
 fn keep(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let mut fields = Fields::new(all);
@@ -245,7 +249,7 @@ fn keep(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-/// Adds fields to the text, for the next read.
+/// Stores the fields of the next read in the text of the batch.
 fn note(fields: &[u8], reads: &mut ReadBatch) -> Result<()> {
     let start = reads.text().len();
     let (Ok(from), Ok(to)) = (u32::try_from(start), u32::try_from(start + fields.len())) else {

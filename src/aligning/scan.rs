@@ -1,4 +1,5 @@
-//! Scans a lane: reads it once without aligning, and finds where its slices start.
+//! Reads a lane once without aligning it, to find where its slices start. This is the first stage
+//! of an aligning job that runs in stages.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,48 +20,44 @@ use super::slice::{LanePlace, ReadingStart, SliceStart};
 use super::unaligned::RECORD;
 use crate::process::console::Console;
 
-/// A scan of one lane, which may be read in pieces.
+/// A scan of one lane. A file of records may be scanned piece by piece.
 #[derive(Default)]
 pub struct LaneScan {
-    /// A slice is to start at the first cohort that begins when so many bytes of its FASTQ files, as they are stored, were
-    /// read.
+    /// Wanted starts of slices, as bytes of stored FASTQ text. A slice starts at the first cohort
+    /// after each mark.
     marks: VecDeque<u64>,
-    /// Starts of slices that wait for the next cohort.
     waiting: Vec<ReadingStart>,
-    /// Decides where cohorts end; `None` where each template stands alone, or before the first read.
+    /// Decides where cohorts end. `None` before the first read, and if each template is aligned
+    /// independently.
     cutter: Option<Cohorts>,
     adapters: AdapterCounts,
-    /// Templates so far, and those of them that trimming has left.
+    /// Number of templates so far; `left` is the number of those that trimming has kept.
     templates: u64,
     left: u64,
     segments: usize,
-    /// Whether tails of G are cut off, as the first read says; `None` before it.
     cuts_poly_g: Option<bool>,
-    /// What was trimmed, if reads are.
     trimmed: Option<TrimTally>,
     starts: Vec<SliceStart>,
 }
 
-/// What a scan has found.
 pub struct ScannedLane {
-    /// Templates of the lane that trimming leaves.
     pub templates: u64,
-    /// Reads of each template.
     pub segments: usize,
-    /// The starts of all slices but the first. They may be fewer than were wanted: then the lane has not so many cohorts,
-    /// or its files can be read from their start alone.
+    /// The starts of all slices but the first. There may be fewer than wanted: the lane may have
+    /// fewer cohorts, or files that can only be read from their start.
     pub starts: Vec<SliceStart>,
-    /// What was trimmed, if reads are.
     pub trimmed: Option<TrimTally>,
 }
 
 impl LaneScan {
-    /// A scan of FASTQ that looks for slices near these marks, in bytes of all files of the lane.
+    /// Creates a scan of FASTQ that looks for starts of slices near `marks`, in stored bytes of all
+    /// files of the lane.
     pub fn new(marks: impl IntoIterator<Item = u64>) -> Self {
         LaneScan { marks: marks.into_iter().collect(), ..LaneScan::default() }
     }
 
-    /// Has a slice start with the next cohort, which is to be read from the piece of this number.
+    /// Lets a slice start at the next cohort, to be read from piece number `number` of a file of
+    /// records.
     pub fn begin_piece(&mut self, number: usize) {
         let reading = ReadingStart {
             template: self.templates,
@@ -76,25 +73,21 @@ impl LaneScan {
         }
     }
 
-    /// Reads per template so far; `None` before the first.
     pub fn segments(&self) -> Option<usize> {
         Some(self.segments).filter(|&segments| segments > 0)
     }
 
-    /// Whether tails of G are cut off, as the first read says; `None` before it.
     pub fn cuts_poly_g(&self) -> Option<bool> {
         self.cuts_poly_g
     }
 
-    /// Templates so far.
     pub fn templates(&self) -> u64 {
         self.templates
     }
 
-    /// Reads the only one of these lanes, or a piece of it, to its end.
+    /// Reads the lane in `lanes`, or a piece of it, to its end.
     ///
-    /// # Errors
-    /// The first error of its reads.
+    /// # Errors The first error of its reads.
     pub fn read(&mut self, lanes: &Arc<Lanes>, crew: Crew, console: &Console) -> Result<()> {
         self.cuts_poly_g = lanes.lanes.first().map(|lane| lane.cuts_poly_g);
         let order = match lanes.lanes.first().map(|lane| &lane.origin) {
@@ -126,14 +119,14 @@ impl LaneScan {
         Ok(())
     }
 
-    /// The result.
     pub fn finish(self) -> ScannedLane {
         let LaneScan { left, segments, starts, trimmed, .. } = self;
         ScannedLane { templates: left, segments: segments.max(1), starts, trimmed }
     }
 
-    /// Counts templates, of which so many were dropped and the others get their numbers, and calls `border` with the number of
-    /// each template that starts a cohort.
+    /// Counts the templates of a batch and gives them their numbers after trimming, which dropped
+    /// `dropped` templates of it. Calls `border` with the number of each template that starts a
+    /// cohort.
     fn count(
         &mut self,
         reads: &mut ReadBatch,
@@ -145,7 +138,8 @@ impl LaneScan {
         reads.set_first(self.left);
         self.left += templates;
         if reads.is_mixed() {
-            // Cohorts may end between mates, and their reads are numbered by what is before: the last slice has them all.
+            // Cohorts may end between mates, and reads are numbered by all before them: the rest is
+            // one slice.
             self.marks.clear();
             return Ok(());
         }
@@ -163,11 +157,10 @@ impl LaneScan {
     }
 }
 
-/// Takes batches in their order.
 struct ScanLink<'a> {
     scan: &'a mut LaneScan,
     lanes: Arc<Lanes>,
-    /// The checker of FASTQ; `None` for records, and behind the last batch.
+    /// Checks the order of FASTQ batches. `None` for records, and after the last batch.
     order: Option<BatchLinker>,
     chain: ChunkLinker,
 }
@@ -253,7 +246,8 @@ impl ScanLink<'_> {
 }
 
 impl LaneScan {
-    /// The place from which the next slice is to be read, if the batch at these places is behind its mark.
+    /// Returns the place to read the next slice from, if the batch at `places` is past the next
+    /// mark and the files can be read from there.
     fn next_start(&mut self, lanes: &Lanes, places: &[TextPlace]) -> Result<Option<LanePlace>> {
         let claims = lanes.lanes[0].claims()?;
         let Some(mark) = self.marks.front() else { return Ok(None) };

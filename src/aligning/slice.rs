@@ -1,10 +1,12 @@
-//! Slices of a lane: whole cohorts of its templates, whose records are those that the whole lane has there.
+//! Slices of a lane, for jobs that align in stages on several machines. A slice consists of whole
+//! cohorts, and its records are the same as when the whole lane is aligned at once. So a slice
+//! knows what the reads before it determine:
 //!
-//! Insert sizes are inferred by cohort, so a slice starts where one starts. Reading may have to start before: where a
-//! batch starts, or a piece of a file of records. bwa breaks ties by the number of a template in the lane, so a slice knows
-//! the number of its first one. Which adapters are looked for depends on those found before, so it knows these, too.
-//!
-//! Where reads are trimmed, templates are dropped, and those that are left have numbers as if the others had never been there.
+//! - Insert sizes are inferred by cohort: a slice starts where a cohort starts. Reading may have to
+//!   start earlier, at the start of a batch, or of a piece of a file of records.
+//! - bwa breaks ties by the number of a template in the lane: a slice has the number of its first
+//!   template. If reads are trimmed, dropped templates are not counted.
+//! - Which adapters are searched depends on those found so far: a slice has their counts.
 
 use std::io::Read;
 use std::ops::Range;
@@ -13,70 +15,61 @@ use readmill_fastq::RestartPoint;
 use readmill_filters::adapter::AdapterCounts;
 use serde::{Deserialize, Serialize};
 
-/// Where a slice of a lane starts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SliceStart {
-    /// The number of its first template in the lane, 0-based, of those that trimming leaves.
+    /// Number of its first template in the lane, 0-based, counting only templates that trimming
+    /// keeps.
     pub template: u64,
-    /// Where it is read from.
     pub reading: ReadingStart,
 }
 
-/// A place in the files of a lane from which reads can be read.
+/// A place in the files of a lane from which reads can be read, and what the reads before it
+/// determine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ReadingStart {
-    /// The number of the first template there, 0-based, as in the files.
+    /// Number of the first template there, 0-based, counting all templates of the files.
     pub template: u64,
-    /// Where it is.
     pub place: LanePlace,
-    /// Adapters that were found in the templates before it.
     pub adapters: AdapterCounts,
-    /// Templates before it that trimming has left.
     pub left: u64,
-    /// Whether tails of G are cut off, as the first read of the lane says.
+    /// Whether trailing Gs are cut off, which the first read name of the lane decides.
     pub cuts_poly_g: bool,
-    /// The byte before the read number at the end of a name, found in the first reads of the lane.
+    /// The byte before the read number at the end of names, such as `.` in `SRR1.7.1`; found in the
+    /// first reads.
     #[serde(default)]
     pub numbering: Option<u8>,
 }
 
-/// A place in the files of a lane.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub enum LanePlace {
-    /// The start of its files.
     #[default]
     Start,
-    /// Places in its FASTQ files, one in each.
     Fastq(Vec<RestartPoint>),
-    /// The start of the piece of this number, from 0, of a file of records.
     Piece(usize),
 }
 
-/// A slice of a lane.
 pub struct LaneSlice {
-    /// The number of the lane, from 0.
     pub lane: usize,
-    /// Where it starts.
     pub start: SliceStart,
-    /// The number of the first template behind it; `None` at the end of the lane.
+    /// Number of the first template after the slice; `None` at the end of the lane.
     pub until: Option<u64>,
-    /// The rest of a file of records, as a file; `None` if it is read from its start, and in FASTQ.
+    /// The rest of a file of records, in the form of a file. `None` for FASTQ, and if the file is
+    /// read from its start.
     pub stream: Option<Box<dyn Read + Send>>,
-    /// Reads of each template in a file of records, where it is read from inside.
     pub segments: Option<usize>,
 }
 
-/// The templates of a lane that are wanted.
+/// The range of templates that are aligned, by their numbers in the lane.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WantedTemplates {
-    /// The number of the first one.
     pub from: u64,
-    /// The number of the first one behind them; `None` at the end of the lane.
+    /// Number of the first template that is not wanted; `None` for all up to the end of the lane.
     pub until: Option<u64>,
 }
 
 impl WantedTemplates {
-    /// Which of so many templates from number `first` on are wanted, and whether none behind them is.
+    /// Returns which of `templates` templates, numbered from `first`, are wanted, and whether no
+    /// later template is.
     pub fn among(&self, first: u64, templates: usize) -> (Range<usize>, bool) {
         let at = |number: u64| usize::try_from(number.saturating_sub(first)).unwrap_or(usize::MAX);
         let start = at(self.from).min(templates);

@@ -1,4 +1,4 @@
-//! Reads that are trimmed on their way in, and the counts of that.
+//! Trims reads before they are aligned, by the rules of fastp, and sums the counts of all batches.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,13 +11,12 @@ use serde_json::Value;
 use super::lane::LaneSource;
 use crate::plan;
 
-/// How reads are trimmed, and what was trimmed of those that were linked.
 pub struct Trimming {
     options: TrimOptions,
     tally: Mutex<TrimTally>,
 }
 
-/// Names of what filters drop, in the order in which they are told.
+/// The reasons for dropping reads, and their names in the summary, in the order of the summary.
 const DROPPED: [(Verdict, &str); 5] = [
     (Verdict::LowQuality, "reads dropped by --trim: their qualities are low"),
     (Verdict::TooManyN, "reads dropped by --trim: they have too many N"),
@@ -27,12 +26,12 @@ const DROPPED: [(Verdict, &str); 5] = [
 ];
 
 impl Trimming {
-    /// Nothing trimmed so far.
     pub fn new(wanted: &plan::Trimming) -> Self {
         Trimming { options: wanted.options.clone(), tally: Mutex::default() }
     }
 
-    /// Whether tails of G are cut off reads from here.
+    /// Returns whether trailing Gs are cut off the reads of `source`. By default the instrument in
+    /// the first read name decides: two-colour instruments write G for missing signal.
     pub fn cuts_poly_g(&self, source: &LaneSource) -> bool {
         match self.options.poly_g {
             PolyG::Cut => true,
@@ -46,10 +45,10 @@ impl Trimming {
         }
     }
 
-    /// Trims a batch, and drops templates; returns the counts.
+    /// Trims the reads of a batch, and drops templates. Returns the counts, which are added to the
+    /// totals when the batch is linked.
     ///
-    /// # Errors
-    /// A read cannot be trimmed.
+    /// # Errors A read cannot be trimmed, or reads are single and no adapter was given.
     pub fn trim(
         &self,
         cuts_poly_g: bool,
@@ -57,7 +56,7 @@ impl Trimming {
         blame: impl Fn(Error, &ReadBatch, usize) -> Error,
     ) -> Result<Box<TrimTally>> {
         let lacks_adapter = matches!(&self.options.adapters, Some([None, _]));
-        // (Single reads among pairs keep theirs: it was not named because pairs tell it.)
+        // (Single reads among pairs need none: an adapter was not given because pairs show it.)
         if reads.segments() == 1 && lacks_adapter && !reads.is_empty() && !reads.is_mixed() {
             return Err(blame(plan::without_adapter(), reads, 0));
         }
@@ -66,12 +65,10 @@ impl Trimming {
         Ok(tally)
     }
 
-    /// Adds the counts of a batch.
     pub fn add(&self, more: &TrimTally) {
         *self.tally() += more;
     }
 
-    /// The counts so far.
     pub fn counts(&self) -> TrimTally {
         self.tally().clone()
     }
@@ -80,12 +77,12 @@ impl Trimming {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The counts, in the fields of fastp.
     pub fn report(&self) -> Value {
         report(&self.options, &self.tally())
     }
 
-    /// How many reads were dropped, by the reason, which is left out where there is none.
+    /// Returns the number of reads dropped for each reason, for the summary. Reasons without reads
+    /// are left out.
     pub fn dropped(&self) -> Vec<(&'static str, u64)> {
         let tally = self.tally();
         let all = DROPPED.iter().map(|&(verdict, name)| (name, tally.reads(verdict)));

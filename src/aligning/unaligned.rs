@@ -1,4 +1,4 @@
-//! Reads of SAM, BAM and CRAM files that have not been aligned.
+//! Unaligned reads in SAM, BAM and CRAM files, as input of an aligner or of a merge.
 
 use std::io::Read as ReadBytes;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,17 @@ use readmill_record::{
 use super::queue::RawRecords;
 use crate::pipeline::open_input;
 
-/// Bytes that a container of CRAM may take, with what comes of it.
+/// Maximum bytes of a CRAM container together with its decoded records.
 pub const CONTAINER: Limit = Limit::of(32 << 20);
 
-/// Most bytes of a record: one of the longest read that is aligned takes 300 KB, and its fields not many times as much.
+/// Maximum bytes of a record. A record of the longest read that is aligned takes 300 KB, and its
+/// fields not many times as much.
 pub const RECORD: Limit = Limit::of(8 << 20);
 
 const RESET: &str =
     "take alignments away first: readmill prep --revert --sort queryname IN -o unaligned.bam";
 
-/// A file of reads.
+/// A file of unaligned reads. Any thread may claim and open chunks of it.
 pub struct Unaligned {
     path: PathBuf,
     header: Header,
@@ -36,24 +37,19 @@ pub struct Unaligned {
     size: Option<u64>,
     read: AtomicU64,
     claims: Mutex<UnalignedClaims>,
-    /// Reads of each template, told by the first record.
     segments: OnceLock<usize>,
-    /// Flags that records keep.
+    /// FLAG bits that are kept in the aligned records.
     kept_flags: u16,
-    /// New IDs of read groups and programs, where other files have the same.
     renames: Renames,
-    /// Records before those that are read.
     first_record: u64,
 }
 
-/// The unread part of the file.
 struct UnalignedClaims {
     source: Option<Source>,
     waiting: Option<Claim>,
 }
 
 impl Unaligned {
-    /// Reads the header.
     pub fn open(path: &Path, rules: &OpenOptions) -> Result<Self> {
         let (input, size) = open_input::open_summed(path, rules)?;
         let rules = OpenOptions { container: CONTAINER, ..open_input::named(path, rules) };
@@ -76,8 +72,9 @@ impl Unaligned {
         })
     }
 
-    /// Reads only a part of the file, as a stream that looks like a file. `segments` are the reads of each template, if
-    /// they are known, and `template` is the number of its first template.
+    /// Restricts reading to a part of the file. `stream` has the form of a whole file, header
+    /// included. `segments` is the number of reads per template, if known, and `template` the
+    /// number of the first template of the part in the file.
     pub fn narrow(
         &mut self,
         stream: Box<dyn ReadBytes + Send>,
@@ -93,45 +90,40 @@ impl Unaligned {
         Ok(())
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Records of the file before those that are read.
     pub fn first_record(&self) -> u64 {
         self.first_record
     }
 
-    /// Reads no more.
     pub fn end(&self) {
         *self.claims() = UnalignedClaims { source: None, waiting: None };
     }
 
-    /// Returns the lines of its header about reads: read groups, programs, comments; where reads stay unaligned, its
-    /// reference sequences, too.
+    /// Returns the header lines that describe reads: read groups, programs and comments; with
+    /// `with_references` also reference sequences, for reads that stay unaligned.
     pub fn about_reads(&self, with_references: bool) -> Result<Header> {
         let kept = |kind: &[u8]| kind != b"HD" && (with_references || kind != b"SQ");
         let lines = self.header.lines().iter().filter(|line| kept(line.kind()));
         Header::parse(&lines.flat_map(|line| [line.text(), b"\n"].concat()).collect::<Vec<_>>())
     }
 
-    /// Keeps all flags that do not say where a read is aligned.
+    /// Keeps all FLAG bits that do not describe an alignment: 0x200 and 0x400.
     pub fn keep_flags(&mut self) {
         self.kept_flags = Flags::QC_FAIL | Flags::DUPLICATE;
     }
 
-    /// Sets the new IDs of a merged header.
     pub fn rename(&mut self, renames: Renames) {
         self.renames = renames;
     }
 
-    /// Claims the next piece; `None` at the end.
+    /// Claims the next chunk, in the memory of `reuse`; `None` at the end of the file.
     pub fn claim(&self, reuse: Chunk) -> Result<Option<Claim>> {
         let mut claims = self.claims();
         if let Some(waiting) = claims.waiting.take() {
@@ -153,22 +145,21 @@ impl Unaligned {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns an opener of pieces for one thread.
     pub fn opener(&self) -> Opener {
         Opener::new(&self.header, self.setup.as_ref())
     }
 
-    /// Opens a piece; gives back what memory it leaves.
     pub fn open_piece(&self, opener: &mut Opener, claim: Claim, opened: &mut Opened) -> Result<Chunk> {
         opener.open(claim, opened).map_err(|error| error.file(&self.path))
     }
 
-    /// Bytes read so far, and in all, as they lie in the file.
+    /// Returns the bytes of the file read so far, and its size, or `None` for a pipe.
     pub fn progress(&self) -> (u64, Option<u64>) {
         (self.read.load(Ordering::Relaxed), self.size)
     }
 
-    /// Returns the name of the first read; `None` if it has none or cannot be read (reading reports that later).
+    /// Returns the name of the first read. `None` if there is no read, or if it is damaged, which
+    /// is reported when it is read again.
     pub fn first_name(&self) -> Option<Vec<u8>> {
         let claim = self.claim(Chunk::default()).ok()??;
         self.claims().waiting = Some(claim.clone());
@@ -180,13 +171,14 @@ impl Unaligned {
         Some(first.qname().to_vec())
     }
 
-    /// Reads of each template, as the first record of the file, which comes with the first batch, says.
+    /// Returns the number of reads per template, as the first record of the file decides. `batch`
+    /// must be the first batch when this is called first.
     pub fn segments(&self, batch: &UncheckedBatch) -> usize {
         let of_first = |batch: &UncheckedBatch| {
             let first = batch.records().next().map(|first| first.check(self.header.n_ref()));
             match first {
                 Some(Ok(record)) if record.flags().is_paired() => 2,
-                _ => 1, // what is damaged is refused when it becomes a read
+                _ => 1, // damage is reported when the record becomes a read
             }
         };
         match self.segments.get() {
@@ -195,7 +187,11 @@ impl Unaligned {
         }
     }
 
-    /// Makes reads of records. Their comments are optional fields, as BAM stores them.
+    /// Makes reads from records, and checks the records. Their optional fields are stored as the
+    /// comment of the read, in BAM form.
+    ///
+    /// # Errors A record is damaged or aligned, a mate is missing or not adjacent, or `raw` has a
+    /// fault.
     pub fn reads(&self, raw: &RawRecords, reads: &mut ReadBatch) -> Result<()> {
         let segments = *self.segments.get().unwrap_or(&1);
         reads.reset(segments, raw.number / segments as u64);
@@ -267,7 +263,8 @@ impl Unaligned {
         Ok(())
     }
 
-    /// Copies optional fields, with IDs as they are in the merged header.
+    /// Copies the optional fields of a record. IDs of read groups and programs are replaced by
+    /// those in the merged header.
     fn copy_fields(&self, record: RecordRef<'_>, out: &mut Vec<u8>) {
         let all = record.field_bytes();
         let (mut fields, mut at) = (Fields::new(all), 0);
@@ -288,7 +285,8 @@ impl Unaligned {
     }
 }
 
-/// Whether these are the first and the last segment of a template.
+/// Returns whether the records are the first and the last segment of the same template, in either
+/// order.
 fn is_pair(one: RecordRef<'_>, other: RecordRef<'_>) -> bool {
     let segment = readmill_format::fastq::segment;
     let segments = segment(one).zip(segment(other));
@@ -297,7 +295,6 @@ fn is_pair(one: RecordRef<'_>, other: RecordRef<'_>) -> bool {
         && segments.is_some_and(|(one, other)| one != other)
 }
 
-/// The error of a template whose name has more than one first or last read.
 fn reused_name() -> Error {
     Error::input("more than two reads have its name, or one end of it is there twice").hint(
         "give each template a name of its own, or each file once; bringing mates together cannot help",
