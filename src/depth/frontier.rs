@@ -1,15 +1,14 @@
-//! Which of several files is read next: the one whose last read lies first, so that few pieces wait for other files.
+//! Chooses which of several files is read next: the one whose last counted read comes first in
+//! coordinate order. So few results wait for other files.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How far the reads of each file have been counted.
 pub struct Frontier {
-    /// Contig and position of the last read of each file.
+    /// Contig index and position of the last counted read of each file.
     places: Mutex<Vec<(u32, u32)>>,
 }
 
 impl Frontier {
-    /// The frontier before the first reads of so many files.
     pub fn new(files: usize) -> Self {
         Frontier { places: Mutex::new(vec![(0, 0); files]) }
     }
@@ -18,13 +17,13 @@ impl Frontier {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the last read of a file that was counted.
     pub fn advance(&self, file: usize, place: (u32, u32)) {
         self.places()[file] = place;
     }
 
-    /// Returns the file to read next, of those that have not ended: of several at one place, that with the fewest claims.
-    /// `claims` has the number of claims of each file, or `None` for one that has ended.
+    /// Returns the index of the file to read next: the one whose position is smallest and, if
+    /// several are there, the one with the fewest claims. `claims` has the number of claims of each
+    /// file, or `None` for a file that has ended.
     pub fn next(&self, claims: &[Option<u64>]) -> Option<usize> {
         let places = self.places();
         let open = claims.iter().enumerate().filter_map(|(file, claims)| Some((file, (*claims)?)));

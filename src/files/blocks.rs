@@ -1,4 +1,4 @@
-//! BAM records passed on as they are compressed, behind another header.
+//! Copies BAM records without decompressing them, after another header.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,30 +11,28 @@ use readmill_record::{Error, Header, Ledger, Result, input_file};
 use super::FileOutput;
 use crate::plan::DEFAULT_LEVEL;
 
-/// A BAM file whose header has been read.
+/// A BAM file whose header has been read, and the compressed blocks of its records.
 pub struct BamBlocks {
     path: PathBuf,
-    /// The header.
     pub header: Header,
     blocks: BlockReader<File>,
-    /// The chunk in which the header ends, and how many bytes of that are the header's.
+    /// The chunk in which the header ends. `taken` is the number of its inflated bytes that belong
+    /// to the header.
     chunk: Chunk,
     taken: usize,
 }
 
 impl BamBlocks {
-    /// Opens the BAM file at `path`.
+    /// Opens the BAM file at `path` and reads its header.
     ///
-    /// # Errors
-    /// It cannot be read, or is not BAM.
+    /// # Errors The file cannot be read, or is not BAM.
     pub fn open(path: &Path, allow_missing_eof: bool, ledger: &Ledger) -> Result<Self> {
         Self::open_by(path, allow_missing_eof, false, ledger)
     }
 
-    /// Opens the BAM file at `path`, whose header will be replaced, whatever its text says.
+    /// Opens a BAM file whose header will be replaced, so errors in the header text are ignored.
     ///
-    /// # Errors
-    /// It cannot be read, or is not BAM.
+    /// # Errors The file cannot be read, or is not BAM.
     pub fn open_as_is(path: &Path, allow_missing_eof: bool, ledger: &Ledger) -> Result<Self> {
         Self::open_by(path, allow_missing_eof, true, ledger)
     }
@@ -56,10 +54,11 @@ impl BamBlocks {
         Ok(BamBlocks { path: path.to_path_buf(), header, blocks, chunk, taken })
     }
 
-    /// Writes the records. Only the block in which the header ends is compressed again; empty blocks are left out.
+    /// Copies the records to `out`. Only the block in which the header ends is compressed again;
+    /// empty blocks (such as the end-of-file marker) are left out. `advance` gets the number of
+    /// bytes read.
     ///
-    /// # Errors
-    /// The file is cut short or damaged, or the output cannot be written.
+    /// # Errors The file is truncated or damaged, or the output cannot be written.
     pub fn copy(mut self, out: &mut FileOutput, mut advance: impl FnMut(u64)) -> Result<()> {
         let path = std::mem::take(&mut self.path);
         self.copy_all(out, &mut advance).map_err(|e| e.file(&path))
@@ -94,11 +93,10 @@ impl BamBlocks {
     }
 }
 
-/// Reads the header, which may be taken as it is; also returns the chunk in which it ends, and how many bytes of that are
-/// the header's.
+/// Reads the header of a BAM file. Also returns the chunk in which it ends, and how many inflated
+/// bytes of this chunk belong to the header. With `as_is`, errors in the header text are ignored.
 ///
-/// # Errors
-/// The file is not BAM, or ends inside its header.
+/// # Errors The file is not BAM, or ends inside its header.
 pub fn read_header(
     blocks: &mut BlockReader<File>,
     as_is: bool,
@@ -129,40 +127,36 @@ pub fn read_header(
     }
 }
 
-/// Bytes as BGZF blocks.
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     Encoder::new(Codec::default(), DEFAULT_LEVEL, None).bytes(bytes, &mut out);
     out
 }
 
-/// Writes the header of a BAM file.
+/// Writes the header of a BAM file, in BGZF blocks of its own.
 ///
-/// # Errors
-/// It is too long, or cannot be written.
+/// # Errors The header is too long, or cannot be written.
 pub fn write_header(header: &Header, out: &mut FileOutput, ledger: &Ledger) -> Result<()> {
     let text: usize = header.lines().iter().map(|line| line.text().len() + 1).sum();
     let contigs: usize = header.references().iter().map(|contig| contig.name.len() + 9).sum();
     let bytes = (text + contigs) as u64;
-    let _charge = ledger.charge("headers", 2 * bytes)?; // as they are, and compressed
+    let _charge = ledger.charge("headers", 2 * bytes)?; // uncompressed and compressed
     let mut bytes = Vec::with_capacity(bytes as usize + 64);
     bam_header::write(header, &mut bytes)?;
     out.put(&packed(&bytes))
 }
 
-/// Writes the end-of-file marker.
+/// Writes the end-of-file marker of BGZF (SAM specification, section 4.1.2).
 ///
-/// # Errors
-/// It cannot be written.
+/// # Errors The marker cannot be written.
 pub fn write_end(out: &mut FileOutput) -> Result<()> {
     out.put(&EOF_BLOCK)
 }
 
-/// Refuses a header under which the records of `old` would lie on other contigs. `names` says whether contigs must
-/// have the same names.
+/// Returns an error if the records of a file with header `old` would be on other contigs under
+/// header `new`. With `names`, contigs must also have the same names.
 ///
-/// # Errors
-/// The contigs differ.
+/// # Errors The contigs differ.
 pub fn check_contigs(old: &Header, new: &Header, names: bool) -> Result<()> {
     let (old, new) = (old.references(), new.references());
     let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();

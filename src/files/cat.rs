@@ -1,4 +1,4 @@
-//! `readmill cat`: BAM files one after the other, without compressing them again.
+//! `readmill cat`: joins BAM files without decompressing their records.
 
 use std::path::{Path, PathBuf};
 
@@ -9,22 +9,19 @@ use super::blocks::{BamBlocks, check_contigs, write_end, write_header};
 use super::{FileOutput, head};
 use crate::console::Console;
 
-/// What to join.
+/// The files to join, and the header of the output.
 pub struct CatOptions {
-    /// The files, in order.
     pub inputs: Vec<PathBuf>,
-    /// The file of the header; `None` for the first of the inputs.
+    /// The file with the header of the output; `None` takes the header of the first input.
     pub header: Option<PathBuf>,
-    /// Whether to add a @PG line.
+    /// The command line for a new @PG line; `None` adds no line.
     pub program: Option<String>,
-    /// Accept files without their end-of-file marker.
     pub allow_missing_eof: bool,
 }
 
-/// Joins BAM files. Their contigs must be equal.
+/// Joins BAM files with equal contigs into `out`.
 ///
-/// # Errors
-/// A file is not BAM, or has other contigs; or reading or writing fails.
+/// # Errors A file is not BAM or has other contigs, or reading or writing fails.
 pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger: &Ledger) -> Result<()> {
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |meta| meta.len());
     console.stage("joining", Some(options.inputs.iter().map(size).sum()), true);
@@ -58,8 +55,9 @@ pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger:
     out.finish_reads(console)
 }
 
-/// Adds the read groups of all files that the header lacks, as samtools cat 1.24 does, also with -h: their reads name them. The
-/// header of the first file is known. Other pipes cannot be read twice; theirs are left out.
+/// Adds the read groups that only later files have, because their reads name them (samtools cat
+/// 1.24 does so, also with -h). `first` is the header of the first file, already read. Other pipes
+/// cannot be read twice; their read groups are left out with a warning.
 fn add_read_groups(
     header: &mut Header,
     paths: &[PathBuf],
@@ -90,7 +88,7 @@ fn add_read_groups(
     if lines.len() == before { Ok(()) } else { header.replace(b"RG", lines, &[b"PG", b"CO"]) }
 }
 
-/// The error for a file that is not BAM.
+/// Adds to an error about a file that is not BAM which command joins such files.
 pub fn not_bam(error: Error) -> Error {
     match error.hint {
         None => error.hint("CRAM and SAM files are joined by readmill merge"),
@@ -98,10 +96,10 @@ pub fn not_bam(error: Error) -> Error {
     }
 }
 
-/// The header with a line of this program.
+/// Returns a copy of the header with a @PG line of readmill, or without one if `command_line` is
+/// `None`.
 ///
-/// # Errors
-/// There is too little memory for it.
+/// # Errors The memory is too small for the copy.
 pub fn with_program(header: &Header, command_line: Option<&str>) -> Result<Header> {
     let mut header = header.copy()?;
     if let Some(command_line) = command_line {

@@ -1,4 +1,4 @@
-//! `readmill dict`: the sequence dictionary of a FASTA.
+//! `readmill dict`: the sequence dictionary of a FASTA, as `samtools dict` or Picard writes it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,40 +8,38 @@ use readmill_record::{Error, Ledger, Result};
 
 use super::FileOutput;
 
-/// What to write.
+/// The optional parts of a sequence dictionary.
 #[derive(Default)]
 pub struct DictOptions {
-    /// The value of AS.
+    /// Value of AS, the genome assembly.
     pub assembly: Option<String>,
-    /// The value of SP.
+    /// Value of SP, the species.
     pub species: Option<String>,
-    /// The value of UR; `None` for the path of the FASTA.
+    /// Value of UR; `None` for the path of the FASTA.
     pub uri: Option<String>,
-    /// Whether to leave the @HD line out.
     pub no_header: bool,
-    /// Whether to write other names of contigs, with and without `chr`.
+    /// Write AN with other names of each contig: with and without `chr`, and those of the
+    /// mitochondrion.
     pub aliases: bool,
-    /// Whether @HD and the usual UR are those of Picard's CreateSequenceDictionary.
+    /// Write @HD and the default UR as Picard's CreateSequenceDictionary does.
     pub as_picard: bool,
 }
 
-/// Bytes that are read at once.
 const PIECE: usize = 256 << 10;
 
-/// The longest line with the name of a contig.
+/// Maximum bytes of a line with the name of a contig.
 const MOST_NAME: usize = 1 << 20;
 
-/// A contig that is being read.
 struct Contig {
     name: Vec<u8>,
     length: u64,
     md5: Md5,
 }
 
-/// Writes the dictionary of the FASTA at `path`, as `samtools dict` does. `-` is standard input.
+/// Writes the sequence dictionary of the FASTA at `path`, as `samtools dict` does. `-` is standard
+/// input.
 ///
-/// # Errors
-/// The file cannot be read or is not FASTA; or the output cannot be written.
+/// # Errors The file cannot be read or is not FASTA, or the output cannot be written.
 pub fn dict(path: &Path, options: &DictOptions, mut out: FileOutput, ledger: &Ledger) -> Result<()> {
     let is_stdin = path.as_os_str() == "-";
     let source = if is_stdin { PathBuf::from("/dev/stdin") } else { path.to_path_buf() };
@@ -98,14 +96,15 @@ pub fn dict(path: &Path, options: &DictOptions, mut out: FileOutput, ledger: &Le
 }
 
 impl Contig {
-    /// The contig that a line names.
+    /// Starts the contig that a FASTA header line names: the text up to the first white space.
     fn new(line: &[u8]) -> Self {
         let line = line.strip_prefix(b">").unwrap_or(line);
         let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
         Contig { name: line[..end].to_vec(), length: 0, md5: Md5::new() }
     }
 
-    /// Adds bases, which are made upper-case in place.
+    /// Adds bases to the length and the MD5 sum. They are made upper-case in place; white space is
+    /// left out.
     fn add(&mut self, line: &mut [u8]) {
         line.make_ascii_uppercase();
         for bases in line.split(|byte| !byte.is_ascii_graphic()).filter(|bases| !bases.is_empty()) {
@@ -115,7 +114,7 @@ impl Contig {
     }
 }
 
-/// Writes the line of a contig.
+/// Writes the @SQ line of a contig, if there is one.
 fn write(
     contig: Option<Contig>,
     options: &DictOptions,
@@ -138,7 +137,8 @@ fn write(
     out.put(b"\n")
 }
 
-/// The URI of an absolute path as Java writes it: `.` and `..` stay, and bytes beyond those of a URI are encoded.
+/// Returns the URI of an absolute path as Java writes it: `.` and `..` are kept, and all bytes that
+/// are not allowed in a URI are percent-encoded.
 fn uri_of(path: &Path) -> String {
     let letter = |&byte: &u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
@@ -149,7 +149,7 @@ fn uri_of(path: &Path) -> String {
     format!("file://{letters}")
 }
 
-/// Other names of a contig: with `chr` or without it, and those of the mitochondrion.
+/// Returns other names of a contig: with or without `chr`, and for the mitochondrion M and MT.
 fn aliases(name: &str) -> Vec<String> {
     let other = name.strip_prefix("chr").map_or_else(|| format!("chr{name}"), String::from);
     let more: &[&str] = match name {

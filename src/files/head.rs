@@ -1,4 +1,4 @@
-//! `readmill head`: the header, and the first records, as text.
+//! `readmill head`: prints the header and the first records as SAM text.
 
 use std::io::Read;
 use std::path::Path;
@@ -13,20 +13,19 @@ use readmill_record::{Batch, Error, Header, Ledger, Limit, Result, input_file};
 
 use super::FileOutput;
 
-/// What to print.
 pub struct HeadOptions {
-    /// Lines of the header; `None` for all.
+    /// Maximum number of header lines; `None` for all.
     pub headers: Option<u64>,
-    /// Records.
+    /// Maximum number of records.
     pub records: u64,
-    /// The reference of CRAM.
+    /// The reference for CRAM.
     pub reference: Option<Fasta>,
 }
 
-/// Opens a file of reads; `-` is standard input.
+/// Opens a file of reads, `-` as standard input, and reads its header. Also used by commands that
+/// need only the header.
 ///
-/// # Errors
-/// It cannot be read, or is none of SAM, BAM and CRAM.
+/// # Errors The file cannot be read, or is neither SAM, BAM nor CRAM.
 pub fn open(path: &Path, reference: Option<Fasta>, ledger: &Ledger) -> Result<Source> {
     open_by(path, OpenOptions { reference, ..OpenOptions::default() }, ledger)
 }
@@ -39,7 +38,7 @@ fn open_by(path: &Path, options: OpenOptions, ledger: &Ledger) -> Result<Source>
     };
     let room = room(ledger);
     let options = OpenOptions {
-        allow_missing_eof: true, // the end is not read
+        allow_missing_eof: true, // the end of the file is not read
         ledger: ledger.clone(),
         most: room,
         container: room,
@@ -50,23 +49,21 @@ fn open_by(path: &Path, options: OpenOptions, ledger: &Ledger) -> Result<Source>
     Source::open(input, &options).map_err(|e| e.file(path))
 }
 
-/// The most bytes that a record or a block may have.
+/// Returns the maximum bytes of a record or a block: a quarter of the free memory.
 fn room(ledger: &Ledger) -> Limit {
     Limit::part_of(ledger.free(), 4, ledger)
 }
 
-/// The header of a file of reads.
+/// Returns the header of a file of reads.
 ///
-/// # Errors
-/// Those of [`open`].
+/// # Errors Those of [`open`].
 pub fn header(path: &Path, ledger: &Ledger) -> Result<Header> {
     Ok(open(path, None, ledger)?.header().clone())
 }
 
 /// Prints the first lines of the header of `path`, and its first records.
 ///
-/// # Errors
-/// The file is damaged there, or the output cannot be written.
+/// # Errors The file is damaged there, or the output cannot be written.
 pub fn head(path: &Path, options: &HeadOptions, out: &mut FileOutput, ledger: &Ledger) -> Result<()> {
     let as_is = OpenOptions {
         reference: options.reference.clone(),
@@ -83,7 +80,7 @@ pub fn head(path: &Path, options: &HeadOptions, out: &mut FileOutput, ledger: &L
     records(&mut source, &header, options.records, room(ledger), out).map_err(|e| e.file(path))
 }
 
-/// Prints the first `wanted` records.
+/// Prints the first `wanted` records as SAM text.
 fn records(
     source: &mut Source,
     header: &Header,

@@ -1,14 +1,10 @@
-//! Small commands on whole files: they read headers and ends, or pass on compressed bytes.
+//! Small commands on whole files. They read only headers and the ends of files, or copy compressed
+//! bytes.
 //!
-//! | file | contents |
-//! |---|---|
-//! | [`quickcheck`] | whether a file looks complete |
-//! | [`head`] | the header, and the first records |
-//! | [`cat`] | BAM files one after the other |
-//! | [`reheader`] | another header |
-//! | [`dict`] | the sequence dictionary of a FASTA |
-//! | `blocks` | BAM records passed on as they are compressed |
-//! | `output` | their output |
+//! | file | contents | |---|---| | [`quickcheck`] | checks whether a file looks complete | |
+//! [`head`] | prints the header and the first records | | [`cat`] | joins BAM files | |
+//! [`reheader`] | replaces the header | | [`dict`] | writes the sequence dictionary of a FASTA | |
+//! `blocks` | copies compressed BAM records | | `output` | the output of these commands |
 
 mod blocks;
 pub mod cat;
@@ -29,21 +25,21 @@ use crate::run::memory::PROGRAM;
 pub use blocks::read_header;
 pub use output::FileOutput;
 
-/// Bytes of the buffers of a small command: chunks of blocks, a piece of a file, the output.
+/// Bytes of the buffers of a small command: chunks of blocks, a part of a file, the output.
 const BUFFERS: u64 = 6 << 20;
 
-/// The memory of a small command, of which the program and the buffers have their shares.
+/// The memory of a small command. The shares of the program and its buffers are charged already.
 pub struct Memory {
-    /// The rest is charged here.
+    /// Charged for all other memory of the command.
     pub ledger: Ledger,
     _shares: [Charge; 2],
 }
 
 impl Memory {
-    /// Divides so many bytes.
+    /// Divides `bytes` bytes of memory.
     ///
-    /// # Errors
-    /// They are too few.
+    /// # Errors They are fewer than the program and its buffers need, or exceed a limit of this
+    /// process.
     pub fn of(bytes: u64) -> Result<Self> {
         limit::check_address_space(bytes, 1)?;
         let ledger = Ledger::of(bytes);
@@ -52,10 +48,9 @@ impl Memory {
     }
 }
 
-/// The names of files in a list, one a line.
+/// Returns the file names in a list with one name per line. Empty lines are left out.
 ///
-/// # Errors
-/// The list cannot be read.
+/// # Errors The list cannot be read.
 pub fn lines(list: &Path, ledger: &Ledger) -> Result<Vec<PathBuf>> {
     use std::os::unix::ffi::OsStrExt;
     let (mut reader, mut names) = (LineReader::open(list, ledger)?, Vec::new());
@@ -63,7 +58,7 @@ pub fn lines(list: &Path, ledger: &Ledger) -> Result<Vec<PathBuf>> {
     while reader.advance()? {
         let name = reader.line().trim_ascii();
         if !name.is_empty() {
-            // (A list that grows has its old and its new place at once.)
+            // (While the vector grows, its old and its new memory exist at once.)
             charge.grow((name.len() + 3 * size_of::<PathBuf>()) as u64)?;
             names.push(std::ffi::OsStr::from_bytes(name).into());
         }

@@ -1,4 +1,4 @@
-//! The output of a command that is neither sorted nor counted: a file that is complete or not there, or standard output.
+//! The output of a small command: a file that appears only when it is complete, or standard output.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,35 +10,31 @@ use crate::outputs::atomic_file::{AtomicFile, sync_directories};
 use crate::outputs::remove_indexes;
 use crate::outputs::report_files::spare;
 
-/// Bytes that are gathered before they are written.
+/// Bytes that are collected before they are written.
 const BUFFER: usize = 256 << 10;
 
-/// An output that gets its name when it is finished.
+/// An output that gets its name when it is finished, so an interrupted command leaves no partial
+/// file.
 pub struct FileOutput {
     file: AtomicFile,
     buffer: Vec<u8>,
 }
 
 impl FileOutput {
-    /// Opens the output; `None` and `-` are standard output. `inputs` are all files that will be read.
+    /// Opens the output; `None` and `-` are standard output. `inputs` are all files that the
+    /// command reads.
     ///
-    /// # Errors
-    /// It cannot be written, or would overwrite an input.
+    /// # Errors The output cannot be written, or is one of the inputs.
     pub fn open(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let path = path.unwrap_or(Path::new("-"));
         inputs.iter().try_for_each(|input| spare(input, path))?;
         Ok(FileOutput { file: AtomicFile::open(path)?, buffer: Vec::with_capacity(BUFFER) })
     }
 
-    /// Whether it is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.file.is_terminal()
     }
 
-    /// Writes bytes.
-    ///
-    /// # Errors
-    /// They cannot be written.
     pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
         if self.buffer.len() + bytes.len() > BUFFER {
             self.file.write(&self.buffer)?;
@@ -51,18 +47,16 @@ impl FileOutput {
         }
     }
 
-    /// Ends the output: it is on disk and has its name.
+    /// Writes the output to disk and gives it its name.
     ///
-    /// # Errors
-    /// It cannot be written.
+    /// # Errors The output cannot be written.
     pub fn finish(self) -> Result<()> {
         FileOutput::finish_all([self])
     }
 
-    /// Ends several outputs: all are on disk and have their names, or none has.
+    /// Writes several outputs to disk and gives them their names. If one fails, none gets its name.
     ///
-    /// # Errors
-    /// One cannot be written.
+    /// # Errors An output cannot be written.
     pub fn finish_all(outputs: impl IntoIterator<Item = FileOutput>) -> Result<()> {
         let mut files = Vec::new();
         for FileOutput { mut file, buffer } in outputs {
@@ -73,16 +67,17 @@ impl FileOutput {
         AtomicFile::rename_all(&mut files)
     }
 
-    /// Ends an output of reads: it is on disk and has its name, and the indexes of an older file of that name are removed.
+    /// Writes an output of reads to disk and gives it its name. Indexes of an older file with this
+    /// name are removed first.
     ///
-    /// # Errors
-    /// It cannot be written.
+    /// # Errors The output cannot be written.
     pub fn finish_reads(mut self, console: &Console) -> Result<()> {
         self.file.write(&self.buffer)?;
         self.file.sync()?;
         let older = self.file.name().map(|name| remove_indexes(self.file.path(), name, None));
         let (removed, notes) = older.unwrap_or_default();
-        // No new file beside an old index, not for a moment, nor after a loss of power.
+        // The removal is synced before the new name appears, so that a new file never has an old
+        // index, even after a power loss.
         sync_directories(removed.iter().map(std::path::PathBuf::as_path));
         self.file.rename()?;
         notes.iter().for_each(|note| console.note(note));

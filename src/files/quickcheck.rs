@@ -1,4 +1,4 @@
-//! `readmill quickcheck`: whether files look complete, by their first and last bytes.
+//! `readmill quickcheck`: checks by their first and last bytes whether files look complete.
 
 use std::path::Path;
 
@@ -7,17 +7,18 @@ use readmill_record::{Error, Ledger, Result, input_file};
 
 use super::head;
 
-/// Returns the faults of the file at `path`, as its start and its end show them; of a pipe, only the start is read. Reads that
-/// are not aligned need no reference sequences: `is_unaligned`.
+/// Returns the faults that the start and the end of a file show. Of a pipe, only the start is read.
+/// With `is_unaligned`, a header without reference sequences is no fault.
 pub fn quickcheck(path: &Path, is_unaligned: bool, ledger: &Ledger) -> Vec<Error> {
     let ending = check_end(path).err();
     let header = check_header(path, is_unaligned, ledger).err();
-    // A file that cannot be read has one fault.
+    // A file that cannot be read has only one fault.
     let same = ending.as_ref().is_some_and(|ending| header.as_ref() == Some(ending));
     ending.into_iter().chain(header.filter(|_| !same)).collect()
 }
 
-/// Fails if a file does not end as its first bytes say that it must. A pipe is not opened: its bytes can be read only once.
+/// Returns an error if the end of a file does not fit its first bytes. A pipe is not opened,
+/// because it can be read only once.
 fn check_end(path: &Path) -> Result<()> {
     if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) || path.as_os_str() == "-" {
         return Ok(());

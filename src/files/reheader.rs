@@ -1,4 +1,5 @@
-//! `readmill reheader`: another header for a BAM or CRAM file, whose records stay as they are compressed.
+//! `readmill reheader`: replaces the header of a BAM or CRAM file without decompressing its
+//! records.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -11,25 +12,23 @@ use super::cat::with_program;
 use super::{FileOutput, head};
 use crate::console::Console;
 
-/// What to change.
 pub struct ReheaderOptions {
     /// The file with the new header: SAM, BAM or CRAM.
     pub header: PathBuf,
-    /// The file of reads.
+    /// The file of reads, BAM or CRAM.
     pub input: PathBuf,
-    /// The @PG line to add.
+    /// The command line for a new @PG line; `None` adds no line.
     pub program: Option<String>,
-    /// Accept a file without its end-of-file marker.
     pub allow_missing_eof: bool,
 }
 
-/// Bytes of a CRAM file that are copied at once.
+/// Bytes of a CRAM file that are copied at a time.
 const PIECE: usize = 1 << 20;
 
-/// Writes the reads of a file under another header.
+/// Writes the reads of a file after another header.
 ///
-/// # Errors
-/// The reads would lie on other contigs or in other read groups under it; or reading or writing fails.
+/// # Errors The reads would be on other contigs or in other read groups, or reading or writing
+/// fails.
 pub fn reheader(
     options: &ReheaderOptions,
     mut out: FileOutput,
@@ -63,8 +62,8 @@ fn is_cram(path: &Path) -> Result<bool> {
     Ok(start == cram::MAGIC)
 }
 
-/// Refuses a header under which the records of a CRAM file would change their read groups: they have the numbers of these.
-/// Groups may have other names, and there may be more.
+/// Returns an error if the reads of a CRAM file would change their read groups, which they refer to
+/// by index. Read groups may be renamed, and new ones may be added at the end.
 fn check_read_groups(old: &Header, new: &Header) -> Result<()> {
     let (old, new): (Vec<&[u8]>, Vec<&[u8]>) = (read_groups(old), read_groups(new));
     let hint =
@@ -86,7 +85,6 @@ fn check_read_groups(old: &Header, new: &Header) -> Result<()> {
     Ok(())
 }
 
-/// The names of all read groups.
 fn read_groups(header: &Header) -> Vec<&[u8]> {
     header.lines_of(b"RG").filter_map(|line| line.get(b"ID")).collect()
 }

@@ -1,4 +1,5 @@
-//! The index of a BAM file, whose chunks are inflated and indexed on all threads.
+//! Makes the index of a BAM file. Chunks are inflated and indexed on all threads, and joined in
+//! order.
 
 use std::fs::File;
 
@@ -13,7 +14,7 @@ use readmill_record::{Error, Limit, Result};
 use super::workshop::{INDEX, IndexOptions, Made, Workshop};
 use crate::files::read_header;
 
-/// A record may take this part of the memory.
+/// A record may take this fraction (1/8) of the free memory.
 const RECORD_PARTS: u64 = 8;
 
 struct IndexPass {
@@ -23,7 +24,7 @@ struct IndexPass {
 }
 
 impl Pass for IndexPass {
-    /// A chunk, and a buffer for its bytes.
+    /// A chunk, and a buffer for its inflated bytes.
     type Input = (Chunk, Vec<u8>);
     type Opened = OpenChunk;
     type Linked = JoinedChunk;
@@ -44,7 +45,9 @@ impl Pass for IndexPass {
     }
 }
 
-/// Makes the index of `file`.
+/// Makes the BAI or CSI index of a BAM file, in memory.
+///
+/// # Errors The file is damaged or not sorted by coordinate, or the memory is too small.
 pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Result<Made> {
     let Workshop { crew, ledger, console, .. } = workshop;
     let mut blocks = BlockReader::new(file, options.allow_missing_eof);

@@ -1,4 +1,4 @@
-//! The kind of a file, by its first bytes.
+//! Recognises the kind of a file by its first bytes, to choose its index.
 
 use std::io::Read;
 use std::path::Path;
@@ -13,27 +13,24 @@ use readmill_record::{Error, Result, input_file};
 /// A kind of file that can be indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// BAM.
     Bam,
-    /// CRAM.
     Cram,
     /// SAM compressed by bgzip.
     Sam,
-    /// BCF.
     Bcf,
-    /// Other text compressed by bgzip.
+    /// Other text compressed by bgzip, such as VCF.
     Text(Preset),
     /// FASTA, plain or compressed.
     Fasta,
 }
 
-/// Bytes that are looked at.
+/// Number of bytes of a file that are examined.
 const START: u64 = 1 << 16;
 
-/// Tells what the file at `path` is, which `preset` may say of text.
+/// Returns the kind of the file at `path`. `preset` is the kind of text that the user gave, which
+/// is used if the file is compressed text.
 ///
-/// # Errors
-/// It cannot be read, or is nothing that can be indexed.
+/// # Errors The file cannot be read, or its kind cannot be indexed.
 pub fn content(path: &Path, preset: Option<Preset>) -> Result<Content> {
     if path.as_os_str() == "-" {
         return Err(Error::usage("standard input cannot be indexed: an index belongs to a file")
@@ -46,7 +43,7 @@ fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
     let unread = |e: &std::io::Error| Error::io("it cannot be opened", e);
     let is_pipe = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
     if is_pipe {
-        return Ok(Content::Fasta); // only the aligner reads a file once, from its start
+        return Ok(Content::Fasta); // only the aligner's index can be made from a pipe, since it reads once
     }
     let mut file = input_file::open(path).map_err(|e| unread(&e))?;
     let mut start = Vec::new();
@@ -63,7 +60,7 @@ fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
     if start.starts_with(&[0x1f, 0x8b]) && !is_bgzf(&start) {
         let packed = flate2_start(&start);
         if packed.starts_with(b">") {
-            return Ok(Content::Fasta); // the aligner reads it, though nothing else can
+            return Ok(Content::Fasta); // the aligner can read it, though faidx cannot
         }
         if ReadsFormat::of(&packed) == Some(ReadsFormat::Fastq) {
             return Err(fastq());
@@ -78,7 +75,7 @@ fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
     }
     let mut text = Vec::new();
     let mut inflated = InflateReader::new(BlockReader::new(&start[..], true)).take(START);
-    let read = inflated.read_to_end(&mut text); // fails where `start` ends inside a block
+    let read = inflated.read_to_end(&mut text); // fails if `start` ends inside a block
     if text.is_empty() && read.is_err() {
         let file = input_file::open(path).map_err(|e| unread(&e))?;
         let mut whole = InflateReader::new(BlockReader::new(file, true)).take(START);
@@ -91,7 +88,7 @@ fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
     of_text(&text, path, preset)
 }
 
-/// The first bytes of gzip data.
+/// Returns the first inflated bytes of gzip data.
 fn flate2_start(start: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     if let Ok((from, _)) = readmill_format::text::inflated(start) {
@@ -100,7 +97,8 @@ fn flate2_start(start: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Tells what inflated bytes are.
+/// Returns the kind of file that inflated bytes belong to. Text without a typical first line is
+/// recognised by the file name, and then by the columns of its first line.
 fn of_text(text: &[u8], path: &Path, preset: Option<Preset>) -> Result<Content> {
     if text.starts_with(b"BAM\x01") {
         return Ok(Content::Bam);
@@ -143,12 +141,11 @@ fn of_text(text: &[u8], path: &Path, preset: Option<Preset>) -> Result<Content> 
     }
 }
 
-/// Whether text begins as SAM does.
 fn is_sam(text: &[u8]) -> bool {
     ReadsFormat::of(text) == Some(ReadsFormat::Sam)
 }
 
-/// The kind of text that the name of a file tells.
+/// Returns the kind of text that the ending of a file name stands for.
 fn named(path: &Path) -> Option<Preset> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let ends = [
@@ -167,7 +164,8 @@ fn fastq() -> Error {
     Error::input("this is FASTQ, which has no index").hint("give the FASTA of the reference")
 }
 
-/// The error for a file that is not compressed.
+/// Returns the error for a file that is not compressed. Its hint depends on what the file seems to
+/// be.
 fn not_compressed(start: &[u8], path: &Path) -> Error {
     if is_sam(start) {
         return Error::input(

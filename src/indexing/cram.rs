@@ -1,4 +1,4 @@
-//! The index of a CRAM file.
+//! Makes the index of a CRAM file.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -9,13 +9,16 @@ use readmill_record::{Error, Limit, Result};
 
 use super::workshop::{INDEX, IndexOptions, Made, Workshop};
 
-/// A container may take this part of the memory, its records included.
+/// A container, with its records, may take this fraction (1/2) of the memory, divided by the
+/// tickets in flight.
 const CONTAINER_PARTS: u64 = 2;
 
-/// Makes the index of `file`.
+/// Makes the CRAI index of a CRAM file, in memory.
 ///
-/// Containers of one contig tell their place in their headers. Of those of several contigs, the places of reads are
-/// decoded; that needs no reference.
+/// The header of a container tells its place if all its reads are on one contig. Otherwise the
+/// positions of reads are decoded, which needs no reference.
+///
+/// # Errors The file is damaged or not sorted by coordinate, or the memory is too small.
 pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Result<Made> {
     let Workshop { crew, ledger, console, .. } = workshop;
     let most = Limit::part_of(ledger.free(), CONTAINER_PARTS * crew.in_flight as u64, ledger);

@@ -1,4 +1,4 @@
-//! The index files of a FASTA, and sequences of its regions.
+//! `readmill faidx`: the index files of a FASTA, and the sequences of its regions.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use readmill_record::{Error, Ledger, Result};
 use crate::outputs::atomic_file::{AtomicFile, with_suffix};
 use crate::outputs::report_files::spare;
 
-/// A FASTA and its index files.
+/// Returns the paths of a FASTA and its two index files, `.fai` and `.gzi`.
 pub fn files_of(fasta: &Path) -> [PathBuf; 3] {
     ["", ".fai", ".gzi"].map(|end| with_suffix(fasta, end))
 }
 
-/// Index files of a FASTA that were written.
+/// The result of [`faidx`].
 pub struct WrittenIndex {
-    /// In the order in which they appeared.
+    /// The index files, in the order in which they appeared on disk.
     pub files: Vec<PathBuf>,
-    /// Which contigs are left out, as sentences for the user.
+    /// Contigs that are left out of the index, as sentences for the user.
     pub notes: Vec<String>,
 }
 
 /// Writes `path`.fai, or `fai` if it is given, and `path`.gzi if the FASTA is compressed by bgzip.
+/// Either all index files are written, or none.
 ///
-/// # Errors
-/// The FASTA cannot be read, or cannot be indexed; or an index cannot be written. Then none is.
+/// # Errors The FASTA cannot be read or indexed, or an index cannot be written.
 pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<WrittenIndex> {
     let fai = fai.map_or_else(|| with_suffix(path, ".fai"), Path::to_path_buf);
     [path, &with_suffix(path, ".gzi")].into_iter().try_for_each(|read| spare(read, &fai))?;
@@ -43,16 +43,16 @@ pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<Written
         targets.push(target);
         files.insert(0, gzi);
     }
-    targets.push(target); // the last name to appear is the one that readers look for
+    targets.push(target); // the .fai appears last, because readers look for it
     AtomicFile::rename_all(&mut targets)?;
     Ok(WrittenIndex { files, notes: made.notes })
 }
 
-/// Writes the sequences of regions, such as `chr1:1-2000`, as `samtools faidx` does, in lines of `width` bases; else in lines as
-/// long as those of the FASTA.
+/// Writes the sequences of regions, such as `chr1:1-2000`, in FASTA format, as `samtools faidx`
+/// does. Lines have `width` bases, or, without it, as many as those of the FASTA; 0 writes each
+/// sequence on one line.
 ///
-/// # Errors
-/// A region is not in the FASTA; or reading or writing fails.
+/// # Errors A region is not in the FASTA, or reading or writing fails.
 pub fn sequences(
     reference: &Reference,
     regions: &[String],
@@ -85,7 +85,8 @@ pub fn sequences(
     out.flush().map_err(|e| failed(&e))
 }
 
-/// The contig of a region, its first base (0-based), and the base after its last one. Regions are written as those of reads are.
+/// Returns the contig of a region, its first base (0-based), and the base after its last. Regions
+/// have the syntax of regions of reads.
 fn region(reference: &Reference, text: &str) -> Result<(u32, u32, u32)> {
     let names = || reference.contigs().map(|(name, _)| name);
     let find = |name: &[u8]| names().position(|own| own == name).and_then(|at| u32::try_from(at).ok());

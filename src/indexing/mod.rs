@@ -1,7 +1,7 @@
-//! Indexes of files that exist: BAI, CSI, TBI, CRAI, and those of FASTA.
+//! Makes indexes of existing files: BAI, CSI, TBI, CRAI, and those of FASTA.
 //!
-//! The content of a file decides which index it gets, never its name. `src/cli/index.rs` has the flags; the aligner's index
-//! is made by `readmill-align`.
+//! The content of a file decides which index it gets, not its name. The flags are in
+//! `src/cli/index.rs`; the index of an aligner is made by `readmill-align`.
 
 mod bam;
 mod content;
@@ -28,24 +28,24 @@ use workshop::{MIN_SHIFT, Workshop};
 
 /// An index file that was written.
 pub struct IndexFile {
-    /// Its name.
     pub path: PathBuf,
-    /// Number of records it was made of.
+    /// Number of records that were indexed.
     pub records: u64,
 }
 
-/// Makes the index of the file at `path`, whose content is `content`; that of a FASTA is made by [`faidx`].
+/// Makes the index of the file at `path`, whose kind is `content`. An index of a FASTA is made by
+/// [`faidx`] instead. Indexes of an older file with the same name are removed.
 ///
-/// # Errors
-/// The file cannot be indexed: it is not sorted, not compressed by bgzip, or damaged; or the index cannot be written.
-/// Then no file is left.
+/// # Errors The file is not sorted, not compressed by bgzip, or damaged, or the index cannot be
+/// written. Then no index file is left.
 pub fn index(
     path: &Path,
     content: &Content,
     options: &IndexOptions,
     console: &Console,
 ) -> Result<IndexFile> {
-    // The name of the index is known once the header is read. So that an error comes early, its directory is tried here.
+    // The name of the index depends on the header. To report an unwritable directory early, the
+    // usual name is tried.
     let probe =
         options.output.clone().unwrap_or_else(|| with_suffix(path, usual_suffix(content, options)));
     spare(path, &probe)?;
@@ -99,7 +99,7 @@ pub fn index(
     Ok(IndexFile { path: name, records: made.records })
 }
 
-/// The end of the name of the usual index; a BAM file with a long contig gets another one.
+/// Returns the ending of the usual index. A BAM file with a long contig gets another one (CSI).
 fn usual_suffix(content: &Content, options: &IndexOptions) -> &'static str {
     match content {
         Content::Cram => ".crai",
@@ -110,7 +110,9 @@ fn usual_suffix(content: &Content, options: &IndexOptions) -> &'static str {
     }
 }
 
-/// Removes indexes of an older file with the same name, if the new one stands beside the file: readers may prefer them to it.
+/// Removes other indexes of the file if they are older than the file, because readers may prefer
+/// them to the new index. Does nothing if the new index `own` has a name of its own that readers do
+/// not look for.
 fn remove_stale(path: &Path, own: &Path, console: &Console) {
     let changed = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
     let Some(written) = changed(path) else { return };

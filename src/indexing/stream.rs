@@ -1,4 +1,5 @@
-//! Indexes of files whose records are read one after the other, while other threads inflate ahead.
+//! Makes indexes of files whose records must be read one after the other (SAM, BCF, text), while
+//! other threads inflate ahead.
 
 use std::fs::File;
 
@@ -9,7 +10,9 @@ use readmill_record::{Error, Result};
 
 use super::workshop::{INDEX, IndexOptions, Made, Workshop};
 
-/// Makes the index of `file` by `indexer`.
+/// Makes the index of `file`, in memory. The inflated chunks are passed to `indexer` in order.
+///
+/// # Errors The file is damaged or not sorted, or the memory is too small.
 pub fn make(
     file: File,
     mut indexer: Box<dyn Indexer>,

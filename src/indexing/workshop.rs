@@ -1,4 +1,4 @@
-//! Options, memory and threads of making an index, and what comes of it.
+//! The options of indexing, the threads and memory it uses, and the finished index.
 
 use std::path::PathBuf;
 
@@ -11,30 +11,31 @@ use crate::console::Console;
 use crate::process::limit;
 use crate::run::memory::PROGRAM;
 
-/// Options of making an index.
+/// How an index is made. The fields are the flags of `readmill index`.
 #[derive(Clone, Debug)]
 pub struct IndexOptions {
     /// The kind of index; `None` for the usual one of the file.
     pub kind: Option<IndexFormat>,
-    /// log2 of the bases in the smallest bin of a CSI.
+    /// log2 of the bases in the smallest bin of a CSI index (`-m` of samtools index).
     pub min_shift: Option<u8>,
-    /// The index file; `None` for the usual name.
+    /// Path of the index; `None` for the usual name.
     pub output: Option<PathBuf>,
-    /// The kind of text, where the content does not tell it.
+    /// The kind of text, if the content does not tell it.
     pub preset: Option<Preset>,
-    /// Threads in all.
+    /// Total number of threads.
     pub threads: usize,
-    /// Memory of the process.
+    /// Memory of the process, in bytes.
     pub memory: u64,
-    /// Accept a file without its end-of-file marker.
+    /// Accept a BGZF or CRAM file without its end-of-file marker.
     pub allow_missing_eof: bool,
 }
 
-/// log2 of the bases in the smallest bin, where it is not given.
+/// Default for [`IndexOptions::min_shift`].
 pub(super) const MIN_SHIFT: u8 = 14;
 
 impl IndexOptions {
-    /// Refuses options that do not fit the kind of file.
+    /// Returns an error if the options ask for a kind of index that this kind of file, `what`, does
+    /// not have.
     pub(super) fn check(&self, what: &str, kinds: &[IndexFormat]) -> Result<()> {
         match self.kind {
             Some(kind) if !kinds.contains(&kind) => {
@@ -53,7 +54,8 @@ impl IndexOptions {
         self.kind == Some(IndexFormat::Csi) || self.min_shift.is_some()
     }
 
-    /// The scheme of the index of reads under a header: BAI, unless CSI is asked for or needed.
+    /// Returns the binning scheme for reads with this header: BAI, unless CSI was requested or a
+    /// contig is too long for BAI.
     pub(super) fn scheme(&self, header: &Header) -> Result<Scheme> {
         let longest = header.references().iter().map(|contig| u64::from(contig.length)).max();
         match self.kind {
@@ -66,14 +68,15 @@ impl IndexOptions {
     }
 }
 
-/// What an index takes while it is made, for the ledger.
+/// Ledger names of the memory of indexing.
 const BATCHES: &str = "chunks under way";
 pub(super) const INDEX: &str = "the index";
 
-/// Bytes of a chunk that is inflated, with its entries.
+/// Bytes of a chunk, compressed and inflated, with its index entries.
 const CHUNK: u64 = 4 << 20;
 
-/// Threads, memory and console of making an index.
+/// Threads, memory and console of an indexing command. The shares of the program and of chunks in
+/// flight are charged already.
 pub(super) struct Workshop<'a> {
     pub(super) crew: Crew,
     pub(super) ledger: Ledger,
@@ -96,7 +99,7 @@ impl<'a> Workshop<'a> {
     }
 }
 
-/// The bytes of an index file, and what is in it.
+/// A finished index in memory, the ending of its file name, and the number of records in it.
 pub(super) struct Made {
     pub(super) suffix: &'static str,
     pub(super) bytes: Vec<u8>,
@@ -104,7 +107,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// The bytes of a finished index, paid for by `charge`.
+    /// Writes a finished index to memory, and charges `charge` for its bytes.
     pub(super) fn of(
         builder: IndexBuilder,
         scheme: Scheme,

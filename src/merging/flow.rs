@@ -1,4 +1,5 @@
-//! The link of a merge, which brings templates and their alignments together in order, and a thread's work on them.
+//! The serial linking of a merge, which brings templates and their alignments together in input
+//! order ([`MergeLink`]), and the parallel work of a thread ([`MergeWorker`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,47 +12,44 @@ use readmill_record::{Batch, Error, Flags, Limit, RecordRef, Result, UncheckedBa
 use super::OTHER_ORDER;
 use super::queue::{Group, GroupPart, MergeFile, MergeTask, MergeTaskResult, Merging};
 
-/// Most bytes of a record.
 const RECORD: Limit = Limit::of(8 << 20);
 
-/// About how many bytes of records come of a group, but for one template.
+/// Bytes of output records after which a group ends. A group always has at least one template.
 const GROUP_BYTES: usize = 192 << 10;
 
 const RESET: &str =
     "take alignments away first: readmill prep --revert --sort queryname IN -o unaligned.bam";
 
-/// Joins the pieces of all files.
+/// Joins the chunks of all files, and collects templates with their alignments into groups. Called
+/// serially, in ticket order.
 pub struct MergeLink {
     merging: Arc<Merging>,
     files: Vec<LinkedFile>,
     ties: TieBreaker,
-    /// The group that is being filled.
     group: Box<Group>,
-    /// The name before, where reads claim to be sorted by name.
+    /// Name of the last template, kept while reads appear to be sorted by name.
     last_name: Vec<u8>,
-    /// Whether the names of the reads are sorted so far.
     are_sorted: bool,
     has_ended: bool,
 }
 
-/// What is linked of a file, and not in a group yet.
+/// The linked records of a file that are not in a group yet.
 struct LinkedFile {
     chain: ChunkLinker,
     batches: VecDeque<(Arc<UncheckedBatch>, u64)>,
-    /// The next record of the first batch.
+    /// Index of the next record in the first batch.
     at: usize,
-    /// Whether nothing follows.
     has_ended: bool,
     fault: Option<Error>,
 }
 
-/// The name of a record that has not been checked.
+/// Returns the name of a record that has not been checked.
 fn name(batch: &UncheckedBatch, at: usize) -> &[u8] {
     batch.record(batch.spans()[at]).name()
 }
 
 impl LinkedFile {
-    /// Forgets batches all of whose records are in groups.
+    /// Drops batches whose records are all in groups.
     fn pass(&mut self) {
         while self.batches.front().is_some_and(|(batch, _)| self.at >= batch.len()) {
             self.batches.pop_front();
@@ -59,7 +57,8 @@ impl LinkedFile {
         }
     }
 
-    /// The records from `from` on, of the first batch, whose template is called `wanted`.
+    /// Returns how many of the next records in the first batch belong to the template `wanted`, at
+    /// most `most`.
     fn run(&self, file: &MergeFile, wanted: &[u8], most: usize) -> usize {
         let Some((batch, _)) = self.batches.front() else { return 0 };
         let rest = self.at..batch.len();
@@ -68,7 +67,6 @@ impl LinkedFile {
 }
 
 impl MergeLink {
-    /// Creates an empty link.
     pub fn new(merging: &Arc<Merging>) -> Self {
         let file = || LinkedFile {
             chain: ChunkLinker::new(RECORD),
@@ -88,7 +86,7 @@ impl MergeLink {
         }
     }
 
-    /// Takes the result of a task, in the order of tickets.
+    /// Takes the result of a task, and moves complete groups to the queue. Called in ticket order.
     pub fn link(&mut self, done: MergeTaskResult) -> Result<()> {
         match done {
             MergeTaskResult::Waited => return Ok(()),
@@ -112,7 +110,7 @@ impl MergeLink {
         Ok(())
     }
 
-    /// Adds a piece to its file.
+    /// Adds a chunk to the records of its file. `None` ends the file.
     fn add(&mut self, file: usize, opened: Option<Opened>) {
         let path = self.merging.files[file].records.path();
         let side = &mut self.files[file];
@@ -139,7 +137,8 @@ impl MergeLink {
         side.pass();
     }
 
-    /// Brings templates together with their alignments, as long as it is known which these are.
+    /// Adds templates to groups, as long as all their alignments have been read. Otherwise sets the
+    /// file that must be read next.
     fn group_all(&mut self, merging: &Merging) -> Result<()> {
         merging.queue().wanted = None;
         loop {
@@ -164,7 +163,7 @@ impl MergeLink {
         }
     }
 
-    /// Fails if there are alignments that are of no template.
+    /// Returns an error if alignments remain after the last template.
     fn check_rest(&self, merging: &Merging) -> Result<()> {
         let (linked, files) = (&self.files[1..], &merging.files[1..]);
         for (linked, file) in linked.iter().zip(files) {
@@ -179,7 +178,9 @@ impl MergeLink {
         Ok(())
     }
 
-    /// Adds the next template, and its alignments, to the group.
+    /// Adds the next template and its alignments to the current group. If a read has several
+    /// alignments, also decides which of them are primary, because ties are broken by random
+    /// numbers in input order.
     fn add_template(&mut self, merging: &Merging) -> Result<()> {
         let Some((batch, _)) = self.files[0].batches.front() else { return Ok(()) };
         let (batch, at) = (Arc::clone(batch), self.files[0].at);
@@ -238,8 +239,9 @@ impl MergeLink {
         Ok(())
     }
 
-    /// Whether an end of the template may have several alignments that are not supplementary; `records` are those of it in
-    /// each file. Records are not checked yet.
+    /// Returns whether an end of the template may have several alignments that are not
+    /// supplementary. `records` has the number of records of the template in each file. Looks only
+    /// at flags, since the records are not checked yet.
     fn may_be_several(&self, merging: &Merging, records: &[usize]) -> bool {
         let mut ends = [0; 2];
         let files = self.files.iter().zip(&merging.files).zip(records).skip(1);
@@ -257,7 +259,8 @@ impl MergeLink {
         ends.iter().any(|&alignments| alignments > 1)
     }
 
-    /// Fails where reads are sorted by name, and alignments of an earlier one stand next.
+    /// Returns an error if reads are sorted by name, and the next alignments belong to an earlier
+    /// name.
     fn check_order(&mut self, merging: &Merging, template: &[u8]) -> Result<()> {
         if !self.are_sorted {
             return Ok(());
@@ -283,7 +286,7 @@ impl MergeLink {
         Ok(())
     }
 
-    /// Ends the merge.
+    /// Ends the merge after the current group, with an error or successfully.
     fn end(&mut self, fault: Option<Error>) {
         self.has_ended = true;
         self.group.fault = fault;
@@ -300,7 +303,7 @@ impl MergeLink {
     }
 }
 
-/// Adds checked alignments of a template.
+/// Checks alignments of a template, and adds them to `hits`.
 fn add_hits<'a>(
     hits: &mut Candidates<'a>,
     merging: &Merging,
@@ -323,16 +326,15 @@ fn add_hits<'a>(
     Ok(())
 }
 
-/// A thread's work on a merge.
+/// One thread's decoders and merger, which carry out the parallel part of tasks.
 pub struct MergeWorker {
     merging: Arc<Merging>,
-    /// Opens pieces of the file of that number.
+    /// A decoder for each file, created when the thread opens its first chunk of it.
     openers: Vec<Option<Opener>>,
     merger: Merger,
 }
 
 impl MergeWorker {
-    /// Creates a worker for the calling thread.
     pub fn new(merging: &Arc<Merging>) -> Self {
         MergeWorker {
             merging: Arc::clone(merging),
@@ -341,7 +343,8 @@ impl MergeWorker {
         }
     }
 
-    /// Carries out a task; records are written in the memory of `spare`.
+    /// Carries out a task in parallel with others. Records are written into the memory that `spare`
+    /// returns.
     pub fn perform(
         &mut self,
         task: MergeTask,
@@ -400,11 +403,11 @@ impl MergeWorker {
     }
 }
 
-/// Where records of a group are read.
+/// A position in the records of a group that come from one file.
 struct Cursor<'a> {
     parts: &'a [GroupPart],
     part: usize,
-    /// The record within the part.
+    /// Index of the next record within the part.
     at: usize,
 }
 
@@ -413,7 +416,8 @@ impl<'a> Cursor<'a> {
         Cursor { parts, part: 0, at: 0 }
     }
 
-    /// The batch of the next record, its place there, and the number of the first record of the batch.
+    /// Returns the batch of the next record, its index in the batch, and the number of the batch's
+    /// first record in the file.
     fn peek(&mut self) -> Option<(&'a UncheckedBatch, usize, u64)> {
         loop {
             let part = self.parts.get(self.part)?;
@@ -425,12 +429,12 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The reads of a template.
+/// The unaligned reads of a template.
 struct Template<'a> {
     name: &'a [u8],
     reads: [RecordRef<'a>; 2],
     count: usize,
-    /// The number of the first of them.
+    /// Number of the first of them in the file, 0-based.
     number: u64,
 }
 
@@ -470,7 +474,9 @@ impl<'a> Template<'a> {
     }
 }
 
-/// A record of the reads, checked.
+/// Checks an unaligned record.
+///
+/// # Errors The record is damaged, aligned, secondary or supplementary.
 fn check_read<'a>(
     batch: &'a UncheckedBatch,
     at: usize,

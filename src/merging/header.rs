@@ -1,4 +1,4 @@
-//! The header of a merge.
+//! The header of a merge, and the checks that its input files fit together.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,15 +10,15 @@ use super::OTHER_ORDER;
 use crate::aligning::Unaligned;
 use crate::plan;
 
-/// The aligner in the header.
+/// The aligner in the header of a merge.
 pub enum Program {
-    /// Its ID.
+    /// Its ID, for field PG of the records.
     Named(Vec<u8>),
-    /// No file names one alone.
+    /// Unknown, because no file of alignments has exactly one @PG line.
     Unknown,
 }
 
-/// Whether a header says that reads are sorted by name, byte by byte, as Picard sorts.
+/// Returns whether a header states that reads are sorted by name, byte by byte, as Picard sorts.
 pub fn is_lexicographic(header: &Header) -> bool {
     let line = header.lines_of(b"HD").next();
     line.is_some_and(|line| {
@@ -27,11 +27,11 @@ pub fn is_lexicographic(header: &Header) -> bool {
     })
 }
 
-/// The header of the output: the sequences of the alignments, with what the dictionary of the reference says of them, the
-/// read groups of the reads, and the aligner.
+/// Returns the header of the output: the sequences of the alignments, completed by the dictionary
+/// of the reference, the read groups of the reads, and the aligner.
 ///
-/// # Errors
-/// The files are of other sequences, or in an order that is none of names.
+/// # Errors The files were aligned to different sequences or are sorted by coordinate, or the ID of
+/// the aligner is used already.
 pub fn merged(
     wanted: &plan::Merging,
     files: &[Unaligned],
@@ -81,8 +81,8 @@ pub fn merged(
     Ok((Header::parse(&text)?, id.map_or(Program::Unknown, Program::Named)))
 }
 
-/// The program of the first file that has one alone. Where each file has one end of the templates, all of them together must
-/// have one alone.
+/// Returns the @PG line of the first file that has exactly one. If each file has one end of the
+/// templates, all of them together must have exactly one.
 fn program_of(wanted: &plan::Merging, aligned: &[Unaligned]) -> Option<HeaderLine> {
     let alone = |mut lines: Vec<&HeaderLine>| {
         lines.dedup();
@@ -95,7 +95,8 @@ fn program_of(wanted: &plan::Merging, aligned: &[Unaligned]) -> Option<HeaderLin
     alone(aligned.iter().flat_map(|file| file.header().lines_of(b"PG")).collect())
 }
 
-/// The dictionary beside a reference, and its path; `None` if there is none.
+/// Reads the dictionary next to a reference (FASTA name with the ending .dict). Returns it with its
+/// path, or `None` if there is none.
 fn dictionary_of(reference: &Path) -> Result<Option<(Header, std::path::PathBuf)>> {
     let plain = if reference.extension().is_some_and(|it| it == "gz") {
         reference.with_extension("")
@@ -116,7 +117,10 @@ fn dictionary_of(reference: &Path) -> Result<Option<(Header, std::path::PathBuf)
     Ok(Some((header, path)))
 }
 
-/// Adds what a dictionary says of sequences.
+/// Adds the fields of a sequence dictionary to the @SQ lines of the alignments. `matching` lists
+/// tags whose values must be equal.
+///
+/// # Errors The dictionary has other sequences or another order, or a value differs.
 fn with_dictionary(
     mut own: Vec<HeaderLine>,
     dictionary: &Header,

@@ -1,17 +1,19 @@
-//! Alignments put onto reads that were not aligned.
+//! The input that merges alignments with the unaligned reads they come from, as Picard
+//! MergeBamAlignment does.
 //!
-//! All files have their templates in one order, so they are read side by side: whatever stands first in a file of alignments is
-//! of the next template of the reads, or of a later one. A ticket has one of these tasks:
+//! All files have their templates in the same order, so they are read side by side. The next record
+//! in a file of alignments belongs to the next template of the reads, or to a later one. A ticket
+//! has one of these tasks:
 //!
-//! | task | in parallel | then, in order |
-//! |---|---|---|
-//! | open | a piece of a file is inflated | its records join those of its file; templates with all their alignments become groups |
-//! | merge | the records of a group are written | their number of bytes is known |
-//! | records | | they go on as those of any other input |
+//! | task | in parallel | then, in order | |---|---|---| | open | inflates a chunk of a file | adds
+//! its records to those of the file; templates with all their alignments form groups | | merge |
+//! writes the records of a group | queues the records | | records | | passes the records on, like
+//! records of any other input |
 //!
-//! Whoever claims takes what is furthest. A file is read only so far ahead, unless the others wait for it, so files whose
-//! alignments are few or many for a stretch need no more memory. Groups end where the reads say it, so neither records nor their batches
-//! depend on threads.
+//! The claimer prefers the task closest to the output ([`Merging::next`]). A file is only read a
+//! few chunks ahead, unless the other files wait for it. So files with few or many alignments in
+//! some part of the order need no more memory. Where a group ends depends only on the reads, so
+//! neither records nor their batches depend on threads.
 
 mod flow;
 mod header;
@@ -22,11 +24,13 @@ use readmill_record::Error;
 pub use flow::{MergeLink, MergeWorker};
 pub use queue::{MergeTask, MergeTaskResult, Merging, memory};
 
-/// What is to be done where alignments are in another order than the reads.
+/// Hint of all errors about alignments in another order than the reads. [`says_other_order`]
+/// recognises these errors by it.
 const OTHER_ORDER: &str = "bring both into one order: readmill sort --sort queryname ALIGNED -u -o - | readmill merge-alignment \
 UNALIGNED - ..., where UNALIGNED is sorted in the same way";
 
-/// Whether an error says that alignments are in another order than the reads, or sorted by coordinate.
+/// Returns whether an error says that alignments are in another order than the reads, or sorted by
+/// coordinate. The command line then adds the command that fixes it.
 pub fn says_other_order(error: &Error) -> bool {
     error.hint.as_deref() == Some(OTHER_ORDER)
 }

@@ -1,4 +1,5 @@
-//! The queue of tasks of a merge, between the claimer and the link.
+//! The files of a merge, its tasks and their results, and the queue between the claimer, which
+//! takes tasks, and the link, which adds them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,19 +19,18 @@ use crate::plan::{self, End};
 
 use super::header::{self, Program};
 
-/// Bytes that a container of CRAM may take, with what comes of it.
+/// Maximum bytes of a CRAM container together with its decoded records.
 const CONTAINER: u64 = 32 << 20;
 
-/// A file that takes part in a merge.
 pub struct MergeFile {
-    /// Its records, aligned or not.
     pub records: Unaligned,
-    /// Which end of each template they are of, if they do not say it.
+    /// The end of each template that all its records belong to; `None` if FLAG tells. Picard's
+    /// READ1_ALIGNED_BAM and READ2_ALIGNED_BAM have such files.
     pub end: Option<End>,
 }
 
 impl MergeFile {
-    /// The flags of a record of it.
+    /// Returns the flags of a record of the file, with the end that was given for the whole file.
     pub fn flags(&self, flags: Flags) -> Flags {
         let pair = Flags::PAIRED | Flags::FIRST | Flags::LAST;
         match self.end {
@@ -40,7 +40,8 @@ impl MergeFile {
         }
     }
 
-    /// The name of a template, by that of a record of it.
+    /// Returns the name of the template of a record. If the file has only one end of each template,
+    /// its names may have `/1` or `/2` at the end.
     pub fn name<'a>(&self, name: &'a [u8]) -> &'a [u8] {
         let suffix: &[u8] = match self.end {
             None => b"",
@@ -51,45 +52,41 @@ impl MergeFile {
     }
 }
 
-/// Records of one file that are of a group of templates.
+/// Consecutive records of one file that belong to a group of templates.
 pub struct GroupPart {
-    /// The records, and others.
+    /// The batch that holds them. Neighbouring groups may share it.
     pub batch: Arc<UncheckedBatch>,
-    /// Which of them.
     pub range: Range<usize>,
-    /// The number of the first one in its file, 0-based.
+    /// Number of the first record of the batch in its file, 0-based.
     pub number: u64,
 }
 
-/// Templates and their alignments.
+/// Consecutive templates with all their alignments. A group becomes one batch of output records.
 #[derive(Default)]
 pub struct Group {
-    /// The records of each file; those of the reads come first.
+    /// For each file, the records of these templates; the unaligned reads come first.
     pub parts: Vec<Vec<GroupPart>>,
-    /// The arrangements of templates of which an end has several alignments, by the numbers of the templates.
+    /// For templates with several alignments of one end: the index of the template in the group,
+    /// and the choice of its primary alignments.
     pub arranged: Vec<(usize, Arrangement)>,
-    /// Templates so far.
     pub templates: usize,
-    /// About how many bytes of records come of it so far.
+    /// Estimated bytes of the output records. A group ends when there are enough.
     pub bytes: usize,
-    /// The error that follows them.
+    /// The error that ends the merge after these templates.
     pub fault: Option<Error>,
 }
 
-/// A task of a merge.
 pub enum MergeTask {
-    /// Opens a piece of a file, or ends it.
+    /// Opens a chunk of the file with this index. `None` ends the file.
     Open(usize, Option<Claim>),
-    /// Writes the records of a group.
     Merge(Box<Group>),
-    /// Passes records on.
     Records(Opened),
-    /// Nothing: the next task depends on tickets in flight.
+    /// No work, since the next task depends on tickets in flight.
     Wait,
 }
 
 impl MergeTask {
-    /// The records that it passes on, if that is its task.
+    /// Returns the records that this task passes on; `None` for any other task.
     pub fn records(&self) -> Option<&Opened> {
         match self {
             MergeTask::Records(opened) => Some(opened),
@@ -98,68 +95,56 @@ impl MergeTask {
     }
 }
 
-/// The result of a task.
 pub enum MergeTaskResult {
-    /// A piece of a file; `None` at its end.
     Opened(usize, Option<Opened>),
-    /// Records.
     Merged(Opened),
-    /// Nothing.
     Waited,
 }
 
-/// Tasks that can be claimed.
+/// The queue of tasks that can be claimed, and how far each file is read. Protected by a lock of
+/// [`Merging`].
 #[derive(Default)]
 pub struct MergeQueue {
-    /// Records that go on.
     pub records: VecDeque<Opened>,
-    /// Groups to be written.
     pub ready: VecDeque<Box<Group>>,
-    /// How far each file is read.
     pub files: Vec<FileState>,
-    /// The file that the others wait for.
+    /// The file that all others wait for. One more chunk of it may be read than the limit allows.
     pub wanted: Option<usize>,
-    /// Whether an error ends the merge, so that no more is read.
+    /// Whether an error ends the merge, so that nothing more is read.
     pub has_failed: bool,
-    /// Tasks in flight.
     pub in_flight: usize,
 }
 
-/// How far a file is read.
 #[derive(Clone, Copy, Default)]
 pub struct FileState {
-    /// Pieces in flight.
+    /// Number of its chunks in flight. `waiting` counts linked chunks whose records wait for those
+    /// of other files.
     pub opening: usize,
-    /// Pieces whose records wait for those of other files.
     pub waiting: usize,
-    /// Whether all of it is claimed.
     pub ended: bool,
 }
 
-/// Files that are merged.
+/// The files of a merge and what all threads need to merge them. Made once for a run.
 pub struct Merging {
-    /// The files, the reads first.
+    /// The unaligned reads, followed by the files of alignments.
     pub files: Vec<MergeFile>,
-    /// The rules.
     pub rules: Arc<MergeRules>,
-    /// The header of the output.
     pub header: Header,
-    /// Whether the reads claim to be sorted by name, byte by byte.
+    /// Whether the header of the reads states that they are sorted by name, byte by byte. Then a
+    /// wrong order in a file of alignments is found early.
     pub are_sorted: bool,
-    /// Buffers that go round.
     pub batches: Pool<Batch>,
-    /// The same for pieces of files.
     pub chunks: Pool<Chunk>,
     ahead: usize,
     queue: Mutex<MergeQueue>,
 }
 
-/// How many pieces of a file are read before those of others are there.
+/// Returns the number of chunks of a file that are read before those of other files are there.
 fn ahead(crew: Crew) -> usize {
     crew.threads + 1
 }
 
-/// The memory of records that wait for those of other files.
+/// Returns the memory of records that wait for those of other files, in bytes.
 pub fn memory(wanted: &plan::Merging, crew: Crew) -> u64 {
     let files = wanted.files().count() as u64;
     let paths: Vec<_> = wanted.files().cloned().collect();
@@ -168,10 +153,9 @@ pub fn memory(wanted: &plan::Merging, crew: Crew) -> u64 {
 }
 
 impl Merging {
-    /// Opens all files.
+    /// Opens all files, and merges their headers.
     ///
-    /// # Errors
-    /// One cannot be read, or their headers do not fit together.
+    /// # Errors A file cannot be read, or the headers do not fit together.
     pub fn open(
         wanted: &plan::Merging,
         reference: Option<&Path>,
@@ -204,12 +188,12 @@ impl Merging {
         })
     }
 
-    /// The files of reads and of alignments.
     pub fn files(&self) -> impl Iterator<Item = &Unaligned> {
         self.files.iter().map(|file| &file.records)
     }
 
-    /// Returns the next task; `None` when all records have been passed on.
+    /// Returns the next task, or `None` when all records have been passed on. Called by the claimer
+    /// of the run. The task closest to the output has priority.
     pub fn next(&self) -> Result<Option<MergeTask>> {
         let mut queue = self.queue();
         if let Some(opened) = queue.records.pop_front() {
@@ -228,7 +212,8 @@ impl Merging {
         })
     }
 
-    /// The task that reads the file which has least ahead.
+    /// Returns the task that reads the file with the fewest chunks ahead; `None` if all files are
+    /// read far enough.
     fn next_piece(&self, queue: &mut MergeQueue) -> Result<Option<MergeTask>> {
         if queue.has_failed {
             return Ok(None);
@@ -247,22 +232,18 @@ impl Merging {
         Ok(Some(MergeTask::Open(file, claim)))
     }
 
-    /// Locks the queue.
     pub fn queue(&self) -> MutexGuard<'_, MergeQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of all files that have been read so far, as they lie there.
     pub fn bytes_read(&self) -> u64 {
         self.files.iter().map(|file| file.records.progress().0).sum()
     }
 
-    /// Bytes of all files, if all of them have a size.
     pub fn size(&self) -> Option<u64> {
         self.files.iter().map(|file| file.records.progress().1).sum()
     }
 
-    /// The name of the first read.
     pub fn first_name(&self) -> Option<Vec<u8>> {
         self.files.first()?.records.first_name()
     }
