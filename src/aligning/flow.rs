@@ -35,7 +35,6 @@ pub struct AlignLink {
     first: u64,
     numbered: Option<(usize, u64)>,
     has_reads: bool,
-    /// Bytes of reads and candidates that wait for their cohort.
     bytes: u64,
     long: u64,
 }

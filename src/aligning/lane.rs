@@ -24,7 +24,6 @@ pub struct Lane {
     /// The templates that are aligned; a part of them if this process aligns one slice of the lane.
     pub wanted: WantedTemplates,
     pub adapters: AdapterCounts,
-    /// Number of templates before this slice that trimming has kept.
     pub left: u64,
     pub is_trimmed: bool,
     /// Whether trailing Gs are cut off, which two-colour instruments write for missing signal.

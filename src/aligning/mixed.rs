@@ -120,7 +120,6 @@ impl LoneReads {
         self.count.fetch_add(reads as u64, Ordering::Relaxed);
     }
 
-    /// Warns of single reads in files that should hold pairs, if there were any.
     pub fn report(&self, console: &Console) {
         let count = self.count.load(Ordering::Relaxed);
         if count > 0 {

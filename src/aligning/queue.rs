@@ -76,7 +76,6 @@ pub struct Prepared {
     pub singles: Option<Box<Prepared>>,
 }
 
-/// Candidate positions of the reads of a batch.
 pub struct BatchSeeds {
     pub reads: Option<Seeded>,
     pub singles: Option<Seeded>,
@@ -106,7 +105,6 @@ pub struct BatchSlot {
     pub batch: usize,
 }
 
-/// A batch of a complete cohort, ready to be written as records.
 pub struct ReadyBatch {
     pub lane: usize,
     pub reads: ReadBatch,

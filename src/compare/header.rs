@@ -1,18 +1,15 @@
-//! The four levels, of which `super` says what each looks at; headers by levels L0 and L1 (the others take what L1 takes,
-//! or do not look).
+//! The levels of agreement, and the comparison of headers. Headers are compared by levels L0 and
+//! L1; L2 uses the result of L1, and L3 ignores headers.
 
 use readmill_record::Header;
 
-/// How far two headers agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderResult {
-    /// The strictest level that holds: L0, L1 or none.
+    /// The strictest level that holds, L0 or L1; `None` if neither does.
     pub level: Option<Level>,
-    /// The first lines that differ, from each file that has one there.
     pub first: Option<[Option<String>; 2]>,
 }
 
-/// Compares headers without their @PG and @CO lines.
 pub fn compare(headers: &[Header; 2]) -> HeaderResult {
     let lines = headers.each_ref().map(lines);
     let as_they_stand = first_difference(
@@ -32,10 +29,10 @@ fn lines(header: &Header) -> Vec<&[u8]> {
     counts.map(|line| line.text()).collect()
 }
 
-/// A line as it is compared, and as it stands in its file.
 type Compared<'a> = (Vec<u8>, &'a [u8]);
 
-/// Each line with its tags in order, and the lines by kind; lines of one kind keep their order.
+/// Sorts the tags within each line, and the lines by their kind; lines of the same kind keep their
+/// order.
 fn normalised<'a>(lines: &[&'a [u8]]) -> Vec<Compared<'a>> {
     let sorted = |&line: &&'a [u8]| {
         let mut parts: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
@@ -54,16 +51,15 @@ fn first_difference([a, b]: &[Vec<Compared<'_>>; 2]) -> Option<[Option<String>; 
     Some([a, b].map(|lines| lines.get(at).map(shown)))
 }
 
-/// How far two files agree, strictest first.
+/// How far two files agree. A smaller level is stricter, and implies all larger ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// The same SAM text, but for @PG and @CO lines.
+    /// The same SAM text, except @PG and @CO lines.
     L0,
-    /// The same but for the order of tags.
+    /// The same except for the order of tags.
     L1,
-    /// The same but for the order of tags and of ties.
+    /// The same except for the order of tags and of reads with equal positions.
     L2,
-    /// The same reads and duplicate sets.
     L3,
 }
 

@@ -1,4 +1,5 @@
-//! A record's line of SAM text in its columns; differences of records, kept for display.
+//! Splits SAM lines into columns, counts in which columns records differ, and shows differences to
+//! the user.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -8,28 +9,23 @@ use std::path::PathBuf;
 use readmill_record::Flags;
 use readmill_record::tag::Tag;
 
-/// The mandatory columns.
+/// Names of the 11 mandatory columns (SAM specification, section 1.4).
 pub const COLUMNS: [&str; 11] =
     ["QNAME", "FLAG", "RNAME", "POS", "MAPQ", "CIGAR", "RNEXT", "PNEXT", "TLEN", "SEQ", "QUAL"];
 
-/// Column of QNAME.
 pub const QNAME: usize = 0;
-/// Column of FLAG.
 pub const FLAG: usize = 1;
 
-/// Characters of a column that are shown.
 const SHOWN: usize = 48;
 
-/// A line of SAM text, without its line end.
+/// A line of SAM text without its line end. Two lines that differ only in the order of tags become
+/// equal.
 pub struct SamLine<'a> {
-    /// The mandatory columns.
     pub columns: [&'a [u8]; 11],
-    /// The optional fields, sorted: their order is the only thing a `SamLine` forgets.
     pub fields: Vec<&'a [u8]>,
 }
 
 impl<'a> SamLine<'a> {
-    /// Splits a line.
     pub fn new(text: &'a [u8]) -> Self {
         let mut parts = text.split(|&b| b == b'\t');
         let columns = [(); 11].map(|()| parts.next().unwrap_or_default());
@@ -38,12 +34,12 @@ impl<'a> SamLine<'a> {
         SamLine { columns, fields }
     }
 
-    /// Columns that are not the same in the other line.
     pub fn differing_columns(&self, other: &SamLine<'_>) -> impl Iterator<Item = usize> {
         (0..COLUMNS.len()).filter(|&i| self.columns[i] != other.columns[i])
     }
 
-    /// Tags of the optional fields that only one of the lines has, or that have another value.
+    /// Returns the tags of optional fields that only one of the lines has, or that differ in type
+    /// or value. Sorted, without repeats.
     pub fn differing_tags(&self, other: &SamLine<'_>) -> Vec<Tag> {
         let (mut one, mut two) = (self.fields.iter().peekable(), other.fields.iter().peekable());
         let mut tags = Vec::new();
@@ -70,8 +66,8 @@ impl<'a> SamLine<'a> {
     }
 }
 
-/// The line for a person who looks for the difference to `other`: of long columns only the part where
-/// they first differ, or the start.
+/// Returns the line in a form that shows its difference to `other`: long columns are shortened to
+/// the part where they first differ, or to their start.
 pub fn shown(text: &[u8], other: Option<&[u8]>) -> String {
     let of_other: Vec<&[u8]> = other.map_or(Vec::new(), |other| other.split(|&b| b == b'\t').collect());
     let opposite = |i: usize, part: &[u8]| {
@@ -97,17 +93,15 @@ fn window(text: &[u8], other: &[u8]) -> String {
     format!("{}{middle}{}", dots(start > 0), dots(end < text.len()))
 }
 
-/// Two records in step that differ; one is missing where a file ends first.
+/// Two records with the same number that differ. One of them is `None` if its file has ended.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// Their number in the files, from 0.
     pub place: u64,
-    /// Their lines of SAM.
     pub lines: [Option<Vec<u8>>; 2],
 }
 
 impl Difference {
-    /// Says where and in what the records differ, and shows them.
+    /// Writes the number of the record, the names of the columns that differ, and both lines.
     pub fn write(&self, files: &[PathBuf; 2], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.place + 1;
         let [a, b] = self.lines.each_ref().map(Option::as_deref);
@@ -127,7 +121,6 @@ impl Difference {
     }
 }
 
-/// Names of the columns and tags that differ.
 fn fields(a: &[u8], b: &[u8]) -> String {
     let (a, b) = (SamLine::new(a), SamLine::new(b));
     let columns = a.differing_columns(&b).map(|i| COLUMNS[i].to_string());
@@ -140,27 +133,27 @@ fn text(tag: Tag) -> String {
     String::from_utf8_lossy(&tag).into_owned()
 }
 
-/// How many records differ from the one they stand in step with, and in what.
+/// Counts of records that differ from the record with the same number in the other file, and of
+/// what differs in them. If QNAME differs, other columns are not counted, since the records are
+/// different reads.
 #[derive(Clone, Debug, Default)]
 pub struct DifferenceCounts {
-    /// Records that differ at all.
     pub records: u64,
-    /// Of these, such as differ in the order of tags alone,
+    /// Records in which only the order of tags differs.
     pub tag_order: u64,
-    /// such as have another QNAME (what else differs in them says little),
     pub other_read: u64,
-    /// such as differ in FLAG alone,
+    /// Records in which only FLAG differs.
     pub flags: u64,
-    /// and of these such as differ in the duplicate bit alone.
+    /// Records in which only the duplicate bit (0x400) of FLAG differs.
     pub duplicate_bit: u64,
-    /// Of records of one QNAME, how many differ in each column
+    /// For each column, the number of records with equal QNAME in which it differs.
     pub columns: [u64; COLUMNS.len()],
-    /// and in each tag.
     pub tags: BTreeMap<Tag, u64>,
 }
 
 impl DifferenceCounts {
-    /// Counts a pair whose text differs; says whether more than the order of tags does.
+    /// Counts a pair of records whose text differs. Returns whether more differs than the order of
+    /// tags.
     pub fn count(&mut self, lines: [&SamLine<'_>; 2], flags: [Flags; 2]) -> bool {
         let [a, b] = lines;
         self.records += 1;

@@ -1,18 +1,21 @@
-//! How far two files agree: the strictest of four levels, found in one read of both in step.
+//! `readmill compare`: how far two files agree. The result is the strictest of four levels that
+//! holds. Both files are read once, record by record in step.
 //!
-//! | level | what agrees |
-//! |---|---|
-//! | L0 | the SAM text, header included, without its @PG and @CO lines |
-//! | L1 | the same, whatever the order of tags: of the optional fields in a record, of the tags in a header line, of the kinds of header lines (lines of one kind keep their order: it numbers reference sequences) |
-//! | L2 | the same, whatever the order of neighbours of equal RNAME, POS and strand |
-//! | L3 | how often each read (QNAME, FLAG without 0x400, RNAME, POS, CIGAR, SEQ, QUAL) occurs, whatever the order, and the duplicate sets: how many mapped primary records are flagged as duplicates at each 5′ end (library, reference sequence, unclipped 5′ position, strand) |
+//! | level | what agrees | |---|---| | L0 | the SAM text, including the header, except @PG and @CO
+//! lines | | L1 | the same, except for the order of tags: of optional fields in a record, of tags
+//! in a header line, and of the kinds of header lines (lines of one kind keep their order, since it
+//! numbers reference sequences) | | L2 | the same, except for the order of consecutive reads with
+//! equal RNAME, POS and strand | | L3 | how often each read (QNAME, FLAG without 0x400, RNAME, POS,
+//! CIGAR, SEQ, QUAL) occurs, in any order; and the duplicate sets: how many mapped primary records
+//! are flagged as duplicates at each 5′ end (library, reference sequence, unclipped 5′ position,
+//! strand) |
 //!
-//! L3 looks into the header for names of reference sequences and libraries only: files in different order
-//! cannot have the same @HD.
+//! L3 uses only the names of reference sequences and libraries from the headers, because files in
+//! different order cannot have the same @HD.
 //!
-//! Nothing is kept but hashes of 128 bits, summed so that order does not matter, so memory is the same
-//! for any number of records at one position. Pairs of records that agree cancel out and are not even
-//! hashed.
+//! Records are not stored. For levels that ignore the order, 128-bit hashes are summed, so the
+//! memory does not depend on the number of records at a position. Pairs of equal records cancel out
+//! and are not even hashed.
 
 mod header;
 mod line;
@@ -33,22 +36,18 @@ use records::{Ignore, RecordFile};
 use step::InStep;
 pub use verdict::ComparisonResult;
 
-/// Two files to compare, and what not to look at.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// The files; `-` is standard input.
     pub files: [PathBuf; 2],
-    /// Headers may differ.
     pub ignore_header: bool,
-    /// Bits of FLAG that may differ.
     pub ignore_flags: u16,
-    /// Optional fields that may differ or be absent.
     pub ignore_tags: Vec<Tag>,
-    /// The reference, for CRAM.
     pub reference: Option<Fasta>,
 }
 
-/// Compares two files.
+/// Compares two files record by record.
+///
+/// # Errors A file cannot be read or is damaged, or both are standard input.
 pub fn compare(wanted: &Comparison) -> Result<ComparisonResult> {
     let [a, b] = &wanted.files;
     if a.as_os_str() == "-" && b.as_os_str() == "-" {
@@ -78,7 +77,6 @@ pub fn compare(wanted: &Comparison) -> Result<ComparisonResult> {
 }
 
 impl Comparison {
-    /// The parts that are not compared, in words: of headers, and of records.
     fn ignored(&self) -> [String; 2] {
         let header = if self.ignore_header { "headers" } else { "@PG and @CO lines" };
         let mut records = String::new();

@@ -1,5 +1,4 @@
-//! Level L3: reads and duplicate sets, whatever the order.
-//! Reads are hashes of 128 bits, whose sums do not depend on order.
+//! Level L3: compares reads and duplicate sets in any order, by sums of 128-bit hashes.
 
 use std::collections::HashMap;
 
@@ -9,31 +8,28 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::line::SamLine;
 
-/// Columns by which a read is recognised, FLAG apart: QNAME, RNAME, POS, CIGAR, SEQ, QUAL.
+/// Indexes of the columns that identify a read, apart from FLAG: QNAME, RNAME, POS, CIGAR, SEQ,
+/// QUAL.
 const READ: [usize; 6] = [0, 2, 3, 5, 9, 10];
 
-/// Which reads and which duplicates one file has and the other has not.
 pub struct ReadBalance {
-    /// Library of each read group, in each file.
     libraries: [HashMap<Vec<u8>, Vec<u8>>; 2],
     reads: Balance,
     duplicates: Balance,
 }
 
 impl ReadBalance {
-    /// For the reads of files with these headers.
     pub fn new(headers: &[Header; 2]) -> Self {
         let libraries = headers.each_ref().map(libraries);
         ReadBalance { libraries, reads: Balance::default(), duplicates: Balance::default() }
     }
 
-    /// Whether read groups are of the same library in both files: else records of equal text may be of
-    /// different duplicate sets.
+    /// Returns whether each read group has the same library in both files. If not, records with
+    /// equal text may belong to different duplicate sets.
     pub fn same_libraries(&self) -> bool {
         self.libraries[0] == self.libraries[1]
     }
 
-    /// Notes a record of one of the files.
     pub fn put(&mut self, file: usize, record: RecordRef<'_>, line: &SamLine<'_>) {
         let flag = (record.flags().0 & !Flags::DUPLICATE).to_le_bytes();
         let columns = READ.iter().map(|&i| line.columns[i]);
@@ -41,10 +37,10 @@ impl ReadBalance {
         self.put_duplicate(file, record, line.columns[2]);
     }
 
-    /// Notes a record on reference sequence `rname` if it is flagged as a duplicate.
+    /// Adds a record on reference sequence `rname` if it is flagged as a duplicate.
     ///
-    /// Only mapped primary records count. The two files may keep different reads of the same duplicate set, and then
-    /// their marked secondary records may differ.
+    /// Only mapped primary records count. The two files may keep different reads of the same
+    /// duplicate set, and then the flags of their secondary records may differ.
     pub fn put_duplicate(&mut self, file: usize, record: RecordRef<'_>, rname: &[u8]) {
         let flags = record.flags();
         if !flags.is_duplicate() || flags.is_unmapped() || !flags.is_primary() {
@@ -56,12 +52,12 @@ impl ReadBalance {
         self.duplicates.put(file, digest([library, rname, &end, &strand]));
     }
 
-    /// Whether every read occurs equally often in both files.
+    /// Returns whether every read occurs equally often in both files.
     pub fn same_reads(&self) -> bool {
         self.reads.is_even()
     }
 
-    /// Whether equally many records are flagged at each 5′ end.
+    /// Returns whether equally many records are flagged as duplicates at each 5′ end.
     pub fn same_duplicates(&self) -> bool {
         self.duplicates.is_even()
     }
@@ -74,8 +70,8 @@ fn libraries(header: &Header) -> HashMap<Vec<u8>, Vec<u8>> {
     header.lines_of(b"RG").filter_map(of).collect()
 }
 
-/// Hashes `parts`, which contain no tab. Two multisets of 10^9 texts have equal sums by chance with a
-/// probability of about 10^-38.
+/// Returns the hash of `parts`, which must not contain tabs. Two different multisets of 10^9 texts
+/// have equal sums of hashes with a probability of about 10^-38.
 pub fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u128 {
     let mut hasher = Xxh3Default::new();
     for part in parts {
@@ -85,17 +81,17 @@ pub fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u128 {
     hasher.digest128()
 }
 
-/// How two multisets differ: what the one has is added, what the other has is taken away.
+/// The difference of two multisets: hashes of the items of file 0 are added, those of file 1 are
+/// subtracted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Balance(u128);
 
 impl Balance {
-    /// Adds an item of file 0 or takes away one of file 1.
     pub fn put(&mut self, file: usize, digest: u128) {
         self.0 = if file == 0 { self.0.wrapping_add(digest) } else { self.0.wrapping_sub(digest) };
     }
 
-    /// Whether both had the same items.
+    /// Returns whether both multisets are equal, apart from hash collisions.
     pub fn is_even(self) -> bool {
         self.0 == 0
     }

@@ -1,4 +1,4 @@
-//! The records of one file, one after the other, without flags and fields that are ignored.
+//! Reads the records of a file one by one, and removes ignored flags and fields from them.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,32 +11,25 @@ use readmill_input::{OpenOptions, Opener, Source};
 use readmill_record::tag::Tag;
 use readmill_record::{Batch, Error, Header, Limit, RecordRef, Result, edit, input_file};
 
-/// Bytes that a line of SAM may take.
 const MOST_LINE: Limit = Limit::of(256 << 20);
 
-/// Bytes a container of CRAM may take, with what comes of it.
 const MOST_CONTAINER: Limit = Limit::of(1 << 30);
 
-/// A file being read record by record.
 pub struct RecordFile {
     path: PathBuf,
     source: Source,
     opener: Opener,
     link: ChunkLinker,
-    /// The records at hand, and how many of them have been given.
+    /// The current batch. `given` is the number of its records that were returned.
     batch: Batch,
     given: usize,
-    /// Records in the batches before.
     before: u64,
-    /// Why nothing comes after the batch, if it is not the end.
     fault: Option<Error>,
     ended: bool,
-    /// Memory for the next chunk.
     spare: Chunk,
 }
 
 impl RecordFile {
-    /// Opens a file and reads its header; `-` is standard input.
     pub fn open(path: &Path, reference: &Option<Fasta>) -> Result<Self> {
         let rules = OpenOptions {
             most: MOST_LINE,
@@ -62,17 +55,14 @@ impl RecordFile {
         })
     }
 
-    /// The header.
     pub fn header(&self) -> &Header {
         self.source.header()
     }
 
-    /// How many records have been given.
     pub fn read(&self) -> u64 {
         self.before + self.given as u64
     }
 
-    /// Returns the next record; `None` at the end of the file.
     pub fn next(&mut self) -> Result<Option<RecordRef<'_>>> {
         while self.given == self.batch.len() {
             if !self.refill().map_err(|error| error.file(&self.path))? {
@@ -83,7 +73,7 @@ impl RecordFile {
         Ok(Some(self.batch.record(self.batch.spans[self.given - 1])))
     }
 
-    /// Takes the next batch, which may be empty; says whether there was one.
+    /// Reads the next batch, which may be empty. Returns whether there was one.
     fn refill(&mut self) -> Result<bool> {
         if self.ended {
             return self.fault.take().map_or(Ok(false), Err);
@@ -122,7 +112,6 @@ fn input(path: &Path) -> Result<Box<dyn Read + Send>> {
     Ok(Box::new(file))
 }
 
-/// Takes bits of FLAG and optional fields out of the records of one file.
 pub struct Ignore {
     flags: u16,
     tags: Vec<Tag>,
@@ -130,12 +119,12 @@ pub struct Ignore {
 }
 
 impl Ignore {
-    /// Takes out these bits and tags.
     pub fn new(flags: u16, tags: &[Tag]) -> Self {
         Ignore { flags, tags: tags.to_vec(), scratch: Vec::new() }
     }
 
-    /// The record without them.
+    /// Returns `record` without the FLAG bits and optional fields that are not compared. Copies it only
+    /// if it has any of them.
     pub fn apply<'a>(&'a mut self, record: RecordRef<'a>) -> RecordRef<'a> {
         let flags = record.flags().0;
         let tags = !self.tags.is_empty() && record.fields().any(|field| self.tags.contains(&field.tag));

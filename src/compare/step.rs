@@ -1,4 +1,4 @@
-//! Records in step: levels L0 to L2, and what L3 needs of records that differ.
+//! Compares records in step: finds levels L0 to L2, and passes records that differ on to L3.
 
 use readmill_format::sam;
 use readmill_record::{Flags, Header, RecordRef};
@@ -7,26 +7,21 @@ use super::header::Level;
 use super::line::{Difference, DifferenceCounts, SamLine};
 use super::reads::{Balance, ReadBalance, digest};
 
-/// The result of comparing records.
 #[derive(Clone, Debug, Default)]
 pub struct RecordResult {
-    /// The first difference that matters to L0, to L1 and to L2.
     first: [Option<Difference>; 3],
-    /// How many records differ.
     pub tally: DifferenceCounts,
-    /// Whether both files have the same reads.
     pub same_reads: bool,
-    /// Whether both files have the same duplicate sets.
     pub same_duplicates: bool,
 }
 
 impl RecordResult {
-    /// The first difference that matters to a level; for L3, which has no place, that of L2.
+    /// Returns the first difference that rules out `level`. L3 does not depend on positions, so the
+    /// difference for L2 is returned.
     pub fn first(&self, level: Level) -> Option<&Difference> {
         self.first[(level as usize).min(2)].as_ref()
     }
 
-    /// Whether the level holds.
     pub fn holds(&self, level: Level) -> bool {
         match level {
             Level::L3 => self.same_reads && self.same_duplicates,
@@ -39,25 +34,24 @@ impl RecordResult {
     }
 }
 
-/// Two files being compared record by record.
 pub struct InStep<'a> {
     headers: &'a [Header; 2],
-    /// Whether a reference sequence has the same number in both files: then equal bytes are equal text.
+    /// Whether all reference sequences have the same index in both files. Then equal bytes mean
+    /// equal text.
     same_references: bool,
     same_libraries: bool,
     text: [Vec<u8>; 2],
     neighbours: SamePosition,
     reads: ReadBalance,
-    /// Records behind the end of the other file.
     alone: u64,
     verdict: RecordResult,
 }
 
-/// Reference sequence, position, strand.
 type PositionAndStrand = (i32, i32, bool);
 
-/// The records at one place that follow each other. Where L2 holds, the places of both files are equal at
-/// every step, so both files' neighbours begin and end together.
+/// Consecutive records with the same position and strand, whose order does not matter to L2. As
+/// long as L2 holds, the positions of both files are equal in every step, so these groups begin and
+/// end together.
 #[derive(Default)]
 struct SamePosition {
     place: Option<PositionAndStrand>,
@@ -66,7 +60,6 @@ struct SamePosition {
 }
 
 impl<'a> InStep<'a> {
-    /// For files with these headers.
     pub fn new(headers: &'a [Header; 2]) -> Self {
         let reads = ReadBalance::new(headers);
         let [a, b] = headers.each_ref().map(|header| header.references().iter().map(|r| &r.name));
@@ -82,7 +75,6 @@ impl<'a> InStep<'a> {
         }
     }
 
-    /// Compares the records that both files have as number `at`.
     pub fn pair(&mut self, at: u64, records: [RecordRef<'_>; 2]) {
         let place = place(records[0]);
         if self.neighbours.place != Some(place) {
@@ -130,7 +122,7 @@ impl<'a> InStep<'a> {
         }
     }
 
-    /// Notes a record behind the end of the other file.
+    /// Adds record number `at` of `file`, after the other file has ended.
     pub fn alone(&mut self, at: u64, file: usize, record: RecordRef<'_>) {
         self.end_neighbours();
         self.alone += 1;
@@ -147,7 +139,6 @@ impl<'a> InStep<'a> {
         }
     }
 
-    /// Returns the result.
     pub fn finish(mut self) -> RecordResult {
         self.end_neighbours();
         let mut verdict = self.verdict;
@@ -168,7 +159,7 @@ fn place(record: RecordRef<'_>) -> PositionAndStrand {
     (record.ref_id(), record.pos(), record.flags().is_reverse())
 }
 
-/// RNAME, POS and strand: a place that means the same in both files.
+/// Returns RNAME, POS and strand. Unlike reference indexes, they can be compared between files.
 fn by_name<'a>(line: &SamLine<'a>, record: RecordRef<'_>) -> (&'a [u8], &'a [u8], u16) {
     (line.columns[2], line.columns[3], record.flags().0 & Flags::REVERSE)
 }
@@ -176,5 +167,5 @@ fn by_name<'a>(line: &SamLine<'a>, record: RecordRef<'_>) -> (&'a [u8], &'a [u8]
 fn write(header: &Header, record: RecordRef<'_>, text: &mut Vec<u8>) {
     text.clear();
     sam::write_record(header, record, text);
-    text.pop(); // the line end
+    text.pop(); // removes the line end
 }

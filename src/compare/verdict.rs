@@ -1,4 +1,4 @@
-//! The result of a comparison.
+//! The result of a comparison, and its text for the user.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,26 +7,24 @@ use super::header::{HeaderResult, Level};
 use super::line::shown;
 use super::step::RecordResult;
 
-/// How far two files agree, and what differs. `Display` says it in a few lines.
+/// How far two files agree, and what differs. `Display` writes it in a few lines: the level, the
+/// number of records, and the first difference.
 #[derive(Clone, Debug)]
 pub struct ComparisonResult {
     pub(super) files: [PathBuf; 2],
     pub(super) counts: [u64; 2],
-    /// The parts that were not compared: of headers, and of records.
     pub(super) ignored: [String; 2],
-    /// `None` where headers are not compared.
     pub(super) header: Option<HeaderResult>,
     pub(super) records: RecordResult,
 }
 
 impl ComparisonResult {
-    /// The strictest level that holds; none if the files are different.
     pub fn level(&self) -> Option<Level> {
         let levels = [Level::L0, Level::L1, Level::L2, Level::L3];
         levels.into_iter().find(|&level| self.header_holds(level) && self.records.holds(level))
     }
 
-    /// Whether the files agree as far as `level` asks for.
+    /// Returns whether the files agree at least as far as `level`.
     pub fn holds(&self, level: Level) -> bool {
         self.level().is_some_and(|reached| reached <= level)
     }
@@ -70,7 +68,7 @@ impl fmt::Display for ComparisonResult {
         let ([a, b], [n, m]) = (self.files.each_ref().map(|file| file.display()), self.counts);
         writeln!(f, "records: {n} in {a}, {m} in {b}")?;
         self.write_header(f)?;
-        // Of the differences the one that kept the next stricter level from holding says most.
+        // The most useful difference is the one that ruled out the next stricter level.
         let missed = match self.level() {
             Some(Level::L0) => return Ok(()),
             Some(Level::L1) => Level::L0,

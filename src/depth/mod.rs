@@ -1,13 +1,11 @@
-//! `readmill depth`, `readmill coverage` and `readmill bedcov`: how deep positions are covered, as `samtools depth`, `samtools coverage`
-//! and `samtools bedcov` (1.24) count it, of one sorted file or several.
+//! `readmill depth`, `readmill coverage` and `readmill bedcov`: the depth of positions, as
+//! `samtools depth`, `samtools coverage` and `samtools bedcov` (1.24) count it, in one sorted file
+//! or several.
 //!
-//! | file | contents |
-//! |---|---|
-//! | `pass` | the pass over all files, on all threads |
-//! | `frontier` | which file is read next |
-//! | `targets` | regions of a BED file, or of a list of positions |
+//! | file | contents | |---|---| | `pass` | the pass over all files, on all threads | | `frontier`
+//! | which file is read next | | `targets` | the regions of a BED file, or of a list of positions |
 //!
-//! What is counted and written is in `readmill_coverage::depth`.
+//! Counting and the form of the output are in `readmill_coverage::depth`.
 
 mod frontier;
 mod pass;
@@ -38,49 +36,47 @@ use crate::run::memory::Memory;
 use crate::run::summary;
 use pass::DEPTH;
 
-/// A request to count depths and write them.
+/// What to count, and how to write it. The inputs and resources are in the [`Plan`].
 #[derive(Clone)]
 pub struct DepthRequest {
-    /// Which reads and bases count.
     pub rules: DepthRules,
-    /// A rule that needs the reads before each read.
+    /// A rule that depends on the reads before each read, such as overlapping mates.
     pub gate: Option<GateKind>,
-    /// The part of a contig that is counted, as samtools names it.
+    /// The region that is counted, in the syntax of samtools, such as `chr1:1,000-2,000`; `None`
+    /// for all.
     pub region: Option<String>,
-    /// The indexes of the inputs; empty where they lie beside them.
+    /// Paths of the indexes of the inputs; empty if they have their usual names.
     pub indexes: Vec<PathBuf>,
-    /// The form of the output.
     pub form: DepthForm,
-    /// The output; `-` is standard output.
+    /// Path of the output; `-` is standard output.
     pub output: PathBuf,
 }
 
-/// The form of the output.
 #[derive(Clone)]
 pub enum DepthForm {
-    /// A line for each position.
+    /// One line per position (`readmill depth`).
     Lines {
-        /// Which positions have a line.
         positions: Positions,
-        /// The file of regions outside of which no position has a line.
+        /// BED file, or list of positions; positions outside it have no line (`samtools depth -b`). `None`
+        /// for all positions.
         targets: Option<PathBuf>,
-        /// Write the names of the columns.
         header: bool,
     },
-    /// A line, or a histogram, for each contig; its window is that of `region`.
+    /// One line or histogram per contig (`readmill coverage`). The window in the options is
+    /// replaced by that of `region`.
     Table(TableOptions),
-    /// A line for each region of a BED file.
+    /// One line per region of a BED file (`readmill bedcov`).
     Bed {
-        /// The BED file.
+        /// Path of the BED file. It is read twice if only its regions of an indexed input are read.
         regions: PathBuf,
-        /// The columns of the text.
         options: BedOptions,
     },
 }
 
 impl DepthRequest {
-    /// The regions of a file that are read: all of it where that is asked for, or where a BED file has the regions and the file has
-    /// no index. A BED file from a pipe can be read once only, for its lines.
+    /// Returns the regions of a file to read, or `None` to read all of it. Without a requested
+    /// region, the regions of a BED file are read, if the file has an index. A BED file from a pipe
+    /// can be read only once, and is needed for the lines.
     fn regions(&self, path: &Path, index: Option<PathBuf>, console: &Console) -> Option<RegionRequest> {
         let of_index = RegionRequest { index, ..RegionRequest::default() };
         match (&self.region, &self.form) {
@@ -99,20 +95,19 @@ impl DepthRequest {
     }
 }
 
-/// Bytes of memory of a piece that a ticket makes, and of the scratch of a thread, as a rule.
 const PIECE: u64 = 1 << 19;
 
-/// The same for each byte of reads, where the qualities of each position are summed.
+/// Additional bytes for each byte of reads if the qualities of each position are summed.
 const QUALITIES: u64 = 24;
 
-/// Bytes of memory of what is known of a contig.
+/// Bytes of memory for each contig.
 const CONTIG: u64 = 96;
 
-/// Counts the depth of the reads of a plan, which has the inputs and resources, and writes it.
+/// Counts the depth of the inputs of `plan`, and writes it as `request` says.
 ///
-/// # Errors
-/// An input cannot be read, is not sorted by coordinate, has no index where a region is asked for, or has other contigs than the
-/// first one; the output cannot be written, or the memory is too small.
+/// # Errors An input cannot be read, is not sorted by coordinate, lacks the index that a region
+/// needs, or has other contigs than the first input; the output cannot be written; or the memory is
+/// too small.
 pub fn depth(plan: &Plan, request: &DepthRequest, console: &Console) -> Result<()> {
     plan.check()?;
     if !plan.resources.allow_same_input {
@@ -132,7 +127,6 @@ pub fn depth(plan: &Plan, request: &DepthRequest, console: &Console) -> Result<(
     result
 }
 
-/// Files that are open, and what their headers say.
 struct Files<'a> {
     plan: &'a Plan,
     memory: &'a Memory,
@@ -188,12 +182,12 @@ impl<'a> Files<'a> {
         let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let contigs = header.references().iter();
         let contigs = contigs.map(|contig| (name(&contig.name), contig.length)).collect();
-        // Depth beyond the region does not matter to lines, which leave it out; a table counts reads in it.
+        // Lines leave out positions outside the window, so their depth need not be counted; a table
+        // counts the reads in it.
         let rules = Arc::new(DepthRules { window, ..request.rules.clone() });
         Ok(Files { plan, memory, inputs, rules, contigs, window, _charges: charges })
     }
 
-    /// Counts, and writes.
     fn run(self, request: &DepthRequest, console: &Console) -> Result<()> {
         let ledger = &self.memory.ledger;
         let longest = self.contigs.iter().map(|contig| contig.0.len()).max().unwrap_or(0);
@@ -246,7 +240,8 @@ impl<'a> Files<'a> {
         output.finish()
     }
 
-    /// Counts into `sink`, whose memory that grows is `sink_bytes`.
+    /// Counts the depth of all inputs into `sink`. `sink_bytes` returns the memory of the sink,
+    /// which grows.
     fn count<S: TallySink + Send>(
         self,
         request: &DepthRequest,
@@ -279,7 +274,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Fails if two files do not have the same contigs.
+/// Returns an error if the contigs of two files differ.
 fn check_contigs(first: &Header, first_path: &Path, other: &Header, path: &Path) -> Result<()> {
     let same = first.references().len() == other.references().len()
         && (first.references().iter().zip(other.references()))
@@ -292,7 +287,8 @@ fn check_contigs(first: &Header, first_path: &Path, other: &Header, path: &Path)
         .hint("give files that were aligned to the same reference, or count each by itself"))
 }
 
-/// The part of a contig that a text names. Reads may reach beyond the end of the contig, and lines have the positions there, too.
+/// Returns the window that a region names. If it has no end, lines also have the positions beyond
+/// the end of the contig that reads cover, but a table ends with the contig.
 fn window(text: &str, header: &Header, form: &DepthForm) -> Result<Window> {
     let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? else {
         return Err(Error::usage(format!("{text:?} names no contig"))

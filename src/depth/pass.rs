@@ -1,4 +1,5 @@
-//! The pass over all files: pieces are made on all threads, and merged in order.
+//! The pass over all files: pieces of depth are counted in parallel, and merged in coordinate
+//! order.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,13 +17,11 @@ use crate::pipeline::inputs::{InputTask, Inputs};
 use crate::pipeline::long_reads::LongReads;
 use crate::process::console::Console;
 
-/// Name of the memory.
 pub const DEPTH: &str = "depth";
 
-/// Copies of a long read that are in memory at once: in its batch, and as it is linked.
+/// Copies of a long read in memory at once: in its batch, and while it is linked.
 const COPIES: u64 = 2;
 
-/// How reads are counted.
 pub struct Counting<'a> {
     pub crew: Crew,
     pub paths: &'a [PathBuf],
@@ -31,13 +30,13 @@ pub struct Counting<'a> {
     pub contigs: &'a [(String, u32)],
     pub tickets: &'a Arc<TicketUse>,
     pub most_record: Limit,
-    /// Bytes of a piece that are charged already.
+    /// Bytes of a piece that are part of the share of a ticket. Only what exceeds them is charged.
     pub usual_piece: u64,
     pub ledger: &'a Ledger,
     pub console: &'a Console,
 }
 
-/// A ticket of a file: its number, what goes through the phases, whether the file ends with it, and its memory.
+/// A ticket that reads one file. `content` is the task, in the form of the phase.
 struct Ticket<T> {
     file: usize,
     is_last: bool,
@@ -52,11 +51,10 @@ impl<T> Ticket<T> {
     }
 }
 
-/// Records that are linked.
 enum Reads {
-    /// Not checked yet.
     Linked(LinkedBatch),
-    /// Checked, and what the gate says of each.
+    /// Already checked, because the gate needs all reads in order. The numbers are the gate's
+    /// result for each read.
     Passed(Batch, Vec<u32>),
 }
 
@@ -66,7 +64,6 @@ struct DepthPass<'a> {
     lengths: Arc<[u32]>,
 }
 
-/// One thread's maker of pieces, and the reader of the file that it has read last.
 struct DepthWorker {
     reader: Option<(usize, FeedReader)>,
     maker: DepthPieceMaker,
@@ -88,7 +85,6 @@ impl DepthPass<'_> {
 }
 
 impl Pass for DepthPass<'_> {
-    /// A task; `None` for an idle ticket.
     type Input = Option<Ticket<InputTask>>;
     type Opened = Option<Ticket<OpenedTask>>;
     type Linked = Option<Ticket<Reads>>;
@@ -128,7 +124,12 @@ impl Pass for DepthPass<'_> {
 }
 
 impl Counting<'_> {
-    /// Counts the reads of all inputs into `sink`, which is returned.
+    /// Counts the reads of all inputs into `sink`, and returns it. `sink_bytes` returns the memory
+    /// of the sink, which grows.
+    ///
+    /// The next chunk is always claimed from the file whose counted reads end first in coordinate
+    /// order. If reads must be seen in order (`gate`), they are checked in the serial linking
+    /// phase, otherwise in parallel.
     pub fn count<S: TallySink + Send>(
         &self,
         inputs: Vec<Inputs>,
@@ -198,7 +199,7 @@ impl Counting<'_> {
             |_, counted: Option<Ticket<DepthPiece>>| {
                 let Some(Ticket { file, is_last, content, charge }) = counted else { return Ok(()) };
                 let last = content.last();
-                // What little comes and goes with a piece is part of its own share.
+                // Small changes of memory are part of the share of a piece.
                 let most = merge.most_bytes(file, &content).saturating_sub(self.usual_piece);
                 merged.around((most + sink_bytes(&sink)).max(merged.bytes()), || {
                     let added = merge.add(file, content, &mut sink);
@@ -218,7 +219,7 @@ impl Counting<'_> {
         Ok(sink)
     }
 
-    /// Whether bases or qualities of reads matter.
+    /// Returns whether bases or qualities are needed, so that they must be decoded.
     fn reads_bases(&self) -> bool {
         self.rules.min_base_quality > 0 || self.rules.min_length > 0 || self.rules.tallies
     }

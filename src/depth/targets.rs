@@ -1,4 +1,5 @@
-//! Regions of a file, as `samtools depth -b` reads them: BED, or a list of contigs and positions.
+//! Reads the regions of a file as `samtools depth -b` does: BED, or a list of contigs and
+//! positions.
 
 use std::path::Path;
 
@@ -7,12 +8,12 @@ use readmill_format::text::LineReader;
 use readmill_format::unknown_contigs::UnknownContigs;
 use readmill_record::{Error, Header, Ledger, Result};
 
-/// Reads regions. A line has a contig and two numbers, as in BED, or one number, which is a 1-based position. What follows is
-/// left out, and so are regions on contigs that the header lacks, lines without text, and those that begin with `#`, `browser`
-/// or `track`. Contigs that the header lacks are returned, too.
+/// Reads regions. A line has a contig and two numbers, as in BED, or one number, which is a 1-based
+/// position. Further columns, empty lines, and lines that begin with `#`, `browser` or `track` are
+/// ignored. Regions on contigs that the header lacks are left out; these contigs are also returned,
+/// for a warning.
 ///
-/// # Errors
-/// The file cannot be read, or a line has no number behind its contig.
+/// # Errors The file cannot be read, or a contig is not followed by a number.
 pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<(Set, UnknownContigs)> {
     let (mut lines, mut list) = (LineReader::open(path, ledger)?, List::new(ledger));
     let mut unknown = UnknownContigs::default();
@@ -43,7 +44,8 @@ pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<(Set, Unkno
     Ok((list.into_set(header.references().len())?, unknown))
 }
 
-/// The number at the start of a word; large ones count as the largest.
+/// Returns the number at the start of a word, or `None` if there is none. Numbers above 2^32 - 1
+/// become 2^32 - 1.
 fn number(word: Option<&[u8]>) -> Option<u32> {
     let digits = word?.iter().take_while(|byte| byte.is_ascii_digit());
     let add = |sum: Option<u64>, digit: &u8| {

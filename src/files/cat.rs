@@ -9,7 +9,6 @@ use super::blocks::{BamBlocks, check_contigs, write_end, write_header};
 use super::{FileOutput, head};
 use crate::console::Console;
 
-/// The files to join, and the header of the output.
 pub struct CatOptions {
     pub inputs: Vec<PathBuf>,
     /// The file with the header of the output; `None` takes the header of the first input.

@@ -8,12 +8,9 @@ use readmill_record::{Error, Ledger, Result};
 
 use super::FileOutput;
 
-/// The optional parts of a sequence dictionary.
 #[derive(Default)]
 pub struct DictOptions {
-    /// Value of AS, the genome assembly.
     pub assembly: Option<String>,
-    /// Value of SP, the species.
     pub species: Option<String>,
     /// Value of UR; `None` for the path of the FASTA.
     pub uri: Option<String>,
@@ -27,7 +24,6 @@ pub struct DictOptions {
 
 const PIECE: usize = 256 << 10;
 
-/// Maximum bytes of a line with the name of a contig.
 const MOST_NAME: usize = 1 << 20;
 
 struct Contig {
@@ -114,7 +110,6 @@ impl Contig {
     }
 }
 
-/// Writes the @SQ line of a contig, if there is one.
 fn write(
     contig: Option<Contig>,
     options: &DictOptions,

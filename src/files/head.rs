@@ -14,11 +14,8 @@ use readmill_record::{Batch, Error, Header, Ledger, Limit, Result, input_file};
 use super::FileOutput;
 
 pub struct HeadOptions {
-    /// Maximum number of header lines; `None` for all.
     pub headers: Option<u64>,
-    /// Maximum number of records.
     pub records: u64,
-    /// The reference for CRAM.
     pub reference: Option<Fasta>,
 }
 
@@ -80,7 +77,6 @@ pub fn head(path: &Path, options: &HeadOptions, out: &mut FileOutput, ledger: &L
     records(&mut source, &header, options.records, room(ledger), out).map_err(|e| e.file(path))
 }
 
-/// Prints the first `wanted` records as SAM text.
 fn records(
     source: &mut Source,
     header: &Header,

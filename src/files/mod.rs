@@ -30,7 +30,6 @@ const BUFFERS: u64 = 6 << 20;
 
 /// The memory of a small command. The shares of the program and its buffers are charged already.
 pub struct Memory {
-    /// Charged for all other memory of the command.
     pub ledger: Ledger,
     _shares: [Charge; 2],
 }

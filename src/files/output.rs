@@ -10,7 +10,6 @@ use crate::outputs::atomic_file::{AtomicFile, sync_directories};
 use crate::outputs::remove_indexes;
 use crate::outputs::report_files::spare;
 
-/// Bytes that are collected before they are written.
 const BUFFER: usize = 256 << 10;
 
 /// An output that gets its name when it is finished, so an interrupted command leaves no partial

@@ -15,14 +15,12 @@ use crate::console::Console;
 pub struct ReheaderOptions {
     /// The file with the new header: SAM, BAM or CRAM.
     pub header: PathBuf,
-    /// The file of reads, BAM or CRAM.
     pub input: PathBuf,
     /// The command line for a new @PG line; `None` adds no line.
     pub program: Option<String>,
     pub allow_missing_eof: bool,
 }
 
-/// Bytes of a CRAM file that are copied at a time.
 const PIECE: usize = 1 << 20;
 
 /// Writes the reads of a file after another header.

@@ -24,7 +24,6 @@ struct IndexPass {
 }
 
 impl Pass for IndexPass {
-    /// A chunk, and a buffer for its inflated bytes.
     type Input = (Chunk, Vec<u8>);
     type Opened = OpenChunk;
     type Linked = JoinedChunk;

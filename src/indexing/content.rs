@@ -10,21 +10,16 @@ use readmill_format::text::is_bgzf;
 use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result, input_file};
 
-/// A kind of file that can be indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     Bam,
     Cram,
-    /// SAM compressed by bgzip.
     Sam,
     Bcf,
-    /// Other text compressed by bgzip, such as VCF.
     Text(Preset),
-    /// FASTA, plain or compressed.
     Fasta,
 }
 
-/// Number of bytes of a file that are examined.
 const START: u64 = 1 << 16;
 
 /// Returns the kind of the file at `path`. `preset` is the kind of text that the user gave, which
@@ -88,7 +83,6 @@ fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
     of_text(&text, path, preset)
 }
 
-/// Returns the first inflated bytes of gzip data.
 fn flate2_start(start: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     if let Ok((from, _)) = readmill_format::text::inflated(start) {

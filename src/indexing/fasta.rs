@@ -10,7 +10,6 @@ use readmill_record::{Error, Ledger, Result};
 use crate::outputs::atomic_file::{AtomicFile, with_suffix};
 use crate::outputs::report_files::spare;
 
-/// Returns the paths of a FASTA and its two index files, `.fai` and `.gzi`.
 pub fn files_of(fasta: &Path) -> [PathBuf; 3] {
     ["", ".fai", ".gzi"].map(|end| with_suffix(fasta, end))
 }

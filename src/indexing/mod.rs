@@ -26,10 +26,8 @@ use crate::outputs::index_names;
 use crate::outputs::report_files::spare;
 use workshop::{MIN_SHIFT, Workshop};
 
-/// An index file that was written.
 pub struct IndexFile {
     pub path: PathBuf,
-    /// Number of records that were indexed.
     pub records: u64,
 }
 

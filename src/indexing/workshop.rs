@@ -14,23 +14,18 @@ use crate::run::memory::PROGRAM;
 /// How an index is made. The fields are the flags of `readmill index`.
 #[derive(Clone, Debug)]
 pub struct IndexOptions {
-    /// The kind of index; `None` for the usual one of the file.
     pub kind: Option<IndexFormat>,
     /// log2 of the bases in the smallest bin of a CSI index (`-m` of samtools index).
     pub min_shift: Option<u8>,
-    /// Path of the index; `None` for the usual name.
     pub output: Option<PathBuf>,
     /// The kind of text, if the content does not tell it.
     pub preset: Option<Preset>,
-    /// Total number of threads.
     pub threads: usize,
-    /// Memory of the process, in bytes.
     pub memory: u64,
     /// Accept a BGZF or CRAM file without its end-of-file marker.
     pub allow_missing_eof: bool,
 }
 
-/// Default for [`IndexOptions::min_shift`].
 pub(super) const MIN_SHIFT: u8 = 14;
 
 impl IndexOptions {
@@ -68,11 +63,9 @@ impl IndexOptions {
     }
 }
 
-/// Ledger names of the memory of indexing.
 const BATCHES: &str = "chunks under way";
 pub(super) const INDEX: &str = "the index";
 
-/// Bytes of a chunk, compressed and inflated, with its index entries.
 const CHUNK: u64 = 4 << 20;
 
 /// Threads, memory and console of an indexing command. The shares of the program and of chunks in
@@ -99,7 +92,6 @@ impl<'a> Workshop<'a> {
     }
 }
 
-/// A finished index in memory, the ending of its file name, and the number of records in it.
 pub(super) struct Made {
     pub(super) suffix: &'static str,
     pub(super) bytes: Vec<u8>,

@@ -33,17 +33,14 @@ pub struct MergeLink {
     has_ended: bool,
 }
 
-/// The linked records of a file that are not in a group yet.
 struct LinkedFile {
     chain: ChunkLinker,
     batches: VecDeque<(Arc<UncheckedBatch>, u64)>,
-    /// Index of the next record in the first batch.
     at: usize,
     has_ended: bool,
     fault: Option<Error>,
 }
 
-/// Returns the name of a record that has not been checked.
 fn name(batch: &UncheckedBatch, at: usize) -> &[u8] {
     batch.record(batch.spans()[at]).name()
 }
@@ -110,7 +107,6 @@ impl MergeLink {
         Ok(())
     }
 
-    /// Adds a chunk to the records of its file. `None` ends the file.
     fn add(&mut self, file: usize, opened: Option<Opened>) {
         let path = self.merging.files[file].records.path();
         let side = &mut self.files[file];
@@ -286,7 +282,6 @@ impl MergeLink {
         Ok(())
     }
 
-    /// Ends the merge after the current group, with an error or successfully.
     fn end(&mut self, fault: Option<Error>) {
         self.has_ended = true;
         self.group.fault = fault;
@@ -326,10 +321,8 @@ fn add_hits<'a>(
     Ok(())
 }
 
-/// One thread's decoders and merger, which carry out the parallel part of tasks.
 pub struct MergeWorker {
     merging: Arc<Merging>,
-    /// A decoder for each file, created when the thread opens its first chunk of it.
     openers: Vec<Option<Opener>>,
     merger: Merger,
 }
@@ -403,11 +396,9 @@ impl MergeWorker {
     }
 }
 
-/// A position in the records of a group that come from one file.
 struct Cursor<'a> {
     parts: &'a [GroupPart],
     part: usize,
-    /// Index of the next record within the part.
     at: usize,
 }
 
@@ -429,7 +420,6 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The unaligned reads of a template.
 struct Template<'a> {
     name: &'a [u8],
     reads: [RecordRef<'a>; 2],

@@ -10,7 +10,6 @@ use super::OTHER_ORDER;
 use crate::aligning::Unaligned;
 use crate::plan;
 
-/// The aligner in the header of a merge.
 pub enum Program {
     /// Its ID, for field PG of the records.
     Named(Vec<u8>),

@@ -19,7 +19,6 @@ use crate::plan::{self, End};
 
 use super::header::{self, Program};
 
-/// Maximum bytes of a CRAM container together with its decoded records.
 const CONTAINER: u64 = 32 << 20;
 
 pub struct MergeFile {
@@ -52,12 +51,10 @@ impl MergeFile {
     }
 }
 
-/// Consecutive records of one file that belong to a group of templates.
 pub struct GroupPart {
     /// The batch that holds them. Neighbouring groups may share it.
     pub batch: Arc<UncheckedBatch>,
     pub range: Range<usize>,
-    /// Number of the first record of the batch in its file, 0-based.
     pub number: u64,
 }
 
@@ -70,9 +67,7 @@ pub struct Group {
     /// and the choice of its primary alignments.
     pub arranged: Vec<(usize, Arrangement)>,
     pub templates: usize,
-    /// Estimated bytes of the output records. A group ends when there are enough.
     pub bytes: usize,
-    /// The error that ends the merge after these templates.
     pub fault: Option<Error>,
 }
 
@@ -81,7 +76,6 @@ pub enum MergeTask {
     Open(usize, Option<Claim>),
     Merge(Box<Group>),
     Records(Opened),
-    /// No work, since the next task depends on tickets in flight.
     Wait,
 }
 
@@ -110,7 +104,6 @@ pub struct MergeQueue {
     pub files: Vec<FileState>,
     /// The file that all others wait for. One more chunk of it may be read than the limit allows.
     pub wanted: Option<usize>,
-    /// Whether an error ends the merge, so that nothing more is read.
     pub has_failed: bool,
     pub in_flight: usize,
 }
@@ -124,9 +117,7 @@ pub struct FileState {
     pub ended: bool,
 }
 
-/// The files of a merge and what all threads need to merge them. Made once for a run.
 pub struct Merging {
-    /// The unaligned reads, followed by the files of alignments.
     pub files: Vec<MergeFile>,
     pub rules: Arc<MergeRules>,
     pub header: Header,

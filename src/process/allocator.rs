@@ -1,30 +1,34 @@
-//! Settings of the C library's allocator that keep resident memory to what is in use.
+//! Configures the allocator of the C library, so that resident memory stays close to what is in
+//! use.
 #![allow(unsafe_code, reason = "sets the allocator of C")]
 
 use std::ffi::c_int;
 
-/// How the allocator serves the threads of a run.
+/// How the allocator serves the threads of a run. The number of heaps (glibc arenas) trades memory
+/// for speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heaps {
-    /// Threads allocate little at once, and large buffers come from arenas: all threads share two heaps, and a buffer
-    /// of 128 KiB or more goes back to the system when it is freed (glibc would otherwise learn to keep them).
+    /// All threads share two heaps. Used if threads allocate little at once, because large buffers
+    /// come from arenas of their own. A buffer of 128 KiB or more is returned to the system when it
+    /// is freed (glibc would otherwise learn to keep such buffers).
     Few,
-    /// As few heaps, but freed buffers are kept: containers of CRAM and their text take many of them, again and again, and
-    /// the system would clear each page for each container.
+    /// Two heaps, but freed buffers are kept. Used for CRAM: containers and their text need many
+    /// large buffers, and the system would clear each page again for each container.
     FewKept,
-    /// This many threads align, and allocate for every read. Each has its own heap, and so has the first thread:
-    /// threads that share a heap wait for each other. A batch takes and frees buffers of more than 128 KiB; returned
-    /// each time, the system would clear them again, which was 2 % of the cycles of a run.
+    /// A heap for each of this many aligning threads, and one for the first thread. Aligners
+    /// allocate for every read, and threads that share a heap wait for each other. Freed buffers
+    /// are kept: a batch allocates and frees buffers of more than 128 KiB, and clearing their pages
+    /// each time took 2 % of the cycles of a run.
     Aligning(usize),
 }
 
-/// Configures the allocator. Call it before the first thread starts: glibc reads the number of heaps when the first
-/// thread allocates, and never again.
+/// Configures the allocator. Must be called before the first thread starts, because glibc reads the
+/// number of heaps when the first thread allocates, and never again.
 pub fn configure(heaps: Heaps) {
     let (count, keep, trim) = match heaps {
         Heaps::Few => (2, 128 << 10, 1 << 20),
         Heaps::FewKept => (2, 32 << 20, 32 << 20),
-        Heaps::Aligning(threads) => (threads + 1, 32 << 20, 8 << 20), // 32 MiB is the most that glibc takes
+        Heaps::Aligning(threads) => (threads + 1, 32 << 20, 8 << 20), // 32 MiB is the maximum in glibc
     };
     set(c_int::try_from(count).unwrap_or(c_int::MAX), keep, trim);
 }

@@ -1,5 +1,5 @@
-//! Messages on standard error: a start line, notes, a summary; progress on a terminal only. For programs, each message is
-//! a line of JSON.
+//! Messages on standard error: a start line, notes, warnings and a summary, and progress on a
+//! terminal. For other programs, each message can be a line of JSON.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -19,27 +19,24 @@ use super::samples::{Samples, UsageSample};
 use super::used;
 use crate::plan::Verbosity;
 
-/// The interval of progress lines in a log.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The most different warnings that are written.
+/// Maximum number of different warnings that are written.
 const MOST_WARNINGS: usize = 1000;
 
-/// Whether messages are JSON.
 static AS_JSON: AtomicBool = AtomicBool::new(false);
 
-/// Has every message from now on written as a line of JSON, or as text.
+/// Writes all later messages of the process as lines of JSON, or as text.
 pub fn write_json(wanted: bool) {
     AS_JSON.store(wanted, Relaxed);
 }
 
-/// Writes a line to standard error; a failure to write is ignored.
+/// Writes a line to standard error. Failures are ignored, since there is nowhere to report them.
 pub fn log(line: &str) {
     let text = if AS_JSON.load(Relaxed) { message(line).to_string() } else { toned(line) };
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// A message with the word that says how grave it is in its colour.
 fn toned(line: &str) -> String {
     let grave = [("readmill: error: ", Tone::Error), ("readmill: warning: ", Tone::Warning)];
     let found =
@@ -50,7 +47,7 @@ fn toned(line: &str) -> String {
     }
 }
 
-/// A message as JSON: when it was written (seconds since 1970), how grave it is, and its text.
+/// Returns the message as JSON: the time (seconds since 1970), the severity and the text.
 fn message(line: &str) -> serde_json::Value {
     let text = line.strip_prefix("readmill: ").unwrap_or(line);
     let levels = ["error", "warning", "note"];
@@ -62,35 +59,34 @@ fn message(line: &str) -> serde_json::Value {
     serde_json::json!({ "time": now(), "level": level, "message": text })
 }
 
-/// The time to the end of a run, for people.
 fn in_words(left: Duration) -> String {
     format!("about {} to the end", HumanDuration(left))
 }
 
-/// Seconds since 1970, to milliseconds.
 pub fn now() -> f64 {
     let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     time.as_millis() as f64 / 1e3
 }
 
-/// The stages of a run with their shares of its time, in any unit. They are estimates.
 pub type Shares = Vec<(&'static str, f64)>;
 
-/// The time that a run has still to go, as a stage of it knows it.
+/// Estimates the remaining time of a run from the progress of its current stage and the shares of
+/// all stages.
 #[derive(Clone, Copy)]
 struct Outlook {
     began: Instant,
-    /// The number of this stage, from 1, and of all stages.
+    /// Number of this stage, from 1. `stages` is the number of all stages.
     number: usize,
     stages: usize,
-    /// Shares of the stages before this one, of this one, and of all.
+    /// Sum of the shares of earlier stages. `own` is the share of this stage, and `all` the sum of
+    /// all shares.
     before: f64,
     own: f64,
     all: f64,
 }
 
 impl Outlook {
-    /// Returns the outlook in the stage `name` of a run; `None` if the run does not announce that stage.
+    /// Returns the outlook in stage `name`, or `None` if this stage was not announced.
     fn of(began: Instant, shares: &Shares, name: &str) -> Option<Self> {
         let at = shares.iter().position(|(stage, _)| *stage == name)?;
         let sum = |stages: &[(&str, f64)]| stages.iter().map(|(_, share)| share).sum();
@@ -99,13 +95,15 @@ impl Outlook {
         Some(Outlook { began, number, stages, before, own, all })
     }
 
-    /// The part of the run that is over when `done` of `total` of the stage is done.
+    /// Returns the fraction of the run that is complete when `done` of `total` units of the stage
+    /// are done.
     fn share(&self, done: u64, total: u64) -> f64 {
         let part = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
         (self.before + self.own * part) / self.all
     }
 
-    /// Estimates the time to the end of the run when `done` of `total` of the stage is done; `None` at the very start.
+    /// Estimates the time to the end of the run. `None` in its first 1 %, when an estimate would be
+    /// poor.
     fn left(&self, done: u64, total: u64) -> Option<Duration> {
         let share = self.share(done, total);
         let seconds = self.began.elapsed().as_secs_f64() * (1.0 - share) / share;
@@ -113,29 +111,25 @@ impl Outlook {
     }
 }
 
-/// A stage of a run that has ended, or that goes on.
+/// A stage of a run, finished or current, with the resources that it used.
 #[derive(Clone, Debug)]
 pub struct StageTime {
-    /// Its name, as progress shows it.
     pub name: &'static str,
-    /// Seconds from the start of the program to its start.
+    /// Seconds from the start of the program to the start of the stage.
     pub began: f64,
-    /// Seconds that it took.
     pub seconds: f64,
-    /// Seconds of CPU of all threads.
+    /// CPU seconds of all threads.
     pub cpu_seconds: f64,
-    /// Bytes that were spilled.
     pub spilled: u64,
-    /// Peak resident memory of the process up to its end, in bytes; `None` where the system does not tell.
+    /// Peak resident memory of the process until the end of the stage, in bytes. `None` if the
+    /// system does not report it.
     pub peak: Option<u64>,
 }
 
-/// The style of a bar that shows nothing.
 fn empty() -> ProgressStyle {
     ProgressStyle::with_template("").unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// What was used up to a moment.
 #[derive(Clone, Copy)]
 struct Used {
     seconds: f64,
@@ -144,24 +138,25 @@ struct Used {
     peak: Option<u64>,
 }
 
-/// What a run has said and done so far.
 #[derive(Default)]
 struct History {
-    /// Names of stages, and what was used at their starts.
     stages: Vec<(&'static str, Used)>,
     warnings: Vec<String>,
 }
 
-/// Writes messages and progress for the user.
+/// Writes messages and progress of a run for the user. Shared by all threads.
+///
+/// A run announces its stages, begins each with [`Console::stage`], reports progress with
+/// [`Console::advance`], and ends with [`Console::done`]. The console also keeps the warnings and
+/// the times of stages for the file of `--json`.
 pub struct Console {
     verbosity: Verbosity,
     is_drawn: bool,
     bar: ProgressBar,
     progress: Progress,
-    /// The stage, and when a line about it was last logged; `None` if progress is not logged.
+    /// The current stage, and the time of the last progress line. `None` if progress is not logged.
     logged: Option<Mutex<(&'static str, Instant)>>,
     began: Instant,
-    /// Whether the start line was written.
     is_started: AtomicBool,
     shares: Mutex<Shares>,
     outlook: Mutex<Option<Outlook>>,
@@ -170,7 +165,6 @@ pub struct Console {
 }
 
 impl Console {
-    /// Creates a console with this verbosity.
     pub fn new(verbosity: Verbosity) -> Self {
         let terminal = std::io::stderr().is_terminal() && !AS_JSON.load(Relaxed);
         let drawn = terminal && verbosity != Verbosity::Quiet;
@@ -192,17 +186,17 @@ impl Console {
         }
     }
 
-    /// Whether messages and progress are drawn for people, on a terminal.
     pub fn is_drawn(&self) -> bool {
         self.is_drawn
     }
 
-    /// Returns true the first time: the stages of a job have one start line.
+    /// Returns true only on the first call, so that the stages of a job write one start line
+    /// together.
     pub fn begin_log(&self) -> bool {
         !self.is_started.swap(true, Relaxed)
     }
 
-    /// What was used over the time so far.
+    /// Takes a last sample, and returns the memory, CPU time and spill over the time of the run.
     pub fn samples(&self) -> Vec<UsageSample> {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         samples.take(self.began.elapsed());
@@ -213,7 +207,6 @@ impl Console {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was used since the start of the program.
     fn used(&self) -> Used {
         Used {
             seconds: self.began.elapsed().as_secs_f64(),
@@ -223,8 +216,8 @@ impl Console {
         }
     }
 
-    /// The stages so far, in their order. One before them, `starting`, ends where the first of them begins; the last one
-    /// ends now.
+    /// Returns the stages so far, in order. A first stage `starting` covers the time before the
+    /// first one that was begun; the last stage ends now.
     pub fn stages(&self) -> Vec<StageTime> {
         let start = Used { seconds: 0.0, cpu_seconds: 0.0, spilled: 0, peak: None };
         let mut borders = vec![("starting", start)];
@@ -244,34 +237,33 @@ impl Console {
         borders.windows(2).map(stage).collect()
     }
 
-    /// The warnings so far.
     pub fn warnings(&self) -> Vec<String> {
         self.history().warnings.clone()
     }
 
-    /// The stages that were announced.
     pub fn announced(&self) -> Shares {
         self.shares.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Announces the stages of the run: from now on, the time left is that to the end of the run, not of the stage.
+    /// Announces the stages of the run. From now on, the remaining time is shown for the whole run,
+    /// not for the stage.
     pub fn announce(&self, shares: Shares) {
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 
-    /// Writes a line, unless quiet.
+    /// Writes a line, unless messages are turned off (`--quiet`).
     pub fn say(&self, line: &str) {
         if self.verbosity != Verbosity::Quiet {
             self.bar.suspend(|| log(line));
         }
     }
 
-    /// Writes a note about a decision of the program.
     pub fn note(&self, line: &str) {
         self.say(&format!("readmill: note: {line}"));
     }
 
-    /// Writes a warning, even when quiet; the same one is written once. After `MOST_WARNINGS` the rest is left out.
+    /// Writes a warning, even with `--quiet`. A warning that was written before is left out, and so
+    /// is any after `MOST_WARNINGS` different ones.
     pub fn warn(&self, line: &str) {
         let mut history = self.history();
         let said = &history.warnings;
@@ -284,14 +276,16 @@ impl Console {
         self.bar.suspend(|| log(&format!("readmill: warning: {line}")));
     }
 
-    /// Warns of what was mended in the header of a file, and of what other programs will not accept in it.
+    /// Warns about repairs in the header of a file, and about lines that other programs will
+    /// reject.
     pub fn warn_of_header(&self, path: &Path, header: &Header) {
         for note in header.notes().texts() {
             self.warn(&format!("{}: {note}", path.display()));
         }
     }
 
-    /// Begins a stage of `total` bytes or reads.
+    /// Begins a stage of `total` bytes (if `bytes` is set) or reads. `None` if the total is
+    /// unknown.
     pub fn stage(&self, name: &'static str, total: Option<u64>, bytes: bool) {
         let used = self.used();
         self.history().stages.push((name, used));
@@ -310,7 +304,7 @@ impl Console {
             (None, _) => "{msg:>8} {bytes} {bytes_per_sec}{spilled}".to_string(),
         };
         if let Ok(style) = ProgressStyle::with_template(&template) {
-            // (A String takes everything that is written to it.)
+            // (Writing to a String cannot fail.)
             let run = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                 let Some(outlook) = outlook else { return };
                 let share = outlook.share(state.pos(), state.len().unwrap_or(0));
@@ -328,7 +322,7 @@ impl Console {
                 let _ = if bytes > 0 { write!(out, ", {} spilled", HumanBytes(bytes)) } else { Ok(()) };
             };
             let style = style.with_key("run", run).with_key("left", left).with_key("spilled", spilled);
-            // Each call may draw: the old stage with the new name would be wrong.
+            // Each call may draw, and the old stage with the new name would be wrong.
             self.bar.set_style(empty());
             self.bar.reset();
             self.bar.set_length(total.unwrap_or(0));
@@ -342,7 +336,8 @@ impl Console {
         }
     }
 
-    /// Notes progress of the stage.
+    /// Adds `n` bytes or reads to the progress of the stage. Any thread may call it; it also takes
+    /// samples of the memory in use.
     pub fn advance(&self, n: u64) {
         self.bar.inc(n);
         self.progress.add(n);
@@ -375,7 +370,6 @@ impl Console {
         }
     }
 
-    /// Removes the progress display.
     pub fn done(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,36 +1,29 @@
-//! Text drawn for people: colours on a terminal, bars, and lines of small columns.
+//! Formats text for people: colours on a terminal, bars, small column charts and tables.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anstyle::{AnsiColor, Style};
 
-/// Whether messages on standard error are coloured.
 static COLOURED: AtomicBool = AtomicBool::new(false);
 
-/// Has messages coloured from now on, or not.
+/// Turns colours in messages on or off, for the whole process.
 pub fn colour(wanted: bool) {
     COLOURED.store(wanted, Relaxed);
 }
 
-/// Returns whether messages are coloured.
 pub fn is_coloured() -> bool {
     COLOURED.load(Relaxed)
 }
 
-/// Words that stand out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// What ends a run.
     Error,
-    /// What may be wrong.
     Warning,
-    /// A heading.
     Strong,
-    /// A remark.
     Faint,
 }
 
-/// The text in its colour, or as it is.
+/// Returns the text in the colour of its role, or unchanged if colours are off.
 pub fn painted(tone: Tone, text: &str) -> String {
     if !COLOURED.load(Relaxed) {
         return text.to_string();
@@ -44,13 +37,12 @@ pub fn painted(tone: Tone, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Eighths of a character, from the left.
 const LEFT: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// Eighths of a character, from below.
 const LOWER: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A bar of `width` characters, filled up to `share` (0 to 1). A share above 0 always shows.
+/// Returns a bar of `width` characters that is filled up to `share` (0 to 1). Any share above 0 is
+/// visible.
 pub fn bar(share: f64, width: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
     let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
@@ -59,13 +51,13 @@ pub fn bar(share: f64, width: usize) -> String {
     filled + &" ".repeat(spaces)
 }
 
-/// A column for each value, of eight heights; `most` is the highest.
+/// Returns a chart with one character for each value, in eight heights. `most` is the value of the
+/// full height.
 pub fn columns(values: &[u64], most: u64) -> String {
     let height = |value: u64| (value.min(most) as f64 / most.max(1) as f64 * 7.0).round() as usize;
     values.iter().map(|&value| LOWER[height(value)]).collect()
 }
 
-/// Lines of a table: labels to the left, values to the right, remarks behind them.
 pub fn aligned(rows: &[[String; 3]]) -> Vec<String> {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (labels, values) = (width(0), width(1));
@@ -81,7 +73,6 @@ pub fn aligned(rows: &[[String; 3]]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// A number with a comma after each three digits.
 pub fn with_commas(n: u64) -> String {
     let digits = n.to_string();
     let (head, tail) = digits.split_at((digits.len() - 1) % 3 + 1);

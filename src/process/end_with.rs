@@ -1,4 +1,5 @@
-//! Ends this process when another one ends, however that does: an engine that is killed leaves no stages behind.
+//! Ends this process when another process ends, for any reason (`--end-with`). So stages do not
+//! outlive a workflow engine that was killed.
 
 use std::time::Duration;
 
@@ -6,13 +7,11 @@ use readmill_record::{Error, Result};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpid, kill_process, test_kill_process};
 
-/// How often a system that does not tell of the end of processes is asked whether one is there.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Sends SIGTERM to this process as soon as the process `pid` is no more.
+/// Starts a thread that sends SIGTERM to this process as soon as process `pid` has ended.
 ///
-/// # Errors
-/// There is no such process, or no thread can be started.
+/// # Errors There is no such process, or the thread cannot be started.
 pub fn end_with(pid: u32) -> Result<()> {
     let gone = || Error::usage(format!("--end-with: there is no process {pid} on this machine"));
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(gone)?;
@@ -30,17 +29,14 @@ pub fn end_with(pid: u32) -> Result<()> {
     started.map(|_| ()).map_err(|e| Error::io("--end-with: no thread can be started", &e))
 }
 
-/// The end of a process.
 enum End {
-    /// The system tells of it by this descriptor (Linux 5.3 and later).
+    /// The system reports the end by this descriptor (pidfd, Linux 5.3 and later).
     #[cfg(target_os = "linux")]
     Told(std::os::fd::OwnedFd),
-    /// The system must be asked.
     Asked(Pid),
 }
 
 impl End {
-    /// That of this process; `None` if it has come.
     fn of(pid: Pid) -> Option<Self> {
         #[cfg(target_os = "linux")]
         {
@@ -71,7 +67,7 @@ impl End {
     }
 }
 
-/// Whether there is such a process, of whatever user.
+/// Returns whether the process exists, also if it belongs to another user.
 fn is_there(pid: Pid) -> bool {
     test_kill_process(pid) != Err(Errno::SRCH)
 }

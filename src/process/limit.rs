@@ -1,4 +1,4 @@
-//! The memory limit where `-m` is not given.
+//! The default memory limit, and the limits of this process and machine.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -6,34 +6,34 @@ use std::sync::OnceLock;
 use readmill_record::{Error, Result};
 use rustix::process::{Resource, getrlimit};
 
-/// The limit without control groups.
+/// The default of `-m` without control groups.
 pub const DEFAULT: u64 = 2 << 30;
 
-/// Address space that a process takes besides the memory it is given: its program and libraries, and what the allocator sets
-/// aside for two heaps.
+/// Bytes of address space that a process needs besides its memory limit: for its program and
+/// libraries, and for two heaps of the allocator.
 const BESIDE: u64 = 320 << 20;
 
-/// The same for each thread: its stack, and a heap of its own where it aligns.
 const BESIDE_THREAD: u64 = 8 << 20;
 
-/// Returns the default of `-m`: [`DEFAULT`], or three quarters of what the control groups of this process allow, or what the limit
-/// of its address space leaves, if that is less.
+/// Returns the default of `-m`: [`DEFAULT`], three quarters of the limit of the control groups, or
+/// the address space that is left, whichever is less.
 pub fn default_limit() -> u64 {
     let limit = group_limit().map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3));
     address_space_left().map_or(limit, |left| limit.min(left.max(1 << 20)))
 }
 
-/// Returns the memory that the limit of the address space leaves, if there is one.
+/// Returns the memory that the limit of the address space (`ulimit -v`) leaves; `None` if there is
+/// no limit.
 pub fn address_space_left() -> Option<u64> {
     address_space().map(|(bytes, _)| bytes.saturating_sub(beside(available_threads())))
 }
 
-/// Returns the memory, or what the limit of the address space leaves, if that is less: for memory that nobody asked for.
+/// Returns `memory`, or the rest of the address space if that is less. For memory limits that the
+/// user did not set.
 pub fn within_address_space(memory: u64) -> u64 {
     address_space_left().map_or(memory, |left| memory.min(left))
 }
 
-/// Returns the number of threads that this process may use.
 pub fn available_threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
@@ -43,10 +43,10 @@ fn beside(threads: usize) -> u64 {
     BESIDE.saturating_add(BESIDE_THREAD.saturating_mul(threads as u64))
 }
 
-/// Refuses memory that the limits of this process leave no room for: an allocation would fail in the midst of the run, and end it.
+/// Returns an error if a run with this memory and number of threads does not fit into the address
+/// space. Otherwise an allocation would fail in the middle of the run, and end the process.
 ///
-/// # Errors
-/// The address space of this many threads and bytes is larger than its limit.
+/// # Errors The limit of the address space is too small; the hint names the `-m` that fits.
 pub fn check_address_space(memory: u64, threads: usize) -> Result<()> {
     let Some((limit, flag)) = address_space() else { return Ok(()) };
     let needed = memory.saturating_add(beside(threads));
@@ -65,20 +65,20 @@ pub fn check_address_space(memory: u64, threads: usize) -> Result<()> {
     Err(Error::usage(what).hint(format!("{lower}raise the limit to {} MiB", mib(needed) + 1)))
 }
 
-/// Returns the smallest limit of the address space, and the flag of `ulimit` that sets it.
 fn address_space() -> Option<(u64, &'static str)> {
     let limits = [(Resource::As, "-v"), (Resource::Data, "-d")];
     limits.into_iter().filter_map(|(limit, flag)| Some((getrlimit(limit).current?, flag))).min()
 }
 
-/// Returns the smaller of the memory of the machine and the limit of the control groups, and which one it is.
+/// Returns the memory of the machine or the limit of the control groups, whichever is less, with
+/// words that name it.
 pub fn available() -> Option<(u64, &'static str)> {
     let machine = machine_memory().map(|bytes| (bytes, "the machine has"));
     let group = group_limit().map(|bytes| (bytes, "the control group allows"));
     machine.into_iter().chain(group).min()
 }
 
-/// Returns what the control groups allow; it is read once.
+/// Returns the smallest limit of the control groups, in bytes; read once.
 fn group_limit() -> Option<u64> {
     static LIMIT: OnceLock<Option<u64>> = OnceLock::new();
     *LIMIT.get_or_init(|| {
@@ -94,8 +94,8 @@ fn machine_memory() -> Option<u64> {
     Some(kib << 10)
 }
 
-/// Returns the files with the limits of the control groups of this process and of all groups above, in both versions of
-/// control groups.
+/// Returns the paths of the memory limits of the control groups of this process and of all groups
+/// above, in both versions of control groups.
 fn group_files() -> impl Iterator<Item = PathBuf> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let own: Vec<(PathBuf, &str, &str)> = groups

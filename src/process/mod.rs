@@ -1,5 +1,5 @@
-//! This process: its allocator, its memory limit, what it has used, its open files, its standard streams, its log on standard error, its
-//! end with another process, and pauses for tests.
+//! This process: its allocator, memory limit, resource use, open files and standard streams, its
+//! messages on standard error, its end with another process, and pauses for tests.
 
 pub mod allocator;
 pub mod console;

@@ -1,17 +1,16 @@
-//! Raises the number of files that this process may have open.
+//! Raises the limit of open files of this process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that any run may have open besides.
 const OTHERS: u64 = 256;
 
-/// Raises the limit as far as `files` files need, and the system lets an unprivileged process. If that is not enough, opening
-/// one of them fails with a message of its own.
+/// Raises the limit for `files` files, as far as the system allows an unprivileged process. If that
+/// is too little, opening a file fails later with an error of its own.
 pub fn allow(files: usize) {
     let needed = files as u64 + OTHERS;
     let limits = getrlimit(Resource::Nofile);
     if limits.current.is_some_and(|current| current < needed) {
         let current = Some(limits.maximum.map_or(needed, |most| most.min(needed)));
-        let _ = setrlimit(Resource::Nofile, Rlimit { current, ..limits }); // it stays as it is
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, ..limits }); // an error leaves the limit as is
     }
 }

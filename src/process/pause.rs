@@ -1,41 +1,36 @@
 //! Named moments at which a test can pause the program, so that a race has a known outcome.
 //!
-//! `READMILL_PAUSE_AT=MOMENT:SAY:WAIT`: when that moment comes, the program writes its name into the file
-//! SAY (a pipe, by `/dev/fd/N`, or a FIFO), then reads the file WAIT to its end, then goes on. `MOMENT#3:…` is the third
-//! time it comes. Meanwhile a test knows where the program is, and sends a signal, or takes a name.
+//! With `READMILL_PAUSE_AT=MOMENT:SAY:WAIT`, the program stops at that moment: it writes the name
+//! of the moment into the file SAY (a pipe, by `/dev/fd/N`, or a FIFO), reads the file WAIT to its
+//! end, and continues. `MOMENT#3:…` selects the third time the moment occurs. Meanwhile the test
+//! knows where the program is, and can send a signal or create a file.
 //!
-//! All of this is in builds with debug assertions alone, which tests run; in a release build [`at`] is empty, and no
-//! environment variable changes what the program does.
+//! All of this exists only in builds with debug assertions, which tests run. In a release build
+//! [`at`] is empty, and no environment variable changes what the program does.
 
-/// A moment of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// No input is open yet.
     Started,
-    /// All inputs are open, no output is.
     InputOpened,
-    /// The next piece of the input is about to be read; all outputs are open.
+    /// The next chunk of the input is about to be read; all outputs are open.
     PieceRead,
-    /// A run of sorted reads has been spilled.
     RunSpilled,
-    /// All outputs are complete under their temporary names.
+    /// All outputs are complete, under their temporary names.
     OutputsComplete,
-    /// One of several outputs has got its name.
+    /// One of several outputs has got its final name.
     FileNamed,
-    /// All outputs have their names.
     AllNamed,
-    /// The first files of an aligner's index are being written.
     IndexBegun,
-    /// The files of an aligner's index are about to get their names.
+    /// The files of an aligner's index are complete, but do not have their names yet.
     IndexComplete,
 }
 
-/// Waits, if a test has asked for it.
+/// Pauses here if a test asked for this moment. Empty in release builds.
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub fn at(_: Moment) {}
 
-/// Waits, if a test has asked for it.
+/// Pauses here if a test asked for this moment.
 #[cfg(debug_assertions)]
 pub fn at(moment: Moment) {
     use std::sync::OnceLock;
@@ -44,7 +39,7 @@ pub fn at(moment: Moment) {
     static TIMES: AtomicU32 = AtomicU32::new(0);
     let Some(pause) = WANTED.get_or_init(Pause::wanted) else { return };
     if pause.moment == format!("{moment:?}") && TIMES.fetch_add(1, Relaxed) + 1 == pause.time {
-        // Go on if the test has ended.
+        // Errors are ignored: if the test has ended, the program continues.
         let _ = std::fs::File::options()
             .write(true)
             .open(&pause.say)
@@ -53,11 +48,9 @@ pub fn at(moment: Moment) {
     }
 }
 
-/// The moment at which a test wants the program to wait.
 #[cfg(debug_assertions)]
 struct Pause {
     moment: String,
-    /// Which time it comes, from 1.
     time: u32,
     say: String,
     wait: String,

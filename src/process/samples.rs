@@ -1,4 +1,5 @@
-//! What a run used over its time: a series of a fixed number of samples at most, whose distance grows with the run.
+//! Samples of the resources used over the time of a run. Their number is limited; their distance
+//! grows with the run.
 
 use std::time::Duration;
 
@@ -6,26 +7,19 @@ use readmill_format::spill;
 
 use super::used;
 
-/// The most samples that are kept.
 const MOST: usize = 240;
 
-/// The distance of samples at first.
 const FIRST_DISTANCE: Duration = Duration::from_millis(25);
 
-/// What was used up to a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UsageSample {
-    /// Since the start of the program.
+    /// Seconds since the start of the program.
     pub seconds: f64,
-    /// Resident memory of the process at this moment, in bytes.
     pub resident: u64,
-    /// Seconds of CPU of all threads.
     pub cpu_seconds: f64,
-    /// Bytes that were spilled.
     pub spilled: u64,
 }
 
-/// The samples of a run.
 #[derive(Debug)]
 pub struct Samples {
     list: Vec<UsageSample>,
@@ -39,7 +33,8 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// Takes a sample at the time `now` since the start, unless the last one is too near, or the system does not tell.
+    /// Takes a sample at time `now` since the start, unless the last one is too recent or the
+    /// system does not report memory.
     pub fn take(&mut self, now: Duration) {
         if self.is_due(now)
             && let Some(resident) = used::resident()
@@ -54,7 +49,8 @@ impl Samples {
         self.list.is_empty() || now.as_secs_f64() >= next
     }
 
-    /// Adds a sample; where there are too many, every other one goes, and the next ones lie twice as far apart.
+    /// Adds a sample. If there are too many, drops every other one, and doubles the distance of
+    /// later ones.
     fn add(&mut self, sample: UsageSample) {
         if self.list.len() == MOST {
             let mut number = 0;
@@ -67,14 +63,13 @@ impl Samples {
         self.list.push(sample);
     }
 
-    /// The samples so far.
     pub fn list(&self) -> &[UsageSample] {
         &self.list
     }
 }
 
-/// The most memory in each of `n` parts of equal time, up to the last sample. A part without a sample has that of the part
-/// before.
+/// Returns the peak memory in each of `n` parts of equal time, up to the last sample, for a chart.
+/// A part without a sample gets the value of the part before it.
 pub fn resident_by_time(samples: &[UsageSample], n: usize) -> Vec<u64> {
     let Some(last) = samples.last() else { return Vec::new() };
     let mut parts: Vec<Option<u64>> = vec![None; n];

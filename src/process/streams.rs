@@ -1,7 +1,8 @@
-//! Standard input, output and error that were closed before this process started (`readmill … >&-`).
+//! Standard input and output that were closed before this process started (`readmill … >&-`).
 //!
-//! The standard library opens `/dev/null` for each of them before `main`, so that no file gets descriptor 0, 1 or 2. What is
-//! written to standard output would then be lost without an error. So it is looked at before the standard library does.
+//! Before `main`, the standard library opens `/dev/null` for each closed standard stream, so that
+//! no file gets descriptor 0, 1 or 2. Output to a closed standard output would then be lost without
+//! an error. So the descriptors are checked before the standard library starts.
 #![allow(unsafe_code, reason = "runs before main")]
 
 use std::fs::File;
@@ -11,10 +12,9 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use readmill_record::{Error, Result, input_file};
 
-/// A bit for each of the descriptors 0 and 1 that was closed.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// Called by the loader of the program, before the standard library starts.
+/// Called by the program loader before the standard library starts.
 #[cfg(target_os = "linux")]
 #[used]
 // SAFETY: the section holds pointers to functions of the C calling convention, which this is one of.
@@ -31,7 +31,7 @@ extern "C" fn look() {
     }
 }
 
-/// Passes on that standard input is closed to whoever reads it. Call it first in `main`.
+/// Makes reads of standard input fail if it was closed. Call it first in `main`.
 pub fn begin() {
     if CLOSED.load(Relaxed) & 1 != 0 {
         input_file::set_stdin_closed();
@@ -40,8 +40,7 @@ pub fn begin() {
 
 /// Returns standard output as a file.
 ///
-/// # Errors
-/// It was closed when the process started.
+/// # Errors It was closed when the process started.
 pub fn stdout_file() -> Result<File> {
     let failed = |e: &std::io::Error| Error::io("standard output cannot be written", e);
     if CLOSED.load(Relaxed) & 2 != 0 {
@@ -53,8 +52,7 @@ pub fn stdout_file() -> Result<File> {
 
 /// Writes text to standard output.
 ///
-/// # Errors
-/// It is closed, or cannot be written.
+/// # Errors It was closed when the process started, or cannot be written.
 pub fn print(text: &str) -> Result<()> {
     let written = stdout_file()?.write_all(text.as_bytes());
     written.map_err(|e| Error::io("standard output cannot be written", &e))
