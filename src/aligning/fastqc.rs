@@ -56,7 +56,8 @@ impl LaneFastqc {
     /// `reads` are the reads that were counted; otherwise the batch was read again, and is counted
     /// here.
     ///
-    /// # Errors A read that cannot be counted; the first in the order of the file.
+    /// # Errors
+    /// A read that cannot be counted; the first in the order of the file.
     pub fn link(&self, is_taken: bool, reads: &ReadBatch) -> Result<()> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let next = pending.next;
@@ -98,7 +99,8 @@ impl LaneFastqc {
     /// Counts unaligned records whose reads are aligned. `n_ref` is the number of contigs in the
     /// header of their file.
     ///
-    /// # Errors A record that cannot be counted; the first in the order of the file.
+    /// # Errors
+    /// A record that cannot be counted; the first in the order of the file.
     pub fn take_records(&self, raw: &RawRecords, n_ref: i32) -> Result<()> {
         let Some((file, number)) = self.files.first() else { return Ok(()) };
         let spans = raw.batch.spans()[raw.range.clone()].iter();

@@ -195,7 +195,8 @@ impl AlignLink {
 
     /// Moves on to the next lane.
     ///
-    /// # Errors The last lane has ended, and a run that must have reads has found none.
+    /// # Errors
+    /// The last lane has ended, and a run that must have reads has found none.
     fn next_lane(&mut self) -> Result<()> {
         self.close();
         self.lane += 1;
@@ -244,7 +245,8 @@ impl AlignLink {
     /// Adds a batch to the last cohort, and queues it for the search for candidates. `closes` tells
     /// whether the cohort ends with it.
     ///
-    /// # Errors The batch has a read that is too long for the memory.
+    /// # Errors
+    /// The batch has a read that is too long for the memory.
     fn add_to_cohort(&mut self, reads: ReadBatch, closes: bool) -> Result<()> {
         let (long, room) = (self.lanes.long_read_bytes(&reads), self.lanes.room);
         if long > room.long {

@@ -158,8 +158,8 @@ fn layout(lane: &plan::Lane, place: &LanePlace) -> Result<Option<Layout>> {
 /// Returns the encoding of qualities in FASTQ: the one that was given, or the one that fits the
 /// first records of the first lane.
 ///
-/// # Errors The encoding must be guessed, but the first lane is a pipe, which can be read only
-/// once.
+/// # Errors
+/// The encoding must be guessed, but the first lane is a pipe, which can be read only once.
 pub fn encoding(
     import: &plan::Import,
     first: Option<&plan::Lane>,

@@ -214,7 +214,8 @@ impl Lanes {
     /// Compares the names of the first reads of each lane with the arrangement of its files. Warns
     /// if it is probably wrong, for example if interleaved mates were given as single reads.
     ///
-    /// # Errors The arrangement is certainly wrong.
+    /// # Errors
+    /// The arrangement is certainly wrong.
     pub fn check_layout(&self, console: &Console) -> Result<()> {
         for lane in &self.lanes {
             let LaneSource::Fastq(claims) = &lane.origin else { continue };
@@ -313,7 +314,8 @@ impl Lanes {
     /// Links a batch of FASTQ to those before it, and prepares it again if it was cut wrongly. Adds
     /// its findings to the totals, and returns them.
     ///
-    /// # Errors The first fault in the files, or in the reads of the batch.
+    /// # Errors
+    /// The first fault in the files, or in the reads of the batch.
     pub fn link_taken(
         &self,
         lane: usize,

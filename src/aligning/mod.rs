@@ -4,11 +4,12 @@
 //! choose between candidate positions. A cohort is larger than the chunk of one ticket. So each
 //! batch is processed by four tasks, each with its own ticket:
 //!
-//! | task | in parallel | then, in order | |---|---|---| | take | reads and parses text, trims
-//! reads | checks the FASTQ; adds the batch to its cohort, or cuts it between cohorts | | seed |
-//! finds candidate positions | infers insert sizes if the cohort is complete | | emit | writes
-//! records, once the cohort is complete | queues the records | | records | | passes the records on,
-//! like records of any other input |
+//! | task | in parallel | then, in order |
+//! |---|---|---|
+//! | take | reads and parses text, trims reads | checks the FASTQ; adds the batch to its cohort, or cuts it between cohorts |
+//! | seed | finds candidate positions | infers insert sizes if the cohort is complete |
+//! | emit | writes records, once the cohort is complete | queues the records |
+//! | records | | passes the records on, like records of any other input |
 //!
 //! The claimer prefers the task closest to the output ([`Lanes::next`]), but always keeps a few
 //! batches for each thread read ahead. So no more than one cohort waits in memory, besides the

@@ -7,7 +7,8 @@ use readmill_record::{Error, ReadBatch, Result};
 
 /// Rewrites the qualities of all reads from `encoding` to Phred + 33.
 ///
-/// # Errors A character does not belong to the encoding, or its Phred score is outside `range`.
+/// # Errors
+/// A character does not belong to the encoding, or its Phred score is outside `range`.
 pub fn to_standard(
     encoding: Encoding,
     range: &RangeInclusive<u8>,

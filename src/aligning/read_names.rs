@@ -13,7 +13,8 @@ fn without_number(name: &[u8]) -> &[u8] {
 
 /// Removes `/1` and `/2` from the ends of all names.
 ///
-/// # Errors The reads of a template have different names even without them.
+/// # Errors
+/// The reads of a template have different names even without them.
 pub fn without_numbers(
     reads: &mut ReadBatch,
     blame: impl Fn(Error, &ReadBatch, usize) -> Error,

@@ -70,8 +70,9 @@ impl Barcode {
 /// Cuts barcodes off the reads, and stores the optional fields that the records of each read get.
 /// Fields `of_aligner` are never taken from comments, because the aligner writes them.
 ///
-/// # Errors A read is shorter than its structure, a name has no UMI, or a comment is no valid list
-/// of fields.
+/// # Errors
+/// A read is shorter than its structure, a name has no UMI, or a comment is no valid list of
+/// fields.
 pub fn apply(
     wanted: &ReadTags,
     comments: Comments,
@@ -230,7 +231,8 @@ fn casava_field(comment: &[u8], tag: Tag, shared: &[u8], out: &mut Vec<u8>) {
 
 /// Appends the fields in `all` that neither the aligner nor the barcodes write.
 ///
-/// # Errors A field occurs twice.
+/// # Errors
+/// A field occurs twice.
 fn keep(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let mut fields = Fields::new(all);

@@ -87,7 +87,8 @@ impl LaneScan {
 
     /// Reads the lane in `lanes`, or a piece of it, to its end.
     ///
-    /// # Errors The first error of its reads.
+    /// # Errors
+    /// The first error of its reads.
     pub fn read(&mut self, lanes: &Arc<Lanes>, crew: Crew, console: &Console) -> Result<()> {
         self.cuts_poly_g = lanes.lanes.first().map(|lane| lane.cuts_poly_g);
         let order = match lanes.lanes.first().map(|lane| &lane.origin) {

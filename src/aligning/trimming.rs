@@ -48,7 +48,8 @@ impl Trimming {
     /// Trims the reads of a batch, and drops templates. Returns the counts, which are added to the
     /// totals when the batch is linked.
     ///
-    /// # Errors A read cannot be trimmed, or reads are single and no adapter was given.
+    /// # Errors
+    /// A read cannot be trimmed, or reads are single and no adapter was given.
     pub fn trim(
         &self,
         cuts_poly_g: bool,

@@ -190,8 +190,8 @@ impl Unaligned {
     /// Makes reads from records, and checks the records. Their optional fields are stored as the
     /// comment of the read, in BAM form.
     ///
-    /// # Errors A record is damaged or aligned, a mate is missing or not adjacent, or `raw` has a
-    /// fault.
+    /// # Errors
+    /// A record is damaged or aligned, a mate is missing or not adjacent, or `raw` has a fault.
     pub fn reads(&self, raw: &RawRecords, reads: &mut ReadBatch) -> Result<()> {
         let segments = *self.segments.get().unwrap_or(&1);
         reads.reset(segments, raw.number / segments as u64);

@@ -1,14 +1,12 @@
 //! `readmill compare`: how far two files agree. The result is the strictest of four levels that
 //! holds. Both files are read once, record by record in step.
 //!
-//! | level | what agrees | |---|---| | L0 | the SAM text, including the header, except @PG and @CO
-//! lines | | L1 | the same, except for the order of tags: of optional fields in a record, of tags
-//! in a header line, and of the kinds of header lines (lines of one kind keep their order, since it
-//! numbers reference sequences) | | L2 | the same, except for the order of consecutive reads with
-//! equal RNAME, POS and strand | | L3 | how often each read (QNAME, FLAG without 0x400, RNAME, POS,
-//! CIGAR, SEQ, QUAL) occurs, in any order; and the duplicate sets: how many mapped primary records
-//! are flagged as duplicates at each 5′ end (library, reference sequence, unclipped 5′ position,
-//! strand) |
+//! | level | what agrees |
+//! |---|---|
+//! | L0 | the SAM text, including the header, except @PG and @CO lines |
+//! | L1 | the same, except for the order of tags: of optional fields in a record, of tags in a header line, and of the kinds of header lines (lines of one kind keep their order, since it numbers reference sequences) |
+//! | L2 | the same, except for the order of consecutive reads with equal RNAME, POS and strand |
+//! | L3 | how often each read (QNAME, FLAG without 0x400, RNAME, POS, CIGAR, SEQ, QUAL) occurs, in any order; and the duplicate sets: how many mapped primary records are flagged as duplicates at each 5′ end (library, reference sequence, unclipped 5′ position, strand) |
 //!
 //! L3 uses only the names of reference sequences and libraries from the headers, because files in
 //! different order cannot have the same @HD.
@@ -47,7 +45,8 @@ pub struct Comparison {
 
 /// Compares two files record by record.
 ///
-/// # Errors A file cannot be read or is damaged, or both are standard input.
+/// # Errors
+/// A file cannot be read or is damaged, or both are standard input.
 pub fn compare(wanted: &Comparison) -> Result<ComparisonResult> {
     let [a, b] = &wanted.files;
     if a.as_os_str() == "-" && b.as_os_str() == "-" {

@@ -2,8 +2,11 @@
 //! `samtools depth`, `samtools coverage` and `samtools bedcov` (1.24) count it, in one sorted file
 //! or several.
 //!
-//! | file | contents | |---|---| | `pass` | the pass over all files, on all threads | | `frontier`
-//! | which file is read next | | `targets` | the regions of a BED file, or of a list of positions |
+//! | file | contents |
+//! |---|---|
+//! | `pass` | the pass over all files, on all threads |
+//! | `frontier` | which file is read next |
+//! | `targets` | the regions of a BED file, or of a list of positions |
 //!
 //! Counting and the form of the output are in `readmill_coverage::depth`.
 
@@ -105,9 +108,10 @@ const CONTIG: u64 = 96;
 
 /// Counts the depth of the inputs of `plan`, and writes it as `request` says.
 ///
-/// # Errors An input cannot be read, is not sorted by coordinate, lacks the index that a region
-/// needs, or has other contigs than the first input; the output cannot be written; or the memory is
-/// too small.
+/// # Errors
+/// An input cannot be read, is not sorted by coordinate, lacks the index that a region needs, or
+/// has other contigs than the first input; the output cannot be written; or the memory is too
+/// small.
 pub fn depth(plan: &Plan, request: &DepthRequest, console: &Console) -> Result<()> {
     plan.check()?;
     if !plan.resources.allow_same_input {

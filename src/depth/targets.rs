@@ -13,7 +13,8 @@ use readmill_record::{Error, Header, Ledger, Result};
 /// ignored. Regions on contigs that the header lacks are left out; these contigs are also returned,
 /// for a warning.
 ///
-/// # Errors The file cannot be read, or a contig is not followed by a number.
+/// # Errors
+/// The file cannot be read, or a contig is not followed by a number.
 pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<(Set, UnknownContigs)> {
     let (mut lines, mut list) = (LineReader::open(path, ledger)?, List::new(ledger));
     let mut unknown = UnknownContigs::default();

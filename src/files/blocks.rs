@@ -1,4 +1,4 @@
-//! Copies BAM records without decompressing them, after another header.
+//! Copies BAM records, still compressed, behind a new header.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -25,14 +25,16 @@ pub struct BamBlocks {
 impl BamBlocks {
     /// Opens the BAM file at `path` and reads its header.
     ///
-    /// # Errors The file cannot be read, or is not BAM.
+    /// # Errors
+    /// The file cannot be read, or is not BAM.
     pub fn open(path: &Path, allow_missing_eof: bool, ledger: &Ledger) -> Result<Self> {
         Self::open_by(path, allow_missing_eof, false, ledger)
     }
 
     /// Opens a BAM file whose header will be replaced, so errors in the header text are ignored.
     ///
-    /// # Errors The file cannot be read, or is not BAM.
+    /// # Errors
+    /// The file cannot be read, or is not BAM.
     pub fn open_as_is(path: &Path, allow_missing_eof: bool, ledger: &Ledger) -> Result<Self> {
         Self::open_by(path, allow_missing_eof, true, ledger)
     }
@@ -58,7 +60,8 @@ impl BamBlocks {
     /// empty blocks (such as the end-of-file marker) are left out. `advance` gets the number of
     /// bytes read.
     ///
-    /// # Errors The file is truncated or damaged, or the output cannot be written.
+    /// # Errors
+    /// The file is truncated or damaged, or the output cannot be written.
     pub fn copy(mut self, out: &mut FileOutput, mut advance: impl FnMut(u64)) -> Result<()> {
         let path = std::mem::take(&mut self.path);
         self.copy_all(out, &mut advance).map_err(|e| e.file(&path))
@@ -96,7 +99,8 @@ impl BamBlocks {
 /// Reads the header of a BAM file. Also returns the chunk in which it ends, and how many inflated
 /// bytes of this chunk belong to the header. With `as_is`, errors in the header text are ignored.
 ///
-/// # Errors The file is not BAM, or ends inside its header.
+/// # Errors
+/// The file is not BAM, or ends inside its header.
 pub fn read_header(
     blocks: &mut BlockReader<File>,
     as_is: bool,
@@ -135,7 +139,8 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 
 /// Writes the header of a BAM file, in BGZF blocks of its own.
 ///
-/// # Errors The header is too long, or cannot be written.
+/// # Errors
+/// The header is too long, or cannot be written.
 pub fn write_header(header: &Header, out: &mut FileOutput, ledger: &Ledger) -> Result<()> {
     let text: usize = header.lines().iter().map(|line| line.text().len() + 1).sum();
     let contigs: usize = header.references().iter().map(|contig| contig.name.len() + 9).sum();
@@ -148,7 +153,8 @@ pub fn write_header(header: &Header, out: &mut FileOutput, ledger: &Ledger) -> R
 
 /// Writes the end-of-file marker of BGZF (SAM specification, section 4.1.2).
 ///
-/// # Errors The marker cannot be written.
+/// # Errors
+/// The marker cannot be written.
 pub fn write_end(out: &mut FileOutput) -> Result<()> {
     out.put(&EOF_BLOCK)
 }
@@ -156,7 +162,8 @@ pub fn write_end(out: &mut FileOutput) -> Result<()> {
 /// Returns an error if the records of a file with header `old` would be on other contigs under
 /// header `new`. With `names`, contigs must also have the same names.
 ///
-/// # Errors The contigs differ.
+/// # Errors
+/// The contigs differ.
 pub fn check_contigs(old: &Header, new: &Header, names: bool) -> Result<()> {
     let (old, new) = (old.references(), new.references());
     let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();

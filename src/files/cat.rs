@@ -20,7 +20,8 @@ pub struct CatOptions {
 
 /// Joins BAM files with equal contigs into `out`.
 ///
-/// # Errors A file is not BAM or has other contigs, or reading or writing fails.
+/// # Errors
+/// A file is not BAM or has other contigs, or reading or writing fails.
 pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger: &Ledger) -> Result<()> {
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |meta| meta.len());
     console.stage("joining", Some(options.inputs.iter().map(size).sum()), true);
@@ -98,7 +99,8 @@ pub fn not_bam(error: Error) -> Error {
 /// Returns a copy of the header with a @PG line of readmill, or without one if `command_line` is
 /// `None`.
 ///
-/// # Errors The memory is too small for the copy.
+/// # Errors
+/// The memory is too small for the copy.
 pub fn with_program(header: &Header, command_line: Option<&str>) -> Result<Header> {
     let mut header = header.copy()?;
     if let Some(command_line) = command_line {

@@ -35,7 +35,8 @@ struct Contig {
 /// Writes the sequence dictionary of the FASTA at `path`, as `samtools dict` does. `-` is standard
 /// input.
 ///
-/// # Errors The file cannot be read or is not FASTA, or the output cannot be written.
+/// # Errors
+/// The file cannot be read or is not FASTA, or the output cannot be written.
 pub fn dict(path: &Path, options: &DictOptions, mut out: FileOutput, ledger: &Ledger) -> Result<()> {
     let is_stdin = path.as_os_str() == "-";
     let source = if is_stdin { PathBuf::from("/dev/stdin") } else { path.to_path_buf() };

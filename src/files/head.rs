@@ -22,7 +22,8 @@ pub struct HeadOptions {
 /// Opens a file of reads, `-` as standard input, and reads its header. Also used by commands that
 /// need only the header.
 ///
-/// # Errors The file cannot be read, or is neither SAM, BAM nor CRAM.
+/// # Errors
+/// The file cannot be read, or is neither SAM, BAM nor CRAM.
 pub fn open(path: &Path, reference: Option<Fasta>, ledger: &Ledger) -> Result<Source> {
     open_by(path, OpenOptions { reference, ..OpenOptions::default() }, ledger)
 }
@@ -53,14 +54,16 @@ fn room(ledger: &Ledger) -> Limit {
 
 /// Returns the header of a file of reads.
 ///
-/// # Errors Those of [`open`].
+/// # Errors
+/// Those of [`open`].
 pub fn header(path: &Path, ledger: &Ledger) -> Result<Header> {
     Ok(open(path, None, ledger)?.header().clone())
 }
 
 /// Prints the first lines of the header of `path`, and its first records.
 ///
-/// # Errors The file is damaged there, or the output cannot be written.
+/// # Errors
+/// The file is damaged there, or the output cannot be written.
 pub fn head(path: &Path, options: &HeadOptions, out: &mut FileOutput, ledger: &Ledger) -> Result<()> {
     let as_is = OpenOptions {
         reference: options.reference.clone(),

@@ -1,10 +1,15 @@
-//! Small commands on whole files. They read only headers and the ends of files, or copy compressed
-//! bytes.
+//! Small commands on whole files, which need no pass on many threads. Most read only headers, the
+//! first records or the end of a file, or copy compressed bytes.
 //!
-//! | file | contents | |---|---| | [`quickcheck`] | checks whether a file looks complete | |
-//! [`head`] | prints the header and the first records | | [`cat`] | joins BAM files | |
-//! [`reheader`] | replaces the header | | [`dict`] | writes the sequence dictionary of a FASTA | |
-//! `blocks` | copies compressed BAM records | | `output` | the output of these commands |
+//! | file | contents |
+//! |---|---|
+//! | [`quickcheck`] | checks whether a file looks complete |
+//! | [`head`] | prints the header and the first records |
+//! | [`cat`] | joins BAM files |
+//! | [`reheader`] | replaces the header |
+//! | [`dict`] | writes the sequence dictionary of a FASTA |
+//! | `blocks` | copies compressed BAM records |
+//! | `output` | the output of these commands |
 
 mod blocks;
 pub mod cat;
@@ -37,8 +42,8 @@ pub struct Memory {
 impl Memory {
     /// Divides `bytes` bytes of memory.
     ///
-    /// # Errors They are fewer than the program and its buffers need, or exceed a limit of this
-    /// process.
+    /// # Errors
+    /// They are fewer than the program and its buffers need, or exceed a limit of this process.
     pub fn of(bytes: u64) -> Result<Self> {
         limit::check_address_space(bytes, 1)?;
         let ledger = Ledger::of(bytes);
@@ -49,7 +54,8 @@ impl Memory {
 
 /// Returns the file names in a list with one name per line. Empty lines are left out.
 ///
-/// # Errors The list cannot be read.
+/// # Errors
+/// The list cannot be read.
 pub fn lines(list: &Path, ledger: &Ledger) -> Result<Vec<PathBuf>> {
     use std::os::unix::ffi::OsStrExt;
     let (mut reader, mut names) = (LineReader::open(list, ledger)?, Vec::new());

@@ -23,7 +23,8 @@ impl FileOutput {
     /// Opens the output; `None` and `-` are standard output. `inputs` are all files that the
     /// command reads.
     ///
-    /// # Errors The output cannot be written, or is one of the inputs.
+    /// # Errors
+    /// The output cannot be written, or is one of the inputs.
     pub fn open(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let path = path.unwrap_or(Path::new("-"));
         inputs.iter().try_for_each(|input| spare(input, path))?;
@@ -48,14 +49,16 @@ impl FileOutput {
 
     /// Writes the output to disk and gives it its name.
     ///
-    /// # Errors The output cannot be written.
+    /// # Errors
+    /// The output cannot be written.
     pub fn finish(self) -> Result<()> {
         FileOutput::finish_all([self])
     }
 
     /// Writes several outputs to disk and gives them their names. If one fails, none gets its name.
     ///
-    /// # Errors An output cannot be written.
+    /// # Errors
+    /// An output cannot be written.
     pub fn finish_all(outputs: impl IntoIterator<Item = FileOutput>) -> Result<()> {
         let mut files = Vec::new();
         for FileOutput { mut file, buffer } in outputs {
@@ -69,7 +72,8 @@ impl FileOutput {
     /// Writes an output of reads to disk and gives it its name. Indexes of an older file with this
     /// name are removed first.
     ///
-    /// # Errors The output cannot be written.
+    /// # Errors
+    /// The output cannot be written.
     pub fn finish_reads(mut self, console: &Console) -> Result<()> {
         self.file.write(&self.buffer)?;
         self.file.sync()?;

@@ -23,10 +23,10 @@ pub struct ReheaderOptions {
 
 const PIECE: usize = 1 << 20;
 
-/// Writes the reads of a file after another header.
+/// Copies the reads of a file to `out`, behind a new header.
 ///
-/// # Errors The reads would be on other contigs or in other read groups, or reading or writing
-/// fails.
+/// # Errors
+/// The reads would be on other contigs or in other read groups, or reading or writing fails.
 pub fn reheader(
     options: &ReheaderOptions,
     mut out: FileOutput,

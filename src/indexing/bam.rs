@@ -46,7 +46,8 @@ impl Pass for IndexPass {
 
 /// Makes the BAI or CSI index of a BAM file, in memory.
 ///
-/// # Errors The file is damaged or not sorted by coordinate, or the memory is too small.
+/// # Errors
+/// The file is damaged or not sorted by coordinate, or the memory is too small.
 pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Result<Made> {
     let Workshop { crew, ledger, console, .. } = workshop;
     let mut blocks = BlockReader::new(file, options.allow_missing_eof);

@@ -25,7 +25,8 @@ const START: u64 = 1 << 16;
 /// Returns the kind of the file at `path`. `preset` is the kind of text that the user gave, which
 /// is used if the file is compressed text.
 ///
-/// # Errors The file cannot be read, or its kind cannot be indexed.
+/// # Errors
+/// The file cannot be read, or its kind cannot be indexed.
 pub fn content(path: &Path, preset: Option<Preset>) -> Result<Content> {
     if path.as_os_str() == "-" {
         return Err(Error::usage("standard input cannot be indexed: an index belongs to a file")

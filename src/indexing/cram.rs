@@ -18,7 +18,8 @@ const CONTAINER_PARTS: u64 = 2;
 /// The header of a container tells its place if all its reads are on one contig. Otherwise the
 /// positions of reads are decoded, which needs no reference.
 ///
-/// # Errors The file is damaged or not sorted by coordinate, or the memory is too small.
+/// # Errors
+/// The file is damaged or not sorted by coordinate, or the memory is too small.
 pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Result<Made> {
     let Workshop { crew, ledger, console, .. } = workshop;
     let most = Limit::part_of(ledger.free(), CONTAINER_PARTS * crew.in_flight as u64, ledger);

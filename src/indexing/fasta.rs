@@ -25,7 +25,8 @@ pub struct WrittenIndex {
 /// Writes `path`.fai, or `fai` if it is given, and `path`.gzi if the FASTA is compressed by bgzip.
 /// Either all index files are written, or none.
 ///
-/// # Errors The FASTA cannot be read or indexed, or an index cannot be written.
+/// # Errors
+/// The FASTA cannot be read or indexed, or an index cannot be written.
 pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<WrittenIndex> {
     let fai = fai.map_or_else(|| with_suffix(path, ".fai"), Path::to_path_buf);
     [path, &with_suffix(path, ".gzi")].into_iter().try_for_each(|read| spare(read, &fai))?;
@@ -51,7 +52,8 @@ pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<Written
 /// does. Lines have `width` bases, or, without it, as many as those of the FASTA; 0 writes each
 /// sequence on one line.
 ///
-/// # Errors A region is not in the FASTA, or reading or writing fails.
+/// # Errors
+/// A region is not in the FASTA, or reading or writing fails.
 pub fn sequences(
     reference: &Reference,
     regions: &[String],

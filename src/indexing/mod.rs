@@ -34,8 +34,9 @@ pub struct IndexFile {
 /// Makes the index of the file at `path`, whose kind is `content`. An index of a FASTA is made by
 /// [`faidx`] instead. Indexes of an older file with the same name are removed.
 ///
-/// # Errors The file is not sorted, not compressed by bgzip, or damaged, or the index cannot be
-/// written. Then no index file is left.
+/// # Errors
+/// The file is not sorted, not compressed by bgzip, or damaged, or the index cannot be written.
+/// Then no index file is left.
 pub fn index(
     path: &Path,
     content: &Content,

@@ -12,7 +12,8 @@ use super::workshop::{INDEX, IndexOptions, Made, Workshop};
 
 /// Makes the index of `file`, in memory. The inflated chunks are passed to `indexer` in order.
 ///
-/// # Errors The file is damaged or not sorted, or the memory is too small.
+/// # Errors
+/// The file is damaged or not sorted, or the memory is too small.
 pub fn make(
     file: File,
     mut indexer: Box<dyn Indexer>,

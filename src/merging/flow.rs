@@ -466,7 +466,8 @@ impl<'a> Template<'a> {
 
 /// Checks an unaligned record.
 ///
-/// # Errors The record is damaged, aligned, secondary or supplementary.
+/// # Errors
+/// The record is damaged, aligned, secondary or supplementary.
 fn check_read<'a>(
     batch: &'a UncheckedBatch,
     at: usize,

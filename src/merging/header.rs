@@ -11,7 +11,7 @@ use crate::aligning::Unaligned;
 use crate::plan;
 
 pub enum Program {
-    /// Its ID, for field PG of the records.
+    /// The ID of its @PG line, for field PG of the records.
     Named(Vec<u8>),
     /// Unknown, because no file of alignments has exactly one @PG line.
     Unknown,
@@ -29,8 +29,9 @@ pub fn is_lexicographic(header: &Header) -> bool {
 /// Returns the header of the output: the sequences of the alignments, completed by the dictionary
 /// of the reference, the read groups of the reads, and the aligner.
 ///
-/// # Errors The files were aligned to different sequences or are sorted by coordinate, or the ID of
-/// the aligner is used already.
+/// # Errors
+/// The files were aligned to different sequences or are sorted by coordinate, or the ID of the
+/// aligner is used already.
 pub fn merged(
     wanted: &plan::Merging,
     files: &[Unaligned],
@@ -119,7 +120,8 @@ fn dictionary_of(reference: &Path) -> Result<Option<(Header, std::path::PathBuf)
 /// Adds the fields of a sequence dictionary to the @SQ lines of the alignments. `matching` lists
 /// tags whose values must be equal.
 ///
-/// # Errors The dictionary has other sequences or another order, or a value differs.
+/// # Errors
+/// The dictionary has other sequences or another order, or a value differs.
 fn with_dictionary(
     mut own: Vec<HeaderLine>,
     dictionary: &Header,

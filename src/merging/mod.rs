@@ -5,10 +5,11 @@
 //! in a file of alignments belongs to the next template of the reads, or to a later one. A ticket
 //! has one of these tasks:
 //!
-//! | task | in parallel | then, in order | |---|---|---| | open | inflates a chunk of a file | adds
-//! its records to those of the file; templates with all their alignments form groups | | merge |
-//! writes the records of a group | queues the records | | records | | passes the records on, like
-//! records of any other input |
+//! | task | in parallel | then, in order |
+//! |---|---|---|
+//! | open | inflates a chunk of a file | adds its records to those of the file; templates with all their alignments form groups |
+//! | merge | writes the records of a group | queues the records |
+//! | records | | passes the records on, like records of any other input |
 //!
 //! The claimer prefers the task closest to the output ([`Merging::next`]). A file is only read a
 //! few chunks ahead, unless the other files wait for it. So files with few or many alignments in

@@ -146,7 +146,8 @@ pub fn memory(wanted: &plan::Merging, crew: Crew) -> u64 {
 impl Merging {
     /// Opens all files, and merges their headers.
     ///
-    /// # Errors A file cannot be read, or the headers do not fit together.
+    /// # Errors
+    /// A file cannot be read, or the headers do not fit together.
     pub fn open(
         wanted: &plan::Merging,
         reference: Option<&Path>,

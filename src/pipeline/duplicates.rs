@@ -96,8 +96,9 @@ impl DuplicateResolver<'_> {
     /// that it is not grouped by name. It must collect the items again from all reads, in the order
     /// of coordinates, and return their charge.
     ///
-    /// # Errors No template has the field of the barcode or UMI, or the marks or the ends do not
-    /// fit into memory; then the hint names the `-m` to use.
+    /// # Errors
+    /// No template has the field of the barcode or UMI, or the marks or the ends do not fit into
+    /// memory; then the hint names the `-m` to use.
     pub fn resolve(
         &self,
         wanted: DuplicateMode,

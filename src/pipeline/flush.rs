@@ -141,7 +141,8 @@ impl Flush {
     /// Starts to sort `lists`, the entries of the old arena. Called when [`Seal`](FlushPhase::Seal)
     /// is committed.
     ///
-    /// # Errors A ticket still holds the arena, which is a bug.
+    /// # Errors
+    /// A ticket still holds the arena, which is a bug.
     pub fn sealed(&mut self, lists: Vec<Vec<Entry>>) -> Result<()> {
         if let FlushStage::Sealing(arena) = std::mem::replace(&mut self.stage, FlushStage::Idle) {
             let arena = Arc::into_inner(arena).ok_or_else(sort_context::arena_in_use)?;

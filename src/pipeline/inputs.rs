@@ -32,7 +32,8 @@ use crate::process::console::Console;
 /// ending) as ID, by the rules of `samtools merge -r` 1.24. All reads of the file are put into this
 /// read group.
 ///
-/// # Errors The input is a pipe, which has no name, or its name has control characters.
+/// # Errors
+/// The input is a pipe, which has no name, or its name has control characters.
 fn grouped((header, path): (&Header, &PathBuf)) -> Result<Header> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let id = [".bam", ".sam", ".cram"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
@@ -228,8 +229,9 @@ impl Inputs {
 
     /// Restricts reading to the requested regions of the only input. Returns the path of its index.
     ///
-    /// # Errors The input has no index, a contig is not in its header, or there is too little
-    /// memory for the regions.
+    /// # Errors
+    /// The input has no index, a contig is not in its header, or there is too little memory for the
+    /// regions.
     pub fn select(&mut self, request: &RegionRequest, console: &Console) -> Result<PathBuf> {
         let path = self.list[0].path.clone();
         let regions = region_input::regions(request, &self.header, &self.rules.ledger, console)?;
@@ -390,7 +392,8 @@ impl Inputs {
     /// Reads and checks the first reads, and leaves them in place. Used to decide how mates are
     /// paired, and to forecast the size of the sort.
     ///
-    /// # Errors They cannot be read, or there is too little memory for them.
+    /// # Errors
+    /// They cannot be read, or there is too little memory for them.
     pub fn first_reads(&mut self) -> Result<FirstReads> {
         let ledger = self.rules.ledger.clone();
         let list = self.list();
@@ -495,7 +498,8 @@ fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
 
 /// Opens a file again whose header was read by [`Inputs::open`].
 ///
-/// # Errors The file cannot be opened, or its header has changed since.
+/// # Errors
+/// The file cannot be opened, or its header has changed since.
 fn reopen(input: &InputFile, rules: &OpenOptions) -> Result<Source> {
     let (file, _) = open_summed(&input.path, rules)?;
     let rules = OpenOptions { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged by `open`

@@ -1,8 +1,11 @@
 //! The passes of a run. They connect the engine, which knows only threads, with steps and formats.
 //!
-//! | pass | module | |---|---| | input to output, nothing is kept | [`stream`] | | input to the
-//! sort buffer | [`ingest`], [`flush`], [`presorted`] | | sort buffer to output | [`merge`] | |
-//! sort buffer to counts or decisions | [`count`], [`recollect`], [`undecided`] |
+//! | pass | module |
+//! |---|---|
+//! | input to output, nothing is kept | [`stream`] |
+//! | input to the sort buffer | [`ingest`], [`flush`], [`presorted`] |
+//! | sort buffer to output | [`merge`] |
+//! | sort buffer to counts or decisions | [`count`], [`recollect`], [`undecided`] |
 
 pub mod batch_pipeline;
 pub mod count;

@@ -50,7 +50,8 @@ impl Presorted {
 
     /// Writes encoded partitions to `sink`, and the header before the first of them.
     ///
-    /// # Errors The partitions sort before reads in the output, which is a bug, or writing fails.
+    /// # Errors
+    /// The partitions sort before reads in the output, which is a bug, or writing fails.
     pub fn write(
         &mut self,
         encoded: EncodedPartitions,

@@ -20,7 +20,8 @@ const REGIONS: &str = "regions";
 /// Returns the regions of a request: those on the command line, and those of a BED file. They are
 /// merged if each read shall be returned once, and otherwise read one after the other.
 ///
-/// # Errors A region names no contig of the header, or the BED file cannot be read.
+/// # Errors
+/// A region names no contig of the header, or the BED file cannot be read.
 pub fn regions(
     request: &RegionRequest,
     header: &Header,
@@ -56,7 +57,8 @@ pub fn regions(
 /// FILE.bai, or FILE.crai for CRAM. An index that is older than the file is used only if there is
 /// no newer one, with a warning.
 ///
-/// # Errors The file is a pipe or plain SAM, or has no index.
+/// # Errors
+/// The file is a pipe or plain SAM, or has no index.
 pub fn index(path: &Path, given: Option<&Path>, console: &Console) -> Result<PathBuf> {
     let shown = path.display();
     let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file() && path.as_os_str() != "-");

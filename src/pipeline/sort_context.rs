@@ -50,14 +50,15 @@ impl SortContext {
     /// than a partition need memory beyond the share of a ticket: for their frame, their batch and
     /// its encoded form. Fewer tickets are in flight if not all of them could hold such a read.
     ///
-    /// # Errors There is too little memory for one such read.
+    /// # Errors
+    /// There is too little memory for one such read.
     pub fn crew_for(&self, largest: u64) -> Result<(Crew, Charge)> {
         crew_for(self.crew, &self.ledger, largest)
     }
 
     /// Returns the bytes of reads at which memory is flushed. The rest of the memory must suffice
     /// for the chunks read meanwhile, or for the `large` bytes that a flush ticket needs beyond its
-    /// share, if these are more. It is at most half of the memory.
+    /// share, if these are more. The rest is at most half of the memory.
     pub fn flush_threshold(&self, large: u64) -> u64 {
         let pieces = self.crew.in_flight as u64 * self.room_for_bytes(MAX_CLAIM as u64);
         self.room - pieces.max(large).max(self.room / 8).min(self.room / 2)

@@ -46,7 +46,8 @@ fn beside(threads: usize) -> u64 {
 /// Returns an error if a run with this memory and number of threads does not fit into the address
 /// space. Otherwise an allocation would fail in the middle of the run, and end the process.
 ///
-/// # Errors The limit of the address space is too small; the hint names the `-m` that fits.
+/// # Errors
+/// The limit of the address space is too small; the hint names the `-m` that fits.
 pub fn check_address_space(memory: u64, threads: usize) -> Result<()> {
     let Some((limit, flag)) = address_space() else { return Ok(()) };
     let needed = memory.saturating_add(beside(threads));

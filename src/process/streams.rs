@@ -40,7 +40,8 @@ pub fn begin() {
 
 /// Returns standard output as a file.
 ///
-/// # Errors It was closed when the process started.
+/// # Errors
+/// It was closed when the process started.
 pub fn stdout_file() -> Result<File> {
     let failed = |e: &std::io::Error| Error::io("standard output cannot be written", e);
     if CLOSED.load(Relaxed) & 2 != 0 {
@@ -52,7 +53,8 @@ pub fn stdout_file() -> Result<File> {
 
 /// Writes text to standard output.
 ///
-/// # Errors It was closed when the process started, or cannot be written.
+/// # Errors
+/// It was closed when the process started, or cannot be written.
 pub fn print(text: &str) -> Result<()> {
     let written = stdout_file()?.write_all(text.as_bytes());
     written.map_err(|e| Error::io("standard output cannot be written", &e))
