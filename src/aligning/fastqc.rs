@@ -52,7 +52,7 @@ impl LaneFastqc {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).pieces.insert(batch, pieces);
     }
 
-    /// Adds the counts of the next batch to the reports, in input order. `is_taken` tells whether
+    /// Adds the counts of the next batch to the reports, in input order. `is_taken` means that
     /// `reads` are the reads that were counted; otherwise the batch was read again, and is counted
     /// here.
     ///

@@ -184,7 +184,7 @@ impl AlignLink {
         self.cutter.as_mut().is_some_and(|cutter| cutter.take_read(bases))
     }
 
-    /// Adds reads made from records. The first of them tells the number of reads per template, so
+    /// Adds reads made from records. The first of them determines the number of reads per template, so
     /// only then can cohorts be cut.
     fn converted(&mut self, reads: ReadBatch, last: bool) -> Result<()> {
         if self.cutter.is_none() {
@@ -242,8 +242,8 @@ impl AlignLink {
         Ok(())
     }
 
-    /// Adds a batch to the last cohort, and queues it for the search for candidates. `closes` tells
-    /// whether the cohort ends with it.
+    /// Adds a batch to the last cohort, and queues it for the search for candidates. `closes` means
+    /// that the cohort ends with this batch.
     ///
     /// # Errors
     /// The batch has a read that is too long for the memory.

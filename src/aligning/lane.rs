@@ -119,7 +119,7 @@ impl Lane {
     }
 }
 
-/// Opens the FASTQ files of a lane, including those of index reads, for reading from `place`.
+/// Opens the FASTQ files of a lane, including index reads, for reading from `place`.
 /// `None` if the lane is a file of records.
 pub fn open_claims(lane: &plan::Lane, place: &LanePlace, options: Options) -> Result<Option<Claims>> {
     let numbered = lane.index_files.iter().zip(lane.files.len()..);

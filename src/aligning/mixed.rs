@@ -51,7 +51,7 @@ pub struct MixedPieces {
 
 impl MixedPieces {
     /// Creates an empty piece. `first` is the number of the first template of the batch,
-    /// `first_read` that of its first read.
+    /// `first_read` the number of its first read.
     pub fn new(first: u64, first_read: u64) -> Self {
         let mut pieces = MixedPieces { piece: ReadBatch::default(), first, first_read };
         pieces.take();

@@ -36,7 +36,7 @@ pub enum Comments {
     },
     /// Optional fields in the form of BAM, from unaligned records.
     Stored,
-    /// Comments of Casava 1.8; their barcode goes into this field.
+    /// Comments of Casava 1.8; their barcode is stored in this field.
     Casava(Tag),
 }
 

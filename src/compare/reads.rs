@@ -81,7 +81,7 @@ pub fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u128 {
     hasher.digest128()
 }
 
-/// The difference of two multisets: hashes of the items of file 0 are added, those of file 1 are
+/// The difference of two multisets: hashes of the items of file 0 are added, hashes of file 1 are
 /// subtracted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Balance(u128);

@@ -1,4 +1,4 @@
-//! Chooses which of several files is read next: the one whose last counted read comes first in
+//! Chooses which of several files is read next: the one whose last counted read is first in
 //! coordinate order. So few results wait for other files.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Copies BAM records, still compressed, behind a new header.
+//! Copies BAM records, still compressed, with a new header.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

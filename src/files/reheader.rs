@@ -23,7 +23,7 @@ pub struct ReheaderOptions {
 
 const PIECE: usize = 1 << 20;
 
-/// Copies the reads of a file to `out`, behind a new header.
+/// Copies the reads of a file to `out`, with a new header.
 ///
 /// # Errors
 /// The reads would be on other contigs or in other read groups, or reading or writing fails.

@@ -140,7 +140,7 @@ fn is_sam(text: &[u8]) -> bool {
     ReadsFormat::of(text) == Some(ReadsFormat::Sam)
 }
 
-/// Returns the kind of text that the ending of a file name stands for.
+/// Returns the kind of text that the ending of a file name indicates.
 fn named(path: &Path) -> Option<Preset> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let ends = [

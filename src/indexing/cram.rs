@@ -15,7 +15,7 @@ const CONTAINER_PARTS: u64 = 2;
 
 /// Makes the CRAI index of a CRAM file, in memory.
 ///
-/// The header of a container tells its place if all its reads are on one contig. Otherwise the
+/// The header of a container has its position if all its reads are on one contig. Otherwise the
 /// positions of reads are decoded, which needs no reference.
 ///
 /// # Errors

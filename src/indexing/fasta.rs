@@ -49,8 +49,8 @@ pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<Written
 }
 
 /// Writes the sequences of regions, such as `chr1:1-2000`, in FASTA format, as `samtools faidx`
-/// does. Lines have `width` bases, or, without it, as many as those of the FASTA; 0 writes each
-/// sequence on one line.
+/// does. Lines have `width` bases, by default as many as in the FASTA; 0 writes each sequence on
+/// one line.
 ///
 /// # Errors
 /// A region is not in the FASTA, or reading or writing fails.

@@ -1,4 +1,4 @@
-//! Makes indexes of existing files: BAI, CSI, TBI, CRAI, and those of FASTA.
+//! Makes indexes of existing files: BAI, CSI, TBI, CRAI, FAI and GZI.
 //!
 //! The content of a file decides which index it gets, not its name. The flags are in
 //! `src/cli/index.rs`; the index of an aligner is made by `readmill-align`.

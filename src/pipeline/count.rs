@@ -101,7 +101,7 @@ fn is_duplicate(verdict: Option<&Verdict>, stamp: Stamp, record: RecordRef<'_>) 
 }
 
 /// Counts the covariates of all reads of `merge`, in output order, without writing anything. This
-/// is the separate pass of a run that marks duplicates and recalibrates: `verdict` tells which
+/// is the separate pass of a run that marks duplicates and recalibrates: `verdict` says which
 /// reads are duplicates.
 pub fn count_runs(
     crew: Crew,

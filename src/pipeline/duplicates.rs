@@ -31,7 +31,7 @@ pub fn stated(inputs: &Inputs) -> Stated {
 ///
 /// The mode of the user decides if there is one. In automatic mode, the header and the first chunk
 /// of the input decide: if the records of a template look adjacent, mates are paired within a
-/// batch, which needs the least memory; otherwise they are joined by name at the end of the input.
+/// batch, which needs less memory; otherwise they are joined by name at the end of the input.
 /// This function also chooses the pixel distance of optical duplicates from the instrument name in
 /// the first read name, if the user has not given one.
 pub fn prepare(

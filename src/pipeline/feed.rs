@@ -158,7 +158,7 @@ impl Feed {
     }
 
     /// Limits decoding to the parts of a record that the run looks at. Below [`Detail::Whole`],
-    /// optional fields are not checked, and records of different templates are not told apart.
+    /// optional fields are not checked, and records are not grouped into templates.
     pub fn detail(mut self, detail: Detail) -> Self {
         self.input.detail = detail;
         self

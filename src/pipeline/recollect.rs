@@ -22,7 +22,7 @@ const AGAIN: &str = "reads whose ends are collected again";
 const SMALLEST_RECORD: u64 = 37;
 
 /// Replaces the items of `ends` by new ones, collected from `sources` by the rules of
-/// `duplicate_ends`. Returns the charge of their memory; `charge`, that of the old items, is
+/// `duplicate_ends`. Returns the charge of their memory; `charge`, which holds the old items, is
 /// released first. `largest` is the size of the largest record in bytes.
 pub fn collect_ends_again(
     crew: Crew,

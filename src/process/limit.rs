@@ -9,7 +9,7 @@ use rustix::process::{Resource, getrlimit};
 /// The default of `-m` without control groups.
 pub const DEFAULT: u64 = 2 << 30;
 
-/// Bytes of address space that a process needs besides its memory limit: for its program and
+/// Bytes of address space that a process needs in addition to `-m`: for its program and
 /// libraries, and for two heaps of the allocator.
 const BESIDE: u64 = 320 << 20;
 

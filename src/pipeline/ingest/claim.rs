@@ -88,7 +88,7 @@ impl<'a> Claimer<'a> {
 
     /// Returns a ticket that frees memory for the next chunk: a task of a flush, or an idle ticket
     /// while others release memory. `None` ends the pass, because no flush would help. `is_idle`
-    /// tells whether no flush was under way when memory was found to be short.
+    /// means that no flush was under way when memory was found to be short.
     fn make_room(&mut self, ticket: Ticket, is_idle: bool) -> Result<Option<ClaimedTicket>> {
         let mut shared = lock(self.shared);
         if let Some(task) = self.next_flush_task(&mut shared) {
