@@ -23,7 +23,7 @@ const CONTAINER: u64 = 32 << 20;
 
 pub struct MergeFile {
     pub records: Unaligned,
-    /// The end of each template that all its records belong to; `None` if FLAG says it. Picard's
+    /// The end of each template that all its records belong to; `None` if FLAG has it. Picard's
     /// READ1_ALIGNED_BAM and READ2_ALIGNED_BAM have such files.
     pub end: Option<End>,
 }
