@@ -1,5 +1,6 @@
-//! Runs readmill and the peers. A command is one line of words, as in docs/parity.md. It
-//! runs in the directory of its sample, so that file names are short and have no spaces.
+//! Runs readmill and the peers. A command is one string of words, as in docs/parity.md,
+//! split at spaces. It runs in the directory of its sample, so that file names are short
+//! and without spaces.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -10,20 +11,24 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use readmill_peers::{Peers, Tool, build_readmill};
 
-/// Files here are small, so Java starts fast rather than running fast.
+/// JVM options for normal runs: files are small, so a fast start matters more than compiled
+/// code.
 const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
-/// For files of a few records: in each call MarkDuplicates fills arrays that are a quarter of the heap.
+/// JVM options for files of a few records. MarkDuplicates allocates arrays of a quarter of
+/// the heap in each call, so a small heap is faster.
 const SMALL_JAVA: &str = "-Xmx200m -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
-/// A run of readmill that takes five minutes or 12 GiB of addresses hangs; it fails here before it
-/// stops the whole machine.
+/// Shell script that limits readmill to 12 GiB of address space and five minutes. A run
+/// that needs more has a defect, and fails here before it stops the whole machine.
 const LIMITED: &str = "ulimit -v 12582912; exec timeout 300 \"$@\"";
 
-/// The shell of the script engine that Picard brings along, and a script for it: it calls one tool after the other,
-/// by the lines of a file, and prints their exit codes. For a tool that throws it prints -1 and the exception, whose lines
-/// end with carriage returns.
+/// The main class of Nashorn, the JavaScript engine that Picard's archive contains. It runs
+/// [`EACH`].
 const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
+/// A script for Nashorn that calls the Picard tools of a file, one per line, in one JVM. It
+/// prints a line per call: the exit code, or -1 and the exception. Line ends inside an
+/// exception become carriage returns.
 const EACH: &str = r#"
 var lines = new java.util.Scanner(new java.io.File(arguments[0]));
 while (lines.hasNextLine()) {
@@ -39,7 +44,8 @@ while (lines.hasNextLine()) {
 }
 "#;
 
-/// The programs.
+/// The programs that are compared. Two versions of samtools are used: the one of the
+/// system, and 1.24, which defines most of the orders.
 #[derive(Clone)]
 pub struct Commands {
     readmill: PathBuf,
@@ -49,7 +55,8 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Builds readmill, unless one is given, and finds the peers.
+    /// Finds the peers and builds readmill, unless `readmill` is the path of a built
+    /// program.
     pub fn find(readmill: Option<&Path>, peers: &Peers) -> Result<Self> {
         let readmill = match readmill {
             Some(given) => given.canonicalize().with_context(|| format!("no {}", given.display()))?,
@@ -59,19 +66,21 @@ impl Commands {
         Ok(Commands { readmill, samtools, newest, picard: peers.picard()? })
     }
 
-    /// The same programs, but Picard with an htsjdk that reads CRAM 3.1.
+    /// Returns the same programs, with a Picard whose htsjdk reads CRAM 3.1.
     pub fn reading_cram_3_1(&self, peers: &Peers) -> Result<Self> {
         Ok(Commands { picard: peers.picard_reading_cram_3_1()?, ..self.clone() })
     }
 
-    /// Finds the peers alone; readmill is not run.
+    /// Finds only the peers. `--regenerate` uses them to write oracles and never runs
+    /// readmill.
     pub fn of_peers(peers: &Peers) -> Result<Self> {
         let newest = peers.newest_samtools()?;
         let readmill = PathBuf::from("readmill");
         Ok(Commands { readmill, samtools: newest.clone(), newest, picard: peers.picard()? })
     }
 
-    /// One line with the versions that are compared.
+    /// Returns one line with the version of each program, for the first line of the output
+    /// and for reports.
     pub fn versions(&self) -> Result<String> {
         let own = Command::new(&self.readmill).arg("--version").output()?;
         let own = String::from_utf8_lossy(&own.stdout).trim().to_owned();
@@ -83,20 +92,20 @@ impl Commands {
     }
 }
 
-/// The directory of one sample, in which the programs are run.
+/// The directory of one sample, in which all programs run.
 pub struct SampleDir<'a> {
     commands: &'a Commands,
     directory: PathBuf,
 }
 
 impl<'a> SampleDir<'a> {
-    /// Makes the directory.
     pub fn new(commands: &'a Commands, directory: &Path) -> Result<Self> {
         fs::create_dir_all(directory)?;
         Ok(SampleDir { commands, directory: directory.canonicalize()? })
     }
 
-    /// An empty directory below this one, in which the programs are run.
+    /// Makes an empty subdirectory, in which programs can run. An existing one is removed
+    /// first.
     pub fn below(&self, name: &str) -> Result<Self> {
         let directory = self.path(name);
         if directory.exists() {
@@ -105,34 +114,31 @@ impl<'a> SampleDir<'a> {
         SampleDir::new(self.commands, &directory)
     }
 
-    /// One line with the versions that are compared.
     pub fn versions(&self) -> Result<String> {
         self.commands.versions()
     }
 
-    /// The directory itself.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// A file of this sample.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// Runs readmill; returns its standard error.
+    /// Runs readmill under the limits of `LIMITED` and returns its standard error.
     pub fn readmill(&self, words: &str) -> Result<String> {
         self.finish(self.readmill_command(words))
     }
 
-    /// readmill, not started yet.
     pub fn readmill_command(&self, words: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", LIMITED, "sh"]).arg(&self.commands.readmill);
         self.words(command, words)
     }
 
-    /// The least memory that readmill accepts for a command, such as `38M`, from its message for less.
+    /// Returns the minimum memory for a command, such as `38M`. readmill prints it when it
+    /// refuses `-m 1M`.
     pub fn least_memory(&self, words: &str) -> Result<String> {
         let output = self.readmill_command(&format!("{words} -m 1M")).output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -140,71 +146,71 @@ impl<'a> SampleDir<'a> {
         Ok(least.with_context(|| format!("no least memory is stated: {said}"))?.to_owned())
     }
 
-    /// Runs readmill with a file as its standard input.
     pub fn readmill_from(&self, input: &str, words: &str) -> Result<String> {
         let mut command = self.readmill_command(words);
         command.stdin(File::open(self.path(input))?);
         self.finish(command)
     }
 
-    /// Runs samtools 1.24, whose orders are the reference.
+    /// Runs samtools 1.24, which defines most of the sort orders, and returns its standard
+    /// error.
     pub fn newest(&self, words: &str) -> Result<String> {
         let mut command = self.newest_command(words);
         command.stdin(Stdio::null());
         self.finish(command)
     }
 
-    /// samtools 1.24, not started yet.
     pub fn newest_command(&self, words: &str) -> Command {
         self.words(self.commands.newest.command(), words)
     }
 
-    /// Runs samtools of the system.
+    /// Runs the samtools of the system and returns its standard error.
     pub fn samtools(&self, words: &str) -> Result<String> {
         let mut command = self.samtools_command(words);
         command.stdin(Stdio::null());
         self.finish(command)
     }
 
-    /// samtools, not started yet.
     pub fn samtools_command(&self, words: &str) -> Command {
         self.words(self.commands.samtools.command(), words)
     }
 
-    /// Runs a Picard tool.
     pub fn picard(&self, words: &str) -> Result<String> {
         self.finish(self.picard_command(words))
     }
 
-    /// A Picard tool, not started yet.
     pub fn picard_command(&self, words: &str) -> Command {
         let mut command = self.words(self.commands.picard.command(), words);
         command.env("JAVA_TOOL_OPTIONS", JAVA);
         command
     }
 
-    /// Runs tools of Picard one after the other in one process, since Java starts slowly. Each call is the tool's name,
-    /// with its package unless that is `picard.sam`, and its arguments. Returns their exit codes.
+    /// Runs several Picard tools in one JVM, since starting Java is slow, and returns their
+    /// exit codes. Each call is the name of a tool (with its package, unless that is
+    /// `picard.sam`) and its arguments.
     pub fn picard_each(&self, calls: &[String]) -> Result<Vec<i32>> {
         let ends = self.picard_each_said(calls)?;
         Ok(ends.into_iter().map(|(code, _)| code).collect())
     }
 
-    /// As [`Self::picard_each`], with the exception of each call as one line.
+    /// Runs Picard tools like [`Self::picard_each`]. Returns with each exit code the
+    /// exception, joined to one line.
     pub fn picard_each_said(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
         let ends = self.picard_ends(calls, JAVA)?.into_iter();
         let joined = |said: String| said.split_whitespace().collect::<Vec<_>>().join(" ");
         Ok(ends.map(|(code, said)| (code, joined(said))).collect())
     }
 
-    /// As [`Self::picard_each`], for files of a few records, with the first line of the exception of each call, as it is.
+    /// Runs Picard tools like [`Self::picard_each`], with a small heap for files of a few
+    /// records. Returns with each exit code the first line of the exception, unchanged.
     pub fn picard_each_small(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
         let ends = self.picard_ends(calls, SMALL_JAVA)?.into_iter();
         let first = |said: String| said.split('\r').next().unwrap_or_default().to_owned();
         Ok(ends.map(|(code, said)| (code, first(said))).collect())
     }
 
-    /// The search path, with an R that draws nothing: Picard wants one for its charts.
+    /// Returns a search path whose first entry has an `Rscript` that does nothing. Picard's
+    /// collectors run R for their charts, which are not compared.
     pub fn path_with_r(&self) -> Result<String> {
         let bin = self.path("bin");
         fs::create_dir_all(&bin)?;
@@ -235,19 +241,18 @@ impl<'a> SampleDir<'a> {
         Ok(ends)
     }
 
-    /// Runs a peer that few parts need.
+    /// Runs a peer that is not part of [`Commands`] and returns its standard error.
     pub fn peer(&self, tool: &Tool, words: &str) -> Result<String> {
         let mut command = self.peer_command(tool, words);
         command.stdin(Stdio::null());
         self.finish(command)
     }
 
-    /// A peer that few parts need, not started yet.
     pub fn peer_command(&self, tool: &Tool, words: &str) -> Command {
         self.words(tool.command(), words)
     }
 
-    /// The bytes of a BAM file without its compression.
+    /// Returns a command that prints the uncompressed bytes of a BAM file.
     pub fn inflated(&self, file: &str) -> Command {
         self.words(Command::new("gzip"), &format!("-dc {file}"))
     }
@@ -257,7 +262,8 @@ impl<'a> SampleDir<'a> {
         command
     }
 
-    /// Runs a command; returns its standard error.
+    /// Runs a command to its end and returns its standard error. If it fails, the error has
+    /// the command and the last six lines that it printed.
     pub fn finish(&self, command: Command) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.output(command)?.stderr).into_owned())
     }
@@ -275,7 +281,8 @@ impl<'a> SampleDir<'a> {
     }
 }
 
-/// A command as it may be typed: from the program's own name on.
+/// Returns a command line as a user types it: without the shell and the JVM options before
+/// the program.
 pub fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();

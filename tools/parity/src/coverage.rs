@@ -1,4 +1,4 @@
-//! Compares coverage with mosdepth: the text of all files, and that their indexes find what they should.
+//! Compares `readmill qc --coverage` with mosdepth: the text of all files that it writes.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::qc::same_text;
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// The files, by what their names end in.
+/// File name endings of the outputs of mosdepth; readmill writes the same names.
 pub const ENDINGS: [&str; 7] = [
     "mosdepth.global.dist.txt",
     "mosdepth.region.dist.txt",
@@ -24,7 +24,7 @@ pub const ENDINGS: [&str; 7] = [
     "thresholds.bed.gz",
 ];
 
-/// Options of readmill, and the same options of mosdepth.
+/// Equivalent options: readmill's, and mosdepth's.
 const OPTIONS: [(&str, &str); 8] = [
     ("", ""),
     ("--coverage-fast-mode --coverage-mapq 10", "-x -Q 10"),
@@ -42,7 +42,8 @@ const OPTIONS: [(&str, &str); 8] = [
     ("--coverage-flag 4 --coverage-quantize 2:7", "-F 4 -q 2:7"),
 ];
 
-/// Compares on a simulated sample, on random reads in small inputs, and on a file without records.
+/// Compares coverage on a simulated sample and on `cases` random inputs, each with all
+/// `OPTIONS`.
 pub fn compare(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -87,7 +88,8 @@ pub fn compare(
     Ok(())
 }
 
-/// Runs both programs; returns how many lines are equal.
+/// Runs both programs on one input and compares all their files. Returns the number of
+/// equal lines and of files. If mosdepth does not write a file, readmill may not either.
 pub fn same_files(
     dir: &SampleDir<'_>,
     mosdepth: &Tool,
@@ -123,13 +125,14 @@ pub fn same_files(
     Ok(format!("{lines} lines of {files} files"))
 }
 
-/// Random regions, some with names, some that overlap, one of a contig that does not exist.
+/// Returns a BED file of 60 random regions: with and without names, some overlapping, and
+/// one on a contig that does not exist.
 fn regions(contigs: &[(String, u64)], random: &mut SeededRandom) -> String {
     let mut text = "track name=x\n#contig\tstart\tend\nelsewhere\t1\t5\n".to_owned();
     for number in 0..60 {
         let (name, length) = &contigs[random.below(contigs.len() as u64) as usize];
         let start = random.below(*length);
-        // At an empty region at the start of a contig mosdepth ends (row 279).
+        // mosdepth aborts at an empty region at the start of a contig (row 279).
         let end = (start + random.pick(&[0, 1, 10, 100, 1_000, 20_000])).min(*length).max(1);
         let label = match random.below(3) {
             0 => String::new(),
@@ -141,13 +144,13 @@ fn regions(contigs: &[(String, u64)], random: &mut SeededRandom) -> String {
     text
 }
 
-/// Random reads in SAM, and the contigs on which they lie.
+/// Random reads as SAM text, and the contigs of its header.
 struct OddReads {
     contigs: Vec<(String, u64)>,
     sam: String,
 }
 
-/// CIGARs, and how many bases of the contig and of the read they have.
+/// CIGAR strings, with the number of reference bases and of read bases that each consumes.
 const CIGARS: [(&str, u64, usize); 10] = [
     ("60M", 60, 60),
     ("60M", 60, 60),
@@ -161,8 +164,8 @@ const CIGARS: [(&str, u64, usize); 10] = [
     ("1M", 1, 1),
 ];
 
-/// Pairs that overlap in all ways, on contigs of which some have no reads; duplicates, failed, secondary and supplementary
-/// records, and reads that are not mapped.
+/// Returns random read pairs that overlap in all ways, with duplicates, failed, secondary,
+/// supplementary and unmapped records. Some contigs have no reads.
 fn odd_reads(random: &mut SeededRandom) -> OddReads {
     let n = 1 + random.below(7);
     let contigs: Vec<(String, u64)> = (0..n)

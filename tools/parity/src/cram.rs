@@ -1,5 +1,6 @@
-//! CRAM in both versions and all profiles, beside samtools and htsjdk: odd records, small random inputs, and simulated
-//! reads with their reference, each compared as a file of the corpus is.
+//! Compares CRAM of both versions and all profiles with samtools and htsjdk. The inputs are
+//! unusual records, small random files, and simulated reads with their reference; each is
+//! compared like a file of the corpus.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,7 @@ use crate::random::SeededRandom;
 use crate::random_cases::{Oracle, random_header, random_reads};
 use crate::{samples, sort};
 
-/// All formats in which readmill writes CRAM, as `-O cram` takes them; a quick run takes the first ones.
+/// Formats of CRAM that `-O cram` writes. A quick run takes the first [`QUICK`] ones.
 const FORMATS: [&str; 5] = [
     "version=3.0",
     "version=3.1,normal",
@@ -24,12 +25,13 @@ const FORMATS: [&str; 5] = [
 ];
 const QUICK: usize = 3;
 
-/// Most reads of a random input: enough for codecs that small blocks do not get. (htsjdk takes names for UTF-8, so there are
-/// no bytes beyond ASCII.)
+/// Maximum number of reads in a random input: enough that codecs are chosen that small
+/// blocks do not get. (Names are ASCII only, since htsjdk reads names as UTF-8.)
 const MOST: u64 = 300;
 
-/// Writes and reads `cases` random inputs, and simulated reads of `pairs`, in every format if `full`. `reading_3_1` has an htsjdk
-/// that reads version 3.1.
+/// Compares `cases` random inputs and `pairs` simulated templates in CRAM: in all formats
+/// if `full`, else in the first ones. `reading_3_1` has a Picard whose htsjdk reads version
+/// 3.1.
 pub fn compare(
     commands: &Commands,
     reading_3_1: &Commands,
@@ -49,7 +51,7 @@ pub fn compare(
     Ok(())
 }
 
-/// Makes the inputs.
+/// Writes the SAM and BAM files that are converted to CRAM.
 fn make(dir: &SampleDir<'_>, pairs: u64, cases: u64) -> Result<()> {
     fs::write(dir.path("odd.sam"), sort::unusual_records())?;
     for case in 0..cases {

@@ -1,5 +1,6 @@
-//! Compares `readmill samtools depth`, `coverage` and `bedcov` with samtools: the text, of random reads and of a simulated
-//! sample, in BAM, CRAM and SAM, of one file and of several.
+//! Compares `readmill samtools depth`, `coverage` and `bedcov` with samtools, line by line.
+//! The inputs are random reads and a simulated sample, as BAM, CRAM and SAM, one file or
+//! several.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,8 +13,8 @@ use crate::outputs::Printed;
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// Options of depth, and files. Rows 203 and 204 of docs/parity.md are left out: `-s` of supplementary reads, and qualities of
-/// reads without bases.
+/// Command lines of depth. Excluded are `-s` with supplementary reads (row 203 of
+/// docs/parity.md), and qualities of reads without bases (row 204).
 const DEPTH: [&str; 27] = [
     "a.bam",
     "a.sam",
@@ -44,7 +45,8 @@ const DEPTH: [&str; 27] = [
     "--min-BQ 25 --min-mq 5 c.bam",
 ];
 
-/// Options of depth behind which a region stands, and then the files.
+/// Command lines of depth with a region: the options before the region, and the files after
+/// it.
 const DEPTH_OF_REGIONS: [(&str, &str); 6] = [
     ("-r", "a.bam"),
     ("-a -r", "a.bam"),
@@ -54,7 +56,7 @@ const DEPTH_OF_REGIONS: [(&str, &str); 6] = [
     ("-a -X -r", "a.bam b.bam a.bam.csi b.bam.csi"),
 ];
 
-/// Options of coverage, and files. Row 207 is left out: mean qualities of CRAM without `-Q`.
+/// Command lines of coverage. Excluded are mean qualities of CRAM without `-Q` (row 207).
 const COVERAGE: [&str; 21] = [
     "a.bam",
     "a.sam",
@@ -79,7 +81,8 @@ const COVERAGE: [&str; 21] = [
     "-m --min-depth 2 --ff 0x800 a.bam",
 ];
 
-/// Options of bedcov, and files. Row 249 is left out: reads of CRAM around regions without bases.
+/// Command lines of bedcov. Excluded are reads of CRAM near regions without bases (row
+/// 249).
 const BEDCOV: [&str; 14] = [
     "bed a.bam",
     "bed a.bam b.bam c.bam",
@@ -97,11 +100,12 @@ const BEDCOV: [&str; 14] = [
     "-X -c -d 2 bed a.bam b.bam a.bam.csi b.bam.csi",
 ];
 
-/// Options of coverage behind which a region stands, and then the files.
+/// Command lines of coverage with a region: the options before the region, and the files
+/// after it.
 const COVERAGE_OF_REGIONS: [(&str, &str); 4] =
     [("-r", "a.bam"), ("-Q 20 -r", "a.cram"), ("-d 4 -r", "a.bam b.bam"), ("-m -w 17 -r", "a.bam")];
 
-/// Compares on a simulated sample, and on so many random inputs.
+/// Compares all command lines on a simulated sample and on `cases` random inputs.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger) -> Result<()> {
     ledger.title("depth", "depths and coverage, beside samtools depth and coverage");
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
@@ -129,7 +133,7 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger)
     Ok(())
 }
 
-/// Names and lengths of the contigs of a header.
+/// Returns the name and length of each contig in a SAM header.
 pub(crate) fn contigs(header: &str) -> Vec<(String, u64)> {
     let field = |line: &str, key: &str| {
         line.split('\t').find_map(|field| field.strip_prefix(key)).unwrap_or_default().to_owned()
@@ -138,7 +142,8 @@ pub(crate) fn contigs(header: &str) -> Vec<(String, u64)> {
     lines.map(|line| (field(line, "SN:"), field(line, "LN:").parse().unwrap_or(1))).collect()
 }
 
-/// Writes regions, positions, the list of files, and other forms of `a.bam`.
+/// Writes the files that command lines name in addition to BAM files: BED files, positions,
+/// a list of inputs, and `a.bam` as SAM and CRAM.
 fn files_beside(
     dir: &SampleDir<'_>,
     contigs: &[(String, u64)],
@@ -166,7 +171,7 @@ fn files_beside(
     Ok(())
 }
 
-/// All lines, with random regions.
+/// Returns all command lines, with three random regions for each line that takes one.
 fn all_words(contigs: &[(String, u64)], random: &mut SeededRandom) -> Vec<String> {
     let depth = DEPTH.iter().map(|words| format!("depth {words}"));
     let coverage = COVERAGE.iter().map(|words| format!("coverage {words}"));
@@ -190,7 +195,7 @@ fn all_words(contigs: &[(String, u64)], random: &mut SeededRandom) -> Vec<String
     all
 }
 
-/// Compares all lines on a random input; returns how many lines of text are equal.
+/// Compares all command lines on a random input. Returns the number of equal lines of text.
 fn random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
     let mut random = SeededRandom::new(case);
     let has_bare_reads = case % 4 == 3;
@@ -212,7 +217,8 @@ fn random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
     Ok(lines)
 }
 
-/// Fails unless both programs write the same; returns the number of lines.
+/// Runs both programs and returns the number of lines, or an error if their outputs differ.
+/// `-o out.txt` is read from that file.
 pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     let written = |printed: Vec<u8>| -> Result<Vec<u8>> {
         if !words.contains("out.txt") {
@@ -234,7 +240,7 @@ pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     Ok(our_lines.len())
 }
 
-/// CIGARs, and how many bases of the contig and of the read they have.
+/// CIGAR strings, with the number of reference bases and of read bases that each consumes.
 pub(crate) const CIGARS: [(&str, u64, usize); 18] = [
     ("60M", 60, 60),
     ("60M", 60, 60),
@@ -256,9 +262,10 @@ pub(crate) const CIGARS: [(&str, u64, usize); 18] = [
     ("5S7I3S", 0, 15),
 ];
 
-/// Three files of odd reads on the same contigs: mates that overlap in all ways; duplicates, failed, secondary and supplementary
-/// records, reads without qualities and, if `bare`, without bases; reads that are not mapped, or reach beyond the end of their
-/// contig; contigs without reads.
+/// Returns contigs, and three SAM files of unusual reads on them: mates that overlap in all
+/// ways; duplicates, failed, secondary and supplementary records; reads without qualities
+/// and, if `bare`, without bases; unmapped reads; reads that extend beyond their contig;
+/// contigs without reads.
 fn odd_files(random: &mut SeededRandom, bare: bool) -> (Vec<(String, u64)>, [String; 3]) {
     let n = 1 + random.below(6);
     let contigs: Vec<(String, u64)> = (0..n)

@@ -1,14 +1,17 @@
-//! The lines `ok`, `FAIL` and `out`, and how many there were.
+//! Prints a line `ok`, `FAIL` or `out` for each comparison, and counts them for the exit
+//! status.
 
 use std::time::Instant;
 
 use anyhow::Result;
 
-/// The reason why CI skips peers that are neither system packages nor Maven archives: building them takes minutes.
-/// (samtools 1.24, whose orders are the reference, is built anyway.)
+/// Why CI skips some peers: they are neither system packages nor Maven archives, and
+/// building them takes minutes. (samtools 1.24 is built in CI nevertheless, since it
+/// defines most sort orders.)
 pub const FULL_RUN: &str = "its peer is made from source or by pip, for runs without --quick";
 
-/// Counts comparisons and prints the result of each, and the time of those that take long.
+/// Counts comparisons and prints one line for each. A comparison of three seconds or more
+/// shows its duration.
 pub struct Ledger {
     began: Instant,
     comparisons: usize,
@@ -23,13 +26,15 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// Begins a sample.
+    /// Prints the heading of a group of comparisons, such as a sample, with the seconds
+    /// since the program started.
     pub fn title(&mut self, name: &str, about: &str) {
         println!("-- {name}: {about} (after {} s)", self.began.elapsed().as_secs());
     }
 
-    /// Makes one comparison, which returns its figures. Any error, also of a program that
-    /// fails, is a failure of the comparison.
+    /// Runs one comparison and prints its result with the figures that it returns. Each
+    /// error counts as a failed comparison, also if a program could not be started: the
+    /// next comparisons run all the same.
     pub fn check(&mut self, what: &str, comparison: impl FnOnce() -> Result<String>) {
         self.comparisons += 1;
         let began = Instant::now();
@@ -48,23 +53,21 @@ impl Ledger {
         }
     }
 
-    /// Prints that comparisons are left out, and why; they are neither `ok` nor `FAIL`.
+    /// Prints that comparisons are skipped, and why. They count neither as `ok` nor as
+    /// `FAIL`.
     pub fn left_out(&mut self, what: &str, why: &str) {
         self.left_out += 1;
         println!("out   {what} is left out: {why}");
     }
 
-    /// The number of comparisons that were left out.
     pub fn left_outs(&self) -> usize {
         self.left_out
     }
 
-    /// Comparisons made.
     pub fn comparisons(&self) -> usize {
         self.comparisons
     }
 
-    /// Comparisons that failed.
     pub fn failures(&self) -> usize {
         self.failures
     }

@@ -1,8 +1,16 @@
-//! `./dev parity`: every answer of readmill beside that of samtools, Picard, GATK, bwa and others.
+//! `./dev parity`: compares the results of readmill with samtools, Picard, GATK, bwa and
+//! other tools (the peers).
 //!
-//! Each sample gets a directory of its own, in which readmill and the peers are run on the same
-//! files; each comparison is one line, `ok` or `FAIL`. What is compared, against what and why some
-//! differences are accepted is in docs/parity.md.
+//! 1. `samples` simulates reads, or takes files of the user, and puts them into a directory
+//!    per sample.
+//! 2. `commands` runs readmill and the peers there, on the same files and with equivalent
+//!    options.
+//! 3. `outputs` compares what they wrote: SAM text line by line, BAM bytes record by
+//!    record.
+//! 4. `ledger` prints one line per comparison, `ok` or `FAIL`, and counts them.
+//!
+//! docs/parity.md lists what is compared with which tool, and gives a reason for each
+//! accepted difference.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -162,7 +170,8 @@ impl Args {
     }
 }
 
-/// Compares; an error if anything differs that should not.
+/// Runs the comparisons that the command line selects. Returns an error if one of them
+/// failed, so that CI fails, too.
 fn main() -> Result<()> {
     let args = Args::parse();
     let peers = Peers::new()?;
@@ -223,7 +232,8 @@ fn main() -> Result<()> {
     conclude(&ledger)
 }
 
-/// Says how the comparisons ended.
+/// Prints the number of comparisons and of skipped parts. Returns an error if a comparison
+/// failed.
 fn conclude(ledger: &Ledger) -> Result<()> {
     let left_out = match ledger.left_outs() {
         0 => String::new(),
@@ -238,7 +248,8 @@ fn conclude(ledger: &Ledger) -> Result<()> {
     }
 }
 
-/// Runs the comparisons that need no sample.
+/// Runs the comparisons that make inputs of their own. Those that share the simulated
+/// samples are in [`compare`].
 fn small(
     args: &Args,
     commands: &Commands,
@@ -335,7 +346,8 @@ fn small(
     Ok(())
 }
 
-/// The samples that are compared on.
+/// Returns the samples that at least one selected part compares: the simulated ones, and
+/// the files of `--data`.
 fn samples(args: &Args) -> Result<Vec<Sample>> {
     let pairs = args.pairs.unwrap_or(if args.quick { 8_000 } else { 100_000 });
     let mut samples = if args.only_data { Vec::new() } else { samples::simulated(pairs) };
@@ -351,12 +363,14 @@ fn samples(args: &Args) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// Whether a sample is sorted in every order.
+/// Returns whether `orders` uses this sample. With `--quick`, only samples with all kinds
+/// of templates, and the deep sample, are sorted in every order.
 fn is_ordered(args: &Args, sample: &Sample) -> bool {
     sample.has_all_kinds || sample.is_deep || !args.quick
 }
 
-/// All comparisons on one sample. Later ones use the files of earlier ones.
+/// Runs the comparisons on one sample. The order matters: later comparisons read files that
+/// earlier ones leave in the directory, such as `sorted.bam` and `five.bam`.
 fn compare(dir: &SampleDir<'_>, sample: &Sample, quick: bool, ledger: &mut Ledger) {
     let every = !quick;
     sort::compare(dir, sample.is_deep, ledger);

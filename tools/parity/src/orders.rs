@@ -1,4 +1,5 @@
-//! Compares every order with the tool that defines it, on samples in aligner order and shuffled.
+//! Compares every sort order with the tool that defines it, on reads in aligner order and
+//! on shuffled reads.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -11,25 +12,21 @@ use crate::ledger::Ledger;
 use crate::outputs::{Printed, in_parallel, same, same_bytes, same_records, without_programs};
 use crate::random::SeededRandom;
 
-/// An order, with the flags of readmill and of the other tool.
+/// A sort order: the flags of readmill, and the tool that defines the order.
 #[derive(Clone, Copy)]
 pub struct OrderComparison {
-    /// Its name in this comparison.
     pub name: &'static str,
-    /// Flags of `readmill sort`.
     own: &'static str,
-    /// The tool and its flags.
     pub of: OrderTool,
 }
 
-/// The tool that defines an order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum OrderTool {
-    /// `samtools sort` of 1.24, with these flags.
+    /// `samtools sort` 1.24 with these flags.
     Newest(&'static str),
     /// `samtools sort` of the system.
     System,
-    /// `SortSam SORT_ORDER=queryname`.
+    /// Picard `SortSam SORT_ORDER=queryname`.
     Picard,
 }
 
@@ -37,7 +34,7 @@ const fn newest(name: &'static str, flags: &'static str) -> OrderComparison {
     OrderComparison { name, own: flags, of: OrderTool::Newest(flags) }
 }
 
-/// All orders. TAG stands for a field.
+/// All sort orders. `TAG` in the flags is replaced by the tag that a sample is sorted by.
 pub const ORDERS: [OrderComparison; 10] = [
     OrderComparison { name: "coordinate", own: "", of: OrderTool::System },
     newest("coordinate", ""),
@@ -52,7 +49,6 @@ pub const ORDERS: [OrderComparison; 10] = [
 ];
 
 impl OrderComparison {
-    /// Describes the comparison in words.
     pub fn title(&self, tag: &str) -> String {
         let whose = match self.of {
             OrderTool::Newest(flags) => format!("samtools 1.24 sort {}", flags.replace("TAG", tag)),
@@ -62,17 +58,17 @@ impl OrderComparison {
         format!("{} as {}", self.name, whose.trim())
     }
 
-    /// The flags of `readmill sort`.
     pub fn flags(&self, tag: &str) -> String {
         self.own.replace("TAG", tag)
     }
 
-    /// readmill's command; `rest` is options and files.
+    /// Returns the command of readmill for this order; `rest` has further options and the
+    /// files.
     pub fn readmill(&self, dir: &SampleDir<'_>, tag: &str, rest: &str) -> Command {
         dir.readmill_command(&format!("sort {} {rest}", self.flags(tag)))
     }
 
-    /// The command of samtools, if it has the order.
+    /// Returns the command of samtools for this order, or `None` if Picard defines it.
     pub fn samtools(&self, dir: &SampleDir<'_>, tag: &str, rest: &str) -> Option<Command> {
         match self.of {
             OrderTool::Newest(flags) => {
@@ -84,12 +80,13 @@ impl OrderComparison {
     }
 }
 
-/// The files of a sample, and the field by which each is sorted: a number that all records have, and a text
-/// that half of them lack.
+/// The inputs, and the tag by which each is sorted: AS is a number that all records have;
+/// CB is a text that half of them lack.
 const FILES: [(&str, &str); 2] = [("orders.bam", "AS"), ("shuffled.bam", "CB")];
 
-/// Compares every order on one sample. A deep sample is sorted with the least memory, too; with `--quick`
-/// it is compared only once in each order.
+/// Compares every order on one sample. A deep sample is sorted with the minimum memory as
+/// well. Without `every` (that is, with `--quick`), only one file of a deep sample is
+/// sorted.
 pub fn compare(dir: &SampleDir<'_>, is_deep: bool, every: bool, ledger: &mut Ledger) {
     ledger.check("orders: inputs with MC, MI, CB, secondary alignments and repeated names", || {
         let records = make_inputs(dir)?;
@@ -118,7 +115,8 @@ pub fn compare(dir: &SampleDir<'_>, is_deep: bool, every: bool, ledger: &mut Led
     }
 }
 
-/// Leaves `ours.bam`.
+/// Sorts one input with readmill and with the tool that defines the order, and compares the
+/// results. Leaves `ours.bam`.
 fn compare_with_its_tool(
     dir: &SampleDir<'_>,
     asked: OrderComparison,
@@ -137,7 +135,7 @@ fn compare_with_its_tool(
     }
 }
 
-/// The same reads from three files.
+/// Sorts the same reads from three files; the output must not change.
 fn in_parts(dir: &SampleDir<'_>, asked: OrderComparison, tag: &str) -> Result<&'static str> {
     let (flags, files) = (asked.flags(tag), PARTS.join(" "));
     dir.readmill(&format!("sort {flags} {files} -o from-parts.bam -u --no-index -m 1G"))?;
@@ -145,7 +143,7 @@ fn in_parts(dir: &SampleDir<'_>, asked: OrderComparison, tag: &str) -> Result<&'
     Ok("; the same bytes from three files")
 }
 
-/// Header and records of `ours.bam` beside `theirs.bam`.
+/// Compares header and records of `ours.bam` with `theirs.bam`.
 fn compare_with_samtools(dir: &SampleDir<'_>, asked: OrderComparison) -> Result<String> {
     let header = |file: &str| Printed::newest(dir, &format!("view -H --no-PG {file}"));
     let lines = same(header("ours.bam")?, header("theirs.bam")?, without_programs)
@@ -154,7 +152,8 @@ fn compare_with_samtools(dir: &SampleDir<'_>, asked: OrderComparison) -> Result<
     Ok(format!("{lines} lines of header, {bytes} bytes of records"))
 }
 
-/// Records as text: htsjdk computes bins anew.
+/// Compares with SortSam as text, since htsjdk computes the bins of BAM records when it
+/// writes.
 fn compare_with_picard(dir: &SampleDir<'_>, input: &str) -> Result<String> {
     dir.picard(&format!(
         "SortSam I={input} O=theirs.bam SORT_ORDER=queryname COMPRESSION_LEVEL=0 VALIDATION_STRINGENCY=SILENT"
@@ -164,7 +163,8 @@ fn compare_with_picard(dir: &SampleDir<'_>, input: &str) -> Result<String> {
     Ok(format!("{records} records"))
 }
 
-/// `ours.bam` again, with the least memory.
+/// Sorts with the minimum memory, so that readmill spills, once per spill codec. The output
+/// must be the bytes of `ours.bam`.
 fn spilled(
     dir: &SampleDir<'_>,
     asked: OrderComparison,
@@ -185,13 +185,15 @@ fn spilled(
     Ok(format!("-m {least}: {}", done.join(", ")))
 }
 
-/// The reads of `orders.bam` in three files.
+/// Files that share out the reads of `orders.bam`, in order.
 const PARTS: [&str; 3] = ["part-1.bam", "part-2.bam", "part-3.bam"];
 
-/// Makes `orders.bam`, its parts, and `shuffled.bam` from `in.bam`. Returns the number of records.
+/// Makes `orders.bam`, its parts, and `shuffled.bam` from `in.bam`. Returns the number of
+/// records.
 ///
-/// Reads get MC, most of them MI and CB. Some alignments get a secondary one with the same place, and some templates
-/// the name of an earlier one.
+/// All paired reads get MC, most reads MI and CB. Some alignments get a secondary alignment
+/// at the same place, and some templates the name of an earlier one, so that all orders
+/// have ties.
 fn make_inputs(dir: &SampleDir<'_>) -> Result<usize> {
     let (header, records) = read(dir)?;
     let mut records = equipped(records);
@@ -229,7 +231,7 @@ fn column(record: &str, n: usize) -> &str {
     record.split('\t').nth(n).unwrap_or_default()
 }
 
-/// Adds the fields, the secondary alignments, and the repeated names.
+/// Adds MC, MI and CB to the reads, some secondary alignments, and repeated names.
 fn equipped(records: Vec<String>) -> Vec<String> {
     let mut cigars: HashMap<String, [String; 2]> = HashMap::new();
     for record in &records {

@@ -1,5 +1,5 @@
-//! Outputs of programs, and whether they are the same: line by line as SAM text, record by record as BAM bytes; small
-//! outputs in memory.
+//! Reads the outputs of programs and compares them: SAM text line by line, BAM bytes record
+//! by record. Small outputs are held in memory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -11,7 +11,7 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 
 use crate::commands::{SampleDir, shown};
 
-/// The lines of a running program.
+/// The lines that a running program prints.
 pub struct Printed {
     child: Child,
     reader: BufReader<ChildStdout>,
@@ -19,7 +19,6 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// Starts the program.
     pub fn by(mut command: Command) -> Result<Self> {
         let shown = shown(&command);
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped());
@@ -28,17 +27,16 @@ impl Printed {
         Ok(Printed { child, reader: BufReader::with_capacity(1 << 18, stdout), shown })
     }
 
-    /// Runs the system's samtools.
     pub fn samtools(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
         Self::by(dir.samtools_command(words))
     }
 
-    /// Runs samtools 1.24.
     pub fn newest(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
         Self::by(dir.newest_command(words))
     }
 
-    /// The next line, without its end; false after the last one. Then the program must have succeeded.
+    /// Reads the next line, without its newline. Returns false at the end of the output, or
+    /// an error if the program failed.
     pub fn line(&mut self, line: &mut Vec<u8>) -> Result<bool> {
         line.clear();
         if self.reader.read_until(b'\n', line)? == 0 {
@@ -51,7 +49,6 @@ impl Printed {
         Ok(true)
     }
 
-    /// All that is left, as text.
     pub fn text(mut self) -> Result<String> {
         let mut text = String::new();
         self.reader.read_to_string(&mut text)?;
@@ -59,7 +56,6 @@ impl Printed {
         Ok(text)
     }
 
-    /// All bytes that are left.
     pub fn bytes(mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.reader.read_to_end(&mut bytes)?;
@@ -76,22 +72,23 @@ impl Printed {
 
 impl Drop for Printed {
     fn drop(&mut self) {
-        // After a comparison that ends early, the program would wait for its reader.
+        // If a comparison ends early, the program still waits for its reader.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Brings a line to the form that is compared; false if it is not compared at all.
+/// Normalizes a line before it is compared. Returns false if the line is not compared at
+/// all.
 pub type Normal = fn(&mut Vec<u8>) -> bool;
 
-/// Everything but `@PG` lines.
+/// Skips `@PG` lines, which name the program.
 #[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
 pub fn without_programs(line: &mut Vec<u8>) -> bool {
     !line.starts_with(b"@PG\t")
 }
 
-/// Records with the duplicate flag cleared.
+/// Clears the duplicate flag (0x400) of a record.
 pub fn without_marks(line: &mut Vec<u8>) -> bool {
     let mut fields: Vec<Vec<u8>> = line.split(|&b| b == b'\t').map(<[u8]>::to_vec).collect();
     if let Some(flag) = fields.get_mut(1) {
@@ -102,7 +99,7 @@ pub fn without_marks(line: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Records with their tags in the order of the alphabet and without PG (rows 5 and 6 of docs/parity.md).
+/// Sorts the tags of a record by name and removes PG (rows 5 and 6 of docs/parity.md).
 pub fn tags_in_order(line: &mut Vec<u8>) -> bool {
     let mut fields: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
     fields.retain(|field| !field.starts_with(b"PG:Z:"));
@@ -112,7 +109,8 @@ pub fn tags_in_order(line: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Compares the output of two programs line by line; returns the number of lines compared.
+/// Compares the lines of two programs after `normal` was applied to both. Returns the
+/// number of equal lines, or an error that shows the first difference.
 pub fn same(mut ours: Printed, mut theirs: Printed, normal: Normal) -> Result<u64> {
     let (mut one, mut other) = (Vec::new(), Vec::new());
     let next = |printed: &mut Printed, line: &mut Vec<u8>| -> Result<bool> {
@@ -141,14 +139,15 @@ fn show(line: &[u8]) -> String {
     String::from_utf8_lossy(line).into_owned()
 }
 
-/// Compares two files byte for byte.
+/// Compares two files byte by byte and returns their length in bytes.
 pub fn same_bytes(dir: &SampleDir<'_>, one: &str, other: &str) -> Result<u64> {
     let open = |name: &str| File::open(dir.path(name)).with_context(|| format!("no {name}"));
     same_streams(&mut BufReader::new(open(one)?), &mut BufReader::new(open(other)?))
         .with_context(|| format!("{one} and {other}"))
 }
 
-/// Compares the records of two BAM files byte for byte, whatever their headers and compression.
+/// Compares the inflated records of two BAM files byte by byte, and ignores headers and
+/// compression. Returns the number of bytes.
 pub fn same_records(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<u64> {
     let mut one = Printed::by(dir.inflated(ours))?;
     let mut other = Printed::by(dir.inflated(theirs))?;
@@ -178,7 +177,7 @@ fn same_streams(one: &mut impl BufRead, other: &mut impl BufRead) -> Result<u64>
     }
 }
 
-/// Reads past the header of inflated BAM.
+/// Skips the header of an inflated BAM stream (SAM specification, section 4.2).
 fn skip_header(reader: &mut impl Read) -> Result<()> {
     let number = |reader: &mut dyn Read| -> Result<u64> {
         let mut bytes = [0; 4];
@@ -197,19 +196,18 @@ fn skip_header(reader: &mut impl Read) -> Result<()> {
     Ok(())
 }
 
-/// The output and messages of a program, whether it succeeded or not.
+/// What a finished program printed, whether it succeeded or not.
 pub struct ProgramOutput {
-    /// The command, as it may be typed.
+    /// Command line, for messages.
     pub shown: String,
-    /// Standard output.
     pub output: Vec<u8>,
     /// Standard error.
     pub said: String,
-    /// Whether it succeeded.
     pub succeeded: bool,
 }
 
-/// Runs programs in parallel.
+/// Starts all programs at once, waits for them, and returns their outputs in the given
+/// order.
 pub fn in_parallel(commands: impl IntoIterator<Item = Command>) -> Result<Vec<ProgramOutput>> {
     let start = |mut command: Command| {
         let shown = shown(&command);
@@ -227,24 +225,25 @@ pub fn in_parallel(commands: impl IntoIterator<Item = Command>) -> Result<Vec<Pr
 }
 
 impl ProgramOutput {
-    /// The output of a program that succeeded.
+    /// Returns the reads that the program wrote to standard output, or an error with its
+    /// messages if it failed.
     pub fn reads(&self) -> Result<ReadsFile> {
         ensure!(self.succeeded, "{} failed: {}", self.shown, self.said.trim());
         ReadsFile::of(&self.output).with_context(|| self.shown.clone())
     }
 }
 
-/// A file of reads.
+/// The header lines and records of a SAM or BAM file, in memory.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadsFile {
-    /// The lines of the header.
     pub header: Vec<String>,
-    /// Each record: a line of SAM, or the bytes of BAM.
+    /// Records in file order: lines of SAM, or raw bytes of BAM with `block_size`.
     pub records: Vec<Vec<u8>>,
 }
 
 impl ReadsFile {
-    /// The reads in the bytes of a file, SAM or BAM.
+    /// Parses the bytes of a SAM or BAM file. A file that starts with the magic number of
+    /// gzip is BAM.
     pub fn of(file: &[u8]) -> Result<Self> {
         if file.starts_with(&[0x1f, 0x8b]) { Self::bam(file) } else { Ok(Self::sam(file)) }
     }
@@ -275,13 +274,15 @@ impl ReadsFile {
         Ok(ReadsFile { header, records })
     }
 
-    /// The records of BAM with their bins cleared, which htsjdk computes anew.
+    /// Clears the bin of each BAM record. htsjdk computes bins when it writes, so they can
+    /// differ.
     pub fn without_bins(mut self) -> Self {
         self.records.iter_mut().filter_map(|record| record.get_mut(14..16)).for_each(|bin| bin.fill(0));
         self
     }
 
-    /// Checks that our reads are the same as theirs, except `@PG` lines, and in the same order.
+    /// Returns an error unless both files have the same header, apart from `@PG` lines, and
+    /// the same records in the same order.
     pub fn same(&self, theirs: &ReadsFile) -> Result<()> {
         let lines = |reads: &ReadsFile| -> Vec<String> {
             reads.header.iter().filter(|line| !line.starts_with("@PG\t")).cloned().collect()
@@ -291,7 +292,7 @@ impl ReadsFile {
         self.same_records(theirs)
     }
 
-    /// Checks that the records are the same, and in the same order.
+    /// Returns an error that shows the first record in which the two files differ.
     pub fn same_records(&self, theirs: &ReadsFile) -> Result<()> {
         for (i, (one, other)) in self.records.iter().zip(&theirs.records).enumerate() {
             if one != other {

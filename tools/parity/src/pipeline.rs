@@ -1,5 +1,6 @@
-//! Compares the five steps in one pass with a chain of samtools and Picard that does the same; and checks that bytes are
-//! the same for any number of threads and any memory and from a pipe, and that no more memory is used than was given.
+//! Compares five steps in one pass of readmill with a chain of samtools and Picard
+//! commands. Checks as well that the output bytes do not depend on threads, memory or a
+//! pipe, and that peak memory stays within `-m`.
 
 use std::fs;
 
@@ -10,11 +11,11 @@ use crate::duplicates::mark_duplicates;
 use crate::ledger::Ledger;
 use crate::outputs::{Printed, same, same_bytes, tags_in_order};
 
-/// The read group all reads are put into.
+/// The read group that all reads are moved to.
 const GROUP: [(&str, &str); 5] =
     [("ID", "new"), ("LB", "lib"), ("PL", "ILLUMINA"), ("SM", "sample"), ("PU", "unit")];
 
-/// All five steps; the dictionary is `other.dict`.
+/// Returns the options of `readmill prep` for the five steps.
 fn five_steps() -> String {
     let group: Vec<String> = GROUP.iter().map(|(key, value)| format!("{key}:{value}")).collect();
     format!(
@@ -23,7 +24,8 @@ fn five_steps() -> String {
     )
 }
 
-/// Leaves `five.bam` (ours) and `chain.bam` (theirs).
+/// Compares records and header of the single pass (`five.bam`) with the chain's result
+/// (`chain.bam`), and leaves both files.
 pub fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("five steps: records as the chain's, field by field", || {
         let dropped = other_dictionary(dir)?;
@@ -41,7 +43,8 @@ pub fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     });
 }
 
-/// Writes a dictionary in reverse order without the second sequence, whose name is returned.
+/// Writes `other.dict`: the sequences of the input in reverse order, without the second
+/// one. Returns the name of the one that was removed.
 fn other_dictionary(dir: &SampleDir<'_>) -> Result<String> {
     let header = Printed::samtools(dir, "view -H --no-PG in.bam")?.text()?;
     let mut sequences: Vec<&str> = header.lines().filter(|line| line.starts_with("@SQ\t")).collect();
@@ -53,8 +56,8 @@ fn other_dictionary(dir: &SampleDir<'_>) -> Result<String> {
     Ok(name.unwrap_or_default().to_owned())
 }
 
-/// The same steps, one program after the other. Reads on the dropped contig become unmapped in ReorderSam
-/// and are dropped after it.
+/// Runs the five steps with samtools and Picard, one program after the other. ReorderSam
+/// makes reads on the removed contig unmapped; they are dropped after it.
 fn chain(dir: &SampleDir<'_>) -> Result<()> {
     dir.samtools("view -b -F 4 -o chain.1.bam in.bam")?;
     let rules = "ALLOW_INCOMPLETE_DICT_CONCORDANCE=true VALIDATION_STRINGENCY=SILENT";
@@ -71,7 +74,7 @@ fn chain(dir: &SampleDir<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The header without `@PG`, and each line's fields in the order of the alphabet.
+/// Returns the header lines without `@PG`, with the fields of each line sorted.
 fn header(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     let text = Printed::samtools(dir, &format!("view -H --no-PG {file}"))?.text()?;
     let lines = text.lines().filter(|line| !line.starts_with("@PG\t")).map(|line| {
@@ -82,7 +85,7 @@ fn header(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     Ok(lines.collect())
 }
 
-/// Threads and memory; `None` is the least that readmill accepts.
+/// Numbers of threads and memory sizes; `None` is the minimum memory that readmill accepts.
 const RESOURCES: [(u32, Option<&str>); 7] = [
     (1, None),
     (1, Some("64M")),
@@ -93,7 +96,8 @@ const RESOURCES: [(u32, Option<&str>); 7] = [
     (8, Some("4G")),
 ];
 
-/// All five steps with different threads and memory.
+/// Runs the five steps with all `RESOURCES` and from a pipe. The output must have the same
+/// bytes, and the logged peak must not exceed the memory that was given.
 pub fn compare_resources(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check(
         "means: the same bytes for 1, 2, 8 threads, the least memory to 4G, and from a pipe",
@@ -120,7 +124,7 @@ pub fn compare_resources(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     );
 }
 
-/// The two numbers of the log: what was given, and the peak.
+/// Returns an error if the log reports a peak above the given memory.
 fn within(said: &str) -> Result<()> {
     let before =
         |mark: &str| -> Option<u64> { said[..said.find(mark)?].rsplit(' ').next()?.parse().ok() };

@@ -1,4 +1,5 @@
-//! The samples: simulated ones that stress different rules, and files of the user's.
+//! The samples that are compared: simulated ones, each of which stresses other rules, and
+//! BAM files of the user.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -10,44 +11,45 @@ use readmill_simulate::{Flowcell, Profile, Qualities};
 
 use crate::commands::SampleDir;
 
-/// Where the reads of a sample come from.
 enum ReadOrigin {
     Simulated(Profile),
     File(PathBuf),
 }
 
-/// One sample.
+/// A set of reads, and the properties that decide which comparisons use it.
 pub struct Sample {
-    /// Its name, also that of its directory.
+    /// Name of the sample and of its directory.
     pub name: String,
-    /// Its purpose.
+    /// Purpose, printed in the heading.
     pub about: &'static str,
-    /// Whether everything is compared on it, also with `--quick`.
+    /// Run all comparisons on this sample even with `--quick`.
     pub is_first: bool,
-    /// Whether it is compared with `--quick`, too.
+    /// Use this sample even with `--quick`.
     pub is_quick: bool,
-    /// Whether ties of equal score and location are frequent.
+    /// Many reads tie in score and location, so that the rules for ties decide which is the
+    /// duplicate.
     pub has_ties: bool,
-    /// Whether reads have UMIs in RX.
     pub has_umis: bool,
-    /// Whether unplaced, half-mapped and split templates are frequent.
+    /// Unplaced, half-mapped and split templates are frequent.
     pub has_all_kinds: bool,
-    /// Whether the records of a template are adjacent.
+    /// The records of a template are adjacent, as an aligner writes them.
     pub is_grouped: bool,
-    /// Whether it is too large for the least memory; it is compared only with samtools and with itself.
+    /// The sample does not fit into the minimum memory and spills to disk. It is compared
+    /// only with samtools and with other runs of readmill, since Java programs would take
+    /// too long.
     pub is_deep: bool,
     reads: ReadOrigin,
 }
 
 impl SampleFiles {
-    /// Files with these names; the dictionary has the name that GATK expects.
     pub fn of(reference: &str, sites: &str) -> Self {
         let (reference, sites) = (reference.to_owned(), sites.to_owned());
         SampleFiles { reference, dictionary: "ref.dict".to_owned(), sites }
     }
 }
 
-/// The simulated samples, each with this number of templates; the deep one has five times as many, enough to spill.
+/// Returns the eight simulated samples, each with `pairs` templates. The deep sample has
+/// five times as many (100,000 or more), enough to spill.
 pub fn simulated(pairs: u64) -> Vec<Sample> {
     let base = Profile::small().with_pairs(pairs);
     let sample = |seed, name: &str, about, change: fn(&mut Profile)| {
@@ -57,7 +59,7 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
             name: name.to_owned(),
             about,
             is_first: seed == 1,
-            // Left out: patterned, single, amplicon.
+            // With `--quick`, these samples are skipped: patterned, single, amplicon.
             is_quick: ![2, 4, 7].contains(&seed),
             has_ties: profile.umi_names,
             has_umis: profile.umi_names,
@@ -114,7 +116,9 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
     ]
 }
 
-/// A sample with these numbers of libraries and templates, and with everything that metrics count.
+/// Returns a sample with all kinds of reads that duplicate metrics count: optical
+/// duplicates, unmapped and single reads, supplementary alignments. Metrics are per
+/// library, so the number of libraries is given.
 pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
     let profile = Profile {
         libraries,
@@ -139,19 +143,19 @@ pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
     }
 }
 
-/// Files of a sample besides its reads.
+/// Reference and known sites of a sample, as file names in its directory.
 pub struct SampleFiles {
-    /// The reference, FASTA.
     pub reference: String,
-    /// The path of its dictionary, which need not exist.
+    /// Sequence dictionary of the reference; the file need not exist.
     pub dictionary: String,
-    /// Known sites, VCF.
     pub sites: String,
 }
 
 impl Sample {
-    /// Puts the reference and the known sites into the directory of the sample, if there are any: a user's file
-    /// has them next to it as `ref.fasta.gz` and `known.vcf.gz`, with the index of the latter.
+    /// Puts the reference and the known sites into the directory of the sample. For a
+    /// simulated sample they are simulated, too. For a file of the user, `ref.fasta.gz`,
+    /// `known.vcf.gz` and `known.vcf.gz.tbi` beside it are linked; `None` if one of them is
+    /// missing.
     pub fn known(&self, dir: &SampleDir<'_>) -> Result<Option<SampleFiles>> {
         match &self.reads {
             ReadOrigin::Simulated(profile) => {
@@ -175,7 +179,8 @@ impl Sample {
         }
     }
 
-    /// A user's file; its header says whether it is grouped by name.
+    /// Makes a sample of the user's BAM file. The sort order in its header says whether
+    /// templates are adjacent. Returns an error if samtools does not read the header.
     pub fn file(path: &Path) -> Result<Self> {
         let path = path.canonicalize().with_context(|| format!("no {}", path.display()))?;
         let header = Command::new("samtools").args(["view", "-H"]).arg(&path).output()?;
@@ -199,12 +204,12 @@ impl Sample {
         })
     }
 
-    /// Whether it is a user's file.
     pub fn is_given(&self) -> bool {
         matches!(self.reads, ReadOrigin::File(_))
     }
 
-    /// Puts the reads into `in.bam`, as samtools writes them.
+    /// Puts the reads into `in.bam`: a link to the user's file, or simulated reads that
+    /// samtools compresses.
     pub fn make(&self, dir: &SampleDir<'_>) -> Result<()> {
         let target = dir.path("in.bam");
         if target.exists() {

@@ -1,5 +1,5 @@
-//! Compares the sort with samtools sort: on samples, and on records that no aligner writes; and files that other programs
-//! write and read.
+//! Compares `readmill sort` with samtools sort, on samples and on records that no aligner
+//! writes. Checks files from blocks of htsjdk, and lets Picard validate our outputs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,8 @@ use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::outputs::{Printed, same, same_bytes, same_records, without_programs};
 
-/// Leaves `sorted.bam` (ours) and `samtools.bam` (theirs).
+/// Compares a coordinate sort with samtools: header, records, `@PG` chains, SAM input, and
+/// spilling. Leaves `sorted.bam` (ours) and `samtools.bam` (theirs) for later comparisons.
 pub fn compare(dir: &SampleDir<'_>, must_spill: bool, ledger: &mut Ledger) {
     ledger.check("sort: header and records as samtools sort, as text", || {
         dir.samtools("sort -o samtools.bam in.bam")?;
@@ -53,7 +54,8 @@ fn view(dir: &SampleDir<'_>, file: &str) -> Result<Printed> {
     Printed::samtools(dir, &format!("view -h --no-PG {file}"))
 }
 
-/// The `@PG` lines; of those that are not in the input, only what PP names.
+/// Returns the `@PG` lines of a file. A line that is not in the input is reduced to its PP
+/// field, since name and command line differ between the programs.
 fn programs(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     let lines = |file: &str| -> Result<Vec<String>> {
         let header = Printed::samtools(dir, &format!("view -H --no-PG {file}"))?.text()?;
@@ -69,7 +71,8 @@ fn programs(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     Ok(lines(file)?.into_iter().map(reduced).collect())
 }
 
-/// The part of the last line that says what was spilled.
+/// Returns the last part of the log's last line, which says how much was spilled and in how
+/// many runs.
 fn spilled(said: &str) -> String {
     let line = said.lines().last().unwrap_or_default();
     line.rsplit("; ").next().unwrap_or_default().to_owned()
@@ -88,7 +91,8 @@ const UNUSUAL_HEADER: &str = "\
 @PG\tID:samtools\tPN:another
 ";
 
-/// All types of tags at their limits, a repeated tag, unusual bases, qualities and positions.
+/// Records with all tag types at their limits, a repeated tag, and unusual bases,
+/// qualities, CIGARs and positions.
 const UNUSUAL_RECORDS: &str = "\
 tags\t0\tc1\t100\t60\t4M\t*\t0\t0\tACGT\tIIII\tXA:A:!\tXi:i:-1\tXj:i:4294967295\tXk:i:-2147483648\tXf:f:3.14159\tXz:Z:\tXh:H:1AE3\tXb:B:c,-1,2\tXB:B:C,255\tXs:B:s,-300\tXS:B:S,65535\tXl:B:i,-70000\tXL:B:I,4000000000\tXF:B:f,1.5,-2e10,1e-9\tXE:B:c\tXQ:f:1e+20\tXR:f:-0\tXT:f:123456789
 twice\t0\tc1\t100\t60\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:1\tNM:i:2
@@ -107,7 +111,7 @@ zero-length\t1\tc1\t3\t60\t0M3M\t*\t0\t0\tACG\tIII
 *\t1\tc1\t3\t60\t3M\t*\t0\t0\tACG\tIII
 ";
 
-/// Sorts them as SAM and as BAM.
+/// Sorts the unusual records with both programs, once as SAM and once as BAM.
 pub fn compare_unusual(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.title("odd", "records as no aligner writes them");
     for input in ["odd.sam", "odd.bam"] {
@@ -125,20 +129,23 @@ pub fn compare_unusual(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     }
 }
 
-/// The records under their header.
+/// Returns a SAM file of records that no aligner writes, but which the SAM specification
+/// allows.
 pub fn unusual_records() -> String {
     let mut text = format!("{UNUSUAL_HEADER}{UNUSUAL_RECORDS}");
-    // As many operators as a record has room for, and more, which go into a CG tag.
+    // BAM has 16 bits for the number of CIGAR operators: the maximum, and more, which need
+    // a CG tag.
     for operators in [65_535, 70_000] {
         let (cigar, bases) = ("1M".repeat(operators), "A".repeat(operators));
         let _ = writeln!(text, "long-{operators}\t0\tc1\t7\t60\t{cigar}\t*\t0\t0\t{bases}\t*");
     }
-    // The longest name that is allowed.
+    // The maximum length of a read name.
     let _ = writeln!(text, "{}\t0\tc1\t3\t60\t3M\t*\t0\t0\tACG\tIII", "n".repeat(254));
     text
 }
 
-/// The same reads in htsjdk's blocks and in htslib's.
+/// Sorts the same reads from BGZF blocks of htsjdk and of htslib. The block borders must
+/// not change our output.
 pub fn written_by_htsjdk(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("input: the same bytes from blocks of htsjdk and of htslib", || {
         dir.samtools("view --no-PG -b -o htslib.bam picard.template.bam")?;
@@ -151,7 +158,8 @@ pub fn written_by_htsjdk(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     });
 }
 
-/// Validates our outputs and their sources with Picard: an output must not have new errors.
+/// Validates our outputs and those of the peers with Picard's ValidateSamFile. Ours may
+/// have no error that theirs do not have.
 pub fn validate(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("output: ValidateSamFile finds nothing that samtools sort's file has not", || {
         let (ours, theirs) = (findings(dir, "coordinate.bam")?, findings(dir, "samtools.bam")?);
@@ -165,11 +173,11 @@ pub fn validate(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     }
 }
 
-/// The number of each kind of error and warning.
+/// Returns the number of each kind of error and warning that ValidateSamFile reports.
 fn findings(dir: &SampleDir<'_>, file: &str) -> Result<BTreeMap<String, u64>> {
     let report = dir.path("validation.txt");
     let _ = fs::remove_file(&report);
-    // Its exit code only repeats that something was found.
+    // Its exit code only says whether it found anything.
     let words = format!("ValidateSamFile I={file} O=validation.txt MODE=SUMMARY");
     dir.picard_command(&words).stderr(Stdio::null()).stdout(Stdio::null()).status()?;
     let text = fs::read_to_string(report)?;

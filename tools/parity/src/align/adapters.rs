@@ -1,4 +1,5 @@
-//! XT of `readmill align --mark-adapters` beside Picard MarkIlluminaAdapters, read by read.
+//! Compares the XT tags of `readmill align --mark-adapters` with Picard
+//! MarkIlluminaAdapters, read by read.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +12,8 @@ use crate::ledger::Ledger;
 use crate::outputs::Printed;
 use crate::random::SeededRandom;
 
-/// The files of both, and options by their names in Picard, which both understand.
+/// The input (`pairs` or `singles`), and options by their Picard names, which both programs
+/// accept.
 type AdapterCase = (&'static str, &'static [(&'static str, &'static str)]);
 
 const CASES: [AdapterCase; 6] = [
@@ -39,7 +41,7 @@ const CASES: [AdapterCase; 6] = [
     ("singles", &[("MIN_MATCH_BASES_SE", "7"), ("MAX_ERROR_RATE_SE", "0.07")]),
 ];
 
-/// Adapters of first and last reads: INDEXED, PAIRED_END, NEXTERA_V2.
+/// Adapter sequences of first and last reads: the kits INDEXED, PAIRED_END and NEXTERA_V2.
 const ADAPTERS: [[&[u8]; 2]; 3] = [
     [
         b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACACGTACGTATCTCGTATGCCGTCTTCTGCTTG",
@@ -55,7 +57,8 @@ const ADAPTERS: [[&[u8]; 2]; 3] = [
     ],
 ];
 
-/// Compares this number of pairs. The index of `ref.fa` exists.
+/// Compares the XT tags and metrics of `pairs` read pairs for all `CASES`. `ref.fa` must be
+/// indexed, since readmill marks adapters while it aligns.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
     if let Err(error) = make(dir, pairs) {
         ledger.check("align: reads with adapters", || Err(error));
@@ -75,7 +78,8 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
     }
 }
 
-/// The call of Picard for a case.
+/// Returns the Picard call of a case. It writes `xt.NUMBER.sam` and the metrics
+/// `xt.NUMBER.txt`.
 fn of_picard(number: usize, (files, options): AdapterCase) -> String {
     let mut call = format!(
         "picard.illumina.MarkIlluminaAdapters I={files}.sam O=xt.{number}.sam M=xt.{number}.txt"
@@ -89,7 +93,9 @@ fn of_picard(number: usize, (files, options): AdapterCase) -> String {
     call
 }
 
-/// Runs readmill, and compares XT of every record with that of its read.
+/// Runs readmill for one case and compares the metrics, and XT of each record with XT of
+/// the same read in Picard's output. Secondary and supplementary records must have it as
+/// well.
 fn same(dir: &SampleDir<'_>, number: usize, files: &str, options: &[(&str, &str)]) -> Result<String> {
     let inputs = if files == "pairs" { "xt.1.fq xt.2.fq" } else { "xt.1.fq" };
     let flags: String = options.iter().map(|(name, value)| format!(" --{name} {value}")).collect();
@@ -118,7 +124,8 @@ fn same(dir: &SampleDir<'_>, number: usize, files: &str, options: &[(&str, &str)
     Ok(format!("{} reads; {marked} of {records} records with XT", theirs.len()))
 }
 
-/// Whose record a line is, and what XT says.
+/// Returns the name of a record, whether it is the last read of its pair, and its XT field
+/// (empty without one).
 fn mark(line: &str) -> ((&str, bool), &str) {
     let mut columns = line.split('\t');
     let name = columns.next().unwrap_or_default();
@@ -126,7 +133,8 @@ fn mark(line: &str) -> ((&str, bool), &str) {
     ((name, flags & 0x80 != 0), columns.find(|column| column.starts_with("XT:i:")).unwrap_or_default())
 }
 
-/// Writes reads of templates that are often shorter than they are, as FASTQ and as SAM.
+/// Writes read pairs as FASTQ and as SAM. Many templates are shorter than their reads,
+/// which therefore contain adapter bases.
 fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     let random = &mut SeededRandom::new(pairs + 3);
     let header = "@HD\tVN:1.6\tSO:queryname\n";
@@ -155,7 +163,8 @@ fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     Ok(())
 }
 
-/// Both reads of a template, with errors, N and IUPAC codes, in either case, and of unequal length.
+/// Returns both reads of a template, with errors, N and IUPAC codes, upper or lower case,
+/// and unequal lengths.
 fn ends(random: &mut SeededRandom) -> [Vec<u8>; 2] {
     let longest = random.pick(&[30, 64, 65, 76, 128, 151, 151, 151]);
     let insert = random.below(longest * 3 / 2);

@@ -1,5 +1,5 @@
-//! Compares whole records of `readmill align` with `bwa mem` and `minibwa map`, adapters with Picard, and indexes with
-//! those of bwa-mem2 and minibwa.
+//! Compares whole records of `readmill align` with `bwa mem` and `minibwa map`, adapters
+//! with Picard, and index files with bwa-mem2 and minibwa.
 
 mod adapters;
 pub mod reads;
@@ -16,7 +16,8 @@ use crate::ledger::Ledger;
 use crate::outputs::{Normal, Printed, same, same_bytes, same_records};
 use crate::random::SeededRandom;
 
-/// Sets of options, each of which makes other records; tried on pairs, in cohorts whose borders cut batches.
+/// Sets of bwa options that each change the records. They run on pairs with a small `-K`,
+/// so that borders of cohorts cut batches.
 const OPTIONS: [&str; 21] = [
     "",
     "-a",
@@ -41,7 +42,8 @@ const OPTIONS: [&str; 21] = [
     "-I 300,60,700,10",
 ];
 
-/// Other layouts, cohorts and references.
+/// Other input layouts, cohort sizes and references. A cohort is the reads from which the
+/// insert size is estimated.
 const LAYOUTS: [AlignCase; 15] = [
     AlignCase { reference: "ref", files: PAIRS, flags: "", options: "-K 100000000" },
     AlignCase { reference: "ref", files: PAIRS, flags: "", options: "-K 10000" },
@@ -65,7 +67,8 @@ const LAYOUTS: [AlignCase; 15] = [
     AlignCase { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000 -Y -M", options: "" },
 ];
 
-/// Calls that must be refused: the reads, the options, and part of the message (rows 104 to 106).
+/// Command lines that readmill must refuse (rows 104 to 106): the reads, the options, and a
+/// part of the expected message.
 const REFUSED: [(&str, &str, &str); 10] = [
     (PAIRS, "-V", "cannot be had"),
     (PAIRS, "-j", "cannot be had"),
@@ -79,7 +82,8 @@ const REFUSED: [(&str, &str, &str); 10] = [
     ("long-name.fq", "", "254"),
 ];
 
-/// Compares this number of pairs; in a full run also indexes and the kernel minibwa, whose peers are built from source.
+/// Compares alignments of `pairs` read pairs. A full run compares indexes and the kernel
+/// minibwa as well, whose peers are built from source.
 pub fn compare(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -104,10 +108,10 @@ pub fn compare(
     Ok(())
 }
 
-/// Compares with bwa.
+/// Compares records with `bwa mem`, which gets the same options and the same `-K`.
 ///
-/// Both get the same options and the same `-K`. bwa is the system's. The claim is for 0.7.17; later versions write
-/// MQ, which is left out of the comparison (row 103 of docs/parity.md).
+/// The bwa of the system is used. The results must match 0.7.17; later versions write MQ
+/// and HN, which are then ignored (row 103 of docs/parity.md).
 fn compare_with(dir: &SampleDir<'_>, bwa: &Tool, ledger: &mut Ledger) {
     ledger.check("align: indexes of three references", || make_indexes(dir, bwa));
     let normal = rule(&bwa.version);
@@ -125,7 +129,8 @@ fn compare_with(dir: &SampleDir<'_>, bwa: &Tool, ledger: &mut Ledger) {
     }
 }
 
-/// Writes references and reads.
+/// Writes the references and all FASTQ files that the cases read, including those that must
+/// be refused.
 fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     let write = |name: &str, text: &[u8]| {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
@@ -146,7 +151,8 @@ fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     let (long, name) = (200_001, "n".repeat(255));
     write("long-read.fq", format!("@r\n{}\n+\n{}\n", "A".repeat(long), "I".repeat(long)).as_bytes())?;
     write("long-name.fq", format!("@{name}\nACGT\n+\nIIII\n").as_bytes())?;
-    // Of every fifth pair the first read, of every seventh the last one.
+    // `mixed.fq` lacks the first read of every fifth pair and the last read of every
+    // seventh, so that it has pairs and single reads.
     let lines: Vec<&str> = files.both.split_inclusive('\n').collect();
     let kept = lines
         .chunks(4)
@@ -169,7 +175,7 @@ fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     Ok(())
 }
 
-/// Makes the indexes of both.
+/// Indexes the three references with both programs.
 fn make_indexes(dir: &SampleDir<'_>, bwa: &Tool) -> Result<String> {
     for name in ["ref", "alt", "simulated"] {
         dir.readmill(&format!("index --unpacked {name}.fa"))?;
@@ -179,7 +185,9 @@ fn make_indexes(dir: &SampleDir<'_>, bwa: &Tool) -> Result<String> {
 }
 
 impl AlignCase {
-    /// Compares headers and records as SAM text, in their order.
+    /// Aligns with both programs and compares headers and records as SAM text, in file
+    /// order. Returns an error if there are fewer lines than reads, since then nothing was
+    /// compared.
     fn same(&self, dir: &SampleDir<'_>, bwa: &Tool, normal: Normal, threads: usize) -> Result<String> {
         let AlignCase { reference, files, flags, options } = self;
         let words = format!("align {reference}.fa {files} -o ours.bam -@ {threads} {flags}");
@@ -196,7 +204,7 @@ impl AlignCase {
         Ok(format!("{lines} lines"))
     }
 
-    /// Reads in the files.
+    /// Counts the reads in the FASTQ files of this case.
     fn reads(&self, dir: &SampleDir<'_>) -> Result<u64> {
         let count = |name: &str| -> Result<u64> {
             let text = fs::read(dir.path(name.trim_end_matches(".gz")))?;
@@ -206,17 +214,19 @@ impl AlignCase {
     }
 }
 
-/// Returns the form of lines that is compared with this version of bwa.
+/// Returns the normalization for this version of bwa: versions after 0.7.17 write fields
+/// that 0.7.17 does not.
 fn rule(version: &str) -> Normal {
     if version.starts_with("0.7.17") { compared } else { compared_without_mate_qualities }
 }
 
-/// All lines except `@HD`, which bwa 0.7.17 does not write, and `@PG`; `pa` as a number (row 102).
+/// Normalizes a line for bwa 0.7.17: skips `@HD`, which it does not write, and `@PG`, and
+/// reads `pa` as a number (row 102).
 fn compared(line: &mut Vec<u8>) -> bool {
     normal(line, |_| true)
 }
 
-/// The same without MQ and HN (row 103).
+/// Normalizes a line for later versions of bwa, which write MQ and HN as well (row 103).
 fn compared_without_mate_qualities(line: &mut Vec<u8>) -> bool {
     normal(line, |field| !field.starts_with(b"MQ:i:") && !field.starts_with(b"HN:i:"))
 }
@@ -235,7 +245,8 @@ fn normal(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
     true
 }
 
-/// Checks that readmill reports the mistake and leaves no output.
+/// Checks that readmill refuses the input with a message that contains `word`, and leaves
+/// no output file.
 fn refused(dir: &SampleDir<'_>, files: &str, options: &str, word: &str) -> Result<String> {
     let mut command = dir.readmill_command(&format!("align ref.fa {files} -o refused.bam"));
     command.arg("--bwa").arg(options).stdin(Stdio::null());
@@ -247,7 +258,7 @@ fn refused(dir: &SampleDir<'_>, files: &str, options: &str, word: &str) -> Resul
     Ok(String::new())
 }
 
-/// Compares the files of each index byte for byte.
+/// Indexes with bwa-mem2 and compares each index file byte by byte.
 fn same_indexes(dir: &SampleDir<'_>, tool: &Tool, ledger: &mut Ledger) {
     for name in ["ref", "simulated"] {
         ledger.check(&format!("index: {name}.fa, as bwa-mem2 {} index", tool.version), || {
@@ -261,31 +272,30 @@ fn same_indexes(dir: &SampleDir<'_>, tool: &Tool, ledger: &mut Ledger) {
     }
 }
 
-/// A comparison: which reference, files and flags both get, and options that both know by the aligner's letters.
+/// One alignment comparison. Both programs get the same reference, files and flags.
 struct AlignCase {
-    /// The reference, by its index.
+    /// Name of the reference, without its extension.
     reference: &'static str,
-    /// Files of reads.
     files: &'static str,
-    /// Flags of readmill.
+    /// Flags that both programs spell alike.
     flags: &'static str,
-    /// Options of the aligner.
+    /// Options of the aligner, which readmill takes after `--bwa` or `--minibwa`.
     options: &'static str,
 }
 
-/// Files of pairs.
 const PAIRS: &str = "1.fq 2.fq";
 
-/// Cohorts whose borders cut batches.
+/// A cohort size that is not a multiple of a batch, so that borders of cohorts cut batches.
 const COHORTS: &str = "-K 100000";
 
-/// All lines but `@HD` and `@PG`.
+/// Skips `@HD` and `@PG`, which name the program.
 #[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
 fn not_of_the_program(line: &mut Vec<u8>) -> bool {
     !line.starts_with(b"@HD\t") && !line.starts_with(b"@PG\t")
 }
 
-/// Sets of options, each of which makes other records; tried on pairs, in cohorts whose borders cut batches.
+/// Sets of minibwa options that each change the records. They run on pairs with a small
+/// `-K`.
 const MINIBWA_OPTIONS: [&str; 19] = [
     "",
     "-b MD",
@@ -308,7 +318,6 @@ const MINIBWA_OPTIONS: [&str; 19] = [
     "-x lr -b MD",
 ];
 
-/// Other layouts and cohorts, and references.
 const MINIBWA_LAYOUTS: [AlignCase; 7] = [
     AlignCase { reference: "ref", files: PAIRS, flags: "", options: "" },
     AlignCase { reference: "ref", files: PAIRS, flags: "-K 10000", options: "-I 300,60,700,10" },
@@ -324,10 +333,12 @@ const MINIBWA_LAYOUTS: [AlignCase; 7] = [
     AlignCase { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000", options: "-b MD -Y" },
 ];
 
-/// Compares on the files that bwa was compared on; says so if this readmill has no such kernel.
+/// Compares with minibwa on the files that bwa was compared on. If readmill was built
+/// without this kernel, the comparisons are recorded as skipped.
 ///
-/// Both get the same options and the same `-K`. minibwa is that of the crate whose C code the kernel calls, built by
-/// its own Makefile. What it prints becomes BAM by samtools, so that types of fields are compared, too.
+/// Both programs get the same options and the same `-K`. minibwa comes from the crate whose
+/// C code the kernel calls, and is built by its own Makefile. samtools converts its output
+/// to BAM, so that types of fields are compared, too.
 fn compare_with_minibwa(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
     match has_kernel(dir) {
         Ok(true) => {}
@@ -359,14 +370,14 @@ fn compare_with_minibwa(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger)
     }
 }
 
-/// Whether `--kernel minibwa` can be had.
+/// Returns whether readmill was built with the kernel minibwa, by its help text.
 fn has_kernel(dir: &SampleDir<'_>) -> Result<bool> {
     let help = dir.readmill_command("align --help").output()?;
     ensure!(help.status.success(), "readmill align --help: {}", String::from_utf8_lossy(&help.stderr));
     Ok(String::from_utf8_lossy(&help.stdout).contains("--minibwa"))
 }
 
-/// Makes the index of each, and compares the files byte for byte.
+/// Indexes with both programs and compares the index files byte by byte.
 fn same_minibwa_index(dir: &SampleDir<'_>, tool: &Tool, name: &str) -> Result<String> {
     dir.readmill(&format!("index --kernel minibwa {name}.fa"))?;
     dir.peer(tool, &format!("index {name}.fa minibwa.{name}"))?;
@@ -377,7 +388,8 @@ fn same_minibwa_index(dir: &SampleDir<'_>, tool: &Tool, name: &str) -> Result<St
     Ok(format!("{bytes} bytes"))
 }
 
-/// Compares headers and records as SAM text, and records as BAM bytes, in their order.
+/// Aligns with both programs; compares header and records as SAM text and records as BAM
+/// bytes, in file order.
 fn same_as_minibwa(
     dir: &SampleDir<'_>,
     tool: &Tool,
@@ -385,7 +397,8 @@ fn same_as_minibwa(
     threads: usize,
 ) -> Result<String> {
     let AlignCase { reference, files, flags, options } = case;
-    // minibwa itself takes neighbours of one name in a single file for a pair.
+    // minibwa reads adjacent records with one name in a single file as a pair; readmill
+    // needs `-p` for it.
     let both = if *files == "both.fq" { "-p" } else { "" };
     let words = format!(
         "align --kernel minibwa {reference}.fa {files} {both} -o ours.minibwa.bam -@ {threads} {flags}"

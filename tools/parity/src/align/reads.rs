@@ -1,29 +1,28 @@
-//! Makes a small genome and read pairs from it: some that are easy to align, some that are difficult.
+//! Makes a small genome, and read pairs from it that are easy or hard to align.
 
 use std::fmt::Write as _;
 
 use crate::random::SeededRandom;
 
-/// A reference sequence: its name and its bases.
 pub type Contig = (&'static str, Vec<u8>);
 
-/// Reads of pairs as FASTQ: the first ones, the last ones, and both in turns.
+/// Read pairs as FASTQ text.
 #[derive(Default)]
 pub struct FastqFiles {
-    /// First reads.
     pub first: String,
-    /// Last reads.
     pub last: String,
-    /// Both, one pair after the other.
+    /// Interleaved reads: both reads of a pair, then the next pair.
     pub both: String,
 }
 
-/// Per mille of bases that differ, between a repeat and its family, and between a read and its place.
+/// Differing bases, per mille: between a repeat and its family, and between a read and its
+/// origin.
 const OF_REPEATS: [u64; 4] = [0, 5, 50, 150];
 const OF_READS: [u64; 5] = [0, 2, 2, 10, 60];
 
-/// Three sequences, a good third of them repeats more or less alike, with N, IUPAC codes and lower case. The last one
-/// is like a part of the first, as alternate loci are.
+/// Makes three reference sequences with N, IUPAC codes and lower case. A good third of the
+/// bases are repeats with few or many differences. The last sequence resembles a part of
+/// the first one, like an alternate locus.
 pub fn genome(random: &mut SeededRandom) -> Vec<Contig> {
     let families: Vec<Vec<u8>> = (1..6).map(|n| bases(random, 300 * n)).collect();
     let mut genome: Vec<Contig> = Vec::new();
@@ -47,7 +46,6 @@ pub fn genome(random: &mut SeededRandom) -> Vec<Contig> {
     genome
 }
 
-/// The genome as FASTA.
 pub fn fasta(genome: &[Contig]) -> String {
     let mut text = String::new();
     for (name, bases) in genome {
@@ -60,7 +58,7 @@ pub fn fasta(genome: &[Contig]) -> String {
     text
 }
 
-/// So many pairs.
+/// Makes `pairs` read pairs. Half of the names get the suffixes `/1` and `/2`.
 pub fn pairs(random: &mut SeededRandom, genome: &[Contig], pairs: u64) -> FastqFiles {
     let mut files = FastqFiles::default();
     for number in 0..pairs {
@@ -76,7 +74,8 @@ pub fn pairs(random: &mut SeededRandom, genome: &[Contig], pairs: u64) -> FastqF
     files
 }
 
-/// The bases of both ends of a template, as they are read.
+/// Returns the bases of both reads of a template. Some templates are chimeric, random or
+/// have mates from different places; some reads contain adapter bases, N or IUPAC codes.
 fn ends(random: &mut SeededRandom, genome: &[Contig]) -> [Vec<u8>; 2] {
     let length = 30 + random.below(670);
     let mut insert = piece(random, genome, length);
@@ -112,7 +111,7 @@ fn ends(random: &mut SeededRandom, genome: &[Contig]) -> [Vec<u8>; 2] {
     })
 }
 
-/// A piece of either strand.
+/// Returns `length` bases from a random place of the genome, from either strand.
 fn piece(random: &mut SeededRandom, genome: &[Contig], length: u64) -> Vec<u8> {
     let (_, from) = &genome[random.below(genome.len() as u64) as usize];
     let start = random.below(from.len() as u64 - length) as usize;
@@ -127,12 +126,13 @@ fn record(random: &mut SeededRandom, name: &str, number: Option<usize>, bases: &
     format!("@{name}{number}{comment}\n{}\n+\n{qualities}\n", String::from_utf8_lossy(bases))
 }
 
-/// So many bases.
+/// Returns `count` random bases.
 pub fn bases(random: &mut SeededRandom, count: u64) -> Vec<u8> {
     (0..count).map(|_| random.pick(b"ACGT")).collect()
 }
 
-/// A copy in which this number of a thousand bases is replaced, deleted, or followed by an insertion.
+/// Returns a copy with `per_mille` of the bases changed: most are replaced, some are
+/// deleted or followed by an insertion.
 pub fn changed(random: &mut SeededRandom, of: &[u8], per_mille: u64) -> Vec<u8> {
     let mut copy = Vec::with_capacity(of.len() + 8);
     for &base in of {
@@ -150,7 +150,7 @@ pub fn changed(random: &mut SeededRandom, of: &[u8], per_mille: u64) -> Vec<u8> 
     copy
 }
 
-/// The other strand.
+/// Returns the reverse complement. Each base other than ACGT becomes N.
 pub fn reversed(of: &[u8]) -> Vec<u8> {
     let complement = |base: &u8| match base {
         b'A' => b'T',

@@ -1,6 +1,8 @@
-//! Compares recalibrated base qualities with GATK: reports as text, records with all their fields.
+//! Compares recalibrated base qualities with GATK: tables as text, records with all their
+//! fields.
 //!
-//! GATK reads the file that readmill sorted and marked; other parts check that this file is right.
+//! GATK reads the file that readmill has sorted and marked. Other comparisons check that
+//! this file is right.
 
 mod reads;
 
@@ -15,7 +17,8 @@ use crate::ledger::Ledger;
 use crate::outputs::{Printed, same, same_bytes, same_records};
 use crate::samples::{self, Sample, SampleFiles};
 
-/// A run of BaseRecalibrator or ApplyBQSR: the options of GATK and of readmill.
+/// One run of BaseRecalibrator or ApplyBQSR. readmill accepts the options of GATK by the
+/// same names.
 struct GatkCase {
     name: &'static str,
     about: &'static str,
@@ -54,7 +57,8 @@ const APPLIED: [GatkCase; 4] = [
     },
 ];
 
-/// Compares on unusual reads, for which every rule matters often, and on simulated ones.
+/// Compares on two inputs: unusual reads, in which each rule decides often, and simulated
+/// reads.
 pub fn simulated(
     odd: &SampleDir<'_>,
     dir: &SampleDir<'_>,
@@ -78,7 +82,8 @@ pub fn simulated(
     sample(dir, peers, &reads, quick, ledger);
 }
 
-/// Compares on a sample, if its reference and known sites exist.
+/// Compares base qualities on one sample. Prints that it is skipped if the sample has no
+/// reference or known sites.
 pub fn sample(dir: &SampleDir<'_>, peers: &Peers, sample: &Sample, quick: bool, ledger: &mut Ledger) {
     match sample.known(dir) {
         Ok(Some(known)) => all(dir, peers, &known, quick, ledger),
@@ -87,7 +92,7 @@ pub fn sample(dir: &SampleDir<'_>, peers: &Peers, sample: &Sample, quick: bool, 
     }
 }
 
-/// All comparisons.
+/// Runs GATK once for all cases, and then one comparison per case.
 fn all(dir: &SampleDir<'_>, peers: &Peers, known: &SampleFiles, quick: bool, ledger: &mut Ledger) {
     let (tables, applied) =
         if quick { (&TABLES[..2], &APPLIED[..2]) } else { (&TABLES[..], &APPLIED[..]) };
@@ -120,14 +125,15 @@ fn all(dir: &SampleDir<'_>, peers: &Peers, known: &SampleFiles, quick: bool, led
     });
 }
 
-/// One input, its reference and its known sites.
+/// An input with its reference and known sites, for all runs of readmill and GATK.
 struct Recalibrated<'a> {
     dir: &'a SampleDir<'a>,
     known: &'a SampleFiles,
 }
 
 impl Recalibrated<'_> {
-    /// Makes the files that GATK reads: `in.bam` sorted and marked, indexes, a dictionary.
+    /// Makes the files that GATK needs: `marked.bam` (`in.bam` sorted and marked) with its
+    /// index, and the FASTA index and dictionary of the reference.
     fn prepare(&self) -> Result<()> {
         let SampleFiles { reference, dictionary, .. } = self.known;
         self.dir.readmill("prep in.bam --sort coordinate --mark-duplicates -o marked.bam -m 1G")?;
@@ -165,7 +171,8 @@ impl Recalibrated<'_> {
         Ok(calls)
     }
 
-    /// The first contig, and all others, as options.
+    /// Returns the first contig and all the others as `-L` options. GATK makes tables of
+    /// both parts to gather them.
     fn parts(&self) -> Result<[String; 2]> {
         let header = Printed::samtools(self.dir, "view -H marked.bam")?.text()?;
         let name = |line: &str| {
@@ -191,7 +198,7 @@ impl Recalibrated<'_> {
         self.dir.readmill(&format!("{files} {options}")).map(drop)
     }
 
-    /// GATK's table applied, as GATK does.
+    /// Applies GATK's table with both programs and compares all records.
     fn applied(&self, case: &GatkCase) -> Result<String> {
         let GatkCase { name, options, .. } = case;
         let output = format!("ours.{name}.bam");
@@ -206,7 +213,8 @@ impl Recalibrated<'_> {
         Ok(format!("{} bytes", same_records(self.dir, "again.bam", "ours.plain.bam")?))
     }
 
-    /// Marks, sorts and recalibrates in one command; expects GATK's table and the records of the single steps.
+    /// Sorts, marks and recalibrates in one command. The table must equal GATK's, and the
+    /// records those of separate commands.
     fn in_one_command(&self) -> Result<String> {
         self.prep("prep.table", "prep.bam", "-m 1G")?;
         let rows = same_text(self.dir, "prep.table", "gatk.plain.table")?;
@@ -247,7 +255,7 @@ impl Recalibrated<'_> {
     }
 }
 
-/// Records with their fields in the order of the alphabet.
+/// Sorts the optional fields of a record by name, since GATK writes them in another order.
 fn fields_in_order(line: &mut Vec<u8>) -> bool {
     let mut fields: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
     let first = fields.len().min(11);
@@ -256,7 +264,7 @@ fn fields_in_order(line: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Whether two texts are equal, byte for byte.
+/// Compares two text files byte by byte and returns the number of lines.
 fn same_text(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
     let [ours, theirs] =
         [ours, theirs].map(|name| fs::read(dir.path(name)).with_context(|| format!("no {name}")));

@@ -1,5 +1,5 @@
-//! Reads that no aligner writes, with a reference and known sites. There are few bases, and all rare cases that decide
-//! which of them count are frequent.
+//! Reads that no aligner writes, with a reference and known sites. The input is small, and
+//! all rare cases that decide whether a base counts for recalibration are frequent.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,19 +9,20 @@ use anyhow::Result;
 use crate::commands::SampleDir;
 use crate::random::SeededRandom;
 
-/// Read groups: two share a unit, one has none, the last has one that is the ID of another.
+/// Read groups. Two share a platform unit, one has none, and the unit of the last one is
+/// the ID of another.
 const GROUPS: [(&str, &str); 4] =
     [("a", "\tPU:unit.1"), ("b", "\tPU:unit.1"), ("lane 3", ""), ("4", "\tPU:a")];
 
 const QUALITIES: [u8; 10] = [2, 5, 6, 11, 20, 25, 30, 37, 41, 93];
 
-/// The reads of one input.
+/// The random state of one input, and the reference that its reads come from.
 struct BqsrReads {
     random: SeededRandom,
     contigs: Vec<(String, Vec<u8>)>,
 }
 
-/// Writes `in.bam` with this number of reads, `ref.fasta` and `known.vcf`.
+/// Writes `in.bam` with `reads` reads, and their `ref.fasta` and `known.vcf`.
 pub fn make(dir: &SampleDir<'_>, reads: u64) -> Result<()> {
     let mut it = BqsrReads { random: SeededRandom::new(29), contigs: Vec::new() };
     for (name, length) in [("chr1", 6_000), ("chr2", 3_000), ("chr10", 900)] {
@@ -49,7 +50,8 @@ impl BqsrReads {
         from + self.random.below(to + 1 - from)
     }
 
-    /// A base of the reference.
+    /// Returns a random reference base: mostly ACGT, some in lower case, a few N or IUPAC
+    /// codes.
     fn base(&mut self) -> u8 {
         match self.random.below(200) {
             0 => self.random.pick(b"NNRYM"),
@@ -69,7 +71,8 @@ impl BqsrReads {
         text
     }
 
-    /// A CIGAR, the bases it reads and those it spans, with a base that is not clipped.
+    /// Returns a random CIGAR with at least one aligned base, often with clips, indels and
+    /// padding.
     fn cigar(&mut self) -> Vec<(u64, char)> {
         let mut parts = Vec::new();
         let clip = |it: &mut Self, kind, rarity| {
@@ -100,7 +103,7 @@ impl BqsrReads {
         parts
     }
 
-    /// Bases of the reference, with one in twelve changed.
+    /// Returns read bases for a CIGAR: the reference bases, one in twelve of them replaced.
     fn bases(&mut self, contig: usize, start: u64, cigar: &[(u64, char)]) -> String {
         let (mut bases, mut at) = (String::new(), start as usize - 1);
         for &(length, kind) in cigar {
@@ -121,7 +124,8 @@ impl BqsrReads {
         bases
     }
 
-    /// Qualities: of one value, of several, with low tails.
+    /// Returns qualities: one value for all or mixed ones, often with low tails, which GATK
+    /// trims.
     fn qualities(&mut self, length: usize) -> String {
         let level = self.random.pick(&QUALITIES[2..]);
         let is_mixed = self.random.once_in(2);
@@ -139,7 +143,8 @@ impl BqsrReads {
         all.iter().map(|quality| char::from(quality + 33)).collect()
     }
 
-    /// FLAG, RNEXT, PNEXT and TLEN: mates close by, so that adaptors are read, and anything else.
+    /// Returns FLAG, RNEXT, PNEXT and TLEN. Mates are often so close that a read runs into
+    /// the adapter, and some combinations contradict each other.
     fn mate(&mut self, start: u64, span: u64) -> (u64, &'static str, u64, i64) {
         let rare = [4, 0x100, 0x200, 0x400, 0x800, 0x800, 0x800];
         let odd = if self.random.once_in(12) { self.random.pick(&rare) } else { 0 };
@@ -189,7 +194,8 @@ impl BqsrReads {
         text.push('\n');
     }
 
-    /// Known sites: one at about every thirtieth base; some touch or overlap.
+    /// Returns a VCF with a known site at about every thirtieth base. Some sites touch or
+    /// overlap.
     fn sites(&mut self) -> String {
         let mut text = String::from("##fileformat=VCFv4.2\n");
         let _ = writeln!(text, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO");
