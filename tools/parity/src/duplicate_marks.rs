@@ -1,8 +1,9 @@
-//! Duplicate marks and tags of two files, compared on every record; and whether different choices are only ties (row 8 of
-//! docs/parity.md).
+//! Compares the duplicate marks and tags of two files on every record, and checks whether
+//! different choices are only ties (row 8 of docs/parity.md).
 //!
-//! Two templates tie fully if library, ends, score and location are equal. Then only the order of the
-//! file decides, and a file sorted by Picard has another order than its source.
+//! Two templates tie fully if their library, ends, score and location are equal. Then the
+//! order in the file decides which one is marked, and a file that Picard has sorted has
+//! another order than its source.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,29 +12,28 @@ use anyhow::{Context, Result, bail};
 use crate::commands::SampleDir;
 use crate::outputs::Printed;
 
-/// A record (name, flag without 0x400, RNAME and POS) and whether it is marked.
+/// A record and whether it is marked as a duplicate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Mark {
-    /// `QNAME FLAG RNAME POS`, separated by tabs.
+    /// QNAME, FLAG without 0x400, RNAME and POS, separated by tabs.
     record: Box<str>,
     marked: bool,
 }
 
-/// The marks of a file, sorted, so that files in different orders can be compared.
+/// The marks of all records of a file, sorted by record, so that files in different orders
+/// can be compared.
 pub struct Marks(Vec<Mark>);
 
-/// Names of templates that only one of two files marks.
+/// Names of the templates that only one of two files marks, and the number of records
+/// concerned.
 #[derive(Default)]
 pub struct Differences {
-    /// Marked only by readmill.
     ours: BTreeSet<String>,
-    /// Marked only by the peer.
     theirs: BTreeSet<String>,
     records: usize,
 }
 
 impl Marks {
-    /// Reads the marks of a file.
     pub fn of(dir: &SampleDir<'_>, file: &str) -> Result<Self> {
         let mut printed = Printed::samtools(dir, &format!("view {file}"))?;
         let (mut line, mut marks) = (Vec::new(), Vec::new());
@@ -50,13 +50,14 @@ impl Marks {
         Ok(Marks(marks))
     }
 
-    /// How many records there are and how many of them are marked.
+    /// Returns the numbers of records and of duplicates as text, for the ledger.
     pub fn figures(&self) -> String {
         let marked = self.0.iter().filter(|mark| mark.marked).count();
         format!("{} records, {marked} duplicates", self.0.len())
     }
 
-    /// The differences between our marks and theirs. Other records in one of them are an error.
+    /// Returns the templates that only one file marks. Returns an error if the files do not
+    /// have the same records.
     pub fn differences(&self, theirs: &Marks) -> Result<Differences> {
         if self.0.len() != theirs.0.len() {
             bail!("{} records, theirs has {}", self.0.len(), theirs.0.len());
@@ -76,7 +77,7 @@ impl Marks {
         Ok(differences)
     }
 
-    /// Checks that every record is marked alike; returns the figures.
+    /// Returns an error with some template names unless both files mark the same records.
     pub fn same(&self, theirs: &Marks) -> Result<String> {
         let differences = self.differences(theirs)?;
         if differences.records == 0 {
@@ -95,18 +96,21 @@ impl Marks {
     }
 }
 
-/// Everything of a template that decides whether it is a duplicate and which of a set is kept.
+/// The properties of a template that decide whether it is a duplicate, and which template
+/// of a set is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct TieKey {
     library: String,
-    /// Contig, unclipped 5' position and strand of each end.
+    /// Contig, unclipped 5' position (1-based) and strand of each end, sorted.
     ends: Vec<(String, i64, bool)>,
     score: i32,
-    /// Tile, x and y where the name has them.
+    /// Tile, x and y, if the read name has them.
     location: Option<[i16; 3]>,
 }
 
-/// Checks that each template that only one side marks has an equal one on the other side.
+/// Returns an error unless the templates that only readmill marks equal, as a multiset of
+/// [`TieKey`]s, those that only the peer marks. Then each set of duplicates keeps an
+/// equivalent template.
 pub fn only_ties(dir: &SampleDir<'_>, input: &str, differences: &Differences) -> Result<String> {
     let names: BTreeSet<&String> = differences.ours.union(&differences.theirs).collect();
     if names.is_empty() {
@@ -189,7 +193,8 @@ fn score(fields: &[&str]) -> Result<i32> {
     Ok(if failed { sum - 16384 } else { sum })
 }
 
-/// As Picard 3.4.0 has it, with 16 bits each.
+/// Parses a location from a read name as Picard 3.4.0 does: the last three of 5 or 7
+/// fields, each wrapped to 16 bits.
 fn location(name: &str) -> Option<[i16; 3]> {
     let fields: Vec<&str> = name.split(':').collect();
     if !matches!(fields.len(), 5 | 7) {
@@ -206,13 +211,12 @@ fn location(name: &str) -> Option<[i16; 3]> {
 /// How the numbers of duplicate sets (DI) are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sets {
-    /// The same number.
     Numbered,
-    /// The same sets, whatever their numbers.
+    /// The sets must be the same, but may have other numbers.
     Renamed,
 }
 
-/// The compared fields of a record.
+/// The fields of a record that MarkDuplicates writes: flags, DT, DS and DI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct RecordTags<'a> {
     name: &'a str,
@@ -241,14 +245,15 @@ impl<'a> RecordTags<'a> {
     }
 }
 
-/// Totals over all records.
+/// Totals over all records, and the correspondence between our set numbers and theirs.
 #[derive(Default)]
 struct TagCounts {
     records: u64,
     marked: u64,
     optical: u64,
     in_sets: u64,
-    /// Our names of sets by theirs, and theirs by ours.
+    /// Our set numbers by theirs, and theirs by ours: together they show that the relation
+    /// is one-to-one.
     sets: [HashMap<String, String>; 2],
 }
 
@@ -278,7 +283,8 @@ impl TagCounts {
     }
 }
 
-/// Checks that both files agree on every record; returns the figures.
+/// Compares flags, DT, DS and DI on every record of two files in the same order. Returns
+/// the totals as text.
 pub fn same_tags(dir: &SampleDir<'_>, ours: &str, theirs: &str, sets: Sets) -> Result<String> {
     let mut one = Printed::samtools(dir, &format!("view {ours}"))?;
     let mut other = Printed::samtools(dir, &format!("view {theirs}"))?;

@@ -1,8 +1,8 @@
-//! Duplicate marks and metrics, beside Picard MarkDuplicates.
+//! Compares duplicate marks, tags and metrics with Picard MarkDuplicates.
 //!
-//! Picard breaks its last ties by the order of its input. So the exact statements are on one and the
-//! same file; where Picard's own sort comes between, what differs must be full ties.
-//! The metrics file is compared as text and as MultiQC reads it.
+//! Picard breaks the last ties by the order of its input. Marks must therefore be equal if
+//! both programs read the same file. If Picard sorts the file first, differences must be
+//! full ties. The metrics file is compared as text, and as MultiQC reads it.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,8 @@ use crate::samples;
 
 const MARK: &str = "--mark-duplicates --duplicate-mode";
 
-/// Coordinate mode. Leaves `coordinate.bam` (ours, sorted and marked) and `picard.coordinate.bam`.
+/// Compares marks in coordinate mode. Leaves `coordinate.bam` (ours, sorted and marked) and
+/// `picard.coordinate.bam`. `with_sort_sam` compares on the file of Picard SortSam as well.
 pub fn coordinate(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     ledger.check("coordinate mode: as MarkDuplicates on the file of samtools sort", || {
         oracle(dir, "samtools.bam", "picard.coordinate.bam", "coordinate", ALL_TAGS)?;
@@ -51,7 +52,7 @@ pub fn coordinate(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger)
     }
 }
 
-/// Template mode, on input grouped by name. Leaves `picard.template.bam`.
+/// Compares marks in template mode, on input grouped by name. Leaves `picard.template.bam`.
 pub fn template(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     ledger.check("template mode: chosen by itself on grouped input, as MarkDuplicates", || {
         oracle(dir, "in.bam", "picard.template.bam", "queryname", ALL_TAGS)?;
@@ -84,29 +85,30 @@ pub fn template(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     }
 }
 
-/// Options for all fields that MarkDuplicates can write; the marks do not depend on them.
+/// Makes MarkDuplicates write all its optional fields. The marks do not depend on these
+/// options.
 const ALL_TAGS: &str = "TAGGING_POLICY=All TAG_DUPLICATE_SET_MEMBERS=true";
 
-/// Other rules, by the names that Picard and readmill have for them.
+/// Rules other than the defaults, by the option names that Picard and readmill share.
 const RULES: [(&str, &str); 3] = [
     ("OPTICAL_DUPLICATE_PIXEL_DISTANCE", "2500"),
     ("DUPLICATE_SCORING_STRATEGY", "TOTAL_MAPPED_REFERENCE_LENGTH"),
     ("DUPLICATE_SCORING_STRATEGY", "RANDOM"),
 ];
 
-/// A rule for reads that have UMIs.
+/// The rule for reads with UMIs.
 const UMI_RULE: (&str, &str) = ("BARCODE_TAG", "RX");
 
-/// How all that MarkDuplicates says is asked for in one mode, and compared.
+/// One mode in which marks, tags and metrics are compared: the commands of both programs,
+/// and their files.
 struct TagComparison {
-    /// The mode.
     mode: &'static str,
-    /// The arguments of readmill, without the output.
+    /// Command line of readmill, without outputs.
     readmill: &'static str,
-    /// The input of MarkDuplicates, and its `ASSUME_SORT_ORDER`.
+    /// Input of MarkDuplicates, and its `ASSUME_SORT_ORDER`.
     input: &'static str,
     order: &'static str,
-    /// The output of MarkDuplicates with default rules.
+    /// Output of MarkDuplicates with default rules, without its extension.
     marked: &'static str,
     sets: Sets,
 }
@@ -117,7 +119,8 @@ const COORDINATE: TagComparison = TagComparison {
     input: "samtools.bam",
     order: "coordinate",
     marked: "picard.coordinate",
-    // Picard numbers the reads of the sorted file, which is not there before they are judged.
+    // Picard numbers reads by their place in the sorted file, which readmill does not have
+    // yet when it marks.
     sets: Sets::Renamed,
 };
 
@@ -130,26 +133,29 @@ const TEMPLATE: TagComparison = TagComparison {
     sets: Sets::Numbered,
 };
 
-/// A rule and its value.
 type Rule = (&'static str, &'static str);
 
-/// The other rules that a sample is compared with: `all`, or that for UMIs alone, if there are any.
+/// Returns the rules that a sample is compared with in addition to the defaults: those of
+/// `RULES` if `all`, and the rule for UMIs if its reads have them.
 pub fn other_rules(has_umis: bool, all: bool) -> Vec<Rule> {
     let rules = RULES.into_iter().filter(|_| all);
     rules.chain(has_umis.then_some(UMI_RULE)).collect()
 }
 
-/// Metrics, DT, DS and DI in coordinate mode, which [`coordinate`] asked the oracle for.
+/// Compares metrics, DT, DS and DI in coordinate mode with the Picard output that
+/// [`coordinate`] leaves.
 pub fn coordinate_tags(dir: &SampleDir<'_>, rules: &[Rule], ledger: &mut Ledger) {
     COORDINATE.compare(dir, rules, ledger);
 }
 
-/// Compares metrics, DT, DS and DI in template mode with the oracle's output from [`template`].
+/// Compares metrics, DT, DS and DI in template mode with the Picard output that
+/// [`template`] leaves.
 pub fn template_tags(dir: &SampleDir<'_>, rules: &[Rule], ledger: &mut Ledger) {
     TEMPLATE.compare(dir, rules, ledger);
 }
 
-/// Compares metrics, DT, DS and DI of a sample that does not fit into the least memory.
+/// Checks that metrics, DT, DS and DI do not change with the minimum memory, on a sample
+/// that does not fit into it. Picard is not run.
 pub fn spilled(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     for asked in [COORDINATE, TEMPLATE] {
         let what = "metrics, DT, DS and DI are the same with the least memory";
@@ -194,7 +200,7 @@ impl TagComparison {
         }
     }
 
-    /// Runs readmill with all fields, into a BAM file and a metrics file of that name.
+    /// Runs readmill with all optional fields. Writes `NAME.bam` and `NAME.metrics`.
     fn readmill(&self, dir: &SampleDir<'_>, name: &str, more: &str) -> Result<()> {
         dir.readmill(&format!("{} {more}", self.words(name))).map(drop)
     }
@@ -214,12 +220,13 @@ impl TagComparison {
     }
 }
 
-/// Marks by the oracle.
+/// Runs MarkDuplicates with default rules. Other comparisons call it to get marked files.
 pub fn mark_duplicates(dir: &SampleDir<'_>, input: &str, output: &str, order: &str) -> Result<()> {
     oracle(dir, input, output, order, "")
 }
 
-/// Runs the oracle, with its metrics next to its output.
+/// Runs MarkDuplicates with further options. Its metrics file gets the name of the output
+/// with `.metrics`.
 fn oracle(dir: &SampleDir<'_>, input: &str, output: &str, order: &str, rules: &str) -> Result<()> {
     let files = format!("I={input} O={output} M={}", output.replace(".bam", ".metrics"));
     let mode = format!("ASSUME_SORT_ORDER={order} VALIDATION_STRINGENCY=SILENT");
@@ -243,7 +250,7 @@ fn tied(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
     duplicate_marks::only_ties(dir, "in.bam", &differences)
 }
 
-/// The same options for Picard and readmill.
+/// One comparison of metrics files: equivalent options for Picard and readmill.
 struct MetricsCase {
     about: &'static str,
     input: &'static str,
@@ -277,8 +284,9 @@ const CASES: [MetricsCase; 4] = [
     },
 ];
 
-/// Compares metrics of one library and of several, each with this number of templates, and MultiQC on those of one:
-/// of several libraries it reports only the first (release 1.35, also for Picard's file).
+/// Compares metrics of one library and of three, each sample with `pairs` templates.
+/// MultiQC reads only the metrics of one library: of several it reports only the first
+/// (release 1.35, for Picard's file as well).
 pub fn all(
     commands: &Commands,
     peers: &Peers,
@@ -302,7 +310,7 @@ pub fn all(
     Ok(())
 }
 
-/// Compares the sample's metrics with Picard's, with several options.
+/// Compares the metrics of one sample with Picard's, once per case of `CASES`.
 fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     for case in CASES {
         ledger.check(&format!("metrics, {}: the file of MarkDuplicates", case.about), || {
@@ -318,8 +326,8 @@ fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     }
 }
 
-/// Whether two metrics files are equal except the command line and the date; the figures are those of
-/// the table, a library each.
+/// Compares two metrics files line by line, except the command line and the date. Returns
+/// the rows of the table, one per library, as text.
 fn same_metrics(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
     let [ours, theirs] = [ours, theirs].map(|file| fs::read_to_string(dir.path(file)));
     let (ours, theirs) = (ours?, theirs?);
@@ -342,7 +350,8 @@ fn same_metrics(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String>
     Ok(rows.collect::<Vec<_>>().join(", "))
 }
 
-/// MultiQC finds the metrics of one library, takes the output for the sample, and reads every number as it is.
+/// Checks that MultiQC finds our metrics, takes the sample name from the output, and reads
+/// each number unchanged; and that it keeps all reports of two runs apart.
 fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
     ledger.check("metrics: MultiQC reads the sample and all numbers", || {
         let multiqc = peers.multiqc()?;
@@ -373,7 +382,7 @@ fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
                  --idxstats {name}.bam.idxstats --qc {name} --coverage {name} --coverage-by 1000 -m 1G"
             )
         };
-        // One is named after the output, one by the flag, where the output is a pipe.
+        // NA1 is named after the output; NA2 by `--sample`, since its output is /dev/null.
         let prep = "prep --mark-duplicates --sort coordinate in.bam";
         dir.readmill(&format!("{prep} -o NA1.bam {}", reports("NA1")))?;
         let named = format!("{prep} -o /dev/null --sample NA2 {}", reports("NA2"));
@@ -393,7 +402,8 @@ fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
             let path = dir.path(&format!("joined/multiqc_data/{file}.txt"));
             let text = fs::read_to_string(path).with_context(|| format!("MultiQC found no {file}"))?;
             let samples = text.lines().skip(1).filter_map(|line| line.split('\t').next());
-            // A part of a sample has its name and a suffix: NA1_FR, NA1_R1.
+            // MultiQC appends a suffix to the sample name for a part of a sample: NA1_FR,
+            // NA1_R1.
             let mut samples: Vec<&str> = samples.map(|name| name.split('_').next().unwrap_or(name)).collect();
             samples.dedup();
             ensure!(samples == ["NA1", "NA2"], "{file} has {samples:?}");
@@ -402,7 +412,7 @@ fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
     });
 }
 
-/// Files of `--qc` and `--coverage`, after the prefix and a dot.
+/// Outputs of `--qc` and `--coverage` that MultiQC reads, after the prefix and a dot.
 const QC_FILES: [&str; 8] = [
     "alignment_summary_metrics",
     "base_distribution_by_cycle_metrics",
@@ -414,7 +424,7 @@ const QC_FILES: [&str; 8] = [
     "mosdepth.summary.txt",
 ];
 
-/// The files in which MultiQC keeps what it read of each sample.
+/// Data files in which MultiQC stores its results for each sample.
 const READ_BY_MULTIQC: [&str; 12] = [
     "multiqc_picard_dups",
     "multiqc_picard_AlignmentSummaryMetrics",
@@ -430,13 +440,13 @@ const READ_BY_MULTIQC: [&str; 12] = [
     "multiqc_general_stats",
 ];
 
-/// The lines of the table, names of columns first.
+/// Returns the lines of the metrics table, with the column names first.
 fn table(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().skip_while(|line| !line.starts_with("## METRICS CLASS")).skip(1);
     lines.take_while(|line| !line.is_empty())
 }
 
-/// The fields of the only two lines there are.
+/// Splits a table of exactly two lines: column names and values.
 fn rows<'a>(lines: impl Iterator<Item = &'a str>) -> Result<[Vec<&'a str>; 2]> {
     let rows: Vec<Vec<&str>> = lines.map(|line| line.split('\t').collect()).collect();
     rows.try_into().map_err(|rows: Vec<_>| anyhow::anyhow!("{} lines and not 2", rows.len()))

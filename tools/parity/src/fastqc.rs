@@ -1,4 +1,5 @@
-//! Compares the modules of FastQC with those of FastQC itself, line by line: of FASTQ and of BAM, alone and where reads are written.
+//! Compares the FastQC modules of readmill with FastQC, line by line: on FASTQ and on BAM,
+//! in runs that only count and in runs that write reads.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,16 +14,15 @@ use crate::ledger::{FULL_RUN, Ledger};
 use crate::outputs::Printed;
 use crate::samples;
 
-/// The version whose text is compared.
 const VERSION: &str = "0.11.9";
 
-/// The reads of a file.
+/// One FASTQ file: its name, which decides whether it is compressed, and its text.
 struct Reads {
     name: &'static str,
     text: String,
 }
 
-/// A read by its number.
+/// Makes the read with the given number: its name, bases and qualities.
 type Made<'a> = dyn FnMut(&mut Rng, u32) -> (String, String, String) + 'a;
 
 impl Reads {
@@ -36,7 +36,7 @@ impl Reads {
     }
 }
 
-/// A name that tells a tile.
+/// Returns a read name with a tile number, which the per-tile module needs.
 fn tile(at: u32, tiles: u32) -> String {
     format!("INS:1:FC:1:{}:{at}:{} 1:N:0:ACGT", 1101 + at / 7 % tiles, at % 977)
 }
@@ -45,13 +45,15 @@ fn bases(rng: &mut Rng, length: u32) -> String {
     (0..length).map(|_| rng.pick(&['A', 'C', 'G', 'T', 'T'])).collect()
 }
 
-/// Qualities around `mean`, which fall, from the character `offset` on.
+/// Returns qualities around `mean` that fall along the read, encoded from the character
+/// `offset` on.
 fn quals(rng: &mut Rng, length: u32, mean: u32, offset: u32) -> String {
     let one = |at: u32| (mean + rng.below(9)).saturating_sub(4 + at * 8 / length.max(1)).clamp(2, 41);
     (0..length).map(one).filter_map(|qual| char::from_u32(offset + qual)).collect()
 }
 
-/// All files of FASTQ, with about so many reads each.
+/// Returns all FASTQ files, with up to `number` reads each. Each file stresses another
+/// module: lengths, adapters, duplicates, N, low qualities, encodings, and no reads at all.
 fn files(number: u32) -> Vec<Reads> {
     let fixed = |length: u32, mean: u32, offset: u32| {
         move |rng: &mut Rng, at: u32| {
@@ -108,8 +110,9 @@ fn files(number: u32) -> Vec<Reads> {
     ]
 }
 
-/// Compares on files of about so many reads, on a simulated sample as BAM, and, in a full run, with more different sequences than are
-/// followed, and with MultiQC.
+/// Compares on FASTQ files of about `reads` reads and on a simulated sample as BAM and SAM.
+/// A full run adds `--nogroup`, MultiQC, and a file with more distinct sequences than
+/// FastQC tracks.
 pub fn compare(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -175,7 +178,8 @@ pub fn compare(
     Ok(())
 }
 
-/// Compares all reports of two directories.
+/// Compares the reports of all inputs in two directories, and counts the overrepresented
+/// sequences that have another source (row 270).
 fn same_reports(dir: &SampleDir<'_>, theirs: &str, ours: &str) -> Result<String> {
     let (mut reports, mut lines, mut named) = (0, 0, 0);
     for entry in fs::read_dir(dir.path(theirs))? {
@@ -191,7 +195,8 @@ fn same_reports(dir: &SampleDir<'_>, theirs: &str, ours: &str) -> Result<String>
     Ok(format!("{reports} reports, {lines} lines, {named} sources are named otherwise (row 270)"))
 }
 
-/// Compares a file of a report below the version; returns its lines, and how many sequences are explained otherwise.
+/// Compares one file of a report, except the line with the version. Returns its number of
+/// lines, and of overrepresented sequences whose possible source is named differently.
 fn same_file(
     dir: &SampleDir<'_>,
     name: &str,
@@ -217,7 +222,7 @@ fn same_file(
     Ok((our, otherwise))
 }
 
-/// MultiQC finds the reports, and reads as many sequences as there are.
+/// Checks that MultiQC reads the same numbers from our reports as from those of FastQC.
 fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
     ledger.check("fastqc: MultiQC reads all samples", || {
         let mut numbers = Vec::new();

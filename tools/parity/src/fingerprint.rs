@@ -1,4 +1,4 @@
-//! Compares fingerprints with samtools mpileup: the bases at each site, one by one.
+//! Compares fingerprints with samtools mpileup: the counts of bases at each site.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,13 +11,13 @@ use crate::ledger::Ledger;
 use crate::outputs::Printed;
 use crate::samples;
 
-/// Bases between two sites.
 const STEP: u64 = 97;
 
-/// Counts the same reads and bases as a fingerprint.
+/// mpileup with the filters of a fingerprint: MAPQ 10, base quality 20, and no unmapped,
+/// secondary, failed, duplicate or supplementary reads.
 const MPILEUP: &str = "mpileup -A -B -x -d 0 -q 10 -Q 20 --ff 0xf04 -l sites.bed marked.bam";
 
-/// Compares on a simulated sample with all kinds of templates.
+/// Compares the counts of A, C and other bases at regular sites of a simulated sample.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
     sample.context("a sample with all kinds of templates")?.make(dir)?;
@@ -58,7 +58,8 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<(
     Ok(())
 }
 
-/// The place of a line of mpileup without a reference, and how many of its bases are A, C and others.
+/// Parses a line of mpileup that was made without a reference. Returns contig and position,
+/// and the counts of A, of C and of other bases.
 fn bases(line: &str) -> Option<(String, [u64; 3])> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [name, pos, _, _, column, ..] = &fields[..] else { return None };

@@ -1,5 +1,5 @@
-//! Compares edits of records: mate information with Picard FixMateInformation and samtools fixmate; NM, MD and UQ with
-//! Picard SetNmMdAndUqTags and samtools calmd.
+//! Compares edits of records: mate information with Picard FixMateInformation and samtools
+//! fixmate, and NM, MD and UQ with Picard SetNmMdAndUqTags and samtools calmd.
 
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -12,7 +12,7 @@ use crate::ledger::Ledger;
 use crate::outputs::{Normal, Printed, same, tags_in_order};
 use crate::random::SeededRandom;
 
-/// Compares on `in.bam`, after damaging all mate information.
+/// Compares repaired mate information. All mate information of `in.bam` is damaged first.
 pub fn compare_mates(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("mates.bam: what mates know of each other is broken", || broken(dir));
     ledger.check("mates.bam: filter --fix-mates samtools as samtools fixmate -m", || {
@@ -46,8 +46,9 @@ fn mate_records(dir: &SampleDir<'_>, normal: crate::outputs::Normal) -> Result<S
     Ok(format!("{} records", same(ours?, theirs?, normal)?))
 }
 
-/// Writes `mates.bam`: the reads of `in.bam` with other strands, without mate information or with
-/// wrong information, some beyond the ends of sequences, some with secondary alignments, some without their mate.
+/// Writes `mates.bam` from `in.bam`: some strands are flipped, and mate information is
+/// missing or wrong. Some reads reach beyond their reference sequence, some get a secondary
+/// alignment, and some lose their mate.
 fn broken(dir: &SampleDir<'_>) -> Result<String> {
     let text = Printed::newest(dir, "view -h --no-PG in.bam")?.text()?;
     let lengths = sequences(&text);
@@ -97,7 +98,8 @@ fn broken_read(line: &str, lengths: &[(&str, u64)], random: &mut SeededRandom) -
     lines
 }
 
-/// Compares on simulated reads some of whose bases, NM, MD and UQ were changed, sorted and not.
+/// Compares NM, MD and UQ on simulated reads, sorted and unsorted. Bases and tags of some
+/// reads were changed.
 pub fn compare_differences(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
     ledger.check("altered.bam: bases, NM, MD and UQ are changed", || altered(dir, pairs));
     let picard = "SetNmMdAndUqTags";
@@ -128,7 +130,8 @@ fn difference_records(dir: &SampleDir<'_>, ours: &str, theirs: &str, normal: Nor
     Ok(format!("{} records", same(ours?, theirs?, normal)?))
 }
 
-/// Records without UQ, and none whose bases, or those of the reference below them, may be N (row 86).
+/// Removes UQ, which calmd does not write, and skips records with N in the read or in the
+/// reference below it (row 86).
 fn without_n_and_uq(line: &mut Vec<u8>) -> bool {
     let text = String::from_utf8_lossy(line).into_owned();
     let fields: Vec<&str> = text.split('\t').filter(|field| !field.starts_with("UQ:i:")).collect();
@@ -137,7 +140,7 @@ fn without_n_and_uq(line: &mut Vec<u8>) -> bool {
     !fields[9].contains('N') && !fields.iter().any(told) && tags_in_order(line)
 }
 
-/// Writes `told.fasta` and, sorted by coordinate, `altered.bam`.
+/// Writes the reference `told.fasta`, and `altered.bam`, sorted by coordinate.
 fn altered(dir: &SampleDir<'_>, pairs: u64) -> Result<String> {
     let mut profile = Profile::small().with_pairs(pairs).with_seed(12);
     profile.supplementary_per_mille = 100;
@@ -183,7 +186,7 @@ fn altered_read(line: &str, random: &mut SeededRandom) -> String {
     columns.join("\t")
 }
 
-/// Names and lengths of the sequences that a header has.
+/// Returns the name and length of each reference sequence in a header.
 pub fn sequences(header: &str) -> Vec<(&str, u64)> {
     let lines = header.lines().filter(|line| line.starts_with("@SQ\t"));
     let parse = |line| Some((field(line, "SN:")?, field(line, "LN:")?.parse().ok()?));

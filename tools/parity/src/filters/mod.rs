@@ -1,4 +1,5 @@
-//! Compares filters and edits with the tools that have them: samtools view, elPrep, Picard.
+//! Compares filters and edits with the tools that have the same ones: samtools view, elPrep
+//! and Picard.
 
 mod edits;
 
@@ -15,11 +16,12 @@ use crate::outputs::{Printed, same, tags_in_order};
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// Regions on the sequences of the edges and, written over them, of the sample.
+/// BED file with regions on the sequences of the current input. It is written again for
+/// each input.
 const REGIONS: &str = "regions.bed";
 
-/// Compares on a simulated sample with all kinds of templates, and on reads at the ends of sequences; in a full run
-/// also with elPrep.
+/// Compares on a simulated sample with all kinds of templates, and on reads near the ends
+/// of sequences. A full run compares with elPrep as well.
 pub fn compare(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -52,7 +54,7 @@ pub fn compare(
     Ok(())
 }
 
-/// Regions all over the sequences of an input, some of which touch, overlap or have no base.
+/// Writes random regions on all sequences of an input. Some touch, overlap or are empty.
 fn write_regions(dir: &SampleDir<'_>, input: &str) -> Result<()> {
     let header = Printed::newest(dir, &format!("view -H --no-PG {input}"))?.text()?;
     let mut random = SeededRandom::new(7);
@@ -71,7 +73,7 @@ fn write_regions(dir: &SampleDir<'_>, input: &str) -> Result<()> {
     Ok(())
 }
 
-/// An input for readmill and the peer.
+/// An input that readmill and the peers filter.
 struct FilterInput<'a> {
     dir: &'a SampleDir<'a>,
     input: &'a str,
@@ -178,7 +180,8 @@ impl FilterInput<'_> {
         }
     }
 
-    /// Compares new names with a header changed by samtools reheader, and SA changed here.
+    /// Compares `--rename-contigs` with samtools reheader, which does not change SA. Names
+    /// in SA are replaced here.
     fn names(&self, ledger: &mut Ledger) {
         let what =
             format!("{}: filter --rename-contigs as samtools reheader, and SA by hand", self.input);
@@ -208,7 +211,7 @@ impl FilterInput<'_> {
         self.dir.readmill(&format!("filter {} -o ours.bam {flags}", self.input)).map(drop)
     }
 
-    /// elPrep keeps only the order of sorted files.
+    /// Compares sorted lines, since elPrep keeps the record order only for sorted files.
     fn same_in_any_order(&self, theirs: &str) -> Result<String> {
         let lines = |words: &str| -> Result<Vec<Vec<u8>>> {
             let bytes = Printed::newest(self.dir, words)?.bytes()?;
@@ -237,7 +240,7 @@ impl FilterInput<'_> {
     }
 }
 
-/// A line with the names in SA changed.
+/// Returns a SAM line whose SA tag has the new contig names.
 fn with_new_names(line: &str, names: &[String]) -> String {
     let field = |field: &str| match field.strip_prefix("SA:Z:") {
         None => field.to_owned(),
@@ -254,10 +257,12 @@ fn with_new_names(line: &str, names: &[String]) -> String {
 
 const SEQUENCES: [(&str, u64); 3] = [("c1", 1_000), ("c2", 300), ("c3", 2_000)];
 
-/// A SAM file with this number of reads. Picard's CleanSam has a fitting result for all alignments: the part that hangs
-/// over has few deletions, and reads start on their sequence (row 62 of docs/parity.md).
+/// Returns a SAM file of `reads` alignments near the ends of short sequences, with the tags
+/// that filters use.
 ///
-/// The sequences are short, and the reads have the fields that filters use.
+/// The alignments are restricted to those for which Picard's CleanSam has a defined result:
+/// few deletions in the part beyond the end, and a start on the sequence (row 62 of
+/// docs/parity.md).
 fn reads_near_ends(reads: u64) -> String {
     let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\n");
     for (name, length) in SEQUENCES {
@@ -271,7 +276,8 @@ fn reads_near_ends(reads: u64) -> String {
     text
 }
 
-/// An alignment: operators, bases of the read, bases of the reference.
+/// A random alignment: its CIGAR, and the numbers of read bases and reference bases that it
+/// consumes.
 struct Alignment {
     cigar: String,
     query: u64,
@@ -303,7 +309,8 @@ impl Alignment {
         self.span += if "MD=X".contains(operator) { length } else { 0 };
     }
 
-    /// A position, from 1, so that the alignment ends somewhere near the end of the sequence, or anywhere.
+    /// Returns a 1-based position at which the alignment ends near the end of the sequence,
+    /// or a random one.
     fn position(&self, random: &mut SeededRandom, length: u64) -> u64 {
         if random.once_in(3) {
             return 1 + random.below(length - self.span);
