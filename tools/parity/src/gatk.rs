@@ -1,4 +1,4 @@
-//! Runs GATK: many calls in one process, since Java starts slowly.
+//! Runs GATK. Many calls share one process, since starting Java is slow.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,9 +8,11 @@ use readmill_peers::{Peers, Tool};
 
 use crate::commands::SampleDir;
 
-/// The shell of a script engine, and a script for it: it calls one tool after the other, by the lines of a file,
-/// and prints how each ended: nothing, or the exception, whose lines end with carriage returns.
+/// The main class of Nashorn, a JavaScript engine in GATK's archive. It runs [`EACH`].
 const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
+/// A script for Nashorn that calls the GATK tools of a file, one per line, in one JVM. It
+/// prints `ended:` for each call, followed by the exception if there was one. Line ends
+/// inside an exception become carriage returns.
 const EACH: &str = r#"
 var home = "org.broadinstitute.hellbender.";
 var text = "java.lang.String[]";
@@ -31,14 +33,13 @@ while (lines.hasNextLine()) {
 }
 "#;
 
-/// Files here are small, so Java starts fast rather than running fast.
+/// JVM options: files are small, so a fast start matters more than compiled code.
 const JAVA: [&str; 3] = ["-Xmx3g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
-/// GATK.
+/// GATK, started through [`SHELL`].
 pub struct Gatk(Tool);
 
 impl Gatk {
-    /// Finds or installs it.
     pub fn find(peers: &Peers) -> Result<Self> {
         let mut tool = peers.gatk()?;
         if let Some(main) = tool.arguments.last_mut() {
@@ -48,12 +49,12 @@ impl Gatk {
         Ok(Gatk(tool))
     }
 
-    /// The version.
     pub fn version(&self) -> &str {
         &self.0.version
     }
 
-    /// Makes calls: each is the tool's name below `tools`, and its arguments. The first that fails is an error.
+    /// Calls tools one after the other and returns an error for the first call that throws.
+    /// A call is the class of a tool below `tools`, and its arguments.
     pub fn each(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<()> {
         for (call, refused) in calls.iter().zip(self.each_said(dir, calls)?) {
             if let Some(why) = refused {
@@ -63,7 +64,8 @@ impl Gatk {
         Ok(())
     }
 
-    /// Makes calls; returns the exception of each that threw one: its class and all its message.
+    /// Calls tools one after the other. Returns for each call the class and message of its
+    /// exception, or `None` if it succeeded.
     pub fn each_said(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<Vec<Option<String>>> {
         let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
         fs::write(dir.path("gatk.calls"), lines)?;

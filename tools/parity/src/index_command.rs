@@ -1,4 +1,5 @@
-//! Compares `readmill index`, `faidx`, `dict`, `cat` and `reheader` with samtools and tabix on small files.
+//! Compares `readmill index`, `faidx`, `dict`, `cat` and `reheader` with samtools and
+//! tabix, on many small files.
 
 use std::fs;
 use std::process::Command;
@@ -12,7 +13,8 @@ use crate::ledger::{FULL_RUN, Ledger};
 use crate::outputs::same_bytes;
 use crate::random::SeededRandom;
 
-/// Compares on this many files of each kind.
+/// Runs each comparison on `files` files. Structural variants need htslib 1.24 through
+/// pysam, so quick runs skip them.
 pub fn compare(dir: &SampleDir<'_>, peers: &Peers, files: u64, quick: bool, ledger: &mut Ledger) {
     ledger.title("index", "indexes of files that exist, and small commands on whole files");
     for flag in ["-b", "-c", "-m 12"] {
@@ -59,7 +61,8 @@ pub fn compare(dir: &SampleDir<'_>, peers: &Peers, files: u64, quick: bool, ledg
     ledger.check("cat and reheader: records", || whole_files(dir, files));
 }
 
-/// Makes small sorted files `in.sam`, and compares on each.
+/// Makes `files` small sorted files `in.sam` with long alignments, and calls `compare` for
+/// each. The error names the seed of the file.
 fn reads(
     dir: &SampleDir<'_>,
     files: u64,
@@ -74,7 +77,7 @@ fn reads(
     Ok(format!("{files} files"))
 }
 
-/// Compares the indexes of a file.
+/// Indexes one file with both programs and compares the bytes of the indexes.
 fn both(dir: &SampleDir<'_>, flag: &str, file: &str) -> Result<()> {
     dir.readmill(&format!("index {flag} -q -o ours {file}"))?;
     dir.newest(&format!("index {flag} -o theirs {file}"))?;
@@ -87,7 +90,7 @@ fn same_inflated(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<()> {
     Ok(())
 }
 
-/// Compares the indexes of sorted lines.
+/// Compares indexes of sorted VCF, BED or GFF with those of tabix.
 fn text(dir: &SampleDir<'_>, files: u64, preset: &str, end: &str) -> Result<String> {
     for seed in 0..files {
         let mut random = SeededRandom::new(seed);
@@ -128,7 +131,8 @@ fn text(dir: &SampleDir<'_>, files: u64, preset: &str, end: &str) -> Result<Stri
     Ok(format!("{files} files"))
 }
 
-/// Compares the indexes of VCF in which END, SVLEN and LEN say where records end.
+/// Compares indexes of VCF records whose end is given by END, SVLEN or LEN. The peer is
+/// pysam, which has the rules of htslib 1.24.
 fn structural(dir: &SampleDir<'_>, pysam: &Tool, files: u64) -> Result<String> {
     const INDEX: &str =
         "import pysam; pysam.tabix_index('in.vcf.gz', preset='vcf', force=True, keep_original=True)";
@@ -146,7 +150,7 @@ fn structural(dir: &SampleDir<'_>, pysam: &Tool, files: u64) -> Result<String> {
     Ok(format!("{files} files"))
 }
 
-/// A VCF with alleles and lengths of all kinds, also where they fit ill.
+/// Returns a VCF with all kinds of alleles and lengths, including contradictory ones.
 fn variants(random: &mut SeededRandom) -> String {
     const ALLELES: [&str; 12] = [
         "A",
@@ -250,7 +254,7 @@ fn whole_files(dir: &SampleDir<'_>, files: u64) -> Result<String> {
     })
 }
 
-/// Compares files as samtools prints them.
+/// Compares two files as the text that samtools prints.
 fn same_text(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<()> {
     dir.newest(&format!("view --no-PG -h -o ours.txt {ours}"))?;
     dir.newest(&format!("view --no-PG -h -o theirs.txt {theirs}"))?;

@@ -1,5 +1,5 @@
-//! Compares our indexes with those of `samtools index` of the same file: their content, and the records found
-//! through them.
+//! Compares our indexes with those of `samtools index` for the same file: their contents,
+//! and the records that are found with them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,14 +12,15 @@ use crate::ledger::Ledger;
 use crate::outputs::{Printed, in_parallel, same};
 use crate::random::SeededRandom;
 
-/// Random regions of a file.
+/// Number of random regions per file.
 const REGIONS: usize = 300;
 
-/// Regions that are also queried one by one, and their number with `--quick`.
+/// Number of regions that are queried one at a time as well; with `--quick` it is
+/// [`SINGLE_QUICK`].
 const SINGLE: usize = 300;
 const SINGLE_QUICK: usize = 30;
 
-/// Compares both kinds of index of a sorted sample.
+/// Compares BAI and CSI of a sorted sample.
 pub fn compare(dir: &SampleDir<'_>, sorted: &str, quick: bool, ledger: &mut Ledger) {
     ledger.check("output: samtools quickcheck", || {
         dir.newest(&format!("quickcheck -v sorted.bam {sorted}")).map(|_| String::new())
@@ -39,7 +40,8 @@ pub fn compare(dir: &SampleDir<'_>, sorted: &str, quick: bool, ledger: &mut Ledg
     }
 }
 
-/// A contig that BAI cannot hold, and small files with long alignments.
+/// Compares indexes of a contig that is too long for BAI, and of small files with long
+/// alignments.
 pub fn odd(dir: &SampleDir<'_>, files: u64, ledger: &mut Ledger) {
     ledger.title("indexes", "long contigs, long alignments, few reads");
     ledger.check("csi: chosen by itself for a contig of more than 512 Mb", || {
@@ -75,7 +77,6 @@ pub fn odd(dir: &SampleDir<'_>, files: u64, ledger: &mut Ledger) {
     }
 }
 
-/// A kind of index.
 #[derive(Clone, Copy)]
 enum IndexKind {
     Bai,
@@ -91,7 +92,8 @@ impl IndexKind {
     }
 }
 
-/// Bins, chunks, windows and counts. Leaves samtools' index as `theirs` with its ending.
+/// Compares bins, chunks, windows and counts, and the bytes. Leaves the index of samtools
+/// as `theirs.bai` or `theirs.csi`.
 fn says_the_same(dir: &SampleDir<'_>, kind: IndexKind, file: &str) -> Result<String> {
     let (flag, theirs) = match kind {
         IndexKind::Bai => ("-b", "theirs.bai"),
@@ -126,7 +128,8 @@ fn finds_the_same(
     both("view -c", &all)?;
     let mut records = both("view", &all)?;
     records += both("view -M", &all)?;
-    // One by one, so that a record that one region lacks cannot be hidden by the next.
+    // A query for one region at a time shows a missing record that a query for all regions
+    // may find by its neighbour.
     for region in regions.iter().take(single) {
         both("view -c", region)?;
     }
@@ -137,8 +140,8 @@ fn finds_the_same(
     ))
 }
 
-/// Whole contigs and parts of them: short and long regions, around the borders of windows, up to the end
-/// of the contig, and beyond it. Also the reads without a position.
+/// Returns random regions: whole contigs, short and long parts, borders of index windows,
+/// ends of contigs and positions beyond them. `*` queries the reads without a position.
 fn regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     let header = Printed::newest(dir, &format!("view -H {file}"))?.text()?;
     let field = |line: &str, key: &str| {
@@ -174,8 +177,9 @@ fn regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     Ok(regions)
 }
 
-/// Few reads on these contigs: short ones, some that skip far, placed ones without alignment, and unplaced
-/// ones.
+/// Returns unsorted SAM with up to 400 reads on these contigs: short ones, some with long
+/// skips, some placed but unaligned, and some unplaced. A long tag spreads them over
+/// several BGZF blocks.
 pub fn long_alignments(seed: u64, lengths: &[u64]) -> String {
     let mut random = SeededRandom::new(seed);
     let mut text = String::new();
@@ -204,27 +208,28 @@ pub fn long_alignments(seed: u64, lengths: &[u64]) -> String {
     text
 }
 
-/// An index.
-///
-/// It is independent of the compression and of the order of bins.
+/// The content of a BAI or CSI file, independent of compression and of the order of bins
+/// (SAM specification, section 5.2, and the CSI specification).
 #[derive(Debug, PartialEq, Eq)]
 struct IndexFile {
-    /// CSI: bits of the smallest bin, levels, and auxiliary bytes.
+    /// For CSI: bits of the smallest bin, number of levels, and auxiliary bytes. `None` for
+    /// BAI.
     scheme: Option<(u32, u32, Vec<u8>)>,
     references: Vec<ContigIndex>,
-    /// Reads without a position, if the index has their number.
+    /// Number of reads without a position, if the index has it.
     unplaced: Option<u64>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ContigIndex {
-    /// By number: the offset of the first record, which only CSI has, and the chunks.
+    /// Bins by number. The virtual offset of a bin's first record is only in CSI; chunks
+    /// are pairs of virtual offsets.
     bins: BTreeMap<u32, (Option<u64>, Vec<[u64; 2]>)>,
-    /// The offsets of the windows, which only BAI has.
+    /// Virtual offsets of the linear index, which only BAI has.
     windows: Vec<u64>,
 }
 
-/// Reads little-endian numbers from the start of a slice.
+/// A reader of little-endian numbers; it removes them from the front of a slice.
 struct IndexBytes<'a>(&'a [u8]);
 
 impl<'a> IndexBytes<'a> {
@@ -244,7 +249,7 @@ impl<'a> IndexBytes<'a> {
 }
 
 impl IndexFile {
-    /// Reads an index.
+    /// Reads an index, compressed or not. The error names the file.
     fn read(dir: &SampleDir<'_>, name: &str) -> Result<Self> {
         let mut bytes = std::fs::read(dir.path(name)).with_context(|| format!("no {name}"))?;
         if bytes.starts_with(&[0x1f, 0x8b]) {
@@ -272,7 +277,7 @@ impl IndexFile {
         Ok(IndexFile { scheme, references, unplaced })
     }
 
-    /// Describes its size.
+    /// Returns the numbers of bins, chunks and windows as text.
     fn figures(&self) -> String {
         let bins: usize = self.references.iter().map(|reference| reference.bins.len()).sum();
         let chunks = self.references.iter().flat_map(|reference| reference.bins.values());
@@ -281,7 +286,7 @@ impl IndexFile {
         format!("{bins} bins, {chunks} chunks, {windows} windows")
     }
 
-    /// Checks that our index has the same content as theirs.
+    /// Returns an error that names the first bin or window in which the indexes differ.
     fn same(&self, theirs: &IndexFile) -> Result<()> {
         ensure!(self.scheme == theirs.scheme, "{:?}, theirs {:?}", self.scheme, theirs.scheme);
         let (one, other) = (self.unplaced, theirs.unplaced);

@@ -1,4 +1,5 @@
-//! Compares quality metrics with Picard CollectMultipleMetrics: every file, byte for byte below its comments.
+//! Compares quality metrics with Picard CollectMultipleMetrics: each file byte for byte,
+//! except the comments at its start.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +11,8 @@ use crate::ledger::Ledger;
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// The files of all programs, by their endings; the last ones are those of programs that need a reference.
+/// File name endings of all collectors. Those that need a reference are last, see
+/// [`WITHOUT_REFERENCE`].
 const ENDINGS: [&str; 13] = [
     "alignment_summary_metrics",
     "base_distribution_by_cycle_metrics",
@@ -27,10 +29,11 @@ const ENDINGS: [&str; 13] = [
     "error_summary_metrics",
 ];
 
-/// How many of them need no reference.
+/// How many of [`ENDINGS`] need no reference.
 const WITHOUT_REFERENCE: usize = 6;
 
-/// Options of readmill, and the same options of Picard, the last of which only programs have that need a reference.
+/// Equivalent options: readmill's, Picard's, and those of the Picard collectors that need a
+/// reference.
 const OPTIONS: [(&str, &str, &str); 4] = [
     ("", "", ""),
     (
@@ -81,8 +84,8 @@ const OPTIONS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// Compares on a simulated sample with all kinds of templates, on random reads beside their reference, and on a file
-/// without records.
+/// Compares all metrics files on a simulated sample, on random reads with and without their
+/// reference, and on a file without records.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
     ledger.title("qc", "quality metrics, beside Picard CollectMultipleMetrics");
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
@@ -123,7 +126,8 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<(
     Ok(())
 }
 
-/// Runs both programs; returns how many files are equal.
+/// Runs both programs on one input and returns the numbers of equal files and lines. If
+/// Picard does not write a file, ours must be empty.
 fn same_files(
     dir: &SampleDir<'_>,
     input: &str,
@@ -163,7 +167,7 @@ fn same_files(
     Ok(format!("{same} files, {lines} lines"))
 }
 
-/// Fails unless two texts are the same; returns the number of lines.
+/// Returns the number of lines, or an error that shows the first difference.
 pub fn same_text(ours: &str, theirs: &str) -> Result<usize> {
     for (our, their) in ours.lines().zip(theirs.lines()) {
         ensure!(our == their, "{our:?}, theirs {their:?}");
@@ -172,12 +176,12 @@ pub fn same_text(ours: &str, theirs: &str) -> Result<usize> {
     Ok(ours.lines().count())
 }
 
-/// The text after the comments.
+/// Returns the text after the comments, which contain the command line and the date.
 pub fn below_comments(text: &str) -> &str {
     text.find("\n\n").map_or("", |end| &text[end..])
 }
 
-/// Random reads, and the reference to which they are aligned.
+/// Random reads as SAM, and the reference they are aligned to as FASTA.
 pub struct OddReads {
     pub fasta: String,
     pub sam: String,
@@ -186,11 +190,12 @@ pub struct OddReads {
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:9000\n@SQ\tSN:c2\tLN:3000\n@RG\tID:a\tSM:s1\tLB:l1\tPU:p1\n\
 @RG\tID:b\tSM:s1\tLB:l2\tPU:p2\n@RG\tID:c\tSM:s2\tPL:x\n@RG\tID:d\tLB:l1\tPU:p9\n";
 
-/// An adapter of Illumina.
+/// The start of the Illumina TruSeq adapter.
 const ADAPTER: &str = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCACGATCTCGTATGCCGTCTTCTGCTTG";
 
-/// Reads of all orientations, with clips, gaps, N, adapters, original qualities, duplicates, secondary and supplementary
-/// records, mates on other contigs or unmapped, and read groups that lack fields or are not in the header.
+/// Returns random pairs in all orientations, with clips, gaps, N, adapters, original
+/// qualities, duplicates, secondary and supplementary records. Some mates are unmapped or
+/// on another contig, and some read groups lack fields or are missing in the header.
 pub fn odd_reads(pairs: u64) -> OddReads {
     let mut random = SeededRandom::new(11);
     let mut contig = |length: usize, letters: &[u8]| -> String {
@@ -221,7 +226,8 @@ pub fn odd_reads(pairs: u64) -> OddReads {
     OddReads { fasta, sam }
 }
 
-/// Appends a pair, and now and then a secondary or supplementary record of its first read.
+/// Appends a pair to the SAM text. Some pairs get a secondary or supplementary record of
+/// the first read.
 fn put_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut SeededRandom) {
     let mut one_in = |n: u64| random.below(n) == 0;
     let (mut flags, mut other) = ([0x63, 0x93], false);
@@ -289,7 +295,7 @@ fn put_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut S
     }
 }
 
-/// A CIGAR, and bases like those of the contig from `at` on.
+/// Returns a random CIGAR, and bases that mostly match the contig from `at` (0-based) on.
 fn aligned(contig: &str, at: usize, random: &mut SeededRandom) -> (String, String) {
     let length = [36, 50, 50, 60][random.below(4) as usize];
     let a = 5 + random.below(length as u64 - 15) as usize;

@@ -1,5 +1,7 @@
-//! Compares quality metrics that need the order of reads: depths with Picard's CollectWgsMetrics, CollectRawWgsMetrics and
-//! CollectWgsMetricsWithNonZeroCoverage, sites with CollectOxoGMetrics; every file, byte for byte below its comments.
+//! Compares quality metrics that depend on the order of reads: depths with Picard
+//! CollectWgsMetrics, CollectRawWgsMetrics and CollectWgsMetricsWithNonZeroCoverage, and
+//! sites with CollectOxoGMetrics. Each file must be the same byte for byte, except the
+//! comments at its start.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,23 +13,24 @@ use crate::ledger::Ledger;
 use crate::qc::{below_comments, odd_reads, same_text};
 use crate::random::SeededRandom;
 
-/// Programs, each with what the name of its file ends in.
+/// Picard collectors, and the name ending of the file that each writes.
 type Programs = &'static [(&'static str, &'static str)];
 
-/// The programs of depths.
+/// The collectors of depths.
 const DEPTHS: Programs = &[
     ("CollectWgsMetrics", "wgs_metrics"),
     ("CollectRawWgsMetrics", "raw_wgs_metrics"),
     ("CollectWgsMetricsWithNonZeroCoverage", "wgs_metrics_with_non_zero_coverage"),
 ];
 
-/// The one that draws a chart, and wants R.
+/// This collector draws a chart and needs R, so it gets a process of its own with a fake
+/// Rscript.
 const WITH_CHART: &str = "CollectWgsMetricsWithNonZeroCoverage";
 
-/// The program of sites.
 const SITES: Programs = &[("CollectOxoGMetrics", "oxog_metrics")];
 
-/// Programs, options of readmill, and the same options of Picard.
+/// The collectors of a case, and equivalent options of readmill and Picard. `INPUT` is
+/// replaced by the name of the input.
 const OPTIONS: [(Programs, &str, &str); 8] = [
     (DEPTHS, "--sample-size 30", "SAMPLE_SIZE=30"),
     (
@@ -67,12 +70,13 @@ const OPTIONS: [(Programs, &str, &str); 8] = [
     ),
 ];
 
-/// Compares on reads that lie deep at few places, on random pairs, and on a file without records; or not with `every` option on
-/// each.
+/// Compares on three inputs: reads that are deep at few places, random pairs, and no
+/// records. Without `every`, most cases run on the deep input only, since starting Java is
+/// slow.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger) -> Result<()> {
     ledger.title("depths", "depths and sites, beside Picard CollectWgsMetrics and CollectOxoGMetrics");
     let mut odd = odd_reads(pairs.min(3_000));
-    // CollectOxoGMetrics ends with an exception at a read of no read group.
+    // CollectOxoGMetrics throws an exception at a read without a read group.
     odd.sam = odd.sam.replace("\tRG:Z:no", "\tRG:Z:a").replace("\tXX:i:1", "\tRG:Z:b");
     let (deep_fasta, deep_sam) = deep_reads(pairs.min(3_000));
     let header = |sam: &str| -> String {
@@ -108,14 +112,16 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger
             });
         }
     }
-    // Without qualities Picard draws until it gives up, which takes minutes with its usual number of sums.
+    // Without qualities, Picard repeats its draws up to a limit, which takes minutes with
+    // the default sample size.
     ledger.check("deep.bam: CollectWgsMetrics with all defaults", || {
         same_files(dir, "deep", &DEPTHS[..1], "", "")
     });
     Ok(())
 }
 
-/// Runs both programs; returns how many files are equal.
+/// Runs both programs on one input and returns the numbers of equal files and lines.
+/// Records are sorted and marked by readmill first.
 fn same_files(
     dir: &SampleDir<'_>,
     input: &str,
@@ -162,9 +168,12 @@ fn same_files(
 const HEADER: &str =
     "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:2000\n@SQ\tSN:c2\tLN:500\n@SQ\tSN:c3\tLN:90\n@RG\tID:a\tSM:s\n";
 
-/// A reference with runs of N, and pairs whose mates overlap, most of them at few places; with gaps, deletions, clips,
-/// supplementary and secondary records, duplicates, adapters, names that are used twice, and reads that have no mate, are not
-/// mapped, fail quality controls, or reach beyond their contig.
+/// Returns a reference with runs of N, and pairs with overlapping mates, most of them at
+/// few places.
+///
+/// Records have gaps, deletions, clips and adapters; some are supplementary, secondary or
+/// duplicates. Some names are used twice. Some reads have no mate, are unmapped, fail
+/// quality checks, or extend beyond their contig.
 fn deep_reads(pairs: u64) -> (String, String) {
     let mut random = SeededRandom::new(29);
     let mut fasta = String::new();

@@ -1,5 +1,5 @@
-//! Compares bases by parts of genes, strands, and the evenness of transcripts with Picard's CollectRnaSeqMetrics, byte for byte
-//! below the comments.
+//! Compares Picard CollectRnaSeqMetrics with readmill: bases per part of genes, strands,
+//! and the evenness of coverage along transcripts, byte for byte except the comments.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::ledger::Ledger;
 use crate::qc::below_comments;
 use crate::random::SeededRandom;
 
-/// An input, options of readmill, and the same options of Picard.
+/// An input, and equivalent options of readmill and Picard.
 type Case = (&'static str, &'static str, &'static str);
 
 const CASES: [Case; 7] = [
@@ -62,7 +62,8 @@ const CONTIGS: &str =
 const GROUPS: &str =
     "@RG\tID:a\tSM:s\tLB:l\tPU:p\n@RG\tID:b\tSM:s\tLB:m\tPU:q\n@RG\tID:c\tSM:t\tLB:n\tPU:r\n";
 
-/// Genes that overlap, lie at one place, on contigs that are not there, and whose lines disagree.
+/// Genes in refFlat format. They overlap, share a place, have transcripts that contradict
+/// each other, or are on a contig that does not exist.
 const GENES: &str = "#a comment
 A A1 c1 + 100 3000 300 2800 3 100,1000,2500, 600,1400,3000,
 A A2 c1 + 150 3000 150 150 2 150,2500, 600,3000,
@@ -85,7 +86,7 @@ M M1 c1 + 17600 17900 17700 17800 2 17600,17650 17700,17900,
 
 const RIBOSOMAL: &str = "c1 8250 8500 + r2\nc1 8000 8300 + r1\nc1 18000 18100 + r3\nc2 5500 5900 - r4\n";
 
-/// Compares on pairs of three read groups, on few, and on none.
+/// Compares on pairs of three read groups, and, if `every`, on few pairs and on none.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger) -> Result<()> {
     ledger
         .title("rna", "parts of genes and evenness of transcripts, beside Picard CollectRnaSeqMetrics");
@@ -126,9 +127,11 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger
     Ok(())
 }
 
-/// Pairs that point at each other, away, or in one direction; with introns, insertions, deletions and clips, mate CIGARs that
-/// are right or not, duplicates, supplementary and secondary records, and reads that have no mate, are not mapped, or fail
-/// quality controls.
+/// Returns SAM records of pairs that face each other, face away, or have the same
+/// direction, with introns, indels and clips.
+///
+/// Some MC tags are wrong. Some records are supplementary, secondary or duplicates. Some
+/// reads have no mate, are unmapped, or fail quality checks.
 fn reads(pairs: u64) -> String {
     let (mut random, mut sam) = (SeededRandom::new(57), String::new());
     for number in 0..pairs {

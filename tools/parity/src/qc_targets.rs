@@ -1,5 +1,6 @@
-//! Compares depths of targets with Picard's CollectHsMetrics and CollectTargetedPcrMetrics: tables, histograms, and the files of
-//! targets and of their bases, byte for byte below the comments of those that have them.
+//! Compares depths of targets with Picard CollectHsMetrics and CollectTargetedPcrMetrics:
+//! metrics, histograms, and coverage per target and per base, byte for byte except the
+//! comments of the metrics.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,13 +12,14 @@ use crate::ledger::Ledger;
 use crate::qc::below_comments;
 use crate::random::SeededRandom;
 
-/// The programs, each with the beginning of its file's name and the option of its probes.
+/// The collectors, each with the start of its file names and the option for its probes.
 const PROGRAMS: [(&str, &str, &str); 2] = [
     ("CollectHsMetrics", "hs", "BAIT_INTERVALS"),
     ("CollectTargetedPcrMetrics", "targeted_pcr", "AMPLICON_INTERVALS"),
 ];
 
-/// An input, its targets, options of readmill, and the same options of Picard.
+/// An input, its target set, and equivalent options of readmill and Picard. In Picard's
+/// options, `FILES` and `SET_NAME` are replaced.
 type Case = (&'static str, &'static str, &'static str, &'static str);
 
 const CASES: [Case; 9] = [
@@ -47,7 +49,7 @@ const CASES: [Case; 9] = [
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:2000\n@SQ\tSN:c2\tLN:500\n@SQ\tSN:c3\tLN:90\n@RG\tID:a\tSM:s\tLB:l\tPU:p\n";
 
-/// Targets by their names: some overlap, touch, are there twice, have no reads, or are not in order.
+/// Target sets by name. Targets overlap, touch, repeat, have no reads, or are out of order.
 const TARGETS: [(&str, &str); 3] = [
     (
         "mixed",
@@ -58,10 +60,11 @@ const TARGETS: [(&str, &str); 3] = [
     ("one", "c1 320 320 + one\n"),
 ];
 
-/// Baits that overlap and lie on few of the targets.
+/// Baits that overlap each other and cover few of the targets.
 const BAITS: &str = "c1 250 500 + b2\nc1 100 300 + b1\nc1 1700 1800 + b3\nc2 50 60 + b4\n";
 
-/// Compares on reads that lie deep at few places, on few, and on none; the targets are their own baits in some cases.
+/// Compares on deep reads, and, if `every`, on few reads and on none. In some cases the
+/// targets are their own baits.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger) -> Result<()> {
     ledger.title(
         "targets",
@@ -98,12 +101,13 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger
     Ok(())
 }
 
-/// The probes of a case: the targets themselves where these are all.
+/// Returns the probes of a target set: baits, or the targets themselves if they cover whole
+/// contigs.
 fn probes(targets: &str) -> &str {
     if targets == "whole" { targets } else { "baits" }
 }
 
-/// The calls of Picard of a case.
+/// Returns the two Picard calls of a case, one per collector.
 fn calls(number: usize, &(input, targets, _, options): &Case) -> Vec<String> {
     let call = |(program, name, option): (&str, &str, &str)| {
         let set = if name == "hs" { "BAIT_SET_NAME" } else { "CUSTOM_AMPLICON_SET_NAME" };
@@ -121,7 +125,8 @@ fn calls(number: usize, &(input, targets, _, options): &Case) -> Vec<String> {
     PROGRAMS.into_iter().map(|program| call(program).trim().to_owned()).collect()
 }
 
-/// Runs readmill; returns how many files are equal.
+/// Runs readmill for both collectors in one command, and returns the numbers of files and
+/// lines that equal Picard's.
 fn same_files(
     dir: &SampleDir<'_>,
     number: usize,
@@ -160,9 +165,11 @@ fn same_files(
     Ok(format!("{files} files, {lines} lines"))
 }
 
-/// A reference, and pairs whose mates overlap, most of them at few places; with gaps, insertions and deletions, soft and hard
-/// clips, supplementary and secondary records, duplicates, adapters, and reads that have no mate, are not mapped, fail quality
-/// controls, or reach beyond their contig.
+/// Returns a reference, and pairs with overlapping mates, most of them at few places.
+///
+/// Records have gaps, indels, clips and adapters; some are supplementary, secondary or
+/// duplicates. Some reads have no mate, are unmapped, fail quality checks, or extend beyond
+/// their contig.
 fn reads(pairs: u64) -> (String, String) {
     let mut random = SeededRandom::new(43);
     let mut fasta = String::new();

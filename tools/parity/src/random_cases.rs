@@ -1,5 +1,6 @@
-//! Small random inputs, one file each, in every order. Cases that aligners rarely write are frequent here: equal positions,
-//! equal names with all combinations of flags, names that differ only in zeros and digits, fields of every type.
+//! Compares small random inputs in every sort order. Cases that aligners rarely write are
+//! frequent: equal positions, equal names with all combinations of flags, names that differ
+//! only in zeros and digits, and tags of every type.
 
 use std::fs;
 
@@ -11,10 +12,10 @@ use crate::orders::{ORDERS, OrderComparison, OrderTool};
 use crate::outputs::{ReadsFile, in_parallel};
 use crate::random::SeededRandom;
 
-/// Most reads of an input.
 const MOST: u64 = 40;
 
-/// Sorts this number of inputs in every order; half of them are read as SAM text, half as BAM.
+/// Sorts `cases` inputs in every order with readmill and with the tool that defines the
+/// order. samtools gets half of them as SAM and half as BAM.
 pub fn compare(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
     ledger.title("cases", "small random inputs in every order");
     ledger.check("cases: inputs for samtools and for Picard", || {
@@ -42,7 +43,8 @@ fn stem(case: u64, oracle: Oracle) -> String {
     }
 }
 
-/// Writes an input as SAM, and also as BAM if that is read. Returns the number of its records.
+/// Writes one input as SAM, and also as BAM if it is read as BAM. Returns the number of its
+/// records.
 fn make(dir: &SampleDir<'_>, case: u64, oracle: Oracle) -> Result<usize> {
     let random = &mut SeededRandom::new(2 * case + u64::from(oracle == Oracle::Picard));
     let mut text = random_header(random).into_bytes();
@@ -98,8 +100,9 @@ fn without_mc(dir: &SampleDir<'_>) -> Result<String> {
     Ok(ours.said.lines().last().unwrap_or_default().to_owned())
 }
 
-/// Sorts by queryname: with readmill the files of each input, with SortSam the one file of the same reads.
-/// Records are compared byte for byte, except their bins. Returns their number.
+/// Sorts by queryname: each set of files with readmill, and one file with the same reads
+/// with SortSam. Compares the records byte for byte, except their bins. Returns the number
+/// of records.
 pub fn compare_queryname(
     dir: &SampleDir<'_>,
     asked: OrderComparison,
@@ -125,11 +128,11 @@ pub fn compare_queryname(
     Ok(records)
 }
 
-/// Sequences, read groups (one of the libraries twice, one group without) and a comment.
+/// Header lines after the first one. Two read groups share a library, and one has none.
 const HEADER_BODY: &str = "@SQ\tSN:a\tLN:5000\n@SQ\tSN:b\tLN:70000\n@SQ\tSN:c\tLN:400000000\n\
     @RG\tID:1\tLB:zoo\n@RG\tID:2\tLB:ant\n@RG\tID:3\n@RG\tID:4\tLB:zoo\n@RG\tID:5\tLB:an\n@CO\tsmall\n";
 
-/// First lines; some promise an order that the records do not have.
+/// First header lines. Some declare an order that the records do not have.
 const HEADER_FIRST: [&str; 6] = [
     "",
     "@HD\tVN:1.6\tSO:unsorted\tGO:query\n",
@@ -139,22 +142,21 @@ const HEADER_FIRST: [&str; 6] = [
     "@HD\tSO:unsorted\tVN:1.6\tSS:coordinate:minhash\n",
 ];
 
-/// A header.
 pub fn random_header(random: &mut SeededRandom) -> String {
     format!("{}{HEADER_BODY}", random.pick(&HEADER_FIRST))
 }
 
-/// The program for which an input is made.
+/// The program that an input is made for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Oracle {
-    /// samtools.
     Samtools,
-    /// Picard, which has no consistent order for pairs that are neither first nor last, or both, nor for
-    /// `HI` that is no integer. They are left out for it, as are bytes beyond ASCII.
+    /// Picard. It has no consistent order for pairs that are neither first nor last (or
+    /// both), nor for an `HI` that is not an integer, so inputs for it have none. They have
+    /// no bytes beyond ASCII either.
     Picard,
 }
 
-/// The lines of up to `most` reads.
+/// Returns the SAM lines of up to `most` reads.
 pub fn random_reads(random: &mut SeededRandom, oracle: Oracle, most: u64) -> Vec<u8> {
     let mut makers =
         RecordMaker { names: Vec::new(), oracle, alike: random.pick(&[2, 2, 5, 50]), serial: 0 };
@@ -166,10 +168,11 @@ pub fn random_reads(random: &mut SeededRandom, oracle: Oracle, most: u64) -> Vec
 }
 
 struct RecordMaker {
-    /// Names given so far.
+    /// Names so far, from which new names are derived.
     names: Vec<Vec<u8>>,
     oracle: Oracle,
-    /// One read in this many has much in common with others, so that the last criterion decides.
+    /// One read in `alike` gets a common position and CIGAR, so that the last criterion of
+    /// an order decides.
     alike: u64,
     serial: u64,
 }
@@ -245,7 +248,7 @@ impl RecordMaker {
         text.push(b'\n');
     }
 
-    /// Often the name of another read, or one that begins like it.
+    /// Returns a read name: often the name of another read, or one with the same start.
     fn name(&mut self, random: &mut SeededRandom) -> Vec<u8> {
         let known = |random: &mut SeededRandom, names: &[Vec<u8>]| {
             names.get(random.below(names.len().max(1) as u64) as usize).cloned()
@@ -272,7 +275,8 @@ impl RecordMaker {
         name
     }
 
-    /// All optional fields, in any order.
+    /// Returns the optional fields in random order. ZZ is unique, so that each record can
+    /// be recognized.
     fn fields(&mut self, random: &mut SeededRandom, mate_cigar: &str) -> String {
         self.serial += 1;
         let mut fields = vec![format!("ZZ:i:{}", self.serial), format!("MC:Z:{mate_cigar}")];
@@ -314,7 +318,8 @@ fn cigar(random: &mut SeededRandom) -> String {
     }
 }
 
-/// Bases around the length of a k-mer, mostly of few kinds so that k-mers are equal.
+/// Returns bases, or `*`. Their lengths are near the k-mer length of minhash, and few kinds
+/// of bases make k-mers equal.
 fn bases(random: &mut SeededRandom) -> String {
     let from = random.pick(&["ACACG", "ACGT", "ACGTN", "ACMGRSVTWYHKDBN=", "A"]).as_bytes();
     let length = random.pick(&[0, 7, 19, 20, 21, 45]);
@@ -322,7 +327,7 @@ fn bases(random: &mut SeededRandom) -> String {
     if bases.is_empty() { "*".to_owned() } else { bases }
 }
 
-/// A value with its type. Values of different types are often equal as numbers.
+/// Returns a tag value with its type. Values of different types are often equal as numbers.
 fn value(random: &mut SeededRandom) -> String {
     match random.below(7) {
         0 => random.pick(&["A:A", "A:a", "A:!"]).to_owned(),

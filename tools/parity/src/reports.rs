@@ -1,4 +1,5 @@
-//! Compares reports and further outputs with samtools: flagstat, idxstats, checksum, split, fastq.
+//! Compares reports and additional outputs with samtools: flagstat, idxstats, stats,
+//! checksum, fastq and split.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,12 +11,14 @@ use crate::ledger::Ledger;
 use crate::outputs::{Printed, same};
 use crate::{samples, sort};
 
-/// Compares on a simulated sample with all kinds of templates, and on records that no aligner writes.
+/// Compares on a simulated sample with all kinds of templates, and on records that no
+/// aligner writes.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
     ledger.title("reports", "what is learnt, split and written in passing");
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
     sample.context("a sample with all kinds of templates")?.make(dir)?;
-    // (samtools complements "=", which stands for a base of the reference and is no base, to "!".)
+    // (samtools complements "=", which is a reference base in SEQ and no base of its own,
+    // to "!".)
     fs::write(dir.path("odd.sam"), sort::unusual_records().replace("\t=acg\t", "\tGacg\t"))?;
     dir.newest("view --no-PG -b -o odd.bam odd.sam")?;
     for input in ["in.bam", "odd.bam"] {
@@ -27,14 +30,14 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<(
     Ok(())
 }
 
-/// An input for both programs.
 struct ReportInput<'a> {
     dir: &'a SampleDir<'a>,
     input: &'a str,
 }
 
 impl ReportInput<'_> {
-    /// Compares reports of the input as it is, and of a run that sorts and marks it.
+    /// Compares the reports of a run that sorts and marks, and the checksums of the
+    /// unchanged input.
     fn tallies(&self, ledger: &mut Ledger) {
         let ReportInput { dir, input } = *self;
         ledger.check(&format!("{input}: flagstat, idxstats, checksum in the pass that sorts"), || {
@@ -44,7 +47,8 @@ impl ReportInput<'_> {
             ))?;
             let lines = same_text(dir, "flagstat.txt", "flagstat out.bam")?
                 + same_text(dir, "idxstats.txt", "idxstats out.bam")?
-                // (Reads as long as some odd ones have no rows: see the accepted differences.)
+                // (Some odd reads are so long that stats has no rows for them: see the
+                // accepted differences.)
                 + if input == "in.bam" { same_stats(dir, "stats.txt", "stats out.bam")? } else { 0 };
             let own = readmill(dir, "checksum -q out.bam")?;
             ensure!(own == fs::read_to_string(dir.path("checksum.txt"))?, "another checksum afterwards");
@@ -62,7 +66,8 @@ impl ReportInput<'_> {
         });
     }
 
-    /// Compares FASTQ of unsorted reads with samtools fastq of the same reads sorted by name.
+    /// Compares FASTQ of unsorted reads with samtools fastq, which needs the reads sorted
+    /// by name. The order of reads is ignored, except if both ends are interleaved.
     fn fastq(&self, ledger: &mut Ledger) {
         let ReportInput { dir, input } = *self;
         for flags in ["", "-N -O", "-t", "-F 0x904", "-n"] {
@@ -89,7 +94,7 @@ impl ReportInput<'_> {
         });
     }
 
-    /// Compares files by read group with samtools split.
+    /// Compares the files that `split` writes per read group with those of samtools split.
     fn split(&self, ledger: &mut Ledger) {
         let ReportInput { dir, input } = *self;
         ledger.check(&format!("{input}: split by read group"), || {
@@ -122,14 +127,13 @@ impl ReportInput<'_> {
     }
 }
 
-/// Returns the standard output of readmill.
 fn readmill(dir: &SampleDir<'_>, words: &str) -> Result<String> {
     let output = dir.readmill_command(words).output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Compares a file with the output of samtools; returns the number of lines.
+/// Compares a file with the output of samtools and returns the number of lines.
 fn same_text(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
     if samtools.starts_with("idxstats") {
         dir.newest("index -c out.bam")?;
@@ -142,7 +146,7 @@ fn same_text(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
     Ok(ours.lines().count())
 }
 
-/// Compares the sections of statistics that both have; returns the number of lines.
+/// Compares all rows of statistics, without comments, and returns their number.
 fn same_stats(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
     let (ours, theirs) = (fs::read_to_string(dir.path(ours))?, Printed::newest(dir, samtools)?.text()?);
     let rows = |text: &str| -> Vec<String> {
@@ -157,7 +161,7 @@ fn same_stats(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> 
     Ok(ours.len())
 }
 
-/// Reads of a FASTQ file and how often each is there.
+/// Counts how often each FASTQ record occurs.
 fn records(text: &str) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     let lines: Vec<&str> = text.lines().collect();

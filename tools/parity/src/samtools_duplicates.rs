@@ -1,5 +1,5 @@
-//! Duplicates by the rules of samtools, beside samtools markdup: random reads of which most have the ends of others, and
-//! many the same score.
+//! Compares `readmill samtools markdup` with samtools markdup on random reads. Most reads
+//! share their ends with others, and many have the same score, so that ties are frequent.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,10 +11,10 @@ use crate::ledger::Ledger;
 use crate::outputs::{same_bytes, same_records};
 use crate::random::SeededRandom;
 
-/// Templates of an input.
+/// Number of templates per input.
 const TEMPLATES: usize = 400;
 
-/// Options of samtools markdup, each set run on every input.
+/// Option sets of samtools markdup. Each set runs on every input.
 const OPTIONS: [&str; 9] = [
     "",
     "-m s -c",
@@ -27,10 +27,11 @@ const OPTIONS: [&str; 9] = [
     "-d 2000 -m s -r --barcode-tag RX",
 ];
 
-/// The option that writes no report of ours: its rows are those of read groups.
+/// The option set for which no report is compared: samtools writes its rows per read group,
+/// and readmill writes none.
 const WITHOUT_REPORT: &str = "--use-read-groups";
 
-/// Compares marks and reports of this number of inputs.
+/// Compares marks and reports on `cases` inputs.
 pub fn compare(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
     ledger.check("duplicates by samtools' rules: inputs whose mates are fixed", || {
         for case in 0..cases {
@@ -50,7 +51,8 @@ pub fn compare(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
     }
 }
 
-/// Runs both on an input, and compares the records, and the report below its command line; returns bytes of records.
+/// Runs both programs on one input and compares the records, and the reports without their
+/// command line. Returns the number of bytes of the records.
 fn run(dir: &SampleDir<'_>, case: u64, options: &str) -> Result<u64> {
     let report = |name: &str| match options {
         WITHOUT_REPORT => String::new(),
@@ -78,7 +80,7 @@ fn make(dir: &SampleDir<'_>, case: u64) -> Result<()> {
     dir.newest(&format!("sort --no-PG -o marks-{case}.bam fixed.bam")).map(|_| ())
 }
 
-/// A read: its contig, position, CIGAR, bases and qualities, and whether it lies on the reverse strand.
+/// A random read. `reverse` is 0x10 if the read is on the reverse strand, else 0.
 struct OddRead {
     contig: &'static str,
     pos: u64,
@@ -111,7 +113,7 @@ impl OddRead {
         }
     }
 
-    /// A line of SAM text; `next` has RNEXT and PNEXT.
+    /// Formats a SAM line. `next` is RNEXT and PNEXT, separated by a tab.
     fn line(&self, name: &str, flag: u16, next: &str, fields: &str) -> String {
         let OddRead { contig, pos, cigar, bases, qualities, reverse } = self;
         let flag = flag | reverse;
@@ -121,7 +123,8 @@ impl OddRead {
     }
 }
 
-/// Templates whose records stand together: pairs, single reads, and pairs of which one read is unmapped.
+/// Returns SAM text of templates with adjacent records: pairs, single reads, half-mapped
+/// pairs, and pairs with a supplementary record.
 fn text(random: &mut SeededRandom) -> String {
     let mut text = String::from(
         "@HD\tVN:1.6\tGO:query\n@SQ\tSN:a\tLN:9000\n@SQ\tSN:b\tLN:9000\n@RG\tID:x\n@RG\tID:y\n",
@@ -141,7 +144,7 @@ fn text(random: &mut SeededRandom) -> String {
                 text += &one.line(&name, 73 | flags, &format!("=\t{pos}"), &fields);
                 let (bases, qualities) = (&two.bases, &two.qualities);
                 let flag = 133 | fails | (2 * one.reverse);
-                // Writing to a string cannot fail.
+                // Writing to a String cannot fail.
                 let _ = writeln!(
                     text,
                     "{name}\t{flag}\t{contig}\t{pos}\t0\t*\t=\t{pos}\t0\t{bases}\t{qualities}{fields}"

@@ -1,5 +1,6 @@
-//! Compares several inputs in one run. With equal headers they are sorted as their concatenation. With different
-//! headers the result has the same meaning as after `samtools merge` and Picard's MergeSamFiles.
+//! Compares runs with several inputs. If all headers are equal, the result must equal that
+//! of the concatenated inputs. If headers differ, the result must have the same meaning as
+//! after `samtools merge` and Picard MergeSamFiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +15,8 @@ use crate::outputs::{ReadsFile, in_parallel};
 use crate::random::SeededRandom;
 use crate::random_cases::{self, Oracle};
 
-/// Compares this number of random sets of inputs.
+/// Compares `sets` random sets of inputs with clashing headers, and a third as many with
+/// equal headers.
 pub fn compare(dir: &SampleDir<'_>, sets: u64, ledger: &mut Ledger) {
     ledger.title("several", "inputs with equal headers, and with headers that clash");
     let equal = (sets / 3).max(3);
@@ -52,14 +54,14 @@ pub fn compare(dir: &SampleDir<'_>, sets: u64, ledger: &mut Ledger) {
     ledger.check("several: one name for sequences of two lengths is refused", || two_lengths(dir));
 }
 
-/// The files of a set. Their names show which are read as BAM.
+/// Returns the file names of a set. Half of the inputs are BAM and half are SAM.
 fn files(set: u64, kind: &str) -> Vec<String> {
     let file =
         |i: u64| format!("{kind}-{set}.{i}.{}", if (set + i).is_multiple_of(2) { "bam" } else { "sam" });
     (0..2 + set % 3).map(file).collect()
 }
 
-/// Writes a set with one header, and its concatenation.
+/// Writes a set of inputs with one header, and their concatenation by samtools cat.
 fn make_equal(dir: &SampleDir<'_>, set: u64) -> Result<()> {
     let mut random = SeededRandom::new(set);
     let header = random_cases::random_header(&mut random);
@@ -75,7 +77,8 @@ fn make_equal(dir: &SampleDir<'_>, set: u64) -> Result<()> {
     dir.newest(&format!("cat --no-PG -o equal-{set}.bam {}", all.join(" "))).map(drop)
 }
 
-/// Sorts sets, and their concatenation with samtools. Returns the number of records.
+/// Sorts each set with readmill, and its concatenation with samtools. Returns the number of
+/// records.
 fn concatenated(dir: &SampleDir<'_>, asked: OrderComparison, sets: u64) -> Result<usize> {
     let mut records = 0;
     for set in 0..sets {
@@ -84,8 +87,9 @@ fn concatenated(dir: &SampleDir<'_>, asked: OrderComparison, sets: u64) -> Resul
         let theirs = asked.samtools(dir, "XX", &format!("-O bam -l 1 equal-{set}.bam"));
         let left = in_parallel([ours, theirs.context("no order of samtools")?])?;
         let (mut ours, mut theirs) = (left[0].reads()?, left[1].reads()?);
-        // readmill keeps the comments of every input; samtools cat keeps those of the first. And a common @HD has
-        // no order until the sort adds it, so its fields can have another order.
+        // Two differences are accepted. readmill keeps the comments of all inputs, samtools
+        // cat only those of the first. If the inputs' @HD has no order, the sort adds it,
+        // so the fields of @HD can be in another order.
         for reads in [&mut ours, &mut theirs] {
             reads.header.retain(|line| !line.starts_with("@CO\t"));
             for line in reads.header.iter_mut().filter(|line| line.starts_with("@HD\t")) {
@@ -113,7 +117,7 @@ fn from_a_pipe(dir: &SampleDir<'_>) -> Result<String> {
     Ok(format!("{} places", files.len()))
 }
 
-/// Totals over many sets of files.
+/// Totals over all sets, for the ledger.
 #[derive(Default)]
 struct SetTotals {
     records: usize,
@@ -130,7 +134,8 @@ impl SetTotals {
     }
 }
 
-/// Writes the inputs of a set, each sorted by its own dictionary; returns the files and their headers.
+/// Writes a set of inputs with clashing headers, each sorted in the order of its own
+/// header. Returns the file names and the headers.
 fn make_clashing(dir: &SampleDir<'_>, set: u64, oracle: Oracle) -> Result<(Vec<String>, Vec<String>)> {
     let kind = if oracle == Oracle::Picard { "picard" } else { "clash" };
     let mut random = SeededRandom::new(2 * set + u64::from(oracle == Oracle::Picard));
@@ -208,7 +213,8 @@ fn two_lengths(dir: &SampleDir<'_>) -> Result<String> {
     Ok(reason.to_owned())
 }
 
-/// For samtools they look like IDs that it generates. Picard would confuse the two.
+/// Returns the IDs of read groups and programs. For samtools some look like the IDs that it
+/// generates; Picard would confuse those.
 fn all_ids(oracle: Oracle) -> [&'static str; 6] {
     match oracle {
         Oracle::Samtools => ["g", "h", "g.1", "g.2", "h.1", "g.1.1"],
@@ -216,7 +222,7 @@ fn all_ids(oracle: Oracle) -> [&'static str; 6] {
     }
 }
 
-/// Some of these, each once, in any order.
+/// Returns a random selection in random order, each item at most once.
 fn some<'a>(random: &mut SeededRandom, of: &[&'a str]) -> Vec<&'a str> {
     let mut left = of.to_vec();
     random.shuffle(&mut left);
@@ -224,9 +230,9 @@ fn some<'a>(random: &mut SeededRandom, of: &[&'a str]) -> Vec<&'a str> {
     left
 }
 
-/// A header. Sequences are mostly in the order of their names, so that dictionaries agree.
-///
-/// Its sequences, read groups and programs clash with those of others.
+/// Returns a random header whose sequences, read groups and programs clash with those of
+/// other headers. Sequences are mostly sorted by name, so that the dictionaries can be
+/// merged without reordering.
 fn clashing_header(random: &mut SeededRandom, oracle: Oracle) -> String {
     let all_ids = all_ids(oracle);
     let mut text =
@@ -256,14 +262,15 @@ fn clashing_header(random: &mut SeededRandom, oracle: Oracle) -> String {
     text
 }
 
-/// The IDs of lines of one kind.
+/// Returns the IDs of all header lines of one kind: SN of `@SQ`, ID of others.
 fn ids<'a>(header: &'a str, kind: &str) -> Vec<&'a str> {
     let tag = if kind == "@SQ" { "SN:" } else { "ID:" };
     let lines = header.lines().filter(|line| line.starts_with(kind));
     lines.filter_map(|line| line.split('\t').find_map(|field| field.strip_prefix(tag))).collect()
 }
 
-/// The header with some reads. For samtools some name a read group or program that their header lacks.
+/// Returns the header with random reads. For samtools, some reads name a read group or
+/// program that the header lacks.
 fn with_clashing_reads(random: &mut SeededRandom, header: &str, oracle: Oracle) -> String {
     let (sequences, mut text) = (ids(header, "@SQ"), header.to_owned());
     for i in 0..random.below(12) {
@@ -291,17 +298,17 @@ fn with_clashing_reads(random: &mut SeededRandom, header: &str, oracle: Oracle) 
     text
 }
 
-/// Header and records of a file, with the content of read groups and programs in place of their IDs.
+/// A header and its records, in which IDs of read groups and programs are replaced by their
+/// contents. Merging may rename IDs, so only the contents can be compared.
 struct ResolvedFile {
-    /// The names of the sequences, in order.
+    /// Names of the reference sequences, in header order.
     sequences: Vec<String>,
     lines: BTreeSet<String>,
-    /// By ID, the fields of the read group without ID and program.
+    /// Fields of each read group by its ID, without ID and PG.
     groups: BTreeMap<String, String>,
-    /// By ID, the fields of the program and of those before it.
+    /// Fields of each program and its predecessors (PP) by its ID.
     chains: BTreeMap<String, String>,
     comments: Vec<String>,
-    /// The records, in order, with the content of their read groups and programs in place of IDs.
     records: Vec<String>,
 }
 
@@ -309,7 +316,7 @@ fn field<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
     line.split('\t').find_map(|field| field.strip_prefix(tag)?.strip_prefix(':'))
 }
 
-/// The fields of a line in order, without some.
+/// Returns the fields of a header line, sorted, without the tags in `without`.
 fn said(line: &str, without: &[&str]) -> String {
     let mut fields: Vec<&str> = line.split('\t').skip(1).collect();
     fields.retain(|field| !without.iter().any(|tag| field.starts_with(&format!("{tag}:"))));
@@ -318,7 +325,7 @@ fn said(line: &str, without: &[&str]) -> String {
 }
 
 impl ResolvedFile {
-    /// Resolves the IDs in these reads.
+    /// Resolves all IDs. Returns an error if an ID occurs twice or a line has none.
     fn of(reads: &ReadsFile) -> Result<Self> {
         let header = reads.header.join("\n");
         let of_kind = |kind: &'static str| {
@@ -361,7 +368,8 @@ impl ResolvedFile {
         Ok(meaning)
     }
 
-    /// The record with its fields in alphabetical order. An ID that the header lacks is left out.
+    /// Returns a record with resolved and sorted optional fields. An RG or PG that the
+    /// header lacks is removed.
     fn record(&self, line: &str) -> String {
         let columns: Vec<&str> = line.split('\t').collect();
         let (columns, fields) = columns.split_at(columns.len().min(11));
@@ -377,7 +385,8 @@ impl ResolvedFile {
         format!("{}\t{}", columns.join("\t"), said.join("\t"))
     }
 
-    /// Checks that our file has the same meaning as theirs. The order of sequences and records can differ.
+    /// Returns an error unless both files have the same meaning. Sequences and records may
+    /// be in another order.
     fn same(&self, theirs: &ResolvedFile) -> Result<()> {
         let values = |by_id: &BTreeMap<String, String>| by_id.values().cloned().collect::<BTreeSet<_>>();
         for (what, ours, theirs) in [
@@ -400,13 +409,14 @@ impl ResolvedFile {
         Ok(())
     }
 
-    /// Whether the sequences of an input are here in the order of its header.
+    /// Returns whether the sequences of an input header are in the same relative order
+    /// here.
     fn keeps_order_of(&self, header: &str) -> bool {
         let place = |name: &&str| self.sequences.iter().position(|other| other == name);
         ids(header, "@SQ").iter().map(place).is_sorted()
     }
 
-    /// The number of IDs that no input has.
+    /// Returns the number of IDs that no input header has, that is, of renamed ones.
     fn renamed(&self, headers: &[String]) -> usize {
         let unknown = |kind: &'static str, by_id: &BTreeMap<String, String>| {
             let known: BTreeSet<&str> = headers.iter().flat_map(|header| ids(header, kind)).collect();

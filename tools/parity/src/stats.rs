@@ -1,5 +1,6 @@
-//! Compares `readmill samtools stats` with samtools: all rows, and the titles of the sections that depend on the order of reads, of
-//! random reads and of a simulated sample.
+//! Compares `readmill samtools stats` with samtools: all rows, and the titles of the
+//! sections that exist only for sorted reads. The inputs are random reads and a simulated
+//! sample.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +14,7 @@ use crate::outputs::Printed;
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// Options, and files. (`u.bam` is not sorted.)
+/// Command lines of stats. `u.bam` is not sorted.
 const STATS: [&str; 26] = [
     "a.bam",
     "a.sam",
@@ -43,10 +44,10 @@ const STATS: [&str; 26] = [
     "-X -p -t targets -g 1 a.bam a.bam.csi c0",
 ];
 
-/// Options behind which a file and regions stand.
+/// Options of command lines with a file and one to three regions.
 const STATS_OF_REGIONS: [&str; 3] = ["", "-p", "-g 1"];
 
-/// Compares on a simulated sample, and on so many random inputs.
+/// Compares all command lines on a simulated sample and on `cases` random inputs.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger) -> Result<()> {
     ledger.title("stats", "statistics of reads, beside samtools stats");
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
@@ -67,7 +68,7 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger)
     Ok(())
 }
 
-/// Compares all lines on random reads; returns how many rows are equal.
+/// Compares all command lines on random reads and returns the number of equal rows.
 fn random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
     let mut random = SeededRandom::new(case);
     let reads = if case % 5 == 4 { 30_000 } else { random.pick(&[0, 3, 40, 400, 2_000]) };
@@ -81,7 +82,8 @@ fn random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
     Ok(rows)
 }
 
-/// Writes the files beside `a.bam`. Returns all lines, with random regions.
+/// Writes the files that command lines name in addition to `a.bam`. Returns all command
+/// lines, some with random regions.
 fn prepare(dir: &SampleDir<'_>, random: &mut SeededRandom) -> Result<Vec<String>> {
     let contigs = contigs(&Printed::newest(dir, "view -H a.bam")?.text()?);
     dir.newest("view --no-PG -h -o a.sam a.bam")?;
@@ -120,7 +122,8 @@ fn prepare(dir: &SampleDir<'_>, random: &mut SeededRandom) -> Result<Vec<String>
     Ok(all)
 }
 
-/// Fails unless both programs write the same rows; returns their number. Sections of barcodes are left out.
+/// Runs both programs and returns the number of rows, or an error that shows the first
+/// different row.
 pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     let theirs = Printed::newest(dir, words)?.text()?;
     let ours = Printed::by(dir.readmill_command(&format!("samtools {words}")))?.text()?;
@@ -132,7 +135,8 @@ pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     Ok(ours.len())
 }
 
-/// The rows of statistics, and the titles of sections that depend on the order of reads.
+/// Returns the rows of the statistics, and the titles of sections that depend on the order
+/// of reads. Other comments are removed.
 pub fn rows(text: &str) -> Vec<String> {
     let in_order = ["# Coverage distribution. Use", "# GC-depth. Use"];
     let is_row =
@@ -140,8 +144,9 @@ pub fn rows(text: &str) -> Vec<String> {
     Vec::from_iter(text.lines().filter(is_row).map(str::to_owned))
 }
 
-/// So many templates with mates that overlap in all ways, of which some lie on other contigs; duplicates, failed, secondary and
-/// supplementary records, reads without qualities or bases, reads that are not mapped, and reads that are not paired.
+/// Returns random templates as SAM. Mates overlap in all ways or are on other contigs.
+/// There are duplicates, failed, secondary and supplementary records, reads without
+/// qualities or bases, unmapped reads and single reads.
 fn odd_reads(random: &mut SeededRandom, templates: u64) -> String {
     let n = 1 + random.below(4);
     let contigs: Vec<(String, u64)> = (0..n)

@@ -1,5 +1,5 @@
-//! Compares `readmill align --trim` with fastp: whole records with those of reads that fastp has trimmed, and counts with
-//! its report.
+//! Compares `readmill align --trim` with fastp. Records must equal those of reads that
+//! fastp has trimmed first, and the counts must equal its report.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,10 +14,11 @@ use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::random::SeededRandom;
 
-/// The release of fastp whose rules are ours; others have others.
+/// The version of fastp whose rules readmill follows; other versions trim differently.
 const VERSION: &str = "0.23.2";
 
-/// Files, and options by their names in fastp. Names of `nextseq` are those of an instrument with two colours.
+/// Cases: the input, and options by their fastp names. The read names of `nextseq` are
+/// those of a two-colour instrument, for which fastp trims poly-G by default.
 const CASES: [(&str, &str); 34] = [
     ("pairs", ""),
     (
@@ -76,10 +77,9 @@ const CASES: [(&str, &str); 34] = [
     ("singles", "--adapter_sequence AGATCGG --trim_poly_g --average_qual 20"),
 ];
 
-/// Cases of a quick run: the first ones.
 const QUICK: usize = 4;
 
-/// Fields of fastp that trimming does not count (row 264).
+/// Fields of fastp's report that readmill does not count (row 264).
 const NOT_COUNTED: [&str; 9] = [
     "fastp_version",
     "command",
@@ -92,13 +92,14 @@ const NOT_COUNTED: [&str; 9] = [
     "read2_adapter_counts",
 ];
 
-/// Adapters of first and last reads.
 const ADAPTERS: [&[u8]; 2] = [
     b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCACGATCTCGTATGCCGTCTTCTGCTTG",
     b"AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGTAGATCTCGGTGGTCGCCGTATCATT",
 ];
 
-/// Compares this number of pairs.
+/// Compares all cases on `pairs` read pairs per input. Without `every`, only the first
+/// [`QUICK`] cases run. If fastp is missing or has another version, the comparison is
+/// recorded as skipped.
 pub fn compare(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -136,7 +137,8 @@ pub fn compare(
     Ok(())
 }
 
-/// Runs both; returns how many records are equal.
+/// Runs both programs for one case and returns the numbers of equal records and report
+/// fields. Reads that fastp has trimmed are aligned by readmill as well.
 fn same(dir: &SampleDir<'_>, fastp: &Tool, files: &str, options: &str) -> Result<String> {
     let ends: &[u8] = if files == "singles" { &[1] } else { &[1, 2] };
     let names = |of: &str| ends.iter().map(|end| format!("{of}.{end}.fq")).collect::<Vec<_>>();
@@ -179,12 +181,12 @@ fn same(dir: &SampleDir<'_>, fastp: &Tool, files: &str, options: &str) -> Result
     Ok(format!("{count} records, {} fields", theirs.len()))
 }
 
-/// The flag of readmill for one of fastp.
+/// Converts an option of fastp to that of readmill.
 fn own_flag(word: &str) -> String {
     word.replace("--adapter_sequence", "--trim-adapter-sequence").replace('_', "-")
 }
 
-/// All fields that both count, by their names.
+/// Flattens a report to its fields by path, without those of [`NOT_COUNTED`].
 fn fields(value: &Value) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
     let mut rest = vec![(String::new(), value)];
@@ -202,7 +204,8 @@ fn fields(value: &Value) -> BTreeMap<String, Value> {
     all
 }
 
-/// Pairs as FASTQ: short templates, dimers of adapters, tails of one base, N, bad qualities, and all lengths.
+/// Returns random pairs as FASTQ: short templates, adapter dimers, tails of one base, N,
+/// bad qualities, and all lengths.
 fn odd_reads(contig: &[u8], prefix: &str, pairs: u64, random: &mut SeededRandom) -> [String; 2] {
     let mut files = [String::new(), String::new()];
     let contig = contig.to_ascii_uppercase();
@@ -235,7 +238,8 @@ fn odd_reads(contig: &[u8], prefix: &str, pairs: u64, random: &mut SeededRandom)
     files
 }
 
-/// Qualities that are good, bad at an end, or mixed; as many as bases, and some more.
+/// Returns qualities that are good, bad at one end, or mixed. There are 64 more than
+/// `length`, since the read may get insertions afterwards.
 fn qualities(length: usize, random: &mut SeededRandom) -> String {
     let (kind, border) = (random.below(10), random.below(length as u64 + 1) as usize);
     let of = |at: usize, random: &mut SeededRandom| match kind {
@@ -249,7 +253,7 @@ fn qualities(length: usize, random: &mut SeededRandom) -> String {
     (0..length + 64).map(|at| char::from(of(at, random))).collect()
 }
 
-/// Puts N and tails of one base into some reads.
+/// Changes some reads: N, tails of one base, only A, or lower case.
 fn spoil(read: &mut [u8], random: &mut SeededRandom) {
     let length = read.len();
     let some = |random: &mut SeededRandom, most: u64| (random.below(most) as usize).min(length);

@@ -1,5 +1,6 @@
-//! Reads that are not aligned, and their alignments by bwa, for MergeBamAlignment: with adapters marked, short inserts,
-//! chimeras, reads of nowhere, and small pieces of the genome between others.
+//! Makes unaligned reads and their bwa alignments, as inputs of MergeBamAlignment. Among
+//! them are reads with marked adapters, short inserts, chimeras, random bases, and pieces
+//! of other reads.
 
 use std::fs;
 
@@ -8,10 +9,11 @@ use readmill_peers::Peers;
 
 use crate::commands::SampleDir;
 
-/// What is read behind the end of an insert.
+/// Adapter sequences that follow a short insert, of first and last reads.
 const ADAPTERS: [&str; 2] = ["AGATCGGAAGAGCACACGTCTGAACTCCAG", "AGATCGGAAGAGCGTCGTGTAGGGAAAGAG"];
 
-/// A read: bases, qualities, and where its adapter begins, 1-based.
+/// An unaligned read. `adapter` is the 1-based position of its first adapter base, the
+/// value of XT.
 #[derive(Clone)]
 struct MadeRead {
     bases: String,
@@ -19,7 +21,8 @@ struct MadeRead {
     adapter: Option<usize>,
 }
 
-/// Makes `merge.sam`, sorted by name, of the reads of `one` and `two`, and files of alignments to `genome.fa`.
+/// Writes `merge.sam` (unaligned, sorted by name) from the FASTQ texts `one` and `two`, and
+/// several files of bwa alignments to `genome.fa`, which must be indexed.
 pub fn make(dir: &SampleDir<'_>, peers: &Peers, one: &str, two: &str) -> Result<()> {
     let write = |name: &str, text: &str| {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
@@ -72,7 +75,8 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, one: &str, two: &str) -> Result<
     write("merge.other.sam", &(header.join("\n") + "\n" + &records.join("\n") + "\n"))
 }
 
-/// The reads of a pair, in one of several ways odd.
+/// Returns the reads of a pair. The number selects one of several unusual kinds, such as an
+/// adapter, mates with the same bases, a chimera or indels.
 fn pair(number: usize, first: &[&str], last: &[&str], other: &str) -> [MadeRead; 2] {
     let read = |text: &[&str]| MadeRead {
         bases: text[1].to_owned(),
@@ -118,7 +122,7 @@ fn pair(number: usize, first: &[&str], last: &[&str], other: &str) -> [MadeRead;
     pair
 }
 
-/// The insert, and the adapter and nonsense behind it, as long as the read was.
+/// Returns a read of unchanged length: the insert, then the adapter, then random bases.
 fn with_adapter(read: &MadeRead, insert: &str, adapter: &str) -> MadeRead {
     let length = read.bases.len();
     let behind = nonsense(insert.len(), length);
@@ -127,7 +131,8 @@ fn with_adapter(read: &MadeRead, insert: &str, adapter: &str) -> MadeRead {
     MadeRead { bases, adapter: (insert.len() < length).then(|| insert.len() + 1), ..read.clone() }
 }
 
-/// Bases of nowhere.
+/// Returns bases that do not align, from a generator of its own, so that they are the same
+/// in each run.
 fn nonsense(seed: usize, length: usize) -> String {
     let mut state = seed as u64 + 1;
     let mut base = || {
@@ -137,7 +142,6 @@ fn nonsense(seed: usize, length: usize) -> String {
     (0..length).map(|_| base()).collect()
 }
 
-/// The reverse complement.
 fn turned(bases: &str) -> String {
     let complement = |base: char| match base {
         'A' => 'T',
@@ -149,7 +153,8 @@ fn turned(bases: &str) -> String {
     bases.chars().rev().map(complement).collect()
 }
 
-/// Optional fields of a read.
+/// Returns the optional fields of a read: RG and RX, sometimes OQ, E2 and others, and XT
+/// for an adapter.
 fn fields(number: usize, read: &MadeRead) -> String {
     let mut text = format!("\tRG:Z:{}\tRX:Z:ACGT-AAC", if number.is_multiple_of(3) { "a" } else { "b" });
     if number.is_multiple_of(4) {

@@ -1,4 +1,5 @@
-//! Reads whose read groups, mates and flags are odd in some way, and tables of files of read groups.
+//! Makes reads with unusual read groups, mates and flags, and tables that map read groups
+//! to output files.
 
 use std::fs;
 
@@ -6,10 +7,10 @@ use anyhow::{Context, Result};
 
 use crate::commands::SampleDir;
 
-/// The flag of reads that fail quality controls.
 const FAILED: u16 = 0x200;
 
-/// Makes them of reads, which are those of `in.sam`, and of those that are reverted.
+/// Writes the files. `whole` is the text of `in.sam`; the read groups in the tables are
+/// those of `to_revert`.
 pub fn make(dir: &SampleDir<'_>, whole: &str, to_revert: &str) -> Result<()> {
     let by_name = dir.path("byname.sam");
     dir.newest("view -h --no-PG -o byname.sam byname.bam")?;
@@ -34,7 +35,7 @@ pub fn make(dir: &SampleDir<'_>, whole: &str, to_revert: &str) -> Result<()> {
     dir.newest("view --no-PG -b -o single.bam single.sam").map(drop)
 }
 
-/// The ID of a line of the header that says a read group.
+/// Returns the ID of an `@RG` line, or `None` for other lines.
 fn id(line: &str) -> Option<&str> {
     line.strip_prefix("@RG\t")?.split('\t').find_map(|field| field.strip_prefix("ID:"))
 }
@@ -49,7 +50,7 @@ fn without_groups(sam: &str) -> String {
         .collect()
 }
 
-/// Read groups without PU.
+/// Removes PU from all `@RG` lines.
 fn without_units(sam: &str) -> String {
     let line = |line: &str| {
         let is_group = line.starts_with("@RG");
@@ -59,7 +60,7 @@ fn without_units(sam: &str) -> String {
     sam.lines().map(line).collect()
 }
 
-/// Reads some of which have another flag.
+/// Changes the flags of records. `change` gets the line number and the flags.
 fn with_flags(sam: &str, change: impl Fn(usize, u16) -> u16) -> String {
     let line = |(number, line): (usize, &str)| match line.split_once('\t') {
         Some((name, rest)) if !line.starts_with('@') => {
@@ -71,12 +72,12 @@ fn with_flags(sam: &str, change: impl Fn(usize, u16) -> u16) -> String {
     sam.lines().enumerate().map(line).collect()
 }
 
-/// One mate of some pairs fails quality controls.
+/// Sets the flag for failed quality checks on one mate of some pairs.
 fn with_failed_mates(sam: &str) -> String {
     with_flags(sam, |number, flag| if number % 7 == 3 { flag | FAILED } else { flag })
 }
 
-/// First ends alone, as single reads, by the order of their names.
+/// Returns the first reads of pairs as single reads, sorted by name.
 fn single(sam: &str) -> String {
     let kept = |line: &&str| {
         let flag = line.split('\t').nth(1).and_then(|flag| flag.parse().ok()).unwrap_or(0u16);

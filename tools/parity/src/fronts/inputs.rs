@@ -1,4 +1,4 @@
-//! The files that the command lines name.
+//! Makes the files that the command lines in `lines.txt` name.
 
 use std::fs;
 
@@ -13,10 +13,10 @@ use crate::samples;
 
 use super::{alignments, groups};
 
-/// Seed of the second sample.
 const OTHER: u64 = 9;
 
-/// Makes reads in several orders, a reference with its indexes, known sites, tables and lists.
+/// Makes reads in several orders, a reference with its indexes, known sites, tables and
+/// lists. Some files are made by readmill, since other comparisons check them.
 pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     let write = |name: &str, text: &[u8]| {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
@@ -91,7 +91,7 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     alignments::make(dir, peers, &one, &two)
 }
 
-/// Makes `in2.bam` of `in.bam`: reads with names that the other sample does not have.
+/// Makes `in2.bam` from `in.bam`, with read names that the other sample does not have.
 fn renamed(dir: &SampleDir<'_>) -> Result<()> {
     let text = Printed::newest(dir, "view -h --no-PG in.bam")?.text()?;
     let line =
@@ -100,7 +100,7 @@ fn renamed(dir: &SampleDir<'_>) -> Result<()> {
     dir.newest("view --no-PG -b -o in2.bam in2.sam").map(drop)
 }
 
-/// Half of the first contig, and the middle of the second.
+/// Returns a BED file with the second quarter of the first two contigs.
 fn regions(dir: &SampleDir<'_>) -> Result<String> {
     let index = Printed::newest(dir, "view -H --no-PG sorted.bam")?.text()?;
     let contig = |line: &str| {
@@ -113,7 +113,7 @@ fn regions(dir: &SampleDir<'_>) -> Result<String> {
     Ok(contigs.iter().take(2).map(region).collect())
 }
 
-/// FASTQ whose names have a field of SAM behind them.
+/// Replaces the comment of each read name by a SAM tag, for `bwa mem -C`.
 fn commented(fastq: &[u8]) -> Result<String> {
     let text = std::str::from_utf8(fastq).context("FASTQ is text")?;
     let line = |(number, line): (usize, &str)| match number % 4 {
@@ -123,7 +123,7 @@ fn commented(fastq: &[u8]) -> Result<String> {
     Ok(text.lines().enumerate().map(line).collect())
 }
 
-/// FASTQ of which half of the reads run into an adapter.
+/// Returns FASTQ in which every second read runs into the adapter.
 fn with_adapters(text: &str, adapter: &str) -> String {
     let line = |(number, line): (usize, &str)| match (number % 4, number / 4 % 2) {
         (1, 0) => {
@@ -137,8 +137,9 @@ fn with_adapters(text: &str, adapter: &str) -> String {
     text.lines().enumerate().map(line).collect()
 }
 
-/// Reads with original qualities, bases that were cut off, and fields with a value for each base; some lack their mate, some
-/// stand there twice, some lack qualities. All read groups are of one sample and one library.
+/// Returns reads for RevertSam: with original qualities, trimmed bases, and a value per
+/// base in some tags. Some reads lack their mate or their qualities, and some records are
+/// repeated. All read groups belong to one sample and library.
 fn to_revert(sam: &str) -> String {
     let mut text = String::new();
     for (number, line) in sam.lines().enumerate() {
@@ -171,7 +172,8 @@ fn to_revert(sam: &str) -> String {
     text
 }
 
-/// FASTQ in other encodings of qualities, in a sequence of files, and without reads.
+/// Writes FASTQ with other quality encodings, in a series of files per lane, with comments,
+/// with adapters, and without reads.
 fn others(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
     let encoded = |by: u8, least: u8| -> String {
         let letter = |c: char| char::from((c as u8 + by).clamp(least, b'~'));
@@ -207,7 +209,8 @@ fn others(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
     Ok(())
 }
 
-/// Pairs whose names end in /1 and /2, and single reads among them; comments are fields of SAM.
+/// Returns interleaved pairs whose names end in `/1` and `/2`, with single reads between
+/// them. Comments are SAM tags.
 fn mixed(one: &str, two: &str) -> String {
     let (one, two): (Vec<&str>, Vec<&str>) = (one.lines().collect(), two.lines().collect());
     let mut text = String::new();
@@ -221,7 +224,8 @@ fn mixed(one: &str, two: &str) -> String {
     text
 }
 
-/// Reads with comments of Casava, of the first or the second ends.
+/// Returns reads with Casava comments of the given end (1 or 2), complete and incomplete
+/// ones.
 fn casava(text: &str, end: u8) -> String {
     let line = |(number, line): (usize, &str)| match number % 4 {
         0 => {
@@ -234,13 +238,11 @@ fn casava(text: &str, end: u8) -> String {
     text.lines().enumerate().map(line).collect()
 }
 
-/// The same reads without qualities.
 fn fasta(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines.chunks(4).map(|read| format!(">{}\n{}\n", &read[0][1..], read[1])).collect()
 }
 
-/// Both reads of each pair, one after the other.
 fn interleaved(one: &str, two: &str) -> String {
     let (one, two): (Vec<&str>, Vec<&str>) = (one.lines().collect(), two.lines().collect());
     let pairs = one.chunks(4).zip(two.chunks(4));

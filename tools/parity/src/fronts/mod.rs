@@ -1,5 +1,5 @@
-//! Runs command lines of other tools through the tool itself and through readmill's front of it, and compares what
-//! they write: records, reports, FASTQ, which files there are, and whether both end well.
+//! Runs command lines of other tools with the tool and with readmill's front of it, and
+//! compares the results: the set of files, records, reports, FASTQ, and the exit status.
 
 mod alignments;
 mod groups;
@@ -15,24 +15,23 @@ use readmill_peers::{Peers, Tool};
 use crate::commands::SampleDir;
 use crate::ledger::{FULL_RUN, Ledger};
 
-/// The command lines, with what is expected of each.
+/// The command lines of `lines.txt`, one per line. The prefix `* ` marks lines of quick
+/// runs, `! ` lines that fail in both programs, and `- ` lines that the front refuses.
 const LINES: &str = include_str!("lines.txt");
 
-/// Options of Java for small files.
+/// JVM options for small files, for which a fast start matters most.
 const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
-/// What is expected of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
-    /// Both do the same.
+    /// Both succeed and write the same.
     Same,
-    /// Both fail.
     Failure,
-    /// The front refuses it, and names a way.
+    /// The front refuses the line and names an alternative.
     Refusal,
 }
 
-/// A command line of another tool.
+/// A command line of another tool, and what is expected of the front.
 struct ForeignLine {
     text: &'static str,
     expected: Expected,
@@ -60,7 +59,7 @@ impl ForeignLine {
     }
 }
 
-/// Splits a line into words, as a shell does with quotes.
+/// Splits a command line into words. Quotes group words as in a shell.
 fn split(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in text.chars() {
@@ -78,15 +77,16 @@ fn split(text: &str) -> Vec<String> {
     words
 }
 
-/// The tools beside samtools and Picard.
+/// The tools in addition to samtools and Picard, which [`SampleDir`] runs.
 struct OtherTools {
     gatk: Tool,
     bwa: Tool,
-    /// Those that only full runs have.
+    /// elPrep and bwa-mem2, which only full runs use.
     full: Option<(Tool, Tool)>,
 }
 
-/// Compares all lines; in a quick run those that are marked for it, and the refusals.
+/// Compares all command lines. A quick run takes the marked ones, the refusals, and the
+/// failures that need no Java.
 pub fn compare(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -137,7 +137,8 @@ impl ForeignLine {
         }
     }
 
-    /// Runs the line in an empty directory: by the tool, or by the front.
+    /// Runs the command line in an empty directory, with the tool itself if `tools` is
+    /// given, else with the front. `< FILE` and `> FILE` become standard input and output.
     fn run(&self, dir: &SampleDir<'_>, tools: Option<&OtherTools>) -> Result<Ended> {
         let mut words = self.words.clone();
         let mut redirected = |mark: &str| {
@@ -165,7 +166,7 @@ impl ForeignLine {
     }
 }
 
-/// How a program ended.
+/// Exit code and standard error of a program.
 struct Ended {
     code: Option<i32>,
     said: String,
@@ -182,7 +183,8 @@ fn last(said: &str) -> &str {
 }
 
 impl OtherTools {
-    /// The real tool, with the words behind its name. What belongs to a launcher of Java is left out.
+    /// Returns the command of the tool that the first word names. Options for a Java
+    /// launcher are removed, since the JVM is started directly.
     fn command(&self, dir: &SampleDir<'_>, words: &[String]) -> Result<Command> {
         let (tool, words) = words.split_first().context("no tool")?;
         let mut words = words.to_vec();

@@ -1,4 +1,4 @@
-//! Compares the files that a tool and its front have written.
+//! Compares the files that a tool and readmill's front of it have written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,13 +9,14 @@ use anyhow::{Context, Result, ensure};
 use crate::commands::SampleDir;
 use crate::outputs::{Printed, tags_in_order, without_marks};
 
-/// The file of standard output, if a line does not name one.
+/// File for standard output, if the command line does not redirect it.
 pub const STDOUT: &str = "stdout";
 
-/// Ends of indexes, which other parts compare.
+/// Name endings of index files, which `indexes` and `index_command` compare.
 const INDEXES: [&str; 3] = [".bai", ".csi", ".crai"];
 
-/// Compares what is in the directories `ours` and `theirs`; returns what was equal.
+/// Compares the directories `ours` and `theirs`: their file names, and then each file as
+/// records or as text. Returns the numbers of records and lines.
 pub fn same(dir: &SampleDir<'_>, line: &str, tool: &str) -> Result<String> {
     let (ours, theirs) = (files(dir, "ours", tool)?, files(dir, "theirs", tool)?);
     ensure!(ours == theirs, "files: {ours:?}, and the tool has {theirs:?}");
@@ -33,7 +34,8 @@ pub fn same(dir: &SampleDir<'_>, line: &str, tool: &str) -> Result<String> {
     Ok(figures.join(", "))
 }
 
-/// The files of a directory. What a tool prints beside its files does not count, nor do its logs.
+/// Returns the names of the files in a directory. Empty standard output and the messages of
+/// GATK are not counted.
 fn files(dir: &SampleDir<'_>, below: &str, tool: &str) -> Result<BTreeSet<String>> {
     let mut files = BTreeSet::new();
     for entry in fs::read_dir(dir.path(below))? {
@@ -52,11 +54,12 @@ fn is_of_records(dir: &SampleDir<'_>, file: &str) -> Result<bool> {
     Ok(named && fs::metadata(dir.path(&format!("theirs/{file}")))?.len() > 0)
 }
 
-/// Compares contigs, read groups and records; ties of an order may lie otherwise, where the order is not samtools'.
+/// Compares contigs, read groups and records of a file. Records that tie may be in another
+/// order, unless samtools or bwa wrote them.
 fn same_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> Result<String> {
-    // samtools merge renames read groups by chance unless -c is given (row 20 of docs/parity.md).
+    // Without -c, samtools merge renames read groups by chance (row 20 of docs/parity.md).
     let has_groups = !line.starts_with("samtools merge") || line.contains(" -c ");
-    // elPrep decides ties otherwise, and keeps marks of the input (row 163).
+    // elPrep breaks ties in another way, and keeps duplicate marks of the input (row 163).
     let has_marks = tool != "elprep";
     let read = |below: &str| lines(dir, &format!("{below}/{file}"), has_groups, has_marks);
     let (ours, theirs) = (read("ours")?, read("theirs")?);
@@ -67,7 +70,7 @@ fn same_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> Resu
     }
     let differing = ours.records.iter().zip(&theirs.records).find(|(one, other)| one != other);
     let shown = || format!("{number} and {} records; {differing:?}", theirs.records.len());
-    // samtools collate puts names in the order of their hashes (row 159).
+    // samtools collate orders names by their hashes (row 159).
     let is_collated = ["samtools collate", "samtools bamshuf"].iter().any(|it| line.starts_with(it));
     ensure!(is_collated || tool != "samtools" && !tool.starts_with("bwa"), "{}", shown());
     ensure!(counted(&ours.records) == counted(&theirs.records), "{}", shown());
@@ -94,7 +97,7 @@ fn same_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> Resu
     Ok(format!("{number} records, ties otherwise"))
 }
 
-/// What is compared of a file of records.
+/// Header lines and records, normalized for the comparison.
 struct RecordLines {
     header: BTreeSet<String>,
     records: Vec<String>,
@@ -142,7 +145,7 @@ fn counted(records: &[String]) -> BTreeMap<&str, usize> {
     counts
 }
 
-/// Compares text but for remarks.
+/// Compares two text files, compressed or not, except comments and command lines.
 fn same_text(dir: &SampleDir<'_>, file: &str) -> Result<String> {
     let read = |below: &str| -> Result<Vec<String>> {
         let path = dir.path(&format!("{below}/{file}"));
@@ -153,7 +156,7 @@ fn same_text(dir: &SampleDir<'_>, file: &str) -> Result<String> {
         let text = String::from_utf8(bytes).context("no text")?;
         let left_out = ["#", "@PG\t", "COMMAND: ", "    \"COMMAND\": "];
         let kept = text.lines().filter(|line| !left_out.iter().any(|start| line.starts_with(start)));
-        // (A path in a dictionary names the directory in which the tool runs.)
+        // A dictionary has the path of the directory in which the tool ran.
         Ok(kept.map(|line| line.replace("/ours/../", "/theirs/../")).collect())
     };
     let (ours, theirs) = (read("ours")?, read("theirs")?);

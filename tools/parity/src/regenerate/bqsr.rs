@@ -1,4 +1,5 @@
-//! Expected reports, qualities and plot data of GATK's recalibration.
+//! Regenerates the expected reports, qualities and plot data of GATK's base quality
+//! recalibration.
 
 use std::fs;
 use std::path::Path;
@@ -12,19 +13,20 @@ use super::report::ShortReport;
 use super::sam;
 use crate::gatk::Gatk;
 
-/// The fields that recalibration may change or remove.
+/// The tags that recalibration may change or remove.
 const QUALITIES: [&str; 3] = ["OQ:", "BI:", "BD:"];
 
-/// The most characters of a message that are kept.
+/// Maximum number of characters that are kept of a message.
 const MESSAGE: usize = 220;
 
-/// A case whose files lie in a directory of its number.
+/// A case whose files are in a directory named by its number.
 struct PlacedCase<'a> {
     number: usize,
     case: &'a BqsrCase,
 }
 
-/// The file with GATK's results of now.
+/// Returns the text of the case file with the current results of GATK. All calls share one
+/// process, so all files are written first.
 pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let (mut file, numbers) = asked.cases(path)?;
     let given = cases::read(&file.text());
@@ -52,18 +54,18 @@ pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(file.text())
 }
 
-/// Whether GATK needs an index of a file.
+/// Returns whether GATK needs an index of a file.
 fn is_indexed(name: &str) -> bool {
     name.ends_with(".vcf") || name.ends_with(".bed") && !name.starts_with("targets")
 }
 
 impl PlacedCase<'_> {
-    /// A file of the case.
     fn place(&self, name: &str) -> String {
         format!("{}/{name}", self.number)
     }
 
-    /// Writes the files of the case, and those that GATK wants beside them.
+    /// Writes the files of the case, with the indexes and dictionaries that GATK expects
+    /// beside them.
     fn prepare(&self, asked: &Asked<'_>) -> Result<()> {
         let dir = &asked.dir;
         fs::create_dir_all(dir.path(&self.number.to_string()))?;
@@ -86,7 +88,7 @@ impl PlacedCase<'_> {
         format!("IndexFeatureFile -I {}", self.place(name))
     }
 
-    /// The file that a run writes.
+    /// Returns the name of the file that a run writes.
     fn output(&self, nth: usize) -> String {
         let run = &self.case.runs[nth];
         match run.verb.as_str() {
@@ -96,7 +98,8 @@ impl PlacedCase<'_> {
         }
     }
 
-    /// GATK's call for a run.
+    /// Returns the GATK call for a run. `in=`, `reference=` and `keep` of the case file are
+    /// translated to options.
     fn call(&self, run: &BqsrRun) -> String {
         let nth = self.case.runs.iter().position(|it| std::ptr::eq(it, run)).unwrap_or_default();
         let (mut input, mut reference, mut words) = ("in.sam", "ref.fa", Vec::new());
@@ -135,7 +138,8 @@ impl PlacedCase<'_> {
         }
     }
 
-    /// A word of a run, where it names a file with its directory.
+    /// Returns a word of a run, with the directory in front if it is a file of the case or
+    /// the output of an earlier run.
     fn placed(&self, word: &str) -> String {
         let is_table =
             |run: &BqsrRun| matches!(run.verb.as_str(), "table" | "gather") && run.words[0] == word;
@@ -144,7 +148,8 @@ impl PlacedCase<'_> {
         if is_file { self.place(word) } else { word.to_owned() }
     }
 
-    /// The blocks of the case, with what GATK said of its runs.
+    /// Returns the blocks of the case with new expected results. A run that GATK refuses
+    /// gets a block `refused` with the message.
     fn expected(
         &self,
         asked: &Asked<'_>,
@@ -180,7 +185,8 @@ impl PlacedCase<'_> {
         Ok(blocks)
     }
 
-    /// A report in short form, with the words for tables that an earlier run has, too.
+    /// Returns a report in short form. Tables that an earlier run wrote as well become
+    /// `tables as NAME`.
     fn report(&self, nth: usize, text: &str, earlier: &mut Vec<NamedTables>) -> Result<Vec<String>> {
         let ShortReport { first, tables } = ShortReport::of(text)?;
         let same = earlier
@@ -193,7 +199,7 @@ impl PlacedCase<'_> {
     }
 }
 
-/// The tables of a run's report in short form.
+/// The tables of one run's report, in short form.
 struct NamedTables {
     name: String,
     tables: Vec<String>,
@@ -203,7 +209,8 @@ fn has_intervals(run: &BqsrRun) -> bool {
     run.words.iter().any(|word| word == "-L")
 }
 
-/// Records in the form of the cases: QNAME, FLAG, QUAL, and the fields with qualities.
+/// Returns records in the form of case files: QNAME, FLAG, QUAL and the tags with
+/// qualities. Equal adjacent records become one line with `repeat N`.
 fn brief(text: &str) -> Vec<String> {
     let brief = |record: &str| {
         let first = [0, 1, 10].map(|at| sam::column(record, at)).into_iter();

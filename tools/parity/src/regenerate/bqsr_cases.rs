@@ -1,4 +1,5 @@
-//! The files of cases of recalibration, and the short form of reports in them, as the tests read them.
+//! The case files of recalibration and their short form of reports. The tests' own parser
+//! is included, so that both read the same.
 
 #[allow(dead_code)] // the tests use more of it
 #[path = "../../../../tests/program/bqsr/cases.rs"]

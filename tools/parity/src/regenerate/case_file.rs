@@ -1,35 +1,34 @@
-//! Files of cases: headings with lines below them, as the heads of the files explain.
+//! Reads and writes case files: headings with lines below them. The start of each file
+//! explains its headings.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-/// A file of cases.
 pub struct CaseFile {
-    /// All that stands above the first case.
+    /// The text before the first case.
     pub head: String,
     pub cases: Vec<Case>,
 }
 
-/// A case: its name is the rest of its first heading.
+/// A case. Its name is the rest of its first heading.
 pub struct Case {
     pub blocks: Vec<Block>,
 }
 
-/// A heading, and the lines that belong to it.
+/// A heading `KEY: REST`, and the lines below it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
-    /// The word before the colon.
     pub key: String,
-    /// The text after it.
     pub rest: String,
-    /// Lines that contain a tab or start with `|`.
+    /// Lines that contain a tab or start with `|`; other lines are headings.
     pub lines: Vec<String>,
 }
 
 impl CaseFile {
-    /// Reads a file, which must be written as [`Self::text`] writes it.
+    /// Reads a file. Returns an error unless [`Self::text`] would write the same bytes,
+    /// since then regenerating would change more than results.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("no {}", path.display()))?;
         let file = Self::parse(&text).with_context(|| path.display().to_string())?;
@@ -56,7 +55,6 @@ impl CaseFile {
         Ok(file)
     }
 
-    /// The text of the file.
     pub fn text(&self) -> String {
         let cases: Vec<String> = self.cases.iter().map(Case::text).collect();
         self.head.clone() + &cases.join("\n")
@@ -64,12 +62,11 @@ impl CaseFile {
 }
 
 impl Case {
-    /// The name.
     pub fn name(&self) -> &str {
         self.blocks.first().map_or("", |block| &block.rest)
     }
 
-    /// The first block with this key.
+    /// Returns the first block with this key, if there is one.
     pub fn block(&self, key: &str) -> Option<&Block> {
         self.blocks.iter().find(|block| block.key == key)
     }
@@ -86,12 +83,10 @@ impl Case {
 }
 
 impl Block {
-    /// A block of these parts.
     pub fn new(key: &str, rest: &str, lines: Vec<String>) -> Self {
         Block { key: key.to_owned(), rest: rest.to_owned(), lines }
     }
 
-    /// The lines as a text.
     pub fn content(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }

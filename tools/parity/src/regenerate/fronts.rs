@@ -1,4 +1,5 @@
-//! The names of the options in the help of each tool that has a front.
+//! Regenerates the list of option names, which it reads from the help of each tool with a
+//! front.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +10,8 @@ use readmill_peers::Tool;
 
 use super::asked::Asked;
 
-/// Subcommands of each tool. (MarkDuplicatesSpark, whose help needs all of Spark, is kept by hand.)
+/// Subcommands of each tool. (MarkDuplicatesSpark is missing, since its help needs all of
+/// Spark; its line is kept by hand.)
 const SAMTOOLS: &str = "sort view markdup fixmate merge index flagstat stats idxstats fastq bam2fq collate bamshuf cat quickcheck \
                         addreplacerg faidx dict head reheader import reset split depth coverage bedcov";
 const PICARD: &str = "SortSam MarkDuplicates MergeSamFiles AddOrReplaceReadGroups ReorderSam CleanSam \
@@ -20,7 +22,8 @@ const GATK: &str = "BaseRecalibrator ApplyBQSR GatherBQSRReports AnalyzeCovariat
 const ELPREP: &str = "filter split merge sfm";
 const BWA: &str = "mem index";
 
-/// A line for each subcommand: its tool, its name, a colon, and the names of its options.
+/// Returns one line per subcommand, `TOOL COMMAND: OPTIONS`, and the existing line of
+/// MarkDuplicatesSpark.
 pub fn options(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let before = std::fs::read_to_string(path)?;
     let by_hand = before.lines().find(|line| line.starts_with("gatk MarkDuplicatesSpark:"));
@@ -36,7 +39,7 @@ pub fn options(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let mut text = String::from("#\n");
     for (name, tool, commands) in tools {
         for command in commands.split_whitespace() {
-            // (bwa prints its help to whoever gives no operands.)
+            // (bwa prints its help if there are no operands.)
             let help = if name.starts_with("bwa") { "" } else { "--help" };
             let mut asking = asked.dir.peer_command(&tool, &format!("{command} {help}"));
             let said = asking.stdin(Stdio::null()).output()?;
@@ -55,10 +58,11 @@ pub fn options(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(text + "\n")
 }
 
-/// The names in a line of help that begins with an option: what stands before two blanks.
+/// Returns the option names in a line of help that starts with an option. The names end at
+/// two spaces.
 fn names_of(line: &str) -> Vec<String> {
     let line = line.trim_start().trim_start_matches("Options:").trim_start().trim_start_matches('[');
-    // A line is no option if it begins a sentence with a dash, or is a rule of dashes.
+    // A line that starts with a dash may also be a sentence or a rule of dashes.
     if !line.starts_with('-') || line.starts_with("---") {
         return Vec::new();
     }
@@ -75,19 +79,20 @@ fn names_of(line: &str) -> Vec<String> {
     names
 }
 
-/// The names in the usage of a command that explains no option: `Usage: bwa-mem2 index [-p prefix] <in.fasta>`.
+/// Returns the option names in a usage line, for commands without other help: `Usage:
+/// bwa-mem2 index [-p prefix] <in.fasta>`.
 fn names_of_usage(line: &str) -> Vec<String> {
     let usage = line.strip_prefix("Usage:").unwrap_or_default();
     let words = usage.split_whitespace().filter_map(|word| word.strip_prefix('['));
     words.filter(|word| word.starts_with('-')).map(str::to_owned).collect()
 }
 
-/// The dash that a split took away.
+/// Restores the dash that splitting at `,-` removed.
 fn rejoined((number, piece): (usize, &str)) -> String {
     if number == 0 { piece.to_owned() } else { format!("-{piece}") }
 }
 
-/// `--excl[ude]-flags` is two names.
+/// Returns the names that a word of the help stands for: `--excl[ude]-flags` is two names.
 fn expanded(word: &str) -> Vec<String> {
     let word = word.trim_end_matches([',', ']']).split('=').next().unwrap_or_default();
     match (word.split_once('['), word.split_once(']')) {

@@ -1,4 +1,5 @@
-//! Expected duplicate flags, of Picard MarkDuplicates without options, after no other sort and after SortSam.
+//! Regenerates the expected duplicate marks of Picard MarkDuplicates without options, on
+//! the input in its own order and after SortSam.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,7 +11,7 @@ use super::asked::{Asked, MARK_DUPLICATES};
 use super::case_file::{Block, Case};
 use super::sam;
 
-/// A mode of marking, and Picard's name for the order of its input.
+/// A duplicate mode, and Picard's name for the sort order of its input.
 struct Mode {
     name: &'static str,
     order: &'static str,
@@ -19,14 +20,14 @@ struct Mode {
 const MODES: [Mode; 2] =
     [Mode { name: "template", order: "queryname" }, Mode { name: "coordinate", order: "coordinate" }];
 
-/// The marks of one mode; none where Picard stops.
+/// The marked records of one mode. `None` if Picard fails.
 #[derive(Default)]
 struct MarkedLines {
     as_given: Option<Vec<String>>,
     after_sort_sam: Option<Vec<String>>,
 }
 
-/// The file with what Picard marks now.
+/// Returns the text of the case file with the records that Picard marks now.
 pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let (mut file, numbers) = asked.cases(path)?;
     let mut calls = Vec::new();
@@ -64,7 +65,7 @@ pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(file.text())
 }
 
-/// Whether a block is written by hand.
+/// Returns whether a block is written by hand and therefore kept.
 fn is_given(block: &Block) -> bool {
     !MODES.iter().any(|mode| block.key.starts_with(&format!("{}-", mode.name)))
 }
@@ -78,7 +79,8 @@ fn mark(stem: &str, order: &str) -> String {
     format!("{MARK_DUPLICATES} {files} ASSUME_SORT_ORDER={order}")
 }
 
-/// The records of the input that the output has with 0x400, in the form of the cases.
+/// Returns the records of the input that Picard's output has with 0x400, in the form of
+/// case files.
 fn marked(asked: &Asked<'_>, stem: &str, input: &str) -> Result<Vec<String>> {
     let output = fs::read_to_string(asked.dir.path(&format!("{stem}.marked.sam")))?;
     let marked = sam::records(&output).into_iter().filter(|record| sam::number(record, 1) & 0x400 != 0);
@@ -87,14 +89,15 @@ fn marked(asked: &Asked<'_>, stem: &str, input: &str) -> Result<Vec<String>> {
     Ok(given.filter(|record| marked.contains(record)).collect())
 }
 
-/// QNAME, FLAG without 0x400, RNAME, POS.
+/// Returns QNAME, FLAG without 0x400, RNAME and POS of a record.
 fn brief(record: &str) -> String {
     let flag = sam::number(record, 1) & !0x400;
     [sam::column(record, 0), &flag.to_string(), sam::column(record, 2), sam::column(record, 3)]
         .join("\t")
 }
 
-/// The blocks of a mode.
+/// Returns the blocks of a mode. If the case has an `oracle` block, Picard must fail, and
+/// the marks of the case are kept. The marks after SortSam are written only if they differ.
 fn expected(case: &Case, mode: &str, marks: MarkedLines) -> Result<Vec<Block>> {
     let [oracle, duplicates, sorted] =
         ["oracle", "duplicates", "duplicates-after-sortsam"].map(|word| format!("{mode}-{word}"));

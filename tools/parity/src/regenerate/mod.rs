@@ -1,7 +1,8 @@
-//! `./dev parity --regenerate`: writes the oracles below `tests/oracles` again, from the answers of the real tools.
+//! `./dev parity --regenerate`: writes the oracles below `tests/oracles` again, from the
+//! results of the real tools.
 //!
-//! Inputs, remarks and accepted deviations are written by hand and stay as they are; only expected results are written.
-//! With the same tools the files come out byte for byte the same.
+//! Inputs, remarks and accepted differences are written by hand and kept. Only expected
+//! results are replaced. With the same versions of the tools, the files do not change.
 
 mod asked;
 mod bqsr;
@@ -23,11 +24,11 @@ use readmill_peers::{Peers, workspace};
 use crate::commands::{Commands, SampleDir};
 use asked::{Asked, below_first_line};
 
-/// One file of expected results. Its first line says which tool gave them.
+/// A file of expected results. Its first line names the tool that they come from.
 struct Oracle {
-    /// Below `tests/oracles`.
+    /// Path below `tests/oracles`.
     file: &'static str,
-    /// The file with the results of now; any first line.
+    /// Returns the new text of the file. Its first line is replaced afterwards.
     make: fn(&Asked<'_>, &Path) -> Result<String>,
 }
 
@@ -46,7 +47,7 @@ const ORACLES: [Oracle; 11] = [
 ];
 
 impl Oracle {
-    /// The first line: the tool, and how its answers were got.
+    /// Returns the first line of the file, which names the tool and its version.
     fn first_line(&self, peers: &Peers) -> Result<String> {
         let (tool, version) = match self.file.split('/').next() {
             Some("picard") => ("Picard", peers.picard()?.version),
@@ -66,7 +67,8 @@ impl Oracle {
     }
 }
 
-/// Writes oracles again: those whose names contain one of `names`, or all.
+/// Regenerates the oracles whose file names contain one of `names`, or all if there are
+/// none. Prints for each file whether it changed.
 pub fn run(names: &[String], only_case: Option<&str>, peers: &Peers, root: &Path) -> Result<()> {
     let is_asked =
         |oracle: &&Oracle| names.is_empty() || names.iter().any(|it| oracle.file.contains(it));
@@ -91,7 +93,6 @@ pub fn run(names: &[String], only_case: Option<&str>, peers: &Peers, root: &Path
     Ok(())
 }
 
-/// `tests/oracles` of this workspace.
 fn directory() -> PathBuf {
     workspace().join("tests/oracles")
 }

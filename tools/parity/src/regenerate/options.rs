@@ -1,4 +1,4 @@
-//! Expected records and metrics of Picard MarkDuplicates with options.
+//! Regenerates the expected records and metrics of Picard MarkDuplicates with options.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,26 +10,28 @@ use super::asked::{Asked, MARK_DUPLICATES};
 use super::case_file::{Block, Case};
 use super::sam;
 
-/// The optional fields that are compared.
+/// The optional fields that are compared, by the start of their text.
 const TAGS: [&str; 5] = ["DT:", "DI:", "DS:", "MI:", "ZZ:"];
 
-/// Picard's answer in one mode.
+/// The output of Picard for one run in one mode.
 struct PicardAnswer {
-    /// QNAME, FLAG, RNAME, POS and [`TAGS`] of each record.
     records: Vec<String>,
-    /// The lines below the names of the columns, each behind a `|`; none: there is no table.
+    /// The rows of the metrics table, each with a `|` in front. `None` if the file has no
+    /// table.
     metrics: Option<Vec<String>>,
 }
 
-/// A run of a case in one mode: its files begin with this.
+/// Start of the names of all files of one run in one mode.
 struct Stem(String);
 
 const MODES: [&str; 2] = ["template", "coordinate"];
 
-/// The ends of the keys of blocks that are ours where Picard stops, or where we want another result.
+/// Endings of the keys of blocks that are written by hand: expected results if Picard
+/// fails, or if readmill differs on purpose.
 const OURS: [&str; 2] = ["-records", "-metrics"];
 
-/// The file with Picard's results of now.
+/// Returns the text of the case file with Picard's current results, for all runs in both
+/// modes. All calls share one JVM, since starting Java is slow.
 pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let (mut file, numbers) = asked.cases(path)?;
     let mut calls = Vec::new();
@@ -76,7 +78,8 @@ fn stem(case: usize, run: usize, mode: &str) -> Stem {
     Stem(format!("{case}.{run}.{mode}.marked"))
 }
 
-/// The input of a case: its own lines, or a file beside the cases.
+/// Returns the SAM text of a case: its own lines, or a file in the directory of the case
+/// file.
 fn input(case: &Case, path: &Path) -> Result<String> {
     let block = case.block("sam").with_context(|| format!("{}: no sam", case.name()))?;
     match block.rest.as_str() {
@@ -85,7 +88,7 @@ fn input(case: &Case, path: &Path) -> Result<String> {
     }
 }
 
-/// Picard's answer where it did not stop.
+/// Reads the records and metrics that Picard wrote.
 fn answer(asked: &Asked<'_>, Stem(stem): &Stem) -> Result<PicardAnswer> {
     let output = fs::read_to_string(asked.dir.path(&format!("{stem}.sam")))?;
     let metrics = fs::read_to_string(asked.dir.path(&format!("{stem}.metrics")))?;
@@ -95,7 +98,7 @@ fn answer(asked: &Asked<'_>, Stem(stem): &Stem) -> Result<PicardAnswer> {
     };
     let table =
         metrics.split_once("\n## METRICS CLASS\t").and_then(|(_, table)| table.strip_suffix('\n'));
-    // the class and the names of the columns are always the same
+    // The class and the column names are the same in all files.
     let rows = |table: &str| table.split('\n').skip(2).map(|row| format!("|{row}")).collect();
     Ok(PicardAnswer {
         records: sam::records(&output).into_iter().map(brief).collect(),
@@ -103,14 +106,15 @@ fn answer(asked: &Asked<'_>, Stem(stem): &Stem) -> Result<PicardAnswer> {
     })
 }
 
-/// A run as the file states it.
+/// A run of a case, with its current blocks.
 struct Run<'a> {
     stated: &'a [Block],
     order: sam::CoordinateOrder<'a>,
 }
 
 impl Run<'_> {
-    /// The blocks of the run for Picard's answers, or why it stopped, in both modes.
+    /// Returns the blocks of the run. For each mode, `answers` has Picard's results, or the
+    /// exception that it ended with.
     fn expected(&self, answers: [Result<PicardAnswer, String>; 2]) -> Result<Vec<Block>> {
         let mut blocks = vec![self.stated[0].clone()];
         for (mode, answer) in MODES.into_iter().zip(answers) {
@@ -127,7 +131,8 @@ impl Run<'_> {
         self.stated.iter().find(|block| block.key == format!("{mode}{word}"))
     }
 
-    /// Adds the blocks of a mode in which Picard stopped.
+    /// Adds the blocks of a mode in which Picard failed. If the case states results of
+    /// readmill nevertheless, they are kept, and only the exception is replaced.
     fn stopped(&self, blocks: &mut Vec<Block>, mode: &str, why: &str) -> Result<()> {
         const NOT_PICARD_S: &str = "not Picard's, which stops (";
         let remark = self.block(mode, "").and_then(|block| block.rest.strip_prefix(NOT_PICARD_S));
@@ -141,7 +146,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Adds the blocks of a mode in which Picard gave an answer; `other` are those of the other mode.
+    /// Adds the blocks of a mode in which Picard succeeded; `other` has the blocks of the
+    /// other mode.
     fn answered(
         &self,
         blocks: &mut Vec<Block>,
@@ -172,7 +178,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Records, or the words for those of the other mode after a sort.
+    /// Returns the block of records, or a reference to `template-records` if both modes
+    /// have the same records apart from their order and set numbers.
     fn records(&self, records: Block, other: &[Block]) -> Block {
         let Some(template) = other.iter().find(|block| block.key == "template-records") else {
             return records;
@@ -185,7 +192,8 @@ impl Run<'_> {
         Block::new(&records.key, "as template-records", Vec::new())
     }
 
-    /// Whether rows are left out of the histogram: unless the file has them all.
+    /// Returns whether the histogram is shortened. It is not if the current file has all
+    /// its rows.
     fn is_short(&self, mode: &str) -> bool {
         let own = self.block(mode, "-metrics").filter(|block| !block.lines.is_empty());
         let Some(stated) = own.or_else(|| self.block("template", "-metrics")) else { return true };
@@ -193,7 +201,8 @@ impl Run<'_> {
     }
 }
 
-/// Records with each DI replaced by the number of its first record.
+/// Returns records with renumbered duplicate sets: each DI becomes the number of sets that
+/// were seen before it.
 fn renamed(records: &[String]) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut field = |field: &str| match field.strip_prefix("DI:i:") {
@@ -207,8 +216,8 @@ fn renamed(records: &[String]) -> Vec<String> {
     records.iter().map(&mut record).collect()
 }
 
-/// Metrics with `... N rows` in place of three or more rows of the histogram that have no sets; of such rows the first two and
-/// the last stay.
+/// Shortens a histogram: of a stretch of rows without sets, the first two and the last row
+/// are kept, and `... N rows` replaces the others if there are three or more.
 fn shortened(lines: Vec<String>) -> Vec<String> {
     let is_empty =
         |line: &String| line.contains(".0\t") && line.split('\t').skip(2).all(|sets| sets == "0");

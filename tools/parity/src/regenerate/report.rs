@@ -1,29 +1,33 @@
-//! Reports of GATK in the short form of `tests/oracles/gatk/bqsr.txt`.
+//! Converts GATK reports to the short form of `tests/oracles/gatk/bqsr.txt`.
 
 use anyhow::{Context, Result, ensure};
 
 use super::bqsr_cases::{ARGUMENTS, FORMS};
 
-/// A table of a report.
+/// A table of a report (GATKReport format).
 struct Table<'a> {
     name: &'a str,
     rows: Vec<Vec<&'a str>>,
-    /// Whether each column is aligned left or right; unknown if all its cells have its width.
+    /// The alignment of each column, `l` or `r`. `None` if all cells have the width of the
+    /// column, since then it is unknown.
     sides: Vec<Option<char>>,
 }
 
-/// A report in short form: first arguments and quantized qualities, then the lines of the other tables.
+/// A report in short form: `first` has the arguments and quantized qualities, `tables` has
+/// the lines of the recalibration tables.
 pub struct ShortReport {
     pub first: Vec<String>,
     pub tables: Vec<String>,
 }
 
 impl ShortReport {
-    /// The short form of a report.
+    /// Parses a report. Returns an error unless it has exactly the five tables of a
+    /// recalibration report.
     pub fn of(text: &str) -> Result<Self> {
         let mut parts = text.split("#:GATKTable:").skip(1);
         let mut tables = Vec::new();
-        // each table begins with two such lines: its size and formats, and its name
+        // A table starts with two `#:GATKTable:` lines: its size and formats, and then its
+        // name.
         while let (Some(_), Some(part)) = (parts.next(), parts.next()) {
             tables.push(Table::of(part)?);
         }
@@ -43,7 +47,8 @@ impl ShortReport {
 }
 
 impl<'a> Table<'a> {
-    /// Reads a table from its name on.
+    /// Parses a table that starts with its name. Columns are found by the positions of
+    /// their names.
     fn of(text: &'a str) -> Result<Self> {
         let mut lines = text.lines();
         let (name, _) = lines.next().and_then(|line| line.split_once(':')).context("no name")?;
@@ -71,7 +76,8 @@ impl<'a> Table<'a> {
         Ok(table)
     }
 
-    /// Its heading and its rows.
+    /// Returns a heading and the rows. The heading has the column alignments only if they
+    /// are unusual. An empty table gives no lines.
     fn short(&self) -> Vec<String> {
         if self.rows.is_empty() {
             return Vec::new();
@@ -89,7 +95,8 @@ impl<'a> Table<'a> {
         self.rows.iter().map(|row| row.join("\t")).collect()
     }
 
-    /// Rows of one read group, quality, covariate and event together, at most 16 of them in a line behind these.
+    /// Joins the cells of rows with the same read group, quality, covariate and event, at
+    /// most 16 cells per line.
     fn cells(&self) -> Vec<String> {
         let mut sets: Vec<(String, Vec<String>)> = Vec::new();
         for row in &self.rows {
@@ -106,7 +113,8 @@ impl<'a> Table<'a> {
     }
 }
 
-/// `VALUE=EMPIRICAL/OBSERVATIONS/ERRORS`, without decimals that are 0, and without errors if there are none.
+/// Formats a cell as `VALUE=EMPIRICAL/OBSERVATIONS/ERRORS`. Decimals that are 0 are
+/// removed, and so is an error count of 0.
 fn cell(row: &[&str]) -> String {
     let (value, empirical, observations) = (row[2], row[5].trim_end_matches(".0000"), row[6]);
     match row[7].trim_end_matches(".00") {
@@ -115,7 +123,8 @@ fn cell(row: &[&str]) -> String {
     }
 }
 
-/// `FROM-TO:COUNT:VALUE` apart by spaces; the value `=` is the quality itself.
+/// Formats the quantized qualities as `FROM-TO:COUNT:VALUE`, separated by spaces. The value
+/// `=` means that qualities are unchanged.
 fn ranges(mut rows: &[Vec<&str>]) -> String {
     let mut ranges = Vec::new();
     while let Some(first) = rows.first() {

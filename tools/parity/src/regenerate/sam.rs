@@ -1,39 +1,36 @@
-//! SAM text of cases: its records, and their order by coordinate.
+//! Functions for the SAM text in case files: records, columns, and coordinate order.
 
 use std::collections::HashMap;
 
-/// Lines that are not of the header.
 pub fn records(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with('@')).collect()
 }
 
-/// A column of a record.
 pub fn column(record: &str, at: usize) -> &str {
     record.split('\t').nth(at).unwrap_or_default()
 }
 
-/// A column of a record that is a number.
 pub fn number(record: &str, at: usize) -> i64 {
     column(record, at).parse().unwrap_or_default()
 }
 
-/// Some optional fields of a record, in the order of `tags`.
+/// Returns optional fields of a record in the order of `tags`. Missing ones are skipped.
 pub fn fields<'a>(record: &'a str, tags: &'a [&str]) -> impl Iterator<Item = &'a str> {
     tags.iter().filter_map(|tag| record.split('\t').skip(11).find(|field| field.starts_with(tag)))
 }
 
-/// The order of `samtools sort`, by the sequences of a header.
+/// The coordinate order of `samtools sort`. It has the rank of each reference sequence in
+/// the header.
 pub struct CoordinateOrder<'a>(HashMap<&'a str, usize>);
 
 impl<'a> CoordinateOrder<'a> {
-    /// The order of SAM text.
     pub fn of(text: &'a str) -> Self {
         let sequences = text.lines().filter(|line| line.starts_with("@SQ\t"));
         let names = sequences.filter_map(|line| line.split('\t').find_map(|it| it.strip_prefix("SN:")));
         CoordinateOrder(names.enumerate().map(|(place, name)| (name, place)).collect())
     }
 
-    /// Sorts lines that begin with QNAME, FLAG, RNAME and POS; equal ones stay as they were.
+    /// Sorts lines that start with QNAME, FLAG, RNAME and POS. The sort is stable.
     pub fn sort(&self, lines: &mut [impl AsRef<str>]) {
         lines.sort_by_key(|line| {
             let line = line.as_ref();
@@ -43,7 +40,6 @@ impl<'a> CoordinateOrder<'a> {
     }
 }
 
-/// SAM text with its records in the order of `samtools sort`.
 pub fn coordinate_sorted(text: &str) -> String {
     let mut sorted = records(text);
     CoordinateOrder::of(text).sort(&mut sorted);

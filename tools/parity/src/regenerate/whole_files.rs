@@ -1,4 +1,5 @@
-//! Oracles that are one answer of a tool: marked adapters, statistics, and reports that are put together.
+//! Regenerates oracles that are a single output of a tool: marked adapters, statistics,
+//! coverage, and gathered reports.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,10 +14,12 @@ use crate::outputs::Printed;
 
 const MARK_ADAPTERS: &str = "picard.illumina.MarkIlluminaAdapters";
 
-/// Options of Picard that keep all adapters.
+/// Makes Picard keep all adapters; by default it prunes the list after some reads.
 const NOT_PRUNED: &str = "PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN=-1";
 
-/// Templates with the XT that Picard gives their reads, as `crates/filters/tests/filters/adapters.rs` explains.
+/// Returns read pairs with the XT values that Picard gives them: pruned and unpruned, as
+/// pairs and as single reads. The format is explained in
+/// `crates/filters/tests/filters/adapters.rs`.
 pub fn adapters(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let text = fs::read_to_string(path)?;
     let mut files = ["pairs", "singles"].map(|name| (name, "@HD\tVN:1.6\tSO:queryname\n".to_owned()));
@@ -61,14 +64,14 @@ pub fn adapters(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(format!("#\n{lines}"))
 }
 
-/// A read: the number of its template, and its flags.
+/// A read, identified by the number of its template and its flags.
 #[derive(PartialEq, Eq, Hash)]
 struct ReadEnd {
     template: usize,
     flags: i64,
 }
 
-/// XT of the reads that have it.
+/// Returns the XT value of each read that has one.
 fn marks(asked: &Asked<'_>, name: &str) -> Result<HashMap<ReadEnd, String>> {
     let text = fs::read_to_string(asked.dir.path(&format!("{name}.sam")))?;
     let mut marks = HashMap::new();
@@ -80,7 +83,7 @@ fn marks(asked: &Asked<'_>, name: &str) -> Result<HashMap<ReadEnd, String>> {
     Ok(marks)
 }
 
-/// The files of mosdepth, by what their names end in.
+/// Name endings of the files of mosdepth.
 const DEPTHS: [&str; 7] = [
     "mosdepth.global.dist.txt",
     "mosdepth.region.dist.txt",
@@ -91,7 +94,7 @@ const DEPTHS: [&str; 7] = [
     "thresholds.bed.gz",
 ];
 
-/// Sections of `samtools stats` that readmill does not write: the starts of their lines.
+/// Starts of lines of `samtools stats` that are not part of the oracle.
 const LEFT_OUT: [&str; 6] = [
     "# This file was produced by",
     "# The command line was:",
@@ -101,7 +104,8 @@ const LEFT_OUT: [&str; 6] = [
     "GCD\t",
 ];
 
-/// The text of `samtools stats` for the reads beside it, without [`LEFT_OUT`].
+/// Returns the output of `samtools stats` for `stats.sam` beside the oracle, without the
+/// lines of [`LEFT_OUT`].
 pub fn stats(asked: &Asked<'_>, path: &Path) -> Result<String> {
     fs::copy(path.with_file_name("stats.sam"), asked.dir.path("stats.sam"))?;
     let text = Printed::newest(&asked.dir, "stats stats.sam")?.text()?;
@@ -109,7 +113,8 @@ pub fn stats(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(kept.fold("#\n".to_owned(), |text, line| text + line + "\n"))
 }
 
-/// The files that mosdepth writes of the reads beside it, for each line of options.
+/// Returns the files that mosdepth writes for `reads.sam` beside the oracle, once per line
+/// of options in the current oracle.
 pub fn coverage(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let mosdepth = asked.peers.mosdepth()?;
     for file in ["reads.sam", "regions.bed"] {
@@ -140,13 +145,14 @@ pub fn coverage(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// The report that GATK gathers from the two beside it.
+/// Returns the report that GATK gathers from `one.table` and `two.table` beside the oracle.
 pub fn gathered(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let reports = ["one.table", "two.table"];
     answer(asked, path, &reports, "walkers.bqsr.GatherBQSRReports -I one.table -I two.table -O ")
 }
 
-/// The data for plots that GATK makes of two reports beside them.
+/// Returns the plot data that GATK's AnalyzeCovariates makes of two reports beside the
+/// oracle.
 pub fn plot_data(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let reports = ["one.table", "gathered.table"];
     answer(
@@ -157,7 +163,8 @@ pub fn plot_data(asked: &Asked<'_>, path: &Path) -> Result<String> {
     )
 }
 
-/// The file that a call of GATK writes from files beside it.
+/// Runs one GATK call and returns its output file. The named files beside the oracle are
+/// copied without their first line, which names their source.
 fn answer(asked: &Asked<'_>, path: &Path, files: &[&str], call: &str) -> Result<String> {
     for file in files {
         let text = fs::read_to_string(path.with_file_name(file))?;
