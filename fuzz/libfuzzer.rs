@@ -1,5 +1,6 @@
-//! One target as a binary that libFuzzer drives. `READMILL_FUZZ_TARGET` names the target when the binary is built: what
-//! other targets need is left out of it, so that there is less coverage to go over after each execution.
+//! One fuzz target as a binary for libFuzzer. `READMILL_FUZZ_TARGET` names the target at
+//! build time: the code of other targets is removed, so that there is less coverage to scan
+//! after each execution.
 #![no_main]
 
 use readmill_fuzz::Target;

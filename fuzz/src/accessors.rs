@@ -1,8 +1,8 @@
-//! Calls all accessors of a record.
 
 use readmill_record::{RecordRef, tag};
 
-/// Calls every accessor of `record`, and checks what they return against each other.
+/// Calls every accessor of `record`, and checks that their results agree. Targets call it
+/// for each record that the checker has accepted.
 pub fn call_all(record: RecordRef<'_>) {
     let fields: usize = record.fields().map(|field| field_bytes(&field)).sum();
     assert_eq!(fields, record.field_bytes().len(), "the walk over the fields does not reach their end");
@@ -25,7 +25,7 @@ pub fn call_all(record: RecordRef<'_>) {
     let _ = (record.next_ref_id(), record.next_pos(), record.tlen(), record.qname());
 }
 
-/// Bytes of a field in the record.
+/// Returns the size of an optional field in bytes.
 fn field_bytes(field: &tag::Field<'_>) -> usize {
     3 + field.value.len() + usize::from(matches!(field.kind, b'Z' | b'H'))
 }

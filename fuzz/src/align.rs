@@ -1,4 +1,4 @@
-//! The index of bwa mem: its four files, which C++ code loads once they have been checked.
+//! Fuzzes the index of bwa mem: four files that are checked and then loaded by C++ code.
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -19,10 +19,11 @@ use crate::{accessors, pieces, seeds};
 
 const SUFFIXES: [&str; 4] = [".ann", ".amb", ".pac", ".bwt.2bit.64"];
 
-/// Bases of the reference.
+/// Length of the reference in bases.
 const BASES: usize = 300;
 
-/// Names of files whose content is in memory.
+/// A directory with the names of the index files. They are links to files in memory, whose
+/// contents each input replaces, so that no disk is used.
 struct Desk {
     directory: TempDir,
     files: Vec<File>,
@@ -56,12 +57,12 @@ impl Desk {
     }
 }
 
-/// The bases of the reference: some of a simulated contig, and some that are unknown.
+/// Returns the bases of the reference, from a simulated contig.
 fn bases() -> &'static [u8] {
     &seeds::simulated().contig[..BASES]
 }
 
-/// Seeds of [`index`]: the files of an index.
+/// Seeds of [`index`]: the four files of a small index, joined.
 pub fn indexes() -> Vec<Vec<u8>> {
     let make = || -> std::io::Result<Vec<u8>> {
         let directory = tempfile::tempdir()?;
@@ -79,7 +80,8 @@ pub fn indexes() -> Vec<Vec<u8>> {
     vec![make().unwrap_or_else(|e| panic!("no index is made: {e}"))]
 }
 
-/// The files of an index. With one that is accepted, reads are aligned.
+/// Loads an index from the four parts of the input. If it is accepted, reads are aligned
+/// with it, and their records must be valid.
 pub fn index(bytes: &[u8]) {
     let contents: Vec<&[u8]> = pieces::split(bytes).collect();
     if contents.len() != SUFFIXES.len() {

@@ -1,4 +1,4 @@
-//! BAM: a record by itself, and a stream of them.
+//! Fuzzes BAM: single records, and whole uncompressed files.
 
 use std::cell::RefCell;
 
@@ -21,13 +21,14 @@ struct BamBuffers {
     copy: Vec<u8>,
 }
 
-/// Seeds of [`record`]: records without their `block_size`.
+/// Seeds of [`record`]: records without `block_size`.
 pub fn records() -> Vec<Vec<u8>> {
     let simulated = seeds::simulated().records.iter().take(3).cloned();
     seeds::records().into_iter().chain(simulated).map(|raw| raw[4..].to_vec()).collect()
 }
 
-/// A record without its `block_size`. Whatever the checker accepts has accessors, edits and a text.
+/// Checks a record without `block_size`. If the checker accepts it, accessors, edits and
+/// the conversion to SAM must work.
 pub fn record(bytes: &[u8]) {
     SCRATCH.with_borrow_mut(|BamBuffers { raw, text, copy }| {
         raw.clear();
@@ -47,7 +48,7 @@ pub fn record(bytes: &[u8]) {
     });
 }
 
-/// Edits of a record make records.
+/// Checks that edits of a valid record give valid records.
 fn change(record: RecordRef<'_>, header: &Header, out: &mut Vec<u8>) {
     let sound = |out: &[u8]| assert_eq!(RecordRef::check(out, header.n_ref()), Ok(()), "after an edit");
     out.clear();
@@ -68,7 +69,7 @@ fn change(record: RecordRef<'_>, header: &Header, out: &mut Vec<u8>) {
     assert_eq!(all, 1, "a field that was set is there once");
 }
 
-/// Seeds of [`stream`]: where the bytes are cut, then a header and records.
+/// Seeds of [`stream`]: the chunk size, then a header and records.
 pub fn streams() -> Vec<Vec<u8>> {
     let simulated = seeds::simulated();
     let file = |cut: u8, header: &Header, records: &[Vec<u8>]| {
@@ -85,8 +86,8 @@ pub fn streams() -> Vec<Vec<u8>> {
     ]
 }
 
-/// A whole BAM file before it is compressed, behind a byte that says where it is cut into chunks. Its records do not
-/// depend on that.
+/// Reads an uncompressed BAM file in chunks. The first byte sets the chunk size, and the
+/// records must not depend on it.
 pub fn stream(bytes: &[u8]) {
     let Some((&cut, bytes)) = bytes.split_first() else { return };
     let (header, taken) = match bam::header::parse(bytes) {
@@ -106,12 +107,14 @@ pub fn stream(bytes: &[u8]) {
     let cut = (1 + usize::from(cut)).max(records.len() / 24);
     let (pieces, pieces_fault) = read(records, cut, &header, &mut opener);
     assert!(whole == pieces, "records depend on where the file is cut");
-    // What is said of a record that is cut short may depend on it, but not of which record it is said.
+    // The message on a truncated record may depend on the chunk size, but not the number of
+    // the record.
     let record = |fault: &Option<Error>| fault.as_ref().map(|fault| fault.place.record);
     assert_eq!(record(&fault), record(&pieces_fault), "{fault:?} and {pieces_fault:?}");
 }
 
-/// Reads records that come in chunks of `cut` bytes; gives them as one, and why no more came.
+/// Reads records in chunks of `cut` bytes. Returns the bytes of all valid records, and the
+/// error that ended reading, if there was one.
 fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<u8>, Option<Error>) {
     let mut link = ChunkLinker::new(MOST);
     let (mut all, mut spare) = (Vec::new(), Batch::default());
@@ -151,7 +154,7 @@ fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<
     }
 }
 
-/// Appends the records of a batch.
+/// Appends the records of a batch, and checks that their ordinals increase.
 fn take(batch: &Batch, all: &mut Vec<u8>) {
     let mut last = None::<Stamp>;
     for (stamp, record) in batch.records() {

@@ -1,4 +1,4 @@
-//! BGZF: blocks that somebody made, and blocks that we make.
+//! Fuzzes BGZF: foreign blocks, and blocks that readmill writes.
 
 use std::cell::RefCell;
 
@@ -14,16 +14,18 @@ thread_local! {
         Deflater::new(Codec::Libdeflate, 6),
         Deflater::new(Codec::ZlibRs, 1),
     ]);
-    /// Another decoder, and room for what it inflates: a byte more than a block may hold.
+    /// A second decoder, and its buffer, which is one byte larger than a block may inflate
+    /// to.
     static OTHER: RefCell<(Decompress, Vec<u8>)> =
         RefCell::new((Decompress::new(false), vec![0; MAX_BLOCK + 1]));
 }
 
-/// Blocks of an input that are tried, and bytes to compress: a block may inflate to a hundred times its size.
+/// Limits that keep targets fast, since a block may inflate to a hundred times its size:
+/// the number of blocks per input, and the number of bytes that are compressed.
 const MOST_BLOCKS: usize = 3;
 const MOST_TO_COMPRESS: usize = 4096;
 
-/// Seeds of [`blocks`]: a byte that says what the rest is, and the rest.
+/// Seeds of [`blocks`]: a byte that selects the test, and its data.
 pub fn files() -> Vec<Vec<u8>> {
     let text = seeds::LINES.join("\n").into_bytes();
     let mut file = vec![0];
@@ -45,7 +47,8 @@ pub fn files() -> Vec<Vec<u8>> {
     ]
 }
 
-/// A file, or what blocks hold (with the right lengths and checksums round it), or something to be compressed.
+/// Selects a test by the first byte: reading a file, reading Deflate data in correct
+/// blocks, or compressing data.
 pub fn blocks(bytes: &[u8]) {
     let Some((&kind, bytes)) = bytes.split_first() else { return };
     match kind {
@@ -55,7 +58,7 @@ pub fn blocks(bytes: &[u8]) {
     }
 }
 
-/// The inflated content of a file, if it is BGZF.
+/// Returns the inflated contents of a file, or `None` if it is refused.
 fn read(file: &[u8], allow_missing_eof: bool) -> Option<Vec<u8>> {
     let (mut reader, mut chunk) = (BlockReader::new(file, allow_missing_eof), Chunk::default());
     let mut all = Vec::new();
@@ -77,7 +80,8 @@ fn read(file: &[u8], allow_missing_eof: bool) -> Option<Vec<u8>> {
     }
 }
 
-/// Deflate data that somebody made, as blocks. Another decoder says what they hold.
+/// Reads Deflate data in blocks with correct lengths and checksums. The result must equal
+/// that of a second decoder.
 fn made(bytes: &[u8]) {
     let (mut file, mut expected) = (Vec::new(), Vec::new());
     let mut sound = true;
@@ -98,7 +102,7 @@ fn made(bytes: &[u8]) {
     }
 }
 
-/// Appends a block of deflate data that holds `content`.
+/// Appends a BGZF block with the given Deflate data, for the inflated `content`.
 fn wrap(data: &[u8], content: &[u8], file: &mut Vec<u8>) {
     file.extend_from_slice(&EOF_BLOCK[..16]);
     file.extend_from_slice(&((data.len() + 25) as u16).to_le_bytes());
@@ -107,7 +111,8 @@ fn wrap(data: &[u8], content: &[u8], file: &mut Vec<u8>) {
     file.extend_from_slice(&(content.len() as u32).to_le_bytes());
 }
 
-/// Compressed data inflate to the original.
+/// Compresses data, and checks that inflating them gives the same bytes, and that a missing
+/// end-of-file marker is noticed.
 fn round_trip(kind: usize, bytes: &[u8]) {
     let mut file = Vec::new();
     let copies = 1 + kind / 3 % 16; // what is the same again and again compresses

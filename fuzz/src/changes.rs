@@ -1,21 +1,23 @@
-//! Small changes of an input, as libFuzzer makes them.
+//! Small changes of an input, like those of libFuzzer. The tests and `tools/cli-fuzz` use
+//! them.
 
 use readmill_simulate::Rng;
 
-/// Random numbers that follow from a name.
+/// Returns a generator that is seeded by a name.
 pub fn random_of(name: &str) -> Rng {
     Rng::new(name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     }))
 }
 
-/// Numbers at which readers err.
+/// Numbers at the limits of integer types, where readers often fail.
 const NUMBERS: [u32; 8] = [0, 1, 0x7f, 0xff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
 
-/// Signs of text formats.
+/// Characters with a meaning in text formats.
 const SIGNS: &[u8] = b"\t\n\r :;,=@#+-.*/()[]\"\\0123456789AZaz";
 
-/// Changes `input` in one to six places; `other` is another input, of which parts are taken.
+/// Changes `input` in one to six places. Parts of `other`, another input, may be inserted.
+/// The result has at most `most` bytes.
 pub fn change(input: &mut Vec<u8>, other: &[u8], most: usize, random: &mut Rng) {
     for _ in 0..=random.index(6) {
         let at = random.index(input.len() + 1);

@@ -1,4 +1,5 @@
-//! CRAM: blocks of every kind in files whose lengths and checksums are right, and records that we encode.
+//! Fuzzes CRAM: files with blocks of all kinds, whose lengths and checksums are correct,
+//! and records that readmill encodes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,22 +19,23 @@ use readmill_record::{Batch, Detail, Error, Header, Ledger, RecordRef, Result, S
 use crate::reference::in_memory;
 use crate::{MOST, expect_refusal, memory, pieces, seeds};
 
-/// Versions of the format, by the first byte of an input.
+/// CRAM versions, selected by the first byte of an input.
 const VERSIONS: [Version; 3] =
     [Version::DEFAULT, Version { major: 2, minor: 1 }, Version { major: 3, minor: 1 }];
 
-/// Kinds of blocks.
+/// Content types of blocks (CRAM specification, section 8).
 const FILE_HEADER: u8 = 0;
 const SLICE_HEADER: u8 = 2;
 
-/// Bytes of a piece before the data of its block: method, kind, number, size when uncompressed.
+/// Bytes of a part before the data of its block: method, content type, content ID,
+/// uncompressed size.
 const HEAD: usize = 7;
 
 struct State {
     header: Header,
     references: References,
     decoders: HashMap<u8, Decoder>,
-    /// Of version 3.0, and of each profile of 3.1.
+    /// One for version 3.0, and one for each profile of 3.1.
     encoders: Vec<Encoder>,
 }
 
@@ -75,7 +77,7 @@ impl State {
         })
     }
 
-    /// A file of one batch, by the encoder of that number.
+    /// Encodes a batch to a whole CRAM file. `by` is the index of the encoder.
     fn encode(&mut self, batch: &Batch, by: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let encoded = self.encoders[by].partition(batch, &mut bytes)?;
@@ -87,14 +89,16 @@ impl State {
         Ok(file)
     }
 
-    /// The records of a file, and why no more came.
+    /// Decodes a file. Returns the records, and the error that ended decoding, if there was
+    /// one.
     fn decode(&mut self, file: Vec<u8>, version: u8) -> (Batch, Option<Error>) {
         let mut all = Batch::default();
         let fault = self.try_decode(file, version, &mut all).err();
         (all, fault)
     }
 
-    /// Decodes parts of the records alone, which must be those of the whole records, if these are valid.
+    /// Decodes only parts of the records (flags, places). If whole records are valid, the
+    /// parts must be the same.
     fn compare_parts(&mut self, container: &Container, version: u8) {
         let mut decode = |detail| {
             let mut opened = Opened::reuse(Batch::default());
@@ -138,7 +142,8 @@ impl State {
     }
 }
 
-/// The parts of a record that are decoded alone.
+/// Returns the fields of a record that decoding with this detail gives, as text for
+/// comparisons.
 fn text(record: RecordRef<'_>, detail: Detail) -> String {
     let mate = (record.next_ref_id(), record.next_pos());
     let place = (record.ref_id(), record.pos(), record.stored_cigar().0, mate);
@@ -146,7 +151,7 @@ fn text(record: RecordRef<'_>, detail: Detail) -> String {
     format!("{:?}", (record.flags().0, record.mapq(), place))
 }
 
-/// Appends an ITF8 number; an LTF8 number of as many bits is the same.
+/// Appends an ITF8 number. An LTF8 number of up to 28 bits has the same bytes.
 pub fn put_itf8(out: &mut Vec<u8>, number: u32) {
     let bytes = number.to_be_bytes();
     match number {
@@ -164,7 +169,7 @@ pub fn put_itf8(out: &mut Vec<u8>, number: u32) {
     }
 }
 
-/// Takes an ITF8 number off the front.
+/// Removes an ITF8 number from the front of `bytes` and returns it.
 fn take(bytes: &mut &[u8]) -> u32 {
     let more = (bytes[0].leading_ones() as usize).min(4);
     let (own, rest) = bytes.split_at(1 + more);
@@ -181,7 +186,8 @@ fn checksum(out: &mut Vec<u8>, from: usize, version: Version) {
     }
 }
 
-/// Appends the block of a piece, if it is one. It has the size that it says, at most `most`.
+/// Appends the block that a part of an input describes. Its uncompressed size is limited to
+/// `most` bytes. Returns false if the part is too short.
 fn block(piece: &[u8], most: u32, version: Version, out: &mut Vec<u8>) -> bool {
     let Some((&[method, kind, a, b, c, low, high], data)) = piece.split_first_chunk::<HEAD>() else {
         return false;
@@ -197,7 +203,8 @@ fn block(piece: &[u8], most: u32, version: Version, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Appends a container of these blocks. `fields` stand between its length and the number of its blocks.
+/// Appends a container with these blocks. `fields` are the bytes between its length and its
+/// number of blocks.
 fn wrap(
     fields: &[u8],
     landmarks: &[u32],
@@ -216,7 +223,7 @@ fn wrap(
     out.extend_from_slice(blocks);
 }
 
-/// The start of every file.
+/// Returns the file definition that starts a CRAM file.
 fn definition(version: Version) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend([version.major, version.minor]);
@@ -224,10 +231,11 @@ fn definition(version: Version) -> Vec<u8> {
     out
 }
 
-/// Fields of a container without records: contig, start, bases, records, counter, bases of reads.
+/// Header fields of a container without records: contig, start, span, records, record
+/// counter, bases.
 const NO_RECORDS: [u8; 6] = [0; 6];
 
-/// Appends the container with a header.
+/// Appends the container with the SAM header.
 fn wrap_header(header: &Header, version: Version, out: &mut Vec<u8>) {
     let text = header.to_text();
     let mut piece = vec![0; HEAD];
@@ -238,7 +246,7 @@ fn wrap_header(header: &Header, version: Version, out: &mut Vec<u8>) {
     wrap(&NO_RECORDS, &[0], 1, &blocks, version, out);
 }
 
-/// The container of an encoded file as an input of [`container`].
+/// Converts a container of an encoded file to an input of [`container`].
 fn piece_by_piece(container: &Container) -> Vec<u8> {
     let header = &container.header;
     let mut fields = vec![0];
@@ -263,7 +271,8 @@ fn piece_by_piece(container: &Container) -> Vec<u8> {
     pieces::join(&parts.iter().map(|part| &part[..]).collect::<Vec<_>>())
 }
 
-/// Batches of records of the simulated sample: some pairs, one read, reads without a place.
+/// Returns batches of simulated records: some pairs, one read, and reads without a
+/// position.
 fn batches() -> Vec<Batch> {
     let seeds::Simulated { records, .. } = seeds::simulated();
     let batch = |records: &[Vec<u8>]| {
@@ -274,7 +283,8 @@ fn batches() -> Vec<Batch> {
     vec![batch(&records[..6]), batch(&records[..1]), batch(&records[records.len() - 2..])]
 }
 
-/// Seeds of [`container`]: a version with what a container says of itself, then block by block.
+/// Seeds of [`container`]: the version with the header fields of a container, then one part
+/// per block.
 pub fn containers() -> Vec<Vec<u8>> {
     STATE.with_borrow_mut(|state| {
         let pieces = |batch: &Batch| {
@@ -287,7 +297,7 @@ pub fn containers() -> Vec<Vec<u8>> {
     })
 }
 
-/// A container of any blocks.
+/// Decodes a container with arbitrary blocks, and converts its records to SAM.
 pub fn container(bytes: &[u8]) {
     let mut parts = pieces::split(bytes);
     let Some((&choice, fields)) = parts.next().and_then(<[u8]>::split_first) else { return };
@@ -317,7 +327,7 @@ pub fn container(bytes: &[u8]) {
     });
 }
 
-/// Seeds of [`codec`]: a method, a size, and what is compressed.
+/// Seeds of [`codec`]: a compression method, an uncompressed size, and compressed data.
 pub fn compressed() -> Vec<Vec<u8>> {
     let text = [&(seeds::HEADER.len() as u32).to_le_bytes(), seeds::HEADER.as_bytes()].concat();
     let mut gzip = flate2::read::GzEncoder::new(&text[..], flate2::Compression::fast());
@@ -326,7 +336,7 @@ pub fn compressed() -> Vec<Vec<u8>> {
     let input =
         |method: u8, data: &[u8]| [&[method], &(text.len() as u16).to_le_bytes()[..], data].concat();
     let mut all = vec![input(0, &text), input(1, &packed)];
-    // The blocks of an encoded file have some of the other methods.
+    // Blocks of an encoded file use some of the other methods.
     for container in containers() {
         for piece in pieces::split(&container).skip(1) {
             all.extend(
@@ -339,7 +349,8 @@ pub fn compressed() -> Vec<Vec<u8>> {
     all
 }
 
-/// A block, as the one with the header of a file, which may be compressed by every method.
+/// Decompresses a block. It is put in place of the SAM header, which any method may
+/// compress.
 pub fn codec(bytes: &[u8]) {
     let Some((&[method, low, high], data)) = bytes.split_first_chunk::<3>() else { return };
     let version = VERSIONS[2];
@@ -352,14 +363,15 @@ pub fn codec(bytes: &[u8]) {
     }
 }
 
-/// Seeds of `files`.
+/// Seeds of [`files`], and of the index target: whole files of encoded records.
 pub fn whole_files() -> Vec<Vec<u8>> {
     let encode = |batch: &Batch| STATE.with_borrow_mut(|state| state.encode(batch, 0));
     let file = |batch: &Batch| encode(batch).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
     batches()[1..].iter().map(file).collect()
 }
 
-/// A file whose checksums are corrected as far as it can be parsed. Sizes may have any value.
+/// Reads a whole file. Its checksums are corrected as far as it can be parsed, but sizes
+/// may have any value.
 pub fn files(bytes: &[u8]) {
     let mut file = bytes.to_vec();
     correct(&mut file);
@@ -375,7 +387,8 @@ pub fn files(bytes: &[u8]) {
     });
 }
 
-/// Corrects the checksums of a file of version 3.
+/// Corrects all checksums of a file of version 3, and stops at the first part that cannot
+/// be parsed.
 fn correct(file: &mut [u8]) {
     let number = |file: &[u8], at: &mut usize| {
         let more = file.get(*at).map_or(0, |byte| byte.leading_ones() as usize);
@@ -413,7 +426,7 @@ fn correct(file: &mut [u8]) {
     }
 }
 
-/// Seeds of [`records`]: records without their `block_size`.
+/// Seeds of [`records`]: records without `block_size`.
 pub fn bodies() -> Vec<Vec<u8>> {
     let join = |batch: &Batch| {
         let bodies: Vec<&[u8]> = batch.records().map(|(_, record)| &record.raw()[4..]).collect();
@@ -425,7 +438,8 @@ pub fn bodies() -> Vec<Vec<u8>> {
     all
 }
 
-/// Records that are encoded. Decoding them and encoding them again gives the same.
+/// Encodes records in CRAM 3.0 and in a profile of 3.1. After one round trip, further round
+/// trips must not change them.
 pub fn records(bytes: &[u8]) {
     STATE.with_borrow_mut(|state| {
         let (mut batch, mut raw) = (Batch::default(), Vec::new());
@@ -437,14 +451,14 @@ pub fn records(bytes: &[u8]) {
                 batch.push(&raw, Stamp::default()).expect("a short record");
             }
         }
-        // Version 3.0, and one of the profiles of 3.1.
+        // Version 3.0, and one profile of 3.1.
         for by in [0, 1 + bytes.len() % Profile::ALL.len()] {
             come_back(state, &batch, by);
         }
     });
 }
 
-/// Records that were encoded and decoded once come back as they are the next time.
+/// Checks that a second round trip gives the same records as the first one.
 fn come_back(state: &mut State, batch: &Batch, by: usize) {
     let Some(once) = there_and_back(state, batch, by) else { return };
     let Some(twice) = there_and_back(state, &once, by) else {
@@ -458,7 +472,8 @@ fn come_back(state: &mut State, batch: &Batch, by: usize) {
     assert!(texts[0] == texts[1], "{}\nis not\n{}", texts[0].escape_ascii(), texts[1].escape_ascii());
 }
 
-/// The records after they were encoded and decoded, unless they cannot be encoded.
+/// Encodes and decodes records. Returns `None` if they are refused, since not every BAM
+/// record can be stored in CRAM.
 fn there_and_back(state: &mut State, batch: &Batch, by: usize) -> Option<Batch> {
     let file = match state.encode(batch, by) {
         Ok(file) => file,

@@ -1,4 +1,4 @@
-//! Filter expressions, evaluated on records that have every kind of field.
+//! Fuzzes filter expressions, which are evaluated on records with all kinds of fields.
 
 use std::cell::OnceCell;
 
@@ -11,7 +11,7 @@ thread_local! {
     static READS: OnceCell<(Header, Vec<Vec<u8>>)> = const { OnceCell::new() };
 }
 
-/// Expressions that use all of the language.
+/// Expressions that together use all of the language.
 const TEXTS: [&str; 16] = [
     "mapq >= 30 && flag.proper_pair",
     "[NM] <= 2 || !exists([MD])",
@@ -31,12 +31,12 @@ const TEXTS: [&str; 16] = [
     "((((1))))",
 ];
 
-/// Seeds of [`text`].
 pub fn texts() -> Vec<Vec<u8>> {
     TEXTS.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-/// An expression. What it says of a record does not depend on what it was asked before.
+/// Parses an expression and evaluates it on all records, forwards and backwards. The result
+/// for a record must not depend on the records before it.
 pub fn text(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     READS.with(|reads| {

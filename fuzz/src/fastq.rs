@@ -1,4 +1,4 @@
-//! FASTQ: one or two files, taken in batches.
+//! Fuzzes FASTQ: one or two files, which are read in batches.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use readmill_record::{Error, ReadBatch};
 
 use crate::{expect_refusal, pieces, seeds};
 
-/// Seeds of [`files`]: a byte of options, then one or two texts.
+/// Seeds of [`files`]: a byte of options, then one or two files.
 pub fn texts() -> Vec<Vec<u8>> {
     let record = |raw: &Vec<u8>, number: u8| {
         let record = readmill_record::RecordRef::new(raw);
@@ -43,7 +43,8 @@ pub fn texts() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Reads of one or two files. They do not depend on how much is read at a time.
+/// Reads one or two files twice, with small and with large buffers. Both runs must return
+/// the same reads and the same error.
 pub fn files(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else { return };
     let texts: Vec<&[u8]> = pieces::split(bytes).take(2).collect();
@@ -66,7 +67,7 @@ fn options() -> Options {
     Options { record_bytes: 1 << 20, zstd_window_log: 20, patience: 0, ..Options::default() }
 }
 
-/// A read: name, bases, qualities.
+/// A read as name, bases and qualities.
 type Owned = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
 fn read(texts: &[&[u8]], choice: u8, options: Options) -> (Vec<Owned>, Option<Error>) {

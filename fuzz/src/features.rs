@@ -1,4 +1,5 @@
-//! Files of places on the genome (VCF, BCF, BED, interval lists), and regions as they are given on a command line.
+//! Fuzzes files of genome positions (VCF, BCF, BED, interval lists), and regions from a
+//! command line.
 
 use std::cell::OnceCell;
 use std::io::Cursor;
@@ -15,7 +16,7 @@ thread_local! {
     static HEADER: OnceCell<Header> = const { OnceCell::new() };
 }
 
-/// Names whose endings say what a file is.
+/// File names; the extension selects the format, or the contents if there is none.
 const NAMES: [&str; 5] = ["x", "x.vcf", "x.bcf", "x.bed", "x.interval_list"];
 
 const VCF: &str = "##fileformat=VCFv4.2\n##contig=<ID=c1,length=4000,note=\"a,b\">\n##contig=<ID=chr2,length=2000000000>\n\
@@ -27,14 +28,15 @@ const BED: &str =
 const REGIONS: [&str; 9] =
     ["c1", "chr2", "c1:5", "c1:5-10", "chr2:1,000-2,000", "c1:7+", "unmapped", "c1:0", "c1:4000-4001"];
 
-/// Seeds of [`places`]: a byte that says what the name ends with, and the file.
+/// Seeds of [`places`]: a byte that selects the file name, and the file.
 pub fn files() -> Vec<Vec<u8>> {
     let list = [seeds::HEADER, "c1\t1\t10\t+\tone\nchr2\t5\t4\t-\ttwo\n"].concat();
     let file = |name: u8, text: &[u8]| [&[name], text].concat();
     vec![file(1, VCF.as_bytes()), file(2, &bcf()), file(3, BED.as_bytes()), file(4, list.as_bytes())]
 }
 
-/// A BCF file of two records, of which the header numbers the contigs.
+/// Returns an uncompressed BCF file with two records, whose header numbers the contigs by
+/// IDX.
 fn bcf() -> Vec<u8> {
     let text = "##fileformat=VCFv4.2\n##contig=<ID=chr2,IDX=1>\n##contig=<ID=c1,length=4000,IDX=0>\n#CHROM\tPOS\n\0";
     let mut file = b"BCF\x02\x02".to_vec();
@@ -50,7 +52,8 @@ fn bcf() -> Vec<u8> {
     file
 }
 
-/// A file of places. They lie where positions can be.
+/// Reads all places of a file. Each must have start and end in order, and lie in the range
+/// of positions.
 pub fn places(bytes: &[u8]) {
     let Some((&name, bytes)) = bytes.split_first() else { return };
     let path = Path::new(NAMES[usize::from(name) % NAMES.len()]);
@@ -77,16 +80,17 @@ fn with_header(work: impl FnOnce(&Header)) {
     HEADER.with(|header| work(header.get_or_init(seeds::header)));
 }
 
-/// Seeds of [`regions`].
 pub fn arguments() -> Vec<Vec<u8>> {
     let join = |regions: &[&str]| regions.join("\u{2}").into_bytes();
     vec![join(&REGIONS[4..5]), join(&REGIONS[..7]), join(&REGIONS[5..]), b"HLA:1:5-6".to_vec()]
 }
 
-/// Regions, which overlap a base where the base is in one of them.
+/// Parses regions of a command line. If they are accepted, they must contain bases and
+/// overlap a contig.
 pub fn regions(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    // A separator that is UTF-8, and no path: whatever is no region is looked for as a file.
+    // U+0002 separates regions. Slashes are removed, since an argument that is not a region
+    // is opened as a file.
     let regions: Vec<String> = text.split('\u{2}').take(8).map(|it| it.replace('/', "")).collect();
     if regions.iter().any(|region| Path::new(region).exists()) {
         return;

@@ -1,4 +1,4 @@
-//! Headers: the text of one or more SAM files.
+//! Fuzzes SAM headers: one or more, which are read, changed and merged.
 
 use std::collections::HashSet;
 use std::io::Cursor;
@@ -8,7 +8,6 @@ use readmill_record::{Header, Ledger};
 
 use crate::{MEMORY, MOST, expect_refusal, pieces, seeds};
 
-/// Seeds of [`texts`].
 pub fn headers() -> Vec<Vec<u8>> {
     let simulated = seeds::simulated().header.to_text();
     let one = seeds::HEADER.as_bytes();
@@ -23,7 +22,8 @@ pub fn headers() -> Vec<Vec<u8>> {
     ]
 }
 
-/// One or more headers, which are read, changed and merged as those of inputs are.
+/// Reads one or more headers, changes and merges them. Their text must give the same header
+/// again, and the merged header must have all contigs.
 pub fn texts(bytes: &[u8]) {
     let mut headers = Vec::new();
     for text in pieces::split(bytes).take(4) {
@@ -72,7 +72,7 @@ pub fn texts(bytes: &[u8]) {
     }
 }
 
-/// A header that was mended stays as it is when it is read again.
+/// Checks that a corrected header is not changed again when its text is read.
 fn check_mended(header: &Header) {
     let text = header.to_text();
     if !has_return_before_end(&text) {
@@ -82,8 +82,8 @@ fn check_mended(header: &Header) {
     }
 }
 
-/// Whether a line ends with a carriage return. The first belongs to the line's end; a second belongs to the line, until
-/// it is the first.
+/// Returns whether a line ends with a carriage return. Readers remove one as a part of the
+/// line end, so such a text is not the same after another read.
 fn has_return_before_end(text: &[u8]) -> bool {
     text.windows(2).any(|two| two == b"\r\n")
 }

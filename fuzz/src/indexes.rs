@@ -1,4 +1,4 @@
-//! The index of an indexed file: BAI, CSI and CRAI. The indexed file itself is sound, and stays the same.
+//! Fuzzes index files: BAI, CSI and CRAI. The indexed file is valid and never changes.
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -17,10 +17,10 @@ use readmill_record::Result;
 use crate::reference::in_memory;
 use crate::{MOST, cram, expect_refusal, memory, seeds};
 
-/// Records of the BAM file, each in a block of its own.
+/// Number of records in the BAM file; each has a block of its own.
 const RECORDS: usize = 3;
 
-/// An indexed file, and a sound index of each kind for it.
+/// An indexed file, and a valid index of each kind for it.
 struct Sample {
     bytes: Vec<u8>,
     file: Arc<File>,
@@ -39,7 +39,7 @@ thread_local! {
     static CRAM: OnceCell<Sample> = const { OnceCell::new() };
 }
 
-/// Seeds of [`regions`]: a byte that says which file, and the index.
+/// Seeds of [`regions`]: a byte that selects the indexed file, and an index.
 pub fn files() -> Vec<Vec<u8>> {
     let of = |kind: u8, sample: &Sample| {
         let with_kind = |index: &Vec<u8>| [&[kind], &index[..]].concat();
@@ -48,7 +48,7 @@ pub fn files() -> Vec<Vec<u8>> {
     [of(0, &bam()), of(1, &whole_cram())].concat()
 }
 
-/// A BAM file with a record in each block, and its BAI and CSI.
+/// Returns a BAM file with one record per block, and its BAI and CSI.
 fn bam() -> Sample {
     let text = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:4000\n@SQ\tSN:chr2\tLN:2000000000\n";
     let mut head = b"BAM\x01".to_vec();
@@ -93,7 +93,7 @@ fn bam() -> Sample {
     Sample::new(file, vec![bai, csi])
 }
 
-/// A CRAM file, and a CRAI that names its first container of reads.
+/// Returns a CRAM file, and a CRAI that points to its first container of reads.
 fn whole_cram() -> Sample {
     let bytes = cram::whole_files().remove(0);
     let reader = Reader::open(Box::new(Cursor::new(bytes.clone())), false, MOST, &memory());
@@ -103,7 +103,8 @@ fn whole_cram() -> Sample {
     Sample::new(bytes, vec![format!("0\t1\t4000\t{offset}\t1\t100\n").into_bytes()])
 }
 
-/// An index of a sound file. Whatever it says, reading regions ends, and what is read is a part of the file.
+/// Reads regions of a valid file through the given index. With any index, reading must end
+/// and return parts of the file only.
 pub fn regions(bytes: &[u8]) {
     let Some((&kind, index)) = bytes.split_first() else { return };
     let index = in_memory(index);
@@ -123,7 +124,8 @@ pub fn regions(bytes: &[u8]) {
     });
 }
 
-/// Reads regions of a sample; each claim is one of the file's, and there are no more than the regions can have.
+/// Reads regions of a sample. Checks that their claims are not larger than the regions can
+/// be.
 fn read(sample: &Sample, index: &std::path::Path, list: Vec<Region>, each_once: bool) -> Result<()> {
     let ledger = memory();
     let options =

@@ -1,12 +1,19 @@
-//! Hostile input. A [`Target`] is a format that the program reads, as a function of bytes: it reads them as the program
-//! does, through the same public functions, and asserts what must hold of whatever is accepted.
+//! Targets for fuzzing: the formats that readmill reads, with arbitrary bytes as input.
 //!
-//! Targets are used in two ways. `tests/fuzz` replays the inputs in `corpus/TARGET` and `found/TARGET` (whatever failed
-//! once), and a few thousand seeded changes of them. `./dev fuzz` has libFuzzer look for new inputs under
-//! AddressSanitizer, which also bounds the memory and the time of each.
+//! A [`Target`] reads bytes through the same public functions as the program. It asserts
+//! that invalid input is refused with an error of the input, and checks properties of the
+//! input that is accepted.
 //!
-//! A target takes tens of microseconds, so that millions of inputs take minutes: it starts no thread, opens no file
-//! on disk, and keeps what is costly to make for the next input.
+//! Targets are used in two ways:
+//!
+//! - `tests/fuzz` replays the inputs in `corpus/TARGET` and `found/TARGET` (which failed
+//!   once), and a few thousand seeded changes of them.
+//! - `./dev fuzz` runs libFuzzer under AddressSanitizer, which also limits memory and time
+//!   per input.
+//!
+//! A target takes tens of microseconds, so that millions of inputs take minutes. It starts
+//! no threads, opens no files on disk, and keeps objects that are costly to make for the
+//! next input.
 
 mod accessors;
 mod align;
@@ -31,20 +38,20 @@ pub use cram::{put_itf8, whole_files as whole_cram_files};
 pub use limits::MEMORY;
 use limits::{MOST, expect_refusal, memory};
 
-/// A format that is read.
+/// A format that is fuzzed. `run` is called for each input, and `seeds` once to start with.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Its name, which is also that of its directory in `corpus` and in `found`.
+    /// Name of the target, and of its directories in `corpus` and `found`.
     pub name: &'static str,
-    /// The most bytes of an input worth trying.
+    /// Maximum size of an input in bytes. Larger inputs are slower and find nothing more.
     pub most: usize,
-    /// Reads the bytes, and panics where something is wrong with how they were read.
+    /// Reads the input, and panics if it is handled wrongly.
     pub run: fn(&[u8]),
-    /// Inputs to begin with.
+    /// Returns valid inputs from which changed inputs are made.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All targets.
+/// All targets. `tests/fuzz` checks that each one is replayed.
 pub const TARGETS: &[Target] = &[
     Target { name: "bam_record", most: 512, run: bam::record, seeds: bam::records },
     Target { name: "bam_stream", most: 2048, run: bam::stream, seeds: bam::streams },
@@ -67,7 +74,7 @@ pub const TARGETS: &[Target] = &[
 ];
 
 impl Target {
-    /// The target of that name, for a constant.
+    /// Returns the target with this name, at compile time. `fuzz/libfuzzer.rs` calls it.
     ///
     /// # Panics
     /// If there is none.
@@ -82,10 +89,11 @@ impl Target {
         panic!("no target has this name")
     }
 
-    /// Writes the seeds into the directory that the environment variable `READMILL_FUZZ_SEEDS` names, if it does.
+    /// Writes the seeds as files into the directory that the environment variable
+    /// `READMILL_FUZZ_SEEDS` names. Does nothing if it is not set.
     ///
     /// # Panics
-    /// If they cannot be written.
+    /// If a file cannot be written.
     pub fn write_seeds_of_build(&self) {
         let Some(directory) = std::env::var_os("READMILL_FUZZ_SEEDS") else { return };
         for (number, seed) in (self.seeds)().iter().enumerate() {

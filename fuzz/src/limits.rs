@@ -1,20 +1,22 @@
-//! Limits of an input: the memory it may take, and the errors that may refuse it.
+//! Limits for each input: the memory that reading may take, and the errors that may refuse
+//! it.
 
 use readmill_record::{Error, ErrorKind, Ledger, Limit};
 
-/// Bytes that an input may make its reader take, where the program's `-m` decides. A target that takes much more fails:
-/// `tests/fuzz` and `./dev fuzz` say how much.
+/// Memory in bytes that a reader may take for one input, in place of the program's `-m`.
+/// `tests/fuzz` and `./dev fuzz` fail a target that takes much more.
 pub const MEMORY: usize = 8 << 20;
 
-/// The most that one thing of an input may take.
+/// Limit for a single item of an input, such as a record or a header.
 pub const MOST: Limit = Limit::of(MEMORY as u64);
 
-/// A ledger of [`MEMORY`] bytes.
+/// Returns a ledger of [`MEMORY`] bytes.
 pub fn memory() -> Ledger {
     Ledger::of(MEMORY as u64)
 }
 
-/// Bytes that are refused are refused for what they are: with a message, and not because we or the system failed.
+/// Checks that an error blames the input or its use, and has a message. An internal or
+/// system error would be a defect.
 pub fn expect_refusal(error: &Error) {
     assert!(matches!(error.kind, ErrorKind::Input | ErrorKind::Usage), "{:?}: {error}", error.kind);
     assert!(!error.what.is_empty());

@@ -1,10 +1,10 @@
-//! Inputs of several parts. What stands between two parts is no length, so that a part may become longer or shorter
-//! without the others falling apart.
+//! Inputs that consist of several parts. Parts are separated by a marker, not by lengths,
+//! so that a changed part may become longer or shorter and the others remain intact.
 
-/// The bytes between two parts, which no format needs.
+/// The separator of parts: bytes that no format needs.
 pub const BETWEEN: &[u8] = b"\xb6\x2f\xb7";
 
-/// The parts of an input; it has at least one.
+/// Returns the parts of an input. There is at least one, which may be empty.
 pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {
@@ -15,7 +15,7 @@ pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// An input of these parts.
+/// Joins parts to an input.
 pub fn join(parts: &[&[u8]]) -> Vec<u8> {
     parts.join(BETWEEN)
 }

@@ -1,4 +1,5 @@
-//! The reference: FASTA, plain and BGZF, and its indexes (.fai, .gzi). Files are in memory.
+//! Fuzzes the reference: FASTA, plain and BGZF, with its indexes (.fai, .gzi). All files
+//! are in memory.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -14,17 +15,17 @@ use crate::{expect_refusal, memory, pieces};
 const FASTA: &[u8] = b">c1 first\nACGTACGTAC\nGTNNRYacgt\nACG\n>chr2\nTTTTTTTT\nGG\n";
 const FAI: &[u8] = b"c1\t23\t10\t10\t11\nchr2\t10\t42\t8\t9\n";
 
-/// A file that is in memory, with this content.
+/// Returns a file in memory (memfd) with this content.
 ///
 /// # Panics
-/// If the system has no such files.
+/// If the system does not support such files.
 pub fn in_memory(content: &[u8]) -> File {
     let made = memfd_create("fuzz", MemfdFlags::CLOEXEC).map(File::from).map_err(Into::into);
     let filled = made.and_then(|file| file.write_all_at(content, 0).map(|()| file));
     filled.unwrap_or_else(|e| panic!("no file in memory: {e}"))
 }
 
-/// The FASTA in blocks, and the text of its index of blocks.
+/// Returns the FASTA in two BGZF blocks, and its .gzi index.
 fn compressed() -> (Vec<u8>, Vec<u8>) {
     let (mut file, mut index) = (Vec::new(), 1u64.to_le_bytes().to_vec());
     let mut deflater = Deflater::new(Codec::Libdeflate, 6);
@@ -36,7 +37,7 @@ fn compressed() -> (Vec<u8>, Vec<u8>) {
     (file, index)
 }
 
-/// Seeds of [`indexed`]: a FASTA, its .fai (empty if there is none), its .gzi.
+/// Seeds of [`indexed`]: a FASTA, its .fai (empty if there is none), and its .gzi.
 pub fn files() -> Vec<Vec<u8>> {
     let (file, gzi) = compressed();
     vec![
@@ -48,7 +49,8 @@ pub fn files() -> Vec<Vec<u8>> {
     ]
 }
 
-/// A reference. Whatever is opened can be read from the first to the last base, and base by base.
+/// Opens a reference with the given files. If it is accepted, bases at the start, middle
+/// and end of each contig can be read, and none beyond its end.
 pub fn indexed(bytes: &[u8]) {
     let mut parts = pieces::split(bytes);
     let fasta = parts.next().unwrap_or_default();
@@ -65,7 +67,8 @@ pub fn indexed(bytes: &[u8]) {
     let (mut window, mut letters) = (reference.window(), reference.letters());
     for (number, (_, length)) in (0..).zip(reference.contigs()).take(8) {
         assert_eq!(reference.length(number), length);
-        // A contig may be longer than its file, if lines are: what is not there is told.
+        // By its index, a contig may be longer than its file. Reading the missing bases
+        // must give an error.
         let most = length.min(5000);
         for (start, end) in
             [(0, most), (length - most, length), (most / 2, most / 2 + 1), (length, length + 1)]

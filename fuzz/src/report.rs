@@ -1,4 +1,4 @@
-//! Recalibration tables: reports of GATK.
+//! Fuzzes recalibration tables (GATK reports).
 
 use std::fmt::Write;
 
@@ -7,7 +7,8 @@ use readmill_bqsr::{ApplyOptions, Recalibration, Report};
 
 use crate::{expect_refusal, memory};
 
-/// A placeholder for the table of 94 rows that is never changed, so that inputs stay short.
+/// Placeholder for the table of quantized qualities. Its 94 rows never change, and without
+/// them inputs are short.
 const QUANTIZED: &[u8] = b"=Q\n";
 
 const TABLE: &str = "#:GATKReport.v1.1:5
@@ -44,7 +45,6 @@ unit 2               45  ACG             Context        I                    2.0
 
 ";
 
-/// Seeds of [`table`].
 pub fn tables() -> Vec<Vec<u8>> {
     let without_rows: String = TABLE
         .lines()
@@ -54,7 +54,7 @@ pub fn tables() -> Vec<Vec<u8>> {
     vec![TABLE.as_bytes().to_vec(), fewer.into_bytes()]
 }
 
-/// The input with the table of quantized qualities in place of what stands for it.
+/// Replaces the placeholder [`QUANTIZED`] by the table of quantized qualities.
 fn whole(bytes: &[u8]) -> Vec<u8> {
     let Some(at) = bytes.windows(QUANTIZED.len()).position(|it| it == QUANTIZED) else {
         return bytes.to_vec();
@@ -69,7 +69,8 @@ fn whole(bytes: &[u8]) -> Vec<u8> {
     [&bytes[..at], table.as_bytes(), &bytes[at + QUANTIZED.len()..]].concat()
 }
 
-/// A report. Its text is read as the same report; it can be added up, drawn and applied.
+/// Reads a report. If it is accepted, its text must give the same report, and it can be
+/// applied, gathered and plotted without a crash.
 pub fn table(bytes: &[u8]) {
     let report = match Report::read(&whole(bytes), &mut memory().empty("the table")) {
         Ok(report) => report,

@@ -1,4 +1,4 @@
-//! SAM: a line by itself.
+//! Fuzzes single lines of SAM.
 
 use std::cell::RefCell;
 
@@ -23,13 +23,12 @@ thread_local! {
     };
 }
 
-/// Seeds of [`line`].
 pub fn lines() -> Vec<Vec<u8>> {
     seeds::LINES.iter().map(|line| line.as_bytes().to_vec()).collect()
 }
 
-/// A line of SAM without its end. A record that comes of it passes the check of BAM records, and its text is read and
-/// written as the same text.
+/// Parses a SAM line without its newline. If it is accepted, the record passes the BAM
+/// checker, and its text is parsed and written as the same text.
 pub fn line(line: &[u8]) {
     STATE.with_borrow_mut(|State { header, parser, raw, text, again }| {
         raw.clear();

@@ -1,4 +1,5 @@
-//! The material of seeds: a few reads of a small simulated sample, and records with every feature.
+//! Material for seeds: a few reads of a small simulated sample, and records with all
+//! features.
 
 use std::sync::OnceLock;
 
@@ -6,16 +7,16 @@ use readmill_format::sam::LineParser;
 use readmill_record::Header;
 use readmill_simulate::{Profile, Sample};
 
-/// The header of all targets that have a fixed one: two contigs, of which the second is long, and two read groups.
+/// Header of all targets with a fixed header: two contigs, the second of which is very
+/// long, and two read groups.
 pub const HEADER: &str = "@HD\tVN:1.6\tSO:unsorted\n@SQ\tSN:c1\tLN:4000\n@SQ\tSN:chr2\tLN:2000000000\tAN:two,2\n\
 @RG\tID:g1\tSM:s\tLB:l1\tPL:ILLUMINA\n@RG\tID:g2\tSM:s\tLB:l2\n";
 
-/// [`HEADER`], parsed.
 pub fn header() -> Header {
     parsed(HEADER.as_bytes())
 }
 
-/// A header that is right.
+/// Parses a header that must be valid.
 ///
 /// # Panics
 /// If it is not.
@@ -23,7 +24,7 @@ pub fn parsed(text: &[u8]) -> Header {
     Header::parse(text).unwrap_or_else(|e| panic!("a seed's header is refused: {e}"))
 }
 
-/// Lines of SAM that have every kind of field, and CIGARs of every operator.
+/// SAM lines with all kinds of fields, and CIGARs with all operators.
 pub const LINES: [&str; 10] = [
     "r1:1:1101:1000:2000\t99\tc1\t100\t60\t5S20M2I3D10M3S\t=\t200\t140\tACGTACGTACGTACGTACGTACGTACGTACGTACGTACGT\tIIIIIHHHHHGGGGGFFFFFEEEEEDDDDDCCCCCBBBBB\tRG:Z:g1\tNM:i:5\tMD:Z:10A9^ACG10\tMC:Z:40M\tAS:i:30",
     "r1:1:1101:1000:2000\t147\tc1\t200\t60\t40M\t=\t100\t-140\tTTTTTGGGGGCCCCCAAAAATTTTTGGGGGCCCCCAAAAA\t!!!!!#####%%%%%55555IIIII55555%%%%%#####\tRG:Z:g1\tOQ:Z:IIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII",
@@ -37,7 +38,7 @@ pub const LINES: [&str; 10] = [
     "r7\t1171\ttwo\t5\t12\t1M\tc1\t0\t2147483647\tA\t~\tBC:Z:ACGTACGT\tQT:Z:IIIIIIII\tPG:Z:p\tDT:Z:LB\tDI:i:4000000000",
 ];
 
-/// [`LINES`] as BAM records.
+/// Returns [`LINES`] as BAM records, with `block_size`.
 pub fn records() -> Vec<Vec<u8>> {
     let mut parser = LineParser::new(&header());
     let parse = |line: &&str| {
@@ -48,15 +49,15 @@ pub fn records() -> Vec<Vec<u8>> {
     LINES.iter().map(parse).collect()
 }
 
-/// A simulated sample: its header, and its reads one record after the other.
+/// A simulated sample: its header, and its records one by one.
 pub struct Simulated {
     pub header: Header,
     pub records: Vec<Vec<u8>>,
-    /// The bases of its first contig.
     pub contig: Vec<u8>,
 }
 
-/// Six pairs of 50 bases on one contig.
+/// Returns a simulated sample of six pairs of 50 bases on one contig. It is made once per
+/// process.
 pub fn simulated() -> &'static Simulated {
     static MADE: OnceLock<Simulated> = OnceLock::new();
     MADE.get_or_init(|| {

@@ -1,4 +1,5 @@
-//! Steps on odd records: filters and edits, sort keys, tallies, and indexes.
+//! Fuzzes the processing of unusual records: filters and edits, sort keys, tallies, indexes
+//! and FASTQ.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -35,10 +36,11 @@ const ORDERS: [Order; 9] = [
     Order::Minhash,
 ];
 
-/// Bytes of the smallest record.
+/// Size of the smallest BAM record in bytes.
 const LEAST: usize = 37;
 
-/// The step that reads take when they leave, when no memory is reserved for them any more.
+/// The step that runs on records when they are written. No memory is reserved for its
+/// growth at that time.
 const LEAVING: &str = "nm-md-uq";
 
 /// The steps, and the header that they were made for.
@@ -86,7 +88,8 @@ fn make() -> Result<Made> {
     Ok(Made { header, steps })
 }
 
-/// Seeds of [`batch`]: which step, then records without their `block_size`.
+/// Seeds of [`batch`]: a byte that selects what is tested, then records without
+/// `block_size`.
 pub fn batches() -> Vec<Vec<u8>> {
     let zoo = seeds::records();
     let some = |which: u8, records: &[usize]| {
@@ -99,7 +102,8 @@ pub fn batches() -> Vec<Vec<u8>> {
     pairs.chain((0..32).map(|which| some(which, &[usize::from(which) % 8 + 2, 3]))).collect()
 }
 
-/// Records through one step, one order, or one tally. What a step leaves are records, not larger than it promises.
+/// Sends valid records through one step, sort order, tally, index or FASTQ writer. A step
+/// must leave valid records that grow no more than it promises.
 pub fn batch(bytes: &[u8]) {
     let mut parts = pieces::split(bytes);
     let Some(&which) = parts.next().and_then(<[u8]>::first) else { return };
@@ -129,7 +133,7 @@ pub fn batch(bytes: &[u8]) {
 }
 
 fn step(step: &mut dyn Step, mut batch: Batch, header: &Header) {
-    // Memory is reserved as if all records were the smallest that there are, each of which grows.
+    // Memory is reserved as if all records had the minimum size and each of them grew.
     let room =
         |record: RecordRef<'_>| record.raw().len() + step.growth() * record.raw().len().div_ceil(LEAST);
     let most: usize = batch.records().map(|(_, record)| room(record)).sum();
@@ -186,7 +190,7 @@ fn tally(which: usize, batch: &Batch, header: &Header) {
     }
 }
 
-/// The index of the records, in order as far as they are.
+/// Sorts the records by coordinate and writes their index.
 fn index(mut batch: Batch, header: &Header) {
     let bytes = std::mem::take(&mut batch.bytes);
     batch.spans.sort_by_key(|span| {

@@ -1,7 +1,9 @@
-//! Replays the inputs of each target: its seeds, what libFuzzer kept (`corpus/TARGET`), what failed once
-//! (`found/TARGET`), and changes of all these that follow from a seed.
+//! Replays the inputs of each target: its seeds, the inputs that libFuzzer kept
+//! (`corpus/TARGET`), those that failed once (`found/TARGET`), and seeded changes of all of
+//! these.
 //!
-//! `READMILL_FUZZ_CHANGES` says how many changes; the usual number takes a second or so for each target.
+//! `READMILL_FUZZ_CHANGES` is the number of changes per target. The default takes about a
+//! second per target.
 #![allow(clippy::unwrap_used)]
 
 mod memory;
@@ -11,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_fuzz::{MEMORY, TARGETS, Target, changes};
 
-/// The files of a directory, by name; none where there is no directory.
+/// Returns the files of a directory, sorted by name, or none if it does not exist.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -22,11 +24,12 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
 
-/// Bytes that one input may take at once, whatever is in it: what readers may take, twice, as buffers grow by doubling,
-/// and what they always have.
+/// Memory in bytes that one input may take at a time: twice the limit of readers, since
+/// buffers grow by doubling, and a constant part.
 const MOST: usize = 2 * MEMORY + (8 << 20);
 
-/// Runs a target on an input; a failure names the input, and prints its bytes unless it is in a file.
+/// Runs a target on an input and checks its peak memory. On a failure, prints the name of
+/// the input and its bytes.
 fn run(target: &Target, input: &[u8], name: &str) {
     let run = || {
         let peak = memory::measure(|| (target.run)(input));
@@ -65,7 +68,8 @@ fn replay(name: &str) {
     }
 }
 
-/// A test for each target.
+/// Makes one test per target, and a test that no target or directory of inputs is
+/// forgotten.
 macro_rules! replays {
     ($($target:ident),* $(,)?) => {
         $(#[test] fn $target() { replay(stringify!($target)); })*

@@ -1,19 +1,20 @@
-//! The memory that an input makes its reader allocate.
+//! Measures the memory that reading an input allocates.
 #![allow(unsafe_code, reason = "a test of the system's ways")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// Bytes that this thread has allocated and not freed, since [`measure`] began; and the most of them.
+    /// Bytes that this thread has allocated and not freed since [`measure`] began, and
+    /// their peak.
     static LIVE: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts.
+/// The allocator of the system, which counts allocated bytes per thread.
 pub struct Counting;
 
-// SAFETY: everything is passed on to the system's allocator as it came.
+// SAFETY: all calls are passed unchanged to the allocator of the system.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -41,14 +42,14 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 fn count(bytes: isize) {
-    // (A thread that ends has no counters any more.)
+    // (The counters of a thread are gone when it ends.)
     let _ = LIVE.try_with(|live| {
         live.set(live.get() + bytes);
         let _ = PEAK.try_with(|peak| peak.set(peak.get().max(live.get())));
     });
 }
 
-/// Does `work`; returns the most bytes that were allocated by it at once.
+/// Runs `work` and returns its peak of allocated bytes.
 pub fn measure(work: impl FnOnce()) -> usize {
     LIVE.set(0);
     PEAK.set(0);

@@ -1,4 +1,5 @@
-//! One case: a command line, and the inputs that are damaged for it. Both follow from the number of the case.
+//! One case: a command line, and the damaged inputs for it. Both are derived from the
+//! number of the case, so that a case can be repeated.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,38 +16,37 @@ use crate::lines::Line;
 use crate::run::{Outcome, Run, fresh_directory};
 use crate::seeds::Seeds;
 
-/// The directory of stages, which lines of jobs in stages name.
+/// Directory of stage files, by the name that command lines of staged jobs use.
 const STAGES: &str = "stages";
 
-/// Memory beyond the least, in MiB.
+/// Memory that is added to the minimum, in MiB. With 0, every refusal of memory is reached.
 const SPARE_MEMORY: [u64; 3] = [0, 8, 64];
 
-/// Directories that a job in stages keeps when it fails.
+/// Directories that a staged job may leave after a failure.
 const KEPT: [&str; 2] = [STAGES, "work"];
 
-/// A line that works with sound inputs, and what is known of it.
+/// A command line that succeeds on undamaged inputs, with what [`Workplace::examine`] found
+/// out about it.
 pub struct Target {
-    /// The line.
     pub line: Line,
-    /// The least memory that it accepts with two threads, in MiB.
+    /// Minimum memory that it accepts with two threads, in MiB.
     pub memory: u64,
-    /// Outputs that differ from run to run: times are in them.
+    /// Outputs that differ between runs, since they contain times.
     pub changing: Vec<String>,
 }
 
-/// What a case did.
+/// The result of one case.
 pub struct CaseResult {
-    /// What was damaged.
+    /// Names of the damaged files, and the command line if that was changed.
     pub damaged: Vec<String>,
-    /// The exit code with one thread.
     pub code: Option<i32>,
-    /// The largest peak of memory, as a part of the limit.
+    /// Peak memory of both runs, as a fraction of the limit.
     pub share: f64,
-    /// What is wrong.
     pub findings: Vec<Finding>,
 }
 
-/// The directory in which one thread runs its cases, one after the other.
+/// The directory in which one thread runs its cases, one after the other. Each case
+/// replaces the files of the one before.
 pub struct Workplace<'a> {
     directory: PathBuf,
     program: &'a Path,
@@ -54,7 +54,6 @@ pub struct Workplace<'a> {
 }
 
 impl<'a> Workplace<'a> {
-    /// A workplace in this directory.
     pub fn new(directory: PathBuf, program: &'a Path, seeds: &'a Seeds) -> Self {
         Self { directory, program, seeds }
     }
@@ -63,7 +62,9 @@ impl<'a> Workplace<'a> {
         self.directory.join("scratch")
     }
 
-    /// Runs a line on sound inputs with one and two threads. Returns why it cannot be fuzzed, if so.
+    /// Runs a command line on undamaged inputs to find its minimum memory and the outputs
+    /// that change from run to run. Returns the reason as inner error if the line does not
+    /// work, so that it cannot be fuzzed.
     pub fn examine(&self, line: Line) -> Result<Result<Target, String>> {
         self.lay_out(&line, &BTreeMap::new())?;
         let mut memory = 1;
@@ -71,7 +72,8 @@ impl<'a> Workplace<'a> {
             let outcome = self.run(&line, 2, memory, &BTreeMap::new())?;
             match judge::wanted_memory(judge::first_error(&outcome)) {
                 _ if outcome.code == Some(line.code) => break,
-                // A line of several commands has a part of the memory for each.
+                // Each command of such a line gets a part of the memory, so the message
+                // states less than the line needs.
                 Some(wanted) if wanted > memory => memory = wanted,
                 Some(_) => memory = judge::DEFAULT_MEMORY.min(2 * memory),
                 None => break,
@@ -89,7 +91,8 @@ impl<'a> Workplace<'a> {
         Ok(Ok(Target { changing: judge::changing_outputs(&one, &two), line, memory }))
     }
 
-    /// Runs a case; its files stay until the next one.
+    /// Runs case `number` with one and with two threads. Returns the index of its target
+    /// and the result. The files remain until the next case, for [`Self::keep`].
     pub fn run_case(&self, number: u64, targets: &[Target]) -> Result<(usize, CaseResult)> {
         let mut rng = Rng::new(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x636c_6966_757a);
         let which = rng.index(targets.len());
@@ -123,7 +126,7 @@ impl<'a> Workplace<'a> {
             }
         }
         if findings.is_empty() {
-            // An output with times in it may have got another name.
+            // A damaged command line may have renamed an output that contains times.
             let renamed = line
                 .words
                 .iter()
@@ -141,7 +144,8 @@ impl<'a> Workplace<'a> {
         Ok((which, CaseResult { damaged: names, code: one.code, share, findings }))
     }
 
-    /// Damages one or two of the inputs that a line names, or what is beside them.
+    /// Damages one or two of the inputs that a command line names, or files that belong to
+    /// them, such as an index.
     fn damage_inputs(&self, line: &Line, damaged: &mut BTreeMap<String, Vec<u8>>, rng: &mut Rng) {
         let inputs = line.inputs();
         for _ in 0..if rng.once_in(8) { 2 } else { 1 } {
@@ -158,7 +162,7 @@ impl<'a> Workplace<'a> {
         }
     }
 
-    /// Damages one or two of the files of stages.
+    /// Damages one or two of the stage files that undamaged runs have written.
     fn damage_stages(&self, damaged: &mut BTreeMap<String, Vec<u8>>, rng: &mut Rng) -> Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(self.directory.join("prepared").join(STAGES))? {
@@ -177,8 +181,8 @@ impl<'a> Workplace<'a> {
         Ok(())
     }
 
-    /// Makes the directory of inputs, sound and damaged. All are files of this case, since a command may write an index
-    /// beside its input, or replace one.
+    /// Writes the inputs of a line into `in/`, some of them damaged. Each case gets copies,
+    /// since a command may write an index beside its input, or replace it.
     fn lay_out(&self, line: &Line, damaged: &BTreeMap<String, Vec<u8>>) -> Result<()> {
         let inputs = fresh_directory(&self.directory.join("in"))?;
         for name in line.inputs().iter().flat_map(|name| self.seeds.named_by(name)) {
@@ -189,7 +193,8 @@ impl<'a> Workplace<'a> {
         Ok(())
     }
 
-    /// Runs what stands before a line on sound inputs, and keeps the files of the stages.
+    /// Runs the preceding commands of a staged job on undamaged inputs, and keeps the stage
+    /// files in `prepared/`.
     fn prepare(&self, line: &Line) -> Result<()> {
         self.clear_scratch()?;
         for words in &line.before {
@@ -208,7 +213,8 @@ impl<'a> Workplace<'a> {
         Ok(symlink(self.directory.join("in"), self.scratch().join("in"))?)
     }
 
-    /// Runs a line once, on files of stages that are damaged in this way.
+    /// Runs a line once in an empty directory. For a staged job, the prepared stage files
+    /// are copied there first, and those in `stages` replace them.
     fn run(
         &self,
         line: &Line,
@@ -239,7 +245,8 @@ impl<'a> Workplace<'a> {
             .outcome()
     }
 
-    /// Writes what was run and what is wrong beside the files of a case with findings.
+    /// Writes `case.txt`, which says what was run and what is wrong. Without findings it
+    /// writes nothing.
     fn describe(
         &self,
         line: &Line,
@@ -262,7 +269,7 @@ impl<'a> Workplace<'a> {
         Ok(fs::write(self.directory.join("case.txt"), text)?)
     }
 
-    /// Copies the files of the last case to another directory.
+    /// Copies the files of the last case to `place`, with its description.
     pub fn keep(&self, place: &Path) -> Result<()> {
         fresh_directory(place)?;
         for name in ["in", "scratch", "prepared", "case.txt"] {
@@ -272,7 +279,7 @@ impl<'a> Workplace<'a> {
     }
 }
 
-/// Copies a file, or a directory with all below it. The link to the inputs stays a link, those to sound inputs become files.
+/// Copies a file, or a directory with its contents. The link to the inputs remains a link.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     if from.is_file() {
         fs::copy(from, to)?;

@@ -1,22 +1,20 @@
-//! What is wrong with the outcomes of a command line.
+//! Decides what is wrong with a run, and how two runs differ.
 
 use crate::run::{Outcome, STDOUT};
 
-/// Exit codes that docs/running.md states.
+/// The exit codes that docs/running.md documents.
 const EXIT_CODES: [i32; 6] = [0, 1, 2, 3, 4, 75];
 
-/// CPU seconds that no tiny input may take.
+/// CPU seconds after which a run counts as slow. All inputs are tiny.
 const MAX_CPU_SECONDS: u64 = 10;
 
-/// Memory of a command without a limit of its own, in MiB.
+/// Default memory limit of a command, in MiB.
 pub const DEFAULT_MEMORY: u64 = 2048;
 
-/// A fault of the program that a case shows.
+/// A defect of the program that a case has revealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What kind of fault it is.
     pub kind: &'static str,
-    /// Where, or what.
     pub detail: String,
 }
 
@@ -25,7 +23,8 @@ impl Finding {
         Self { kind, detail: detail.into() }
     }
 
-    /// Returns a text that is equal for findings that probably have one cause.
+    /// Returns a text that is equal for findings that probably have the same cause: numbers
+    /// are replaced by `#`.
     pub fn signature(&self) -> String {
         let mut text = format!("{}: ", self.kind);
         for c in self.detail.chars().take(200) {
@@ -38,7 +37,9 @@ impl Finding {
     }
 }
 
-/// Returns what is wrong with one run. `kept` are beginnings of names that may be there after a failure.
+/// Returns what is wrong with one run: a crash, a hang, an undocumented exit code, too much
+/// time or memory, or files that are left. `memory` is its limit in MiB. Names that start
+/// with an entry of `kept` may remain after a failure.
 pub fn judge_run(outcome: &Outcome, memory: u64, kept: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if outcome.hangs {
@@ -87,7 +88,9 @@ pub fn judge_run(outcome: &Outcome, memory: u64, kept: &[&str]) -> Vec<Finding> 
     findings
 }
 
-/// Returns how two runs with other threads differ. `changing` are outputs that differ for an undamaged input, too.
+/// Returns how two runs with different numbers of threads differ in exit code, error or
+/// outputs. Outputs in `changing` are ignored. If a run was refused for lack of memory,
+/// nothing is compared, since more threads need more memory.
 pub fn compare_runs(one: &Outcome, two: &Outcome, changing: &[String]) -> Option<Finding> {
     let errors = [first_error(one), first_error(two)];
     if errors.iter().any(|error| is_refusal_of_memory(error)) {
@@ -108,7 +111,7 @@ pub fn compare_runs(one: &Outcome, two: &Outcome, changing: &[String]) -> Option
     names.into_iter().find(differs).map(|name| Finding::new("threads differ", format!("in {name}")))
 }
 
-/// Names of the outputs in which two runs differ.
+/// Returns the names of the outputs in which two runs of the same undamaged input differ.
 pub fn changing_outputs(one: &Outcome, two: &Outcome) -> Vec<String> {
     let names = one.outputs.keys().chain(two.outputs.keys());
     let mut names: Vec<String> =
@@ -117,17 +120,17 @@ pub fn changing_outputs(one: &Outcome, two: &Outcome) -> Vec<String> {
     names
 }
 
-/// The first line of the messages that is an error.
+/// Returns the first error line of standard error, or an empty text.
 pub fn first_error(outcome: &Outcome) -> &str {
     outcome.stderr.lines().find(|line| line.contains("error: ")).unwrap_or_default()
 }
 
-/// Whether an error asks for more memory.
 pub fn is_refusal_of_memory(error: &str) -> bool {
     ["raise -m", "raise --memory", "-m "].iter().any(|words| error.contains(words))
 }
 
-/// The number of MiB that a refusal asks for.
+/// Returns the memory in MiB that a refusal asks for, or `None` if the error is not a
+/// refusal.
 pub fn wanted_memory(error: &str) -> Option<u64> {
     let after = ["needs at least -m ", "raise -m to ", "needs at least --memory ", "raise --memory to "];
     let rest = after.iter().find_map(|words| error.split(words).nth(1))?;

@@ -1,27 +1,25 @@
-//! The command lines that are fuzzed.
+//! The command lines that are fuzzed: those of `./dev bytes`, and those of `lines.txt`.
 
 use anyhow::{Context, Result};
 use readmill_bytes::lines;
 
-/// The file of further command lines.
 const LINES: &str = include_str!("lines.txt");
 
-/// A command line, and what has to be run before it.
+/// A command line, with the commands that must run before it.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// The line as the file has it.
     pub text: String,
-    /// Commands that are run on sound inputs.
+    /// Commands that run first, on undamaged inputs. Only staged jobs have some.
     pub before: Vec<Vec<String>>,
-    /// The words of the command that is fuzzed.
     pub words: Vec<String>,
-    /// The file that standard input is read from.
+    /// Input file for standard input.
     pub stdin: Option<String>,
-    /// The exit code with sound inputs.
+    /// Exit code on undamaged inputs.
     pub code: i32,
 }
 
-/// Returns the lines of `./dev bytes` and those of this tool; of those that join programs by pipes, the first program.
+/// Returns all command lines that read at least one input. If a line joins programs by
+/// pipes, only the first program is fuzzed. Lines of minibwa are skipped.
 pub fn all() -> Result<Vec<Line>> {
     let own = lines::parse_lines(LINES).context("tools/cli-fuzz/src/lines.txt")?;
     let mut all = Vec::new();
@@ -39,7 +37,8 @@ pub fn all() -> Result<Vec<Line>> {
     Ok(all)
 }
 
-/// Leaves out threads and memory, which are given by the environment, and moves places into the tiny genome.
+/// Removes thread and memory options, since the fuzzer sets both by environment variables,
+/// and moves positions into the tiny genome.
 fn adapt(words: &[String]) -> Vec<String> {
     let mut adapted = Vec::new();
     let mut words = words.iter();
@@ -54,7 +53,7 @@ fn adapt(words: &[String]) -> Vec<String> {
 }
 
 impl Line {
-    /// Names of the inputs in all its words.
+    /// Returns the names of all inputs in the line, sorted and without repetition.
     pub fn inputs(&self) -> Vec<&str> {
         let words = self.before.iter().flatten().chain(&self.words).chain(&self.stdin);
         let mut names: Vec<&str> = words
@@ -66,7 +65,7 @@ impl Line {
         names
     }
 
-    /// The command, for tables.
+    /// Returns the command for tables, with its subcommand if it has one.
     pub fn command(&self) -> String {
         let is_pair = ["bqsr", "shard", "fingerprint", "samtools", "picard", "gatk", "elprep", "bwa"];
         let count = if is_pair.contains(&self.words[0].as_str()) { 2 } else { 1 };

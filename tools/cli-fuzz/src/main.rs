@@ -1,9 +1,13 @@
-//! The fuzzer of the command line. A case takes a command line of the real program, damages an input as its format has
-//! it, with checksums made right, and runs the line with one and with two threads under a limit of memory.
+//! A fuzzer of the command line.
 //!
-//! A finding is a panic, a signal, a run that hangs, more memory than `-m`, a file that is left behind after a failure,
-//! an exit code that is not documented, or another result with two threads. A case follows from its number, so that
-//! `--case N` repeats it. The inputs are made first, by the program itself.
+//! A case takes a command line, damages one of its inputs in terms of its format (checksums
+//! are corrected), and runs the real program with one and with two threads under a memory
+//! limit.
+//!
+//! These are findings: a panic, a signal, a hang, more memory than `-m`, a file that is
+//! left after a failure, an undocumented exit code, and a result that differs between one
+//! and two threads. Cases are derived from their number, so `--case N` repeats one. The
+//! program itself makes the undamaged inputs first.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![allow(clippy::disallowed_methods, reason = "programs are run beside each other")]
@@ -113,8 +117,9 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The directory in which cases are run, and what removes it at the end unless it was given. Outputs are synced to disk
-/// before they get their names, so cases are many times faster where nothing is on a disk.
+/// Returns the directory in which cases run, and a guard that removes it at the end, unless
+/// the user has named it. `/dev/shm` is preferred: outputs are synced before they are
+/// renamed, which makes cases many times slower on a disk.
 fn work_directory(args: &Args, target: &Path) -> Result<(Option<TempDir>, PathBuf)> {
     if let Some(directory) = &args.directory {
         std::fs::create_dir_all(directory)?;
@@ -127,7 +132,7 @@ fn work_directory(args: &Args, target: &Path) -> Result<(Option<TempDir>, PathBu
     Ok((Some(guard), home))
 }
 
-/// Runs one case, keeps its files and prints what it did.
+/// Runs one case, prints what it did, and keeps its files.
 fn repeat(workplace: &Workplace<'_>, number: u64, targets: &[Target], found: &Path) -> Result<()> {
     let (which, done) = workplace.run_case(number, targets)?;
     println!("readmill {}\ndamaged: {}", targets[which].line.text, done.damaged.join(", "));
@@ -139,7 +144,8 @@ fn repeat(workplace: &Workplace<'_>, number: u64, targets: &[Target], found: &Pa
     Ok(())
 }
 
-/// Runs all cases, several at a time.
+/// Runs all cases with one worker thread per job. Cases with a new finding are kept; an
+/// error of the fuzzer itself ends all workers.
 fn run_all(
     args: &Args,
     program: &Path,

@@ -1,5 +1,8 @@
-//! A run as the child of a small process, which measures it. Linux counts for a child what its parent had in memory when it
-//! began, and the fuzzer has all inputs; so this program starts itself, and that process starts the run.
+//! Measures a run from a small parent process.
+//!
+//! When Linux starts a child, its peak memory begins with that of the parent, and the
+//! fuzzer holds all inputs. Therefore this program starts itself with [`MEASURE`], and that
+//! small process starts the run and writes a report.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,41 +16,42 @@ use readmill_peers::usage::{self, Usage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, pidfd_open, prlimit};
 
-/// The first argument of this program where it measures: then come the file for the report, the program, and its words.
+/// First argument of this program as the measuring parent. The report file, the program and
+/// its arguments follow.
 pub const MEASURE: &str = "--measure";
 
-/// Time between two looks at a run, and number of looks after which it hangs: nearly all end within a fraction of a
-/// second, but a busy machine may hold one up.
+/// Interval at which a run is examined. Most runs end within a fraction of a second, but a
+/// busy machine may delay one.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Number of intervals after which a run hangs.
 const LOOKS: u32 = 20;
 
-/// Ticks of CPU time, a hundredth of a second each, after which a run hangs.
+/// CPU time after which a run hangs, in ticks of 1/100 second.
 const MAX_TICKS: u64 = 6000;
 
-/// Address space of a run, so that a broken limit does not take the machine's memory.
+/// Maximum address space of a run in bytes, so that a defect in the memory limit does not
+/// exhaust the machine.
 const ADDRESS_SPACE: u64 = 16 << 30;
 
-/// Bytes of one file that a run may write; it gets SIGXFSZ beyond.
+/// Maximum size of one file that a run writes, in bytes. Beyond it, the run gets SIGXFSZ.
 const MAX_FILE: u64 = 1 << 30;
 
-/// How a run ended.
 pub struct Ended {
-    /// Whether it was ended because it took too long.
+    /// Whether the run was killed because it took too long.
     pub hangs: bool,
-    /// Its exit code or signal.
     pub status: ExitStatus,
-    /// Time and memory.
     pub usage: Usage,
 }
 
-/// A command of this program that runs another one, and says in `report` how it ended; the words are to be added.
+/// Returns a command that starts this program as the measuring parent of `program`. The
+/// caller appends the arguments. The parent writes its measurements to `report`.
 pub fn command(report: &Path, program: &Path) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(MEASURE).arg(report).arg(program);
     Ok(command)
 }
 
-/// Runs a command made by [`command`], and reads its report.
+/// Runs a command from [`command`] and parses its report.
 pub fn ended(command: &mut Command, report: &Path) -> Result<Ended> {
     ensure!(command.status()?.success(), "a run could not be measured");
     let text = fs::read_to_string(report)?;
@@ -57,7 +61,8 @@ pub fn ended(command: &mut Command, report: &Path) -> Result<Ended> {
     Ok(Ended { hangs: hangs == 1, status: ExitStatus::from_raw(status as i32), usage })
 }
 
-/// Runs a program, given the words behind [`MEASURE`], and writes the report.
+/// Runs a program and writes the report. `words` are the arguments after [`MEASURE`];
+/// `main` calls this in the measuring parent.
 pub fn measure(words: &[OsString]) -> Result<()> {
     let [report, program, words @ ..] = words else { bail!("{MEASURE} needs a report and a program") };
     let child = Command::new(program).args(words).spawn().context("readmill does not start")?;
@@ -67,12 +72,12 @@ pub fn measure(words: &[OsString]) -> Result<()> {
     Ok(fs::write(report, text)?)
 }
 
-/// Waits for the end of a child, which is killed if it takes too long.
+/// Waits for the end of a child under limits, and kills it if it takes too long.
 fn wait(mut child: Child) -> Result<Ended> {
     let pid = Pid::from_child(&child);
     for (resource, bytes) in [(Resource::As, ADDRESS_SPACE), (Resource::Fsize, MAX_FILE)] {
         let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
-        // A child that has ended needs no limit.
+        // Setting a limit fails if the child has ended; that is no error.
         _ = prlimit(Some(pid), resource, limit);
     }
     let handle = pidfd_open(pid, PidfdFlags::empty()).context("no handle of a process")?;
@@ -99,10 +104,11 @@ fn wait(mut child: Child) -> Result<Ended> {
     Ok(Ended { hangs, status, usage })
 }
 
-/// The CPU time of a process so far; 0 where the system does not say.
+/// Returns the CPU time that a process has used, in ticks, or 0 if it is unknown.
 fn cpu_ticks(process: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name of the program may have blanks; its state is the first word behind it.
+    // The second field is the program name in parentheses, which may contain spaces; its
+    // state follows.
     let words = stat.rsplit(") ").next().unwrap_or_default().split(' ');
     words.skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
 }

@@ -1,4 +1,5 @@
-//! Runs one command line once, with limits on time and memory, and collects all that it leaves.
+//! Runs one command line once under limits of time and memory, and collects everything that
+//! it leaves.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,48 +12,44 @@ use readmill_peers::usage::Usage;
 
 use crate::measured::{self, Ended};
 
-/// Maximum number of bytes of a message or an output that are kept.
+/// Maximum number of bytes of an output or of messages that are kept for comparison.
 const MAX_KEPT: u64 = 8 << 20;
 
-/// One run to be done.
+/// The parameters of one run.
 pub struct Run<'a> {
-    /// The program.
     pub program: &'a Path,
-    /// The words behind the program's name.
     pub words: &'a [String],
-    /// The file that standard input is read from.
+    /// Input file for standard input, relative to `directory`.
     pub stdin: Option<&'a str>,
-    /// The working directory.
     pub directory: &'a Path,
-    /// Threads and memory, if they are limited.
+    /// Set by READMILL_THREADS.
     pub threads: usize,
-    /// Memory in MiB.
+    /// Memory limit in MiB, set by READMILL_MEMORY.
     pub memory: u64,
 }
 
-/// What a run did.
+/// The result of one run.
 pub struct Outcome {
-    /// The exit code, unless a signal ended it.
+    /// `None` if a signal ended the run.
     pub code: Option<i32>,
-    /// The signal.
     pub signal: Option<i32>,
-    /// Whether it was ended because it took too long.
+    /// Whether the run was killed because it took too long.
     pub hangs: bool,
-    /// Time and memory.
     pub usage: Usage,
-    /// Its messages.
     pub stderr: String,
-    /// Standard output and every file below the working directory, except links.
+    /// Standard output and all files below the working directory, by name. Links are
+    /// skipped, and an empty directory counts as an empty file.
     pub outputs: BTreeMap<String, Vec<u8>>,
-    /// Names of what is left in the directory of temporary files.
+    /// Names of the entries that remain in the directory for temporary files.
     pub temporary: Vec<String>,
 }
 
-/// The name of standard output among outputs.
+/// Key of standard output in [`Outcome::outputs`].
 pub const STDOUT: &str = "standard output";
 
 impl Run<'_> {
-    /// Runs the program and waits for its end.
+    /// Runs the program, waits for its end and collects its outputs. An error means that
+    /// the run itself could not be made.
     pub fn outcome(&self) -> Result<Outcome> {
         let beside = self.directory.parent().context("a working directory of its own")?;
         let temporary = fresh_directory(&beside.join("temporary"))?;
@@ -87,7 +84,7 @@ impl Run<'_> {
     }
 }
 
-/// Makes an empty directory.
+/// Makes an empty directory, and removes what was there before.
 pub fn fresh_directory(path: &Path) -> Result<PathBuf> {
     if path.exists() {
         fs::remove_dir_all(path)?;
@@ -96,7 +93,8 @@ pub fn fresh_directory(path: &Path) -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-/// The first bytes of a file; of a long one, its length stands for the rest.
+/// Returns the first [`MAX_KEPT`] bytes of a file. If it is longer, its length is appended,
+/// so that files of different length differ.
 fn read_start(path: &Path) -> Result<Vec<u8>> {
     use std::io::Read;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! The inputs that are damaged: a tiny sample in every form that some command reads.
+//! The undamaged inputs: a tiny sample in each format that some command reads.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use readmill_bytes::inputs::{self, Scale};
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 
-/// Further forms, made by the program from the inputs of `./dev bytes`.
+/// Commands that make further formats from the inputs of `./dev bytes`.
 const FORMS: [&str; 19] = [
     "index sorted.bam",
     "index sorted.cram",
@@ -36,21 +36,22 @@ const FORMS: [&str; 19] = [
     "view -h -e ncigar>0 -o long.sam mates.bam",
 ];
 
-/// The inputs.
+/// All undamaged inputs, in memory.
 pub struct Seeds {
-    /// Bytes by name.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Seeds {
-    /// Makes all inputs in a directory, by the program that is fuzzed.
+    /// Makes all inputs in a directory. The program that is fuzzed makes most of them; an
+    /// error includes its messages.
     pub fn make(directory: &Path, program: &Path) -> Result<Self> {
         inputs::make(directory, program, &Scale::TINY, false)?;
         write_texts(directory)?;
         for line in FORMS {
             let mut command = Command::new(program);
             command.current_dir(directory).env_remove("TMPDIR").args(line.split_whitespace());
-            // As many threads as anywhere: with those of a large machine, some need more memory than is there by default.
+            // A fixed number of threads: with the threads of a large machine, some commands
+            // need more than the default memory.
             command.env("READMILL_THREADS", "2");
             let done = command.stdin(Stdio::null()).output().context("the program does not start")?;
             let said = String::from_utf8_lossy(&done.stderr).into_owned();
@@ -67,7 +68,8 @@ impl Seeds {
         Ok(Self { files })
     }
 
-    /// The inputs that a word names: the file itself, and those whose names begin with its name: indexes.
+    /// Returns an input and the files that belong to it, such as indexes: those whose names
+    /// continue with a dot.
     pub fn named_by<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let is_beside = move |other: &&String| {
             let rest = other.strip_prefix(name);
@@ -77,7 +79,8 @@ impl Seeds {
     }
 }
 
-/// Writes the inputs that are made of text.
+/// Writes the inputs that are derived from text files: compressed copies, BCF, intervals,
+/// names and others.
 fn write_texts(directory: &Path) -> Result<()> {
     let read = |name: &str| fs::read_to_string(directory.join(name));
     let write = |name: &str, bytes: &[u8]| fs::write(directory.join(name), bytes);
@@ -119,7 +122,8 @@ fn bgzip(text: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The inflated BCF file of a VCF without samples: contig, position and length of each record, and its first allele.
+/// Converts a VCF without samples to uncompressed BCF. Records have contig, position,
+/// length and first allele.
 fn bcf(vcf: &str) -> Vec<u8> {
     let header: Vec<&str> = vcf.lines().filter(|line| line.starts_with('#')).collect();
     let contigs = header.iter().filter_map(|line| line.strip_prefix("##contig=<ID=")?.split(',').next());

@@ -1,4 +1,4 @@
-//! What all cases did, as tables.
+//! Counts the cases by command and exit code, and collects the findings by cause.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,29 +6,30 @@ use std::fmt::Write;
 use crate::case::CaseResult;
 use crate::lines::Line;
 
-/// Cases of one cause that are kept.
+/// Maximum number of cases that are kept per cause.
 const MAX_KEPT: usize = 3;
 
-/// Cases between two words on how far it is.
+/// Number of cases between two progress messages.
 const CASES_BETWEEN_WORDS: u64 = 1000;
 
-/// Exit codes that have a column.
+/// Exit codes with a column of their own; all others share the last column.
 const CODES: [i32; 6] = [0, 1, 2, 3, 4, 75];
 
-/// Counts of cases by command, and the findings.
+/// Counts of cases by command, and the findings by their signature.
 #[derive(Default)]
 pub struct Summary {
-    /// Time of all cases.
+    /// Wall-clock time of all cases.
     pub seconds: f64,
     commands: BTreeMap<String, [u64; CODES.len() + 1]>,
-    /// Numbers of cases, and an example, by signature.
+    /// By signature: the count, the numbers of the first cases, and an example.
     findings: BTreeMap<String, (u64, Vec<u64>, String)>,
     share: f64,
     cases: u64,
 }
 
 impl Summary {
-    /// Adds a case; prints each finding of a new cause. Returns whether the case is worth keeping.
+    /// Adds a case, and prints each finding with a new signature. Returns whether the files
+    /// of the case should be kept.
     pub fn add(&mut self, number: u64, line: &Line, done: &CaseResult) -> bool {
         let column = CODES.iter().position(|code| Some(*code) == done.code).unwrap_or(CODES.len());
         self.commands.entry(line.command()).or_default()[column] += 1;
@@ -53,12 +54,10 @@ impl Summary {
         is_new
     }
 
-    /// Whether any case has a finding.
     pub fn has_findings(&self) -> bool {
         !self.findings.is_empty()
     }
 
-    /// The tables.
     pub fn table(&self) -> String {
         let mut text = format!("\n{:<32}{:>8}", "command", "cases");
         CODES.iter().for_each(|code| _ = write!(text, "{:>8}", format!("exit {code}")));

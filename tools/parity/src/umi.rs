@@ -1,6 +1,7 @@
-//! Compares molecules by UMIs with umi_tools and, for duplex molecules, with fgumi.
+//! Compares molecules from UMIs with umi_tools and, for duplex molecules, with fgumi.
 //!
-//! Only the sets of templates are compared: each tool has its own numbers and names of molecules.
+//! Only the grouping of templates is compared, since each tool numbers molecules in its own
+//! way.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -14,10 +15,11 @@ use crate::ledger::Ledger;
 use crate::outputs::{Printed, in_parallel};
 use crate::random::SeededRandom;
 
-/// The molecule of each template, by the template's name.
+/// The molecule of each template, by template name.
 type Molecules = BTreeMap<String, String>;
 
-/// Methods as readmill and as umi_tools call them, with the most edits between near UMIs.
+/// UMI methods: readmill's name, umi_tools' name, and the maximum number of edits between
+/// UMIs of one molecule.
 const METHODS: [(&str, &str, u32); 5] = [
     ("exact", "unique", 1),
     ("directional", "directional", 1),
@@ -26,7 +28,8 @@ const METHODS: [(&str, &str, u32); 5] = [
     ("cluster", "cluster", 1),
 ];
 
-/// Compares molecules at this number of positions.
+/// Compares the molecules of random reads at `positions` positions: single-strand ones with
+/// umi_tools, duplex ones with fgumi.
 pub fn compare(dir: &SampleDir<'_>, peers: &Peers, positions: u64, ledger: &mut Ledger) {
     ledger.title("umi", "molecules told by UMIs");
     for (name, duplex) in [("single", false), ("duplex", true)] {
@@ -60,7 +63,8 @@ pub fn compare(dir: &SampleDir<'_>, peers: &Peers, positions: u64, ledger: &mut 
     }
 }
 
-/// Writes the reads in coordinate order with an index, and in template-coordinate order.
+/// Writes random reads in coordinate order with an index, for readmill and umi_tools, and
+/// in template-coordinate order, which fgumi needs.
 fn make(dir: &SampleDir<'_>, name: &str, positions: u64, duplex: bool) -> Result<String> {
     let mut random = SeededRandom::new(2 * positions + u64::from(duplex));
     let (text, molecules) = families(&mut random, positions, duplex);
@@ -72,8 +76,8 @@ fn make(dir: &SampleDir<'_>, name: &str, positions: u64, duplex: bool) -> Result
     Ok(format!("{positions} positions, {molecules} molecules, {templates} templates"))
 }
 
-/// The molecules as readmill marks them in MI. Both reads of a template must have the same, and of
-/// each molecule just one template must not be a duplicate.
+/// Returns the molecules that readmill writes to MI. Returns an error unless both reads of
+/// a template have the same MI, and exactly one template per molecule is not a duplicate.
 fn by_readmill(dir: &SampleDir<'_>, name: &str, method: &str, edits: u32) -> Result<Molecules> {
     let command =
         format!("markdup {name}.bam -O sam --umi tag:RX --umi-method {method} --umi-edits {edits}");
@@ -104,7 +108,7 @@ fn name_and_molecule(record: &str) -> Result<(String, String)> {
     Ok((name.to_owned(), molecule.with_context(|| format!("{name} has no MI"))?.to_owned()))
 }
 
-/// The molecules as umi_tools groups first segments.
+/// Returns the molecules that umi_tools finds. It groups the first read of each pair.
 fn by_umi_tools(dir: &SampleDir<'_>, umi_tools: &Tool, method: &str, edits: u32) -> Result<Molecules> {
     let files = "-I single.bam --group-out groups.tsv -L umi_tools.log";
     let rules = format!("--paired --method {method} --edit-distance-threshold {edits}");
@@ -118,7 +122,7 @@ fn by_umi_tools(dir: &SampleDir<'_>, umi_tools: &Tool, method: &str, edits: u32)
     Ok(text.lines().skip(1).filter_map(group).collect())
 }
 
-/// The molecules as fgumi marks them in MI.
+/// Returns the molecules that fgumi writes to MI.
 fn by_fgumi(dir: &SampleDir<'_>, fgumi: &Tool, edits: u32) -> Result<Molecules> {
     dir.peer(
         fgumi,
@@ -128,7 +132,8 @@ fn by_fgumi(dir: &SampleDir<'_>, fgumi: &Tool, edits: u32) -> Result<Molecules> 
     text.lines().map(name_and_molecule).collect()
 }
 
-/// Checks that the same templates are one molecule in both.
+/// Returns an error unless both results group the templates in the same way, under any
+/// names.
 fn same(ours: &Molecules, theirs: &Molecules) -> Result<String> {
     ensure!(ours.keys().eq(theirs.keys()), "{} templates, theirs has {}", ours.len(), theirs.len());
     let (mut to, mut from) = (HashMap::new(), HashMap::new());
@@ -142,7 +147,8 @@ fn same(ours: &Molecules, theirs: &Molecules) -> Result<String> {
     Ok(format!("{} templates, {} molecules", ours.len(), to.len()))
 }
 
-/// Checks that each template is of the same strand in both.
+/// Returns an error unless each template has the same strand (`/A` or `/B`) in both
+/// results.
 fn same_strands(ours: &Molecules, theirs: &Molecules) -> Result<()> {
     let strand = |molecule: &str| molecule.split_once('/').map(|(_, strand)| strand.to_owned());
     for (name, molecule) in ours {
@@ -163,30 +169,33 @@ fn without_strands(mut molecules: Molecules) -> Molecules {
     molecules
 }
 
-/// Bases of a read.
+/// Read length in bases.
 const READ: u64 = 30;
 
-/// Bases from one position to the next, so that no two are near each other.
+/// Distance in bases between two positions, so that no molecules of different positions are
+/// near each other.
 const APART: u64 = 3_000;
 
-/// Where molecules lie.
+/// The place of all molecules of one position.
 struct Position {
     sequence: u64,
     /// Leftmost base, 1-based.
     start: u64,
-    /// Bases of the molecule.
+    /// Length of the molecules in bases.
     length: u64,
 }
 
-/// A UMI of a molecule: that of its lower end, and in duplex also that of its higher end.
+/// The UMIs at the lower and at the higher end of a molecule. Only duplex molecules have
+/// the second one.
 type Ends = [Vec<u8>; 2];
 
-/// Reads of molecules at this number of positions as SAM text. In duplex, each end of a molecule has a UMI,
-/// and both strands of it are read; else, one UMI and one strand. Returns the number of molecules,
-/// too.
+/// Returns SAM text with reads of random molecules at `positions` positions, and the number
+/// of molecules. A duplex molecule has a UMI at each end, and both of its strands are read;
+/// other molecules have one UMI and one strand.
 ///
-/// Left out is everything for which readmill, umi_tools and fgumi define positions differently: clips, gaps, mapping
-/// qualities of 0, mates on another sequence; UMIs of several lengths at one position, and N in duplex ones.
+/// Reads have nothing for which the three tools define positions differently: no clips,
+/// gaps, mapping qualities of 0 or mates on another sequence. UMIs of one position have one
+/// length, and duplex UMIs have no N.
 pub fn families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (String, u64) {
     let (mut templates, mut molecules) = (Vec::new(), 0);
     for at in 0..positions {
@@ -203,7 +212,8 @@ pub fn families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (Str
         let number = 1 + random.below(most);
         let mut ends: Ends = Default::default();
         for _ in 0..number {
-            // The rules on counts and ties decide on near molecules with few templates.
+            // Near molecules with few templates are those for which the rules on counts and
+            // ties decide.
             ends = match random.once_in(2) && !ends[0].is_empty() {
                 true => ends.map(|umi| with_errors(random, &umi, 8)),
                 false => lengths.map(|length| (0..length).map(|_| random.pick(b"ACGT")).collect()),
@@ -227,12 +237,13 @@ pub fn families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (Str
     (text + &templates.concat(), molecules)
 }
 
-/// A random base once in this many bases (it can be the same), else the base itself.
+/// Replaces about one in `once_in` bases by a random base, which may be the same.
 fn with_errors(random: &mut SeededRandom, umi: &[u8], once_in: u64) -> Vec<u8> {
     umi.iter().map(|&base| if random.once_in(once_in) { random.pick(b"ACGT") } else { base }).collect()
 }
 
-/// The UMI as it was read: that of the first segment comes first.
+/// Returns a UMI as it was read, with errors. In duplex, the UMI of the first read comes
+/// first.
 fn umi(random: &mut SeededRandom, ends: &Ends, duplex: bool, first_is_lower: bool) -> String {
     let [mut first, mut second] = ends.clone().map(|umi| with_errors(random, &umi, 40));
     if !duplex {
@@ -247,7 +258,7 @@ fn umi(random: &mut SeededRandom, ends: &Ends, duplex: bool, first_is_lower: boo
     [first, second].map(|umi| String::from_utf8_lossy(&umi).into_owned()).join("-")
 }
 
-/// The two lines of a template.
+/// Returns the two SAM lines of a template.
 fn template(
     random: &mut SeededRandom,
     at: &Position,

@@ -1,4 +1,5 @@
-//! Compares `readmill view` with samtools view: regions of all kinds of indexed files, and its flags.
+//! Compares `readmill view` with samtools view: its flags, and queries of regions on all
+//! kinds of indexed files.
 
 use std::fs;
 
@@ -10,7 +11,8 @@ use crate::outputs::Printed;
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// Indexed files of the same reads, and the command that makes each from `sorted.bam`.
+/// Indexed files of the same reads, and the samtools command that makes each from
+/// `sorted.bam`.
 const FILES: [(&str, &str); 5] = [
     ("bai.bam", "view --no-PG -b -o bai.bam sorted.bam"),
     ("csi.bam", "view --no-PG -b -o csi.bam sorted.bam"),
@@ -19,7 +21,7 @@ const FILES: [(&str, &str); 5] = [
     ("in.cram", "view --no-PG -O cram,no_ref,seqs_per_slice=500 -o in.cram sorted.bam"),
 ];
 
-/// Flags that both programs have.
+/// Flags that both programs accept.
 const FLAGS: [&str; 27] = [
     "",
     "-h --no-PG",
@@ -50,7 +52,8 @@ const FLAGS: [&str; 27] = [
     "-L regions.bed -e [NM]<3",
 ];
 
-/// Compares on a simulated sample with all kinds of templates, by so many regions.
+/// Compares on a simulated sample with all kinds of templates, with `regions` random
+/// regions per file.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, regions: usize, ledger: &mut Ledger) -> Result<()> {
     ledger.title("view", "regions and flags, beside samtools view");
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
@@ -82,7 +85,7 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, regions: usize, ledger: &mut Led
         });
         ledger.check(&format!("view {file} *"), || {
             let words = format!("{file} *");
-            // samtools finds them in the last container of CRAM alone (row 278).
+            // In CRAM, samtools finds unplaced reads only in the last container (row 278).
             let all = format!("-e rname==\"*\" {file}");
             let theirs = if file.ends_with(".cram") { &all } else { &words };
             Ok(format!("{} lines", records_of(dir, &words, theirs)?))
@@ -97,7 +100,7 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, regions: usize, ledger: &mut Led
     Ok(())
 }
 
-/// A region, and where it lies.
+/// A region: its 0-based, half-open coordinates, and its text for a command line.
 struct Place {
     contig: String,
     start: u64,
@@ -132,7 +135,6 @@ fn bed(places: &[Place]) -> String {
     places.iter().map(|it| format!("{}\t{}\t{}\n", it.contig, it.start, it.end)).collect()
 }
 
-/// Fails unless both programs print the same.
 fn same(dir: &SampleDir<'_>, words: &str) -> Result<String> {
     Ok(format!("{} lines", records(dir, words)?))
 }
@@ -141,7 +143,8 @@ fn records(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     records_of(dir, words, words)
 }
 
-/// Fails unless both programs print the same, each with its own words; returns the number of lines.
+/// Runs both programs, each with its own arguments, and returns the number of lines.
+/// Returns an error that shows the first difference in their output.
 fn records_of(dir: &SampleDir<'_>, words: &str, of_samtools: &str) -> Result<usize> {
     let theirs = Printed::newest(dir, &format!("view {of_samtools}"))?;
     let ours = Printed::by(dir.readmill_command(&format!("view {words}")))?;

@@ -1,4 +1,4 @@
-//! Damages the inflated content of a BAM file: header, contigs, and the fields of records.
+//! Damages the inflated contents of a BAM file: header, contigs, and fields of records.
 
 use readmill_fuzz::changes;
 use readmill_simulate::Rng;
@@ -6,17 +6,19 @@ use readmill_simulate::Rng;
 use super::lines;
 use super::numbers::{MAX_BYTES, draw_number};
 
-/// Bytes of a record between its size and its name.
+/// Bytes of a record between `block_size` and the read name (SAM specification, section
+/// 4.2).
 const FIXED: usize = 32;
 
-/// Places of numbers in the fixed part, each with its width.
+/// Offsets and widths of numbers in the fixed part. Positions and bin are listed twice, so
+/// that they are damaged more often.
 const NUMBERS: [(usize, usize); 11] =
     [(0, 4), (4, 4), (9, 1), (10, 2), (14, 2), (20, 4), (24, 4), (28, 4), (0, 4), (4, 4), (14, 2)];
 
-/// Places of the lengths in the fixed part, each with its width: name, CIGAR, bases.
+/// Offsets and widths of the lengths in the fixed part: name, CIGAR and bases.
 const LENGTHS: [(usize, usize); 3] = [(8, 1), (12, 2), (16, 4)];
 
-/// Fields that mean something to some command.
+/// Optional fields that some command reads, with valid and invalid values.
 const FIELDS: [&[u8]; 18] = [
     b"RGZx\0",
     b"RGi\x05\0\0\0",
@@ -44,7 +46,7 @@ struct Bam {
     records: Vec<Record>,
 }
 
-/// A record in parts, so that each may get another length without the others moving.
+/// A record in parts. The length of a part can change while the others remain valid.
 #[derive(Clone)]
 struct Record {
     fixed: [u8; FIXED],
@@ -55,7 +57,8 @@ struct Record {
     fields: Vec<Vec<u8>>,
 }
 
-/// Damages one to four parts; what is no BAM gets changes of its bytes.
+/// Damages one to three parts. If the contents are not BAM, and in one of 12 cases, bytes
+/// are changed instead.
 pub fn damage(content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     let parsed = if rng.once_in(12) { None } else { parse(content) };
     let Some(mut bam) = parsed else {
@@ -124,7 +127,7 @@ fn damage_record(record: &mut Record, rng: &mut Rng) {
         5 | 6 => damage_cigar(&mut record.cigar, rng),
         7 => damage_bases(record, rng),
         8 => {
-            // Lengths that are not those of the parts.
+            // Sets a length that contradicts its part.
             record.set_lengths();
             let (at, width) = rng.pick(&LENGTHS);
             set_number(&mut record.fixed, at, width, rng);
@@ -169,7 +172,8 @@ fn damage_cigar(cigar: &mut Vec<u32>, rng: &mut Rng) {
             cigar[at] = operation(rng);
         }
         4 if !cigar.is_empty() => {
-            // Another operation of the same length: clips, deletions and insertions at the ends.
+            // Change the operation and keep its length: clips, deletions and insertions at
+            // the ends.
             let at = rng.index(cigar.len());
             cigar[at] = cigar[at] & !15 | rng.index(9) as u32;
         }
@@ -220,7 +224,7 @@ fn damage_fields(fields: &mut Vec<Vec<u8>>, rng: &mut Rng) {
 }
 
 impl Record {
-    /// Sets the lengths in the fixed part to those of the parts.
+    /// Writes the actual lengths of the parts into the fixed part.
     fn set_lengths(&mut self) {
         self.fixed[8] = self.name.len() as u8;
         self.fixed[12..14].copy_from_slice(&(self.cigar.len() as u16).to_le_bytes());
@@ -241,7 +245,7 @@ fn write(bam: &Bam, out: &mut Vec<u8>) {
     }
     for record in &bam.records {
         let mut record = record.clone();
-        // An empty field says that the lengths are wrong on purpose.
+        // `damage_record` adds an empty field to mark lengths that are wrong on purpose.
         if !record.fields.iter().any(Vec::is_empty) {
             record.set_lengths();
         }
@@ -256,7 +260,7 @@ fn write(bam: &Bam, out: &mut Vec<u8>) {
     }
 }
 
-/// Takes bytes off the front.
+/// Removes `n` bytes from the front of `rest` and returns them. `None` if there are fewer.
 fn take<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
     let (taken, more) = rest.split_at_checked(n)?;
     *rest = more;
@@ -302,7 +306,8 @@ fn parse_record(mut rest: &[u8]) -> Option<Record> {
     Some(Record { fixed, name, cigar, bases, qualities, fields })
 }
 
-/// Size of the field at the front, its name and type included.
+/// Returns the size in bytes of the optional field at the front, including its tag and
+/// type. `None` if the field is invalid.
 fn field_size(rest: &[u8]) -> Option<usize> {
     let width = |kind: u8| match kind {
         b'A' | b'c' | b'C' => Some(1),

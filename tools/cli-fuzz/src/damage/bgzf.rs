@@ -1,4 +1,4 @@
-//! Compresses damaged text again, in blocks that end anywhere.
+//! Compresses damaged text again, with block borders at random places.
 
 use std::io::Write;
 
@@ -7,7 +7,8 @@ use flate2::write::GzEncoder;
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK, MAX_BLOCK};
 use readmill_simulate::Rng;
 
-/// Compresses `text` as `model` is compressed: by BGZF or by gzip. Sometimes the frame is odd, yet its checksums are right.
+/// Compresses `text` in the format of `model`: BGZF or plain gzip. Some files get empty
+/// blocks, a missing end marker or another odd frame, but all checksums are correct.
 pub fn compress(text: &[u8], model: &[u8], rng: &mut Rng) -> Vec<u8> {
     let is_bgzf = model.get(3) == Some(&4) && model.get(12..14) == Some(b"BC");
     if is_bgzf != rng.once_in(40) { compress_blocks(text, rng) } else { compress_members(text, rng) }
@@ -17,7 +18,7 @@ fn compress_blocks(text: &[u8], rng: &mut Rng) -> Vec<u8> {
     let (mut file, mut rest) = (Vec::new(), text);
     let mut deflater = Deflater::new(Codec::Libdeflate, rng.pick(&[0, 1, 6]));
     let max_block = rng.pick(&[MAX_BLOCK, MAX_BLOCK, 4000, 300, 40]);
-    // Some cases have an empty block in between.
+    // Put an empty block between the others.
     let empty_at = if rng.once_in(6) { rng.index(text.len() + 1) } else { usize::MAX };
     while !rest.is_empty() {
         let (block, more) = rest.split_at(rest.len().min(1 + rng.index(max_block)));
@@ -38,7 +39,7 @@ fn compress_blocks(text: &[u8], rng: &mut Rng) -> Vec<u8> {
             file.extend(vec![0; 1 + rng.index(50)]);
         }
         3 => {
-            // A member of plain gzip behind the blocks.
+            // Append a plain gzip member after the blocks.
             file.extend_from_slice(&compress_members(&text[..text.len() / 2], rng));
         }
         _ => file.extend_from_slice(&EOF_BLOCK),
@@ -51,7 +52,7 @@ fn compress_members(text: &[u8], rng: &mut Rng) -> Vec<u8> {
     let (one, two) = text.split_at(at);
     let member = |text: &[u8]| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        // A vector takes whatever is written.
+        // Writing to a vector cannot fail.
         encoder.write_all(text).and_then(|()| encoder.finish()).unwrap_or_default()
     };
     let mut file = member(one);

@@ -1,5 +1,6 @@
-//! Damages CRAM by containers and blocks: the streams of codecs, what is inside blocks, and the headers of all these.
-//! Lengths, landmarks and checksums are made right afterwards, so that the decoder gets to see the damage.
+//! Damages CRAM by containers and blocks: compressed streams, contents of blocks, and the
+//! headers of blocks, slices and containers. Lengths, landmarks and checksums are corrected
+//! afterwards, so that the decoder reaches the damage.
 
 use std::io::{Read, Write};
 
@@ -12,15 +13,17 @@ use readmill_simulate::Rng;
 use super::cells;
 use super::numbers::{MAX_BYTES, draw_number};
 
-/// Bytes of the start of a file.
+/// Size of the file definition in bytes (CRAM specification, section 6).
 const DEFINITION: usize = 26;
 
-/// Methods of compression, and the kind of block of a slice header.
+/// Compression methods, and the content type of a slice header block (CRAM specification,
+/// section 8).
 const RAW: u8 = 0;
 const GZIP: u8 = 1;
 const SLICE_HEADER: u8 = 2;
 
-/// Numbers of a container before the number of its blocks: contig, start, bases, records, counter, bases of reads.
+/// Numbers in a container header before the number of blocks: contig, start, span, records,
+/// record counter and bases.
 const NUMBERS: usize = 6;
 
 #[derive(Clone)]
@@ -28,7 +31,7 @@ struct Container {
     numbers: [Vec<u8>; NUMBERS],
     landmarks: Vec<Vec<u8>>,
     blocks: Vec<Block>,
-    /// What is behind the last block.
+    /// Bytes of the container after its last block.
     rest: Vec<u8>,
 }
 
@@ -41,7 +44,8 @@ struct Block {
     data: Vec<u8>,
 }
 
-/// Damages one to three parts; what cannot be parsed gets changes of its bytes.
+/// Damages one to three parts. If the contents cannot be parsed, and in one of 15 cases,
+/// bytes are changed instead.
 pub fn damage(content: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut damaged = content.to_vec();
     let parsed = if rng.once_in(15) { None } else { parse(content) };
@@ -68,7 +72,7 @@ fn damage_part(containers: &mut Vec<Container>, rng: &mut Rng) {
     if containers.is_empty() {
         return;
     }
-    // The first one has the header, the last one is the end of the file.
+    // The first container has the SAM header, and the last one is the end-of-file marker.
     let at = rng.index(containers.len());
     if rng.once_in(10) {
         let to = rng.index(containers.len());
@@ -111,7 +115,7 @@ fn damage_block(block: &mut Block, rng: &mut Rng) {
     }
     if block.method == GZIP && !rng.once_in(8) {
         let mut text = Vec::new();
-        // What is no gzip is damaged as it is.
+        // If the block is not valid gzip, its bytes are damaged below.
         if GzDecoder::new(&block.data[..]).take(MAX_BYTES as u64).read_to_end(&mut text).is_ok() {
             block.data = damage_data(&text, rng);
             block.raw_size = number(block.data.len() as i64);
@@ -137,7 +141,7 @@ fn damage_data(data: &[u8], rng: &mut Rng) -> Vec<u8> {
     }
     let mut damaged = data.to_vec();
     if rng.once_in(2) && !damaged.is_empty() {
-        // Headers of streams, of slices and of encodings are short, and at the front.
+        // Headers of streams, slices and encodings are short and at the start of a block.
         let end = if rng.once_in(2) { damaged.len().min(24) } else { damaged.len() };
         let at = rng.index(end);
         damaged[at] = if rng.once_in(2) { rng.index(256) as u8 } else { damaged[at].wrapping_add(1) };
@@ -147,7 +151,8 @@ fn damage_data(data: &[u8], rng: &mut Rng) -> Vec<u8> {
     damaged
 }
 
-/// Appends a container with its length, its landmarks and its checksums.
+/// Appends a container with correct length, landmarks and checksums. In a few cases, a
+/// landmark or the number of blocks is wrong.
 fn write(container: &Container, has_checksums: bool, out: &mut Vec<u8>, rng: &mut Rng) {
     let (mut blocks, mut landmarks) = (Vec::new(), Vec::new());
     for block in &container.blocks {
@@ -164,7 +169,7 @@ fn write(container: &Container, has_checksums: bool, out: &mut Vec<u8>, rng: &mu
     }
     blocks.extend_from_slice(&container.rest);
     if landmarks.is_empty() {
-        // The container of the header has no slices.
+        // The container of the SAM header has no slices.
         landmarks.clone_from(&container.landmarks);
     }
     if rng.once_in(40) && !landmarks.is_empty() {
@@ -189,14 +194,14 @@ fn append_checksum(out: &mut Vec<u8>, from: usize, has_checksums: bool) {
     }
 }
 
-/// Returns an ITF8 number; an LTF8 number of up to 28 bits is the same.
+/// Encodes an ITF8 number. An LTF8 number of up to 28 bits has the same bytes.
 fn number(number: i64) -> Vec<u8> {
     let mut out = Vec::new();
     readmill_fuzz::put_itf8(&mut out, number as u32);
     out
 }
 
-/// Returns the value of an ITF8 number of up to four bytes, else 0.
+/// Decodes an ITF8 number of up to four bytes. Longer numbers give 0.
 fn value(bytes: &[u8]) -> i64 {
     let more = bytes.first().map_or(0, |byte| byte.leading_ones());
     if more > 3 {
@@ -206,7 +211,8 @@ fn value(bytes: &[u8]) -> i64 {
     bytes.iter().skip(1).fold(first, |value, &byte| value << 8 | i64::from(byte))
 }
 
-/// Takes a number off the front as it is written.
+/// Removes an encoded number from the front of `rest` and returns its bytes. `is_long`
+/// selects LTF8.
 fn take_number(rest: &mut &[u8], is_long: bool) -> Option<Vec<u8>> {
     let more = rest.first()?.leading_ones() as usize;
     let (taken, after) = rest.split_at_checked(1 + more.min(if is_long { 8 } else { 4 }))?;

@@ -1,4 +1,4 @@
-//! Damages JSON: values of other types, keys that are missing or twice, numbers beyond all bounds.
+//! Damages JSON: values of other types, missing or repeated keys, and extreme numbers.
 
 use readmill_fuzz::changes;
 use readmill_simulate::Rng;
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::numbers::{MAX_BYTES, draw_number};
 
-/// Replaces, removes or repeats one to four values anywhere in the document.
+/// Replaces, removes or repeats one to four values anywhere in the document. In one of six
+/// cases, bytes are changed instead.
 pub fn damage(content: &[u8], rng: &mut Rng) -> Vec<u8> {
     let parsed = serde_json::from_slice::<Value>(content).ok().filter(|_| !rng.once_in(6));
     let Some(mut document) = parsed else {
@@ -21,7 +22,7 @@ pub fn damage(content: &[u8], rng: &mut Rng) -> Vec<u8> {
     serde_json::to_vec(&document).unwrap_or_default()
 }
 
-/// Number of values, the document itself included.
+/// Counts the values of a document, including itself.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(count).sum(),
@@ -30,7 +31,8 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Changes the value with the number `at`; returns whether it has been found.
+/// Changes the value with number `at` in depth-first order, or an element of it. Returns
+/// whether it was found; `at` is reduced by the values before it.
 fn change_value(value: &mut Value, at: &mut usize, rng: &mut Rng) -> bool {
     if *at == 0 {
         *value = other_value(value, rng);

@@ -1,11 +1,11 @@
-//! Damages text by lines and columns: SAM, FASTQ, FASTA, VCF, BED, refFlat, tables, lists.
+//! Damages text by lines and cells: SAM, FASTQ, FASTA, VCF, BED, refFlat, tables and lists.
 
 use readmill_fuzz::changes;
 use readmill_simulate::Rng;
 
 use super::numbers::{MAX_BYTES, draw_number};
 
-/// Cells that mean something somewhere.
+/// Cells with a meaning in at least one format, valid and invalid.
 const CELLS: [&str; 44] = [
     "",
     "*",
@@ -53,7 +53,7 @@ const CELLS: [&str; 44] = [
     "\u{e4}\u{20ac}",
 ];
 
-/// Whole lines that mean something somewhere.
+/// Lines with a meaning in at least one format.
 const LINES: [&str; 22] = [
     "",
     "@",
@@ -79,14 +79,15 @@ const LINES: [&str; 22] = [
     "r\t0\tchr1\t1\t60\t268435455M\t*\t0\t0\t*\t*",
 ];
 
-/// Damages one to four lines. `is_fastq` says that four lines are a record.
+/// Damages one to four lines. With `is_fastq`, bases and qualities of a record can be
+/// resized as well. The result has at most [`MAX_BYTES`].
 pub fn damage(content: &[u8], is_fastq: bool, rng: &mut Rng) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = content.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
     for _ in 0..=rng.index(4) {
         if lines.is_empty() {
             break;
         }
-        // Headers are few and read by many rules.
+        // Headers are short, and many rules read them, so they are damaged more often.
         let end = if rng.once_in(3) { lines.len().min(12) } else { lines.len() };
         let at = rng.index(end);
         match rng.index(16) {
@@ -124,7 +125,8 @@ pub fn damage(content: &[u8], is_fastq: bool, rng: &mut Rng) -> Vec<u8> {
     damaged
 }
 
-/// Changes one cell of a line: what stands between tabs, else between blanks or commas.
+/// Changes one cell of a line. Cells are separated by tabs, or by the first other separator
+/// that the line contains.
 fn damage_cell(line: &mut Vec<u8>, rng: &mut Rng) {
     let between = b"\t ,:=".iter().copied().find(|sign| line.contains(sign)).unwrap_or(b'\t');
     let mut cells: Vec<Vec<u8>> = line.split(|&b| b == between).map(<[u8]>::to_vec).collect();
@@ -139,7 +141,7 @@ fn damage_cell(line: &mut Vec<u8>, rng: &mut Rng) {
         }
         4 | 5 => cells[at] = rng.pick(&CELLS).as_bytes().to_vec(),
         6 => {
-            // A list, or a field with a type, is damaged inside.
+            // Damage a list or a typed field inside.
             changes::change(&mut cells[at], b"0123456789,:;MIDNSHP=X", 4096, rng);
         }
         _ => {
@@ -153,7 +155,7 @@ fn damage_cell(line: &mut Vec<u8>, rng: &mut Rng) {
     *line = cells.join(&between);
 }
 
-/// Gives the bases or the qualities of a record of FASTQ another length, or both.
+/// Resizes the bases, the qualities, or both, of the FASTQ record that contains line `at`.
 fn resize_record(lines: &mut [Vec<u8>], at: usize, rng: &mut Rng) {
     let first = at / 4 * 4;
     let Some([_, bases, _, qualities]) = lines.get_mut(first..first + 4) else { return };

@@ -1,5 +1,8 @@
-//! Damages an input as its format has it: the field of a record, the stream of a codec, the cell of an index. What is
-//! compressed is compressed again, and checksums are made right, so that the damage reaches the code behind them.
+//! Damages an input in terms of its format: a field of a record, a compressed stream, a
+//! cell of an index.
+//!
+//! Compressed inputs are inflated, damaged and compressed again with correct checksums, so
+//! that the damage passes the codec and reaches the code that reads records.
 
 mod bam;
 mod bgzf;
@@ -17,7 +20,8 @@ use numbers::MAX_BYTES;
 use readmill_fuzz::changes;
 use readmill_simulate::Rng;
 
-/// Returns the bytes of a file with one to four damages. `other` is another file, parts of which may be taken.
+/// Returns a damaged copy of a file. The result depends only on the arguments and the state
+/// of `rng`. `other` is another file whose bytes may be inserted.
 pub fn damage(name: &str, bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     if rng.once_in(12) {
         return damage_bytes(bytes, other, rng);
@@ -28,7 +32,7 @@ pub fn damage(name: &str, bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> 
     bgzf::compress(&text, bytes, rng)
 }
 
-/// Damages what is not compressed, or no longer.
+/// Damages uncompressed contents by their format, which the first bytes and the name show.
 fn damage_content(name: &str, content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     match content {
         [b'B', b'A', b'M', 1, ..] => bam::damage(content, other, rng),
@@ -43,7 +47,8 @@ fn is_fastq(name: &str, content: &[u8]) -> bool {
     content.starts_with(b"@") && (name.contains("fastq") || name.contains(".fq"))
 }
 
-/// Damages bytes whatever they are: checksums, magic numbers, ends.
+/// Damages bytes regardless of the format: truncates, appends, repeats or changes them.
+/// Checksums become wrong.
 fn damage_bytes(bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut damaged = bytes.to_vec();
     match rng.index(8) {
@@ -56,7 +61,8 @@ fn damage_bytes(bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     damaged
 }
 
-/// The text of a file that is compressed by gzip; `None` for all else.
+/// Returns the inflated contents of a gzip file, or `None` for other files. A damaged file
+/// is treated as not compressed.
 fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let is_gzip = bytes.starts_with(&[0x1f, 0x8b]);

@@ -1,11 +1,10 @@
-//! Numbers that stand in damaged inputs, and how long these may be.
+//! Extreme numbers for damaged inputs, and the maximum size of these.
 
 use readmill_simulate::Rng;
 
-/// Maximum number of bytes that an input may grow to.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// Numbers at which readers err.
+/// Numbers at the limits of the types and formats that readers use.
 const NUMBERS: [i64; 22] = [
     0,
     1,
@@ -31,7 +30,8 @@ const NUMBERS: [i64; 22] = [
     i64::MAX,
 ];
 
-/// Draws a number: one at which readers err, or one near `from`.
+/// Draws a number: a limit of [`NUMBERS`] in half of the cases, else a small number or one
+/// near `from`.
 pub fn draw_number(from: i64, rng: &mut Rng) -> i64 {
     match rng.index(4) {
         0 => from.wrapping_add(rng.index(9) as i64 - 4),

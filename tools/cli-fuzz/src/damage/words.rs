@@ -1,16 +1,19 @@
-//! Damages command lines: values beyond all bounds, values of another kind, words that are missing or twice.
+//! Damages command lines: extreme values, values of another kind, missing or repeated
+//! words.
 
 use readmill_simulate::Rng;
 
 use super::numbers::draw_number;
 
-/// Values that mean something to some option. None names a file outside the working directory.
+/// Values that some option accepts. None of them names a file outside the working
+/// directory, so that no case writes there.
 const VALUES: [&str; 26] = [
     "", "0", "-1", "1", "2", "0.0", "1.0", "1e308", "nan", "inf", "1,2,3", ",", "a", "RG", "NM:i:5",
     "chr1", "chr1:5-1", "chr9", "none", "all", "null", "true", "\u{e4}", "in/none", "in", "x\ty",
 ];
 
-/// Damages one or two words of a command line, none of which names the command or an input.
+/// Damages one or two words of a command line. The command and the paths of inputs are not
+/// changed, but may be repeated.
 pub fn damage(words: &[String], rng: &mut Rng) -> Vec<String> {
     let mut damaged = words.to_vec();
     for _ in 0..=rng.index(2) {
@@ -28,7 +31,7 @@ pub fn damage(words: &[String], rng: &mut Rng) -> Vec<String> {
     damaged
 }
 
-/// Returns the word with one of its numbers replaced; a word without numbers stays.
+/// Returns the word with one of its numbers replaced. A word without numbers is unchanged.
 fn other_number(word: &str, rng: &mut Rng) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut was_digit = None;
