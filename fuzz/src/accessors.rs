@@ -1,3 +1,4 @@
+//! Checks the accessors of a record against each other, for all targets that make records.
 
 use readmill_record::{RecordRef, tag};
 
@@ -25,7 +26,6 @@ pub fn call_all(record: RecordRef<'_>) {
     let _ = (record.next_ref_id(), record.next_pos(), record.tlen(), record.qname());
 }
 
-/// Returns the size of an optional field in bytes.
 fn field_bytes(field: &tag::Field<'_>) -> usize {
     3 + field.value.len() + usize::from(matches!(field.kind, b'Z' | b'H'))
 }

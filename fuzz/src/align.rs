@@ -19,7 +19,6 @@ use crate::{accessors, pieces, seeds};
 
 const SUFFIXES: [&str; 4] = [".ann", ".amb", ".pac", ".bwt.2bit.64"];
 
-/// Length of the reference in bases.
 const BASES: usize = 300;
 
 /// A directory with the names of the index files. They are links to files in memory, whose
@@ -57,12 +56,10 @@ impl Desk {
     }
 }
 
-/// Returns the bases of the reference, from a simulated contig.
 fn bases() -> &'static [u8] {
     &seeds::simulated().contig[..BASES]
 }
 
-/// Seeds of [`index`]: the four files of a small index, joined.
 pub fn indexes() -> Vec<Vec<u8>> {
     let make = || -> std::io::Result<Vec<u8>> {
         let directory = tempfile::tempdir()?;

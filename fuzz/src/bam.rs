@@ -21,7 +21,6 @@ struct BamBuffers {
     copy: Vec<u8>,
 }
 
-/// Seeds of [`record`]: records without `block_size`.
 pub fn records() -> Vec<Vec<u8>> {
     let simulated = seeds::simulated().records.iter().take(3).cloned();
     seeds::records().into_iter().chain(simulated).map(|raw| raw[4..].to_vec()).collect()
@@ -48,7 +47,6 @@ pub fn record(bytes: &[u8]) {
     });
 }
 
-/// Checks that edits of a valid record give valid records.
 fn change(record: RecordRef<'_>, header: &Header, out: &mut Vec<u8>) {
     let sound = |out: &[u8]| assert_eq!(RecordRef::check(out, header.n_ref()), Ok(()), "after an edit");
     out.clear();
@@ -154,7 +152,6 @@ fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<
     }
 }
 
-/// Appends the records of a batch, and checks that their ordinals increase.
 fn take(batch: &Batch, all: &mut Vec<u8>) {
     let mut last = None::<Stamp>;
     for (stamp, record) in batch.records() {

@@ -58,7 +58,6 @@ pub fn blocks(bytes: &[u8]) {
     }
 }
 
-/// Returns the inflated contents of a file, or `None` if it is refused.
 fn read(file: &[u8], allow_missing_eof: bool) -> Option<Vec<u8>> {
     let (mut reader, mut chunk) = (BlockReader::new(file, allow_missing_eof), Chunk::default());
     let mut all = Vec::new();
@@ -102,7 +101,6 @@ fn made(bytes: &[u8]) {
     }
 }
 
-/// Appends a BGZF block with the given Deflate data, for the inflated `content`.
 fn wrap(data: &[u8], content: &[u8], file: &mut Vec<u8>) {
     file.extend_from_slice(&EOF_BLOCK[..16]);
     file.extend_from_slice(&((data.len() + 25) as u16).to_le_bytes());
@@ -115,7 +113,7 @@ fn wrap(data: &[u8], content: &[u8], file: &mut Vec<u8>) {
 /// end-of-file marker is noticed.
 fn round_trip(kind: usize, bytes: &[u8]) {
     let mut file = Vec::new();
-    let copies = 1 + kind / 3 % 16; // what is the same again and again compresses
+    let copies = 1 + kind / 3 % 16; // repeated data compress well
     let payload = bytes.repeat(copies);
     let payload = &payload[..payload.len().min(MOST_TO_COMPRESS)];
     DEFLATERS.with_borrow_mut(|deflaters| deflaters[kind % 3].block(payload, &mut file));

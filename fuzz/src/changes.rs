@@ -3,17 +3,14 @@
 
 use readmill_simulate::Rng;
 
-/// Returns a generator that is seeded by a name.
 pub fn random_of(name: &str) -> Rng {
     Rng::new(name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     }))
 }
 
-/// Numbers at the limits of integer types, where readers often fail.
 const NUMBERS: [u32; 8] = [0, 1, 0x7f, 0xff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
 
-/// Characters with a meaning in text formats.
 const SIGNS: &[u8] = b"\t\n\r :;,=@#+-.*/()[]\"\\0123456789AZaz";
 
 /// Changes `input` in one to six places. Parts of `other`, another input, may be inserted.

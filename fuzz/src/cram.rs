@@ -19,11 +19,9 @@ use readmill_record::{Batch, Detail, Error, Header, Ledger, RecordRef, Result, S
 use crate::reference::in_memory;
 use crate::{MOST, expect_refusal, memory, pieces, seeds};
 
-/// CRAM versions, selected by the first byte of an input.
 const VERSIONS: [Version; 3] =
     [Version::DEFAULT, Version { major: 2, minor: 1 }, Version { major: 3, minor: 1 }];
 
-/// Content types of blocks (CRAM specification, section 8).
 const FILE_HEADER: u8 = 0;
 const SLICE_HEADER: u8 = 2;
 
@@ -77,7 +75,6 @@ impl State {
         })
     }
 
-    /// Encodes a batch to a whole CRAM file. `by` is the index of the encoder.
     fn encode(&mut self, batch: &Batch, by: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let encoded = self.encoders[by].partition(batch, &mut bytes)?;
@@ -151,7 +148,6 @@ fn text(record: RecordRef<'_>, detail: Detail) -> String {
     format!("{:?}", (record.flags().0, record.mapq(), place))
 }
 
-/// Appends an ITF8 number. An LTF8 number of up to 28 bits has the same bytes.
 pub fn put_itf8(out: &mut Vec<u8>, number: u32) {
     let bytes = number.to_be_bytes();
     match number {
@@ -169,7 +165,6 @@ pub fn put_itf8(out: &mut Vec<u8>, number: u32) {
     }
 }
 
-/// Removes an ITF8 number from the front of `bytes` and returns it.
 fn take(bytes: &mut &[u8]) -> u32 {
     let more = (bytes[0].leading_ones() as usize).min(4);
     let (own, rest) = bytes.split_at(1 + more);
@@ -223,7 +218,6 @@ fn wrap(
     out.extend_from_slice(blocks);
 }
 
-/// Returns the file definition that starts a CRAM file.
 fn definition(version: Version) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend([version.major, version.minor]);
@@ -235,7 +229,6 @@ fn definition(version: Version) -> Vec<u8> {
 /// counter, bases.
 const NO_RECORDS: [u8; 6] = [0; 6];
 
-/// Appends the container with the SAM header.
 fn wrap_header(header: &Header, version: Version, out: &mut Vec<u8>) {
     let text = header.to_text();
     let mut piece = vec![0; HEAD];
@@ -246,7 +239,6 @@ fn wrap_header(header: &Header, version: Version, out: &mut Vec<u8>) {
     wrap(&NO_RECORDS, &[0], 1, &blocks, version, out);
 }
 
-/// Converts a container of an encoded file to an input of [`container`].
 fn piece_by_piece(container: &Container) -> Vec<u8> {
     let header = &container.header;
     let mut fields = vec![0];
@@ -297,7 +289,6 @@ pub fn containers() -> Vec<Vec<u8>> {
     })
 }
 
-/// Decodes a container with arbitrary blocks, and converts its records to SAM.
 pub fn container(bytes: &[u8]) {
     let mut parts = pieces::split(bytes);
     let Some((&choice, fields)) = parts.next().and_then(<[u8]>::split_first) else { return };
@@ -363,7 +354,6 @@ pub fn codec(bytes: &[u8]) {
     }
 }
 
-/// Seeds of [`files`], and of the index target: whole files of encoded records.
 pub fn whole_files() -> Vec<Vec<u8>> {
     let encode = |batch: &Batch| STATE.with_borrow_mut(|state| state.encode(batch, 0));
     let file = |batch: &Batch| encode(batch).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
@@ -393,7 +383,7 @@ fn correct(file: &mut [u8]) {
     let number = |file: &[u8], at: &mut usize| {
         let more = file.get(*at).map_or(0, |byte| byte.leading_ones() as usize);
         let own = file.get(*at..*at + 1 + more.min(4)).map(<[u8]>::to_vec).unwrap_or(vec![0]);
-        *at += if more < 8 { 1 + more } else { 9 }; // of an LTF8 number, the length is right, too
+        *at += if more < 8 { 1 + more } else { 9 }; // the length of an LTF8 number is right as well
         if more > 4 { 0 } else { take(&mut &own[..]) as usize }
     };
     let correct = |file: &mut [u8], from: usize, to: usize| {
@@ -426,7 +416,6 @@ fn correct(file: &mut [u8]) {
     }
 }
 
-/// Seeds of [`records`]: records without `block_size`.
 pub fn bodies() -> Vec<Vec<u8>> {
     let join = |batch: &Batch| {
         let bodies: Vec<&[u8]> = batch.records().map(|(_, record)| &record.raw()[4..]).collect();

@@ -11,7 +11,6 @@ thread_local! {
     static READS: OnceCell<(Header, Vec<Vec<u8>>)> = const { OnceCell::new() };
 }
 
-/// Expressions that together use all of the language.
 const TEXTS: [&str; 16] = [
     "mapq >= 30 && flag.proper_pair",
     "[NM] <= 2 || !exists([MD])",

@@ -9,7 +9,6 @@ use readmill_record::{Error, ReadBatch};
 
 use crate::{expect_refusal, pieces, seeds};
 
-/// Seeds of [`files`]: a byte of options, then one or two files.
 pub fn texts() -> Vec<Vec<u8>> {
     let record = |raw: &Vec<u8>, number: u8| {
         let record = readmill_record::RecordRef::new(raw);
@@ -56,7 +55,7 @@ pub fn files(bytes: &[u8]) {
     assert_eq!(fault.is_some(), other_fault.is_some(), "{fault:?} and {other_fault:?}");
     let packed = |text: &&[u8]| text.starts_with(b"\x1f\x8b") || text.get(1..4) == Some(b"\xb5\x2f\xfd");
     if fault.is_some() && texts.iter().any(packed) {
-        return; // how much comes before damage depends on how much is asked for
+        return; // the buffer size decides how many reads come before the error
     }
     assert!(some == others, "reads depend on how much is read at a time");
     let place = |fault: Option<Error>| fault.map(|it| (it.place.file, it.place.record));
@@ -67,7 +66,6 @@ fn options() -> Options {
     Options { record_bytes: 1 << 20, zstd_window_log: 20, patience: 0, ..Options::default() }
 }
 
-/// A read as name, bases and qualities.
 type Owned = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
 fn read(texts: &[&[u8]], choice: u8, options: Options) -> (Vec<Owned>, Option<Error>) {

@@ -16,7 +16,6 @@ thread_local! {
     static HEADER: OnceCell<Header> = const { OnceCell::new() };
 }
 
-/// File names; the extension selects the format, or the contents if there is none.
 const NAMES: [&str; 5] = ["x", "x.vcf", "x.bcf", "x.bed", "x.interval_list"];
 
 const VCF: &str = "##fileformat=VCFv4.2\n##contig=<ID=c1,length=4000,note=\"a,b\">\n##contig=<ID=chr2,length=2000000000>\n\
@@ -28,7 +27,6 @@ const BED: &str =
 const REGIONS: [&str; 9] =
     ["c1", "chr2", "c1:5", "c1:5-10", "chr2:1,000-2,000", "c1:7+", "unmapped", "c1:0", "c1:4000-4001"];
 
-/// Seeds of [`places`]: a byte that selects the file name, and the file.
 pub fn files() -> Vec<Vec<u8>> {
     let list = [seeds::HEADER, "c1\t1\t10\t+\tone\nchr2\t5\t4\t-\ttwo\n"].concat();
     let file = |name: u8, text: &[u8]| [&[name], text].concat();

@@ -62,7 +62,7 @@ pub fn texts(bytes: &[u8]) {
     };
     let text = merged.header.to_text();
     if has_return_before_end(&text) {
-        return; // the field behind it has gone
+        return; // the carriage return is lost when the text is read
     }
     let again = Header::parse(&text).unwrap_or_else(|e| panic!("a merged header is refused: {e}"));
     assert!(again == merged.header, "the text of a merged header is another header");
@@ -72,7 +72,6 @@ pub fn texts(bytes: &[u8]) {
     }
 }
 
-/// Checks that a corrected header is not changed again when its text is read.
 fn check_mended(header: &Header) {
     let text = header.to_text();
     if !has_return_before_end(&text) {

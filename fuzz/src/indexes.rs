@@ -17,10 +17,8 @@ use readmill_record::Result;
 use crate::reference::in_memory;
 use crate::{MOST, cram, expect_refusal, memory, seeds};
 
-/// Number of records in the BAM file; each has a block of its own.
 const RECORDS: usize = 3;
 
-/// An indexed file, and a valid index of each kind for it.
 struct Sample {
     bytes: Vec<u8>,
     file: Arc<File>,
@@ -48,7 +46,6 @@ pub fn files() -> Vec<Vec<u8>> {
     [of(0, &bam()), of(1, &whole_cram())].concat()
 }
 
-/// Returns a BAM file with one record per block, and its BAI and CSI.
 fn bam() -> Sample {
     let text = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:4000\n@SQ\tSN:chr2\tLN:2000000000\n";
     let mut head = b"BAM\x01".to_vec();
@@ -93,7 +90,6 @@ fn bam() -> Sample {
     Sample::new(file, vec![bai, csi])
 }
 
-/// Returns a CRAM file, and a CRAI that points to its first container of reads.
 fn whole_cram() -> Sample {
     let bytes = cram::whole_files().remove(0);
     let reader = Reader::open(Box::new(Cursor::new(bytes.clone())), false, MOST, &memory());

@@ -38,20 +38,17 @@ pub use cram::{put_itf8, whole_files as whole_cram_files};
 pub use limits::MEMORY;
 use limits::{MOST, expect_refusal, memory};
 
-/// A format that is fuzzed. `run` is called for each input, and `seeds` once to start with.
+/// A format that is fuzzed. libFuzzer and `tests/fuzz` call `run` for each input; `seeds` gives the
+/// inputs to start with.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Name of the target, and of its directories in `corpus` and `found`.
     pub name: &'static str,
     /// Maximum size of an input in bytes. Larger inputs are slower and find nothing more.
     pub most: usize,
-    /// Reads the input, and panics if it is handled wrongly.
     pub run: fn(&[u8]),
-    /// Returns valid inputs from which changed inputs are made.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All targets. `tests/fuzz` checks that each one is replayed.
 pub const TARGETS: &[Target] = &[
     Target { name: "bam_record", most: 512, run: bam::record, seeds: bam::records },
     Target { name: "bam_stream", most: 2048, run: bam::stream, seeds: bam::streams },

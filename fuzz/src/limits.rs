@@ -7,10 +7,10 @@ use readmill_record::{Error, ErrorKind, Ledger, Limit};
 /// `tests/fuzz` and `./dev fuzz` fail a target that takes much more.
 pub const MEMORY: usize = 8 << 20;
 
-/// Limit for a single item of an input, such as a record or a header.
+/// Limit for a single item of an input, such as a record or a header. Readers get it with their
+/// options and refuse larger items.
 pub const MOST: Limit = Limit::of(MEMORY as u64);
 
-/// Returns a ledger of [`MEMORY`] bytes.
 pub fn memory() -> Ledger {
     Ledger::of(MEMORY as u64)
 }

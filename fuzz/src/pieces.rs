@@ -15,7 +15,6 @@ pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Joins parts to an input.
 pub fn join(parts: &[&[u8]]) -> Vec<u8> {
     parts.join(BETWEEN)
 }

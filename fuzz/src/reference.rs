@@ -25,7 +25,6 @@ pub fn in_memory(content: &[u8]) -> File {
     filled.unwrap_or_else(|e| panic!("no file in memory: {e}"))
 }
 
-/// Returns the FASTA in two BGZF blocks, and its .gzi index.
 fn compressed() -> (Vec<u8>, Vec<u8>) {
     let (mut file, mut index) = (Vec::new(), 1u64.to_le_bytes().to_vec());
     let mut deflater = Deflater::new(Codec::Libdeflate, 6);
@@ -49,8 +48,9 @@ pub fn files() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Opens a reference with the given files. If it is accepted, bases at the start, middle
-/// and end of each contig can be read, and none beyond its end.
+/// Opens a reference with the given files. If it is accepted, reading bases at the start,
+/// middle and end of each contig gives that many bases or an error of the input. Bases beyond
+/// the end are never read.
 pub fn indexed(bytes: &[u8]) {
     let mut parts = pieces::split(bytes);
     let fasta = parts.next().unwrap_or_default();

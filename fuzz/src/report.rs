@@ -54,7 +54,6 @@ pub fn tables() -> Vec<Vec<u8>> {
     vec![TABLE.as_bytes().to_vec(), fewer.into_bytes()]
 }
 
-/// Replaces the placeholder [`QUANTIZED`] by the table of quantized qualities.
 fn whole(bytes: &[u8]) -> Vec<u8> {
     let Some(at) = bytes.windows(QUANTIZED.len()).position(|it| it == QUANTIZED) else {
         return bytes.to_vec();

@@ -42,7 +42,7 @@ pub fn line(line: &[u8]) {
         sam::write_record(header, RecordRef::new(raw), text);
         let written = text.strip_suffix(b"\n").unwrap_or(text);
         if written.ends_with(b"\r") {
-            return; // of several returns, one belongs to the end of the line
+            return; // the reader takes one carriage return for a part of the line end
         }
         raw.clear();
         if let Err(error) = parser.parse(written, raw) {

@@ -24,7 +24,6 @@ pub fn parsed(text: &[u8]) -> Header {
     Header::parse(text).unwrap_or_else(|e| panic!("a seed's header is refused: {e}"))
 }
 
-/// SAM lines with all kinds of fields, and CIGARs with all operators.
 pub const LINES: [&str; 10] = [
     "r1:1:1101:1000:2000\t99\tc1\t100\t60\t5S20M2I3D10M3S\t=\t200\t140\tACGTACGTACGTACGTACGTACGTACGTACGTACGTACGT\tIIIIIHHHHHGGGGGFFFFFEEEEEDDDDDCCCCCBBBBB\tRG:Z:g1\tNM:i:5\tMD:Z:10A9^ACG10\tMC:Z:40M\tAS:i:30",
     "r1:1:1101:1000:2000\t147\tc1\t200\t60\t40M\t=\t100\t-140\tTTTTTGGGGGCCCCCAAAAATTTTTGGGGGCCCCCAAAAA\t!!!!!#####%%%%%55555IIIII55555%%%%%#####\tRG:Z:g1\tOQ:Z:IIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII",
@@ -38,7 +37,6 @@ pub const LINES: [&str; 10] = [
     "r7\t1171\ttwo\t5\t12\t1M\tc1\t0\t2147483647\tA\t~\tBC:Z:ACGTACGT\tQT:Z:IIIIIIII\tPG:Z:p\tDT:Z:LB\tDI:i:4000000000",
 ];
 
-/// Returns [`LINES`] as BAM records, with `block_size`.
 pub fn records() -> Vec<Vec<u8>> {
     let mut parser = LineParser::new(&header());
     let parse = |line: &&str| {
@@ -49,7 +47,6 @@ pub fn records() -> Vec<Vec<u8>> {
     LINES.iter().map(parse).collect()
 }
 
-/// A simulated sample: its header, and its records one by one.
 pub struct Simulated {
     pub header: Header,
     pub records: Vec<Vec<u8>>,

@@ -36,14 +36,12 @@ const ORDERS: [Order; 9] = [
     Order::Minhash,
 ];
 
-/// Size of the smallest BAM record in bytes.
 const LEAST: usize = 37;
 
 /// The step that runs on records when they are written. No memory is reserved for its
 /// growth at that time.
 const LEAVING: &str = "nm-md-uq";
 
-/// The steps, and the header that they were made for.
 struct Made {
     header: Header,
     steps: Vec<Box<dyn Step>>,
@@ -190,7 +188,6 @@ fn tally(which: usize, batch: &Batch, header: &Header) {
     }
 }
 
-/// Sorts the records by coordinate and writes their index.
 fn index(mut batch: Batch, header: &Header) {
     let bytes = std::mem::take(&mut batch.bytes);
     batch.spans.sort_by_key(|span| {

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 use readmill_fuzz::{MEMORY, TARGETS, Target, changes};
 
-/// Returns the files of a directory, sorted by name, or none if it does not exist.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

@@ -11,7 +11,6 @@ thread_local! {
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-/// The allocator of the system, which counts allocated bytes per thread.
 pub struct Counting;
 
 // SAFETY: all calls are passed unchanged to the allocator of the system.
@@ -49,7 +48,6 @@ fn count(bytes: isize) {
     });
 }
 
-/// Runs `work` and returns its peak of allocated bytes.
 pub fn measure(work: impl FnOnce()) -> usize {
     LIVE.set(0);
     PEAK.set(0);

@@ -16,13 +16,10 @@ use crate::lines::Line;
 use crate::run::{Outcome, Run, fresh_directory};
 use crate::seeds::Seeds;
 
-/// Directory of stage files, by the name that command lines of staged jobs use.
 const STAGES: &str = "stages";
 
-/// Memory that is added to the minimum, in MiB. With 0, every refusal of memory is reached.
 const SPARE_MEMORY: [u64; 3] = [0, 8, 64];
 
-/// Directories that a staged job may leave after a failure.
 const KEPT: [&str; 2] = [STAGES, "work"];
 
 /// A command line that succeeds on undamaged inputs, with what [`Workplace::examine`] found
@@ -35,9 +32,7 @@ pub struct Target {
     pub changing: Vec<String>,
 }
 
-/// The result of one case.
 pub struct CaseResult {
-    /// Names of the damaged files, and the command line if that was changed.
     pub damaged: Vec<String>,
     pub code: Option<i32>,
     /// Peak memory of both runs, as a fraction of the limit.
@@ -162,7 +157,6 @@ impl<'a> Workplace<'a> {
         }
     }
 
-    /// Damages one or two of the stage files that undamaged runs have written.
     fn damage_stages(&self, damaged: &mut BTreeMap<String, Vec<u8>>, rng: &mut Rng) -> Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(self.directory.join("prepared").join(STAGES))? {
@@ -269,7 +263,6 @@ impl<'a> Workplace<'a> {
         Ok(fs::write(self.directory.join("case.txt"), text)?)
     }
 
-    /// Copies the files of the last case to `place`, with its description.
     pub fn keep(&self, place: &Path) -> Result<()> {
         fresh_directory(place)?;
         for name in ["in", "scratch", "prepared", "case.txt"] {
@@ -279,7 +272,6 @@ impl<'a> Workplace<'a> {
     }
 }
 
-/// Copies a file, or a directory with its contents. The link to the inputs remains a link.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     if from.is_file() {
         fs::copy(from, to)?;

@@ -5,13 +5,10 @@ use crate::run::{Outcome, STDOUT};
 /// The exit codes that docs/running.md documents.
 const EXIT_CODES: [i32; 6] = [0, 1, 2, 3, 4, 75];
 
-/// CPU seconds after which a run counts as slow. All inputs are tiny.
 const MAX_CPU_SECONDS: u64 = 10;
 
-/// Default memory limit of a command, in MiB.
 pub const DEFAULT_MEMORY: u64 = 2048;
 
-/// A defect of the program that a case has revealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub kind: &'static str,
@@ -111,7 +108,6 @@ pub fn compare_runs(one: &Outcome, two: &Outcome, changing: &[String]) -> Option
     names.into_iter().find(differs).map(|name| Finding::new("threads differ", format!("in {name}")))
 }
 
-/// Returns the names of the outputs in which two runs of the same undamaged input differ.
 pub fn changing_outputs(one: &Outcome, two: &Outcome) -> Vec<String> {
     let names = one.outputs.keys().chain(two.outputs.keys());
     let mut names: Vec<String> =
@@ -120,7 +116,6 @@ pub fn changing_outputs(one: &Outcome, two: &Outcome) -> Vec<String> {
     names
 }
 
-/// Returns the first error line of standard error, or an empty text.
 pub fn first_error(outcome: &Outcome) -> &str {
     outcome.stderr.lines().find(|line| line.contains("error: ")).unwrap_or_default()
 }

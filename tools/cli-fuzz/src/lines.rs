@@ -5,16 +5,12 @@ use readmill_bytes::lines;
 
 const LINES: &str = include_str!("lines.txt");
 
-/// A command line, with the commands that must run before it.
 #[derive(Clone, Debug)]
 pub struct Line {
     pub text: String,
-    /// Commands that run first, on undamaged inputs. Only staged jobs have some.
     pub before: Vec<Vec<String>>,
     pub words: Vec<String>,
-    /// Input file for standard input.
     pub stdin: Option<String>,
-    /// Exit code on undamaged inputs.
     pub code: i32,
 }
 
@@ -53,7 +49,6 @@ fn adapt(words: &[String]) -> Vec<String> {
 }
 
 impl Line {
-    /// Returns the names of all inputs in the line, sorted and without repetition.
     pub fn inputs(&self) -> Vec<&str> {
         let words = self.before.iter().flatten().chain(&self.words).chain(&self.stdin);
         let mut names: Vec<&str> = words
@@ -65,7 +60,6 @@ impl Line {
         names
     }
 
-    /// Returns the command for tables, with its subcommand if it has one.
     pub fn command(&self) -> String {
         let is_pair = ["bqsr", "shard", "fingerprint", "samtools", "picard", "gatk", "elprep", "bwa"];
         let count = if is_pair.contains(&self.words[0].as_str()) { 2 } else { 1 };

@@ -132,7 +132,6 @@ fn work_directory(args: &Args, target: &Path) -> Result<(Option<TempDir>, PathBu
     Ok((Some(guard), home))
 }
 
-/// Runs one case, prints what it did, and keeps its files.
 fn repeat(workplace: &Workplace<'_>, number: u64, targets: &[Target], found: &Path) -> Result<()> {
     let (which, done) = workplace.run_case(number, targets)?;
     println!("readmill {}\ndamaged: {}", targets[which].line.text, done.damaged.join(", "));

@@ -23,7 +23,6 @@ pub const MEASURE: &str = "--measure";
 /// Interval at which a run is examined. Most runs end within a fraction of a second, but a
 /// busy machine may delay one.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Number of intervals after which a run hangs.
 const LOOKS: u32 = 20;
 
 /// CPU time after which a run hangs, in ticks of 1/100 second.
@@ -37,7 +36,6 @@ const ADDRESS_SPACE: u64 = 16 << 30;
 const MAX_FILE: u64 = 1 << 30;
 
 pub struct Ended {
-    /// Whether the run was killed because it took too long.
     pub hangs: bool,
     pub status: ExitStatus,
     pub usage: Usage,
@@ -51,7 +49,6 @@ pub fn command(report: &Path, program: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs a command from [`command`] and parses its report.
 pub fn ended(command: &mut Command, report: &Path) -> Result<Ended> {
     ensure!(command.status()?.success(), "a run could not be measured");
     let text = fs::read_to_string(report)?;
@@ -72,7 +69,6 @@ pub fn measure(words: &[OsString]) -> Result<()> {
     Ok(fs::write(report, text)?)
 }
 
-/// Waits for the end of a child under limits, and kills it if it takes too long.
 fn wait(mut child: Child) -> Result<Ended> {
     let pid = Pid::from_child(&child);
     for (resource, bytes) in [(Resource::As, ADDRESS_SPACE), (Resource::Fsize, MAX_FILE)] {
@@ -104,7 +100,6 @@ fn wait(mut child: Child) -> Result<Ended> {
     Ok(Ended { hangs, status, usage })
 }
 
-/// Returns the CPU time that a process has used, in ticks, or 0 if it is unknown.
 fn cpu_ticks(process: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // The second field is the program name in parentheses, which may contain spaces; its

@@ -12,28 +12,22 @@ use readmill_peers::usage::Usage;
 
 use crate::measured::{self, Ended};
 
-/// Maximum number of bytes of an output or of messages that are kept for comparison.
 const MAX_KEPT: u64 = 8 << 20;
 
-/// The parameters of one run.
 pub struct Run<'a> {
     pub program: &'a Path,
     pub words: &'a [String],
     /// Input file for standard input, relative to `directory`.
     pub stdin: Option<&'a str>,
     pub directory: &'a Path,
-    /// Set by READMILL_THREADS.
     pub threads: usize,
-    /// Memory limit in MiB, set by READMILL_MEMORY.
     pub memory: u64,
 }
 
-/// The result of one run.
 pub struct Outcome {
     /// `None` if a signal ended the run.
     pub code: Option<i32>,
     pub signal: Option<i32>,
-    /// Whether the run was killed because it took too long.
     pub hangs: bool,
     pub usage: Usage,
     pub stderr: String,
@@ -44,7 +38,6 @@ pub struct Outcome {
     pub temporary: Vec<String>,
 }
 
-/// Key of standard output in [`Outcome::outputs`].
 pub const STDOUT: &str = "standard output";
 
 impl Run<'_> {
@@ -84,7 +77,6 @@ impl Run<'_> {
     }
 }
 
-/// Makes an empty directory, and removes what was there before.
 pub fn fresh_directory(path: &Path) -> Result<PathBuf> {
     if path.exists() {
         fs::remove_dir_all(path)?;

@@ -12,7 +12,6 @@ use flate2::write::GzEncoder;
 use readmill_bytes::inputs::{self, Scale};
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 
-/// Commands that make further formats from the inputs of `./dev bytes`.
 const FORMS: [&str; 19] = [
     "index sorted.bam",
     "index sorted.cram",
@@ -36,7 +35,6 @@ const FORMS: [&str; 19] = [
     "view -h -e ncigar>0 -o long.sam mates.bam",
 ];
 
-/// All undamaged inputs, in memory.
 pub struct Seeds {
     pub files: BTreeMap<String, Vec<u8>>,
 }

@@ -6,19 +6,15 @@ use std::fmt::Write;
 use crate::case::CaseResult;
 use crate::lines::Line;
 
-/// Maximum number of cases that are kept per cause.
 const MAX_KEPT: usize = 3;
 
-/// Number of cases between two progress messages.
 const CASES_BETWEEN_WORDS: u64 = 1000;
 
 /// Exit codes with a column of their own; all others share the last column.
 const CODES: [i32; 6] = [0, 1, 2, 3, 4, 75];
 
-/// Counts of cases by command, and the findings by their signature.
 #[derive(Default)]
 pub struct Summary {
-    /// Wall-clock time of all cases.
     pub seconds: f64,
     commands: BTreeMap<String, [u64; CODES.len() + 1]>,
     /// By signature: the count, the numbers of the first cases, and an example.

@@ -66,7 +66,6 @@ impl Commands {
         Ok(Commands { readmill, samtools, newest, picard: peers.picard()? })
     }
 
-    /// Returns the same programs, with a Picard whose htsjdk reads CRAM 3.1.
     pub fn reading_cram_3_1(&self, peers: &Peers) -> Result<Self> {
         Ok(Commands { picard: peers.picard_reading_cram_3_1()?, ..self.clone() })
     }
@@ -92,7 +91,6 @@ impl Commands {
     }
 }
 
-/// The directory of one sample, in which all programs run.
 pub struct SampleDir<'a> {
     commands: &'a Commands,
     directory: PathBuf,
@@ -126,7 +124,6 @@ impl<'a> SampleDir<'a> {
         self.directory.join(name)
     }
 
-    /// Runs readmill under the limits of `LIMITED` and returns its standard error.
     pub fn readmill(&self, words: &str) -> Result<String> {
         self.finish(self.readmill_command(words))
     }
@@ -164,7 +161,6 @@ impl<'a> SampleDir<'a> {
         self.words(self.commands.newest.command(), words)
     }
 
-    /// Runs the samtools of the system and returns its standard error.
     pub fn samtools(&self, words: &str) -> Result<String> {
         let mut command = self.samtools_command(words);
         command.stdin(Stdio::null());
@@ -241,7 +237,6 @@ impl<'a> SampleDir<'a> {
         Ok(ends)
     }
 
-    /// Runs a peer that is not part of [`Commands`] and returns its standard error.
     pub fn peer(&self, tool: &Tool, words: &str) -> Result<String> {
         let mut command = self.peer_command(tool, words);
         command.stdin(Stdio::null());
@@ -252,7 +247,6 @@ impl<'a> SampleDir<'a> {
         self.words(tool.command(), words)
     }
 
-    /// Returns a command that prints the uncompressed bytes of a BAM file.
     pub fn inflated(&self, file: &str) -> Command {
         self.words(Command::new("gzip"), &format!("-dc {file}"))
     }

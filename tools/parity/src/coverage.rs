@@ -13,7 +13,6 @@ use crate::qc::same_text;
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// File name endings of the outputs of mosdepth; readmill writes the same names.
 pub const ENDINGS: [&str; 7] = [
     "mosdepth.global.dist.txt",
     "mosdepth.region.dist.txt",
@@ -24,7 +23,6 @@ pub const ENDINGS: [&str; 7] = [
     "thresholds.bed.gz",
 ];
 
-/// Equivalent options: readmill's, and mosdepth's.
 const OPTIONS: [(&str, &str); 8] = [
     ("", ""),
     ("--coverage-fast-mode --coverage-mapq 10", "-x -Q 10"),
@@ -144,13 +142,11 @@ fn regions(contigs: &[(String, u64)], random: &mut SeededRandom) -> String {
     text
 }
 
-/// Random reads as SAM text, and the contigs of its header.
 struct OddReads {
     contigs: Vec<(String, u64)>,
     sam: String,
 }
 
-/// CIGAR strings, with the number of reference bases and of read bases that each consumes.
 const CIGARS: [(&str, u64, usize); 10] = [
     ("60M", 60, 60),
     ("60M", 60, 60),

@@ -15,7 +15,6 @@ use crate::random::SeededRandom;
 use crate::random_cases::{Oracle, random_header, random_reads};
 use crate::{samples, sort};
 
-/// Formats of CRAM that `-O cram` writes. A quick run takes the first [`QUICK`] ones.
 const FORMATS: [&str; 5] = [
     "version=3.0",
     "version=3.1,normal",
@@ -51,7 +50,6 @@ pub fn compare(
     Ok(())
 }
 
-/// Writes the SAM and BAM files that are converted to CRAM.
 fn make(dir: &SampleDir<'_>, pairs: u64, cases: u64) -> Result<()> {
     fs::write(dir.path("odd.sam"), sort::unusual_records())?;
     for case in 0..cases {

@@ -105,7 +105,6 @@ const BEDCOV: [&str; 14] = [
 const COVERAGE_OF_REGIONS: [(&str, &str); 4] =
     [("-r", "a.bam"), ("-Q 20 -r", "a.cram"), ("-d 4 -r", "a.bam b.bam"), ("-m -w 17 -r", "a.bam")];
 
-/// Compares all command lines on a simulated sample and on `cases` random inputs.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger) -> Result<()> {
     ledger.title("depth", "depths and coverage, beside samtools depth and coverage");
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
@@ -133,7 +132,6 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger)
     Ok(())
 }
 
-/// Returns the name and length of each contig in a SAM header.
 pub(crate) fn contigs(header: &str) -> Vec<(String, u64)> {
     let field = |line: &str, key: &str| {
         line.split('\t').find_map(|field| field.strip_prefix(key)).unwrap_or_default().to_owned()
@@ -171,7 +169,6 @@ fn files_beside(
     Ok(())
 }
 
-/// Returns all command lines, with three random regions for each line that takes one.
 fn all_words(contigs: &[(String, u64)], random: &mut SeededRandom) -> Vec<String> {
     let depth = DEPTH.iter().map(|words| format!("depth {words}"));
     let coverage = COVERAGE.iter().map(|words| format!("coverage {words}"));
@@ -195,7 +192,6 @@ fn all_words(contigs: &[(String, u64)], random: &mut SeededRandom) -> Vec<String
     all
 }
 
-/// Compares all command lines on a random input. Returns the number of equal lines of text.
 fn random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
     let mut random = SeededRandom::new(case);
     let has_bare_reads = case % 4 == 3;
@@ -240,7 +236,6 @@ pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     Ok(our_lines.len())
 }
 
-/// CIGAR strings, with the number of reference bases and of read bases that each consumes.
 pub(crate) const CIGARS: [(&str, u64, usize); 18] = [
     ("60M", 60, 60),
     ("60M", 60, 60),

@@ -12,7 +12,6 @@ use anyhow::{Context, Result, bail};
 use crate::commands::SampleDir;
 use crate::outputs::Printed;
 
-/// A record and whether it is marked as a duplicate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Mark {
     /// QNAME, FLAG without 0x400, RNAME and POS, separated by tabs.
@@ -50,7 +49,6 @@ impl Marks {
         Ok(Marks(marks))
     }
 
-    /// Returns the numbers of records and of duplicates as text, for the ledger.
     pub fn figures(&self) -> String {
         let marked = self.0.iter().filter(|mark| mark.marked).count();
         format!("{} records, {marked} duplicates", self.0.len())
@@ -77,7 +75,6 @@ impl Marks {
         Ok(differences)
     }
 
-    /// Returns an error with some template names unless both files mark the same records.
     pub fn same(&self, theirs: &Marks) -> Result<String> {
         let differences = self.differences(theirs)?;
         if differences.records == 0 {
@@ -104,7 +101,6 @@ struct TieKey {
     /// Contig, unclipped 5' position (1-based) and strand of each end, sorted.
     ends: Vec<(String, i64, bool)>,
     score: i32,
-    /// Tile, x and y, if the read name has them.
     location: Option<[i16; 3]>,
 }
 
@@ -208,7 +204,6 @@ fn location(name: &str) -> Option<[i16; 3]> {
     Some([number(tile)?, number(x)?, number(y)?])
 }
 
-/// How the numbers of duplicate sets (DI) are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sets {
     Numbered,
@@ -216,7 +211,6 @@ pub enum Sets {
     Renamed,
 }
 
-/// The fields of a record that MarkDuplicates writes: flags, DT, DS and DI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct RecordTags<'a> {
     name: &'a str,
@@ -245,7 +239,6 @@ impl<'a> RecordTags<'a> {
     }
 }
 
-/// Totals over all records, and the correspondence between our set numbers and theirs.
 #[derive(Default)]
 struct TagCounts {
     records: u64,

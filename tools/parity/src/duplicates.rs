@@ -89,26 +89,21 @@ pub fn template(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
 /// options.
 const ALL_TAGS: &str = "TAGGING_POLICY=All TAG_DUPLICATE_SET_MEMBERS=true";
 
-/// Rules other than the defaults, by the option names that Picard and readmill share.
 const RULES: [(&str, &str); 3] = [
     ("OPTICAL_DUPLICATE_PIXEL_DISTANCE", "2500"),
     ("DUPLICATE_SCORING_STRATEGY", "TOTAL_MAPPED_REFERENCE_LENGTH"),
     ("DUPLICATE_SCORING_STRATEGY", "RANDOM"),
 ];
 
-/// The rule for reads with UMIs.
 const UMI_RULE: (&str, &str) = ("BARCODE_TAG", "RX");
 
 /// One mode in which marks, tags and metrics are compared: the commands of both programs,
 /// and their files.
 struct TagComparison {
     mode: &'static str,
-    /// Command line of readmill, without outputs.
     readmill: &'static str,
-    /// Input of MarkDuplicates, and its `ASSUME_SORT_ORDER`.
     input: &'static str,
     order: &'static str,
-    /// Output of MarkDuplicates with default rules, without its extension.
     marked: &'static str,
     sets: Sets,
 }
@@ -200,7 +195,6 @@ impl TagComparison {
         }
     }
 
-    /// Runs readmill with all optional fields. Writes `NAME.bam` and `NAME.metrics`.
     fn readmill(&self, dir: &SampleDir<'_>, name: &str, more: &str) -> Result<()> {
         dir.readmill(&format!("{} {more}", self.words(name))).map(drop)
     }
@@ -250,7 +244,6 @@ fn tied(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
     duplicate_marks::only_ties(dir, "in.bam", &differences)
 }
 
-/// One comparison of metrics files: equivalent options for Picard and readmill.
 struct MetricsCase {
     about: &'static str,
     input: &'static str,
@@ -310,7 +303,6 @@ pub fn all(
     Ok(())
 }
 
-/// Compares the metrics of one sample with Picard's, once per case of `CASES`.
 fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     for case in CASES {
         ledger.check(&format!("metrics, {}: the file of MarkDuplicates", case.about), || {
@@ -412,7 +404,6 @@ fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
     });
 }
 
-/// Outputs of `--qc` and `--coverage` that MultiQC reads, after the prefix and a dot.
 const QC_FILES: [&str; 8] = [
     "alignment_summary_metrics",
     "base_distribution_by_cycle_metrics",
@@ -424,7 +415,6 @@ const QC_FILES: [&str; 8] = [
     "mosdepth.summary.txt",
 ];
 
-/// Data files in which MultiQC stores its results for each sample.
 const READ_BY_MULTIQC: [&str; 12] = [
     "multiqc_picard_dups",
     "multiqc_picard_AlignmentSummaryMetrics",
@@ -440,13 +430,11 @@ const READ_BY_MULTIQC: [&str; 12] = [
     "multiqc_general_stats",
 ];
 
-/// Returns the lines of the metrics table, with the column names first.
 fn table(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().skip_while(|line| !line.starts_with("## METRICS CLASS")).skip(1);
     lines.take_while(|line| !line.is_empty())
 }
 
-/// Splits a table of exactly two lines: column names and values.
 fn rows<'a>(lines: impl Iterator<Item = &'a str>) -> Result<[Vec<&'a str>; 2]> {
     let rows: Vec<Vec<&str>> = lines.map(|line| line.split('\t').collect()).collect();
     rows.try_into().map_err(|rows: Vec<_>| anyhow::anyhow!("{} lines and not 2", rows.len()))

@@ -16,13 +16,11 @@ use crate::samples;
 
 const VERSION: &str = "0.11.9";
 
-/// One FASTQ file: its name, which decides whether it is compressed, and its text.
 struct Reads {
     name: &'static str,
     text: String,
 }
 
-/// Makes the read with the given number: its name, bases and qualities.
 type Made<'a> = dyn FnMut(&mut Rng, u32) -> (String, String, String) + 'a;
 
 impl Reads {
@@ -36,7 +34,6 @@ impl Reads {
     }
 }
 
-/// Returns a read name with a tile number, which the per-tile module needs.
 fn tile(at: u32, tiles: u32) -> String {
     format!("INS:1:FC:1:{}:{at}:{} 1:N:0:ACGT", 1101 + at / 7 % tiles, at % 977)
 }
@@ -222,7 +219,6 @@ fn same_file(
     Ok((our, otherwise))
 }
 
-/// Checks that MultiQC reads the same numbers from our reports as from those of FastQC.
 fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
     ledger.check("fastqc: MultiQC reads all samples", || {
         let mut numbers = Vec::new();

@@ -17,7 +17,6 @@ const STEP: u64 = 97;
 /// secondary, failed, duplicate or supplementary reads.
 const MPILEUP: &str = "mpileup -A -B -x -d 0 -q 10 -Q 20 --ff 0xf04 -l sites.bed marked.bam";
 
-/// Compares the counts of A, C and other bases at regular sites of a simulated sample.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
     sample.context("a sample with all kinds of templates")?.make(dir)?;

@@ -8,7 +8,6 @@ use readmill_peers::{Peers, Tool};
 
 use crate::commands::SampleDir;
 
-/// The main class of Nashorn, a JavaScript engine in GATK's archive. It runs [`EACH`].
 const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
 /// A script for Nashorn that calls the GATK tools of a file, one per line, in one JVM. It
 /// prints `ended:` for each call, followed by the exception if there was one. Line ends
@@ -33,10 +32,8 @@ while (lines.hasNextLine()) {
 }
 "#;
 
-/// JVM options: files are small, so a fast start matters more than compiled code.
 const JAVA: [&str; 3] = ["-Xmx3g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
-/// GATK, started through [`SHELL`].
 pub struct Gatk(Tool);
 
 impl Gatk {

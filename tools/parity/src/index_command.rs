@@ -77,7 +77,6 @@ fn reads(
     Ok(format!("{files} files"))
 }
 
-/// Indexes one file with both programs and compares the bytes of the indexes.
 fn both(dir: &SampleDir<'_>, flag: &str, file: &str) -> Result<()> {
     dir.readmill(&format!("index {flag} -q -o ours {file}"))?;
     dir.newest(&format!("index {flag} -o theirs {file}"))?;
@@ -90,7 +89,6 @@ fn same_inflated(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<()> {
     Ok(())
 }
 
-/// Compares indexes of sorted VCF, BED or GFF with those of tabix.
 fn text(dir: &SampleDir<'_>, files: u64, preset: &str, end: &str) -> Result<String> {
     for seed in 0..files {
         let mut random = SeededRandom::new(seed);
@@ -150,7 +148,6 @@ fn structural(dir: &SampleDir<'_>, pysam: &Tool, files: u64) -> Result<String> {
     Ok(format!("{files} files"))
 }
 
-/// Returns a VCF with all kinds of alleles and lengths, including contradictory ones.
 fn variants(random: &mut SeededRandom) -> String {
     const ALLELES: [&str; 12] = [
         "A",
@@ -254,7 +251,6 @@ fn whole_files(dir: &SampleDir<'_>, files: u64) -> Result<String> {
     })
 }
 
-/// Compares two files as the text that samtools prints.
 fn same_text(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<()> {
     dir.newest(&format!("view --no-PG -h -o ours.txt {ours}"))?;
     dir.newest(&format!("view --no-PG -h -o theirs.txt {theirs}"))?;

@@ -12,7 +12,6 @@ use crate::ledger::Ledger;
 use crate::outputs::{Printed, in_parallel, same};
 use crate::random::SeededRandom;
 
-/// Number of random regions per file.
 const REGIONS: usize = 300;
 
 /// Number of regions that are queried one at a time as well; with `--quick` it is
@@ -20,7 +19,6 @@ const REGIONS: usize = 300;
 const SINGLE: usize = 300;
 const SINGLE_QUICK: usize = 30;
 
-/// Compares BAI and CSI of a sorted sample.
 pub fn compare(dir: &SampleDir<'_>, sorted: &str, quick: bool, ledger: &mut Ledger) {
     ledger.check("output: samtools quickcheck", || {
         dir.newest(&format!("quickcheck -v sorted.bam {sorted}")).map(|_| String::new())
@@ -169,7 +167,7 @@ fn regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
             5 => (length.saturating_sub(tiny).max(1), length + tiny),
             _ => (length + 1, length + 1 + tiny),
         };
-        let end = end.min(i32::MAX as u64); // what samtools reads
+        let end = end.min(i32::MAX as u64); // the maximum that samtools accepts
         let until = if random.once_in(10) { String::new() } else { format!("-{end}") };
         regions.push(format!("{name}:{start}{until}"));
     }
@@ -229,7 +227,6 @@ struct ContigIndex {
     windows: Vec<u64>,
 }
 
-/// A reader of little-endian numbers; it removes them from the front of a slice.
 struct IndexBytes<'a>(&'a [u8]);
 
 impl<'a> IndexBytes<'a> {
@@ -249,7 +246,6 @@ impl<'a> IndexBytes<'a> {
 }
 
 impl IndexFile {
-    /// Reads an index, compressed or not. The error names the file.
     fn read(dir: &SampleDir<'_>, name: &str) -> Result<Self> {
         let mut bytes = std::fs::read(dir.path(name)).with_context(|| format!("no {name}"))?;
         if bytes.starts_with(&[0x1f, 0x8b]) {
@@ -277,7 +273,6 @@ impl IndexFile {
         Ok(IndexFile { scheme, references, unplaced })
     }
 
-    /// Returns the numbers of bins, chunks and windows as text.
     fn figures(&self) -> String {
         let bins: usize = self.references.iter().map(|reference| reference.bins.len()).sum();
         let chunks = self.references.iter().flat_map(|reference| reference.bins.values());
@@ -286,7 +281,6 @@ impl IndexFile {
         format!("{bins} bins, {chunks} chunks, {windows} windows")
     }
 
-    /// Returns an error that names the first bin or window in which the indexes differ.
     fn same(&self, theirs: &IndexFile) -> Result<()> {
         ensure!(self.scheme == theirs.scheme, "{:?}, theirs {:?}", self.scheme, theirs.scheme);
         let (one, other) = (self.unplaced, theirs.unplaced);

@@ -117,7 +117,6 @@ struct Args {
     keep: Option<PathBuf>,
 }
 
-/// A part of the comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ParityPart {
     /// Records as no aligner writes them

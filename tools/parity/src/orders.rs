@@ -12,7 +12,6 @@ use crate::ledger::Ledger;
 use crate::outputs::{Printed, in_parallel, same, same_bytes, same_records, without_programs};
 use crate::random::SeededRandom;
 
-/// A sort order: the flags of readmill, and the tool that defines the order.
 #[derive(Clone, Copy)]
 pub struct OrderComparison {
     pub name: &'static str,
@@ -24,7 +23,6 @@ pub struct OrderComparison {
 pub enum OrderTool {
     /// `samtools sort` 1.24 with these flags.
     Newest(&'static str),
-    /// `samtools sort` of the system.
     System,
     /// Picard `SortSam SORT_ORDER=queryname`.
     Picard,
@@ -135,7 +133,6 @@ fn compare_with_its_tool(
     }
 }
 
-/// Sorts the same reads from three files; the output must not change.
 fn in_parts(dir: &SampleDir<'_>, asked: OrderComparison, tag: &str) -> Result<&'static str> {
     let (flags, files) = (asked.flags(tag), PARTS.join(" "));
     dir.readmill(&format!("sort {flags} {files} -o from-parts.bam -u --no-index -m 1G"))?;
@@ -143,7 +140,6 @@ fn in_parts(dir: &SampleDir<'_>, asked: OrderComparison, tag: &str) -> Result<&'
     Ok("; the same bytes from three files")
 }
 
-/// Compares header and records of `ours.bam` with `theirs.bam`.
 fn compare_with_samtools(dir: &SampleDir<'_>, asked: OrderComparison) -> Result<String> {
     let header = |file: &str| Printed::newest(dir, &format!("view -H --no-PG {file}"));
     let lines = same(header("ours.bam")?, header("theirs.bam")?, without_programs)
@@ -185,7 +181,6 @@ fn spilled(
     Ok(format!("-m {least}: {}", done.join(", ")))
 }
 
-/// Files that share out the reads of `orders.bam`, in order.
 const PARTS: [&str; 3] = ["part-1.bam", "part-2.bam", "part-3.bam"];
 
 /// Makes `orders.bam`, its parts, and `shuffled.bam` from `in.bam`. Returns the number of
@@ -231,7 +226,6 @@ fn column(record: &str, n: usize) -> &str {
     record.split('\t').nth(n).unwrap_or_default()
 }
 
-/// Adds MC, MI and CB to the reads, some secondary alignments, and repeated names.
 fn equipped(records: Vec<String>) -> Vec<String> {
     let mut cigars: HashMap<String, [String; 2]> = HashMap::new();
     for record in &records {

@@ -11,7 +11,6 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 
 use crate::commands::{SampleDir, shown};
 
-/// The lines that a running program prints.
 pub struct Printed {
     child: Child,
     reader: BufReader<ChildStdout>,
@@ -82,13 +81,11 @@ impl Drop for Printed {
 /// all.
 pub type Normal = fn(&mut Vec<u8>) -> bool;
 
-/// Skips `@PG` lines, which name the program.
 #[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
 pub fn without_programs(line: &mut Vec<u8>) -> bool {
     !line.starts_with(b"@PG\t")
 }
 
-/// Clears the duplicate flag (0x400) of a record.
 pub fn without_marks(line: &mut Vec<u8>) -> bool {
     let mut fields: Vec<Vec<u8>> = line.split(|&b| b == b'\t').map(<[u8]>::to_vec).collect();
     if let Some(flag) = fields.get_mut(1) {
@@ -139,7 +136,6 @@ fn show(line: &[u8]) -> String {
     String::from_utf8_lossy(line).into_owned()
 }
 
-/// Compares two files byte by byte and returns their length in bytes.
 pub fn same_bytes(dir: &SampleDir<'_>, one: &str, other: &str) -> Result<u64> {
     let open = |name: &str| File::open(dir.path(name)).with_context(|| format!("no {name}"));
     same_streams(&mut BufReader::new(open(one)?), &mut BufReader::new(open(other)?))
@@ -177,7 +173,6 @@ fn same_streams(one: &mut impl BufRead, other: &mut impl BufRead) -> Result<u64>
     }
 }
 
-/// Skips the header of an inflated BAM stream (SAM specification, section 4.2).
 fn skip_header(reader: &mut impl Read) -> Result<()> {
     let number = |reader: &mut dyn Read| -> Result<u64> {
         let mut bytes = [0; 4];
@@ -196,12 +191,9 @@ fn skip_header(reader: &mut impl Read) -> Result<()> {
     Ok(())
 }
 
-/// What a finished program printed, whether it succeeded or not.
 pub struct ProgramOutput {
-    /// Command line, for messages.
     pub shown: String,
     pub output: Vec<u8>,
-    /// Standard error.
     pub said: String,
     pub succeeded: bool,
 }
@@ -233,7 +225,6 @@ impl ProgramOutput {
     }
 }
 
-/// The header lines and records of a SAM or BAM file, in memory.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadsFile {
     pub header: Vec<String>,
@@ -292,7 +283,6 @@ impl ReadsFile {
         self.same_records(theirs)
     }
 
-    /// Returns an error that shows the first record in which the two files differ.
     pub fn same_records(&self, theirs: &ReadsFile) -> Result<()> {
         for (i, (one, other)) in self.records.iter().zip(&theirs.records).enumerate() {
             if one != other {

@@ -11,11 +11,9 @@ use crate::duplicates::mark_duplicates;
 use crate::ledger::Ledger;
 use crate::outputs::{Printed, same, same_bytes, tags_in_order};
 
-/// The read group that all reads are moved to.
 const GROUP: [(&str, &str); 5] =
     [("ID", "new"), ("LB", "lib"), ("PL", "ILLUMINA"), ("SM", "sample"), ("PU", "unit")];
 
-/// Returns the options of `readmill prep` for the five steps.
 fn five_steps() -> String {
     let group: Vec<String> = GROUP.iter().map(|(key, value)| format!("{key}:{value}")).collect();
     format!(
@@ -74,7 +72,6 @@ fn chain(dir: &SampleDir<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the header lines without `@PG`, with the fields of each line sorted.
 fn header(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     let text = Printed::samtools(dir, &format!("view -H --no-PG {file}"))?.text()?;
     let lines = text.lines().filter(|line| !line.starts_with("@PG\t")).map(|line| {
@@ -85,7 +82,6 @@ fn header(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     Ok(lines.collect())
 }
 
-/// Numbers of threads and memory sizes; `None` is the minimum memory that readmill accepts.
 const RESOURCES: [(u32, Option<&str>); 7] = [
     (1, None),
     (1, Some("64M")),
@@ -124,7 +120,6 @@ pub fn compare_resources(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     );
 }
 
-/// Returns an error if the log reports a peak above the given memory.
 fn within(said: &str) -> Result<()> {
     let before =
         |mark: &str| -> Option<u64> { said[..said.find(mark)?].rsplit(' ').next()?.parse().ok() };

@@ -29,7 +29,6 @@ const ENDINGS: [&str; 13] = [
     "error_summary_metrics",
 ];
 
-/// How many of [`ENDINGS`] need no reference.
 const WITHOUT_REFERENCE: usize = 6;
 
 /// Equivalent options: readmill's, Picard's, and those of the Picard collectors that need a
@@ -167,7 +166,6 @@ fn same_files(
     Ok(format!("{same} files, {lines} lines"))
 }
 
-/// Returns the number of lines, or an error that shows the first difference.
 pub fn same_text(ours: &str, theirs: &str) -> Result<usize> {
     for (our, their) in ours.lines().zip(theirs.lines()) {
         ensure!(our == their, "{our:?}, theirs {their:?}");
@@ -181,7 +179,6 @@ pub fn below_comments(text: &str) -> &str {
     text.find("\n\n").map_or("", |end| &text[end..])
 }
 
-/// Random reads as SAM, and the reference they are aligned to as FASTA.
 pub struct OddReads {
     pub fasta: String,
     pub sam: String,
@@ -190,7 +187,6 @@ pub struct OddReads {
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:9000\n@SQ\tSN:c2\tLN:3000\n@RG\tID:a\tSM:s1\tLB:l1\tPU:p1\n\
 @RG\tID:b\tSM:s1\tLB:l2\tPU:p2\n@RG\tID:c\tSM:s2\tPL:x\n@RG\tID:d\tLB:l1\tPU:p9\n";
 
-/// The start of the Illumina TruSeq adapter.
 const ADAPTER: &str = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCACGATCTCGTATGCCGTCTTCTGCTTG";
 
 /// Returns random pairs in all orientations, with clips, gaps, N, adapters, original
@@ -295,7 +291,6 @@ fn put_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut S
     }
 }
 
-/// Returns a random CIGAR, and bases that mostly match the contig from `at` (0-based) on.
 fn aligned(contig: &str, at: usize, random: &mut SeededRandom) -> (String, String) {
     let length = [36, 50, 50, 60][random.below(4) as usize];
     let a = 5 + random.below(length as u64 - 15) as usize;

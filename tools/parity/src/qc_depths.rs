@@ -13,10 +13,8 @@ use crate::ledger::Ledger;
 use crate::qc::{below_comments, odd_reads, same_text};
 use crate::random::SeededRandom;
 
-/// Picard collectors, and the name ending of the file that each writes.
 type Programs = &'static [(&'static str, &'static str)];
 
-/// The collectors of depths.
 const DEPTHS: Programs = &[
     ("CollectWgsMetrics", "wgs_metrics"),
     ("CollectRawWgsMetrics", "raw_wgs_metrics"),

@@ -11,7 +11,6 @@ use crate::ledger::Ledger;
 use crate::qc::below_comments;
 use crate::random::SeededRandom;
 
-/// An input, and equivalent options of readmill and Picard.
 type Case = (&'static str, &'static str, &'static str);
 
 const CASES: [Case; 7] = [
@@ -86,7 +85,6 @@ M M1 c1 + 17600 17900 17700 17800 2 17600,17650 17700,17900,
 
 const RIBOSOMAL: &str = "c1 8250 8500 + r2\nc1 8000 8300 + r1\nc1 18000 18100 + r3\nc2 5500 5900 - r4\n";
 
-/// Compares on pairs of three read groups, and, if `every`, on few pairs and on none.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger) -> Result<()> {
     ledger
         .title("rna", "parts of genes and evenness of transcripts, beside Picard CollectRnaSeqMetrics");

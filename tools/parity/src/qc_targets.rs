@@ -12,7 +12,6 @@ use crate::ledger::Ledger;
 use crate::qc::below_comments;
 use crate::random::SeededRandom;
 
-/// The collectors, each with the start of its file names and the option for its probes.
 const PROGRAMS: [(&str, &str, &str); 2] = [
     ("CollectHsMetrics", "hs", "BAIT_INTERVALS"),
     ("CollectTargetedPcrMetrics", "targeted_pcr", "AMPLICON_INTERVALS"),
@@ -49,7 +48,6 @@ const CASES: [Case; 9] = [
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:2000\n@SQ\tSN:c2\tLN:500\n@SQ\tSN:c3\tLN:90\n@RG\tID:a\tSM:s\tLB:l\tPU:p\n";
 
-/// Target sets by name. Targets overlap, touch, repeat, have no reads, or are out of order.
 const TARGETS: [(&str, &str); 3] = [
     (
         "mixed",
@@ -60,7 +58,6 @@ const TARGETS: [(&str, &str); 3] = [
     ("one", "c1 320 320 + one\n"),
 ];
 
-/// Baits that overlap each other and cover few of the targets.
 const BAITS: &str = "c1 250 500 + b2\nc1 100 300 + b1\nc1 1700 1800 + b3\nc2 50 60 + b4\n";
 
 /// Compares on deep reads, and, if `every`, on few reads and on none. In some cases the
@@ -107,7 +104,6 @@ fn probes(targets: &str) -> &str {
     if targets == "whole" { targets } else { "baits" }
 }
 
-/// Returns the two Picard calls of a case, one per collector.
 fn calls(number: usize, &(input, targets, _, options): &Case) -> Vec<String> {
     let call = |(program, name, option): (&str, &str, &str)| {
         let set = if name == "hs" { "BAIT_SET_NAME" } else { "CUSTOM_AMPLICON_SET_NAME" };

@@ -12,12 +12,10 @@ impl SeededRandom {
         SeededRandom(Rng::new(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x2545_f491_4f6c_dd1d))
     }
 
-    /// Returns a number below `n`.
     pub fn below(&mut self, n: u64) -> u64 {
         self.0.bits() % n
     }
 
-    /// Returns true with a probability of 1 in `n`.
     pub fn once_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }

@@ -132,7 +132,6 @@ pub fn compare_queryname(
 const HEADER_BODY: &str = "@SQ\tSN:a\tLN:5000\n@SQ\tSN:b\tLN:70000\n@SQ\tSN:c\tLN:400000000\n\
     @RG\tID:1\tLB:zoo\n@RG\tID:2\tLB:ant\n@RG\tID:3\n@RG\tID:4\tLB:zoo\n@RG\tID:5\tLB:an\n@CO\tsmall\n";
 
-/// First header lines. Some declare an order that the records do not have.
 const HEADER_FIRST: [&str; 6] = [
     "",
     "@HD\tVN:1.6\tSO:unsorted\tGO:query\n",
@@ -146,7 +145,6 @@ pub fn random_header(random: &mut SeededRandom) -> String {
     format!("{}{HEADER_BODY}", random.pick(&HEADER_FIRST))
 }
 
-/// The program that an input is made for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Oracle {
     Samtools,
@@ -156,7 +154,6 @@ pub enum Oracle {
     Picard,
 }
 
-/// Returns the SAM lines of up to `most` reads.
 pub fn random_reads(random: &mut SeededRandom, oracle: Oracle, most: u64) -> Vec<u8> {
     let mut makers =
         RecordMaker { names: Vec::new(), oracle, alike: random.pick(&[2, 2, 5, 50]), serial: 0 };
@@ -168,7 +165,6 @@ pub fn random_reads(random: &mut SeededRandom, oracle: Oracle, most: u64) -> Vec
 }
 
 struct RecordMaker {
-    /// Names so far, from which new names are derived.
     names: Vec<Vec<u8>>,
     oracle: Oracle,
     /// One read in `alike` gets a common position and CIGAR, so that the last criterion of
@@ -233,7 +229,7 @@ impl RecordMaker {
             "*".to_owned()
         };
         if pnext == 0 || mate == "*" || mate == "=" && (rname == "*" || pos == 0) {
-            flags |= 8; // samtools gives mates that are mapped nowhere no consistent place
+            flags |= 8; // samtools has no consistent place for mates that are mapped nowhere
         }
         let name = self.name(random);
         let quals: String = bases.chars().map(|_| char::from(b'!' + random.below(60) as u8)).collect();
@@ -248,7 +244,6 @@ impl RecordMaker {
         text.push(b'\n');
     }
 
-    /// Returns a read name: often the name of another read, or one with the same start.
     fn name(&mut self, random: &mut SeededRandom) -> Vec<u8> {
         let known = |random: &mut SeededRandom, names: &[Vec<u8>]| {
             names.get(random.below(names.len().max(1) as u64) as usize).cloned()
@@ -327,7 +322,6 @@ fn bases(random: &mut SeededRandom) -> String {
     if bases.is_empty() { "*".to_owned() } else { bases }
 }
 
-/// Returns a tag value with its type. Values of different types are often equal as numbers.
 fn value(random: &mut SeededRandom) -> String {
     match random.below(7) {
         0 => random.pick(&["A:A", "A:a", "A:!"]).to_owned(),

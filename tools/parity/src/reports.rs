@@ -94,7 +94,6 @@ impl ReportInput<'_> {
         });
     }
 
-    /// Compares the files that `split` writes per read group with those of samtools split.
     fn split(&self, ledger: &mut Ledger) {
         let ReportInput { dir, input } = *self;
         ledger.check(&format!("{input}: split by read group"), || {
@@ -133,7 +132,6 @@ fn readmill(dir: &SampleDir<'_>, words: &str) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Compares a file with the output of samtools and returns the number of lines.
 fn same_text(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
     if samtools.starts_with("idxstats") {
         dir.newest("index -c out.bam")?;
@@ -146,7 +144,6 @@ fn same_text(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
     Ok(ours.lines().count())
 }
 
-/// Compares all rows of statistics, without comments, and returns their number.
 fn same_stats(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
     let (ours, theirs) = (fs::read_to_string(dir.path(ours))?, Printed::newest(dir, samtools)?.text()?);
     let rows = |text: &str| -> Vec<String> {
@@ -161,7 +158,6 @@ fn same_stats(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> 
     Ok(ours.len())
 }
 
-/// Counts how often each FASTQ record occurs.
 fn records(text: &str) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     let lines: Vec<&str> = text.lines().collect();

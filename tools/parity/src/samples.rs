@@ -16,11 +16,8 @@ enum ReadOrigin {
     File(PathBuf),
 }
 
-/// A set of reads, and the properties that decide which comparisons use it.
 pub struct Sample {
-    /// Name of the sample and of its directory.
     pub name: String,
-    /// Purpose, printed in the heading.
     pub about: &'static str,
     /// Run all comparisons on this sample even with `--quick`.
     pub is_first: bool,
@@ -30,13 +27,10 @@ pub struct Sample {
     /// duplicate.
     pub has_ties: bool,
     pub has_umis: bool,
-    /// Unplaced, half-mapped and split templates are frequent.
     pub has_all_kinds: bool,
-    /// The records of a template are adjacent, as an aligner writes them.
     pub is_grouped: bool,
-    /// The sample does not fit into the minimum memory and spills to disk. It is compared
-    /// only with samtools and with other runs of readmill, since Java programs would take
-    /// too long.
+    /// The sample does not fit into the minimum memory and spills to disk. It is compared only
+    /// with samtools and with other runs of readmill.
     pub is_deep: bool,
     reads: ReadOrigin,
 }
@@ -143,7 +137,6 @@ pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
     }
 }
 
-/// Reference and known sites of a sample, as file names in its directory.
 pub struct SampleFiles {
     pub reference: String,
     /// Sequence dictionary of the reference; the file need not exist.

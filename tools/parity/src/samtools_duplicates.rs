@@ -11,10 +11,8 @@ use crate::ledger::Ledger;
 use crate::outputs::{same_bytes, same_records};
 use crate::random::SeededRandom;
 
-/// Number of templates per input.
 const TEMPLATES: usize = 400;
 
-/// Option sets of samtools markdup. Each set runs on every input.
 const OPTIONS: [&str; 9] = [
     "",
     "-m s -c",
@@ -31,7 +29,6 @@ const OPTIONS: [&str; 9] = [
 /// and readmill writes none.
 const WITHOUT_REPORT: &str = "--use-read-groups";
 
-/// Compares marks and reports on `cases` inputs.
 pub fn compare(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
     ledger.check("duplicates by samtools' rules: inputs whose mates are fixed", || {
         for case in 0..cases {
@@ -80,7 +77,6 @@ fn make(dir: &SampleDir<'_>, case: u64) -> Result<()> {
     dir.newest(&format!("sort --no-PG -o marks-{case}.bam fixed.bam")).map(|_| ())
 }
 
-/// A random read. `reverse` is 0x10 if the read is on the reverse strand, else 0.
 struct OddRead {
     contig: &'static str,
     pos: u64,
@@ -113,7 +109,6 @@ impl OddRead {
         }
     }
 
-    /// Formats a SAM line. `next` is RNEXT and PNEXT, separated by a tab.
     fn line(&self, name: &str, flag: u16, next: &str, fields: &str) -> String {
         let OddRead { contig, pos, cigar, bases, qualities, reverse } = self;
         let flag = flag | reverse;

@@ -54,14 +54,12 @@ pub fn compare(dir: &SampleDir<'_>, sets: u64, ledger: &mut Ledger) {
     ledger.check("several: one name for sequences of two lengths is refused", || two_lengths(dir));
 }
 
-/// Returns the file names of a set. Half of the inputs are BAM and half are SAM.
 fn files(set: u64, kind: &str) -> Vec<String> {
     let file =
         |i: u64| format!("{kind}-{set}.{i}.{}", if (set + i).is_multiple_of(2) { "bam" } else { "sam" });
     (0..2 + set % 3).map(file).collect()
 }
 
-/// Writes a set of inputs with one header, and their concatenation by samtools cat.
 fn make_equal(dir: &SampleDir<'_>, set: u64) -> Result<()> {
     let mut random = SeededRandom::new(set);
     let header = random_cases::random_header(&mut random);
@@ -117,7 +115,6 @@ fn from_a_pipe(dir: &SampleDir<'_>) -> Result<String> {
     Ok(format!("{} places", files.len()))
 }
 
-/// Totals over all sets, for the ledger.
 #[derive(Default)]
 struct SetTotals {
     records: usize,
@@ -222,7 +219,6 @@ fn all_ids(oracle: Oracle) -> [&'static str; 6] {
     }
 }
 
-/// Returns a random selection in random order, each item at most once.
 fn some<'a>(random: &mut SeededRandom, of: &[&'a str]) -> Vec<&'a str> {
     let mut left = of.to_vec();
     random.shuffle(&mut left);
@@ -301,10 +297,8 @@ fn with_clashing_reads(random: &mut SeededRandom, header: &str, oracle: Oracle) 
 /// A header and its records, in which IDs of read groups and programs are replaced by their
 /// contents. Merging may rename IDs, so only the contents can be compared.
 struct ResolvedFile {
-    /// Names of the reference sequences, in header order.
     sequences: Vec<String>,
     lines: BTreeSet<String>,
-    /// Fields of each read group by its ID, without ID and PG.
     groups: BTreeMap<String, String>,
     /// Fields of each program and its predecessors (PP) by its ID.
     chains: BTreeMap<String, String>,
@@ -316,7 +310,6 @@ fn field<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
     line.split('\t').find_map(|field| field.strip_prefix(tag)?.strip_prefix(':'))
 }
 
-/// Returns the fields of a header line, sorted, without the tags in `without`.
 fn said(line: &str, without: &[&str]) -> String {
     let mut fields: Vec<&str> = line.split('\t').skip(1).collect();
     fields.retain(|field| !without.iter().any(|tag| field.starts_with(&format!("{tag}:"))));
@@ -325,7 +318,6 @@ fn said(line: &str, without: &[&str]) -> String {
 }
 
 impl ResolvedFile {
-    /// Resolves all IDs. Returns an error if an ID occurs twice or a line has none.
     fn of(reads: &ReadsFile) -> Result<Self> {
         let header = reads.header.join("\n");
         let of_kind = |kind: &'static str| {
@@ -416,7 +408,6 @@ impl ResolvedFile {
         ids(header, "@SQ").iter().map(place).is_sorted()
     }
 
-    /// Returns the number of IDs that no input header has, that is, of renamed ones.
     fn renamed(&self, headers: &[String]) -> usize {
         let unknown = |kind: &'static str, by_id: &BTreeMap<String, String>| {
             let known: BTreeSet<&str> = headers.iter().flat_map(|header| ids(header, kind)).collect();

@@ -111,7 +111,6 @@ zero-length\t1\tc1\t3\t60\t0M3M\t*\t0\t0\tACG\tIII
 *\t1\tc1\t3\t60\t3M\t*\t0\t0\tACG\tIII
 ";
 
-/// Sorts the unusual records with both programs, once as SAM and once as BAM.
 pub fn compare_unusual(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.title("odd", "records as no aligner writes them");
     for input in ["odd.sam", "odd.bam"] {
@@ -173,7 +172,6 @@ pub fn validate(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     }
 }
 
-/// Returns the number of each kind of error and warning that ValidateSamFile reports.
 fn findings(dir: &SampleDir<'_>, file: &str) -> Result<BTreeMap<String, u64>> {
     let report = dir.path("validation.txt");
     let _ = fs::remove_file(&report);

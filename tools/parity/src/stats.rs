@@ -14,7 +14,6 @@ use crate::outputs::Printed;
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// Command lines of stats. `u.bam` is not sorted.
 const STATS: [&str; 26] = [
     "a.bam",
     "a.sam",
@@ -44,10 +43,8 @@ const STATS: [&str; 26] = [
     "-X -p -t targets -g 1 a.bam a.bam.csi c0",
 ];
 
-/// Options of command lines with a file and one to three regions.
 const STATS_OF_REGIONS: [&str; 3] = ["", "-p", "-g 1"];
 
-/// Compares all command lines on a simulated sample and on `cases` random inputs.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger) -> Result<()> {
     ledger.title("stats", "statistics of reads, beside samtools stats");
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
@@ -68,7 +65,6 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger)
     Ok(())
 }
 
-/// Compares all command lines on random reads and returns the number of equal rows.
 fn random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
     let mut random = SeededRandom::new(case);
     let reads = if case % 5 == 4 { 30_000 } else { random.pick(&[0, 3, 40, 400, 2_000]) };

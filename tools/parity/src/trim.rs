@@ -79,7 +79,6 @@ const CASES: [(&str, &str); 34] = [
 
 const QUICK: usize = 4;
 
-/// Fields of fastp's report that readmill does not count (row 264).
 const NOT_COUNTED: [&str; 9] = [
     "fastp_version",
     "command",
@@ -181,12 +180,10 @@ fn same(dir: &SampleDir<'_>, fastp: &Tool, files: &str, options: &str) -> Result
     Ok(format!("{count} records, {} fields", theirs.len()))
 }
 
-/// Converts an option of fastp to that of readmill.
 fn own_flag(word: &str) -> String {
     word.replace("--adapter_sequence", "--trim-adapter-sequence").replace('_', "-")
 }
 
-/// Flattens a report to its fields by path, without those of [`NOT_COUNTED`].
 fn fields(value: &Value) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
     let mut rest = vec![(String::new(), value)];
@@ -253,7 +250,6 @@ fn qualities(length: usize, random: &mut SeededRandom) -> String {
     (0..length + 64).map(|at| char::from(of(at, random))).collect()
 }
 
-/// Changes some reads: N, tails of one base, only A, or lower case.
 fn spoil(read: &mut [u8], random: &mut SeededRandom) {
     let length = read.len();
     let some = |random: &mut SeededRandom, most: u64| (random.below(most) as usize).min(length);

@@ -15,7 +15,6 @@ use crate::ledger::Ledger;
 use crate::outputs::{Printed, in_parallel};
 use crate::random::SeededRandom;
 
-/// The molecule of each template, by template name.
 type Molecules = BTreeMap<String, String>;
 
 /// UMI methods: readmill's name, umi_tools' name, and the maximum number of edits between
@@ -108,7 +107,6 @@ fn name_and_molecule(record: &str) -> Result<(String, String)> {
     Ok((name.to_owned(), molecule.with_context(|| format!("{name} has no MI"))?.to_owned()))
 }
 
-/// Returns the molecules that umi_tools finds. It groups the first read of each pair.
 fn by_umi_tools(dir: &SampleDir<'_>, umi_tools: &Tool, method: &str, edits: u32) -> Result<Molecules> {
     let files = "-I single.bam --group-out groups.tsv -L umi_tools.log";
     let rules = format!("--paired --method {method} --edit-distance-threshold {edits}");
@@ -122,7 +120,6 @@ fn by_umi_tools(dir: &SampleDir<'_>, umi_tools: &Tool, method: &str, edits: u32)
     Ok(text.lines().skip(1).filter_map(group).collect())
 }
 
-/// Returns the molecules that fgumi writes to MI.
 fn by_fgumi(dir: &SampleDir<'_>, fgumi: &Tool, edits: u32) -> Result<Molecules> {
     dir.peer(
         fgumi,
@@ -169,19 +166,16 @@ fn without_strands(mut molecules: Molecules) -> Molecules {
     molecules
 }
 
-/// Read length in bases.
 const READ: u64 = 30;
 
 /// Distance in bases between two positions, so that no molecules of different positions are
 /// near each other.
 const APART: u64 = 3_000;
 
-/// The place of all molecules of one position.
 struct Position {
     sequence: u64,
     /// Leftmost base, 1-based.
     start: u64,
-    /// Length of the molecules in bases.
     length: u64,
 }
 
@@ -237,7 +231,6 @@ pub fn families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (Str
     (text + &templates.concat(), molecules)
 }
 
-/// Replaces about one in `once_in` bases by a random base, which may be the same.
 fn with_errors(random: &mut SeededRandom, umi: &[u8], once_in: u64) -> Vec<u8> {
     umi.iter().map(|&base| if random.once_in(once_in) { random.pick(b"ACGT") } else { base }).collect()
 }
@@ -258,7 +251,6 @@ fn umi(random: &mut SeededRandom, ends: &Ends, duplex: bool, first_is_lower: boo
     [first, second].map(|umi| String::from_utf8_lossy(&umi).into_owned()).join("-")
 }
 
-/// Returns the two SAM lines of a template.
 fn template(
     random: &mut SeededRandom,
     at: &Position,

@@ -21,7 +21,6 @@ const FILES: [(&str, &str); 5] = [
     ("in.cram", "view --no-PG -O cram,no_ref,seqs_per_slice=500 -o in.cram sorted.bam"),
 ];
 
-/// Flags that both programs accept.
 const FLAGS: [&str; 27] = [
     "",
     "-h --no-PG",

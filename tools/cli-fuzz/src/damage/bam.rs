@@ -10,15 +10,13 @@ use super::numbers::{MAX_BYTES, draw_number};
 /// 4.2).
 const FIXED: usize = 32;
 
-/// Offsets and widths of numbers in the fixed part. Positions and bin are listed twice, so
+/// Offsets and widths of numbers in the fixed part. Reference ID, position and FLAG are listed twice, so
 /// that they are damaged more often.
 const NUMBERS: [(usize, usize); 11] =
     [(0, 4), (4, 4), (9, 1), (10, 2), (14, 2), (20, 4), (24, 4), (28, 4), (0, 4), (4, 4), (14, 2)];
 
-/// Offsets and widths of the lengths in the fixed part: name, CIGAR and bases.
 const LENGTHS: [(usize, usize); 3] = [(8, 1), (12, 2), (16, 4)];
 
-/// Optional fields that some command reads, with valid and invalid values.
 const FIELDS: [&[u8]; 18] = [
     b"RGZx\0",
     b"RGi\x05\0\0\0",
@@ -224,7 +222,6 @@ fn damage_fields(fields: &mut Vec<Vec<u8>>, rng: &mut Rng) {
 }
 
 impl Record {
-    /// Writes the actual lengths of the parts into the fixed part.
     fn set_lengths(&mut self) {
         self.fixed[8] = self.name.len() as u8;
         self.fixed[12..14].copy_from_slice(&(self.cigar.len() as u16).to_le_bytes());
@@ -260,7 +257,6 @@ fn write(bam: &Bam, out: &mut Vec<u8>) {
     }
 }
 
-/// Removes `n` bytes from the front of `rest` and returns them. `None` if there are fewer.
 fn take<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
     let (taken, more) = rest.split_at_checked(n)?;
     *rest = more;

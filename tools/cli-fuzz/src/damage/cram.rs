@@ -31,7 +31,6 @@ struct Container {
     numbers: [Vec<u8>; NUMBERS],
     landmarks: Vec<Vec<u8>>,
     blocks: Vec<Block>,
-    /// Bytes of the container after its last block.
     rest: Vec<u8>,
 }
 
@@ -194,7 +193,6 @@ fn append_checksum(out: &mut Vec<u8>, from: usize, has_checksums: bool) {
     }
 }
 
-/// Encodes an ITF8 number. An LTF8 number of up to 28 bits has the same bytes.
 fn number(number: i64) -> Vec<u8> {
     let mut out = Vec::new();
     readmill_fuzz::put_itf8(&mut out, number as u32);

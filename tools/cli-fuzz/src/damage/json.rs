@@ -22,7 +22,6 @@ pub fn damage(content: &[u8], rng: &mut Rng) -> Vec<u8> {
     serde_json::to_vec(&document).unwrap_or_default()
 }
 
-/// Counts the values of a document, including itself.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(count).sum(),

@@ -5,7 +5,6 @@ use readmill_simulate::Rng;
 
 use super::numbers::{MAX_BYTES, draw_number};
 
-/// Cells with a meaning in at least one format, valid and invalid.
 const CELLS: [&str; 44] = [
     "",
     "*",
@@ -53,7 +52,6 @@ const CELLS: [&str; 44] = [
     "\u{e4}\u{20ac}",
 ];
 
-/// Lines with a meaning in at least one format.
 const LINES: [&str; 22] = [
     "",
     "@",
@@ -155,7 +153,6 @@ fn damage_cell(line: &mut Vec<u8>, rng: &mut Rng) {
     *line = cells.join(&between);
 }
 
-/// Resizes the bases, the qualities, or both, of the FASTQ record that contains line `at`.
 fn resize_record(lines: &mut [Vec<u8>], at: usize, rng: &mut Rng) {
     let first = at / 4 * 4;
     let Some([_, bases, _, qualities]) = lines.get_mut(first..first + 4) else { return };

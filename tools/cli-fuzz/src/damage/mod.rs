@@ -32,7 +32,6 @@ pub fn damage(name: &str, bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> 
     bgzf::compress(&text, bytes, rng)
 }
 
-/// Damages uncompressed contents by their format, which the first bytes and the name show.
 fn damage_content(name: &str, content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     match content {
         [b'B', b'A', b'M', 1, ..] => bam::damage(content, other, rng),

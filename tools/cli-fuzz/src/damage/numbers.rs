@@ -4,7 +4,6 @@ use readmill_simulate::Rng;
 
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// Numbers at the limits of the types and formats that readers use.
 const NUMBERS: [i64; 22] = [
     0,
     1,

@@ -31,7 +31,6 @@ pub fn damage(words: &[String], rng: &mut Rng) -> Vec<String> {
     damaged
 }
 
-/// Returns the word with one of its numbers replaced. A word without numbers is unchanged.
 fn other_number(word: &str, rng: &mut Rng) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut was_digit = None;

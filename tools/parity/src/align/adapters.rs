@@ -41,7 +41,6 @@ const CASES: [AdapterCase; 6] = [
     ("singles", &[("MIN_MATCH_BASES_SE", "7"), ("MAX_ERROR_RATE_SE", "0.07")]),
 ];
 
-/// Adapter sequences of first and last reads: the kits INDEXED, PAIRED_END and NEXTERA_V2.
 const ADAPTERS: [[&[u8]; 2]; 3] = [
     [
         b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACACGTACGTATCTCGTATGCCGTCTTCTGCTTG",
@@ -86,7 +85,7 @@ fn of_picard(number: usize, (files, options): AdapterCase) -> String {
     );
     for (name, value) in options {
         if *name == "ADAPTERS" {
-            call += " ADAPTERS=null"; // or they would be added to the defaults
+            call += " ADAPTERS=null"; // else they are added to the defaults
         }
         value.split(',').for_each(|value| call += &format!(" {name}={value}"));
     }

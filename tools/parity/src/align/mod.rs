@@ -175,7 +175,6 @@ fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     Ok(())
 }
 
-/// Indexes the three references with both programs.
 fn make_indexes(dir: &SampleDir<'_>, bwa: &Tool) -> Result<String> {
     for name in ["ref", "alt", "simulated"] {
         dir.readmill(&format!("index --unpacked {name}.fa"))?;
@@ -204,7 +203,6 @@ impl AlignCase {
         Ok(format!("{lines} lines"))
     }
 
-    /// Counts the reads in the FASTQ files of this case.
     fn reads(&self, dir: &SampleDir<'_>) -> Result<u64> {
         let count = |name: &str| -> Result<u64> {
             let text = fs::read(dir.path(name.trim_end_matches(".gz")))?;
@@ -258,7 +256,6 @@ fn refused(dir: &SampleDir<'_>, files: &str, options: &str, word: &str) -> Resul
     Ok(String::new())
 }
 
-/// Indexes with bwa-mem2 and compares each index file byte by byte.
 fn same_indexes(dir: &SampleDir<'_>, tool: &Tool, ledger: &mut Ledger) {
     for name in ["ref", "simulated"] {
         ledger.check(&format!("index: {name}.fa, as bwa-mem2 {} index", tool.version), || {
@@ -272,9 +269,7 @@ fn same_indexes(dir: &SampleDir<'_>, tool: &Tool, ledger: &mut Ledger) {
     }
 }
 
-/// One alignment comparison. Both programs get the same reference, files and flags.
 struct AlignCase {
-    /// Name of the reference, without its extension.
     reference: &'static str,
     files: &'static str,
     /// Flags that both programs spell alike.
@@ -285,10 +280,8 @@ struct AlignCase {
 
 const PAIRS: &str = "1.fq 2.fq";
 
-/// A cohort size that is not a multiple of a batch, so that borders of cohorts cut batches.
 const COHORTS: &str = "-K 100000";
 
-/// Skips `@HD` and `@PG`, which name the program.
 #[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
 fn not_of_the_program(line: &mut Vec<u8>) -> bool {
     !line.starts_with(b"@HD\t") && !line.starts_with(b"@PG\t")
@@ -370,14 +363,12 @@ fn compare_with_minibwa(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger)
     }
 }
 
-/// Returns whether readmill was built with the kernel minibwa, by its help text.
 fn has_kernel(dir: &SampleDir<'_>) -> Result<bool> {
     let help = dir.readmill_command("align --help").output()?;
     ensure!(help.status.success(), "readmill align --help: {}", String::from_utf8_lossy(&help.stderr));
     Ok(String::from_utf8_lossy(&help.stdout).contains("--minibwa"))
 }
 
-/// Indexes with both programs and compares the index files byte by byte.
 fn same_minibwa_index(dir: &SampleDir<'_>, tool: &Tool, name: &str) -> Result<String> {
     dir.readmill(&format!("index --kernel minibwa {name}.fa"))?;
     dir.peer(tool, &format!("index {name}.fa minibwa.{name}"))?;

@@ -6,7 +6,6 @@ use crate::random::SeededRandom;
 
 pub type Contig = (&'static str, Vec<u8>);
 
-/// Read pairs as FASTQ text.
 #[derive(Default)]
 pub struct FastqFiles {
     pub first: String,
@@ -58,7 +57,6 @@ pub fn fasta(genome: &[Contig]) -> String {
     text
 }
 
-/// Makes `pairs` read pairs. Half of the names get the suffixes `/1` and `/2`.
 pub fn pairs(random: &mut SeededRandom, genome: &[Contig], pairs: u64) -> FastqFiles {
     let mut files = FastqFiles::default();
     for number in 0..pairs {
@@ -82,10 +80,10 @@ fn ends(random: &mut SeededRandom, genome: &[Contig]) -> [Vec<u8>; 2] {
     if random.once_in(20) {
         let at = random.below(insert.len() as u64) as usize;
         insert.truncate(at);
-        insert.extend(piece(random, genome, length)); // from two places
+        insert.extend(piece(random, genome, length)); // a chimera of two places
     }
     if random.once_in(40) {
-        insert = bases(random, length); // from nowhere
+        insert = bases(random, length); // not from the genome
     }
     let elsewhere = random.once_in(25).then(|| piece(random, genome, length));
     let other = elsewhere.unwrap_or_else(|| reversed(&insert));
@@ -93,7 +91,7 @@ fn ends(random: &mut SeededRandom, genome: &[Contig]) -> [Vec<u8>; 2] {
         let rate = random.pick(&OF_READS);
         let mut read = changed(random, &from, rate);
         if random.once_in(10) {
-            read.extend(bases(random, 60)); // an adaptor
+            read.extend(bases(random, 60)); // bases of an adapter
         }
         let length = if random.once_in(4) { 1 + random.below(250) } else { 150 };
         read.truncate(length as usize);
@@ -111,7 +109,6 @@ fn ends(random: &mut SeededRandom, genome: &[Contig]) -> [Vec<u8>; 2] {
     })
 }
 
-/// Returns `length` bases from a random place of the genome, from either strand.
 fn piece(random: &mut SeededRandom, genome: &[Contig], length: u64) -> Vec<u8> {
     let (_, from) = &genome[random.below(genome.len() as u64) as usize];
     let start = random.below(from.len() as u64 - length) as usize;
@@ -126,7 +123,6 @@ fn record(random: &mut SeededRandom, name: &str, number: Option<usize>, bases: &
     format!("@{name}{number}{comment}\n{}\n+\n{qualities}\n", String::from_utf8_lossy(bases))
 }
 
-/// Returns `count` random bases.
 pub fn bases(random: &mut SeededRandom, count: u64) -> Vec<u8> {
     (0..count).map(|_| random.pick(b"ACGT")).collect()
 }

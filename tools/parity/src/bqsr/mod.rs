@@ -92,7 +92,6 @@ pub fn sample(dir: &SampleDir<'_>, peers: &Peers, sample: &Sample, quick: bool, 
     }
 }
 
-/// Runs GATK once for all cases, and then one comparison per case.
 fn all(dir: &SampleDir<'_>, peers: &Peers, known: &SampleFiles, quick: bool, ledger: &mut Ledger) {
     let (tables, applied) =
         if quick { (&TABLES[..2], &APPLIED[..2]) } else { (&TABLES[..], &APPLIED[..]) };
@@ -125,7 +124,6 @@ fn all(dir: &SampleDir<'_>, peers: &Peers, known: &SampleFiles, quick: bool, led
     });
 }
 
-/// An input with its reference and known sites, for all runs of readmill and GATK.
 struct Recalibrated<'a> {
     dir: &'a SampleDir<'a>,
     known: &'a SampleFiles,
@@ -198,7 +196,6 @@ impl Recalibrated<'_> {
         self.dir.readmill(&format!("{files} {options}")).map(drop)
     }
 
-    /// Applies GATK's table with both programs and compares all records.
     fn applied(&self, case: &GatkCase) -> Result<String> {
         let GatkCase { name, options, .. } = case;
         let output = format!("ours.{name}.bam");
@@ -264,7 +261,6 @@ fn fields_in_order(line: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Compares two text files byte by byte and returns the number of lines.
 fn same_text(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
     let [ours, theirs] =
         [ours, theirs].map(|name| fs::read(dir.path(name)).with_context(|| format!("no {name}")));

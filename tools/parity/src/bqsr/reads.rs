@@ -16,13 +16,11 @@ const GROUPS: [(&str, &str); 4] =
 
 const QUALITIES: [u8; 10] = [2, 5, 6, 11, 20, 25, 30, 37, 41, 93];
 
-/// The random state of one input, and the reference that its reads come from.
 struct BqsrReads {
     random: SeededRandom,
     contigs: Vec<(String, Vec<u8>)>,
 }
 
-/// Writes `in.bam` with `reads` reads, and their `ref.fasta` and `known.vcf`.
 pub fn make(dir: &SampleDir<'_>, reads: u64) -> Result<()> {
     let mut it = BqsrReads { random: SeededRandom::new(29), contigs: Vec::new() };
     for (name, length) in [("chr1", 6_000), ("chr2", 3_000), ("chr10", 900)] {
@@ -103,7 +101,6 @@ impl BqsrReads {
         parts
     }
 
-    /// Returns read bases for a CIGAR: the reference bases, one in twelve of them replaced.
     fn bases(&mut self, contig: usize, start: u64, cigar: &[(u64, char)]) -> String {
         let (mut bases, mut at) = (String::new(), start as usize - 1);
         for &(length, kind) in cigar {
@@ -124,8 +121,7 @@ impl BqsrReads {
         bases
     }
 
-    /// Returns qualities: one value for all or mixed ones, often with low tails, which GATK
-    /// trims.
+    /// Returns qualities: one value for all or mixed ones, often with low qualities at the ends.
     fn qualities(&mut self, length: usize) -> String {
         let level = self.random.pick(&QUALITIES[2..]);
         let is_mixed = self.random.once_in(2);

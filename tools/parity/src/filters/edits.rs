@@ -12,7 +12,6 @@ use crate::ledger::Ledger;
 use crate::outputs::{Normal, Printed, same, tags_in_order};
 use crate::random::SeededRandom;
 
-/// Compares repaired mate information. All mate information of `in.bam` is damaged first.
 pub fn compare_mates(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("mates.bam: what mates know of each other is broken", || broken(dir));
     ledger.check("mates.bam: filter --fix-mates samtools as samtools fixmate -m", || {
@@ -140,7 +139,6 @@ fn without_n_and_uq(line: &mut Vec<u8>) -> bool {
     !fields[9].contains('N') && !fields.iter().any(told) && tags_in_order(line)
 }
 
-/// Writes the reference `told.fasta`, and `altered.bam`, sorted by coordinate.
 fn altered(dir: &SampleDir<'_>, pairs: u64) -> Result<String> {
     let mut profile = Profile::small().with_pairs(pairs).with_seed(12);
     profile.supplementary_per_mille = 100;
@@ -186,7 +184,6 @@ fn altered_read(line: &str, random: &mut SeededRandom) -> String {
     columns.join("\t")
 }
 
-/// Returns the name and length of each reference sequence in a header.
 pub fn sequences(header: &str) -> Vec<(&str, u64)> {
     let lines = header.lines().filter(|line| line.starts_with("@SQ\t"));
     let parse = |line| Some((field(line, "SN:")?, field(line, "LN:")?.parse().ok()?));

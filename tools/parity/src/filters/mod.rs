@@ -54,7 +54,6 @@ pub fn compare(
     Ok(())
 }
 
-/// Writes random regions on all sequences of an input. Some touch, overlap or are empty.
 fn write_regions(dir: &SampleDir<'_>, input: &str) -> Result<()> {
     let header = Printed::newest(dir, &format!("view -H --no-PG {input}"))?.text()?;
     let mut random = SeededRandom::new(7);
@@ -73,7 +72,6 @@ fn write_regions(dir: &SampleDir<'_>, input: &str) -> Result<()> {
     Ok(())
 }
 
-/// An input that readmill and the peers filter.
 struct FilterInput<'a> {
     dir: &'a SampleDir<'a>,
     input: &'a str,
@@ -240,7 +238,6 @@ impl FilterInput<'_> {
     }
 }
 
-/// Returns a SAM line whose SA tag has the new contig names.
 fn with_new_names(line: &str, names: &[String]) -> String {
     let field = |field: &str| match field.strip_prefix("SA:Z:") {
         None => field.to_owned(),

@@ -9,7 +9,6 @@ use readmill_peers::Peers;
 
 use crate::commands::SampleDir;
 
-/// Adapter sequences that follow a short insert, of first and last reads.
 const ADAPTERS: [&str; 2] = ["AGATCGGAAGAGCACACGTCTGAACTCCAG", "AGATCGGAAGAGCGTCGTGTAGGGAAAGAG"];
 
 /// An unaligned read. `adapter` is the 1-based position of its first adapter base, the

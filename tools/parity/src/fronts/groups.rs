@@ -35,7 +35,6 @@ pub fn make(dir: &SampleDir<'_>, whole: &str, to_revert: &str) -> Result<()> {
     dir.newest("view --no-PG -b -o single.bam single.sam").map(drop)
 }
 
-/// Returns the ID of an `@RG` line, or `None` for other lines.
 fn id(line: &str) -> Option<&str> {
     line.strip_prefix("@RG\t")?.split('\t').find_map(|field| field.strip_prefix("ID:"))
 }
@@ -50,7 +49,6 @@ fn without_groups(sam: &str) -> String {
         .collect()
 }
 
-/// Removes PU from all `@RG` lines.
 fn without_units(sam: &str) -> String {
     let line = |line: &str| {
         let is_group = line.starts_with("@RG");
@@ -72,12 +70,10 @@ fn with_flags(sam: &str, change: impl Fn(usize, u16) -> u16) -> String {
     sam.lines().enumerate().map(line).collect()
 }
 
-/// Sets the flag for failed quality checks on one mate of some pairs.
 fn with_failed_mates(sam: &str) -> String {
     with_flags(sam, |number, flag| if number % 7 == 3 { flag | FAILED } else { flag })
 }
 
-/// Returns the first reads of pairs as single reads, sorted by name.
 fn single(sam: &str) -> String {
     let kept = |line: &&str| {
         let flag = line.split('\t').nth(1).and_then(|flag| flag.parse().ok()).unwrap_or(0u16);

@@ -16,7 +16,7 @@ use super::{alignments, groups};
 const OTHER: u64 = 9;
 
 /// Makes reads in several orders, a reference with its indexes, known sites, tables and
-/// lists. Some files are made by readmill, since other comparisons check them.
+/// lists. Some of the files are made by readmill.
 pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     let write = |name: &str, text: &[u8]| {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
@@ -91,7 +91,6 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     alignments::make(dir, peers, &one, &two)
 }
 
-/// Makes `in2.bam` from `in.bam`, with read names that the other sample does not have.
 fn renamed(dir: &SampleDir<'_>) -> Result<()> {
     let text = Printed::newest(dir, "view -h --no-PG in.bam")?.text()?;
     let line =
@@ -100,7 +99,6 @@ fn renamed(dir: &SampleDir<'_>) -> Result<()> {
     dir.newest("view --no-PG -b -o in2.bam in2.sam").map(drop)
 }
 
-/// Returns a BED file with the second quarter of the first two contigs.
 fn regions(dir: &SampleDir<'_>) -> Result<String> {
     let index = Printed::newest(dir, "view -H --no-PG sorted.bam")?.text()?;
     let contig = |line: &str| {
@@ -123,7 +121,6 @@ fn commented(fastq: &[u8]) -> Result<String> {
     Ok(text.lines().enumerate().map(line).collect())
 }
 
-/// Returns FASTQ in which every second read runs into the adapter.
 fn with_adapters(text: &str, adapter: &str) -> String {
     let line = |(number, line): (usize, &str)| match (number % 4, number / 4 % 2) {
         (1, 0) => {

@@ -19,19 +19,16 @@ use crate::ledger::{FULL_RUN, Ledger};
 /// runs, `! ` lines that fail in both programs, and `- ` lines that the front refuses.
 const LINES: &str = include_str!("lines.txt");
 
-/// JVM options for small files, for which a fast start matters most.
 const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
-    /// Both succeed and write the same.
     Same,
     Failure,
     /// The front refuses the line and names an alternative.
     Refusal,
 }
 
-/// A command line of another tool, and what is expected of the front.
 struct ForeignLine {
     text: &'static str,
     expected: Expected,
@@ -59,7 +56,6 @@ impl ForeignLine {
     }
 }
 
-/// Splits a command line into words. Quotes group words as in a shell.
 fn split(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in text.chars() {
@@ -77,7 +73,6 @@ fn split(text: &str) -> Vec<String> {
     words
 }
 
-/// The tools in addition to samtools and Picard, which [`SampleDir`] runs.
 struct OtherTools {
     gatk: Tool,
     bwa: Tool,
@@ -166,7 +161,6 @@ impl ForeignLine {
     }
 }
 
-/// Exit code and standard error of a program.
 struct Ended {
     code: Option<i32>,
     said: String,

@@ -75,7 +75,7 @@ fn same_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> Resu
     ensure!(is_collated || tool != "samtools" && !tool.starts_with("bwa"), "{}", shown());
     ensure!(counted(&ours.records) == counted(&theirs.records), "{}", shown());
     if tool == "elprep" {
-        return Ok(format!("{number} records, in another order")); // it keeps none
+        return Ok(format!("{number} records, in another order")); // elPrep keeps no order
     }
     if is_collated {
         ensure!(has_names_together(&ours.records), "names do not stand together: {}", shown());
@@ -97,7 +97,6 @@ fn same_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> Resu
     Ok(format!("{number} records, ties otherwise"))
 }
 
-/// Header lines and records, normalized for the comparison.
 struct RecordLines {
     header: BTreeSet<String>,
     records: Vec<String>,
@@ -145,7 +144,6 @@ fn counted(records: &[String]) -> BTreeMap<&str, usize> {
     counts
 }
 
-/// Compares two text files, compressed or not, except comments and command lines.
 fn same_text(dir: &SampleDir<'_>, file: &str) -> Result<String> {
     let read = |below: &str| -> Result<Vec<String>> {
         let path = dir.path(&format!("{below}/{file}"));

@@ -11,9 +11,7 @@ use crate::commands::SampleDir;
 
 pub const MARK_DUPLICATES: &str = "picard.sam.markduplicates.MarkDuplicates";
 
-/// A request to regenerate oracles. Each function that makes an oracle gets it.
 pub struct Asked<'a> {
-    /// Directory in which the tools run.
     pub dir: SampleDir<'a>,
     pub peers: &'a Peers,
     /// Only cases whose names contain this text (`--only-case`); `None` selects all.
@@ -25,7 +23,6 @@ impl Asked<'_> {
         self.only_case.is_none_or(|text| case.name().contains(text))
     }
 
-    /// Reads a file of cases and returns it with the indexes of the selected cases.
     pub fn cases(&self, path: &Path) -> Result<(CaseFile, Vec<usize>)> {
         let file = CaseFile::read(path)?;
         let asked = (0..file.cases.len()).filter(|&n| self.has(&file.cases[n])).collect();

@@ -13,13 +13,10 @@ use super::report::ShortReport;
 use super::sam;
 use crate::gatk::Gatk;
 
-/// The tags that recalibration may change or remove.
 const QUALITIES: [&str; 3] = ["OQ:", "BI:", "BD:"];
 
-/// Maximum number of characters that are kept of a message.
 const MESSAGE: usize = 220;
 
-/// A case whose files are in a directory named by its number.
 struct PlacedCase<'a> {
     number: usize,
     case: &'a BqsrCase,
@@ -54,7 +51,6 @@ pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(file.text())
 }
 
-/// Returns whether GATK needs an index of a file.
 fn is_indexed(name: &str) -> bool {
     name.ends_with(".vcf") || name.ends_with(".bed") && !name.starts_with("targets")
 }
@@ -88,7 +84,6 @@ impl PlacedCase<'_> {
         format!("IndexFeatureFile -I {}", self.place(name))
     }
 
-    /// Returns the name of the file that a run writes.
     fn output(&self, nth: usize) -> String {
         let run = &self.case.runs[nth];
         match run.verb.as_str() {
@@ -199,7 +194,6 @@ impl PlacedCase<'_> {
     }
 }
 
-/// The tables of one run's report, in short form.
 struct NamedTables {
     name: String,
     tables: Vec<String>,

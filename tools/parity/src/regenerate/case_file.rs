@@ -7,17 +7,14 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 pub struct CaseFile {
-    /// The text before the first case.
     pub head: String,
     pub cases: Vec<Case>,
 }
 
-/// A case. Its name is the rest of its first heading.
 pub struct Case {
     pub blocks: Vec<Block>,
 }
 
-/// A heading `KEY: REST`, and the lines below it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
     pub key: String,
@@ -66,7 +63,6 @@ impl Case {
         self.blocks.first().map_or("", |block| &block.rest)
     }
 
-    /// Returns the first block with this key, if there is one.
     pub fn block(&self, key: &str) -> Option<&Block> {
         self.blocks.iter().find(|block| block.key == key)
     }

@@ -87,7 +87,6 @@ fn names_of_usage(line: &str) -> Vec<String> {
     words.filter(|word| word.starts_with('-')).map(str::to_owned).collect()
 }
 
-/// Restores the dash that splitting at `,-` removed.
 fn rejoined((number, piece): (usize, &str)) -> String {
     if number == 0 { piece.to_owned() } else { format!("-{piece}") }
 }

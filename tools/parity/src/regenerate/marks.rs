@@ -11,7 +11,6 @@ use super::asked::{Asked, MARK_DUPLICATES};
 use super::case_file::{Block, Case};
 use super::sam;
 
-/// A duplicate mode, and Picard's name for the sort order of its input.
 struct Mode {
     name: &'static str,
     order: &'static str,
@@ -20,14 +19,12 @@ struct Mode {
 const MODES: [Mode; 2] =
     [Mode { name: "template", order: "queryname" }, Mode { name: "coordinate", order: "coordinate" }];
 
-/// The marked records of one mode. `None` if Picard fails.
 #[derive(Default)]
 struct MarkedLines {
     as_given: Option<Vec<String>>,
     after_sort_sam: Option<Vec<String>>,
 }
 
-/// Returns the text of the case file with the records that Picard marks now.
 pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let (mut file, numbers) = asked.cases(path)?;
     let mut calls = Vec::new();
@@ -65,7 +62,6 @@ pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(file.text())
 }
 
-/// Returns whether a block is written by hand and therefore kept.
 fn is_given(block: &Block) -> bool {
     !MODES.iter().any(|mode| block.key.starts_with(&format!("{}-", mode.name)))
 }
@@ -89,7 +85,6 @@ fn marked(asked: &Asked<'_>, stem: &str, input: &str) -> Result<Vec<String>> {
     Ok(given.filter(|record| marked.contains(record)).collect())
 }
 
-/// Returns QNAME, FLAG without 0x400, RNAME and POS of a record.
 fn brief(record: &str) -> String {
     let flag = sam::number(record, 1) & !0x400;
     [sam::column(record, 0), &flag.to_string(), sam::column(record, 2), sam::column(record, 3)]

@@ -24,9 +24,7 @@ use readmill_peers::{Peers, workspace};
 use crate::commands::{Commands, SampleDir};
 use asked::{Asked, below_first_line};
 
-/// A file of expected results. Its first line names the tool that they come from.
 struct Oracle {
-    /// Path below `tests/oracles`.
     file: &'static str,
     /// Returns the new text of the file. Its first line is replaced afterwards.
     make: fn(&Asked<'_>, &Path) -> Result<String>,
@@ -47,7 +45,6 @@ const ORACLES: [Oracle; 11] = [
 ];
 
 impl Oracle {
-    /// Returns the first line of the file, which names the tool and its version.
     fn first_line(&self, peers: &Peers) -> Result<String> {
         let (tool, version) = match self.file.split('/').next() {
             Some("picard") => ("Picard", peers.picard()?.version),

@@ -10,10 +10,8 @@ use super::asked::{Asked, MARK_DUPLICATES};
 use super::case_file::{Block, Case};
 use super::sam;
 
-/// The optional fields that are compared, by the start of their text.
 const TAGS: [&str; 5] = ["DT:", "DI:", "DS:", "MI:", "ZZ:"];
 
-/// The output of Picard for one run in one mode.
 struct PicardAnswer {
     records: Vec<String>,
     /// The rows of the metrics table, each with a `|` in front. `None` if the file has no
@@ -21,7 +19,6 @@ struct PicardAnswer {
     metrics: Option<Vec<String>>,
 }
 
-/// Start of the names of all files of one run in one mode.
 struct Stem(String);
 
 const MODES: [&str; 2] = ["template", "coordinate"];
@@ -88,7 +85,6 @@ fn input(case: &Case, path: &Path) -> Result<String> {
     }
 }
 
-/// Reads the records and metrics that Picard wrote.
 fn answer(asked: &Asked<'_>, Stem(stem): &Stem) -> Result<PicardAnswer> {
     let output = fs::read_to_string(asked.dir.path(&format!("{stem}.sam")))?;
     let metrics = fs::read_to_string(asked.dir.path(&format!("{stem}.metrics")))?;
@@ -106,7 +102,6 @@ fn answer(asked: &Asked<'_>, Stem(stem): &Stem) -> Result<PicardAnswer> {
     })
 }
 
-/// A run of a case, with its current blocks.
 struct Run<'a> {
     stated: &'a [Block],
     order: sam::CoordinateOrder<'a>,

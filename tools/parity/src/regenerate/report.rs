@@ -4,7 +4,6 @@ use anyhow::{Context, Result, ensure};
 
 use super::bqsr_cases::{ARGUMENTS, FORMS};
 
-/// A table of a report (GATKReport format).
 struct Table<'a> {
     name: &'a str,
     rows: Vec<Vec<&'a str>>,

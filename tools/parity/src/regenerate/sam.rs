@@ -14,7 +14,6 @@ pub fn number(record: &str, at: usize) -> i64 {
     column(record, at).parse().unwrap_or_default()
 }
 
-/// Returns optional fields of a record in the order of `tags`. Missing ones are skipped.
 pub fn fields<'a>(record: &'a str, tags: &'a [&str]) -> impl Iterator<Item = &'a str> {
     tags.iter().filter_map(|tag| record.split('\t').skip(11).find(|field| field.starts_with(tag)))
 }
@@ -30,7 +29,6 @@ impl<'a> CoordinateOrder<'a> {
         CoordinateOrder(names.enumerate().map(|(place, name)| (name, place)).collect())
     }
 
-    /// Sorts lines that start with QNAME, FLAG, RNAME and POS. The sort is stable.
     pub fn sort(&self, lines: &mut [impl AsRef<str>]) {
         lines.sort_by_key(|line| {
             let line = line.as_ref();

@@ -14,7 +14,6 @@ use crate::outputs::Printed;
 
 const MARK_ADAPTERS: &str = "picard.illumina.MarkIlluminaAdapters";
 
-/// Makes Picard keep all adapters; by default it prunes the list after some reads.
 const NOT_PRUNED: &str = "PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN=-1";
 
 /// Returns read pairs with the XT values that Picard gives them: pruned and unpruned, as
@@ -64,14 +63,12 @@ pub fn adapters(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(format!("#\n{lines}"))
 }
 
-/// A read, identified by the number of its template and its flags.
 #[derive(PartialEq, Eq, Hash)]
 struct ReadEnd {
     template: usize,
     flags: i64,
 }
 
-/// Returns the XT value of each read that has one.
 fn marks(asked: &Asked<'_>, name: &str) -> Result<HashMap<ReadEnd, String>> {
     let text = fs::read_to_string(asked.dir.path(&format!("{name}.sam")))?;
     let mut marks = HashMap::new();
@@ -83,7 +80,6 @@ fn marks(asked: &Asked<'_>, name: &str) -> Result<HashMap<ReadEnd, String>> {
     Ok(marks)
 }
 
-/// Name endings of the files of mosdepth.
 const DEPTHS: [&str; 7] = [
     "mosdepth.global.dist.txt",
     "mosdepth.region.dist.txt",
@@ -145,7 +141,6 @@ pub fn coverage(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Returns the report that GATK gathers from `one.table` and `two.table` beside the oracle.
 pub fn gathered(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let reports = ["one.table", "two.table"];
     answer(asked, path, &reports, "walkers.bqsr.GatherBQSRReports -I one.table -I two.table -O ")
