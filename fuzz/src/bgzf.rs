@@ -79,8 +79,8 @@ fn read(file: &[u8], allow_missing_eof: bool) -> Option<Vec<u8>> {
     }
 }
 
-/// Reads Deflate data in blocks with correct lengths and checksums. The result must equal
-/// that of a second decoder.
+/// Reads Deflate data in blocks with correct lengths and checksums. A second decoder must give
+/// the same result.
 fn made(bytes: &[u8]) {
     let (mut file, mut expected) = (Vec::new(), Vec::new());
     let mut sound = true;

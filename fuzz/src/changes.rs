@@ -1,4 +1,4 @@
-//! Small changes of an input, like those of libFuzzer. The tests and `tools/cli-fuzz` use
+//! Small changes of an input, like libFuzzer makes them. The tests and `tools/cli-fuzz` use
 //! them.
 
 use readmill_simulate::Rng;

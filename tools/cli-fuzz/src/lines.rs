@@ -1,4 +1,4 @@
-//! The command lines that are fuzzed: those of `./dev bytes`, and those of `lines.txt`.
+//! The command lines that are fuzzed: from `./dev bytes`, and from `lines.txt`.
 
 use anyhow::{Context, Result};
 use readmill_bytes::lines;

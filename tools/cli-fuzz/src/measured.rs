@@ -1,6 +1,6 @@
 //! Measures a run from a small parent process.
 //!
-//! When Linux starts a child, its peak memory begins with that of the parent, and the
+//! When Linux starts a child, the child's peak memory starts at its parent's memory, and the
 //! fuzzer holds all inputs. Therefore this program starts itself with [`MEASURE`], and that
 //! small process starts the run and writes a report.
 

@@ -130,8 +130,8 @@ const TEMPLATE: TagComparison = TagComparison {
 
 type Rule = (&'static str, &'static str);
 
-/// Returns the rules that a sample is compared with in addition to the defaults: those of
-/// `RULES` if `all`, and the rule for UMIs if its reads have them.
+/// Returns the rules that a sample is compared with in addition to the defaults: `RULES` if
+/// `all`, and the rule for UMIs if its reads have them.
 pub fn other_rules(has_umis: bool, all: bool) -> Vec<Rule> {
     let rules = RULES.into_iter().filter(|_| all);
     rules.chain(has_umis.then_some(UMI_RULE)).collect()

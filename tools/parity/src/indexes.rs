@@ -1,4 +1,4 @@
-//! Compares our indexes with those of `samtools index` for the same file: their contents,
+//! Compares our indexes with `samtools index` for the same file: their contents,
 //! and the records that are found with them.
 
 use std::collections::BTreeMap;

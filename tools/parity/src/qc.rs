@@ -31,8 +31,7 @@ const ENDINGS: [&str; 13] = [
 
 const WITHOUT_REFERENCE: usize = 6;
 
-/// Equivalent options: readmill's, Picard's, and those of the Picard collectors that need a
-/// reference.
+/// Equivalent options: of readmill, of Picard, and of the Picard collectors that need a reference.
 const OPTIONS: [(&str, &str, &str); 4] = [
     ("", "", ""),
     (

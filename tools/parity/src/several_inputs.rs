@@ -85,9 +85,9 @@ fn concatenated(dir: &SampleDir<'_>, asked: OrderComparison, sets: u64) -> Resul
         let theirs = asked.samtools(dir, "XX", &format!("-O bam -l 1 equal-{set}.bam"));
         let left = in_parallel([ours, theirs.context("no order of samtools")?])?;
         let (mut ours, mut theirs) = (left[0].reads()?, left[1].reads()?);
-        // Two differences are accepted. readmill keeps the comments of all inputs, samtools
-        // cat only those of the first. If the inputs' @HD has no order, the sort adds it,
-        // so the fields of @HD can be in another order.
+        // Two differences are accepted. readmill keeps the comments of all inputs, samtools cat
+        // only of the first. If the inputs' @HD has no order, the sort adds it, so the fields
+        // of @HD can be in another order.
         for reads in [&mut ours, &mut theirs] {
             reads.header.retain(|line| !line.starts_with("@CO\t"));
             for line in reads.header.iter_mut().filter(|line| line.starts_with("@HD\t")) {
@@ -226,9 +226,9 @@ fn some<'a>(random: &mut SeededRandom, of: &[&'a str]) -> Vec<&'a str> {
     left
 }
 
-/// Returns a random header whose sequences, read groups and programs clash with those of
-/// other headers. Sequences are mostly sorted by name, so that the dictionaries can be
-/// merged without reordering.
+/// Returns a random header whose sequences, read groups and programs clash with other headers.
+/// Sequences are mostly sorted by name, so that the dictionaries can be merged without
+/// reordering.
 fn clashing_header(random: &mut SeededRandom, oracle: Oracle) -> String {
     let all_ids = all_ids(oracle);
     let mut text =

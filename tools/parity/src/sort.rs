@@ -157,8 +157,8 @@ pub fn written_by_htsjdk(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     });
 }
 
-/// Validates our outputs and those of the peers with Picard's ValidateSamFile. Ours may
-/// have no error that theirs do not have.
+/// Validates our outputs and the peers' with Picard's ValidateSamFile. Ours may have no error
+/// that theirs do not have.
 pub fn validate(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("output: ValidateSamFile finds nothing that samtools sort's file has not", || {
         let (ours, theirs) = (findings(dir, "coordinate.bam")?, findings(dir, "samtools.bam")?);

@@ -1,5 +1,5 @@
-//! Compares `readmill align --trim` with fastp. Records must equal those of reads that
-//! fastp has trimmed first, and the counts must equal its report.
+//! Compares `readmill align --trim` with fastp. Records must be the same as if fastp had
+//! trimmed the reads first, and the counts must equal its report.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,8 +17,8 @@ use crate::random::SeededRandom;
 /// The version of fastp whose rules readmill follows; other versions trim differently.
 const VERSION: &str = "0.23.2";
 
-/// Cases: the input, and options by their fastp names. The read names of `nextseq` are
-/// those of a two-colour instrument, for which fastp trims poly-G by default.
+/// Cases: the input, and options by their fastp names. The read names of `nextseq` are from a
+/// two-colour instrument, for which fastp trims poly-G by default.
 const CASES: [(&str, &str); 34] = [
     ("pairs", ""),
     (

@@ -211,7 +211,7 @@ impl Recalibrated<'_> {
     }
 
     /// Sorts, marks and recalibrates in one command. The table must equal GATK's, and the
-    /// records those of separate commands.
+    /// records must equal the result of separate commands.
     fn in_one_command(&self) -> Result<String> {
         self.prep("prep.table", "prep.bam", "-m 1G")?;
         let rows = same_text(self.dir, "prep.table", "gatk.plain.table")?;

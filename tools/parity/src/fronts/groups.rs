@@ -9,8 +9,7 @@ use crate::commands::SampleDir;
 
 const FAILED: u16 = 0x200;
 
-/// Writes the files. `whole` is the text of `in.sam`; the read groups in the tables are
-/// those of `to_revert`.
+/// Writes the files. `whole` is the text of `in.sam`; the tables list the read groups of `to_revert`.
 pub fn make(dir: &SampleDir<'_>, whole: &str, to_revert: &str) -> Result<()> {
     let by_name = dir.path("byname.sam");
     dir.newest("view -h --no-PG -o byname.sam byname.bam")?;
