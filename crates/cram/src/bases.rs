@@ -7,33 +7,34 @@ use std::sync::Arc;
 use readmill_format::reference::{Reference, Window};
 use readmill_record::{Charge, Error, Header, Ledger, Prepaid, Result, make_room};
 
-/// The MD5 of a contig of `reference`, as in @SQ lines.
+/// Returns the MD5 of the bases of a contig, in the form of the M5 field of @SQ lines.
 pub fn md5(reference: &Reference, contig: u32) -> Result<String> {
     reference.md5(contig)
 }
 
-/// Directories with files of bases named by their MD5, as htslib writes them: patterns of REF_CACHE and REF_PATH.
-/// Files are never downloaded: patterns that are URLs are left out.
+/// Patterns of paths to files that hold the bases of a contig and are named by their MD5, as htslib
+/// keeps them (REF_CACHE and REF_PATH). Files are never downloaded: patterns that are URLs are
+/// ignored.
 #[derive(Clone, Debug, Default)]
 pub struct Cache(Vec<String>);
 
 impl Cache {
-    /// The patterns of the environment's REF_CACHE and REF_PATH.
+    /// Returns the patterns of the environment variables REF_CACHE and REF_PATH.
     pub fn of_environment() -> Self {
         let text = |name: &str| std::env::var(name).unwrap_or_default();
         Self::of(&text("REF_CACHE"), &text("REF_PATH"))
     }
 
-    /// Whether there is no pattern.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The patterns of `cache`, which is one, and of `path`, a list separated by colons.
+    /// Returns the patterns of `cache`, which holds one, and of `path`, a list separated by colons.
     pub fn of(cache: &str, path: &str) -> Self {
         let mut patterns: Vec<String> = Vec::new();
         patterns.extend((!cache.is_empty()).then(|| cache.to_string()));
-        // In a list, a colon that belongs to a URL is doubled, or comes before a slash.
+        // The colon of a URL does not separate patterns: htslib writes it twice, or a slash follows
+        // it.
         let is_scheme =
             |part: &str| matches!(part.trim_end_matches('\\'), "http" | "https" | "ftp" | "s3");
         let is_url = |part: &str| part.contains("//") || is_scheme(part);
@@ -42,13 +43,13 @@ impl Cache {
         Cache(patterns)
     }
 
-    /// Finds the file with the bases of that MD5.
     fn find(&self, md5: &str) -> Option<PathBuf> {
         self.0.iter().map(|pattern| fill_in(pattern, md5)).find(|path| path.is_file())
     }
 }
 
-/// Replaces `%s` by `md5`, and `%ns` by its next n characters; appends it to a pattern with neither.
+/// Returns the path for an MD5: `%s` is replaced by it, and `%ns` by its next n characters. What
+/// remains of the MD5 is the file name. The rules are those of htslib.
 fn fill_in(pattern: &str, md5: &str) -> PathBuf {
     let (mut out, mut rest, mut left) = (String::new(), pattern, md5);
     while let Some(at) = rest.find('%') {
@@ -69,39 +70,44 @@ fn fill_in(pattern: &str, md5: &str) -> PathBuf {
     if left.is_empty() { PathBuf::from(out) } else { Path::new(&out).join(left) }
 }
 
-/// A contig of the header, and where its bases can be found.
+/// A contig of the header, with the places where its bases may be found.
 #[derive(Clone, Debug)]
 struct Contig {
     name: Vec<u8>,
     length: u32,
-    /// Its index in the FASTA file.
+    /// Its number in the FASTA file; `None` if it is not there.
     number: Option<u32>,
-    /// M5 of its @SQ line.
+    /// The M5 field of its @SQ line, in lower case.
     md5: Option<String>,
-    /// UR of its @SQ line, if that is a file.
+    /// The UR field of its @SQ line, if it is a path.
     file: Option<PathBuf>,
 }
 
-/// The bases of a header's contigs. Clones share them.
+/// The sources of the bases of all contigs of a header. A clone shares them, so each thread can
+/// have one.
+///
+/// A FASTA file is used for all contigs. Without one, each contig is looked up by its MD5 in the
+/// [`Cache`], then in the indexed FASTA file that the UR field of its @SQ line names. A missing
+/// contig is an error only when its bases are needed.
 #[derive(Clone, Debug)]
 pub struct References(Arc<SharedReferences>);
 
 #[derive(Debug)]
 struct SharedReferences {
     fasta: Option<Reference>,
-    /// Why the FASTA file does not belong to the header, if so.
+    /// Why the FASTA file does not fit the header. The error is returned when a contig is needed
+    /// that the file lacks.
     unfit: Option<Error>,
     cache: Cache,
     contigs: Vec<Contig>,
-    /// The charge for the contigs.
     charge: Charge,
 }
 
-/// The name of its memory in the ledger.
+/// Name of the contigs in the ledger.
 const NAME: &str = "contigs of CRAM";
 
 impl SharedReferences {
-    /// Reads the contigs of the header.
+    /// Reads the contigs of the header. `numbers` has the number of each in the FASTA file.
     fn read(
         header: &Header,
         numbers: Vec<Option<u32>>,
@@ -129,12 +135,12 @@ impl SharedReferences {
 }
 
 impl References {
-    /// The contigs of `header`, from `fasta` or, without one, from files named by their MD5. A contig may have
-    /// another length in `fasta`, as in htslib: CRAM checks the bases of each slice, and missing bases are an error
-    /// only when they are needed.
+    /// Returns the sources for the contigs of `header`. `fasta` may have another length for a
+    /// contig, as htslib allows: CRAM verifies the bases of each slice, and missing bases are an
+    /// error only when they are needed.
     ///
     /// # Errors
-    /// The memory of the contigs is not free in `ledger`.
+    /// The contigs do not fit the memory of `ledger`.
     pub fn new(
         header: &Header,
         fasta: Option<&Reference>,
@@ -153,33 +159,32 @@ impl References {
         Ok(References(Arc::new(SharedReferences { fasta, unfit, cache, contigs, charge })))
     }
 
-    /// The ledger that pays for the contigs.
     pub fn ledger(&self) -> &Ledger {
         self.0.charge.ledger()
     }
 
-    /// Whether there is a FASTA file.
     pub fn has_fasta(&self) -> bool {
         self.0.fasta.is_some()
     }
 
-    /// Whether the bases of any contig can be found, or there are no contigs.
+    /// Returns whether the bases of at least one contig can be found, or there are no contigs.
+    /// Writing CRAM is refused early if not.
     pub fn has_any(&self) -> bool {
         let mut contigs = self.0.contigs.iter();
         self.has_fasta() || contigs.len() == 0 || contigs.any(|contig| self.elsewhere(contig).is_ok())
     }
 
-    /// Number of contigs.
     pub fn count(&self) -> usize {
         self.0.contigs.len()
     }
 
-    /// Length of a contig in the header, in bases.
+    /// Returns the length of a contig in the header, in bases; 0 if there is no such contig.
     pub fn length(&self, contig: i32) -> i64 {
         self.0.contigs.get(contig as usize).map_or(0, |contig| i64::from(contig.length))
     }
 
-    /// Length of a contig in its source, in bases.
+    /// Returns how many bases of a contig are available: its length in the header, or in the FASTA
+    /// file if that is shorter.
     pub fn known_length(&self, contig: i32) -> i64 {
         let length = self.length(contig);
         let number = self.0.contigs.get(contig as usize).and_then(|contig| contig.number);
@@ -187,8 +192,8 @@ impl References {
         known.map_or(length, |known| length.min(i64::from(known)))
     }
 
-    /// Describes a contig whose length differs between FASTA file and header, and counts the others; `None` if all
-    /// are equal.
+    /// Describes a contig whose length differs between the FASTA file and the header, and counts
+    /// the others. Returns `None` if all lengths are equal.
     pub fn unequal_lengths(&self) -> Option<String> {
         let fasta = self.0.fasta.as_ref()?;
         let length = |contig: &Contig| contig.number.map(|number| fasta.length(number));
@@ -204,14 +209,14 @@ impl References {
         Some(format!("{file}: contig {name} has {known} bases here, but {told} in the header{others}"))
     }
 
-    /// Name of a contig.
+    /// Returns the name of a contig for messages; `?` if there is no such contig.
     pub fn name(&self, contig: i32) -> String {
         let name =
             self.0.contigs.get(contig as usize).map(|contig| String::from_utf8_lossy(&contig.name));
         name.map_or_else(|| "?".into(), |name| name.into_owned())
     }
 
-    /// A reader of bases for one thread.
+    /// Returns a reader of bases for one thread.
     pub fn bases(&self) -> Bases {
         Bases {
             references: self.clone(),
@@ -230,14 +235,16 @@ impl References {
             None => {
                 let what =
                     format!("CRAM needs the bases of contig {name} ({md5}), and there is no reference");
-                // As where CRAM is written: the command line lacks a reference, or the places that are named lack its bases.
+                // The same distinction as when CRAM is written: the command line lacks a reference,
+                // or the places that it names lack the bases.
                 let is_unnamed = self.0.cache.is_empty();
                 if is_unnamed { Error::usage(what) } else { Error::input(what) }.hint(hint)
             }
         }
     }
 
-    /// Finds a file with the bases of a contig if no FASTA file is given.
+    /// Opens the source of a contig if no FASTA file is given: the file of its MD5, or the FASTA
+    /// file of its UR field. Returns it with the number of the contig there.
     fn elsewhere(&self, contig: &Contig) -> Result<(Window, u32)> {
         if let Some(file) = contig.md5.as_ref().and_then(|md5| self.0.cache.find(md5)) {
             let reference = Reference::of_bases(&file, &contig.name, self.0.charge.ledger())?;
@@ -254,28 +261,32 @@ impl References {
     }
 }
 
-/// Whether a FASTA file has an index, without which it is not used here.
+/// Returns whether a FASTA file and its .fai index exist. A file without an index is not used as a
+/// source.
 fn is_indexed(fasta: &Path) -> bool {
     let mut index = fasta.as_os_str().to_owned();
     index.push(OsStr::new(".fai"));
     fasta.is_file() && Path::new(&index).is_file()
 }
 
-/// One thread's reader of bases.
+/// Reads reference bases for one thread.
 pub struct Bases {
     references: References,
     window: Option<Window>,
-    /// Without a FASTA file, the contig asked for last: its index, its window and its index there.
+    /// Without a FASTA file: the contig that was read last, its source, and its number there.
     other: Option<(i32, Window, u32)>,
 }
 
 impl Bases {
-    /// The source of the bases.
     pub fn references(&self) -> &References {
         &self.references
     }
 
-    /// The bases of `contig` from `start` to `end` (0-based, half-open), as upper-case letters.
+    /// Returns the bases of `contig` from `start` to `end` (0-based, half-open) as upper-case
+    /// letters.
+    ///
+    /// # Errors
+    /// No source has the contig or these bases.
     #[inline]
     pub fn get(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
         let known = self.references.0.contigs.get(contig as usize);

@@ -6,36 +6,32 @@ use crate::Version;
 use crate::codec::{self, Codecs, Method};
 use crate::num::{ByteCursor, damaged, put_itf8};
 
-/// The content type of a block.
+/// The content type of a block (CRAM specification 3.1, section 8.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentType {
-    /// The header of the file.
     FileHeader,
-    /// The encodings of a container.
     CompressionHeader,
-    /// The header of a slice.
     SliceHeader,
-    /// Values of one or more data series, byte by byte.
+    /// Values of one or more data series, in whole bytes.
     External,
-    /// Values bit by bit.
+    /// Values of data series in single bits.
     Core,
 }
 
-/// A block of the file, still compressed.
+/// A block, still compressed. Its data borrows from the container.
 #[derive(Clone, Copy)]
 pub struct CramBlock<'a> {
-    /// Its content type.
     pub content: ContentType,
-    /// Its content id.
+    /// Content id: encodings refer to external blocks by it.
     pub id: i32,
-    /// Its uncompressed size in bytes.
+    /// Size in bytes after decompression.
     pub raw_size: usize,
     method: Method,
     data: &'a [u8],
 }
 
 impl<'a> CramBlock<'a> {
-    /// Reads the next block; verifies its checksum if the version has one.
+    /// Reads the next block and verifies its checksum, if the version has one.
     pub fn read(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
         let all = cursor.0;
         let block = Self::outline(cursor)?;
@@ -49,7 +45,7 @@ impl<'a> CramBlock<'a> {
         Ok(block)
     }
 
-    /// Skips the next block without checking its content.
+    /// Reads the header of the next block and skips its data. The checksum is not verified.
     pub fn skip(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
         let block = Self::outline(cursor)?;
         if version.major >= 3 {
@@ -58,8 +54,8 @@ impl<'a> CramBlock<'a> {
         Ok(block)
     }
 
-    /// Returns the size in bytes of the block at the start of `bytes`, including its header and checksum; `bytes`
-    /// may end earlier.
+    /// Returns the size in bytes of the block at the start of `bytes`, including its header and
+    /// checksum. `bytes` may end inside the block.
     pub fn stored_size(bytes: &[u8], version: Version) -> Result<usize> {
         let mut cursor = ByteCursor(bytes);
         cursor.take(2)?; // method and content
@@ -88,12 +84,13 @@ impl<'a> CramBlock<'a> {
         Ok(CramBlock { content, id, raw_size, method, data })
     }
 
-    /// The most bytes that uncompressing it takes besides its result.
+    /// Returns the maximum bytes that decompression takes in addition to its output.
     pub fn scratch(&self) -> usize {
         codec::scratch(self.method, self.data, self.raw_size)
     }
 
-    /// Replaces `out` by its uncompressed bytes; `out` grows to exactly their number.
+    /// Replaces the content of `out` by the uncompressed block. The capacity of `out` grows to
+    /// exactly the size of the block, which was charged.
     pub fn inflate(&self, codecs: &mut Codecs, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         if out.capacity() < self.raw_size {
@@ -108,8 +105,11 @@ impl<'a> CramBlock<'a> {
     }
 }
 
-/// Converts a length for a block or container; an error if it does not fit into their fields, with room for their
-/// own numbers.
+/// Converts a length to the 32 bits of a block or container header.
+///
+/// # Errors
+/// The length leaves no room for the header's own numbers below 2 GiB. The message names the data
+/// `what`.
 pub fn fits(length: usize, what: &str) -> Result<i32> {
     i32::try_from(length).ok().filter(|&length| length < i32::MAX - (1 << 16)).ok_or_else(|| {
         Error::input(format!("{what} takes more than 2 GiB, which CRAM cannot hold"))
@@ -117,7 +117,7 @@ pub fn fits(length: usize, what: &str) -> Result<i32> {
     })
 }
 
-/// Appends a block, whose sizes [fit](fits).
+/// Appends a block in the form of version 3. The caller has checked its size with [`fits`].
 pub fn write(
     content: ContentType,
     id: i32,

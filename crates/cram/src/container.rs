@@ -1,5 +1,5 @@
-//! Containers: their headers, the end-of-file container, and the container of the file's header (CRAM specification 3.1,
-//! sections 6 and 7).
+//! Container headers, the end-of-file container, and the first container, which holds the SAM
+//! header (CRAM specification 3.1, sections 6 and 7).
 
 use readmill_record::{Header, Result};
 
@@ -8,20 +8,23 @@ use crate::codec::{Codecs, Method};
 use crate::num::{ByteCursor, damaged, put_itf8, put_ltf8};
 use crate::{MAGIC, Version};
 
-/// The end-of-file container of version 3.
+/// The end-of-file container of version 3. Writers append it to each file; a file without it is
+/// truncated.
 pub const EOF: [u8; 38] = [
     0x0f, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xe0, 0x45, 0x4f, 0x46, 0x00, 0x00, 0x00,
     0x00, 0x01, 0x00, 0x05, 0xbd, 0xd9, 0x4f, 0x00, 0x01, 0x00, 0x06, 0x06, 0x01, 0x00, 0x01, 0x00,
     0x01, 0x00, 0xee, 0x63, 0x01, 0x4b,
 ];
 
-/// Bytes of [`EOF`] before its start position; they hold a length, and a contig that has two forms.
+/// Bytes of [`EOF`] before its start position: a length, and the contig -1, which programs encode
+/// in two ways. [`ends_well`] does not compare them.
 const EOF_HEAD: usize = 9;
 
-/// The end of a file of version 2.1, from the start position of its last container.
+/// The end-of-file container of version 2.1, from its start position on.
 const EOF_2_1: &[u8] = b"\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0";
 
-/// Whether a file with these first and last bytes is either not CRAM or has its end-of-file container.
+/// Returns whether a file with these first and last bytes ends with its end-of-file container. It
+/// is true for CRAM 2.0, which has no such container, and for files of other formats.
 pub fn ends_well(start: &[u8], end: &[u8]) -> bool {
     match start.strip_prefix(MAGIC) {
         Some([3, ..]) => end.ends_with(&EOF[EOF_HEAD..]),
@@ -30,34 +33,37 @@ pub fn ends_well(start: &[u8], end: &[u8]) -> bool {
     }
 }
 
-/// The start position of an end-of-file container: the letters "EOF".
+/// Start position of an end-of-file container: the letters "EOF" as a number.
 const EOF_START: i32 = 4_542_278;
 
-/// The header of a container.
+/// The header of a container (CRAM specification 3.1, section 7).
+///
+/// Besides [`Reader`](crate::Reader), jobs in stages parse it, to divide a file between containers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerHeader {
-    /// Bytes of its blocks.
+    /// Bytes of all blocks, without this header.
     pub length: usize,
-    /// Its contig; -1 for reads without one, -2 for several.
+    /// 0-based number of the contig; -1 for reads without one, -2 for reads of several contigs.
     pub contig: i32,
-    /// First base (1-based).
+    /// Position of the first base (1-based).
     pub start: i32,
-    /// Bases of the reference.
+    /// Number of reference bases that the reads cover.
     pub span: i32,
-    /// Records.
     pub records: usize,
-    /// Number of its first record in the file.
+    /// Number of records in earlier containers of the file.
     pub counter: i64,
-    /// Bases of the reads.
+    /// Sum of the lengths of the reads.
     pub bases: i64,
-    /// Blocks.
     pub blocks: usize,
-    /// Where its slices start, from the first block on.
+    /// Offset of each slice, in bytes after this header.
     pub landmarks: Vec<i32>,
 }
 
 impl ContainerHeader {
-    /// Parses a header from the start of `bytes`; also returns its size in bytes.
+    /// Parses a header from the start of `bytes`. Returns it with its size in bytes.
+    ///
+    /// # Errors
+    /// `bytes` end inside the header, or its checksum is wrong (version 3).
     pub fn read(bytes: &[u8], version: Version) -> Result<(Self, usize)> {
         let mut cursor = ByteCursor(bytes);
         let length = cursor.u32()?.cast_signed();
@@ -77,8 +83,10 @@ impl ContainerHeader {
         Ok((Self { length, contig, start, span, records, counter, bases, blocks, landmarks }, taken))
     }
 
-    /// Appends the header. The counter has the size of the largest, so that it can be corrected. Returns the number
-    /// of bytes without the checksum, and the position of the counter in them.
+    /// Appends the header, as version 3 stores it. The record counter takes the maximum width, so
+    /// that [`Encoded::set_record_counters`](crate::Encoded::set_record_counters) can replace it.
+    /// Returns the size of the header without its checksum, and the offset of the counter in the
+    /// header.
     pub fn write(&self, out: &mut Vec<u8>) -> (usize, usize) {
         let at = out.len();
         out.extend_from_slice(&(self.length as u32).to_le_bytes());
@@ -97,23 +105,24 @@ impl ContainerHeader {
         (size, counter)
     }
 
-    /// Whether this is the container that ends a file.
+    /// Returns whether this header belongs to the end-of-file container.
     pub fn is_end(&self) -> bool {
         self.records == 0 && self.contig == -1 && self.start == EOF_START
     }
 }
 
-/// An LTF8 number in the nine bytes of the largest ones.
+/// Encodes `n` as LTF8 in nine bytes, the maximum width, so that it can be replaced by any other
+/// number.
 pub fn long(n: i64) -> [u8; 9] {
     let mut bytes = [0xff; 9];
     bytes[1..].copy_from_slice(&n.to_be_bytes());
     bytes
 }
 
-/// The start of a CRAM file: its definition, and the container with `header`.
+/// Returns the start of a CRAM file: the file definition, and the container that holds the text of
+/// `header`.
 ///
 /// # Errors
-///
 /// The text takes 2 GiB or more, which CRAM cannot hold.
 pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
     let mut raw = vec![0; 4];
@@ -135,7 +144,10 @@ pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The text of the header in the first block of a file.
+/// Returns the text of the SAM header from the first block of a file.
+///
+/// # Errors
+/// The block holds something else, or is damaged.
 pub fn header_text(block: CramBlock<'_>, codecs: &mut Codecs) -> Result<Vec<u8>> {
     if block.content != ContentType::FileHeader {
         return Err(damaged("the first container does not hold the header"));

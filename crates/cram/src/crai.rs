@@ -1,5 +1,9 @@
-//! The .crai index: a line for each contig of each slice, compressed by gzip (CRAM specification 3.1, section 12). It is
-//! written with a file, and says which containers hold the reads of a region.
+//! The .crai index: a line for each contig of each slice, compressed by gzip (CRAM specification
+//! 3.1, section 12).
+//!
+//! [`CraiBuilder`] makes it while a file is written, or from an existing file
+//! ([`crate::SliceScanner`]). [`CraiIndex`] reads it, to find the containers that may hold the
+//! reads of a region.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,30 +15,32 @@ use readmill_format::text::LineReader;
 use readmill_record::{Charge, Error, Ledger, Result, make_room};
 use serde::{Deserialize, Serialize};
 
-/// The contig of reads that have none, and of slices whose line does not say their contigs.
+/// Contig numbers of reads without a contig, and of slices with one line for several contigs.
 const UNPLACED: i32 = -1;
 const SEVERAL: i32 = -2;
 
-/// Ledger name of indexes.
+/// Name of the index in the ledger and in messages.
 const INDEX: &str = "the index of the input";
 
-/// A line of the index: the reads of a contig in a slice.
+/// A line of the index: the reads on one contig in one slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CraiEntry {
-    /// The contig; -1 for reads without one, -2 where the slice has several.
+    /// 0-based number of the contig; -1 for reads without one, -2 if the line is for several
+    /// contigs.
     pub contig: i32,
-    /// First base (1-based).
+    /// Position of the first base (1-based).
     pub start: i64,
-    /// Bases of the reference.
+    /// Number of reference bases that the reads cover.
     pub span: i64,
-    /// Where its container starts in the file; 0 until [`CraiBuilder::add`] sets it.
+    /// Byte offset of the container in the file; 0 until [`CraiBuilder::add`] sets it.
     pub container: u64,
-    /// Where the slice starts behind the container's header, and its bytes.
+    /// Offset of the slice after the container's header, and size of the slice, both in bytes.
     pub slice: (u64, u64),
 }
 
 impl CraiEntry {
-    /// Parses a line; `None` unless it is six numbers in their ranges.
+    /// Parses a line. Returns `None` unless it has six numbers, with a start and a span from -1 to
+    /// 2^31 - 1.
     fn parse(line: &[u8]) -> Option<Self> {
         let mut words = std::str::from_utf8(line).ok()?.split('\t').map(str::trim);
         let entry = CraiEntry {
@@ -49,26 +55,38 @@ impl CraiEntry {
         is_whole.then_some(entry)
     }
 
-    /// Where the slice ends, if the header of its container took no bytes.
+    /// Returns the smallest file offset at which the slice can end. The size of the container's
+    /// header is not in the index, so it is taken as zero.
     fn least_end(&self) -> u64 {
         let CraiEntry { container, slice: (at, size), .. } = self;
         container.saturating_add(*at).saturating_add(*size)
     }
 
-    /// Appends the line.
     fn write(&self, text: &mut Vec<u8>) -> std::io::Result<()> {
         let CraiEntry { contig, start, span, container, slice: (at, size) } = self;
         writeln!(text, "{contig}\t{start}\t{span}\t{container}\t{at}\t{size}")
     }
 
-    /// The base before the first one (that is, the first one 0-based), and the last one.
+    /// Returns the reference bases that the slice covers, 0-based and half-open. A span of zero
+    /// counts as one base.
     fn bounds(&self) -> (i64, i64) {
         let start = self.start.saturating_sub(1);
         (start, start.saturating_add(self.span.max(1)))
     }
 }
 
-/// Makes the index of a file while it is written.
+/// Collects the lines of an index, container by container in the order of the file.
+///
+/// ```
+/// use readmill_cram::{CraiBuilder, CraiEntry};
+///
+/// let entry = |start| CraiEntry { contig: 0, start, span: 100, container: 0, slice: (20, 5000) };
+/// let mut crai = CraiBuilder::default();
+/// crai.add(&[entry(1)], 1000); // a container at byte 1000 of the file
+/// crai.add(&[entry(90)], 6050);
+/// assert!(crai.is_sorted());
+/// assert!(crai.to_bytes().is_ok_and(|gzip| gzip.starts_with(&[0x1f, 0x8b])));
+/// ```
 #[derive(Default)]
 pub struct CraiBuilder {
     entries: Vec<CraiEntry>,
@@ -76,7 +94,7 @@ pub struct CraiBuilder {
 }
 
 impl CraiBuilder {
-    /// Adds the entries of a container that starts at `offset`.
+    /// Adds the entries of the container at byte `offset` of the file.
     pub fn add(&mut self, entries: &[CraiEntry], offset: u64) {
         for &entry in entries {
             if let Some(last) = self.entries.last() {
@@ -87,17 +105,18 @@ impl CraiBuilder {
         }
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory of the lines in bytes, which callers charge as it grows.
     pub fn heap_bytes(&self) -> u64 {
         (self.entries.capacity() * size_of::<CraiEntry>()) as u64
     }
 
-    /// Whether the reads are in order.
+    /// Returns whether the reads are in coordinate order so far. An index of an unsorted file
+    /// cannot be used, so none is written.
     pub fn is_sorted(&self) -> bool {
         !self.is_unsorted
     }
 
-    /// Returns the bytes of the index file.
+    /// Returns the content of the index file: the lines, compressed by gzip.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         for entry in &self.entries {
@@ -111,7 +130,11 @@ impl CraiBuilder {
     }
 }
 
-/// The slices of a file by contig.
+/// The lines of an index, by contig. Reading the reads of a region begins with
+/// [`containers`](Self::containers) and [`neighbours`](Self::neighbours).
+///
+/// Reads would be missed if the index belonged to another file or lacked lines.
+/// [`open`](Self::open) therefore checks that the lines cover the whole file.
 #[derive(Debug)]
 pub struct CraiIndex {
     contigs: BTreeMap<i32, Vec<IndexedSlice>>,
@@ -119,32 +142,33 @@ pub struct CraiIndex {
     _charge: Charge,
 }
 
-/// A container, and the contigs of its lines; reads without one come last ([`rank`]).
+/// A container, with the first and last contig of its lines as [`rank`]s.
 #[derive(Clone, Copy, Debug)]
 struct IndexedContainer {
     offset: u64,
     first: u32,
     last: u32,
-    /// Lines.
     lines: u64,
-    /// Where its last slice ends, if its header took no bytes.
+    /// Smallest file offset at which its last slice can end.
     least_end: u64,
 }
 
-/// Where a contig stands in the file: reads without one are the last.
+/// Returns the rank of a contig in a sorted file. Reads without a contig are last, so -1 becomes
+/// the largest number.
 fn rank(contig: i32) -> u32 {
     contig.cast_unsigned()
 }
 
-/// The most bytes of a container's header but for the places of its slices, of which each takes up to
+/// Maximum bytes of a container header without landmarks, of which each slice adds one of up to
 /// [`SLICE_PLACE_BYTES`] (CRAM specification 3.1, section 7).
 const CONTAINER_HEADER_BYTES: u64 = 56;
 const SLICE_PLACE_BYTES: u64 = 5;
 
-/// The most bytes of the container that ends a file.
+/// Maximum bytes of the end-of-file container.
 const END_BYTES: u64 = 38;
 
-/// An entry, and the largest end of the entries up to it, in the order of their starts.
+/// An entry in the order of starts, and the largest end of all entries up to it. A binary search by
+/// `reach` skips all slices that end before a region.
 #[derive(Clone, Copy, Debug)]
 struct IndexedSlice {
     entry: CraiEntry,
@@ -152,10 +176,11 @@ struct IndexedSlice {
 }
 
 impl CraiIndex {
-    /// Reads the index of a file whose containers of reads are in these bytes, and whose header has `contigs` contigs.
+    /// Opens the index of a file. `file` is the range of bytes that holds its containers of reads;
+    /// `contigs` is the number of contigs in the header.
     ///
     /// # Errors
-    /// It is damaged, does not fit the file, or its memory is not free.
+    /// The index is damaged, does not cover the file, or does not fit the memory.
     pub fn open(path: &Path, file: Range<u64>, contigs: usize, ledger: &Ledger) -> Result<Self> {
         let mut lines = LineReader::open(path, ledger)?;
         let mut charge = ledger.empty(INDEX);
@@ -203,7 +228,8 @@ impl CraiIndex {
         self.contigs.get(&contig).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the entries of slices that may hold reads of a region; of reads without a contig, if it is `None`.
+    /// Returns the entries of slices that may hold reads of a region; `None` means reads without a
+    /// contig. Lines for several contigs do not say which, so they are always included.
     fn of(&self, part: Option<&Part>) -> impl Iterator<Item = &CraiEntry> {
         let contig = part.map_or(UNPLACED, |part| part.contig.cast_signed());
         let (start, end) = part.map_or((i64::MIN, i64::MAX), |part| (part.start, part.end));
@@ -215,8 +241,8 @@ impl CraiIndex {
         own.chain(self.slices(SEVERAL).iter().map(|slice| &slice.entry))
     }
 
-    /// Returns an entry of each container that may hold reads of a region, in the order of the file; of reads without a
-    /// contig, if it is `None`.
+    /// Returns one entry for each container that may hold reads of a region, in the order of the
+    /// file; `None` means reads without a contig.
     pub fn containers(&self, part: Option<&Part>) -> Vec<CraiEntry> {
         let mut entries: Vec<CraiEntry> = self.of(part).copied().collect();
         entries.sort_unstable_by_key(|entry| (entry.container, entry.contig));
@@ -224,16 +250,21 @@ impl CraiIndex {
         entries
     }
 
-    /// Returns where the containers start that may hold reads of a region though no line says so: a container of several
-    /// contigs has a line for each of them, and if one is lost, nothing else in the index shows it. These are the containers
-    /// before and behind those of the region's contig, unless the region begins behind the first start and ends before the last one.
+    /// Returns the offsets of containers that may hold reads of a region although no line says so.
+    ///
+    /// A container of several contigs has a line for each of them. If one line is lost, nothing
+    /// else in the index shows it. Such a container can only be the one before or the one after the
+    /// containers of the region's contig; neither is needed if the region begins after the first
+    /// start of the contig and ends before the last one. If the contig has no line at all, containers whose
+    /// range of contigs includes it are returned, too.
     pub fn neighbours(&self, part: Option<&Part>) -> Vec<u64> {
         let contig = part.map_or(UNPLACED, |part| part.contig.cast_signed());
         let (start, end) = part.map_or((i64::MIN, i64::MAX), |part| (part.start, part.end));
         let (slices, rank) = (self.slices(contig), rank(contig));
         let covered = slices.first().zip(slices.last());
         let covered = covered.map(|(first, last)| (first.entry.bounds().0, last.entry.bounds().0));
-        // A container without a line may begin where the first one does, and its reads where those of the last one do.
+        // A container whose line is lost can start at the same base as the first or the last one
+        // that has a line.
         let is_before = covered.is_none_or(|(first, _)| start <= first);
         let is_behind = covered.is_none_or(|(_, last)| end > last);
         let own = |it: &&IndexedContainer| (it.first..=it.last).contains(&rank);
@@ -244,13 +275,14 @@ impl CraiIndex {
         before.into_iter().chain(within).chain(behind).map(|it| it.offset).collect()
     }
 
-    /// The bytes of the slices that may hold reads of a region.
+    /// Returns the bytes of all slices that may hold reads of a region, which estimates how much
+    /// will be read.
     pub fn bytes(&self, part: Option<&Part>) -> u64 {
         self.of(part).fold(0, |sum, entry| entry.slice.1.saturating_add(sum))
     }
 }
 
-/// The containers of these slices, in the order of the file.
+/// Collects the containers of all slices in the order of the file.
 fn containers(
     contigs: &BTreeMap<i32, Vec<IndexedSlice>>,
     charge: &mut Charge,
@@ -278,8 +310,9 @@ fn containers(
     Ok(list)
 }
 
-/// The first byte of the file that lies in no container of the list, though only the header of a container, or the end of
-/// the file, has room there. The list is then that of another file, or lacks lines.
+/// Returns the first byte of the file that no slice covers, if the gap is larger than a container
+/// header (and, at the end of the file, the end-of-file container). The index then belongs to
+/// another file, or lacks lines.
 fn first_gap(containers: &[IndexedContainer], file: &Range<u64>) -> Option<u64> {
     let first = containers.first()?;
     if first.offset != file.start {

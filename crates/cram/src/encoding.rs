@@ -1,41 +1,43 @@
-//! Encodings: how the values of a data series are read from the blocks of a slice (CRAM specification 3.1, section
-//! 13).
+//! Encodings: how the values of a data series are read from the blocks of a slice (CRAM
+//! specification 3.1, section 13).
 
 use readmill_record::Result;
 
 use crate::num::{ByteCursor, damaged, short};
 
-/// The encoding of values. In a compression header external blocks are given by their id, in a slice by their index
-/// in [`Streams`].
+/// The encoding of a data series or a tag.
+///
+/// External blocks are given by their content id in a compression header, and by their index in
+/// [`Streams`] after [`resolve`](Self::resolve).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Encoding {
-    /// Nothing is stored.
+    /// The series has no values.
     #[default]
     Null,
-    /// In a block of its own: numbers as ITF8.
+    /// Bytes, or numbers as ITF8, in an external block.
     External(i32),
-    /// Golomb: offset, divisor.
+    /// Golomb code: offset and divisor.
     Golomb(i32, i32),
-    /// Canonical Huffman.
     Huffman(Huffman),
-    /// A length, and as many bytes.
+    /// Arrays of bytes: the encodings of their lengths and of their bytes.
     ArrayLength(Box<Encoding>, Box<Encoding>),
-    /// Bytes up to one that ends them, in a block.
+    /// Arrays of bytes in an external block, each followed by a stop byte.
     ArrayStop(u8, i32),
-    /// A number of bits: offset, bits.
+    /// Numbers of fixed width: offset and bits.
     Beta(i32, u32),
-    /// Subexponential: offset, k.
+    /// Subexponential code: offset and k.
     Subexponential(i32, u32),
-    /// Golomb-Rice: offset, bits of the divisor.
+    /// Golomb-Rice code: offset, and bits of the divisor.
     Rice(i32, u32),
-    /// Elias gamma: offset.
+    /// Elias gamma code: offset.
     Gamma(i32),
 }
 
-/// A canonical Huffman code: its code words in order, by length and then by symbol.
+/// A canonical Huffman code. The order of its words follows from their lengths and symbols, so only
+/// these are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Huffman {
-    /// Length, code word, symbol.
+    /// Length in bits, code word and symbol, ordered by length and then by symbol.
     words: Vec<(u32, u32, i32)>,
 }
 
@@ -89,7 +91,6 @@ impl Huffman {
 }
 
 impl Encoding {
-    /// Reads an encoding.
     pub fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
         Self::read_nested(cursor, 0)
     }
@@ -118,17 +119,18 @@ impl Encoding {
         })
     }
 
-    /// Zero, which is not stored.
+    /// Returns an encoding in which every number is zero and takes no space.
     pub fn zero() -> Self {
         Encoding::Huffman(Huffman { words: vec![(0, 0, 0)] })
     }
 
-    /// An array without bytes, which is not stored.
+    /// Returns an encoding in which every array is empty and takes no space.
     pub fn empty_array() -> Self {
         Encoding::ArrayLength(Box::new(Self::zero()), Box::new(Self::zero()))
     }
 
-    /// Adds the ids of its external blocks to `ids`; returns whether it reads no bits of the core block.
+    /// Appends the content ids of the external blocks to `ids`. Returns whether the core block is
+    /// not used: its bits are one stream for all series, so a series in it cannot be left out.
     pub fn blocks(&self, ids: &mut Vec<i32>) -> bool {
         match self {
             Encoding::Null => true,
@@ -145,7 +147,7 @@ impl Encoding {
         }
     }
 
-    /// The same encoding with indexes of blocks instead of their ids.
+    /// Returns the encoding with `place(id)` instead of each content id.
     pub fn resolve(&self, place: &impl Fn(i32) -> i32) -> Self {
         match self {
             Encoding::External(id) => Encoding::External(place(*id)),
@@ -157,7 +159,10 @@ impl Encoding {
         }
     }
 
-    /// The next number.
+    /// Decodes the next number of the series.
+    ///
+    /// # Errors
+    /// The block ends before it, or the encoding is for arrays.
     #[inline]
     pub fn number(&self, streams: &mut Streams) -> Result<i32> {
         match self {
@@ -202,7 +207,6 @@ impl Encoding {
         Ok(value.cast_signed().wrapping_sub(offset))
     }
 
-    /// The next byte.
     #[inline]
     pub fn byte(&self, streams: &mut Streams) -> Result<u8> {
         match self {
@@ -211,7 +215,6 @@ impl Encoding {
         }
     }
 
-    /// Appends the next `n` bytes to `out`.
     #[inline]
     pub fn bytes(&self, streams: &mut Streams, n: usize, out: &mut Vec<u8>) -> Result<()> {
         if let Encoding::External(at) = self {
@@ -224,7 +227,9 @@ impl Encoding {
         Ok(())
     }
 
-    /// Appends the next array of bytes, of at most `most` bytes, to `out`; returns its length.
+    /// Appends the next array of bytes to `out` and returns its length. A stored length above
+    /// `most` is an error. An array with a stop byte needs no limit, because its bytes are in
+    /// memory already.
     #[inline]
     pub fn array(&self, streams: &mut Streams, most: usize, out: &mut Vec<u8>) -> Result<usize> {
         match self {
@@ -248,21 +253,19 @@ impl Encoding {
     }
 }
 
-/// Bits, the most significant of a byte first.
+/// The core block, read bit by bit from the most significant bit of each byte.
 #[derive(Default)]
 pub struct Bits {
-    /// The bytes.
     pub bytes: Vec<u8>,
     at: usize,
 }
 
 impl Bits {
-    /// Starts again with what is in `bytes` now.
     pub fn restart(&mut self) {
         self.at = 0;
     }
 
-    /// The next `n` bits, 32 at most.
+    /// Reads the next `n` bits, at most 32.
     fn take(&mut self, n: u32) -> Result<u32> {
         let end = self.at + n as usize;
         if end > 8 * self.bytes.len() {
@@ -276,7 +279,8 @@ impl Bits {
         Ok(value)
     }
 
-    /// Counts the bits like `bit` before the next different bit, and takes that, too.
+    /// Counts the bits equal to `bit` before the next different one, and reads that one, too. More
+    /// than 31 are an error.
     fn unary(&mut self, bit: u32) -> Result<u32> {
         let mut n = 0;
         while self.take(1)? == bit {
@@ -289,33 +293,29 @@ impl Bits {
     }
 }
 
-/// An external block, uncompressed.
+/// An external block after decompression. `at` is the offset of the next value.
 #[derive(Default)]
 pub struct ExternalBlock {
-    /// Its id.
     pub id: i32,
-    /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Number of bytes read.
     pub at: usize,
 }
 
-/// The blocks of a slice that hold values.
+/// The blocks of a slice from which encodings read values. A decoder keeps it, and its memory, from
+/// slice to slice.
 #[derive(Default)]
 pub struct Streams {
-    /// The core block.
     pub core: Bits,
-    /// External blocks; those beyond `used` are spare memory.
+    /// External blocks. Those from index `used` on are left from earlier slices, for their memory.
     pub external: Vec<ExternalBlock>,
-    /// How many are in use.
     pub used: usize,
 }
 
-/// The index of a missing block.
+/// Index of a block that the slice lacks. Reading a value from it is an error.
 pub const NOWHERE: i32 = i32::MAX;
 
 impl Streams {
-    /// The index of the block with that id.
+    /// Returns the index of the external block with this content id, or [`NOWHERE`].
     pub fn place(&self, id: i32) -> i32 {
         let place = self.external[..self.used].iter().position(|stream| stream.id == id);
         place.map_or(NOWHERE, |place| place as i32)
@@ -351,7 +351,7 @@ impl Streams {
     #[inline]
     fn take(&mut self, at: i32, n: usize) -> Result<&[u8]> {
         if n == 0 {
-            return Ok(&[]); // htslib leaves out blocks without bytes
+            return Ok(&[]); // htslib does not write blocks without bytes
         }
         let stream = self.stream(at)?;
         let taken = stream.bytes.get(stream.at..stream.at.saturating_add(n)).ok_or_else(short)?;

@@ -1,9 +1,56 @@
-//! CRAM: reads as differences from the reference, series by series (CRAM specification 3.1).
+//! CRAM 2.0 to 3.1: reads stored as differences from a reference, one data series after the other.
 //!
-//! A container is claimed serially ([`Reader`]) and decoded on any thread ([`Decoder`]) to raw BAM records. An
-//! [`Encoder`] makes containers from records alone; their record counters are set when the place of the containers
-//! is known ([`Encoded::set_record_counters`]). References are never downloaded, and only a window of one is in
-//! memory.
+//! Reading and writing each have a cheap serial side and a side that any thread can run:
+//!
+//! ```text
+//! file ─► Reader::claim ─► Container ─► Decoder::open ─► BAM records
+//!          serial                        any thread
+//!
+//! Batch ─► Encoder::partition ─► bytes, Encoded ─► Encoded::set_record_counters ─► file
+//!           any thread                              serial
+//! ```
+//!
+//! An [`Encoder`] makes containers from their records alone. Only the record counters depend on
+//! earlier containers, so they are filled in when the place of a container in the file is known.
+//! References are never downloaded, and only a window of one is in memory.
+//!
+//! # Example
+//!
+//! An unmapped read is written and read back:
+//!
+//! ```
+//! use std::io::Cursor;
+//! use std::sync::Arc;
+//!
+//! use readmill_cram::{Cache, Decoder, EOF, Encoder, EncoderOptions, Reader, References, Setup, Version};
+//! use readmill_format::{chain::Opened, sam::LineParser};
+//! use readmill_record::{Batch, Detail, Header, Ledger, Limit, Stamp};
+//!
+//! # fn main() -> readmill_record::Result<()> {
+//! let (header, ledger) = (Header::parse(b"@HD\tVN:1.6\n")?, Ledger::unlimited());
+//! let (mut raw, mut batch) = (Vec::new(), Batch::default());
+//! LineParser::new(&header).parse(b"r1\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII", &mut raw)?;
+//! batch.push(&raw, Stamp::default())?;
+//!
+//! // Without references, all bases are stored.
+//! let options = EncoderOptions::new(&header, Version::DEFAULT, None, 6, &ledger);
+//! let mut containers = Vec::new();
+//! let encoded = Encoder::new(&options).partition(&batch, &mut containers)?;
+//! encoded.set_record_counters(&mut containers, 0);
+//! let mut file = readmill_cram::header_container(&header, Version::DEFAULT)?;
+//! file.extend_from_slice(&containers);
+//! file.extend_from_slice(&EOF);
+//!
+//! let mut reader = Reader::open(Box::new(Cursor::new(file)), false, Limit::of(1 << 28), &ledger)?;
+//! let references = References::new(reader.header(), None, &Cache::default(), &ledger)?;
+//! let setup = Setup::new(reader.version(), reader.header(), references, b"r.cram")?;
+//! let mut opened = Opened::reuse(Batch::default());
+//! let container = reader.claim(Vec::new())?.expect("the file has one container");
+//! Decoder::new(Arc::new(setup)).open(&container, Detail::Whole, &mut opened);
+//! assert_eq!(opened.into_batch()?.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -31,22 +78,21 @@ pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes, partition_byte
 pub use places::SliceScanner;
 pub use reader::{Container, Reader};
 
-/// The first bytes of every CRAM file.
+/// The first bytes of every CRAM file. The major and minor version follow.
 pub const MAGIC: &[u8; 4] = b"CRAM";
 
-/// Version of the format.
+/// Version of the format, from the file definition. 2.0, 2.1, 3.0 and 3.1 are read; 3.0 and 3.1 are
+/// written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    /// 2 or 3.
     pub major: u8,
-    /// 0 or 1.
     pub minor: u8,
 }
 
 impl Version {
-    /// The version written by default.
     pub const DEFAULT: Version = Version { major: 3, minor: 0 };
 
-    /// The version with codecs of its own.
+    /// Version 3.1 adds codecs for names, qualities and numbers: rANS Nx16, an adaptive arithmetic
+    /// coder, fqzcomp and the name tokeniser.
     pub const V3_1: Version = Version { major: 3, minor: 1 };
 }

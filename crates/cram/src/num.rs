@@ -1,24 +1,25 @@
-//! Numbers as CRAM stores them: ITF8 and LTF8 (CRAM specification 3.1, section 2.3), and a reader of byte strings.
+//! Numbers as CRAM stores them, ITF8 and LTF8 (CRAM specification 3.1, section 2.3), and a cursor
+//! that reads them.
 
 use readmill_record::{Error, Result};
 
-/// The error for content that is not valid CRAM.
+/// Returns the error for content that is not valid CRAM. The whole crate uses it, so that all such
+/// messages start alike and give the same advice.
 pub fn damaged(what: impl std::fmt::Display) -> Error {
     Error::input(format!("the CRAM data is damaged: {what}")).hint("get the file again")
 }
 
-/// The error for data that ends too early.
+/// Returns the error for a block that ends inside a value.
 #[cold]
 pub fn short() -> Error {
     damaged("a block ends too early")
 }
 
-/// A cursor that reads bytes from the front.
+/// Reads values from the front of a byte string; the field is the part that is not read yet.
 #[derive(Clone, Copy)]
 pub struct ByteCursor<'a>(pub &'a [u8]);
 
 impl<'a> ByteCursor<'a> {
-    /// The next `n` bytes.
     #[inline]
     pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let (head, rest) = self.0.split_at_checked(n).ok_or_else(short)?;
@@ -26,7 +27,6 @@ impl<'a> ByteCursor<'a> {
         Ok(head)
     }
 
-    /// The next byte.
     #[inline]
     pub fn byte(&mut self) -> Result<u8> {
         let (&head, rest) = self.0.split_first().ok_or_else(short)?;
@@ -34,13 +34,13 @@ impl<'a> ByteCursor<'a> {
         Ok(head)
     }
 
-    /// A 32-bit number, little-endian.
     pub fn u32(&mut self) -> Result<u32> {
         let bytes = self.take(4)?;
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// An ITF8 number.
+    /// Reads an ITF8 number of one to five bytes. The leading ones of the first byte count the
+    /// bytes after it.
     #[inline]
     pub fn itf8(&mut self) -> Result<i32> {
         let (&head, rest) = self.0.split_first().ok_or_else(short)?;
@@ -64,12 +64,12 @@ impl<'a> ByteCursor<'a> {
         Ok(number.cast_signed())
     }
 
-    /// An ITF8 number that is a length or a count.
+    /// Reads an ITF8 number that is a length or a count. A negative one is an error.
     pub fn count(&mut self) -> Result<usize> {
         usize::try_from(self.itf8()?).map_err(|_| damaged("a length is negative"))
     }
 
-    /// An LTF8 number.
+    /// Reads an LTF8 number of one to nine bytes.
     pub fn ltf8(&mut self) -> Result<i64> {
         let head = self.byte()?;
         let more = head.leading_ones();
@@ -78,7 +78,8 @@ impl<'a> ByteCursor<'a> {
         Ok(number.cast_signed())
     }
 
-    /// A list of ITF8 numbers, whose count comes first.
+    /// Reads a list of ITF8 numbers, which starts with their count. A count that exceeds the
+    /// remaining bytes is an error, so that a damaged one does not allocate memory.
     pub fn itf8s(&mut self) -> Result<Vec<i32>> {
         let n = self.count()?;
         if n > self.0.len() {
@@ -87,7 +88,8 @@ impl<'a> ByteCursor<'a> {
         (0..n).map(|_| self.itf8()).collect()
     }
 
-    /// A number of seven bits in each byte, the most significant first (CRAM codecs, section 2.1).
+    /// Reads a number with seven bits in each byte, the most significant first. All bytes but the
+    /// last have their top bit set (CRAM codecs, section 2.1).
     pub fn uint7(&mut self) -> Result<u32> {
         let mut n = 0u32;
         for _ in 0..5 {
@@ -101,7 +103,6 @@ impl<'a> ByteCursor<'a> {
     }
 }
 
-/// Appends an ITF8 number.
 #[inline]
 pub fn put_itf8(out: &mut Vec<u8>, number: i32) {
     let n = number.cast_unsigned();
@@ -122,7 +123,6 @@ pub fn put_itf8(out: &mut Vec<u8>, number: i32) {
     }
 }
 
-/// Appends a number of seven bits in each byte, the most significant first.
 #[inline]
 pub fn put_uint7(out: &mut Vec<u8>, n: u32) {
     let more = (31 - (n | 1).leading_zeros()) / 7;
@@ -130,7 +130,6 @@ pub fn put_uint7(out: &mut Vec<u8>, n: u32) {
     out.push(n as u8 & 0x7f);
 }
 
-/// Appends an LTF8 number.
 pub fn put_ltf8(out: &mut Vec<u8>, number: i64) {
     let n = number.cast_unsigned();
     let bits = 64 - n.leading_zeros();

@@ -1,4 +1,4 @@
-//! Finds the index entries of the slices of a file that exists.
+//! Makes the index entries of an existing CRAM file, for `readmill index`.
 
 use std::sync::Arc;
 
@@ -13,7 +13,10 @@ use crate::encode::ContigRange;
 use crate::num::{ByteCursor, damaged};
 use crate::reader::Container;
 
-/// One thread's scanner.
+/// Finds the index entries of containers, one scanner for each thread.
+///
+/// The header of a slice of one contig says which bases it covers. For a slice of several contigs,
+/// the scanner decodes the places of its reads, which needs no reference.
 pub struct SliceScanner {
     setup: Arc<Setup>,
     codecs: Codecs,
@@ -21,10 +24,10 @@ pub struct SliceScanner {
     head: Vec<u8>,
 }
 
-/// Several contigs.
+/// Contig number in the header of a slice of several contigs.
 const SEVERAL: i32 = -2;
 
-/// The header of a slice, as far as an index needs it.
+/// The part of a slice header that an index needs.
 struct SliceHead {
     contig: i32,
     start: i32,
@@ -33,13 +36,15 @@ struct SliceHead {
 }
 
 impl SliceScanner {
-    /// A scanner. The setup needs no reference.
+    /// Returns a scanner. `setup` needs no source of bases.
     pub fn new(setup: Arc<Setup>) -> Self {
         let decoder = Decoder::new(Arc::clone(&setup));
         SliceScanner { setup, codecs: Codecs::default(), decoder, head: Vec::new() }
     }
 
-    /// The lines of the index for a container: one for each slice, or for each contig of a slice of several.
+    /// Returns the index entries of a container: one for each slice, or for each contig of a slice
+    /// of several contigs. [`CraiBuilder::add`](crate::CraiBuilder::add) sets their offset in the
+    /// file.
     ///
     /// # Errors
     /// The container is damaged, or its reads are not in coordinate order.
@@ -83,7 +88,6 @@ impl SliceScanner {
 }
 
 impl SliceHead {
-    /// Reads the first numbers of a slice header.
     fn parse(bytes: &[u8]) -> Result<Self> {
         let mut bytes = ByteCursor(bytes);
         let (contig, start, span) = (bytes.itf8()?, bytes.itf8()?, bytes.itf8()?);
@@ -94,7 +98,7 @@ impl SliceHead {
     }
 }
 
-/// Returns the ranges of the reads of a container, each by itself.
+/// Returns the reference range of each read of a container.
 fn read_ranges(batch: &UncheckedBatch) -> Result<Vec<ContigRange>> {
     let mut out = Vec::with_capacity(batch.len());
     for record in batch.records() {
@@ -105,7 +109,10 @@ fn read_ranges(batch: &UncheckedBatch) -> Result<Vec<ContigRange>> {
     Ok(out)
 }
 
-/// The entries of a slice of several contigs.
+/// Appends an entry for each contig of a slice of several contigs.
+///
+/// # Errors
+/// The reads are not in coordinate order.
 fn several(
     ranges: impl Iterator<Item = ContigRange>,
     slice: (u64, u64),

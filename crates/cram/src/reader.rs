@@ -1,4 +1,9 @@
-//! The serial side of reading CRAM: the file definition and header, then one container after the other.
+//! The serial side of reading CRAM: the file definition and header, then one container after the
+//! other.
+//!
+//! Claiming a container reads its bytes and the headers of its blocks, but inflates nothing. The
+//! block headers bound the memory that decoding takes, so a damaged or hostile container is refused
+//! before a thread decodes it.
 
 use std::io::Read;
 
@@ -13,41 +18,53 @@ use crate::{MAGIC, Version};
 
 type Input = Box<dyn Read + Send>;
 
-/// The most bytes of a container header: its numbers, and landmarks of 5 bytes.
+/// Maximum bytes of a container header: fixed numbers, and up to 4,096 landmarks of 5 bytes. It
+/// stops reading when a damaged header claims more.
 const MOST_HEADER: usize = 64 + 5 * 4096;
 
-/// Slack in the bound of a container's records, for data that take no space in the file.
+/// Bytes added to [`Container::bound`] for data that takes no space in the file: deleted bases in
+/// MD come from the reference.
 const SLACK: usize = 256 << 10;
 
-/// A container of the file.
+/// One container of the file, its blocks still compressed.
+///
+/// ```text
+/// header │ compression header │ slice header  core block  external blocks … │ slice header …
+///        └ blocks()[0]        └ header.landmarks[0]                         └ header.landmarks[1]
+/// ```
+///
+/// [`Reader::claim`] returns it, and a [`Decoder`](crate::Decoder) decodes it on any thread. Its
+/// memory is known before anything is inflated: [`bound`](Self::bound) for the records,
+/// [`working`](Self::working) for everything else.
 #[derive(Clone, Default)]
 pub struct Container {
-    /// Its header.
     pub header: ContainerHeader,
-    /// Where it starts in the file.
+    /// Byte offset of the container in the file, for errors and the index.
     pub offset: u64,
-    /// Its blocks; bytes after them have no meaning.
+    /// The blocks, still compressed. Bytes after the last block have no meaning.
     bytes: Vec<u8>,
     sizes: Sizes,
-    /// The most bytes that one of its records takes for data that are not stored.
+    /// Maximum bytes that one record takes for data that is not stored: its RG field and a
+    /// generated name ([`Setup::most_implied_bytes`](crate::Setup::most_implied_bytes)).
     implied_bytes: usize,
 }
 
-/// Memory that uncompressed blocks take.
+/// Memory for the inflated blocks of a container, from the block headers.
+///
+/// [`Reader`] adds up all blocks when it claims a container. The decoder subtracts each block
+/// before it inflates it, so a container cannot inflate to more than it was charged for.
 #[derive(Clone, Copy, Default)]
 pub struct Sizes {
-    /// Their uncompressed size in bytes.
+    /// Uncompressed bytes of all blocks together.
     pub raw: usize,
-    /// The most bytes that uncompressing one of them takes besides its result.
+    /// Maximum bytes that inflating one block takes in addition to its output.
     pub scratch: usize,
-    /// The most bytes of the encodings that the compression header describes.
+    /// Upper bound of the memory for the parsed compression header.
     pub scheme: usize,
-    /// Number of blocks.
     pub blocks: usize,
 }
 
 impl Sizes {
-    /// Adds the memory of a block.
     fn add(&mut self, block: &CramBlock<'_>) {
         self.blocks += 1;
         self.raw = self.raw.saturating_add(block.raw_size);
@@ -57,7 +74,10 @@ impl Sizes {
         }
     }
 
-    /// Subtracts the memory of a block; an error if it was not added before.
+    /// Subtracts the memory of a block that is about to be inflated.
+    ///
+    /// # Errors
+    /// The block was not counted when the container was claimed.
     pub fn take(&mut self, block: &CramBlock<'_>) -> Result<()> {
         let is_scheme = block.content == ContentType::CompressionHeader;
         let scheme = if is_scheme { block.raw_size.saturating_mul(SCHEME) } else { 0 };
@@ -68,41 +88,47 @@ impl Sizes {
     }
 }
 
-/// Upper bound of the bytes of the parts of a record that takes `record` bytes as BAM. A base that BAM stores
-/// in a byte and a half is in three parts: SEQ, QUAL, and the stretch of bases that is read.
+/// Returns an upper bound of the memory for the parts (name, SEQ, QUAL, CIGAR, tags) of a record
+/// that takes `record` bytes as BAM. BAM stores a base and its quality in a byte and a half; while
+/// a record is decoded they take three: in SEQ, in QUAL, and in the stretch of bases that is read.
 pub fn parts_bound(record: usize) -> usize {
     record.saturating_mul(2)
 }
 
-/// The error for a container that holds more than its sizes promise.
+/// Returns the error for a container that holds more than its headers announce.
 pub fn too_much() -> Error {
     damaged("a container holds more than its header says")
 }
 
-/// Memory for each byte of a compression header: encodings, lists of tags, and both again for a slice.
+/// Bytes of memory for each byte of a compression header: encodings and tag lists, and a second
+/// copy of them that is resolved for a slice.
 const SCHEME: usize = 64;
 
-/// Memory for the notes on a record until its slice is complete.
+/// Bytes per record for what the decoder keeps until the slice is complete and mates can be joined.
 const NOTES: usize = 192;
 
-/// Bytes of the parts of a record that the decoder's own memory holds.
+/// Bytes for the parts of a record that [`DECODER_BYTES`](crate::DECODER_BYTES) includes. Only
+/// larger parts are charged.
 const PARTS: usize = 1 << 20;
 
-/// The most bases of a read of usual length. The parts of longer reads are charged.
+/// In a container whose reads have at least this many bases on average, the parts of a record are
+/// charged.
 const USUAL: usize = 1000;
 
 impl Container {
-    /// Its blocks.
+    /// Returns the blocks, still compressed. Landmarks are offsets into these bytes.
     pub fn blocks(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Upper bound of the bytes of its records as BAM. It is never exceeded: a container with more is damaged.
+    /// Returns an upper bound of the bytes of the records as BAM. Decoding stops with an error at a
+    /// record that would exceed it, so callers can reserve this much in advance.
     ///
-    /// A record has 36 bytes besides its name, CIGAR, SEQ, QUAL and fields; SEQ and QUAL take three bytes for
-    /// two bases. Names, tags and features come from bytes in blocks that are not qualities, and each such byte
-    /// makes at most four: a tag of one byte makes four, a deletion of three makes two operators and an entry of
-    /// MD. (Deleted bases in MD come from the reference; the slack is for them.)
+    /// A record has 36 bytes besides its name, CIGAR, SEQ, QUAL and fields; SEQ and QUAL take three
+    /// bytes for two bases. Names, tags and features are read from bytes that are not qualities,
+    /// and each of these bytes makes at most four bytes of BAM: a tag of one byte makes four, a
+    /// deletion of three bytes makes two CIGAR operators and an entry of MD. Deleted bases in MD
+    /// come from the reference; a fixed slack covers them.
     pub fn bound(&self) -> usize {
         let (raw, bases) = (self.sizes.raw, self.bases());
         let others = raw.saturating_sub(bases);
@@ -113,18 +139,23 @@ impl Container {
             .saturating_add(SLACK)
     }
 
-    /// About how many bytes its records take, at most [`bound`](Self::bound): for records with short names and few tags,
-    /// so that their memory grows once at most.
+    /// Returns about how many bytes the records take, at most [`bound`](Self::bound). It assumes
+    /// short names and few tags. The decoder reserves this much, so that memory for usual records
+    /// grows at most once.
     pub fn likely_bytes(&self) -> usize {
         let records = self.header.records.saturating_mul(128);
         records.saturating_add(self.bases() / 2 * 3).min(self.bound())
     }
 
+    /// Returns the number of bases that the header claims, limited to eight for each uncompressed
+    /// byte because the number may be wrong.
     fn bases(&self) -> usize {
         usize::try_from(self.header.bases).unwrap_or(0).min(self.sizes.raw.saturating_mul(8))
     }
 
-    /// The most bytes in memory while it is decoded, besides its records.
+    /// Returns the maximum bytes in memory while the container is decoded, without its records:
+    /// compressed and inflated blocks, encodings, notes about records, and the parts of a long
+    /// record.
     pub fn working(&self) -> usize {
         let records = self.header.records.saturating_mul(NOTES);
         let blocks = self.bytes.len() + self.sizes.blocks * size_of::<ExternalBlock>();
@@ -133,8 +164,9 @@ impl Container {
         [raw, scratch, scheme, records, parts].into_iter().fold(blocks, usize::saturating_add)
     }
 
-    /// The most bytes of the parts of one of its records before they are put together. Among reads of usual length
-    /// none is much longer than the others; but if some are long, one may take all.
+    /// Returns the maximum bytes of the parts of one record before they are assembled. If reads
+    /// have the usual length, none is much longer than the others. If some are long, a single one
+    /// may take nearly all bases.
     pub fn parts(&self) -> usize {
         if self.bases() / USUAL < self.header.records {
             PARTS
@@ -143,18 +175,41 @@ impl Container {
         }
     }
 
-    /// The memory of its uncompressed blocks.
     pub fn sizes(&self) -> Sizes {
         self.sizes
     }
 
-    /// Returns its buffer.
+    /// Returns the buffer of the blocks, so that the next claim can use its memory again.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 }
 
-/// Reads a CRAM file.
+/// Reads the containers of a CRAM file in order.
+///
+/// [`open`](Self::open) reads the file definition and the SAM header. Each [`claim`](Self::claim)
+/// returns the next container that has records. To read only some containers, as for regions, call
+/// [`go_to`](Self::go_to) before each claim.
+///
+/// ```
+/// use std::io::Cursor;
+///
+/// use readmill_cram::{EOF, Reader, Version, header_container};
+/// use readmill_record::{Header, Ledger, Limit};
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+/// let mut file = header_container(&header, Version::DEFAULT)?;
+/// file.extend_from_slice(&EOF);
+///
+/// let input = Box::new(Cursor::new(file));
+/// let mut reader = Reader::open(input, false, Limit::of(1 << 20), &Ledger::unlimited())?;
+/// assert_eq!(reader.version(), Version::DEFAULT);
+/// assert_eq!(reader.header().references().len(), 1);
+/// assert!(reader.claim(Vec::new())?.is_none()); // the file has no records
+/// # Ok(())
+/// # }
+/// ```
 pub struct Reader {
     input: Input,
     version: Version,
@@ -166,7 +221,8 @@ pub struct Reader {
     implied_bytes: usize,
 }
 
-/// Fills `buffer`; returns the number of bytes, which is smaller only at the end.
+/// Reads until `buffer` is full or the input ends. Returns the number of bytes read, which is
+/// smaller than the buffer only at the end of the input.
 fn fill(input: &mut Input, buffer: &mut [u8]) -> Result<usize> {
     let mut n = 0;
     while n < buffer.len() {
@@ -184,17 +240,23 @@ fn cut_short() -> Error {
     Error::input("the CRAM file ends inside a container").hint("it is truncated: get it again")
 }
 
-/// A container, in messages.
+/// How messages about the memory limit name a container.
 const CONTAINER: &str = "a container of the CRAM file";
 
 impl Reader {
-    /// Opens `input` and reads its header. A container may take `most`; the container of the header is
-    /// charged to `ledger` until it is read.
+    /// Opens `input` and reads its header. `most` limits the memory of a container, including its
+    /// records. The container of the header is charged to `ledger` while it is read. With
+    /// `allow_missing_eof`, a file without an end-of-file container is accepted.
+    ///
+    /// # Errors
+    /// The input is not CRAM 2.0 to 3.1, its header is damaged or cut short, or it does not fit the
+    /// memory.
     pub fn open(input: Input, allow_missing_eof: bool, most: Limit, ledger: &Ledger) -> Result<Self> {
         Self::open_by(Header::read, input, allow_missing_eof, most, ledger)
     }
 
-    /// As [`Reader::open`], but takes header lines that no other program reads as they are.
+    /// Opens `input` like [`Reader::open`], but accepts header lines that other programs refuse.
+    /// Commands that show, compare or replace headers need this.
     pub fn open_as_is(
         input: Input,
         allow_missing_eof: bool,
@@ -237,37 +299,44 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The version of the file.
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Where the next container starts in the file.
+    /// Returns the byte offset of the next container in the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Sets the most bytes that a record may take for data that are not stored.
+    /// Sets the maximum bytes that one record takes for data that is not stored, which is
+    /// [`Setup::most_implied_bytes`](crate::Setup::most_implied_bytes). The setup needs the header,
+    /// so it is made after the reader is opened.
     pub fn set_implied_bytes(&mut self, implied_bytes: usize) {
         self.implied_bytes = implied_bytes;
     }
 
-    /// Refuses containers that take more than `most`, including their records, from here on.
+    /// Limits the memory of each later container, including its records, to `most`. A larger
+    /// container is an error.
     pub fn limit(&mut self, most: Limit) {
         self.most = most;
     }
 
-    /// Goes on with the container that starts at an offset of the file, where `input` starts.
+    /// Continues with the container at byte `offset` of the file, where `input` must start. Reading
+    /// by regions calls it for each container that the index names.
     pub fn go_to(&mut self, input: Input, offset: u64) {
         (self.input, self.offset, self.ended) = (input, offset, false);
     }
 
-    /// Takes the next container with records, reusing the memory of `reuse`; `None` at the end.
+    /// Returns the next container that has records; `None` at the end of the file. Pass the buffer
+    /// of a decoded container as `reuse`, and its memory is used again.
+    ///
+    /// # Errors
+    /// The file is damaged, the end-of-file container is missing (unless that is allowed), or the
+    /// container needs more memory than the limit.
     pub fn claim(&mut self, mut reuse: Vec<u8>) -> Result<Option<Container>> {
         while !self.ended {
             let Some(container) = self.take(reuse)? else { break };
@@ -290,7 +359,8 @@ impl Reader {
         Ok(None)
     }
 
-    /// Takes the next container; `None` at the end of the file.
+    /// Reads the next container, with or without records, and checks it against the memory limit;
+    /// `None` at the end of the file.
     fn take(&mut self, mut bytes: Vec<u8>) -> Result<Option<Container>> {
         let at = self.offset;
         let Some(header) = self.read_header().map_err(|e| e.offset(at))? else { return Ok(None) };
@@ -309,9 +379,8 @@ impl Reader {
         Ok(Some(container))
     }
 
-    /// Appends the next `n` bytes of the file.
     fn append(&mut self, n: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        // Reads in pieces: a false length must not take memory.
+        // Reads in pieces, so that a wrong length in a damaged file does not allocate memory.
         let (mut left, input) = (n, &mut self.input);
         while left > 0 {
             let (from, n) = (bytes.len(), left.min(1 << 20));
@@ -328,8 +397,9 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads the missing bytes of the first container's block into `bytes`. htsjdk wrote CRAM 2.1 files whose first
-    /// container claims fewer bytes than its block has; the next container starts after the block, as in htslib.
+    /// Reads the missing bytes of the first container's block into `bytes`. htsjdk wrote CRAM 2.1
+    /// files whose first container claims fewer bytes than its block has; the next container starts
+    /// after the block, as htslib reads it.
     fn complete_block(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
         let whole = CramBlock::stored_size(bytes, self.version)?;
         if !self.most.allows(whole as u64) {
@@ -338,7 +408,8 @@ impl Reader {
         self.append(whole.saturating_sub(bytes.len()), bytes)
     }
 
-    /// Reads a header byte by byte, because its length is not stored.
+    /// Reads a container header number by number, because its length is not stored; `None` at the
+    /// end of the file.
     fn read_header(&mut self) -> Result<Option<ContainerHeader>> {
         let mut bytes = vec![0; 4];
         match fill(&mut self.input, &mut bytes)? {
@@ -362,34 +433,32 @@ impl Reader {
         Ok(Some(header))
     }
 
-    /// The memory of a container's uncompressed blocks.
+    /// Adds up the memory of a container's blocks from their headers, without inflating them.
     fn sizes(&self, header: &ContainerHeader, bytes: &[u8]) -> Result<Sizes> {
         let (mut cursor, mut sizes) = (ByteCursor(bytes), Sizes::default());
-        // (In a container without records, the number of blocks is not always correct.)
+        // A container without records may have a wrong number of blocks.
         if header.records == 0 {
             return Ok(sizes);
         }
-        // htsjdk does not count the headers of the container and of its slices.
+        // htsjdk does not count the compression header and the slice headers.
         while sizes.blocks < header.blocks || !cursor.0.is_empty() {
             match CramBlock::skip(&mut cursor, self.version) {
                 Ok(block) => sizes.add(&block),
                 Err(error) if sizes.blocks < header.blocks => return Err(error),
-                Err(_) => break, // nothing points there
+                Err(_) => break, // no landmark points there
             }
         }
         Ok(sizes)
     }
 }
 
-/// Reads the header of a container number by number, because its length is not stored.
+/// Reads the numbers of a container header, and keeps their bytes for [`ContainerHeader::read`].
 struct HeaderBytes<'a> {
     input: &'a mut Input,
-    /// The bytes that were read.
     bytes: Vec<u8>,
 }
 
 impl HeaderBytes<'_> {
-    /// Reads `n` more bytes.
     fn append(&mut self, n: usize) -> Result<()> {
         let from = self.bytes.len();
         if from + n > MOST_HEADER {
@@ -399,7 +468,7 @@ impl HeaderBytes<'_> {
         if fill(self.input, &mut self.bytes[from..])? < n { Err(cut_short()) } else { Ok(()) }
     }
 
-    /// Reads a number, in ITF8 or LTF8.
+    /// Reads one number: LTF8 if `is_long`, else ITF8. Its first byte gives its length.
     fn number(&mut self, is_long: bool) -> Result<i64> {
         let from = self.bytes.len();
         self.append(1)?;

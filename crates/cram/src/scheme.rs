@@ -1,11 +1,12 @@
-//! The compression header: the encodings of a container's data series (CRAM specification 3.1, section 8.4).
+//! The compression header: the encodings of a container's data series (CRAM specification 3.1,
+//! section 8.4).
 
 use readmill_record::{Detail, Result};
 
 use crate::encoding::{Encoding, Streams};
 use crate::num::{ByteCursor, damaged};
 
-/// A data series.
+/// A data series: one field of all records. Its number is its index in [`KEYS`] and [`Encodings`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Series {
@@ -39,24 +40,24 @@ pub enum Series {
     Qq,
 }
 
-/// Series that say neither where a read lies nor what it is: names, lists of tags, bases and qualities.
+/// Series that `Detail::Places` does not need, because they say neither where a read is aligned nor
+/// which kind of read it is: names, tag lists, bases and qualities.
 const BESIDE_PLACES: [Series; 6] =
     [Series::Rn, Series::Tl, Series::Ba, Series::Qs, Series::Bs, Series::Qq];
 
-/// Series that say FLAG, which tells of the mate, too, and MAPQ.
+/// Series that `Detail::Flags` needs: MAPQ, and all series from which FLAG is restored. The mate is
+/// among them, because CRAM leaves out the mate bits of FLAG if the mate is in the slice.
 const OF_FLAGS: [Series; 5] = [Series::Bf, Series::Cf, Series::Mf, Series::Nf, Series::Mq];
 
-/// External blocks of a slice, by their ids.
+/// The external blocks of a slice to inflate, by content id.
 pub enum Blocks {
     All,
-    /// All but these.
+    /// All blocks except these.
     Beside(Vec<i32>),
-    /// These alone.
     Only(Vec<i32>),
 }
 
 impl Blocks {
-    /// Whether the block of this id is among them.
     pub fn have(&self, id: i32) -> bool {
         match self {
             Blocks::All => true,
@@ -66,46 +67,49 @@ impl Blocks {
     }
 }
 
-/// Keys of the data series, in the order of [`Series`].
+/// Keys of the data series in the file, in the order of [`Series`].
 pub const KEYS: [[u8; 2]; 28] = [
     *b"BF", *b"CF", *b"RI", *b"RL", *b"AP", *b"RG", *b"RN", *b"MF", *b"NS", *b"NP", *b"TS", *b"NF",
     *b"TL", *b"FN", *b"FC", *b"FP", *b"DL", *b"BA", *b"QS", *b"BS", *b"IN", *b"RS", *b"PD", *b"HC",
     *b"SC", *b"MQ", *b"BB", *b"QQ",
 ];
 
-/// The encodings of all data series.
+/// The encoding of each data series, in the order of [`Series`].
 pub type Encodings = [Encoding; 28];
 
-/// Bases in the order in which substitutions are numbered.
+/// Bases in the order in which the substitution matrix numbers them.
 pub const BASES: &[u8; 5] = b"ACGTN";
 
-/// The base that replaces another, by the base of the reference and the number of the substitution.
+/// The substitution matrix: for each reference base in the order of [`BASES`] and each substitution
+/// code, the base of the read.
 pub type Substitutions = [[u8; 4]; 5];
 
-/// A tag and its type.
+/// A tag and its type, such as `NMC`.
 pub type TagKey = [u8; 3];
 
-/// The encodings of a container.
+/// The compression header of a container: how its data series and tags are encoded.
+///
+/// The decoder parses it once for a container, and [resolves](Self::resolve) it for each slice.
 #[derive(Clone, Debug, Default)]
 pub struct Scheme {
-    /// Whether all names are stored.
+    /// Whether the names of all reads are stored (key RN). If not, the decoder makes names, the
+    /// same for both mates.
     pub names: bool,
-    /// Whether positions are differences.
+    /// Whether a position is stored as the difference from the record before it (key AP).
     pub delta: bool,
-    /// Whether the reference is needed.
+    /// Whether decoding needs the reference (key RR).
     pub reference: bool,
-    /// Substitutions.
     pub substitutions: Substitutions,
-    /// The tag lists: which tags occur together.
+    /// Tag lists (key TD). Each lists the tags that records have together; a record stores the
+    /// number of its list.
     pub lines: Vec<Vec<TagKey>>,
-    /// Encodings of data series.
     pub series: Encodings,
-    /// Encodings of tags.
     pub tags: Vec<(TagKey, Encoding)>,
 }
 
 impl Scheme {
-    /// Reads a compression header.
+    /// Parses an inflated compression header. Unknown data series are ignored; an unknown
+    /// preservation key is an error.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let mut cursor = ByteCursor(bytes);
         let mut scheme = Scheme { names: true, delta: true, reference: true, ..Scheme::default() };
@@ -153,15 +157,16 @@ impl Scheme {
         })
     }
 
-    /// The blocks that so much of each read needs.
+    /// Returns the external blocks to inflate for this much of each record. They are all blocks if
+    /// the values that are not wanted share blocks with others.
     pub fn blocks(&self, detail: Detail) -> Blocks {
         let of_flags = if detail == Detail::Flags { self.blocks_of_flags() } else { None };
         let beside = if detail <= Detail::Places { self.blocks_beside_places() } else { None };
         of_flags.map(Blocks::Only).or(beside.map(Blocks::Beside)).unwrap_or(Blocks::All)
     }
 
-    /// The blocks of FLAG and MAPQ. `None` if one of them has other values, too, or if their values are bits among those of
-    /// others.
+    /// Returns the blocks of the series for FLAG and MAPQ. `None` if another series shares one of
+    /// these blocks, or if values are bits of the core block, where those of all series are mixed.
     fn blocks_of_flags(&self) -> Option<Vec<i32>> {
         let (mut wanted, mut others) = (Vec::new(), Vec::new());
         for (at, encoding) in self.series.iter().enumerate() {
@@ -177,8 +182,9 @@ impl Scheme {
         wanted.iter().all(|id| !others.contains(id)).then_some(wanted)
     }
 
-    /// The blocks that places, flags and lengths of reads do not need: those of names, bases, qualities and tags. `None`
-    /// if a block of theirs has other values, too, or if their values are bits among those of others.
+    /// Returns the blocks of names, bases, qualities and tags, which places, flags and lengths do
+    /// not need. `None` if another series shares one of these blocks, or if values are bits of the
+    /// core block.
     fn blocks_beside_places(&self) -> Option<Vec<i32>> {
         let mut beside = Vec::new();
         let known = self.tags.iter().map(|(_, encoding)| encoding);
@@ -196,7 +202,8 @@ impl Scheme {
         beside.iter().all(|id| !others.contains(id)).then_some(beside)
     }
 
-    /// Makes the values of names, bases, qualities and tags empty, so that none of their blocks is read.
+    /// Replaces the encodings of names, bases, qualities and tags by empty values, so that decoding
+    /// a record does not touch their blocks.
     pub fn leave_places(&mut self) {
         for series in BESIDE_PLACES {
             self.series[series as usize] = match series {
@@ -208,7 +215,8 @@ impl Scheme {
         self.lines.clear();
     }
 
-    /// Encodings for a slice, whose blocks are in `streams`.
+    /// Returns the encodings for a slice, with the index of each block in `streams` instead of its
+    /// content id. A value is then read without a search for its block.
     pub fn resolve(&self, streams: &Streams) -> (Encodings, Vec<(TagKey, Encoding)>) {
         let place = |id| streams.place(id);
         let tags = self.tags.iter().map(|(key, encoding)| (*key, encoding.resolve(&place)));
@@ -218,7 +226,8 @@ impl Scheme {
     }
 }
 
-/// Reads a map: `entry` reads each of its entries.
+/// Reads a map of the compression header: `entry` is called for each entry and reads its key and
+/// value.
 fn map<'a>(
     cursor: &mut ByteCursor<'a>,
     mut entry: impl FnMut(&mut ByteCursor<'a>) -> Result<()>,
@@ -231,7 +240,8 @@ fn map<'a>(
     Ok(())
 }
 
-/// The substitutions that five bytes encode.
+/// Decodes the substitution matrix: one byte for each reference base, with two bits for each of the
+/// four other bases.
 pub fn substitutions(bytes: &[u8]) -> Substitutions {
     let mut all = [[b'N'; 4]; 5];
     for (i, (row, &byte)) in all.iter_mut().zip(bytes).enumerate() {
@@ -243,18 +253,17 @@ pub fn substitutions(bytes: &[u8]) -> Substitutions {
     all
 }
 
-/// Qualities are stored as an array.
+/// Bits of the CRAM flags of a record (CF). This one: qualities are stored as an array.
 pub const QUALITIES: i32 = 1;
-/// The data of the mate are stored.
+/// RNEXT, PNEXT, TLEN and the flags of the mate are stored with the record.
 pub const DETACHED: i32 = 2;
-/// The mate follows in the slice.
+/// The mate is a later record of the same slice, and the decoder restores what the reads say of
+/// each other.
 pub const DOWNSTREAM: i32 = 4;
-/// There are no bases.
 pub const NO_BASES: i32 = 8;
-/// TLEN is stored although the mate is in the slice. (An extension of htslib.)
+/// TLEN is stored although the mate is in the slice. This is an extension of htslib.
 pub const WITH_TLEN: i32 = 16;
 
-/// The mate is on the reverse strand.
+/// Bits of the mate's flags that a detached record stores (MF).
 pub const MATE_REVERSE: i32 = 1;
-/// The mate is unmapped.
 pub const MATE_UNMAPPED: i32 = 2;
