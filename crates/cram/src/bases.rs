@@ -33,8 +33,8 @@ impl Cache {
     pub fn of(cache: &str, path: &str) -> Self {
         let mut patterns: Vec<String> = Vec::new();
         patterns.extend((!cache.is_empty()).then(|| cache.to_string()));
-        // The colon of a URL does not separate patterns: htslib writes it twice, or a slash follows
-        // it.
+        // A colon that belongs to a URL does not separate patterns: it is doubled, or a slash
+        // follows it.
         let is_scheme =
             |part: &str| matches!(part.trim_end_matches('\\'), "http" | "https" | "ftp" | "s3");
         let is_url = |part: &str| part.contains("//") || is_scheme(part);

@@ -255,8 +255,8 @@ impl CraiIndex {
     /// A container of several contigs has a line for each of them. If one line is lost, nothing
     /// else in the index shows it. Such a container can only be the one before or the one after the
     /// containers of the region's contig; neither is needed if the region begins after the first
-    /// start of the contig and ends before the last one. If the contig has no line at all, containers whose
-    /// range of contigs includes it are returned, too.
+    /// start of the contig and ends before the last one. If the contig has no line at all,
+    /// containers whose range of contigs includes it are returned, too.
     pub fn neighbours(&self, part: Option<&Part>) -> Vec<u64> {
         let contig = part.map_or(UNPLACED, |part| part.contig.cast_signed());
         let (start, end) = part.map_or((i64::MIN, i64::MAX), |part| (part.start, part.end));

@@ -1,6 +1,8 @@
-//! Decodes the features of a mapped read, its differences from the reference, to bases, CIGAR, MD and NM.
+//! Decodes the features of a mapped read, which are its differences from the reference, to bases,
+//! CIGAR, MD and NM.
 //!
-//! Features are interpreted as in htslib, odd ones included (`cram_decode_seq`), so that records are the same.
+//! Odd features, too, are interpreted as in htslib (`cram_decode_seq`), so that both give the same
+//! records.
 
 use readmill_record::Result;
 
@@ -10,10 +12,12 @@ use crate::num::damaged;
 use crate::reader::too_much;
 use crate::scheme::{BASES, QUALITIES, Series, Substitutions};
 
-/// Quality of bases without a stored one, in reads that store some. (As in htslib and htsjdk.)
+/// Quality of a base without a stored quality, in a read that stores some. htslib and htsjdk use
+/// the same.
 const NO_QUALITY: u8 = 30;
 
-/// Qualities of a read that stores some of them, the others being what they are without.
+/// Returns the qualities of a read that stores only some of them. Before the first one, all are set
+/// to [`NO_QUALITY`].
 fn fill(qual: &mut Vec<u8>, n: usize) -> &mut [u8] {
     if qual.is_empty() {
         qual.resize(n, NO_QUALITY);
@@ -21,14 +25,14 @@ fn fill(qual: &mut Vec<u8>, n: usize) -> &mut [u8] {
     qual
 }
 
-/// Puts a byte where there is room for it.
+/// Stores a byte, unless `at` is outside: features of damaged reads may be.
 fn put(bytes: &mut [u8], at: usize, byte: u8) {
     if let Some(place) = bytes.get_mut(at) {
         *place = byte;
     }
 }
 
-/// The length of a feature.
+/// Converts the length of a feature, which must not be negative.
 fn length(n: i32) -> Result<i64> {
     if n < 0 {
         return Err(damaged("the length of a feature is negative"));
@@ -36,7 +40,8 @@ fn length(n: i32) -> Result<i64> {
     Ok(i64::from(n))
 }
 
-/// Reads the features of a mapped read, its mapping quality and its qualities.
+/// Decodes the features, mapping quality and qualities of a mapped read. It appends MD and NM to
+/// the tags if they are `wanted`.
 pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) -> Result<()> {
     let most = reader.left(2 * fixed.length)?;
     let (mut seq, mut qual) =
@@ -107,7 +112,6 @@ pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) ->
     Ok(())
 }
 
-/// Decodes all features.
 fn each(
     reader: &mut RecordReader<'_>,
     fixed: &Fixed,
@@ -137,7 +141,7 @@ fn each(
     Ok(())
 }
 
-/// One feature, at `pos` of the read (0-based), for which there are `left` bytes.
+/// Decodes one feature, at `pos` of the read (0-based). It may take `left` bytes.
 fn feature(
     reader: &mut RecordReader<'_>,
     code: u8,
@@ -244,32 +248,32 @@ const SOFT_CLIP: u32 = 4;
 const HARD_CLIP: u32 = 5;
 const PAD: u32 = 6;
 
-/// The parts of a read under construction.
+/// The parts of a read while its features are decoded.
 struct Building<'a> {
     pub contig: i32,
-    /// Length of the contig.
+    /// Length of the contig in the header.
     pub length: i64,
     pub seq: &'a mut Vec<u8>,
     pub cigar: &'a mut Vec<u32>,
     pub md: &'a mut Vec<u8>,
-    /// Bases of the current feature.
+    /// Bases of the current feature, before they are copied.
     pub stored: &'a mut Vec<u8>,
     pub wanted: Wanted,
-    /// The current operator.
+    /// The current CIGAR operator, not yet appended because the next feature may extend it.
     pub op: u32,
     pub op_length: i64,
-    /// Bases that match since the last entry of MD; negative if MD cannot be made any more.
+    /// Number of matching bases since the last entry of MD; negative once MD can no longer be
+    /// computed.
     pub matched: i64,
     pub nm: i64,
     /// Next base of the reference (0-based).
     pub at: i64,
     /// Next base of the read (0-based).
     pub next: usize,
-    /// Whether bases are stored.
+    /// Whether the read has bases; without them, only CIGAR, MD and NM are made.
     pub has_bases: bool,
 }
 
-/// Appends a number as text.
 fn put_number(out: &mut Vec<u8>, mut n: u64) {
     let (mut digits, mut at) = ([b'0'; 20], 20);
     loop {
@@ -283,10 +287,11 @@ fn put_number(out: &mut Vec<u8>, mut n: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Bases of the reference that are requested at once: those of a page.
+/// Maximum number of reference bases that are requested at once: those of a page.
 const PAGE: i64 = 1 << 12;
 
-/// Splits `n` bases from `at` on by pages: the start of each piece after `at`, and its length.
+/// Splits `n` bases from `at` on at the borders of pages. Returns the offset and length of each
+/// piece.
 fn pieces(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
     let mut next = 0;
     std::iter::from_fn(move || {
@@ -297,11 +302,11 @@ fn pieces(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// The most bases of one operator in BAM, which has 28 bits for them.
+/// Maximum length of a CIGAR operator in BAM, which has 28 bits for it.
 const MOST_OF_OPERATOR: i64 = (1 << 28) - 1;
 
 impl Building<'_> {
-    /// Continues with operator `op` over `n` bases.
+    /// Extends the CIGAR by `n` bases of operator `op`.
     pub fn operate(&mut self, op: u32, n: i64) {
         if self.op != op {
             self.close();
@@ -310,7 +315,7 @@ impl Building<'_> {
         self.op_length += n;
     }
 
-    /// Ends the current operator.
+    /// Appends the current operator to the CIGAR, several times if it is too long for one.
     pub fn close(&mut self) {
         while self.op_length > 0 {
             let n = self.op_length.min(MOST_OF_OPERATOR);
@@ -319,7 +324,7 @@ impl Building<'_> {
         }
     }
 
-    /// Adds a base of the reference to MD that the read does not have.
+    /// Adds to MD a reference base that differs from the read.
     pub fn md_mismatch(&mut self, base: u8) {
         if self.wanted.md {
             put_number(self.md, self.matched.max(0) as u64);
@@ -334,7 +339,7 @@ impl Building<'_> {
         }
     }
 
-    /// Adds `n` bases equal to those of the reference.
+    /// Adds `n` bases that equal the reference. `is_last` says that they end the read.
     pub fn matches(&mut self, source: &mut SliceReference<'_>, n: usize, is_last: bool) -> Result<()> {
         if source.exists(self.contig) {
             self.copy(source, n, is_last)?;
@@ -348,7 +353,7 @@ impl Building<'_> {
     pub fn copy(&mut self, source: &mut SliceReference<'_>, n: usize, is_last: bool) -> Result<()> {
         let end = self.next + n;
         if self.at + n as i64 > self.length {
-            // Beyond the end of the contig all bases are N.
+            // After the end of the contig all bases are N.
             let left = (self.length - self.at).clamp(0, n as i64);
             if self.has_bases {
                 for (offset, n) in pieces(self.at, left as usize) {
@@ -372,7 +377,7 @@ impl Building<'_> {
                 continue;
             }
             let mut from = 0;
-            // An N of the reference is a mismatch, whatever the read has.
+            // An N in the reference counts as a mismatch, whatever the read has.
             for at in memchr::memchr_iter(b'N', known) {
                 self.matched += (at - from) as i64;
                 if self.wanted.md {
@@ -388,7 +393,8 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// A base that stands for one of the reference, by its number.
+    /// Adds a base that differs from the reference; the matrix gives it for the reference base and
+    /// `code`.
     pub fn substitute(
         &mut self,
         source: &mut SliceReference<'_>,
@@ -423,7 +429,8 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// `n` bases of the read that are stored as they are, in place of the reference's.
+    /// Adds `n` bases of the read that are stored as letters, not as substitutions. They are
+    /// aligned to the reference (operator M).
     pub fn replaced(&mut self, source: &mut SliceReference<'_>, n: usize) -> Result<()> {
         if self.wanted.md || self.wanted.nm {
             self.md_flush();

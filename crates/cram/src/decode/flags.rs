@@ -1,4 +1,4 @@
-//! Decodes FLAG and MAPQ of the records of a slice, and nothing else.
+//! Decodes only FLAG and MAPQ of the records of a slice, for counts that need no more.
 
 use readmill_format::chain::Opened;
 use readmill_record::{Flags, Result, edit};
@@ -8,23 +8,28 @@ use crate::num::damaged;
 use crate::reader::too_much;
 use crate::scheme::{DETACHED, DOWNSTREAM, Encodings, MATE_REVERSE, MATE_UNMAPPED, Series};
 
-/// A record before its mate is decoded.
+/// A record whose mate may not be decoded yet.
 #[derive(Clone, Copy)]
 struct Known {
-    /// FLAG, without what it says of a mate in the same slice.
+    /// FLAG as it is stored; if the mate is in the slice, without the bits about it.
     flags: u16,
-    /// Bits of FLAG that the record stores of a mate elsewhere.
+    /// Bits of FLAG about a mate that is not in the slice.
     stored: u16,
     mapq: u8,
-    /// The index of the next record of its template in the slice; 0 if none follows.
+    /// Index of the next record of the template in the slice; 0 if none follows.
     next: u32,
-    /// The index of the first record of its template, if others come before it, and one more; else 0.
+    /// Index plus one of the first record of the template, if this is a later one; else 0.
     first: u32,
 }
 
-/// Appends `records` records without a name, a place and bases to `opened`, whose bytes may become `most`.
+/// Appends `records` records to `opened`, with FLAG and MAPQ but without a name, a position or
+/// bases. `most` is the maximum size of its bytes.
 ///
-/// Each series has blocks of its own, so that those that are not read here make no difference.
+/// It reads only the series for FLAG and MAPQ. [`Scheme::blocks`](crate::scheme::Scheme::blocks)
+/// has made sure that these have their own blocks, so the others may be left out.
+///
+/// # Errors
+/// The slice is damaged, or has more records than its container announces.
 pub fn read(
     series: &Encodings,
     streams: &mut Streams,
@@ -80,11 +85,11 @@ pub fn read(
     Ok(())
 }
 
-/// A record that has no name and lies nowhere.
+/// A BAM record with the name `*` and without a position.
 const RECORD: [u8; 38] = {
     let mut record = [0; 38];
-    record[0] = 34; // bytes behind this number
-    record[12] = 2; // of the name
+    record[0] = 34; // block_size: bytes after this number
+    record[12] = 2; // l_read_name
     record[36] = b'*';
     let mut at = 4;
     while at < 8 {
@@ -96,14 +101,14 @@ const RECORD: [u8; 38] = {
     record
 };
 
-/// The bits of FLAG about a mate that has these flags.
+/// Returns the mate bits of FLAG for a mate that has these flags.
 fn of_mate(flags: u16) -> u16 {
     let unmapped = if flags & Flags::UNMAPPED != 0 { Flags::MATE_UNMAPPED } else { 0 };
     let reverse = if flags & Flags::REVERSE != 0 { Flags::MATE_REVERSE } else { 0 };
     Flags::PAIRED | unmapped | reverse
 }
 
-/// The bits of FLAG about a mate, of the flags that CRAM stores for it (MF).
+/// Returns the mate bits of FLAG for the stored flags of a detached mate (MF).
 fn mate_bits(stored: i32) -> u16 {
     let reverse = if stored & MATE_REVERSE != 0 { Flags::PAIRED | Flags::MATE_REVERSE } else { 0 };
     let unmapped = if stored & MATE_UNMAPPED != 0 { Flags::MATE_UNMAPPED } else { 0 };

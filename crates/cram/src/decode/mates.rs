@@ -1,4 +1,8 @@
-//! Restores the data of records about their mates in a slice: their positions, and TLEN.
+//! Restores what the records of a slice say about their mates: flags, RNEXT, PNEXT and TLEN.
+//!
+//! CRAM does not store these if the mate is in the same slice. Each record only refers to the next
+//! record of its template, so the mates' data can be filled in when all records of the slice are
+//! decoded.
 
 use std::collections::BTreeSet;
 
@@ -12,39 +16,38 @@ use crate::scheme::{MATE_REVERSE, MATE_UNMAPPED};
 /// The stored data about a record's mate.
 #[derive(Clone, Copy)]
 pub enum Link {
-    /// All of it.
+    /// All of it: the mate may be anywhere.
     Detached { flags: i32, contig: i32, pos: i32, tlen: i32 },
-    /// The index in the slice at which it follows, if it does; and TLEN, if it cannot be computed from the mate.
+    /// The index of the next record of the template in the slice, if one follows. TLEN is given
+    /// only if it cannot be computed from the mates.
     Attached { mate: Option<usize>, tlen: Option<i32> },
 }
 
-/// A decoded record, without the data about its mate.
+/// A decoded record whose data about its mate is not filled in yet.
 #[derive(Clone, Copy)]
 pub struct Noted {
-    /// Its start in the output.
+    /// Offset of the record in the decoded bytes.
     pub at: usize,
     /// Bytes of its name.
     pub name: usize,
-    /// Its own fields.
     pub fixed: Fixed,
-    /// The data about its mate.
     pub link: Link,
-    /// TLEN.
     pub tlen: i64,
     /// Whether TLEN is known.
     pub settled: bool,
 }
 
-/// The mates that follow, while records behind the last wanted place are decoded for them.
+/// The mates that are still needed after the last wanted place ([`Stop`]) was passed.
 #[derive(Default)]
 pub struct Ahead {
-    /// Indices in the slice.
+    /// Indexes in the slice.
     mates: BTreeSet<usize>,
 }
 
 impl Ahead {
-    /// Whether a record after the last one of `notes` is needed: because that one does not lie behind `stop`, or for a mate.
-    /// The mate of a record that itself is not needed is forgotten.
+    /// Returns whether the record after the last one of `notes` must be decoded: because `stop` is
+    /// not reached yet, or because an earlier wanted record has its mate there. A record that is
+    /// not wanted itself loses its mate.
     pub fn is_needed(&mut self, stop: Stop, notes: &mut [Noted]) -> bool {
         let number = notes.len().saturating_sub(1);
         let Some(note) = notes.last_mut() else { return true };
@@ -60,8 +63,11 @@ impl Ahead {
     }
 }
 
-/// Writes the data of a slice's records about their mates into `bytes`, which hold the records. The rules are
-/// htslib's (`cram_decode_slice_xref`).
+/// Fills in the data of a slice's records about their mates. `bytes` holds the records. The rules
+/// are those of htslib (`cram_decode_slice_xref`).
+///
+/// # Errors
+/// Mates do not refer to each other as they should.
 pub fn settle(notes: &mut [Noted], bytes: &mut [u8]) -> Result<()> {
     let mut chain: Vec<usize> = Vec::new();
     let mut next: Vec<Option<usize>> = vec![None; notes.len()];
@@ -97,9 +103,9 @@ pub fn settle(notes: &mut [Noted], bytes: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Sets TLEN of the records of a template to the distance from its leftmost to its rightmost base. TLEN of the
-/// first record is positive if that record counts as the leftmost, else negative. All other records get the
-/// opposite sign.
+/// Sets TLEN of all records of a template to the distance from its leftmost to its rightmost base.
+/// The sign is positive for the first record if that is the leftmost, else negative. All other
+/// records get the opposite sign.
 fn set_tlen(chain: &[usize], notes: &mut [Noted]) {
     let fixed = |&at: &usize| notes[at].fixed;
     let left = chain.iter().map(|at| fixed(at).pos).min().unwrap_or(0);
@@ -123,7 +129,8 @@ fn set_tlen(chain: &[usize], notes: &mut [Noted]) {
     }
 }
 
-/// Completes a record, whose mate is `mate` if that is in the slice.
+/// Fills in the mate fields of the record at the start of `raw`. `mate` is given if it is in the
+/// slice.
 fn write(note: &Noted, mate: Option<Fixed>, raw: &mut [u8]) {
     let Fixed { mut flags, .. } = note.fixed;
     let (mut contig, mut pos, mut tlen) = (-1, 0, note.tlen);

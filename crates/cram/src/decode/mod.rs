@@ -1,4 +1,15 @@
 //! Decodes a container to raw BAM records.
+//!
+//! 1. The compression header says how each data series is stored (`scheme`), and which blocks are
+//!    needed.
+//! 2. For each slice, these blocks are inflated (`slice`).
+//! 3. Records are decoded one after the other: their fields and tags (`record`), then bases, CIGAR,
+//!    MD and NM from their differences to the reference (`features`). Each is appended as BAM
+//!    without its mate's data.
+//! 4. When all records of the slice are there, the data about mates is filled in (`mates`).
+//!
+//! If only FLAG and MAPQ are wanted, steps 3 and 4 are replaced by a loop over a few series
+//! (`flags`).
 
 mod features;
 mod flags;
@@ -26,35 +37,36 @@ use mates::Noted;
 pub use options::{DecodeOptions, Stop};
 pub use parts::Setup;
 
-/// Bytes of blocks and of notes on records that are kept for the next container.
+/// Maximum bytes of blocks and of notes on records that a decoder keeps for the next container.
 const MOST_KEPT: usize = 1 << 20;
 
-/// The most memory that a thread's decoder keeps besides the container and its records: a window of the reference,
-/// tables of rANS, blocks, and the parts of a record.
+/// Maximum memory that a decoder keeps from one container to the next: a window of the reference,
+/// tables of rANS, blocks, and the parts of a record. The planner charges it for each thread.
 pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES + MOST_KEPT + (1 << 20);
 
-/// Streams for which there is memory beyond a container.
+/// Maximum number of external blocks whose buffers are kept for the next container.
 const MOST_STREAMS: usize = 256;
 
-/// Limits for the slices of a container.
+/// Limits for one slice, which hold for the rest of its container.
 #[derive(Clone, Copy)]
 struct Most {
-    /// Bytes of all records.
+    /// Bytes of all records of the container.
     bound: usize,
-    /// Bytes of the parts of a record.
     parts: usize,
     records: usize,
-    /// Memory of uncompressed blocks.
     sizes: Sizes,
 }
 
-/// One thread's decoder.
+/// Decodes containers to BAM records; one for each thread.
+///
+/// It keeps tables, blocks and buffers for the next container, at most [`DECODER_BYTES`] in all.
+/// What a large container needs beyond that is freed after it.
 pub struct Decoder {
     setup: Arc<Setup>,
     codecs: Codecs,
     bases: Bases,
     streams: Streams,
-    /// An embedded reference, or the header of a slice.
+    /// The compression header, a slice header, or an embedded reference, one after the other.
     embedded: Vec<u8>,
     notes: Vec<Noted>,
     scratch: parts::RecordBuffers,
@@ -63,7 +75,6 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder.
     pub fn new(setup: Arc<Setup>) -> Self {
         Decoder {
             codecs: Codecs::default(),
@@ -77,11 +88,12 @@ impl Decoder {
         }
     }
 
-    /// Decodes a container. On an error, the records before it are kept, and the error is recorded.
+    /// Decodes a container into `opened`. If it is damaged, the records before the damage are kept,
+    /// and `opened` holds the error.
     ///
-    /// With [`Detail::Places`], records have no name, no bases and no optional fields; with [`Detail::Flags`] they may have no
-    /// place, either. Then no reference is needed. Blocks of other data are not uncompressed where they have nothing else;
-    /// their checksums are checked.
+    /// With [`Detail::Places`], records have no name, bases or optional fields; with
+    /// [`Detail::Flags`] they may have no position, either. Neither needs a reference. Blocks that
+    /// hold only other data are not inflated, but their checksums are verified.
     pub fn open(
         &mut self,
         container: &Container,
@@ -94,7 +106,7 @@ impl Decoder {
         self.keep_little();
     }
 
-    /// Frees memory that is not counted with the next container.
+    /// Frees memory beyond what [`DECODER_BYTES`] covers. The next container does not count it.
     fn keep_little(&mut self) {
         let mut left = MOST_KEPT;
         let mut keep = |bytes: usize| {

@@ -1,16 +1,17 @@
-//! Which records of a container to decode, and how much of each.
+//! Options for decoding a container.
 
 use readmill_record::Detail;
 
 use super::parts::Fixed;
 
 /// Which records of a container to decode, and how much of each.
+///
+/// A [`Detail`] converts to the options that decode this much of all records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DecodeOptions {
-    /// How much of each record.
     pub detail: Detail,
-    /// The last place that is wanted. Records behind it are left out, from the first on that is no mate of one before it: the
-    /// records are in coordinate order.
+    /// The place at which decoding may stop, for a container in coordinate order. Records from
+    /// there on are left out, except as far as mates of earlier records are among them.
     pub stop: Option<Stop>,
 }
 
@@ -20,17 +21,16 @@ impl From<Detail> for DecodeOptions {
     }
 }
 
-/// A place behind all reads that are wanted.
+/// The end of the wanted region: reads that start there or later are not wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// Number of the contig.
     pub contig: u32,
     /// The first position that is not wanted (0-based).
     pub pos: i64,
 }
 
 impl Stop {
-    /// Whether a read lies behind, such as one without a contig.
+    /// Returns whether a read starts at or after this place. Reads without a contig do.
     pub(super) fn is_before(self, fixed: &Fixed) -> bool {
         (fixed.contig as u32, fixed.pos - 1) >= (self.contig, self.pos)
     }

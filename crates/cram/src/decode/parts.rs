@@ -1,4 +1,4 @@
-//! The setup that all decoders of an input share, and the state and buffers for reading a record.
+//! The setup that all decoders of an input share, and the state and buffers for decoding a record.
 
 use std::collections::HashMap;
 
@@ -10,26 +10,26 @@ use crate::bases::References;
 use crate::encoding::{Encoding, Streams};
 use crate::scheme::{Encodings, Scheme, TagKey};
 
-/// The state that all decoders of an input share.
+/// Everything that all decoders of an input share: version, sources of bases, and read groups.
+///
+/// It is made once the header is read, and shared by all threads.
 #[derive(Debug)]
 pub struct Setup {
-    /// Version of the file.
     pub version: Version,
-    /// The source of the bases.
     pub references: References,
-    /// The prefix of names that are not stored: the name of the file, as in htslib.
+    /// Start of names that are not stored. htslib uses the name of the file.
     pub prefix: Vec<u8>,
-    /// Names of the read groups, in the order of the header.
+    /// IDs of the read groups in the order of the header. Records store the index.
     pub groups: Vec<Vec<u8>>,
-    /// The charge for the read groups.
     _charge: Charge,
 }
 
 impl Setup {
-    /// The setup for a file with this header.
+    /// Returns the setup for a file with this header. `prefix` begins the names of records without
+    /// a stored name.
     ///
     /// # Errors
-    /// The memory for the names is not free.
+    /// The names of read groups do not fit the memory.
     pub fn new(
         version: Version,
         header: &Header,
@@ -48,20 +48,22 @@ impl Setup {
         Ok(Setup { version, references, prefix, groups, _charge })
     }
 
-    /// The most bytes that a record takes for its RG field and for a name that is not stored.
+    /// Returns the maximum bytes that a record takes for its RG field and a generated name, which
+    /// are not stored as text. [`Container::bound`](crate::Container::bound) adds them for each
+    /// record.
     pub fn most_implied_bytes(&self) -> usize {
         let group = self.groups.iter().map(Vec::len).max().map_or(0, |n| n + 4);
         group + self.prefix.len() + 22
     }
 }
 
-/// A tag of a record, and its encoding.
 pub struct StoredTag<'a> {
     pub key: TagKey,
     pub encoding: &'a Encoding,
 }
 
-/// Memory for the parts of a record.
+/// Buffers for the parts of a record before it is assembled. They keep their memory from record to
+/// record.
 #[derive(Default)]
 pub struct RecordBuffers {
     pub name: Vec<u8>,
@@ -74,28 +76,28 @@ pub struct RecordBuffers {
 }
 
 impl RecordBuffers {
-    /// Bytes of capacity.
+    /// Returns the capacity of all buffers in bytes.
     pub fn bytes(&self) -> usize {
         let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
         let bytes = [name, tags, seq, qual, md, stored].map(Vec::capacity);
         bytes.iter().sum::<usize>() + cigar.capacity() * size_of::<u32>()
     }
 
-    /// Bytes that are in use.
+    /// Returns the bytes in all buffers.
     pub fn used(&self) -> usize {
         let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
         let bytes = [name, tags, seq, qual, md, stored].map(Vec::len);
         bytes.iter().sum::<usize>() + size_of_val(&cigar[..])
     }
 
-    /// Empties all parts but the CIGAR; the name is that of reads without one.
+    /// Empties all parts except the CIGAR, and sets the name to `*`. This is what `Detail::Places`
+    /// keeps.
     pub fn leave_places(&mut self) {
         let RecordBuffers { name, tags, seq, qual, .. } = self;
         [&mut *name, tags, seq, qual].into_iter().for_each(Vec::clear);
         name.push(b'*');
     }
 
-    /// Empties all parts.
     pub fn clear(&mut self) {
         let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
         [name, tags, seq, qual, md, stored].into_iter().for_each(Vec::clear);
@@ -103,19 +105,19 @@ impl RecordBuffers {
     }
 }
 
-/// Which of MD and NM to make.
+/// Which of MD and NM to compute, because they are not stored.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted {
     pub md: bool,
     pub nm: bool,
 }
 
-/// Reads the records of a slice.
+/// Decodes the records of a slice, one after the other.
 pub struct RecordReader<'a> {
     pub setup: &'a Setup,
-    /// Whether only the places of reads are wanted.
+    /// Whether records need no more than `Detail::Places`.
     pub places_only: bool,
-    /// Whether names, bases, qualities and tags were left out of `streams`.
+    /// Whether the blocks of names, bases, qualities and tags were not inflated.
     pub left_out: bool,
     pub scheme: &'a Scheme,
     pub slice: &'a Slice,
@@ -124,28 +126,29 @@ pub struct RecordReader<'a> {
     pub streams: &'a mut Streams,
     pub bases: SliceReference<'a>,
     pub scratch: &'a mut RecordBuffers,
-    /// Position of the record before (1-based).
+    /// Position of the previous record (1-based), to which a stored difference is added.
     pub last_pos: i64,
-    /// The most bytes that the parts of the current record may take.
+    /// Maximum bytes of the parts of the current record, from what is left of the container.
     pub most: usize,
-    /// Bytes of parts that are always available.
+    /// Bytes of parts that need no charge.
     pub parts: usize,
-    /// The charge for more than these.
+    /// The charge for parts beyond these.
     pub extra: &'a mut Charge,
-    /// First records of templates without a name, by the index of their next record.
+    /// For templates without stored names: by the index of a later record, the index of the first
+    /// one, whose name it gets.
     pub heads: HashMap<usize, usize>,
 }
 
-/// Fields of fixed size.
+/// Fields of a record that have a fixed size.
 #[derive(Clone, Copy, Default)]
 pub struct Fixed {
     pub flags: u16,
-    /// CRAM's own flags.
+    /// CRAM flags (CF), such as [`DETACHED`](crate::scheme::DETACHED).
     pub cram: i32,
     pub contig: i32,
-    /// 1-based.
+    /// Position of the first base (1-based).
     pub pos: i64,
-    /// 1-based, the last base.
+    /// Position of the last base (1-based, included).
     pub end: i64,
     pub length: usize,
     pub mapq: u8,

@@ -13,13 +13,15 @@ use crate::num::damaged;
 use crate::reader::too_much;
 use crate::scheme::{DETACHED, DOWNSTREAM, NO_BASES, QUALITIES, Scheme, Series, TagKey, WITH_TLEN};
 
-/// Most bases of a read.
+/// Maximum bases of a read. A larger number is taken as damage.
 const MOST: usize = 1 << 29;
 
-/// Most bytes of a name; those that are too long for BAM are refused later.
+/// Maximum bytes of a stored name. BAM holds 254; longer names are refused when the record is
+/// assembled.
 const MOST_NAME: usize = 1 << 16;
 
-/// The tag list of each number of TL.
+/// Returns the tags of each tag list with their encodings. Records refer to a list by its number
+/// (TL).
 pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec<StoredTag<'a>>> {
     let missing = &Encoding::Null;
     let find = |key: &TagKey| tags.iter().find(|(known, _)| known == key).map_or(missing, |(_, it)| it);
@@ -30,11 +32,11 @@ pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec
 }
 
 impl RecordReader<'_> {
-    /// Sets how many bytes more than `planned` the parts of the record may take. Parts beyond the usual size are
-    /// charged: a very long read is among short ones.
+    /// Returns how many more bytes the parts of the record may take if `planned` more are used.
+    /// Parts beyond the usual size are charged, because a very long read can be among short ones.
     ///
     /// # Errors
-    /// The parts already take more than their container allows, or than is free.
+    /// The parts take more than the container announces, or than is free.
     pub fn left(&mut self, planned: usize) -> Result<usize> {
         let used = self.scratch.used() + planned;
         let left = self.most.checked_sub(used).ok_or_else(too_much)?;
@@ -50,7 +52,8 @@ impl RecordReader<'_> {
         self.series[series as usize].number(self.streams)
     }
 
-    /// Appends the next record to `out`, with its note.
+    /// Decodes the next record, appends it to `out` without its mate's data, and appends its note
+    /// to `notes`.
     pub fn next(&mut self, notes: &mut Vec<Noted>, out: &mut Vec<u8>) -> Result<()> {
         self.scratch.clear();
         let mut fixed = self.fixed()?;
@@ -127,7 +130,7 @@ impl RecordReader<'_> {
         Ok(())
     }
 
-    /// Reads the stored data about the mate.
+    /// Reads the stored data about the mate of record `number` of the slice.
     fn link(&mut self, fixed: Fixed, number: usize) -> Result<Link> {
         if fixed.cram & DETACHED != 0 {
             let flags = self.number(Series::Mf)?;
@@ -152,7 +155,8 @@ impl RecordReader<'_> {
         Ok(Link::Attached { mate, tlen })
     }
 
-    /// Gives a record without a stored name the name of its template, or makes one as htslib does.
+    /// Names a record that has no stored name. It gets the name of an earlier record of its
+    /// template, or else the prefix and its number in the file, as htslib names it.
     fn name_if_none(&mut self, link: &Link, notes: &[Noted], out: &[u8]) {
         if !self.scratch.name.is_empty() {
             return;
@@ -171,7 +175,7 @@ impl RecordReader<'_> {
         self.scratch.name.extend_from_slice(format!(":{counter}").as_bytes());
     }
 
-    /// Reads the tags; returns which of MD and NM are not among them.
+    /// Reads the tags. Returns which of MD and NM are not stored, so that they must be computed.
     fn tags(&mut self) -> Result<Wanted> {
         let mut left = self.left(0)?;
         let line = self.number(Series::Tl)?;
@@ -186,7 +190,7 @@ impl RecordReader<'_> {
             match &tag.key {
                 b"MDZ" => wanted.md = false,
                 [b'N', b'M', _] => wanted.nm = false,
-                // htslib's tag that lists what not to make.
+                // The tag cF, by which htslib says which of MD and NM not to compute.
                 b"cFC" if tags.len() == start + 4 => {
                     let flags = tags[start + 3];
                     tags.truncate(start);
@@ -201,7 +205,7 @@ impl RecordReader<'_> {
 
     fn add_group(&mut self, group: i32) -> Result<()> {
         let groups = &self.setup.groups;
-        // Some writers in Java add this read group to reads without one.
+        // Some writers in Java add this read group for reads that have none.
         let unknown =
             group >= 0 && group as usize + 1 == groups.len() && groups[group as usize] == b"UNKNOWN";
         if group == -1 || unknown {
@@ -235,7 +239,8 @@ impl RecordReader<'_> {
     }
 }
 
-/// Checks that the CIGAR covers as many bases as the read has; returns how many of the reference it covers.
+/// Checks that the CIGAR consumes as many bases as the read has. Returns how many reference bases
+/// it consumes.
 fn check_covered(fixed: &Fixed, cigar: &[u32]) -> Result<i64> {
     let (mut span, mut covered) = (0i64, 0i64);
     for &operator in cigar {
@@ -249,7 +254,7 @@ fn check_covered(fixed: &Fixed, cigar: &[u32]) -> Result<i64> {
     Ok(span)
 }
 
-/// Appends the record, without data of its mate.
+/// Appends the record as BAM. The fields about its mate are filled in later.
 fn write_bam(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Result<()> {
     let RecordBuffers { name, tags, seq, qual, cigar, .. } = scratch;
     if name.len() > 254 {

@@ -1,5 +1,5 @@
-//! Slices: their headers and blocks, whether the reference is the one they were made with, and its bases as far as a
-//! slice covers them.
+//! Slices: their headers and blocks, the reference bases that they cover, and the check that the
+//! reference is the one with which the slice was made.
 
 use md5::{Digest, Md5};
 use readmill_record::{Error, Result};
@@ -13,27 +13,29 @@ use crate::num::{ByteCursor, damaged};
 use crate::reader::Sizes;
 use crate::scheme::{Blocks, Scheme};
 
-/// The header of a slice.
+/// The header of a slice (CRAM specification 3.1, section 8.5).
 #[derive(Clone, Debug)]
 pub struct Slice {
-    /// Its contig; -1 for reads without one, -2 for several.
+    /// 0-based number of the contig; -1 for reads without one, -2 for reads of several contigs.
     pub contig: i32,
-    /// First base (1-based).
+    /// Position of the first base (1-based).
     pub start: i32,
-    /// Bases of the reference.
+    /// Number of reference bases that the slice covers.
     pub span: i32,
-    /// Records.
     pub records: usize,
-    /// Number of its first record in the file.
+    /// Number of records before the slice in the file, from which names are made.
     pub counter: i64,
-    /// The block that holds the reference, if there is one.
+    /// Content id of the block that holds the reference, if the slice has its own.
     pub embedded: Option<i32>,
-    /// MD5 of the reference; zero if unknown.
+    /// MD5 of the covered reference bases; all zero if it is unknown.
     pub md5: [u8; 16],
 }
 
-/// Reads a slice: its header, those of its blocks that `wanted` has into `streams`, and its own reference, if any, into
-/// `embedded`. All blocks together take at most `sizes`.
+/// Reads a slice: its header, the wanted blocks into `streams`, and its embedded reference, if any,
+/// into `embedded`.
+///
+/// # Errors
+/// The slice is damaged, or its blocks take more memory than `sizes`.
 pub fn read(
     cursor: &mut ByteCursor<'_>,
     version: Version,
@@ -86,7 +88,8 @@ pub fn read(
             _ => return Err(damaged("a slice holds a block that does not belong there")),
         }
     }
-    // A slice without values of a kind may leave its blocks out; records need at least some byte or bit.
+    // Writers leave out blocks without values. Still, each record takes at least a bit of some
+    // block, so a larger number of records is damage, and must not reserve memory.
     let read =
         streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>();
     let bits = 8 * read.saturating_add(bytes_left_out).min(usize::MAX / 8);
@@ -96,23 +99,27 @@ pub fn read(
     Ok(slice)
 }
 
-/// Bases that are added to the MD5 at once.
+/// Number of bases that are added to the MD5 at once.
 const PIECE: i64 = 1 << 12;
 
-/// Compares the MD5 of the reference with that of a slice, as htslib does, while the slice is decoded: bases that are read
-/// for both are then loaded once.
+/// Compares the MD5 of the reference with the one in the slice header, as htslib does.
+///
+/// The MD5 advances while the slice is decoded, just before the decoder reads the same bases, so
+/// that each part of the reference is loaded only once.
 pub struct ReferenceCheck {
     md5: Md5,
-    /// The next base (0-based), and one past the last.
+    /// The next base to add (0-based), and the end of the slice.
     at: i64,
     end: i64,
 }
 
 impl ReferenceCheck {
-    /// The check of a slice; `None` if there is nothing to compare, or if its own reference was compared already.
+    /// Starts the check of a slice. Returns `None` if there is nothing to compare, or if the slice
+    /// has an embedded reference, which is compared at once.
     ///
     /// # Errors
-    /// The slice has no such contig, or its own reference is another one.
+    /// The header has no such contig, or the embedded reference is too short or does not match its
+    /// MD5.
     pub fn new(slice: &Slice, scheme: &Scheme, bases: &Bases, embedded: &[u8]) -> Result<Option<Self>> {
         if slice.contig < 0 {
             return Ok(None);
@@ -136,7 +143,7 @@ impl ReferenceCheck {
         Ok(Some(ReferenceCheck { md5: Md5::new(), at: start.max(0), end }))
     }
 
-    /// Goes on to `end`, if it has not come there yet.
+    /// Adds the bases up to `end` to the MD5, unless they were added before.
     fn go_on(&mut self, contig: i32, end: i64, bases: &mut Bases) -> Result<()> {
         let end = end.min(self.end);
         while self.at < end {
@@ -148,7 +155,7 @@ impl ReferenceCheck {
     }
 }
 
-/// The error for a slice that was made with another reference.
+/// Returns the error for a slice that was made with another reference.
 fn another_reference(slice: &Slice, bases: &Bases) -> Error {
     let name = bases.references().name(slice.contig);
     let end = i64::from(slice.start) + i64::from(slice.span) - 1;
@@ -159,20 +166,22 @@ fn another_reference(slice: &Slice, bases: &Bases) -> Error {
     .hint("give the FASTA file that the CRAM file was made with")
 }
 
-/// The bases of the reference for one slice.
+/// The reference bases of one slice: from the slice itself, or from the sources of the header's
+/// contigs.
 pub struct SliceReference<'a> {
     bases: &'a mut Bases,
-    /// The embedded reference, and where it starts (0-based).
+    /// The embedded reference, and the position of its first base (0-based).
     embedded: Option<(&'a [u8], i64)>,
     is_needed: bool,
     check: Option<ReferenceCheck>,
-    /// One past the last base that the slice covers (0-based); `None` if it covers whole contigs.
+    /// End of the covered bases (0-based, exclusive); `None` for a slice of several contigs, which
+    /// may need all of them.
     end: Option<i64>,
 }
 
 impl<'a> SliceReference<'a> {
-    /// The reference of `slice`, whose own one, if any, is in `embedded`. `is_needed` says whether bases come from
-    /// another one, which `check` compares.
+    /// Returns the reference of `slice`. `embedded` holds its own reference, if it has one; else
+    /// `is_needed` says whether bases are read from the sources, which `check` then compares.
     pub fn new(
         slice: &Slice,
         is_needed: bool,
@@ -186,7 +195,7 @@ impl<'a> SliceReference<'a> {
         SliceReference { bases, embedded: own, is_needed, check, end }
     }
 
-    /// Completes the comparison of the reference with that of `slice`.
+    /// Completes the check of the reference, after all records of `slice` are decoded.
     ///
     /// # Errors
     /// The slice was made with another reference, or its bases cannot be read.
@@ -199,18 +208,21 @@ impl<'a> SliceReference<'a> {
         Err(another_reference(slice, self.bases))
     }
 
-    /// Whether there are bases for reads on `contig`.
+    /// Returns whether reads on `contig` are stored as differences from reference bases.
     pub fn exists(&self, contig: i32) -> bool {
         contig >= 0 && (self.embedded.is_some() || self.is_needed)
     }
 
-    /// One past the last available base of `contig` (0-based).
+    /// Returns the end of the available bases of `contig` (0-based, exclusive).
     pub fn end(&self, contig: i32) -> i64 {
         let length = self.bases.references().length(contig);
         self.end.map_or(length, |end| if self.embedded.is_some() { end } else { end.min(length) })
     }
 
-    /// Bases of `contig` from `start` (0-based) on; an error beyond what the slice covers.
+    /// Returns `n` bases of `contig` from `start` (0-based).
+    ///
+    /// # Errors
+    /// They are not within the bases that the slice covers, or cannot be read.
     pub fn get(&mut self, contig: i32, start: i64, n: i64) -> Result<&[u8]> {
         if n < 0 || start < 0 || start + n > self.end(contig) {
             return Err(damaged("a read reaches beyond what its slice covers"));

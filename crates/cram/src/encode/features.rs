@@ -1,4 +1,5 @@
-//! The differences of a mapped read from the reference: its features, and the MD and NM that decoding will make.
+//! Encodes the differences of a mapped read from the reference: its features. At the same time it
+//! computes the MD and NM that the decoder will make from them.
 
 use readmill_record::{RecordRef, Result};
 
@@ -6,12 +7,12 @@ use super::series::{Columns, cannot_hold, substitution};
 use crate::bases::Bases;
 use crate::scheme::Series;
 
-/// MD and NM as the decoder makes them.
+/// MD and NM as the decoder computes them. A record's own fields are left out if they are equal.
 #[derive(Default)]
 pub struct Made {
     pub md: Vec<u8>,
     pub nm: u32,
-    /// Whether they are reliable.
+    /// Whether every decoder computes the same: not if the read reaches beyond its contig.
     pub sure: bool,
     matched: u32,
 }
@@ -38,14 +39,14 @@ impl Made {
     }
 }
 
-/// Writes the features of one read.
+/// Encodes the features of one read.
 pub struct Features<'a> {
     pub columns: &'a mut Columns,
     pub bases: Option<&'a mut Bases>,
     pub made: &'a mut Made,
-    /// The read's bases as letters; empty if it has none.
+    /// The bases of the read as letters; empty if it has none.
     pub seq: &'a [u8],
-    /// Position of the feature before (1-based).
+    /// Position of the previous feature in the read (1-based).
     before: i32,
     count: i32,
 }
@@ -62,7 +63,7 @@ impl<'a> Features<'a> {
         Features { columns, bases, made, seq, before: 0, count: 0 }
     }
 
-    /// A feature at `at` of the read (0-based).
+    /// Adds the code and position of a feature, at `at` of the read (0-based).
     #[inline]
     fn feature(&mut self, code: u8, at: usize) {
         let pos = at as i32 + 1;
@@ -72,7 +73,8 @@ impl<'a> Features<'a> {
         self.count += 1;
     }
 
-    /// Writes all features; returns one past the last base of the reference (0-based).
+    /// Encodes the whole read along its CIGAR. Returns the end of its alignment on the reference
+    /// (0-based, exclusive).
     pub fn write(mut self, record: RecordRef<'_>) -> Result<i64> {
         let (contig, mut at, mut next) = (record.ref_id(), i64::from(record.pos()), 0usize);
         for (op, n) in record.cigar().ops().filter(|&(_, n)| n > 0) {
@@ -114,7 +116,8 @@ impl<'a> Features<'a> {
         Ok(at)
     }
 
-    /// Compares `n` bases with those of the reference from `at` on (0-based).
+    /// Compares `n` aligned bases of the read, from `next` on, with the reference from `at` on
+    /// (0-based). Stores those that differ.
     fn aligned(&mut self, contig: i32, at: i64, next: usize, n: usize) -> Result<()> {
         if self.seq.is_empty() || n == 0 {
             return Ok(());
@@ -130,7 +133,7 @@ impl<'a> Features<'a> {
         let reference: &[u8] =
             if known > 0 { bases.get(contig, at as u32, at as u32 + known as u32)? } else { &[] };
         let mut from = 0;
-        // Eight bases at once, because nearly all are equal.
+        // Eight bases at a time, because nearly all are equal.
         while from < known {
             if let (Some(a), Some(b)) =
                 (seq[from..known].first_chunk::<8>(), reference[from..].first_chunk::<8>())
@@ -150,7 +153,7 @@ impl<'a> Features<'a> {
                 }
                 self.made.mismatch(base);
                 if read == base {
-                    continue; // N: equal, but counted as a mismatch
+                    continue; // an N in both: not stored, but counted as a mismatch
                 }
                 let pos = (next + i) as i32 + 1;
                 let code = substitution(base, read);
@@ -173,7 +176,7 @@ impl<'a> Features<'a> {
         Ok(())
     }
 
-    /// Adds bases that are inserted or clipped.
+    /// Stores inserted or soft-clipped bases, as N if the read has no SEQ.
     fn unaligned(&mut self, inserted: bool, next: usize, n: usize) {
         let (code, series) = if inserted { (b'I', Series::In) } else { (b'S', Series::Sc) };
         self.feature(code, next);

@@ -1,20 +1,22 @@
-//! Finds mates in a container, so that their data about each other need not be stored.
+//! Finds mates within a container, whose data about each other need not be stored.
 
 use readmill_record::{Flags, RecordRef};
 
-/// The part of a record that its mate needs.
+/// The data of a record that its mate needs.
 #[derive(Clone, Copy)]
 pub struct RecordEnd {
-    /// One past the last base of the reference (0-based).
+    /// End of its alignment (0-based, exclusive).
     pub end: i64,
-    /// The index of its mate.
+    /// Index of its mate in the container, if it was found there.
     pub mate: Option<usize>,
 }
 
-/// A table of records by name.
+/// A hash table of records by name, with open addressing. The slots keep their memory for the next
+/// container.
 #[derive(Default)]
 pub struct NameTable {
-    /// Indexes of records plus one, at the place of their hash or after it; zero if free.
+    /// Index of a record plus one, at the slot of its hash or one of the next; zero if the slot is
+    /// free.
     slots: Vec<u32>,
     mask: usize,
 }
@@ -30,7 +32,7 @@ fn hash(name: &[u8]) -> usize {
 }
 
 impl NameTable {
-    /// Clears the table and makes room for `n` records.
+    /// Empties the table and makes room for `n` records.
     pub fn clear(&mut self, n: usize) {
         let size = (2 * n).next_power_of_two().max(16);
         self.slots.clear();
@@ -38,7 +40,8 @@ impl NameTable {
         self.mask = size - 1;
     }
 
-    /// Returns the last record called `name`, and replaces it by `number`.
+    /// Returns the last record called `name`, and puts `number` in its place. `of` returns the name
+    /// of a record.
     pub fn replace<'a>(
         &mut self,
         name: &[u8],
@@ -62,13 +65,17 @@ impl NameTable {
     }
 }
 
-/// Whether a record may have its mate in the container.
+/// Returns whether a record can have its mate in the container: paired, and neither secondary nor
+/// supplementary.
 pub fn may_pair(record: RecordRef<'_>) -> bool {
     record.flags().is_paired() && record.flags().is_primary()
 }
 
-/// Whether decoding restores the data of two records about each other; `first` comes first. (This requires more
-/// than htslib does: TLEN must be the same by the ends of the template and by the 5′ ends, as in htsjdk.)
+/// Returns whether the decoder restores exactly what two records say of each other. Each record is
+/// given with the end of its alignment, and `first` precedes `second`.
+///
+/// This requires more than htslib does: htslib measures TLEN between the ends of the template,
+/// htsjdk between 5' ends, and both must give the stored TLEN.
 pub fn are_mates(first: (RecordRef<'_>, i64), second: (RecordRef<'_>, i64)) -> bool {
     let (a, b) = (first.0, second.0);
     let says = |one: RecordRef<'_>, other: RecordRef<'_>| {
@@ -93,7 +100,7 @@ pub fn are_mates(first: (RecordRef<'_>, i64), second: (RecordRef<'_>, i64)) -> b
     }
     let length = right - i64::from(left);
     if a.pos() == b.pos() {
-        return false; // the sign depends on more than this
+        return false; // then the sign depends on other fields, too
     }
     let positive = a.pos() == left;
     let own = if positive { length } else { -length };

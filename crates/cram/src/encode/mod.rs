@@ -1,7 +1,7 @@
-//! Encodes BAM records as containers, each of one slice.
+//! Encodes BAM records as containers, each with one slice.
 //!
-//! A container depends on its records alone. The number of records before it is filled in later, in space reserved
-//! for it.
+//! A container depends only on its records, so any thread can encode it. The number of records
+//! before it is filled in later, in a space of fixed width.
 
 mod features;
 mod mates;
@@ -27,14 +27,15 @@ use crate::num::put_itf8;
 pub(crate) use record::ContigRange;
 use series::{Columns, cannot_hold};
 
-/// Contigs with fewer records share a container with the next.
+/// A contig with fewer consecutive records in a batch may share a container with its neighbours.
 const FEW: usize = 1000;
 
-/// Bases of the reference that are added to the MD5 at once.
+/// Number of reference bases that are added to the MD5 at once.
 const PIECE: i64 = 1 << 12;
 
-/// The bytes of BAM records that make a container. (3.0: smaller ones are compressed worse, by 2.7 % at 1 MiB, 1.3 % at
-/// 2 and 0.5 % at 4, compared with 8; larger ones take more memory.)
+/// Returns how many bytes of BAM records make a partition of CRAM output. For version 3.0 these are
+/// 2 MiB: compared with 8 MiB, files are 2.7 % larger at 1 MiB, 1.3 % at 2 and 0.5 % at 4, but
+/// larger partitions take more memory.
 pub const fn partition_bytes(version: Version, profile: Profile) -> u64 {
     match version.minor {
         0 => 2 << 20,
@@ -42,37 +43,42 @@ pub const fn partition_bytes(version: Version, profile: Profile) -> u64 {
     }
 }
 
-/// The most memory of a thread's encoder: the series, a block while it is coded (in up to 16 bits a symbol), a window
-/// of the reference, and tables.
+/// Returns the maximum memory of a thread's encoder: the series, a block while it is encoded (with
+/// up to 16 bits for each symbol), a window of the reference, and tables. The planner charges it
+/// for each thread.
 pub const fn encoder_bytes(version: Version, profile: Profile) -> usize {
     let batch = partition_bytes(version, profile) as usize;
     let codecs = if version.minor == 0 { 0 } else { Chooser::memory(profile, batch) };
     3 * batch + WINDOW_BYTES + (3 << 20) + codecs
 }
 
-/// A batch of more unknown bases than this is charged.
+/// Unknown bases beyond this many bytes in a container are charged, and their buffers freed
+/// afterwards.
 const KEPT_BYTES: u64 = 3 << 20;
 
-/// Options of writing CRAM.
+/// Options for writing CRAM, with the state that all encoders of an output share.
+///
+/// A clone shares the read groups and the turn, so each thread makes its [`Encoder`] from the same
+/// options.
 #[derive(Clone)]
 pub struct EncoderOptions {
-    /// Version.
     pub version: Version,
-    /// The source of bases; `None` stores all bases.
+    /// The sources of reference bases; with `None` all bases are stored.
     pub references: Option<References>,
-    /// How hard 3.1 compresses.
+    /// How much time compression may take. Only version 3.1 uses it.
     pub profile: Profile,
-    /// Level of gzip, from 1 to 12.
+    /// Compression level of gzip, from 1 to 12.
     pub level: u8,
-    /// Read groups by their names.
+    /// Index of each read group in the header, by its ID.
     groups: Arc<HashMap<Vec<u8>, i32>>,
-    /// The memory for reads that take more of it than in BAM; one thread at a time encodes such reads.
+    /// Pays for reads without SEQ, which can take much more memory than their BAM record. `turn`
+    /// lets only one thread at a time encode such reads.
     ledger: Ledger,
     turn: Arc<Mutex<()>>,
 }
 
 impl EncoderOptions {
-    /// Options for files with this header.
+    /// Returns options for files with this header, with the default profile.
     pub fn new(
         header: &Header,
         version: Version,
@@ -96,29 +102,34 @@ impl EncoderOptions {
     }
 }
 
-/// The fields of a container to fill in later, and its entries for the index.
+/// The places in a container where the record counter is filled in later, and its index entries.
+/// Each counter is covered by a checksum that must then be computed again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Hole {
-    /// Start of the container, length of its header before the checksum, and position of the counter in it.
+    /// Offset of the container in the output, size of its header before the checksum, and offset of
+    /// the counter in the header.
     start: usize,
     header: usize,
     counter: usize,
-    /// The block of the slice header without its checksum, and the position of the counter in it.
+    /// The block of the slice header without its checksum, and the offset of the counter in the
+    /// output.
     slice: Range<usize>,
     slice_counter: usize,
     records: u64,
     entries: Vec<CraiEntry>,
 }
 
-/// Data about encoded containers, besides their bytes.
+/// What the output needs to know about encoded containers, besides their bytes.
+///
+/// Encoding and output are separate phases, and jobs in stages store this between them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Encoded {
     holes: Vec<Hole>,
 }
 
 impl Encoded {
-    /// Sets the record counters in `bytes`, and corrects the checksums. `before` is the number of records that
-    /// come earlier in the file.
+    /// Fills in the record counters of the containers in `bytes`, and corrects the checksums.
+    /// `before` is the number of records earlier in the file.
     pub fn set_record_counters(&self, bytes: &mut [u8], mut before: u64) {
         for hole in &self.holes {
             let counter = long(before as i64);
@@ -133,13 +144,19 @@ impl Encoded {
         }
     }
 
-    /// The entries of the index, each with the start of its container in the bytes.
+    /// Returns the index entries of each container, with the offset of the container in the encoded
+    /// bytes.
     pub fn entries(&self) -> impl Iterator<Item = (u64, &[CraiEntry])> {
         self.holes.iter().map(|hole| (hole.start as u64, &hole.entries[..]))
     }
 }
 
-/// One thread's encoder.
+/// Encodes batches of records as containers; one for each thread.
+///
+/// Consecutive records on one contig share a container, and contigs with few records share one with
+/// their neighbours. Bases that equal the reference are not stored, nor are MD, NM and the mates'
+/// data if the decoder restores exactly the same values. The output depends only on the batch and
+/// the options. The [crate's example](crate#example) shows the whole way.
 pub struct Encoder {
     writing: EncoderOptions,
     bases: Option<Bases>,
@@ -151,12 +168,15 @@ pub struct Encoder {
     head: Vec<u8>,
 }
 
-/// How many copies of unknown bases are in memory at once: their series, which doubles as it grows, and as it is
-/// compressed. (Measured: 5.2 for 230 MiB of them.)
+/// Number of copies of unknown bases in memory at once: their series, which doubles as it grows,
+/// and the series while it is compressed. (Measured: 5.2 for 230 MiB of them.)
 const UNKNOWN_COPIES: u64 = 6;
 
-/// The number of bases that CRAM stores as N, since it has inserted and clipped bases in place of their number: those of
-/// reads without SEQ. A few bytes of CIGAR can stand for any number of them.
+/// Returns how many bases CRAM must store as N for reads without SEQ: it has inserted and clipped
+/// bases in place of their number. A few bytes of CIGAR can stand for any number of them.
+///
+/// # Errors
+/// A read has more bases than CRAM can count.
 fn unknown_bases<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> Result<u64> {
     let mut sum = 0;
     for record in records.filter(|record| record.l_seq() == 0) {
@@ -174,7 +194,6 @@ fn unknown_bases<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> Result<u64
 }
 
 impl Encoder {
-    /// An encoder.
     pub fn new(writing: &EncoderOptions) -> Self {
         Encoder {
             bases: writing.references.as_ref().map(References::bases),
@@ -188,7 +207,12 @@ impl Encoder {
         }
     }
 
-    /// Appends the batch's records as containers.
+    /// Appends the records of a batch to `out` as containers. The result has what remains to be
+    /// filled in.
+    ///
+    /// # Errors
+    /// CRAM cannot hold a record, reference bases are missing, or memory for unknown bases is not
+    /// free.
     pub fn partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<Encoded> {
         let mut encoded = Encoded::default();
         let references = self.writing.references.as_ref();
@@ -209,14 +233,15 @@ impl Encoder {
             encoded.holes.push(hole);
         }
         let EncoderOptions { version, profile, .. } = self.writing;
-        // A batch of more than this leaves no buffers for the next one.
+        // The buffers of a larger batch are freed, because their memory is not planned for the next
+        // one.
         if batch.record_bytes() > partition_bytes(version, profile) / 2 * 3 {
             self.free_buffers();
         }
         Ok(encoded)
     }
 
-    /// Frees buffers that long reads made large.
+    /// Frees the buffers that long reads made large.
     fn free_buffers(&mut self) {
         self.columns = Columns::default();
         self.compressor = self.writing.compressor();
@@ -235,8 +260,8 @@ impl Encoder {
         let delta = contig >= 0 && all.clone().is_sorted_by_key(RecordRef::pos);
         let bases = self.bases.as_mut().filter(|bases| {
             let ends = |it: RecordRef<'_>| i64::from(it.pos()) >= bases.references().length(it.ref_id());
-            // htsjdk needs the reference of each read in a container of several contigs, also of a read beyond the
-            // end of its contig.
+            // In a container of several contigs, htsjdk needs the reference for each read, even for
+            // a read after the end of its contig.
             contig != -2 || !all.clone().any(|it| it.ref_id() >= 0 && ends(it))
         });
         let with_reference = bases.is_some();
@@ -314,7 +339,8 @@ impl Encoder {
         })
     }
 
-    /// MD5 of the reference bases that a slice covers.
+    /// Returns the MD5 of the reference bases that a slice covers; zeros if there is no reference
+    /// or no single contig.
     fn md5(&mut self, contig: i32, start: i64, span: i64) -> Result<[u8; 16]> {
         let Some(bases) = self.bases.as_mut().filter(|_| contig >= 0) else { return Ok([0; 16]) };
         let length = bases.references().length(contig);
@@ -329,8 +355,9 @@ impl Encoder {
     }
 }
 
-/// Divides the records into containers: the contig of each, -2 for several, and its records. A contig with more
-/// than a few records has containers of its own.
+/// Divides the records of a batch into containers. Returns the contig of each, -2 for several, and
+/// the range of its records. A contig with at least [`FEW`] consecutive records has its own
+/// container.
 fn container_ranges(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Range<usize>)> {
     let contig = |i: usize| batch.record(batch.spans[i]).ref_id();
     let mut runs: Vec<(i32, Range<usize>)> = Vec::new();
@@ -350,8 +377,8 @@ fn container_ranges(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Ran
         }
         may_join = few;
     }
-    // A read on a contig but without a position cannot be in a slice of that contig. A slice starts on its contig,
-    // though reads may reach or lie beyond it.
+    // A read on a contig but without a position cannot be in a slice of that contig. A slice must
+    // start on its contig, although its reads may reach beyond the end.
     for (contig, run) in out.iter_mut().filter(|(contig, _)| *contig >= 0) {
         let first = run.clone().map(|i| i64::from(batch.record(batch.spans[i]).pos())).min();
         if first.is_none_or(|first| first < 0 || first >= length(*contig)) {

@@ -1,4 +1,4 @@
-//! Encodes records as the data series of a container, with those of their tags that decoding does not make.
+//! Encodes records as the data series of a container, without the tags that the decoder restores.
 
 use std::collections::HashMap;
 
@@ -12,26 +12,25 @@ use super::series::{Columns, cannot_hold};
 use crate::bases::Bases;
 use crate::scheme::{DETACHED, DOWNSTREAM, MATE_REVERSE, MATE_UNMAPPED, NO_BASES, QUALITIES, Series};
 
-/// The range of a contig that records cover (1-based, both ends included).
+/// The range of a contig that records cover (1-based, both ends included). The index is made of
+/// these.
 #[derive(Clone, Copy, Debug)]
 pub struct ContigRange {
-    /// The contig; -1 without one.
+    /// 0-based number of the contig; -1 for reads without one.
     pub contig: i32,
-    /// First base.
     pub start: i64,
-    /// Last base.
     pub end: i64,
 }
 
-/// Summary of the records of a container.
+/// What the headers of a container and its slice say about the records.
 pub struct EncodedSummary {
-    /// The ranges they cover, contig by contig.
+    /// The covered range of each contig, in the order of first occurrence.
     pub ranges: Vec<ContigRange>,
-    /// Bases of all.
+    /// Sum of the lengths of the reads.
     pub bases: i64,
 }
 
-/// Encodes records, and keeps the memory for the next container.
+/// Encodes the records of a container. It keeps its memory for the next one.
 #[derive(Default)]
 pub struct RecordEncoder {
     names: NameTable,
@@ -40,14 +39,18 @@ pub struct RecordEncoder {
     seq: Vec<u8>,
 }
 
-/// FLAG has 12 bits in CRAM.
+/// The 12 bits of FLAG that CRAM stores.
 const FLAG_BITS: u16 = 0xfff;
 
-/// The last base that a slice can reach.
+/// The last reference position that a slice header can express.
 const LAST_BASE: i64 = i32::MAX as i64;
 
 impl RecordEncoder {
-    /// Writes the records of a container of `contig` into `columns`, with positions as differences if `delta`.
+    /// Encodes the records of a container into `columns`. `contig` is that of the container; with
+    /// `delta`, positions are stored as differences.
+    ///
+    /// # Errors
+    /// CRAM cannot hold a record, or reference bases are missing.
     pub fn write<'a>(
         &mut self,
         all: impl Iterator<Item = RecordRef<'a>> + Clone,
@@ -93,7 +96,7 @@ impl RecordEncoder {
         Ok(found)
     }
 
-    /// Finds mates.
+    /// Finds the mates among the records, by name.
     fn pair(&mut self, list: &[RecordRef<'_>]) {
         self.names.clear(list.len());
         self.seen.clear();
@@ -138,7 +141,8 @@ impl RecordEncoder {
         flags
     }
 
-    /// Bases of a record; of one without, those that its CIGAR covers.
+    /// Returns the number of bases of a record. A mapped record without SEQ has as many as its
+    /// CIGAR consumes.
     fn length(&self, record: RecordRef<'_>) -> usize {
         if record.l_seq() > 0 || record.flags().is_unmapped() {
             return record.l_seq();
@@ -146,7 +150,7 @@ impl RecordEncoder {
         usize::try_from(record.cigar().query_length()).unwrap_or(0)
     }
 
-    /// Writes bases, features and qualities; returns whether decoding can make MD and NM.
+    /// Encodes bases, features and qualities. Returns whether the decoder can compute MD and NM.
     fn features(
         &mut self,
         record: RecordRef<'_>,
@@ -204,7 +208,7 @@ impl RecordEncoder {
     }
 }
 
-/// Position of the first record (1-based), the base of the differences.
+/// Returns the position of the first record (1-based), from which differences are counted.
 fn found_start(list: &[RecordRef<'_>]) -> i32 {
     list.first().map_or(0, |record| record.pos() + 1)
 }
@@ -224,25 +228,28 @@ impl EncodedSummary {
     }
 }
 
-/// Keys and values of the tags of a record that are stored.
+/// The tags of a record that must be stored.
 #[derive(Default)]
 pub struct Stored<'a> {
-    /// Three bytes each.
+    /// Tag and type of each, three bytes.
     pub keys: Vec<u8>,
-    /// In CRAM's form: texts with their zero, arrays with type and count.
+    /// Values in the form of CRAM: texts with their final zero, arrays with type and count.
     pub values: Vec<&'a [u8]>,
-    /// The read group's number; -1 without.
+    /// Index of the read group in the header; -1 for none.
     pub group: i32,
 }
 
-/// The MD and NM that decoding makes; `None` if it cannot make them.
+/// MD and NM as the decoder computes them; `None` if it cannot.
 pub type Expected<'a> = Option<&'a Made>;
 
-/// Values of the tag cF, in which htslib stores which of MD and NM not to make.
+/// Values of the tag cF, by which htslib says that MD (bit 0) or NM (bit 1) must not be computed.
 static NOT_MADE: [[u8; 1]; 4] = [[0], [1], [2], [3]];
 
 impl<'a> Stored<'a> {
-    /// Takes the tags of `record`, without those that decoding makes itself.
+    /// Collects the tags of `record`, except those that the decoder restores with the same value.
+    ///
+    /// # Errors
+    /// CRAM cannot hold a tag.
     pub fn take(
         &mut self,
         record: RecordRef<'a>,
@@ -262,7 +269,8 @@ impl<'a> Stored<'a> {
             at = end;
             match field.tag {
                 tag::RG => {
-                    // A decoder puts the group behind all tags: where RG is there again, another would be the first.
+                    // A decoder puts the read group after all tags. If RG occurs again, a different
+                    // one would then be the first.
                     let once = *has_one_group
                         .get_or_insert_with(|| Fields::new(fields.rest()).all(|it| it.tag != tag::RG));
                     let group = groups.get(field.value).filter(|_| once && field.kind == b'Z');
@@ -303,13 +311,13 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Whether a field is `nm` in the type that it is made in.
+/// Returns whether a field has the value `nm`, in a type that reads back as the same number.
 fn is_same(field: Field<'_>, nm: u32) -> bool {
     match (field.kind, field.value) {
         (b'C', &[n]) => nm == u32::from(n),
         (b'S', &[a, b]) => nm > 0xff && nm == u32::from(u16::from_le_bytes([a, b])),
         (b'I', &[a, b, c, d]) => nm > 0xffff && nm == u32::from_le_bytes([a, b, c, d]),
-        // Other integer types in SAM's sense: a number of any signed type is read back as unsigned.
+        // Integer types are the same to SAM: a number of any signed type is read back as unsigned.
         (b'c', &[n]) => i64::from(nm) == i64::from(n.cast_signed()),
         (b's', &[a, b]) => i64::from(nm) == i64::from(i16::from_le_bytes([a, b])),
         (b'i', &[a, b, c, d]) => i64::from(nm) == i64::from(i32::from_le_bytes([a, b, c, d])),

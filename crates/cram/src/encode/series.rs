@@ -1,4 +1,4 @@
-//! The values of a container, series by series, and their blocks.
+//! The values of a container, series by series, and the blocks that they become.
 
 use std::collections::HashMap;
 
@@ -13,15 +13,15 @@ use crate::scheme::{KEYS, Series, TagKey};
 /// The values of a data series.
 #[derive(Default)]
 pub struct SeriesValues {
-    /// The bytes of its block.
+    /// The content of its block.
     pub bytes: Vec<u8>,
-    /// The number of values, and the first value while all are equal.
+    /// Number of values; and the first one, while all are equal. A series of equal values needs no
+    /// block.
     count: usize,
     only: Option<i32>,
 }
 
 impl SeriesValues {
-    /// Adds a number.
     #[inline]
     pub fn number(&mut self, n: i32) {
         if self.count == 0 {
@@ -33,14 +33,13 @@ impl SeriesValues {
         put_itf8(&mut self.bytes, n);
     }
 
-    /// Adds a byte.
     #[inline]
     pub fn byte(&mut self, byte: u8) {
         self.count += 1;
         self.bytes.push(byte);
     }
 
-    /// Adds bytes.
+    /// Adds one value that has several bytes.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.count += 1;
@@ -53,27 +52,28 @@ impl SeriesValues {
     }
 }
 
-/// The values of a tag.
+/// The values of a tag of one type.
 #[derive(Default)]
 pub struct TagColumn {
     key: TagKey,
     bytes: Vec<u8>,
-    /// Bytes of each value, if all have the same number.
+    /// Bytes of each value, if the type has a fixed size.
     width: Option<usize>,
-    /// Whether a text contains a tab, which would end it.
+    /// Whether a text contains a tab, so that a tab cannot be its stop byte.
     has_tab: bool,
-    /// Lengths, which are needed if a text contains a tab.
+    /// Lengths of the values as ITF8. They are stored only if a stop byte cannot be used.
     lengths: Vec<u8>,
 }
 
-/// A tag list: tags that occur together.
+/// A tag list: tags that occur together in a record.
 #[derive(Default)]
 struct TagLine {
     keys: Vec<u8>,
     columns: Vec<usize>,
 }
 
-/// All values of a container.
+/// All values of a container, in columns. [`clear`](Self::clear) keeps their memory for the next
+/// container.
 #[derive(Default)]
 pub struct Columns {
     all: [SeriesValues; KEYS.len()],
@@ -81,20 +81,19 @@ pub struct Columns {
     by_keys: HashMap<Vec<u8>, usize>,
     last_line: usize,
     tags: Vec<TagColumn>,
-    /// How many of `tags` are in use; the others are spare memory.
+    /// Number of `tags` in use; the others are left for their memory.
     used: usize,
-    /// The reads that qualities belong to.
+    /// Length and direction of the reads with qualities, in the order of the quality series.
     reads: Vec<QualityRead>,
 }
 
-/// Ends values in a block: names, and stretches of bases.
+/// Ends each value in the blocks of names and of inserted, clipped or stored bases.
 const STOP: u8 = 0;
 
-/// Ends texts of tags, whose own zero belongs to them.
+/// Ends each text of a tag. A text keeps its own final zero as a part of the value.
 const TAG_STOP: u8 = b'\t';
 
 impl Columns {
-    /// Removes all values.
     pub fn clear(&mut self) {
         self.all.iter_mut().for_each(SeriesValues::clear);
         self.lines.clear();
@@ -103,20 +102,18 @@ impl Columns {
         self.reads.clear();
     }
 
-    /// Adds a read's qualities.
     #[inline]
     pub fn qualities(&mut self, qualities: &[u8], reverse: bool) {
         self.of(Series::Qs).bytes(qualities);
         self.reads.push(QualityRead { length: qualities.len() as u32, reverse });
     }
 
-    /// The values of a series.
     #[inline]
     pub fn of(&mut self, series: Series) -> &mut SeriesValues {
         &mut self.all[series as usize]
     }
 
-    /// Adds bytes followed by a stop byte, which they must not contain.
+    /// Adds bytes and a stop byte. The bytes must not contain the stop byte.
     #[inline]
     pub fn stopped(&mut self, series: Series, bytes: &[u8]) {
         let column = self.of(series);
@@ -124,7 +121,7 @@ impl Columns {
         column.bytes.push(STOP);
     }
 
-    /// Adds a byte `n` times, followed by a stop byte.
+    /// Adds `n` copies of a byte and a stop byte.
     pub fn repeated(&mut self, series: Series, byte: u8, n: usize) {
         let column = self.of(series);
         column.count += 1;
@@ -132,7 +129,8 @@ impl Columns {
         column.bytes.push(STOP);
     }
 
-    /// Adds a record's tags: their keys, three bytes each, and values.
+    /// Adds the tags of a record. `keys` has three bytes for each of the `values`: the tag and its
+    /// type.
     pub fn tags(&mut self, keys: &[u8], values: &[&[u8]]) {
         if self.lines.get(self.last_line).is_none_or(|line| line.keys != keys) {
             self.last_line = match self.by_keys.get(keys) {
@@ -165,7 +163,10 @@ impl Columns {
         self.lines.len() - 1
     }
 
-    /// Appends the blocks of all series and tags; returns their ids.
+    /// Compresses all series and tags, and appends their blocks. Returns the content ids.
+    ///
+    /// # Errors
+    /// A block takes 2 GiB or more.
     pub fn blocks(&mut self, compressor: &mut BlockCompressor, out: &mut Vec<u8>) -> Result<Vec<i32>> {
         let mut ids = Vec::new();
         let mut room = Vec::new();
@@ -192,7 +193,7 @@ impl Columns {
         Ok(ids)
     }
 
-    /// Appends the compression header.
+    /// Appends the compression header, which says how the values are encoded.
     pub fn scheme(&self, reference: bool, delta: bool, out: &mut Vec<u8>) {
         let mut lines = Vec::new();
         for line in &self.lines {
@@ -207,7 +208,8 @@ impl Columns {
         put_itf8(&mut map, lines.len() as i32);
         map.extend_from_slice(&lines);
         put_map(&map, out);
-        // htsjdk 4.2.0 cannot read a container without the encoding of qualities, even if no read has any.
+        // htsjdk 4.2.0 cannot read a container without the encoding of qualities, even if no read
+        // has any.
         let is_told =
             |&(at, column): &(usize, &SeriesValues)| column.count > 0 || at == Series::Qs as usize;
         let used = self.all.iter().enumerate().filter(is_told);
@@ -228,10 +230,11 @@ impl Columns {
     }
 }
 
-/// Substitutions are numbered in the order of the bases, the base itself left out.
+/// The substitution matrix: codes follow the order of the bases, without the reference base.
 const SUBSTITUTIONS: [u8; 5] = [0b00_01_10_11; 5];
 
-/// The number of the substitution of `read` for `reference`, if there is one.
+/// Returns the code for a read base that differs from the reference base; `None` unless both are
+/// one of A, C, G, T and N.
 #[inline]
 pub fn substitution(reference: u8, read: u8) -> Option<u8> {
     const NUMBERS: [u8; 256] = {
@@ -252,12 +255,12 @@ fn put_map(map: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(map);
 }
 
-/// The id of the block of a data series.
+/// Returns the content id of the block of a data series.
 fn id_of(series: usize) -> i32 {
     series as i32 + 1
 }
 
-/// Returns the kind of data in a series.
+/// Returns what kind of data a series has, from which the compressor chooses its codecs.
 fn kind_of(series: usize) -> ContentKind {
     use Series::{Bf, Bs, Cf, Fc, Fn, Fp, Mq, Nf, Qs, Rg, Rn, Tl};
     let is = |some: &[Series]| some.iter().any(|&it| it as usize == series);
@@ -269,7 +272,6 @@ fn kind_of(series: usize) -> ContentKind {
     }
 }
 
-/// Appends the encoding of a data series.
 fn column_encoding(at: usize, column: &SeriesValues, out: &mut Vec<u8>) {
     let id = id_of(at);
     let is_array = [Series::Rn, Series::In, Series::Sc, Series::Bb].iter().any(|&it| it as usize == at);
@@ -280,7 +282,7 @@ fn column_encoding(at: usize, column: &SeriesValues, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a Huffman code of one symbol, which takes no bits.
+/// Appends a Huffman code with one symbol, which takes no bits: the encoding of equal values.
 fn put_constant(value: i32, out: &mut Vec<u8>) {
     put_encoding(3, &[], &[1, value, 1, 0], out);
 }
@@ -292,7 +294,7 @@ fn put_encoding(kind: i32, bytes: &[u8], numbers: &[i32], out: &mut Vec<u8>) {
     put_map(&parameters, out);
 }
 
-/// Added to the id of a tag's block, gives the id of its lengths.
+/// Added to the content id of a tag's block, this gives the id of the block with its lengths.
 const LENGTHS: i32 = 1 << 24;
 
 impl TagColumn {
@@ -326,7 +328,8 @@ impl TagColumn {
         i32::from_be_bytes([0, self.key[0], self.key[1], self.key[2]])
     }
 
-    /// Whether values need their lengths stored.
+    /// Returns whether the lengths of values are stored: for arrays, and for texts that contain the
+    /// stop byte.
     fn needs_lengths(&self) -> bool {
         self.width.is_none() && (self.key[2] == b'B' || self.has_tab)
     }
@@ -345,7 +348,8 @@ impl TagColumn {
         put_encoding(4, &both, &[], out);
     }
 
-    /// Removes the stop bytes if one of the texts contains them.
+    /// Removes the stop bytes if one of the texts contains the same byte. The lengths are stored
+    /// instead.
     pub fn finish(&mut self) {
         if !self.has_tab {
             return;
@@ -360,12 +364,12 @@ impl TagColumn {
 }
 
 impl Columns {
-    /// Completes the values when all are present.
+    /// Completes the values after the last record, before the blocks are made.
     pub fn finish(&mut self) {
         self.tags[..self.used].iter_mut().for_each(TagColumn::finish);
     }
 }
-/// The error for a record that CRAM cannot hold.
+/// Returns the error for a record that CRAM cannot hold. It names the read.
 pub fn cannot_hold(what: &str, record: RecordRef<'_>) -> Error {
     Error::input(format!("CRAM cannot hold {what}")).qname(record.qname()).hint("write BAM instead")
 }
