@@ -1,6 +1,7 @@
-//! The symbols of a block, their frequencies, and how rANS stores them.
+//! The symbols of a block and their frequencies, as both rANS encoders need and store them.
 
-/// Scales counts to the sum `total`; none becomes zero that was not.
+/// Scales counts to frequencies with the sum `total`. A symbol that occurs keeps a frequency of at
+/// least 1.
 pub fn normalise_to(total: u32, counts: &[u32], frequencies: &mut [u16]) {
     let sum: u64 = counts.iter().map(|&n| u64::from(n)).sum();
     let (mut left, mut most) = (total as i32, 0);
@@ -17,7 +18,7 @@ pub fn normalise_to(total: u32, counts: &[u32], frequencies: &mut [u16]) {
         frequencies[most] = (largest + left) as u16;
         return;
     }
-    // There are so many rare symbols that the largest cannot pay for them: all large ones do.
+    // The largest frequency cannot make up for so many rare symbols, so all large ones are reduced.
     while left < 0 {
         for f in frequencies.iter_mut().filter(|f| **f > 1) {
             if left < 0 {
@@ -28,7 +29,8 @@ pub fn normalise_to(total: u32, counts: &[u32], frequencies: &mut [u16]) {
     }
 }
 
-/// Writes symbols, with run-length encoded neighbours; `each` writes the data of a symbol.
+/// Appends the list of used symbols, in which consecutive ones are stored as runs. `each` is called
+/// for each symbol, and appends its data.
 pub fn put_symbols(
     used: impl Fn(u8) -> bool,
     out: &mut Vec<u8>,
@@ -50,18 +52,19 @@ pub fn put_symbols(
     out.push(0);
 }
 
-/// The symbols of a block, numbered without gaps. Zero is always among them: contexts begin with it.
+/// The symbols of a block, numbered without gaps. Zero always has a number, because contexts start
+/// with it.
 pub struct Alphabet {
     /// Number of each symbol.
     pub of: [u8; 256],
     pub used: [bool; 256],
-    /// The count of each symbol.
+    /// Count of each symbol, by its number.
     pub counts: Vec<u32>,
 }
 
 impl Alphabet {
     pub fn of(raw: &[u8]) -> Self {
-        let mut four = [[0u32; 256]; 4]; // four tables, so that no count waits for the one before it
+        let mut four = [[0u32; 256]; 4]; // four tables, so that no addition waits for the one before it
         let mut chunks = raw.chunks_exact(4);
         for chunk in &mut chunks {
             for (counts, &byte) in four.iter_mut().zip(chunk) {
@@ -81,7 +84,7 @@ impl Alphabet {
         alphabet
     }
 
-    /// Writes the frequencies of one context.
+    /// Appends the symbols and frequencies of one context, as rANS 4x8 stores them.
     pub fn put_frequencies(&self, frequencies: &[u16], out: &mut Vec<u8>) {
         let of = |symbol: u8| frequencies[usize::from(self.of[symbol as usize])];
         put_symbols(
@@ -97,7 +100,6 @@ impl Alphabet {
         );
     }
 
-    /// The symbols that occur.
     pub fn list(&self) -> Vec<u8> {
         (0..=255u8).filter(|&symbol| self.used[symbol as usize]).collect()
     }

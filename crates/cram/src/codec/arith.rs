@@ -1,5 +1,6 @@
-//! The adaptive arithmetic coder: the range coder, its models, and the method that codes bytes by them (CRAM codecs
-//! specification 3.1, section 5). Decoding.
+//! Decodes the adaptive arithmetic coder: its range coder, its models, and the method that codes
+//! bytes with them (CRAM codecs specification 3.1, section 5). fqzcomp uses the same coder and
+//! models.
 
 use readmill_record::Result;
 
@@ -7,13 +8,13 @@ use super::general::{BZIP2, read_all};
 use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
 use crate::num::{ByteCursor, damaged};
 
-/// The growth of a symbol's frequency each time it occurs.
+/// Added to the frequency of a symbol each time it occurs.
 pub(super) const STEP: u32 = 16;
 
-/// A model's frequencies are halved beyond this sum.
+/// Maximum sum of a model's frequencies. Beyond it all are halved.
 pub(super) const MOST: u32 = (1 << 16) - 17;
 
-/// A range coder that decodes.
+/// The decoder of the range coder. It narrows its range to each symbol's part.
 pub(super) struct RangeDecoder<'a> {
     range: u32,
     code: u32,
@@ -21,7 +22,7 @@ pub(super) struct RangeDecoder<'a> {
 }
 
 impl<'a> RangeDecoder<'a> {
-    /// Starts with the first bytes of `data`.
+    /// Starts with the first five bytes of `data`.
     pub fn new(data: &'a [u8]) -> Result<Self> {
         let mut cursor = ByteCursor(data);
         let code = cursor.take(5)?.iter().fold(0u32, |code, &byte| code << 8 | u32::from(byte));
@@ -53,21 +54,20 @@ impl<'a> RangeDecoder<'a> {
     }
 }
 
-/// Symbols and their frequencies, roughly by falling frequency.
+/// An adaptive model: symbols with their frequencies, roughly from the most to the least frequent.
 #[derive(Clone)]
 pub(super) struct Model {
     pub(super) sum: u32,
-    /// Symbol and frequency.
     pub(super) symbols: Vec<(u16, u16)>,
 }
 
 impl Model {
-    /// A model of that many symbols, all equally frequent.
+    /// Returns a model of `n` symbols that are equally frequent.
     pub fn new(n: usize) -> Self {
         Model { sum: n as u32, symbols: (0..n as u16).map(|symbol| (symbol, 1)).collect() }
     }
 
-    /// Decodes a symbol.
+    /// Decodes a symbol and raises its frequency.
     #[inline]
     pub fn decode(&mut self, coder: &mut RangeDecoder<'_>) -> Result<u16> {
         let target = coder.frequency(self.sum);
@@ -105,18 +105,17 @@ impl Model {
     }
 }
 
-/// Memory of the models of all contexts.
+/// Memory for the models of all contexts.
 const MODELS: usize = 256 * (256 * 4 + 64) + 258 * 64;
 
-/// The most bytes that [`decode`] takes besides its output.
+/// Returns the maximum bytes that [`decode`] takes in addition to its output.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let flags = data.first().copied().unwrap_or(0);
     let bzip2 = if flags & (STRIPE | N32_OR_EXT) != 0 { BZIP2 } else { 0 };
-    let several = if flags & (STRIPE | PACK) != 0 { 2 * size } else { 0 }; // a stripe, and its packed bytes
+    let several = if flags & (STRIPE | PACK) != 0 { 2 * size } else { 0 }; // a stripe and its packed bytes
     MODELS + bzip2 + several
 }
 
-/// Decodes `data` and appends the `size` bytes to `out`.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
     let flags = cursor.byte()?;

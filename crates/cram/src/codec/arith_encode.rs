@@ -1,28 +1,27 @@
-//! The encoder of the adaptive arithmetic coder (CRAM codecs specification 3.1, section 5).
+//! Encodes by the adaptive arithmetic coder (CRAM codecs specification 3.1, section 5).
 
 use super::alphabet::Alphabet;
 use super::arith::{MOST, STEP};
 use super::pack::{self, CAT, ORDER, PACK, RLE, STRIPE};
 use crate::num::put_uint7;
 
-/// A range coder that encodes.
+/// The encoder of the range coder.
 pub(super) struct RangeEncoder<'a> {
-    /// The start of the range, with a carry in bit 32.
+    /// Start of the range. A carry into bit 32 changes bytes that are not appended yet.
     low: u64,
     range: u32,
-    /// The last byte that a carry may change, and how many bytes of 255 follow it.
+    /// The last byte that a carry may change, and how many bytes of value 255 follow it.
     last: u8,
     full: usize,
     out: &'a mut Vec<u8>,
 }
 
 impl<'a> RangeEncoder<'a> {
-    /// A coder that appends to `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
         RangeEncoder { low: 0, range: u32::MAX, last: 0, full: 0, out }
     }
 
-    /// Encodes what takes `frequency` of `sum`, after `before`.
+    /// Encodes a symbol that takes `frequency` of `sum`, after symbols that take `before` together.
     #[inline]
     pub fn put(&mut self, before: u32, frequency: u32, sum: u32) {
         self.range /= sum;
@@ -34,7 +33,7 @@ impl<'a> RangeEncoder<'a> {
         }
     }
 
-    /// Moves the highest byte out.
+    /// Moves the highest byte of `low` to the output, or delays it while a carry could change it.
     #[inline]
     fn shift(&mut self) {
         let carry = (self.low >> 32) as u8;
@@ -52,25 +51,25 @@ impl<'a> RangeEncoder<'a> {
         self.low = (self.low & 0x00ff_ffff) << 8;
     }
 
-    /// Appends the rest.
+    /// Appends the bytes that are left.
     pub fn finish(mut self) {
         (0..5).for_each(|_| self.shift());
     }
 }
 
-/// Models of one alphabet, made when they are first used. Each is the sum of its frequencies, and symbols with their
-/// frequencies, roughly by falling frequency.
+/// Adaptive models of one alphabet for all contexts. A model is made when its context first occurs.
 #[derive(Default)]
 pub(super) struct Models {
     symbols: usize,
-    /// Start of each model plus one; zero for one that has not occurred.
+    /// Start of each context's model in `all`, plus one; zero if the context has not occurred.
     starts: Vec<u32>,
-    /// A sum, then a symbol in the low and its frequency in the high half of each number.
+    /// For each model, the sum of its frequencies, then its symbols with their frequencies (low and
+    /// high half of a number), roughly from the most to the least frequent.
     all: Vec<u32>,
 }
 
 impl Models {
-    /// Starts with that many contexts of that many symbols.
+    /// Removes all models, and starts with this many contexts and symbols.
     pub fn reset(&mut self, contexts: usize, symbols: usize) {
         self.symbols = symbols;
         self.starts.clear();
@@ -78,12 +77,13 @@ impl Models {
         self.all.clear();
     }
 
-    /// Makes room for so many of the models at once, so that they need not be copied when there are more.
+    /// Reserves memory for this many models, at most one for each context, so that they are not
+    /// copied as they become more.
     pub fn reserve(&mut self, models: usize) {
         self.all.reserve_exact(models.min(self.starts.len()) * (self.symbols + 1));
     }
 
-    /// Encodes a symbol in a context.
+    /// Encodes a symbol in a context and raises its frequency there.
     #[inline]
     pub fn put(&mut self, context: usize, symbol: u32, coder: &mut RangeEncoder<'_>) {
         let mut start = self.starts[context] as usize;
@@ -110,7 +110,7 @@ impl Models {
         }
     }
 
-    /// Appends a model of equal frequencies; returns its start plus one.
+    /// Appends a model with equal frequencies. Returns its start plus one.
     #[cold]
     fn add(&mut self) -> usize {
         self.all.push(self.symbols as u32);
@@ -132,7 +132,7 @@ fn halve(model: &mut [u32]) {
     model[0] = sum;
 }
 
-/// Encodes bytes, and keeps its memory.
+/// Encodes bytes by the arithmetic coder. It keeps its memory for the next block.
 #[derive(Default)]
 pub struct ArithEncoder {
     literals: Models,
@@ -140,14 +140,13 @@ pub struct ArithEncoder {
     packed: Vec<u8>,
 }
 
-/// A form of coding: order 0 or 1, with runs, and packed.
+/// A form of coding: with order 0 or 1, with run lengths, packed, or in stripes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// Flags of the form.
     flags: u8,
 }
 
-/// The forms that are tried.
+/// The forms that are tried on all data.
 pub const FORMS: [Form; 6] = [
     Form { flags: 0 },
     Form { flags: ORDER },
@@ -157,14 +156,14 @@ pub const FORMS: [Form; 6] = [
     Form { flags: PACK | ORDER },
 ];
 
-/// Four stripes of order 0, for numbers of four bytes.
+/// Four stripes with order 0, for numbers of four bytes.
 pub const STRIPED: Form = Form { flags: STRIPE };
 
-/// Smaller data is stored as it is.
+/// Data of fewer bytes is not compressed.
 const LEAST: usize = 8;
 
 impl ArithEncoder {
-    /// Appends `raw` in that form, or one near it where there is nothing to pack.
+    /// Appends `raw` in this form. Data with too many or too few symbols for packing is not packed.
     pub fn encode(&mut self, raw: &[u8], form: Form, out: &mut Vec<u8>) {
         if form.flags & STRIPE != 0 {
             return self.stripes(raw, out);
@@ -249,11 +248,12 @@ impl ArithEncoder {
     }
 }
 
-/// Forms are tried on the first so many bytes.
+/// Number of bytes at the start of the data on which forms are tried.
 const SAMPLE: usize = 1 << 15;
 
 impl ArithEncoder {
-    /// Appends `raw` in the form that makes its start smallest.
+    /// Appends `raw` in the form that makes its start smallest. Stripes are tried if values have
+    /// four bytes.
     pub fn smallest(&mut self, raw: &[u8], width: usize, out: &mut Vec<u8>) {
         let (start, sample) = (out.len(), &raw[..raw.len().min(SAMPLE)]);
         let mut best = (usize::MAX, FORMS[0]);

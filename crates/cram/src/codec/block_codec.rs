@@ -1,6 +1,9 @@
-//! Compressing blocks: rANS 4x8 of order 0 and 1, and gzip, whichever is smallest.
+//! Compresses blocks by the codecs of CRAM 3.0: gzip, or rANS 4x8 of order 0 or 1, whichever is
+//! smallest.
 //!
-//! The tables of rANS come after the compressor: the symbols of a block, their frequencies, and their effect on a state.
+//! rANS needs, for each context, the counts of its symbols, their frequencies (scaled to
+//! [`TOTAL`]), and the effect of each symbol on a state. Symbols are encoded from the last to the
+//! first, because rANS decodes in the opposite order.
 
 use libdeflater::{CompressionLvl, Compressor};
 
@@ -9,38 +12,39 @@ use super::choice::{Chooser, Content, ContentKind};
 use super::rans_symbol::{RansSymbol, estimated_size, fill_symbols};
 use super::{Method, Profile};
 
-/// Compresses blocks, one for each thread.
+/// Compresses blocks. Each thread has one, which keeps its tables and buffers.
 pub struct BlockCompressor {
     gzip: Compressor,
     gzipped: Vec<u8>,
-    /// Symbols by their numbers.
+    /// The symbols of a block, numbered without gaps.
     dense: Vec<u8>,
-    /// Bytes of the states, written from the end.
+    /// Bytes that the states have put out, filled from the end.
     coded: Vec<u8>,
-    /// For each context in turn: the counts of symbols, their frequencies, and their effect on a state.
+    /// For each context in turn: counts of symbols, their frequencies, and their effect on a state.
     counts: Vec<u32>,
     frequencies: Vec<u16>,
     symbols: Vec<RansSymbol>,
-    /// The codecs of 3.1, if these are wanted.
+    /// The codecs of 3.1; `None` when 3.0 is written.
     chooser: Option<Box<Chooser>>,
 }
 
-/// The codecs of 3.0 to try on a block.
+/// Which codecs of 3.0 to try on a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CompressionHint {
-    /// Bytes without repeats, such as quality scores.
+    /// Bytes without repeats, such as quality scores: rANS.
     Statistical,
-    /// Bytes that repeat earlier ones, such as names.
+    /// Bytes that repeat earlier ones, such as names: gzip.
     Repeating,
-    /// Not known.
+    /// Unknown: both.
     Any,
 }
 
-/// Smaller blocks are not compressed.
+/// Blocks of fewer bytes are not compressed.
 const LEAST: usize = 24;
 
 impl BlockCompressor {
-    /// A compressor whose gzip works at `level`, from 1 to 12.
+    /// Returns a compressor with this level of gzip (1 to 12). With a profile, it uses the codecs
+    /// of 3.1.
     pub fn new(level: u8, profile: Option<Profile>) -> Self {
         let chooser = profile.map(|profile| Box::new(Chooser::new(profile, level)));
         let level = CompressionLvl::new(i32::from(level.max(1))).unwrap_or_default();
@@ -56,7 +60,8 @@ impl BlockCompressor {
         }
     }
 
-    /// Compresses `raw` with the codec that makes it smallest; returns the codec and the bytes.
+    /// Compresses `raw` with the codec that makes it smallest. Returns the codec and the bytes,
+    /// which are in `out`, in `self` or `raw` itself.
     pub fn compress<'a>(
         &'a mut self,
         raw: &'a [u8],
@@ -105,7 +110,7 @@ impl BlockCompressor {
         self.gzip.gzip_compress(raw, &mut self.gzipped).unwrap_or(usize::MAX)
     }
 
-    /// Compresses by rANS, of the order with the smaller estimate; returns the size.
+    /// Compresses by rANS with the order that has the smaller estimate. Returns the size.
     fn rans(&mut self, raw: &[u8], out: &mut Vec<u8>) -> usize {
         let alphabet = Alphabet::of(raw);
         let n = alphabet.counts.len();
@@ -114,7 +119,7 @@ impl BlockCompressor {
         let mut frequencies = vec![0; n];
         normalise_to(TOTAL, &alphabet.counts, &mut frequencies);
         let order_0 = cost(&alphabet.counts, &frequencies);
-        // Tables of this many contexts never pay off.
+        // Tables for this many contexts are always larger than what they save.
         let order_1 = if n * n > 4 * raw.len() { f64::INFINITY } else { self.count_pairs(n) };
         out.extend([0; 9]);
         if order_1 < order_0 {
@@ -148,7 +153,8 @@ impl BlockCompressor {
         out.extend_from_slice(&self.coded[at..]);
     }
 
-    /// Counts pairs of symbols in each quarter; returns the estimated bytes of the block by order 1.
+    /// Counts pairs of symbols in each quarter of the block, for order 1. Returns the estimated
+    /// size in bytes.
     fn count_pairs(&mut self, n: usize) -> f64 {
         self.counts.clear();
         self.counts.resize(n * n, 0);
@@ -200,7 +206,7 @@ impl BlockCompressor {
         let (a, rest) = dense.split_at(quarter);
         let (b, rest) = rest.split_at(quarter);
         let (c, d) = rest.split_at(quarter);
-        // Backwards: a symbol is written when the one before it, its context, is known.
+        // From the end: a symbol is encoded once the one before it, its context, is known.
         let mut next = [a, b, c, &d[..quarter]].map(|part| usize::from(part[quarter - 1]));
         let mut last = usize::from(d[d.len() - 1]);
         for &context in d[quarter - 1..d.len() - 1].iter().rev() {
@@ -224,7 +230,7 @@ impl BlockCompressor {
         out.extend_from_slice(&self.coded[at..]);
     }
 
-    /// Makes room for the largest possible output; returns its end.
+    /// Makes room for the largest possible output. Returns its end, from which it is filled.
     fn room(&mut self) -> usize {
         let room = 2 * self.dense.len() + 64; // a symbol takes at most twelve bits
         if self.coded.len() < room {
@@ -234,19 +240,19 @@ impl BlockCompressor {
     }
 }
 
-/// The sum of all frequencies. (4096 less one, as decoders that divide may need.)
+/// Sum of all frequencies: 4096 - 1, which decoders that divide may need.
 const TOTAL: u32 = 4095;
 
-/// Bits of the sum.
+/// Bits of the range that the frequencies divide.
 const BITS: u32 = 12;
 
 /// The smallest value of a state.
 const LOW: u32 = 1 << 23;
 
-/// A state of at least this times the frequency of a symbol writes bytes before the symbol.
+/// A state of at least this value times the frequency of a symbol puts out bytes before the symbol.
 const MOST: u32 = LOW >> BITS << 8;
 
-/// Encodes a symbol into `state`; bytes go before `at`.
+/// Encodes a symbol into `state`. Bytes that it puts out are stored before `at`.
 #[inline(always)]
 fn put(symbol: &RansSymbol, state: &mut u32, out: &mut [u8], at: &mut usize) {
     let mut x = *state;

@@ -1,5 +1,7 @@
-//! The codecs of a block of CRAM 3.1: by the kind of its data, and by what makes the start of it smallest. A choice is a
-//! function of the block, so that a container does not depend on those before it.
+//! Chooses the codec for a block of CRAM 3.1, by the kind of its data and by trying codecs on its
+//! start.
+//!
+//! The choice depends only on the block, so that a container does not depend on earlier ones.
 
 use std::io::Write;
 
@@ -11,40 +13,37 @@ use super::names_encode::{NameEncoder, StreamCodec};
 use super::nx16_encode::Nx16Encoder;
 use super::{Method, Profile};
 
-/// The data of a block.
+/// What is known about the data of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct Content<'a> {
-    /// The kind of data.
     pub kind: ContentKind,
-    /// Bytes of each value, if all have the same number; else 1.
+    /// Bytes of each value, if all have the same size; else 1.
     pub width: usize,
-    /// The reads that qualities belong to.
+    /// The reads to which qualities belong.
     pub reads: &'a [QualityRead],
 }
 
-/// The kinds of data that blocks hold, as far as the choice of codecs depends on it.
+/// The kind of data in a block, as far as it matters for the choice of a codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentKind {
-    /// Names of reads.
     Names,
-    /// Quality scores.
     Qualities,
     /// Bytes without repeats, such as flags.
     Statistical,
-    /// Not known.
     Any,
 }
 
-/// Smaller blocks are not compressed.
+/// Blocks of fewer bytes are not compressed.
 const LEAST: usize = 24;
 
-/// Codecs are tried on the first so many bytes.
+/// Number of bytes at the start of a block on which codecs are tried.
 const SAMPLE: usize = 1 << 16;
 
-/// A slow codec is taken where it saves one part in so many.
+/// A slower codec is used only if it saves at least one part in this many.
 const PAYS: usize = 100;
 
-/// Names may have one token for so many bytes of a partition; those with more are left to other codecs.
+/// Minimum bytes of a partition per token of its names. Names with more tokens are left to other
+/// codecs, so that their tokens fit the planned memory.
 const TOKEN_SHARE: usize = 10;
 
 /// Memory of bzip2 at its highest level.
@@ -62,7 +61,7 @@ pub struct Chooser {
 }
 
 impl Chooser {
-    /// A compressor whose gzip works at `level`, from 1 to 12.
+    /// Returns a chooser with this level of gzip, from 1 to 12.
     pub fn new(profile: Profile, level: u8) -> Self {
         let level = CompressionLvl::new(i32::from(level.max(1))).unwrap_or_default();
         Chooser {
@@ -76,8 +75,9 @@ impl Chooser {
         }
     }
 
-    /// The most memory for blocks of `batch` bytes in all, besides these and their compressed form: tokens of names and
-    /// where they lie, qualities in their other direction, and tables of codecs.
+    /// Returns the maximum memory for blocks of `batch` bytes in all, besides these and their
+    /// compressed form: tokens of names and their places, qualities in the direction of sequencing,
+    /// and tables of codecs.
     pub const fn memory(profile: Profile, batch: usize) -> usize {
         match profile {
             Profile::Fast => batch,
@@ -86,7 +86,8 @@ impl Chooser {
         }
     }
 
-    /// Replaces `out` by compressed `raw`, and returns the codec.
+    /// Replaces the content of `out` by compressed `raw`, or by `raw` itself if no codec makes it
+    /// smaller. Returns the codec.
     pub fn compress(&mut self, raw: &[u8], content: Content<'_>, out: &mut Vec<u8>) -> Method {
         out.clear();
         let method = if raw.len() < LEAST { Method::Raw } else { self.choose(raw, content, out) };
@@ -151,7 +152,7 @@ impl Chooser {
         best
     }
 
-    /// Appends compressed `raw` to `out`, which is empty.
+    /// Appends `raw`, compressed by `method`, to `out`, which is empty.
     fn by(&mut self, method: Method, raw: &[u8], width: usize, out: &mut Vec<u8>) {
         match method {
             Method::RansNx16 => self.rans.encode(raw, width, out),
@@ -161,7 +162,7 @@ impl Chooser {
                 let n = self.gzip.gzip_compress(raw, out).unwrap_or(0);
                 out.truncate(n);
                 if n == 0 {
-                    out.resize(raw.len(), 0); // is not taken
+                    out.resize(raw.len(), 0); // gzip failed: larger than any other result
                 }
             }
             Method::Bzip2 => {

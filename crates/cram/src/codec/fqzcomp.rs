@@ -1,11 +1,14 @@
-//! fqzcomp: quality scores by mixed contexts (CRAM codecs specification 3.1, section 7). Decoding.
+//! Decodes fqzcomp: quality scores by mixed contexts (CRAM codecs specification 3.1, section 7).
+//!
+//! Each quality is coded with the model of a context, 16 bits that combine the qualities before it
+//! in the read, the number of qualities left, and how often they changed.
 
 use readmill_record::Result;
 
 use super::arith::{Model, RangeDecoder};
 use crate::num::{ByteCursor, damaged};
 
-/// One set of parameters.
+/// A set of parameters, with the names that the specification gives them.
 struct ParameterSet {
     context: u32,
     flags: u8,
@@ -23,7 +26,7 @@ struct ParameterSet {
 }
 
 pub(super) const DEDUP: u8 = 2;
-/// All reads have the same length. (As in htscodecs; the specification says the opposite.)
+/// All reads have the same length, as in htscodecs; the specification says the opposite.
 pub(super) const FIXED_LENGTH: u8 = 4;
 const SELECTOR: u8 = 8;
 pub(super) const QMAP: u8 = 16;
@@ -31,7 +34,8 @@ pub(super) const PTAB: u8 = 32;
 pub(super) const DTAB: u8 = 64;
 const QTAB: u8 = 128;
 
-/// Reads a table of `n` rising values from its run lengths, themselves run-length encoded.
+/// Reads a table of `n` rising values from the lengths of their runs, which are run-length encoded
+/// again.
 fn table(cursor: &mut ByteCursor<'_>, n: usize) -> Result<Vec<u32>> {
     let (mut runs, mut sum, mut last) = (Vec::new(), 0usize, None);
     while sum < n {
@@ -95,7 +99,7 @@ impl ParameterSet {
     }
 }
 
-/// The state within a record.
+/// What the context depends on within a read.
 #[derive(Default)]
 struct History {
     qualities: u32,
@@ -105,7 +109,8 @@ struct History {
 }
 
 impl History {
-    /// Takes quality `q`, with `left` more to come; returns the context of the next.
+    /// Takes the quality `q` of a read with `left` qualities left. Returns the context of the next
+    /// one.
     fn next(&mut self, parameters: &ParameterSet, q: u16, left: usize) -> usize {
         let mut context = parameters.context;
         let value = parameters.qtab.get(usize::from(q)).copied().unwrap_or(0);
@@ -127,7 +132,7 @@ impl History {
     }
 }
 
-/// The parameters of a block, and the models that are not for qualities.
+/// The header of a block: sets of parameters, and how a read selects one.
 struct FqzcompHeader {
     sets: Vec<ParameterSet>,
     selectors: Option<Vec<u32>>,
@@ -136,7 +141,7 @@ struct FqzcompHeader {
 }
 
 impl FqzcompHeader {
-    /// Number of different qualities.
+    /// Returns the number of different qualities, which is the size of the models.
     fn symbols(&self) -> usize {
         self.sets.iter().map(|set| set.max_symbol).max().unwrap_or(0) + 1
     }
@@ -161,25 +166,24 @@ impl FqzcompHeader {
     }
 }
 
-/// Number of contexts.
+/// Number of contexts of 16 bits.
 const CONTEXTS: usize = 1 << 16;
 
-/// Memory of tables: each of a set has at most 1,024 numbers, and there are four; and the models that are not for
-/// qualities.
+/// Memory for the tables of parameters (up to four per set, with up to 1,024 numbers) and for the
+/// models of other values than qualities.
 const TABLES: usize = 256 * (4 * 4096 + 512) + (64 << 10);
 
-/// The most bytes that [`decode`] takes besides its output: a model for each context that occurs, and the lengths
-/// of reads.
+/// Returns the maximum bytes that [`decode`] takes in addition to its output: a model for each
+/// context that occurs, and the lengths of reads.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let mut cursor = ByteCursor(data);
-    // Decoding reports what cannot be read.
+    // Damage is reported when the block is decoded.
     let setup = cursor.uint7().and_then(|_| FqzcompHeader::read(&mut cursor));
     let symbols = setup.map_or(0, |setup| setup.symbols());
     let models = size.min(CONTEXTS) * (symbols * 4 + 16) + CONTEXTS * size_of::<Option<Model>>();
     models + size + TABLES
 }
 
-/// Decodes `data` and appends the `size` qualities to `out`.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
     if cursor.uint7()? as usize != size {
@@ -250,7 +254,8 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends the length of a read, and whether it is reversed, in at most as many bytes as the read has qualities.
+/// Appends the length of a read and whether it is reversed. This takes no more bytes than the read
+/// has qualities, so it is bounded by the block.
 fn put_length(length: usize, turned: bool, out: &mut Vec<u8>) {
     let mut n = length << 1 | usize::from(turned);
     while n >= 0x80 {
@@ -260,7 +265,7 @@ fn put_length(length: usize, turned: bool, out: &mut Vec<u8>) {
     out.push(n as u8);
 }
 
-/// Takes the numbers of [`put_length`] from the front.
+/// Takes a length and direction of [`put_length`] from the front; `None` at the end.
 fn take_length(cursor: &mut &[u8]) -> Option<(usize, bool)> {
     let (mut n, mut shift) = (0, 0);
     loop {

@@ -1,54 +1,57 @@
-//! The encoder of fqzcomp (CRAM codecs specification 3.1, section 7): quality scores of whole reads, by a model for each
-//! context of the qualities before them, how many are left in the read, and how often they changed so far.
+//! Encodes fqzcomp (CRAM codecs specification 3.1, section 7): the quality scores of whole reads.
+//!
+//! Each quality is coded with the model of its context: the qualities before it, how many are left
+//! in the read, and how often they have changed.
 
 use super::arith_encode::{Models, RangeEncoder};
 use super::fqzcomp::{DEDUP, DTAB, FIXED_LENGTH, PTAB, QMAP};
 use crate::num::put_uint7;
 
-/// The length and direction of a read whose qualities are encoded.
+/// Length and direction of a read whose qualities are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QualityRead {
-    /// Number of qualities.
     pub length: u32,
-    /// Whether it is stored in the other direction than it was sequenced in.
+    /// Whether it is stored in the opposite direction to sequencing, in which qualities are coded.
     pub reverse: bool,
 }
 
 /// How the 16 bits of a context are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ContextLayout {
-    /// Bits of the qualities before.
+    /// Bits for the previous qualities.
     qbits: u32,
-    /// Bits by which each of them is shifted.
+    /// Bits by which each new quality shifts them.
     qshift: u32,
-    /// Bits of what is left.
+    /// Bits for the number of qualities left in the read.
     pbits: u32,
-    /// Bits of how often qualities changed.
+    /// Bits for the number of changes of quality.
     dbits: u32,
 }
 
-/// More different qualities are not expected: SAM has 94.
+/// Maximum number of different qualities. SAM has 94.
 const MOST_SYMBOLS: usize = 96;
 
-/// The most memory of an encoder besides the qualities: models of all contexts.
+/// Maximum memory of an encoder besides the qualities: the models of all contexts.
 pub const MEMORY: usize = (1 << 16) * 4 * (MOST_SYMBOLS + 3);
 
-/// Encodes qualities, and keeps its memory.
+/// Encodes qualities. It keeps its memory for the next block.
 #[derive(Default)]
 pub struct FqzcompEncoder {
     qualities: Models,
-    /// The four bytes of lengths.
+    /// Models for the four bytes of a read's length.
     lengths: Models,
-    /// Numbers of qualities, in the direction of sequencing.
+    /// Qualities by their numbers, read by read in the direction of sequencing.
     turned: Vec<u8>,
 }
 
-/// Contexts of models of bits: whether a read has the qualities of the one before it, and whether it is turned.
+/// Contexts of the models for single bits: whether a read has the same qualities as the one before,
+/// and whether it is reversed.
 const DUPLICATE: usize = 0;
 const REVERSE: usize = 1;
 
 impl FqzcompEncoder {
-    /// Appends the qualities `raw` of `reads`; returns false, and appends nothing of use, where it cannot hold them.
+    /// Appends the qualities `raw` of `reads`. Returns false if fqzcomp cannot hold them: lengths
+    /// that do not add up, empty reads, or too many different qualities.
     pub fn encode(&mut self, raw: &[u8], reads: &[QualityRead], out: &mut Vec<u8>) -> bool {
         let sum: usize = reads.iter().map(|read| read.length as usize).sum();
         if sum != raw.len() || sum == 0 || reads.iter().any(|read| read.length == 0) {
@@ -71,7 +74,7 @@ impl FqzcompEncoder {
         true
     }
 
-    /// Takes the numbers of qualities, read by read in the direction of sequencing.
+    /// Fills `turned` with the numbers of the qualities.
     fn turn(&mut self, raw: &[u8], reads: &[QualityRead], numbers: &[u8; 256]) {
         self.turned.clear();
         self.turned.reserve(raw.len());
@@ -124,20 +127,20 @@ impl FqzcompEncoder {
     }
 }
 
-/// The parameters of a block.
 struct BlockParameters {
     layout: ContextLayout,
     is_fixed: bool,
     turns: bool,
     has_duplicates: bool,
-    /// Qualities by their numbers.
+    /// The quality of each number.
     map: Vec<u8>,
-    /// Parts of contexts in place: by what is left, and by the number of changes.
+    /// Parts of the context, shifted to their place: by the number of qualities left, and by the
+    /// number of changes.
     ptab: Vec<u16>,
     dtab: Vec<u16>,
 }
 
-/// Returns the layout for a number of different qualities.
+/// Returns the layout for this many different qualities.
 fn layout(symbols: usize) -> ContextLayout {
     match symbols {
         0..=2 => ContextLayout { qbits: 8, qshift: 1, pbits: 5, dbits: 2 },
@@ -160,7 +163,8 @@ impl BlockParameters {
             same += usize::from(a == b && turned[start..next] == turned[next..next + b]);
             at = next;
         }
-        // How many are left, in equal parts of the longest read that the table can hold.
+        // The number of qualities left, in equal steps up to the longest read that the table can
+        // hold.
         let pshift = (0..10).find(|shift| longest.min(1024) >> shift <= 1 << layout.pbits).unwrap_or(10);
         let place = |value: u32, bits: u32, at: u32| (value.min((1 << bits) - 1) << at) as u16;
         let ContextLayout { qbits, pbits, dbits, .. } = layout;
@@ -175,7 +179,7 @@ impl BlockParameters {
         }
     }
 
-    /// Appends the parameters.
+    /// Appends the parameters of the block.
     fn head(&self, size: usize, out: &mut Vec<u8>) {
         let ContextLayout { qbits, qshift, pbits, dbits } = self.layout;
         put_uint7(out, size as u32);
@@ -187,7 +191,7 @@ impl BlockParameters {
         flags |= QMAP | if pbits > 0 { PTAB } else { 0 } | if dbits > 0 { DTAB } else { 0 };
         out.extend([flags, self.map.len() as u8]);
         out.push((qbits << 4 | qshift) as u8);
-        out.push(0); // where a selector of parameters would be in a context
+        out.push(0); // position of a selector in the context; not used
         out.push((qbits << 4 | (qbits + pbits) & 15) as u8);
         out.extend_from_slice(&self.map);
         if pbits > 0 {
@@ -198,7 +202,6 @@ impl BlockParameters {
         }
     }
 
-    /// Encodes the qualities of one read.
     #[inline]
     fn read(&self, own: &[u8], models: &mut Models, coder: &mut RangeEncoder<'_>) {
         let ContextLayout { qbits, qshift, .. } = self.layout;
@@ -216,7 +219,7 @@ impl BlockParameters {
     }
 }
 
-/// Appends a table of rising values as the lengths of their runs, equal ones counted.
+/// Appends a table of rising values as the lengths of their runs. Equal lengths are counted.
 fn put_table(values: &[u16], out: &mut Vec<u8>) {
     let mut runs = Vec::new();
     let (mut at, mut value) = (0, 0u16);

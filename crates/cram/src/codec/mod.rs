@@ -1,5 +1,16 @@
-//! The compression methods of blocks: gzip, bzip2, LZMA, and the codecs of CRAM itself (CRAM codecs specification
-//! 3.1).
+//! The compression methods of blocks: gzip, bzip2, LZMA, and the codecs of CRAM itself (CRAM codecs
+//! specification 3.1).
+//!
+//! | method | decoder | encoder |
+//! |---|---|---|
+//! | gzip, bzip2, LZMA | `general` | `block_codec`, `choice` |
+//! | rANS 4x8 | `rans` | `block_codec` |
+//! | rANS Nx16 | `nx16`, `nx16_avx2` | `nx16_encode` |
+//! | adaptive arithmetic coder | `arith` | `arith_encode` |
+//! | fqzcomp | `fqzcomp` | `fqzcomp_encode` |
+//! | name tokeniser | `names` | `names_encode` |
+//!
+//! [`Codecs`] calls the decoders. [`BlockCompressor`] chooses the encoder for a block.
 
 mod alphabet;
 mod arith;
@@ -29,32 +40,29 @@ pub use choice::{Chooser, Content, ContentKind};
 pub use fqzcomp_encode::QualityRead;
 use general::BZIP2;
 
-/// The compression method of a block, by its number in the file.
+/// The compression method of a block. The number is the one in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Method {
-    /// Not at all.
+    /// Not compressed.
     Raw = 0,
-    /// gzip.
     Gzip = 1,
-    /// bzip2.
     Bzip2 = 2,
-    /// xz.
+    /// LZMA in the xz container.
     Lzma = 3,
-    /// The range variant of asymmetric numeral systems, four states, renormalised by bytes.
+    /// Four interleaved range variants of asymmetric numeral systems, renormalised by bytes.
     Rans4x8 = 4,
     /// The same with 4 or 32 states, renormalised by 16 bits.
     RansNx16 = 5,
-    /// An adaptive arithmetic coder.
     Arith = 6,
-    /// Quality scores by context mixing.
+    /// Quality scores, by mixed contexts.
     Fqzcomp = 7,
-    /// Read names by tokens.
+    /// Read names, token by token.
     Names = 8,
 }
 
 impl Method {
-    /// The method of that number.
+    /// Returns the method of this number. An unknown number is an error.
     pub fn from_byte(byte: u8) -> Result<Self> {
         Ok(match byte {
             0 => Method::Raw,
@@ -71,22 +79,22 @@ impl Method {
     }
 }
 
-/// How much work compressing CRAM 3.1 is, by the names that samtools has for it.
+/// How much time compression of CRAM 3.1 may take. The names are those of samtools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// The codecs of 3.0, with faster ones of its own.
+    /// rANS Nx16 and gzip.
     Fast,
-    /// Names by their tokens.
+    /// Also the name tokeniser.
     #[default]
     Normal,
-    /// Qualities by their contexts, and bzip2.
+    /// Also fqzcomp for qualities, and bzip2.
     Small,
-    /// All codecs, in large slices.
+    /// Also the arithmetic coder, and the largest containers.
     Archive,
 }
 
 impl Profile {
-    /// All, and their names.
+    /// All profiles with their names on the command line.
     pub const ALL: [(&str, Profile); 4] = [
         ("fast", Profile::Fast),
         ("normal", Profile::Normal),
@@ -94,7 +102,8 @@ impl Profile {
         ("archive", Profile::Archive),
     ];
 
-    /// The bytes of BAM records that make a container: about the reads that a slice of samtools has at this profile.
+    /// Returns how many bytes of BAM records make a container: about as many reads as a slice of
+    /// samtools has with this profile.
     pub const fn partition(self) -> u64 {
         match self {
             Profile::Fast | Profile::Normal => 4 << 20,
@@ -103,7 +112,7 @@ impl Profile {
         }
     }
 
-    /// The usual level of gzip.
+    /// Returns the level of gzip that is used unless another one is given.
     pub const fn level(self) -> u8 {
         match self {
             Profile::Fast => 1,
@@ -114,14 +123,15 @@ impl Profile {
     }
 }
 
-/// The most bytes that uncompressing `data` to `size` bytes takes besides these. Memory that is kept from block to
-/// block belongs to the decoder.
+/// Returns the maximum bytes that decompressing `data` to `size` bytes takes in addition to its
+/// output. Memory that a decoder keeps from block to block is not included, because it is charged
+/// once.
 pub fn scratch(method: Method, data: &[u8], size: usize) -> usize {
     match method {
         _ if size == 0 => 0,
         Method::Raw | Method::Gzip | Method::Rans4x8 => 0,
         Method::Bzip2 => BZIP2,
-        // The dictionary is no larger than the output.
+        // The dictionary takes no more than the output.
         Method::Lzma => size + (1 << 20),
         Method::RansNx16 => nx16::scratch(data, size),
         Method::Arith => arith::scratch(data, size),
@@ -130,7 +140,7 @@ pub fn scratch(method: Method, data: &[u8], size: usize) -> usize {
     }
 }
 
-/// Uncompresses blocks, one for each thread.
+/// Decompresses blocks. Each thread has one, which keeps tables for the next block.
 #[derive(Default)]
 pub struct Codecs {
     gzip: general::Gunzip,
@@ -138,7 +148,7 @@ pub struct Codecs {
 }
 
 impl Codecs {
-    /// Uncompresses `data` to `size` bytes in `out`, which is empty.
+    /// Decompresses `data` to `size` bytes in `out`, which must be empty.
     pub fn inflate(
         &mut self,
         method: Method,

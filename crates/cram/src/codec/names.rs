@@ -1,4 +1,8 @@
-//! The tokeniser of read names (CRAM codecs specification 3.1, section 6). Decoding.
+//! Decodes the tokeniser of read names (CRAM codecs specification 3.1, section 6).
+//!
+//! A name is a list of tokens: letters, numbers and single characters. Tokens at the same position
+//! of all names share streams, one for each type of token. Most tokens only say how they differ
+//! from the same position of an earlier name.
 
 use std::ops::Range;
 
@@ -19,29 +23,31 @@ pub(super) const DELTA0: u8 = 9;
 pub(super) const MATCH: u8 = 10;
 const NOP: u8 = 11;
 
-/// Most tokens of a name.
+/// Maximum number of tokens in a name.
 pub(super) const MOST: usize = 128;
 
-/// The value of a token, for names that refer to it: eight bytes, because there are many of them.
+/// The value of a token, for later names that refer to it. It takes eight bytes, because there are
+/// many.
 #[derive(Clone, Copy)]
 enum DecodedToken {
     Nothing,
     Char(u8),
-    /// Start in the output, and length.
+    /// Start of a text in the output, and its length.
     String(u32, u16),
     Digits(u32),
-    /// With leading zeros up to that length.
+    /// A number with leading zeros, and its number of digits.
     Digits0(u32, u8),
 }
 
-/// The most bytes that [`decode`] takes besides its output: the streams of all tokens, the tokens themselves, and
-/// the start of each name. Each token except the last of a name comes from one of its bytes.
+/// Returns the maximum bytes that [`decode`] takes in addition to its output: the streams of all
+/// tokens, the tokens themselves, and the start of each name. Each token except the last one of a
+/// name makes at least one of its bytes.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let mut cursor = ByteCursor(data);
     let names =
         cursor.take(8).map_or(0, |head| u32::from_le_bytes([head[4], head[5], head[6], head[7]]));
     let names = (names as usize).min(size);
-    let token = size_of::<DecodedToken>() + size_of::<u8>() + 4; // itself, its type, and its value
+    let token = size_of::<DecodedToken>() + size_of::<u8>() + 4; // the token, its type, and its value
     let stream = 4 * names + size;
     token * (size + names)
         + names * (size_of::<DecodedName>() + 4)
@@ -49,10 +55,10 @@ pub fn scratch(data: &[u8], size: usize) -> usize {
         + (64 << 10)
 }
 
-/// Flags of a stream with the largest scratch memory.
+/// Flags of the kind of stream that needs the largest memory.
 const STRIPE_OF_ANY: u8 = super::pack::STRIPE;
 
-/// The streams of one token position.
+/// The streams of one token position, by the type of token.
 #[derive(Clone, Default)]
 struct PositionReader {
     streams: [StreamReader; 13],
@@ -79,7 +85,7 @@ impl StreamReader {
     }
 }
 
-/// Reads all streams; `size` bounds each, and `most` all of them together.
+/// Reads and decompresses all streams. `size` limits each, and `most` all of them together.
 fn streams(
     cursor: &mut ByteCursor<'_>,
     names: usize,
@@ -116,7 +122,7 @@ fn streams(
         } else {
             let stored = cursor.uint7()? as usize;
             let (data, mut bytes) = (cursor.take(stored)?, Vec::new());
-            // A token takes at most four bytes, and there are at most as many as names.
+            // A token takes at most four bytes, and a stream has at most one token for each name.
             let most = 4 * names + size;
             if by_arith {
                 arith::decode(data, most, &mut bytes)?
@@ -135,20 +141,20 @@ fn streams(
     Ok(positions)
 }
 
-/// The error for names with more tokens than their bytes can make.
+/// Returns the error for names with more tokens than their bytes can make.
 fn too_many() -> Error {
     damaged("the names are larger than they claim")
 }
 
-/// Names decoded so far.
+/// The names decoded so far, to which later names refer.
 struct NameDecoder {
     positions: Vec<PositionReader>,
-    /// Tokens of names; a name that repeats another has none of its own.
+    /// Tokens of all names. A name that repeats another has none of its own.
     tokens: Vec<DecodedToken>,
     done: Vec<DecodedName>,
 }
 
-/// A decoded name: the start of its tokens, their number, and the start of its text.
+/// A decoded name: the start and number of its tokens, and the start of its text in the output.
 #[derive(Clone, Copy)]
 struct DecodedName {
     tokens: u32,
@@ -157,6 +163,8 @@ struct DecodedName {
 }
 
 impl DecodedName {
+    /// Decodes the next token, given the token at the same position of the name referred to.
+    /// Returns `None` at the end of the name.
     fn tokens(self) -> Range<usize> {
         self.tokens as usize..(self.tokens + self.n) as usize
     }
@@ -255,13 +263,13 @@ impl PositionReader {
     }
 }
 
-/// A string of `length` bytes that begins at `start`.
+/// Returns the token of a text of `length` bytes that starts at `start` of the output.
 fn string(start: usize, length: usize) -> Result<DecodedToken> {
     let token = u32::try_from(start).ok().zip(u16::try_from(length).ok());
     token.map(|(start, length)| DecodedToken::String(start, length)).ok_or_else(too_many)
 }
 
-/// Appends a number, with leading zeros up to `length` digits.
+/// Appends a number with leading zeros up to `length` digits.
 fn put_number(mut n: u32, length: usize, out: &mut Vec<u8>) {
     let (mut digits, mut at) = ([b'0'; 10], 10);
     while n > 0 {
@@ -274,7 +282,7 @@ fn put_number(mut n: u32, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Decodes `data` and appends the names to `out`, `size` bytes, each ended by a zero.
+/// Appends the names to `out`: `size` bytes, each name followed by a zero.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
     let (stored, names) = (cursor.u32()? as usize, cursor.u32()? as usize);
@@ -284,8 +292,8 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     }
     let positions =
         streams(&mut cursor, names, by_arith, size, 5 * (size + names) + 4 * names + (1 << 16))?;
-    // A token for each byte, and the end of each name, unless names repeat others; at most as many as there are
-    // types.
+    // At most one token for each byte and one for the end of each name, and never more than there
+    // are types. Names that repeat others have none.
     let types = positions.iter().skip(1).map(|position| position.streams[TYPE].bytes.len());
     let tokens = types.sum::<usize>().min(size + names);
     let mut all =

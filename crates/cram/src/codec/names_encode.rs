@@ -1,5 +1,7 @@
-//! The encoder of the tokeniser of read names (CRAM codecs specification 3.1, section 6). Each name is compared, token by
-//! token, with the last one that has the same texts, as names of one flow cell have; or it repeats an earlier one.
+//! Encodes read names by tokens (CRAM codecs specification 3.1, section 6).
+//!
+//! A name is compared, token by token, with the last one that has the same texts, as names of one
+//! flow cell have; or it repeats an earlier name.
 
 use std::ops::Range;
 
@@ -8,52 +10,53 @@ use super::names::{CHAR, DELTA, DELTA0, DIGITS, DIGITS0, DUPLICATE, LENGTH, MATC
 use super::nx16_encode::Nx16Encoder;
 use crate::num::put_uint7;
 
-/// A name that differs from another.
+/// Type of the first token of a name that is not a repeat.
 const DIFFERENT: u8 = 6;
 
-/// The end of a name.
+/// Type of the token that ends a name.
 const END: u8 = 12;
 
-/// Most digits of a number.
+/// Maximum digits of a number, so that it fits 32 bits.
 const MOST_DIGITS: usize = 9;
 
-/// Kinds of streams.
+/// Number of types of streams.
 const KINDS: usize = 13;
 
 /// A part of a name: a character, a text, or a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Token {
-    /// A number, a character, or the start of a text.
+    /// The number, the character, or the start of the text in the names.
     value: u32,
     kind: u8,
     /// Bytes of a text, or digits of a number with leading zeros.
     length: u8,
 }
 
-/// How often numbers at one place of a name are a little more than those before them, and how often they differ.
+/// For numbers at one position: how often they exceed those before them by less than 256, and how
+/// often they differ at all.
 #[derive(Clone, Copy, Default)]
 struct Growth {
     little: u32,
     all: u32,
 }
 
-/// The streams of all tokens at one position of names.
+/// The streams of all tokens at one position of names, by the type of token.
 #[derive(Default)]
 struct TokenStreams {
     streams: [Vec<u8>; KINDS],
     growth: Growth,
 }
 
-/// The tokens of a name.
+/// A name as a range of tokens, and the earlier name to which it refers.
 #[derive(Clone, Copy)]
 struct TokenizedName {
     first: u32,
     n: u32,
-    /// How many names before is the one that it repeats or is compared with.
+    /// How many names back that earlier name is.
     distance: u32,
-    /// Whether it repeats that.
+    /// Whether the name repeats it. Otherwise it is compared with it, token by token.
     is_repeated: bool,
-    /// A hash of the kinds of its tokens, and of its texts.
+    /// Hash of the types of its tokens, and of its texts.
     texts: u32,
 }
 
@@ -63,10 +66,10 @@ impl TokenizedName {
     }
 }
 
-/// So many different texts of names are remembered.
+/// Number of different `texts` whose last name is remembered.
 const MOST_TEXTS: usize = 16;
 
-/// Encodes names, and keeps its memory.
+/// Encodes names. It keeps its memory for the next block.
 #[derive(Default)]
 pub struct NameEncoder {
     tokens: Vec<Token>,
@@ -80,15 +83,14 @@ pub struct NameEncoder {
 
 /// Compresses the streams.
 pub enum StreamCodec<'a> {
-    /// By rANS.
     Rans(&'a mut Nx16Encoder),
-    /// By the arithmetic coder where that is smaller.
+    /// The arithmetic coder, as the archive profile uses it.
     Arith(&'a mut ArithEncoder),
 }
 
 impl NameEncoder {
-    /// Appends `raw`, names that end in a zero each; returns false where there are none, the last has no end, or they
-    /// have more than so many tokens.
+    /// Appends `raw`, names that are each followed by a zero. Returns false if there are none, the
+    /// last one does not end, or they have more than `most_tokens` tokens.
     pub fn encode(
         &mut self,
         raw: &[u8],
@@ -108,7 +110,8 @@ impl NameEncoder {
         true
     }
 
-    /// Finds the tokens of all names; returns false where a name is too long, or there are more tokens than `most`.
+    /// Finds the tokens of all names. Returns false if a name is too long, or there are more than
+    /// `most` tokens.
     fn tokenise(&mut self, raw: &[u8], most: usize) -> bool {
         self.tokens.clear();
         self.names.clear();
@@ -143,7 +146,8 @@ impl NameEncoder {
         true
     }
 
-    /// How many names before the next is the last one with these texts, or else the last of all; 0 for the first.
+    /// Returns how many names back the last one with these texts is, or 1 if there is none (0 for
+    /// the first name). The next name becomes the last one with these texts.
     fn like(&mut self, texts: u32) -> u32 {
         let number = self.names.len();
         match self.last.iter().position(|&(known, _)| known == texts) {
@@ -161,7 +165,7 @@ impl NameEncoder {
         }
     }
 
-    /// How many names before there is the same one; 0 if there is none.
+    /// Returns how many names back the same name is; 0 if there is none.
     fn earlier(&mut self, raw: &[u8], start: usize, end: usize) -> usize {
         let (name, number) = (&raw[start..end], self.starts.len());
         self.starts.push((start as u32, end as u32));
@@ -182,7 +186,7 @@ impl NameEncoder {
         }
     }
 
-    /// Fills the streams.
+    /// Fills the streams of all positions with the tokens.
     fn fill(&mut self, raw: &[u8]) {
         let places = 1 + self.names.iter().map(|name| name.n as usize).max().unwrap_or(0) + 1;
         self.positions.resize_with(places.max(self.positions.len()), TokenStreams::default);
@@ -223,7 +227,7 @@ impl NameEncoder {
         }
     }
 
-    /// Appends all streams.
+    /// Compresses and appends all streams.
     fn put(&mut self, codec: &mut StreamCodec<'_>, out: &mut Vec<u8>) {
         let mut coded = Vec::new();
         for at in 0..self.positions.len() {
@@ -252,7 +256,8 @@ impl NameEncoder {
         }
     }
 
-    /// An earlier stored stream with the same bytes.
+    /// Returns position and type of an earlier stored stream with the same bytes, which need not be
+    /// stored again.
     fn same(&self, at: usize, kind: usize) -> Option<(usize, usize)> {
         let stream = &self.positions[at].streams[kind];
         if stream.len() < 8 {
@@ -278,14 +283,15 @@ impl StreamCodec<'_> {
 }
 
 impl TokenStreams {
-    /// Whether the first name has a token here, with a value, and all others have the same: then types are not stored.
+    /// Returns whether the types of this position need not be stored: the first name has a token
+    /// with a value, and all others have the same token.
     fn implies_types(&self) -> bool {
         let Some((&first, others)) = self.streams[TYPE].split_first() else { return false };
         let has_value = self.streams.get(usize::from(first)).is_some_and(|values| !values.is_empty());
         has_value && first != END && others.iter().all(|&kind| kind == MATCH)
     }
 
-    /// Adds a token, where the name before has another, if it has one.
+    /// Adds a token, given the token at the same position of the name that is referred to.
     fn add(&mut self, token: Token, before: Option<Token>, raw: &[u8]) {
         let text = |token: Token| &raw[token.value as usize..][..usize::from(token.length)];
         let like = before.filter(|before| before.kind == token.kind);
@@ -325,18 +331,19 @@ impl TokenStreams {
         }
     }
 
-    /// Whether numbers here often grow by little.
+    /// Returns whether numbers here often grow by little, so that differences are stored.
     fn grows(&self) -> bool {
         4 * self.growth.little > self.growth.all
     }
 }
 
-/// Whether the values of a stream have four bytes.
+/// Returns whether the values of a stream have four bytes.
 fn is_number(kind: usize) -> bool {
     [DUPLICATE, DIFFERENT, DIGITS, DIGITS0].contains(&(kind as u8))
 }
 
-/// Appends the tokens of a name that starts at `start`; returns a hash of their kinds and texts.
+/// Appends the tokens of a name that starts at `start` of the names. Returns the hash of their
+/// types and texts.
 fn tokens(name: &[u8], start: usize, out: &mut Vec<Token>) -> u32 {
     let (first, mut texts) = (out.len(), 0u32);
     let mut note = |byte: u8| texts = (texts.rotate_left(5) ^ u32::from(byte)).wrapping_mul(0x9e37_79b1);
@@ -349,7 +356,8 @@ fn tokens(name: &[u8], start: usize, out: &mut Vec<Token>) -> u32 {
             b'0'..=b'9' => {
                 let digits =
                     rest.iter().take(MOST_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
-                // A zero alone, too: samtools prints nothing of it as a number without leading zeros.
+                // This includes a single zero, because samtools prints nothing for it as a number
+                // without leading zeros.
                 (if rest[0] == b'0' { DIGITS0 } else { DIGITS }, digits)
             }
             letter if letter.is_ascii_alphabetic() => {

@@ -1,5 +1,5 @@
-//! rANS Nx16: 4 or 32 states renormalised by 16 bits, over packed, striped or run-length encoded bytes (CRAM codecs
-//! specification 3.1, section 4). Decoding.
+//! Decodes rANS Nx16: 4 or 32 states, renormalised by 16 bits, over bytes that may be packed,
+//! striped or run-length encoded (CRAM codecs specification 3.1, section 4).
 
 use readmill_record::Result;
 
@@ -9,22 +9,21 @@ use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
 use super::rans::{LOW_OF_NX16 as LOW, Slot, slot, symbols};
 use crate::num::{ByteCursor, damaged};
 
-/// Memory of the tables of all contexts, and of their frequencies.
+/// Memory for the tables and the frequencies of all contexts.
 const CONTEXTS: usize = 257 * size_of::<[Slot; 1 << 12]>() + 4 * (256 * 256 + 256);
 
-/// The most bytes that [`decode`] takes besides its output.
+/// Returns the maximum bytes that [`decode`] takes in addition to its output.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let flags = data.first().copied().unwrap_or(0);
     let contexts = if flags & (ORDER | STRIPE) != 0 { CONTEXTS } else { 0 };
-    // A stripe, and in it the packed bytes, those without runs, and the lengths of runs.
+    // A stripe, and within it the packed bytes, the bytes without runs, and the lengths of runs.
     let several = if flags & (STRIPE | PACK | RLE) != 0 { 4 * size + MOST_SYMBOLS } else { 0 };
     contexts + several
 }
 
-/// The most bytes of the list of symbols with runs.
+/// Maximum bytes of the list of symbols that have run lengths.
 const MOST_SYMBOLS: usize = 257;
 
-/// Decodes `data` and appends the `size` bytes to `out`.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
     let flags = cursor.byte()?;
@@ -54,7 +53,8 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     }
 }
 
-/// Appends the bytes of the last coding step.
+/// Appends `size` bytes of the last coding step, which is rANS or none. `n` is the number of
+/// states.
 fn entropy(
     cursor: &mut ByteCursor<'_>,
     flags: u8,
@@ -80,7 +80,7 @@ fn entropy(
     }
 }
 
-/// Whether this processor can decode several states at once.
+/// Returns whether this processor can decode several states at once.
 pub fn has_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
     return avx2::is_available();
@@ -88,17 +88,17 @@ pub fn has_vectors() -> bool {
     false
 }
 
-/// Runs of fewer bytes than this, behind the first one, are written as so many bytes, of which the rest is written over: a length
-/// known to the compiler takes no loop.
+/// A run of at most this many bytes is written as exactly this many, and later bytes overwrite the
+/// excess: a length that the compiler knows needs no loop.
 const SHORT_RUN: usize = 16;
 
-/// The symbols with run lengths, and these lengths.
+/// The symbols that have run lengths, and these lengths.
 struct Runs {
-    /// For each symbol, all bits set where it has run lengths.
+    /// For each symbol, all bits are set if it has run lengths.
     of: [u8; 256],
     lengths: Vec<u8>,
     from: usize,
-    /// Bytes without runs.
+    /// Number of bytes without runs.
     literals: usize,
 }
 
@@ -132,7 +132,8 @@ impl Runs {
         let (mut lengths, mut out) = (ByteCursor(&self.lengths[self.from..]), vec![0; size]);
         let mut rest = &mut out[..];
         for &symbol in literals {
-            // Which symbols have lengths is hard to foretell, so a short run takes no branch on it.
+            // A branch on whether a symbol has a length is predicted badly, so a short run does
+            // without it.
             let has_length = self.of[symbol as usize];
             let more = lengths.0.first().map_or(u8::MAX, |&byte| byte) & has_length;
             if let Some(short) = rest.first_chunk_mut::<SHORT_RUN>()
@@ -156,7 +157,8 @@ impl Runs {
     }
 }
 
-/// Fills the slots of a context from its frequencies, which add up to a power of two.
+/// Fills the slots of a context from its frequencies. They are scaled to the number of slots, which
+/// must be possible by a power of two.
 fn fill(frequencies: &[(u8, u32)], bits: u32, table: &mut [Slot]) -> Result<()> {
     let slots = 1u32 << bits;
     let sum = frequencies.iter().map(|&(_, f)| u64::from(f)).sum::<u64>();
@@ -176,28 +178,27 @@ fn fill(frequencies: &[(u8, u32)], bits: u32, table: &mut [Slot]) -> Result<()> 
     Ok(())
 }
 
-/// The coded bytes, and how many were read.
+/// The bytes that states read, and the offset of the next one.
 struct Coded<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl Coded<'_> {
-    /// Whether `n` states can be renormalised without coming to the end.
+    /// Returns whether `n` states can be renormalised without reaching the end.
     fn suffices(&self, n: usize) -> bool {
         self.bytes.len() - self.at >= 2 * n
     }
 
-    /// The state behind that of a symbol, not renormalised.
+    /// Returns the state after the symbol of `entry`, before renormalisation.
     #[inline(always)]
     fn next(state: u32, entry: Slot, bits: u32) -> u32 {
         let frequency = (entry >> 8 & 0xfff) + 1;
         frequency.wrapping_mul(state >> bits).wrapping_add(entry >> 20)
     }
 
-    /// Decodes the symbol of `entry` from a state, without a branch: whether a state takes bytes is hard to foretell.
-    ///
-    /// The bytes [suffice](Self::suffices).
+    /// Decodes the symbol of `entry` from a state. It does not branch on whether the state reads
+    /// bytes, which is predicted badly. The bytes must [suffice](Self::suffices).
     #[inline(always)]
     fn advance(&mut self, state: &mut u32, entry: Slot, bits: u32) -> u8 {
         let next = Self::next(*state, entry, bits);
@@ -208,7 +209,8 @@ impl Coded<'_> {
         entry as u8
     }
 
-    /// Decodes the symbol of `entry` from a state; a state takes bytes as long as there are some.
+    /// Decodes the symbol of `entry` from a state, near the end of the bytes: a state reads them as
+    /// long as there are some.
     #[inline(always)]
     fn advance_to_end(&mut self, state: &mut u32, entry: Slot, bits: u32) -> u8 {
         if self.suffices(1) {
@@ -227,7 +229,8 @@ fn states<const N: usize>(cursor: &mut ByteCursor<'_>) -> Result<[u32; N]> {
     Ok(states)
 }
 
-/// Fills `out` with bytes of one context; with `vectors`, 32 states are decoded several at once.
+/// Fills `out` with bytes that have a single context. With `vectors`, 32 states are decoded several
+/// at once.
 pub fn order_0<const N: usize>(
     cursor: &mut ByteCursor<'_>,
     out: &mut [u8],
@@ -323,13 +326,13 @@ impl Contexts {
         Ok(Contexts { bits, of, tables })
     }
 
-    /// Where the table of each context starts.
+    /// Returns the offset of each context's table, for the vector code.
     #[cfg(target_arch = "x86_64")]
     fn starts(&self) -> [u32; 256] {
         self.of.map(|table| u32::from(table) << self.bits)
     }
 
-    /// The entry of a state in its context.
+    /// Returns the table entry of a state in its context.
     #[inline(always)]
     fn entry(&self, context: u8, state: u32) -> Slot {
         let into = state & ((1 << self.bits) - 1);
@@ -337,7 +340,8 @@ impl Contexts {
     }
 }
 
-/// Fills `out` with bytes whose context is the byte before; with `vectors`, 32 states are decoded several at once.
+/// Fills `out` with bytes whose context is the byte before. With `vectors`, 32 states are decoded
+/// several at once.
 pub fn order_1<const N: usize>(
     cursor: &mut ByteCursor<'_>,
     out: &mut [u8],

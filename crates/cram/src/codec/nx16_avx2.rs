@@ -1,5 +1,7 @@
-//! Decodes rANS Nx16 of 32 states by AVX2, eight states at once: as the scalar code, as long as the coded bytes suffice for
-//! all states.
+//! Decodes rANS Nx16 with 32 states by AVX2, eight states at a time.
+//!
+//! The result equals that of the scalar code in `nx16`, which continues when the coded bytes no
+//! longer suffice for all states.
 
 #![allow(unsafe_code, reason = "AVX2 reads tables and bytes through pointers")]
 
@@ -7,16 +9,16 @@ use std::arch::x86_64::*;
 
 use super::rans::{LOW_OF_NX16 as LOW, Slot};
 
-/// Number of states, and of their coded bytes at most.
+/// Number of states, and the maximum coded bytes that one symbol of each state reads.
 const STATES: usize = 32;
 const MOST_CODED: usize = 2 * STATES;
 
-/// Whether this processor has AVX2.
+/// Returns whether this processor has AVX2.
 pub fn is_available() -> bool {
     is_x86_feature_detected!("avx2")
 }
 
-/// For each set of lanes, which of the next 16-bit words each of them takes.
+/// For each set of lanes that read a word: which of the next 16-bit words each lane gets.
 static WORDS: [[u8; 8]; 256] = {
     let mut words = [[0; 8]; 256];
     let mut set = 0;
@@ -32,12 +34,12 @@ static WORDS: [[u8; 8]; 256] = {
     words
 };
 
-/// The states and coded bytes of a block.
+/// The states of a block, in four vectors of eight, and the coded bytes.
 struct States<'a> {
     lanes: [__m256i; 4],
     coded: &'a [u8],
     at: usize,
-    /// The number of bits of a table, as a shift, and a mask of them.
+    /// The bits of a table index, as a shift and as a mask.
     bits: __m128i,
     mask: __m256i,
 }
@@ -54,20 +56,19 @@ impl<'a> States<'a> {
         States { lanes, coded, at, bits: _mm_cvtsi32_si128(bits as i32), mask }
     }
 
-    /// Whether the coded bytes suffice for one more symbol of each state.
+    /// Returns whether the coded bytes suffice for one more symbol of each state.
     #[inline(always)]
     fn suffice(&self) -> bool {
         self.coded.len() - self.at >= MOST_CODED
     }
 
-    /// The indices of the entries of eight states.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn index(&self, lane: usize) -> __m256i {
         _mm256_and_si256(self.lanes[lane], self.mask)
     }
 
-    /// Moves eight states on by their entries. At least 16 coded bytes must be left.
+    /// Moves eight states on by their table entries. At least 16 coded bytes must be left.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn advance(&mut self, lane: usize, entries: __m256i) {
@@ -101,7 +102,7 @@ impl<'a> States<'a> {
     }
 }
 
-/// The lowest bytes of 32 entries, in order.
+/// Returns the symbols of 32 table entries, their lowest bytes, in order.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn symbols(entries: [__m256i; 4]) -> [u8; STATES] {
@@ -114,9 +115,9 @@ fn symbols(entries: [__m256i; 4]) -> [u8; STATES] {
     out
 }
 
-/// Decodes rows of 32 symbols of one table into `out`; returns how many bytes it has written.
+/// Decodes rows of 32 symbols with a single table into `out`. Returns the number of bytes written.
 ///
-/// The processor has AVX2.
+/// The processor must have AVX2.
 pub fn order_0(
     (coded, at): (&[u8], &mut usize),
     table: &[Slot; 1 << 12],
@@ -153,10 +154,11 @@ pub fn order_0(
     }
 }
 
-/// Decodes symbols of each of the 32 equal parts of `out`, whose tables follow from the symbols before: these are in `tables`,
-/// by the starts of their entries, one for each value of as many bits. Returns how many of each part.
+/// Decodes symbols of the 32 equal parts of `out`, each with the table of the symbol before it.
+/// Returns how many symbols of each part are decoded.
 ///
-/// The processor has AVX2.
+/// `starts` has the index in `tables` at which the table of each symbol starts; it has an entry for
+/// each value of `bits` bits. The processor must have AVX2.
 pub fn order_1(
     (coded, at): (&[u8], &mut usize),
     (starts, tables): (&[u32; 256], &[Slot]),

@@ -1,5 +1,8 @@
-//! The encoder of rANS Nx16 (CRAM codecs specification 3.1, section 4): bytes as they are, packed, without runs or in
-//! stripes, and the smallest of these by their counts.
+//! Encodes rANS Nx16 (CRAM codecs specification 3.1, section 4): bytes as they are, packed, without
+//! runs or in stripes.
+//!
+//! The sizes of these forms are estimated from the counts of symbols and pairs, so that only the
+//! one with the smallest estimate is encoded.
 
 mod orders;
 
@@ -10,32 +13,34 @@ use super::alphabet::{Alphabet, normalise_to};
 use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, RLE, STRIPE};
 use crate::num::put_uint7;
 
-/// From so many bytes on 32 states pay, which decoders take at once: they are 112 bytes more.
+/// From this many bytes on, 32 states are used, which decoders process at once. They take 112 bytes
+/// more.
 const MANY: usize = 1 << 16;
 
-/// Runs are tried where a byte takes less than this by its order: else coding by the byte before is as good.
+/// Run-length encoding is tried if a byte takes less than this many bytes without it. Else coding
+/// by the byte before is as good.
 const RUNS_PAY: f64 = 0.09;
 
-/// Smaller data is stored as it is.
+/// Data of fewer bytes is not compressed.
 const LEAST: usize = 16;
 
-/// Most symbols that are packed.
+/// Maximum number of different symbols that are packed.
 const MOST_PACKED: usize = 16;
 
-/// The sizes to expect of bytes, by the counts of their symbols and pairs.
+/// Estimated sizes of bytes, from the counts of their symbols and pairs.
 struct Estimate {
-    /// Bytes of order 0 and 1.
+    /// Bytes when encoded with order 0 and with order 1.
     costs: [f64; 2],
-    /// Bits of the sum of order 1; `None` where pairs were not counted.
+    /// Bits of the sum of frequencies for order 1; `None` if pairs were not counted.
     bits: Option<u32>,
-    /// Bytes that repeat the one before, of those symbols where most do.
+    /// How many bytes repeat the one before, among the `repeating` symbols.
     repeats: usize,
-    /// These symbols.
+    /// Symbols of which more than half repeat the byte before.
     repeating: [bool; 256],
 }
 
 impl Estimate {
-    /// The estimate of bytes that were not counted.
+    /// Stands for bytes that were not counted.
     const NONE: Estimate =
         Estimate { costs: [f64::INFINITY; 2], bits: None, repeats: 0, repeating: [false; 256] };
 
@@ -44,7 +49,7 @@ impl Estimate {
     }
 }
 
-/// How bytes are transformed before they are coded.
+/// How bytes are transformed before they are coded, and by which order they are then coded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shape {
     pack: bool,
@@ -53,12 +58,13 @@ struct Shape {
 }
 
 impl Nx16Encoder {
-    /// An encoder that saves time where it is to be `quick`.
+    /// Returns an encoder. A `quick` one estimates fewer forms.
     pub fn new(quick: bool) -> Self {
         Nx16Encoder { quick, ..Nx16Encoder::default() }
     }
 
-    /// Appends `raw` in the form that is smallest by an estimate; in stripes of `width` bytes where that is smaller yet.
+    /// Appends `raw` in the form with the smallest estimate. If it consists of values of `width`
+    /// bytes, it is also encoded in as many stripes, and the smaller result is used.
     pub fn encode(&mut self, raw: &[u8], width: usize, out: &mut Vec<u8>) {
         let start = out.len();
         self.plain(raw, out);
@@ -83,7 +89,7 @@ impl Nx16Encoder {
         }
     }
 
-    /// Appends `raw` in the smallest form without stripes.
+    /// Appends `raw` in the form with the smallest estimate, without stripes.
     fn plain(&mut self, raw: &[u8], out: &mut Vec<u8>) {
         if raw.len() < LEAST {
             return stored(raw, out);
@@ -91,7 +97,8 @@ impl Nx16Encoder {
         let alphabet = Alphabet::of(raw);
         let few = (2..=MOST_PACKED).contains(&alphabet.list().len());
         let enough = if self.quick { MANY } else { 4 * MANY };
-        // Pairs of packed symbols say at least as much as symbols do, and are half as many.
+        // Pairs of packed bytes say at least as much as pairs of symbols and are at most half as
+        // many, so long data with few symbols is only estimated packed.
         let estimate = match few && raw.len() >= enough {
             true => Estimate::NONE,
             false => self.estimate(raw, &alphabet),
@@ -127,7 +134,7 @@ impl Nx16Encoder {
         }
     }
 
-    /// Estimates the bytes of order 0 and 1.
+    /// Estimates the sizes with order 0 and order 1.
     fn estimate(&mut self, raw: &[u8], alphabet: &Alphabet) -> Estimate {
         let width = alphabet.counts.len();
         let n = alphabet.used.iter().filter(|used| **used).count();
@@ -137,7 +144,7 @@ impl Nx16Encoder {
         self.frequencies.resize(width, 0);
         normalise_to(1 << BITS, &alphabet.counts, &mut self.frequencies);
         estimate.costs[0] = cost(&alphabet.counts, &self.frequencies, BITS) + 16.0 + 2.5 * n as f64;
-        // Tables of this many contexts never pay.
+        // Tables for this many contexts are always larger than what they save.
         if width * width > 4 * raw.len() {
             return estimate;
         }
@@ -155,7 +162,8 @@ impl Nx16Encoder {
         estimate
     }
 
-    /// Estimates bytes without runs, and says by which order.
+    /// Estimates the size with runs taken out. Returns it with the better order for the remaining
+    /// bytes.
     fn estimate_runs(&mut self, raw: &[u8], repeating: &[bool; 256]) -> (f64, u8) {
         self.take_runs(raw, repeating);
         let (literals, lengths) =
@@ -172,7 +180,8 @@ impl Nx16Encoder {
         )
     }
 
-    /// Splits `raw` into bytes without runs, and the lengths of runs, after the list of symbols that have any.
+    /// Splits `raw` into bytes without runs and the lengths of the runs, which follow the list of
+    /// symbols that have any.
     fn take_runs(&mut self, raw: &[u8], repeating: &[bool; 256]) {
         self.literals.clear();
         self.lengths.clear();
@@ -192,7 +201,7 @@ impl Nx16Encoder {
         }
     }
 
-    /// Appends `raw` in that form; `bits` belong to the counts of its pairs.
+    /// Appends `raw` in this shape. `bits` is given if its pairs are still counted.
     fn shaped(
         &mut self,
         raw: &[u8],
@@ -245,7 +254,7 @@ impl Nx16Encoder {
         self.packed = packed;
     }
 
-    /// Appends the last step, which may be none, and sets its flag at `head`.
+    /// Appends the last step, rANS or the bytes as they are, and sets its flags at `head`.
     fn finish(
         &mut self,
         bytes: &[u8],
@@ -270,7 +279,7 @@ impl Nx16Encoder {
     }
 }
 
-/// Appends `raw` as it is.
+/// Appends `raw` without compression.
 fn stored(raw: &[u8], out: &mut Vec<u8>) {
     out.push(CAT);
     put_uint7(out, raw.len() as u32);

@@ -1,26 +1,26 @@
-//! The transforms of the CRAM 3.1 codecs before coding: packing, runs and stripes (CRAM codecs specification 3.1,
-//! sections 4.4 to 4.6).
+//! The transforms of the CRAM 3.1 codecs before coding: packing, runs and stripes (CRAM codecs
+//! specification 3.1, sections 4.4 to 4.6).
 
 use readmill_record::Result;
 
 use crate::num::{ByteCursor, damaged};
 
-/// Coding by the symbol before.
+/// Bits of the flags that start a block. This one: the context is the symbol before (order 1).
 pub(super) const ORDER: u8 = 1;
-/// 32 states rather than 4; for the arithmetic coder, bzip2 instead.
+/// rANS: 32 states, not 4. Arithmetic coder: bzip2 is used instead.
 pub(super) const N32_OR_EXT: u8 = 4;
-/// Every n-th byte by itself.
+/// Each n-th byte is coded separately.
 pub(super) const STRIPE: u8 = 8;
-/// The size is stored elsewhere.
+/// The uncompressed size is not stored here, because the caller knows it.
 pub(super) const NO_SIZE: u8 = 16;
-/// Not compressed.
+/// The bytes are not compressed.
 pub(super) const CAT: u8 = 32;
-/// Runs.
+/// Runs are stored as lengths.
 pub(super) const RLE: u8 = 64;
-/// Several symbols a byte.
+/// A byte holds several symbols.
 pub(super) const PACK: u8 = 128;
 
-/// Reads the size after the flags; at most `most`.
+/// Reads the uncompressed size after the flags. A size above `most` is an error.
 pub(super) fn size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> Result<usize> {
     if flags & NO_SIZE != 0 {
         return Ok(most);
@@ -32,7 +32,7 @@ pub(super) fn size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> Resul
     Ok(size)
 }
 
-/// The packing of symbols.
+/// How symbols are packed: a byte holds as many as fit, by their numbers.
 pub(super) struct Packing<'a> {
     symbols: &'a [u8],
     /// Bytes of the packed form.
@@ -40,7 +40,8 @@ pub(super) struct Packing<'a> {
 }
 
 impl<'a> Packing<'a> {
-    /// Reads it from the front of the data. The packed form is at most as large as `most`, its unpacked size.
+    /// Reads the packing from the front of the data. The packed form must not be larger than
+    /// `most`, its unpacked size.
     pub fn read(cursor: &mut ByteCursor<'a>, most: usize) -> Result<Self> {
         let n = cursor.byte()?;
         if !(1..=16).contains(&n) {
@@ -54,7 +55,7 @@ impl<'a> Packing<'a> {
         Ok(Packing { symbols, packed })
     }
 
-    /// Appends `size` symbols to `out`.
+    /// Appends `size` unpacked symbols to `out`.
     pub fn unpack(&self, packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         out.reserve_exact(size);
@@ -68,7 +69,7 @@ impl<'a> Packing<'a> {
         }
     }
 
-    /// Fills `out` with the symbols in `packed`, of which a byte has `N`.
+    /// Fills `out` with the symbols in `packed`, each byte of which holds `N`.
     fn unpack_each<const N: usize>(&self, packed: &[u8], out: &mut [u8]) -> Result<()> {
         if packed.len() < out.len().div_ceil(N) {
             return Err(damaged("a packed block ends too early"));
@@ -94,7 +95,8 @@ impl<'a> Packing<'a> {
     }
 }
 
-/// Appends symbols in as few bits as their number needs; `symbols` are all that occur, two to sixteen.
+/// Appends symbols with as few bits as their number needs. `symbols` are all that occur, two to
+/// sixteen.
 pub(super) fn pack(raw: &[u8], symbols: &[u8], out: &mut Vec<u8>) {
     let bits = match symbols.len() {
         0..=2 => 1,
@@ -110,10 +112,10 @@ pub(super) fn pack(raw: &[u8], symbols: &[u8], out: &mut Vec<u8>) {
     );
 }
 
-/// Decodes one stripe of that many bytes.
+/// Decodes a stripe and appends it: the method's own decoder.
 type Decode = fn(&[u8], usize, &mut Vec<u8>) -> Result<()>;
 
-/// Appends `size` bytes that were coded in stripes.
+/// Reads stripes and interleaves them to `size` bytes, which are appended to `out`.
 pub(super) fn stripes(
     cursor: &mut ByteCursor<'_>,
     size: usize,

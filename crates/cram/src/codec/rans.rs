@@ -1,5 +1,6 @@
-//! rANS 4x8: four interleaved range variants of asymmetric numeral systems (CRAM codecs specification 3.1, section
-//! 3; Duda 2013). This is the decoder; [`super::block_codec`] has the encoder.
+//! rANS 4x8: four interleaved range variants of asymmetric numeral systems (CRAM codecs
+//! specification 3.1, section 3; Duda 2013). This is the decoder; [`super::block_codec`] has the
+//! encoder.
 
 use readmill_record::Result;
 
@@ -8,20 +9,19 @@ use crate::num::{ByteCursor, damaged};
 /// Bits of the sum of all frequencies.
 const BITS: u32 = 12;
 
-/// Slots, each of which belongs to a symbol.
+/// Slots of a table. Each belongs to a symbol, as many as its frequency.
 const SLOTS: usize = 1 << BITS;
 
-/// A state below this takes bytes.
+/// A state below this value reads bytes.
 const LOW: u32 = 1 << 23;
 
-/// A state of rANS Nx16 below this takes two bytes.
+/// A state of rANS Nx16 below this value reads two bytes.
 pub(super) const LOW_OF_NX16: u32 = 1 << 15;
 
-/// An entry of a table: the symbol (low 8 bits), its frequency less one (12 bits), and the place of the slot in the
-/// symbol's range (12 bits).
+/// An entry of a table: the symbol (low 8 bits), its frequency less one (12 bits), and the offset
+/// of the slot in the symbol's range (12 bits).
 pub(super) type Slot = u32;
 
-/// Makes the entry of a slot.
 #[inline]
 pub(super) fn slot(symbol: u8, frequency: u32, into: u32) -> Slot {
     u32::from(symbol) | (frequency - 1) << 8 | into << 20
@@ -30,16 +30,17 @@ pub(super) fn slot(symbol: u8, frequency: u32, into: u32) -> Slot {
 /// The slots of one context.
 pub(super) type Table = [Slot; SLOTS];
 
-/// Memory of tables: one for each context, and one for those that do not occur.
+/// Memory of all tables: one for each context, and one for contexts that do not occur.
 pub const TABLES: usize = 257 * size_of::<Table>();
 
-/// One thread's tables, which are large.
+/// Decodes rANS 4x8. It keeps its tables for the next block, because they are large.
 #[derive(Default)]
 pub struct Rans4x8Decoder {
     tables: Vec<Table>,
 }
 
-/// Reads a list of symbols in which neighbours are run-length encoded; `each` reads the data of a symbol.
+/// Reads a list of symbols in which consecutive ones are stored as runs. `each` is called for each
+/// symbol, and reads its data.
 pub(super) fn symbols<'a>(
     cursor: &mut ByteCursor<'a>,
     mut each: impl FnMut(u8, &mut ByteCursor<'a>) -> Result<()>,
@@ -63,7 +64,7 @@ pub(super) fn symbols<'a>(
     }
 }
 
-/// Reads the frequencies of one context into `table`.
+/// Reads the frequencies of one context and fills its table.
 fn read_table(cursor: &mut ByteCursor<'_>, table: &mut Table) -> Result<()> {
     let mut sum = 0usize;
     symbols(cursor, |symbol, cursor| {
@@ -73,7 +74,7 @@ fn read_table(cursor: &mut ByteCursor<'_>, table: &mut Table) -> Result<()> {
             frequency = u32::from(byte & 0x7f) << 8 | u32::from(cursor.byte()?);
         }
         if frequency == 0 {
-            frequency = SLOTS as u32; // a single symbol, as some writers store it
+            frequency = SLOTS as u32; // some writers store a single symbol so
         }
         let slots = table.get_mut(sum..sum + frequency as usize);
         let slots = slots.ok_or_else(|| damaged("frequencies add up to too much"))?;
@@ -90,7 +91,7 @@ fn read_table(cursor: &mut ByteCursor<'_>, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Decodes one symbol from a state and its bytes.
+/// Decodes one symbol from a state, which then reads bytes as needed.
 #[inline(always)]
 fn advance(state: &mut u32, table: &Table, data: &[u8], at: &mut usize) -> u8 {
     let entry = table[(*state & (SLOTS as u32 - 1)) as usize];
@@ -105,7 +106,7 @@ fn advance(state: &mut u32, table: &Table, data: &[u8], at: &mut usize) -> u8 {
 }
 
 impl Rans4x8Decoder {
-    /// Decodes `size` bytes into `out`, which is empty.
+    /// Decodes `size` bytes into `out`, which must be empty.
     pub fn decode(&mut self, data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
         let mut cursor = ByteCursor(data);
         let order = cursor.byte()?;
@@ -142,7 +143,7 @@ impl Rans4x8Decoder {
     }
 
     fn order_1(&mut self, mut cursor: ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
-        // Contexts that do not occur share table 0, which has no content.
+        // Contexts that do not occur share table 0, whose content does not matter.
         let mut of = [0u16; 256];
         let (mut used, tables) = (1usize, &mut self.tables);
         symbols(&mut cursor, |context, cursor| {

@@ -1,11 +1,11 @@
-//! The step of both rANS encoders: the effect of a symbol on a state, without a division.
+//! The step that both rANS encoders share: the effect of a symbol on a state, without a division.
 
 /// The effect of a symbol on a state.
 #[derive(Clone, Copy, Default)]
 pub struct RansSymbol {
-    /// A state of at least this value is shortened before [`step`](Self::step).
+    /// A state of at least this value must be shortened before [`step`](Self::step).
     pub most: u32,
-    /// The reciprocal of the frequency, and how far to shift after multiplying.
+    /// Reciprocal of the frequency; `shift` is the number of bits to drop after multiplying by it.
     reciprocal: u32,
     bias: u16,
     complement: u16,
@@ -13,9 +13,12 @@ pub struct RansSymbol {
 }
 
 impl RansSymbol {
-    /// Returns the effect of a symbol whose range starts at `start` and is `frequency` wide, where all ranges are
-    /// 2 to the `bits` wide and states of at least `most` are shortened first. (The reciprocals are Giesen's, as he
-    /// describes them for rANS: exact for states below 2^31.)
+    /// Returns the effect of a symbol whose range starts at `start` and is `frequency` wide. All
+    /// ranges together are 2 to the power of `bits` wide, and states of at least `most` are
+    /// shortened first.
+    ///
+    /// The reciprocals are those that Giesen describes for rANS; they are exact for states below
+    /// 2^31.
     fn new(start: u32, frequency: u32, bits: u32, most: u32) -> Self {
         let complement = ((1 << bits) - frequency) as u16;
         if frequency < 2 {
@@ -27,7 +30,7 @@ impl RansSymbol {
         RansSymbol { most, reciprocal, shift: shift as u8 - 1, bias: start as u16, complement }
     }
 
-    /// Returns the state after the symbol; `state` is below [`most`](Self::most).
+    /// Returns the state after the symbol. `state` must be below [`most`](Self::most).
     #[inline(always)]
     pub fn step(&self, state: u32) -> u32 {
         let quotient = ((u64::from(state) * u64::from(self.reciprocal)) >> 32) as u32 >> self.shift;
@@ -36,8 +39,8 @@ impl RansSymbol {
     }
 }
 
-/// Fills in the symbols of one context. Their frequencies sum up to at most 2 to the `bits`; states of at least `most`
-/// times the frequency of a symbol are shortened before it.
+/// Fills in the symbols of one context. Their frequencies sum up to at most 2 to the power of
+/// `bits`. States of at least `most` times the frequency of a symbol are shortened before it.
 pub fn fill_symbols(frequencies: &[u16], bits: u32, most: u32, symbols: &mut [RansSymbol]) {
     let mut start = 0;
     for (symbol, &f) in symbols.iter_mut().zip(frequencies).filter(|(_, f)| **f > 0) {
@@ -47,8 +50,8 @@ pub fn fill_symbols(frequencies: &[u16], bits: u32, most: u32, symbols: &mut [Ra
     }
 }
 
-/// Estimates the bytes of counted symbols at these frequencies, whose sum has so many bits, and of their table, where
-/// each symbol takes `table` bytes.
+/// Estimates the bytes of the counted symbols, coded with frequencies that sum up to 2 to the power
+/// of `bits`, and of their table, in which each symbol takes `table` bytes.
 pub fn estimated_size(counts: &[u32], frequencies: &[u16], bits: u32, table: f64) -> f64 {
     let used = counts.iter().zip(frequencies).filter(|(n, _)| **n > 0);
     used.map(|(&n, &f)| f64::from(n) * (f64::from(bits) - f64::from(f).log2()) / 8.0 + table).sum()
@@ -58,8 +61,8 @@ pub fn estimated_size(counts: &[u32], frequencies: &[u16], bits: u32, table: f64
 mod tests {
     use super::*;
 
-    /// The quotient by multiplication is that of a division, for all frequencies and states near
-    /// multiples of them. (No state of rANS is zero.)
+    /// The quotient by multiplication equals that of a division, for all frequencies and for states
+    /// near multiples of them. (No state of rANS is zero.)
     #[test]
     fn a_step_is_the_division_that_rans_asks_for() {
         const BITS: u32 = 12;

@@ -1,4 +1,4 @@
-//! Each encoder of 3.1 against its decoder.
+//! Each encoder of CRAM 3.1 against its decoder.
 
 use super::arith_encode::ArithEncoder;
 use super::choice::Chooser;

@@ -1,4 +1,4 @@
-//! Records of which no more than a part is decoded, and records up to a place.
+//! Records that are decoded only in part, and records up to a place.
 
 use super::*;
 

@@ -1,30 +1,32 @@
-//! rANS Nx16 of order 0 and 1: the memory of the encoder, its counts, frequencies, tables and states.
+//! rANS Nx16 with order 0 and order 1: counts, frequencies, tables and states, and the memory of
+//! the encoder.
 
 use crate::codec::alphabet::{Alphabet, normalise_to, put_symbols};
 use crate::codec::rans_symbol::{RansSymbol, estimated_size, fill_symbols};
 use crate::num::put_uint7;
 
-/// Bits of the sum of frequencies of order 0, and the most of order 1.
+/// Bits of the sum of frequencies for order 0, and their maximum for order 1.
 pub(super) const BITS: u32 = 12;
 
 /// The smallest value of a state.
 const LOW: u32 = 1 << 15;
 
-/// Bits of the sum of order 1 where it costs hardly more: the tables of a decoder are a quarter of the size.
+/// Bits of the sum for order 1, if that costs little: the tables of a decoder are then a quarter of
+/// the size.
 const FEW_BITS: u32 = 10;
 
-/// The smaller sum is taken where it makes a block larger by at most one part in this many.
+/// The smaller sum is used if it makes a block larger by at most one part in this many.
 const FEW_BITS_COST: f64 = 400.0;
 
-/// Encodes bytes, and keeps its memory.
+/// Encodes rANS Nx16. It keeps its buffers for the next block.
 #[derive(Default)]
 pub struct Nx16Encoder {
-    /// Whether time counts more than the last bytes.
+    /// Whether speed matters more than the last bytes.
     pub(super) quick: bool,
     pub(super) dense: Vec<u8>,
     pub(super) coded: Vec<u16>,
     pub(super) counts: Vec<u32>,
-    /// The counts of pairs of the bytes as they are, while others are estimated.
+    /// Counts of pairs in the untransformed bytes, kept while other forms are estimated.
     pub(super) plain_counts: Vec<u32>,
     pub(super) frequencies: Vec<u16>,
     pub(super) other_frequencies: Vec<u16>,
@@ -35,7 +37,8 @@ pub struct Nx16Encoder {
 }
 
 impl Nx16Encoder {
-    /// Appends the states and tables of `bytes`, of which there are some. With `bits`, their pairs are counted already.
+    /// Appends the tables and states of `bytes`, which are not empty. If `bits` is given, their
+    /// pairs are already counted.
     pub(super) fn entropy(
         &mut self,
         bytes: &[u8],
@@ -78,7 +81,7 @@ impl Nx16Encoder {
         self.put_states(&states, at, out);
     }
 
-    /// Counts which symbol follows which; the first follows zero, which is number 0.
+    /// Counts which symbol follows which. The first one follows the byte zero, which is symbol 0.
     pub(super) fn count_pairs(&mut self, raw: &[u8], alphabet: &Alphabet) {
         let n = alphabet.counts.len();
         self.counts.clear();
@@ -86,7 +89,7 @@ impl Nx16Encoder {
         let counts = &mut self.counts[..];
         let number = |byte: u8| usize::from(alphabet.of[byte as usize]);
         let quarter = raw.len() / 4;
-        // Four places at once, so that a count seldom waits for the one before it.
+        // At four places in turn, so that an addition seldom waits for the one before it.
         let mut last = [0, 1, 2, 3].map(|j| match (j * quarter).checked_sub(1) {
             Some(before) if j > 0 => number(raw[before]),
             _ => 0,
@@ -108,7 +111,7 @@ impl Nx16Encoder {
         }
     }
 
-    /// Scales counted pairs to a sum.
+    /// Scales the counts of pairs to frequencies with a sum of `bits` bits.
     fn scale(&mut self, bits: u32, n: usize) {
         self.frequencies.clear();
         self.frequencies.resize(n * n, 0);
@@ -118,7 +121,8 @@ impl Nx16Encoder {
         });
     }
 
-    /// Scales counted pairs to both sums, keeps the better frequencies, and returns their bits and bytes.
+    /// Scales the counts of pairs to both possible sums and keeps the better frequencies. Returns
+    /// the bits of the sum, and the estimated bytes.
     pub(super) fn choose_bits(&mut self, n: usize) -> (u32, f64) {
         let mut costs = [0.0; 2];
         for (cost_of, bits) in costs.iter_mut().zip([FEW_BITS, BITS]) {
@@ -188,7 +192,7 @@ impl Nx16Encoder {
         for i in (part * N..dense.len()).rev() {
             put(&symbols[context(i) * n + usize::from(dense[i])], &mut states[N - 1], coded, &mut at);
         }
-        // Backwards: a symbol is written when the one before it, its context, is known.
+        // From the end: a symbol is encoded once the one before it, its context, is known.
         let mut next = [0usize; N];
         for (j, next) in next.iter_mut().enumerate() {
             *next = usize::from(dense[j * part + part - 1]);
@@ -206,10 +210,10 @@ impl Nx16Encoder {
         self.put_states(&states, at, out);
     }
 
-    /// Appends the frequencies of all contexts, compressed where that is smaller.
+    /// Appends the frequencies of all contexts, compressed if that is smaller.
     fn put_contexts(&mut self, alphabet: &Alphabet, bits: u32, out: &mut Vec<u8>) {
         let mut table = Vec::new();
-        // Zero is a context, whether it occurs or not.
+        // Zero is a context even if it does not occur, because each state starts with it.
         let listed = |symbol: u8| symbol == 0 || alphabet.used[symbol as usize];
         put_symbols(listed, &mut table, |_, _| {});
         let n = alphabet.counts.len();
@@ -245,7 +249,7 @@ impl Nx16Encoder {
         out.extend(self.coded[at..].iter().flat_map(|two| two.to_le_bytes()));
     }
 
-    /// Makes room for the largest possible output; returns its end.
+    /// Makes room for the largest possible output. Returns its end, from which it is filled.
     fn room(&mut self) -> usize {
         let room = self.dense.len() + 64; // a symbol takes at most twelve bits
         if self.coded.len() < room {
@@ -255,8 +259,8 @@ impl Nx16Encoder {
     }
 }
 
-/// Scales the counts of a context to the power of two that they need, at most 2 to the `bits`; returns how much less
-/// that is, or `None` where the context does not occur.
+/// Scales the counts of a context to the power of two that they need, at most 2 to the power of
+/// `bits`. Returns how many bits fewer that is, or `None` if the context does not occur.
 fn scale_row(bits: u32, counts: &[u32], frequencies: &mut [u16]) -> Option<u32> {
     let (mut sum, mut kinds) = (0u64, 0u32);
     for &n in counts {
@@ -274,7 +278,7 @@ fn scale_row(bits: u32, counts: &[u32], frequencies: &mut [u16]) -> Option<u32> 
     Some(bits - needed)
 }
 
-/// Estimates the bytes of a context's frequencies.
+/// Estimates the bytes that the frequencies of a context take in the table.
 fn row_bytes(frequencies: &[u16]) -> f64 {
     let (mut bytes, mut zero) = (0.0, false);
     for &f in frequencies {
@@ -289,21 +293,19 @@ fn row_bytes(frequencies: &[u16]) -> f64 {
     bytes
 }
 
-/// Estimates the bytes of counted symbols at these frequencies, whose sum has so many bits.
 pub(super) fn cost(counts: &[u32], frequencies: &[u16], bits: u32) -> f64 {
     estimated_size(counts, frequencies, bits, 0.0)
 }
 
-/// Fills in the symbols of one context.
 fn fill(frequencies: &[u16], bits: u32, symbols: &mut [RansSymbol]) {
     fill_symbols(frequencies, bits, LOW >> bits << 16, symbols);
 }
 
-/// Encodes a symbol into `state`; two bytes may go before `at`.
+/// Encodes a symbol into `state`. Two bytes may be stored before `at`.
 #[inline(always)]
 fn put(symbol: &RansSymbol, state: &mut u32, out: &mut [u16], at: &mut usize) {
     let x = *state;
-    let over = u32::from(x >= symbol.most); // without a branch, which nothing could foretell
+    let over = u32::from(x >= symbol.most); // without a branch, which would be predicted badly
     out[*at - 1] = x as u16;
     *at -= over as usize;
     *state = symbol.step(x >> (16 * over));
