@@ -1,49 +1,49 @@
-//! How far two fingerprints agree.
+//! Compares two fingerprints, to decide whether they are from one person.
 
 use std::cmp::Ordering;
 
 use crate::table::{Fingerprint, SiteCounts};
 
-/// Bases of the two alleles that a genotype needs: as in somalier 0.2.19.
+/// Minimum number of bases of the two alleles for a genotype, as in somalier 0.2.19.
 const MIN_DEPTH: u64 = 7;
 
-/// The most of the rarer allele in a homozygous genotype, and the least in a heterozygous one, as shares.
+/// Maximum share of the rarer allele in a homozygous genotype, and its minimum share in a
+/// heterozygous one.
 const SHARES: [f64; 2] = [0.1, 0.25];
 
-/// Heterozygous sites that a verdict needs, in the sample that has fewer.
+/// Minimum number of heterozygous sites for a verdict, in the sample that has fewer.
 const MIN_HETEROZYGOUS: u64 = 20;
 
-/// A genotype: how many of its two alleles are the second one.
+/// A genotype: how many of its two alleles are the second allele of the site.
 type Genotype = u8;
 
-/// How far two fingerprints agree.
+/// How far two fingerprints agree, in counts of sites.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// Sites at which both have a genotype.
+    /// Sites at which both samples have a genotype.
     pub sites: u64,
-    /// Sites at which they have the same.
+    /// Sites with the same genotype.
     pub same: u64,
-    /// Sites at which they are homozygous for different alleles.
+    /// Sites at which the samples are homozygous for different alleles.
     pub opposite: u64,
-    /// Of these sites, those at which the first, the second, and both are heterozygous.
+    /// Sites at which the first sample, the second, and both are heterozygous.
     pub heterozygous: [u64; 3],
 }
 
-/// The conclusion from an agreement.
+/// The conclusion from an [`Agreement`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Of one person, or of identical twins.
+    /// One person, or identical twins.
     Same,
-    /// Of relatives, or one of them is a mixture.
+    /// Relatives, or one sample is a mixture.
     Related,
-    /// Of two people.
     Different,
-    /// There are too few sites.
+    /// Too few heterozygous sites for a conclusion.
     Unclear,
 }
 
 impl Verdict {
-    /// As it is written.
+    /// Returns the word for it in reports.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Same => "same",
@@ -55,16 +55,18 @@ impl Verdict {
 }
 
 impl Agreement {
-    /// The relatedness of somalier: shared heterozygous sites less twice the opposite homozygous ones, divided by the
-    /// heterozygous sites of the sample that has fewer. 1 for one person, about 0.5 for parents and siblings, about 0 for
-    /// others; `None` without heterozygous sites.
+    /// Returns the relatedness as somalier defines it: shared heterozygous sites minus twice the
+    /// opposite homozygous ones, divided by the heterozygous sites of the sample that has fewer. It
+    /// is 1 for one person, about 0.5 for parents and siblings, and about 0 for unrelated people;
+    /// `None` without heterozygous sites.
     pub fn relatedness(&self) -> Option<f64> {
         let [first, second, both] = self.heterozygous;
         let fewer = first.min(second);
         (fewer > 0).then(|| (both as f64 - 2.0 * self.opposite as f64) / fewer as f64)
     }
 
-    /// `Same` from a relatedness of 0.8, `Different` below 0.2.
+    /// Returns `Same` from a relatedness of 0.8, `Different` below 0.2, and `Related` between
+    /// these. With fewer than 20 heterozygous sites in a sample, it is `Unclear`.
     pub fn verdict(&self) -> Verdict {
         match self.relatedness() {
             Some(it) if self.heterozygous[0].min(self.heterozygous[1]) >= MIN_HETEROZYGOUS => match it {
@@ -77,7 +79,8 @@ impl Agreement {
     }
 }
 
-/// Compares two fingerprints that were [read](Fingerprint::read), at the sites that both have.
+/// Compares two fingerprints at the sites that both have. Their sites must be sorted, as
+/// [`Fingerprint::read`] and [`Fingerprint::parse`] return them.
 pub fn compare(one: &Fingerprint, two: &Fingerprint) -> Agreement {
     let (one, two) = (&one.sites, &two.sites);
     let (mut a, mut b) = (0, 0);
@@ -108,7 +111,8 @@ impl Agreement {
     }
 }
 
-/// The genotype of a site; `None` where too few bases or a mixture leave it open.
+/// Returns the genotype of a site; `None` if there are too few bases, too many of another allele,
+/// or a share between those of the genotypes.
 fn genotype(site: &SiteCounts) -> Option<Genotype> {
     let [first, second, other] = site.counts;
     let depth = first + second;

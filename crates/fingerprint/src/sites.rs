@@ -7,44 +7,44 @@ use readmill_format::features::Features;
 use readmill_format::text::LineReader;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
-/// The most sites.
+/// Maximum number of sites in a file.
 const MOST_SITES: usize = 1_000_000;
 
-/// Sites for which memory is taken at a time.
+/// Number of sites for which memory is reserved and charged at a time.
 const CHUNK: usize = 1 << 14;
 
-/// A site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
-    /// The number of its contig in the header.
+    /// Number of its contig in the header.
     pub ref_id: i32,
-    /// Its position, 0-based.
+    /// Position (0-based).
     pub pos: i32,
-    /// The allele of the reference, or the major allele: A, C, G or T.
+    /// The allele of the reference, or the major allele of a haplotype map: A, C, G or T.
     pub first: u8,
-    /// The other allele.
     pub second: u8,
 }
 
-/// Sites in the order of the header.
+/// The sites of a file, in the order of the header and by position.
 pub struct Sites {
     list: Vec<Site>,
-    /// Where the sites of each contig start in the list; one more than there are contigs.
+    /// Index of the first site of each contig, and at the end the number of sites.
     starts: Vec<u32>,
     _charges: Vec<Charge>,
 }
 
-/// The columns of the two alleles, from 0, in VCF and in a haplotype map alike.
+/// Columns of the two alleles (from 0), which are the same in VCF and in a haplotype map.
 const ALLELES: [usize; 2] = [3, 4];
 
 impl Sites {
-    /// Reads the sites of a VCF file, or of a haplotype map of Picard, plain or compressed, on contigs of `header`. What is
-    /// not a single base with one other allele is left out.
+    /// Reads the sites on contigs of `header` from a VCF file or a haplotype map of Picard, plain
+    /// or compressed. Lines that are not a single base with one other allele are ignored.
     ///
     /// # Errors
-    /// The file cannot be read, a line of it is wrong, or it has no sites on these contigs, or too many.
+    /// The file cannot be read, a line of it is wrong, its contigs have other lengths than in the
+    /// header, or it has no sites on these contigs, or too many.
     pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
-        // A pipe can be read once; what is wrong with the lines is said as they are read.
+        // A pipe can be read only once, so its contigs are not compared. Errors in lines are
+        // reported as they are read, below.
         if path.is_file()
             && let Ok(features) = Features::open(path, ledger)
         {
@@ -105,12 +105,11 @@ impl Sites {
         Ok(Sites { list, starts, _charges: charges })
     }
 
-    /// All sites.
     pub fn list(&self) -> &[Site] {
         &self.list
     }
 
-    /// The numbers of the sites of a contig within a range of 0-based positions.
+    /// Returns the indexes of the sites of a contig within a range of positions (0-based).
     pub fn within(&self, ref_id: i32, range: Range<i32>) -> Range<usize> {
         let at = |id: i32| self.starts.get(id as usize).map_or(self.list.len(), |&start| start as usize);
         if ref_id < 0 {
@@ -124,12 +123,13 @@ impl Sites {
     }
 }
 
-/// Whether this is the line with the names of columns: of VCF, or of a haplotype map.
+/// Returns whether this line has the names of columns, of VCF or of a haplotype map.
 fn names_columns(line: &[u8]) -> bool {
     line.starts_with(b"#CHROM\t") || line.starts_with(b"#CHROMOSOME\t")
 }
 
-/// The contig and the site of a line; `None` where it is no single base with one other allele.
+/// Parses the contig and the site of a line; `None` unless it is a single base with one other
+/// allele.
 fn site(line: &[u8]) -> std::result::Result<Option<(&[u8], Site)>, &'static str> {
     let fields: Vec<&[u8]> = line.split(|&byte| byte == b'\t').take(ALLELES[1] + 1).collect();
     let [contig, pos, ..] = fields[..] else { return Err("it has fewer than five columns") };

@@ -1,4 +1,4 @@
-//! The file of a fingerprint: text, so that it can be kept for years and read by anything.
+//! The file of a fingerprint. It is text, so that it can be kept for years and read by any program.
 //!
 //! ```text
 //! ##readmill fingerprint 1
@@ -9,8 +9,8 @@
 //! #CHROM POS FIRST SECOND FIRST_COUNT SECOND_COUNT OTHER_COUNT
 //! ```
 //!
-//! Columns are separated by tabs. POS is 1-based. FIRST is the allele of the reference (or the major one of a haplotype map). `bases` is the length of these
-//! contigs.
+//! Columns are separated by tabs. POS is 1-based. FIRST is the allele of the reference, or the
+//! major one of a haplotype map. `bases` is the total length of the contigs.
 
 use std::fmt::Write as _;
 use std::io::Cursor;
@@ -19,57 +19,55 @@ use std::path::Path;
 use readmill_format::text::{LineReader, TextInput};
 use readmill_record::{Error, Ledger, Result};
 
-/// The first line of each file.
 const FIRST_LINE: &str = "##readmill fingerprint 1";
 
-/// Bytes of memory of a site, with the name of its contig.
+/// Memory of a site in bytes, including the name of its contig.
 const SITE_BYTES: u64 = size_of::<SiteCounts>() as u64 + 24;
 
-/// The names of the kinds of chromosomes.
+/// Names of the kinds of chromosomes, in the order of [`Fingerprint::reads`].
 const KINDS: [&str; 3] = ["autosomes", "X", "Y"];
 
-/// The fingerprint of a sample.
+/// The fingerprint of a sample: what [`FingerprintTally`](crate::FingerprintTally) counts and the
+/// file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// The name of the sample.
     pub sample: String,
     /// Reads on autosomes, X and Y.
     pub reads: [ReadsOn; 3],
-    /// The sites: in the order of the header where they are counted, by name and position where they are read.
+    /// The sites: in the order of the header after counting, by contig name and position after
+    /// reading.
     pub sites: Vec<SiteCounts>,
 }
 
-/// Reads on chromosomes of a kind, and how long these are.
+/// Reads on chromosomes of one kind, with the total length of these, which gives a depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadsOn {
-    /// Reads.
     pub reads: u64,
-    /// Bases of the contigs.
+    /// Total length of the contigs in bases.
     pub bases: u64,
 }
 
-/// The counts of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteCounts {
-    /// Its contig.
     pub contig: String,
-    /// Its position, 1-based.
+    /// Position (1-based).
     pub pos: i32,
-    /// Its alleles.
     pub alleles: [u8; 2],
-    /// Bases that are its first allele, its second, another.
+    /// Number of bases that are the first allele, the second, or another.
     pub counts: [u64; 3],
 }
 
 impl SiteCounts {
-    /// The identity of the site: two sites are the same if these are equal.
+    /// Returns what identifies the site. Two files may have different sites, which are matched by
+    /// this.
     pub(crate) fn key(&self) -> (&str, i32, [u8; 2]) {
         (&self.contig, self.pos, self.alleles)
     }
 }
 
 impl Fingerprint {
-    /// The depth of X and of Y beside that of the autosomes; `None` without reads on autosomes.
+    /// Returns the depth of X and of Y, each divided by the depth of the autosomes; `None` without
+    /// reads on autosomes or without such a contig.
     pub fn sex_ratios(&self) -> [Option<f64>; 2] {
         let depth = |on: ReadsOn| (on.bases > 0).then(|| on.reads as f64 / on.bases as f64);
         let [autosomes, x, y] = self.reads.map(depth);
@@ -77,8 +75,8 @@ impl Fingerprint {
         [x, y].map(|depth| Some(depth? / autosomes?))
     }
 
-    /// The sex that the ratios tell: `female` with X from 0.8 and Y below 0.1, `male` with X below 0.7 and Y from 0.2, else
-    /// `unclear`.
+    /// Returns the sex that the ratios show: `female` with X from 0.8 and Y below 0.1, `male` with
+    /// X below 0.7 and Y from 0.2, else `unclear`.
     pub fn sex(&self) -> &'static str {
         match self.sex_ratios() {
             [Some(x), Some(y)] if x >= 0.8 && y < 0.1 => "female",
@@ -87,7 +85,6 @@ impl Fingerprint {
         }
     }
 
-    /// The text of the file.
     pub fn text(&self) -> Vec<u8> {
         let mut text = format!("{FIRST_LINE}\n##sample={}\n", self.sample);
         for (name, on) in KINDS.iter().zip(self.reads) {
@@ -101,18 +98,18 @@ impl Fingerprint {
         text.into_bytes()
     }
 
-    /// Reads a file.
+    /// Reads the file of a fingerprint, and sorts its sites by contig name and position.
     ///
     /// # Errors
-    /// It cannot be read, is no fingerprint, or does not fit into memory.
+    /// The file cannot be read, is not a fingerprint, or does not fit the memory.
     pub fn read(path: &Path, ledger: &Ledger) -> Result<Self> {
         Self::of(LineReader::open(path, ledger)?, path, ledger)
     }
 
-    /// Reads the text of a file.
+    /// Parses the text of such a file.
     ///
     /// # Errors
-    /// It is no fingerprint.
+    /// It is not a fingerprint.
     pub fn parse(text: &str) -> Result<Self> {
         let ledger = Ledger::unlimited();
         let input = TextInput::plain(Cursor::new(text.to_owned().into_bytes()), &ledger);
@@ -145,7 +142,8 @@ impl Fingerprint {
         Ok(found)
     }
 
-    /// Takes a line of the head.
+    /// Parses a line of the head, without `##`; `None` if it is not as expected. Lines with other
+    /// names are ignored.
     fn tell(&mut self, told: &str) -> Option<()> {
         let (name, value) = told.split_once('=')?;
         if name == "sample" {
@@ -158,7 +156,6 @@ impl Fingerprint {
     }
 }
 
-/// The site of a line.
 fn site(line: &str) -> Option<SiteCounts> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [contig, pos, first, second, counts @ ..] = &fields[..] else { return None };

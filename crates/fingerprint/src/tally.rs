@@ -1,4 +1,4 @@
-//! The counts of alleles and of reads.
+//! Counts alleles at sites, and reads by kind of chromosome.
 
 use std::sync::Arc;
 
@@ -9,38 +9,41 @@ use serde::{Deserialize, Serialize};
 use crate::sites::Sites;
 use crate::table::{Fingerprint, ReadsOn, SiteCounts};
 
-/// Reads of a lower MAPQ do not count.
+/// Minimum MAPQ of reads that count.
 pub const MIN_MAPPING_QUALITY: u8 = 10;
 
-/// Bases of a lower quality do not count.
+/// Minimum quality (Phred) of bases that count.
 pub const MIN_BASE_QUALITY: u8 = 20;
 
-/// Reads with any of these flags do not count: unmapped, secondary, of failed quality control, duplicate, supplementary.
+/// Reads with any of these flags do not count: unmapped, secondary, failed quality control,
+/// duplicate, supplementary.
 const EXCLUDED: u16 = 0x4 | 0x100 | 0x200 | 0x400 | 0x800;
 
-/// The bases that four bits stand for.
+/// The bases for the four-bit codes of BAM.
 const BASES: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
 
-/// Counts alleles at sites, and reads by kind of chromosome. A base counts for each read that has it, so for both mates
-/// where they overlap; `samtools mpileup -A -B -x -q 10 -Q 20` counts the same.
+/// Counts alleles at sites, and reads by kind of chromosome, as a [`Tally`].
+///
+/// A base counts for each read that has it, so it counts for both mates where they overlap.
+/// `samtools mpileup -A -B -x -q 10 -Q 20` counts the same.
 pub struct FingerprintTally {
     sites: Arc<Sites>,
     header: Header,
-    /// The kind of each contig: 0 an autosome, 1 X, 2 Y; `None` others.
+    /// Kind of each contig, as an index of the counts of reads: 0 an autosome, 1 X, 2 Y. `None` is
+    /// any other contig.
     kinds: Vec<Option<usize>>,
 }
 
-/// The counts of one thread.
 #[derive(Default, Serialize, Deserialize)]
 pub struct AlleleCounts {
-    /// Of each site: bases that are its first allele, its second, another.
+    /// For each site, the bases that are its first allele, its second, or another.
     sites: Vec<[u64; 3]>,
     /// Reads on autosomes, X and Y.
     reads: [u64; 3],
 }
 
 impl FingerprintTally {
-    /// A tally of reads under `header`.
+    /// Returns a tally for reads with this header. The contigs of `sites` must be numbered by it.
     pub fn new(sites: Sites, header: &Header) -> Self {
         let kinds = header.references().iter().map(|contig| kind(&contig.name)).collect();
         FingerprintTally { sites: Arc::new(sites), header: header.clone(), kinds }
@@ -87,7 +90,8 @@ impl FingerprintTally {
     }
 }
 
-/// The kind of a contig by its name.
+/// Returns the kind of a contig from its name, with or without `chr`; `None` unless it is X, Y, or
+/// a number of one or two digits.
 fn kind(name: &[u8]) -> Option<usize> {
     let name = name.strip_prefix(b"chr").unwrap_or(name);
     match name {

@@ -1,4 +1,4 @@
-//! Parts of an input, as tickets claim them; and how inputs are opened.
+//! The parts of an input that tickets claim, and the options for opening an input.
 
 use std::sync::Arc;
 
@@ -10,52 +10,56 @@ use readmill_record::{Ledger, Limit};
 
 use crate::selection::Selection;
 
-/// Blocks of compressed SAM text inflated together: they stay in a cache until their lines are taken.
+/// Number of BGZF blocks of SAM text that are inflated together. They stay in the cache until their
+/// lines are used.
 pub(crate) const BLOCKS_OF_TEXT: usize = 4;
 
-/// Bytes of SAM text opened together.
+/// Bytes of SAM text that are claimed together.
 pub(crate) const TEXT_CHUNK: usize = 1 << 19;
 
-/// Options of opening an input.
+/// Options for opening an input.
 #[derive(Clone, Default)]
 pub struct OpenOptions {
-    /// Accept a BGZF file without its EOF block, and a CRAM file without its last container.
+    /// Accept a BGZF file without its EOF block, and a CRAM file without its end-of-file container.
     pub allow_missing_eof: bool,
-    /// The most bytes that a line of SAM may take.
+    /// Maximum bytes of a line of SAM.
     pub most: Limit,
-    /// The ledger that pays for the header.
     pub ledger: Ledger,
-    /// The most bytes that a container of CRAM may take, including its records.
+    /// Maximum bytes of a CRAM container, including its records.
     pub container: Limit,
-    /// The reference that the reads were aligned to, where CRAM needs it.
+    /// The reference to which the reads were aligned, if CRAM needs it.
     pub reference: Option<Fasta>,
-    /// Other places with the bases of contigs.
+    /// Where to look for bases by their MD5 if there is no reference.
     pub cache: cram::Cache,
-    /// The name of the file. htslib names reads after it if CRAM stores no names.
+    /// Name of the file. As in htslib, it begins the names of reads if CRAM does not store names.
     pub name: Vec<u8>,
-    /// Read no more than the header at first: regions or nothing will follow.
+    /// Read as little as possible beyond the header, because only regions or nothing will follow.
     pub header_alone: bool,
-    /// Take header lines that no other program reads as they are, to show, compare or replace them.
+    /// Accept header lines that other programs refuse, to show, compare or replace them.
     pub header_as_is: bool,
-    /// Where the checksums of files go, where they are wanted.
+    /// Collects the checksums of input files, if they are wanted.
     pub sums: Option<InputSums>,
 }
 
-/// A part of the input, taken by one ticket.
+/// A part of the input, as one ticket claims it. An [`Opener`](crate::Opener) turns it into
+/// records.
+///
+/// The methods bound the memory that this takes, so that it can be reserved in the order of claims.
 #[derive(Clone)]
 pub enum Claim {
-    /// Compressed blocks of a BAM file.
+    /// BGZF blocks of a BAM file, still compressed.
     Blocks(Chunk),
-    /// Bytes of a BAM file that were inflated with its header.
+    /// BAM records that were inflated before: together with the header, or to find the start of a
+    /// region.
     Bytes(Vec<u8>),
-    /// Whole lines of SAM text.
+    /// Whole lines of SAM.
     Text(Vec<u8>),
-    /// A container of a CRAM file, and which of its reads are wanted; `None` means all.
+    /// A CRAM container, and the selection of its reads; `None` means all of them.
     Container(Box<cram::Container>, Option<Arc<Selection>>),
 }
 
 impl Claim {
-    /// Upper bound of the bytes of the claim's records as BAM.
+    /// Returns an upper bound of the bytes of the claim's records as BAM.
     pub fn bound(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.inflated,
@@ -65,7 +69,7 @@ impl Claim {
         }
     }
 
-    /// Upper bound of the number of records, if it is known without decoding.
+    /// Returns an upper bound of the number of records, if it is known without opening the claim.
     pub fn most_records(&self) -> Option<usize> {
         match self {
             Claim::Container(container, _) => Some(container.header.records),
@@ -73,18 +77,18 @@ impl Claim {
         }
     }
 
-    /// Additional bytes that opening takes until the records are in place: a container of CRAM is larger than a
-    /// chunk of BAM, and its blocks are in memory together with its records.
+    /// Returns the bytes that opening takes in addition to the records. A CRAM container is larger
+    /// than a chunk of BAM, and its blocks are in memory at the same time as its records.
     pub fn working(&self) -> usize {
         match self {
             Claim::Container(container, _) => container.working().saturating_add(container.bound()),
-            // A long line of SAM is in memory together with its record.
+            // A long line of SAM is in memory at the same time as its record.
             Claim::Text(text) if is_long(text) => text.len() + self.bound(),
             _ => 0,
         }
     }
 
-    /// Bytes of the claim in the input file.
+    /// Returns the size of the claim in the input file, for the progress display.
     pub fn read_bytes(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.compressed.len(),
@@ -95,13 +99,13 @@ impl Claim {
     }
 }
 
-/// Upper bound of the bytes of lines of SAM as BAM. Two characters of a B:i array become four bytes; a minimal line of
-/// 22 characters has fixed fields of 38 bytes.
+/// Returns an upper bound of the bytes of SAM lines as BAM. Two characters of a B:i array become
+/// four bytes; the shortest line, of 22 characters, has 38 bytes of fixed fields.
 pub(crate) fn text_bound(text: &[u8]) -> usize {
     2 * text.len() + 64
 }
 
-/// Whether lines take more memory than a chunk of them usually does.
+/// Returns whether lines take more memory than a usual chunk of them.
 pub(crate) fn is_long(text: &[u8]) -> bool {
     text.len() > 2 * TEXT_CHUNK
 }

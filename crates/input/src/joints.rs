@@ -1,10 +1,11 @@
-//! BAM files that were joined by `cat`, which keeps the header of each among the records.
+//! Detects BAM files that were joined by `cat`, which leaves the header of each file among the
+//! records.
 
 use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::{Block, Chunk, Inflater};
 use readmill_record::{Error, Result};
 
-/// Whether the last block was empty, as the one that ends a file is.
+/// Remembers between chunks whether the last block was empty, as the EOF block of a file is.
 #[derive(Default)]
 pub struct Joints {
     after_empty: bool,
@@ -14,7 +15,7 @@ impl Joints {
     /// Checks the next blocks.
     ///
     /// # Errors
-    /// A header begins behind an empty block. (Empty blocks by themselves are no error.)
+    /// A BAM header starts after an empty block. Empty blocks alone are allowed.
     pub fn check(&mut self, chunk: &Chunk) -> Result<()> {
         for block in &chunk.blocks {
             let after_empty = std::mem::replace(&mut self.after_empty, block.inflated == 0);
@@ -29,7 +30,8 @@ impl Joints {
     }
 }
 
-/// Whether a block starts with the header of a file. Whoever inflates it reports damage.
+/// Returns whether a block starts with a BAM header. A damaged block does not; the thread that
+/// inflates it reports the damage.
 fn begins_file(chunk: &Chunk, block: &Block) -> bool {
     let member = &chunk.compressed[block.start as usize..][..block.size as usize];
     let alone = Chunk {

@@ -1,7 +1,14 @@
-//! An input of any format: its header, then chunks to open in parallel.
+//! A file of reads in BAM, SAM or CRAM: its header, then chunks that threads open in parallel.
 //!
-//! The content decides the format, never the name. [`Source::claim`] is serial and cheap; an [`Opener`] (one for
-//! each thread) turns claimed chunks into records.
+//! The format follows from the content, never from the name.
+//!
+//! ```text
+//! file ─► Source::claim ─► Claim ─► Opener::open ─► Opened, raw BAM records
+//!          serial, cheap             one for each thread
+//! ```
+//!
+//! Claiming reads bytes and finds their borders; inflating, decoding and parsing are left to the
+//! threads.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -32,19 +39,18 @@ pub use selection::Selection;
 pub use signature::check_file_ending;
 use signature::inflated_start;
 
-/// Bytes read to detect the format: enough for one BGZF block.
+/// Number of bytes that are read to detect the format: at least one BGZF block.
 const PEEK: usize = 1 << 16;
 
-/// Bytes that must be free at the end of a buffer, so that it does not grow where the input ends.
+/// Free bytes at the end of a buffer, so that the read that finds the end of the input does not
+/// make it grow.
 const PROBE: usize = 32;
 
 type Input = Box<dyn Read + Send>;
 
-/// The text of SAM.
+/// The text of SAM: as it is, unpacked from gzip, or in BGZF blocks.
 enum Text {
-    /// As it is read.
     Plain(Input),
-    /// In BGZF blocks.
     Blocks(Box<InflateReader<Input>>),
 }
 
@@ -55,28 +61,53 @@ enum Format {
     Regions(RegionReader),
 }
 
-/// An input being read.
+/// An input that is being read.
+///
+/// [`open`](Self::open) reads the header. Then [`claim`](Self::claim), which is serial and cheap,
+/// returns one [`Claim`] after the other, and an [`Opener`] turns a claim into records on any
+/// thread. [`select`](Self::select) limits the claims to regions of an indexed file.
+///
+/// ```
+/// use std::io::Cursor;
+///
+/// use readmill_format::{bgzf::Chunk, chain::Opened};
+/// use readmill_input::{OpenOptions, Opener, Source};
+/// use readmill_record::Batch;
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// let sam = "@SQ\tSN:chr1\tLN:1000\nr1\t0\tchr1\t7\t60\t4M\t*\t0\t0\tACGT\tIIII\n";
+/// let mut source = Source::open(Box::new(Cursor::new(sam)), &OpenOptions::default())?;
+/// let mut opener = Opener::new(source.header(), source.setup().as_ref());
+///
+/// let claim = source.claim(Chunk::default())?.expect("there is a record");
+/// let mut opened = Opened::reuse(Batch::default());
+/// let reuse = opener.open(claim, &mut opened)?;
+/// assert!(source.claim(reuse)?.is_none());
+/// assert_eq!(opened.into_batch()?.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Source {
     header: Header,
     kind: Format,
-    /// The setup of CRAM decoders.
+    /// What decoders need to know about the file, if it is CRAM.
     setup: Option<Arc<cram::Setup>>,
 }
 
-/// The most bytes of records in one claim of BAM, for planning memory.
+/// Maximum bytes of records in one claim of BAM. Plans of memory are based on it.
 pub const MAX_CLAIM: usize = block_reader::MAX_CHUNK;
 
-/// Where the header of SAM text ends, found while the text arrives.
+/// Finds the end of the header of SAM text while the text arrives.
 #[derive(Default)]
 struct HeaderEnd {
-    /// The start of the first line that is not known to be of the header.
+    /// Start of the first line that is not known to belong to the header.
     at: usize,
-    /// Lines before it.
     lines: u64,
 }
 
 impl HeaderEnd {
-    /// Continues in `text`, whose lines are complete up to `limit`; returns whether the end is found.
+    /// Continues in `text`, whose lines are complete up to `limit`. Returns whether the end is
+    /// found.
     ///
     /// # Errors
     /// A line has the form of a header line and of a record.
@@ -93,19 +124,25 @@ impl HeaderEnd {
             self.at += line.len();
             self.lines += 1;
         }
-        // The start of a line that another character begins shows that the header has ended.
+        // A line that starts with any other character ends the header, even if the line is not
+        // complete.
         Ok(text.get(self.at).is_some_and(|&byte| !b"@\r\n".contains(&byte)))
     }
 }
 
-/// Makes room for `more` bytes of a header. Nobody knows how long it is, so a refusal asks for twice what there is.
+/// Makes room for `more` bytes of a header. Its length is not known yet, so a refusal asks for
+/// twice as much as there is.
 fn header_room(text: &mut Vec<u8>, more: usize, charge: &mut Charge) -> Result<()> {
     make_room(text, more, charge)
         .map_err(|_| charge.ledger().shortage("headers", text.len().max(more) as u64))
 }
 
 impl Source {
-    /// Opens `input` and reads its header.
+    /// Opens `input`, detects its format and reads its header.
+    ///
+    /// # Errors
+    /// The input is empty, is none of BAM, SAM and CRAM, or its header is damaged or does not fit
+    /// the memory.
     pub fn open(mut input: Input, options: &OpenOptions) -> Result<Self> {
         let mut peek = Vec::new();
         let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
@@ -139,17 +176,18 @@ impl Source {
         Self::bgzf(BlockReader::new(whole, options.allow_missing_eof).with_tail(tail), options)
     }
 
-    /// Bytes that opening a file takes if its header is known.
+    /// Returns the memory in bytes for opening a file whose header is known, as when a file is
+    /// opened again.
     pub fn opening_bytes(header: &Header) -> u64 {
         bam_header::bytes(header) / 2 * 3 + MAX_CLAIM as u64 + header.heap_bytes()
     }
 
-    /// The header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Bytes of BAM records for each byte of the input read so far; `None` for SAM and CRAM.
+    /// Returns the bytes of BAM records for each byte of the input read so far, to estimate the
+    /// records in the rest; `None` for SAM and CRAM.
     pub fn expansion(&self) -> Option<f64> {
         match &self.kind {
             Format::Bam { blocks, .. } => {
@@ -160,7 +198,8 @@ impl Source {
         }
     }
 
-    /// Refuses containers of CRAM that take more than `most`, including their records, from here on.
+    /// Refuses later CRAM containers that take more than `most`, including their records. Other
+    /// formats ignore it.
     pub fn limit_containers(&mut self, most: Limit) {
         match &mut self.kind {
             Format::Cram(reader) => reader.limit(most),
@@ -169,10 +208,11 @@ impl Source {
         }
     }
 
-    /// Reads only these regions of the file, from here on.
+    /// Limits later claims to these regions of the file. If they are the whole file, nothing
+    /// changes.
     ///
     /// # Errors
-    /// The file has no index of that kind, the index does not fit it, or its memory is not free.
+    /// The file has no index of its kind, the index does not fit it, or does not fit the memory.
     pub fn select(
         self,
         input: &IndexedInput<'_>,
@@ -198,7 +238,7 @@ impl Source {
         Ok(Source { header, kind, setup })
     }
 
-    /// About how many bytes of the file are read, where only regions are.
+    /// Returns about how many bytes of the file are read; `None` if all are.
     pub fn region_bytes(&self) -> Option<u64> {
         match &self.kind {
             Format::Regions(reader) => Some(reader.bytes()),
@@ -206,7 +246,7 @@ impl Source {
         }
     }
 
-    /// The setup that an [`Opener`] needs for CRAM.
+    /// Returns the setup that an [`Opener`] needs for CRAM; `None` for other formats.
     pub fn setup(&self) -> Option<Arc<cram::Setup>> {
         self.setup.clone()
     }
@@ -279,7 +319,7 @@ impl Source {
         }
         let mut lines = rest[end..].split(|&b| b == b'\n');
         let first = lines.next().unwrap_or_default();
-        let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // a cut line has only its start
+        let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // the line may be cut
         if !first.is_empty() && first.split(|&b| b == b'\t').count() < expected {
             return Err(signature::not_reads(&rest[start..]));
         }
@@ -296,11 +336,12 @@ impl Source {
         Ok(Source { header, kind: Format::Sam { text, rest, ended, most, long }, setup: None })
     }
 
-    /// Takes the next part of the input, reusing the memory of `reuse`; `None` at the end.
+    /// Returns the next part of the input; `None` at the end. The memory of `reuse`, which
+    /// [`Opener::open`] returns, is used again.
     ///
     /// # Errors
-    /// The input cannot be read. After a shortage of memory for a long line ([`Error::is_shortage`]) the next call goes on
-    /// with that line.
+    /// The input cannot be read or is damaged. After a shortage of memory for a long line
+    /// ([`Error::is_shortage`]), the next call continues with that line.
     pub fn claim(&mut self, reuse: Chunk) -> Result<Option<Claim>> {
         match &mut self.kind {
             Format::Bam { rest, .. } if !rest.is_empty() => {
@@ -324,7 +365,7 @@ impl Source {
             Format::Sam { text, rest, ended, most, long } => {
                 let mut searched = 0;
                 if rest.len() <= TEXT_CHUNK {
-                    long.resize(0); // else it is a line for which there was no memory before
+                    long.resize(0); // more is a line for which memory was short
                 }
                 loop {
                     if !*ended && rest.len() < TEXT_CHUNK {
@@ -350,8 +391,9 @@ impl Source {
                         return Err(most.refusal("a line", line_length(text, rest)?));
                     }
                     searched = rest.len();
-                    // One line longer than a chunk, which whoever takes it charges to its own account.
-                    let more = rest.len() as u64; // as long as it is already, in each batch under way
+                    // A line longer than a chunk. The thread that opens it charges it to its own
+                    // account.
+                    let more = rest.len() as u64; // the present length again, for each batch in flight
                     make_room(rest, TEXT_CHUNK + PROBE, long)
                         .map_err(|error| error.hint(most.advice(more)).that_may_pass())?;
                     *ended = fill(text, rest, TEXT_CHUNK)?;
@@ -361,7 +403,8 @@ impl Source {
     }
 }
 
-/// Reads the rest of a line that begins in `start`, without keeping it; returns the length of the line.
+/// Reads the rest of a line that starts with `start`, without keeping it. Returns the length of the
+/// line for the message that refuses it.
 fn line_length(text: &mut Text, start: &mut Vec<u8>) -> Result<u64> {
     let mut length = start.len() as u64;
     loop {
@@ -377,7 +420,7 @@ fn line_length(text: &mut Text, start: &mut Vec<u8>) -> Result<u64> {
     }
 }
 
-/// Appends `n` bytes, or fewer at the end; returns whether the end was reached.
+/// Appends `n` bytes, or fewer at the end of the input. Returns whether the end was reached.
 fn fill(text: &mut Text, into: &mut Vec<u8>, n: usize) -> Result<bool> {
     let input = match text {
         Text::Plain(input) => input,
@@ -401,7 +444,8 @@ fn fill(text: &mut Text, into: &mut Vec<u8>, n: usize) -> Result<bool> {
     Ok(got < n)
 }
 
-/// Opens claims, one for each thread.
+/// Turns claims into records; one for each thread. It keeps the state of inflating, parsing and
+/// decoding.
 pub struct Opener {
     inflater: Inflater,
     lines: LineParser,
@@ -411,20 +455,26 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// An opener for inputs with this header and the [`Source::setup`] of the input.
+    /// Returns an opener for inputs with this header. CRAM needs the [`Source::setup`] of the
+    /// input.
     pub fn new(header: &Header, setup: Option<&Arc<cram::Setup>>) -> Self {
         let cram = setup.map(|setup| Box::new(cram::Decoder::new(Arc::clone(setup))));
         let (inflater, lines) = (Inflater::default(), LineParser::new(header));
         Opener { inflater, lines, n_ref: header.n_ref(), cram, detail: Detail::Whole }
     }
 
-    /// Decodes this much of each record of CRAM and SAM from here on ([`cram::Decoder::open`], [`LineParser::decode`]).
+    /// Sets how much of each record of CRAM and SAM is decoded from now on
+    /// ([`cram::Decoder::open`], [`LineParser::decode`]). Records of BAM are always whole.
     pub fn decode(&mut self, detail: Detail) {
         self.detail = detail;
         self.lines.decode(detail);
     }
 
-    /// Turns a claim into records in `opened`; returns the memory of the claim for reuse.
+    /// Turns a claim into records in `opened`. Returns the memory of the claim for the next one. An
+    /// error in the records of SAM or CRAM is stored in `opened`, after the records before it.
+    ///
+    /// # Errors
+    /// The blocks of a BAM file are damaged.
     pub fn open(&mut self, claim: Claim, opened: &mut Opened) -> Result<Chunk> {
         match claim {
             Claim::Blocks(chunk) => {

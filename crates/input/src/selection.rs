@@ -1,28 +1,33 @@
-//! Which reads of a container of CRAM are wanted.
+//! Which reads of a CRAM container are wanted.
 
 use readmill_cram::Stop;
 use readmill_format::region::Part;
 use readmill_record::UncheckedRecord;
 
-/// The reads of a container that are wanted.
+/// Selects the reads of a region, or of several, from a CRAM container.
+///
+/// The index of CRAM names containers, not reads, so a container of a region also has reads outside
+/// it. The [`Claim`](crate::Claim) of the container carries the selection, and the
+/// [`Opener`](crate::Opener) drops the other reads after decoding.
 #[derive(Debug)]
 pub struct Selection {
-    /// In order, and separate.
+    /// Regions in the order of the header, without overlaps.
     pub(crate) parts: Vec<Part>,
     /// Whether reads without a contig are wanted.
     pub(crate) unplaced: bool,
-    /// Number of contigs.
     pub(crate) n_ref: i32,
 }
 
 impl Selection {
-    /// The place behind the last read that is wanted; `None` if reads without a contig are.
+    /// Returns the end of the last region, where decoding may stop; `None` if reads without a
+    /// contig are wanted, which are last in the file.
     pub(crate) fn stop(&self) -> Option<Stop> {
         let last = self.parts.last().filter(|_| !self.unplaced)?;
         Some(Stop { contig: last.contig, pos: last.end })
     }
 
-    /// Whether a record is wanted. One that is damaged is, so that whoever checks it finds that.
+    /// Returns whether a raw BAM record is wanted. A damaged record is, so that its damage is
+    /// reported later.
     pub fn holds(&self, record: &[u8]) -> bool {
         let Ok(record) = UncheckedRecord::new(record).check_without_fields(self.n_ref) else {
             return true;

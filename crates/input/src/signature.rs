@@ -1,4 +1,5 @@
-//! Tells files by their first and last bytes: those that are not reads, and those that are cut short.
+//! Recognizes files by their first and last bytes: files that are not reads, and files that are
+//! truncated.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +11,7 @@ use readmill_format::text;
 use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result};
 
-/// First bytes of other kinds of files, their names, and the remedy.
+/// First bytes of other kinds of files, what each kind is, and what to do.
 const KINDS: [(&[u8], &str, &str); 13] = [
     (b"\x1f\x8b", "it is packed by gzip twice", "unpack it once: gunzip -c FILE"),
     (b"\x28\xb5\x2f\xfd", "it is packed by zstd", "unpack it: zstd -dc FILE"),
@@ -34,7 +35,8 @@ const KINDS: [(&[u8], &str, &str); 13] = [
 const UTF_16: &str = "it is text in UTF-16";
 const TO_UTF_8: &str = "convert it: iconv -f UTF-16 -t UTF-8 FILE";
 
-/// The error for text that is not SAM.
+/// Returns the error for text that is not SAM. If the kind of file is known, it says which one and
+/// what to do.
 pub fn not_reads(text: &[u8]) -> Error {
     let known = KINDS.iter().find(|(start, ..)| text.starts_with(start));
     let is_fastq = ReadsFormat::of(text) == Some(ReadsFormat::Fastq);
@@ -49,14 +51,15 @@ pub fn not_reads(text: &[u8]) -> Error {
     Error::input(format!("this is none of BAM, SAM and CRAM: {what}")).hint(hint)
 }
 
-/// Bytes to read at the start and at the end of a file.
+/// Number of bytes to read at the start and at the end of a file.
 const ENDING: usize = 64;
 
-/// Refuses a BGZF or CRAM file of `size` bytes that does not end as it should; other formats have no end to check.
+/// Checks that a BGZF or CRAM file of `size` bytes ends as it should. Other formats have no end to
+/// check.
 ///
 /// # Errors
-/// Its end-of-file marker is missing, or there are bytes behind it. (A file that cannot be read is reported by whoever
-/// reads it.)
+/// The end-of-file marker is missing, or other bytes follow it. A file that cannot be read is not
+/// an error here; opening it reports that.
 pub fn check_file_ending(file: &File, size: u64) -> Result<()> {
     let look = size.min(ENDING as u64);
     let mut start = vec![0; look as usize];
@@ -72,8 +75,9 @@ pub fn check_file_ending(file: &File, size: u64) -> Result<()> {
     })
 }
 
-/// Walks over the blocks of a file that does not end with the EOF block, to say why: `error`, unless there are bytes behind
-/// that block. What may follow the blocks of text is accepted, because whoever reads them knows it.
+/// Walks over the blocks of a file that does not end with the EOF block, to say why. Returns
+/// `error`, or a more exact one if bytes follow the EOF block. After the blocks of SAM text, other
+/// bytes are accepted; the reader of the text checks them.
 fn explain(file: &File, size: u64, error: Error) -> Result<()> {
     let mut peek = vec![0; size.min(1 << 16) as usize];
     let read = file.read_exact_at(&mut peek, 0);
@@ -103,7 +107,7 @@ fn explain(file: &File, size: u64, error: Error) -> Result<()> {
     Err(error)
 }
 
-/// Refuses a BGZF or CRAM file without its end-of-file marker; other formats have none to check.
+/// Checks the first and last bytes of a BGZF or CRAM file for its end-of-file marker.
 fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
     let what = if text::is_bgzf(start) && !end.ends_with(&EOF_BLOCK) {
         "the BGZF EOF block is missing at the end, so the file is truncated"
@@ -115,10 +119,10 @@ fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
     Err(Error::input(what).hint("get it again, or give --allow-missing-eof to read what is there"))
 }
 
-/// The first bytes of what gzip data that start so inflate to.
+/// Returns up to 16 inflated bytes of gzip data, to recognize its content.
 pub(crate) fn inflated_start(packed: &[u8]) -> Vec<u8> {
     let mut start = Vec::new();
-    // The data may be cut anywhere; damage is found and reported when all is read.
+    // The data may be cut anywhere. Damage is reported when all of it is read.
     let _ = flate2::read::GzDecoder::new(packed).take(16).read_to_end(&mut start);
     start
 }

@@ -1,16 +1,27 @@
 //! Regions of a BAM file, and of SAM in BGZF, by BAI or CSI.
 //!
-//! A region is three pieces. Its left margin are records that start before it: they are looked at one by one, up to
-//! the first that starts in it. What follows is passed on as compressed blocks, to be inflated in parallel, up to the
-//! first record that overlaps the window of the region's end (its place is in the index): all of these start in the
-//! region. The rest is looked at one by one again, up to the first record that starts behind it. A small region has no
-//! middle, and takes the few blocks that any reader needs.
+//! A region has three pieces:
 //!
-//! Records of several small regions are claimed together. Where each record is wanted once, regions are separate and
-//! in order, and a record that starts before the end of the region before it was in that.
+//! 1. The left margin: records that start before the region. They are checked one by one, up to the
+//!    first that starts in it.
+//! 2. The middle: compressed blocks that are claimed as they are, to be inflated in parallel. It
+//!    ends at the first record that overlaps the window of the region's end, whose place is in the
+//!    index, so all its records start in the region.
+//! 3. The rest: records are checked one by one again, up to the first that starts after the region.
 //!
-//! An index that is not that of the file is found out: within a range of the index, all records have the contig, and
-//! the last one ends where the range does.
+//! ```text
+//!        region start                                region end
+//!              ▼                                         ▼
+//!  ── margin ──┼──────────── middle ────────────┼─ rest ─┼──
+//!   one by one        as compressed blocks       one by one
+//! ```
+//!
+//! A small region has no middle, and reads the few blocks that any reader needs. Records of several
+//! small regions are claimed together. If each record is wanted once, regions are separate and in
+//! order, and a record that starts before the end of the previous region belongs to that one.
+//!
+//! An index of another file is detected: within a range of the index, all records must have the
+//! contig, and the last one must end with the range.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -28,77 +39,80 @@ use crate::claim::{Claim, OpenOptions};
 /// Bytes of records that are claimed together.
 const FULL: usize = 1 << 19;
 
-/// Compressed bytes that are worth to be passed on as they are.
+/// Minimum compressed bytes of a middle. Less is not worth a claim of its own.
 const WORTH_PASSING: u64 = 1 << 18;
 
-/// Inflated bytes that are passed on together with blocks.
+/// Maximum inflated bytes that are copied before a middle begins. If more are inflated already,
+/// their records are checked one by one first.
 const LITTLE: usize = 1 << 18;
 
-/// Inflated bytes that are kept where the next region may begin in them.
+/// Inflated bytes that are kept because the next region may start in them.
 const KEPT: usize = 1 << 20;
 
-/// Ledger name of the blocks.
+/// Name of the inflated blocks in the ledger.
 const BLOCKS: &str = "blocks of regions";
 
-/// Reads regions.
+/// Claims the records of regions in a BAM file, or in SAM in BGZF.
 pub struct BgzfRegions {
     file: Arc<File>,
     file_bytes: u64,
     kind: RecordKind,
     index: Index,
     regions: Regions,
-    /// Number of the next region.
+    /// Index of the next region.
     next: usize,
     window: BlockWindow,
-    /// The next record in the window.
+    /// Offset of the next record in the window.
     at: usize,
-    /// Where the present range ends in the window; beyond all of it where that is not known yet.
+    /// Offset in the window at which the current range ends; `usize::MAX` while that is not reached
+    /// yet.
     limit: usize,
-    /// The virtual offset of that end.
+    /// Virtual offset of that end.
     range_end: u64,
     step: Step,
-    /// Records to claim.
+    /// Records for the next claim.
     out: Vec<u8>,
-    /// Where reading the last region ended.
+    /// Where the previous region ended.
     resume: Option<Resume>,
     allow_missing_eof: bool,
 }
 
-/// The reader does one of these next.
+/// What the reader does next.
 enum Step {
-    /// The next region is to be begun.
+    /// Begin the next region.
     Between,
-    /// Records of a region are looked at.
+    /// Check records of a region one by one.
     Scan(Scan),
-    /// Blocks are passed on; then the region goes on, if it is not the end of the file.
+    /// Claim blocks as they are; then continue with the region, unless it goes to the end of the
+    /// file.
     Pass(BlockReader<FileSlice>, Option<Scan>),
-    /// All lines up to the end of the file.
+    /// Take all lines up to the end of the file.
     Rest,
 }
 
-/// A region under way.
 struct Scan {
     part: Part,
-    /// Records that start before this were in another region.
+    /// Records that start before this belong to the previous region.
     from: i64,
     ranges: std::vec::IntoIter<FileRange>,
-    /// The end of the present range.
+    /// Virtual offset of the end of the current range.
     end: u64,
-    /// Whether no record of the present range was looked at yet.
+    /// Whether no record of the current range has been checked yet.
     at_first: bool,
-    /// Up to here, records that start in the region need not be looked at.
+    /// Virtual offset up to which records need no check if they start in the region.
     middle: u64,
 }
 
 impl Scan {
-    /// The scan behind blocks that were passed on. A middle that the end of the range cut goes on in the next range.
+    /// Returns the scan as it continues after a middle. If the end of the range cut the middle, it
+    /// continues in the next range.
     fn behind_pass(self) -> Self {
         let middle = if self.middle > self.end { self.middle } else { 0 };
         Scan { middle, ..self }
     }
 }
 
-/// The end of a region that was read.
+/// Where the previous region ended, so that the next one need not read its records again.
 struct Resume {
     contig: u32,
     offset: u64,
@@ -106,7 +120,10 @@ struct Resume {
 }
 
 impl BgzfRegions {
-    /// Opens the index; `None` if the regions are the whole file.
+    /// Opens the index. Returns `None` if the regions are the whole file.
+    ///
+    /// # Errors
+    /// The index cannot be read, does not fit the file, or does not fit the memory.
     pub fn open(
         input: &IndexedInput<'_>,
         header: &Header,
@@ -148,7 +165,7 @@ impl BgzfRegions {
         }))
     }
 
-    /// About how many bytes of the file are read.
+    /// Returns about how many bytes of the file are read.
     pub fn expected_bytes(&self) -> u64 {
         self.regions.estimate(|region| match region {
             Region::All => self.file_bytes,
@@ -160,7 +177,10 @@ impl BgzfRegions {
         })
     }
 
-    /// Takes the next records; `None` behind the last region.
+    /// Returns the next records; `None` after the last region.
+    ///
+    /// # Errors
+    /// The file is damaged, or the index does not fit it.
     pub fn claim(&mut self, mut reuse: Chunk) -> Result<Option<Claim>> {
         if self.out.capacity() == 0 {
             std::mem::swap(&mut self.out, &mut reuse.compressed);
@@ -220,7 +240,7 @@ impl BgzfRegions {
         self.next_range(Scan { part, from, ranges: ranges.into_iter(), end: 0, at_first: true, middle })
     }
 
-    /// Begins the next range of a region; ends the region behind the last one.
+    /// Starts the next range of a region, or ends the region after its last range.
     fn next_range(&mut self, mut scan: Scan) -> Result<Step> {
         self.note_end(scan.end);
         match scan.ranges.next() {
@@ -261,7 +281,7 @@ impl BgzfRegions {
         Ok(Step::Pass(self.blocks(self.file_bytes, self.allow_missing_eof), None))
     }
 
-    /// Takes lines up to the end of the file.
+    /// Takes whole lines up to the end of the file.
     fn rest(&mut self) -> Result<Step> {
         while self.out.len() < FULL {
             let Some(length) = self.whole()? else { return Ok(Step::Between) };
@@ -271,13 +291,13 @@ impl BgzfRegions {
         Ok(Step::Rest)
     }
 
-    /// The blocks from the next one up to an offset.
+    /// Returns a reader of the blocks from the next one up to file offset `end`.
     fn blocks(&self, end: u64, allow_missing_eof: bool) -> BlockReader<FileSlice> {
         let start = self.window.next_offset();
         BlockReader::new(FileSlice::new(&self.file, start, end), allow_missing_eof).from_offset(start)
     }
 
-    /// Looks at records, until many were taken, or the region has ended, or its middle begins.
+    /// Checks records one by one, until enough are taken, the region ends, or its middle begins.
     fn scan(&mut self, mut scan: Scan) -> Result<Step> {
         let Part { contig, start, end } = scan.part;
         while self.out.len() < FULL {
@@ -295,13 +315,14 @@ impl BgzfRegions {
             let place = place.filter(|_| self.at + length <= self.limit);
             let place = place.ok_or_else(|| foreign(offset))?;
             if !place.is_possible() {
-                self.out.extend_from_slice(record); // the parser says what is wrong
+                self.out.extend_from_slice(record); // the parser will report it
                 self.at += length;
                 continue;
             }
             let pos = place.pos;
             if pos >= end {
-                // Between the range before and this one may be records of other bins, which the next region wants.
+                // Between the previous range and this one may be records of other bins, which the
+                // next region wants.
                 if !scan.at_first {
                     let (block, within) = self.window.position(self.at);
                     self.note_end(block << 16 | within as u64);
@@ -311,7 +332,8 @@ impl BgzfRegions {
             scan.at_first = false;
             if pos >= start && pos >= scan.from {
                 let middle = scan.middle.min(scan.end);
-                // What is inflated already comes first, one by one where it is much.
+                // Records that are inflated already are taken before the middle, one by one if
+                // there are many.
                 let is_little = self.window.bytes().len() - self.at <= LITTLE;
                 if is_little && middle >> 16 >= self.window.next_offset() + WORTH_PASSING {
                     self.out.extend_from_slice(&self.window.bytes()[self.at..]);
@@ -326,7 +348,7 @@ impl BgzfRegions {
         Ok(Step::Scan(scan))
     }
 
-    /// Continues behind the blocks that were passed on.
+    /// Continues after a middle: takes the records at the start of the block in which it ends.
     fn end_middle(&mut self, scan: Scan) -> Result<Step> {
         let middle = scan.middle.min(scan.end);
         self.go_to(middle, scan.end)?;
@@ -335,7 +357,7 @@ impl BgzfRegions {
         Ok(Step::Scan(scan.behind_pass()))
     }
 
-    /// Goes to a virtual offset, in a range that ends at another.
+    /// Moves to virtual offset `begin`, in a range that ends at virtual offset `end`.
     fn go_to(&mut self, begin: u64, end: u64) -> Result<()> {
         let (block, within) = (begin >> 16, (begin & 0xffff) as usize);
         let (start, length) = match self.window.block(block) {
@@ -355,7 +377,7 @@ impl BgzfRegions {
         self.find_limit()
     }
 
-    /// Finds where the range ends in the window.
+    /// Finds where the current range ends in the window.
     fn find_limit(&mut self) -> Result<()> {
         let (block, within) = (self.range_end >> 16, (self.range_end & 0xffff) as usize);
         self.limit = match self.window.block(block) {
@@ -367,7 +389,7 @@ impl BgzfRegions {
         Ok(())
     }
 
-    /// Reads on until the next record is whole; returns its length, `None` at the end of the file.
+    /// Reads on until the next record is whole. Returns its length; `None` at the end of the file.
     fn whole(&mut self) -> Result<Option<usize>> {
         let BgzfRegions { kind, window, at, .. } = self;
         if let Some(length) = kind.length(window.bytes(), *at, 0)? {
@@ -379,13 +401,13 @@ impl BgzfRegions {
     }
 }
 
-/// Inflates the next block; forgets what is before `at`.
+/// Inflates the next block, and drops the bytes before `at`. Returns whether there was a block.
 fn more(window: &mut BlockWindow, at: &mut usize) -> Result<bool> {
     if window.charge().ledger().free() < 8 * KEPT as u64 {
         window.keep(0);
     }
     *at -= window.forget(*at);
-    // The first block is where the index says.
+    // The first block is at the offset that the index gives.
     let (is_first, offset) = (window.bytes().is_empty(), window.next_offset());
     let is_more = window.more().map_err(|error| match is_first && error.kind == ErrorKind::Input {
         true => misplaced(offset),

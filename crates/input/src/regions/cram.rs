@@ -1,5 +1,5 @@
-//! Regions of a CRAM file, by CRAI: the containers that may hold their reads, which are decoded in parallel; then reads
-//! that are not wanted are dropped.
+//! Regions of a CRAM file, by CRAI. The index names the containers that may hold their reads; these
+//! are decoded in parallel, and reads outside the regions are then dropped.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use super::request::{IndexedInput, Regions, foreign};
 use crate::claim::{Claim, OpenOptions};
 use crate::selection::Selection;
 
-/// Ledger name of the list of containers.
+/// Name of the list of containers in the ledger.
 const CONTAINERS: &str = "containers of regions";
 
-/// A container to read.
 #[derive(Clone, Copy)]
 struct RegionContainer {
-    /// Where it starts in the file.
+    /// Byte offset of the container in the file.
     offset: u64,
-    /// Its contig as the index has it; where it has none, the contig that is looked for.
+    /// Its contig according to the index, or the contig of the region if the index has no line of
+    /// it. The container must have it, else the index belongs to another file.
     contig: i32,
-    /// Whether the index has a line of it.
+    /// Whether the index has a line of it for the region.
     is_listed: bool,
-    /// The number of the selection of its reads.
+    /// Index of the selection of its reads.
     selection: u32,
 }
 
-/// Reads regions.
+/// Claims the containers of regions in a CRAM file.
 pub struct CramRegions {
     file: Arc<File>,
     reader: Reader,
@@ -41,7 +41,11 @@ pub struct CramRegions {
 }
 
 impl CramRegions {
-    /// Opens the index; `None` if the regions are the whole file. `reader` has read the header.
+    /// Opens the index and finds the containers of all regions. `reader` has read the header; it is
+    /// returned as the inner error if the regions are the whole file.
+    ///
+    /// # Errors
+    /// The index cannot be read, does not fit the file, or does not fit the memory.
     pub fn open(
         input: &IndexedInput<'_>,
         header: &Header,
@@ -97,7 +101,7 @@ impl CramRegions {
             containers.dedup_by(|next, kept| {
                 let is_same = next.offset == kept.offset;
                 if is_same && next.contig != kept.contig {
-                    kept.contig = -2; // one is looked at for several contigs
+                    kept.contig = -2; // it is wanted for several contigs
                 }
                 is_same
             });
@@ -123,17 +127,19 @@ impl CramRegions {
         }))
     }
 
-    /// About how many bytes of the file are read.
+    /// Returns about how many bytes of the file are read.
     pub fn expected_bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Refuses containers that take more than `most`.
     pub fn limit(&mut self, most: Limit) {
         self.reader.limit(most);
     }
 
-    /// Takes the next container, reusing the memory of `reuse`; `None` behind the last one.
+    /// Returns the next container; `None` after the last one. The memory of `reuse` is used again.
+    ///
+    /// # Errors
+    /// The container cannot be read, or is not the one that the index describes.
     pub fn claim(&mut self, mut reuse: Vec<u8>) -> Result<Option<Claim>> {
         for RegionContainer { offset, contig, is_listed, selection } in self.containers.by_ref() {
             self.reader.go_to(Box::new(FileSlice::new(&self.file, offset, u64::MAX)), offset);

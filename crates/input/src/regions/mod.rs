@@ -1,11 +1,11 @@
-//! Reads only some regions of an indexed file, as a source like any other: what it claims are the records of the
-//! regions, so nothing behind it knows of regions.
+//! Reads only some regions of an indexed file. The claims hold the records of the regions, so no
+//! later stage needs to know about regions.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `request` | the regions, and the indexed file |
 //! | `bgzf` | BAM, and SAM in BGZF, by BAI or CSI |
-//! | `record` | the places of records and lines |
+//! | `record` | the length and place of records and lines |
 //! | `cram` | CRAM, by CRAI |
 
 mod bgzf;
@@ -21,16 +21,15 @@ pub use bgzf::BgzfRegions;
 pub use cram::CramRegions;
 pub use request::{IndexedInput, Regions};
 
-/// Reads regions.
+/// Claims the records of regions, for each kind of index.
 pub enum RegionReader {
-    /// Of BAM, and of SAM in BGZF.
+    /// BAM, and SAM in BGZF.
     Bgzf(Box<BgzfRegions>),
-    /// Of CRAM.
     Cram(Box<CramRegions>),
 }
 
 impl RegionReader {
-    /// Takes the next records; `None` behind the last region.
+    /// Returns the next records; `None` after the last region.
     pub fn claim(&mut self, reuse: Chunk) -> Result<Option<Claim>> {
         match self {
             RegionReader::Bgzf(reader) => reader.claim(reuse),
@@ -38,7 +37,7 @@ impl RegionReader {
         }
     }
 
-    /// About how many bytes of the file are read.
+    /// Returns about how many bytes of the file are read.
     pub fn bytes(&self) -> u64 {
         match self {
             RegionReader::Bgzf(reader) => reader.expected_bytes(),
@@ -46,7 +45,7 @@ impl RegionReader {
         }
     }
 
-    /// Refuses containers of CRAM that take more than `most`.
+    /// Refuses later CRAM containers that take more than `most`.
     pub fn limit_containers(&mut self, most: Limit) {
         if let RegionReader::Cram(reader) = self {
             reader.limit(most);

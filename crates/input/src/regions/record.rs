@@ -1,4 +1,5 @@
-//! Where records of BAM and lines of SAM end, and where on the genome they lie.
+//! Finds the ends of BAM records and SAM lines, and their place on the genome, without parsing all
+//! of them.
 
 use std::num::IntErrorKind;
 
@@ -6,16 +7,17 @@ use readmill_format::bgzf::BlockWindow;
 use readmill_record::view::FIXED;
 use readmill_record::{Error, Header, Result, UncheckedRecord};
 
-/// A kind of record.
+/// The kind of records in a file, with what is needed to read them.
 #[derive(Clone)]
 pub enum RecordKind {
-    /// A record of BAM, of a file with so many contigs.
+    /// Records of a BAM file with `n_ref` contigs.
     Bam { n_ref: i32 },
-    /// A line of SAM under this header.
+    /// Lines of a SAM file with this header.
     Text { header: Header },
 }
 
-/// The place of a record: its contig, -1 for none, and the first base. What follows needs more work.
+/// The place of a record: its contig (-1 for none) and its first base (0-based). Its end takes more
+/// work to find ([`RecordKind::end`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPlace {
     pub contig: i32,
@@ -23,19 +25,24 @@ pub struct RecordPlace {
 }
 
 impl RecordPlace {
-    /// Whether a record can start there; the parser refuses a line that says otherwise.
+    /// Returns whether a record can start there. If not, the parser will refuse the line with a
+    /// message.
     pub fn is_possible(self) -> bool {
         (-1..=i64::from(i32::MAX)).contains(&self.pos)
     }
 }
 
 impl RecordKind {
-    /// Whether this is an empty line of SAM, which is no record.
+    /// Returns whether this is an empty line of SAM, which is not a record.
     pub fn is_blank(&self, record: &[u8]) -> bool {
         matches!(self, RecordKind::Text { .. }) && record == b"\n"
     }
 
-    /// The length of the record that starts at `at`, if all of it is there. `searched` bytes of it were looked at before.
+    /// Returns the length in bytes of the record at `at`; `None` if its end is not in `bytes` yet.
+    /// The first `searched` bytes of it need not be searched again.
+    ///
+    /// # Errors
+    /// The length of a BAM record is impossible.
     pub fn length(&self, bytes: &[u8], at: usize, searched: usize) -> Result<Option<usize>> {
         let rest = &bytes[at..];
         match self {
@@ -53,7 +60,7 @@ impl RecordKind {
         }
     }
 
-    /// The place of a whole record; `None` if it does not look like one.
+    /// Returns the place of a whole record; `None` if it does not look like a record.
     pub fn place(&self, record: &[u8]) -> Option<RecordPlace> {
         match self {
             RecordKind::Bam { n_ref } => {
@@ -71,7 +78,8 @@ impl RecordKind {
         }
     }
 
-    /// The base behind the last one of a record that has a place; `None` if it is damaged.
+    /// Returns the end of the alignment (0-based, exclusive) of a record that starts at `pos`;
+    /// `None` if it is damaged.
     pub fn end(&self, bytes: &[u8], pos: i64) -> Option<i64> {
         match self {
             RecordKind::Bam { n_ref } => {
@@ -88,8 +96,10 @@ impl RecordKind {
     }
 }
 
-/// Reads more of a window until the record at `at` is whole; returns its length, `None` at the end of the file. What
-/// `more` returns is where the record starts now, `None` at the end.
+/// Reads on until the record at `at` is whole. Returns its length; `None` at the end of the file.
+///
+/// `more` reads the next block. It may drop the bytes before the record, so it updates `at`; it
+/// returns whether the file goes on.
 pub fn whole(
     kind: &RecordKind,
     window: &mut BlockWindow,
@@ -115,7 +125,7 @@ pub fn whole(
     }
 }
 
-/// The number that a column holds, or the nearest one that there is.
+/// Returns the number in a column, or the nearest one in range; `None` if it is not a number.
 fn number(text: &[u8]) -> Option<i64> {
     let parsed = std::str::from_utf8(text).ok()?.parse::<i64>();
     parsed.map_or_else(
@@ -128,7 +138,7 @@ fn number(text: &[u8]) -> Option<i64> {
     )
 }
 
-/// Bases of the reference that a CIGAR in text takes.
+/// Returns how many reference bases a CIGAR in text form consumes.
 fn reference_length(cigar: &[u8]) -> i64 {
     let (mut sum, mut length) = (0i64, 0i64);
     for &byte in cigar {

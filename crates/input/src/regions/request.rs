@@ -1,4 +1,4 @@
-//! The regions to read, and the file that they are read of.
+//! The regions to read, and the indexed file to read them from.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,7 +7,8 @@ use std::sync::Arc;
 use readmill_format::region::{Part, Region};
 use readmill_record::{Charge, Error, Result};
 
-/// The regions to read.
+/// The regions to read: one after the other ([`in_turn`](Self::in_turn)), or as one set of reads in
+/// file order ([`united`](Self::united)).
 #[derive(Debug)]
 pub struct Regions {
     pub(super) list: Vec<Region>,
@@ -16,10 +17,11 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// These regions, one after the other: a read that overlaps two of them comes twice.
+    /// Returns regions that are read one after the other. A read that overlaps two of them is
+    /// returned twice.
     ///
     /// # Errors
-    /// Some of several regions is the whole file.
+    /// One of several regions is the whole file.
     pub fn in_turn(list: Vec<Region>, charge: Charge) -> Result<Self> {
         if list.len() > 1 && list.contains(&Region::All) {
             return Err(Error::usage("the region . is the whole file, and others are given, too")
@@ -28,7 +30,8 @@ impl Regions {
         Ok(Regions { list, each_once: false, _charge: charge })
     }
 
-    /// The reads of any of these regions, each once, in the order of the file.
+    /// Returns the union of regions: each read that overlaps any of them is returned once, in file
+    /// order. Overlapping regions are joined.
     pub fn united(mut list: Vec<Region>, charge: Charge) -> Self {
         list.sort_unstable();
         if list.first() == Some(&Region::All) {
@@ -45,18 +48,16 @@ impl Regions {
         Regions { list, each_once: true, _charge: charge }
     }
 
-    /// Whether there are several regions in the order of the file, so that one may begin in blocks that were read for the one
-    /// before.
+    /// Returns whether several regions are in file order and read one after the other. Then a
+    /// region may start in blocks that were read for the previous one, so these are kept.
     pub(super) fn go_back(&self) -> bool {
         !self.each_once && self.list.len() > 1 && self.list.is_sorted()
     }
 
-    /// Whether they are the whole file.
     pub fn are_all(&self) -> bool {
         self.list.contains(&Region::All)
     }
 
-    /// The parts of contigs.
     pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
         self.list.iter().filter_map(|region| match region {
             Region::Part(part) => Some(part),
@@ -64,12 +65,11 @@ impl Regions {
         })
     }
 
-    /// Whether reads without a contig are among them.
     pub(super) fn any_unplaced(&self) -> bool {
         self.list.contains(&Region::Unplaced)
     }
 
-    /// How much `bytes` says of all regions, from some of them.
+    /// Estimates a sum over all regions from the first 64 of them, because there may be very many.
     pub(super) fn estimate(&self, bytes: impl Fn(&Region) -> u64) -> u64 {
         let some = self.list.len().min(64);
         let sum = self.list[..some].iter().map(bytes).fold(0, u64::saturating_add);
@@ -77,15 +77,12 @@ impl Regions {
     }
 }
 
-/// An indexed file.
 pub struct IndexedInput<'a> {
-    /// The file.
     pub file: Arc<File>,
-    /// Its index.
     pub index: &'a Path,
 }
 
-/// The error of an index that names an offset at which no block can be read.
+/// Returns the error for an index that names an offset at which there is no block.
 pub(super) fn misplaced(offset: u64) -> Error {
     let what = "no block can be read where the index says: it is the index of another file, or the file is damaged";
     Error::input(what)
@@ -93,7 +90,7 @@ pub(super) fn misplaced(offset: u64) -> Error {
         .hint("make the index anew: readmill index FILE; if that fails, get the file again")
 }
 
-/// The error of an index that does not fit its file, at an offset of that.
+/// Returns the error for an index that does not fit its file, with an offset of the file.
 pub(super) fn foreign(offset: u64) -> Error {
     let what = "the index does not fit the file: there is no record of the contig where it says";
     Error::input(what).offset(offset).hint("make the index anew: readmill index FILE")
