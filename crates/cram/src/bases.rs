@@ -19,7 +19,6 @@ pub fn md5(reference: &Reference, contig: u32) -> Result<String> {
 pub struct Cache(Vec<String>);
 
 impl Cache {
-    /// Returns the patterns of the environment variables REF_CACHE and REF_PATH.
     pub fn of_environment() -> Self {
         let text = |name: &str| std::env::var(name).unwrap_or_default();
         Self::of(&text("REF_CACHE"), &text("REF_PATH"))
@@ -70,14 +69,12 @@ fn fill_in(pattern: &str, md5: &str) -> PathBuf {
     if left.is_empty() { PathBuf::from(out) } else { Path::new(&out).join(left) }
 }
 
-/// A contig of the header, with the places where its bases may be found.
 #[derive(Clone, Debug)]
 struct Contig {
     name: Vec<u8>,
     length: u32,
     /// Its number in the FASTA file; `None` if it is not there.
     number: Option<u32>,
-    /// The M5 field of its @SQ line, in lower case.
     md5: Option<String>,
     /// The UR field of its @SQ line, if it is a path.
     file: Option<PathBuf>,
@@ -103,11 +100,9 @@ struct SharedReferences {
     charge: Charge,
 }
 
-/// Name of the contigs in the ledger.
 const NAME: &str = "contigs of CRAM";
 
 impl SharedReferences {
-    /// Reads the contigs of the header. `numbers` has the number of each in the FASTA file.
     fn read(
         header: &Header,
         numbers: Vec<Option<u32>>,
@@ -216,7 +211,6 @@ impl References {
         name.map_or_else(|| "?".into(), |name| name.into_owned())
     }
 
-    /// Returns a reader of bases for one thread.
     pub fn bases(&self) -> Bases {
         Bases {
             references: self.clone(),
@@ -269,7 +263,6 @@ fn is_indexed(fasta: &Path) -> bool {
     fasta.is_file() && Path::new(&index).is_file()
 }
 
-/// Reads reference bases for one thread.
 pub struct Bases {
     references: References,
     window: Option<Window>,

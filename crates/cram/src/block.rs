@@ -6,7 +6,6 @@ use crate::Version;
 use crate::codec::{self, Codecs, Method};
 use crate::num::{ByteCursor, damaged, put_itf8};
 
-/// The content type of a block (CRAM specification 3.1, section 8.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentType {
     FileHeader,
@@ -18,13 +17,11 @@ pub enum ContentType {
     Core,
 }
 
-/// A block, still compressed. Its data borrows from the container.
 #[derive(Clone, Copy)]
 pub struct CramBlock<'a> {
     pub content: ContentType,
     /// Content id: encodings refer to external blocks by it.
     pub id: i32,
-    /// Size in bytes after decompression.
     pub raw_size: usize,
     method: Method,
     data: &'a [u8],

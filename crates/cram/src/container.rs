@@ -41,7 +41,6 @@ const EOF_START: i32 = 4_542_278;
 /// Besides [`Reader`](crate::Reader), jobs in stages parse it, to divide a file between containers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerHeader {
-    /// Bytes of all blocks, without this header.
     pub length: usize,
     /// 0-based number of the contig; -1 for reads without one, -2 for reads of several contigs.
     pub contig: i32,
@@ -52,7 +51,6 @@ pub struct ContainerHeader {
     pub records: usize,
     /// Number of records in earlier containers of the file.
     pub counter: i64,
-    /// Sum of the lengths of the reads.
     pub bases: i64,
     pub blocks: usize,
     /// Offset of each slice, in bytes after this header.
@@ -105,7 +103,6 @@ impl ContainerHeader {
         (size, counter)
     }
 
-    /// Returns whether this header belongs to the end-of-file container.
     pub fn is_end(&self) -> bool {
         self.records == 0 && self.contig == -1 && self.start == EOF_START
     }

@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 const UNPLACED: i32 = -1;
 const SEVERAL: i32 = -2;
 
-/// Name of the index in the ledger and in messages.
 const INDEX: &str = "the index of the input";
 
 /// A line of the index: the reads on one contig in one slice.
@@ -30,7 +29,6 @@ pub struct CraiEntry {
     pub contig: i32,
     /// Position of the first base (1-based).
     pub start: i64,
-    /// Number of reference bases that the reads cover.
     pub span: i64,
     /// Byte offset of the container in the file; 0 until [`CraiBuilder::add`] sets it.
     pub container: u64,
@@ -94,7 +92,6 @@ pub struct CraiBuilder {
 }
 
 impl CraiBuilder {
-    /// Adds the entries of the container at byte `offset` of the file.
     pub fn add(&mut self, entries: &[CraiEntry], offset: u64) {
         for &entry in entries {
             if let Some(last) = self.entries.last() {
@@ -116,7 +113,6 @@ impl CraiBuilder {
         !self.is_unsorted
     }
 
-    /// Returns the content of the index file: the lines, compressed by gzip.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         for entry in &self.entries {
@@ -164,7 +160,6 @@ fn rank(contig: i32) -> u32 {
 const CONTAINER_HEADER_BYTES: u64 = 56;
 const SLICE_PLACE_BYTES: u64 = 5;
 
-/// Maximum bytes of the end-of-file container.
 const END_BYTES: u64 = 38;
 
 /// An entry in the order of starts, and the largest end of all entries up to it. A binary search by
@@ -282,7 +277,6 @@ impl CraiIndex {
     }
 }
 
-/// Collects the containers of all slices in the order of the file.
 fn containers(
     contigs: &BTreeMap<i32, Vec<IndexedSlice>>,
     charge: &mut Charge,

@@ -11,25 +11,19 @@ use crate::num::{ByteCursor, damaged, short};
 /// [`Streams`] after [`resolve`](Self::resolve).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Encoding {
-    /// The series has no values.
     #[default]
     Null,
     /// Bytes, or numbers as ITF8, in an external block.
     External(i32),
-    /// Golomb code: offset and divisor.
     Golomb(i32, i32),
     Huffman(Huffman),
     /// Arrays of bytes: the encodings of their lengths and of their bytes.
     ArrayLength(Box<Encoding>, Box<Encoding>),
     /// Arrays of bytes in an external block, each followed by a stop byte.
     ArrayStop(u8, i32),
-    /// Numbers of fixed width: offset and bits.
     Beta(i32, u32),
-    /// Subexponential code: offset and k.
     Subexponential(i32, u32),
-    /// Golomb-Rice code: offset, and bits of the divisor.
     Rice(i32, u32),
-    /// Elias gamma code: offset.
     Gamma(i32),
 }
 
@@ -124,7 +118,6 @@ impl Encoding {
         Encoding::Huffman(Huffman { words: vec![(0, 0, 0)] })
     }
 
-    /// Returns an encoding in which every array is empty and takes no space.
     pub fn empty_array() -> Self {
         Encoding::ArrayLength(Box::new(Self::zero()), Box::new(Self::zero()))
     }
@@ -265,7 +258,6 @@ impl Bits {
         self.at = 0;
     }
 
-    /// Reads the next `n` bits, at most 32.
     fn take(&mut self, n: u32) -> Result<u32> {
         let end = self.at + n as usize;
         if end > 8 * self.bytes.len() {
@@ -293,7 +285,6 @@ impl Bits {
     }
 }
 
-/// An external block after decompression. `at` is the offset of the next value.
 #[derive(Default)]
 pub struct ExternalBlock {
     pub id: i32,
@@ -315,7 +306,6 @@ pub struct Streams {
 pub const NOWHERE: i32 = i32::MAX;
 
 impl Streams {
-    /// Returns the index of the external block with this content id, or [`NOWHERE`].
     pub fn place(&self, id: i32) -> i32 {
         let place = self.external[..self.used].iter().position(|stream| stream.id == id);
         place.map_or(NOWHERE, |place| place as i32)

@@ -9,7 +9,6 @@ pub fn damaged(what: impl std::fmt::Display) -> Error {
     Error::input(format!("the CRAM data is damaged: {what}")).hint("get the file again")
 }
 
-/// Returns the error for a block that ends inside a value.
 #[cold]
 pub fn short() -> Error {
     damaged("a block ends too early")
@@ -69,7 +68,6 @@ impl<'a> ByteCursor<'a> {
         usize::try_from(self.itf8()?).map_err(|_| damaged("a length is negative"))
     }
 
-    /// Reads an LTF8 number of one to nine bytes.
     pub fn ltf8(&mut self) -> Result<i64> {
         let head = self.byte()?;
         let more = head.leading_ones();

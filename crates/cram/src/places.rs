@@ -24,10 +24,8 @@ pub struct SliceScanner {
     head: Vec<u8>,
 }
 
-/// Contig number in the header of a slice of several contigs.
 const SEVERAL: i32 = -2;
 
-/// The part of a slice header that an index needs.
 struct SliceHead {
     contig: i32,
     start: i32,
@@ -98,7 +96,6 @@ impl SliceHead {
     }
 }
 
-/// Returns the reference range of each read of a container.
 fn read_ranges(batch: &UncheckedBatch) -> Result<Vec<ContigRange>> {
     let mut out = Vec::with_capacity(batch.len());
     for record in batch.records() {

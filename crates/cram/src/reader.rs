@@ -39,7 +39,6 @@ const SLACK: usize = 256 << 10;
 #[derive(Clone, Default)]
 pub struct Container {
     pub header: ContainerHeader,
-    /// Byte offset of the container in the file, for errors and the index.
     pub offset: u64,
     /// The blocks, still compressed. Bytes after the last block have no meaning.
     bytes: Vec<u8>,
@@ -95,7 +94,6 @@ pub fn parts_bound(record: usize) -> usize {
     record.saturating_mul(2)
 }
 
-/// Returns the error for a container that holds more than its headers announce.
 pub fn too_much() -> Error {
     damaged("a container holds more than its header says")
 }
@@ -240,7 +238,6 @@ fn cut_short() -> Error {
     Error::input("the CRAM file ends inside a container").hint("it is truncated: get it again")
 }
 
-/// How messages about the memory limit name a container.
 const CONTAINER: &str = "a container of the CRAM file";
 
 impl Reader {
@@ -307,7 +304,6 @@ impl Reader {
         self.version
     }
 
-    /// Returns the byte offset of the next container in the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }

@@ -52,7 +52,6 @@ const OF_FLAGS: [Series; 5] = [Series::Bf, Series::Cf, Series::Mf, Series::Nf, S
 /// The external blocks of a slice to inflate, by content id.
 pub enum Blocks {
     All,
-    /// All blocks except these.
     Beside(Vec<i32>),
     Only(Vec<i32>),
 }
@@ -67,14 +66,12 @@ impl Blocks {
     }
 }
 
-/// Keys of the data series in the file, in the order of [`Series`].
 pub const KEYS: [[u8; 2]; 28] = [
     *b"BF", *b"CF", *b"RI", *b"RL", *b"AP", *b"RG", *b"RN", *b"MF", *b"NS", *b"NP", *b"TS", *b"NF",
     *b"TL", *b"FN", *b"FC", *b"FP", *b"DL", *b"BA", *b"QS", *b"BS", *b"IN", *b"RS", *b"PD", *b"HC",
     *b"SC", *b"MQ", *b"BB", *b"QQ",
 ];
 
-/// The encoding of each data series, in the order of [`Series`].
 pub type Encodings = [Encoding; 28];
 
 /// Bases in the order in which the substitution matrix numbers them.
@@ -84,7 +81,6 @@ pub const BASES: &[u8; 5] = b"ACGTN";
 /// code, the base of the read.
 pub type Substitutions = [[u8; 4]; 5];
 
-/// A tag and its type, such as `NMC`.
 pub type TagKey = [u8; 3];
 
 /// The compression header of a container: how its data series and tags are encoded.

@@ -17,12 +17,10 @@ const MIN_HETEROZYGOUS: u64 = 20;
 /// A genotype: how many of its two alleles are the second allele of the site.
 type Genotype = u8;
 
-/// How far two fingerprints agree, in counts of sites.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// Sites at which both samples have a genotype.
     pub sites: u64,
-    /// Sites with the same genotype.
     pub same: u64,
     /// Sites at which the samples are homozygous for different alleles.
     pub opposite: u64,
@@ -30,7 +28,6 @@ pub struct Agreement {
     pub heterozygous: [u64; 3],
 }
 
-/// The conclusion from an [`Agreement`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// One person, or identical twins.
@@ -43,7 +40,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the word for it in reports.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Same => "same",

@@ -7,10 +7,8 @@ use readmill_format::features::Features;
 use readmill_format::text::LineReader;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
-/// Maximum number of sites in a file.
 const MOST_SITES: usize = 1_000_000;
 
-/// Number of sites for which memory is reserved and charged at a time.
 const CHUNK: usize = 1 << 14;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +30,6 @@ pub struct Sites {
     _charges: Vec<Charge>,
 }
 
-/// Columns of the two alleles (from 0), which are the same in VCF and in a haplotype map.
 const ALLELES: [usize; 2] = [3, 4];
 
 impl Sites {
@@ -123,7 +120,6 @@ impl Sites {
     }
 }
 
-/// Returns whether this line has the names of columns, of VCF or of a haplotype map.
 fn names_columns(line: &[u8]) -> bool {
     line.starts_with(b"#CHROM\t") || line.starts_with(b"#CHROMOSOME\t")
 }

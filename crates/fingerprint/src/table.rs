@@ -21,10 +21,8 @@ use readmill_record::{Error, Ledger, Result};
 
 const FIRST_LINE: &str = "##readmill fingerprint 1";
 
-/// Memory of a site in bytes, including the name of its contig.
 const SITE_BYTES: u64 = size_of::<SiteCounts>() as u64 + 24;
 
-/// Names of the kinds of chromosomes, in the order of [`Fingerprint::reads`].
 const KINDS: [&str; 3] = ["autosomes", "X", "Y"];
 
 /// The fingerprint of a sample: what [`FingerprintTally`](crate::FingerprintTally) counts and the
@@ -32,7 +30,6 @@ const KINDS: [&str; 3] = ["autosomes", "X", "Y"];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     pub sample: String,
-    /// Reads on autosomes, X and Y.
     pub reads: [ReadsOn; 3],
     /// The sites: in the order of the header after counting, by contig name and position after
     /// reading.
@@ -43,7 +40,6 @@ pub struct Fingerprint {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadsOn {
     pub reads: u64,
-    /// Total length of the contigs in bases.
     pub bases: u64,
 }
 

@@ -19,7 +19,6 @@ pub const MIN_BASE_QUALITY: u8 = 20;
 /// duplicate, supplementary.
 const EXCLUDED: u16 = 0x4 | 0x100 | 0x200 | 0x400 | 0x800;
 
-/// The bases for the four-bit codes of BAM.
 const BASES: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
 
 /// Counts alleles at sites, and reads by kind of chromosome, as a [`Tally`].
@@ -38,7 +37,6 @@ pub struct FingerprintTally {
 pub struct AlleleCounts {
     /// For each site, the bases that are its first allele, its second, or another.
     sites: Vec<[u64; 3]>,
-    /// Reads on autosomes, X and Y.
     reads: [u64; 3],
 }
 

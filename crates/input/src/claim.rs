@@ -14,10 +14,8 @@ use crate::selection::Selection;
 /// lines are used.
 pub(crate) const BLOCKS_OF_TEXT: usize = 4;
 
-/// Bytes of SAM text that are claimed together.
 pub(crate) const TEXT_CHUNK: usize = 1 << 19;
 
-/// Options for opening an input.
 #[derive(Clone, Default)]
 pub struct OpenOptions {
     /// Accept a BGZF file without its EOF block, and a CRAM file without its end-of-file container.
@@ -27,9 +25,7 @@ pub struct OpenOptions {
     pub ledger: Ledger,
     /// Maximum bytes of a CRAM container, including its records.
     pub container: Limit,
-    /// The reference to which the reads were aligned, if CRAM needs it.
     pub reference: Option<Fasta>,
-    /// Where to look for bases by their MD5 if there is no reference.
     pub cache: cram::Cache,
     /// Name of the file. As in htslib, it begins the names of reads if CRAM does not store names.
     pub name: Vec<u8>,
@@ -37,7 +33,6 @@ pub struct OpenOptions {
     pub header_alone: bool,
     /// Accept header lines that other programs refuse, to show, compare or replace them.
     pub header_as_is: bool,
-    /// Collects the checksums of input files, if they are wanted.
     pub sums: Option<InputSums>,
 }
 
@@ -47,12 +42,10 @@ pub struct OpenOptions {
 /// The methods bound the memory that this takes, so that it can be reserved in the order of claims.
 #[derive(Clone)]
 pub enum Claim {
-    /// BGZF blocks of a BAM file, still compressed.
     Blocks(Chunk),
     /// BAM records that were inflated before: together with the header, or to find the start of a
     /// region.
     Bytes(Vec<u8>),
-    /// Whole lines of SAM.
     Text(Vec<u8>),
     /// A CRAM container, and the selection of its reads; `None` means all of them.
     Container(Box<cram::Container>, Option<Arc<Selection>>),
@@ -105,7 +98,6 @@ pub(crate) fn text_bound(text: &[u8]) -> usize {
     2 * text.len() + 64
 }
 
-/// Returns whether lines take more memory than a usual chunk of them.
 pub(crate) fn is_long(text: &[u8]) -> bool {
     text.len() > 2 * TEXT_CHUNK
 }

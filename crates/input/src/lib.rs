@@ -39,7 +39,6 @@ pub use selection::Selection;
 pub use signature::check_file_ending;
 use signature::inflated_start;
 
-/// Number of bytes that are read to detect the format: at least one BGZF block.
 const PEEK: usize = 1 << 16;
 
 /// Free bytes at the end of a buffer, so that the read that finds the end of the input does not
@@ -90,14 +89,12 @@ enum Format {
 pub struct Source {
     header: Header,
     kind: Format,
-    /// What decoders need to know about the file, if it is CRAM.
     setup: Option<Arc<cram::Setup>>,
 }
 
 /// Maximum bytes of records in one claim of BAM. Plans of memory are based on it.
 pub const MAX_CLAIM: usize = block_reader::MAX_CHUNK;
 
-/// Finds the end of the header of SAM text while the text arrives.
 #[derive(Default)]
 struct HeaderEnd {
     /// Start of the first line that is not known to belong to the header.
@@ -246,7 +243,6 @@ impl Source {
         }
     }
 
-    /// Returns the setup that an [`Opener`] needs for CRAM; `None` for other formats.
     pub fn setup(&self) -> Option<Arc<cram::Setup>> {
         self.setup.clone()
     }

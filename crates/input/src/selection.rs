@@ -13,7 +13,6 @@ use readmill_record::UncheckedRecord;
 pub struct Selection {
     /// Regions in the order of the header, without overlaps.
     pub(crate) parts: Vec<Part>,
-    /// Whether reads without a contig are wanted.
     pub(crate) unplaced: bool,
     pub(crate) n_ref: i32,
 }

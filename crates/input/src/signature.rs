@@ -11,7 +11,6 @@ use readmill_format::text;
 use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result};
 
-/// First bytes of other kinds of files, what each kind is, and what to do.
 const KINDS: [(&[u8], &str, &str); 13] = [
     (b"\x1f\x8b", "it is packed by gzip twice", "unpack it once: gunzip -c FILE"),
     (b"\x28\xb5\x2f\xfd", "it is packed by zstd", "unpack it: zstd -dc FILE"),
@@ -51,7 +50,6 @@ pub fn not_reads(text: &[u8]) -> Error {
     Error::input(format!("this is none of BAM, SAM and CRAM: {what}")).hint(hint)
 }
 
-/// Number of bytes to read at the start and at the end of a file.
 const ENDING: usize = 64;
 
 /// Checks that a BGZF or CRAM file of `size` bytes ends as it should. Other formats have no end to
@@ -107,7 +105,6 @@ fn explain(file: &File, size: u64, error: Error) -> Result<()> {
     Err(error)
 }
 
-/// Checks the first and last bytes of a BGZF or CRAM file for its end-of-file marker.
 fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
     let what = if text::is_bgzf(start) && !end.ends_with(&EOF_BLOCK) {
         "the BGZF EOF block is missing at the end, so the file is truncated"

@@ -55,10 +55,8 @@ pub fn put_symbols(
 /// The symbols of a block, numbered without gaps. Zero always has a number, because contexts start
 /// with it.
 pub struct Alphabet {
-    /// Number of each symbol.
     pub of: [u8; 256],
     pub used: [bool; 256],
-    /// Count of each symbol, by its number.
     pub counts: Vec<u32>,
 }
 

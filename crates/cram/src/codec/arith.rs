@@ -8,13 +8,11 @@ use super::general::{BZIP2, read_all};
 use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
 use crate::num::{ByteCursor, damaged};
 
-/// Added to the frequency of a symbol each time it occurs.
 pub(super) const STEP: u32 = 16;
 
 /// Maximum sum of a model's frequencies. Beyond it all are halved.
 pub(super) const MOST: u32 = (1 << 16) - 17;
 
-/// The decoder of the range coder. It narrows its range to each symbol's part.
 pub(super) struct RangeDecoder<'a> {
     range: u32,
     code: u32,
@@ -22,7 +20,6 @@ pub(super) struct RangeDecoder<'a> {
 }
 
 impl<'a> RangeDecoder<'a> {
-    /// Starts with the first five bytes of `data`.
     pub fn new(data: &'a [u8]) -> Result<Self> {
         let mut cursor = ByteCursor(data);
         let code = cursor.take(5)?.iter().fold(0u32, |code, &byte| code << 8 | u32::from(byte));
@@ -62,12 +59,10 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Returns a model of `n` symbols that are equally frequent.
     pub fn new(n: usize) -> Self {
         Model { sum: n as u32, symbols: (0..n as u16).map(|symbol| (symbol, 1)).collect() }
     }
 
-    /// Decodes a symbol and raises its frequency.
     #[inline]
     pub fn decode(&mut self, coder: &mut RangeDecoder<'_>) -> Result<u16> {
         let target = coder.frequency(self.sum);
@@ -105,10 +100,8 @@ impl Model {
     }
 }
 
-/// Memory for the models of all contexts.
 const MODELS: usize = 256 * (256 * 4 + 64) + 258 * 64;
 
-/// Returns the maximum bytes that [`decode`] takes in addition to its output.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let flags = data.first().copied().unwrap_or(0);
     let bzip2 = if flags & (STRIPE | N32_OR_EXT) != 0 { BZIP2 } else { 0 };

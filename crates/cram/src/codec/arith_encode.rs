@@ -5,7 +5,6 @@ use super::arith::{MOST, STEP};
 use super::pack::{self, CAT, ORDER, PACK, RLE, STRIPE};
 use crate::num::put_uint7;
 
-/// The encoder of the range coder.
 pub(super) struct RangeEncoder<'a> {
     /// Start of the range. A carry into bit 32 changes bytes that are not appended yet.
     low: u64,
@@ -51,7 +50,6 @@ impl<'a> RangeEncoder<'a> {
         self.low = (self.low & 0x00ff_ffff) << 8;
     }
 
-    /// Appends the bytes that are left.
     pub fn finish(mut self) {
         (0..5).for_each(|_| self.shift());
     }
@@ -69,7 +67,6 @@ pub(super) struct Models {
 }
 
 impl Models {
-    /// Removes all models, and starts with this many contexts and symbols.
     pub fn reset(&mut self, contexts: usize, symbols: usize) {
         self.symbols = symbols;
         self.starts.clear();
@@ -83,7 +80,6 @@ impl Models {
         self.all.reserve_exact(models.min(self.starts.len()) * (self.symbols + 1));
     }
 
-    /// Encodes a symbol in a context and raises its frequency there.
     #[inline]
     pub fn put(&mut self, context: usize, symbol: u32, coder: &mut RangeEncoder<'_>) {
         let mut start = self.starts[context] as usize;
@@ -110,7 +106,6 @@ impl Models {
         }
     }
 
-    /// Appends a model with equal frequencies. Returns its start plus one.
     #[cold]
     fn add(&mut self) -> usize {
         self.all.push(self.symbols as u32);
@@ -132,7 +127,6 @@ fn halve(model: &mut [u32]) {
     model[0] = sum;
 }
 
-/// Encodes bytes by the arithmetic coder. It keeps its memory for the next block.
 #[derive(Default)]
 pub struct ArithEncoder {
     literals: Models,
@@ -146,7 +140,6 @@ pub struct Form {
     flags: u8,
 }
 
-/// The forms that are tried on all data.
 pub const FORMS: [Form; 6] = [
     Form { flags: 0 },
     Form { flags: ORDER },
@@ -156,10 +149,8 @@ pub const FORMS: [Form; 6] = [
     Form { flags: PACK | ORDER },
 ];
 
-/// Four stripes with order 0, for numbers of four bytes.
 pub const STRIPED: Form = Form { flags: STRIPE };
 
-/// Data of fewer bytes is not compressed.
 const LEAST: usize = 8;
 
 impl ArithEncoder {
@@ -248,7 +239,6 @@ impl ArithEncoder {
     }
 }
 
-/// Number of bytes at the start of the data on which forms are tried.
 const SAMPLE: usize = 1 << 15;
 
 impl ArithEncoder {

@@ -12,11 +12,9 @@ use super::choice::{Chooser, Content, ContentKind};
 use super::rans_symbol::{RansSymbol, estimated_size, fill_symbols};
 use super::{Method, Profile};
 
-/// Compresses blocks. Each thread has one, which keeps its tables and buffers.
 pub struct BlockCompressor {
     gzip: Compressor,
     gzipped: Vec<u8>,
-    /// The symbols of a block, numbered without gaps.
     dense: Vec<u8>,
     /// Bytes that the states have put out, filled from the end.
     coded: Vec<u8>,
@@ -35,11 +33,9 @@ enum CompressionHint {
     Statistical,
     /// Bytes that repeat earlier ones, such as names: gzip.
     Repeating,
-    /// Unknown: both.
     Any,
 }
 
-/// Blocks of fewer bytes are not compressed.
 const LEAST: usize = 24;
 
 impl BlockCompressor {
@@ -230,7 +226,6 @@ impl BlockCompressor {
         out.extend_from_slice(&self.coded[at..]);
     }
 
-    /// Makes room for the largest possible output. Returns its end, from which it is filled.
     fn room(&mut self) -> usize {
         let room = 2 * self.dense.len() + 64; // a symbol takes at most twelve bits
         if self.coded.len() < room {
@@ -243,10 +238,8 @@ impl BlockCompressor {
 /// Sum of all frequencies: 4096 - 1, which decoders that divide may need.
 const TOTAL: u32 = 4095;
 
-/// Bits of the range that the frequencies divide.
 const BITS: u32 = 12;
 
-/// The smallest value of a state.
 const LOW: u32 = 1 << 23;
 
 /// A state of at least this value times the frequency of a symbol puts out bytes before the symbol.
@@ -264,7 +257,6 @@ fn put(symbol: &RansSymbol, state: &mut u32, out: &mut [u8], at: &mut usize) {
     *state = symbol.step(x);
 }
 
-/// Estimates the bytes of the counted symbols at these frequencies, and of their table.
 fn cost(counts: &[u32], frequencies: &[u16]) -> f64 {
     estimated_size(counts, frequencies, BITS, 2.0)
 }

@@ -13,13 +13,11 @@ use super::names_encode::{NameEncoder, StreamCodec};
 use super::nx16_encode::Nx16Encoder;
 use super::{Method, Profile};
 
-/// What is known about the data of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct Content<'a> {
     pub kind: ContentKind,
     /// Bytes of each value, if all have the same size; else 1.
     pub width: usize,
-    /// The reads to which qualities belong.
     pub reads: &'a [QualityRead],
 }
 
@@ -28,12 +26,10 @@ pub struct Content<'a> {
 pub enum ContentKind {
     Names,
     Qualities,
-    /// Bytes without repeats, such as flags.
     Statistical,
     Any,
 }
 
-/// Blocks of fewer bytes are not compressed.
 const LEAST: usize = 24;
 
 /// Number of bytes at the start of a block on which codecs are tried.
@@ -46,10 +42,8 @@ const PAYS: usize = 100;
 /// codecs, so that their tokens fit the planned memory.
 const TOKEN_SHARE: usize = 10;
 
-/// Memory of bzip2 at its highest level.
 const BZIP2: usize = 8 << 20;
 
-/// Compresses blocks by the codecs of 3.1.
 pub struct Chooser {
     profile: Profile,
     gzip: Compressor,
@@ -61,7 +55,6 @@ pub struct Chooser {
 }
 
 impl Chooser {
-    /// Returns a chooser with this level of gzip, from 1 to 12.
     pub fn new(profile: Profile, level: u8) -> Self {
         let level = CompressionLvl::new(i32::from(level.max(1))).unwrap_or_default();
         Chooser {
@@ -152,7 +145,6 @@ impl Chooser {
         best
     }
 
-    /// Appends `raw`, compressed by `method`, to `out`, which is empty.
     fn by(&mut self, method: Method, raw: &[u8], width: usize, out: &mut Vec<u8>) {
         match method {
             Method::RansNx16 => self.rans.encode(raw, width, out),

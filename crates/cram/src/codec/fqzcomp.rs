@@ -99,7 +99,6 @@ impl ParameterSet {
     }
 }
 
-/// What the context depends on within a read.
 #[derive(Default)]
 struct History {
     qualities: u32,
@@ -141,7 +140,6 @@ struct FqzcompHeader {
 }
 
 impl FqzcompHeader {
-    /// Returns the number of different qualities, which is the size of the models.
     fn symbols(&self) -> usize {
         self.sets.iter().map(|set| set.max_symbol).max().unwrap_or(0) + 1
     }
@@ -166,7 +164,6 @@ impl FqzcompHeader {
     }
 }
 
-/// Number of contexts of 16 bits.
 const CONTEXTS: usize = 1 << 16;
 
 /// Memory for the tables of parameters (up to four per set, with up to 1,024 numbers) and for the
@@ -265,7 +262,6 @@ fn put_length(length: usize, turned: bool, out: &mut Vec<u8>) {
     out.push(n as u8);
 }
 
-/// Takes a length and direction of [`put_length`] from the front; `None` at the end.
 fn take_length(cursor: &mut &[u8]) -> Option<(usize, bool)> {
     let (mut n, mut shift) = (0, 0);
     loop {

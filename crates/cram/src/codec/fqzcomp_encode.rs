@@ -7,7 +7,6 @@ use super::arith_encode::{Models, RangeEncoder};
 use super::fqzcomp::{DEDUP, DTAB, FIXED_LENGTH, PTAB, QMAP};
 use crate::num::put_uint7;
 
-/// Length and direction of a read whose qualities are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QualityRead {
     pub length: u32,
@@ -18,7 +17,6 @@ pub struct QualityRead {
 /// How the 16 bits of a context are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ContextLayout {
-    /// Bits for the previous qualities.
     qbits: u32,
     /// Bits by which each new quality shifts them.
     qshift: u32,
@@ -31,14 +29,11 @@ struct ContextLayout {
 /// Maximum number of different qualities. SAM has 94.
 const MOST_SYMBOLS: usize = 96;
 
-/// Maximum memory of an encoder besides the qualities: the models of all contexts.
 pub const MEMORY: usize = (1 << 16) * 4 * (MOST_SYMBOLS + 3);
 
-/// Encodes qualities. It keeps its memory for the next block.
 #[derive(Default)]
 pub struct FqzcompEncoder {
     qualities: Models,
-    /// Models for the four bytes of a read's length.
     lengths: Models,
     /// Qualities by their numbers, read by read in the direction of sequencing.
     turned: Vec<u8>,
@@ -74,7 +69,6 @@ impl FqzcompEncoder {
         true
     }
 
-    /// Fills `turned` with the numbers of the qualities.
     fn turn(&mut self, raw: &[u8], reads: &[QualityRead], numbers: &[u8; 256]) {
         self.turned.clear();
         self.turned.reserve(raw.len());
@@ -132,7 +126,6 @@ struct BlockParameters {
     is_fixed: bool,
     turns: bool,
     has_duplicates: bool,
-    /// The quality of each number.
     map: Vec<u8>,
     /// Parts of the context, shifted to their place: by the number of qualities left, and by the
     /// number of changes.
@@ -140,7 +133,6 @@ struct BlockParameters {
     dtab: Vec<u16>,
 }
 
-/// Returns the layout for this many different qualities.
 fn layout(symbols: usize) -> ContextLayout {
     match symbols {
         0..=2 => ContextLayout { qbits: 8, qshift: 1, pbits: 5, dbits: 2 },
@@ -179,7 +171,6 @@ impl BlockParameters {
         }
     }
 
-    /// Appends the parameters of the block.
     fn head(&self, size: usize, out: &mut Vec<u8>) {
         let ContextLayout { qbits, qshift, pbits, dbits } = self.layout;
         put_uint7(out, size as u32);

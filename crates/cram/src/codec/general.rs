@@ -6,7 +6,6 @@ use readmill_record::Result;
 
 use crate::num::damaged;
 
-/// Maximum memory for decompressing bzip2.
 pub(super) const BZIP2: usize = 4 << 20;
 
 /// Maximum memory of LZMA in KiB. Its highest level needs 65 MiB.

@@ -23,7 +23,6 @@ pub(super) const DELTA0: u8 = 9;
 pub(super) const MATCH: u8 = 10;
 const NOP: u8 = 11;
 
-/// Maximum number of tokens in a name.
 pub(super) const MOST: usize = 128;
 
 /// The value of a token, for later names that refer to it. It takes eight bytes, because there are
@@ -58,7 +57,6 @@ pub fn scratch(data: &[u8], size: usize) -> usize {
 /// Flags of the kind of stream that needs the largest memory.
 const STRIPE_OF_ANY: u8 = super::pack::STRIPE;
 
-/// The streams of one token position, by the type of token.
 #[derive(Clone, Default)]
 struct PositionReader {
     streams: [StreamReader; 13],
@@ -141,12 +139,10 @@ fn streams(
     Ok(positions)
 }
 
-/// Returns the error for names with more tokens than their bytes can make.
 fn too_many() -> Error {
     damaged("the names are larger than they claim")
 }
 
-/// The names decoded so far, to which later names refer.
 struct NameDecoder {
     positions: Vec<PositionReader>,
     /// Tokens of all names. A name that repeats another has none of its own.
@@ -263,13 +259,11 @@ impl PositionReader {
     }
 }
 
-/// Returns the token of a text of `length` bytes that starts at `start` of the output.
 fn string(start: usize, length: usize) -> Result<DecodedToken> {
     let token = u32::try_from(start).ok().zip(u16::try_from(length).ok());
     token.map(|(start, length)| DecodedToken::String(start, length)).ok_or_else(too_many)
 }
 
-/// Appends a number with leading zeros up to `length` digits.
 fn put_number(mut n: u32, length: usize, out: &mut Vec<u8>) {
     let (mut digits, mut at) = ([b'0'; 10], 10);
     while n > 0 {

@@ -10,19 +10,15 @@ use super::names::{CHAR, DELTA, DELTA0, DIGITS, DIGITS0, DUPLICATE, LENGTH, MATC
 use super::nx16_encode::Nx16Encoder;
 use crate::num::put_uint7;
 
-/// Type of the first token of a name that is not a repeat.
 const DIFFERENT: u8 = 6;
 
-/// Type of the token that ends a name.
 const END: u8 = 12;
 
 /// Maximum digits of a number, so that it fits 32 bits.
 const MOST_DIGITS: usize = 9;
 
-/// Number of types of streams.
 const KINDS: usize = 13;
 
-/// A part of a name: a character, a text, or a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Token {
     /// The number, the character, or the start of the text in the names.
@@ -40,7 +36,6 @@ struct Growth {
     all: u32,
 }
 
-/// The streams of all tokens at one position of names, by the type of token.
 #[derive(Default)]
 struct TokenStreams {
     streams: [Vec<u8>; KINDS],
@@ -52,7 +47,6 @@ struct TokenStreams {
 struct TokenizedName {
     first: u32,
     n: u32,
-    /// How many names back that earlier name is.
     distance: u32,
     /// Whether the name repeats it. Otherwise it is compared with it, token by token.
     is_repeated: bool,
@@ -69,22 +63,18 @@ impl TokenizedName {
 /// Number of different `texts` whose last name is remembered.
 const MOST_TEXTS: usize = 16;
 
-/// Encodes names. It keeps its memory for the next block.
 #[derive(Default)]
 pub struct NameEncoder {
     tokens: Vec<Token>,
     names: Vec<TokenizedName>,
-    /// The last name of each kind of texts.
     last: Vec<(u32, usize)>,
     positions: Vec<TokenStreams>,
     slots: Vec<u32>,
     starts: Vec<(u32, u32)>,
 }
 
-/// Compresses the streams.
 pub enum StreamCodec<'a> {
     Rans(&'a mut Nx16Encoder),
-    /// The arithmetic coder, as the archive profile uses it.
     Arith(&'a mut ArithEncoder),
 }
 
@@ -186,7 +176,6 @@ impl NameEncoder {
         }
     }
 
-    /// Fills the streams of all positions with the tokens.
     fn fill(&mut self, raw: &[u8]) {
         let places = 1 + self.names.iter().map(|name| name.n as usize).max().unwrap_or(0) + 1;
         self.positions.resize_with(places.max(self.positions.len()), TokenStreams::default);
@@ -227,7 +216,6 @@ impl NameEncoder {
         }
     }
 
-    /// Compresses and appends all streams.
     fn put(&mut self, codec: &mut StreamCodec<'_>, out: &mut Vec<u8>) {
         let mut coded = Vec::new();
         for at in 0..self.positions.len() {
@@ -337,7 +325,6 @@ impl TokenStreams {
     }
 }
 
-/// Returns whether the values of a stream have four bytes.
 fn is_number(kind: usize) -> bool {
     [DUPLICATE, DIFFERENT, DIGITS, DIGITS0].contains(&(kind as u8))
 }

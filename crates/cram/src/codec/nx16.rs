@@ -9,10 +9,8 @@ use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
 use super::rans::{LOW_OF_NX16 as LOW, Slot, slot, symbols};
 use crate::num::{ByteCursor, damaged};
 
-/// Memory for the tables and the frequencies of all contexts.
 const CONTEXTS: usize = 257 * size_of::<[Slot; 1 << 12]>() + 4 * (256 * 256 + 256);
 
-/// Returns the maximum bytes that [`decode`] takes in addition to its output.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let flags = data.first().copied().unwrap_or(0);
     let contexts = if flags & (ORDER | STRIPE) != 0 { CONTEXTS } else { 0 };
@@ -80,7 +78,6 @@ fn entropy(
     }
 }
 
-/// Returns whether this processor can decode several states at once.
 pub fn has_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
     return avx2::is_available();
@@ -92,13 +89,11 @@ pub fn has_vectors() -> bool {
 /// excess: a length that the compiler knows needs no loop.
 const SHORT_RUN: usize = 16;
 
-/// The symbols that have run lengths, and these lengths.
 struct Runs {
     /// For each symbol, all bits are set if it has run lengths.
     of: [u8; 256],
     lengths: Vec<u8>,
     from: usize,
-    /// Number of bytes without runs.
     literals: usize,
 }
 
@@ -178,19 +173,16 @@ fn fill(frequencies: &[(u8, u32)], bits: u32, table: &mut [Slot]) -> Result<()> 
     Ok(())
 }
 
-/// The bytes that states read, and the offset of the next one.
 struct Coded<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl Coded<'_> {
-    /// Returns whether `n` states can be renormalised without reaching the end.
     fn suffices(&self, n: usize) -> bool {
         self.bytes.len() - self.at >= 2 * n
     }
 
-    /// Returns the state after the symbol of `entry`, before renormalisation.
     #[inline(always)]
     fn next(state: u32, entry: Slot, bits: u32) -> u32 {
         let frequency = (entry >> 8 & 0xfff) + 1;
@@ -271,7 +263,6 @@ pub fn order_0<const N: usize>(
     Ok(())
 }
 
-/// The tables of all contexts that occur.
 struct Contexts {
     bits: u32,
     of: [u16; 256],
@@ -326,13 +317,11 @@ impl Contexts {
         Ok(Contexts { bits, of, tables })
     }
 
-    /// Returns the offset of each context's table, for the vector code.
     #[cfg(target_arch = "x86_64")]
     fn starts(&self) -> [u32; 256] {
         self.of.map(|table| u32::from(table) << self.bits)
     }
 
-    /// Returns the table entry of a state in its context.
     #[inline(always)]
     fn entry(&self, context: u8, state: u32) -> Slot {
         let into = state & ((1 << self.bits) - 1);

@@ -13,7 +13,6 @@ use super::rans::{LOW_OF_NX16 as LOW, Slot};
 const STATES: usize = 32;
 const MOST_CODED: usize = 2 * STATES;
 
-/// Returns whether this processor has AVX2.
 pub fn is_available() -> bool {
     is_x86_feature_detected!("avx2")
 }
@@ -56,7 +55,6 @@ impl<'a> States<'a> {
         States { lanes, coded, at, bits: _mm_cvtsi32_si128(bits as i32), mask }
     }
 
-    /// Returns whether the coded bytes suffice for one more symbol of each state.
     #[inline(always)]
     fn suffice(&self) -> bool {
         self.coded.len() - self.at >= MOST_CODED

@@ -21,15 +21,11 @@ const MANY: usize = 1 << 16;
 /// by the byte before is as good.
 const RUNS_PAY: f64 = 0.09;
 
-/// Data of fewer bytes is not compressed.
 const LEAST: usize = 16;
 
-/// Maximum number of different symbols that are packed.
 const MOST_PACKED: usize = 16;
 
-/// Estimated sizes of bytes, from the counts of their symbols and pairs.
 struct Estimate {
-    /// Bytes when encoded with order 0 and with order 1.
     costs: [f64; 2],
     /// Bits of the sum of frequencies for order 1; `None` if pairs were not counted.
     bits: Option<u32>,
@@ -40,7 +36,6 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// Stands for bytes that were not counted.
     const NONE: Estimate =
         Estimate { costs: [f64::INFINITY; 2], bits: None, repeats: 0, repeating: [false; 256] };
 
@@ -89,7 +84,6 @@ impl Nx16Encoder {
         }
     }
 
-    /// Appends `raw` in the form with the smallest estimate, without stripes.
     fn plain(&mut self, raw: &[u8], out: &mut Vec<u8>) {
         if raw.len() < LEAST {
             return stored(raw, out);
@@ -134,7 +128,6 @@ impl Nx16Encoder {
         }
     }
 
-    /// Estimates the sizes with order 0 and order 1.
     fn estimate(&mut self, raw: &[u8], alphabet: &Alphabet) -> Estimate {
         let width = alphabet.counts.len();
         let n = alphabet.used.iter().filter(|used| **used).count();
@@ -279,7 +272,6 @@ impl Nx16Encoder {
     }
 }
 
-/// Appends `raw` without compression.
 fn stored(raw: &[u8], out: &mut Vec<u8>) {
     out.push(CAT);
     put_uint7(out, raw.len() as u32);

@@ -13,9 +13,7 @@ pub(super) const N32_OR_EXT: u8 = 4;
 pub(super) const STRIPE: u8 = 8;
 /// The uncompressed size is not stored here, because the caller knows it.
 pub(super) const NO_SIZE: u8 = 16;
-/// The bytes are not compressed.
 pub(super) const CAT: u8 = 32;
-/// Runs are stored as lengths.
 pub(super) const RLE: u8 = 64;
 /// A byte holds several symbols.
 pub(super) const PACK: u8 = 128;
@@ -32,10 +30,8 @@ pub(super) fn size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> Resul
     Ok(size)
 }
 
-/// How symbols are packed: a byte holds as many as fit, by their numbers.
 pub(super) struct Packing<'a> {
     symbols: &'a [u8],
-    /// Bytes of the packed form.
     pub packed: usize,
 }
 
@@ -55,7 +51,6 @@ impl<'a> Packing<'a> {
         Ok(Packing { symbols, packed })
     }
 
-    /// Appends `size` unpacked symbols to `out`.
     pub fn unpack(&self, packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         out.reserve_exact(size);
@@ -112,7 +107,6 @@ pub(super) fn pack(raw: &[u8], symbols: &[u8], out: &mut Vec<u8>) {
     );
 }
 
-/// Decodes a stripe and appends it: the method's own decoder.
 type Decode = fn(&[u8], usize, &mut Vec<u8>) -> Result<()>;
 
 /// Reads stripes and interleaves them to `size` bytes, which are appended to `out`.

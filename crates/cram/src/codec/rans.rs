@@ -6,16 +6,13 @@ use readmill_record::Result;
 
 use crate::num::{ByteCursor, damaged};
 
-/// Bits of the sum of all frequencies.
 const BITS: u32 = 12;
 
 /// Slots of a table. Each belongs to a symbol, as many as its frequency.
 const SLOTS: usize = 1 << BITS;
 
-/// A state below this value reads bytes.
 const LOW: u32 = 1 << 23;
 
-/// A state of rANS Nx16 below this value reads two bytes.
 pub(super) const LOW_OF_NX16: u32 = 1 << 15;
 
 /// An entry of a table: the symbol (low 8 bits), its frequency less one (12 bits), and the offset
@@ -27,13 +24,11 @@ pub(super) fn slot(symbol: u8, frequency: u32, into: u32) -> Slot {
     u32::from(symbol) | (frequency - 1) << 8 | into << 20
 }
 
-/// The slots of one context.
 pub(super) type Table = [Slot; SLOTS];
 
 /// Memory of all tables: one for each context, and one for contexts that do not occur.
 pub const TABLES: usize = 257 * size_of::<Table>();
 
-/// Decodes rANS 4x8. It keeps its tables for the next block, because they are large.
 #[derive(Default)]
 pub struct Rans4x8Decoder {
     tables: Vec<Table>,
@@ -64,7 +59,6 @@ pub(super) fn symbols<'a>(
     }
 }
 
-/// Reads the frequencies of one context and fills its table.
 fn read_table(cursor: &mut ByteCursor<'_>, table: &mut Table) -> Result<()> {
     let mut sum = 0usize;
     symbols(cursor, |symbol, cursor| {
@@ -106,7 +100,6 @@ fn advance(state: &mut u32, table: &Table, data: &[u8], at: &mut usize) -> u8 {
 }
 
 impl Rans4x8Decoder {
-    /// Decodes `size` bytes into `out`, which must be empty.
     pub fn decode(&mut self, data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
         let mut cursor = ByteCursor(data);
         let order = cursor.byte()?;

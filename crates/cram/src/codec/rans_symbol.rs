@@ -1,6 +1,5 @@
 //! The step that both rANS encoders share: the effect of a symbol on a state, without a division.
 
-/// The effect of a symbol on a state.
 #[derive(Clone, Copy, Default)]
 pub struct RansSymbol {
     /// A state of at least this value must be shortened before [`step`](Self::step).

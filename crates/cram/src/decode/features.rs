@@ -32,7 +32,6 @@ fn put(bytes: &mut [u8], at: usize, byte: u8) {
     }
 }
 
-/// Converts the length of a feature, which must not be negative.
 fn length(n: i32) -> Result<i64> {
     if n < 0 {
         return Err(damaged("the length of a feature is negative"));
@@ -248,15 +247,12 @@ const SOFT_CLIP: u32 = 4;
 const HARD_CLIP: u32 = 5;
 const PAD: u32 = 6;
 
-/// The parts of a read while its features are decoded.
 struct Building<'a> {
     pub contig: i32,
-    /// Length of the contig in the header.
     pub length: i64,
     pub seq: &'a mut Vec<u8>,
     pub cigar: &'a mut Vec<u32>,
     pub md: &'a mut Vec<u8>,
-    /// Bases of the current feature, before they are copied.
     pub stored: &'a mut Vec<u8>,
     pub wanted: Wanted,
     /// The current CIGAR operator, not yet appended because the next feature may extend it.
@@ -270,7 +266,6 @@ struct Building<'a> {
     pub at: i64,
     /// Next base of the read (0-based).
     pub next: usize,
-    /// Whether the read has bases; without them, only CIGAR, MD and NM are made.
     pub has_bases: bool,
 }
 
@@ -287,7 +282,6 @@ fn put_number(out: &mut Vec<u8>, mut n: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Maximum number of reference bases that are requested at once: those of a page.
 const PAGE: i64 = 1 << 12;
 
 /// Splits `n` bases from `at` on at the borders of pages. Returns the offset and length of each
@@ -302,11 +296,9 @@ fn pieces(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Maximum length of a CIGAR operator in BAM, which has 28 bits for it.
 const MOST_OF_OPERATOR: i64 = (1 << 28) - 1;
 
 impl Building<'_> {
-    /// Extends the CIGAR by `n` bases of operator `op`.
     pub fn operate(&mut self, op: u32, n: i64) {
         if self.op != op {
             self.close();
@@ -324,7 +316,6 @@ impl Building<'_> {
         }
     }
 
-    /// Adds to MD a reference base that differs from the read.
     pub fn md_mismatch(&mut self, base: u8) {
         if self.wanted.md {
             put_number(self.md, self.matched.max(0) as u64);

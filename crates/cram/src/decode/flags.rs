@@ -8,7 +8,6 @@ use crate::num::damaged;
 use crate::reader::too_much;
 use crate::scheme::{DETACHED, DOWNSTREAM, Encodings, MATE_REVERSE, MATE_UNMAPPED, Series};
 
-/// A record whose mate may not be decoded yet.
 #[derive(Clone, Copy)]
 struct Known {
     /// FLAG as it is stored; if the mate is in the slice, without the bits about it.
@@ -16,7 +15,6 @@ struct Known {
     /// Bits of FLAG about a mate that is not in the slice.
     stored: u16,
     mapq: u8,
-    /// Index of the next record of the template in the slice; 0 if none follows.
     next: u32,
     /// Index plus one of the first record of the template, if this is a later one; else 0.
     first: u32,
@@ -85,7 +83,6 @@ pub fn read(
     Ok(())
 }
 
-/// A BAM record with the name `*` and without a position.
 const RECORD: [u8; 38] = {
     let mut record = [0; 38];
     record[0] = 34; // block_size: bytes after this number
@@ -101,7 +98,6 @@ const RECORD: [u8; 38] = {
     record
 };
 
-/// Returns the mate bits of FLAG for a mate that has these flags.
 fn of_mate(flags: u16) -> u16 {
     let unmapped = if flags & Flags::UNMAPPED != 0 { Flags::MATE_UNMAPPED } else { 0 };
     let reverse = if flags & Flags::REVERSE != 0 { Flags::MATE_REVERSE } else { 0 };

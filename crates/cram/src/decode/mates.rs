@@ -13,7 +13,6 @@ use super::parts::Fixed;
 use crate::num::damaged;
 use crate::scheme::{MATE_REVERSE, MATE_UNMAPPED};
 
-/// The stored data about a record's mate.
 #[derive(Clone, Copy)]
 pub enum Link {
     /// All of it: the mate may be anywhere.
@@ -26,21 +25,17 @@ pub enum Link {
 /// A decoded record whose data about its mate is not filled in yet.
 #[derive(Clone, Copy)]
 pub struct Noted {
-    /// Offset of the record in the decoded bytes.
     pub at: usize,
-    /// Bytes of its name.
     pub name: usize,
     pub fixed: Fixed,
     pub link: Link,
     pub tlen: i64,
-    /// Whether TLEN is known.
     pub settled: bool,
 }
 
 /// The mates that are still needed after the last wanted place ([`Stop`]) was passed.
 #[derive(Default)]
 pub struct Ahead {
-    /// Indexes in the slice.
     mates: BTreeSet<usize>,
 }
 

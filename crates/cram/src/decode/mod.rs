@@ -37,20 +37,17 @@ use mates::Noted;
 pub use options::{DecodeOptions, Stop};
 pub use parts::Setup;
 
-/// Maximum bytes of blocks and of notes on records that a decoder keeps for the next container.
 const MOST_KEPT: usize = 1 << 20;
 
 /// Maximum memory that a decoder keeps from one container to the next: a window of the reference,
 /// tables of rANS, blocks, and the parts of a record. The planner charges it for each thread.
 pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES + MOST_KEPT + (1 << 20);
 
-/// Maximum number of external blocks whose buffers are kept for the next container.
 const MOST_STREAMS: usize = 256;
 
 /// Limits for one slice, which hold for the rest of its container.
 #[derive(Clone, Copy)]
 struct Most {
-    /// Bytes of all records of the container.
     bound: usize,
     parts: usize,
     records: usize,
@@ -70,7 +67,6 @@ pub struct Decoder {
     embedded: Vec<u8>,
     notes: Vec<Noted>,
     scratch: parts::RecordBuffers,
-    /// The charge for the parts of a very long read.
     extra: Charge,
 }
 

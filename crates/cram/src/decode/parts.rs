@@ -76,14 +76,12 @@ pub struct RecordBuffers {
 }
 
 impl RecordBuffers {
-    /// Returns the capacity of all buffers in bytes.
     pub fn bytes(&self) -> usize {
         let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
         let bytes = [name, tags, seq, qual, md, stored].map(Vec::capacity);
         bytes.iter().sum::<usize>() + cigar.capacity() * size_of::<u32>()
     }
 
-    /// Returns the bytes in all buffers.
     pub fn used(&self) -> usize {
         let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
         let bytes = [name, tags, seq, qual, md, stored].map(Vec::len);
@@ -112,7 +110,6 @@ pub struct Wanted {
     pub nm: bool,
 }
 
-/// Decodes the records of a slice, one after the other.
 pub struct RecordReader<'a> {
     pub setup: &'a Setup,
     /// Whether records need no more than `Detail::Places`.
@@ -130,16 +127,13 @@ pub struct RecordReader<'a> {
     pub last_pos: i64,
     /// Maximum bytes of the parts of the current record, from what is left of the container.
     pub most: usize,
-    /// Bytes of parts that need no charge.
     pub parts: usize,
-    /// The charge for parts beyond these.
     pub extra: &'a mut Charge,
     /// For templates without stored names: by the index of a later record, the index of the first
     /// one, whose name it gets.
     pub heads: HashMap<usize, usize>,
 }
 
-/// Fields of a record that have a fixed size.
 #[derive(Clone, Copy, Default)]
 pub struct Fixed {
     pub flags: u16,

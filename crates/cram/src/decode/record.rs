@@ -130,7 +130,6 @@ impl RecordReader<'_> {
         Ok(())
     }
 
-    /// Reads the stored data about the mate of record `number` of the slice.
     fn link(&mut self, fixed: Fixed, number: usize) -> Result<Link> {
         if fixed.cram & DETACHED != 0 {
             let flags = self.number(Series::Mf)?;

@@ -13,14 +13,12 @@ use crate::num::{ByteCursor, damaged};
 use crate::reader::Sizes;
 use crate::scheme::{Blocks, Scheme};
 
-/// The header of a slice (CRAM specification 3.1, section 8.5).
 #[derive(Clone, Debug)]
 pub struct Slice {
     /// 0-based number of the contig; -1 for reads without one, -2 for reads of several contigs.
     pub contig: i32,
     /// Position of the first base (1-based).
     pub start: i32,
-    /// Number of reference bases that the slice covers.
     pub span: i32,
     pub records: usize,
     /// Number of records before the slice in the file, from which names are made.
@@ -99,7 +97,6 @@ pub fn read(
     Ok(slice)
 }
 
-/// Number of bases that are added to the MD5 at once.
 const PIECE: i64 = 1 << 12;
 
 /// Compares the MD5 of the reference with the one in the slice header, as htslib does.
@@ -143,7 +140,6 @@ impl ReferenceCheck {
         Ok(Some(ReferenceCheck { md5: Md5::new(), at: start.max(0), end }))
     }
 
-    /// Adds the bases up to `end` to the MD5, unless they were added before.
     fn go_on(&mut self, contig: i32, end: i64, bases: &mut Bases) -> Result<()> {
         let end = end.min(self.end);
         while self.at < end {
@@ -155,7 +151,6 @@ impl ReferenceCheck {
     }
 }
 
-/// Returns the error for a slice that was made with another reference.
 fn another_reference(slice: &Slice, bases: &Bases) -> Error {
     let name = bases.references().name(slice.contig);
     let end = i64::from(slice.start) + i64::from(slice.span) - 1;

@@ -39,7 +39,6 @@ impl Made {
     }
 }
 
-/// Encodes the features of one read.
 pub struct Features<'a> {
     pub columns: &'a mut Columns,
     pub bases: Option<&'a mut Bases>,
@@ -63,7 +62,6 @@ impl<'a> Features<'a> {
         Features { columns, bases, made, seq, before: 0, count: 0 }
     }
 
-    /// Adds the code and position of a feature, at `at` of the read (0-based).
     #[inline]
     fn feature(&mut self, code: u8, at: usize) {
         let pos = at as i32 + 1;

@@ -2,12 +2,10 @@
 
 use readmill_record::{Flags, RecordRef};
 
-/// The data of a record that its mate needs.
 #[derive(Clone, Copy)]
 pub struct RecordEnd {
     /// End of its alignment (0-based, exclusive).
     pub end: i64,
-    /// Index of its mate in the container, if it was found there.
     pub mate: Option<usize>,
 }
 
@@ -32,7 +30,6 @@ fn hash(name: &[u8]) -> usize {
 }
 
 impl NameTable {
-    /// Empties the table and makes room for `n` records.
     pub fn clear(&mut self, n: usize) {
         let size = (2 * n).next_power_of_two().max(16);
         self.slots.clear();

@@ -30,7 +30,6 @@ use series::{Columns, cannot_hold};
 /// A contig with fewer consecutive records in a batch may share a container with its neighbours.
 const FEW: usize = 1000;
 
-/// Number of reference bases that are added to the MD5 at once.
 const PIECE: i64 = 1 << 12;
 
 /// Returns how many bytes of BAM records make a partition of CRAM output. For version 3.0 these are
@@ -69,7 +68,6 @@ pub struct EncoderOptions {
     pub profile: Profile,
     /// Compression level of gzip, from 1 to 12.
     pub level: u8,
-    /// Index of each read group in the header, by its ID.
     groups: Arc<HashMap<Vec<u8>, i32>>,
     /// Pays for reads without SEQ, which can take much more memory than their BAM record. `turn`
     /// lets only one thread at a time encode such reads.
@@ -78,7 +76,6 @@ pub struct EncoderOptions {
 }
 
 impl EncoderOptions {
-    /// Returns options for files with this header, with the default profile.
     pub fn new(
         header: &Header,
         version: Version,
@@ -241,7 +238,6 @@ impl Encoder {
         Ok(encoded)
     }
 
-    /// Frees the buffers that long reads made large.
     fn free_buffers(&mut self) {
         self.columns = Columns::default();
         self.compressor = self.writing.compressor();

@@ -22,15 +22,12 @@ pub struct ContigRange {
     pub end: i64,
 }
 
-/// What the headers of a container and its slice say about the records.
 pub struct EncodedSummary {
     /// The covered range of each contig, in the order of first occurrence.
     pub ranges: Vec<ContigRange>,
-    /// Sum of the lengths of the reads.
     pub bases: i64,
 }
 
-/// Encodes the records of a container. It keeps its memory for the next one.
 #[derive(Default)]
 pub struct RecordEncoder {
     names: NameTable,
@@ -39,7 +36,6 @@ pub struct RecordEncoder {
     seq: Vec<u8>,
 }
 
-/// The 12 bits of FLAG that CRAM stores.
 const FLAG_BITS: u16 = 0xfff;
 
 /// The last reference position that a slice header can express.
@@ -96,7 +92,6 @@ impl RecordEncoder {
         Ok(found)
     }
 
-    /// Finds the mates among the records, by name.
     fn pair(&mut self, list: &[RecordRef<'_>]) {
         self.names.clear(list.len());
         self.seen.clear();
@@ -208,7 +203,6 @@ impl RecordEncoder {
     }
 }
 
-/// Returns the position of the first record (1-based), from which differences are counted.
 fn found_start(list: &[RecordRef<'_>]) -> i32 {
     list.first().map_or(0, |record| record.pos() + 1)
 }
@@ -228,7 +222,6 @@ impl EncodedSummary {
     }
 }
 
-/// The tags of a record that must be stored.
 #[derive(Default)]
 pub struct Stored<'a> {
     /// Tag and type of each, three bytes.
@@ -239,7 +232,6 @@ pub struct Stored<'a> {
     pub group: i32,
 }
 
-/// MD and NM as the decoder computes them; `None` if it cannot.
 pub type Expected<'a> = Option<&'a Made>;
 
 /// Values of the tag cF, by which htslib says that MD (bit 0) or NM (bit 1) must not be computed.

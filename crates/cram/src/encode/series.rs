@@ -10,10 +10,8 @@ use crate::codec::{BlockCompressor, Content, ContentKind, QualityRead};
 use crate::num::put_itf8;
 use crate::scheme::{KEYS, Series, TagKey};
 
-/// The values of a data series.
 #[derive(Default)]
 pub struct SeriesValues {
-    /// The content of its block.
     pub bytes: Vec<u8>,
     /// Number of values; and the first one, while all are equal. A series of equal values needs no
     /// block.
@@ -39,7 +37,6 @@ impl SeriesValues {
         self.bytes.push(byte);
     }
 
-    /// Adds one value that has several bytes.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.count += 1;
@@ -52,12 +49,10 @@ impl SeriesValues {
     }
 }
 
-/// The values of a tag of one type.
 #[derive(Default)]
 pub struct TagColumn {
     key: TagKey,
     bytes: Vec<u8>,
-    /// Bytes of each value, if the type has a fixed size.
     width: Option<usize>,
     /// Whether a text contains a tab, so that a tab cannot be its stop byte.
     has_tab: bool,
@@ -81,9 +76,7 @@ pub struct Columns {
     by_keys: HashMap<Vec<u8>, usize>,
     last_line: usize,
     tags: Vec<TagColumn>,
-    /// Number of `tags` in use; the others are left for their memory.
     used: usize,
-    /// Length and direction of the reads with qualities, in the order of the quality series.
     reads: Vec<QualityRead>,
 }
 
@@ -121,7 +114,6 @@ impl Columns {
         column.bytes.push(STOP);
     }
 
-    /// Adds `n` copies of a byte and a stop byte.
     pub fn repeated(&mut self, series: Series, byte: u8, n: usize) {
         let column = self.of(series);
         column.count += 1;
@@ -193,7 +185,6 @@ impl Columns {
         Ok(ids)
     }
 
-    /// Appends the compression header, which says how the values are encoded.
     pub fn scheme(&self, reference: bool, delta: bool, out: &mut Vec<u8>) {
         let mut lines = Vec::new();
         for line in &self.lines {
@@ -255,7 +246,6 @@ fn put_map(map: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(map);
 }
 
-/// Returns the content id of the block of a data series.
 fn id_of(series: usize) -> i32 {
     series as i32 + 1
 }
@@ -364,12 +354,10 @@ impl TagColumn {
 }
 
 impl Columns {
-    /// Completes the values after the last record, before the blocks are made.
     pub fn finish(&mut self) {
         self.tags[..self.used].iter_mut().for_each(TagColumn::finish);
     }
 }
-/// Returns the error for a record that CRAM cannot hold. It names the read.
 pub fn cannot_hold(what: &str, record: RecordRef<'_>) -> Error {
     Error::input(format!("CRAM cannot hold {what}")).qname(record.qname()).hint("write BAM instead")
 }

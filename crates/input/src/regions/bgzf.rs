@@ -36,7 +36,6 @@ use super::record::{RecordKind, whole};
 use super::request::{IndexedInput, Regions, foreign, misplaced};
 use crate::claim::{Claim, OpenOptions};
 
-/// Bytes of records that are claimed together.
 const FULL: usize = 1 << 19;
 
 /// Minimum compressed bytes of a middle. Less is not worth a claim of its own.
@@ -49,17 +48,14 @@ const LITTLE: usize = 1 << 18;
 /// Inflated bytes that are kept because the next region may start in them.
 const KEPT: usize = 1 << 20;
 
-/// Name of the inflated blocks in the ledger.
 const BLOCKS: &str = "blocks of regions";
 
-/// Claims the records of regions in a BAM file, or in SAM in BGZF.
 pub struct BgzfRegions {
     file: Arc<File>,
     file_bytes: u64,
     kind: RecordKind,
     index: Index,
     regions: Regions,
-    /// Index of the next region.
     next: usize,
     window: BlockWindow,
     /// Offset of the next record in the window.
@@ -67,26 +63,19 @@ pub struct BgzfRegions {
     /// Offset in the window at which the current range ends; `usize::MAX` while that is not reached
     /// yet.
     limit: usize,
-    /// Virtual offset of that end.
     range_end: u64,
     step: Step,
-    /// Records for the next claim.
     out: Vec<u8>,
-    /// Where the previous region ended.
     resume: Option<Resume>,
     allow_missing_eof: bool,
 }
 
-/// What the reader does next.
 enum Step {
-    /// Begin the next region.
     Between,
-    /// Check records of a region one by one.
     Scan(Scan),
     /// Claim blocks as they are; then continue with the region, unless it goes to the end of the
     /// file.
     Pass(BlockReader<FileSlice>, Option<Scan>),
-    /// Take all lines up to the end of the file.
     Rest,
 }
 
@@ -97,7 +86,6 @@ struct Scan {
     ranges: std::vec::IntoIter<FileRange>,
     /// Virtual offset of the end of the current range.
     end: u64,
-    /// Whether no record of the current range has been checked yet.
     at_first: bool,
     /// Virtual offset up to which records need no check if they start in the region.
     middle: u64,
@@ -165,7 +153,6 @@ impl BgzfRegions {
         }))
     }
 
-    /// Returns about how many bytes of the file are read.
     pub fn expected_bytes(&self) -> u64 {
         self.regions.estimate(|region| match region {
             Region::All => self.file_bytes,
@@ -281,7 +268,6 @@ impl BgzfRegions {
         Ok(Step::Pass(self.blocks(self.file_bytes, self.allow_missing_eof), None))
     }
 
-    /// Takes whole lines up to the end of the file.
     fn rest(&mut self) -> Result<Step> {
         while self.out.len() < FULL {
             let Some(length) = self.whole()? else { return Ok(Step::Between) };
@@ -291,7 +277,6 @@ impl BgzfRegions {
         Ok(Step::Rest)
     }
 
-    /// Returns a reader of the blocks from the next one up to file offset `end`.
     fn blocks(&self, end: u64, allow_missing_eof: bool) -> BlockReader<FileSlice> {
         let start = self.window.next_offset();
         BlockReader::new(FileSlice::new(&self.file, start, end), allow_missing_eof).from_offset(start)
@@ -377,7 +362,6 @@ impl BgzfRegions {
         self.find_limit()
     }
 
-    /// Finds where the current range ends in the window.
     fn find_limit(&mut self) -> Result<()> {
         let (block, within) = (self.range_end >> 16, (self.range_end & 0xffff) as usize);
         self.limit = match self.window.block(block) {

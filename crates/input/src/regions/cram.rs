@@ -13,23 +13,19 @@ use super::request::{IndexedInput, Regions, foreign};
 use crate::claim::{Claim, OpenOptions};
 use crate::selection::Selection;
 
-/// Name of the list of containers in the ledger.
 const CONTAINERS: &str = "containers of regions";
 
 #[derive(Clone, Copy)]
 struct RegionContainer {
-    /// Byte offset of the container in the file.
     offset: u64,
     /// Its contig according to the index, or the contig of the region if the index has no line of
     /// it. The container must have it, else the index belongs to another file.
     contig: i32,
     /// Whether the index has a line of it for the region.
     is_listed: bool,
-    /// Index of the selection of its reads.
     selection: u32,
 }
 
-/// Claims the containers of regions in a CRAM file.
 pub struct CramRegions {
     file: Arc<File>,
     reader: Reader,
@@ -127,7 +123,6 @@ impl CramRegions {
         }))
     }
 
-    /// Returns about how many bytes of the file are read.
     pub fn expected_bytes(&self) -> u64 {
         self.bytes
     }

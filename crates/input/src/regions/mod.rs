@@ -21,15 +21,12 @@ pub use bgzf::BgzfRegions;
 pub use cram::CramRegions;
 pub use request::{IndexedInput, Regions};
 
-/// Claims the records of regions, for each kind of index.
 pub enum RegionReader {
-    /// BAM, and SAM in BGZF.
     Bgzf(Box<BgzfRegions>),
     Cram(Box<CramRegions>),
 }
 
 impl RegionReader {
-    /// Returns the next records; `None` after the last region.
     pub fn claim(&mut self, reuse: Chunk) -> Result<Option<Claim>> {
         match self {
             RegionReader::Bgzf(reader) => reader.claim(reuse),
@@ -37,7 +34,6 @@ impl RegionReader {
         }
     }
 
-    /// Returns about how many bytes of the file are read.
     pub fn bytes(&self) -> u64 {
         match self {
             RegionReader::Bgzf(reader) => reader.expected_bytes(),
@@ -45,7 +41,6 @@ impl RegionReader {
         }
     }
 
-    /// Refuses later CRAM containers that take more than `most`.
     pub fn limit_containers(&mut self, most: Limit) {
         if let RegionReader::Cram(reader) = self {
             reader.limit(most);

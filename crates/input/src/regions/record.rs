@@ -7,12 +7,9 @@ use readmill_format::bgzf::BlockWindow;
 use readmill_record::view::FIXED;
 use readmill_record::{Error, Header, Result, UncheckedRecord};
 
-/// The kind of records in a file, with what is needed to read them.
 #[derive(Clone)]
 pub enum RecordKind {
-    /// Records of a BAM file with `n_ref` contigs.
     Bam { n_ref: i32 },
-    /// Lines of a SAM file with this header.
     Text { header: Header },
 }
 
@@ -138,7 +135,6 @@ fn number(text: &[u8]) -> Option<i64> {
     )
 }
 
-/// Returns how many reference bases a CIGAR in text form consumes.
 fn reference_length(cigar: &[u8]) -> i64 {
     let (mut sum, mut length) = (0i64, 0i64);
     for &byte in cigar {

@@ -5,10 +5,8 @@ use crate::codec::alphabet::{Alphabet, normalise_to, put_symbols};
 use crate::codec::rans_symbol::{RansSymbol, estimated_size, fill_symbols};
 use crate::num::put_uint7;
 
-/// Bits of the sum of frequencies for order 0, and their maximum for order 1.
 pub(super) const BITS: u32 = 12;
 
-/// The smallest value of a state.
 const LOW: u32 = 1 << 15;
 
 /// Bits of the sum for order 1, if that costs little: the tables of a decoder are then a quarter of
@@ -18,10 +16,8 @@ const FEW_BITS: u32 = 10;
 /// The smaller sum is used if it makes a block larger by at most one part in this many.
 const FEW_BITS_COST: f64 = 400.0;
 
-/// Encodes rANS Nx16. It keeps its buffers for the next block.
 #[derive(Default)]
 pub struct Nx16Encoder {
-    /// Whether speed matters more than the last bytes.
     pub(super) quick: bool,
     pub(super) dense: Vec<u8>,
     pub(super) coded: Vec<u16>,
@@ -111,7 +107,6 @@ impl Nx16Encoder {
         }
     }
 
-    /// Scales the counts of pairs to frequencies with a sum of `bits` bits.
     fn scale(&mut self, bits: u32, n: usize) {
         self.frequencies.clear();
         self.frequencies.resize(n * n, 0);
@@ -249,7 +244,6 @@ impl Nx16Encoder {
         out.extend(self.coded[at..].iter().flat_map(|two| two.to_le_bytes()));
     }
 
-    /// Makes room for the largest possible output. Returns its end, from which it is filled.
     fn room(&mut self) -> usize {
         let room = self.dense.len() + 64; // a symbol takes at most twelve bits
         if self.coded.len() < room {
@@ -278,7 +272,6 @@ fn scale_row(bits: u32, counts: &[u32], frequencies: &mut [u16]) -> Option<u32> 
     Some(bits - needed)
 }
 
-/// Estimates the bytes that the frequencies of a context take in the table.
 fn row_bytes(frequencies: &[u16]) -> f64 {
     let (mut bytes, mut zero) = (0.0, false);
     for &f in frequencies {
