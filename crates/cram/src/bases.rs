@@ -73,7 +73,6 @@ fn fill_in(pattern: &str, md5: &str) -> PathBuf {
 struct Contig {
     name: Vec<u8>,
     length: u32,
-    /// Its number in the FASTA file; `None` if it is not there.
     number: Option<u32>,
     md5: Option<String>,
     /// The UR field of its @SQ line, if it is a path.

@@ -13,7 +13,6 @@ pub enum ContentType {
     SliceHeader,
     /// Values of one or more data series, in whole bytes.
     External,
-    /// Values of data series in single bits.
     Core,
 }
 
@@ -28,7 +27,6 @@ pub struct CramBlock<'a> {
 }
 
 impl<'a> CramBlock<'a> {
-    /// Reads the next block and verifies its checksum, if the version has one.
     pub fn read(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
         let all = cursor.0;
         let block = Self::outline(cursor)?;
@@ -81,7 +79,6 @@ impl<'a> CramBlock<'a> {
         Ok(CramBlock { content, id, raw_size, method, data })
     }
 
-    /// Returns the maximum bytes that decompression takes in addition to its output.
     pub fn scratch(&self) -> usize {
         codec::scratch(self.method, self.data, self.raw_size)
     }

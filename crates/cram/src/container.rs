@@ -20,7 +20,6 @@ pub const EOF: [u8; 38] = [
 /// in two ways. [`ends_well`] does not compare them.
 const EOF_HEAD: usize = 9;
 
-/// The end-of-file container of version 2.1, from its start position on.
 const EOF_2_1: &[u8] = b"\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0";
 
 /// Returns whether a file with these first and last bytes ends with its end-of-file container. It
@@ -33,7 +32,6 @@ pub fn ends_well(start: &[u8], end: &[u8]) -> bool {
     }
 }
 
-/// Start position of an end-of-file container: the letters "EOF" as a number.
 const EOF_START: i32 = 4_542_278;
 
 /// The header of a container (CRAM specification 3.1, section 7).
@@ -46,7 +44,6 @@ pub struct ContainerHeader {
     pub contig: i32,
     /// Position of the first base (1-based).
     pub start: i32,
-    /// Number of reference bases that the reads cover.
     pub span: i32,
     pub records: usize,
     /// Number of records in earlier containers of the file.

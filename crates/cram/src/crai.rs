@@ -102,7 +102,6 @@ impl CraiBuilder {
         }
     }
 
-    /// Returns the memory of the lines in bytes, which callers charge as it grows.
     pub fn heap_bytes(&self) -> u64 {
         (self.entries.capacity() * size_of::<CraiEntry>()) as u64
     }
@@ -145,7 +144,6 @@ struct IndexedContainer {
     first: u32,
     last: u32,
     lines: u64,
-    /// Smallest file offset at which its last slice can end.
     least_end: u64,
 }
 

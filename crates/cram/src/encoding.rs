@@ -5,7 +5,8 @@ use readmill_record::Result;
 
 use crate::num::{ByteCursor, damaged, short};
 
-/// The encoding of a data series or a tag.
+/// The encoding of a data series or a tag. Variants hold their parameters in the order of the
+/// specification, so that codes of bits begin with the offset.
 ///
 /// External blocks are given by their content id in a compression header, and by their index in
 /// [`Streams`] after [`resolve`](Self::resolve).
@@ -31,7 +32,6 @@ pub enum Encoding {
 /// these are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Huffman {
-    /// Length in bits, code word and symbol, ordered by length and then by symbol.
     words: Vec<(u32, u32, i32)>,
 }
 
@@ -113,7 +113,6 @@ impl Encoding {
         })
     }
 
-    /// Returns an encoding in which every number is zero and takes no space.
     pub fn zero() -> Self {
         Encoding::Huffman(Huffman { words: vec![(0, 0, 0)] })
     }
@@ -140,7 +139,6 @@ impl Encoding {
         }
     }
 
-    /// Returns the encoding with `place(id)` instead of each content id.
     pub fn resolve(&self, place: &impl Fn(i32) -> i32) -> Self {
         match self {
             Encoding::External(id) => Encoding::External(place(*id)),
@@ -246,7 +244,6 @@ impl Encoding {
     }
 }
 
-/// The core block, read bit by bit from the most significant bit of each byte.
 #[derive(Default)]
 pub struct Bits {
     pub bytes: Vec<u8>,

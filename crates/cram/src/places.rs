@@ -34,7 +34,6 @@ struct SliceHead {
 }
 
 impl SliceScanner {
-    /// Returns a scanner. `setup` needs no source of bases.
     pub fn new(setup: Arc<Setup>) -> Self {
         let decoder = Decoder::new(Arc::clone(&setup));
         SliceScanner { setup, codecs: Codecs::default(), decoder, head: Vec::new() }

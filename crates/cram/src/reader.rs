@@ -40,7 +40,6 @@ const SLACK: usize = 256 << 10;
 pub struct Container {
     pub header: ContainerHeader,
     pub offset: u64,
-    /// The blocks, still compressed. Bytes after the last block have no meaning.
     bytes: Vec<u8>,
     sizes: Sizes,
     /// Maximum bytes that one record takes for data that is not stored: its RG field and a
@@ -48,17 +47,16 @@ pub struct Container {
     implied_bytes: usize,
 }
 
-/// Memory for the inflated blocks of a container, from the block headers.
+/// Memory for the inflated blocks of a container, from the block headers: `raw` is the sum of their
+/// sizes, `scratch` and `scheme` are the maximum that inflating one block or parsing the
+/// compression header needs.
 ///
 /// [`Reader`] adds up all blocks when it claims a container. The decoder subtracts each block
 /// before it inflates it, so a container cannot inflate to more than it was charged for.
 #[derive(Clone, Copy, Default)]
 pub struct Sizes {
-    /// Uncompressed bytes of all blocks together.
     pub raw: usize,
-    /// Maximum bytes that inflating one block takes in addition to its output.
     pub scratch: usize,
-    /// Upper bound of the memory for the parsed compression header.
     pub scheme: usize,
     pub blocks: usize,
 }
@@ -429,7 +427,6 @@ impl Reader {
         Ok(Some(header))
     }
 
-    /// Adds up the memory of a container's blocks from their headers, without inflating them.
     fn sizes(&self, header: &ContainerHeader, bytes: &[u8]) -> Result<Sizes> {
         let (mut cursor, mut sizes) = (ByteCursor(bytes), Sizes::default());
         // A container without records may have a wrong number of blocks.

@@ -74,7 +74,6 @@ pub const KEYS: [[u8; 2]; 28] = [
 
 pub type Encodings = [Encoding; 28];
 
-/// Bases in the order in which the substitution matrix numbers them.
 pub const BASES: &[u8; 5] = b"ACGTN";
 
 /// The substitution matrix: for each reference base in the order of [`BASES`] and each substitution
@@ -93,7 +92,6 @@ pub struct Scheme {
     pub names: bool,
     /// Whether a position is stored as the difference from the record before it (key AP).
     pub delta: bool,
-    /// Whether decoding needs the reference (key RR).
     pub reference: bool,
     pub substitutions: Substitutions,
     /// Tag lists (key TD). Each lists the tags that records have together; a record stores the

@@ -13,9 +13,7 @@ const CHUNK: usize = 1 << 14;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
-    /// Number of its contig in the header.
     pub ref_id: i32,
-    /// Position (0-based).
     pub pos: i32,
     /// The allele of the reference, or the major allele of a haplotype map: A, C, G or T.
     pub first: u8,
@@ -25,7 +23,6 @@ pub struct Site {
 /// The sites of a file, in the order of the header and by position.
 pub struct Sites {
     list: Vec<Site>,
-    /// Index of the first site of each contig, and at the end the number of sites.
     starts: Vec<u32>,
     _charges: Vec<Charge>,
 }

@@ -81,7 +81,6 @@ impl Claim {
         }
     }
 
-    /// Returns the size of the claim in the input file, for the progress display.
     pub fn read_bytes(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.compressed.len(),

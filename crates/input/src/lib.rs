@@ -97,7 +97,6 @@ pub const MAX_CLAIM: usize = block_reader::MAX_CHUNK;
 
 #[derive(Default)]
 struct HeaderEnd {
-    /// Start of the first line that is not known to belong to the header.
     at: usize,
     lines: u64,
 }
@@ -235,7 +234,6 @@ impl Source {
         Ok(Source { header, kind, setup })
     }
 
-    /// Returns about how many bytes of the file are read; `None` if all are.
     pub fn region_bytes(&self) -> Option<u64> {
         match &self.kind {
             Format::Regions(reader) => Some(reader.bytes()),
@@ -416,7 +414,6 @@ fn line_length(text: &mut Text, start: &mut Vec<u8>) -> Result<u64> {
     }
 }
 
-/// Appends `n` bytes, or fewer at the end of the input. Returns whether the end was reached.
 fn fill(text: &mut Text, into: &mut Vec<u8>, n: usize) -> Result<bool> {
     let input = match text {
         Text::Plain(input) => input,

@@ -51,7 +51,6 @@ impl<'a> RangeDecoder<'a> {
     }
 }
 
-/// An adaptive model: symbols with their frequencies, roughly from the most to the least frequent.
 #[derive(Clone)]
 pub(super) struct Model {
     pub(super) sum: u32,

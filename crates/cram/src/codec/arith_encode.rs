@@ -20,7 +20,6 @@ impl<'a> RangeEncoder<'a> {
         RangeEncoder { low: 0, range: u32::MAX, last: 0, full: 0, out }
     }
 
-    /// Encodes a symbol that takes `frequency` of `sum`, after symbols that take `before` together.
     #[inline]
     pub fn put(&mut self, before: u32, frequency: u32, sum: u32) {
         self.range /= sum;
@@ -59,7 +58,6 @@ impl<'a> RangeEncoder<'a> {
 #[derive(Default)]
 pub(super) struct Models {
     symbols: usize,
-    /// Start of each context's model in `all`, plus one; zero if the context has not occurred.
     starts: Vec<u32>,
     /// For each model, the sum of its frequencies, then its symbols with their frequencies (low and
     /// high half of a number), roughly from the most to the least frequent.
@@ -134,7 +132,6 @@ pub struct ArithEncoder {
     packed: Vec<u8>,
 }
 
-/// A form of coding: with order 0 or 1, with run lengths, packed, or in stripes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     flags: u8,

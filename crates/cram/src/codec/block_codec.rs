@@ -16,17 +16,14 @@ pub struct BlockCompressor {
     gzip: Compressor,
     gzipped: Vec<u8>,
     dense: Vec<u8>,
-    /// Bytes that the states have put out, filled from the end.
     coded: Vec<u8>,
     /// For each context in turn: counts of symbols, their frequencies, and their effect on a state.
     counts: Vec<u32>,
     frequencies: Vec<u16>,
     symbols: Vec<RansSymbol>,
-    /// The codecs of 3.1; `None` when 3.0 is written.
     chooser: Option<Box<Chooser>>,
 }
 
-/// Which codecs of 3.0 to try on a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CompressionHint {
     /// Bytes without repeats, such as quality scores: rANS.

@@ -21,7 +21,6 @@ pub struct Content<'a> {
     pub reads: &'a [QualityRead],
 }
 
-/// The kind of data in a block, as far as it matters for the choice of a codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentKind {
     Names,
@@ -32,7 +31,6 @@ pub enum ContentKind {
 
 const LEAST: usize = 24;
 
-/// Number of bytes at the start of a block on which codecs are tried.
 const SAMPLE: usize = 1 << 16;
 
 /// A slower codec is used only if it saves at least one part in this many.

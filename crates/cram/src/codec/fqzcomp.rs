@@ -8,7 +8,6 @@ use readmill_record::Result;
 use super::arith::{Model, RangeDecoder};
 use crate::num::{ByteCursor, damaged};
 
-/// A set of parameters, with the names that the specification gives them.
 struct ParameterSet {
     context: u32,
     flags: u8,
@@ -131,7 +130,6 @@ impl History {
     }
 }
 
-/// The header of a block: sets of parameters, and how a read selects one.
 struct FqzcompHeader {
     sets: Vec<ParameterSet>,
     selectors: Option<Vec<u32>>,

@@ -14,15 +14,14 @@ pub struct QualityRead {
     pub reverse: bool,
 }
 
-/// How the 16 bits of a context are divided.
+/// How the 16 bits of a context are divided: `qbits` for the previous qualities, each of which
+/// shifts those before it by `qshift`; `pbits` for the number of qualities left in the read;
+/// `dbits` for the number of changes so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ContextLayout {
     qbits: u32,
-    /// Bits by which each new quality shifts them.
     qshift: u32,
-    /// Bits for the number of qualities left in the read.
     pbits: u32,
-    /// Bits for the number of changes of quality.
     dbits: u32,
 }
 
@@ -35,7 +34,6 @@ pub const MEMORY: usize = (1 << 16) * 4 * (MOST_SYMBOLS + 3);
 pub struct FqzcompEncoder {
     qualities: Models,
     lengths: Models,
-    /// Qualities by their numbers, read by read in the direction of sequencing.
     turned: Vec<u8>,
 }
 

@@ -31,10 +31,8 @@ pub(super) const MOST: usize = 128;
 enum DecodedToken {
     Nothing,
     Char(u8),
-    /// Start of a text in the output, and its length.
     String(u32, u16),
     Digits(u32),
-    /// A number with leading zeros, and its number of digits.
     Digits0(u32, u8),
 }
 
@@ -54,7 +52,6 @@ pub fn scratch(data: &[u8], size: usize) -> usize {
         + (64 << 10)
 }
 
-/// Flags of the kind of stream that needs the largest memory.
 const STRIPE_OF_ANY: u8 = super::pack::STRIPE;
 
 #[derive(Clone, Default)]
@@ -150,7 +147,6 @@ struct NameDecoder {
     done: Vec<DecodedName>,
 }
 
-/// A decoded name: the start and number of its tokens, and the start of its text in the output.
 #[derive(Clone, Copy)]
 struct DecodedName {
     tokens: u32,
@@ -159,8 +155,6 @@ struct DecodedName {
 }
 
 impl DecodedName {
-    /// Decodes the next token, given the token at the same position of the name referred to.
-    /// Returns `None` at the end of the name.
     fn tokens(self) -> Range<usize> {
         self.tokens as usize..(self.tokens + self.n) as usize
     }
@@ -202,7 +196,8 @@ impl NameDecoder {
 }
 
 impl PositionReader {
-    /// Decodes the next token, where the name referred to has `last`; `None` at the end of the name.
+    /// Decodes the next token, given the token at the same position of the name referred to.
+    /// Returns `None` at the end of the name.
     fn token(&mut self, last: Option<DecodedToken>, out: &mut Vec<u8>) -> Result<Option<DecodedToken>> {
         let wrong = || damaged("a name differs from what there is not");
         let kind = self.streams[TYPE].byte()?;

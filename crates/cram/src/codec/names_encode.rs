@@ -42,7 +42,6 @@ struct TokenStreams {
     growth: Growth,
 }
 
-/// A name as a range of tokens, and the earlier name to which it refers.
 #[derive(Clone, Copy)]
 struct TokenizedName {
     first: u32,
@@ -155,7 +154,6 @@ impl NameEncoder {
         }
     }
 
-    /// Returns how many names back the same name is; 0 if there is none.
     fn earlier(&mut self, raw: &[u8], start: usize, end: usize) -> usize {
         let (name, number) = (&raw[start..end], self.starts.len());
         self.starts.push((start as u32, end as u32));
@@ -279,7 +277,6 @@ impl TokenStreams {
         has_value && first != END && others.iter().all(|&kind| kind == MATCH)
     }
 
-    /// Adds a token, given the token at the same position of the name that is referred to.
     fn add(&mut self, token: Token, before: Option<Token>, raw: &[u8]) {
         let text = |token: Token| &raw[token.value as usize..][..usize::from(token.length)];
         let like = before.filter(|before| before.kind == token.kind);

@@ -19,7 +19,6 @@ pub fn scratch(data: &[u8], size: usize) -> usize {
     contexts + several
 }
 
-/// Maximum bytes of the list of symbols that have run lengths.
 const MOST_SYMBOLS: usize = 257;
 
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {

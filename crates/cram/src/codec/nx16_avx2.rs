@@ -33,12 +33,10 @@ static WORDS: [[u8; 8]; 256] = {
     words
 };
 
-/// The states of a block, in four vectors of eight, and the coded bytes.
 struct States<'a> {
     lanes: [__m256i; 4],
     coded: &'a [u8],
     at: usize,
-    /// The bits of a table index, as a shift and as a mask.
     bits: __m128i,
     mask: __m256i,
 }
@@ -100,7 +98,6 @@ impl<'a> States<'a> {
     }
 }
 
-/// Returns the symbols of 32 table entries, their lowest bytes, in order.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn symbols(entries: [__m256i; 4]) -> [u8; STATES] {

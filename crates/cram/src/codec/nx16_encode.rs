@@ -53,7 +53,6 @@ struct Shape {
 }
 
 impl Nx16Encoder {
-    /// Returns an encoder. A `quick` one estimates fewer forms.
     pub fn new(quick: bool) -> Self {
         Nx16Encoder { quick, ..Nx16Encoder::default() }
     }

@@ -9,13 +9,11 @@ use crate::num::{ByteCursor, damaged};
 pub(super) const ORDER: u8 = 1;
 /// rANS: 32 states, not 4. Arithmetic coder: bzip2 is used instead.
 pub(super) const N32_OR_EXT: u8 = 4;
-/// Each n-th byte is coded separately.
 pub(super) const STRIPE: u8 = 8;
 /// The uncompressed size is not stored here, because the caller knows it.
 pub(super) const NO_SIZE: u8 = 16;
 pub(super) const CAT: u8 = 32;
 pub(super) const RLE: u8 = 64;
-/// A byte holds several symbols.
 pub(super) const PACK: u8 = 128;
 
 /// Reads the uncompressed size after the flags. A size above `most` is an error.

@@ -8,7 +8,6 @@ use crate::num::{ByteCursor, damaged};
 
 const BITS: u32 = 12;
 
-/// Slots of a table. Each belongs to a symbol, as many as its frequency.
 const SLOTS: usize = 1 << BITS;
 
 const LOW: u32 = 1 << 23;
@@ -85,7 +84,6 @@ fn read_table(cursor: &mut ByteCursor<'_>, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Decodes one symbol from a state, which then reads bytes as needed.
 #[inline(always)]
 fn advance(state: &mut u32, table: &Table, data: &[u8], at: &mut usize) -> u8 {
     let entry = table[(*state & (SLOTS as u32 - 1)) as usize];

@@ -25,7 +25,6 @@ fn fill(qual: &mut Vec<u8>, n: usize) -> &mut [u8] {
     qual
 }
 
-/// Stores a byte, unless `at` is outside: features of damaged reads may be.
 fn put(bytes: &mut [u8], at: usize, byte: u8) {
     if let Some(place) = bytes.get_mut(at) {
         *place = byte;
@@ -140,7 +139,6 @@ fn each(
     Ok(())
 }
 
-/// Decodes one feature, at `pos` of the read (0-based). It may take `left` bytes.
 fn feature(
     reader: &mut RecordReader<'_>,
     code: u8,

@@ -104,7 +104,6 @@ fn of_mate(flags: u16) -> u16 {
     Flags::PAIRED | unmapped | reverse
 }
 
-/// Returns the mate bits of FLAG for the stored flags of a detached mate (MF).
 fn mate_bits(stored: i32) -> u16 {
     let reverse = if stored & MATE_REVERSE != 0 { Flags::PAIRED | Flags::MATE_REVERSE } else { 0 };
     let unmapped = if stored & MATE_UNMAPPED != 0 { Flags::MATE_UNMAPPED } else { 0 };

@@ -22,7 +22,6 @@ pub enum Link {
     Attached { mate: Option<usize>, tlen: Option<i32> },
 }
 
-/// A decoded record whose data about its mate is not filled in yet.
 #[derive(Clone, Copy)]
 pub struct Noted {
     pub at: usize,

@@ -45,7 +45,6 @@ pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES + MOST_KEPT + (1 <<
 
 const MOST_STREAMS: usize = 256;
 
-/// Limits for one slice, which hold for the rest of its container.
 #[derive(Clone, Copy)]
 struct Most {
     bound: usize,
@@ -63,7 +62,6 @@ pub struct Decoder {
     codecs: Codecs,
     bases: Bases,
     streams: Streams,
-    /// The compression header, a slice header, or an embedded reference, one after the other.
     embedded: Vec<u8>,
     notes: Vec<Noted>,
     scratch: parts::RecordBuffers,

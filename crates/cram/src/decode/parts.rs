@@ -140,7 +140,6 @@ pub struct Fixed {
     /// CRAM flags (CF), such as [`DETACHED`](crate::scheme::DETACHED).
     pub cram: i32,
     pub contig: i32,
-    /// Position of the first base (1-based).
     pub pos: i64,
     /// Position of the last base (1-based, included).
     pub end: i64,

@@ -105,7 +105,6 @@ const PIECE: i64 = 1 << 12;
 /// that each part of the reference is loaded only once.
 pub struct ReferenceCheck {
     md5: Md5,
-    /// The next base to add (0-based), and the end of the slice.
     at: i64,
     end: i64,
 }
@@ -165,7 +164,6 @@ fn another_reference(slice: &Slice, bases: &Bases) -> Error {
 /// contigs.
 pub struct SliceReference<'a> {
     bases: &'a mut Bases,
-    /// The embedded reference, and the position of its first base (0-based).
     embedded: Option<(&'a [u8], i64)>,
     is_needed: bool,
     check: Option<ReferenceCheck>,
@@ -208,7 +206,6 @@ impl<'a> SliceReference<'a> {
         contig >= 0 && (self.embedded.is_some() || self.is_needed)
     }
 
-    /// Returns the end of the available bases of `contig` (0-based, exclusive).
     pub fn end(&self, contig: i32) -> i64 {
         let length = self.bases.references().length(contig);
         self.end.map_or(length, |end| if self.embedded.is_some() { end } else { end.min(length) })

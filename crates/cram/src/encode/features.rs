@@ -43,7 +43,6 @@ pub struct Features<'a> {
     pub columns: &'a mut Columns,
     pub bases: Option<&'a mut Bases>,
     pub made: &'a mut Made,
-    /// The bases of the read as letters; empty if it has none.
     pub seq: &'a [u8],
     /// Position of the previous feature in the read (1-based).
     before: i32,
@@ -174,7 +173,6 @@ impl<'a> Features<'a> {
         Ok(())
     }
 
-    /// Stores inserted or soft-clipped bases, as N if the read has no SEQ.
     fn unaligned(&mut self, inserted: bool, next: usize, n: usize) {
         let (code, series) = if inserted { (b'I', Series::In) } else { (b'S', Series::Sc) };
         self.feature(code, next);

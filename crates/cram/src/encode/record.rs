@@ -16,14 +16,12 @@ use crate::scheme::{DETACHED, DOWNSTREAM, MATE_REVERSE, MATE_UNMAPPED, NO_BASES,
 /// these.
 #[derive(Clone, Copy, Debug)]
 pub struct ContigRange {
-    /// 0-based number of the contig; -1 for reads without one.
     pub contig: i32,
     pub start: i64,
     pub end: i64,
 }
 
 pub struct EncodedSummary {
-    /// The covered range of each contig, in the order of first occurrence.
     pub ranges: Vec<ContigRange>,
     pub bases: i64,
 }

@@ -54,13 +54,11 @@ pub struct TagColumn {
     key: TagKey,
     bytes: Vec<u8>,
     width: Option<usize>,
-    /// Whether a text contains a tab, so that a tab cannot be its stop byte.
     has_tab: bool,
     /// Lengths of the values as ITF8. They are stored only if a stop byte cannot be used.
     lengths: Vec<u8>,
 }
 
-/// A tag list: tags that occur together in a record.
 #[derive(Default)]
 struct TagLine {
     keys: Vec<u8>,
@@ -250,7 +248,6 @@ fn id_of(series: usize) -> i32 {
     series as i32 + 1
 }
 
-/// Returns what kind of data a series has, from which the compressor chooses its codecs.
 fn kind_of(series: usize) -> ContentKind {
     use Series::{Bf, Bs, Cf, Fc, Fn, Fp, Mq, Nf, Qs, Rg, Rn, Tl};
     let is = |some: &[Series]| some.iter().any(|&it| it as usize == series);

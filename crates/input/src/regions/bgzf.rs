@@ -58,7 +58,6 @@ pub struct BgzfRegions {
     regions: Regions,
     next: usize,
     window: BlockWindow,
-    /// Offset of the next record in the window.
     at: usize,
     /// Offset in the window at which the current range ends; `usize::MAX` while that is not reached
     /// yet.
@@ -84,7 +83,6 @@ struct Scan {
     /// Records that start before this belong to the previous region.
     from: i64,
     ranges: std::vec::IntoIter<FileRange>,
-    /// Virtual offset of the end of the current range.
     end: u64,
     at_first: bool,
     /// Virtual offset up to which records need no check if they start in the region.
@@ -227,7 +225,6 @@ impl BgzfRegions {
         self.next_range(Scan { part, from, ranges: ranges.into_iter(), end: 0, at_first: true, middle })
     }
 
-    /// Starts the next range of a region, or ends the region after its last range.
     fn next_range(&mut self, mut scan: Scan) -> Result<Step> {
         self.note_end(scan.end);
         match scan.ranges.next() {
@@ -373,7 +370,6 @@ impl BgzfRegions {
         Ok(())
     }
 
-    /// Reads on until the next record is whole. Returns its length; `None` at the end of the file.
     fn whole(&mut self) -> Result<Option<usize>> {
         let BgzfRegions { kind, window, at, .. } = self;
         if let Some(length) = kind.length(window.bytes(), *at, 0)? {

@@ -21,7 +21,6 @@ struct RegionContainer {
     /// Its contig according to the index, or the contig of the region if the index has no line of
     /// it. The container must have it, else the index belongs to another file.
     contig: i32,
-    /// Whether the index has a line of it for the region.
     is_listed: bool,
     selection: u32,
 }

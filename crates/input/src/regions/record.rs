@@ -122,7 +122,6 @@ pub fn whole(
     }
 }
 
-/// Returns the number in a column, or the nearest one in range; `None` if it is not a number.
 fn number(text: &[u8]) -> Option<i64> {
     let parsed = std::str::from_utf8(text).ok()?.parse::<i64>();
     parsed.map_or_else(

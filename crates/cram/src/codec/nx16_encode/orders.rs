@@ -22,7 +22,6 @@ pub struct Nx16Encoder {
     pub(super) dense: Vec<u8>,
     pub(super) coded: Vec<u16>,
     pub(super) counts: Vec<u32>,
-    /// Counts of pairs in the untransformed bytes, kept while other forms are estimated.
     pub(super) plain_counts: Vec<u32>,
     pub(super) frequencies: Vec<u16>,
     pub(super) other_frequencies: Vec<u16>,
@@ -205,7 +204,6 @@ impl Nx16Encoder {
         self.put_states(&states, at, out);
     }
 
-    /// Appends the frequencies of all contexts, compressed if that is smaller.
     fn put_contexts(&mut self, alphabet: &Alphabet, bits: u32, out: &mut Vec<u8>) {
         let mut table = Vec::new();
         // Zero is a context even if it does not occur, because each state starts with it.
