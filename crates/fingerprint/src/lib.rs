@@ -14,7 +14,7 @@
 //! | `compare` | how far two fingerprints agree |
 //!
 //! ```
-//! use readmill_fingerprint::{Fingerprint, Verdict, compare};
+//! use readmill_fingerprint::{Fingerprint, compare};
 //!
 //! # fn main() -> readmill_record::Result<()> {
 //! // 30 heterozygous sites, as many reads on X as on autosomes, hardly any on Y.
@@ -23,7 +23,7 @@
 //! let sample = Fingerprint::parse(&format!("{head}{}", sites.concat()))?;
 //!
 //! assert_eq!(sample.sex(), "female");
-//! assert_eq!(compare(&sample, &sample).verdict(), Verdict::Same);
+//! assert_eq!(compare(&sample, &sample).relatedness(), Some(1.0)); // one person
 //! # Ok(())
 //! # }
 //! ```

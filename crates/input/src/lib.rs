@@ -359,7 +359,7 @@ impl Source {
             Format::Sam { text, rest, ended, most, long } => {
                 let mut searched = 0;
                 if rest.len() <= TEXT_CHUNK {
-                    long.resize(0); // more is a line for which memory was short
+                    long.resize(0); // a longer text is a line for which memory was short
                 }
                 loop {
                     if !*ended && rest.len() < TEXT_CHUNK {

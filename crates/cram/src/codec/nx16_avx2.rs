@@ -176,7 +176,7 @@ pub fn order_1(
             }
             for (lane, entries) in before.iter_mut().enumerate() {
                 let symbols = _mm256_and_si256(*entries, _mm256_set1_epi32(0xff));
-                // SAFETY: there are 256 starts; behind each one are as many entries as a state's bits can tell.
+                // SAFETY: there are 256 starts, each followed by as many entries as a state's bits can select.
                 *entries = unsafe {
                     let start = _mm256_i32gather_epi32::<4>(starts.as_ptr().cast(), symbols);
                     let place = _mm256_add_epi32(start, states.index(lane));

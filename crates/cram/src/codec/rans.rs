@@ -67,7 +67,7 @@ fn read_table(cursor: &mut ByteCursor<'_>, table: &mut Table) -> Result<()> {
             frequency = u32::from(byte & 0x7f) << 8 | u32::from(cursor.byte()?);
         }
         if frequency == 0 {
-            frequency = SLOTS as u32; // some writers store a single symbol so
+            frequency = SLOTS as u32; // how some writers store a single symbol
         }
         let slots = table.get_mut(sum..sum + frequency as usize);
         let slots = slots.ok_or_else(|| damaged("frequencies add up to too much"))?;
