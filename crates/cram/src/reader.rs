@@ -18,8 +18,8 @@ use crate::{MAGIC, Version};
 
 type Input = Box<dyn Read + Send>;
 
-/// Maximum bytes of a container header: fixed numbers, and up to 4,096 landmarks of 5 bytes. It
-/// stops reading when a damaged header claims more.
+/// Maximum bytes of a container header: fixed numbers, and up to 4,096 landmarks of 5 bytes.
+/// Reading stops with an error if a damaged header claims more.
 const MOST_HEADER: usize = 64 + 5 * 4096;
 
 /// Bytes added to [`Container::bound`] for data that takes no space in the file: deleted bases in

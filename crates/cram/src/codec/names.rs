@@ -25,8 +25,8 @@ const NOP: u8 = 11;
 
 pub(super) const MOST: usize = 128;
 
-/// The value of a token, for later names that refer to it. It takes eight bytes, because there are
-/// many.
+/// The value of a token, for later names that refer to it. Eight bytes are enough for it; there is
+/// one for each token of all names.
 #[derive(Clone, Copy)]
 enum DecodedToken {
     Nothing,

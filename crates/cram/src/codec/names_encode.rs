@@ -316,7 +316,8 @@ impl TokenStreams {
         }
     }
 
-    /// Returns whether numbers here often grow by little, so that differences are stored.
+    /// Returns whether numbers at this position often grow by less than 256, so that it pays to
+    /// store the difference in one byte.
     fn grows(&self) -> bool {
         4 * self.growth.little > self.growth.all
     }

@@ -15,7 +15,7 @@ use crate::scheme::{MATE_REVERSE, MATE_UNMAPPED};
 
 #[derive(Clone, Copy)]
 pub enum Link {
-    /// All of it: the mate may be anywhere.
+    /// The mate may be anywhere, so everything about it is stored.
     Detached { flags: i32, contig: i32, pos: i32, tlen: i32 },
     /// The index of the next record of the template in the slice, if one follows. TLEN is given
     /// only if it cannot be computed from the mates.

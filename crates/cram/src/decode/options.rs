@@ -30,7 +30,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Returns whether a read starts at or after this place. Reads without a contig do.
+    /// Returns whether this end is before a read: the read starts here or later, or has no contig.
     pub(super) fn is_before(self, fixed: &Fixed) -> bool {
         (fixed.contig as u32, fixed.pos - 1) >= (self.contig, self.pos)
     }
