@@ -1,4 +1,5 @@
-//! Plans a job, and carries out all stages that are missing.
+//! Plans a job in stages (`readmill shard plan`), and runs all stages that are missing (`readmill
+//! shard run`).
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -13,23 +14,26 @@ use super::{refusals, stages};
 use crate::plan::Plan;
 use crate::process::console::Console;
 
-/// How a job is divided; `None` leaves it to the program.
+/// How a job is divided, as given by the user. For `None`, the program chooses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Division {
-    /// Into how many slices the inputs are divided, about.
+    /// Approximate number of slices of the input (`--shards`).
     pub slices: Option<usize>,
-    /// Into how many ranges the output is divided.
+    /// Number of ranges of the output order that are written separately.
     pub ranges: Option<usize>,
 }
 
-/// How many times `run` makes damaged files anew.
+/// Maximum number of times that `run` starts over after it has removed a damaged file.
 const ATTEMPTS: usize = 8;
 
 impl Work {
-    /// Plans `plan`, which `command` stands for, in `directory`. If the same was planned there before, that job goes on.
+    /// Plans a job in `directory`, or returns the job that is there already if it was planned from
+    /// the same command. `plan` is the checked form of `command`, and `command` is stored so that
+    /// other machines can parse it again.
     ///
     /// # Errors
-    /// It cannot be done in stages, or another job was planned in the directory.
+    /// Fails if the plan cannot be run in stages, if the directory has another job, or if an input
+    /// has changed since the job was planned.
     pub fn plan(
         directory: &Path,
         plan: Plan,
@@ -62,14 +66,14 @@ impl Work {
             if division.slices.is_some() || division.ranges.is_some() {
                 console.note("the job was planned before, and goes on as it was divided then");
             }
-            // The run that planned it may have been killed before it synced these names.
+            // The run that planned the job may have been killed before it synced these names.
             [directory, &directory.join(PLAN)].into_iter().for_each(sync_directory);
             let (hash, sources) = (planned.hash(), RefCell::default());
             return Ok(Work { directory: directory.into(), hash, job: planned, plan, sources });
         }
         stages::plan(&plan, &mut job, division.slices, console)?;
         job.ranges = division.ranges.unwrap_or(job.slices.len());
-        // What killed runs left under temporary names is removed when its stage begins.
+        // Temporary files of killed runs do not count: they are removed when their stage begins.
         if let Some(other) = Work::own_names(directory).find(|name| is_stage_name(name)) {
             let what = format!(
                 "{} is there already, and a stage would write it",
@@ -84,7 +88,9 @@ impl Work {
         Ok(Work { directory: directory.into(), hash, job, plan, sources })
     }
 
-    /// Carries out all stages that are missing, one after the other.
+    /// Runs all missing stages in this process, one after the other. If a stage finds a damaged
+    /// file, the file is removed and the stage that writes it is run again, at most `ATTEMPTS`
+    /// times.
     pub fn run(&self, console: &Console) -> Result<()> {
         if self.find(JobStage::Join)? {
             console.say("readmill: everything was finished before");
@@ -106,7 +112,7 @@ impl Work {
                     |found| if found { Ok(()) } else { self.run_stage(stage, console).map(|_| ()) };
                 match found.and_then(run) {
                     Ok(()) => {}
-                    // A file was damaged, and has been removed.
+                    // A damaged file was found and removed, so its stage has to be run again.
                     Err(error) if error.kind == ErrorKind::Temporary && attempts < ATTEMPTS => {
                         console.warn(&format!("{error}"));
                         attempts += 1;

@@ -1,7 +1,9 @@
-//! The stages of a job as a workflow for an engine: what each stage runs, and what must be finished before.
+//! Exports the stages of a job as a workflow: the command of each stage, and which stages must be
+//! finished before it.
 //!
-//! All engines run the same commands over one shared directory. Which stages are finished is found by readmill, not by
-//! the engine: a stage that is run again finds its file and ends, or makes it.
+//! All engines run the same commands over one shared directory. readmill, not the engine, decides
+//! whether a stage is finished: a stage that is started again finds its file and ends at once, or
+//! writes the file.
 
 use std::fmt::Write as _;
 
@@ -10,44 +12,44 @@ use readmill_record::{Error, Result};
 use super::stage::{JobStage, StageState};
 use super::work::Work;
 
-/// An engine that runs stages.
+/// The output format of `readmill shard graph`: a workflow engine, or a description of the stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// None: the stages as JSON, one object for each.
+    /// One JSON object for each stage. Not for an engine: tests and the cost model in
+    /// `experiments/cluster` read it.
     Json,
-    /// None: a picture for people, which Graphviz draws.
+    /// A Graphviz graph of the stages, coloured by what is finished.
     Dot,
-    /// A Snakefile.
     Snakemake,
-    /// A Nextflow workflow.
     Nextflow,
-    /// A shell script that submits job arrays to SLURM.
+    /// A shell script that submits one SLURM job array for each kind of stage.
     Slurm,
 }
 
-/// All stages of one name: how many there are, and the names of those before.
+/// All stages with the same name, for example all `map` stages.
 struct Step {
     name: &'static str,
-    /// How many; `None` if there is one without a number.
+    /// Number of stages with this name. `None` for a stage that exists once and has no number.
     count: Option<usize>,
+    /// Names of the stages that must be finished before.
     needs: Vec<&'static str>,
 }
 
-/// What all stages have in common.
+/// The values that all stages of a workflow share.
 struct Common {
-    /// The directory of the job.
     work: String,
-    /// Threads of a stage, unless the engine is told otherwise.
+    /// Threads of each stage, unless the engine overrides it.
     threads: usize,
-    /// MiB of memory of a stage, unless the engine is told otherwise.
+    /// Memory of each stage in MiB, unless the engine overrides it.
     memory: u64,
 }
 
 impl Work {
-    /// Returns the workflow of the job for an engine.
+    /// Returns the text of the workflow for `engine`.
     ///
     /// # Errors
-    /// A workflow cannot name the directory of the job.
+    /// Fails if the job's directory has a name that a workflow cannot contain: not UTF-8, or with
+    /// control characters (for Snakemake also braces).
     pub fn graph(&self, engine: Engine) -> Result<String> {
         let resources = &self.plan.resources;
         let (threads, memory) = (resources.threads, resources.memory >> 20);
@@ -61,7 +63,7 @@ impl Work {
         })
     }
 
-    /// The absolute path of the job's directory, as text of one line.
+    /// Returns the absolute path of the job's directory, which must be UTF-8 on one line.
     fn directory_name(&self) -> Result<String> {
         let path = std::path::absolute(&self.directory).unwrap_or_else(|_| self.directory.clone());
         let name = path.to_str().filter(|name| !name.contains(char::is_control));
@@ -71,7 +73,7 @@ impl Work {
         })
     }
 
-    /// The stages by their names, in the order in which they can be run.
+    /// Groups the stages by name, in an order in which they can be run.
     fn steps(&self) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         for stage in self.stages() {
@@ -128,7 +130,7 @@ impl Work {
     }
 }
 
-/// The beginning of a Snakefile.
+/// The first lines of a Snakefile. `WORK` is replaced by the job's directory.
 const SNAKEFILE: &str = r#"# The stages of a job of readmill. Run it: snakemake -s THIS_FILE --cores N --rerun-incomplete
 # Run it again after a failure: what is finished is not done again.
 import os
@@ -137,7 +139,8 @@ readmill = os.environ.get("READMILL") or "readmill"
 work = WORK
 "#;
 
-/// What a Snakefile says of the last stage in place of an output.
+/// The lines of the last Snakemake rule in place of an output file. The output of `join` is the
+/// user's file, whose state readmill checks.
 const NO_OUTPUT: &str = "    # It has no output here, so it runs each time: it looks whether output, index and reports are there.\n    \
                          default_target: True\n";
 
@@ -176,7 +179,8 @@ fn snakemake(common: &Common, steps: &[Step]) -> Result<String> {
     Ok(text)
 }
 
-/// The beginning of a Nextflow workflow. Tasks run in directories of their own, so the program needs its whole path.
+/// The first lines of a Nextflow workflow. Nextflow runs each task in a directory of its own, so
+/// the workflow turns the path of the program into an absolute one.
 const NEXTFLOW: &str = r#"// The stages of a job of readmill. Run it: nextflow run THIS_FILE [--cpus N] [--memory 'N GB']
 // Run it again after a failure, with -resume or without it. Nextflow does not see the files of the stages, so it must
 // not remember which are finished (cache false): each task runs, and readmill ends at once if its file is there.
@@ -194,7 +198,7 @@ def stage(name, number) {
 }
 "#;
 
-/// A process of a Nextflow workflow.
+/// A template of one Nextflow process. Words in capitals are replaced.
 const PROCESS: &str = r#"
 process PROCESS {
     tag "TAG"
@@ -220,7 +224,7 @@ process PROCESS {
 fn nextflow(common: &Common, steps: &[Step]) -> String {
     let work = format!("'{}'", common.work.replace('\\', r"\\").replace('\'', r"\'"));
     let (threads, memory) = (common.threads.to_string(), common.memory.to_string());
-    // The path comes last, since it may have any words.
+    // WORK is replaced last, since the path may contain any of the other words.
     let mut text =
         NEXTFLOW.replace("THREADS", &threads).replace("MEMORY", &memory).replace("WORK", &work);
     let mut calls = String::new();
@@ -234,7 +238,7 @@ fn nextflow(common: &Common, steps: &[Step]) -> String {
         text += &words.iter().fold(PROCESS.to_string(), |text, (word, value)| text.replace(word, value));
         let numbers =
             count.map_or_else(|| "Channel.of(1)".to_string(), |count| format!("Channel.of(1..{count})"));
-        // The last of the stages before waits for all others.
+        // The last earlier stage itself waits for all others, so waiting for it is enough.
         let before =
             needs.last().map_or_else(|| "Channel.of(true)".to_string(), |last| format!("{last}_done"));
         let _ = writeln!(
@@ -246,8 +250,9 @@ fn nextflow(common: &Common, steps: &[Step]) -> String {
     text
 }
 
-/// The beginning of a script for SLURM. The values of a stage are words in its job script: as variables of the environment
-/// they would be lost where a site or user gives another --export, and their commas would divide them.
+/// The first lines of a script for SLURM. The values of a stage are written into its job script. As
+/// environment variables they would be lost if a site or a user sets another `--export`, and commas
+/// in them would split the list.
 const SLURM: &str = r#"#!/bin/sh
 # Submits the stages of a job of readmill. Flags go to each sbatch: sh THIS_FILE -c 8 --mem 16G
 # Run it again after a failure: stages that are finished end at once.

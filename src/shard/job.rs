@@ -1,4 +1,5 @@
-//! A job in stages: what is to be done, and how it is divided. It is written once, as `job.json`, and never changes.
+//! The plan of a job in stages: what is to be done, and how the work is divided. It is written
+//! once, as `job.json`, and never changes.
 
 use std::fs::File;
 use std::io::Read;
@@ -16,10 +17,10 @@ use crate::aligning::index_files;
 use crate::outputs::{exclusive, report_files, signal};
 use crate::plan::Plan;
 
-/// The version of stage files; another version cannot read them.
+/// Version of the stage files. A program with another version refuses them.
 const FORMAT: u32 = 3;
 
-/// Returns the way out where a plan is damaged.
+/// Returns the hint for a damaged plan: plan the job again.
 fn plan_anew(directory: &Path) -> String {
     format!(
         "plan the job anew, in another directory, or in this one once it is empty: readmill shard clean --work {}",
@@ -27,85 +28,87 @@ fn plan_anew(directory: &Path) -> String {
     )
 }
 
-/// The most slices and ranges: each slice takes memory while ranges are written.
+/// Maximum number of slices, and of ranges: each slice takes memory while ranges are written.
 pub const MOST: usize = 4096;
 
-/// The hash of a job: all of its stage files have it.
+/// A hash of the whole plan. Every stage file begins with it, so a file of another job is
+/// recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobHash(pub [u8; 16]);
 
-/// A job.
+/// A planned job, as it is stored in `job.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// Version of the stage files.
     pub format: u32,
-    /// The program: its version, and a hash of its bytes.
+    /// The version of the program and a hash of its executable. All stages of a job must be run by
+    /// the same build.
     pub program: String,
-    /// The directory in which the command was given: its relative paths start there.
+    /// The working directory of the command, from which its relative paths start.
     pub directory: PathBuf,
-    /// The command that is done in stages, without the name of the program.
+    /// The command that is run in stages, without the name of the program.
     pub command: Vec<String>,
-    /// A hash of all that decides the output.
+    /// A hash of everything that determines the output. Two jobs with the same `request` and
+    /// `inputs` write the same bytes.
     pub request: String,
-    /// The inputs.
     pub inputs: Vec<InputIdentity>,
-    /// The slices of the inputs, in their order; each is the input of one `map`.
+    /// The slices of all inputs, in input order. Slice `k` is the input of stage `map k`.
     pub slices: Vec<Slice>,
-    /// How many ranges of the output order are written separately.
+    /// Number of ranges of the output order that are written separately.
     pub ranges: usize,
-    /// The first read name, by which keys of names are shortened.
+    /// The name of the first read. Sort keys of read names are shortened relative to it, so all
+    /// stages must use the same name.
     pub anchor: Vec<u8>,
-    /// How duplicates are found, where they are marked.
+    /// How duplicates are found. `None` if duplicates are not marked.
     pub duplicates: Option<DuplicateChoice>,
-    /// A hash of all of the above: nobody edits a plan.
+    /// A hash of all other fields, by which an edited or damaged plan is recognised.
     pub checksum: String,
 }
 
-/// The program that wrote a plan.
+/// The only field of `job.json` that any version of the program can read.
 #[derive(Deserialize)]
 struct Written {
     program: Option<String>,
 }
 
-/// A file, as it was when the job was planned.
+/// The size and modification time of an input when the job was planned. A stage refuses an input
+/// that has changed since then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputIdentity {
-    /// Its path, absolute.
     pub path: PathBuf,
-    /// Bytes.
     pub size: u64,
-    /// When it was changed last: seconds from 1970, and nanoseconds.
+    /// Time of the last modification: seconds since 1970, and nanoseconds.
     pub changed: [i64; 2],
 }
 
-/// A part of an input, or of a lane that is aligned.
+/// A part of an input file, or of a lane of reads to be aligned. Each slice is the input of one
+/// `map` stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
-    /// The number of the input, or of the lane.
+    /// Index of the input file, or of the lane.
     pub input: usize,
-    /// Which part of it.
     pub part: Part,
 }
 
-/// Which part of an input a slice is.
+/// The part of an input that a slice covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
-    /// All of it, as it is of a kind that is not divided.
+    /// The whole input, because files of its kind cannot be divided.
     Whole,
-    /// Whole records between these positions.
+    /// The records between two positions, at which templates begin.
     Between(Bounds),
-    /// The cohorts of a lane from one place to another, which its scan finds.
+    /// A part of a lane that is aligned. Its limits are not known yet when the job is planned: the
+    /// `scan` stage finds them at borders between cohorts.
     Scanned {
-        /// Its number among the slices of the lane, from 0.
+        /// Index among the slices of the lane, from 0.
         number: usize,
-        /// How many these are.
+        /// Number of slices of the lane.
         of: usize,
     },
 }
 
 impl Slice {
-    /// Its bounds, if it has any before anything is scanned.
+    /// Returns the limits of the slice, if they are known before any stage is run.
     pub fn bounds(&self) -> Option<Bounds> {
         match self.part {
             Part::Between(bounds) => Some(bounds),
@@ -114,35 +117,39 @@ impl Slice {
     }
 }
 
-/// The positions between which a slice lies: offsets in the file, and in the inflated block there (0 for text).
+/// The limits of a slice in its input file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// Its first byte.
     pub from: VirtualOffset,
-    /// The first byte behind it; `None` at the end of the file.
+    /// The first position after the slice. `None` if the slice ends with the file.
     pub to: Option<VirtualOffset>,
 }
 
-/// A position in an input (SAM specification, section 4.1.1; in text and CRAM, only an offset in the file).
+/// A position in an input: a BGZF virtual file offset (SAM specification, section 4.1.1). In SAM
+/// text and CRAM it is an offset in the file, and `within` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct VirtualOffset {
-    /// Offset in the file, of a BGZF block where the file has blocks.
+    /// Offset in the file; for BGZF, of the start of a block.
     pub offset: u64,
     /// Offset in the inflated block.
     pub within: u32,
 }
 
-/// Decisions about duplicates that the first reads of the input make.
+/// Decisions about duplicate marking that depend on the first reads of the input. `plan` makes them
+/// once, so that all stages agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DuplicateChoice {
-    /// How mates find each other.
+    /// How the two reads of a pair are matched with each other.
     pub mate_pairing: MatePairing,
-    /// The distance of optical duplicates, where it follows from the first read name.
+    /// Maximum distance of optical duplicates in pixels, if it is derived from the first read name.
     pub optical_distance: Option<i32>,
 }
 
 impl InputIdentity {
-    /// A file as it is now.
+    /// Returns the current identity of a file.
+    ///
+    /// # Errors
+    /// Fails for a pipe or a directory, since stages read an input more than once.
     pub fn of(path: &Path) -> Result<Self> {
         let failed = |e| Error::io(format!("{} cannot be read", path.display()), &e);
         let meta = std::fs::metadata(path).map_err(failed)?;
@@ -154,7 +161,7 @@ impl InputIdentity {
         Ok(InputIdentity { path, size: meta.len(), changed: [meta.mtime(), meta.mtime_nsec()] })
     }
 
-    /// Refuses the file if it has changed.
+    /// Returns an error if the file has changed since the job was planned.
     pub fn check(&self) -> Result<()> {
         let now = InputIdentity::of(&self.path)?;
         if now == *self {
@@ -166,7 +173,8 @@ impl InputIdentity {
 }
 
 impl Job {
-    /// Makes a job of the plan of `command`, not yet divided.
+    /// Makes the job for `plan`. The slices, the ranges and the decisions about duplicates are
+    /// added by the caller.
     pub fn new(plan: &Plan, command: Vec<String>) -> Result<Self> {
         let directory = std::env::current_dir()
             .map_err(|e| Error::io("the current directory cannot be read", &e))?;
@@ -192,7 +200,10 @@ impl Job {
         })
     }
 
-    /// Reads the job of a directory; `None` if none was planned there.
+    /// Reads the job that was planned in a directory. Returns `None` if there is none.
+    ///
+    /// # Errors
+    /// Fails if the plan is damaged or edited, or was written by another build of the program.
     pub fn read(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(PLAN);
         let text = match std::fs::read(&path) {
@@ -206,7 +217,7 @@ impl Job {
             Error::input(what)
                 .hint("run all stages by one build, or plan the job anew in another directory")
         };
-        // Another version may have other fields.
+        // Another build may write other fields, so only the name of the build is read first.
         if let Ok(Written { program: Some(by) }) = serde_json::from_slice(&text)
             && by != program()?
         {
@@ -226,19 +237,24 @@ impl Job {
         Ok(Some(job))
     }
 
-    /// The hash of everything but itself.
+    /// Returns the hash of all fields but `checksum`.
     fn sum(&self) -> String {
         let text = Job { checksum: String::new(), ..self.clone() }.text();
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
-    /// Writes the job, to which nothing is added later, into a directory.
+    /// Writes the plan into `directory`, as `job.json`. It must be complete: the file is never
+    /// changed.
+    ///
+    /// # Errors
+    /// Fails if the directory already has a plan, even if another process has written it a moment
+    /// ago.
     pub fn write(&mut self, directory: &Path) -> Result<()> {
         self.checksum = self.sum();
         let path = directory.join(PLAN);
         let failed = |e: std::io::Error| Error::io(format!("{} cannot be written", path.display()), &e);
         let temporary = temporary_name(&path);
-        // What a killed run left behind of its plan is nobody's.
+        // No other process uses what a killed run has left.
         for other in temporary_files(&path) {
             exclusive::clean_up(&other);
         }
@@ -246,7 +262,7 @@ impl Job {
         let mut write = || {
             std::io::Write::write_all(&mut file, self.text().as_bytes())?;
             file.sync_all()?;
-            // The first of two plans counts.
+            // A link fails if the name exists, so the first of two plans wins.
             std::fs::hard_link(&temporary, &path)
         };
         let written = write().map_err(failed);
@@ -260,18 +276,19 @@ impl Job {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// The hash that its stage files have.
+    /// Returns the hash that all stage files of this job begin with.
     pub fn hash(&self) -> JobHash {
         JobHash(xxh3_128(self.text().as_bytes()).to_be_bytes())
     }
 
-    /// Whether another job does the same, however it is divided.
+    /// Returns whether another job writes the same output, even if it is divided in another way.
     pub fn does_the_same_as(&self, other: &Job) -> bool {
         (&self.request, &self.inputs) == (&other.request, &other.inputs)
     }
 }
 
-/// A hash of all that decides the output of a plan, whose words are `words`.
+/// Returns a hash of everything in a plan that determines its output, including the state of the
+/// files that the command names. `words` are the words of the command.
 fn request(plan: &Plan, words: &[String]) -> Result<String> {
     let Plan {
         command,
@@ -303,7 +320,7 @@ fn request(plan: &Plan, words: &[String]) -> Result<String> {
     Ok(format!("{:032x}", xxh3_128(said.as_bytes())))
 }
 
-/// The name and the state of a file; empty if it is none.
+/// Returns the name, size and modification time of a regular file as text; empty for anything else.
 fn state_of(path: &Path) -> String {
     let meta = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
     meta.map_or_else(String::new, |meta| {
@@ -312,7 +329,8 @@ fn state_of(path: &Path) -> String {
     })
 }
 
-/// The files besides reads that the words of a command name, such as the reference, and their state.
+/// Returns the state of all files that a command names besides its reads and outputs, such as the
+/// reference or known sites. If one of them changes, the job means something else.
 fn side_files(plan: &Plan, words: &[String]) -> String {
     let outputs = plan.destination.main().map_or_else(Vec::new, |output| output.names());
     let reports = report_files::paths(plan).into_iter().map(|(_, path)| path.to_path_buf());
@@ -326,7 +344,8 @@ fn side_files(plan: &Plan, words: &[String]) -> String {
     text
 }
 
-/// The version of this program, and a hash of its bytes: stages of one job are run by one build.
+/// Returns the version of this program and a hash of its executable, which is read once per
+/// process.
 fn program() -> Result<String> {
     static PROGRAM: OnceLock<String> = OnceLock::new();
     match PROGRAM.get() {

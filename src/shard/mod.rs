@@ -1,5 +1,6 @@
-//! A job in stages: separate runs of the program that exchange files, on one machine or many. The output is, byte for
-//! byte, that of one run without stages.
+//! Jobs in stages: one command that is carried out by several separate runs of the program, on one
+//! machine or on many. The runs exchange files in a directory that all of them can reach. The
+//! output is byte for byte the output of a single run.
 //!
 //! ```text
 //! plan ─► [scan l ─►] map k ─► cut ─► judge ─► [compare j ─► sites] ─► [count j ─► table] ─► write j ─► join
@@ -7,20 +8,24 @@
 //!
 //! | stage | what it does | file |
 //! |---|---|---|
-//! | plan | divides the inputs into slices, and decides what the first reads decide | [`job`], `slice`, `driver` |
-//! | scan | reads a lane, and finds where its slices start, where reads are aligned | `scan` |
-//! | map | sorts the reads of a slice, and their template ends | `stages` |
-//! | cut | numbers records over all slices, and divides the output order into ranges | `stages` |
-//! | judge | resolves duplicates, where they are marked | `stages` |
-//! | compare, sites | find sites at which the sample differs, where none are known | `recalibration` |
-//! | count, table | count bases, where qualities are recalibrated by them | `recalibration` |
-//! | write | merges a range of all slices into parts of the output | `stages` |
-//! | join | puts the parts together, with index and reports | `stages` |
+//! | plan | divides the inputs into slices, and makes the decisions that depend on the first reads | [`job`], `slice`, `driver` |
+//! | scan | reads a lane of reads to be aligned, and finds where its slices start | `scan` |
+//! | map | sorts the reads of a slice, and the template ends for duplicate marking | `stages` |
+//! | cut | numbers the records of all slices, and divides the output order into ranges | `stages` |
+//! | judge | decides which reads are duplicates | `stages` |
+//! | compare, sites | find sites at which the sample differs from the reference, if no known sites are given | `recalibration` |
+//! | count, table | count bases for the recalibration of qualities | `recalibration` |
+//! | write | merges one range of the output order from all slices | `stages` |
+//! | join | concatenates the written ranges, and adds the index and the reports | `stages` |
 //!
-//! What the stages do with reads is in `src/run/stages`.
+//! `l` is a lane, `k` a slice and `j` a range; stages without a letter exist once. Stages in
+//! brackets are only needed for reads that are aligned, and for the recalibration of base
+//! qualities. The work on the reads is in `src/run/stages`; this module has the files, the order of
+//! the stages, and the workflows for Snakemake, Nextflow and SLURM (`graph`).
 //!
-//! A finished stage is one file (`stage_file`), complete under its name or not there at all, so a stage can be run again
-//! at any time: it finds its file, or makes the same one. `refusals` lists what cannot be done in stages.
+//! A finished stage is one file (`stage_file`), which is either complete or absent. So a stage can
+//! be run again at any time: it finds its file and ends, or it writes the same bytes again.
+//! `refusals` lists the commands that cannot be run in stages.
 
 mod driver;
 mod graph;

@@ -1,4 +1,4 @@
-//! The stages of recalibration, and their files.
+//! The stages of base quality recalibration, and their files.
 
 use readmill_bqsr::Totals;
 use readmill_bqsr::suspects::SiteEvents;
@@ -12,23 +12,27 @@ use crate::pipeline::inputs::Inputs;
 use crate::run::RunState;
 use crate::run::stages::{RangeInput, ReadSites, SiteFinder};
 
-/// Where the reads of a range begin, end and differ: for each batch its bytes (4), then its events by postcard.
+/// The footer of a `compare` stage. Its data hold, for each batch of reads, the length of the
+/// batch's events in bytes (4 bytes), then the events in postcard format. Events say where reads
+/// begin, end, and differ from the reference.
 #[derive(Serialize, Deserialize)]
 struct ComparedRange {
     events: Checked,
 }
 
-/// The sites at which the sample differs, in order: contig (4 bytes), and 0-based position (4).
+/// The footer of the `sites` stage. Its data are the sites at which the sample differs from the
+/// reference, in order: contig (4 bytes), and 0-based position (4 bytes).
 #[derive(Serialize, Deserialize)]
 struct FoundSites {
     sites: Checked,
     number: u64,
 }
 
-/// Bytes of a site.
+/// Bytes of one site in the file of the `sites` stage.
 const SITE: usize = 8;
 
 impl Work {
+    /// Runs `compare`: writes where the reads of a range differ from the reference.
     pub(super) fn compare(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
         let range = self.range(number, state.ledger())?;
         let into = self.create(JobStage::Compare(number))?;
@@ -48,6 +52,8 @@ impl Work {
         self.finish(into, &ComparedRange { events })
     }
 
+    /// Runs `sites`: joins the events of all ranges in order, and writes the positions at which
+    /// reads differ too often to be sequencing errors.
     pub(super) fn sites(&self, state: &RunState<'_>) -> Result<()> {
         let into = self.create(JobStage::Sites)?;
         let start = into.end()?;
@@ -88,7 +94,9 @@ impl Work {
         self.finish(into, &FoundSites { sites, number })
     }
 
-    /// Reads the sites that were found; `None` where they are not looked for.
+    /// Opens the sites that the `sites` stage has found. Returns `None` if known sites are given or
+    /// qualities are not recalibrated. The closure in the result reads the sites from disk, in
+    /// order.
     pub(super) fn found_sites(&self, ledger: &Ledger) -> Result<Option<ReadSites>> {
         if !self.finds_sites() {
             return Ok(None);
@@ -107,6 +115,7 @@ impl Work {
         })))
     }
 
+    /// Runs `count`: counts the bases of a range for recalibration.
     pub(super) fn count(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
         let range = self.range(number, state.ledger())?;
         let into = self.create(JobStage::Count(number))?;
@@ -116,6 +125,7 @@ impl Work {
         self.finish(into, &totals.unwrap_or_default())
     }
 
+    /// Runs `table`: adds up the counts of all ranges.
     pub(super) fn table(&self, state: &RunState<'_>) -> Result<()> {
         let mut all = Totals::default();
         let mut charge = state.ledger().empty("counts of bases");
@@ -127,7 +137,8 @@ impl Work {
         self.finish(self.create(JobStage::Table)?, &all)
     }
 
-    /// The counts of all reads, where they are recalibrated by them.
+    /// Opens the counts of all reads. Returns `None` if qualities are not recalibrated by counts of
+    /// this input.
     pub(super) fn totals(&self, ledger: &Ledger) -> Result<Option<StageFile<Totals>>> {
         self.recalibrates().then(|| self.need(JobStage::Table, ledger)).transpose()
     }

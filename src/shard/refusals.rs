@@ -1,11 +1,12 @@
-//! What cannot be done in stages, with the reason.
+//! Commands that cannot be run in stages, each with the reason.
 
 use readmill_format::bgzf::Codec;
 use readmill_record::{Error, Result};
 
 use crate::plan::{Destination, Plan};
 
-/// Refuses a plan that cannot be done in stages.
+/// Returns a usage error if `plan` cannot be run in stages. The error names the reason and what to
+/// do instead.
 pub fn check(plan: &Plan) -> Result<()> {
     let refuse = |what: &str, hint: &'static str| {
         Err(Error::usage(format!("{what}, which a job in stages cannot do")).hint(hint))

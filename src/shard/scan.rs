@@ -1,5 +1,5 @@
-//! Slices of lanes that are aligned: how many there are is planned from the sizes of files; where they start is found by
-//! a scan of each lane.
+//! Slices of lanes that are aligned. The number of slices is planned from the sizes of the files;
+//! the `scan` stage of a lane reads the lane once and finds where its slices start.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,25 +21,27 @@ use crate::plan::{Aligning, Lane};
 use crate::run::stages::ScanInput;
 use crate::run::{AlignScope, RunState};
 
-/// About how many bytes of records come of a byte of compressed reads, and of a byte of text. (A read of 150 bases has 358 bytes
-/// in BAM, and 353 in FASTQ, or 83 by gzip -6; the rest is for supplementary records and for smaller files.)
+/// Bytes of BAM records for each byte of compressed reads, and for each byte of text. A read of 150
+/// bases takes 358 bytes in BAM, 353 in FASTQ, and 83 in FASTQ compressed by gzip -6. The values
+/// are larger than these ratios because of supplementary records and of files that compress better.
 const RECORDS_PER_BYTE: [f64; 2] = [5.0, 1.25];
 
-/// The first bytes of zstd.
+/// Magic number of a zstd frame.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The file of a scan.
+/// The footer of a `scan` stage.
 #[derive(Serialize, Deserialize)]
 pub struct ScanFile {
-    /// Templates of the lane that trimming leaves.
+    /// Templates of the lane after trimming.
     templates: u64,
-    /// Reads of each.
+    /// Reads of each template.
     segments: usize,
-    /// The starts of slices but the first; there may be fewer than were planned.
+    /// Starts of all slices but the first. There may be fewer than were planned.
     starts: Vec<SliceStart>,
-    /// The pieces of a file of records; none if it was read as a whole, and of FASTQ.
+    /// The parts of a file of unaligned records that are read separately. Empty for FASTQ, and for
+    /// a file that is read as a whole.
     pieces: Vec<Bounds>,
-    /// What was trimmed, if reads are.
+    /// Counts of trimming, if reads are trimmed.
     trimmed: Option<TrimTally>,
 }
 
@@ -47,14 +49,14 @@ fn size(lane: &Lane) -> u64 {
     lane.all_files().map(|path| std::fs::metadata(path).map_or(0, |meta| meta.len())).sum()
 }
 
-/// The first bytes of a file.
+/// Returns the first four bytes of a file, or zeros if it cannot be read.
 fn magic(path: &Path) -> [u8; 4] {
     let mut magic = [0; 4];
-    let _ = File::open(path).and_then(|file| file.read_at(&mut magic, 0)); // whoever reads it says what is wrong
+    let _ = File::open(path).and_then(|file| file.read_at(&mut magic, 0)); // the code that reads the file later reports the error
     magic
 }
 
-/// About how many bytes all records take.
+/// Estimates the bytes of all BAM records that the lanes will give, from the sizes of their files.
 pub fn expected_bytes(aligning: &Aligning) -> u64 {
     let of = |lane: &Lane| {
         let is_text = magic(&lane.files[0])[0] == b'@';
@@ -63,8 +65,8 @@ pub fn expected_bytes(aligning: &Aligning) -> u64 {
     aligning.lanes.iter().map(of).sum()
 }
 
-/// Divides lanes into about `wanted` slices of about the same size. zstd can be read from its start alone, so such a lane
-/// is one slice.
+/// Divides lanes into about `wanted` slices of similar size. A lane compressed by zstd is one
+/// slice, since zstd can only be read from its start.
 pub fn divide(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
     let lanes = &aligning.lanes;
     if lanes.len() > MOST {
@@ -84,7 +86,8 @@ pub fn divide(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
 }
 
 impl Work {
-    /// What a stage opens of reads that are aligned.
+    /// Returns which of the reads to be aligned a stage opens: `scan` a whole lane, `map` one slice
+    /// of a lane, and all others nothing but the header.
     pub(super) fn align_scope(&self, stage: JobStage) -> Result<AlignScope> {
         match (stage, &self.plan.aligning) {
             (_, None) => Ok(AlignScope::Whole),
@@ -96,12 +99,13 @@ impl Work {
         }
     }
 
-    /// The slices of a lane.
+    /// Returns the number of slices of a lane.
     fn parts(&self, lane: usize) -> usize {
         self.job.slices.iter().filter(|slice| slice.input == lane).count()
     }
 
-    /// A slice of a lane; `None` if it has no reads.
+    /// Opens slice `number` of a lane, at the place that the lane's scan has found. Returns `None`
+    /// if the slice has no reads.
     fn lane_slice(&self, number: usize, aligning: &Aligning) -> Result<Option<LaneSlice>> {
         let Slice { input: lane, part } = self.job.slices[number];
         let Part::Scanned { number: part, .. } = part else {
@@ -130,7 +134,7 @@ impl Work {
         Ok(Some(LaneSlice { lane, start, until, stream, segments: known }))
     }
 
-    /// How a file is opened for its header.
+    /// Returns the options for opening a file only for its header, without filters.
     fn plain_rules(&self) -> OpenOptions {
         OpenOptions {
             reference: self.plan.resources.reference.clone(),
@@ -139,7 +143,8 @@ impl Work {
         }
     }
 
-    /// Adds up what was trimmed of all lanes: their scans have read all of them.
+    /// Adds the trimming counts of all lanes to the report. They come from the scans, which have
+    /// read every read once.
     pub(super) fn add_trimmed(&self, state: &RunState<'_>, ledger: &Ledger) -> Result<()> {
         let aligning = self.plan.aligning.iter().filter(|aligning| aligning.trimming.is_some());
         for lane in aligning.flat_map(|aligning| 0..aligning.lanes.len()) {
@@ -149,7 +154,7 @@ impl Work {
         Ok(())
     }
 
-    /// Scans a lane.
+    /// Runs `scan` for lane `number`: counts its templates, and finds where its slices start.
     pub(super) fn scan(&self, number: usize, state: &RunState<'_>) -> Result<()> {
         let aligning = self.plan.aligning.as_ref().ok_or_else(|| Error::bug("no reads are aligned"))?;
         let (lane, parts) = (&aligning.lanes[number], self.parts(number));

@@ -1,32 +1,33 @@
-//! The stages of a job.
+//! The names and states of stages.
 
-/// A stage of a job, but for its plan.
+/// A stage of a job. The plan is not among them: it is written before any stage exists. All numbers
+/// count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobStage {
-    /// Reads the lane of this number, from 0, and finds where its slices start, if reads are to be aligned.
+    /// Reads a lane of reads to be aligned, and finds where its slices start.
     Scan(usize),
-    /// Sorts the slice of this number, from 0.
+    /// Sorts the reads of a slice.
     Map(usize),
-    /// Divides the output order.
+    /// Divides the output order into ranges.
     Cut,
-    /// Resolves duplicates.
+    /// Decides which reads are duplicates.
     Judge,
-    /// Compares the reads of the range of this number, from 0, with the reference, where no sites are known.
+    /// Compares the reads of a range with the reference, if no known sites are given.
     Compare(usize),
-    /// Finds the sites at which the sample differs.
+    /// Finds the sites at which the sample differs from the reference.
     Sites,
-    /// Counts the bases of the range of this number, from 0, for recalibration.
+    /// Counts the bases of a range for recalibration.
     Count(usize),
-    /// Adds up all counts.
+    /// Adds up the counts of all ranges.
     Table,
-    /// Writes the range of this number, from 0.
+    /// Writes a range of the output.
     Write(usize),
-    /// Puts the output together.
+    /// Concatenates the ranges to the output, and writes index and reports.
     Join,
 }
 
 impl JobStage {
-    /// Its name, as it is given on the command line.
+    /// Returns the name, as given on the command line after `readmill shard`.
     pub fn name(self) -> &'static str {
         match self {
             JobStage::Scan(_) => "scan",
@@ -42,7 +43,8 @@ impl JobStage {
         }
     }
 
-    /// Its number among those of its name, from 1; `None` if there is only one.
+    /// Returns the number among the stages with the same name, counted from 1 as on the command
+    /// line. `None` if there is only one such stage.
     pub fn number(self) -> Option<usize> {
         match self {
             JobStage::Scan(n)
@@ -54,7 +56,6 @@ impl JobStage {
         }
     }
 
-    /// The name of its file.
     pub(super) fn file_name(self) -> String {
         match self.number() {
             Some(number) => format!("{}-{number:04}", self.name()),
@@ -62,29 +63,28 @@ impl JobStage {
         }
     }
 
-    /// As it is named in messages.
+    /// Returns the name for messages, such as `map 3`.
     pub fn title(self) -> String {
         self.number()
             .map_or_else(|| self.name().to_string(), |number| format!("{} {number}", self.name()))
     }
 }
 
-/// What is there of a stage.
+/// The state of a stage's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageState {
-    /// Its file is not there.
     Missing,
-    /// Its file is whole, and made from the files that are there now. (Its data are compared with checksums when they are
-    /// read.)
+    /// The file is complete, and was made from the files that exist now. Its data are not checked
+    /// here; they are compared with checksums when they are read.
     Finished,
-    /// Its file is cut short or damaged.
+    /// The file is truncated or damaged.
     Damaged,
-    /// Its file was made from others than those that are there now, or the output is not as it was joined.
+    /// The file was made from other files than those that exist now; or, for `join`, the output was
+    /// changed after it was written.
     Stale,
 }
 
 impl StageState {
-    /// As it is printed.
     pub fn name(self) -> &'static str {
         match self {
             StageState::Missing => "missing",
@@ -95,11 +95,10 @@ impl StageState {
     }
 }
 
-/// What became of a stage.
+/// What `run_stage` did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It had been finished before.
+    /// The stage was finished already, so nothing was done.
     Found,
-    /// It was carried out.
     Done,
 }

@@ -1,16 +1,18 @@
-//! The file of a finished stage: complete under its name, or not there at all.
+//! The file of a finished stage, which is either complete or absent.
 //!
 //! ```text
 //! magic (8 bytes) | hash of the job (16) | stage (16) | data | footer (postcard) | identity (8) | its length (8) | magic
 //! ```
 //!
-//! The footer begins with the files that this one was made from: their names and identities. The identity of a file is the
-//! XXH3 hash of its footer, in which all data have checksums. A file that was made from others than those that are there
-//! now is stale: it may say that a record is where it is no more.
+//! The footer begins with the names and identities of the files from which this file was made. The
+//! identity of a file is the XXH3 hash of its footer, and the footer has checksums of all data. A
+//! file is stale if one of its sources now has another identity: the stale file may refer to
+//! records at positions where they no longer are.
 //!
-//! Data are extents, as in the spill ([`readmill_format::spill`]); the footer says where they lie. A file is written under
-//! a name that no other process uses, synced, and then linked to its own name. If that is taken, another process was
-//! faster with the same bytes, and the copy is removed.
+//! Data are stored in extents, as in the spill ([`readmill_format::spill`]); the footer has their
+//! positions. A file is written under a temporary name that no other process uses, synced, and then
+//! hard-linked to its own name. If the name exists already, another process has written the same
+//! bytes before, and the copy is removed.
 
 use std::fs::File;
 use std::io::{ErrorKind as IoKind, Write};
@@ -29,52 +31,53 @@ use super::names::{sync_directory, temporary_files, temporary_name};
 use crate::outputs::exclusive::{self, FileId};
 use crate::outputs::signal;
 
-/// The first and the last bytes of a file.
+/// The first and the last bytes of a stage file.
 const MAGIC: &[u8; 8] = b"RMSTAGE\x01";
 
-/// Bytes before the data.
+/// Bytes before the data: magic, hash of the job, name of the stage.
 const HEAD: usize = MAGIC.len() + size_of::<JobHash>() + STAGE;
 
-/// Bytes of the name of the stage, with zeros behind it.
+/// Bytes of the stage's name, padded with zeros.
 const STAGE: usize = 16;
 
-/// Bytes after the footer.
+/// Bytes after the footer: identity, length, magic.
 const TAIL: usize = 8 + 8 + MAGIC.len();
 
-/// Bytes that a checksum reads at a time.
+/// Bytes that are read at a time for a checksum.
 const PIECE: usize = 1 << 20;
 
-/// The ledger name of footers.
+/// Name in the ledger for the memory of footers.
 const FOOTERS: &str = "footers of stage files";
 
-/// A file that another one was made from.
+/// A stage file from which another one was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// Its name in the directory of the job.
+    /// File name in the directory of the job.
     pub name: String,
-    /// Its identity.
+    /// Hash of its footer when it was read.
     pub identity: u64,
 }
 
-/// Returns the way out where a file is of another job.
+/// Returns the hint for a directory with files of another job.
 fn empty_directory(path: &Path) -> String {
     let directory = path.parent().unwrap_or(path).display();
     format!("use another directory, or empty this one: readmill shard clean --work {directory}")
 }
 
-/// The first bytes of the file `name` of a job.
+/// Returns the first [`HEAD`] bytes of the file `name`, by which a file of another job or stage is
+/// recognised.
 fn head(job: JobHash, name: &str) -> Vec<u8> {
     let mut head = [&MAGIC[..], &job.0, name.as_bytes()].concat();
     head.resize(HEAD, 0);
     head
 }
 
-/// The name of a file.
 fn name_of(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// A file of a stage that is being written.
+/// The file of a stage while it is written, under a temporary name. If it is dropped before
+/// [`StageWriter::finish`], the temporary file is removed.
 pub struct StageWriter {
     path: PathBuf,
     temporary: PathBuf,
@@ -82,7 +85,7 @@ pub struct StageWriter {
     spill: Arc<Spill>,
 }
 
-/// Some data of a stage file, and their checksum.
+/// A range of bytes of a stage file, with its CRC-32.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Checked {
     start: u64,
@@ -91,9 +94,10 @@ pub struct Checked {
 }
 
 impl StageWriter {
-    /// Begins the file `path` of the job with this hash.
+    /// Creates the temporary file for `path`, and writes its first bytes. Temporary files that
+    /// killed runs of the same stage have left are removed.
     pub fn create(path: &Path, job: JobHash) -> Result<Self> {
-        // What killed runs of this stage left behind would fill the disk in the end.
+        // They would fill the disk in the end.
         for other in temporary_files(path) {
             exclusive::clean_up(&other);
         }
@@ -106,24 +110,26 @@ impl StageWriter {
         Ok(StageWriter { path: path.to_path_buf(), temporary, file, spill })
     }
 
-    /// Where data go.
+    /// Returns the spill through which data are appended to the file.
     pub fn spill(&self) -> &Arc<Spill> {
         &self.spill
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written so far, which is the offset of the next data.
     pub fn end(&self) -> Result<u64> {
         self.file.metadata().map(|meta| meta.len()).map_err(|e| self.failed(&e))
     }
 
-    /// Returns the data from `start` to the end of what was written so far, with their checksum.
+    /// Returns the range from `start` to the current end of the file, with its checksum. The data
+    /// are read again from the file.
     pub fn check_from(&self, start: u64) -> Result<Checked> {
         let end = self.end()?;
         let crc = checksum(&self.file, start, end, |_| Ok(())).map_err(|e| self.failed(&e))?;
         Ok(Checked { start, end, crc })
     }
 
-    /// Completes the file, which was made from `sources`, and gives it its name.
+    /// Writes the footer, syncs the file, and gives it its final name. `sources` are the files that
+    /// the stage has read.
     pub fn finish(self, sources: &[Source], footer: &impl Serialize) -> Result<()> {
         let mut bytes = postcard::to_stdvec(&(sources, footer))
             .map_err(|error| Error::bug(format!("a footer cannot be encoded: {error}")))?;
@@ -137,7 +143,7 @@ impl StageWriter {
         match std::fs::hard_link(&self.temporary, &self.path) {
             Ok(()) => {}
             Err(error) if error.kind() == IoKind::AlreadyExists => {}
-            // Some file systems have no links.
+            // Some file systems have no hard links.
             Err(_) => std::fs::rename(&self.temporary, &self.path).map_err(|e| self.failed(&e))?,
         }
         sync_directory(&self.path);
@@ -155,50 +161,45 @@ impl Drop for StageWriter {
     }
 }
 
-/// The complete file of a stage.
+/// The complete file of a stage, with its decoded footer.
 pub struct StageFile<T> {
-    /// Its path.
     pub path: PathBuf,
-    /// The file.
     pub file: File,
-    /// Which file the name stood for when it was opened.
+    /// Inode of the file. By it, a damaged file is only removed if no other process has replaced
+    /// it.
     pub id: FileId,
-    /// Its identity.
     pub identity: u64,
-    /// Its footer.
     pub footer: T,
-    /// Charge of the footer.
+    /// The memory that `footer` takes.
     pub charge: Charge,
 }
 
-/// A file whose footer is not decoded yet.
+/// A complete stage file whose footer is not decoded yet.
 pub struct UndecodedFile {
     path: PathBuf,
     file: File,
-    /// Which file the name stands for.
     pub id: FileId,
     identity: u64,
-    /// The files that it was made from.
     pub sources: Vec<Source>,
     footer: Vec<u8>,
     charge: Charge,
 }
 
-/// What lies under the name of a stage file.
+/// The result of examining the file of a stage.
 pub enum Found {
-    /// There is no such file.
     Missing,
-    /// A stage file that was written to its end.
+    /// A complete stage file of this job and stage. Its data are not verified.
     Whole(UndecodedFile),
-    /// A stage file that is cut short or damaged, or that of another stage.
+    /// A stage file that is truncated or damaged, or belongs to another stage.
     Damaged(FileId),
 }
 
 impl Found {
-    /// Examines the file `path` of the job with this hash.
+    /// Examines the file `path` of the job with hash `job`. Nothing is removed.
     ///
     /// # Errors
-    /// It belongs to another job, or it is no stage file. Its footer does not fit into the memory.
+    /// Fails if the file belongs to another job or was not written by readmill, if it cannot be
+    /// read, or if its footer does not fit into memory.
     pub fn at(path: &Path, job: JobHash, ledger: &Ledger) -> Result<Self> {
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be read", path.display()), e);
         let file = match File::open(path) {
@@ -212,7 +213,7 @@ impl Found {
         let mut start = [0; HEAD];
         let got = read_up_to(&file, &mut start, 0).map_err(|e| failed(&e))?;
         let is_of_a_stage = start.starts_with(MAGIC) || ends_with_magic(&file, size);
-        // A loss of power may leave zeros.
+        // After a power loss, a file may consist of zeros.
         if !is_of_a_stage && got > MAGIC.len() && start.iter().any(|&byte| byte != 0) {
             return Err(Error::usage("the file is not of readmill, and has the name of a stage's file")
                 .file(path)
@@ -227,7 +228,7 @@ impl Found {
                 .hint(empty_directory(path)));
         }
         if start[..] != head(job, &name_of(path)) {
-            return Ok(damaged); // it is the file of another stage
+            return Ok(damaged); // the file of another stage
         }
         let (bytes, identity, charge) = match footer(&file, size, ledger) {
             Ok(footer) => footer,
@@ -241,7 +242,8 @@ impl Found {
         Ok(Found::Whole(UndecodedFile { path, file, id, identity, sources, footer, charge }))
     }
 
-    /// Returns the file if it is whole; removes it if it is damaged: running its stage again writes it anew.
+    /// Returns the file if it is complete, and `None` if it does not exist. A damaged file is
+    /// removed, and the error asks to run its stage again.
     pub fn whole(self, path: &Path) -> Result<Option<UndecodedFile>> {
         match self {
             Found::Missing => Ok(None),
@@ -252,7 +254,6 @@ impl Found {
 }
 
 impl UndecodedFile {
-    /// Decodes the footer.
     pub fn decode<T: DeserializeOwned>(self) -> Result<StageFile<T>> {
         let UndecodedFile { path, file, id, identity, footer, charge, .. } = self;
         let footer = postcard::from_bytes(&footer).map_err(|_| damaged(&path, id))?;
@@ -260,7 +261,8 @@ impl UndecodedFile {
     }
 }
 
-/// Returns the identity of the complete file `path`, of whatever job; `None` if it is not there, or cut short.
+/// Reads the identity of the file `path` from its last bytes, without checking anything else.
+/// `None` if the file does not exist or is too short.
 pub fn identity(path: &Path) -> Option<u64> {
     let file = File::open(path).ok()?;
     let size = file.metadata().ok()?.len();
@@ -273,12 +275,13 @@ impl<T> StageFile<T> {
     /// Compares data with their checksum.
     ///
     /// # Errors
-    /// They differ: the file has been removed, and running its stage again writes it anew.
+    /// If they differ, the file is removed, and the error asks to run its stage again.
     pub fn verify(&self, data: &Checked) -> Result<()> {
         self.read(data, |_| Ok(()))
     }
 
-    /// Passes data, piece by piece, to `each`, and compares them with their checksum.
+    /// Reads data, passes them to `each` in pieces of up to 1 MiB, and compares them with their
+    /// checksum at the end.
     pub fn read(&self, data: &Checked, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut refused = None;
         let crc = checksum(&self.file, data.start, data.end, |piece| {
@@ -301,14 +304,15 @@ impl<T> StageFile<T> {
     }
 }
 
+/// Why a footer could not be read.
 enum FooterError {
     Damaged,
     Io(std::io::Error),
     Memory(Error),
 }
 
-/// Reads and checks the bytes of a footer; also returns the identity of the file, and the charge of the bytes and of the
-/// footer itself.
+/// Reads the footer and checks its hash. Returns its bytes, the identity of the file, and the
+/// charge for the memory of the bytes and of the decoded footer.
 fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Charge), FooterError> {
     let least = (HEAD + TAIL) as u64;
     let room = size.checked_sub(least).ok_or(FooterError::Damaged)?;
@@ -320,7 +324,7 @@ fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Char
     if magic != MAGIC || length > room {
         return Err(FooterError::Damaged);
     }
-    // Its integers take one byte and more here, and up to eight in memory.
+    // A decoded integer takes up to eight bytes, and its encoded form as little as one byte.
     let charge = ledger.charge(FOOTERS, 9 * length).map_err(FooterError::Memory)?;
     let mut bytes = vec![0; length as usize];
     file.read_exact_at(&mut bytes, size - TAIL as u64 - length).map_err(FooterError::Io)?;
@@ -331,7 +335,8 @@ fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Char
     Ok((bytes, identity, charge))
 }
 
-/// Returns the CRC-32 of a part of a file, whose pieces go to `each`.
+/// Computes the CRC-32 of the bytes from `start` to `end`. Each piece that is read is also passed
+/// to `each`.
 fn checksum(
     file: &File,
     start: u64,
@@ -350,7 +355,7 @@ fn checksum(
     Ok(hasher.finalize())
 }
 
-/// Fills `into` from an offset on; returns the bytes that are there.
+/// Reads from `offset` until `into` is full or the file ends. Returns the number of bytes read.
 fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < into.len() {
@@ -362,24 +367,25 @@ fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> std::io::Result<usiz
     Ok(filled)
 }
 
-/// Whether a file of this size ends as stage files do.
+/// Returns whether a file of `size` bytes ends with the magic bytes of stage files.
 fn ends_with_magic(file: &File, size: u64) -> bool {
     let mut end = [0; MAGIC.len()];
     size.checked_sub(MAGIC.len() as u64).is_some_and(|at| file.read_exact_at(&mut end, at).is_ok())
         && end == *MAGIC
 }
 
-/// Removes the file `id`, which is damaged, and returns the error for it.
+/// Removes a damaged file, and returns the error for it.
 pub fn damaged(path: &Path, id: FileId) -> Error {
     discarded(path, id, "was damaged")
 }
 
-/// Removes the file `id`, which was made from other files than those that are there now, and returns the error for it.
+/// Removes a file whose sources have been replaced since it was made, and returns the error for it.
 pub fn stale(path: &Path, id: FileId) -> Error {
     discarded(path, id, "was made from files that have been made anew since")
 }
 
-/// Removes the file `id`, unless its name stands for another one by now, which another process has made.
+/// Removes the file with inode `id`, and returns the temporary error for it. The file stays if
+/// another process has replaced it in the meantime.
 fn discarded(path: &Path, id: FileId, why: &str) -> Error {
     if id.is_at(path) {
         let _ = std::fs::remove_file(path);

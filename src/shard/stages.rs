@@ -1,4 +1,5 @@
-//! Carries out stages: opens the files of those before, runs a part of the pipeline, and completes the file.
+//! Runs single stages: opens the files of earlier stages, runs a part of the pipeline in
+//! `src/run/stages`, and completes the file of the stage.
 
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -25,22 +26,25 @@ use crate::run::stages::{
 };
 use crate::run::{AlignScope, RunState, with_state};
 
-/// The most bytes of input in a slice, where the number of slices is left to the program.
+/// Maximum bytes of input in a slice, if the user does not give the number of slices.
 const MOST_SLICE: u64 = 1 << 30;
 
-/// The most slices then: many runs are merged in small frames.
+/// Maximum number of slices in that case. With more runs, the merge would have to use small frames.
 const MOST_SLICES: u64 = 128;
 
-/// How many slices are usual for inputs of this size: each fits into the memory for reads, so that it is sorted
-/// without a spill of its own.
+/// Returns the number of slices for inputs of `bytes` bytes, chosen so that the records of a slice
+/// fit into `room` bytes of memory and the slice is sorted without spilling. `record_bytes` is the
+/// size of the records in BAM, if known.
 fn usual_slices(bytes: u64, record_bytes: Option<u64>, room: u64) -> usize {
-    // Text and CRAM: the size of their records is not known. With entries and ends, reads take half as much again.
+    // For text and CRAM, the size of the records is not known. Sort entries and template ends add
+    // half of the size of the records.
     let record_bytes = record_bytes.unwrap_or(4 * bytes);
     let in_memory = (record_bytes / 2 * 3).div_ceil(room.max(1)).min(MOST_SLICES);
     bytes.div_ceil(MOST_SLICE).max(in_memory).max(1) as usize
 }
 
-/// Divides the inputs of a job, and decides what their first reads decide.
+/// Divides the inputs of `job` into `slices` slices or a suitable number, and makes the decisions
+/// that depend on the first reads.
 pub fn plan(plan: &Plan, job: &mut Job, slices: Option<usize>, console: &Console) -> Result<()> {
     with_state(plan, AlignScope::First, Additions::default(), console, |state, mut inputs| {
         if state.fixes_mates() {
@@ -66,7 +70,8 @@ pub fn plan(plan: &Plan, job: &mut Job, slices: Option<usize>, console: &Console
     })
 }
 
-/// Makes an I/O error that may pass one that another run may heal, which has an exit code of its own.
+/// Turns an I/O error that may be temporary into [`ErrorKind::Temporary`], which has an exit code
+/// of its own (75), so that workflow engines start the stage again.
 pub fn may_heal(error: Error) -> Error {
     match error.kind {
         ErrorKind::Io if error.may_pass => Error { kind: ErrorKind::Temporary, ..error },
@@ -75,7 +80,11 @@ pub fn may_heal(error: Error) -> Error {
 }
 
 impl Work {
-    /// Carries out a stage, unless it is finished.
+    /// Runs a stage, unless it is finished already.
+    ///
+    /// # Errors
+    /// Fails if an input has changed, if an earlier stage is not finished, or if the stage itself
+    /// fails. A damaged file of an earlier stage is removed.
     pub fn run_stage(&self, stage: JobStage, console: &Console) -> Result<Outcome> {
         self.sources.borrow_mut().clear();
         if self.find(stage)? {
@@ -102,7 +111,8 @@ impl Work {
         made.map_err(|error| self.with_stage(stage, self.removed(error))).map(|()| Outcome::Done)
     }
 
-    /// Removes a file of an earlier stage whose data turned out to be damaged.
+    /// If the error is about damaged data of an earlier stage, removes the file of that stage, and
+    /// returns the error that asks to run it again.
     fn removed(&self, error: Error) -> Error {
         match &error.place.file {
             Some(path) if error.kind == ErrorKind::Temporary && path.starts_with(&self.directory) => {
@@ -112,7 +122,8 @@ impl Work {
         }
     }
 
-    /// Records of an input before a slice; `None` if a slice before is not finished.
+    /// Returns the number of records of the same input in earlier slices. `None` if one of these
+    /// slices is not finished.
     fn records_before(&self, slice: usize) -> Option<u64> {
         let input = self.job.slices[slice].input;
         let before = (0..slice).filter(|&other| self.job.slices[other].input == input);
@@ -123,10 +134,10 @@ impl Work {
         before.map(records).sum()
     }
 
-    /// Numbers the record of an error, which counts from the start of its slice, in the whole input. If slices before are
-    /// not finished, it names the slice instead.
+    /// Changes the record number of an error from its place in the slice to its place in the whole
+    /// input. If earlier slices are not finished, the message names the slice instead.
     fn with_stage(&self, stage: JobStage, mut error: Error) -> Error {
-        // Records of FASTQ are numbered from the start of their file.
+        // Records of FASTQ are numbered from the start of the file already.
         if let (JobStage::Map(slice), Some(_)) = (stage, error.place.record)
             && self.plan.aligning.is_none()
         {
@@ -151,6 +162,7 @@ impl Work {
         error
     }
 
+    /// Runs `map`: sorts the reads of a slice, and stores the template ends for duplicate marking.
     fn map(
         &self,
         number: usize,
@@ -165,16 +177,17 @@ impl Work {
                 inputs.narrow(slice.input, stream)?;
             }
             Part::Whole => inputs.narrow_to(slice.input),
-            Part::Scanned { .. } => {} // no more was opened
+            Part::Scanned { .. } => {} // the scope of this stage has opened nothing else
         }
         let into = self.create(JobStage::Map(number))?;
         let value = state.map(inputs, &self.decided(), into.spill())?;
-        // The frames of the run have checksums of their own; ends have none.
+        // The frames of the run have checksums of their own; the template ends have none.
         let data = value.ends.as_ref().and_then(|ends| ends.start());
         let data = data.map(|start| into.check_from(start)).transpose()?;
         self.finish(into, &Checked { value, data })
     }
 
+    /// Runs `cut`: numbers the records of all slices, and divides the output order into ranges.
     fn cut(&self, state: &RunState<'_>) -> Result<()> {
         let ledger = state.ledger();
         let files = self.slices(ledger)?;
@@ -214,6 +227,7 @@ impl Work {
         self.finish(self.create(JobStage::Cut)?, &cut)
     }
 
+    /// Runs `judge`: finds the duplicates among the template ends of all slices.
     fn judge(&self, state: RunState<'_>, inputs: &crate::pipeline::inputs::Inputs) -> Result<()> {
         let ledger = state.ledger().clone();
         let cut: StageFile<CutFile> = self.need(JobStage::Cut, &ledger)?;
@@ -244,6 +258,8 @@ impl Work {
         self.finish(into, &Checked { value, data })
     }
 
+    /// Runs `write`: merges a range from all slices, and stores it compressed, as parts of the
+    /// output.
     fn write(
         &self,
         number: usize,
@@ -267,6 +283,7 @@ impl Work {
         self.finish(into, &value)
     }
 
+    /// Runs `join`: writes the output from the parts of all ranges, with index and reports.
     fn join(&self, state: RunState<'_>) -> Result<()> {
         let ledger = state.ledger().clone();
         let cut: StageFile<CutFile> = self.need(JobStage::Cut, &ledger)?;

@@ -1,4 +1,4 @@
-//! A planned job: its stages, and their files.
+//! A planned job on disk: which stages it has, which of them are finished, and their files.
 
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
@@ -19,30 +19,34 @@ use crate::outputs::{index_names, report_files};
 use crate::plan::{Plan, Resources, Verbosity};
 use crate::run::stages::FirstDecisions;
 
-/// A planned job.
+/// A planned job in its directory. It is made by `plan`, or opened from `job.json` by each stage
+/// that is run.
 pub struct Work {
-    /// The directory of its files.
     pub(super) directory: PathBuf,
     pub(super) job: Job,
     pub(super) hash: JobHash,
     pub(super) plan: Plan,
-    /// The files that the current stage has read, and which files they were.
+    /// The stage files that the current stage has read, with their inodes. They are stored in the
+    /// file of the stage as its sources.
     pub(super) sources: RefCell<Vec<(Source, FileId)>>,
 }
 
-/// The output, as it was when it was joined.
+/// The footer of the `join` stage: the state of all output files after they were written. If a file
+/// has changed since, the stage counts as stale and is run again.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinFile {
-    /// Bytes of each file, and when it was changed last: seconds from 1970, and nanoseconds; `None` for one that is not
-    /// there.
+    /// Size and modification time (seconds since 1970, nanoseconds) of each file; `None` for a file
+    /// that does not exist.
     outputs: Vec<Option<(u64, [i64; 2])>>,
 }
 
 impl Work {
-    /// The job of a directory, whose plan `plan` makes of its command. Its resources are replaced by `resources`.
+    /// Opens the job of a directory. `plan` was made from the command in `job`; `resources` then
+    /// replaces its threads and memory by those of this stage.
     ///
     /// # Errors
-    /// There is none; or its command means something else now.
+    /// Fails if the command now means something else than when it was planned, for example because
+    /// a file that it names has changed.
     pub fn open(
         directory: &Path,
         job: Job,
@@ -61,17 +65,15 @@ impl Work {
         Ok(Work { directory: directory.into(), job, hash, plan, sources: RefCell::default() })
     }
 
-    /// How much to say.
     pub fn verbosity(&self) -> Verbosity {
         self.plan.resources.verbosity
     }
 
-    /// The job.
     pub fn job(&self) -> &Job {
         &self.job
     }
 
-    /// All stages, in an order in which they can be run.
+    /// Returns all stages of this job, in an order in which they can be run one after the other.
     pub fn stages(&self) -> Vec<JobStage> {
         let ranges = |stage: fn(usize) -> JobStage| (0..self.job.ranges).map(stage);
         let mut stages: Vec<JobStage> = (0..self.lanes()).map(JobStage::Scan).collect();
@@ -88,7 +90,7 @@ impl Work {
         stages
     }
 
-    /// The stages whose files a stage reads.
+    /// Returns the stages whose files `stage` reads.
     pub fn needs(&self, stage: JobStage) -> Vec<JobStage> {
         let needs = |other: &JobStage| match (stage, other) {
             (JobStage::Scan(_), _) => false,
@@ -120,7 +122,7 @@ impl Work {
         self.stages().into_iter().filter(needs).collect()
     }
 
-    /// How many lanes are aligned.
+    /// Returns the number of lanes of reads to be aligned.
     pub(super) fn lanes(&self) -> usize {
         self.plan.aligning.as_ref().map_or(0, |aligning| aligning.lanes.len())
     }
@@ -129,24 +131,23 @@ impl Work {
         self.plan.steps.duplicates.is_some()
     }
 
-    /// Whether sites are found from the reads.
+    /// Returns whether the sites that recalibration leaves out are found from the reads themselves.
     pub(super) fn finds_sites(&self) -> bool {
         let recalibration = self.plan.steps.recalibration.as_ref();
         recalibration.and_then(|it| it.table_request()).is_some_and(|request| request.bootstrap)
     }
 
-    /// Whether qualities are recalibrated by counts of these reads.
+    /// Returns whether qualities are recalibrated by a table that is counted from these reads.
     pub(super) fn recalibrates(&self) -> bool {
         let recalibration = self.plan.steps.recalibration.as_ref();
         recalibration.is_some_and(|it| it.table_request().is_some() && it.apply.is_some())
     }
 
-    /// The file of a stage.
     pub fn path(&self, stage: JobStage) -> PathBuf {
         self.directory.join(stage.file_name())
     }
 
-    /// What is there of a stage. Nothing is removed.
+    /// Returns the state of a stage's file. Nothing is removed.
     pub fn state(&self, stage: JobStage) -> Result<StageState> {
         match Found::at(&self.path(stage), self.hash, &Ledger::unlimited())? {
             Found::Missing => Ok(StageState::Missing),
@@ -155,12 +156,12 @@ impl Work {
         }
     }
 
-    /// Whether a stage is finished: its file is whole, and made from the files that are there now. Then it survives a loss
-    /// of power, even if the run that wrote it was killed before it synced the name. If it is not finished, its file is
-    /// removed.
+    /// Returns whether a stage is finished. If it is, its file also survives a power loss, even if
+    /// the run that wrote the file was killed before it synced the name. If the file is stale, it
+    /// is removed.
     ///
     /// # Errors
-    /// A file is damaged, and has been removed.
+    /// Fails if the file is damaged; it has been removed then.
     pub(super) fn find(&self, stage: JobStage) -> Result<bool> {
         let is_finished = self.is_whole(stage)?;
         if is_finished {
@@ -169,18 +170,19 @@ impl Work {
         Ok(is_finished)
     }
 
+    /// Returns whether a stage is finished, and removes its file if it is stale or damaged.
     fn is_whole(&self, stage: JobStage) -> Result<bool> {
         let Some(found) = self.open_file(stage, &Ledger::unlimited())? else { return Ok(false) };
         self.check_sources(&found.sources)?;
         let id = found.id;
         let is_finished = self.state_of(stage, found)? == StageState::Finished;
         if !is_finished {
-            let _ = stage_file::stale(&self.path(stage), id); // it will be made anew
+            let _ = stage_file::stale(&self.path(stage), id); // the stage will write it again
         }
         Ok(is_finished)
     }
 
-    /// The state of a stage whose file is whole.
+    /// Returns the state of a stage whose file is complete.
     fn state_of(&self, stage: JobStage, file: UndecodedFile) -> Result<StageState> {
         let is_current = self.is_current(&file.sources)?
             && (stage != JobStage::Join || file.decode::<JoinFile>()?.footer == self.outputs());
@@ -192,7 +194,8 @@ impl Work {
         Found::at(&path, self.hash, ledger)?.whole(&path)
     }
 
-    /// Whether files are those that are there now, as far as they are there and whole.
+    /// Returns whether the files that exist now are those in `sources`. Missing and damaged files
+    /// are not counted: they will be written again with the same content.
     fn is_current(&self, sources: &[Source]) -> Result<bool> {
         for source in sources {
             let path = self.directory.join(&source.name);
@@ -205,7 +208,7 @@ impl Work {
         Ok(true)
     }
 
-    /// Removes those of these files that are damaged.
+    /// Removes damaged files among `sources`, and returns an error if there was one.
     fn check_sources(&self, sources: &[Source]) -> Result<()> {
         for source in sources {
             let path = self.directory.join(&source.name);
@@ -216,14 +219,19 @@ impl Work {
         Ok(())
     }
 
-    /// Opens the file of a stage that must be finished, for a stage that is made from it.
+    /// Opens the file of an earlier stage, and records it as a source of the current stage.
+    ///
+    /// # Errors
+    /// Fails with a temporary error if the earlier stage is not finished, or if its file is damaged
+    /// or stale.
     pub(super) fn need<T: DeserializeOwned>(
         &self,
         stage: JobStage,
         ledger: &Ledger,
     ) -> Result<StageFile<T>> {
         let path = self.path(stage);
-        // It may have been removed because it was damaged; and what another machine writes may be seen late.
+        // The file may have been removed because it was damaged. On a shared file system, a file
+        // that another machine has written may also become visible late.
         let missing = || {
             let what = format!("{} is missing: {} is not finished", path.display(), stage.title());
             Error::temporary(what)
@@ -240,20 +248,22 @@ impl Work {
         Ok(file)
     }
 
-    /// Completes the file of a stage, which was made from all files that were opened for it.
+    /// Completes the file of the current stage. All files that were opened by [`Work::need`] become
+    /// its sources.
     pub(super) fn finish(&self, file: StageWriter, footer: &impl Serialize) -> Result<()> {
         let sources = Vec::from_iter(self.sources.borrow().iter().map(|(source, _)| source.clone()));
         file.finish(&sources, footer)
     }
 
-    /// Keeps other processes from this job until the file that is returned is closed, as far as the file system has locks.
+    /// Locks the job until the returned file is closed, so that only one process works on it. On
+    /// file systems without locks, this has no effect.
     ///
     /// # Errors
-    /// Another process works on it.
+    /// Fails with a temporary error if another process has the lock.
     pub fn lock(&self) -> Result<File> {
         let path = self.directory.join(PLAN);
         let failed = |e| Error::io(format!("{} cannot be read", path.display()), &e);
-        // A lock over NFS wants a file that is open for writing.
+        // Over NFS, only a file that is open for writing can be locked.
         let file = File::options().read(true).write(true).open(&path).map_err(failed)?;
         let is_locked = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         if is_locked || !FileId::of(&file).map_err(failed)?.is_at(&path) {
@@ -263,7 +273,8 @@ impl Work {
         Ok(file)
     }
 
-    /// Returns the error of a file that the current stage has read, and that turned out to be damaged; it is removed.
+    /// If `path` is a file that the current stage has read, removes it as damaged, and returns the
+    /// error for it.
     pub(super) fn damaged(&self, path: &Path) -> Option<Error> {
         let name = path.file_name()?;
         let sources = self.sources.borrow();
@@ -271,16 +282,18 @@ impl Work {
         Some(stage_file::damaged(path, *id))
     }
 
+    /// Creates the file of a stage under a temporary name.
     pub(super) fn create(&self, stage: JobStage) -> Result<StageWriter> {
         StageWriter::create(&self.path(stage), self.hash)
     }
 
+    /// Returns the decisions that `plan` has made from the first reads.
     pub(super) fn decided(&self) -> FirstDecisions {
         let duplicates = self.job.duplicates.map(|it| (it.mate_pairing, it.optical_distance));
         FirstDecisions { anchor: self.job.anchor.clone(), duplicates, slices: self.job.slices.len() }
     }
 
-    /// The outputs as they are now: the main one with its index, and the reports.
+    /// Returns the current state of the outputs: the main output with its index, and the reports.
     pub(super) fn outputs(&self) -> JoinFile {
         let main = self.plan.destination.main();
         let names = main.into_iter().flat_map(|output| {
@@ -294,7 +307,8 @@ impl Work {
         JoinFile { outputs: names.chain(reports).map(state).collect() }
     }
 
-    /// Refuses inputs and outputs that would take the names of stage files.
+    /// Returns a usage error if an input or output has the name of a stage file in the job's
+    /// directory.
     pub(super) fn check_names(directory: &Path, plan: &Plan) -> Result<()> {
         let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
         let is_there = |path: &Path| {
@@ -314,13 +328,14 @@ impl Work {
         }
     }
 
-    /// The names of our files in a directory.
+    /// Lists the names of our files in a directory, including temporary files.
     pub(super) fn own_names(directory: &Path) -> impl Iterator<Item = OsString> {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name()).filter(|name| is_own_name(name))
     }
 
-    /// Removes the files of the job, and the directory if nothing else is in it.
+    /// Removes the files of the job, and then the directory if it is empty (`readmill shard
+    /// clean`).
     pub fn clean(directory: &Path) -> Result<()> {
         let failed =
             |e: std::io::Error| Error::io(format!("{} cannot be emptied", directory.display()), &e);
@@ -329,8 +344,9 @@ impl Work {
                 .hint("name the directory that was given to shard plan by --work"));
         }
         let mut names: Vec<OsString> = Work::own_names(directory).collect();
-        // If this is cut short, what says that all is finished goes last, and the plan after it. Without the plan, files that
-        // come back after a loss of power would be nobody's.
+        // The process may be killed here. So `join`, which means that the job is finished, is
+        // removed near the end, and the plan last: without the plan, files that reappear after a
+        // power loss would belong to no job.
         names.sort_by_key(|name| [name == PLAN, name == "join"]);
         for name in names {
             if name == PLAN {
@@ -338,21 +354,21 @@ impl Work {
             }
             match std::fs::remove_file(directory.join(name)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-                _ => {} // another process may do the same
+                _ => {} // another process may remove the same file
             }
         }
-        let _ = std::fs::remove_dir(directory); // other files may be there
+        let _ = std::fs::remove_dir(directory); // fails if other files are there
         Ok(())
     }
 }
 
-/// Whether a file of this name is one of ours: complete, or under its temporary name.
+/// Returns whether a name is one of ours: of a complete file, or a temporary name.
 fn is_own_name(name: &OsStr) -> bool {
     is_stage_name(name)
         || name.to_str().and_then(temporary_target).is_some_and(|target| is_stage_name(target.as_ref()))
 }
 
-/// Whether a file of this name is the complete file of a stage, or the plan.
+/// Returns whether `name` is the name of the plan or of a complete stage file.
 pub(super) fn is_stage_name(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let is_number = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());

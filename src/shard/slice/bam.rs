@@ -1,4 +1,4 @@
-//! Borders in BAM.
+//! Finds where a slice of a BAM file can start.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -11,17 +11,18 @@ use readmill_record::{Ledger, RecordRef, Result, UncheckedRecord};
 use super::file::{BORDERS, MOST_SEARCHED, read_up_to};
 use crate::shard::job::VirtualOffset;
 
-/// Bytes in which all records behind a guess must look like records.
+/// Number of inflated bytes in which all records after a guessed record must look plausible.
 const PROOF: usize = 1 << 20;
 
 /// Compressed bytes before the wanted offset at which the search for a border begins.
 const LOOK_BACK: u64 = 1 << 18;
 
-/// Blocks that must follow each other for the first of them to be one.
+/// Number of consecutive BGZF block headers that must be found before an offset is taken for the
+/// start of a block.
 const BLOCKS: usize = 6;
 
-/// Returns where the first record starts; `None` if the file is not BAM, has no records, or its header does not fit into the
-/// memory.
+/// Returns the position of the first record. `None` if the file is not BAM, if it has no records,
+/// or if its header does not fit into memory.
 pub fn start(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
     let mut blocks = window(file, 0, ledger);
     while blocks.bytes().len() < 4 && blocks.more()? {}
@@ -43,11 +44,12 @@ pub fn start(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>>
     Ok(Some(position(&blocks, taken)))
 }
 
-/// Finds the border near an offset, behind the first record of the file; `None` if there is none, or if the records there
-/// do not fit into the memory.
+/// Finds the first position from offset `near` on at which the read name changes. Returns `None` if
+/// there is none, or if the records there do not fit into memory.
 ///
-/// The search begins well before the offset. A guess may be a record within a record, as a field can hold one; but
-/// whatever the guess, the chain of records is the right one when the record that holds it has ended.
+/// The search begins `LOOK_BACK` bytes before the offset. The first guess may be wrong, because an
+/// optional field can contain bytes that look like a record. But when the real record that contains
+/// them has ended, the chain of records is correct.
 pub fn border(
     file: &Arc<File>,
     n_ref: i32,
@@ -75,7 +77,9 @@ pub fn border(
     }
 }
 
-/// Returns where the read name changes first, from `least` on. The first record in `bytes` is at `known`, or guessed.
+/// Returns the first position from `least` on at which the read name differs from the name of the
+/// record before. `known` is the position of a record in `bytes`; if it is `None`, the first record
+/// is guessed.
 fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> Option<usize> {
     let looks_right = |at: usize| chain(bytes, at, n_ref).is_some_and(|records| records > 3);
     let first = known.or_else(|| (0..bytes.len()).find(|&at| looks_right(at)))?;
@@ -83,7 +87,7 @@ fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> 
     loop {
         let size = size(bytes, at)?;
         let record = bytes.get(at..at + size)?;
-        // A damaged record is reported by the stage that reads it.
+        // A damaged record is reported later, by the stage that reads it.
         let name = UncheckedRecord::new(record).check_without_fields(n_ref).ok()?.qname();
         if at >= least && before.is_some_and(|before| before != name) {
             return Some(at);
@@ -92,7 +96,8 @@ fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> 
     }
 }
 
-/// The number of whole records from `at` to the end of `bytes`; `None` if one of them does not look like a record.
+/// Counts the complete records from `at` to the end of `bytes`. Returns `None` if one of them does
+/// not look like a record.
 fn chain(bytes: &[u8], mut at: usize, n_ref: i32) -> Option<usize> {
     let mut records = 0;
     while bytes.len() - at >= FIXED {
@@ -107,13 +112,13 @@ fn chain(bytes: &[u8], mut at: usize, n_ref: i32) -> Option<usize> {
     Some(records)
 }
 
-/// The bytes of the record at `at`, with those of its length.
+/// Returns the size of the record at `at` in bytes, including its length field.
 fn size(bytes: &[u8], at: usize) -> Option<usize> {
     let size = u32::from_le_bytes(*bytes.get(at..)?.first_chunk::<4>()?) as usize + 4;
     (size >= FIXED).then_some(size)
 }
 
-/// The offset of the first BGZF block at or behind an offset.
+/// Searches for the first BGZF block that starts at `near` or after it.
 fn block_near(file: &File, near: u64) -> Result<Option<u64>> {
     let mut bytes = vec![0; (BLOCKS + 2) << 16]; // a block has at most 64 KiB
     let read = read_up_to(file, &mut bytes, near)?;
@@ -132,7 +137,8 @@ fn block_near(file: &File, near: u64) -> Result<Option<u64>> {
     Ok(found.map(|at| near + at as u64))
 }
 
-/// The size of the block that `bytes` begin with (SAM specification, section 4.1).
+/// Returns the size of the BGZF block that `bytes` begin with, from its BC field (SAM
+/// specification, section 4.1). `None` if there is no block.
 fn block_size(bytes: &[u8]) -> Option<usize> {
     let head = bytes.get(..12).filter(|head| head[..4] == [0x1f, 0x8b, 8, 4])?;
     let mut extra = bytes.get(12..12 + usize::from(u16::from_le_bytes([head[10], head[11]])))?;
@@ -146,20 +152,20 @@ fn block_size(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Inflated bytes of the file from the block at an offset on.
+/// Returns a window on the inflated bytes of the file, starting with the block at `offset`.
 fn window(file: &Arc<File>, offset: u64, ledger: &Ledger) -> BlockWindow {
     BlockWindow::new(file, offset, None, ledger.empty(BORDERS))
 }
 
-/// The position in the file of byte `at` of a window.
+/// Returns the virtual offset of byte `at` of a window.
 fn position(blocks: &BlockWindow, at: usize) -> VirtualOffset {
     let (offset, within) = blocks.position(at);
     VirtualOffset { offset, within: within as u32 }
 }
 
-/// The inflated bytes of a block, and the offset of the next one.
+/// Reads and inflates the block at `offset`. Also returns the offset of the next block.
 pub fn inflated_block(file: &Arc<File>, offset: u64) -> Result<(Vec<u8>, u64)> {
-    let charge = Ledger::unlimited().empty(BORDERS); // a block: less than a batch
+    let charge = Ledger::unlimited().empty(BORDERS); // at most 64 KiB, less than one batch
     let mut blocks = BlockWindow::new(file, offset, Some(1), charge);
     blocks.more()?;
     Ok((blocks.bytes().to_vec(), blocks.next_offset()))

@@ -1,4 +1,4 @@
-//! Borders in CRAM of version 3: before containers.
+//! Finds where a slice of CRAM version 3 can start: at a container.
 
 use std::fs::File;
 
@@ -8,20 +8,20 @@ use readmill_record::{Error, Result};
 use super::file::read_up_to;
 use crate::shard::job::{Bounds, VirtualOffset};
 
-/// Bytes of the file definition (CRAM specification 3.1, section 6).
+/// Size of the file definition in bytes (CRAM specification 3.1, section 6).
 const DEFINITION: u64 = 26;
 
-/// Bytes of usual container headers, and of the largest.
+/// Bytes that are read for a container header: first a usual size, then the largest possible size.
 const HEADERS: [usize; 2] = [1 << 10, 1 << 16];
 
-/// A container: where it starts and ends, and its header.
 struct ContainerBounds {
     start: u64,
     end: u64,
     header: ContainerHeader,
 }
 
-/// Returns where the first container with records starts; `None` for a version that is not divided.
+/// Returns the position of the first container with records. `None` for CRAM of another version
+/// than 3, which is not divided.
 pub fn start(file: &File) -> Result<Option<VirtualOffset>> {
     let mut definition = [0; DEFINITION as usize];
     read_up_to(file, &mut definition, 0)?;
@@ -32,7 +32,8 @@ pub fn start(file: &File) -> Result<Option<VirtualOffset>> {
     Ok(Some(VirtualOffset { offset: header.end, within: 0 }))
 }
 
-/// The bytes before the first container with records: the file definition and the header.
+/// Reads the bytes before the first container with records: the file definition and the header
+/// container.
 pub fn head(file: &File) -> Result<Vec<u8>> {
     let end = start(file)?.map_or(0, |first| first.offset);
     let mut bytes = vec![0; end as usize];
@@ -40,8 +41,9 @@ pub fn head(file: &File) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the first position, then for each wanted offset the first container behind it whose reads have another name
-/// than those before it. `differ` says whether the names of two containers do.
+/// Returns the first position, then for each wanted offset the first container after it that starts
+/// with another read name than the container before it ends with. `differ` compares the names at
+/// the border between two adjacent containers.
 pub fn borders(
     file: &File,
     first: VirtualOffset,
@@ -63,7 +65,7 @@ pub fn borders(
             let bounds = Bounds { from: position(before.start), to: Some(position(place.end)) };
             if differ(bounds)? {
                 borders.push(position(place.start));
-                // Later ones may be wanted here, too.
+                // Several wanted offsets may be before the same container.
                 wanted = &rest[rest.partition_point(|&near| near <= place.start)..];
             }
         }
@@ -72,7 +74,7 @@ pub fn borders(
     Ok(borders)
 }
 
-/// Reads the header of the container at an offset; `None` at the end of the file.
+/// Reads the container header at `offset`. Returns `None` at the end of the file.
 fn container(file: &File, offset: u64) -> Result<Option<ContainerBounds>> {
     let mut bytes = Vec::new();
     let mut read = Ok((ContainerHeader::default(), 0));

@@ -1,4 +1,4 @@
-//! Reading parts of a file.
+//! Positioned reads of a file, shared by the formats that can be divided.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,13 +6,14 @@ use std::path::Path;
 
 use readmill_record::{Error, Result};
 
-/// The most bytes that are searched for a border. A slice of longer records has none there.
+/// Maximum number of bytes that are searched for a border. If no border is found in them, because
+/// the records are very long, the slices on both sides become one.
 pub const MOST_SEARCHED: usize = 64 << 20;
 
-/// Ledger name of what is read to find borders.
+/// Name in the ledger for bytes that are read to find borders.
 pub const BORDERS: &str = "borders of slices";
 
-/// Fills `into` from an offset on; fewer bytes at the end of the file.
+/// Reads from `offset` until `into` is full or the file ends. Returns the number of bytes read.
 pub fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> Result<usize> {
     let mut filled = 0;
     while filled < into.len() {
@@ -24,12 +25,10 @@ pub fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> Result<usize> {
     Ok(filled)
 }
 
-/// The error of a file that cannot be read.
 pub fn failed(error: &std::io::Error) -> Error {
     Error::io("reading failed", error)
 }
 
-/// Opens a file.
 pub fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e))
 }

@@ -1,11 +1,19 @@
-//! Slices of an input: contiguous parts of whole templates, each of which is read as if it were a file.
+//! Divides an input into slices: contiguous parts that hold whole templates. Each slice can be read
+//! as if it were a file of its own.
 //!
-//! A slice is the header, then a range of the file. Borders are found by the content near the wanted offset: in BAM the
-//! first block there, the first record in it, and behind that the first change of the read name; in SAM the same with
-//! lines; in CRAM the first container whose first read has another name than the last one of the container before. A
-//! first record of BAM is a guess; all that follow in a mebibyte must look like records, too. A wrong guess cannot go
-//! unnoticed, because the slice before would then end inside a record. Compressed SAM, old CRAM and small files are one
-//! slice each.
+//! A slice is read as the header, followed by a range of bytes of the file. A border between slices
+//! is found from the bytes near a wanted offset, so the file needs no index:
+//!
+//! - BAM: the first BGZF block from there on, the first record in it, and then the first record
+//!   with another read name than the record before it.
+//! - SAM: the same with lines.
+//! - CRAM: the first container whose first read has another name than the last read of the
+//!   container before it.
+//!
+//! In BAM, the first record near an offset is a guess; all records that follow in the next MiB must
+//! look plausible, too. A wrong guess cannot go unnoticed, because then the slice before it would
+//! end inside a record, which is an error. Compressed SAM, CRAM older than version 3, and small
+//! files become one slice each.
 
 mod bam;
 mod cram;
@@ -26,18 +34,19 @@ use self::file::{failed, open};
 use super::job::{Bounds, Part, Slice, VirtualOffset};
 use crate::pipeline::inputs::{InputFile, Inputs};
 
-/// The kinds of files that can be divided.
+/// The kind of an input file, as far as it matters for dividing it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    // BAM, or SAM in BGZF blocks: `bam::start` tells them apart.
     Bam,
     Text,
     Cram,
-    /// Of a kind that is not divided.
+    /// Compressed by plain gzip, which cannot be read from the middle.
     Gzip,
 }
 
 impl Kind {
-    /// The kind that the first bytes of a file tell.
+    /// Recognises the kind of a file by its first four bytes.
     fn of(file: &File) -> Result<Self> {
         let mut magic = [0; 4];
         file.read_at(&mut magic, 0).map_err(|e| failed(&e))?;
@@ -50,7 +59,8 @@ impl Kind {
     }
 }
 
-/// Divides inputs into about `wanted` slices of about the same size.
+/// Divides inputs into about `wanted` slices of similar size in bytes. `shard plan` calls it for
+/// reads that need no alignment, and `scan` for each lane of unaligned records.
 pub fn divide(inputs: &Inputs, wanted: usize, ledger: &Ledger) -> Result<Vec<Slice>> {
     let list = inputs.list();
     let size = |input: &InputFile| std::fs::metadata(&input.path).map_or(0, |meta| meta.len());
@@ -76,7 +86,9 @@ pub fn divide(inputs: &Inputs, wanted: usize, ledger: &Ledger) -> Result<Vec<Sli
     Ok(slices)
 }
 
-/// The start of the first record, then the borders near the wanted offsets; none where the input is one slice.
+/// Returns the start of the first record, and then a border near each of the `wanted` offsets, in
+/// ascending order without repetitions. Returns an empty list if the file cannot be divided or no
+/// offset is wanted.
 fn borders(
     inputs: &Inputs,
     number: usize,
@@ -117,7 +129,9 @@ fn borders(
     Ok(borders)
 }
 
-/// Opens a slice of an input as a stream, and returns its bytes, too: the header, and the records between the bounds.
+/// Opens a slice as a stream of a complete file: the header, the records between the bounds, and an
+/// end marker. Also returns the number of bytes that are read from the file itself, without the
+/// header.
 pub fn read(input: &InputFile, bounds: Bounds) -> Result<(Box<dyn Read + Send>, u64)> {
     let file = Arc::new(open(&input.path)?);
     let size = file.metadata().map_err(|e| failed(&e))?.len();
@@ -155,7 +169,7 @@ pub fn read(input: &InputFile, bounds: Bounds) -> Result<(Box<dyn Read + Send>, 
     Ok((Box::new(Cursor::new(prefix).chain(middle).chain(Cursor::new(suffix))), to - from))
 }
 
-/// Appends bytes as blocks that are not compressed.
+/// Appends bytes as uncompressed BGZF blocks.
 fn pack(bytes: &[u8], out: &mut Vec<u8>) {
     let mut deflater = Deflater::new(Codec::default(), 0);
     for payload in bytes.chunks(BLOCK_PAYLOAD) {

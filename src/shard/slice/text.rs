@@ -1,4 +1,4 @@
-//! Borders in SAM text.
+//! Finds where a slice of SAM text can start.
 
 use std::fs::File;
 
@@ -8,10 +8,10 @@ use readmill_record::{Charge, Ledger, Result};
 use super::file::{BORDERS, MOST_SEARCHED, read_up_to};
 use crate::shard::job::VirtualOffset;
 
-/// Bytes that are read at a time.
+/// Bytes that are read at a time while searching.
 const TEXT: usize = 1 << 16;
 
-/// Returns the offset of the first line of SAM that is not of the header.
+/// Returns the offset of the first alignment line, which follows the header.
 pub fn start(file: &File, ledger: &Ledger) -> Result<u64> {
     let mut lines = Lines::new(file, 0, ledger);
     for number in 1.. {
@@ -24,7 +24,8 @@ pub fn start(file: &File, ledger: &Ledger) -> Result<u64> {
     Ok(lines.offset())
 }
 
-/// Finds the border near an offset; `None` if there is none behind it.
+/// Finds the first line after `near` that has another read name than the line before it. Returns
+/// `None` if the file ends before, or if a line is too long to be searched.
 pub fn border(file: &File, near: u64, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
     let mut lines = Lines::new(file, near, ledger);
     if lines.next()?.is_none() {
@@ -43,13 +44,13 @@ pub fn border(file: &File, near: u64, ledger: &Ledger) -> Result<Option<VirtualO
     }
 }
 
-/// Lines of a file from an offset on.
+/// Reads the lines of a file from an offset on.
 struct Lines<'a> {
     file: &'a File,
-    /// Offset of the first byte of `bytes`.
+    /// Offset in the file of `bytes[0]`.
     offset: u64,
     bytes: Vec<u8>,
-    /// Bytes of lines that were returned.
+    /// Length of the lines in `bytes` that were returned already.
     taken: usize,
     charge: Charge,
 }
@@ -59,13 +60,12 @@ impl<'a> Lines<'a> {
         Lines { file, offset, bytes: Vec::new(), taken: 0, charge: ledger.empty(BORDERS) }
     }
 
-    /// The offset of the next line.
     fn offset(&self) -> u64 {
         self.offset + self.taken as u64
     }
 
-    /// The next line, with its end; `None` at the end of the file, and where a line is too long or does not fit into the
-    /// memory.
+    /// Returns the next line with its line feed. Returns `None` at the end of the file, for a line
+    /// longer than `MOST_SEARCHED`, and if a line does not fit into memory.
     fn next(&mut self) -> Result<Option<&[u8]>> {
         let mut searched = self.taken;
         loop {
