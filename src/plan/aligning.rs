@@ -1,4 +1,4 @@
-//! Reads that are aligned first, or become records as they are.
+//! Unaligned reads as input: they are aligned, or become unaligned records.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -11,34 +11,33 @@ use readmill_record::{Error, Result};
 
 use super::trimming::Trimming;
 
-/// Reads that are not aligned yet, and their aligner.
+/// Unaligned reads, and how they become records.
 #[derive(Clone, Debug)]
 pub struct Aligning {
-    /// The reference: its index stands beside it. `None` where no read is aligned.
+    /// The FASTA file of the reference; its index has the same name with another suffix. `None` if
+    /// the reads are not aligned.
     pub reference: Option<PathBuf>,
-    /// The reads.
     pub lanes: Vec<Lane>,
-    /// How barcodes and comments become tags.
     pub read_tags: ReadTags,
-    /// How reads are trimmed, if they are.
+    /// `None` if the reads are not trimmed.
     pub trimming: Option<Trimming>,
-    /// The aligner.
     pub aligner: Aligner,
-    /// Its options that are not its defaults, for `@PG`.
+    /// The options of the aligner that differ from its defaults, for the command line in `@PG`.
     pub words: Vec<String>,
-    /// Whether the order and the pairing of FASTQ files are taken as given, without a look at their first reads.
+    /// Do not check the order and the pairing of FASTQ files by their first reads (`--as-given`).
     pub as_given: bool,
-    /// Warnings about the command line.
+    /// Warnings about the command line that are logged when the run starts.
     pub warnings: Vec<String>,
 }
 
 impl Aligning {
-    /// The files of reads that are SAM, BAM or CRAM; the others are FASTQ.
+    /// Returns the files of reads in SAM, BAM or CRAM. All other files are FASTQ.
     pub fn record_files(&self) -> Vec<&PathBuf> {
         self.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files).collect()
     }
 
-    /// Its words in the command line of `@PG`.
+    /// Returns the words for aligning in the command line of `@PG`. Options with their default
+    /// value are left out.
     pub fn command_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         match self.aligner.flag() {
@@ -58,22 +57,25 @@ impl Aligning {
     }
 }
 
-/// How comments, barcodes and adapters of reads become tags of their records.
+/// How comments, barcodes and adapters of reads become optional fields of their records.
 #[derive(Clone, Debug, Default)]
 pub struct ReadTags {
-    /// Comments, which are optional fields as SAM text has them.
+    /// Comments are optional fields in SAM text (`-C`), and are copied.
     pub comments: bool,
-    /// The field of barcodes in comments, which are those of Casava: `1:N:0:ACGT`.
+    /// The field for the barcode in Casava comments such as `1:N:0:ACGT`. `None` if comments are
+    /// not in this form.
     pub casava: Option<Tag>,
-    /// UMIs at the end of names, after this separator, or, if that is `None`, where sequencers put them.
+    /// Whether names end in a UMI. The inner value is the separator before it; `None` means the
+    /// place where Illumina instruments write it.
     pub name_umis: Option<Option<u8>>,
-    /// The purpose of the bases of each read, one structure for each segment; empty if all bases are of the template.
+    /// The read structures, one for each read of a template. Empty if all bases belong to the
+    /// template.
     pub structures: Vec<ReadStructure>,
-    /// The files of index reads that each lane has, and the purpose of their bases.
+    /// The files of index reads that each lane has, with their read structures.
     pub index_reads: Vec<IndexReads>,
-    /// The adapters to mark, if any.
+    /// The adapters to mark, if any are.
     pub adapters: Option<AdapterRules>,
-    /// How the rules differ from their defaults, as flags, for `@PG`.
+    /// The adapter rules that differ from their defaults, as flags for `@PG`.
     pub adapter_words: Vec<String>,
 }
 
@@ -106,7 +108,7 @@ impl ReadTags {
         .collect()
     }
 
-    /// Checks that reads have a template, and index reads none.
+    /// Checks that reads have bases of the template and index reads have none.
     fn check_structures(&self) -> Result<()> {
         let has_template = |structure: &ReadStructure| structure.has(Purpose::Template);
         if let Some(structure) = self.structures.iter().find(|structure| !has_template(structure)) {
@@ -124,39 +126,37 @@ impl ReadTags {
         })
     }
 
-    /// Whether reads carry neither comments nor barcodes.
+    /// Returns whether reads bring neither comments nor barcodes.
     pub fn is_nothing(&self) -> bool {
         let has_barcodes = self.name_umis.is_some() || !self.structures.is_empty();
         !self.comments && self.casava.is_none() && !has_barcodes && self.index_reads.is_empty()
     }
 }
 
-/// A kind of files that have an index read for each template, and no bases to be aligned.
+/// Files with an index read for each template. Index reads become barcodes and are not aligned.
 #[derive(Clone, Debug)]
 pub struct IndexReads {
-    /// The flag that names the files.
+    /// The flag that names these files.
     pub flag: &'static str,
-    /// The purpose of their bases.
+    /// What the bases of these reads are for.
     pub structure: ReadStructure,
-    /// The structure of files of this flag, unless another is given.
+    /// The read structure that is used if none is given.
     pub usual: ReadStructure,
 }
 
-/// An aligner and its options.
+/// The aligner with its options, or the options of importing reads without an aligner.
 #[derive(Clone, Debug)]
 pub enum Aligner {
-    /// None: reads become records as they are.
+    /// Reads become unaligned records, as by samtools import.
     None(Import),
-    /// bwa mem.
     #[cfg(feature = "bwa")]
     Bwa(Box<readmill_align::bwa::BwaOptions>),
-    /// minibwa.
     #[cfg(feature = "minibwa")]
     Minibwa(Box<readmill_align::minibwa::MinibwaOptions>),
 }
 
 impl Aligner {
-    /// The flag that takes its options.
+    /// Returns the flag that takes the options of the aligner as one text.
     fn flag(&self) -> Option<&'static str> {
         match *self {
             Aligner::None(_) => None,
@@ -167,7 +167,7 @@ impl Aligner {
         }
     }
 
-    /// How reads become records, if they are not aligned.
+    /// Returns how reads become records if they are not aligned, and `None` if they are.
     pub fn import(&self) -> Option<&Import> {
         match self {
             Aligner::None(import) => Some(import),
@@ -177,64 +177,68 @@ impl Aligner {
     }
 }
 
-/// How reads become records that are not aligned.
+/// How reads become unaligned records.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// How FASTQ writes qualities; `None` if the first records are to tell.
+    /// How qualities are encoded in FASTQ. If `None`, the encoding is detected from the first
+    /// records.
     pub encoding: Option<Encoding>,
-    /// The Phred scores that qualities of FASTQ may have.
+    /// Allowed Phred scores; a read with another quality is an error.
     pub qualities: RangeInclusive<u8>,
-    /// Texts of `@CO` lines.
+    /// Texts for `@CO` lines.
     pub comments: Vec<String>,
-    /// Whether files without any read are an error.
+    /// Whether input without any reads is an error.
     pub needs_reads: bool,
-    /// Whether names of single reads say which end of its template each is.
+    /// Whether names of single reads end in /1 or /2, which then sets the first or last flag.
     pub ends_by_name: bool,
 }
 
-/// The reads of one sequencing unit.
+/// The reads of one sequencing unit, usually one lane of a flow cell: one file or a pair of files,
+/// with their read group.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    /// One file, or the two that have the first and the last segments; `-` is standard input.
+    /// One file, or two files with the first and the last reads of the templates. `-` is standard
+    /// input.
     pub files: Vec<PathBuf>,
-    /// Files that have an index read for each template, as [`ReadTags::index_reads`] describes them.
+    /// The files of index reads, in the order of [`ReadTags::index_reads`].
     pub index_files: Vec<PathBuf>,
-    /// Whether one file has both segments of each template, one after the other.
+    /// Whether one file has the two reads of each template one after the other.
     pub interleaved: bool,
-    /// Whether the one file is SAM, BAM or CRAM, of reads that are not aligned.
+    /// Whether the file has unaligned reads in SAM, BAM or CRAM.
     pub records: bool,
-    /// The `@RG` line of its reads.
+    /// The `@RG` line for these reads.
     pub group: Option<HeaderLine>,
 }
 
 impl Lane {
-    /// Reads of each template.
+    /// Returns the number of reads of a template: 1 or 2.
     pub fn segments(&self) -> usize {
         if self.interleaved { 2 } else { self.files.len() }
     }
 
-    /// Its files, and those of its index reads.
+    /// Returns the files of reads, and then the files of index reads.
     pub fn all_files(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().chain(&self.index_files)
     }
 
-    /// Whether its reads get no read group and bring none.
+    /// Returns whether the reads have no read group, neither from the command line nor from their
+    /// file.
     pub fn lacks_group(&self) -> bool {
         self.group.is_none() && !self.records
     }
 
-    /// The ID of the read group.
     pub fn group_id(&self) -> Option<&[u8]> {
         self.group.as_ref()?.get(b"ID")
     }
 }
 
 impl Aligning {
-    /// The reference that reads are aligned to.
+    /// Returns the reference that reads are aligned to. It is an internal error if there is none.
     pub fn reference(&self) -> Result<&Path> {
         self.reference.as_deref().ok_or_else(|| Error::bug("an aligner without a reference"))
     }
 
+    /// Checks the trimming options against the kinds of reads.
     fn check_trimming(&self) -> Result<()> {
         let Some(trimming) = &self.trimming else { return Ok(()) };
         let is_single = |lane: &Lane| !lane.records && lane.segments() == 1;
@@ -243,7 +247,10 @@ impl Aligning {
         trimming.check(singles.map(|lane| &*lane.files[0]), may_have_pairs)
     }
 
-    /// Checks what can be checked before anything is opened.
+    /// Checks everything that can be checked before a file is opened.
+    ///
+    /// # Errors
+    /// Returns a usage error for options that contradict each other or do not fit the reads.
     pub fn check(&self) -> Result<()> {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         if let Some(flag) = self.aligner.flag() {

@@ -1,29 +1,28 @@
-//! The values of flags that say how duplicates are marked.
+//! The values of the duplicate marking flags that take one of a few words.
 
 use readmill_markdup::umi::Method;
 use readmill_markdup::{DuplicateTypes, PairEnds, Strategy};
 
 use super::choice::Choice;
 
-/// Which records of a duplicate template are flagged.
+/// Which records of a duplicate template are flagged as duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateMode {
-    /// Template, if the input proves to be grouped by name; else coordinate.
+    /// `Template` if the input is grouped by name, `Coordinate` if it is not.
     Auto,
-    /// Every record of the template, as Picard does on queryname-grouped input.
+    /// All records of the template, as Picard does for queryname-grouped input.
     Template,
-    /// The primary mapped records alone, as Picard does on coordinate-sorted input.
+    /// Only mapped primary records, as Picard does for coordinate-sorted input.
     Coordinate,
 }
 
-/// Whose rules say which reads are duplicates.
+/// The tool whose rules decide which reads are duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RuleSet {
     Picard,
     Samtools,
 }
 
-/// Values of `--rules`.
 pub(super) const RULES: &[Choice<RuleSet>] = &[
     Choice {
         value: RuleSet::Picard,
@@ -39,7 +38,6 @@ pub(super) const RULES: &[Choice<RuleSet>] = &[
     },
 ];
 
-/// Values of `--ends`.
 pub(super) const ENDS: &[Choice<PairEnds>] = &[
     Choice {
         value: PairEnds::Template,
@@ -55,7 +53,6 @@ pub(super) const ENDS: &[Choice<PairEnds>] = &[
     },
 ];
 
-/// Values of `--duplicate-mode`.
 pub(super) const MODES: &[Choice<DuplicateMode>] = &[
     Choice {
         value: DuplicateMode::Auto,
@@ -77,14 +74,12 @@ pub(super) const MODES: &[Choice<DuplicateMode>] = &[
     },
 ];
 
-/// Values of `--tag-duplicates`.
 pub(super) const TYPES: &[Choice<DuplicateTypes>] = &[
     Choice { value: DuplicateTypes::DontTag, name: "none", aliases: &["DontTag"], help: "" },
     Choice { value: DuplicateTypes::OpticalOnly, name: "optical", aliases: &["OpticalOnly"], help: "" },
     Choice { value: DuplicateTypes::All, name: "all", aliases: &[], help: "" },
 ];
 
-/// Values of `--scoring-strategy`.
 pub(super) const STRATEGIES: &[Choice<Strategy>] = &[
     Choice {
         value: Strategy::SumOfBaseQualities,
@@ -101,7 +96,6 @@ pub(super) const STRATEGIES: &[Choice<Strategy>] = &[
     Choice { value: Strategy::Random, name: "random", aliases: &[], help: "A hash of the read name" },
 ];
 
-/// Values of `--umi-method`.
 pub(super) const METHODS: &[Choice<Method>] = &[
     Choice { value: Method::Exact, name: "exact", aliases: &[], help: "Equal ones" },
     Choice {

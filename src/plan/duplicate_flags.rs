@@ -1,4 +1,5 @@
-//! The flags that ask for duplicates to be marked, with Picard's names of them.
+//! The flags for marking duplicates. Most have an alias with the name of the argument in Picard
+//! MarkDuplicates.
 
 use std::path::PathBuf;
 
@@ -160,6 +161,7 @@ struct PicardFlags {
     duplex_umi_as: Option<bool>,
 }
 
+/// The value of `--optical-distance`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Distance {
     Off,
@@ -189,18 +191,20 @@ fn parse_tag(text: &str) -> Result<[u8; 2], String> {
     }
 }
 
-/// The first name whose flag is given.
+/// Returns the name of the first flag that is given.
 fn first_given<const N: usize>(flags: [(&'static str, bool); N]) -> Option<&'static str> {
     flags.into_iter().find_map(|(name, given)| given.then_some(name))
 }
 
 impl DuplicateFlags {
-    /// Whether duplicates are to be marked.
+    /// Returns whether a flag is given by which duplicates are marked even without
+    /// `--mark-duplicates`.
     pub fn is_given(&self) -> bool {
         self.remove_duplicates || self.remove_optical_duplicates
     }
 
-    /// Returns the request.
+    /// Makes the plan for marking duplicates. Errors in the flags are stored in it, and reported by
+    /// [`Duplicates::check`].
     pub fn duplicates(&self) -> Duplicates {
         let picard = self.by_picard();
         if self.rules == RuleSet::Picard {
@@ -261,7 +265,7 @@ impl DuplicateFlags {
         }
     }
 
-    /// How optical duplicates are found by the rules of samtools.
+    /// Returns how optical duplicates are found by the rules of samtools. `None` if they are not.
     fn samtools_optical(&self) -> Result<Option<OpticalReads>> {
         let Some(Distance::Pixels(pixels)) = self.optical_distance else { return Ok(None) };
         let coords = match &self.read_coords {
@@ -273,12 +277,12 @@ impl DuplicateFlags {
         Ok((pixels > 0).then_some(OpticalReads { distance: pixels.into(), coords }))
     }
 
-    /// The distance of optical duplicates by Picard's rules.
+    /// Returns the optical distance for Picard's rules, whose default is 100 pixels.
     fn distance(&self) -> Distance {
         self.optical_distance.unwrap_or(Distance::Pixels(Optical::default().distance))
     }
 
-    /// The first flag given that only Picard's rules have.
+    /// Returns the first given flag that only Picard's rules have.
     fn only_by_picard(&self, picard: &Duplicates) -> Option<&'static str> {
         let Duplicates { rules, writing, .. } = picard;
         let optical = Optical::default();
@@ -303,6 +307,7 @@ impl DuplicateFlags {
         ])
     }
 
+    /// Makes the plan for Picard's rules from the flags.
     fn by_picard(&self) -> Duplicates {
         let picard = &self.picard;
         let duplex = picard.duplex_umi_as.unwrap_or(self.duplex_umi);
@@ -345,6 +350,8 @@ impl DuplicateFlags {
         }
     }
 
+    /// Makes Picard's rules from the flags. Optical duplicates are only detected if something in
+    /// the output depends on them.
     fn rules(&self, writing: &Writing, metrics: &Metrics, duplex: bool) -> Rules {
         let auto = self.distance() == Distance::Auto;
         let names =
@@ -390,7 +397,7 @@ impl DuplicateFlags {
         }
     }
 
-    /// Refuses flags that say how duplicates are marked where none are marked.
+    /// Returns a usage error if duplicates are not marked but flags say how to mark them.
     pub fn check_unused(&self) -> Result<()> {
         let duplicates = self.duplicates();
         let default = self.duplicate_mode == DuplicateMode::Auto

@@ -1,4 +1,4 @@
-//! How duplicates are marked: the request that the flags become.
+//! The plan for marking duplicates, which is made from the flags.
 
 use std::path::PathBuf;
 
@@ -12,31 +12,32 @@ use readmill_record::{Error, Result, tag};
 use super::choice::name_of;
 use super::duplicate_choices::{DuplicateMode, ENDS, METHODS, MODES, STRATEGIES, TYPES};
 
-/// How duplicates are marked.
+/// How duplicates are found and marked.
 #[derive(Clone, Debug)]
 pub struct Duplicates {
-    /// Which records of a duplicate template are flagged.
+    /// Which records of a duplicate template are flagged: all, or only mapped primary ones.
     pub mode: DuplicateMode,
-    /// The rules of duplicates.
+    /// Which reads are duplicates of each other.
     pub rules: Rules,
-    /// The flags and tags written to records.
+    /// Which flags and tags are written to duplicates, and which duplicates are left out.
     pub writing: Writing,
-    /// Whether the pixel distance is that of the instrument that the first read names.
+    /// Whether the optical pixel distance is chosen by the instrument that the first read name
+    /// shows (`--optical-distance auto`).
     pub auto_distance: bool,
-    /// Whether optical duplicates are not looked for, even where names would show them.
+    /// Whether optical duplicates are not detected (`--optical-distance off`).
     pub optical_off: bool,
-    /// Whether the run makes no sense without optical duplicates.
+    /// Whether another flag only has an effect if optical duplicates are detected.
     pub needs_optical: bool,
-    /// Where metrics go.
     pub metrics: Metrics,
-    /// A flag that is given and that the chosen rules do not have.
+    /// A flag that is given but does not exist in the chosen set of rules. It is kept for
+    /// [`Duplicates::check`], which reports it.
     pub out_of_place: Option<&'static str>,
-    /// What is wrong with the value of a flag.
+    /// An invalid value of a flag, kept for [`Duplicates::check`].
     pub fault: Option<Error>,
 }
 
 impl Duplicates {
-    /// Picard's rules in this mode, marks alone.
+    /// Returns Picard's default rules for `mode`, without metrics and without reads removed.
     pub fn marked(mode: DuplicateMode) -> Self {
         let writing = Writing { clear_dt: true, ..Writing::default() };
         let (rules, auto_distance, optical_off, needs_optical) = Default::default();
@@ -55,17 +56,15 @@ impl Duplicates {
     }
 }
 
-/// Files for metrics.
+/// Paths of the files for duplication metrics. `None` means that a file is not written.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
-    /// In Picard's form.
     pub picard: Option<PathBuf>,
-    /// As JSON.
     pub json: Option<PathBuf>,
 }
 
 impl Duplicates {
-    /// Checks what does not go together.
+    /// Returns a usage error for flags that contradict each other.
     pub fn check(&self) -> Result<()> {
         if let Some(flag) = self.out_of_place {
             let (rules, others) = match self.rules.samtools {
@@ -111,7 +110,8 @@ impl Duplicates {
         Ok(())
     }
 
-    /// The words of the canonical command line: what differs from the default.
+    /// Returns the words for marking duplicates in the canonical command line, without flags that
+    /// have their default value.
     pub fn words(&self) -> Vec<String> {
         let (rules, writing) = (&self.rules, &self.writing);
         if let Some(samtools) = &rules.samtools {
@@ -180,7 +180,7 @@ impl Duplicates {
     }
 }
 
-/// The words of the canonical command line for the rules of samtools.
+/// Returns the words of the canonical command line for the rules of samtools markdup.
 fn words_of_samtools(rules: &SamtoolsRules, writing: &Writing) -> Vec<String> {
     let mode = if rules.other_records { DuplicateMode::Template } else { DuplicateMode::Coordinate };
     let mut words = vec!["--rules", "samtools", "--duplicate-mode", name_of(MODES, mode)];

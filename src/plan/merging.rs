@@ -1,4 +1,5 @@
-//! Alignments that are put onto reads which were not aligned.
+//! The plan for adding alignments from an aligner's output to the unaligned reads, as Picard
+//! MergeBamAlignment does.
 
 use std::path::PathBuf;
 
@@ -6,51 +7,50 @@ use readmill_filters::merge_alignment::{ContaminantAlignments, MergeRules, Overl
 use readmill_record::header::HeaderLine;
 use readmill_record::tag::Tag;
 
-/// Files of alignments, and how they are put onto the reads of another file.
+/// A file of unaligned reads, the files with their alignments, and the rules by which the
+/// alignments are added.
 #[derive(Clone, Debug)]
 pub struct Merging {
-    /// The reads.
     pub unaligned: PathBuf,
-    /// Their alignments.
     pub aligned: Vec<AlignedFile>,
-    /// The rules.
     pub rules: MergeRules,
-    /// The `@PG` line of the aligner; `None` for the one that a file of alignments has.
+    /// The `@PG` line for the aligner. If `None`, it is taken from the files of alignments.
     pub program: Option<HeaderLine>,
-    /// Whether records name the aligner in PG.
+    /// Whether the records get a PG field that names the aligner.
     pub names_program: bool,
-    /// Fields of `@SQ` that must not differ between alignments and the dictionary of the reference.
+    /// Fields of `@SQ` in which the alignments must agree with the sequence dictionary of the
+    /// reference.
     pub matching: Vec<Tag>,
 }
 
-/// A file of alignments.
+/// A file with alignments of the reads.
 #[derive(Clone, Debug)]
 pub struct AlignedFile {
-    /// Its path; `-` is standard input.
+    /// `-` is standard input.
     pub path: PathBuf,
-    /// Which end of each template all its records are of, if they do not say it.
+    /// The end of the template that all records of this file belong to, if their flags do not show
+    /// it.
     pub end: Option<End>,
 }
 
-/// An end of a template.
+/// The first or the last read of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The first.
     First,
-    /// The last.
     Last,
 }
 
 impl Merging {
-    /// Fields of `@SQ` that must not differ, unless others are named.
+    /// The default of [`Merging::matching`]: the checksum and the length of each sequence.
     pub const MATCHING: [Tag; 2] = [*b"M5", *b"LN"];
 
-    /// All files, the reads first.
+    /// Returns the file of reads, and then the files of alignments.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.unaligned).chain(self.aligned.iter().map(|file| &file.path))
     }
 
-    /// Its words in the command line of `@PG`: what is not the default.
+    /// Returns the words for merging in the command line of `@PG`. Options with their default value
+    /// are left out.
     pub fn command_words(&self) -> Vec<String> {
         let (rules, usual) = (&self.rules, MergeRules::default());
         let mut words = Vec::new();

@@ -1,64 +1,61 @@
-//! How base qualities are recalibrated: the request.
+//! The plan for recalibrating base qualities, which is made from the flags.
 
 use std::path::PathBuf;
 
 use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, Writing};
 use readmill_record::{Error, Result};
 
-/// How base qualities are recalibrated.
+/// How base qualities are recalibrated: where the table is from, and how it is applied.
 #[derive(Clone, Debug)]
 pub struct Recalibration {
-    /// Where the table comes from.
     pub source: TableSource,
-    /// How it is applied; `None` for a table alone.
+    /// `None` if only a table is made, and the reads are not changed.
     pub apply: Option<Apply>,
 }
 
-/// Where a recalibration table comes from.
+/// The source of a recalibration table.
 #[derive(Clone, Debug)]
 pub enum TableSource {
-    /// The reads themselves.
+    /// The table is counted from the reads of this run.
     Reads(Box<TableRequest>),
-    /// A report, ours or GATK's.
+    /// The table is read from a report of readmill or GATK.
     File(PathBuf),
 }
 
-/// A recalibration table to count: the reference data and the counting.
+/// A recalibration table that is counted: the reference data, the options, and the files for the
+/// result.
 #[derive(Clone, Debug)]
 pub struct TableRequest {
-    /// The reference, as FASTA.
     pub reference: PathBuf,
-    /// Known sites, as VCF, BCF or BED.
     pub known_sites: Vec<PathBuf>,
-    /// Go on where none of these files has a site.
+    /// Continue even if the known sites are empty (`--allow-empty`). Otherwise it is an error.
     pub allow_empty: bool,
-    /// Leave out positions at which the reads themselves differ too often, in place of known sites.
+    /// In place of known sites, leave out positions at which many reads differ from the reference
+    /// (`--bqsr-bootstrap`).
     pub bootstrap: bool,
-    /// Where reads must lie to be counted; empty means everywhere.
+    /// Only reads in these intervals are counted. Empty means all reads.
     pub intervals: Vec<String>,
-    /// Where they must not.
+    /// Reads in these intervals are not counted.
     pub exclude_intervals: Vec<String>,
-    /// Bases by which intervals are widened.
+    /// Bases that are added on both sides of each interval.
     pub interval_padding: u32,
-    /// How bases are counted.
     pub counting: CountOptions,
-    /// Where the table is written.
+    /// File for the table. `None` if the table is only applied.
     pub table: Option<PathBuf>,
-    /// Where a table of the reads with their new qualities is written.
+    /// File for a second table, which is counted from the reads with their new qualities.
     pub after: Option<PathBuf>,
 }
 
-/// How a table is applied.
+/// How a recalibration table is applied to reads.
 #[derive(Clone, Debug, Default)]
 pub struct Apply {
-    /// Which quality becomes which.
+    /// How new qualities are computed from the table.
     pub applying: ApplyOptions,
-    /// Other changes of reads.
+    /// Which fields are written besides the new qualities.
     pub writing: Writing,
 }
 
 impl Recalibration {
-    /// Returns the table to count, if there is one.
     pub fn table_request(&self) -> Option<&TableRequest> {
         match &self.source {
             TableSource::Reads(table_request) => Some(table_request),
@@ -66,12 +63,12 @@ impl Recalibration {
         }
     }
 
-    /// Whether all reads must have been counted before the first can leave.
+    /// Returns whether all reads must be counted before the first one can be written.
     pub fn holds_everything(&self) -> bool {
         self.table_request().is_some_and(|table_request| self.apply.is_some() || table_request.bootstrap)
     }
 
-    /// The files it reads.
+    /// Returns the paths of all files that recalibration reads.
     pub fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
         let table_request = self.table_request().into_iter();
         let table = match &self.source {
@@ -81,7 +78,7 @@ impl Recalibration {
         table_request.flat_map(|it| [&it.reference].into_iter().chain(&it.known_sites)).chain(table)
     }
 
-    /// Checks what does not go together.
+    /// Returns a usage error for flags that contradict each other, and if known sites are missing.
     pub fn check(&self) -> Result<()> {
         let Some(table_request) = self.table_request() else { return Ok(()) };
         if table_request.known_sites.is_empty() && !table_request.bootstrap {
@@ -97,7 +94,8 @@ impl Recalibration {
         Ok(())
     }
 
-    /// The words of the canonical command line: what differs from the default.
+    /// Returns the words for recalibration in the canonical command line, without flags that have
+    /// their default value.
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         match &self.source {
@@ -127,6 +125,7 @@ impl Recalibration {
 }
 
 impl TableRequest {
+    /// Appends the words for counting. `alone` means that the table is not applied.
     fn say(&self, alone: bool, words: &mut Vec<String>) {
         words.push(if alone { "--bqsr-table-only" } else { "--bqsr" }.into());
         let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);

@@ -1,26 +1,28 @@
-//! The regions of the input that are read.
+//! The regions of the input that are read with the help of its index.
 
 use std::path::PathBuf;
 
 use readmill_record::Error;
 
-/// A request for some regions of the only input, found by its index.
+/// A request to read only some regions of the input, for which there must be one input with an
+/// index.
 #[derive(Clone, Debug, Default)]
 pub struct RegionRequest {
-    /// Regions as samtools names them.
+    /// Regions in the notation of samtools, such as `chr1:1,000-2,000`.
     pub texts: Vec<String>,
-    /// A file of regions, which are read, too.
+    /// A BED file of further regions.
     pub file: Option<PathBuf>,
-    /// Read each record once, in the order of the file, instead of one region after the other.
+    /// Read each record once, in file order, instead of one region after the other (`-M` of
+    /// samtools view).
     pub each_once: bool,
-    /// The reads may come in any order: they are only counted.
+    /// Reads may be read in any order, because they are only counted.
     pub in_any_order: bool,
-    /// The index, if it is not beside the input.
+    /// The path of the index, if it is not next to the input.
     pub index: Option<PathBuf>,
 }
 
 impl RegionRequest {
-    /// Words of the canonical command line.
+    /// Returns the words for regions in the canonical command line.
     pub(super) fn words(&self) -> Vec<String> {
         let once = (self.each_once && !self.texts.is_empty()).then(|| "-M".to_string());
         let quoted = self.texts.iter().map(|text| {
@@ -32,7 +34,7 @@ impl RegionRequest {
     }
 }
 
-/// The refusal of regions of a pipe.
+/// Returns the usage error for regions of a pipe, which cannot have an index.
 pub fn no_index_of_a_pipe() -> Error {
     Error::usage("regions are found by an index, and a pipe has none")
         .hint("give a file, or choose reads of the pipe by -L BED")

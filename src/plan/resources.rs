@@ -1,4 +1,4 @@
-//! Threads, memory, and other resources of a run.
+//! Threads, memory and other resources of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -7,31 +7,29 @@ use readmill_format::spill_codec::SpillCodec;
 
 use crate::process::limit;
 
-/// Threads, memory and other resources.
 #[derive(Clone, Debug)]
 pub struct Resources {
-    /// Threads in all.
+    /// Total number of threads, including the main thread.
     pub threads: usize,
-    /// Bytes the process may take, everything included.
+    /// Maximum memory of the whole process in bytes.
     pub memory: u64,
-    /// Directories of the spill; empty means `$TMPDIR`, else beside the output.
+    /// Directories of the spill. If empty, `$TMPDIR`, or else the directory of the output.
     pub temp_dirs: Vec<PathBuf>,
-    /// The codec of the spill.
     pub spill_codec: SpillCodec,
-    /// Accept a BGZF file without its EOF block.
+    /// Accept a BGZF file without the EOF block, which may be truncated.
     pub allow_missing_eof: bool,
-    /// Read a file as often as it is given.
+    /// Accept the same input file twice, and read it twice.
     pub allow_same_input: bool,
-    /// The reference, for CRAM.
+    /// The reference for reading and writing CRAM.
     pub reference: Option<Fasta>,
-    /// Say what the plan is before starting.
+    /// Log the plan and its resources before the run starts.
     pub explain: bool,
-    /// How much to say.
     pub verbosity: Verbosity,
 }
 
 impl Resources {
-    /// Returns the resources that this process may use; it spills to `$TMPDIR`, else beside `output`.
+    /// Returns the resources that this process may use by default. It spills to `$TMPDIR`, or else
+    /// to the directory of `output`.
     pub fn beside(output: &Path) -> Self {
         Resources {
             threads: limit::available_threads(),
@@ -47,12 +45,14 @@ impl Resources {
     }
 }
 
-/// `$TMPDIR`, where it is set.
+/// Returns `$TMPDIR` if it is set and not empty.
 pub fn environment_temp_dir() -> Option<PathBuf> {
     std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()).map(PathBuf::from)
 }
 
-/// Where to spill if nothing else is said: `$TMPDIR`; else the output's own directory, which has room for the output.
+/// Returns the default directories for temporary files: `$TMPDIR`, or else the directory of the
+/// output, which must have space for the output anyway. For a pipe or a device, it is the working
+/// directory.
 pub fn temp_dirs(output: &Path) -> Vec<PathBuf> {
     if let Some(dir) = environment_temp_dir() {
         return vec![dir];
@@ -62,13 +62,13 @@ pub fn temp_dirs(output: &Path) -> Vec<PathBuf> {
     vec![beside.filter(|_| regular).unwrap_or(Path::new(".")).to_path_buf()]
 }
 
-/// How much to say on standard error.
+/// How much is logged to standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
-    /// Errors and warnings.
+    /// Only errors and warnings.
     Quiet,
-    /// A start line, notes, a summary; progress on a terminal.
+    /// Also a first line, notes and a summary, and progress on a terminal.
     Normal,
-    /// Progress wherever it goes.
+    /// Also progress if standard error is not a terminal.
     Verbose,
 }

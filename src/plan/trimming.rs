@@ -1,26 +1,25 @@
-//! Reads that are trimmed before they are aligned.
+//! Trimming of reads before they are aligned.
 
 use std::path::Path;
 
 use readmill_record::{Error, Result};
 use readmill_trim::TrimOptions;
 
-/// How reads are trimmed.
+/// How reads are trimmed. The options are fastp's.
 #[derive(Clone, Debug)]
 pub struct Trimming {
-    /// The options.
     pub options: TrimOptions,
-    /// The flags that say them, for `@PG`.
+    /// The flags for these options, for the command line in `@PG`.
     pub words: Vec<String>,
 }
 
-/// Beginnings of the flags that only pairs follow.
+/// Prefixes of the flags that only have an effect on pairs.
 const OF_PAIRS: [&str; 5] =
     ["--correction", "--overlap-", "--trim-front2", "--trim-tail2", "--max-len2"];
 
 impl Trimming {
-    /// Refuses options that reads cannot follow: of a FASTQ file of single reads, if there is one, and of pairs, if there may
-    /// be any.
+    /// Returns a usage error if options do not fit the reads. `singles` is a FASTQ file of single
+    /// reads, if there is one: their adapter must be named.
     pub fn check(&self, singles: Option<&Path>, may_have_pairs: bool) -> Result<()> {
         if let (Some(file), Some([None, _])) = (singles, &self.options.adapters) {
             return Err(without_adapter().file(file));
@@ -41,7 +40,8 @@ impl Trimming {
     }
 }
 
-/// The error of single reads whose adapter is not known.
+/// Returns the error for single reads whose adapter is not named. readmill does not detect adapters
+/// as fastp does.
 pub fn without_adapter() -> Error {
     Error::usage("--trim does not find out which adapter single reads have")
         .hint("name it by --trim-adapter-sequence, or leave adapters by --disable-adapter-trimming")

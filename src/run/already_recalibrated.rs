@@ -1,5 +1,5 @@
-//! What is known of reads before they are recalibrated: whether they have read groups, and whether their qualities were
-//! recalibrated before.
+//! Checks before recalibration: whether the reads have read groups, and whether their qualities
+//! were recalibrated before.
 
 use readmill_bqsr::ReadGroups;
 use readmill_input::Claim;
@@ -10,8 +10,9 @@ use crate::pipeline::inputs::{FirstReads, InputTask, Inputs};
 use crate::plan::{Plan, Recalibration, TableSource};
 use crate::process::console::Console;
 
-/// Warns where the header, or OQ of the first reads, says that qualities were recalibrated before. Those that are to be
-/// taken from OQ were not.
+/// Warns if the base qualities were recalibrated before, according to the `@PG` lines of the header
+/// or to OQ fields in the first reads. There is no warning if the run starts from the original
+/// qualities in OQ.
 pub fn check(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> {
     let wanted = plan.steps.recalibration.as_ref().filter(|wanted| !begins_with_original(wanted));
     if wanted.is_none() || inputs.prepared_first().is_some() {
@@ -34,11 +35,11 @@ pub fn check(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> 
     Ok(())
 }
 
-/// Refuses to recalibrate reads under a header without read groups, before any work is done. A file without reads needs
-/// none: GATK makes an empty file of it.
+/// Refuses to recalibrate reads without read groups, before any work is done. A file without reads
+/// is accepted: GATK also writes an empty file in this case.
 ///
 /// # Errors
-/// There are reads, and no read group.
+/// Fails if there are reads, but the header has no read group.
 pub fn check_read_groups(
     plan: &Plan,
     inputs: &mut Inputs,
@@ -57,13 +58,13 @@ pub fn check_read_groups(
                     _ => error,
                 })
             }
-            _ => Ok(()), // none yet; the first read that comes is refused
+            _ => Ok(()), // no reads so far; the first read will be refused
         };
     }
     Ok(())
 }
 
-/// Whether recalibration begins with the qualities in OQ.
+/// Returns whether recalibration starts from the original qualities in OQ.
 fn begins_with_original(wanted: &Recalibration) -> bool {
     match &wanted.source {
         TableSource::Reads(request) => request.counting.use_original,
@@ -71,14 +72,14 @@ fn begins_with_original(wanted: &Recalibration) -> bool {
     }
 }
 
-/// Returns the ID of the first program of the header that recalibrates.
+/// Returns the ID of the first `@PG` line whose program has recalibrated the reads.
 fn program(header: &Header) -> Option<String> {
     let line = header.lines_of(b"PG").find(|line| recalibrates(line))?;
     Some(String::from_utf8_lossy(line.get(b"ID")?).into_owned())
 }
 
-/// Whether a program gave reads new qualities: ApplyBQSR of GATK 4 under any name, PrintReads of GATK 3 with a table, and
-/// readmill and elPrep by their flags.
+/// Returns whether a `@PG` line is from a program that recalibrates: GATK 4 ApplyBQSR under any ID,
+/// GATK 3 PrintReads with a table, or readmill and elPrep with their BQSR flags.
 fn recalibrates(line: &HeaderLine) -> bool {
     let text = |key| String::from_utf8_lossy(line.get(key).unwrap_or_default()).to_lowercase();
     let (name, command) = (text(b"ID") + " " + &text(b"PN"), text(b"CL"));
@@ -93,7 +94,8 @@ fn recalibrates(line: &HeaderLine) -> bool {
     has_flags && words.any(|word| matches!(word, "--bqsr" | "--bqsr-apply"))
 }
 
-/// Whether any of the first reads has OQ; `None` where finding out takes much work, as in CRAM.
+/// Returns whether any of the first reads has an OQ field. `None` if this would take much work, as
+/// for CRAM.
 fn have_original(inputs: &mut Inputs) -> Result<Option<bool>> {
     if matches!(inputs.peek()?, Some(InputTask::Piece(_, Claim::Container(..)))) {
         return Ok(None);

@@ -1,4 +1,5 @@
-//! Forecasts the needs of a run from the sizes of its inputs and their first piece.
+//! Estimates how much memory and disk a run needs, before it starts. The estimate is made from the
+//! sizes of the input files and from the first batch of reads.
 
 use readmill_markdup::DuplicateEnds;
 use readmill_record::{Batch, Error, Result};
@@ -10,25 +11,25 @@ use crate::pipeline::sort_context::SortContext;
 use crate::plan::{DEFAULT_LEVEL, Plan, Recalibration, TableSource};
 use crate::process::console::{Console, Shares, log};
 
-/// The expected sizes of a run. All of them are estimates.
+/// The expected size of a run. All values are estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// Records of all inputs.
     pub records: u64,
-    /// Bytes of all records, uncompressed.
+    /// Size of all records in BAM, uncompressed.
     pub bytes: u64,
-    /// Runs that go to disk.
+    /// Number of sorted runs that are spilled to disk.
     pub runs: u64,
-    /// How many times runs on disk are merged into one before the end.
+    /// Number of merges of runs on disk that are needed before the last one, because too many runs
+    /// do not fit into memory at once.
     pub merges: u64,
-    /// Bytes on disk at most.
+    /// Maximum bytes on disk.
     pub disk: u64,
-    /// Whether the first reads are presorted: nothing is spilled if all are.
+    /// Whether the first reads are in output order. If all reads are, nothing is spilled.
     pub sorted: bool,
 }
 
 impl Forecast {
-    /// Writes the forecast to the log.
+    /// Logs the forecast for `--explain`. `available` is the free disk space in bytes, if known.
     pub fn explain(&self, available: Option<u64>) {
         log(&format!("  expected: {} records of {} MiB", self.records, self.bytes >> 20));
         if self.runs == 0 {
@@ -53,9 +54,10 @@ impl Forecast {
     }
 }
 
-/// Estimates the shares of a buffered run's stages in its time. Measured with 30 million pairs of BAM: reading and sorting take 40
-/// of 100 parts, marking 2, writing at level 6 58 (docs/shard.md); the others follow from the ratios in docs/benchmarks.md.
-/// `leaves_early` says that sorted reads are written as they are read.
+/// Estimates which part of the time each stage of a buffered run takes, for the progress display.
+/// The parts were measured with 30 million pairs of BAM: reading and sorting took 40 of 100 parts,
+/// marking 2, and writing at level 6 58 (docs/shard.md). The other values follow from the ratios in
+/// docs/benchmarks.md. `leaves_early` means that sorted reads are written while the input is read.
 pub fn shares(plan: &Plan, leaves_early: bool) -> Shares {
     let level = plan.destination.main().map_or(0, |output| output.level.unwrap_or(DEFAULT_LEVEL));
     let writing = match level {
@@ -74,8 +76,9 @@ pub fn shares(plan: &Plan, leaves_early: bool) -> Shares {
     shares
 }
 
-/// Forecasts a run that buffers all reads of `inputs`; `None` where their size is unknown. `early` says that presorted
-/// reads may leave early.
+/// Forecasts a run that holds all reads of `inputs` before it writes. `early` means that reads that
+/// are already sorted can be written at once. Returns `None` if the size of the inputs is not
+/// known, for example for a pipe.
 pub fn forecast(
     inputs: &mut Inputs,
     context: &SortContext,
@@ -99,16 +102,17 @@ pub fn forecast(
     Ok(Some(Forecast { disk, sorted: early && is_sorted(batch, context), ..expected }))
 }
 
+/// Returns whether the reads of a batch are in the output order.
 fn is_sorted(batch: &Batch, context: &SortContext) -> bool {
     let keyer = context.sort.keyer();
     batch.records().take(1).for_each(|(_, first)| keyer.set_anchor(first.qname()));
     batch.records().map(|(_, record)| keyer.key(record).ok()).is_sorted()
 }
 
-/// Estimates how many runs `held` bytes of reads and `ends` bytes of ends make, and their bytes on disk before
-/// compression.
+/// Estimates how many runs are spilled, and their uncompressed bytes on disk. `held` is the memory
+/// of all reads with their sort entries, `ends` the memory of template ends for duplicate marking.
 fn spread(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext) -> Forecast {
-    // Ends are spilled when they take a quarter of the room.
+    // Ends are spilled when they take more than a quarter of the memory for reads.
     let most_ends = context.room / 4;
     let full = context.flush_threshold(0).saturating_sub(ends.min(most_ends)).max(1 << 20);
     let spilled_ends = if ends > most_ends { ends } else { 0 };
@@ -116,12 +120,13 @@ fn spread(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext)
     let index = full / context.framing.size as u64 * size_of::<FrameEntry>() as u64;
     let most = (context.room / 2 / (context.framing.merging_bytes() + index)).max(2);
     let merges = runs.saturating_sub(1) / (most - 1).max(1);
-    // While runs are merged into one, they are on disk twice.
+    // While runs are merged into a larger run, both are on disk.
     let disk = full * runs * if merges > 0 { 2 } else { 1 } + spilled_ends;
     Forecast { records, bytes, runs, merges, disk, sorted: false }
 }
 
-/// Estimates the bytes on disk for each byte of reads, from some reads in input order.
+/// Estimates the compression ratio of the spill, as bytes on disk for each byte of records. The
+/// reads of `batch` are compressed for it, in input order.
 fn packed(batch: &Batch, context: &SortContext) -> f64 {
     let (mut writer, mut frames) = (FrameWriter::new(context.framing), Frames::default());
     for (stamp, record) in batch.records() {
@@ -131,10 +136,14 @@ fn packed(batch: &Batch, context: &SortContext) -> f64 {
     frames.bytes() as f64 / batch.record_bytes().max(1) as f64
 }
 
-/// The factor by which an estimate may be wrong before it causes a refusal.
+/// An estimate of the disk space may be wrong by this factor before the run is refused for it.
 const CERTAIN: u64 = 3;
 
-/// Refuses a run that the disk cannot hold for certain, and warns of one that it may not hold; returns the free bytes.
+/// Compares the forecast with the free disk space, and returns the free bytes if they are known.
+/// Warns if the spill may not fit.
+///
+/// # Errors
+/// Fails if the forecast is more than three times the free space.
 pub fn check_space(
     expected: &Forecast,
     context: &SortContext,

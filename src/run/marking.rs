@@ -1,5 +1,6 @@
-//! Marking within a run: duplicates are resolved when all reads are known, what names decide once they are in order, and
-//! marks are applied as reads leave.
+//! Marks duplicates within a run, in three steps: duplicates are resolved when all reads have been
+//! read; reads whose mark depends on read names are decided once the reads are in order; and the
+//! marks are set when reads are written.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::pipeline::sort_context::{ENDS, SortContext, arena_in_use};
 use crate::pipeline::undecided;
 use crate::plan::Plan;
 
-/// The duplicates of a run, apart from what names decide.
+/// The duplicates of a run before the reads that are decided by their names.
 pub struct ResolvedDuplicates {
     resolved: Resolved,
     charge: Charge,
@@ -28,7 +29,7 @@ pub struct ResolvedDuplicates {
     libraries: Arc<Libraries>,
 }
 
-/// The duplicates of a run, and the step that marks them.
+/// The duplicates of a run, and the step that sets their flags.
 pub struct MarkedDuplicates {
     verdict: Arc<Verdict>,
     _charge: Charge,
@@ -39,8 +40,8 @@ pub struct MarkedDuplicates {
 }
 
 impl RunState<'_> {
-    /// Resolves which reads are duplicates. `stated` is the order of the headers, with whether a template was too long to
-    /// be kept together.
+    /// Decides which reads are duplicates, after all input has been read. `stated` is the order
+    /// that the headers state, and `cut` whether a template was too long to be kept in one batch.
     pub(super) fn resolve(
         &self,
         context: &SortContext,
@@ -76,7 +77,7 @@ impl RunState<'_> {
         let charge = std::mem::replace(&mut buffer.ends_charge, context.ledger.empty(ENDS));
         let records = buffer.records;
         let collect_again = |by_place: &DuplicateEnds, ends: &mut EndStore, charge| {
-            buffer.spill(context)?; // which leaves their memory to the ends
+            buffer.spill(context)?; // frees memory for the ends
             let sources = Arc::new(buffer.take_sources(context)?);
             let (crew, largest) = (context.crew, buffer.largest);
             let charge =
@@ -99,7 +100,8 @@ impl RunState<'_> {
 }
 
 impl ResolvedDuplicates {
-    /// Decides what is left to names, in a pass over `sources`, and makes the step.
+    /// Decides the reads that depend on read names, in one pass over `sources`, and makes the step
+    /// that sets the flags.
     pub(super) fn decide(
         self,
         state: &RunState<'_>,
@@ -130,7 +132,7 @@ impl ResolvedDuplicates {
 }
 
 impl MarkedDuplicates {
-    /// The step that marks reads.
+    /// Returns a new copy of the step that marks reads, for one thread.
     pub(super) fn step(&self) -> Box<dyn Step> {
         self.apply.fork()
     }
@@ -139,7 +141,8 @@ impl MarkedDuplicates {
         &self.verdict
     }
 
-    /// Writes the metrics of the reads that were marked, or the report of samtools.
+    /// Writes the duplication metrics (Picard's form and JSON) of the reads that were written, or
+    /// the report of samtools markdup.
     pub(super) fn write_metrics(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
         if self.by_samtools {
             let report = self.counted.samtools_report(&self.verdict.tally);

@@ -1,4 +1,5 @@
-//! Recalibration within a run: when bases are counted, and how the table is used.
+//! Base quality recalibration within a run: when bases are counted, and where the resulting table
+//! is applied.
 
 use std::sync::Arc;
 
@@ -19,11 +20,13 @@ use crate::plan::Apply;
 use crate::run::memory::{Memory, RECALIBRATION};
 use crate::run::recal_setup;
 
-/// The step that recalibrates reads as they leave, and the counter of the reads after it.
+/// The step that recalibrates reads when they are written, and the counter of the reads after that
+/// step.
 type StepAndCounter = (Option<Box<dyn Step>>, Option<CovariateCounter>);
 
 impl RunState<'_> {
-    /// Opens the reference data that bases are counted against, if they are counted.
+    /// Opens the reference data that bases are counted against. Returns `None` if no bases are
+    /// counted.
     pub(super) fn recal_reference(&self, spill: &Arc<Spill>) -> Result<Option<Arc<RecalReference>>> {
         let Some(wanted) = self.table_request() else { return Ok(None) };
         let ledger = &self.memory.ledger;
@@ -31,7 +34,6 @@ impl RunState<'_> {
         reference.map(Arc::new).map(Some)
     }
 
-    /// Returns the step that applies a table from a file, if the plan has one.
     pub(super) fn step_from_file(&self) -> Result<Option<Box<dyn Step>>> {
         let wanted = self.plan.steps.recalibration.as_ref();
         recal_setup::step_from_file(wanted, &self.header, &self.memory.ledger)
@@ -51,7 +53,7 @@ impl RunState<'_> {
         recal_setup::shares(reference, counting, room, crew.threads as u64)
     }
 
-    /// Returns the bytes that counting takes beside the reads.
+    /// Returns the bytes that counting takes, besides the reads.
     pub(super) fn recal_bytes(&self, reference: Option<&RecalReference>) -> u64 {
         let wanted = self.table_request().zip(reference);
         let bootstrap = self.table_request().is_some_and(|wanted| wanted.bootstrap);
@@ -59,7 +61,7 @@ impl RunState<'_> {
         found + wanted.map_or(0, |(wanted, it)| self.shares(it, &wanted.counting).all)
     }
 
-    /// Returns an empty counter of the input reads; `None` if nothing is counted.
+    /// Returns an empty counter for the reads of the input. `None` if nothing is counted.
     pub(super) fn new_counter(
         &self,
         reference: Option<Arc<RecalReference>>,
@@ -68,7 +70,8 @@ impl RunState<'_> {
         reference.map(|reference| self.counter_with(&reference, counting.clone()))
     }
 
-    /// Writes the table of the counts, if asked for, and returns it.
+    /// Makes the table of the counts, writes it to a file if one is asked for, and returns it.
+    /// `after` is true for the second table, which is counted after recalibration.
     pub(super) fn finish_table(
         &self,
         counter: CovariateCounter,
@@ -83,7 +86,7 @@ impl RunState<'_> {
         Ok(table)
     }
 
-    /// Writes a table of so many bases, if asked for.
+    /// Logs the number of bases, and writes the table to a file if one is asked for.
     pub(super) fn write_table(
         &self,
         table: &bqsr::Report,
@@ -99,8 +102,9 @@ impl RunState<'_> {
         files.write_table(table, after)
     }
 
-    /// Counts all buffered reads, and returns the step that recalibrates them as they leave, with a counter for that
-    /// time: of unchanged reads if only the table is wanted, or of reads with their new qualities.
+    /// Counts all buffered reads, and returns the step that recalibrates them when they are
+    /// written. Also returns a counter for the reads as they are written: of reads with their new
+    /// qualities if a second table is wanted, or of unchanged reads if only a table is wanted.
     pub(super) fn recalibrate(
         &self,
         context: &SortContext,
@@ -124,29 +128,32 @@ impl RunState<'_> {
         Ok((Some(step), self.counter_after(&reference)))
     }
 
-    /// Returns the counter of reads with their new qualities, if these are counted.
+    /// Returns the counter of reads with their new qualities, for `--bqsr-after-table`. `None` if
+    /// they are not counted.
     pub(super) fn counter_after(&self, reference: &Arc<RecalReference>) -> Option<CovariateCounter> {
         let wanted = self.table_request().filter(|wanted| wanted.after.is_some())?;
         let counting = CountOptions { use_original: false, ..wanted.counting.clone() };
         Some(self.counter_with(reference, counting))
     }
 
-    /// Returns the step that recalibrates reads by the table of their counts.
+    /// Makes the step that recalibrates reads by the table of their own counts. Reads of a read
+    /// group that has no counts keep their qualities.
     pub(super) fn step_of(
         &self,
         table: &bqsr::Report,
         apply: &Apply,
         groups: ReadGroups,
     ) -> Result<Box<dyn Step>> {
-        // (Its memory is charged with the counts.)
+        // The memory is charged together with the counts.
         let recalibration = bqsr::Recalibration::new(table, &apply.applying, &Ledger::unlimited())?;
-        // A read group without any counted read stays as it is.
+        // A read group without counted reads has no row in the table.
         let writing = Writing { allow_missing_group: true, ..apply.writing.clone() };
         let apply = Apply { writing, ..apply.clone() };
         Ok(recal_setup::step(recalibration, &apply, groups, &self.header))
     }
 
-    /// Finds the sites at which the sample differs, if asked for, and excludes them.
+    /// With `--bqsr-bootstrap`, finds the sites at which the sample differs from the reference, and
+    /// returns `reference` with these sites left out. Otherwise returns `reference` unchanged.
     fn bootstrap(
         &self,
         context: &SortContext,
@@ -160,7 +167,7 @@ impl RunState<'_> {
             return Ok(reference);
         };
         self.console.stage("comparing", None, false);
-        // (Their memory is charged with the counts.)
+        // The memory is charged together with the counts.
         let found =
             SiteCollector::new(self.header.references().len(), &context.spill, &Ledger::unlimited())?;
         let merge = Merge::new(Arc::clone(sources));
