@@ -1,4 +1,4 @@
-//! `readmill bqsr`: recalibration, each half alone.
+//! `readmill bqsr`: base quality recalibration in separate commands, as GATK has them.
 
 use std::path::{Path, PathBuf};
 
@@ -93,7 +93,8 @@ pub struct PlotDataArgs {
 }
 
 impl Bqsr {
-    /// Returns the plan of a run over reads; does everything else itself.
+    /// Returns the plan for the subcommands that read alignments. The others do their work here,
+    /// and return `None`.
     pub fn plan(&self) -> Result<Option<Plan>> {
         match self {
             Bqsr::Table(it) => it.plan().map(Some),

@@ -1,4 +1,5 @@
-//! `readmill cluster`: hands over to the Python package, which starts a cluster of Dask.
+//! `readmill cluster`: starts the Python package `readmill.cluster`, which runs a command in stages
+//! on a Dask cluster.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -8,13 +9,14 @@ use std::process::Command;
 use clap::Args;
 use readmill_record::{Error, Result};
 
-/// What `python3 -m readmill.cluster PLACE --help` prints, for machines without the package. A test compares the flags.
+/// The output of `python3 -m readmill.cluster PLACE --help`, for machines without the package. A
+/// test compares it with the package.
 const HELP: &[(&str, &str)] = &[
     ("local", include_str!("cluster_help/local.txt")),
     ("slurm", include_str!("cluster_help/slurm.txt")),
 ];
 
-/// The module that does the work.
+/// The Python module that is started.
 const MODULE: &str = "readmill.cluster";
 
 /// Start workers on this machine, or on SLURM, and have them run a command in stages. Prints a Python script that does so; with
@@ -32,7 +34,8 @@ pub struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// Replaces this process by Python. Help needs no Python.
+    /// Replaces this process by Python. If the module is missing, the help is still printed from
+    /// `HELP`.
     pub fn run(&self) -> Result<()> {
         let python = || Command::new("python3");
         if let Err(error) = find_module(python()) {
@@ -54,7 +57,7 @@ impl ClusterArgs {
         Err(Error::io("python3 cannot be started", &command.exec()))
     }
 
-    /// Returns the help that these words ask for, as the module prints it; `None` if they ask for none.
+    /// Returns the help text if these words ask for help, and `None` otherwise.
     fn help(&self) -> Option<&'static str> {
         let mut own = self.words.iter().take_while(|word| *word != "--");
         let place = own.next()?;
@@ -63,7 +66,7 @@ impl ClusterArgs {
     }
 }
 
-/// Checks that this Python has the module.
+/// Returns an error if this Python cannot import the module.
 fn find_module(mut python: Command) -> Result<()> {
     let found = python
         .args(["-c", &format!("import {MODULE}")])
@@ -72,7 +75,8 @@ fn find_module(mut python: Command) -> Result<()> {
     if found.status.success() { Ok(()) } else { Err(missing(&String::from_utf8_lossy(&found.stderr))) }
 }
 
-/// What to do where Python cannot import the module; `said` is what it said.
+/// Returns the error for a missing Python package, with the commands that install it. `said` is the
+/// output of Python.
 fn missing(said: &str) -> Error {
     let last = said.trim_end().lines().last().unwrap_or_default();
     Error::usage(format!("python3 has no package readmill ({last})")).hint(

@@ -1,4 +1,5 @@
-//! `readmill depth`, `readmill coverage` and `readmill bedcov`, by the letters of samtools.
+//! `readmill depth`, `readmill coverage` and `readmill bedcov`. Their flags have the letters of
+//! samtools.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,7 @@ pub enum DepthCommand {
 }
 
 impl DepthCommand {
-    /// Counts, and writes.
+    /// Runs the command: counts, and writes the result.
     pub fn run(&self) -> Result<()> {
         let (plan, request) = match self {
             DepthCommand::Depth(it) => it.request()?,
@@ -41,7 +42,7 @@ impl DepthCommand {
         done
     }
 
-    /// Whether anything is written but standard output.
+    /// Returns whether the command writes a file. It does not if the output is standard output.
     pub fn leaves_files(&self) -> bool {
         let output = match self {
             DepthCommand::Depth(it) => &it.output,
@@ -221,10 +222,10 @@ pub struct CoverageArgs {
     resources: ResourceFlags,
 }
 
-/// Bins of a histogram in a file.
+/// Default number of bins of a histogram that is written to a file.
 const BINS: u32 = 50;
 
-/// Columns of a terminal beside the bins, and the fewest bins for its width.
+/// Width of the text next to the bins on a terminal, and the minimum number of bins.
 const BESIDE_BINS: u32 = 40;
 const LEAST_BINS: u32 = 40;
 
@@ -333,7 +334,7 @@ impl BedcovArgs {
         let mut plan = plan("bedcov", &self.resources, &output)?;
         let (inputs, indexes) = inputs(&self.inputs, None, self.customized_index, &plan)?;
         let rules = DepthRules {
-            // Pileups never have reads that are not mapped.
+            // A pileup never has unmapped reads.
             exclude_flags: excluded(&self.include_again, &self.excl_flags)? | Flags::UNMAPPED,
             min_mapq: self.min_mapq,
             deletions: !self.aligned_only && self.min_depth.is_none(),
@@ -352,7 +353,8 @@ impl BedcovArgs {
     }
 }
 
-/// The flags of reads that are left out: the usual ones but for some, and more.
+/// Returns the flags of reads that are left out: the default flags without `again` (`-g`), and with
+/// `more` (`-G`) added.
 fn excluded(again: &[Flags], more: &[Flags]) -> Result<u16> {
     let bits = |list: &[Flags]| list.iter().fold(0, |bits, flags| bits | flags.0);
     let (again, more) = (bits(again), bits(more));
@@ -363,7 +365,8 @@ fn excluded(again: &[Flags], more: &[Flags]) -> Result<u16> {
     Ok(DepthRules::default().exclude_flags & !again | more)
 }
 
-/// The columns of the terminal: what COLUMNS says, else what standard error is; 0 if that is none.
+/// Returns the width of the terminal: from the variable COLUMNS, or else from standard error. It is
+/// 0 if there is no terminal.
 fn columns() -> u32 {
     match std::env::var("COLUMNS") {
         Ok(text) => text.trim().parse().unwrap_or(0),
@@ -371,7 +374,7 @@ fn columns() -> u32 {
     }
 }
 
-/// A plan without inputs.
+/// Returns a plan without inputs, which logs nothing but warnings unless `-v` is given.
 fn plan(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<Plan> {
     let mut resources = resources.resources(output)?;
     if resources.verbosity == Verbosity::Normal {
@@ -390,7 +393,8 @@ fn plan(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<
     })
 }
 
-/// The inputs and their indexes: those that are given, else those of the list, else standard input.
+/// Returns the inputs and their indexes: the files that are given, or those in the list, or else
+/// standard input. With `-X`, the second half of the files are the indexes.
 fn inputs(
     given: &[PathBuf],
     list: Option<&Path>,

@@ -1,4 +1,4 @@
-//! `readmill fastq`: reads back to FASTQ.
+//! `readmill fastq`: writes the reads of SAM, BAM or CRAM files to FASTQ.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,8 @@ use readmill_sort::Order;
 use super::common::{InputFlags, ResourceFlags};
 use super::hints::{is_named_as_records, no_output};
 
-/// Secondary and supplementary records repeat bases of primary ones.
+/// Flags of secondary and supplementary records. They are left out by default, because they repeat
+/// the bases of primary records.
 const NOT_PRIMARY: &str = "0x900";
 
 /// Flags of FASTQ, which are those of samtools fastq.
@@ -199,7 +200,7 @@ impl TrimFlags {
     }
 }
 
-/// Ends of names of files that are not FASTQ, or FASTQ as it is not written.
+/// Suffixes of file names in formats that this command does not write.
 const NOT_WRITTEN: [&str; 14] = [
     ".bam", ".sam", ".sam.gz", ".cram", ".zst", ".bz2", ".xz", ".zip", ".lz4", ".7z", ".tar", ".tgz",
     ".fa", ".fasta",
@@ -213,7 +214,7 @@ fn parse_tags(text: &str) -> Result<Vec<Tag>> {
     text.split(',').map(tag).collect()
 }
 
-/// Refuses names of what is not written.
+/// Returns a usage error if the name of an output has the suffix of another format.
 fn check_name(path: &Path) -> Result<()> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     if NOT_WRITTEN.iter().any(|end| name.ends_with(end)) {
@@ -227,7 +228,7 @@ fn check_name(path: &Path) -> Result<()> {
 }
 
 impl FastqArgs {
-    /// Whether files are named for both ends.
+    /// Returns whether the files for first and last reads are named.
     fn is_named(&self) -> bool {
         self.first.is_some() || self.output.is_some() || self.per_read_group.is_some()
     }
@@ -251,7 +252,8 @@ impl FastqArgs {
         Ok(TagSelection::Some(tags))
     }
 
-    /// Refuses what cannot be written, or is probably not meant.
+    /// Returns a usage error for flags and outputs that cannot be used together, or that are
+    /// probably a mistake.
     fn check(&self) -> Result<()> {
         if !self.t.is_empty() {
             let what =

@@ -1,4 +1,5 @@
-//! Small commands on whole files.
+//! The small commands that work on files without a pipeline: `faidx`, `dict`, `quickcheck`, `head`,
+//! `cat`, `reheader` and the like.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ pub enum FileCommand {
 }
 
 impl FileCommand {
-    /// Carries the command out; `process` carries out a plan.
+    /// Runs the command. `process` runs the plan of a command that needs the pipeline.
     pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
         let success = |()| ExitCode::SUCCESS;
         match self {
@@ -66,7 +67,8 @@ impl FileCommand {
     }
 }
 
-/// Runs a command. A debug build checks that it kept to its memory.
+/// Runs `work` with a ledger for the memory of the command. A debug build returns an error if the
+/// command used more memory than that.
 fn audited(memory: &MemoryFlag, work: impl FnOnce(&Ledger) -> Result<ExitCode>) -> Result<ExitCode> {
     let divided = Memory::of(memory.bytes())?;
     #[cfg(debug_assertions)]
@@ -92,12 +94,12 @@ fn left_out(name: &str, way: &'static str) -> Error {
     Error::usage(format!("readmill has no {name}")).hint(way)
 }
 
-/// A console of a command with `-q`.
+/// Returns the console of a command that has `-q`.
 fn console(is_quiet: bool) -> Console {
     Console::new(if is_quiet { Verbosity::Quiet } else { Verbosity::Normal })
 }
 
-/// Opens an output of BAM or CRAM, which is no terminal; `inputs` will be read.
+/// Opens an output for BAM or CRAM. It must not be a terminal, nor one of `inputs`.
 fn records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileOutput> {
     let output = FileOutput::open(path.map(PathBuf::as_path), inputs)?;
     if output.is_terminal() {

@@ -1,11 +1,12 @@
-//! The help of every command: short (`-h`), which fits a screen, and long (`--help`), with all flags and examples.
+//! The help of every command: a short one (`-h`) that fits on a screen, and a long one (`--help`)
+//! with all flags and examples.
 
 use clap::{Arg, Command};
 
-/// A command with at most so many flags shows all of them in its short help.
+/// Maximum number of flags for which the short help shows all of them.
 const MOST_FLAGS: usize = 22;
 
-/// The long names of flags that short help shows; it leaves out all others of a command that has many.
+/// The long names of the flags in the short help of commands with more flags than that.
 const SHORT: &[&str] = &[
     "bqsr",
     "by",
@@ -26,10 +27,11 @@ const SHORT: &[&str] = &[
     "threads",
 ];
 
-/// Commands whose flags with a letter are all in their short help: users know them from samtools.
+/// Commands whose short help has all flags with a letter, because users know these flags from
+/// samtools.
 const WITH_LETTERS: &[&str] = &["bedcov", "coverage", "depth", "filter", "merge", "sort", "view"];
 
-/// Flags of these commands that have a letter and are rarely needed.
+/// Flags with a letter that are still left out of that help, because they are rarely needed.
 const RARE: &[&str] = &[
     "customized-index",
     "exclude-all-flags",
@@ -44,7 +46,7 @@ const RARE: &[&str] = &[
     "with-tag-in",
 ];
 
-/// Examples for each command, by its words. All of them are parsed in a test.
+/// Examples for the long help of each command. A test parses all of them.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "align",
@@ -182,11 +184,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("demo", &["readmill demo"]),
 ];
 
-/// Gives a command and all below it examples, short help that fits a screen, and values without regard to case.
+/// Adds examples to a command and all its subcommands, hides rare flags in the short help, and
+/// makes the values of flags case-insensitive.
 pub fn complete(command: Command) -> Command {
     of(command, "")
 }
 
+/// Does the work of [`complete`] for a command whose parent commands are `above`.
 fn of(command: Command, above: &str) -> Command {
     let path = |name: &str| if above.is_empty() { name.to_string() } else { format!("{above} {name}") };
     let is_root = command.get_name() == "readmill";
@@ -228,7 +232,7 @@ mod tests {
     use crate::cli::Cli;
     use clap::CommandFactory;
 
-    /// Lines of a screen.
+    /// Lines of a terminal that the short help may take.
     const SCREEN: usize = 54;
 
     fn command() -> Command {

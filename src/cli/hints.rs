@@ -1,4 +1,5 @@
-//! Hints for command lines that users of other tools write by mistake.
+//! Detects command lines that are written for samtools, Picard, fastp or other tools, and answers
+//! with the readmill command that does the same.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -8,11 +9,11 @@ use readmill::console::log;
 use readmill::plan::{Format, check_index_mark};
 use readmill_record::{Error, Result};
 
-/// Longer lists of inputs are not repeated.
+/// A longer list of inputs is not repeated in a hint.
 const MOST_SHOWN: usize = 8;
 
-/// Whether messages shall be JSON: asked for here or by the environment, before the command line is parsed, so that what is wrong
-/// with it is said in this form, too.
+/// Returns whether messages are written as JSON (`--log-format json` or `READMILL_LOG_FORMAT`). It
+/// is called before the command line is parsed, so that parse errors are also written as JSON.
 pub fn wants_json(args: &[OsString]) -> bool {
     let flag = "--log-format";
     let given = args.iter().enumerate().rev().find_map(|(at, arg)| match arg.to_str()? {
@@ -25,16 +26,17 @@ pub fn wants_json(args: &[OsString]) -> bool {
     }
 }
 
-/// Whether messages on a terminal are coloured: not if `--no-color` is given here, or NO_COLOR is in the environment
-/// (no-color.org), or the terminal has no colours.
+/// Returns whether messages on a terminal are coloured. They are not if `--no-color` is given, if
+/// the variable NO_COLOR is set (no-color.org), or if the terminal does not support colours.
 pub fn wants_colour(args: &[OsString]) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     !args.iter().any(|arg| arg == "--no-color") && !is_set("NO_COLOR") && !is_dumb
 }
 
-/// The arguments of this process, as they count. Beside other arguments, `-h` asks samtools view for the header, which filter always
-/// writes, and gives samtools merge and split a header, which readmill does not take: neither asks for help.
+/// Removes or refuses `-h` next to other arguments, where it does not ask for help: in samtools
+/// view it asks for the header, which `filter` always writes; in samtools merge and split it takes
+/// a header file, which readmill does not support.
 pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     let command = args.get(1).and_then(|command| command.to_str()).unwrap_or_default();
     let given = args.iter().skip(2);
@@ -56,11 +58,11 @@ pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     }
 }
 
-/// The answer where fastp would guess adapters.
+/// The hint for fastp's adapter detection.
 const NO_DETECTION: &str =
     "adapters are not guessed: mates tell them by their overlap, and --trim-adapter-sequence names one";
 
-/// What users of other tools type, and what it is called here.
+/// Commands and flags of other tools, with the hint for each.
 const NAMES: &[(&str, &str)] = &[
     ("mem", "readmill align REF R1.fq R2.fq does what bwa mem does"),
     ("aln", "readmill align REF READS.fq aligns, with the algorithm of bwa mem"),
@@ -109,7 +111,8 @@ const NAMES: &[(&str, &str)] = &[
     ("--java-options", "readmill needs no Java; -m SIZE limits its memory"),
 ];
 
-/// Tips for words that clap does not know, and that another tool would; `native_way` knows its commands.
+/// Returns a hint for a word that clap does not know but that another tool does. `native_way`
+/// returns the hint for a command of another tool, if there is one.
 pub fn of_other_tools(
     error: &clap::Error,
     native_way: impl Fn(&str) -> Option<String>,
@@ -134,7 +137,8 @@ pub fn of_other_tools(
     tip.or_else(|| native_way(word).filter(|_| error.kind() == ErrorKind::InvalidSubcommand))
 }
 
-/// Takes away what clap suggests, such as `demo` for `mem`, where the word is another tool's.
+/// Removes clap's own suggestions from an error, such as `demo` for `mem`, if we know what the word
+/// means in another tool.
 pub fn without_suggestions(mut error: clap::Error) -> clap::Error {
     use clap::error::ContextKind;
     for kind in [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::Suggested] {
@@ -143,7 +147,8 @@ pub fn without_suggestions(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The refusal of several inputs without an output: each flag probably belongs in front of that input.
+/// Returns the error for several inputs without an output. It suggests a command line in which each
+/// flag stands before its file, because an output is probably among the inputs.
 pub fn no_output(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
     let line = (inputs.len() <= MOST_SHOWN && !flags.is_empty()).then(|| with_flags(flags)).flatten();
     let hints = line.map_or(String::new(), |line| format!("; did you mean: {line}"));
@@ -151,7 +156,8 @@ pub fn no_output(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
         .hint("give the output by -o FILE, or write the reads of all inputs to standard output by -o -")
 }
 
-/// Picard's names of arguments, with the native flag; inputs and outputs of commands that readmill has, too.
+/// Picard's argument names and the readmill flag for each. An empty flag stands for an input, or
+/// for an argument that is not needed.
 const PICARD_ARGUMENTS: &[(&str, &str)] = &[
     ("I", ""),
     ("INPUT", ""),
@@ -173,7 +179,7 @@ const PICARD_ARGUMENTS: &[(&str, &str)] = &[
     ("CREATE_INDEX", ""),
 ];
 
-/// Native commands, with the program of Picard that does the same.
+/// readmill commands and the Picard program that does the same.
 const PICARD_PROGRAMS: &[(&str, &str)] = &[
     ("sort", "SortSam"),
     ("merge", "MergeSamFiles"),
@@ -186,7 +192,8 @@ const PICARD_PROGRAMS: &[(&str, &str)] = &[
     ("merge-alignment", "MergeBamAlignment"),
 ];
 
-/// Refuses inputs such as `I=in.bam`, unless a file has this name: they are arguments as Picard takes them.
+/// Returns an error for inputs such as `I=in.bam`, which are arguments in Picard's notation. A file
+/// with such a name is accepted.
 pub fn refuse_picard_arguments(inputs: &[PathBuf]) -> Result<()> {
     let is_of_picard = |path: &&PathBuf| {
         let name = path.to_str().and_then(|text| text.split_once('=')).map_or("", |(name, _)| name);
@@ -200,7 +207,8 @@ pub fn refuse_picard_arguments(inputs: &[PathBuf]) -> Result<()> {
     Err(Error::usage(what).hint(as_picard_line(&args)))
 }
 
-/// Returns the native line of words in Picard's style, and the line of Picard's front.
+/// Returns a hint with the readmill command line for arguments in Picard's notation, and with the
+/// command line for `readmill picard`.
 fn as_picard_line(args: &[String]) -> String {
     let native = args.iter().map(|arg| {
         let known = arg.split_once('=').and_then(|(name, value)| {
@@ -221,7 +229,8 @@ fn as_picard_line(args: &[String]) -> String {
     let program = PICARD_PROGRAMS.iter().find(|(name, _)| *name == command);
     let behind = args.iter().skip(1).fold(String::new(), |line, word| line + " " + &quoted(word));
     match program {
-        // FASTQ files are its inputs, whatever their names here.
+        // For `import`, the FASTQ files are inputs, but `-1` and `-2` are the flags of outputs in
+        // the table.
         Some((_, program)) if command == "import" => {
             format!("as for Picard: readmill picard {program}{behind}")
         }
@@ -232,10 +241,11 @@ fn as_picard_line(args: &[String]) -> String {
     }
 }
 
-/// Returns whether nothing can come from standard input: it is a terminal, closed, or /dev/null, as under cron.
+/// Returns whether standard input cannot have data: it is a terminal, closed, or `/dev/null`, as in
+/// a cron job.
 pub fn has_no_standard_input() -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    // A closed standard input is /dev/null, too: Rust opens it before the program starts.
+    // If standard input is closed, the Rust runtime opens `/dev/null` in its place before `main`.
     let is_null = || {
         let null = std::fs::metadata("/dev/null").ok()?;
         let own = std::fs::metadata("/dev/stdin").ok()?;
@@ -244,7 +254,7 @@ pub fn has_no_standard_input() -> bool {
     std::io::stdin().is_terminal() || is_null().unwrap_or(false)
 }
 
-/// The error for a command without an input; `way_out` says what to name.
+/// Returns the error for a command without input. `way_out` is the hint.
 pub fn no_input(way_out: &'static str) -> Error {
     let why = if std::io::stdin().is_terminal() {
         ""
@@ -254,7 +264,8 @@ pub fn no_input(way_out: &'static str) -> Error {
     Error::usage(format!("there is no input{why}")).hint(way_out)
 }
 
-/// Refuses a last of several inputs that is not there: it is probably the name of the output.
+/// Returns an error if the last of several inputs does not exist, with the hint that it may be
+/// meant as the output.
 pub fn check_last(inputs: &[PathBuf]) -> Result<()> {
     match inputs {
         [_, .., last] if last.as_os_str() != "-" => std::fs::metadata(last).map(drop).map_err(|e| {
@@ -265,8 +276,8 @@ pub fn check_last(inputs: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// The format that the name of an output tells, with a way out where it is that of another kind of file. A name that
-/// tells none is warned of.
+/// Returns the format that the name of an output implies, and BAM with a warning if the name
+/// implies none. `way_out` is the hint for a name of another kind of file.
 pub fn named_format(path: &Path, way_out: &'static str) -> Result<Format> {
     check_index_mark(path)?;
     let (format, guessed) = Format::of_output(path).map_err(|error| error.hint(way_out))?;
@@ -279,13 +290,13 @@ pub fn named_format(path: &Path, way_out: &'static str) -> Result<Format> {
     Ok(format)
 }
 
-/// Whether the file is called as SAM, BAM and CRAM files are.
+/// Returns whether a file name ends like those of SAM, BAM or CRAM files.
 pub fn is_named_as_records(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     [".bam", ".sam", ".sam.gz", ".cram"].iter().any(|end| name.ends_with(end))
 }
 
-/// The command line of this process with each flag in front of the argument it belongs to.
+/// Returns the command line of this process with each flag inserted before its path.
 fn with_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
     let mut args: Vec<OsString> = std::env::args_os().skip(1).collect();
     for (flag, path) in flags {
@@ -296,7 +307,8 @@ fn with_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
     Some(words.fold("readmill".to_string(), |line, word| line + " " + &word))
 }
 
-/// The error for a file that is for `programs`, which were not named; `is_all` is whether `all` was.
+/// Returns the error for a flag that only has an effect on `programs`, none of which was requested.
+/// `is_all` means that `all` was requested, which does not include them.
 pub fn lacks_program(flag: &str, programs: &str, is_all: bool) -> Error {
     let first = programs.split(' ').next().unwrap_or(programs);
     if is_all {
@@ -309,7 +321,7 @@ pub fn lacks_program(flag: &str, programs: &str, is_all: bool) -> Error {
     Error::usage(what).hint(format!("add {first} to the programs, or leave {flag} out"))
 }
 
-/// An argument as a shell takes it.
+/// Quotes an argument for a POSIX shell, if necessary.
 pub fn quoted(arg: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=./,:@%+".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! `readmill import`: reads of FASTQ files as records that are not aligned.
+//! `readmill import`: turns FASTQ files into unaligned records.
 
 use std::ops::RangeInclusive;
 
@@ -15,7 +15,7 @@ use super::read_tags::{AdapterFlags, ReadTagFlags};
 use super::reads::ReadsFlags;
 use super::sort::OutputOrder;
 
-/// The highest Phred score that FASTQ can write.
+/// The highest Phred score that FASTQ can represent.
 const HIGHEST: u8 = 93;
 
 /// Flags of reads that become records.
@@ -68,7 +68,7 @@ struct QualityFlags {
     max_quality: u8,
 }
 
-/// An encoding; `None` if it is to be found.
+/// The value of `--quality-encoding`. `None` means that the encoding is detected.
 #[derive(Clone, Copy)]
 struct Wanted(Option<Encoding>);
 
@@ -92,7 +92,7 @@ impl QualityFlags {
         Ok(self.min_quality..=self.max_quality)
     }
 
-    /// What is not the default, as flags.
+    /// Returns the flags that differ from their defaults, for the command line in `@PG`.
     fn words(&self) -> Vec<String> {
         let encoding = self.quality_encoding.0.map_or("detect", Encoding::name);
         [

@@ -1,4 +1,4 @@
-//! `readmill index` and `readmill faidx`: the indexes of files.
+//! `readmill index` and `readmill faidx`: write the index of a file, and read sequences by it.
 
 use std::path::{Path, PathBuf};
 
@@ -83,12 +83,12 @@ const PRESETS: &[Choice<Preset>] = &[
     Choice { value: Preset::Gff, name: "gff", aliases: &["gtf"], help: "" },
 ];
 
-/// What `-m` says.
+/// The value of `-m`. In samtools index it is the size of bins; here it is also the memory.
 #[derive(Clone, Copy)]
 enum Amount {
-    /// Bytes of memory.
+    /// Maximum memory in bytes.
     Memory(u64),
-    /// log2 of the bases in the smallest bin.
+    /// The base-2 logarithm of the number of bases in the smallest bin of a CSI.
     MinShift(u8),
 }
 
@@ -109,7 +109,8 @@ impl IndexArgs {
             Content::Fasta => self.fasta(file),
             content => self.file(file, &content),
         };
-        // A file that cannot be indexed does not keep the others from being indexed. The last error is returned.
+        // If one file cannot be indexed, the others are still indexed, and the last error is
+        // returned.
         let mut failed: Option<Error> = None;
         super::hints::refuse_picard_arguments(&self.files)?;
         for file in &self.files {
@@ -122,11 +123,12 @@ impl IndexArgs {
         failed.map_or(Ok(()), Err)
     }
 
-    /// The memory asked for, here or by the environment.
+    /// Returns the memory limit from the flag or the environment, or else the limit of the address
+    /// space.
     fn memory(&self) -> Result<Option<u64>> {
         match self.memory {
             Some(Amount::Memory(bytes)) => Ok(Some(bytes)),
-            // Where nothing else limits it, memory that cannot be had would end the process.
+            // Without a limit, a failed allocation would end the process.
             _ => Ok(environment_memory()?.or_else(limit::address_space_left)),
         }
     }
@@ -176,7 +178,7 @@ impl IndexArgs {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         self.aligner(reference)?;
         if !reference.is_file() {
-            return Ok(()); // a pipe, which the aligner has read
+            return Ok(()); // it was a pipe, and the aligner has read it
         }
         let ledger = Ledger::of(self.memory()?.unwrap_or_else(limit::default_limit));
         match indexing::faidx(reference, None, &ledger) {
@@ -199,9 +201,9 @@ impl IndexArgs {
     }
 }
 
-/// The index of the aligner.
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 impl IndexArgs {
+    /// Writes the index for the aligner that is chosen by `--kernel`.
     fn aligner(&self, reference: &Path) -> Result<()> {
         let prefix = self.output.as_deref().unwrap_or(reference);
         match self.kernel {
@@ -288,7 +290,7 @@ pub struct FaidxArgs {
     pub memory: MemoryFlag,
 }
 
-/// Tells the user which contigs an index leaves out.
+/// Logs the warnings about an index, such as contigs that it leaves out.
 fn warn_of(written: &indexing::WrittenIndex) {
     written.notes.iter().for_each(|note| log(&format!("readmill: warning: {note}")));
 }
@@ -306,11 +308,11 @@ impl FaidxArgs {
             }
             return Ok(());
         }
-        // As samtools does, for whoever reads the sequences next.
+        // As in samtools, the index is written for later runs.
         if !indexing::files_of(&self.reference)[1].exists() {
             match indexing::faidx(&self.reference, None, ledger) {
                 Ok(written) => warn_of(&written),
-                // The sequences do not need it: it is made in memory, too.
+                // The index is also built in memory, so the sequences can be read without the file.
                 Err(error) if error.kind == ErrorKind::Io => {
                     log(&format!("readmill: note: no index is kept: {error}"));
                 }

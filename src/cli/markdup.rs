@@ -1,4 +1,4 @@
-//! `readmill markdup`: duplicates alone.
+//! `readmill markdup`: marks duplicates, with the flags of Picard MarkDuplicates.
 
 use clap::Args;
 use readmill::Plan;

@@ -1,4 +1,5 @@
-//! `readmill merge-alignment`: alignments put onto the reads that they are of.
+//! `readmill merge-alignment`: adds the alignments of an aligner to the unaligned reads, as Picard
+//! MergeBamAlignment does.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -138,7 +139,7 @@ struct ProgramFlags {
     no_program_field: bool,
 }
 
-/// A list of tags, separated by commas; there may be none.
+/// A list of tags, separated by commas. It may be empty.
 #[derive(Clone)]
 struct Tags(Vec<Tag>);
 
@@ -150,7 +151,7 @@ fn tags(text: &str) -> Result<Tags, String> {
     text.split(',').filter(|word| !word.is_empty()).map(tag).collect::<Result<_, _>>().map(Tags)
 }
 
-/// Bases cut off the first and the last read.
+/// The value of `--trimmed`: bases that were cut off the start of the first and of the last read.
 #[derive(Clone, Copy)]
 struct Trimmed([u32; 2]);
 
@@ -221,18 +222,20 @@ impl MergeAlignmentArgs {
         }
     }
 
-    /// Carries it out. Where the one file of alignments is in another order than the reads, it is sorted by name first, by
-    /// another run of this program, each with half of the memory; `make` makes the plan of its line.
+    /// Runs the command. If the only file of alignments is in another order than the reads, it is
+    /// sorted by name and the command is run again. A second process of this program sorts it and
+    /// passes its output through a pipe; each process then has half of the memory. `make` makes the
+    /// plan for the command line of that process.
     pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>, make: MakePlan) -> Result<ExitCode> {
         let mut plan = self.plan()?;
         let done = process(&plan);
         let [aligned] = &self.aligned[..] else { return done };
-        // What is found in the header is found before anything is written.
+        // An error without a record was found in the headers, before anything was written.
         let in_header = |error: &Error| error.place.record.is_none();
         let output = self.output.output_path();
         let is_file = output.as_os_str() != "-" && (!output.exists() || output.is_file());
         let is_clean = is_file || plan.holds_everything() || done.as_ref().is_err_and(in_header);
-        let are_files = aligned.is_file() && self.unaligned.is_file(); // what is read again
+        let are_files = aligned.is_file() && self.unaligned.is_file(); // because both files are read a second time
         if !is_clean || !are_files || !done.as_ref().is_err_and(readmill::says_other_order) {
             return done;
         }
@@ -249,10 +252,11 @@ impl MergeAlignmentArgs {
             plan.inputs = merging.files().cloned().collect();
         }
         let done = process(&plan);
-        source.failure().map_or(done, Ok) // it has said what is wrong
+        source.failure().map_or(done, Ok) // the sorting process has logged its error
     }
 
-    /// Refuses a memory of which half is not enough for this plan, or for the run that sorts `aligned` beside it.
+    /// Returns an error if half of the memory is not enough for this plan, or for the process that
+    /// sorts `aligned`.
     fn check_halves(&self, plan: &Plan, aligned: &Path, make: MakePlan) -> Result<()> {
         let words = sorting(aligned, &plan.resources);
         let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -305,7 +309,7 @@ impl MergeAlignmentArgs {
     }
 }
 
-/// The words of a run that sorts a file by name, onto standard output.
+/// Returns the arguments of the process that sorts a file by name to standard output.
 fn sorting(file: &Path, resources: &Resources) -> Vec<OsString> {
     let numbers = [format!("{}M", resources.memory >> 20), resources.threads.to_string()];
     let [memory, threads] = &numbers;

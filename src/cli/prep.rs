@@ -1,4 +1,4 @@
-//! `readmill prep`: any combination of steps.
+//! `readmill prep`: any combination of steps in a single pass.
 
 use std::path::PathBuf;
 
@@ -91,7 +91,8 @@ pub struct BqsrFlags {
 }
 
 impl BqsrFlags {
-    /// Refuses flags of what is not asked for.
+    /// Returns a usage error for flags that have no effect because bases are not counted or
+    /// qualities are not changed.
     fn check_unused(&self) -> Result<()> {
         let counts = self.bqsr || self.bqsr_table_only;
         let applies = self.bqsr || self.bqsr_apply.is_some();
@@ -157,12 +158,13 @@ impl PrepArgs {
 }
 
 impl StepFlags {
-    /// The name of the sample, if it is given.
+    /// Returns the sample name of `--sample`.
     pub fn sample(&self) -> Option<String> {
         self.sample.sample.clone()
     }
 
-    /// The steps, where bases are compared with this reference.
+    /// Returns the steps of the plan. `reference` is the FASTA file against which bases are
+    /// counted.
     pub fn steps(&self, reference: Option<&PathBuf>) -> Result<Steps> {
         let marks = self.mark_duplicates || self.duplicates.is_given();
         if !marks {

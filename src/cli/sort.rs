@@ -1,4 +1,4 @@
-//! `readmill sort`: the sort alone, with the flags of samtools sort.
+//! `readmill sort`: sorts, with the flags of samtools sort.
 
 use clap::Args;
 use readmill::Plan;

@@ -1,4 +1,4 @@
-//! Options of bwa mem, as flags and by its own letters.
+//! The options of bwa mem, as flags of readmill and in the notation of bwa mem.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -23,13 +23,13 @@ pub struct BwaFlags {
 }
 
 impl BwaFlags {
-    /// Whether any is given.
     #[cfg(feature = "minibwa")]
     pub fn is_given(&self) -> bool {
         self.mark_split_secondary || self.bwa.is_some()
     }
 
-    /// The options, and the words that say them.
+    /// Returns the options of the aligner, and the same options as words for the command line in
+    /// `@PG`.
     pub fn options(&self, shared: &SharedFlags) -> Result<(BwaOptions, Vec<String>)> {
         let mut words: Vec<String> =
             self.bwa.iter().flat_map(|text| text.split_whitespace()).map(str::to_string).collect();
@@ -51,7 +51,7 @@ impl BwaFlags {
     }
 }
 
-/// Reads one option: its letter, and what follows, in the same word or in the next.
+/// Reads one option from `word`. Its value follows in the same word, or is the next word of `rest`.
 fn option<'a>(
     to: &mut BwaOptions,
     word: &'a str,
@@ -100,7 +100,7 @@ fn option<'a>(
     Ok(())
 }
 
-/// Returns the switch of a letter without a value.
+/// Returns the field for an option without a value; `None` for any other letter.
 fn switch<'a>(to: &'a mut BwaOptions, letter: &str) -> Option<&'a mut bool> {
     Some(match letter {
         "S" => &mut to.skip_mate_rescue,
@@ -123,7 +123,8 @@ fn number<T: FromStr>(word: &str, value: &str) -> Result<T> {
     value.parse().map_err(|_| refused(word, "it needs a number"))
 }
 
-/// A number that bwa-mem3 can work with: over others its C code ends the process.
+/// Returns `value` if it is in `range`. With other values, the C code of bwa-mem3 would end the
+/// process.
 fn within<T: PartialOrd + Display>(range: RangeInclusive<T>, word: &str, value: T) -> Result<T> {
     if range.contains(&value) {
         return Ok(value);
@@ -135,7 +136,7 @@ fn both_within(range: RangeInclusive<i32>, word: &str, pair: (i32, i32)) -> Resu
     Ok((within(range.clone(), word, pair.0)?, within(range, word, pair.1)?))
 }
 
-/// Two numbers with a comma between them; one counts for both.
+/// Reads two numbers separated by a comma. A single number counts for both.
 fn two(word: &str, value: &str) -> Result<(i32, i32)> {
     match value.split_once(',') {
         Some((one, two)) => Ok((number(word, one)?, number(word, two)?)),
@@ -143,12 +144,13 @@ fn two(word: &str, value: &str) -> Result<(i32, i32)> {
     }
 }
 
-/// Two numbers with a comma between them; where there is one, the other is `default`.
+/// Reads two numbers separated by a comma. If there is only one, the second is `default`.
 fn two_or(word: &str, value: &str, default: i32) -> Result<(i32, i32)> {
     if value.contains(',') { two(word, value) } else { Ok((number(word, value)?, default)) }
 }
 
-/// Mean, and then, where bwa mem 0.7.17 has defaults, deviation, longest and shortest.
+/// Reads the insert size: mean, standard deviation, maximum and minimum. The defaults of the last
+/// three are those of bwa mem 0.7.17.
 fn insert(word: &str, value: &str) -> Result<InsertSize> {
     let mut numbers = value.split(',').map(|text| within(0.0..=1e9, word, number::<f64>(word, text)?));
     let mut next = || numbers.next().transpose();
