@@ -1,5 +1,5 @@
-//! `readmill cluster`: starts the Python package `readmill.cluster`, which runs a command in stages
-//! on a Dask cluster.
+//! `readmill cluster`: starts the Python package `readmill.cluster`, which runs a command
+//! in stages on a Dask cluster.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -9,14 +9,13 @@ use std::process::Command;
 use clap::Args;
 use readmill_record::{Error, Result};
 
-/// The output of `python3 -m readmill.cluster PLACE --help`, for machines without the package. A
-/// test compares it with the package.
+/// The output of `python3 -m readmill.cluster PLACE --help`, for machines without the
+/// package. A test compares it with the package.
 const HELP: &[(&str, &str)] = &[
     ("local", include_str!("cluster_help/local.txt")),
     ("slurm", include_str!("cluster_help/slurm.txt")),
 ];
 
-/// The Python module that is started.
 const MODULE: &str = "readmill.cluster";
 
 /// Start workers on this machine, or on SLURM, and have them run a command in stages. Prints a Python script that does so; with
@@ -34,8 +33,8 @@ pub struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// Replaces this process by Python. If the module is missing, the help is still printed from
-    /// `HELP`.
+    /// Replaces this process by Python. If the module is missing, the help is still printed
+    /// from `HELP`.
     pub fn run(&self) -> Result<()> {
         let python = || Command::new("python3");
         if let Err(error) = find_module(python()) {
@@ -57,7 +56,6 @@ impl ClusterArgs {
         Err(Error::io("python3 cannot be started", &command.exec()))
     }
 
-    /// Returns the help text if these words ask for help, and `None` otherwise.
     fn help(&self) -> Option<&'static str> {
         let mut own = self.words.iter().take_while(|word| *word != "--");
         let place = own.next()?;
@@ -66,7 +64,6 @@ impl ClusterArgs {
     }
 }
 
-/// Returns an error if this Python cannot import the module.
 fn find_module(mut python: Command) -> Result<()> {
     let found = python
         .args(["-c", &format!("import {MODULE}")])
@@ -75,8 +72,8 @@ fn find_module(mut python: Command) -> Result<()> {
     if found.status.success() { Ok(()) } else { Err(missing(&String::from_utf8_lossy(&found.stderr))) }
 }
 
-/// Returns the error for a missing Python package, with the commands that install it. `said` is the
-/// output of Python.
+/// Returns the error for a missing Python package, with the commands that install it.
+/// `said` is the output of Python.
 fn missing(said: &str) -> Error {
     let last = said.trim_end().lines().last().unwrap_or_default();
     Error::usage(format!("python3 has no package readmill ({last})")).hint(

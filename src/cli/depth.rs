@@ -1,5 +1,5 @@
-//! `readmill depth`, `readmill coverage` and `readmill bedcov`. Their flags have the letters of
-//! samtools.
+//! `readmill depth`, `readmill coverage` and `readmill bedcov`. Their flags have the
+//! letters of samtools.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,6 @@ pub enum DepthCommand {
 }
 
 impl DepthCommand {
-    /// Runs the command: counts, and writes the result.
     pub fn run(&self) -> Result<()> {
         let (plan, request) = match self {
             DepthCommand::Depth(it) => it.request()?,
@@ -42,7 +41,8 @@ impl DepthCommand {
         done
     }
 
-    /// Returns whether the command writes a file. It does not if the output is standard output.
+    /// Returns whether the command writes a file. It does not if the output is standard
+    /// output.
     pub fn leaves_files(&self) -> bool {
         let output = match self {
             DepthCommand::Depth(it) => &it.output,
@@ -222,7 +222,6 @@ pub struct CoverageArgs {
     resources: ResourceFlags,
 }
 
-/// Default number of bins of a histogram that is written to a file.
 const BINS: u32 = 50;
 
 /// Width of the text next to the bins on a terminal, and the minimum number of bins.
@@ -353,8 +352,8 @@ impl BedcovArgs {
     }
 }
 
-/// Returns the flags of reads that are left out: the default flags without `again` (`-g`), and with
-/// `more` (`-G`) added.
+/// Returns the flags of reads that are left out: the default flags without `again` (`-g`),
+/// and with `more` (`-G`) added.
 fn excluded(again: &[Flags], more: &[Flags]) -> Result<u16> {
     let bits = |list: &[Flags]| list.iter().fold(0, |bits, flags| bits | flags.0);
     let (again, more) = (bits(again), bits(more));
@@ -365,8 +364,8 @@ fn excluded(again: &[Flags], more: &[Flags]) -> Result<u16> {
     Ok(DepthRules::default().exclude_flags & !again | more)
 }
 
-/// Returns the width of the terminal: from the variable COLUMNS, or else from standard error. It is
-/// 0 if there is no terminal.
+/// Returns the width of the terminal: from the variable COLUMNS, or else from standard
+/// error. It is 0 if there is no terminal.
 fn columns() -> u32 {
     match std::env::var("COLUMNS") {
         Ok(text) => text.trim().parse().unwrap_or(0),
@@ -393,8 +392,8 @@ fn plan(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<
     })
 }
 
-/// Returns the inputs and their indexes: the files that are given, or those in the list, or else
-/// standard input. With `-X`, the second half of the files are the indexes.
+/// Returns the inputs and their indexes: the files that are given, or those in the list, or
+/// else standard input. With `-X`, the second half of the files are the indexes.
 fn inputs(
     given: &[PathBuf],
     list: Option<&Path>,

@@ -17,8 +17,8 @@ use readmill_sort::Order;
 use super::common::{InputFlags, ResourceFlags};
 use super::hints::{is_named_as_records, no_output};
 
-/// Flags of secondary and supplementary records. They are left out by default, because they repeat
-/// the bases of primary records.
+/// Flags of secondary and supplementary records. They are left out by default, because they
+/// repeat the bases of primary records.
 const NOT_PRIMARY: &str = "0x900";
 
 /// Flags of FASTQ, which are those of samtools fastq.
@@ -200,7 +200,6 @@ impl TrimFlags {
     }
 }
 
-/// Suffixes of file names in formats that this command does not write.
 const NOT_WRITTEN: [&str; 14] = [
     ".bam", ".sam", ".sam.gz", ".cram", ".zst", ".bz2", ".xz", ".zip", ".lz4", ".7z", ".tar", ".tgz",
     ".fa", ".fasta",
@@ -214,7 +213,6 @@ fn parse_tags(text: &str) -> Result<Vec<Tag>> {
     text.split(',').map(tag).collect()
 }
 
-/// Returns a usage error if the name of an output has the suffix of another format.
 fn check_name(path: &Path) -> Result<()> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     if NOT_WRITTEN.iter().any(|end| name.ends_with(end)) {
@@ -228,7 +226,6 @@ fn check_name(path: &Path) -> Result<()> {
 }
 
 impl FastqArgs {
-    /// Returns whether the files for first and last reads are named.
     fn is_named(&self) -> bool {
         self.first.is_some() || self.output.is_some() || self.per_read_group.is_some()
     }
@@ -252,8 +249,8 @@ impl FastqArgs {
         Ok(TagSelection::Some(tags))
     }
 
-    /// Returns a usage error for flags and outputs that cannot be used together, or that are
-    /// probably a mistake.
+    /// Returns a usage error for flags and outputs that cannot be used together, or that
+    /// are probably a mistake.
     fn check(&self) -> Result<()> {
         if !self.t.is_empty() {
             let what =

@@ -1,5 +1,5 @@
-//! The small commands that work on files without a pipeline: `faidx`, `dict`, `quickcheck`, `head`,
-//! `cat`, `reheader` and the like.
+//! The small commands that work on files without a pipeline: `faidx`, `dict`, `quickcheck`,
+//! `head`, `cat`, `reheader` and the like.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -67,8 +67,8 @@ impl FileCommand {
     }
 }
 
-/// Runs `work` with a ledger for the memory of the command. A debug build returns an error if the
-/// command used more memory than that.
+/// Runs `work` with a ledger for the memory of the command. A debug build returns an error
+/// if the command used more memory than that.
 fn audited(memory: &MemoryFlag, work: impl FnOnce(&Ledger) -> Result<ExitCode>) -> Result<ExitCode> {
     let divided = Memory::of(memory.bytes())?;
     #[cfg(debug_assertions)]
@@ -94,7 +94,6 @@ fn left_out(name: &str, way: &'static str) -> Error {
     Error::usage(format!("readmill has no {name}")).hint(way)
 }
 
-/// Returns the console of a command that has `-q`.
 fn console(is_quiet: bool) -> Console {
     Console::new(if is_quiet { Verbosity::Quiet } else { Verbosity::Normal })
 }

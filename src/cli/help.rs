@@ -1,5 +1,5 @@
-//! The help of every command: a short one (`-h`) that fits on a screen, and a long one (`--help`)
-//! with all flags and examples.
+//! The help of every command: a short one (`-h`) that fits on a screen, and a long one
+//! (`--help`) with all flags and examples.
 
 use clap::{Arg, Command};
 
@@ -27,11 +27,12 @@ const SHORT: &[&str] = &[
     "threads",
 ];
 
-/// Commands whose short help has all flags with a letter, because users know these flags from
-/// samtools.
+/// Commands whose short help has all flags with a letter, because users know these flags
+/// from samtools.
 const WITH_LETTERS: &[&str] = &["bedcov", "coverage", "depth", "filter", "merge", "sort", "view"];
 
-/// Flags with a letter that are still left out of that help, because they are rarely needed.
+/// Flags with a letter that are still left out of that help, because they are rarely
+/// needed.
 const RARE: &[&str] = &[
     "customized-index",
     "exclude-all-flags",
@@ -184,8 +185,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("demo", &["readmill demo"]),
 ];
 
-/// Adds examples to a command and all its subcommands, hides rare flags in the short help, and
-/// makes the values of flags case-insensitive.
+/// Adds examples to a command and all its subcommands, hides rare flags in the short help,
+/// and makes the values of flags case-insensitive.
 pub fn complete(command: Command) -> Command {
     of(command, "")
 }

@@ -1,5 +1,5 @@
-//! Detects command lines that are written for samtools, Picard, fastp or other tools, and answers
-//! with the readmill command that does the same.
+//! Detects command lines that are written for samtools, Picard, fastp or other tools, and
+//! answers with the readmill command that does the same.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -9,11 +9,11 @@ use readmill::console::log;
 use readmill::plan::{Format, check_index_mark};
 use readmill_record::{Error, Result};
 
-/// A longer list of inputs is not repeated in a hint.
 const MOST_SHOWN: usize = 8;
 
-/// Returns whether messages are written as JSON (`--log-format json` or `READMILL_LOG_FORMAT`). It
-/// is called before the command line is parsed, so that parse errors are also written as JSON.
+/// Returns whether messages are written as JSON (`--log-format json` or
+/// `READMILL_LOG_FORMAT`). It is called before the command line is parsed, so that parse
+/// errors are also written as JSON.
 pub fn wants_json(args: &[OsString]) -> bool {
     let flag = "--log-format";
     let given = args.iter().enumerate().rev().find_map(|(at, arg)| match arg.to_str()? {
@@ -26,17 +26,18 @@ pub fn wants_json(args: &[OsString]) -> bool {
     }
 }
 
-/// Returns whether messages on a terminal are coloured. They are not if `--no-color` is given, if
-/// the variable NO_COLOR is set (no-color.org), or if the terminal does not support colours.
+/// Returns whether messages on a terminal are coloured. They are not if `--no-color` is
+/// given, if the variable NO_COLOR is set (no-color.org), or if the terminal does not
+/// support colours.
 pub fn wants_colour(args: &[OsString]) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     !args.iter().any(|arg| arg == "--no-color") && !is_set("NO_COLOR") && !is_dumb
 }
 
-/// Removes or refuses `-h` next to other arguments, where it does not ask for help: in samtools
-/// view it asks for the header, which `filter` always writes; in samtools merge and split it takes
-/// a header file, which readmill does not support.
+/// Removes or refuses `-h` next to other arguments, where it does not ask for help: in
+/// samtools view it asks for the header, which `filter` always writes; in samtools merge
+/// and split it takes a header file, which readmill does not support.
 pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     let command = args.get(1).and_then(|command| command.to_str()).unwrap_or_default();
     let given = args.iter().skip(2);
@@ -58,11 +59,9 @@ pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     }
 }
 
-/// The hint for fastp's adapter detection.
 const NO_DETECTION: &str =
     "adapters are not guessed: mates tell them by their overlap, and --trim-adapter-sequence names one";
 
-/// Commands and flags of other tools, with the hint for each.
 const NAMES: &[(&str, &str)] = &[
     ("mem", "readmill align REF R1.fq R2.fq does what bwa mem does"),
     ("aln", "readmill align REF READS.fq aligns, with the algorithm of bwa mem"),
@@ -111,8 +110,8 @@ const NAMES: &[(&str, &str)] = &[
     ("--java-options", "readmill needs no Java; -m SIZE limits its memory"),
 ];
 
-/// Returns a hint for a word that clap does not know but that another tool does. `native_way`
-/// returns the hint for a command of another tool, if there is one.
+/// Returns a hint for a word that clap does not know but that another tool does.
+/// `native_way` returns the hint for a command of another tool, if there is one.
 pub fn of_other_tools(
     error: &clap::Error,
     native_way: impl Fn(&str) -> Option<String>,
@@ -137,8 +136,8 @@ pub fn of_other_tools(
     tip.or_else(|| native_way(word).filter(|_| error.kind() == ErrorKind::InvalidSubcommand))
 }
 
-/// Removes clap's own suggestions from an error, such as `demo` for `mem`, if we know what the word
-/// means in another tool.
+/// Removes clap's own suggestions from an error, such as `demo` for `mem`, if we know what
+/// the word means in another tool.
 pub fn without_suggestions(mut error: clap::Error) -> clap::Error {
     use clap::error::ContextKind;
     for kind in [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::Suggested] {
@@ -147,8 +146,8 @@ pub fn without_suggestions(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns the error for several inputs without an output. It suggests a command line in which each
-/// flag stands before its file, because an output is probably among the inputs.
+/// Returns the error for several inputs without an output. It suggests a command line in
+/// which each flag stands before its file, because an output is probably among the inputs.
 pub fn no_output(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
     let line = (inputs.len() <= MOST_SHOWN && !flags.is_empty()).then(|| with_flags(flags)).flatten();
     let hints = line.map_or(String::new(), |line| format!("; did you mean: {line}"));
@@ -156,8 +155,8 @@ pub fn no_output(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
         .hint("give the output by -o FILE, or write the reads of all inputs to standard output by -o -")
 }
 
-/// Picard's argument names and the readmill flag for each. An empty flag stands for an input, or
-/// for an argument that is not needed.
+/// Picard's argument names and the readmill flag for each. An empty flag stands for an
+/// input, or for an argument that is not needed.
 const PICARD_ARGUMENTS: &[(&str, &str)] = &[
     ("I", ""),
     ("INPUT", ""),
@@ -192,8 +191,8 @@ const PICARD_PROGRAMS: &[(&str, &str)] = &[
     ("merge-alignment", "MergeBamAlignment"),
 ];
 
-/// Returns an error for inputs such as `I=in.bam`, which are arguments in Picard's notation. A file
-/// with such a name is accepted.
+/// Returns an error for inputs such as `I=in.bam`, which are arguments in Picard's
+/// notation. A file with such a name is accepted.
 pub fn refuse_picard_arguments(inputs: &[PathBuf]) -> Result<()> {
     let is_of_picard = |path: &&PathBuf| {
         let name = path.to_str().and_then(|text| text.split_once('=')).map_or("", |(name, _)| name);
@@ -207,8 +206,8 @@ pub fn refuse_picard_arguments(inputs: &[PathBuf]) -> Result<()> {
     Err(Error::usage(what).hint(as_picard_line(&args)))
 }
 
-/// Returns a hint with the readmill command line for arguments in Picard's notation, and with the
-/// command line for `readmill picard`.
+/// Returns a hint with the readmill command line for arguments in Picard's notation, and
+/// with the command line for `readmill picard`.
 fn as_picard_line(args: &[String]) -> String {
     let native = args.iter().map(|arg| {
         let known = arg.split_once('=').and_then(|(name, value)| {
@@ -229,8 +228,8 @@ fn as_picard_line(args: &[String]) -> String {
     let program = PICARD_PROGRAMS.iter().find(|(name, _)| *name == command);
     let behind = args.iter().skip(1).fold(String::new(), |line, word| line + " " + &quoted(word));
     match program {
-        // For `import`, the FASTQ files are inputs, but `-1` and `-2` are the flags of outputs in
-        // the table.
+        // For `import`, the FASTQ files are inputs, but `-1` and `-2` are the flags of
+        // outputs in the table.
         Some((_, program)) if command == "import" => {
             format!("as for Picard: readmill picard {program}{behind}")
         }
@@ -241,11 +240,12 @@ fn as_picard_line(args: &[String]) -> String {
     }
 }
 
-/// Returns whether standard input cannot have data: it is a terminal, closed, or `/dev/null`, as in
-/// a cron job.
+/// Returns whether standard input cannot have data: it is a terminal, closed, or
+/// `/dev/null`, as in a cron job.
 pub fn has_no_standard_input() -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    // If standard input is closed, the Rust runtime opens `/dev/null` in its place before `main`.
+    // If standard input is closed, the Rust runtime opens `/dev/null` in its place before
+    // `main`.
     let is_null = || {
         let null = std::fs::metadata("/dev/null").ok()?;
         let own = std::fs::metadata("/dev/stdin").ok()?;
@@ -254,7 +254,6 @@ pub fn has_no_standard_input() -> bool {
     std::io::stdin().is_terminal() || is_null().unwrap_or(false)
 }
 
-/// Returns the error for a command without input. `way_out` is the hint.
 pub fn no_input(way_out: &'static str) -> Error {
     let why = if std::io::stdin().is_terminal() {
         ""
@@ -264,8 +263,8 @@ pub fn no_input(way_out: &'static str) -> Error {
     Error::usage(format!("there is no input{why}")).hint(way_out)
 }
 
-/// Returns an error if the last of several inputs does not exist, with the hint that it may be
-/// meant as the output.
+/// Returns an error if the last of several inputs does not exist, with the hint that it may
+/// be meant as the output.
 pub fn check_last(inputs: &[PathBuf]) -> Result<()> {
     match inputs {
         [_, .., last] if last.as_os_str() != "-" => std::fs::metadata(last).map(drop).map_err(|e| {
@@ -276,8 +275,8 @@ pub fn check_last(inputs: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// Returns the format that the name of an output implies, and BAM with a warning if the name
-/// implies none. `way_out` is the hint for a name of another kind of file.
+/// Returns the format that the name of an output implies, and BAM with a warning if the
+/// name implies none. `way_out` is the hint for a name of another kind of file.
 pub fn named_format(path: &Path, way_out: &'static str) -> Result<Format> {
     check_index_mark(path)?;
     let (format, guessed) = Format::of_output(path).map_err(|error| error.hint(way_out))?;
@@ -290,13 +289,11 @@ pub fn named_format(path: &Path, way_out: &'static str) -> Result<Format> {
     Ok(format)
 }
 
-/// Returns whether a file name ends like those of SAM, BAM or CRAM files.
 pub fn is_named_as_records(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     [".bam", ".sam", ".sam.gz", ".cram"].iter().any(|end| name.ends_with(end))
 }
 
-/// Returns the command line of this process with each flag inserted before its path.
 fn with_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
     let mut args: Vec<OsString> = std::env::args_os().skip(1).collect();
     for (flag, path) in flags {
@@ -307,8 +304,8 @@ fn with_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
     Some(words.fold("readmill".to_string(), |line, word| line + " " + &word))
 }
 
-/// Returns the error for a flag that only has an effect on `programs`, none of which was requested.
-/// `is_all` means that `all` was requested, which does not include them.
+/// Returns the error for a flag that only has an effect on `programs`, none of which was
+/// requested. `is_all` means that `all` was requested, which does not include them.
 pub fn lacks_program(flag: &str, programs: &str, is_all: bool) -> Error {
     let first = programs.split(' ').next().unwrap_or(programs);
     if is_all {
@@ -321,7 +318,6 @@ pub fn lacks_program(flag: &str, programs: &str, is_all: bool) -> Error {
     Error::usage(what).hint(format!("add {first} to the programs, or leave {flag} out"))
 }
 
-/// Quotes an argument for a POSIX shell, if necessary.
 pub fn quoted(arg: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=./,:@%+".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) {

@@ -15,7 +15,6 @@ use super::read_tags::{AdapterFlags, ReadTagFlags};
 use super::reads::ReadsFlags;
 use super::sort::OutputOrder;
 
-/// The highest Phred score that FASTQ can represent.
 const HIGHEST: u8 = 93;
 
 /// Flags of reads that become records.
@@ -92,7 +91,6 @@ impl QualityFlags {
         Ok(self.min_quality..=self.max_quality)
     }
 
-    /// Returns the flags that differ from their defaults, for the command line in `@PG`.
     fn words(&self) -> Vec<String> {
         let encoding = self.quality_encoding.0.map_or("detect", Encoding::name);
         [

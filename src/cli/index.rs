@@ -1,4 +1,5 @@
-//! `readmill index` and `readmill faidx`: write the index of a file, and read sequences by it.
+//! `readmill index` and `readmill faidx`: write the index of a file, and read sequences by
+//! it.
 
 use std::path::{Path, PathBuf};
 
@@ -76,7 +77,6 @@ pub struct IndexArgs {
     quiet: bool,
 }
 
-/// Values of `--preset`.
 const PRESETS: &[Choice<Preset>] = &[
     Choice { value: Preset::Vcf, name: "vcf", aliases: &[], help: "" },
     Choice { value: Preset::Bed, name: "bed", aliases: &[], help: "" },
@@ -86,7 +86,6 @@ const PRESETS: &[Choice<Preset>] = &[
 /// The value of `-m`. In samtools index it is the size of bins; here it is also the memory.
 #[derive(Clone, Copy)]
 enum Amount {
-    /// Maximum memory in bytes.
     Memory(u64),
     /// The base-2 logarithm of the number of bases in the smallest bin of a CSI.
     MinShift(u8),
@@ -109,8 +108,8 @@ impl IndexArgs {
             Content::Fasta => self.fasta(file),
             content => self.file(file, &content),
         };
-        // If one file cannot be indexed, the others are still indexed, and the last error is
-        // returned.
+        // If one file cannot be indexed, the others are still indexed, and the last error
+        // is returned.
         let mut failed: Option<Error> = None;
         super::hints::refuse_picard_arguments(&self.files)?;
         for file in &self.files {
@@ -123,8 +122,8 @@ impl IndexArgs {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Returns the memory limit from the flag or the environment, or else the limit of the address
-    /// space.
+    /// Returns the memory limit from the flag or the environment, or else the limit of the
+    /// address space.
     fn memory(&self) -> Result<Option<u64>> {
         match self.memory {
             Some(Amount::Memory(bytes)) => Ok(Some(bytes)),
@@ -203,7 +202,6 @@ impl IndexArgs {
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 impl IndexArgs {
-    /// Writes the index for the aligner that is chosen by `--kernel`.
     fn aligner(&self, reference: &Path) -> Result<()> {
         let prefix = self.output.as_deref().unwrap_or(reference);
         match self.kernel {
@@ -290,7 +288,6 @@ pub struct FaidxArgs {
     pub memory: MemoryFlag,
 }
 
-/// Logs the warnings about an index, such as contigs that it leaves out.
 fn warn_of(written: &indexing::WrittenIndex) {
     written.notes.iter().for_each(|note| log(&format!("readmill: warning: {note}")));
 }
@@ -312,7 +309,8 @@ impl FaidxArgs {
         if !indexing::files_of(&self.reference)[1].exists() {
             match indexing::faidx(&self.reference, None, ledger) {
                 Ok(written) => warn_of(&written),
-                // The index is also built in memory, so the sequences can be read without the file.
+                // The index is also built in memory, so the sequences can be read without
+                // the file.
                 Err(error) if error.kind == ErrorKind::Io => {
                     log(&format!("readmill: note: no index is kept: {error}"));
                 }

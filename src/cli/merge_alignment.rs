@@ -1,5 +1,5 @@
-//! `readmill merge-alignment`: adds the alignments of an aligner to the unaligned reads, as Picard
-//! MergeBamAlignment does.
+//! `readmill merge-alignment`: adds the alignments of an aligner to the unaligned reads, as
+//! Picard MergeBamAlignment does.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -139,7 +139,6 @@ struct ProgramFlags {
     no_program_field: bool,
 }
 
-/// A list of tags, separated by commas. It may be empty.
 #[derive(Clone)]
 struct Tags(Vec<Tag>);
 
@@ -151,7 +150,8 @@ fn tags(text: &str) -> Result<Tags, String> {
     text.split(',').filter(|word| !word.is_empty()).map(tag).collect::<Result<_, _>>().map(Tags)
 }
 
-/// The value of `--trimmed`: bases that were cut off the start of the first and of the last read.
+/// The value of `--trimmed`: bases that were cut off the start of the first and of the last
+/// read.
 #[derive(Clone, Copy)]
 struct Trimmed([u32; 2]);
 
@@ -222,10 +222,10 @@ impl MergeAlignmentArgs {
         }
     }
 
-    /// Runs the command. If the only file of alignments is in another order than the reads, it is
-    /// sorted by name and the command is run again. A second process of this program sorts it and
-    /// passes its output through a pipe; each process then has half of the memory. `make` makes the
-    /// plan for the command line of that process.
+    /// Runs the command. If the only file of alignments is in another order than the reads,
+    /// it is sorted by name and the command is run again. A second process of this program
+    /// sorts it and passes its output through a pipe; each process then has half of the
+    /// memory. `make` makes the plan for the command line of that process.
     pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>, make: MakePlan) -> Result<ExitCode> {
         let mut plan = self.plan()?;
         let done = process(&plan);
@@ -255,8 +255,6 @@ impl MergeAlignmentArgs {
         source.failure().map_or(done, Ok) // the sorting process has logged its error
     }
 
-    /// Returns an error if half of the memory is not enough for this plan, or for the process that
-    /// sorts `aligned`.
     fn check_halves(&self, plan: &Plan, aligned: &Path, make: MakePlan) -> Result<()> {
         let words = sorting(aligned, &plan.resources);
         let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -309,7 +307,6 @@ impl MergeAlignmentArgs {
     }
 }
 
-/// Returns the arguments of the process that sorts a file by name to standard output.
 fn sorting(file: &Path, resources: &Resources) -> Vec<OsString> {
     let numbers = [format!("{}M", resources.memory >> 20), resources.threads.to_string()];
     let [memory, threads] = &numbers;

@@ -158,7 +158,6 @@ impl PrepArgs {
 }
 
 impl StepFlags {
-    /// Returns the sample name of `--sample`.
     pub fn sample(&self) -> Option<String> {
         self.sample.sample.clone()
     }

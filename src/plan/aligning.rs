@@ -14,17 +14,18 @@ use super::trimming::Trimming;
 /// Unaligned reads, and how they become records.
 #[derive(Clone, Debug)]
 pub struct Aligning {
-    /// The FASTA file of the reference; its index has the same name with another suffix. `None` if
-    /// the reads are not aligned.
+    /// The FASTA file of the reference; its index has the same name with another suffix.
+    /// `None` if the reads are not aligned.
     pub reference: Option<PathBuf>,
     pub lanes: Vec<Lane>,
     pub read_tags: ReadTags,
-    /// `None` if the reads are not trimmed.
     pub trimming: Option<Trimming>,
     pub aligner: Aligner,
-    /// The options of the aligner that differ from its defaults, for the command line in `@PG`.
+    /// The options of the aligner that differ from its defaults, for the command line in
+    /// `@PG`.
     pub words: Vec<String>,
-    /// Do not check the order and the pairing of FASTQ files by their first reads (`--as-given`).
+    /// Do not check the order and the pairing of FASTQ files by their first reads
+    /// (`--as-given`).
     pub as_given: bool,
     /// Warnings about the command line that are logged when the run starts.
     pub warnings: Vec<String>,
@@ -36,8 +37,8 @@ impl Aligning {
         self.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files).collect()
     }
 
-    /// Returns the words for aligning in the command line of `@PG`. Options with their default
-    /// value are left out.
+    /// Returns the words for aligning in the command line of `@PG`. Options with their
+    /// default value are left out.
     pub fn command_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         match self.aligner.flag() {
@@ -62,18 +63,16 @@ impl Aligning {
 pub struct ReadTags {
     /// Comments are optional fields in SAM text (`-C`), and are copied.
     pub comments: bool,
-    /// The field for the barcode in Casava comments such as `1:N:0:ACGT`. `None` if comments are
-    /// not in this form.
+    /// The field for the barcode in Casava comments such as `1:N:0:ACGT`. `None` if
+    /// comments are not in this form.
     pub casava: Option<Tag>,
-    /// Whether names end in a UMI. The inner value is the separator before it; `None` means the
-    /// place where Illumina instruments write it.
+    /// Whether names end in a UMI. The inner value is the separator before it; `None` means
+    /// the place where Illumina instruments write it.
     pub name_umis: Option<Option<u8>>,
-    /// The read structures, one for each read of a template. Empty if all bases belong to the
-    /// template.
+    /// The read structures, one for each read of a template. Empty if all bases belong to
+    /// the template.
     pub structures: Vec<ReadStructure>,
-    /// The files of index reads that each lane has, with their read structures.
     pub index_reads: Vec<IndexReads>,
-    /// The adapters to mark, if any are.
     pub adapters: Option<AdapterRules>,
     /// The adapter rules that differ from their defaults, as flags for `@PG`.
     pub adapter_words: Vec<String>,
@@ -126,25 +125,19 @@ impl ReadTags {
         })
     }
 
-    /// Returns whether reads bring neither comments nor barcodes.
     pub fn is_nothing(&self) -> bool {
         let has_barcodes = self.name_umis.is_some() || !self.structures.is_empty();
         !self.comments && self.casava.is_none() && !has_barcodes && self.index_reads.is_empty()
     }
 }
 
-/// Files with an index read for each template. Index reads become barcodes and are not aligned.
 #[derive(Clone, Debug)]
 pub struct IndexReads {
-    /// The flag that names these files.
     pub flag: &'static str,
-    /// What the bases of these reads are for.
     pub structure: ReadStructure,
-    /// The read structure that is used if none is given.
     pub usual: ReadStructure,
 }
 
-/// The aligner with its options, or the options of importing reads without an aligner.
 #[derive(Clone, Debug)]
 pub enum Aligner {
     /// Reads become unaligned records, as by samtools import.
@@ -177,41 +170,37 @@ impl Aligner {
     }
 }
 
-/// How reads become unaligned records.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// How qualities are encoded in FASTQ. If `None`, the encoding is detected from the first
-    /// records.
+    /// How qualities are encoded in FASTQ. If `None`, the encoding is detected from the
+    /// first records.
     pub encoding: Option<Encoding>,
     /// Allowed Phred scores; a read with another quality is an error.
     pub qualities: RangeInclusive<u8>,
-    /// Texts for `@CO` lines.
     pub comments: Vec<String>,
     /// Whether input without any reads is an error.
     pub needs_reads: bool,
-    /// Whether names of single reads end in /1 or /2, which then sets the first or last flag.
+    /// Whether names of single reads end in /1 or /2, which then sets the first or last
+    /// flag.
     pub ends_by_name: bool,
 }
 
-/// The reads of one sequencing unit, usually one lane of a flow cell: one file or a pair of files,
-/// with their read group.
+/// The reads of one sequencing unit, usually one lane of a flow cell: one file or a pair of
+/// files, with their read group.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    /// One file, or two files with the first and the last reads of the templates. `-` is standard
-    /// input.
+    /// One file, or two files with the first and the last reads of the templates. `-` is
+    /// standard input.
     pub files: Vec<PathBuf>,
     /// The files of index reads, in the order of [`ReadTags::index_reads`].
     pub index_files: Vec<PathBuf>,
-    /// Whether one file has the two reads of each template one after the other.
     pub interleaved: bool,
     /// Whether the file has unaligned reads in SAM, BAM or CRAM.
     pub records: bool,
-    /// The `@RG` line for these reads.
     pub group: Option<HeaderLine>,
 }
 
 impl Lane {
-    /// Returns the number of reads of a template: 1 or 2.
     pub fn segments(&self) -> usize {
         if self.interleaved { 2 } else { self.files.len() }
     }
@@ -221,8 +210,8 @@ impl Lane {
         self.files.iter().chain(&self.index_files)
     }
 
-    /// Returns whether the reads have no read group, neither from the command line nor from their
-    /// file.
+    /// Returns whether the reads have no read group, neither from the command line nor from
+    /// their file.
     pub fn lacks_group(&self) -> bool {
         self.group.is_none() && !self.records
     }
@@ -233,12 +222,12 @@ impl Lane {
 }
 
 impl Aligning {
-    /// Returns the reference that reads are aligned to. It is an internal error if there is none.
+    /// Returns the reference that reads are aligned to. It is an internal error if there is
+    /// none.
     pub fn reference(&self) -> Result<&Path> {
         self.reference.as_deref().ok_or_else(|| Error::bug("an aligner without a reference"))
     }
 
-    /// Checks the trimming options against the kinds of reads.
     fn check_trimming(&self) -> Result<()> {
         let Some(trimming) = &self.trimming else { return Ok(()) };
         let is_single = |lane: &Lane| !lane.records && lane.segments() == 1;
@@ -250,7 +239,8 @@ impl Aligning {
     /// Checks everything that can be checked before a file is opened.
     ///
     /// # Errors
-    /// Returns a usage error for options that contradict each other or do not fit the reads.
+    /// Returns a usage error for options that contradict each other or do not fit the
+    /// reads.
     pub fn check(&self) -> Result<()> {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         if let Some(flag) = self.aligner.flag() {

@@ -5,7 +5,6 @@ use readmill_markdup::{DuplicateTypes, PairEnds, Strategy};
 
 use super::choice::Choice;
 
-/// Which records of a duplicate template are flagged as duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateMode {
     /// `Template` if the input is grouped by name, `Coordinate` if it is not.

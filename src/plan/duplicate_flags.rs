@@ -1,5 +1,5 @@
-//! The flags for marking duplicates. Most have an alias with the name of the argument in Picard
-//! MarkDuplicates.
+//! The flags for marking duplicates. Most have an alias with the name of the argument in
+//! Picard MarkDuplicates.
 
 use std::path::PathBuf;
 
@@ -161,7 +161,6 @@ struct PicardFlags {
     duplex_umi_as: Option<bool>,
 }
 
-/// The value of `--optical-distance`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Distance {
     Off,
@@ -191,7 +190,6 @@ fn parse_tag(text: &str) -> Result<[u8; 2], String> {
     }
 }
 
-/// Returns the name of the first flag that is given.
 fn first_given<const N: usize>(flags: [(&'static str, bool); N]) -> Option<&'static str> {
     flags.into_iter().find_map(|(name, given)| given.then_some(name))
 }
@@ -203,8 +201,8 @@ impl DuplicateFlags {
         self.remove_duplicates || self.remove_optical_duplicates
     }
 
-    /// Makes the plan for marking duplicates. Errors in the flags are stored in it, and reported by
-    /// [`Duplicates::check`].
+    /// Makes the plan for marking duplicates. Errors in the flags are stored in it, and
+    /// reported by [`Duplicates::check`].
     pub fn duplicates(&self) -> Duplicates {
         let picard = self.by_picard();
         if self.rules == RuleSet::Picard {
@@ -265,7 +263,6 @@ impl DuplicateFlags {
         }
     }
 
-    /// Returns how optical duplicates are found by the rules of samtools. `None` if they are not.
     fn samtools_optical(&self) -> Result<Option<OpticalReads>> {
         let Some(Distance::Pixels(pixels)) = self.optical_distance else { return Ok(None) };
         let coords = match &self.read_coords {
@@ -282,7 +279,6 @@ impl DuplicateFlags {
         self.optical_distance.unwrap_or(Distance::Pixels(Optical::default().distance))
     }
 
-    /// Returns the first given flag that only Picard's rules have.
     fn only_by_picard(&self, picard: &Duplicates) -> Option<&'static str> {
         let Duplicates { rules, writing, .. } = picard;
         let optical = Optical::default();
@@ -307,7 +303,6 @@ impl DuplicateFlags {
         ])
     }
 
-    /// Makes the plan for Picard's rules from the flags.
     fn by_picard(&self) -> Duplicates {
         let picard = &self.picard;
         let duplex = picard.duplex_umi_as.unwrap_or(self.duplex_umi);
@@ -350,8 +345,8 @@ impl DuplicateFlags {
         }
     }
 
-    /// Makes Picard's rules from the flags. Optical duplicates are only detected if something in
-    /// the output depends on them.
+    /// Makes Picard's rules from the flags. Optical duplicates are only detected if
+    /// something in the output depends on them.
     fn rules(&self, writing: &Writing, metrics: &Metrics, duplex: bool) -> Rules {
         let auto = self.distance() == Distance::Auto;
         let names =

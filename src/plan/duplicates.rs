@@ -12,19 +12,15 @@ use readmill_record::{Error, Result, tag};
 use super::choice::name_of;
 use super::duplicate_choices::{DuplicateMode, ENDS, METHODS, MODES, STRATEGIES, TYPES};
 
-/// How duplicates are found and marked.
 #[derive(Clone, Debug)]
 pub struct Duplicates {
     /// Which records of a duplicate template are flagged: all, or only mapped primary ones.
     pub mode: DuplicateMode,
-    /// Which reads are duplicates of each other.
     pub rules: Rules,
-    /// Which flags and tags are written to duplicates, and which duplicates are left out.
     pub writing: Writing,
-    /// Whether the optical pixel distance is chosen by the instrument that the first read name
-    /// shows (`--optical-distance auto`).
+    /// Whether the optical pixel distance is chosen by the instrument that the first read
+    /// name shows (`--optical-distance auto`).
     pub auto_distance: bool,
-    /// Whether optical duplicates are not detected (`--optical-distance off`).
     pub optical_off: bool,
     /// Whether another flag only has an effect if optical duplicates are detected.
     pub needs_optical: bool,
@@ -37,7 +33,8 @@ pub struct Duplicates {
 }
 
 impl Duplicates {
-    /// Returns Picard's default rules for `mode`, without metrics and without reads removed.
+    /// Returns Picard's default rules for `mode`, without metrics and without reads
+    /// removed.
     pub fn marked(mode: DuplicateMode) -> Self {
         let writing = Writing { clear_dt: true, ..Writing::default() };
         let (rules, auto_distance, optical_off, needs_optical) = Default::default();
@@ -56,7 +53,6 @@ impl Duplicates {
     }
 }
 
-/// Paths of the files for duplication metrics. `None` means that a file is not written.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     pub picard: Option<PathBuf>,
@@ -64,7 +60,6 @@ pub struct Metrics {
 }
 
 impl Duplicates {
-    /// Returns a usage error for flags that contradict each other.
     pub fn check(&self) -> Result<()> {
         if let Some(flag) = self.out_of_place {
             let (rules, others) = match self.rules.samtools {
@@ -110,8 +105,8 @@ impl Duplicates {
         Ok(())
     }
 
-    /// Returns the words for marking duplicates in the canonical command line, without flags that
-    /// have their default value.
+    /// Returns the words for marking duplicates in the canonical command line, without
+    /// flags that have their default value.
     pub fn words(&self) -> Vec<String> {
         let (rules, writing) = (&self.rules, &self.writing);
         if let Some(samtools) = &rules.samtools {
@@ -180,7 +175,6 @@ impl Duplicates {
     }
 }
 
-/// Returns the words of the canonical command line for the rules of samtools markdup.
 fn words_of_samtools(rules: &SamtoolsRules, writing: &Writing) -> Vec<String> {
     let mode = if rules.other_records { DuplicateMode::Template } else { DuplicateMode::Coordinate };
     let mut words = vec!["--rules", "samtools", "--duplicate-mode", name_of(MODES, mode)];

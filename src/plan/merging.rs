@@ -1,5 +1,5 @@
-//! The plan for adding alignments from an aligner's output to the unaligned reads, as Picard
-//! MergeBamAlignment does.
+//! The plan for adding alignments from an aligner's output to the unaligned reads, as
+//! Picard MergeBamAlignment does.
 
 use std::path::PathBuf;
 
@@ -16,24 +16,21 @@ pub struct Merging {
     pub rules: MergeRules,
     /// The `@PG` line for the aligner. If `None`, it is taken from the files of alignments.
     pub program: Option<HeaderLine>,
-    /// Whether the records get a PG field that names the aligner.
     pub names_program: bool,
-    /// Fields of `@SQ` in which the alignments must agree with the sequence dictionary of the
-    /// reference.
+    /// Fields of `@SQ` in which the alignments must agree with the sequence dictionary of
+    /// the reference.
     pub matching: Vec<Tag>,
 }
 
-/// A file with alignments of the reads.
 #[derive(Clone, Debug)]
 pub struct AlignedFile {
     /// `-` is standard input.
     pub path: PathBuf,
-    /// The end of the template that all records of this file belong to, if their flags do not show
-    /// it.
+    /// The end of the template that all records of this file belong to, if their flags do
+    /// not show it.
     pub end: Option<End>,
 }
 
-/// The first or the last read of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     First,
@@ -44,13 +41,12 @@ impl Merging {
     /// The default of [`Merging::matching`]: the checksum and the length of each sequence.
     pub const MATCHING: [Tag; 2] = [*b"M5", *b"LN"];
 
-    /// Returns the file of reads, and then the files of alignments.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.unaligned).chain(self.aligned.iter().map(|file| &file.path))
     }
 
-    /// Returns the words for merging in the command line of `@PG`. Options with their default value
-    /// are left out.
+    /// Returns the words for merging in the command line of `@PG`. Options with their
+    /// default value are left out.
     pub fn command_words(&self) -> Vec<String> {
         let (rules, usual) = (&self.rules, MergeRules::default());
         let mut words = Vec::new();

@@ -13,7 +13,6 @@ pub struct Recalibration {
     pub apply: Option<Apply>,
 }
 
-/// The source of a recalibration table.
 #[derive(Clone, Debug)]
 pub enum TableSource {
     /// The table is counted from the reads of this run.
@@ -22,20 +21,20 @@ pub enum TableSource {
     File(PathBuf),
 }
 
-/// A recalibration table that is counted: the reference data, the options, and the files for the
-/// result.
+/// A recalibration table that is counted: the reference data, the options, and the files
+/// for the result.
 #[derive(Clone, Debug)]
 pub struct TableRequest {
     pub reference: PathBuf,
     pub known_sites: Vec<PathBuf>,
-    /// Continue even if the known sites are empty (`--allow-empty`). Otherwise it is an error.
+    /// Continue even if the known sites are empty (`--allow-empty`). Otherwise it is an
+    /// error.
     pub allow_empty: bool,
-    /// In place of known sites, leave out positions at which many reads differ from the reference
-    /// (`--bqsr-bootstrap`).
+    /// In place of known sites, leave out positions at which many reads differ from the
+    /// reference (`--bqsr-bootstrap`).
     pub bootstrap: bool,
     /// Only reads in these intervals are counted. Empty means all reads.
     pub intervals: Vec<String>,
-    /// Reads in these intervals are not counted.
     pub exclude_intervals: Vec<String>,
     /// Bases that are added on both sides of each interval.
     pub interval_padding: u32,
@@ -46,10 +45,8 @@ pub struct TableRequest {
     pub after: Option<PathBuf>,
 }
 
-/// How a recalibration table is applied to reads.
 #[derive(Clone, Debug, Default)]
 pub struct Apply {
-    /// How new qualities are computed from the table.
     pub applying: ApplyOptions,
     /// Which fields are written besides the new qualities.
     pub writing: Writing,
@@ -68,7 +65,6 @@ impl Recalibration {
         self.table_request().is_some_and(|table_request| self.apply.is_some() || table_request.bootstrap)
     }
 
-    /// Returns the paths of all files that recalibration reads.
     pub fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
         let table_request = self.table_request().into_iter();
         let table = match &self.source {
@@ -78,7 +74,6 @@ impl Recalibration {
         table_request.flat_map(|it| [&it.reference].into_iter().chain(&it.known_sites)).chain(table)
     }
 
-    /// Returns a usage error for flags that contradict each other, and if known sites are missing.
     pub fn check(&self) -> Result<()> {
         let Some(table_request) = self.table_request() else { return Ok(()) };
         if table_request.known_sites.is_empty() && !table_request.bootstrap {
@@ -94,8 +89,8 @@ impl Recalibration {
         Ok(())
     }
 
-    /// Returns the words for recalibration in the canonical command line, without flags that have
-    /// their default value.
+    /// Returns the words for recalibration in the canonical command line, without flags
+    /// that have their default value.
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         match &self.source {

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use readmill_record::Error;
 
-/// A request to read only some regions of the input, for which there must be one input with an
-/// index.
+/// A request to read only some regions of the input, for which there must be one input with
+/// an index.
 #[derive(Clone, Debug, Default)]
 pub struct RegionRequest {
     /// Regions in the notation of samtools, such as `chr1:1,000-2,000`.
     pub texts: Vec<String>,
-    /// A BED file of further regions.
     pub file: Option<PathBuf>,
     /// Read each record once, in file order, instead of one region after the other (`-M` of
     /// samtools view).
@@ -22,7 +21,6 @@ pub struct RegionRequest {
 }
 
 impl RegionRequest {
-    /// Returns the words for regions in the canonical command line.
     pub(super) fn words(&self) -> Vec<String> {
         let once = (self.each_once && !self.texts.is_empty()).then(|| "-M".to_string());
         let quoted = self.texts.iter().map(|text| {
@@ -34,7 +32,6 @@ impl RegionRequest {
     }
 }
 
-/// Returns the usage error for regions of a pipe, which cannot have an index.
 pub fn no_index_of_a_pipe() -> Error {
     Error::usage("regions are found by an index, and a pipe has none")
         .hint("give a file, or choose reads of the pipe by -L BED")

@@ -22,14 +22,13 @@ pub struct Resources {
     pub allow_same_input: bool,
     /// The reference for reading and writing CRAM.
     pub reference: Option<Fasta>,
-    /// Log the plan and its resources before the run starts.
     pub explain: bool,
     pub verbosity: Verbosity,
 }
 
 impl Resources {
-    /// Returns the resources that this process may use by default. It spills to `$TMPDIR`, or else
-    /// to the directory of `output`.
+    /// Returns the resources that this process may use by default. It spills to `$TMPDIR`,
+    /// or else to the directory of `output`.
     pub fn beside(output: &Path) -> Self {
         Resources {
             threads: limit::available_threads(),
@@ -45,14 +44,13 @@ impl Resources {
     }
 }
 
-/// Returns `$TMPDIR` if it is set and not empty.
 pub fn environment_temp_dir() -> Option<PathBuf> {
     std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()).map(PathBuf::from)
 }
 
-/// Returns the default directories for temporary files: `$TMPDIR`, or else the directory of the
-/// output, which must have space for the output anyway. For a pipe or a device, it is the working
-/// directory.
+/// Returns the default directories for temporary files: `$TMPDIR`, or else the directory of
+/// the output, which must have space for the output anyway. For a pipe or a device, it is
+/// the working directory.
 pub fn temp_dirs(output: &Path) -> Vec<PathBuf> {
     if let Some(dir) = environment_temp_dir() {
         return vec![dir];
@@ -62,10 +60,8 @@ pub fn temp_dirs(output: &Path) -> Vec<PathBuf> {
     vec![beside.filter(|_| regular).unwrap_or(Path::new(".")).to_path_buf()]
 }
 
-/// How much is logged to standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
-    /// Only errors and warnings.
     Quiet,
     /// Also a first line, notes and a summary, and progress on a terminal.
     Normal,

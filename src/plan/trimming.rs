@@ -9,17 +9,15 @@ use readmill_trim::TrimOptions;
 #[derive(Clone, Debug)]
 pub struct Trimming {
     pub options: TrimOptions,
-    /// The flags for these options, for the command line in `@PG`.
     pub words: Vec<String>,
 }
 
-/// Prefixes of the flags that only have an effect on pairs.
 const OF_PAIRS: [&str; 5] =
     ["--correction", "--overlap-", "--trim-front2", "--trim-tail2", "--max-len2"];
 
 impl Trimming {
-    /// Returns a usage error if options do not fit the reads. `singles` is a FASTQ file of single
-    /// reads, if there is one: their adapter must be named.
+    /// Returns a usage error if options do not fit the reads. `singles` is a FASTQ file of
+    /// single reads, if there is one: their adapter must be named.
     pub fn check(&self, singles: Option<&Path>, may_have_pairs: bool) -> Result<()> {
         if let (Some(file), Some([None, _])) = (singles, &self.options.adapters) {
             return Err(without_adapter().file(file));
@@ -40,8 +38,8 @@ impl Trimming {
     }
 }
 
-/// Returns the error for single reads whose adapter is not named. readmill does not detect adapters
-/// as fastp does.
+/// Returns the error for single reads whose adapter is not named. readmill does not detect
+/// adapters as fastp does.
 pub fn without_adapter() -> Error {
     Error::usage("--trim does not find out which adapter single reads have")
         .hint("name it by --trim-adapter-sequence, or leave adapters by --disable-adapter-trimming")

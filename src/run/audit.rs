@@ -1,19 +1,20 @@
-//! The memory audit in builds with debug assertions: compares the memory that is allocated with the
-//! memory that is charged to the ledger.
+//! The memory audit in builds with debug assertions: compares the memory that is allocated
+//! with the memory that is charged to the ledger.
 //!
-//! A run promises to stay within `-m`, and the ledger records which part of the program uses how
-//! much memory. The allocator in this module counts all allocations. A run ends with an error if
-//! one of these limits is exceeded, so every end-to-end test also tests the ledger:
+//! A run promises to stay within `-m`, and the ledger records which part of the program
+//! uses how much memory. The allocator in this module counts all allocations. A run ends
+//! with an error if one of these limits is exceeded, so every end-to-end test also tests
+//! the ledger:
 //!
-//! 1. Allocated memory, less the fixed share of code and libraries, is at most [`SLACK`] more than
-//!    the charges.
-//! 2. Charges are at most `OVERDRAFT` beyond `-m`. They can exceed `-m` because `Charge::resize`
-//!    records memory that is in use already.
+//! 1. Allocated memory, less the fixed share of code and libraries, is at most [`SLACK`]
+//!    more than the charges.
+//! 2. Charges are at most `OVERDRAFT` beyond `-m`. They can exceed `-m` because
+//!    `Charge::resize` records memory that is in use already.
 //! 3. The peak memory of the process is at most `-m`.
 //!
-//! Memory that is allocated by C and C++ (the aligner) is not counted by the allocator, but is part
-//! of the size of the process. With `READMILL_AUDIT=trace`, the first allocation beyond the limit
-//! is printed with a backtrace.
+//! Memory that is allocated by C and C++ (the aligner) is not counted by the allocator, but
+//! is part of the size of the process. With `READMILL_AUDIT=trace`, the first allocation
+//! beyond the limit is printed with a backtrace.
 #![allow(unsafe_code, reason = "is an allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -27,34 +28,32 @@ use readmill_record::{Error, Result};
 use crate::process::used;
 use crate::run::memory;
 
-/// Bytes that may be allocated without a charge: small tables, messages, and memory that several
-/// threads are about to free. They are part of the fixed share of the program.
+/// Bytes that may be allocated without a charge: small tables, messages, and memory that
+/// several threads are about to free. They are part of the fixed share of the program.
 pub const SLACK: u64 = 4 << 20;
 
-/// Bytes by which the charges may exceed `-m` for a short time. The limit is this, or three eighths
-/// of `-m` if that is more. Long reads are charged after they have been read, and copies of them
-/// are charged before the first charge shrinks: with an optional field of 10 million numbers, the
-/// charges were 35 % beyond `-m`, while the process used two thirds of `-m` (design note 0005).
+/// Bytes by which the charges may exceed `-m` for a short time. The limit is this, or three
+/// eighths of `-m` if that is more. Long reads are charged after they have been read, and
+/// copies of them are charged before the first charge shrinks: with an optional field of 10
+/// million numbers, the charges were 35 % beyond `-m`, while the process used two thirds of
+/// `-m` (design note 0005).
 const OVERDRAFT: u64 = 16 << 20;
 const OVERDRAFT_EIGHTHS: u64 = 3;
 
-/// Bytes that are allocated now.
 static LIVE: AtomicU64 = AtomicU64::new(0);
 /// Peak of the allocated bytes beyond the charges, if it was more than [`SLACK`].
 static EXCESS: AtomicU64 = AtomicU64::new(0);
 /// Whether any run has begun, and whether one is being audited now.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 static UNDER_WAY: AtomicBool = AtomicBool::new(false);
-/// Whether the backtrace was printed.
 static TRACED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Whether this thread is making a backtrace. The backtrace allocates memory itself and must
-    /// not start another one.
+    /// Whether this thread is making a backtrace. The backtrace allocates memory itself and
+    /// must not start another one.
     static TRACING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The system's allocator with a counter of allocated bytes.
 pub struct CountingAllocator;
 
 // SAFETY: all calls are passed on to the system's allocator with the same arguments.
@@ -109,7 +108,6 @@ fn freed(bytes: usize) {
     LIVE.fetch_sub(bytes as u64, Relaxed);
 }
 
-/// Prints a backtrace of the first allocation beyond the limit, if `READMILL_AUDIT=trace` is set.
 fn trace(excess: u64) {
     if !TRACED.swap(true, Relaxed) && std::env::var_os("READMILL_AUDIT").is_some_and(|it| it == "trace")
     {
@@ -124,12 +122,12 @@ fn trace(excess: u64) {
     }
 }
 
-/// An active audit. It ends when this value is dropped, which must happen before the charges of the
-/// run are released.
+/// An active audit. It ends when this value is dropped, which must happen before the
+/// charges of the run are released.
 pub struct Audit;
 
-/// Begins the audit of a run. It is called once the memory is divided, because the charges are
-/// complete only from then on.
+/// Begins the audit of a run. It is called once the memory is divided, because the charges
+/// are complete only from then on.
 #[must_use]
 pub fn begin() -> Audit {
     BEGUN.store(true, Relaxed);
@@ -143,8 +141,8 @@ impl Drop for Audit {
     }
 }
 
-/// Returns an error if a run has exceeded one of the limits that the module documentation lists.
-/// `limit` is `-m` in bytes.
+/// Returns an error if a run has exceeded one of the limits that the module documentation
+/// lists. `limit` is `-m` in bytes.
 pub fn check(limit: u64) -> Result<()> {
     let excess = EXCESS.load(Relaxed);
     if excess > 0 {

@@ -1,6 +1,6 @@
-//! Marks duplicates within a run, in three steps: duplicates are resolved when all reads have been
-//! read; reads whose mark depends on read names are decided once the reads are in order; and the
-//! marks are set when reads are written.
+//! Marks duplicates within a run, in three steps: duplicates are resolved when all reads
+//! have been read; reads whose mark depends on read names are decided once the reads are in
+//! order; and the marks are set when reads are written.
 
 use std::sync::Arc;
 
@@ -29,7 +29,6 @@ pub struct ResolvedDuplicates {
     libraries: Arc<Libraries>,
 }
 
-/// The duplicates of a run, and the step that sets their flags.
 pub struct MarkedDuplicates {
     verdict: Arc<Verdict>,
     _charge: Charge,
@@ -40,8 +39,9 @@ pub struct MarkedDuplicates {
 }
 
 impl RunState<'_> {
-    /// Decides which reads are duplicates, after all input has been read. `stated` is the order
-    /// that the headers state, and `cut` whether a template was too long to be kept in one batch.
+    /// Decides which reads are duplicates, after all input has been read. `stated` is the
+    /// order that the headers state, and `cut` whether a template was too long to be kept
+    /// in one batch.
     pub(super) fn resolve(
         &self,
         context: &SortContext,
@@ -100,8 +100,8 @@ impl RunState<'_> {
 }
 
 impl ResolvedDuplicates {
-    /// Decides the reads that depend on read names, in one pass over `sources`, and makes the step
-    /// that sets the flags.
+    /// Decides the reads that depend on read names, in one pass over `sources`, and makes
+    /// the step that sets the flags.
     pub(super) fn decide(
         self,
         state: &RunState<'_>,
@@ -132,7 +132,6 @@ impl ResolvedDuplicates {
 }
 
 impl MarkedDuplicates {
-    /// Returns a new copy of the step that marks reads, for one thread.
     pub(super) fn step(&self) -> Box<dyn Step> {
         self.apply.fork()
     }
@@ -141,8 +140,8 @@ impl MarkedDuplicates {
         &self.verdict
     }
 
-    /// Writes the duplication metrics (Picard's form and JSON) of the reads that were written, or
-    /// the report of samtools markdup.
+    /// Writes the duplication metrics (Picard's form and JSON) of the reads that were
+    /// written, or the report of samtools markdup.
     pub(super) fn write_metrics(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
         if self.by_samtools {
             let report = self.counted.samtools_report(&self.verdict.tally);

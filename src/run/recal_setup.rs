@@ -1,4 +1,5 @@
-//! Opens the files that base quality recalibration needs, and makes the step that applies a table.
+//! Opens the files that base quality recalibration needs, and makes the step that applies a
+//! table.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,17 +19,16 @@ use readmill_record::{Charge, Error, Header, Ledger, Result, Step};
 use crate::plan::{self, Apply, TableSource};
 use crate::process::console::Console;
 
-/// Name in the ledger for a recalibration report from a file.
 const TABLE: &str = "the recalibration table";
 
-/// Bytes of a report, in memory and as text, for each byte of the counts of one thread. A cell of 8
-/// bytes in the counts becomes 16 bytes in the totals, and a row of 48 bytes and a line of 60 bytes
-/// in the report. The factor is still small, because no quality occurs with all contexts and
-/// cycles, and few of the 94 qualities occur at all.
+/// Bytes of a report, in memory and as text, for each byte of the counts of one thread. A
+/// cell of 8 bytes in the counts becomes 16 bytes in the totals, and a row of 48 bytes and
+/// a line of 60 bytes in the report. The factor is still small, because no quality occurs
+/// with all contexts and cycles, and few of the 94 qualities occur at all.
 pub const REPORT: u64 = 2;
 
-/// Opens the reference, the known sites and the intervals that reads are counted against. Known
-/// sites are read once and stored in the spill. All memory is charged to `ledger`.
+/// Opens the reference, the known sites and the intervals that reads are counted against.
+/// Known sites are read once and stored in the spill. All memory is charged to `ledger`.
 pub fn recal_reference(
     wanted: &plan::TableRequest,
     header: &Header,
@@ -65,8 +65,8 @@ pub fn recal_reference(
     })
 }
 
-/// Returns an error if the known sites are all empty, unless `--allow-empty` is given. Warns of
-/// single files without sites.
+/// Returns an error if the known sites are all empty, unless `--allow-empty` is given.
+/// Warns of single files without sites.
 fn check_sites(wanted: &plan::TableRequest, sites: &Sites, console: &Console) -> Result<()> {
     let empty = sites.files().iter().filter(|file| file.sites == 0).map(|file| file.path.display());
     if let ([first, ..], true, false) = (sites.files(), sites.is_empty(), wanted.allow_empty) {
@@ -85,7 +85,6 @@ fn check_sites(wanted: &plan::TableRequest, sites: &Sites, console: &Console) ->
     Ok(())
 }
 
-/// Reads the intervals in which bases are counted. Returns `None` if all positions are counted.
 fn intervals(
     wanted: &plan::TableRequest,
     header: &Header,
@@ -103,7 +102,6 @@ fn intervals(
     Intervals::of(&chosen, header, ledger).map(Some)
 }
 
-/// Returns the maximum number of bytes that the counts of one read group take in a thread.
 pub fn group_bytes(counting: &CountOptions) -> u64 {
     let arguments = &counting.arguments;
     let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
@@ -112,17 +110,17 @@ pub fn group_bytes(counting: &CountOptions) -> u64 {
     most_group_bytes(&sizes[..events], arguments.maximum_cycle_value) as u64
 }
 
-/// The memory for counting bases.
 pub struct RecalShares {
-    /// Maximum bytes of the counts of one thread. When they are reached, the counts are added to
-    /// the totals.
+    /// Maximum bytes of the counts of one thread. When they are reached, the counts are
+    /// added to the totals.
     pub counters: usize,
-    /// Bytes for counting in total, besides the reads: the counts of all threads, and the report.
+    /// Bytes for counting in total, besides the reads: the counts of all threads, and the
+    /// report.
     pub all: u64,
 }
 
-/// Divides `room` bytes among `threads` threads. The counts of one read group for each thread are
-/// not included, because the run has set them aside already.
+/// Divides `room` bytes among `threads` threads. The counts of one read group for each
+/// thread are not included, because the run has set them aside already.
 pub fn shares(
     reference: &RecalReference,
     counting: &CountOptions,
@@ -135,7 +133,6 @@ pub fn shares(
     RecalShares { counters: counters as usize, all: threads + REPORT * group * groups }
 }
 
-/// Makes the step that applies a recalibration to reads of these read groups.
 pub fn step(
     recalibration: Recalibration,
     apply: &Apply,
@@ -146,8 +143,8 @@ pub fn step(
     Box::new(ApplyRecalibration::new(recalibration, groups, well_formed, writing))
 }
 
-/// Makes the step that applies a table from a file. Returns `None` if the plan does not have such a
-/// table.
+/// Makes the step that applies a table from a file. Returns `None` if the plan does not
+/// have such a table.
 pub fn step_from_file(
     wanted: Option<&plan::Recalibration>,
     header: &Header,
@@ -162,8 +159,8 @@ pub fn step_from_file(
     Ok(Some(step(recalibration, apply, ReadGroups::new(header, ledger)?, header)))
 }
 
-/// Reads a recalibration report. It may be compressed by gzip, as for GATK. Also returns the charge
-/// for its memory.
+/// Reads a recalibration report. It may be compressed by gzip, as for GATK. Also returns
+/// the charge for its memory.
 pub fn read(path: &Path, ledger: &Ledger) -> Result<(bqsr::Report, Charge)> {
     let (mut of_text, mut charge) = (ledger.empty(TABLE), ledger.empty(TABLE));
     let text = text::read_all(path, &mut of_text)?;

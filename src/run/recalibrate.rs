@@ -1,5 +1,5 @@
-//! Base quality recalibration within a run: when bases are counted, and where the resulting table
-//! is applied.
+//! Base quality recalibration within a run: when bases are counted, and where the resulting
+//! table is applied.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use crate::plan::Apply;
 use crate::run::memory::{Memory, RECALIBRATION};
 use crate::run::recal_setup;
 
-/// The step that recalibrates reads when they are written, and the counter of the reads after that
-/// step.
+/// The step that recalibrates reads when they are written, and the counter of the reads
+/// after that step.
 type StepAndCounter = (Option<Box<dyn Step>>, Option<CovariateCounter>);
 
 impl RunState<'_> {
-    /// Opens the reference data that bases are counted against. Returns `None` if no bases are
-    /// counted.
+    /// Opens the reference data that bases are counted against. Returns `None` if no bases
+    /// are counted.
     pub(super) fn recal_reference(&self, spill: &Arc<Spill>) -> Result<Option<Arc<RecalReference>>> {
         let Some(wanted) = self.table_request() else { return Ok(None) };
         let ledger = &self.memory.ledger;
@@ -53,7 +53,6 @@ impl RunState<'_> {
         recal_setup::shares(reference, counting, room, crew.threads as u64)
     }
 
-    /// Returns the bytes that counting takes, besides the reads.
     pub(super) fn recal_bytes(&self, reference: Option<&RecalReference>) -> u64 {
         let wanted = self.table_request().zip(reference);
         let bootstrap = self.table_request().is_some_and(|wanted| wanted.bootstrap);
@@ -61,7 +60,6 @@ impl RunState<'_> {
         found + wanted.map_or(0, |(wanted, it)| self.shares(it, &wanted.counting).all)
     }
 
-    /// Returns an empty counter for the reads of the input. `None` if nothing is counted.
     pub(super) fn new_counter(
         &self,
         reference: Option<Arc<RecalReference>>,
@@ -70,8 +68,8 @@ impl RunState<'_> {
         reference.map(|reference| self.counter_with(&reference, counting.clone()))
     }
 
-    /// Makes the table of the counts, writes it to a file if one is asked for, and returns it.
-    /// `after` is true for the second table, which is counted after recalibration.
+    /// Makes the table of the counts, writes it to a file if one is asked for, and returns
+    /// it. `after` is true for the second table, which is counted after recalibration.
     pub(super) fn finish_table(
         &self,
         counter: CovariateCounter,
@@ -86,7 +84,6 @@ impl RunState<'_> {
         Ok(table)
     }
 
-    /// Logs the number of bases, and writes the table to a file if one is asked for.
     pub(super) fn write_table(
         &self,
         table: &bqsr::Report,
@@ -103,8 +100,9 @@ impl RunState<'_> {
     }
 
     /// Counts all buffered reads, and returns the step that recalibrates them when they are
-    /// written. Also returns a counter for the reads as they are written: of reads with their new
-    /// qualities if a second table is wanted, or of unchanged reads if only a table is wanted.
+    /// written. Also returns a counter for the reads as they are written: of reads with
+    /// their new qualities if a second table is wanted, or of unchanged reads if only a
+    /// table is wanted.
     pub(super) fn recalibrate(
         &self,
         context: &SortContext,
@@ -128,16 +126,16 @@ impl RunState<'_> {
         Ok((Some(step), self.counter_after(&reference)))
     }
 
-    /// Returns the counter of reads with their new qualities, for `--bqsr-after-table`. `None` if
-    /// they are not counted.
+    /// Returns the counter of reads with their new qualities, for `--bqsr-after-table`.
+    /// `None` if they are not counted.
     pub(super) fn counter_after(&self, reference: &Arc<RecalReference>) -> Option<CovariateCounter> {
         let wanted = self.table_request().filter(|wanted| wanted.after.is_some())?;
         let counting = CountOptions { use_original: false, ..wanted.counting.clone() };
         Some(self.counter_with(reference, counting))
     }
 
-    /// Makes the step that recalibrates reads by the table of their own counts. Reads of a read
-    /// group that has no counts keep their qualities.
+    /// Makes the step that recalibrates reads by the table of their own counts. Reads of a
+    /// read group that has no counts keep their qualities.
     pub(super) fn step_of(
         &self,
         table: &bqsr::Report,
@@ -152,8 +150,9 @@ impl RunState<'_> {
         Ok(recal_setup::step(recalibration, &apply, groups, &self.header))
     }
 
-    /// With `--bqsr-bootstrap`, finds the sites at which the sample differs from the reference, and
-    /// returns `reference` with these sites left out. Otherwise returns `reference` unchanged.
+    /// With `--bqsr-bootstrap`, finds the sites at which the sample differs from the
+    /// reference, and returns `reference` with these sites left out. Otherwise returns
+    /// `reference` unchanged.
     fn bootstrap(
         &self,
         context: &SortContext,

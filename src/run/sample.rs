@@ -1,8 +1,8 @@
 //! Writes simulated samples to files, for the demonstration, tests and benchmarks.
 //!
-//! Reads are simulated by one thread, so that a seed always gives the same reads, and compressed by
-//! all threads. In memory are only the genome, with one byte for each base, and the batches that
-//! are being worked on.
+//! Reads are simulated by one thread, so that a seed always gives the same reads, and
+//! compressed by all threads. In memory are only the genome, with one byte for each base,
+//! and the batches that are being worked on.
 
 use std::path::Path;
 
@@ -17,11 +17,10 @@ use crate::outputs::Sink;
 use crate::plan::{Format, Index, Output, Verbosity};
 use crate::process::console::Console;
 
-/// Bytes of records that are simulated together, and compressed together.
 const BATCH: usize = PARTITION as usize;
 
-/// Writes the reads of `sample` as a BAM file, in the order in which an aligner would write them:
-/// by template.
+/// Writes the reads of `sample` as a BAM file, in the order in which an aligner would write
+/// them: by template.
 pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<()> {
     let header = Header::parse(sample.header_text().as_bytes())?;
     let console = Console::new(Verbosity::Quiet);
@@ -54,15 +53,14 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
     sink.finish(&console).map(drop)
 }
 
-/// Simulates the next templates into `batch`, whose memory is reused. Returns `None` at the end of
-/// the sample.
+/// Simulates the next templates into `batch`, whose memory is reused. Returns `None` at the
+/// end of the sample.
 fn simulate(records: &mut readmill_simulate::SampleRecords<'_>, mut batch: Batch) -> Option<Batch> {
     batch.clear();
     while batch.bytes.len() < BATCH && records.next(&mut batch.bytes) {}
     (!batch.bytes.is_empty()).then_some(batch)
 }
 
-/// Finds the limits of the records in a batch, and compresses them.
 fn compress(encoder: &mut Encoder, batch: &mut Batch, mut part: Vec<u8>) -> Result<Vec<u8>> {
     let Batch { bytes, spans, .. } = &mut *batch;
     let mut start = 0;

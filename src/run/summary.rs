@@ -15,33 +15,29 @@ use crate::process::samples::resident_by_time;
 use crate::process::{limit, used};
 use crate::run::memory::Memory;
 
-/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Summary {
     pub read: u64,
     pub written: u64,
-    /// Paths of the extra outputs, and the number of records in each.
     pub others: Vec<(PathBuf, u64)>,
-    /// Which records of duplicate templates were flagged. `None` if duplicates were not marked by
-    /// Picard's rules.
+    /// Which records of duplicate templates were flagged. `None` if duplicates were not
+    /// marked by Picard's rules.
     pub mode: Option<Mode>,
     /// Number of records that each step has dropped or changed, with the text for the log.
     pub counts: StepCounts,
     pub spilled: u64,
-    /// Number of sorted runs that were spilled.
     pub runs: usize,
-    /// The parts of the main output and their sizes in bytes. Empty if the output is one file.
+    /// The parts of the main output and their sizes in bytes. Empty if the output is one
+    /// file.
     pub parts: Vec<(PathBuf, u64)>,
 }
 
 impl Summary {
-    /// Returns the number of records in all extra outputs.
     pub fn extra(&self) -> u64 {
         self.others.iter().map(|(_, records)| records).sum()
     }
 }
 
-/// Logs how many duplicates were found by Picard's rules, and warns of a very large duplicate set.
 pub fn found(tally: &DuplicateCounts, header: &Header, console: &Console) {
     let optical: u64 = tally.libraries.iter().map(|library| library.optical_pairs).sum();
     let optical = match optical + tally.optical_fragments {
@@ -63,8 +59,8 @@ pub fn found(tally: &DuplicateCounts, header: &Header, console: &Console) {
     }
 }
 
-/// Logs how many reads are duplicates by the rules of samtools, which decide for each read of a
-/// pair separately.
+/// Logs how many reads are duplicates by the rules of samtools, which decide for each read
+/// of a pair separately.
 pub fn found_by_samtools(tally: &DuplicateCounts, console: &Console) {
     console.say(&format!(
         "readmill: {} paired and {} single reads are duplicates by samtools' rules",
@@ -72,8 +68,8 @@ pub fn found_by_samtools(tally: &DuplicateCounts, console: &Console) {
     ));
 }
 
-/// Returns the name of the output for the log: the file of the reads, or else of the recalibration
-/// table or of a report.
+/// Returns the name of the output for the log: the file of the reads, or else of the
+/// recalibration table or of a report.
 fn shown_output(plan: &Plan) -> String {
     let request = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
     let table = request.and_then(|request| request.table.as_ref());
@@ -100,7 +96,6 @@ fn shown_output(plan: &Plan) -> String {
     }
 }
 
-/// Returns the names of the inputs for the log, shortened if there are several.
 fn shown_inputs(plan: &Plan) -> String {
     match &plan.inputs[..] {
         [] => String::new(),
@@ -109,8 +104,9 @@ fn shown_inputs(plan: &Plan) -> String {
     }
 }
 
-/// Logs the first line of a run: version, files, threads and memory. It is written only once for
-/// each console. Warns if `-m` exceeds the memory limit of the system or the container.
+/// Logs the first line of a run: version, files, threads and memory. It is written only
+/// once for each console. Warns if `-m` exceeds the memory limit of the system or the
+/// container.
 pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
     if !console.begin_log() {
         return;
@@ -143,7 +139,6 @@ pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
     }
 }
 
-/// Logs the users of memory, each with a bar for its part of `limit`.
 fn draw_shares<T: std::fmt::Display>(shares: &[(T, u64)], limit: u64) {
     for (name, bytes) in shares {
         let mib = *bytes as f64 / f64::from(1 << 20);
@@ -152,10 +147,8 @@ fn draw_shares<T: std::fmt::Display>(shares: &[(T, u64)], limit: u64) {
     }
 }
 
-/// Width of a bar in characters.
 const BAR: usize = 24;
 
-/// Logs the stages of the run, each with a bar for its part of the expected time.
 pub fn draw_times(shares: &Shares) {
     let all: f64 = shares.iter().map(|(_, share)| share).sum();
     let shares = shares.iter().filter(|(_, share)| *share > 0.0);
@@ -165,7 +158,6 @@ pub fn draw_times(shares: &Shares) {
     }
 }
 
-/// Returns the part of the summary about written records; empty if no records are written.
 fn shown_written(plan: &Plan, summary: &Summary) -> String {
     let (written, extra) = (summary.written, summary.extra());
     match &plan.destination {
@@ -179,7 +171,6 @@ fn shown_written(plan: &Plan, summary: &Summary) -> String {
 /// If there are more extra outputs than this, the log only shows their number.
 const MOST_NAMED: usize = 24;
 
-/// Logs the number of reads in each extra output.
 fn say_others(others: &[(PathBuf, u64)], console: &Console) {
     let name = |path: &PathBuf| match path.as_os_str() {
         path if path == "-" => "standard output".to_string(),
@@ -204,8 +195,8 @@ fn say_others(others: &[(PathBuf, u64)], console: &Console) {
     }
 }
 
-/// Warns if the input has records but none of them is in any output, and names the steps that
-/// dropped them.
+/// Warns if the input has records but none of them is in any output, and names the steps
+/// that dropped them.
 pub fn warn_of_no_reads(plan: &Plan, summary: &Summary, console: &Console) {
     let writes_reads = !matches!(plan.destination, Destination::Nowhere);
     if !writes_reads || summary.read == 0 || summary.written + summary.extra() > 0 {
@@ -256,10 +247,8 @@ pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instan
     ));
 }
 
-/// Width in characters of the diagram of memory over time.
 const COLUMNS: usize = 32;
 
-/// Returns the lines of the summary for terminals: numbers of reads, time, and memory over time.
 fn table(plan: &Plan, summary: &Summary, started: Instant, console: &Console) -> Vec<String> {
     let mut rows = Vec::new();
     let mut add = |label: &str, value: String, remark: String| {

@@ -1,5 +1,5 @@
-//! Plans a job in stages (`readmill shard plan`), and runs all stages that are missing (`readmill
-//! shard run`).
+//! Plans a job in stages (`readmill shard plan`), and runs all stages that are missing
+//! (`readmill shard run`).
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -19,7 +19,6 @@ use crate::process::console::Console;
 pub struct Division {
     /// Approximate number of slices of the input (`--shards`).
     pub slices: Option<usize>,
-    /// Number of ranges of the output order that are written separately.
     pub ranges: Option<usize>,
 }
 
@@ -27,13 +26,13 @@ pub struct Division {
 const ATTEMPTS: usize = 8;
 
 impl Work {
-    /// Plans a job in `directory`, or returns the job that is there already if it was planned from
-    /// the same command. `plan` is the checked form of `command`, and `command` is stored so that
-    /// other machines can parse it again.
+    /// Plans a job in `directory`, or returns the job that is there already if it was
+    /// planned from the same command. `plan` is the checked form of `command`, and
+    /// `command` is stored so that other machines can parse it again.
     ///
     /// # Errors
-    /// Fails if the plan cannot be run in stages, if the directory has another job, or if an input
-    /// has changed since the job was planned.
+    /// Fails if the plan cannot be run in stages, if the directory has another job, or if
+    /// an input has changed since the job was planned.
     pub fn plan(
         directory: &Path,
         plan: Plan,
@@ -66,14 +65,16 @@ impl Work {
             if division.slices.is_some() || division.ranges.is_some() {
                 console.note("the job was planned before, and goes on as it was divided then");
             }
-            // The run that planned the job may have been killed before it synced these names.
+            // The run that planned the job may have been killed before it synced these
+            // names.
             [directory, &directory.join(PLAN)].into_iter().for_each(sync_directory);
             let (hash, sources) = (planned.hash(), RefCell::default());
             return Ok(Work { directory: directory.into(), hash, job: planned, plan, sources });
         }
         stages::plan(&plan, &mut job, division.slices, console)?;
         job.ranges = division.ranges.unwrap_or(job.slices.len());
-        // Temporary files of killed runs do not count: they are removed when their stage begins.
+        // Temporary files of killed runs do not count: they are removed when their stage
+        // begins.
         if let Some(other) = Work::own_names(directory).find(|name| is_stage_name(name)) {
             let what = format!(
                 "{} is there already, and a stage would write it",
@@ -88,9 +89,9 @@ impl Work {
         Ok(Work { directory: directory.into(), hash, job, plan, sources })
     }
 
-    /// Runs all missing stages in this process, one after the other. If a stage finds a damaged
-    /// file, the file is removed and the stage that writes it is run again, at most `ATTEMPTS`
-    /// times.
+    /// Runs all missing stages in this process, one after the other. If a stage finds a
+    /// damaged file, the file is removed and the stage that writes it is run again, at most
+    /// `ATTEMPTS` times.
     pub fn run(&self, console: &Console) -> Result<()> {
         if self.find(JobStage::Join)? {
             console.say("readmill: everything was finished before");
@@ -112,7 +113,8 @@ impl Work {
                     |found| if found { Ok(()) } else { self.run_stage(stage, console).map(|_| ()) };
                 match found.and_then(run) {
                     Ok(()) => {}
-                    // A damaged file was found and removed, so its stage has to be run again.
+                    // A damaged file was found and removed, so its stage has to be run
+                    // again.
                     Err(error) if error.kind == ErrorKind::Temporary && attempts < ATTEMPTS => {
                         console.warn(&format!("{error}"));
                         attempts += 1;

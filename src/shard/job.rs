@@ -1,5 +1,5 @@
-//! The plan of a job in stages: what is to be done, and how the work is divided. It is written
-//! once, as `job.json`, and never changes.
+//! The plan of a job in stages: what is to be done, and how the work is divided. It is
+//! written once, as `job.json`, and never changes.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,7 +20,6 @@ use crate::plan::Plan;
 /// Version of the stage files. A program with another version refuses them.
 const FORMAT: u32 = 3;
 
-/// Returns the hint for a damaged plan: plan the job again.
 fn plan_anew(directory: &Path) -> String {
     format!(
         "plan the job anew, in another directory, or in this one once it is empty: readmill shard clean --work {}",
@@ -28,7 +27,8 @@ fn plan_anew(directory: &Path) -> String {
     )
 }
 
-/// Maximum number of slices, and of ranges: each slice takes memory while ranges are written.
+/// Maximum number of slices, and of ranges: each slice takes memory while ranges are
+/// written.
 pub const MOST: usize = 4096;
 
 /// A hash of the whole plan. Every stage file begins with it, so a file of another job is
@@ -40,23 +40,22 @@ pub struct JobHash(pub [u8; 16]);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     pub format: u32,
-    /// The version of the program and a hash of its executable. All stages of a job must be run by
-    /// the same build.
+    /// The version of the program and a hash of its executable. All stages of a job must be
+    /// run by the same build.
     pub program: String,
     /// The working directory of the command, from which its relative paths start.
     pub directory: PathBuf,
     /// The command that is run in stages, without the name of the program.
     pub command: Vec<String>,
-    /// A hash of everything that determines the output. Two jobs with the same `request` and
-    /// `inputs` write the same bytes.
+    /// A hash of everything that determines the output. Two jobs with the same `request`
+    /// and `inputs` write the same bytes.
     pub request: String,
     pub inputs: Vec<InputIdentity>,
     /// The slices of all inputs, in input order. Slice `k` is the input of stage `map k`.
     pub slices: Vec<Slice>,
-    /// Number of ranges of the output order that are written separately.
     pub ranges: usize,
-    /// The name of the first read. Sort keys of read names are shortened relative to it, so all
-    /// stages must use the same name.
+    /// The name of the first read. Sort keys of read names are shortened relative to it, so
+    /// all stages must use the same name.
     pub anchor: Vec<u8>,
     /// How duplicates are found. `None` if duplicates are not marked.
     pub duplicates: Option<DuplicateChoice>,
@@ -70,8 +69,8 @@ struct Written {
     program: Option<String>,
 }
 
-/// The size and modification time of an input when the job was planned. A stage refuses an input
-/// that has changed since then.
+/// The size and modification time of an input when the job was planned. A stage refuses an
+/// input that has changed since then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputIdentity {
     pub path: PathBuf,
@@ -80,16 +79,14 @@ pub struct InputIdentity {
     pub changed: [i64; 2],
 }
 
-/// A part of an input file, or of a lane of reads to be aligned. Each slice is the input of one
-/// `map` stage.
+/// A part of an input file, or of a lane of reads to be aligned. Each slice is the input of
+/// one `map` stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
-    /// Index of the input file, or of the lane.
     pub input: usize,
     pub part: Part,
 }
 
-/// The part of an input that a slice covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
@@ -97,12 +94,11 @@ pub enum Part {
     Whole,
     /// The records between two positions, at which templates begin.
     Between(Bounds),
-    /// A part of a lane that is aligned. Its limits are not known yet when the job is planned: the
-    /// `scan` stage finds them at borders between cohorts.
+    /// A part of a lane that is aligned. Its limits are not known yet when the job is
+    /// planned: the `scan` stage finds them at borders between cohorts.
     Scanned {
         /// Index among the slices of the lane, from 0.
         number: usize,
-        /// Number of slices of the lane.
         of: usize,
     },
 }
@@ -117,7 +113,6 @@ impl Slice {
     }
 }
 
-/// The limits of a slice in its input file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     pub from: VirtualOffset,
@@ -125,23 +120,21 @@ pub struct Bounds {
     pub to: Option<VirtualOffset>,
 }
 
-/// A position in an input: a BGZF virtual file offset (SAM specification, section 4.1.1). In SAM
-/// text and CRAM it is an offset in the file, and `within` is 0.
+/// A position in an input: a BGZF virtual file offset (SAM specification, section 4.1.1).
+/// In SAM text and CRAM it is an offset in the file, and `within` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct VirtualOffset {
-    /// Offset in the file; for BGZF, of the start of a block.
     pub offset: u64,
-    /// Offset in the inflated block.
     pub within: u32,
 }
 
-/// Decisions about duplicate marking that depend on the first reads of the input. `plan` makes them
-/// once, so that all stages agree.
+/// Decisions about duplicate marking that depend on the first reads of the input. `plan`
+/// makes them once, so that all stages agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DuplicateChoice {
-    /// How the two reads of a pair are matched with each other.
     pub mate_pairing: MatePairing,
-    /// Maximum distance of optical duplicates in pixels, if it is derived from the first read name.
+    /// Maximum distance of optical duplicates in pixels, if it is derived from the first
+    /// read name.
     pub optical_distance: Option<i32>,
 }
 
@@ -161,7 +154,6 @@ impl InputIdentity {
         Ok(InputIdentity { path, size: meta.len(), changed: [meta.mtime(), meta.mtime_nsec()] })
     }
 
-    /// Returns an error if the file has changed since the job was planned.
     pub fn check(&self) -> Result<()> {
         let now = InputIdentity::of(&self.path)?;
         if now == *self {
@@ -173,8 +165,8 @@ impl InputIdentity {
 }
 
 impl Job {
-    /// Makes the job for `plan`. The slices, the ranges and the decisions about duplicates are
-    /// added by the caller.
+    /// Makes the job for `plan`. The slices, the ranges and the decisions about duplicates
+    /// are added by the caller.
     pub fn new(plan: &Plan, command: Vec<String>) -> Result<Self> {
         let directory = std::env::current_dir()
             .map_err(|e| Error::io("the current directory cannot be read", &e))?;
@@ -203,7 +195,8 @@ impl Job {
     /// Reads the job that was planned in a directory. Returns `None` if there is none.
     ///
     /// # Errors
-    /// Fails if the plan is damaged or edited, or was written by another build of the program.
+    /// Fails if the plan is damaged or edited, or was written by another build of the
+    /// program.
     pub fn read(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(PLAN);
         let text = match std::fs::read(&path) {
@@ -217,7 +210,8 @@ impl Job {
             Error::input(what)
                 .hint("run all stages by one build, or plan the job anew in another directory")
         };
-        // Another build may write other fields, so only the name of the build is read first.
+        // Another build may write other fields, so only the name of the build is read
+        // first.
         if let Ok(Written { program: Some(by) }) = serde_json::from_slice(&text)
             && by != program()?
         {
@@ -237,18 +231,17 @@ impl Job {
         Ok(Some(job))
     }
 
-    /// Returns the hash of all fields but `checksum`.
     fn sum(&self) -> String {
         let text = Job { checksum: String::new(), ..self.clone() }.text();
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
-    /// Writes the plan into `directory`, as `job.json`. It must be complete: the file is never
-    /// changed.
+    /// Writes the plan into `directory`, as `job.json`. It must be complete: the file is
+    /// never changed.
     ///
     /// # Errors
-    /// Fails if the directory already has a plan, even if another process has written it a moment
-    /// ago.
+    /// Fails if the directory already has a plan, even if another process has written it a
+    /// moment ago.
     pub fn write(&mut self, directory: &Path) -> Result<()> {
         self.checksum = self.sum();
         let path = directory.join(PLAN);
@@ -276,19 +269,19 @@ impl Job {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// Returns the hash that all stage files of this job begin with.
     pub fn hash(&self) -> JobHash {
         JobHash(xxh3_128(self.text().as_bytes()).to_be_bytes())
     }
 
-    /// Returns whether another job writes the same output, even if it is divided in another way.
+    /// Returns whether another job writes the same output, even if it is divided in another
+    /// way.
     pub fn does_the_same_as(&self, other: &Job) -> bool {
         (&self.request, &self.inputs) == (&other.request, &other.inputs)
     }
 }
 
-/// Returns a hash of everything in a plan that determines its output, including the state of the
-/// files that the command names. `words` are the words of the command.
+/// Returns a hash of everything in a plan that determines its output, including the state
+/// of the files that the command names. `words` are the words of the command.
 fn request(plan: &Plan, words: &[String]) -> Result<String> {
     let Plan {
         command,
@@ -320,7 +313,6 @@ fn request(plan: &Plan, words: &[String]) -> Result<String> {
     Ok(format!("{:032x}", xxh3_128(said.as_bytes())))
 }
 
-/// Returns the name, size and modification time of a regular file as text; empty for anything else.
 fn state_of(path: &Path) -> String {
     let meta = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
     meta.map_or_else(String::new, |meta| {
@@ -329,8 +321,8 @@ fn state_of(path: &Path) -> String {
     })
 }
 
-/// Returns the state of all files that a command names besides its reads and outputs, such as the
-/// reference or known sites. If one of them changes, the job means something else.
+/// Returns the state of all files that a command names besides its reads and outputs, such
+/// as the reference or known sites. If one of them changes, the job means something else.
 fn side_files(plan: &Plan, words: &[String]) -> String {
     let outputs = plan.destination.main().map_or_else(Vec::new, |output| output.names());
     let reports = report_files::paths(plan).into_iter().map(|(_, path)| path.to_path_buf());

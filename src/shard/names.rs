@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::outputs::atomic_file::sync_directories;
 
-/// The file name of the plan.
 pub const PLAN: &str = "job.json";
 
-/// Returns the final name of a file with this temporary name. `None` if `name` is not a temporary
-/// name as [`temporary_name`] makes them.
+/// Returns the final name of a file with this temporary name. `None` if `name` is not a
+/// temporary name as [`temporary_name`] makes them.
 pub fn temporary_target(name: &str) -> Option<&str> {
     let (rest, nonce) = name.strip_prefix('.')?.rsplit_once('.')?;
     let (rest, process) = rest.rsplit_once('.')?;
@@ -16,14 +15,14 @@ pub fn temporary_target(name: &str) -> Option<&str> {
         && nonce.bytes().all(|byte| byte.is_ascii_hexdigit())
         && !process.is_empty()
         && process.bytes().all(|byte| byte.is_ascii_digit());
-    // The name of a host may have dots. Names of stages have none, and the name of the plan has
-    // one.
+    // The name of a host may have dots. Names of stages have none, and the name of the plan
+    // has one.
     let target = if rest.starts_with(PLAN) { PLAN } else { rest.split('.').next()? };
     is_ours.then_some(target)
 }
 
-/// Lists the temporary files next to `path` that were meant to become `path`. Runs that were killed
-/// leave them.
+/// Lists the temporary files next to `path` that were meant to become `path`. Runs that
+/// were killed leave them.
 pub fn temporary_files(path: &Path) -> Vec<PathBuf> {
     let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
@@ -36,8 +35,8 @@ pub fn temporary_files(path: &Path) -> Vec<PathBuf> {
     entries.filter(is_ours).map(|entry| entry.path()).collect()
 }
 
-/// Returns a name in the same directory that no other process on any machine uses: it contains the
-/// host, the process id and the time.
+/// Returns a name in the same directory that no other process on any machine uses: it
+/// contains the host, the process id and the time.
 pub fn temporary_name(path: &Path) -> PathBuf {
     let host = rustix::system::uname().nodename().to_string_lossy().replace('/', "-");
     let nonce = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos());
@@ -47,7 +46,8 @@ pub fn temporary_name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Creates a directory and its missing parents, and syncs them so that they survive a power loss.
+/// Creates a directory and its missing parents, and syncs them so that they survive a power
+/// loss.
 pub fn make_directory(directory: &Path) -> std::io::Result<()> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let missing: Vec<&Path> = directory.ancestors().take_while(is_missing).collect();

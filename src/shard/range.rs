@@ -1,5 +1,5 @@
-//! The files that the stages of a range read: the sorted slices, the division of the output order
-//! into ranges, and the duplicate marks.
+//! The files that the stages of a range read: the sorted slices, the division of the output
+//! order into ranges, and the duplicate marks.
 
 use std::sync::Arc;
 
@@ -14,28 +14,28 @@ use super::work::Work;
 use crate::pipeline::StepCounts;
 use crate::run::stages::{Judgement, MappedSlice, RangeInput, Slices};
 
-/// A footer with the checksum of the data in the same file. A stage verifies `data` before it uses
-/// them; `None` if the file has no data without checksums of their own.
+/// A footer with the checksum of the data in the same file. A stage verifies `data` before
+/// it uses them; `None` if the file has no data without checksums of their own.
 #[derive(Serialize, Deserialize)]
 pub struct Checked<T> {
     pub value: T,
     pub data: Option<stage_file::Checked>,
 }
 
-/// The footer of the `cut` stage: how the records of all slices are numbered, and where the ranges
-/// of the output order start.
+/// The footer of the `cut` stage: how the records of all slices are numbered, and where the
+/// ranges of the output order start.
 #[derive(Serialize, Deserialize)]
 pub struct CutFile {
-    /// For each slice, the number of records in all earlier slices. Added to a record's number in
-    /// its slice, it gives the record's number in the whole input.
+    /// For each slice, the number of records in all earlier slices. Added to a record's
+    /// number in its slice, it gives the record's number in the whole input.
     pub bases: Vec<u64>,
     pub records: u64,
     pub record_bytes: u64,
     pub largest: u64,
     pub any_placed: bool,
     pub was_cut: bool,
-    /// Whether any read has the optional field that reads are sorted by. `None` if there are no
-    /// reads, or if the order does not use an optional field.
+    /// Whether any read has the optional field that reads are sorted by. `None` if there
+    /// are no reads, or if the order does not use an optional field.
     pub tagged: Option<bool>,
     pub counts: StepCounts,
     pub tallies: Vec<Vec<u8>>,
@@ -43,8 +43,9 @@ pub struct CutFile {
 }
 
 impl Slices {
-    /// Adds the run of one slice. `base` is the number of records in earlier slices. The caller has
-    /// passed the file of the slice to `Spill::adopt` before, so that the run can be read from it.
+    /// Adds the run of one slice. `base` is the number of records in earlier slices. The
+    /// caller has passed the file of the slice to `Spill::adopt` before, so that the run
+    /// can be read from it.
     pub(super) fn push(&mut self, slice: MappedSlice, base: u64, ledger: &Ledger) {
         let MappedSlice { run, records, largest, any_placed, span, .. } = slice;
         self.records += records;
@@ -58,13 +59,12 @@ impl Slices {
 }
 
 impl Work {
-    /// Opens the finished `map` files of all slices, in the order of the slices.
     pub(super) fn slices(&self, ledger: &Ledger) -> Result<Vec<StageFile<Checked<MappedSlice>>>> {
         (0..self.job.slices.len()).map(|slice| self.need(JobStage::Map(slice), ledger)).collect()
     }
 
-    /// Collects the runs of all slices for a merge. `spill` takes over their files and closes them
-    /// when it is dropped.
+    /// Collects the runs of all slices for a merge. `spill` takes over their files and
+    /// closes them when it is dropped.
     pub(super) fn runs(
         &self,
         files: Vec<StageFile<Checked<MappedSlice>>>,
@@ -81,11 +81,12 @@ impl Work {
         Ok(slices)
     }
 
-    /// Opens all that a stage needs to work on range `number` (from 0): the slices, the limits of
-    /// the range, and the duplicate marks if duplicates are marked. The caller adds sites and
-    /// counts.
+    /// Opens all that a stage needs to work on range `number` (from 0): the slices, the
+    /// limits of the range, and the duplicate marks if duplicates are marked. The caller
+    /// adds sites and counts.
     ///
-    /// Returns `None` if there are fewer ranges than were planned, as happens for small inputs.
+    /// Returns `None` if there are fewer ranges than were planned, as happens for small
+    /// inputs.
     pub(super) fn range(&self, number: usize, ledger: &Ledger) -> Result<Option<RangeInput>> {
         let cut: StageFile<CutFile> = self.need(JobStage::Cut, ledger)?;
         let starts = &cut.footer.starts;

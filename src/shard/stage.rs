@@ -1,26 +1,20 @@
 //! The names and states of stages.
 
-/// A stage of a job. The plan is not among them: it is written before any stage exists. All numbers
-/// count from 0.
+/// A stage of a job. The plan is not among them: it is written before any stage exists. All
+/// numbers count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobStage {
     /// Reads a lane of reads to be aligned, and finds where its slices start.
     Scan(usize),
-    /// Sorts the reads of a slice.
     Map(usize),
-    /// Divides the output order into ranges.
     Cut,
-    /// Decides which reads are duplicates.
     Judge,
     /// Compares the reads of a range with the reference, if no known sites are given.
     Compare(usize),
     /// Finds the sites at which the sample differs from the reference.
     Sites,
-    /// Counts the bases of a range for recalibration.
     Count(usize),
-    /// Adds up the counts of all ranges.
     Table,
-    /// Writes a range of the output.
     Write(usize),
     /// Concatenates the ranges to the output, and writes index and reports.
     Join,
@@ -43,8 +37,8 @@ impl JobStage {
         }
     }
 
-    /// Returns the number among the stages with the same name, counted from 1 as on the command
-    /// line. `None` if there is only one such stage.
+    /// Returns the number among the stages with the same name, counted from 1 as on the
+    /// command line. `None` if there is only one such stage.
     pub fn number(self) -> Option<usize> {
         match self {
             JobStage::Scan(n)
@@ -70,17 +64,15 @@ impl JobStage {
     }
 }
 
-/// The state of a stage's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageState {
     Missing,
-    /// The file is complete, and was made from the files that exist now. Its data are not checked
-    /// here; they are compared with checksums when they are read.
+    /// The file is complete, and was made from the files that exist now. Its data are not
+    /// checked here; they are compared with checksums when they are read.
     Finished,
-    /// The file is truncated or damaged.
     Damaged,
-    /// The file was made from other files than those that exist now; or, for `join`, the output was
-    /// changed after it was written.
+    /// The file was made from other files than those that exist now; or, for `join`, the
+    /// output was changed after it was written.
     Stale,
 }
 
@@ -95,7 +87,6 @@ impl StageState {
     }
 }
 
-/// What `run_stage` did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The stage was finished already, so nothing was done.

@@ -4,15 +4,15 @@
 //! magic (8 bytes) | hash of the job (16) | stage (16) | data | footer (postcard) | identity (8) | its length (8) | magic
 //! ```
 //!
-//! The footer begins with the names and identities of the files from which this file was made. The
-//! identity of a file is the XXH3 hash of its footer, and the footer has checksums of all data. A
-//! file is stale if one of its sources now has another identity: the stale file may refer to
-//! records at positions where they no longer are.
+//! The footer begins with the names and identities of the files from which this file was
+//! made. The identity of a file is the XXH3 hash of its footer, and the footer has
+//! checksums of all data. A file is stale if one of its sources now has another identity:
+//! the stale file may refer to records at positions where they no longer are.
 //!
-//! Data are stored in extents, as in the spill ([`readmill_format::spill`]); the footer has their
-//! positions. A file is written under a temporary name that no other process uses, synced, and then
-//! hard-linked to its own name. If the name exists already, another process has written the same
-//! bytes before, and the copy is removed.
+//! Data are stored in extents, as in the spill ([`readmill_format::spill`]); the footer has
+//! their positions. A file is written under a temporary name that no other process uses,
+//! synced, and then hard-linked to its own name. If the name exists already, another
+//! process has written the same bytes before, and the copy is removed.
 
 use std::fs::File;
 use std::io::{ErrorKind as IoKind, Write};
@@ -31,41 +31,35 @@ use super::names::{sync_directory, temporary_files, temporary_name};
 use crate::outputs::exclusive::{self, FileId};
 use crate::outputs::signal;
 
-/// The first and the last bytes of a stage file.
 const MAGIC: &[u8; 8] = b"RMSTAGE\x01";
 
 /// Bytes before the data: magic, hash of the job, name of the stage.
 const HEAD: usize = MAGIC.len() + size_of::<JobHash>() + STAGE;
 
-/// Bytes of the stage's name, padded with zeros.
 const STAGE: usize = 16;
 
 /// Bytes after the footer: identity, length, magic.
 const TAIL: usize = 8 + 8 + MAGIC.len();
 
-/// Bytes that are read at a time for a checksum.
 const PIECE: usize = 1 << 20;
 
-/// Name in the ledger for the memory of footers.
 const FOOTERS: &str = "footers of stage files";
 
 /// A stage file from which another one was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// File name in the directory of the job.
     pub name: String,
     /// Hash of its footer when it was read.
     pub identity: u64,
 }
 
-/// Returns the hint for a directory with files of another job.
 fn empty_directory(path: &Path) -> String {
     let directory = path.parent().unwrap_or(path).display();
     format!("use another directory, or empty this one: readmill shard clean --work {directory}")
 }
 
-/// Returns the first [`HEAD`] bytes of the file `name`, by which a file of another job or stage is
-/// recognised.
+/// Returns the first [`HEAD`] bytes of the file `name`, by which a file of another job or
+/// stage is recognised.
 fn head(job: JobHash, name: &str) -> Vec<u8> {
     let mut head = [&MAGIC[..], &job.0, name.as_bytes()].concat();
     head.resize(HEAD, 0);
@@ -94,8 +88,8 @@ pub struct Checked {
 }
 
 impl StageWriter {
-    /// Creates the temporary file for `path`, and writes its first bytes. Temporary files that
-    /// killed runs of the same stage have left are removed.
+    /// Creates the temporary file for `path`, and writes its first bytes. Temporary files
+    /// that killed runs of the same stage have left are removed.
     pub fn create(path: &Path, job: JobHash) -> Result<Self> {
         // They would fill the disk in the end.
         for other in temporary_files(path) {
@@ -110,7 +104,6 @@ impl StageWriter {
         Ok(StageWriter { path: path.to_path_buf(), temporary, file, spill })
     }
 
-    /// Returns the spill through which data are appended to the file.
     pub fn spill(&self) -> &Arc<Spill> {
         &self.spill
     }
@@ -120,16 +113,16 @@ impl StageWriter {
         self.file.metadata().map(|meta| meta.len()).map_err(|e| self.failed(&e))
     }
 
-    /// Returns the range from `start` to the current end of the file, with its checksum. The data
-    /// are read again from the file.
+    /// Returns the range from `start` to the current end of the file, with its checksum.
+    /// The data are read again from the file.
     pub fn check_from(&self, start: u64) -> Result<Checked> {
         let end = self.end()?;
         let crc = checksum(&self.file, start, end, |_| Ok(())).map_err(|e| self.failed(&e))?;
         Ok(Checked { start, end, crc })
     }
 
-    /// Writes the footer, syncs the file, and gives it its final name. `sources` are the files that
-    /// the stage has read.
+    /// Writes the footer, syncs the file, and gives it its final name. `sources` are the
+    /// files that the stage has read.
     pub fn finish(self, sources: &[Source], footer: &impl Serialize) -> Result<()> {
         let mut bytes = postcard::to_stdvec(&(sources, footer))
             .map_err(|error| Error::bug(format!("a footer cannot be encoded: {error}")))?;
@@ -165,12 +158,11 @@ impl Drop for StageWriter {
 pub struct StageFile<T> {
     pub path: PathBuf,
     pub file: File,
-    /// Inode of the file. By it, a damaged file is only removed if no other process has replaced
-    /// it.
+    /// Inode of the file. By it, a damaged file is only removed if no other process has
+    /// replaced it.
     pub id: FileId,
     pub identity: u64,
     pub footer: T,
-    /// The memory that `footer` takes.
     pub charge: Charge,
 }
 
@@ -185,7 +177,6 @@ pub struct UndecodedFile {
     charge: Charge,
 }
 
-/// The result of examining the file of a stage.
 pub enum Found {
     Missing,
     /// A complete stage file of this job and stage. Its data are not verified.
@@ -198,8 +189,8 @@ impl Found {
     /// Examines the file `path` of the job with hash `job`. Nothing is removed.
     ///
     /// # Errors
-    /// Fails if the file belongs to another job or was not written by readmill, if it cannot be
-    /// read, or if its footer does not fit into memory.
+    /// Fails if the file belongs to another job or was not written by readmill, if it
+    /// cannot be read, or if its footer does not fit into memory.
     pub fn at(path: &Path, job: JobHash, ledger: &Ledger) -> Result<Self> {
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be read", path.display()), e);
         let file = match File::open(path) {
@@ -242,8 +233,8 @@ impl Found {
         Ok(Found::Whole(UndecodedFile { path, file, id, identity, sources, footer, charge }))
     }
 
-    /// Returns the file if it is complete, and `None` if it does not exist. A damaged file is
-    /// removed, and the error asks to run its stage again.
+    /// Returns the file if it is complete, and `None` if it does not exist. A damaged file
+    /// is removed, and the error asks to run its stage again.
     pub fn whole(self, path: &Path) -> Result<Option<UndecodedFile>> {
         match self {
             Found::Missing => Ok(None),
@@ -261,8 +252,8 @@ impl UndecodedFile {
     }
 }
 
-/// Reads the identity of the file `path` from its last bytes, without checking anything else.
-/// `None` if the file does not exist or is too short.
+/// Reads the identity of the file `path` from its last bytes, without checking anything
+/// else. `None` if the file does not exist or is too short.
 pub fn identity(path: &Path) -> Option<u64> {
     let file = File::open(path).ok()?;
     let size = file.metadata().ok()?.len();
@@ -280,8 +271,8 @@ impl<T> StageFile<T> {
         self.read(data, |_| Ok(()))
     }
 
-    /// Reads data, passes them to `each` in pieces of up to 1 MiB, and compares them with their
-    /// checksum at the end.
+    /// Reads data, passes them to `each` in pieces of up to 1 MiB, and compares them with
+    /// their checksum at the end.
     pub fn read(&self, data: &Checked, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut refused = None;
         let crc = checksum(&self.file, data.start, data.end, |piece| {
@@ -304,15 +295,14 @@ impl<T> StageFile<T> {
     }
 }
 
-/// Why a footer could not be read.
 enum FooterError {
     Damaged,
     Io(std::io::Error),
     Memory(Error),
 }
 
-/// Reads the footer and checks its hash. Returns its bytes, the identity of the file, and the
-/// charge for the memory of the bytes and of the decoded footer.
+/// Reads the footer and checks its hash. Returns its bytes, the identity of the file, and
+/// the charge for the memory of the bytes and of the decoded footer.
 fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Charge), FooterError> {
     let least = (HEAD + TAIL) as u64;
     let room = size.checked_sub(least).ok_or(FooterError::Damaged)?;
@@ -324,7 +314,8 @@ fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Char
     if magic != MAGIC || length > room {
         return Err(FooterError::Damaged);
     }
-    // A decoded integer takes up to eight bytes, and its encoded form as little as one byte.
+    // A decoded integer takes up to eight bytes, and its encoded form as little as one
+    // byte.
     let charge = ledger.charge(FOOTERS, 9 * length).map_err(FooterError::Memory)?;
     let mut bytes = vec![0; length as usize];
     file.read_exact_at(&mut bytes, size - TAIL as u64 - length).map_err(FooterError::Io)?;
@@ -335,8 +326,8 @@ fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Char
     Ok((bytes, identity, charge))
 }
 
-/// Computes the CRC-32 of the bytes from `start` to `end`. Each piece that is read is also passed
-/// to `each`.
+/// Computes the CRC-32 of the bytes from `start` to `end`. Each piece that is read is also
+/// passed to `each`.
 fn checksum(
     file: &File,
     start: u64,
@@ -355,7 +346,6 @@ fn checksum(
     Ok(hasher.finalize())
 }
 
-/// Reads from `offset` until `into` is full or the file ends. Returns the number of bytes read.
 fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < into.len() {
@@ -367,25 +357,24 @@ fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> std::io::Result<usiz
     Ok(filled)
 }
 
-/// Returns whether a file of `size` bytes ends with the magic bytes of stage files.
 fn ends_with_magic(file: &File, size: u64) -> bool {
     let mut end = [0; MAGIC.len()];
     size.checked_sub(MAGIC.len() as u64).is_some_and(|at| file.read_exact_at(&mut end, at).is_ok())
         && end == *MAGIC
 }
 
-/// Removes a damaged file, and returns the error for it.
 pub fn damaged(path: &Path, id: FileId) -> Error {
     discarded(path, id, "was damaged")
 }
 
-/// Removes a file whose sources have been replaced since it was made, and returns the error for it.
+/// Removes a file whose sources have been replaced since it was made, and returns the error
+/// for it.
 pub fn stale(path: &Path, id: FileId) -> Error {
     discarded(path, id, "was made from files that have been made anew since")
 }
 
-/// Removes the file with inode `id`, and returns the temporary error for it. The file stays if
-/// another process has replaced it in the meantime.
+/// Removes the file with inode `id`, and returns the temporary error for it. The file stays
+/// if another process has replaced it in the meantime.
 fn discarded(path: &Path, id: FileId, why: &str) -> Error {
     if id.is_at(path) {
         let _ = std::fs::remove_file(path);

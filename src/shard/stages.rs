@@ -29,22 +29,23 @@ use crate::run::{AlignScope, RunState, with_state};
 /// Maximum bytes of input in a slice, if the user does not give the number of slices.
 const MOST_SLICE: u64 = 1 << 30;
 
-/// Maximum number of slices in that case. With more runs, the merge would have to use small frames.
+/// Maximum number of slices in that case. With more runs, the merge would have to use small
+/// frames.
 const MOST_SLICES: u64 = 128;
 
-/// Returns the number of slices for inputs of `bytes` bytes, chosen so that the records of a slice
-/// fit into `room` bytes of memory and the slice is sorted without spilling. `record_bytes` is the
-/// size of the records in BAM, if known.
+/// Returns the number of slices for inputs of `bytes` bytes, chosen so that the records of
+/// a slice fit into `room` bytes of memory and the slice is sorted without spilling.
+/// `record_bytes` is the size of the records in BAM, if known.
 fn usual_slices(bytes: u64, record_bytes: Option<u64>, room: u64) -> usize {
-    // For text and CRAM, the size of the records is not known. Sort entries and template ends add
-    // half of the size of the records.
+    // For text and CRAM, the size of the records is not known. Sort entries and template
+    // ends add half of the size of the records.
     let record_bytes = record_bytes.unwrap_or(4 * bytes);
     let in_memory = (record_bytes / 2 * 3).div_ceil(room.max(1)).min(MOST_SLICES);
     bytes.div_ceil(MOST_SLICE).max(in_memory).max(1) as usize
 }
 
-/// Divides the inputs of `job` into `slices` slices or a suitable number, and makes the decisions
-/// that depend on the first reads.
+/// Divides the inputs of `job` into `slices` slices or a suitable number, and makes the
+/// decisions that depend on the first reads.
 pub fn plan(plan: &Plan, job: &mut Job, slices: Option<usize>, console: &Console) -> Result<()> {
     with_state(plan, AlignScope::First, Additions::default(), console, |state, mut inputs| {
         if state.fixes_mates() {
@@ -70,8 +71,8 @@ pub fn plan(plan: &Plan, job: &mut Job, slices: Option<usize>, console: &Console
     })
 }
 
-/// Turns an I/O error that may be temporary into [`ErrorKind::Temporary`], which has an exit code
-/// of its own (75), so that workflow engines start the stage again.
+/// Turns an I/O error that may be temporary into [`ErrorKind::Temporary`], which has an
+/// exit code of its own (75), so that workflow engines start the stage again.
 pub fn may_heal(error: Error) -> Error {
     match error.kind {
         ErrorKind::Io if error.may_pass => Error { kind: ErrorKind::Temporary, ..error },
@@ -83,8 +84,8 @@ impl Work {
     /// Runs a stage, unless it is finished already.
     ///
     /// # Errors
-    /// Fails if an input has changed, if an earlier stage is not finished, or if the stage itself
-    /// fails. A damaged file of an earlier stage is removed.
+    /// Fails if an input has changed, if an earlier stage is not finished, or if the stage
+    /// itself fails. A damaged file of an earlier stage is removed.
     pub fn run_stage(&self, stage: JobStage, console: &Console) -> Result<Outcome> {
         self.sources.borrow_mut().clear();
         if self.find(stage)? {
@@ -111,8 +112,8 @@ impl Work {
         made.map_err(|error| self.with_stage(stage, self.removed(error))).map(|()| Outcome::Done)
     }
 
-    /// If the error is about damaged data of an earlier stage, removes the file of that stage, and
-    /// returns the error that asks to run it again.
+    /// If the error is about damaged data of an earlier stage, removes the file of that
+    /// stage, and returns the error that asks to run it again.
     fn removed(&self, error: Error) -> Error {
         match &error.place.file {
             Some(path) if error.kind == ErrorKind::Temporary && path.starts_with(&self.directory) => {
@@ -122,8 +123,8 @@ impl Work {
         }
     }
 
-    /// Returns the number of records of the same input in earlier slices. `None` if one of these
-    /// slices is not finished.
+    /// Returns the number of records of the same input in earlier slices. `None` if one of
+    /// these slices is not finished.
     fn records_before(&self, slice: usize) -> Option<u64> {
         let input = self.job.slices[slice].input;
         let before = (0..slice).filter(|&other| self.job.slices[other].input == input);
@@ -134,8 +135,9 @@ impl Work {
         before.map(records).sum()
     }
 
-    /// Changes the record number of an error from its place in the slice to its place in the whole
-    /// input. If earlier slices are not finished, the message names the slice instead.
+    /// Changes the record number of an error from its place in the slice to its place in
+    /// the whole input. If earlier slices are not finished, the message names the slice
+    /// instead.
     fn with_stage(&self, stage: JobStage, mut error: Error) -> Error {
         // Records of FASTQ are numbered from the start of the file already.
         if let (JobStage::Map(slice), Some(_)) = (stage, error.place.record)
@@ -162,7 +164,8 @@ impl Work {
         error
     }
 
-    /// Runs `map`: sorts the reads of a slice, and stores the template ends for duplicate marking.
+    /// Runs `map`: sorts the reads of a slice, and stores the template ends for duplicate
+    /// marking.
     fn map(
         &self,
         number: usize,
@@ -187,7 +190,6 @@ impl Work {
         self.finish(into, &Checked { value, data })
     }
 
-    /// Runs `cut`: numbers the records of all slices, and divides the output order into ranges.
     fn cut(&self, state: &RunState<'_>) -> Result<()> {
         let ledger = state.ledger();
         let files = self.slices(ledger)?;
@@ -227,7 +229,6 @@ impl Work {
         self.finish(self.create(JobStage::Cut)?, &cut)
     }
 
-    /// Runs `judge`: finds the duplicates among the template ends of all slices.
     fn judge(&self, state: RunState<'_>, inputs: &crate::pipeline::inputs::Inputs) -> Result<()> {
         let ledger = state.ledger().clone();
         let cut: StageFile<CutFile> = self.need(JobStage::Cut, &ledger)?;
@@ -258,8 +259,8 @@ impl Work {
         self.finish(into, &Checked { value, data })
     }
 
-    /// Runs `write`: merges a range from all slices, and stores it compressed, as parts of the
-    /// output.
+    /// Runs `write`: merges a range from all slices, and stores it compressed, as parts of
+    /// the output.
     fn write(
         &self,
         number: usize,
@@ -283,7 +284,6 @@ impl Work {
         self.finish(into, &value)
     }
 
-    /// Runs `join`: writes the output from the parts of all ranges, with index and reports.
     fn join(&self, state: RunState<'_>) -> Result<()> {
         let ledger = state.ledger().clone();
         let cut: StageFile<CutFile> = self.need(JobStage::Cut, &ledger)?;

@@ -19,34 +19,34 @@ use crate::outputs::{index_names, report_files};
 use crate::plan::{Plan, Resources, Verbosity};
 use crate::run::stages::FirstDecisions;
 
-/// A planned job in its directory. It is made by `plan`, or opened from `job.json` by each stage
-/// that is run.
+/// A planned job in its directory. It is made by `plan`, or opened from `job.json` by each
+/// stage that is run.
 pub struct Work {
     pub(super) directory: PathBuf,
     pub(super) job: Job,
     pub(super) hash: JobHash,
     pub(super) plan: Plan,
-    /// The stage files that the current stage has read, with their inodes. They are stored in the
-    /// file of the stage as its sources.
+    /// The stage files that the current stage has read, with their inodes. They are stored
+    /// in the file of the stage as its sources.
     pub(super) sources: RefCell<Vec<(Source, FileId)>>,
 }
 
-/// The footer of the `join` stage: the state of all output files after they were written. If a file
-/// has changed since, the stage counts as stale and is run again.
+/// The footer of the `join` stage: the state of all output files after they were written.
+/// If a file has changed since, the stage counts as stale and is run again.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinFile {
-    /// Size and modification time (seconds since 1970, nanoseconds) of each file; `None` for a file
-    /// that does not exist.
+    /// Size and modification time (seconds since 1970, nanoseconds) of each file; `None`
+    /// for a file that does not exist.
     outputs: Vec<Option<(u64, [i64; 2])>>,
 }
 
 impl Work {
-    /// Opens the job of a directory. `plan` was made from the command in `job`; `resources` then
-    /// replaces its threads and memory by those of this stage.
+    /// Opens the job of a directory. `plan` was made from the command in `job`; `resources`
+    /// then replaces its threads and memory by those of this stage.
     ///
     /// # Errors
-    /// Fails if the command now means something else than when it was planned, for example because
-    /// a file that it names has changed.
+    /// Fails if the command now means something else than when it was planned, for example
+    /// because a file that it names has changed.
     pub fn open(
         directory: &Path,
         job: Job,
@@ -73,7 +73,8 @@ impl Work {
         &self.job
     }
 
-    /// Returns all stages of this job, in an order in which they can be run one after the other.
+    /// Returns all stages of this job, in an order in which they can be run one after the
+    /// other.
     pub fn stages(&self) -> Vec<JobStage> {
         let ranges = |stage: fn(usize) -> JobStage| (0..self.job.ranges).map(stage);
         let mut stages: Vec<JobStage> = (0..self.lanes()).map(JobStage::Scan).collect();
@@ -90,7 +91,6 @@ impl Work {
         stages
     }
 
-    /// Returns the stages whose files `stage` reads.
     pub fn needs(&self, stage: JobStage) -> Vec<JobStage> {
         let needs = |other: &JobStage| match (stage, other) {
             (JobStage::Scan(_), _) => false,
@@ -122,7 +122,6 @@ impl Work {
         self.stages().into_iter().filter(needs).collect()
     }
 
-    /// Returns the number of lanes of reads to be aligned.
     pub(super) fn lanes(&self) -> usize {
         self.plan.aligning.as_ref().map_or(0, |aligning| aligning.lanes.len())
     }
@@ -131,13 +130,15 @@ impl Work {
         self.plan.steps.duplicates.is_some()
     }
 
-    /// Returns whether the sites that recalibration leaves out are found from the reads themselves.
+    /// Returns whether the sites that recalibration leaves out are found from the reads
+    /// themselves.
     pub(super) fn finds_sites(&self) -> bool {
         let recalibration = self.plan.steps.recalibration.as_ref();
         recalibration.and_then(|it| it.table_request()).is_some_and(|request| request.bootstrap)
     }
 
-    /// Returns whether qualities are recalibrated by a table that is counted from these reads.
+    /// Returns whether qualities are recalibrated by a table that is counted from these
+    /// reads.
     pub(super) fn recalibrates(&self) -> bool {
         let recalibration = self.plan.steps.recalibration.as_ref();
         recalibration.is_some_and(|it| it.table_request().is_some() && it.apply.is_some())
@@ -156,9 +157,9 @@ impl Work {
         }
     }
 
-    /// Returns whether a stage is finished. If it is, its file also survives a power loss, even if
-    /// the run that wrote the file was killed before it synced the name. If the file is stale, it
-    /// is removed.
+    /// Returns whether a stage is finished. If it is, its file also survives a power loss,
+    /// even if the run that wrote the file was killed before it synced the name. If the
+    /// file is stale, it is removed.
     ///
     /// # Errors
     /// Fails if the file is damaged; it has been removed then.
@@ -194,8 +195,8 @@ impl Work {
         Found::at(&path, self.hash, ledger)?.whole(&path)
     }
 
-    /// Returns whether the files that exist now are those in `sources`. Missing and damaged files
-    /// are not counted: they will be written again with the same content.
+    /// Returns whether the files that exist now are those in `sources`. Missing and damaged
+    /// files are not counted: they will be written again with the same content.
     fn is_current(&self, sources: &[Source]) -> Result<bool> {
         for source in sources {
             let path = self.directory.join(&source.name);
@@ -222,16 +223,16 @@ impl Work {
     /// Opens the file of an earlier stage, and records it as a source of the current stage.
     ///
     /// # Errors
-    /// Fails with a temporary error if the earlier stage is not finished, or if its file is damaged
-    /// or stale.
+    /// Fails with a temporary error if the earlier stage is not finished, or if its file is
+    /// damaged or stale.
     pub(super) fn need<T: DeserializeOwned>(
         &self,
         stage: JobStage,
         ledger: &Ledger,
     ) -> Result<StageFile<T>> {
         let path = self.path(stage);
-        // The file may have been removed because it was damaged. On a shared file system, a file
-        // that another machine has written may also become visible late.
+        // The file may have been removed because it was damaged. On a shared file system, a
+        // file that another machine has written may also become visible late.
         let missing = || {
             let what = format!("{} is missing: {} is not finished", path.display(), stage.title());
             Error::temporary(what)
@@ -248,15 +249,15 @@ impl Work {
         Ok(file)
     }
 
-    /// Completes the file of the current stage. All files that were opened by [`Work::need`] become
-    /// its sources.
+    /// Completes the file of the current stage. All files that were opened by
+    /// [`Work::need`] become its sources.
     pub(super) fn finish(&self, file: StageWriter, footer: &impl Serialize) -> Result<()> {
         let sources = Vec::from_iter(self.sources.borrow().iter().map(|(source, _)| source.clone()));
         file.finish(&sources, footer)
     }
 
-    /// Locks the job until the returned file is closed, so that only one process works on it. On
-    /// file systems without locks, this has no effect.
+    /// Locks the job until the returned file is closed, so that only one process works on
+    /// it. On file systems without locks, this has no effect.
     ///
     /// # Errors
     /// Fails with a temporary error if another process has the lock.
@@ -273,8 +274,8 @@ impl Work {
         Ok(file)
     }
 
-    /// If `path` is a file that the current stage has read, removes it as damaged, and returns the
-    /// error for it.
+    /// If `path` is a file that the current stage has read, removes it as damaged, and
+    /// returns the error for it.
     pub(super) fn damaged(&self, path: &Path) -> Option<Error> {
         let name = path.file_name()?;
         let sources = self.sources.borrow();
@@ -287,13 +288,11 @@ impl Work {
         StageWriter::create(&self.path(stage), self.hash)
     }
 
-    /// Returns the decisions that `plan` has made from the first reads.
     pub(super) fn decided(&self) -> FirstDecisions {
         let duplicates = self.job.duplicates.map(|it| (it.mate_pairing, it.optical_distance));
         FirstDecisions { anchor: self.job.anchor.clone(), duplicates, slices: self.job.slices.len() }
     }
 
-    /// Returns the current state of the outputs: the main output with its index, and the reports.
     pub(super) fn outputs(&self) -> JoinFile {
         let main = self.plan.destination.main();
         let names = main.into_iter().flat_map(|output| {
@@ -307,8 +306,8 @@ impl Work {
         JoinFile { outputs: names.chain(reports).map(state).collect() }
     }
 
-    /// Returns a usage error if an input or output has the name of a stage file in the job's
-    /// directory.
+    /// Returns a usage error if an input or output has the name of a stage file in the
+    /// job's directory.
     pub(super) fn check_names(directory: &Path, plan: &Plan) -> Result<()> {
         let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
         let is_there = |path: &Path| {
@@ -328,7 +327,6 @@ impl Work {
         }
     }
 
-    /// Lists the names of our files in a directory, including temporary files.
     pub(super) fn own_names(directory: &Path) -> impl Iterator<Item = OsString> {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name()).filter(|name| is_own_name(name))
@@ -344,9 +342,9 @@ impl Work {
                 .hint("name the directory that was given to shard plan by --work"));
         }
         let mut names: Vec<OsString> = Work::own_names(directory).collect();
-        // The process may be killed here. So `join`, which means that the job is finished, is
-        // removed near the end, and the plan last: without the plan, files that reappear after a
-        // power loss would belong to no job.
+        // The process may be killed here. So `join`, which means that the job is finished,
+        // is removed near the end, and the plan last: without the plan, files that reappear
+        // after a power loss would belong to no job.
         names.sort_by_key(|name| [name == PLAN, name == "join"]);
         for name in names {
             if name == PLAN {

@@ -1,4 +1,4 @@
-//! Options of minibwa, by its own letters.
+//! The options of minibwa, in its own notation.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -20,13 +20,13 @@ pub struct MinibwaFlags {
 }
 
 impl MinibwaFlags {
-    /// Whether any is given.
     #[cfg(feature = "bwa")]
     pub fn is_given(&self) -> bool {
         self.minibwa.is_some()
     }
 
-    /// The options, and the words that say them.
+    /// Returns the options of the aligner, and the same options as words for the command
+    /// line in `@PG`.
     pub fn options(&self, shared: &SharedFlags) -> Result<(MinibwaOptions, Vec<String>)> {
         let given = self.minibwa.iter().flat_map(|text| text.split_whitespace());
         let mut words: Vec<String> = given.map(str::to_string).collect();
@@ -50,8 +50,8 @@ impl MinibwaFlags {
     }
 }
 
-/// Reads one option: its letter, and what follows, in the same word or in the next. Numbers are held to what the C code
-/// can work with.
+/// Reads one option from `word`. Its value follows in the same word, or is the next word of
+/// `rest`. Numbers are limited to the values for which the C code works.
 fn option<'a>(
     to: &mut MinibwaOptions,
     word: &'a str,
@@ -111,7 +111,7 @@ fn option<'a>(
     Ok(())
 }
 
-/// Returns the switch of a letter without a value.
+/// Returns the field for an option without a value; `None` for any other letter.
 fn switch(to: &mut MinibwaOptions, letter: char) -> Option<&mut bool> {
     Some(match letter {
         'P' => &mut to.skip_pairing,
@@ -121,7 +121,6 @@ fn switch(to: &mut MinibwaOptions, letter: char) -> Option<&mut bool> {
     })
 }
 
-/// Reads an option of several letters: its name, and what stands behind `=`.
 fn long_option(to: &mut MinibwaOptions, word: &str) -> Result<()> {
     match word.split_once('=').unwrap_or((word, "")) {
         ("--rescue", value) => to.max_mate_rescues = Some(within(0..=1_000_000, word, value)?),
@@ -146,7 +145,6 @@ fn number<T: FromStr>(word: &str, value: &str) -> Result<T> {
     value.parse().map_err(|_| refused(word, "it needs a number"))
 }
 
-/// A number that minibwa can work with.
 fn within<T: PartialOrd + Display + FromStr>(
     range: RangeInclusive<T>,
     word: &str,
@@ -159,13 +157,14 @@ fn within<T: PartialOrd + Display + FromStr>(
     Err(refused(word, &format!("{number} is not between {} and {}", range.start(), range.end())))
 }
 
-/// Two numbers with a comma between them; one counts for both.
+/// Parses two numbers separated by a comma. A single number counts for both.
 fn two_within(range: RangeInclusive<i32>, word: &str, value: &str) -> Result<(i32, i32)> {
     let (one, two) = value.split_once(',').unwrap_or((value, value));
     Ok((within(range.clone(), word, one)?, within(range, word, two)?))
 }
 
-/// Mean, and then, where minibwa 0.6 has defaults, deviation, longest and shortest.
+/// Parses the insert size: mean, standard deviation, maximum and minimum. The defaults of
+/// the last three are those of minibwa 0.6.
 fn insert(word: &str, value: &str) -> Result<InsertSize> {
     let mut numbers = value.split(',').map(|text| within(0.0..=1e6, word, text));
     let mut next = || numbers.next().transpose();

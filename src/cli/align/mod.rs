@@ -1,4 +1,5 @@
-//! `readmill align`: reads of FASTQ files, aligned and prepared in one pass; which aligner, and how it aligns.
+//! `readmill align`: aligns FASTQ files or unaligned records, and prepares the alignments
+//! in the same pass. The flags of each aligner have a module.
 
 #[cfg(feature = "bwa")]
 mod bwa;
@@ -64,12 +65,11 @@ pub struct AlignArgs {
 }
 
 impl AlignArgs {
-    /// A heap for each thread.
     pub fn heaps(&self) -> Heaps {
         Heaps::Aligning(self.output.threads())
     }
 
-    /// Makes what the index lacks, if that is asked for.
+    /// With `--complete-index`, builds the file that an index of bwa 0.7 lacks.
     pub fn complete_index(&self) -> Result<()> {
         if !self.complete_index {
             return Ok(());
@@ -160,7 +160,8 @@ pub struct KernelFlags {
 }
 
 impl KernelFlags {
-    /// The aligner with its options, and the words that say them.
+    /// Returns the aligner with its options, and the same options as words for the command
+    /// line in `@PG`.
     pub fn aligner(&self) -> Result<(Aligner, Vec<String>)> {
         match self.kernel {
             #[cfg(feature = "bwa")]

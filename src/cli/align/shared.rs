@@ -1,4 +1,4 @@
-//! Flags of every aligner.
+//! The flags that all aligners share.
 
 use clap::Args;
 

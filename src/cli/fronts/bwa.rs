@@ -1,4 +1,4 @@
-//! The fronts of bwa and bwa-mem2.
+//! The command lines of bwa and bwa-mem2.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "index", grammar: Grammar::Getopt, options: &[INDEX], make: Make::Line(index) },
 ];
 
-/// Bases of reads that bwa mem takes together for each thread, without -K.
+/// Size of a batch of bwa mem without `-K`, in bases for each thread.
 const BASES_PER_THREAD: u64 = 10_000_000;
 
 #[rustfmt::skip] // a row is a line
@@ -42,7 +42,6 @@ const MEM: &[Opt] = &[
     Opt::refused("-V", Takes::Nothing, "writes the reference's name in XR", ""),
 ];
 
-/// Options that readmill takes by bwa's letters.
 #[rustfmt::skip] // a row is a line
 const LETTERS: &[Opt] = &[
     Opt::built("-k", Takes::Value, BY_LETTER),
@@ -74,6 +73,8 @@ const LETTERS: &[Opt] = &[
 
 const BY_LETTER: &str = "--bwa, by the same letter";
 
+/// Translates `bwa mem`. bwa takes its input as it is, so the checks of the first reads are
+/// off (`--as-given`).
 fn mem(given: &Given) -> Result<Line> {
     let mut line = Line::new("align --as-given --complete-index");
     line.add(given.native_words());
@@ -96,7 +97,7 @@ fn mem(given: &Given) -> Result<Line> {
     line.add(["-o", given.value("-o").unwrap_or("-"), "-O", "sam"]);
     let operands = &given.operands[..];
     let operands = match operands {
-        // (With -p bwa leaves a second file out.)
+        // With `-p`, bwa ignores a second file.
         [_, _, _] if given.has("-p") => &operands[..2],
         [_, _] | [_, _, _] => operands,
         _ => return Err(given.refuse("give the prefix of the index, and one or two files of reads")),
@@ -106,8 +107,9 @@ fn mem(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// The prefix of the index, as bwa finds it: that of `bwa index -6` comes first, unless readmill has one without the list of
-/// alternate contigs that belongs to it.
+/// Returns the prefix of the index files as bwa finds them. An index of `bwa index -6`
+/// (`REF.64.*`) has priority, unless readmill has an index of its own and there is no list
+/// of alternate contigs for the other one.
 fn prefix(given: &Given, reference: &str) -> String {
     let is_file = |ending: &str| Path::new(&format!("{reference}{ending}")).is_file();
     let is_of_bwa = given.command.starts_with("bwa ") && is_file(".64.bwt");

@@ -1,4 +1,5 @@
-//! The page docs/fronts.md, which is made from the tables.
+//! Makes the page docs/fronts.md from the tables of options. A test compares the page with
+//! the tables.
 
 use super::TOOLS;
 use super::elsewhere::{self, Answer};
@@ -7,7 +8,6 @@ use super::tool::{Command, Make};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/fronts.md");
 
-/// The variable of the environment that has the page written.
 const WRITE: &str = "READMILL_WRITE_DOCS";
 
 const BEGIN: &str = "# Command lines of other tools
@@ -53,7 +53,6 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
   [parity](parity.md#accepted-differences) has an index by number, such as row 161.
 ";
 
-/// Numbers of options by what becomes of them.
 #[derive(Default)]
 struct Numbers {
     native: usize,
@@ -121,7 +120,6 @@ fn page() -> String {
     text + &elsewhere_table()
 }
 
-/// Commands of other tools that have no front.
 fn elsewhere_table() -> String {
     let mut text = String::from(
         "\n## Commands without a front\n\nTheir command lines are refused, with the native line that does the same, or with what to use \
@@ -143,7 +141,8 @@ fn elsewhere_table() -> String {
     text
 }
 
-/// All subcommands; bwa-mem2 has those of bwa.
+/// Returns all commands that are translated. bwa-mem2 is left out, since its commands are
+/// those of bwa.
 fn commands() -> impl Iterator<Item = (&'static str, &'static Command)> {
     let tools = TOOLS.iter().filter(|tool| tool.name != "bwa-mem2");
     tools.flat_map(|tool| tool.commands.iter().map(|command| (tool.name, command)))

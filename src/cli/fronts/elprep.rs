@@ -1,4 +1,4 @@
-//! The front of elPrep.
+//! The command lines of elPrep.
 
 use std::path::Path;
 
@@ -35,7 +35,6 @@ const MERGE_WAY: &str =
 const NO_CALLER: &str = "readmill calls no variants";
 const LATER: &str = "it belongs to --haplotypecaller, which is refused";
 
-/// Steps of filter and sfm.
 #[rustfmt::skip] // a row is a line
 const STEPS: &[Opt] = &[
     Opt::built("--output-type", Takes::Value, "-O"),
@@ -85,6 +84,7 @@ const SFM: &[Opt] = &[
     Opt::harmless("--contig-group-size", Takes::Value, "nothing is split"),
 ];
 
+/// Translates `filter` and `sfm`, which only differ in how elPrep divides the work.
 fn filter(given: &Given) -> Result<Line> {
     let [input, output] = &given.operands[..] else {
         return Err(given.refuse("give one input and one output"));
@@ -122,7 +122,8 @@ fn filter(given: &Given) -> Result<Line> {
         );
     }
     for sites in given.value("--known-sites").into_iter().flat_map(|list| list.split(',')) {
-        // Sites of elPrep are read, too; the file that they were made from says more.
+        // readmill also reads elPrep's own format of sites, but the file from which it was
+        // made has more information.
         let sites = sites.trim();
         let made_from = source(sites, "elsites", &["vcf.gz", "vcf", "bed", "bed.gz"]);
         line.flag("--known-sites", Some(made_from.as_deref().unwrap_or(sites)));
@@ -136,13 +137,15 @@ fn filter(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// The file that elPrep's own was made from, if it stands beside it under one of these ends.
+/// Returns the file from which elPrep's own file `path` was made: the same name with one of
+/// the suffixes `others` in place of `end`. `None` if there is no such file.
 fn source(path: &str, end: &str, others: &[&str]) -> Option<String> {
     let stem = path.strip_suffix(end)?;
     others.iter().map(|other| format!("{stem}{other}")).find(|file| Path::new(file).exists())
 }
 
-/// The file that elPrep's own was made from, which stands beside it under one of these ends.
+/// As [`source`], but returns an error if the original file does not exist. A path without
+/// the suffix `end` is returned unchanged.
 fn beside(given: &Given, path: &str, end: &str, others: &[&str]) -> Result<String> {
     let Some(stem) = path.strip_suffix(end) else { return Ok(path.to_string()) };
     source(path, end, others).ok_or_else(|| {

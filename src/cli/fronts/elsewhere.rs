@@ -1,27 +1,26 @@
-//! Commands of other tools that have no front: the native line that does the same, or what to use instead.
+//! Commands of other tools that readmill does not translate, each with the readmill command
+//! that does the same or with the reason why there is none.
 
-/// A group of commands of one tool, with one answer.
+/// A group of commands of one tool that share an answer.
 pub struct Elsewhere {
-    /// The tool; its name alone is a command, too, where `names` is empty.
+    /// Name of the tool. If `names` is empty, the entry is for the tool as a whole.
     pub tool: &'static str,
-    /// Its commands.
     pub names: &'static [&'static str],
     pub answer: Answer,
 }
 
-/// What to do in place of a command.
 #[derive(Clone, Copy)]
 pub enum Answer {
-    /// A native line does the same; how it differs, or nothing.
+    /// This readmill command does the same. The second text says how it differs, and may be
+    /// empty.
     Line(&'static str, &'static str),
-    /// readmill does not do this: why, and what does.
+    /// readmill cannot do this; the text gives the reason and what to use.
     Nothing(&'static str),
 }
 
 use Answer::{Line, Nothing};
 
 impl Answer {
-    /// Returns the answer as the hint of a message.
     pub fn hint(self) -> String {
         match self {
             Line(line, "") => format!("the native line is: {line}"),
@@ -31,7 +30,7 @@ impl Answer {
     }
 }
 
-/// Returns the answer to a command of a tool, whose names may be typed in any case.
+/// Finds the answer for a command of a tool. The case of letters in `name` does not matter.
 pub fn find(tool: &str, name: &str) -> Option<Answer> {
     let is_of = |it: &&Elsewhere| {
         it.tool == tool && it.names.iter().any(|known| known.eq_ignore_ascii_case(name))
@@ -39,7 +38,6 @@ pub fn find(tool: &str, name: &str) -> Option<Answer> {
     TABLE.iter().find(is_of).map(|it| it.answer)
 }
 
-/// Returns the answer to a tool, or to a command whose tool was not typed.
 pub fn find_word(word: &str) -> Option<Answer> {
     let is_called = |it: &&Elsewhere| {
         let mut names = it.names.iter().copied().chain(it.names.is_empty().then_some(it.tool));
@@ -52,7 +50,7 @@ const fn of(tool: &'static str, names: &'static [&'static str], answer: Answer) 
     Elsewhere { tool, names, answer }
 }
 
-/// A program of `readmill qc`.
+/// Makes the entry for a metrics program that `readmill qc` has.
 macro_rules! qc {
     ($tool:literal, $program:literal, $flags:literal) => {
         of(
@@ -77,7 +75,8 @@ const NO_INTERVALS: &str =
 const OTHER_READS: &str =
     "it keeps other reads than Picard does: those that samtools view --subsample keeps";
 
-/// (Names that have a front do not stand here; a test says so.)
+/// All entries. A command that is translated must not be in this table, which a test
+/// checks.
 #[rustfmt::skip] // a row is a line
 pub const TABLE: &[Elsewhere] = &[
     of("samtools", &["calmd", "fillmd"], Line("readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa", "NM and MD, and UQ as Picard writes it")),

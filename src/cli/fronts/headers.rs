@@ -1,4 +1,4 @@
-//! What headers of inputs say, where a tool decides by them.
+//! Reads the headers of inputs, for options whose translation depends on them.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use readmill_record::{Header, Result};
 
 use super::grammar::Given;
 
-/// The header of a regular file, within the memory of the line; `None` for pipes, which can be read once.
+/// Reads the header of a regular file. Returns `None` for a pipe, which can only be read
+/// once, by the native command.
 pub fn header(given: &Given, path: &str) -> Result<Option<Header>> {
     let path = Path::new(path);
     if !path.is_file() {
@@ -17,7 +18,8 @@ pub fn header(given: &Given, path: &str) -> Result<Option<Header>> {
     head::header(path, &memory.ledger).map(Some)
 }
 
-/// The header of a file that must be regular, since a tool decides by its header.
+/// Reads the header of a file. It is an error if the file is a pipe, because the header
+/// decides how the command is translated.
 pub fn needed_header(given: &Given, path: &str) -> Result<Header> {
     header(given, path)?.ok_or_else(|| {
         let what = match path {
@@ -31,12 +33,10 @@ pub fn needed_header(given: &Given, path: &str) -> Result<Header> {
     })
 }
 
-/// The order that a file's header states: `SO` of `@HD`.
 pub fn order(given: &Given, path: &str) -> Result<Option<String>> {
     Ok(header(given, path)?.as_ref().and_then(order_of))
 }
 
-/// The order that a header states.
 pub fn order_of(header: &Header) -> Option<String> {
     let order = header.lines_of(b"HD").next()?.get(b"SO")?;
     Some(String::from_utf8_lossy(order).into_owned())

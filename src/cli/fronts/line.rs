@@ -1,4 +1,4 @@
-//! The native line that a front writes.
+//! The native command line that a front makes.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -7,32 +7,31 @@ use readmill_record::{Error, Result};
 
 use super::grammar::Given;
 
-/// A native command line, and what happens when it has run.
+/// A readmill command line, and what to do before and after it runs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// The words behind `readmill`.
+    /// The arguments, without the name of the program.
     pub words: Vec<String>,
-    /// An index that gets another name in the end, if it was written.
+    /// The index that is renamed at the end, if it was written: its name before and after.
     pub renamed: Option<(PathBuf, PathBuf)>,
-    /// Directories for temporary files that are made first, as the tool does.
+    /// Directories for temporary files that must be created first, as the tool does.
     pub directories: Vec<PathBuf>,
-    /// A line whose output this one reads: the words behind `readmill`. The last word of this line is `-`.
+    /// A command line whose output is read by this one through a pipe. The last argument of
+    /// this line is then `-`.
     pub source: Option<Box<Line>>,
 }
 
 impl Line {
-    /// A line that begins with these words.
     pub fn new(words: &str) -> Self {
         Line { words: words.split(' ').map(str::to_string).collect(), ..Line::default() }
     }
 
-    /// Adds words.
     pub fn add<W: Into<String>>(&mut self, words: impl IntoIterator<Item = W>) -> &mut Self {
         self.words.extend(words.into_iter().map(Into::into));
         self
     }
 
-    /// Adds a flag with a value, if there is one.
+    /// Adds a flag and its value. Nothing is added if the value is `None`.
     pub fn flag(&mut self, flag: &str, value: Option<&str>) -> &mut Self {
         if let Some(value) = value {
             self.add([flag, value]);
@@ -40,8 +39,9 @@ impl Line {
         self
     }
 
-    /// Gives the native command this memory, behind its name. Commands that add up tables have no such flag, and
-    /// `view -m` is something else.
+    /// Inserts the flag for `bytes` of memory after the name of the command. It is
+    /// `--memory` for `view`, where `-m` has another meaning; the commands that process
+    /// recalibration tables do not have such a flag.
     pub fn insert_memory(&mut self, bytes: u64) {
         let names: Vec<&str> = self.words.iter().take(2).map(String::as_str).collect();
         let (at, flag) = match names[..] {
@@ -53,7 +53,7 @@ impl Line {
         self.words.splice(at..at, [flag.to_string(), format!("{}M", bytes >> 20)]);
     }
 
-    /// Adds operands; those that look like flags come behind `--`.
+    /// Adds operands. If one of them looks like a flag, `--` is added before them.
     pub fn operands<'a>(&mut self, operands: impl IntoIterator<Item = &'a str>) -> &mut Self {
         let operands: Vec<&str> = operands.into_iter().map(standard_stream).collect();
         if operands.iter().any(|word| word.len() > 1 && word.starts_with('-')) {
@@ -63,7 +63,7 @@ impl Line {
     }
 }
 
-/// `-` for the names of standard input and output.
+/// Returns `-` for `/dev/stdin` and `/dev/stdout`, and any other path unchanged.
 pub fn standard_stream(path: &str) -> &str {
     match path {
         "/dev/stdin" | "/dev/stdout" => "-",
@@ -71,24 +71,20 @@ pub fn standard_stream(path: &str) -> &str {
     }
 }
 
-/// A text as part of a pattern of names.
+/// Escapes the braces of a text for a pattern of file names such as `{ID}.bam`.
 pub fn in_pattern(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }
 
-/// The format of the output that the options of samtools ask for, and its options.
 #[derive(Default)]
 pub struct OutputStyle {
-    /// The format, in lower case.
     pub format: Option<String>,
-    /// Words behind the format in the native `-O`.
+    /// Options that follow the format in readmill's `-O`.
     pub words: Vec<String>,
-    /// The compression level.
     pub level: Option<String>,
 }
 
 impl OutputStyle {
-    /// Reads the value of `-O` and those of `--output-fmt-option`.
     pub fn of(given: &Given, format: Option<&str>) -> Result<Self> {
         let mut style = OutputStyle::default();
         if let Some(text) = format {
@@ -119,11 +115,12 @@ impl OutputStyle {
     }
 }
 
-/// Which level is written where none is asked for.
+/// The compression level of samtools if none is requested. It is given explicitly, because
+/// readmill has another default.
 pub const SAMTOOLS_LEVEL: &str = "6";
 
-/// Adds output, format, level and index as samtools takes them. `format` is the value of
-/// `-O`, `level` what options beside it say.
+/// Adds the flags for output, format, level and index, as samtools would choose them.
+/// `format` is the value of `-O`, and `level` the level that other options request.
 pub fn samtools_output(
     line: &mut Line,
     given: &Given,
@@ -159,7 +156,8 @@ pub fn samtools_output(
     Ok(())
 }
 
-/// The same of commands that write text where neither the name nor `-O` says another format.
+/// Does the same for commands that write SAM unless the name of the output or `-O` shows
+/// another format.
 pub fn text_unless_named(
     line: &mut Line,
     given: &Given,
@@ -171,7 +169,8 @@ pub fn text_unless_named(
     samtools_output(line, given, output, format, level)
 }
 
-/// The flag for an index of this name of an output of this format; samtools writes a CSI where no name is given.
+/// Returns the flag that writes an index with the name `index` for an output in this
+/// format. Without a name, samtools writes a CSI for BAM.
 pub fn index_words(given: &Given, output: &str, format: &str, index: Option<&str>) -> Result<String> {
     let kind = match index {
         None if format == "cram" => "",
@@ -188,7 +187,7 @@ pub fn index_words(given: &Given, output: &str, format: &str, index: Option<&str
     Ok(format!("--write-index{kind}"))
 }
 
-/// The format that htslib and htsjdk take from a name.
+/// Returns the format that htslib and htsjdk derive from a file name.
 pub fn format_of_name(path: &str) -> Option<&'static str> {
     let name = path.to_ascii_lowercase();
     [(".bam", "bam"), (".sam", "sam"), (".sam.gz", "sam.gz"), (".cram", "cram")]
@@ -196,7 +195,8 @@ pub fn format_of_name(path: &str) -> Option<&'static str> {
         .find_map(|(end, format)| name.ends_with(end).then_some(format))
 }
 
-/// Adds output, format, level and index as Picard and GATK take them. The index is called `out.bai`.
+/// Adds the flags for output, format, level and index, as Picard and GATK would choose
+/// them. They name the index `out.bai`, not `out.bam.bai`.
 pub fn htsjdk_output(line: &mut Line, output: &str, level: &str, is_indexed: bool) {
     let output = standard_stream(output);
     let named = format_of_name(output);
@@ -210,14 +210,15 @@ pub fn htsjdk_output(line: &mut Line, output: &str, level: &str, is_indexed: boo
     if !is_indexed {
         line.add(["--no-index"]);
     } else if output != "-" && matches!(named, None | Some("bam")) {
-        // (readmill writes an index by itself where the reads are sorted by coordinate, as Picard does.)
+        // For reads in coordinate order, readmill writes an index by default, as Picard
+        // does.
         line.renamed = Some((format!("{output}.bai").into(), Path::new(output).with_extension("bai")));
     } else if named == Some("cram") {
         line.add(["--write-index"]);
     }
 }
 
-/// The flag that allows inputs to be one file, where two are.
+/// Returns `--allow-same-input` if the same file is given twice.
 pub fn same_input_words(inputs: &[&str]) -> Option<&'static str> {
     let mut seen = HashSet::new();
     let mut is_again =
@@ -225,7 +226,8 @@ pub fn same_input_words(inputs: &[&str]) -> Option<&'static str> {
     inputs.iter().any(|path| is_again(Path::new(path))).then_some("--allow-same-input")
 }
 
-/// Total threads for so many additional ones.
+/// Returns the total number of threads. In samtools, `-@` is the number of additional
+/// threads.
 pub fn threads_in_all(given: &Given) -> Result<String> {
     let additional = given.value("-@").unwrap_or("0");
     let number: u16 = additional.trim().parse().map_err(|_| {

@@ -1,7 +1,14 @@
-//! Fronts: the command lines of samtools, Picard, GATK, elPrep and bwa, turned into native ones.
+//! Fronts: translate the command lines of samtools, Picard, GATK, elPrep and bwa to native
+//! ones.
 //!
-//! Each tool is a [`Tool`], each of its subcommands a [`Command`]: a table of the options in the tool's own help, and a
-//! function that writes the native line. [docs/fronts.md](../../../docs/fronts.md) is made from these tables.
+//! ```text
+//! argv of the tool ─► Grammar ─► Given ─► function of the Command ─► Line ─► argv of readmill
+//! ```
+//!
+//! Each tool is a [`Tool`], and each of its subcommands a [`Command`](tool::Command): a
+//! table of the options in the tool's own help, and a function that writes the native line.
+//! An option that could change a result is translated or refused, but never ignored. The
+//! page [docs/fronts.md](../../../docs/fronts.md) is made from these tables.
 
 mod bwa;
 #[cfg(test)]
@@ -31,8 +38,13 @@ pub use tool::{Front, FrontFiles};
 const TOOLS: &[&Tool] =
     &[&samtools::TOOL, &picard::TOOL, &gatk::TOOL, &elprep::TOOL, &bwa::TOOL, &bwa::TOOL2];
 
-/// Reads the arguments of this process as those of another tool, if they begin with its name, or if this program is
-/// called by it.
+/// Translates the arguments of this process if they are those of another tool: if the first
+/// word is the tool's name, or if this program is called by that name through a link.
+/// Returns `None` for a native command line.
+///
+/// # Errors
+/// Returns a usage error for an option that is refused, and for an argument that is not
+/// UTF-8.
 pub fn front(arguments: &[OsString]) -> Result<Option<Front>> {
     let word_at = |at: usize| arguments.get(at).filter(|word| !word.is_empty());
     if let (Some(_), Some(tool)) =
@@ -57,7 +69,8 @@ pub fn front(arguments: &[OsString]) -> Result<Option<Front>> {
     tool.front(words).map(Some)
 }
 
-/// Returns what to type in place of a command or tool of others that is no command of readmill.
+/// Returns a hint for a command of another tool that was typed as a command of readmill.
+/// `None` if no tool has it.
 pub fn native_way(word: &str) -> Option<String> {
     let with_front = TOOLS.iter().find_map(|tool| {
         let own = tool.commands.iter().find(|own| own.name.eq_ignore_ascii_case(word))?;
@@ -66,6 +79,7 @@ pub fn native_way(word: &str) -> Option<String> {
     with_front.or_else(|| elsewhere::find_word(word).map(elsewhere::Answer::hint))
 }
 
+/// Finds a tool by its name or alias.
 fn find(name: &OsStr) -> Option<&'static Tool> {
     let name = name.to_str()?;
     TOOLS.iter().copied().find(|tool| tool.name == name || tool.aliases.contains(&name))

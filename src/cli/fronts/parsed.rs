@@ -1,4 +1,4 @@
-//! Tests that the native command line accepts what fronts write.
+//! Tests that readmill's own command line parser accepts the lines that the fronts write.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,7 +9,8 @@ use super::TOOLS;
 use super::grammar::{Does, Opt, Takes};
 use super::tool::{Command, Front, Make, Tool};
 
-/// Lines that each command needs beside an option; `IN` is a file of reads, `DICT` a dictionary.
+/// Arguments that each command needs in addition to the tested option. `IN` stands for a
+/// file of reads, and `DICT` for a dictionary.
 const LINES: &[(&str, &str)] = &[
     ("samtools markdup", "IN o.bam"),
     ("samtools fixmate", "IN o.bam"),
@@ -54,7 +55,7 @@ const LINES: &[(&str, &str)] = &[
     ("bwa-mem2 index", "r.fa"),
 ];
 
-/// Values, of which one is good for each option.
+/// Values for options. For each option, at least one of them is valid.
 const VALUES: &[&str] = &[
     "1",
     "20",
@@ -72,19 +73,17 @@ const VALUES: &[&str] = &[
     "1,9,2",
 ];
 
-/// What the native command line has against a line, if anything.
+/// Returns the error of the native parser for a line; `None` if it is accepted.
 pub fn refusal(line: &str) -> Option<String> {
-    // (Words of tests have no blanks, but for the options of the aligner.)
+    // In tests, words have no spaces, except for the options of the aligner.
     let line = line.replace("--bwa=-k 17 -Y -M", "--bwa=-k17");
     refusal_of(&line.split(' ').map(OsString::from).collect::<Vec<_>>())
 }
 
-/// The same of words.
 pub fn refusal_of(words: &[OsString]) -> Option<String> {
     super::super::parse(words).err().map(|error| error.to_string())
 }
 
-/// A command of a tool, and files that its lines name.
 struct Case<'a> {
     tool: &'static Tool,
     command: &'static Command,
@@ -111,13 +110,14 @@ impl Case<'_> {
         words
     }
 
-    /// What is wrong with the line of an option, if any value has something else wrong than the value itself, or none is good.
+    /// Tests the line for one option. Returns `false` if the native parser refuses the
+    /// value, and `Err` if it refuses anything else.
     fn fault(&self, option: Option<(&Opt, &str)>) -> Result<bool, String> {
         let words = self.words(option);
         let typed = words.join(" ");
         let native = match self.tool.front(words) {
             Ok(Front::Native(words, _)) => words,
-            Ok(Front::Answer(_)) | Err(_) => return Ok(true), // the front itself says what is wrong
+            Ok(Front::Answer(_)) | Err(_) => return Ok(true), // the front has checked the value itself
         };
         match super::super::parse(&native) {
             Ok(_) => Ok(true),
@@ -166,7 +166,6 @@ impl Case<'_> {
     }
 }
 
-/// Files that lines name: reads, and a dictionary.
 fn files(directory: &Path) -> [String; 2] {
     ["in.sam", "in.dict"].map(|name| {
         let path = directory.join(name);
@@ -188,7 +187,7 @@ fn the_native_command_line_takes_what_each_option_becomes() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// A base line that the front refuses would hide every option behind it.
+/// If the line without options were refused, the other test could not test any option.
 #[test]
 fn the_front_takes_the_line_of_each_command() {
     let directory = tempfile::tempdir().expect("a directory");

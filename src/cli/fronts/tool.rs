@@ -1,4 +1,4 @@
-//! A tool of others and its subcommands: how its command line becomes a native one, and its help.
+//! A tool and its subcommands: how a command line is translated, and the text of its help.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,74 +13,65 @@ use super::elsewhere::{self, Answer};
 use super::grammar::{Does, Given, Grammar, Opt};
 use super::line::Line;
 
-/// A tool whose command lines are taken.
 pub struct Tool {
-    /// Its name, as it is typed.
     pub name: &'static str,
-    /// Other names of it.
     pub aliases: &'static [&'static str],
-    /// The version whose command line this is.
     pub version: &'static str,
     pub commands: &'static [Command],
-    /// Commands of another tool, which it runs, too.
+    /// Commands of another tool that this one also has: GATK includes all of Picard.
     pub also: &'static [Command],
-    /// Takes away what stands in front of the subcommand.
+    /// Removes and reads the arguments before the subcommand, such as `-Xmx4g`.
     pub before: fn(&mut Vec<String>) -> Result<Before>,
 }
 
-/// What stood in front of the subcommand.
 #[derive(Default)]
 pub struct Before {
-    /// Bytes of memory.
     pub memory: Option<u64>,
-    /// The compression level of BAM files, if the tool's launcher sets one.
+    /// Compression level of BAM files that the tool's launcher sets.
     pub level: Option<String>,
 }
 
-/// A subcommand of a tool.
 pub struct Command {
     pub name: &'static str,
     pub grammar: Grammar,
-    /// Its options, in groups.
+    /// Its options, in groups that several commands may share.
     pub options: &'static [&'static [Opt]],
     pub make: Make,
 }
 
-/// How a native line is made.
 pub enum Make {
-    /// By this function.
     Line(fn(&Given) -> Result<Line>),
-    /// Not at all: why, and what to type instead.
+    /// The command is refused: the reason, and what to use instead.
     Refused(&'static str, &'static str),
 }
 
-/// The option that every front has in addition.
+/// An additional option of all fronts that prints the native line.
 const EXPLAIN: &str = "--explain";
 
-/// The variable of the environment that says the same.
+/// The environment variable with the same effect.
 const EXPLAIN_VARIABLE: &str = "READMILL_EXPLAIN";
 
-/// What a command line of another tool became.
 pub enum Front {
-    /// A native command line.
     Native(Vec<OsString>, FrontFiles),
-    /// An answer for standard output: help, or a version.
+    /// A text for standard output: help, or a version.
     Answer(String),
 }
 
-/// Files that a front makes or renames beside the native command line.
+/// What must be done besides running the native command line, so that the files are those
+/// of the tool.
 #[derive(Default)]
 pub struct FrontFiles {
-    /// The index that gets another name: its name before and after.
+    /// The index that is renamed at the end: its name before and after.
     pub renamed: Option<(PathBuf, PathBuf)>,
-    /// Directories for temporary files.
     pub directories: Vec<PathBuf>,
-    /// The arguments of a run of this program whose output is the last argument of the native line.
+    /// Arguments of a second process of this program, whose output is the input of the
+    /// first one. The last argument of the native line stands for it.
     pub source: Option<Vec<OsString>>,
 }
 
 impl FrontFiles {
-    /// Makes the directories, once the native command line has been accepted.
+    /// Creates the directories. It is called when the native command line has been
+    /// accepted.
     pub fn prepare(&self) -> Result<()> {
         for directory in &self.directories {
             std::fs::create_dir_all(directory).map_err(|error| {
@@ -90,7 +81,7 @@ impl FrontFiles {
         Ok(())
     }
 
-    /// Gives the index the name that the tool gives it.
+    /// Renames the index to the name that the tool would give it.
     pub fn finish(&self) -> Result<()> {
         let existing = self.renamed.as_ref().filter(|(from, _)| from.exists());
         let Some((from, to)) = existing else { return Ok(()) };
@@ -101,7 +92,8 @@ impl FrontFiles {
 }
 
 impl Tool {
-    /// What a command line becomes: the words behind the tool's name.
+    /// Translates a command line, which is given without the name of the tool. Requests for
+    /// help and the version are answered here.
     pub fn front(&self, mut words: Vec<String>) -> Result<Front> {
         let asked = words.iter().position(|word| word == EXPLAIN);
         if let Some(at) = asked {
@@ -154,7 +146,6 @@ impl Tool {
         format!("readmill {own} (in place of {} {})\n", self.name, self.version)
     }
 
-    /// The subcommands, one a line.
     fn help(&self) -> String {
         let row = |command: &Command| match command.make {
             Make::Line(_) => format!("  {}\n", command.name),
@@ -179,24 +170,24 @@ impl Tool {
         )
     }
 
-    /// Returns the command of this name, if its command lines are taken.
     pub fn find(&self, name: &str) -> Option<&'static Command> {
         self.commands.iter().chain(self.also).find(|command| command.name == name)
     }
 
-    /// Returns what does the same as a command that has no front.
     fn elsewhere(&self, name: &str) -> Option<Answer> {
         self.owners().find_map(|tool| elsewhere::find(tool, name))
     }
 
-    /// The tools whose commands it has: its own name, and that of the tool which it runs, too.
+    /// Returns the names under which commands of this tool are listed in the table of
+    /// commands that are not translated. GATK also has the commands of Picard.
     fn owners(&self) -> impl Iterator<Item = &'static str> {
         let also = (!self.also.is_empty()).then_some("picard");
         let own = if self.name == "bwa-mem2" { "bwa" } else { self.name };
         std::iter::once(own).chain(also)
     }
 
-    /// Commands that have no front, each with the native line that does the same.
+    /// Returns the commands that are not translated but for which a native line does the
+    /// same.
     fn natively(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let owners: Vec<&str> = self.owners().collect();
         let rows = elsewhere::TABLE.iter().filter(move |row| owners.contains(&row.tool));
@@ -231,7 +222,8 @@ impl Tool {
 }
 
 impl Command {
-    /// The native line of these words.
+    /// Translates the arguments of this command to the native line. `before` has the values
+    /// that were given before the subcommand.
     pub fn line(&self, tool: &str, words: Vec<String>, before: &Before) -> Result<Line> {
         let name = format!("{tool} {}", self.name);
         let make = match self.make {
@@ -262,7 +254,6 @@ impl Command {
         Ok(line)
     }
 
-    /// The options and what becomes of them, one a line.
     fn help(&self, tool: &str) -> String {
         let mut text =
             format!("{tool} {}, done by readmill. Each option, and what becomes of it:\n\n", self.name);
@@ -278,7 +269,8 @@ impl Command {
 }
 
 impl Opt {
-    /// What becomes of it, in words.
+    /// Describes the translation of the option in words, for the help and for
+    /// docs/fronts.md.
     pub fn becomes(&self) -> String {
         let way = |way: &str| if way.is_empty() { String::new() } else { format!("; {way}") };
         match self.does {
@@ -295,7 +287,8 @@ impl Opt {
 }
 
 impl Line {
-    /// As it may be typed.
+    /// Returns the line as it could be typed in a shell, including what is done before and
+    /// after it.
     pub fn shown(&self) -> String {
         let line =
             self.words.iter().fold("readmill".to_string(), |line, word| line + " " + &quoted(word));

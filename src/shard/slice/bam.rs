@@ -11,18 +11,19 @@ use readmill_record::{Ledger, RecordRef, Result, UncheckedRecord};
 use super::file::{BORDERS, MOST_SEARCHED, read_up_to};
 use crate::shard::job::VirtualOffset;
 
-/// Number of inflated bytes in which all records after a guessed record must look plausible.
+/// Number of inflated bytes in which all records after a guessed record must look
+/// plausible.
 const PROOF: usize = 1 << 20;
 
 /// Compressed bytes before the wanted offset at which the search for a border begins.
 const LOOK_BACK: u64 = 1 << 18;
 
-/// Number of consecutive BGZF block headers that must be found before an offset is taken for the
-/// start of a block.
+/// Number of consecutive BGZF block headers that must be found before an offset is taken
+/// for the start of a block.
 const BLOCKS: usize = 6;
 
-/// Returns the position of the first record. `None` if the file is not BAM, if it has no records,
-/// or if its header does not fit into memory.
+/// Returns the position of the first record. `None` if the file is not BAM, if it has no
+/// records, or if its header does not fit into memory.
 pub fn start(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
     let mut blocks = window(file, 0, ledger);
     while blocks.bytes().len() < 4 && blocks.more()? {}
@@ -44,12 +45,12 @@ pub fn start(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>>
     Ok(Some(position(&blocks, taken)))
 }
 
-/// Finds the first position from offset `near` on at which the read name changes. Returns `None` if
-/// there is none, or if the records there do not fit into memory.
+/// Finds the first position from offset `near` on at which the read name changes. Returns
+/// `None` if there is none, or if the records there do not fit into memory.
 ///
-/// The search begins `LOOK_BACK` bytes before the offset. The first guess may be wrong, because an
-/// optional field can contain bytes that look like a record. But when the real record that contains
-/// them has ended, the chain of records is correct.
+/// The search begins `LOOK_BACK` bytes before the offset. The first guess may be wrong,
+/// because an optional field can contain bytes that look like a record. But when the real
+/// record that contains them has ended, the chain of records is correct.
 pub fn border(
     file: &Arc<File>,
     n_ref: i32,
@@ -77,9 +78,9 @@ pub fn border(
     }
 }
 
-/// Returns the first position from `least` on at which the read name differs from the name of the
-/// record before. `known` is the position of a record in `bytes`; if it is `None`, the first record
-/// is guessed.
+/// Returns the first position from `least` on at which the read name differs from the name
+/// of the record before. `known` is the position of a record in `bytes`; if it is `None`,
+/// the first record is guessed.
 fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> Option<usize> {
     let looks_right = |at: usize| chain(bytes, at, n_ref).is_some_and(|records| records > 3);
     let first = known.or_else(|| (0..bytes.len()).find(|&at| looks_right(at)))?;
@@ -96,8 +97,8 @@ fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> 
     }
 }
 
-/// Counts the complete records from `at` to the end of `bytes`. Returns `None` if one of them does
-/// not look like a record.
+/// Counts the complete records from `at` to the end of `bytes`. Returns `None` if one of
+/// them does not look like a record.
 fn chain(bytes: &[u8], mut at: usize, n_ref: i32) -> Option<usize> {
     let mut records = 0;
     while bytes.len() - at >= FIXED {
@@ -112,13 +113,11 @@ fn chain(bytes: &[u8], mut at: usize, n_ref: i32) -> Option<usize> {
     Some(records)
 }
 
-/// Returns the size of the record at `at` in bytes, including its length field.
 fn size(bytes: &[u8], at: usize) -> Option<usize> {
     let size = u32::from_le_bytes(*bytes.get(at..)?.first_chunk::<4>()?) as usize + 4;
     (size >= FIXED).then_some(size)
 }
 
-/// Searches for the first BGZF block that starts at `near` or after it.
 fn block_near(file: &File, near: u64) -> Result<Option<u64>> {
     let mut bytes = vec![0; (BLOCKS + 2) << 16]; // a block has at most 64 KiB
     let read = read_up_to(file, &mut bytes, near)?;
@@ -152,18 +151,15 @@ fn block_size(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns a window on the inflated bytes of the file, starting with the block at `offset`.
 fn window(file: &Arc<File>, offset: u64, ledger: &Ledger) -> BlockWindow {
     BlockWindow::new(file, offset, None, ledger.empty(BORDERS))
 }
 
-/// Returns the virtual offset of byte `at` of a window.
 fn position(blocks: &BlockWindow, at: usize) -> VirtualOffset {
     let (offset, within) = blocks.position(at);
     VirtualOffset { offset, within: within as u32 }
 }
 
-/// Reads and inflates the block at `offset`. Also returns the offset of the next block.
 pub fn inflated_block(file: &Arc<File>, offset: u64) -> Result<(Vec<u8>, u64)> {
     let charge = Ledger::unlimited().empty(BORDERS); // at most 64 KiB, less than one batch
     let mut blocks = BlockWindow::new(file, offset, Some(1), charge);

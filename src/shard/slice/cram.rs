@@ -11,7 +11,8 @@ use crate::shard::job::{Bounds, VirtualOffset};
 /// Size of the file definition in bytes (CRAM specification 3.1, section 6).
 const DEFINITION: u64 = 26;
 
-/// Bytes that are read for a container header: first a usual size, then the largest possible size.
+/// Bytes that are read for a container header: first a usual size, then the largest
+/// possible size.
 const HEADERS: [usize; 2] = [1 << 10, 1 << 16];
 
 struct ContainerBounds {
@@ -20,8 +21,8 @@ struct ContainerBounds {
     header: ContainerHeader,
 }
 
-/// Returns the position of the first container with records. `None` for CRAM of another version
-/// than 3, which is not divided.
+/// Returns the position of the first container with records. `None` for CRAM of another
+/// version than 3, which is not divided.
 pub fn start(file: &File) -> Result<Option<VirtualOffset>> {
     let mut definition = [0; DEFINITION as usize];
     read_up_to(file, &mut definition, 0)?;
@@ -32,8 +33,8 @@ pub fn start(file: &File) -> Result<Option<VirtualOffset>> {
     Ok(Some(VirtualOffset { offset: header.end, within: 0 }))
 }
 
-/// Reads the bytes before the first container with records: the file definition and the header
-/// container.
+/// Reads the bytes before the first container with records: the file definition and the
+/// header container.
 pub fn head(file: &File) -> Result<Vec<u8>> {
     let end = start(file)?.map_or(0, |first| first.offset);
     let mut bytes = vec![0; end as usize];
@@ -41,9 +42,9 @@ pub fn head(file: &File) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the first position, then for each wanted offset the first container after it that starts
-/// with another read name than the container before it ends with. `differ` compares the names at
-/// the border between two adjacent containers.
+/// Returns the first position, then for each wanted offset the first container after it
+/// that starts with another read name than the container before it ends with. `differ`
+/// compares the names at the border between two adjacent containers.
 pub fn borders(
     file: &File,
     first: VirtualOffset,
@@ -74,7 +75,6 @@ pub fn borders(
     Ok(borders)
 }
 
-/// Reads the container header at `offset`. Returns `None` at the end of the file.
 fn container(file: &File, offset: u64) -> Result<Option<ContainerBounds>> {
     let mut bytes = Vec::new();
     let mut read = Ok((ContainerHeader::default(), 0));

@@ -6,14 +6,12 @@ use std::path::Path;
 
 use readmill_record::{Error, Result};
 
-/// Maximum number of bytes that are searched for a border. If no border is found in them, because
-/// the records are very long, the slices on both sides become one.
+/// Maximum number of bytes that are searched for a border. If no border is found in them,
+/// because the records are very long, the slices on both sides become one.
 pub const MOST_SEARCHED: usize = 64 << 20;
 
-/// Name in the ledger for bytes that are read to find borders.
 pub const BORDERS: &str = "borders of slices";
 
-/// Reads from `offset` until `into` is full or the file ends. Returns the number of bytes read.
 pub fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> Result<usize> {
     let mut filled = 0;
     while filled < into.len() {

@@ -8,10 +8,8 @@ use readmill_record::{Charge, Ledger, Result};
 use super::file::{BORDERS, MOST_SEARCHED, read_up_to};
 use crate::shard::job::VirtualOffset;
 
-/// Bytes that are read at a time while searching.
 const TEXT: usize = 1 << 16;
 
-/// Returns the offset of the first alignment line, which follows the header.
 pub fn start(file: &File, ledger: &Ledger) -> Result<u64> {
     let mut lines = Lines::new(file, 0, ledger);
     for number in 1.. {
@@ -24,8 +22,8 @@ pub fn start(file: &File, ledger: &Ledger) -> Result<u64> {
     Ok(lines.offset())
 }
 
-/// Finds the first line after `near` that has another read name than the line before it. Returns
-/// `None` if the file ends before, or if a line is too long to be searched.
+/// Finds the first line after `near` that has another read name than the line before it.
+/// Returns `None` if the file ends before, or if a line is too long to be searched.
 pub fn border(file: &File, near: u64, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
     let mut lines = Lines::new(file, near, ledger);
     if lines.next()?.is_none() {
@@ -44,7 +42,6 @@ pub fn border(file: &File, near: u64, ledger: &Ledger) -> Result<Option<VirtualO
     }
 }
 
-/// Reads the lines of a file from an offset on.
 struct Lines<'a> {
     file: &'a File,
     /// Offset in the file of `bytes[0]`.
@@ -64,8 +61,8 @@ impl<'a> Lines<'a> {
         self.offset + self.taken as u64
     }
 
-    /// Returns the next line with its line feed. Returns `None` at the end of the file, for a line
-    /// longer than `MOST_SEARCHED`, and if a line does not fit into memory.
+    /// Returns the next line with its line feed. Returns `None` at the end of the file, for
+    /// a line longer than `MOST_SEARCHED`, and if a line does not fit into memory.
     fn next(&mut self) -> Result<Option<&[u8]>> {
         let mut searched = self.taken;
         loop {

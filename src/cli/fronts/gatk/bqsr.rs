@@ -1,4 +1,5 @@
-//! BaseRecalibrator, ApplyBQSR, GatherBQSRReports and AnalyzeCovariates.
+//! Translates the GATK tools of base quality recalibration: BaseRecalibrator, ApplyBQSR,
+//! GatherBQSRReports and AnalyzeCovariates.
 
 use readmill_record::Result;
 
@@ -38,7 +39,7 @@ const TABLE: &[Opt] = &[
     Opt::native("-OQ --use-original-qualities", Takes::Truth, "--use-original-qualities"),
 ];
 
-/// Options of an output of reads, where a table is written.
+/// Options for an output of alignments. They have no effect in a tool that writes a table.
 #[rustfmt::skip] // a row is a line
 const NO_OUTPUT: &[Opt] = &[
     Opt::harmless("--add-output-sam-program-record", Takes::Truth, "no reads are written"),
@@ -50,7 +51,7 @@ fn base_recalibrator(given: &Given) -> Result<Line> {
     for needed in ["--input", "--known-sites", "--output", "--reference"] {
         given.needed(needed)?;
     }
-    // (GATK counts where no file has a site, and says nothing: row 128 of parity.)
+    // GATK counts without a warning if the known sites are empty (row 128 of parity).
     let mut line = Line::new("bqsr table --allow-empty");
     line.add(given.native_words());
     let default = given.value("--default-base-qualities").filter(|&quality| quality != "-1");
@@ -99,7 +100,7 @@ const APPLY: &[Opt] = &[
 fn apply_bqsr(given: &Given) -> Result<Line> {
     let (table, output) = (given.needed("--bqsr-recal-file")?, given.needed("--output")?);
     given.needed("--input")?;
-    // The filters that choose reads of regions are flags of prep alone.
+    // Only `prep` has the filters that select reads by region.
     let chooses = given.all("--intervals").chain(given.all("--exclude-intervals")).next().is_some();
     let mut line = Line::new(if chooses { "prep" } else { "bqsr apply" });
     line.flag(if chooses { "--bqsr-apply" } else { "--bqsr-table" }, Some(table));
@@ -107,7 +108,7 @@ fn apply_bqsr(given: &Given) -> Result<Line> {
         return Err(given.refuse("--round-down-quantized needs --static-quantized-quals"));
     }
     line.add(["--gatk-drop-malformed"]).add(given.native_words());
-    // Without intervals there is nothing to widen, and the flags are unknown.
+    // Without intervals there is nothing to pad, and `bqsr apply` does not have the flags.
     for (intervals, padding, native) in [
         ("--intervals", "--interval-padding", "--in-intervals-padding"),
         ("--exclude-intervals", "--interval-exclusion-padding", "--outside-intervals-padding"),

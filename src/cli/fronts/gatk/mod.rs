@@ -1,4 +1,4 @@
-//! The front of GATK.
+//! The command lines of GATK, which also include all tools of Picard.
 
 mod bqsr;
 mod read_filters;
@@ -20,7 +20,7 @@ pub const TOOL: Tool = Tool {
     before,
 };
 
-/// (Picard's tools within GATK take `NAME=value`, too.)
+/// Picard's tools also accept `NAME=value` in GATK.
 const COMMANDS: &[Command] = &[
     bqsr::BASE_RECALIBRATOR,
     bqsr::APPLY_BQSR,
@@ -32,7 +32,8 @@ const COMMANDS: &[Command] = &[
     spark::MARK_DUPLICATES_SPARK,
 ];
 
-/// Takes away the options of GATK's launcher: `--java-options`, wherever they stand, and what follows `--`.
+/// Removes and reads the options of GATK's launcher: `--java-options` at any position, and
+/// the `--` before the options of Spark.
 fn before(words: &mut Vec<String>) -> Result<Before> {
     let mut java = Vec::new();
     while let Some(at) = words.iter().position(|word| word.starts_with("--java-options")) {
@@ -44,7 +45,7 @@ fn before(words: &mut Vec<String>) -> Result<Before> {
         }
     }
     if let Some(at) = words.iter().position(|word| word == "--") {
-        // Options of Spark behind -- are options like others.
+        // Options of Spark, after `--`, are parsed like all others.
         words.remove(at);
     }
     let options: Vec<String> =

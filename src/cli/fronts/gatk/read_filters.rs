@@ -1,10 +1,12 @@
-//! Filters of reads of BaseRecalibrator: those of `--read-filter` become a run of `readmill filter` in front.
+//! The read filters of BaseRecalibrator. Filters given by `--read-filter` are translated to
+//! a run of `readmill filter`, whose output the recalibration reads through a pipe.
 
 use readmill_record::Result;
 
 use super::super::grammar::{Given, Opt, Takes};
 
-/// The filters that BaseRecalibrator has by itself, and those of which its WellformedReadFilter is made.
+/// The default filters of BaseRecalibrator. readmill always applies them when it counts
+/// bases.
 const OWN: &[&str] = &[
     "MappedReadFilter",
     "MappingQualityAvailableReadFilter",
@@ -15,7 +17,8 @@ const OWN: &[&str] = &[
     "WellformedReadFilter",
 ];
 
-/// What takes no read that the others leave: those of which WellformedReadFilter is made, and one that takes all.
+/// Filters that have no effect in addition to the default ones: the parts of
+/// WellformedReadFilter, and a filter that accepts all reads.
 const IMPLIED: &[&str] = &[
     "AlignmentAgreesWithHeaderReadFilter",
     "AllowAllReadsReadFilter",
@@ -28,7 +31,8 @@ const IMPLIED: &[&str] = &[
     "ValidAlignmentStartReadFilter",
 ];
 
-/// Filters that are an expression by themselves. (`&&` and `||` bind equally, as in samtools.)
+/// Filters without arguments, each as a filter expression of readmill. As in samtools, `&&`
+/// and `||` have the same precedence.
 const EXPRESSIONS: &[(&str, &str)] = &[
     ("FirstOfPairReadFilter", "flag.paired && flag.read1"),
     (
@@ -47,7 +51,6 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     ("SecondOfPairReadFilter", "flag.paired && flag.read2"),
 ];
 
-/// Filters that have values of their own.
 const VALUED: &[&str] = &[
     "FragmentLengthReadFilter",
     "LibraryReadFilter",
@@ -58,7 +61,8 @@ const VALUED: &[&str] = &[
     "ReadStrandFilter",
 ];
 
-/// Own filters that can be disabled: the flag that they look at is cleared before.
+/// Default filters that can be disabled, with the flag bit that they test. The bit is
+/// cleared by `readmill filter` before.
 const DISABLED: &[(&str, &str)] = &[
     ("NotDuplicateReadFilter", "0x400"),
     ("NotSecondaryAlignmentReadFilter", "0x100"),
@@ -85,7 +89,8 @@ pub const READ_FILTERS: &[Opt] = &[
     Opt::built("--keep-reverse-strand-only", Takes::Truth, "ReadStrandFilter"),
 ];
 
-/// The words of `readmill filter` that stand for the filters of the line; none if there is nothing to filter.
+/// Returns the arguments of `readmill filter` for the read filters on the command line.
+/// Empty if no filtering is needed.
 pub fn words(given: &Given) -> Result<Vec<String>> {
     let mut words = Vec::new();
     for name in given.all("--read-filter") {
@@ -106,7 +111,7 @@ pub fn words(given: &Given) -> Result<Vec<String>> {
     for name in given.all("--disable-read-filter") {
         match DISABLED.iter().find(|(own, _)| *own == name) {
             Some((_, flag)) => words.extend(["--remove-flags".to_string(), flag.to_string()]),
-            None if !OWN.contains(&name) => {} // (GATK warns that the tool has no such filter.)
+            None if !OWN.contains(&name) => {} // GATK only warns that the tool does not have this filter
             None => {
                 return Err(given
                     .refuse(&format!("--disable-read-filter {name} is not supported: such reads cannot be counted"))
@@ -117,7 +122,6 @@ pub fn words(given: &Given) -> Result<Vec<String>> {
     Ok(words)
 }
 
-/// The expression of a filter with values.
 fn valued(given: &Given, name: &str) -> Result<String> {
     let number = |option: &'static str, usual: Option<&'static str>| -> Result<Option<i64>> {
         let Some(text) = given.value(option).or(usual) else { return Ok(None) };
@@ -165,7 +169,6 @@ fn valued(given: &Given, name: &str) -> Result<String> {
     }
 }
 
-/// A text as expressions have it.
 fn literal(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,4 +1,4 @@
-//! Options that many tools of GATK have.
+//! Options that many GATK tools share.
 
 use readmill_record::Result;
 
@@ -6,7 +6,7 @@ use super::super::grammar::{Given, Grammar, Opt, Takes};
 use super::super::line::Line;
 use super::super::tool::{Command, Make};
 
-/// The level of BAM files that GATK's launcher sets.
+/// Compression level that GATK's launcher sets for BAM files.
 pub const LEVEL: &str = "2";
 
 pub const fn command(
@@ -17,7 +17,6 @@ pub const fn command(
     Command { name, grammar: Grammar::Barclay { legacy: false }, options, make: Make::Line(make) }
 }
 
-/// Options of every tool.
 #[rustfmt::skip] // a row is a line
 pub const COMMON: &[Opt] = &[
     Opt::built("--arguments_file", Takes::Values, "its words stand in its place"),
@@ -36,7 +35,6 @@ pub const COMMON: &[Opt] = &[
 
 pub const NO_FILTER: &str = "readmill filter FILTERS, before";
 
-/// Options of tools that walk over reads.
 #[rustfmt::skip] // a row is a line
 pub const READS: &[Opt] = &[
     Opt::harmless("--add-output-vcf-command-line", Takes::Truth, "no VCF is written"),
@@ -75,7 +73,7 @@ pub const READS: &[Opt] = &[
     Opt::harmless("--max-soft-clipped-ratio", Takes::Value, OF_FILTER),
 ];
 
-/// Filters of tools that take none but their own.
+/// The options for read filters, for tools in which readmill cannot change the filters.
 #[rustfmt::skip] // a row is a line
 pub const NO_READ_FILTERS: &[Opt] = &[
     Opt::refused("-DF --disable-read-filter", Takes::Values, "takes reads that the tool leaves out", ""),
@@ -95,7 +93,6 @@ pub const NO_READ_FILTERS: &[Opt] = &[
 
 const OF_FILTER: &str = "it belongs to a filter of --read-filter that is refused";
 
-/// Words of every tool.
 pub fn common(line: &mut Line, given: &Given) {
     if given.has("--QUIET") {
         line.add(["--quiet"]);

@@ -1,4 +1,4 @@
-//! MarkDuplicatesSpark.
+//! Translates GATK MarkDuplicatesSpark.
 
 use readmill_record::Result;
 
@@ -39,7 +39,8 @@ const OPTIONS: &[Opt] = &[
 
 const OF_FLOW: &str = "it belongs to --flowbased";
 
-/// Options of flow-based reads. All but the first have no effect without it.
+/// Options for flow-based reads. Without the first, which is refused, the others have no
+/// effect.
 #[rustfmt::skip] // a row is a line
 const FLOW: &[Opt] = &[
     Opt::refused("--flowbased", Takes::Truth, "marks flow-based reads", "readmill has no rules for flow-based reads"),
@@ -51,7 +52,7 @@ const FLOW: &[Opt] = &[
     Opt::harmless("--single-end-reads-end-position-significant", Takes::Truth, OF_FLOW),
 ];
 
-/// Options of Spark itself.
+/// Options of Spark itself, which do not change the result.
 #[rustfmt::skip] // a row is a line
 const SPARK: &[Opt] = &[
     Opt::refused("-RF --read-filter", Takes::Values, "drops reads", NO_FILTER),
@@ -79,7 +80,7 @@ fn mark_duplicates_spark(given: &Given) -> Result<Line> {
     common(&mut line, given);
     let is_indexed = given.value("--create-output-bam-index") != Some("false");
     htsjdk_output(&mut line, output, LEVEL, is_indexed);
-    // (Spark calls the index OUT.bam.bai.)
+    // MarkDuplicatesSpark names the index OUT.bam.bai, as readmill does.
     line.renamed = None;
     line.operands(given.all("--input"));
     Ok(line)

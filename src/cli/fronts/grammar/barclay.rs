@@ -1,4 +1,5 @@
-//! The grammar of Picard and GATK: names with one dash or two, values apart, and `NAME=value`.
+//! The argument syntax of Picard and GATK (the Barclay library): names with one or two
+//! dashes, values in the next word, and in Picard also `NAME=value`.
 
 use std::collections::HashSet;
 
@@ -7,7 +8,8 @@ use readmill_record::{Error, Result};
 use super::option::{Opt, Takes};
 use super::words::{Parsed, Words, read_lines};
 
-/// Reads words of Picard and GATK, `NAME=value` among them where `legacy`.
+/// Reads the arguments of a Picard or GATK tool. With `legacy`, `NAME=value` is accepted,
+/// too.
 pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Parsed> {
     let mut parsed = Parsed::default();
     let mut files_read = HashSet::new();
@@ -27,7 +29,7 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
             None => joined_letter(table, &word).ok_or_else(|| unknown(table, &word, &words))?,
         };
         let value = match (option.takes, joined) {
-            // Picard takes `I= in.bam`, too.
+            // Picard also accepts a space after `=`, as in `I= in.bam`.
             (_, Some(value))
                 if value.is_empty() && words.left.front().is_some_and(|it| is_value(it)) =>
             {
@@ -41,7 +43,8 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
             (_, None) => words.value(&word)?,
         };
         if option.has("--arguments_file") {
-            // (A file that names itself counts once, as in Picard.)
+            // As in Picard, a file that is named again, for example by itself, is not read
+            // a second time.
             if !files_read.insert(value.clone()) {
                 continue;
             }
@@ -77,12 +80,12 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
     Ok(parsed)
 }
 
-/// The option with this name, without its dashes.
 fn named(table: &[&'static Opt], name: &str) -> Option<&'static Opt> {
     table.iter().copied().find(|option| option.names().any(|own| own.trim_start_matches('-') == name))
 }
 
-/// The error for a word that is no option. The tools refuse `--NAME=value`, too.
+/// Returns the error for a word that is not an option. It has a special hint for
+/// `--NAME=value`, which the tools refuse, too.
 fn unknown(table: &[&'static Opt], word: &str, words: &Words) -> Error {
     match word.split_once('=') {
         Some((name, value)) if named(table, name.trim_start_matches('-')).is_some() => {
@@ -93,12 +96,14 @@ fn unknown(table: &[&'static Opt], word: &str, words: &Words) -> Error {
     }
 }
 
-/// Whether a word behind `NAME=` is its value, and not the next option.
+/// Returns whether the word after `NAME=` is its value. If not, it is the next option.
 fn is_value(word: &str) -> bool {
     !word.starts_with('-') && !word.contains('=')
 }
 
-/// `null` stands for what is not given; in a list it takes away what stands before it, and what the tool has by itself.
+/// Applies the value `null`, which means that an argument is not given. For a list, it also
+/// removes earlier values and the tool's default. `--READ_NAME_REGEX` keeps the value,
+/// since there it means that names are not parsed.
 fn take_null(parsed: &mut Parsed) {
     let mut kept: Vec<(&'static Opt, String)> = Vec::new();
     for (option, value) in parsed.options.drain(..) {
@@ -112,7 +117,7 @@ fn take_null(parsed: &mut Parsed) {
     parsed.options = kept;
 }
 
-/// A letter with its value in the same word, as Picard takes `-Ix.bam`.
+/// Reads a one-letter option with its value in the same word, such as `-Ix.bam` in Picard.
 fn joined_letter(table: &[&'static Opt], word: &str) -> Option<(&'static Opt, Option<String>)> {
     let rest = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
     let letter = rest.chars().next()?;
@@ -122,7 +127,6 @@ fn joined_letter(table: &[&'static Opt], word: &str) -> Option<(&'static Opt, Op
     Some((option, Some(rest[letter.len_utf8()..].to_string())))
 }
 
-/// Reads a truth as Picard and GATK write it.
 fn truth(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "t" => Some(true),

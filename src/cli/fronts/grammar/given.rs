@@ -1,4 +1,4 @@
-//! A command line as the tool reads it.
+//! The parsed command line of a tool.
 
 use readmill_record::{Error, Result};
 
@@ -6,37 +6,38 @@ use super::option::{Does, Opt, Takes};
 use super::words::{self, Parsed, Words};
 use super::{barclay, getopt, go};
 
-/// How a tool's options are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grammar {
-    /// getopt of the C library: clusters of letters, values joined or apart, long names cut short, operands anywhere.
+    /// getopt_long of the C library: clusters of letters, values in the same word or in the
+    /// next, abbreviated long names, operands between the options.
     Getopt,
-    /// Picard and GATK: names with one dash or two, values apart; `NAME=value` where `legacy`.
+    /// Picard and GATK: names with one or two dashes, values in the next word.
     Barclay {
-        /// Whether `NAME=value` is taken.
+        /// Also accept `NAME=value`.
         legacy: bool,
     },
-    /// Flags of Go behind so many operands: one dash or two, `=` or a space before the value.
+    /// The flag package of Go: operands first, then flags with one or two dashes, and `=`
+    /// or a space before the value.
     Go {
-        /// Operands in front.
+        /// Number of operands before the first flag.
         operands: usize,
     },
 }
 
-/// A command line as the tool reads it.
+/// The parsed command line of a tool: the options with their values, and the operands.
 pub struct Given {
-    /// The name of the tool and the command, for messages.
     pub command: String,
-    /// Bytes of memory that the line may take, as far as is known before it is read.
+    /// Bytes of memory that reading headers and lists may take. The limit is known before
+    /// the line is parsed.
     pub memory: u64,
     options: Vec<(&'static Opt, String)>,
     emptied: Vec<&'static Opt>,
-    /// What is no option.
     pub operands: Vec<String>,
 }
 
 impl Given {
-    /// Reads the words behind the command's name.
+    /// Parses the arguments after the command's name, and refuses options that readmill
+    /// does not support.
     pub fn parse(
         command: &str,
         grammar: Grammar,
@@ -56,7 +57,6 @@ impl Given {
         Ok(given)
     }
 
-    /// Refuses what is given and would change a result.
     fn check(&self) -> Result<()> {
         for (option, value) in &self.options {
             let name = option.names().last().unwrap_or_default();
@@ -84,42 +84,45 @@ impl Given {
         Ok(())
     }
 
-    /// The values of an option, by any of its names.
+    /// Returns all values of an option, in the order of the command line. Any of its names
+    /// can be given.
     pub fn all<'a>(&'a self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
         let named = self.options.iter().filter(move |(option, _)| option.has(name));
         named.map(|(_, value)| value.as_str())
     }
 
-    /// The last value of an option.
     pub fn value<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.all(name).next_back()
     }
 
-    /// Whether a list has lost what the tool has by itself.
+    /// Returns whether `null` has removed the default values of a list.
     pub fn is_emptied(&self, name: &str) -> bool {
         self.emptied.iter().any(|option| option.has(name))
     }
 
-    /// The option that comes last among those of these names: the place of its name.
+    /// Returns which of `names` is the last one on the command line, as an index of
+    /// `names`.
     pub fn last_of(&self, names: &[&str]) -> Option<usize> {
         let place = |option: &Opt| names.iter().position(|name| option.has(name));
         self.options.iter().rev().find_map(|(option, _)| place(option))
     }
 
-    /// Whether a switch is given, or a truth is true.
+    /// Returns whether a switch is given, or a boolean is true.
     pub fn has(&self, name: &str) -> bool {
         self.value(name).is_some_and(|value| value != "false")
     }
 
-    /// The value that an option must have.
+    /// Returns the last value of a required option, or a usage error if it is missing.
     pub fn needed(&self, name: &str) -> Result<&str> {
         let missing = || Error::usage(format!("{} needs {name}", self.command));
-        // The name outlives the look-up alone.
+        // Not `self.value`: the result may outlive `name`, but not `self`.
         let named = self.options.iter().rev().find(|(option, _)| option.has(name));
         named.map(|(_, value)| value.as_str()).ok_or_else(missing)
     }
 
-    /// The native words of the options that become such, in the order of the table.
+    /// Returns the native flags for all options with a direct counterpart, in the order in
+    /// which they were given. Of an option that is given several times, only the last one
+    /// counts, unless it is a list.
     pub fn native_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         for (at, (option, value)) in self.options.iter().enumerate() {
@@ -140,12 +143,12 @@ impl Given {
         words
     }
 
-    /// The lines of a file of arguments or names, without remarks and empty lines.
+    /// Reads the lines of a file of arguments or file names, without comments and empty
+    /// lines.
     pub fn read_lines(&self, path: &str) -> Result<Vec<String>> {
         words::read_lines(path, &self.command, self.memory)
     }
 
-    /// A refusal that names the command.
     pub fn refuse(&self, what: &str) -> Error {
         Error::usage(format!("{}: {what}", self.command))
     }

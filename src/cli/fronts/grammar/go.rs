@@ -1,11 +1,13 @@
-//! The grammar of Go's flags: one dash or two, `=` or a space before the value, operands in front.
+//! The argument syntax of Go's flag package: operands first, then flags with one or two
+//! dashes, and `=` or a space before the value.
 
 use readmill_record::{Error, Result};
 
 use super::option::{Opt, Takes};
 use super::words::{Parsed, Words};
 
-/// Reads words of Go's flags, behind so many `operands`.
+/// Reads arguments as Go's flag package does, after the first `operands` words, which are
+/// files.
 pub fn read(table: &[&'static Opt], mut words: Words, operands: usize) -> Result<Parsed> {
     let mut parsed = Parsed::default();
     let few = words.left.len() < operands
@@ -50,7 +52,7 @@ pub fn read(table: &[&'static Opt], mut words: Words, operands: usize) -> Result
     Ok(parsed)
 }
 
-/// Reads a truth as Go's `strconv.ParseBool` does.
+/// Parses a boolean as Go's `strconv.ParseBool` does.
 fn truth_of_go(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),

@@ -1,4 +1,4 @@
-//! The options of other tools, and the three grammars in which they are written.
+//! The options of other tools, and the three syntaxes in which they are written.
 
 mod barclay;
 mod getopt;

@@ -1,70 +1,73 @@
-//! The options of other tools: what each takes and does.
+//! The table rows for options of other tools: which value an option takes, and how it is
+//! translated.
 
-/// An option of another tool: a row of its table.
+/// An option of another tool, as one row of the command's table.
 #[derive(Clone, Copy)]
 pub struct Opt {
-    /// Its names as the tool's help has them, the dashes included, with a space between them.
+    /// All its names with their dashes, separated by spaces, as in the tool's help.
     pub names: &'static str,
-    /// The kind of value that the option takes.
     pub takes: Takes,
-    /// What becomes of it.
     pub does: Does,
 }
 
-/// The kind of value that an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// No value.
     Nothing,
-    /// A value; the last one counts, where the tool allows several.
+    /// One value. If the tool accepts several, the last one counts.
     Value,
-    /// A value; all of them count.
+    /// A value for each time the option is given. All values count.
     Values,
-    /// A value; all of them count, and a file `.list` or `.args` stands for its lines, as in Picard and GATK.
+    /// As `Values`, but a file that ends in `.list` or `.args` stands for its lines, as in
+    /// Picard and GATK.
     Files,
-    /// true or false, or nothing, which is true: as in Picard and GATK.
+    /// A boolean of Picard or GATK: true or false. Without a value it is true.
     Truth,
 }
 
-/// What becomes of an option.
+/// What readmill does with an option.
 #[derive(Clone, Copy, Debug)]
 pub enum Does {
-    /// It becomes these words, with its value behind them. A truth becomes them if it is true.
+    /// It is replaced by these words, followed by its value. A boolean is replaced if it is
+    /// true.
     Words(&'static str),
-    /// A truth becomes these words if it is false.
+    /// A boolean is replaced by these words if it is false.
     WordsIfFalse(&'static str),
-    /// The front builds the native line from it; this is how.
+    /// The function of the command translates it. The text says how, for the help.
     Built(&'static str),
-    /// It cannot change a result: why.
+    /// It cannot change a result and is ignored. The text says why.
     Harmless(&'static str),
-    /// These values cannot change a result; the others are refused: what they would do, and the native way.
+    /// These values cannot change a result and are ignored. Other values are refused; the
+    /// texts say what they would do, and what to use instead.
     Only(&'static [&'static str], &'static str, &'static str),
-    /// It is refused: what it would do, and the native way, if there is one.
+    /// It is refused. The texts say what it would do, and what to use instead; the second
+    /// may be empty.
     Refused(&'static str, &'static str),
 }
 
 impl Opt {
-    /// An option that becomes native words, with its value behind.
+    /// Makes an option that is replaced by `words`, followed by its value.
     pub const fn native(names: &'static str, takes: Takes, words: &'static str) -> Self {
         Opt { names, takes, does: Does::Words(words) }
     }
 
-    /// A truth that becomes native words if it is false.
+    /// Makes a boolean option that is replaced by `words` if it is false.
     pub const fn unless(names: &'static str, words: &'static str) -> Self {
         Opt { names, takes: Takes::Truth, does: Does::WordsIfFalse(words) }
     }
 
-    /// An option that the front turns into native words: how.
+    /// Makes an option that the function of the command translates, as `how` describes.
     pub const fn built(names: &'static str, takes: Takes, how: &'static str) -> Self {
         Opt { names, takes, does: Does::Built(how) }
     }
 
-    /// An option that cannot change a result: why.
+    /// Makes an option that is ignored because it cannot change a result; `why` is the
+    /// reason.
     pub const fn harmless(names: &'static str, takes: Takes, why: &'static str) -> Self {
         Opt { names, takes, does: Does::Harmless(why) }
     }
 
-    /// An option of which these values alone cannot change a result.
+    /// Makes an option for which only `values` are accepted, because they cannot change a
+    /// result. `what` says what other values would do, and `way` what to use instead.
     pub const fn only(
         names: &'static str,
         takes: Takes,
@@ -75,7 +78,8 @@ impl Opt {
         Opt { names, takes, does: Does::Only(values, what, way) }
     }
 
-    /// An option that is refused: what it would do, and the native way, if there is one.
+    /// Makes an option that is refused. `what` says what it would do, and `way` what to use
+    /// instead, if anything.
     pub const fn refused(
         names: &'static str,
         takes: Takes,
@@ -85,12 +89,10 @@ impl Opt {
         Opt { names, takes, does: Does::Refused(what, way) }
     }
 
-    /// Its names.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.names.split(' ')
     }
 
-    /// Whether this is one of its names.
     pub fn has(&self, name: &str) -> bool {
         self.names().any(|own| own == name)
     }

@@ -1,4 +1,4 @@
-//! MarkDuplicates.
+//! Translates Picard MarkDuplicates.
 
 use readmill_record::Result;
 
@@ -45,7 +45,8 @@ const OPTIONS: &[Opt] = &[
 
 const NO_FLOW: &str = "readmill has no rules for flow-based reads";
 
-/// Options of flow-based reads. All but the first have no effect without it.
+/// Options for flow-based reads. Without the first, which is refused, the others have no
+/// effect.
 #[rustfmt::skip] // a row is a line
 const FLOW: &[Opt] = &[
     Opt::refused("--FLOW_MODE", Takes::Truth, "marks flow-based reads", NO_FLOW),
@@ -86,7 +87,8 @@ fn mark_duplicates(given: &Given) -> Result<Line> {
         _ => ("auto", "none"),
     };
     line.flag("--duplicate-mode", Some(mode));
-    // (Picard merges several inputs in the order that is assumed. Where only their templates stand together, they keep it.)
+    // Picard merges several inputs in the order that is assumed. If the inputs are only
+    // grouped by name, the order of the input is kept.
     if inputs.len() > 1 && (order == "coordinate" || order == "queryname" && by_name(given, &inputs)?) {
         line.flag("--sort", Some(order));
     }
@@ -95,7 +97,6 @@ fn mark_duplicates(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// Whether the headers of all inputs say that reads are sorted by name.
 fn by_name(given: &Given, inputs: &[&str]) -> Result<bool> {
     for input in inputs {
         if headers::order(given, input)?.as_deref() != Some("queryname") {

@@ -1,4 +1,5 @@
-//! Tools of Picard that change records: read groups, dictionaries, clips, mates and differences from the reference.
+//! Translates the Picard tools that edit records: AddOrReplaceReadGroups, ReorderSam,
+//! CleanSam, FixMateInformation and SetNmMdAndUqTags.
 
 use std::path::Path;
 
@@ -40,7 +41,6 @@ const READ_GROUP: &[Opt] = &[
     Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; without it the order stays"),
 ];
 
-/// The fields of a read group, in the order in which Picard writes them.
 const FIELDS: [&str; 13] =
     ["ID", "LB", "PL", "SM", "PU", "CN", "DS", "DT", "FO", "KS", "PG", "PI", "PM"];
 
@@ -58,7 +58,7 @@ fn add_or_replace_read_groups(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// `prep --sort`, where another order is asked for, else this command.
+/// Returns `prep --sort ORDER` if a sort order is requested, and `command` alone otherwise.
 fn sorted(given: &Given, command: &str) -> Result<Line> {
     let Some(asked) = given.value("--SORT_ORDER") else { return Ok(Line::new(command)) };
     let order = order(given, asked)?;
@@ -94,7 +94,8 @@ fn reorder_sam(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// The dictionary of a FASTA file is the file beside it that ends in .dict.
+/// Returns the path of the sequence dictionary. For a FASTA file, it is the file with the
+/// suffix .dict next to it.
 fn dictionary_of(path: &str) -> String {
     let stem = path.strip_suffix(".gz").unwrap_or(path);
     let is_fasta = [".fa", ".fasta", ".fna"].iter().any(|end| stem.ends_with(end));
@@ -134,8 +135,9 @@ fn fix_mate_information(given: &Given) -> Result<Line> {
             .refuse("without OUTPUT the input would be overwritten")
             .hint("give another name by OUTPUT"));
     }
-    // With an order that is asked for, what the header says changes nothing but the order of equal reads; reads whose mates do
-    // not stand together are an error. So a pipe will do.
+    // If an output order is requested, the order in the header only changes the order of
+    // equal reads, and reads whose mates are not adjacent are an error anyway. So the input
+    // may be a pipe.
     let order_of = match given.value("--SORT_ORDER") {
         Some(_) => headers::order(given, input)?,
         None => headers::order_of(&headers::needed_header(given, input)?),
@@ -145,7 +147,7 @@ fn fix_mate_information(given: &Given) -> Result<Line> {
             format!("readmill sort -n {input} -o - | readmill prep - --fix-mates picard --sort coordinate -o OUT"),
         ));
     }
-    // (Picard brings what it does not take for sorted into its own order of names.)
+    // Picard sorts by name what is not stated to be sorted.
     let is_named = given.has("--ASSUME_SORTED") || order_of.as_deref() == Some("queryname");
     let mut line = sorted(given, if is_named { "filter" } else { "prep --sort queryname" })?;
     line.add(["--fix-mates", "picard"]).add(given.native_words());

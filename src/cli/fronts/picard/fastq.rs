@@ -1,4 +1,4 @@
-//! SamToFastq.
+//! Translates Picard SamToFastq.
 
 use readmill_record::Result;
 
@@ -63,8 +63,8 @@ fn sam_to_fastq(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// Whether pairs without their other end are passed over. They are an error for Picard, unless another stringency than STRICT
-/// is asked for.
+/// Returns whether pairs with a missing mate are left out (LENIENT, SILENT). With STRICT,
+/// the default, they are an error.
 fn is_lenient(given: &Given) -> Result<bool> {
     match given.value("--VALIDATION_STRINGENCY") {
         None | Some("STRICT") => Ok(false),
@@ -74,7 +74,6 @@ fn is_lenient(given: &Given) -> Result<bool> {
     }
 }
 
-/// The files of ends.
 fn ends(given: &Given, line: &mut Line) -> Result<()> {
     if let Some(name) =
         ["--OUTPUT_DIR", "--COMPRESS_OUTPUTS_PER_RG"].into_iter().find(|name| given.has(name))
@@ -89,7 +88,7 @@ fn ends(given: &Given, line: &mut Line) -> Result<()> {
         }
         (Some(second), false) => line.add(["-1", first, "-2", second]),
         (None, true) => line.add(["-o", first]),
-        // (Picard stops at paired reads.)
+        // Picard stops if it finds a paired read.
         (None, false) => line.add(["--single-end", "-o", first]),
     };
     if second.is_none() && unpaired.is_some() {
@@ -99,7 +98,6 @@ fn ends(given: &Given, line: &mut Line) -> Result<()> {
     Ok(())
 }
 
-/// The pattern of the files of read groups.
 fn per_group(given: &Given) -> Result<String> {
     for name in ["--FASTQ", "--SECOND_END_FASTQ", "--UNPAIRED_FASTQ"] {
         if given.has(name) {
@@ -113,7 +111,7 @@ fn per_group(given: &Given) -> Result<String> {
         tag if tag.eq_ignore_ascii_case("ID") => "ID",
         tag => return Err(given.refuse(&format!("RG_TAG {tag} is neither PU nor ID"))),
     };
-    // (Both ends of INTERLEAVE go to the file of the first.)
+    // With INTERLEAVE, both reads of a pair are written to the file of the first.
     let end = if given.has("--INTERLEAVE") { "1" } else { "{end}" };
     let ending = if given.has("--COMPRESS_OUTPUTS_PER_RG") { ".fastq.gz" } else { ".fastq" };
     Ok(format!("{}/{{{field}}}_{end}{ending}", in_pattern(directory)))

@@ -1,4 +1,4 @@
-//! MergeBamAlignment.
+//! Translates Picard MergeBamAlignment.
 
 use readmill_record::Result;
 
@@ -50,13 +50,15 @@ const OPTIONS: &[Opt] = &[
     Opt::built("--MATCHING_DICTIONARY_TAGS", Takes::Values, "--match-dictionary, in addition to M5 and LN"),
 ];
 
-/// Names of Picard and ours.
+/// Picard's values of PRIMARY_ALIGNMENT_STRATEGY, and readmill's values of `--primary`.
 const STRATEGIES: [(&str, &str); 4] = [
     ("BestMapq", "best-mapq"),
     ("EarliestFragment", "earliest-base"),
     ("BestEndMapq", "best-end-mapq"),
     ("MostDistant", "most-distant"),
 ];
+/// Picard's values of UNMAPPED_READ_STRATEGY, and readmill's values of
+/// `--contaminant-alignments`.
 const CONTAMINANTS: [(&str, &str); 4] = [
     ("DO_NOT_CHANGE", "leave"),
     ("DO_NOT_CHANGE_INVALID", "leave-all"),
@@ -64,7 +66,8 @@ const CONTAMINANTS: [(&str, &str); 4] = [
     ("MOVE_TO_TAG", "move"),
 ];
 
-/// Lists of fields: the option, the native flag, and what Picard has by itself.
+/// Arguments that take a list of fields: Picard's name, readmill's flag, and Picard's
+/// default.
 const LISTS: [(&str, &str, &str); 5] = [
     ("--ATTRIBUTES_TO_RETAIN", "--keep-fields", ""),
     ("--ATTRIBUTES_TO_REMOVE", "--drop-fields", ""),
@@ -73,7 +76,8 @@ const LISTS: [(&str, &str, &str); 5] = [
     ("--MATCHING_DICTIONARY_TAGS", "--match-dictionary", "M5,LN"),
 ];
 
-/// The native name of a value of Picard.
+/// Translates the value of an argument with a table of names. Returns `None` if the
+/// argument is not given.
 fn named(given: &Given, option: &str, names: &[(&str, &'static str)]) -> Result<Option<&'static str>> {
     let Some(value) = given.value(option) else { return Ok(None) };
     let found = names.iter().find(|(name, _)| *name == value).map(|(_, own)| *own);
@@ -139,7 +143,7 @@ fn merge_bam_alignment(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// What is said of mates.
+/// Adds the flags for pairs: expected orientations, and the clipping of overlapping reads.
 fn pairs(line: &mut Line, given: &Given) -> Result<()> {
     let orientations: Vec<&str> = given.all("--EXPECTED_ORIENTATIONS").collect();
     let jumps = given.value("--JUMP_SIZE").is_some();
@@ -173,7 +177,6 @@ fn pairs(line: &mut Line, given: &Given) -> Result<()> {
     Ok(())
 }
 
-/// What is said of alignments.
 fn alignments(line: &mut Line, given: &Given) -> Result<()> {
     let most = given.value("--MAX_INSERTIONS_OR_DELETIONS").unwrap_or("1");
     line.flag("--max-gaps", Some(most).filter(|most| *most != "-1"));
@@ -192,7 +195,7 @@ fn alignments(line: &mut Line, given: &Given) -> Result<()> {
     Ok(())
 }
 
-/// The aligner.
+/// Adds the `@PG` line of the aligner. Picard requires its arguments together.
 fn program(line: &mut Line, given: &Given) -> Result<()> {
     let [id, version, call] =
         ["--PROGRAM_RECORD_ID", "--PROGRAM_GROUP_VERSION", "--PROGRAM_GROUP_COMMAND_LINE"]

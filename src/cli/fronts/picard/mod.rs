@@ -1,4 +1,4 @@
-//! The front of Picard.
+//! The command lines of Picard.
 
 mod duplicates;
 mod edits;
@@ -47,7 +47,8 @@ pub use duplicates::MARK_DUPLICATES;
 pub use others::CREATE_SEQUENCE_DICTIONARY;
 pub use sorting::SORT_SAM;
 
-/// Takes away options of Java in front of the tool, and those of its launcher wherever they stand. `-Xmx` becomes `-m`.
+/// Removes the options of Java before the tool's name, and the options of the launcher,
+/// which may be anywhere. The memory limit `-Xmx` is translated to `-m`.
 fn before(words: &mut Vec<String>) -> Result<Before> {
     let java = words.iter().take_while(|word| is_of_java(word)).count();
     let mut options: Vec<String> = words.drain(..java).collect();
@@ -55,7 +56,8 @@ fn before(words: &mut Vec<String>) -> Result<Before> {
     Ok(of_java(&options))
 }
 
-/// Whether the launcher that Bioconda installs as `picard` hands the word to Java, wherever it stands.
+/// Returns whether the launcher script that Bioconda installs as `picard` passes this word
+/// to Java, at any position.
 fn is_of_launcher(word: &str) -> bool {
     ["-Xm", "-XX:", "-Djava.", "-Dsamjdk.", "-Dpicard."].iter().any(|start| word.starts_with(start))
 }
@@ -64,7 +66,6 @@ fn is_of_java(word: &str) -> bool {
     ["-X", "-D", "-server", "-ea"].iter().any(|start| word.starts_with(start))
 }
 
-/// What options of Java say.
 pub fn of_java(options: &[String]) -> Before {
     let mut before = Before::default();
     for option in options {
@@ -78,7 +79,8 @@ pub fn of_java(options: &[String]) -> Before {
     before
 }
 
-/// Java's heap as the memory of the process; small ones are left to the default.
+/// Parses the size of Java's heap as the memory of the process. Sizes below 1 GiB are
+/// ignored, and the default applies.
 fn memory(size: &str) -> Option<u64> {
     const LEAST: u64 = 1 << 30;
     parse_size(&size.to_ascii_uppercase()).ok().filter(|&bytes| bytes >= LEAST)

@@ -1,4 +1,5 @@
-//! Tools of Picard that write indexes, dictionaries or text.
+//! Translates the Picard tools that write an index, a dictionary or text: BuildBamIndex,
+//! CreateSequenceDictionary and ViewSam.
 
 use std::path::Path;
 

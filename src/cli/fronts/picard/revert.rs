@@ -1,4 +1,4 @@
-//! RevertSam.
+//! Translates Picard RevertSam.
 
 use std::path::Path;
 
@@ -35,7 +35,8 @@ const OPTIONS: &[Opt] = &[
     Opt::native("-LIB --LIBRARY_NAME", Takes::Value, "--set-library"),
 ];
 
-/// Lists of fields: the option, the native flag, and what Picard has by itself.
+/// Arguments that take a list of fields: Picard's name, readmill's flag, and Picard's
+/// default.
 const LISTS: [(&str, &str, &str); 3] = [
     ("--ATTRIBUTE_TO_CLEAR", "--revert-clear", "NM,UQ,PG,MD,MQ,SA,MC,AS"),
     ("--ATTRIBUTE_TO_REVERSE", "--revert-reverse", "OQ,U2"),
@@ -102,7 +103,8 @@ fn revert_sam(given: &Given) -> Result<Line> {
     Ok(last)
 }
 
-/// The words that drop templates which are not whole; none if that is not asked for.
+/// Returns the flags that drop incomplete templates (SANITIZE). Empty if this is not
+/// requested.
 fn sanitize_words(given: &Given, sort: &str) -> Result<Vec<String>> {
     if !given.has("--SANITIZE") {
         let other = given.has("--KEEP_FIRST_DUPLICATE");
@@ -123,7 +125,8 @@ fn sanitize_words(given: &Given, sort: &str) -> Result<Vec<String>> {
     Ok(words)
 }
 
-/// The words that split reads by read group; none if that is not asked for.
+/// Returns the flags that write a file for each read group (OUTPUT_BY_READGROUP). Empty if
+/// this is not requested.
 fn split_words(given: &Given, input: &str) -> Result<Vec<String>> {
     let (output, map) = (given.value("--OUTPUT"), given.value("--OUTPUT_MAP"));
     if !given.has("--OUTPUT_BY_READGROUP") {

@@ -1,4 +1,4 @@
-//! Options that all tools of Picard have, and how their output is named.
+//! Options that all Picard tools share, and the flags for their output.
 
 use readmill_record::Result;
 
@@ -6,7 +6,6 @@ use super::super::grammar::{Given, Grammar, Opt, Takes};
 use super::super::line::{Line, htsjdk_output, standard_stream};
 use super::super::tool::{Command, Make};
 
-/// The level of BAM files unless `COMPRESSION_LEVEL` says another.
 pub const LEVEL: &str = "5";
 
 pub const BARCLAY: Grammar = Grammar::Barclay { legacy: true };
@@ -19,7 +18,6 @@ pub const fn command(
     Command { name, grammar: BARCLAY, options, make: Make::Line(make) }
 }
 
-/// Options of every tool.
 #[rustfmt::skip] // a row is a line
 pub const COMMON: &[Opt] = &[
     Opt::built("--arguments_file", Takes::Values, "its words stand in its place"),
@@ -36,37 +34,36 @@ pub const COMMON: &[Opt] = &[
     Opt::harmless("--showHidden", Takes::Truth, "help alone"),
 ];
 
-/// What Picard does with records that break its rules.
+/// The option for records that violate the SAM specification. readmill has checks of its
+/// own.
 #[rustfmt::skip] // a row is a line
 pub const STRINGENCY: &[Opt] =
     &[Opt::harmless("--VALIDATION_STRINGENCY", Takes::Value, "readmill has checks of its own (row 161 of parity)")];
 
-/// The checksum of an output of reads.
 #[rustfmt::skip] // a row is a line
 pub const MD5: &[Opt] = &[Opt::native("--CREATE_MD5_FILE", Takes::Truth, "--md5")];
 
-/// The same of other outputs.
+/// The same option, for tools whose output readmill writes without a checksum.
 #[rustfmt::skip] // a row is a line
 pub const NO_MD5: &[Opt] = &[Opt::refused("--CREATE_MD5_FILE", Takes::Truth, "writes OUT.md5", "md5sum OUT > OUT.md5")];
 
 #[rustfmt::skip] // a row is a line
 pub const REFERENCE: &[Opt] = &[Opt::native("-R --REFERENCE_SEQUENCE", Takes::Value, "--reference")];
 
-/// The words that every tool has, and the output.
+/// Adds the flags that all tools with an output of alignments have, and the output.
 pub fn common(line: &mut Line, given: &Given, output: &str) {
     temporary(line, given);
     let level = given.value("--COMPRESSION_LEVEL").unwrap_or(LEVEL);
     htsjdk_output(line, output, level, given.has("--CREATE_INDEX"));
 }
 
-/// The directories for temporary files, which Picard makes.
+/// Adds the directories for temporary files. Picard creates them if they are missing.
 pub fn temporary(line: &mut Line, given: &Given) {
     for directory in given.all("--TMP_DIR") {
         line.flag("--temp-dir", Some(directory)).directories.push(directory.into());
     }
 }
 
-/// The one input and the output of a tool.
 pub fn one_input(line: &mut Line, given: &Given) -> Result<()> {
     let (input, output) = (given.needed("--INPUT")?, given.needed("--OUTPUT")?);
     common(line, given, output);
@@ -74,7 +71,6 @@ pub fn one_input(line: &mut Line, given: &Given) -> Result<()> {
     Ok(())
 }
 
-/// The native name of an order of Picard's.
 pub fn order(given: &Given, name: &str) -> Result<&'static str> {
     match name {
         "coordinate" => Ok("coordinate"),
@@ -86,7 +82,8 @@ pub fn order(given: &Given, name: &str) -> Result<&'static str> {
     }
 }
 
-/// A read group of these fields, those without a value left out, as readmill takes it.
+/// Returns an `@RG` line with the fields that have a value, in the notation of readmill
+/// (tabs as `\t`).
 pub fn read_group<'a>(
     given: &Given,
     fields: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
@@ -101,13 +98,12 @@ pub fn read_group<'a>(
         }
         group += &format!("\\t{field}:{value}");
         if field == "DT" && is_day(value) {
-            group += "T00:00:00+0000"; // as Picard writes it where the time zone is UTC
+            group += "T00:00:00+0000"; // as Picard writes it in the time zone UTC
         }
     }
     Ok(group)
 }
 
-/// Whether it is a date without a time, such as 2014-06-01.
 fn is_day(text: &str) -> bool {
     let form: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     form == "0000-00-00"

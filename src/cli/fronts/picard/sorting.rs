@@ -1,4 +1,4 @@
-//! SortSam and MergeSamFiles.
+//! Translates Picard SortSam and MergeSamFiles.
 
 use readmill_record::Result;
 

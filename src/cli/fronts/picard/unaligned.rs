@@ -1,4 +1,4 @@
-//! Tools of Picard that make unaligned reads, or change them.
+//! Translates the Picard tools for unaligned reads: FastqToSam and MarkIlluminaAdapters.
 
 use std::path::Path;
 
@@ -40,7 +40,6 @@ const FASTQ_TO_SAM_OPTIONS: &[Opt] = &[
     Opt::harmless("--STRIP_UNPAIRED_MATE_NUMBER", Takes::Truth, "Picard ignores it, too: /1 and /2 are always taken off names"),
 ];
 
-/// Fields of the read group, and the options that give them.
 const GROUP: [(&str, &str); 11] = [
     ("ID", "--READ_GROUP_NAME"),
     ("SM", "--SAMPLE_NAME"),
@@ -106,7 +105,8 @@ fn fastq_to_sam(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// A file `X_001.fastq` and those beside it that are numbered on, up to the first that is not there.
+/// Returns the files `X_001.fastq`, `X_002.fastq` and so on, up to the first that does not
+/// exist.
 fn sequence(given: &Given, base: &str) -> Result<Vec<String>> {
     let endings = [".fastq", ".fastq.gz", ".fq", ".fq.gz"];
     let found =
@@ -147,7 +147,6 @@ const ADAPTER_OPTIONS: &[Opt] = &[
     Opt::harmless("-PE --PAIRED_RUN", Takes::Truth, "Picard ignores it, too"),
 ];
 
-/// The adapters that Picard looks for by itself.
 const OWN_ADAPTERS: [&str; 3] = ["INDEXED", "DUAL_INDEXED", "PAIRED_END"];
 
 fn mark_illumina_adapters(given: &Given) -> Result<Line> {

@@ -1,4 +1,4 @@
-//! samtools depth, samtools coverage and samtools bedcov.
+//! Translates samtools depth, coverage and bedcov.
 
 use readmill_record::Result;
 
@@ -61,7 +61,8 @@ fn depth(given: &Given) -> Result<Line> {
     inputs(given, line, "-f", files)
 }
 
-/// Adds the inputs: those of the list, else the operands.
+/// Adds the input files: those in the list file, or else the operands. samtools accepts the
+/// same file twice.
 fn inputs(given: &Given, mut line: Line, list_flag: &str, operands: &[&str]) -> Result<Line> {
     if let Some(list) = given.value(list_flag) {
         let files = given.read_lines(list)?;

@@ -1,4 +1,5 @@
-//! Commands of samtools on references and headers.
+//! Translates the samtools commands for references and headers: faidx, dict, head and
+//! reheader.
 
 use readmill_record::Result;
 
@@ -31,7 +32,7 @@ fn faidx(given: &Given) -> Result<Line> {
     let [reference, regions @ ..] = &given.operands[..] else {
         return Err(given.refuse("there is no FASTA file"));
     };
-    // (-@ is for the output, which is text here.)
+    // `-@` only has an effect on a compressed output, and the output is text here.
     let mut line = Line::new("faidx");
     line.add(given.native_words());
     let mut regions: Vec<String> = regions.to_vec();
@@ -80,7 +81,7 @@ const HEAD_OPTIONS: &[Opt] = &[
 ];
 
 fn head(given: &Given) -> Result<Line> {
-    // (-@ has no counterpart: the first records are read by one thread.)
+    // `-@` is left out: the first records are read by one thread.
     let mut line = Line::new("head");
     line.add(given.native_words());
     line.operands([one_input(given, true)?]);

@@ -1,4 +1,4 @@
-//! The front of samtools.
+//! The command lines of samtools.
 
 mod depths;
 mod files;

@@ -1,4 +1,4 @@
-//! samtools addreplacerg and split.
+//! Translates samtools addreplacerg and split.
 
 use readmill_record::{Error, Header, Result};
 
@@ -62,13 +62,13 @@ fn new_flag(are_orphans: bool) -> &'static str {
     if are_orphans { "--orphans-to-read-group" } else { "--read-group" }
 }
 
-/// The IDs of the read groups of a header.
 fn ids(header: &Header) -> impl Iterator<Item = String> {
     let ids = header.lines_of(b"RG").filter_map(|line| line.get(b"ID"));
     ids.map(|id| String::from_utf8_lossy(id).into_owned())
 }
 
-/// The ID of a read group that the header must have, as far as it can be read here.
+/// Checks that the header has a read group with this ID. The header of a pipe is `None` and
+/// is not checked.
 fn known(given: &Given, header: Option<&Header>, id: &str) -> Result<String> {
     match header {
         Some(header) if !ids(header).any(|own| own == id) => Err(given
@@ -78,7 +78,6 @@ fn known(given: &Given, header: Option<&Header>, id: &str) -> Result<String> {
     }
 }
 
-/// The first read group of the header.
 fn first(given: &Given, header: Option<&Header>) -> Result<String> {
     let Some(header) = header else {
         return Err(given
@@ -90,7 +89,8 @@ fn first(given: &Given, header: Option<&Header>) -> Result<String> {
     })
 }
 
-/// A new `@RG` line of the values of -r.
+/// Returns the new `@RG` line from the values of `-r`. Without `-w`, the header must not
+/// have this read group yet.
 fn new(given: &Given, header: Option<&Header>, texts: &[&str], are_orphans: bool) -> Result<String> {
     let line = read_group(given, texts)?;
     let id = line.split("\\t").find_map(|field| field.strip_prefix("ID:")).unwrap_or_default();
@@ -167,7 +167,6 @@ fn split(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// The pattern of names that a format string of samtools split is.
 fn names(given: &Given, input: &str, format: &str) -> Result<String> {
     let file = input.rsplit('/').next().unwrap_or(input);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);

@@ -1,4 +1,5 @@
-//! Commands of samtools whose output is records.
+//! Translates the samtools commands that write alignments: sort, markdup, fixmate, merge,
+//! collate and cat.
 
 use std::path::Path;
 
@@ -12,10 +13,10 @@ use super::shared::{
     INPUT, INPUT_FORMAT, MESSAGES, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, command, one_input,
 };
 
-/// Less memory than this is not asked for, whatever `samtools sort -m` says of each thread.
+/// Minimum for the total memory of a sort, even if `samtools sort -m`, which is per thread,
+/// would give less.
 const LEAST_SORT_MEMORY: u64 = 512 << 20;
 
-/// The least that `samtools sort -m` takes.
 const LEAST_OF_A_THREAD: u64 = 1 << 20;
 
 pub const SORT: Command = command(
@@ -65,8 +66,9 @@ fn sort(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// The words of the order. samtools takes the tag first, then the order of templates, then the last of -n, -N and -M,
-/// and -N rather than -n.
+/// Returns the flags for the sort order. In samtools, `-t` has priority, then
+/// `--template-coordinate`, then the last of `-n`, `-N` and `-M`; if `-n` and `-N` are both
+/// given, `-N` counts.
 fn order(given: &Given) -> Vec<&str> {
     let by_name = match given.last_of(&["-n", "-N", "-M"]) {
         Some(2) => Some("-M"),
@@ -80,7 +82,7 @@ fn order(given: &Given) -> Vec<&str> {
     }
 }
 
-/// The directory of a prefix of temporary files.
+/// Returns the directory in which files with this prefix would be.
 fn directory_of(prefix: &str) -> &str {
     if Path::new(prefix).is_dir() {
         return prefix;
@@ -171,7 +173,8 @@ fn markdup(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// Adds what -d asks for. samtools looks for no optical duplicates at a distance of 0, which is also what a word is to it.
+/// Adds the flags for optical duplicates, which `-d` requests. With a distance of 0 or
+/// less, samtools does not detect any.
 fn add_optical(line: &mut Line, given: &Given, by_picard: bool) -> Result<()> {
     let Some(distance) = given.value("-d") else { return Ok(()) };
     let pixels: i32 = distance.parse().map_err(|_| given.refuse("-d is a number of pixels"))?;
@@ -288,14 +291,13 @@ pub const COLLATE: Command = command(
     collate,
 );
 
-/// The older name of collate.
 pub const BAMSHUF: Command = command(
     "bamshuf",
     &[COLLATE_OPTIONS, NO_PG, COLLATE_OUTPUT, REFERENCE, THREADS, INPUT, INPUT_FORMAT],
     collate,
 );
 
-/// (-O is standard output here.)
+/// In collate, `-O` means standard output and not a format.
 #[rustfmt::skip] // a row is a line
 const COLLATE_OUTPUT: &[Opt] = &[
     Opt::built("--output-fmt", Takes::Value, "-O, in lower case; level=, version=, no_ref and profiles of its options"),

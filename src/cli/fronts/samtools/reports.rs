@@ -1,4 +1,4 @@
-//! Commands of samtools whose output is an index, a report or FASTQ.
+//! Translates the samtools commands that write an index, a report or FASTQ.
 
 use readmill_record::Result;
 
@@ -54,7 +54,6 @@ fn index(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// Whether a file is called FASTA.
 fn is_fasta(path: &str) -> bool {
     let name = path.strip_suffix(".gz").unwrap_or(path);
     [".fa", ".fasta", ".fna"].iter().any(|end| name.ends_with(end))
@@ -77,7 +76,6 @@ pub const IDXSTATS: Command =
 const IDXSTATS_OPTIONS: &[Opt] =
     &[Opt::built("-X", Takes::Nothing, "the index behind the input is left out: the reads are counted")];
 
-/// A report of one input.
 fn tally(command: &str, given: &Given) -> Result<Line> {
     let mut line = Line::new(command);
     line.add(given.native_words());
@@ -144,7 +142,6 @@ fn stats(given: &Given) -> Result<Line> {
 pub const FASTQ: Command =
     command("fastq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], fastq);
 
-/// The older name of fastq.
 pub const BAM2FQ: Command =
     command("bam2fq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], fastq);
 
@@ -196,7 +193,8 @@ fn fastq(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// The files of both ends. samtools takes -o for -1 and -2, of which the last counts; an end without a file goes to
+/// Returns the flags for the files of first and last reads. In samtools, `-o` stands for
+/// `-1` and `-2` together, and the last one given counts. Reads without a file go to
 /// standard output.
 fn ends(given: &Given) -> Vec<&str> {
     let file_of = |end: &'static str| given.last_of(&[end, "-o"]).map(|at| [end, "-o"][at]);

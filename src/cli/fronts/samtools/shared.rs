@@ -1,4 +1,4 @@
-//! Options that many commands of samtools have.
+//! Options that many samtools commands share.
 
 use readmill_record::Result;
 
@@ -14,7 +14,6 @@ pub const fn command(
     Command { name, grammar: Grammar::Getopt, options, make: Make::Line(make) }
 }
 
-/// Options of every input.
 #[rustfmt::skip] // a row is a line
 pub const INPUT: &[Opt] = &[
     Opt::refused(
@@ -26,11 +25,11 @@ pub const INPUT: &[Opt] = &[
     MESSAGES[0],
 ];
 
-/// The option of every command.
+/// The option `--verbosity`, which all commands have. It only changes messages.
 #[rustfmt::skip] // a row is a line
 pub const MESSAGES: &[Opt] = &[Opt::harmless("--verbosity", Takes::Value, "messages alone")];
 
-/// The format of the input, as a few commands have it.
+/// The format of the input, which some commands let the user state.
 #[rustfmt::skip] // a row is a line
 pub const INPUT_FORMAT: &[Opt] = &[Opt::harmless("--input-fmt", Takes::Value, "the format is detected from the content")];
 
@@ -40,7 +39,6 @@ pub const REFERENCE: &[Opt] = &[Opt::native("--reference", Takes::Value, "--refe
 #[rustfmt::skip] // a row is a line
 pub const THREADS: &[Opt] = &[Opt::built("-@ --threads", Takes::Value, "-@ N+1: additional threads, and one")];
 
-/// Options of an output of records.
 #[rustfmt::skip] // a row is a line
 pub const OUTPUT: &[Opt] = &[
     Opt::built("-O --output-fmt", Takes::Value, "-O, in lower case; level=, version=, no_ref and profiles of its options"),
@@ -54,7 +52,8 @@ pub const WRITE_INDEX: &[Opt] =
 #[rustfmt::skip] // a row is a line
 pub const NO_PG: &[Opt] = &[Opt::native("--no-PG", Takes::Nothing, "--no-PG")];
 
-/// The one input of a command: standard input where none is given, if `or_stdin`.
+/// Returns the only input of a command. Without operands, it is standard input if
+/// `or_stdin`, and otherwise an error.
 pub fn one_input(given: &Given, or_stdin: bool) -> Result<&str> {
     match &given.operands[..] {
         [] if or_stdin => Ok("-"),
@@ -64,7 +63,8 @@ pub fn one_input(given: &Given, or_stdin: bool) -> Result<&str> {
     }
 }
 
-/// A whole `@RG` line of the values of -r, as readmill takes it: tabs are written `\t`.
+/// Returns one `@RG` line from the values of `-r`, with its tabs written as `\t`, as
+/// readmill takes it.
 pub fn read_group(given: &Given, texts: &[&str]) -> Result<String> {
     let fields = texts.join("\t").replace("\\t", "\t");
     let line = if fields.starts_with("@RG") { fields } else { format!("@RG\t{fields}") };

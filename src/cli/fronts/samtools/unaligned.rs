@@ -1,4 +1,4 @@
-//! samtools import and reset.
+//! Translates samtools import and reset.
 
 use readmill_record::Result;
 
@@ -35,7 +35,8 @@ const IMPORT_OPTIONS: &[Opt] = &[
     Opt::native("--order", Takes::Value, "--number-records"),
 ];
 
-/// What `samtools fastq` is told to undo this, as the header states it.
+/// The beginning of the `@CO` line in which samtools import states how to convert the
+/// records back.
 const REVERSE: &str = "Reverse with: samtools fastq";
 
 fn import(given: &Given) -> Result<Line> {
@@ -75,7 +76,8 @@ fn import(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// The files of reads, and how samtools fastq names them in the header's comment.
+/// Returns the files of reads, and the options for samtools fastq that the `@CO` line
+/// states for them.
 fn files(given: &Given) -> Result<(Vec<&str>, &'static str)> {
     let operands: Vec<&str> = given.operands.iter().map(String::as_str).collect();
     let named = ["-s", "-0", "-1", "-2"].map(|name| given.value(name));
@@ -100,7 +102,6 @@ fn files(given: &Given) -> Result<(Vec<&str>, &'static str)> {
     }
 }
 
-/// The line of the read group.
 fn read_group_of(given: &Given) -> Result<Option<String>> {
     let texts: Vec<&str> = given.all("-r").collect();
     match (&texts[..], given.value("-R")) {
@@ -129,7 +130,7 @@ const RESET_OPTIONS: &[Opt] = &[
     Opt::native("--dupflag", Takes::Nothing, "--revert-keep duplicates"),
 ];
 
-/// Fields that samtools takes away by itself.
+/// Fields that samtools reset removes by default.
 const ALIGNMENT: &str = "AS,CC,CG,CP,H1,H2,HI,H0,IH,MC,MD,MQ,NM,SA,TS";
 
 fn reset(given: &Given) -> Result<Line> {
@@ -146,7 +147,7 @@ fn reset(given: &Given) -> Result<Line> {
         without.chain(given.all("--keep-tag")).flat_map(|list| list.split(',')).collect();
     let (is_list, without_groups) = (!kept.is_empty(), given.has("--no-RG"));
     kept.retain(|tag| !(without_groups && *tag == "RG"));
-    // (A list of what stays counts alone.)
+    // If the fields to keep are listed, only this list counts.
     let cleared: Vec<&str> =
         if is_list { Vec::new() } else { [ALIGNMENT].into_iter().chain(removed).collect() };
     let cleared = if cleared.is_empty() { ",".to_string() } else { cleared.join(",") };

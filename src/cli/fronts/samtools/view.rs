@@ -1,4 +1,4 @@
-//! samtools view.
+//! Translates samtools view.
 
 use readmill_record::Result;
 
@@ -78,7 +78,8 @@ fn view(given: &Given) -> Result<Line> {
     line.add(dropped(given, &style, &format)?);
     line.add(sampled(given)?);
     line.flag("-@", Some(&threads_in_all(given)?));
-    // (-b, -C, -u and -1 ask for the header, too, which shows where --output-fmt makes text of it.)
+    // `-b`, `-C`, `-u` and `-1` also turn the header on. This only matters if
+    // `--output-fmt` then selects text.
     let is_binary = style.format.is_some() && given.last_of(&["-b", "-C", "-u", "-1"]).is_some();
     if given
         .last_of(&["-h", "--no-header"])
@@ -106,8 +107,8 @@ fn view(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// The format of the output: what --output-fmt says, else the last of -b and -C, else what the output is called, else BAM
-/// for -u and -1, else text.
+/// Returns the format of the output: from `--output-fmt`, or else the last of `-b` and
+/// `-C`, or else the suffix of the file name, or else BAM with `-u` or `-1`, or else SAM.
 fn format(given: &Given, style: &OutputStyle, output: &str) -> String {
     let asked = given.last_of(&["-b", "-C"]).map(|at| ["bam", "cram"][at]);
     let compressed = given.last_of(&["-u", "-1"]).map(|_| "bam");
@@ -115,9 +116,10 @@ fn format(given: &Given, style: &OutputStyle, output: &str) -> String {
     style.format.clone().unwrap_or_else(usual)
 }
 
-/// The flags that write the reads which filters drop. `format` is that of the main output.
+/// Returns the flags that write the reads which the filters drop (`-U`). `format` is the
+/// format of the main output.
 fn dropped(given: &Given, style: &OutputStyle, format: &str) -> Result<Vec<String>> {
-    // (With -c, samtools does not write it.)
+    // With `-c`, samtools does not write this file.
     let Some(file) = given.value("-U").filter(|_| !given.has("-c")) else { return Ok(Vec::new()) };
     if file == "-" {
         let what = "-U - writes the reads that filters drop to standard output, which is not supported";
@@ -136,7 +138,6 @@ fn dropped(given: &Given, style: &OutputStyle, format: &str) -> Result<Vec<Strin
     Ok(vec!["--move-to".to_string(), format!("{file}=dropped")])
 }
 
-/// The flags of a sample of the templates.
 fn sampled(given: &Given) -> Result<Vec<String>> {
     if given.has("-s") && (given.has("--subsample") || given.has("--subsample-seed")) {
         return Err(given.refuse("-s and --subsample exclude each other here"));

@@ -1,4 +1,5 @@
-//! What lines become, and that no option of a tool is missing.
+//! Tests of the native lines that the fronts write. They also check that no option of a
+//! tool is missing from the tables.
 
 mod picard;
 mod refusals;
@@ -13,7 +14,7 @@ use super::grammar::{Given, Grammar};
 use super::tool::{Command, Front, Make};
 use super::{TOOLS, headers, line, parsed};
 
-/// Names of the options in the help of each tool, of which `./dev parity --regenerate fronts` makes a file.
+/// The options in the help of each tool, as listed by `./dev parity --regenerate fronts`.
 const OPTIONS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracles/fronts/options.txt"));
 
@@ -24,7 +25,7 @@ fn front(line: &str) -> Result<Front> {
     tool.front(words.collect())
 }
 
-/// The native line of a line, or what is said instead.
+/// Returns the native line for a command line, or the text of the answer or error.
 fn native(line: &str) -> String {
     match front(line) {
         Ok(Front::Native(words, _)) => {
@@ -81,7 +82,7 @@ fn lines_of_elprep_and_bwa_become_native_ones() {
             "readmill prep --static-quantized-quals 10 --static-quantized-quals 20 --static-quantized-quals 30 \
              --bqsr --bqsr-table t -o o.bam --no-index a.bam",
         ),
-        // elPrep 4 calls --reference so.
+        // In elPrep 4, --reference has this name.
         (
             "elprep filter a.bam o.bam --bqsr t --bqsr-reference r.fa",
             "readmill prep --bqsr --bqsr-table t --reference r.fa -o o.bam --no-index a.bam",

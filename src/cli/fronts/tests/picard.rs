@@ -1,15 +1,15 @@
-//! What lines of Picard and GATK become.
+//! Tests of the native lines for Picard and GATK.
 
 use std::ffi::OsString;
 
 use super::{Front, TOOLS, front, native, parsed};
 
-/// Compares native lines, in which blanks do not count, and has them parsed.
+/// Compares native lines, ignoring repeated spaces, and parses each of them.
 fn compare(lines: &[(&str, &str)]) {
     for &(line, wanted) in lines {
         let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
         let made = native(line);
-        // (Half of what this machine allows.)
+        // Half of the memory of this machine, which depends on the machine.
         let memory = made.split(' ').nth(4).filter(|_| wanted.contains("MEMORY")).unwrap_or_default();
         let wanted = wanted.replace("MEMORY", memory);
         assert_eq!(made, wanted, "{line}");
@@ -25,7 +25,7 @@ fn merges_of_alignments_become_native_ones() {
             "readmill merge-alignment --max-gaps 1 --reference r.fa --sort coordinate --nm-md-uq -o o.bam -l 5 \
              --no-index u.bam a.bam",
         ),
-        // As workflows of WARP write it.
+        // As in the workflows of WARP.
         (
             "gatk MergeBamAlignment --VALIDATION_STRINGENCY SILENT --EXPECTED_ORIENTATIONS FR --ATTRIBUTES_TO_RETAIN X0 \
              --ATTRIBUTES_TO_REMOVE NM --ATTRIBUTES_TO_REMOVE MD --ALIGNED_BAM /dev/stdin --UNMAPPED_BAM u.bam \
@@ -73,7 +73,7 @@ fn lines_of_picard_become_native_ones() {
             "picard SortSam -I a.bam --OUTPUT o.sam -SO queryname --QUIET --COMPRESSION_LEVEL null",
             "readmill sort --sort queryname --quiet -o o.sam --no-index a.bam",
         ),
-        // A blank behind the sign, and options of Java behind the tool.
+        // A space after `=`, and options of Java after the name of the tool.
         (
             "picard SortSam I= a.bam O= o.bam.sorted SO=coordinate -Dsamjdk.compression_level=2",
             "readmill sort --sort coordinate -o o.bam.sorted -O bam -l 2 --no-index a.bam",
@@ -82,7 +82,7 @@ fn lines_of_picard_become_native_ones() {
             "picard FixMateInformation I=/dev/stdin O=o.bam SO=coordinate CREATE_INDEX=true",
             "readmill prep --sort coordinate --fix-mates picard -o o.bam -l 5 -",
         ),
-        // GATK brings Picard's tools along.
+        // GATK includes Picard's tools.
         (
             "gatk CleanSam -I a.bam -O o.bam",
             "readmill filter --clean-sam -o o.bam -l 2 --no-index a.bam",

@@ -1,4 +1,4 @@
-//! What is refused, and the way that is named.
+//! Tests of refused command lines, and of the hints in their errors.
 
 use super::native;
 

@@ -1,8 +1,8 @@
-//! What lines of samtools become.
+//! Tests of the native lines for samtools.
 
 use super::{Front, front, native, parsed};
 
-/// Compares native lines, in which blanks do not count, and has them parsed.
+/// Compares native lines, ignoring repeated spaces, and parses each of them.
 fn compare(lines: &[(&str, &str)]) {
     for &(line, wanted) in lines {
         let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
