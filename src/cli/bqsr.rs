@@ -93,8 +93,8 @@ pub struct PlotDataArgs {
 }
 
 impl Bqsr {
-    /// Returns the plan for the subcommands that read alignments. The others do their work
-    /// here, and return `None`.
+    /// Returns the plan for the subcommands that read alignments. The others do their
+    /// work here, and return `None`.
     pub fn plan(&self) -> Result<Option<Plan>> {
         match self {
             Bqsr::Table(it) => it.plan().map(Some),

@@ -1,5 +1,5 @@
-//! `readmill cluster`: starts the Python package `readmill.cluster`, which runs a command
-//! in stages on a Dask cluster.
+//! `readmill cluster`: starts the Python package `readmill.cluster`, which runs a
+//! command in stages on a Dask cluster.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -33,8 +33,8 @@ pub struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// Replaces this process by Python. If the module is missing, the help is still printed
-    /// from `HELP`.
+    /// Replaces this process by Python. If the module is missing, the help is still
+    /// printed from `HELP`.
     pub fn run(&self) -> Result<()> {
         let python = || Command::new("python3");
         if let Err(error) = find_module(python()) {

@@ -352,8 +352,8 @@ impl BedcovArgs {
     }
 }
 
-/// Returns the flags of reads that are left out: the default flags without `again` (`-g`),
-/// and with `more` (`-G`) added.
+/// Returns the flags of reads that are left out: the default flags without `again`
+/// (`-g`), and with `more` (`-G`) added.
 fn excluded(again: &[Flags], more: &[Flags]) -> Result<u16> {
     let bits = |list: &[Flags]| list.iter().fold(0, |bits, flags| bits | flags.0);
     let (again, more) = (bits(again), bits(more));
@@ -373,7 +373,8 @@ fn columns() -> u32 {
     }
 }
 
-/// Returns a plan without inputs, which logs nothing but warnings unless `-v` is given.
+/// Returns a plan for the command `name`, still without inputs. Like samtools, these
+/// commands log nothing but warnings unless `-v` is given.
 fn plan(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<Plan> {
     let mut resources = resources.resources(output)?;
     if resources.verbosity == Verbosity::Normal {
@@ -392,8 +393,9 @@ fn plan(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<
     })
 }
 
-/// Returns the inputs and their indexes: the files that are given, or those in the list, or
-/// else standard input. With `-X`, the second half of the files are the indexes.
+/// Returns the inputs and their indexes: the files that are given, or those in the
+/// list, or else standard input. With `-X`, the second half of the files are the
+/// indexes.
 fn inputs(
     given: &[PathBuf],
     list: Option<&Path>,

@@ -17,8 +17,8 @@ use readmill_sort::Order;
 use super::common::{InputFlags, ResourceFlags};
 use super::hints::{is_named_as_records, no_output};
 
-/// Flags of secondary and supplementary records. They are left out by default, because they
-/// repeat the bases of primary records.
+/// Flags of secondary and supplementary records. They are left out by default, because
+/// they repeat the bases of primary records.
 const NOT_PRIMARY: &str = "0x900";
 
 /// Flags of FASTQ, which are those of samtools fastq.
@@ -249,8 +249,8 @@ impl FastqArgs {
         Ok(TagSelection::Some(tags))
     }
 
-    /// Returns a usage error for flags and outputs that cannot be used together, or that
-    /// are probably a mistake.
+    /// Returns a usage error for flags and outputs that cannot be used together, or
+    /// that are probably a mistake.
     fn check(&self) -> Result<()> {
         if !self.t.is_empty() {
             let what =

@@ -1,5 +1,5 @@
-//! The small commands that work on files without a pipeline: `faidx`, `dict`, `quickcheck`,
-//! `head`, `cat`, `reheader` and the like.
+//! The small commands that work on files without a pipeline: `faidx`, `dict`,
+//! `quickcheck`, `head`, `cat`, `reheader` and the like.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -67,8 +67,8 @@ impl FileCommand {
     }
 }
 
-/// Runs `work` with a ledger for the memory of the command. A debug build returns an error
-/// if the command used more memory than that.
+/// Runs `work` with a ledger for the memory of the command. A debug build returns an
+/// error if the command used more memory than that.
 fn audited(memory: &MemoryFlag, work: impl FnOnce(&Ledger) -> Result<ExitCode>) -> Result<ExitCode> {
     let divided = Memory::of(memory.bytes())?;
     #[cfg(debug_assertions)]
@@ -98,7 +98,8 @@ fn console(is_quiet: bool) -> Console {
     Console::new(if is_quiet { Verbosity::Quiet } else { Verbosity::Normal })
 }
 
-/// Opens an output for BAM or CRAM. It must not be a terminal, nor one of `inputs`.
+/// Opens an output for BAM or CRAM. It is an error if the output is a terminal or one
+/// of `inputs`, which are read later.
 fn records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileOutput> {
     let output = FileOutput::open(path.map(PathBuf::as_path), inputs)?;
     if output.is_terminal() {

@@ -27,8 +27,8 @@ const SHORT: &[&str] = &[
     "threads",
 ];
 
-/// Commands whose short help has all flags with a letter, because users know these flags
-/// from samtools.
+/// Commands whose short help has all flags with a letter, because users know these
+/// flags from samtools.
 const WITH_LETTERS: &[&str] = &["bedcov", "coverage", "depth", "filter", "merge", "sort", "view"];
 
 /// Flags with a letter that are still left out of that help, because they are rarely
@@ -185,8 +185,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("demo", &["readmill demo"]),
 ];
 
-/// Adds examples to a command and all its subcommands, hides rare flags in the short help,
-/// and makes the values of flags case-insensitive.
+/// Adds examples to a command and all its subcommands, hides rare flags in the short
+/// help, and makes the values of flags case-insensitive.
 pub fn complete(command: Command) -> Command {
     of(command, "")
 }

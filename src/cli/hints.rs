@@ -1,5 +1,5 @@
-//! Detects command lines that are written for samtools, Picard, fastp or other tools, and
-//! answers with the readmill command that does the same.
+//! Detects command lines that are written for samtools, Picard, fastp or other tools,
+//! and answers with the readmill command that does the same.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -12,8 +12,8 @@ use readmill_record::{Error, Result};
 const MOST_SHOWN: usize = 8;
 
 /// Returns whether messages are written as JSON (`--log-format json` or
-/// `READMILL_LOG_FORMAT`). It is called before the command line is parsed, so that parse
-/// errors are also written as JSON.
+/// `READMILL_LOG_FORMAT`). It is called before the command line is parsed, so that
+/// parse errors are also written as JSON.
 pub fn wants_json(args: &[OsString]) -> bool {
     let flag = "--log-format";
     let given = args.iter().enumerate().rev().find_map(|(at, arg)| match arg.to_str()? {
@@ -36,8 +36,8 @@ pub fn wants_colour(args: &[OsString]) -> bool {
 }
 
 /// Removes or refuses `-h` next to other arguments, where it does not ask for help: in
-/// samtools view it asks for the header, which `filter` always writes; in samtools merge
-/// and split it takes a header file, which readmill does not support.
+/// samtools view it asks for the header, which `filter` always writes; in samtools
+/// merge and split it takes a header file, which readmill does not support.
 pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     let command = args.get(1).and_then(|command| command.to_str()).unwrap_or_default();
     let given = args.iter().skip(2);
@@ -136,8 +136,8 @@ pub fn of_other_tools(
     tip.or_else(|| native_way(word).filter(|_| error.kind() == ErrorKind::InvalidSubcommand))
 }
 
-/// Removes clap's own suggestions from an error, such as `demo` for `mem`, if we know what
-/// the word means in another tool.
+/// Removes clap's own suggestions from an error, such as `demo` for `mem`, if we know
+/// what the word means in another tool.
 pub fn without_suggestions(mut error: clap::Error) -> clap::Error {
     use clap::error::ContextKind;
     for kind in [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::Suggested] {
@@ -146,8 +146,9 @@ pub fn without_suggestions(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns the error for several inputs without an output. It suggests a command line in
-/// which each flag stands before its file, because an output is probably among the inputs.
+/// Returns the error for several inputs without an output. It suggests a command line
+/// in which each flag stands before its file, because an output is probably among the
+/// inputs.
 pub fn no_output(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
     let line = (inputs.len() <= MOST_SHOWN && !flags.is_empty()).then(|| with_flags(flags)).flatten();
     let hints = line.map_or(String::new(), |line| format!("; did you mean: {line}"));
@@ -178,7 +179,6 @@ const PICARD_ARGUMENTS: &[(&str, &str)] = &[
     ("CREATE_INDEX", ""),
 ];
 
-/// readmill commands and the Picard program that does the same.
 const PICARD_PROGRAMS: &[(&str, &str)] = &[
     ("sort", "SortSam"),
     ("merge", "MergeSamFiles"),
@@ -206,8 +206,8 @@ pub fn refuse_picard_arguments(inputs: &[PathBuf]) -> Result<()> {
     Err(Error::usage(what).hint(as_picard_line(&args)))
 }
 
-/// Returns a hint with the readmill command line for arguments in Picard's notation, and
-/// with the command line for `readmill picard`.
+/// Returns a hint with the readmill command line for arguments in Picard's notation,
+/// and with the command line for `readmill picard`.
 fn as_picard_line(args: &[String]) -> String {
     let native = args.iter().map(|arg| {
         let known = arg.split_once('=').and_then(|(name, value)| {
@@ -244,8 +244,8 @@ fn as_picard_line(args: &[String]) -> String {
 /// `/dev/null`, as in a cron job.
 pub fn has_no_standard_input() -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    // If standard input is closed, the Rust runtime opens `/dev/null` in its place before
-    // `main`.
+    // If standard input is closed, the Rust runtime opens `/dev/null` in its place
+    // before `main`.
     let is_null = || {
         let null = std::fs::metadata("/dev/null").ok()?;
         let own = std::fs::metadata("/dev/stdin").ok()?;
@@ -263,8 +263,8 @@ pub fn no_input(way_out: &'static str) -> Error {
     Error::usage(format!("there is no input{why}")).hint(way_out)
 }
 
-/// Returns an error if the last of several inputs does not exist, with the hint that it may
-/// be meant as the output.
+/// Returns an error if the last of several inputs does not exist, with the hint that it
+/// may be meant as the output.
 pub fn check_last(inputs: &[PathBuf]) -> Result<()> {
     match inputs {
         [_, .., last] if last.as_os_str() != "-" => std::fs::metadata(last).map(drop).map_err(|e| {
@@ -304,8 +304,8 @@ fn with_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
     Some(words.fold("readmill".to_string(), |line, word| line + " " + &word))
 }
 
-/// Returns the error for a flag that only has an effect on `programs`, none of which was
-/// requested. `is_all` means that `all` was requested, which does not include them.
+/// Returns the error for a flag that only has an effect on `programs`, none of which
+/// was requested. `is_all` means that `all` was requested, which does not include them.
 pub fn lacks_program(flag: &str, programs: &str, is_all: bool) -> Error {
     let first = programs.split(' ').next().unwrap_or(programs);
     if is_all {

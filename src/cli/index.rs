@@ -1,5 +1,5 @@
-//! `readmill index` and `readmill faidx`: write the index of a file, and read sequences by
-//! it.
+//! `readmill index` and `readmill faidx`: write the index of a file, and read sequences
+//! by it.
 
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,8 @@ const PRESETS: &[Choice<Preset>] = &[
     Choice { value: Preset::Gff, name: "gff", aliases: &["gtf"], help: "" },
 ];
 
-/// The value of `-m`. In samtools index it is the size of bins; here it is also the memory.
+/// The value of `-m`. In samtools index it is the size of bins; here it is also the
+/// memory.
 #[derive(Clone, Copy)]
 enum Amount {
     Memory(u64),
@@ -108,8 +109,8 @@ impl IndexArgs {
             Content::Fasta => self.fasta(file),
             content => self.file(file, &content),
         };
-        // If one file cannot be indexed, the others are still indexed, and the last error
-        // is returned.
+        // If one file cannot be indexed, the others are still indexed, and the last
+        // error is returned.
         let mut failed: Option<Error> = None;
         super::hints::refuse_picard_arguments(&self.files)?;
         for file in &self.files {
@@ -122,8 +123,8 @@ impl IndexArgs {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Returns the memory limit from the flag or the environment, or else the limit of the
-    /// address space.
+    /// Returns the memory limit from the flag or the environment, or else the limit of
+    /// the address space.
     fn memory(&self) -> Result<Option<u64>> {
         match self.memory {
             Some(Amount::Memory(bytes)) => Ok(Some(bytes)),
@@ -309,8 +310,8 @@ impl FaidxArgs {
         if !indexing::files_of(&self.reference)[1].exists() {
             match indexing::faidx(&self.reference, None, ledger) {
                 Ok(written) => warn_of(&written),
-                // The index is also built in memory, so the sequences can be read without
-                // the file.
+                // The index is also built in memory, so the sequences can be read
+                // without the file.
                 Err(error) if error.kind == ErrorKind::Io => {
                     log(&format!("readmill: note: no index is kept: {error}"));
                 }

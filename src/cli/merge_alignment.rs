@@ -1,5 +1,5 @@
-//! `readmill merge-alignment`: adds the alignments of an aligner to the unaligned reads, as
-//! Picard MergeBamAlignment does.
+//! `readmill merge-alignment`: adds the alignments of an aligner to the unaligned
+//! reads, as Picard MergeBamAlignment does.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -150,8 +150,8 @@ fn tags(text: &str) -> Result<Tags, String> {
     text.split(',').filter(|word| !word.is_empty()).map(tag).collect::<Result<_, _>>().map(Tags)
 }
 
-/// The value of `--trimmed`: bases that were cut off the start of the first and of the last
-/// read.
+/// The value of `--trimmed`: bases that were cut off the start of the first and of the
+/// last read.
 #[derive(Clone, Copy)]
 struct Trimmed([u32; 2]);
 
@@ -222,15 +222,17 @@ impl MergeAlignmentArgs {
         }
     }
 
-    /// Runs the command. If the only file of alignments is in another order than the reads,
-    /// it is sorted by name and the command is run again. A second process of this program
-    /// sorts it and passes its output through a pipe; each process then has half of the
-    /// memory. `make` makes the plan for the command line of that process.
+    /// Runs the command. If the only file of alignments is in another order than the
+    /// reads, it is sorted by name and the command is run again. A second process of
+    /// this program sorts it and passes its output through a pipe; each process then
+    /// has half of the memory. `make` makes the plan for the command line of that
+    /// process.
     pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>, make: MakePlan) -> Result<ExitCode> {
         let mut plan = self.plan()?;
         let done = process(&plan);
         let [aligned] = &self.aligned[..] else { return done };
-        // An error without a record was found in the headers, before anything was written.
+        // An error without a record was found in the headers, before anything was
+        // written.
         let in_header = |error: &Error| error.place.record.is_none();
         let output = self.output.output_path();
         let is_file = output.as_os_str() != "-" && (!output.exists() || output.is_file());

@@ -91,8 +91,8 @@ pub struct BqsrFlags {
 }
 
 impl BqsrFlags {
-    /// Returns a usage error for flags that have no effect because bases are not counted or
-    /// qualities are not changed.
+    /// Returns a usage error for flags that have no effect because bases are not
+    /// counted or qualities are not changed.
     fn check_unused(&self) -> Result<()> {
         let counts = self.bqsr || self.bqsr_table_only;
         let applies = self.bqsr || self.bqsr_apply.is_some();
@@ -162,8 +162,8 @@ impl StepFlags {
         self.sample.sample.clone()
     }
 
-    /// Returns the steps of the plan. `reference` is the FASTA file against which bases are
-    /// counted.
+    /// Returns the steps of the plan. `reference` is the FASTA file against which bases
+    /// are counted.
     pub fn steps(&self, reference: Option<&PathBuf>) -> Result<Steps> {
         let marks = self.mark_duplicates || self.duplicates.is_given();
         if !marks {

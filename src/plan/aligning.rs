@@ -11,23 +11,24 @@ use readmill_record::{Error, Result};
 
 use super::trimming::Trimming;
 
-/// Unaligned reads, and how they become records.
+/// The plan for unaligned reads as input: their files, how they become records, and the
+/// aligner. `readmill align` and `readmill import` make it from their flags.
 #[derive(Clone, Debug)]
 pub struct Aligning {
-    /// The FASTA file of the reference; its index has the same name with another suffix.
-    /// `None` if the reads are not aligned.
+    /// The FASTA file of the reference; its index has the same name with another
+    /// suffix. `None` if the reads are not aligned.
     pub reference: Option<PathBuf>,
     pub lanes: Vec<Lane>,
     pub read_tags: ReadTags,
     pub trimming: Option<Trimming>,
     pub aligner: Aligner,
-    /// The options of the aligner that differ from its defaults, for the command line in
-    /// `@PG`.
+    /// The options of the aligner that differ from its defaults, for the command line
+    /// in `@PG`.
     pub words: Vec<String>,
     /// Do not check the order and the pairing of FASTQ files by their first reads
     /// (`--as-given`).
     pub as_given: bool,
-    /// Warnings about the command line that are logged when the run starts.
+    /// Warnings about the command line, which are logged when the run starts.
     pub warnings: Vec<String>,
 }
 
@@ -58,7 +59,8 @@ impl Aligning {
     }
 }
 
-/// How comments, barcodes and adapters of reads become optional fields of their records.
+/// How comments, barcodes and adapters of reads become optional fields of their
+/// records.
 #[derive(Clone, Debug, Default)]
 pub struct ReadTags {
     /// Comments are optional fields in SAM text (`-C`), and are copied.
@@ -66,11 +68,11 @@ pub struct ReadTags {
     /// The field for the barcode in Casava comments such as `1:N:0:ACGT`. `None` if
     /// comments are not in this form.
     pub casava: Option<Tag>,
-    /// Whether names end in a UMI. The inner value is the separator before it; `None` means
-    /// the place where Illumina instruments write it.
+    /// Whether names end in a UMI. The inner value is the separator before it; `None`
+    /// means the place where Illumina instruments write it.
     pub name_umis: Option<Option<u8>>,
-    /// The read structures, one for each read of a template. Empty if all bases belong to
-    /// the template.
+    /// The read structures, one for each read of a template. Empty if all bases belong
+    /// to the template.
     pub structures: Vec<ReadStructure>,
     pub index_reads: Vec<IndexReads>,
     pub adapters: Option<AdapterRules>,
@@ -107,7 +109,6 @@ impl ReadTags {
         .collect()
     }
 
-    /// Checks that reads have bases of the template and index reads have none.
     fn check_structures(&self) -> Result<()> {
         let has_template = |structure: &ReadStructure| structure.has(Purpose::Template);
         if let Some(structure) = self.structures.iter().find(|structure| !has_template(structure)) {
@@ -140,7 +141,6 @@ pub struct IndexReads {
 
 #[derive(Clone, Debug)]
 pub enum Aligner {
-    /// Reads become unaligned records, as by samtools import.
     None(Import),
     #[cfg(feature = "bwa")]
     Bwa(Box<readmill_align::bwa::BwaOptions>),
@@ -160,7 +160,8 @@ impl Aligner {
         }
     }
 
-    /// Returns how reads become records if they are not aligned, and `None` if they are.
+    /// Returns how reads become records if they are not aligned, and `None` if they
+    /// are.
     pub fn import(&self) -> Option<&Import> {
         match self {
             Aligner::None(import) => Some(import),
@@ -180,17 +181,17 @@ pub struct Import {
     pub comments: Vec<String>,
     /// Whether input without any reads is an error.
     pub needs_reads: bool,
-    /// Whether names of single reads end in /1 or /2, which then sets the first or last
-    /// flag.
+    /// Whether the ends of single reads are taken from their names, which then end in
+    /// /1 or /2 (`--ends-by-name`).
     pub ends_by_name: bool,
 }
 
-/// The reads of one sequencing unit, usually one lane of a flow cell: one file or a pair of
-/// files, with their read group.
+/// The reads of one sequencing unit, usually one lane of a flow cell: one file or a
+/// pair of files, with their read group.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    /// One file, or two files with the first and the last reads of the templates. `-` is
-    /// standard input.
+    /// One file, or two files with the first and the last reads of the templates. `-`
+    /// is standard input.
     pub files: Vec<PathBuf>,
     /// The files of index reads, in the order of [`ReadTags::index_reads`].
     pub index_files: Vec<PathBuf>,
@@ -205,13 +206,12 @@ impl Lane {
         if self.interleaved { 2 } else { self.files.len() }
     }
 
-    /// Returns the files of reads, and then the files of index reads.
     pub fn all_files(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().chain(&self.index_files)
     }
 
-    /// Returns whether the reads have no read group, neither from the command line nor from
-    /// their file.
+    /// Returns whether the reads have no read group, neither from the command line nor
+    /// from their file.
     pub fn lacks_group(&self) -> bool {
         self.group.is_none() && !self.records
     }
@@ -222,8 +222,8 @@ impl Lane {
 }
 
 impl Aligning {
-    /// Returns the reference that reads are aligned to. It is an internal error if there is
-    /// none.
+    /// Returns the reference that reads are aligned to. It is an internal error if
+    /// there is none.
     pub fn reference(&self) -> Result<&Path> {
         self.reference.as_deref().ok_or_else(|| Error::bug("an aligner without a reference"))
     }

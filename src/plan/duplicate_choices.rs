@@ -15,7 +15,8 @@ pub enum DuplicateMode {
     Coordinate,
 }
 
-/// The tool whose rules decide which reads are duplicates.
+/// The tool whose rules decide which reads are duplicates. Picard's rules find mates by
+/// name and keep libraries apart; samtools' rules find them by the fields MC and ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RuleSet {
     Picard,

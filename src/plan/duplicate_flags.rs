@@ -1,5 +1,5 @@
-//! The flags for marking duplicates. Most have an alias with the name of the argument in
-//! Picard MarkDuplicates.
+//! The flags for marking duplicates. Most have an alias with the name of the argument
+//! in Picard MarkDuplicates.
 
 use std::path::PathBuf;
 
@@ -392,7 +392,8 @@ impl DuplicateFlags {
         }
     }
 
-    /// Returns a usage error if duplicates are not marked but flags say how to mark them.
+    /// Returns a usage error if duplicates are not marked but flags say how to mark
+    /// them.
     pub fn check_unused(&self) -> Result<()> {
         let duplicates = self.duplicates();
         let default = self.duplicate_mode == DuplicateMode::Auto

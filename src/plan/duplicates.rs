@@ -14,19 +14,18 @@ use super::duplicate_choices::{DuplicateMode, ENDS, METHODS, MODES, STRATEGIES, 
 
 #[derive(Clone, Debug)]
 pub struct Duplicates {
-    /// Which records of a duplicate template are flagged: all, or only mapped primary ones.
     pub mode: DuplicateMode,
     pub rules: Rules,
     pub writing: Writing,
-    /// Whether the optical pixel distance is chosen by the instrument that the first read
-    /// name shows (`--optical-distance auto`).
+    /// Whether the optical pixel distance is chosen by the instrument that the first
+    /// read name shows (`--optical-distance auto`).
     pub auto_distance: bool,
     pub optical_off: bool,
     /// Whether another flag only has an effect if optical duplicates are detected.
     pub needs_optical: bool,
     pub metrics: Metrics,
-    /// A flag that is given but does not exist in the chosen set of rules. It is kept for
-    /// [`Duplicates::check`], which reports it.
+    /// A flag that is given but does not exist in the chosen set of rules. It is kept
+    /// for [`Duplicates::check`], which reports it.
     pub out_of_place: Option<&'static str>,
     /// An invalid value of a flag, kept for [`Duplicates::check`].
     pub fault: Option<Error>,

@@ -7,27 +7,27 @@ use readmill_filters::merge_alignment::{ContaminantAlignments, MergeRules, Overl
 use readmill_record::header::HeaderLine;
 use readmill_record::tag::Tag;
 
-/// A file of unaligned reads, the files with their alignments, and the rules by which the
-/// alignments are added.
+/// A file of unaligned reads, the files with their alignments, and the rules by which
+/// the alignments are added.
 #[derive(Clone, Debug)]
 pub struct Merging {
     pub unaligned: PathBuf,
     pub aligned: Vec<AlignedFile>,
     pub rules: MergeRules,
-    /// The `@PG` line for the aligner. If `None`, it is taken from the files of alignments.
+    /// The `@PG` line for the aligner. If `None`, it is taken from the files of
+    /// alignments.
     pub program: Option<HeaderLine>,
     pub names_program: bool,
-    /// Fields of `@SQ` in which the alignments must agree with the sequence dictionary of
-    /// the reference.
+    /// Fields of `@SQ` in which the alignments must agree with the sequence dictionary
+    /// of the reference.
     pub matching: Vec<Tag>,
 }
 
 #[derive(Clone, Debug)]
 pub struct AlignedFile {
-    /// `-` is standard input.
     pub path: PathBuf,
-    /// The end of the template that all records of this file belong to, if their flags do
-    /// not show it.
+    /// The end of the template that all records of this file belong to, if their flags
+    /// do not show it.
     pub end: Option<End>,
 }
 
@@ -38,7 +38,8 @@ pub enum End {
 }
 
 impl Merging {
-    /// The default of [`Merging::matching`]: the checksum and the length of each sequence.
+    /// The default of [`Merging::matching`]: the checksum and the length of each
+    /// sequence.
     pub const MATCHING: [Tag; 2] = [*b"M5", *b"LN"];
 
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {

@@ -6,6 +6,7 @@ use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, Writing};
 use readmill_record::{Error, Result};
 
 /// How base qualities are recalibrated: where the table is from, and how it is applied.
+/// The flags of `prep` and the subcommands of `bqsr` make it.
 #[derive(Clone, Debug)]
 pub struct Recalibration {
     pub source: TableSource,
@@ -15,14 +16,12 @@ pub struct Recalibration {
 
 #[derive(Clone, Debug)]
 pub enum TableSource {
-    /// The table is counted from the reads of this run.
     Reads(Box<TableRequest>),
-    /// The table is read from a report of readmill or GATK.
     File(PathBuf),
 }
 
-/// A recalibration table that is counted: the reference data, the options, and the files
-/// for the result.
+/// A recalibration table that is counted: the reference data, the options, and the
+/// files for the result.
 #[derive(Clone, Debug)]
 pub struct TableRequest {
     pub reference: PathBuf,
@@ -41,14 +40,14 @@ pub struct TableRequest {
     pub counting: CountOptions,
     /// File for the table. `None` if the table is only applied.
     pub table: Option<PathBuf>,
-    /// File for a second table, which is counted from the reads with their new qualities.
+    /// File for a second table, which is counted from the reads with their new
+    /// qualities.
     pub after: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Apply {
     pub applying: ApplyOptions,
-    /// Which fields are written besides the new qualities.
     pub writing: Writing,
 }
 
@@ -61,6 +60,7 @@ impl Recalibration {
     }
 
     /// Returns whether all reads must be counted before the first one can be written.
+    /// Then reads are buffered even if they are not sorted.
     pub fn holds_everything(&self) -> bool {
         self.table_request().is_some_and(|table_request| self.apply.is_some() || table_request.bootstrap)
     }

@@ -4,19 +4,18 @@ use std::path::PathBuf;
 
 use readmill_record::Error;
 
-/// A request to read only some regions of the input, for which there must be one input with
-/// an index.
+/// A request to read only some regions of the input, for which there must be one input
+/// with an index.
 #[derive(Clone, Debug, Default)]
 pub struct RegionRequest {
     /// Regions in the notation of samtools, such as `chr1:1,000-2,000`.
     pub texts: Vec<String>,
     pub file: Option<PathBuf>,
-    /// Read each record once, in file order, instead of one region after the other (`-M` of
-    /// samtools view).
+    /// Read each record once, in file order, instead of one region after the other
+    /// (`-M` of samtools view).
     pub each_once: bool,
     /// Reads may be read in any order, because they are only counted.
     pub in_any_order: bool,
-    /// The path of the index, if it is not next to the input.
     pub index: Option<PathBuf>,
 }
 

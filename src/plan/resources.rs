@@ -9,26 +9,26 @@ use crate::process::limit;
 
 #[derive(Clone, Debug)]
 pub struct Resources {
-    /// Total number of threads, including the main thread.
+    /// Total number of threads (`-@`). The main thread is one of them.
     pub threads: usize,
-    /// Maximum memory of the whole process in bytes.
+    /// Maximum memory of the whole process in bytes (`-m`). Reads that do not fit are
+    /// spilled to disk.
     pub memory: u64,
-    /// Directories of the spill. If empty, `$TMPDIR`, or else the directory of the output.
+    /// Directories of the spill. If empty, `$TMPDIR`, or else the directory of the
+    /// output.
     pub temp_dirs: Vec<PathBuf>,
     pub spill_codec: SpillCodec,
     /// Accept a BGZF file without the EOF block, which may be truncated.
     pub allow_missing_eof: bool,
-    /// Accept the same input file twice, and read it twice.
     pub allow_same_input: bool,
-    /// The reference for reading and writing CRAM.
     pub reference: Option<Fasta>,
     pub explain: bool,
     pub verbosity: Verbosity,
 }
 
 impl Resources {
-    /// Returns the resources that this process may use by default. It spills to `$TMPDIR`,
-    /// or else to the directory of `output`.
+    /// Returns the resources that this process may use by default. It spills to
+    /// `$TMPDIR`, or else to the directory of `output`.
     pub fn beside(output: &Path) -> Self {
         Resources {
             threads: limit::available_threads(),
@@ -48,9 +48,9 @@ pub fn environment_temp_dir() -> Option<PathBuf> {
     std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()).map(PathBuf::from)
 }
 
-/// Returns the default directories for temporary files: `$TMPDIR`, or else the directory of
-/// the output, which must have space for the output anyway. For a pipe or a device, it is
-/// the working directory.
+/// Returns the default directories for temporary files: `$TMPDIR`, or else the
+/// directory of the output, which must have space for the output anyway. For a pipe or
+/// a device, it is the working directory.
 pub fn temp_dirs(output: &Path) -> Vec<PathBuf> {
     if let Some(dir) = environment_temp_dir() {
         return vec![dir];

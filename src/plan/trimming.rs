@@ -5,7 +5,8 @@ use std::path::Path;
 use readmill_record::{Error, Result};
 use readmill_trim::TrimOptions;
 
-/// How reads are trimmed. The options are fastp's.
+/// How reads are trimmed before they are aligned. The options and flags are those of
+/// fastp.
 #[derive(Clone, Debug)]
 pub struct Trimming {
     pub options: TrimOptions,
@@ -16,8 +17,8 @@ const OF_PAIRS: [&str; 5] =
     ["--correction", "--overlap-", "--trim-front2", "--trim-tail2", "--max-len2"];
 
 impl Trimming {
-    /// Returns a usage error if options do not fit the reads. `singles` is a FASTQ file of
-    /// single reads, if there is one: their adapter must be named.
+    /// Returns a usage error if options do not fit the reads. `singles` is a FASTQ file
+    /// of single reads, if there is one: their adapter must be named.
     pub fn check(&self, singles: Option<&Path>, may_have_pairs: bool) -> Result<()> {
         if let (Some(file), Some([None, _])) = (singles, &self.options.adapters) {
             return Err(without_adapter().file(file));
@@ -38,8 +39,8 @@ impl Trimming {
     }
 }
 
-/// Returns the error for single reads whose adapter is not named. readmill does not detect
-/// adapters as fastp does.
+/// Returns the error for single reads whose adapter is not named. Unlike fastp,
+/// readmill does not detect the adapter of single reads.
 pub fn without_adapter() -> Error {
     Error::usage("--trim does not find out which adapter single reads have")
         .hint("name it by --trim-adapter-sequence, or leave adapters by --disable-adapter-trimming")

@@ -10,9 +10,9 @@ use crate::pipeline::inputs::{FirstReads, InputTask, Inputs};
 use crate::plan::{Plan, Recalibration, TableSource};
 use crate::process::console::Console;
 
-/// Warns if the base qualities were recalibrated before, according to the `@PG` lines of
-/// the header or to OQ fields in the first reads. There is no warning if the run starts
-/// from the original qualities in OQ.
+/// Warns if the base qualities were recalibrated before, according to the `@PG` lines
+/// of the header or to OQ fields in the first reads. There is no warning if the run
+/// starts from the original qualities in OQ.
 pub fn check(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> {
     let wanted = plan.steps.recalibration.as_ref().filter(|wanted| !begins_with_original(wanted));
     if wanted.is_none() || inputs.prepared_first().is_some() {
@@ -71,14 +71,14 @@ fn begins_with_original(wanted: &Recalibration) -> bool {
     }
 }
 
-/// Returns the ID of the first `@PG` line whose program has recalibrated the reads.
 fn program(header: &Header) -> Option<String> {
     let line = header.lines_of(b"PG").find(|line| recalibrates(line))?;
     Some(String::from_utf8_lossy(line.get(b"ID")?).into_owned())
 }
 
-/// Returns whether a `@PG` line is from a program that recalibrates: GATK 4 ApplyBQSR under
-/// any ID, GATK 3 PrintReads with a table, or readmill and elPrep with their BQSR flags.
+/// Returns whether a `@PG` line is from a program that recalibrates: GATK 4 ApplyBQSR
+/// under any ID, GATK 3 PrintReads with a table, or readmill and elPrep with their BQSR
+/// flags.
 fn recalibrates(line: &HeaderLine) -> bool {
     let text = |key| String::from_utf8_lossy(line.get(key).unwrap_or_default()).to_lowercase();
     let (name, command) = (text(b"ID") + " " + &text(b"PN"), text(b"CL"));
@@ -93,8 +93,8 @@ fn recalibrates(line: &HeaderLine) -> bool {
     has_flags && words.any(|word| matches!(word, "--bqsr" | "--bqsr-apply"))
 }
 
-/// Returns whether any of the first reads has an OQ field. `None` if this would take much
-/// work, as for CRAM.
+/// Returns whether any of the first reads has an OQ field. `None` if this would take
+/// much work, as for CRAM.
 fn have_original(inputs: &mut Inputs) -> Result<Option<bool>> {
     if matches!(inputs.peek()?, Some(InputTask::Piece(_, Claim::Container(..)))) {
         return Ok(None);

@@ -1,20 +1,20 @@
-//! The memory audit in builds with debug assertions: compares the memory that is allocated
-//! with the memory that is charged to the ledger.
+//! The memory audit in builds with debug assertions: compares the memory that is
+//! allocated with the memory that is charged to the ledger.
 //!
 //! A run promises to stay within `-m`, and the ledger records which part of the program
-//! uses how much memory. The allocator in this module counts all allocations. A run ends
-//! with an error if one of these limits is exceeded, so every end-to-end test also tests
-//! the ledger:
+//! uses how much memory. The allocator in this module counts all allocations. A run
+//! ends with an error if one of these limits is exceeded, so every end-to-end test also
+//! tests the ledger:
 //!
-//! 1. Allocated memory, less the fixed share of code and libraries, is at most [`SLACK`]
-//!    more than the charges.
+//! 1. Allocated memory, less the fixed share of code and libraries, is at most
+//!    [`SLACK`] more than the charges.
 //! 2. Charges are at most `OVERDRAFT` beyond `-m`. They can exceed `-m` because
 //!    `Charge::resize` records memory that is in use already.
 //! 3. The peak memory of the process is at most `-m`.
 //!
-//! Memory that is allocated by C and C++ (the aligner) is not counted by the allocator, but
-//! is part of the size of the process. With `READMILL_AUDIT=trace`, the first allocation
-//! beyond the limit is printed with a backtrace.
+//! Memory that is allocated by C and C++ (the aligner) is not counted by the allocator,
+//! but is part of the size of the process. With `READMILL_AUDIT=trace`, the first
+//! allocation beyond the limit is printed with a backtrace.
 #![allow(unsafe_code, reason = "is an allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -28,15 +28,16 @@ use readmill_record::{Error, Result};
 use crate::process::used;
 use crate::run::memory;
 
-/// Bytes that may be allocated without a charge: small tables, messages, and memory that
-/// several threads are about to free. They are part of the fixed share of the program.
+/// Bytes that may be allocated without a charge: small tables, messages, and memory
+/// that several threads are about to free. They are part of the fixed share of the
+/// program.
 pub const SLACK: u64 = 4 << 20;
 
-/// Bytes by which the charges may exceed `-m` for a short time. The limit is this, or three
-/// eighths of `-m` if that is more. Long reads are charged after they have been read, and
-/// copies of them are charged before the first charge shrinks: with an optional field of 10
-/// million numbers, the charges were 35 % beyond `-m`, while the process used two thirds of
-/// `-m` (design note 0005).
+/// Bytes by which the charges may exceed `-m` for a short time. The limit is this, or
+/// three eighths of `-m` if that is more. Long reads are charged after they have been
+/// read, and copies of them are charged before the first charge shrinks: with an
+/// optional field of 10 million numbers, the charges were 35 % beyond `-m`, while the
+/// process used two thirds of `-m` (design note 0005).
 const OVERDRAFT: u64 = 16 << 20;
 const OVERDRAFT_EIGHTHS: u64 = 3;
 
@@ -49,8 +50,8 @@ static UNDER_WAY: AtomicBool = AtomicBool::new(false);
 static TRACED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Whether this thread is making a backtrace. The backtrace allocates memory itself and
-    /// must not start another one.
+    /// Whether this thread is making a backtrace. The backtrace allocates memory itself
+    /// and must not start another one.
     static TRACING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -87,7 +88,8 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Counts an allocation, and compares the total with the charges while an audit is active.
+/// Counts an allocation, and compares the total with the charges while an audit is
+/// active.
 fn allocated(bytes: usize) {
     let live = LIVE.fetch_add(bytes as u64, Relaxed) + bytes as u64;
     if !UNDER_WAY.load(Relaxed) {
@@ -126,8 +128,8 @@ fn trace(excess: u64) {
 /// charges of the run are released.
 pub struct Audit;
 
-/// Begins the audit of a run. It is called once the memory is divided, because the charges
-/// are complete only from then on.
+/// Begins the audit of a run. It is called once the memory is divided, because the
+/// charges are complete only from then on.
 #[must_use]
 pub fn begin() -> Audit {
     BEGUN.store(true, Relaxed);
@@ -141,8 +143,8 @@ impl Drop for Audit {
     }
 }
 
-/// Returns an error if a run has exceeded one of the limits that the module documentation
-/// lists. `limit` is `-m` in bytes.
+/// Returns an error if a run has exceeded one of the limits that the module
+/// documentation lists. `limit` is `-m` in bytes.
 pub fn check(limit: u64) -> Result<()> {
     let excess = EXCESS.load(Relaxed);
     if excess > 0 {

@@ -1,6 +1,6 @@
-//! Marks duplicates within a run, in three steps: duplicates are resolved when all reads
-//! have been read; reads whose mark depends on read names are decided once the reads are in
-//! order; and the marks are set when reads are written.
+//! Marks duplicates within a run, in three steps: duplicates are resolved when all
+//! reads have been read; reads whose mark depends on read names are decided once the
+//! reads are in order; and the marks are set when reads are written.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ use crate::pipeline::sort_context::{ENDS, SortContext, arena_in_use};
 use crate::pipeline::undecided;
 use crate::plan::Plan;
 
-/// The duplicates of a run before the reads that are decided by their names.
+/// The duplicates of a run before the reads that are decided by their names. Those are
+/// decided by `decide`, in a pass over all reads in their output order.
 pub struct ResolvedDuplicates {
     resolved: Resolved,
     charge: Charge,
@@ -39,9 +40,9 @@ pub struct MarkedDuplicates {
 }
 
 impl RunState<'_> {
-    /// Decides which reads are duplicates, after all input has been read. `stated` is the
-    /// order that the headers state, and `cut` whether a template was too long to be kept
-    /// in one batch.
+    /// Decides which reads are duplicates, after all input has been read. `stated` is
+    /// the order that the headers state, and `cut` whether a template was too long to
+    /// be kept in one batch.
     pub(super) fn resolve(
         &self,
         context: &SortContext,
@@ -100,8 +101,8 @@ impl RunState<'_> {
 }
 
 impl ResolvedDuplicates {
-    /// Decides the reads that depend on read names, in one pass over `sources`, and makes
-    /// the step that sets the flags.
+    /// Decides the reads that depend on read names, in one pass over `sources`, and
+    /// makes the step that sets the flags.
     pub(super) fn decide(
         self,
         state: &RunState<'_>,

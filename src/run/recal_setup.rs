@@ -1,5 +1,5 @@
-//! Opens the files that base quality recalibration needs, and makes the step that applies a
-//! table.
+//! Opens the files that base quality recalibration needs, and makes the step that
+//! applies a table.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,14 +21,16 @@ use crate::process::console::Console;
 
 const TABLE: &str = "the recalibration table";
 
-/// Bytes of a report, in memory and as text, for each byte of the counts of one thread. A
-/// cell of 8 bytes in the counts becomes 16 bytes in the totals, and a row of 48 bytes and
-/// a line of 60 bytes in the report. The factor is still small, because no quality occurs
-/// with all contexts and cycles, and few of the 94 qualities occur at all.
+/// Bytes of a report, in memory and as text, for each byte of the counts of one thread.
+/// A cell of 8 bytes in the counts becomes 16 bytes in the totals, and a row of 48
+/// bytes and a line of 60 bytes in the report. The factor is still small, because no
+/// quality occurs with all contexts and cycles, and few of the 94 qualities occur at
+/// all.
 pub const REPORT: u64 = 2;
 
-/// Opens the reference, the known sites and the intervals that reads are counted against.
-/// Known sites are read once and stored in the spill. All memory is charged to `ledger`.
+/// Opens the reference, the known sites and the intervals that reads are counted
+/// against. Known sites are read once and stored in the spill. All memory is charged to
+/// `ledger`.
 pub fn recal_reference(
     wanted: &plan::TableRequest,
     header: &Header,
@@ -65,8 +67,8 @@ pub fn recal_reference(
     })
 }
 
-/// Returns an error if the known sites are all empty, unless `--allow-empty` is given.
-/// Warns of single files without sites.
+/// Returns an error if no file has a known site, unless `--allow-empty` is given. Also
+/// warns of each file without sites.
 fn check_sites(wanted: &plan::TableRequest, sites: &Sites, console: &Console) -> Result<()> {
     let empty = sites.files().iter().filter(|file| file.sites == 0).map(|file| file.path.display());
     if let ([first, ..], true, false) = (sites.files(), sites.is_empty(), wanted.allow_empty) {
@@ -114,8 +116,8 @@ pub struct RecalShares {
     /// Maximum bytes of the counts of one thread. When they are reached, the counts are
     /// added to the totals.
     pub counters: usize,
-    /// Bytes for counting in total, besides the reads: the counts of all threads, and the
-    /// report.
+    /// Bytes for counting in total, besides the reads: the counts of all threads, and
+    /// the report.
     pub all: u64,
 }
 
@@ -159,8 +161,8 @@ pub fn step_from_file(
     Ok(Some(step(recalibration, apply, ReadGroups::new(header, ledger)?, header)))
 }
 
-/// Reads a recalibration report. It may be compressed by gzip, as for GATK. Also returns
-/// the charge for its memory.
+/// Reads a recalibration report. It may be compressed by gzip, as for GATK. Also
+/// returns the charge for its memory.
 pub fn read(path: &Path, ledger: &Ledger) -> Result<(bqsr::Report, Charge)> {
     let (mut of_text, mut charge) = (ledger.empty(TABLE), ledger.empty(TABLE));
     let text = text::read_all(path, &mut of_text)?;

@@ -1,5 +1,5 @@
-//! Base quality recalibration within a run: when bases are counted, and where the resulting
-//! table is applied.
+//! Base quality recalibration within a run: when bases are counted, and where the
+//! resulting table is applied.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ use crate::run::recal_setup;
 type StepAndCounter = (Option<Box<dyn Step>>, Option<CovariateCounter>);
 
 impl RunState<'_> {
-    /// Opens the reference data that bases are counted against. Returns `None` if no bases
-    /// are counted.
+    /// Opens the reference data that bases are counted against. Returns `None` if no
+    /// bases are counted.
     pub(super) fn recal_reference(&self, spill: &Arc<Spill>) -> Result<Option<Arc<RecalReference>>> {
         let Some(wanted) = self.table_request() else { return Ok(None) };
         let ledger = &self.memory.ledger;
@@ -68,8 +68,9 @@ impl RunState<'_> {
         reference.map(|reference| self.counter_with(&reference, counting.clone()))
     }
 
-    /// Makes the table of the counts, writes it to a file if one is asked for, and returns
-    /// it. `after` is true for the second table, which is counted after recalibration.
+    /// Makes the table of the counts, writes it to a file if one is asked for, and
+    /// returns it. `after` is true for the second table, which is counted after
+    /// recalibration.
     pub(super) fn finish_table(
         &self,
         counter: CovariateCounter,
@@ -99,10 +100,10 @@ impl RunState<'_> {
         files.write_table(table, after)
     }
 
-    /// Counts all buffered reads, and returns the step that recalibrates them when they are
-    /// written. Also returns a counter for the reads as they are written: of reads with
-    /// their new qualities if a second table is wanted, or of unchanged reads if only a
-    /// table is wanted.
+    /// Counts all buffered reads, and returns the step that recalibrates them when they
+    /// are written. Also returns a counter for the reads as they are written: of reads
+    /// with their new qualities if a second table is wanted, or of unchanged reads if
+    /// only a table is wanted.
     pub(super) fn recalibrate(
         &self,
         context: &SortContext,
@@ -134,8 +135,8 @@ impl RunState<'_> {
         Some(self.counter_with(reference, counting))
     }
 
-    /// Makes the step that recalibrates reads by the table of their own counts. Reads of a
-    /// read group that has no counts keep their qualities.
+    /// Makes the step that recalibrates reads by the table of their own counts. Reads
+    /// of a read group that has no counts keep their qualities.
     pub(super) fn step_of(
         &self,
         table: &bqsr::Report,

@@ -1,8 +1,8 @@
 //! Writes simulated samples to files, for the demonstration, tests and benchmarks.
 //!
 //! Reads are simulated by one thread, so that a seed always gives the same reads, and
-//! compressed by all threads. In memory are only the genome, with one byte for each base,
-//! and the batches that are being worked on.
+//! compressed by all threads. In memory are only the genome, with one byte for each
+//! base, and the batches that are being worked on.
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ use crate::process::console::Console;
 
 const BATCH: usize = PARTITION as usize;
 
-/// Writes the reads of `sample` as a BAM file, in the order in which an aligner would write
-/// them: by template.
+/// Writes the reads of `sample` as a BAM file, in the order in which an aligner would
+/// write them: by template.
 pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<()> {
     let header = Header::parse(sample.header_text().as_bytes())?;
     let console = Console::new(Verbosity::Quiet);
@@ -53,8 +53,8 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
     sink.finish(&console).map(drop)
 }
 
-/// Simulates the next templates into `batch`, whose memory is reused. Returns `None` at the
-/// end of the sample.
+/// Simulates the next templates into `batch`, whose memory is reused. Returns `None` at
+/// the end of the sample.
 fn simulate(records: &mut readmill_simulate::SampleRecords<'_>, mut batch: Batch) -> Option<Batch> {
     batch.clear();
     while batch.bytes.len() < BATCH && records.next(&mut batch.bytes) {}

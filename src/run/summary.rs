@@ -23,12 +23,13 @@ pub struct Summary {
     /// Which records of duplicate templates were flagged. `None` if duplicates were not
     /// marked by Picard's rules.
     pub mode: Option<Mode>,
-    /// Number of records that each step has dropped or changed, with the text for the log.
+    /// Number of records that each step has dropped or changed, with the text for the
+    /// log.
     pub counts: StepCounts,
     pub spilled: u64,
     pub runs: usize,
-    /// The parts of the main output and their sizes in bytes. Empty if the output is one
-    /// file.
+    /// The parts of the main output and their sizes in bytes. Empty if the output is
+    /// one file.
     pub parts: Vec<(PathBuf, u64)>,
 }
 
@@ -59,8 +60,8 @@ pub fn found(tally: &DuplicateCounts, header: &Header, console: &Console) {
     }
 }
 
-/// Logs how many reads are duplicates by the rules of samtools, which decide for each read
-/// of a pair separately.
+/// Logs how many reads are duplicates by the rules of samtools, which decide for each
+/// read of a pair separately.
 pub fn found_by_samtools(tally: &DuplicateCounts, console: &Console) {
     console.say(&format!(
         "readmill: {} paired and {} single reads are duplicates by samtools' rules",
@@ -195,8 +196,8 @@ fn say_others(others: &[(PathBuf, u64)], console: &Console) {
     }
 }
 
-/// Warns if the input has records but none of them is in any output, and names the steps
-/// that dropped them.
+/// Warns if the input has records but none of them is in any output, and names the
+/// steps that dropped them.
 pub fn warn_of_no_reads(plan: &Plan, summary: &Summary, console: &Console) {
     let writes_reads = !matches!(plan.destination, Destination::Nowhere);
     if !writes_reads || summary.read == 0 || summary.written + summary.extra() > 0 {
@@ -208,7 +209,8 @@ pub fn warn_of_no_reads(plan: &Plan, summary: &Summary, console: &Console) {
     console.warn(&format!("no read is left: none of the {} records read is written{why}", summary.read));
 }
 
-/// Logs the summary at the end of a run. On a terminal, it is a table.
+/// Logs the summary at the end of a run: records read and written, time, peak memory
+/// and spill. On a terminal, it is a table that also shows how memory grew.
 pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instant, console: &Console) {
     warn_of_no_reads(plan, summary, console);
     match summary.mode {

@@ -14,7 +14,8 @@ use super::{refusals, stages};
 use crate::plan::Plan;
 use crate::process::console::Console;
 
-/// How a job is divided, as given by the user. For `None`, the program chooses.
+/// How a job is divided, as given on the command line. For `None`, the program chooses:
+/// slices whose records fit into memory, and as many ranges as slices.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Division {
     /// Approximate number of slices of the input (`--shards`).
@@ -23,6 +24,7 @@ pub struct Division {
 }
 
 /// Maximum number of times that `run` starts over after it has removed a damaged file.
+/// After that, it returns the error.
 const ATTEMPTS: usize = 8;
 
 impl Work {
@@ -31,8 +33,8 @@ impl Work {
     /// `command` is stored so that other machines can parse it again.
     ///
     /// # Errors
-    /// Fails if the plan cannot be run in stages, if the directory has another job, or if
-    /// an input has changed since the job was planned.
+    /// Fails if the plan cannot be run in stages, if the directory has another job, or
+    /// if an input has changed since the job was planned.
     pub fn plan(
         directory: &Path,
         plan: Plan,
@@ -73,8 +75,8 @@ impl Work {
         }
         stages::plan(&plan, &mut job, division.slices, console)?;
         job.ranges = division.ranges.unwrap_or(job.slices.len());
-        // Temporary files of killed runs do not count: they are removed when their stage
-        // begins.
+        // Temporary files of killed runs do not count: they are removed when their
+        // stage begins.
         if let Some(other) = Work::own_names(directory).find(|name| is_stage_name(name)) {
             let what = format!(
                 "{} is there already, and a stage would write it",
@@ -90,8 +92,8 @@ impl Work {
     }
 
     /// Runs all missing stages in this process, one after the other. If a stage finds a
-    /// damaged file, the file is removed and the stage that writes it is run again, at most
-    /// `ATTEMPTS` times.
+    /// damaged file, the file is removed and the stage that writes it is run again, at
+    /// most `ATTEMPTS` times.
     pub fn run(&self, console: &Console) -> Result<()> {
         if self.find(JobStage::Join)? {
             console.say("readmill: everything was finished before");

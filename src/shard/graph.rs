@@ -1,9 +1,9 @@
-//! Exports the stages of a job as a workflow: the command of each stage, and which stages
-//! must be finished before it.
+//! Exports the stages of a job as a workflow: the command of each stage, and which
+//! stages must be finished before it.
 //!
-//! All engines run the same commands over one shared directory. readmill, not the engine,
-//! decides whether a stage is finished: a stage that is started again finds its file and
-//! ends at once, or writes the file.
+//! All engines run the same commands over one shared directory. readmill, not the
+//! engine, decides whether a stage is finished: a stage that is started again finds its
+//! file and ends at once, or writes the file.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,8 @@ use readmill_record::{Error, Result};
 use super::stage::{JobStage, StageState};
 use super::work::Work;
 
-/// The output format of `readmill shard graph`: a workflow engine, or a description of the
-/// stages.
+/// The output format of `readmill shard graph`: a workflow engine, or a description of
+/// the stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// One JSON object for each stage. The Python package that runs stages on a Dask
@@ -47,8 +47,8 @@ impl Work {
     /// Returns the text of the workflow for `engine`.
     ///
     /// # Errors
-    /// Fails if the job's directory has a name that a workflow cannot contain: not UTF-8,
-    /// or with control characters (for Snakemake also braces).
+    /// Fails if the job's directory has a name that a workflow cannot contain: not
+    /// UTF-8, or with control characters (for Snakemake also braces).
     pub fn graph(&self, engine: Engine) -> Result<String> {
         let resources = &self.plan.resources;
         let (threads, memory) = (resources.threads, resources.memory >> 20);
@@ -62,7 +62,6 @@ impl Work {
         })
     }
 
-    /// Returns the absolute path of the job's directory, which must be UTF-8 on one line.
     fn directory_name(&self) -> Result<String> {
         let path = std::path::absolute(&self.directory).unwrap_or_else(|_| self.directory.clone());
         let name = path.to_str().filter(|name| !name.contains(char::is_control));
@@ -137,8 +136,8 @@ readmill = os.environ.get("READMILL") or "readmill"
 work = WORK
 "#;
 
-/// The lines of the last Snakemake rule in place of an output file. The output of `join` is
-/// the user's file, whose state readmill checks.
+/// The lines of the last Snakemake rule in place of an output file. The output of
+/// `join` is the user's file, whose state readmill checks.
 const NO_OUTPUT: &str = "    # It has no output here, so it runs each time: it looks whether output, index and reports are there.\n    \
                          default_target: True\n";
 
@@ -177,8 +176,8 @@ fn snakemake(common: &Common, steps: &[Step]) -> Result<String> {
     Ok(text)
 }
 
-/// The first lines of a Nextflow workflow. Nextflow runs each task in a directory of its
-/// own, so the workflow turns the path of the program into an absolute one.
+/// The first lines of a Nextflow workflow. Nextflow runs each task in a directory of
+/// its own, so the workflow turns the path of the program into an absolute one.
 const NEXTFLOW: &str = r#"// The stages of a job of readmill. Run it: nextflow run THIS_FILE [--cpus N] [--memory 'N GB']
 // Run it again after a failure, with -resume or without it. Nextflow does not see the files of the stages, so it must
 // not remember which are finished (cache false): each task runs, and readmill ends at once if its file is there.
@@ -236,7 +235,8 @@ fn nextflow(common: &Common, steps: &[Step]) -> String {
         text += &words.iter().fold(PROCESS.to_string(), |text, (word, value)| text.replace(word, value));
         let numbers =
             count.map_or_else(|| "Channel.of(1)".to_string(), |count| format!("Channel.of(1..{count})"));
-        // The last earlier stage itself waits for all others, so waiting for it is enough.
+        // The last earlier stage itself waits for all others, so waiting for it is
+        // enough.
         let before =
             needs.last().map_or_else(|| "Channel.of(true)".to_string(), |last| format!("{last}_done"));
         let _ = writeln!(
@@ -248,9 +248,9 @@ fn nextflow(common: &Common, steps: &[Step]) -> String {
     text
 }
 
-/// The first lines of a script for SLURM. The values of a stage are written into its job
-/// script. As environment variables they would be lost if a site or a user sets another
-/// `--export`, and commas in them would split the list.
+/// The first lines of a script for SLURM. The values of a stage are written into its
+/// job script. As environment variables they would be lost if a site or a user sets
+/// another `--export`, and commas in them would split the list.
 const SLURM: &str = r#"#!/bin/sh
 # Submits the stages of a job of readmill. Flags go to each sbatch: sh THIS_FILE -c 8 --mem 16G
 # Run it again after a failure: stages that are finished end at once.

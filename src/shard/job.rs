@@ -17,7 +17,8 @@ use crate::aligning::index_files;
 use crate::outputs::{exclusive, report_files, signal};
 use crate::plan::Plan;
 
-/// Version of the stage files. A program with another version refuses them.
+/// Version of the plan and of the stage files. A program that has another version
+/// refuses the job.
 const FORMAT: u32 = 3;
 
 fn plan_anew(directory: &Path) -> String {
@@ -31,31 +32,34 @@ fn plan_anew(directory: &Path) -> String {
 /// written.
 pub const MOST: usize = 4096;
 
-/// A hash of the whole plan. Every stage file begins with it, so a file of another job is
-/// recognised.
+/// A hash of the whole plan. Every stage file begins with it, so a file of another job
+/// is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobHash(pub [u8; 16]);
 
-/// A planned job, as it is stored in `job.json`.
+/// A planned job, as it is stored in `job.json`. Each stage is a separate process that
+/// reads this plan, parses `command` again, and checks that it still means the same
+/// (`request`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     pub format: u32,
-    /// The version of the program and a hash of its executable. All stages of a job must be
-    /// run by the same build.
+    /// The version of the program and a hash of its executable. All stages of a job
+    /// must be run by the same build.
     pub program: String,
     /// The working directory of the command, from which its relative paths start.
     pub directory: PathBuf,
     /// The command that is run in stages, without the name of the program.
     pub command: Vec<String>,
-    /// A hash of everything that determines the output. Two jobs with the same `request`
-    /// and `inputs` write the same bytes.
+    /// A hash of everything that determines the output. Two jobs with the same
+    /// `request` and `inputs` write the same bytes.
     pub request: String,
     pub inputs: Vec<InputIdentity>,
-    /// The slices of all inputs, in input order. Slice `k` is the input of stage `map k`.
+    /// The slices of all inputs, in input order. Slice `k` is the input of stage `map
+    /// k`.
     pub slices: Vec<Slice>,
     pub ranges: usize,
-    /// The name of the first read. Sort keys of read names are shortened relative to it, so
-    /// all stages must use the same name.
+    /// The name of the first read. Sort keys of read names are shortened relative to
+    /// it, so all stages must use the same name.
     pub anchor: Vec<u8>,
     /// How duplicates are found. `None` if duplicates are not marked.
     pub duplicates: Option<DuplicateChoice>,
@@ -63,14 +67,15 @@ pub struct Job {
     pub checksum: String,
 }
 
-/// The only field of `job.json` that any version of the program can read.
+/// The only field of `job.json` that any version of the program can read. It is read
+/// first, so that a plan of another build is not reported as damaged.
 #[derive(Deserialize)]
 struct Written {
     program: Option<String>,
 }
 
-/// The size and modification time of an input when the job was planned. A stage refuses an
-/// input that has changed since then.
+/// The size and modification time of an input when the job was planned. A stage refuses
+/// an input that has changed since then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputIdentity {
     pub path: PathBuf,
@@ -79,8 +84,8 @@ pub struct InputIdentity {
     pub changed: [i64; 2],
 }
 
-/// A part of an input file, or of a lane of reads to be aligned. Each slice is the input of
-/// one `map` stage.
+/// A part of an input file, or of a lane of reads to be aligned. Each slice is the
+/// input of one `map` stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     pub input: usize,
@@ -104,7 +109,8 @@ pub enum Part {
 }
 
 impl Slice {
-    /// Returns the limits of the slice, if they are known before any stage is run.
+    /// Returns the limits of the slice, if they are known from the plan. They are not
+    /// for a slice of a lane that is aligned, whose limits the `scan` stage finds.
     pub fn bounds(&self) -> Option<Bounds> {
         match self.part {
             Part::Between(bounds) => Some(bounds),
@@ -120,21 +126,21 @@ pub struct Bounds {
     pub to: Option<VirtualOffset>,
 }
 
-/// A position in an input: a BGZF virtual file offset (SAM specification, section 4.1.1).
-/// In SAM text and CRAM it is an offset in the file, and `within` is 0.
+/// A position in an input: a BGZF virtual file offset (SAM specification, section
+/// 4.1.1). In SAM text and CRAM it is an offset in the file, and `within` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct VirtualOffset {
     pub offset: u64,
     pub within: u32,
 }
 
-/// Decisions about duplicate marking that depend on the first reads of the input. `plan`
-/// makes them once, so that all stages agree.
+/// Decisions about duplicate marking that depend on the first reads of the input.
+/// `plan` makes them once, so that all stages agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DuplicateChoice {
     pub mate_pairing: MatePairing,
-    /// Maximum distance of optical duplicates in pixels, if it is derived from the first
-    /// read name.
+    /// Maximum distance of optical duplicates in pixels, if it is derived from the
+    /// first read name.
     pub optical_distance: Option<i32>,
 }
 
@@ -165,8 +171,8 @@ impl InputIdentity {
 }
 
 impl Job {
-    /// Makes the job for `plan`. The slices, the ranges and the decisions about duplicates
-    /// are added by the caller.
+    /// Makes the job for `plan`. The slices, the ranges and the decisions about
+    /// duplicates are added by the caller.
     pub fn new(plan: &Plan, command: Vec<String>) -> Result<Self> {
         let directory = std::env::current_dir()
             .map_err(|e| Error::io("the current directory cannot be read", &e))?;
@@ -236,12 +242,12 @@ impl Job {
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
-    /// Writes the plan into `directory`, as `job.json`. It must be complete: the file is
-    /// never changed.
+    /// Writes the plan into `directory`, as `job.json`. It must be complete: the file
+    /// is never changed.
     ///
     /// # Errors
-    /// Fails if the directory already has a plan, even if another process has written it a
-    /// moment ago.
+    /// Fails if the directory already has a plan, even if another process has written
+    /// it a moment ago.
     pub fn write(&mut self, directory: &Path) -> Result<()> {
         self.checksum = self.sum();
         let path = directory.join(PLAN);
@@ -273,15 +279,15 @@ impl Job {
         JobHash(xxh3_128(self.text().as_bytes()).to_be_bytes())
     }
 
-    /// Returns whether another job writes the same output, even if it is divided in another
-    /// way.
+    /// Returns whether another job writes the same output, even if it is divided in
+    /// another way.
     pub fn does_the_same_as(&self, other: &Job) -> bool {
         (&self.request, &self.inputs) == (&other.request, &other.inputs)
     }
 }
 
-/// Returns a hash of everything in a plan that determines its output, including the state
-/// of the files that the command names. `words` are the words of the command.
+/// Returns a hash of everything in a plan that determines its output, including the
+/// state of the files that the command names. `words` are the words of the command.
 fn request(plan: &Plan, words: &[String]) -> Result<String> {
     let Plan {
         command,
@@ -321,8 +327,9 @@ fn state_of(path: &Path) -> String {
     })
 }
 
-/// Returns the state of all files that a command names besides its reads and outputs, such
-/// as the reference or known sites. If one of them changes, the job means something else.
+/// Returns the state of all files that a command names besides its reads and outputs,
+/// such as the reference or known sites. If one of them changes, the job means
+/// something else.
 fn side_files(plan: &Plan, words: &[String]) -> String {
     let outputs = plan.destination.main().map_or_else(Vec::new, |output| output.names());
     let reports = report_files::paths(plan).into_iter().map(|(_, path)| path.to_path_buf());
@@ -336,8 +343,8 @@ fn side_files(plan: &Plan, words: &[String]) -> String {
     text
 }
 
-/// Returns the version of this program and a hash of its executable, which is read once per
-/// process.
+/// Returns the version of this program and a hash of its executable, which is read once
+/// per process.
 fn program() -> Result<String> {
     static PROGRAM: OnceLock<String> = OnceLock::new();
     match PROGRAM.get() {

@@ -1,6 +1,6 @@
-//! Jobs in stages: one command that is carried out by several separate runs of the program,
-//! on one machine or on many. The runs exchange files in a directory that all of them can
-//! reach. The output is byte for byte the output of a single run.
+//! Jobs in stages: one command that is carried out by several separate runs of the
+//! program, on one machine or on many. The runs exchange files in a directory that all
+//! of them can reach. The output is byte for byte the output of a single run.
 //!
 //! ```text
 //! plan ─► [scan l ─►] map k ─► cut ─► judge ─► [compare j ─► sites] ─► [count j ─► table] ─► write j ─► join
@@ -18,14 +18,15 @@
 //! | write | merges one range of the output order from all slices | `stages` |
 //! | join | concatenates the written ranges, and adds the index and the reports | `stages` |
 //!
-//! `l` is a lane, `k` a slice and `j` a range; stages without a letter exist once. Stages
-//! in brackets are only needed for reads that are aligned, and for the recalibration of
-//! base qualities. The work on the reads is in `src/run/stages`; this module has the files,
-//! the order of the stages, and the workflows for Snakemake, Nextflow and SLURM (`graph`).
+//! `l` is a lane, `k` a slice and `j` a range; stages without a letter exist once.
+//! Stages in brackets are only needed for reads that are aligned, and for the
+//! recalibration of base qualities. The work on the reads is in `src/run/stages`; this
+//! module has the files, the order of the stages, and the workflows for Snakemake,
+//! Nextflow and SLURM (`graph`).
 //!
-//! A finished stage is one file (`stage_file`), which is either complete or absent. So a
-//! stage can be run again at any time: it finds its file and ends, or it writes the same
-//! bytes again. `refusals` lists the commands that cannot be run in stages.
+//! A finished stage is one file (`stage_file`), which is either complete or absent. So
+//! a stage can be run again at any time: it finds its file and ends, or it writes the
+//! same bytes again. `refusals` lists the commands that cannot be run in stages.
 
 mod driver;
 mod graph;

@@ -15,8 +15,8 @@ pub fn temporary_target(name: &str) -> Option<&str> {
         && nonce.bytes().all(|byte| byte.is_ascii_hexdigit())
         && !process.is_empty()
         && process.bytes().all(|byte| byte.is_ascii_digit());
-    // The name of a host may have dots. Names of stages have none, and the name of the plan
-    // has one.
+    // The name of a host may have dots. Names of stages have none, and the name of the
+    // plan has one.
     let target = if rest.starts_with(PLAN) { PLAN } else { rest.split('.').next()? };
     is_ours.then_some(target)
 }
@@ -46,8 +46,8 @@ pub fn temporary_name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Creates a directory and its missing parents, and syncs them so that they survive a power
-/// loss.
+/// Creates a directory and its missing parents, and syncs them so that they survive a
+/// power loss.
 pub fn make_directory(directory: &Path) -> std::io::Result<()> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let missing: Vec<&Path> = directory.ancestors().take_while(is_missing).collect();
@@ -57,7 +57,8 @@ pub fn make_directory(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Syncs the directory that contains `path`, so that the name survives a power loss.
+/// Syncs the directory that contains `path`, so that a new name in it survives a power
+/// loss.
 pub fn sync_directory(path: &Path) {
     sync_directories([path]);
 }

@@ -1,5 +1,5 @@
-//! The files that the stages of a range read: the sorted slices, the division of the output
-//! order into ranges, and the duplicate marks.
+//! The files that the stages of a range read: the sorted slices, the division of the
+//! output order into ranges, and the duplicate marks.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use super::work::Work;
 use crate::pipeline::StepCounts;
 use crate::run::stages::{Judgement, MappedSlice, RangeInput, Slices};
 
-/// A footer with the checksum of the data in the same file. A stage verifies `data` before
-/// it uses them; `None` if the file has no data without checksums of their own.
+/// A footer with the checksum of the data in the same file. A stage verifies `data`
+/// before it uses them; `None` if the file has no data without checksums of their own.
 #[derive(Serialize, Deserialize)]
 pub struct Checked<T> {
     pub value: T,
     pub data: Option<stage_file::Checked>,
 }
 
-/// The footer of the `cut` stage: how the records of all slices are numbered, and where the
-/// ranges of the output order start.
+/// The footer of the `cut` stage: how the records of all slices are numbered, and where
+/// the ranges of the output order start.
 #[derive(Serialize, Deserialize)]
 pub struct CutFile {
     /// For each slice, the number of records in all earlier slices. Added to a record's
@@ -34,8 +34,8 @@ pub struct CutFile {
     pub largest: u64,
     pub any_placed: bool,
     pub was_cut: bool,
-    /// Whether any read has the optional field that reads are sorted by. `None` if there
-    /// are no reads, or if the order does not use an optional field.
+    /// Whether any read has the optional field that reads are sorted by. `None` if
+    /// there are no reads, or if the order does not use an optional field.
     pub tagged: Option<bool>,
     pub counts: StepCounts,
     pub tallies: Vec<Vec<u8>>,
@@ -43,9 +43,9 @@ pub struct CutFile {
 }
 
 impl Slices {
-    /// Adds the run of one slice. `base` is the number of records in earlier slices. The
-    /// caller has passed the file of the slice to `Spill::adopt` before, so that the run
-    /// can be read from it.
+    /// Adds the run of one slice. `base` is the number of records in earlier slices.
+    /// The caller has passed the file of the slice to `Spill::adopt` before, so that
+    /// the run can be read from it.
     pub(super) fn push(&mut self, slice: MappedSlice, base: u64, ledger: &Ledger) {
         let MappedSlice { run, records, largest, any_placed, span, .. } = slice;
         self.records += records;
@@ -82,8 +82,8 @@ impl Work {
     }
 
     /// Opens all that a stage needs to work on range `number` (from 0): the slices, the
-    /// limits of the range, and the duplicate marks if duplicates are marked. The caller
-    /// adds sites and counts.
+    /// limits of the range, and the duplicate marks if duplicates are marked. The
+    /// caller adds sites and counts.
     ///
     /// Returns `None` if there are fewer ranges than were planned, as happens for small
     /// inputs.

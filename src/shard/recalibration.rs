@@ -12,16 +12,16 @@ use crate::pipeline::inputs::Inputs;
 use crate::run::RunState;
 use crate::run::stages::{RangeInput, ReadSites, SiteFinder};
 
-/// The footer of a `compare` stage. Its data hold, for each batch of reads, the length of
-/// the batch's events in bytes (4 bytes), then the events in postcard format. Events say
-/// where reads begin, end, and differ from the reference.
+/// The footer of a `compare` stage. Its data hold, for each batch of reads, the length
+/// of the batch's events in bytes (4 bytes), then the events in postcard format. Events
+/// say where reads begin, end, and differ from the reference.
 #[derive(Serialize, Deserialize)]
 struct ComparedRange {
     events: Checked,
 }
 
-/// The footer of the `sites` stage. Its data are the sites at which the sample differs from
-/// the reference, in order: contig (4 bytes), and 0-based position (4 bytes).
+/// The footer of the `sites` stage. Its data are the sites at which the sample differs
+/// from the reference, in order: contig (4 bytes), and 0-based position (4 bytes).
 #[derive(Serialize, Deserialize)]
 struct FoundSites {
     sites: Checked,
@@ -51,8 +51,8 @@ impl Work {
         self.finish(into, &ComparedRange { events })
     }
 
-    /// Runs `sites`: joins the events of all ranges in order, and writes the positions at
-    /// which reads differ too often to be sequencing errors.
+    /// Runs `sites`: joins the events of all ranges in order, and writes the positions
+    /// at which reads differ too often to be sequencing errors.
     pub(super) fn sites(&self, state: &RunState<'_>) -> Result<()> {
         let into = self.create(JobStage::Sites)?;
         let start = into.end()?;
@@ -93,9 +93,9 @@ impl Work {
         self.finish(into, &FoundSites { sites, number })
     }
 
-    /// Opens the sites that the `sites` stage has found. Returns `None` if known sites are
-    /// given or qualities are not recalibrated. The closure in the result reads the sites
-    /// from disk, in order.
+    /// Opens the sites that the `sites` stage has found. Returns `None` if known sites
+    /// are given or qualities are not recalibrated. The closure in the result reads the
+    /// sites from disk, in order.
     pub(super) fn found_sites(&self, ledger: &Ledger) -> Result<Option<ReadSites>> {
         if !self.finds_sites() {
             return Ok(None);
@@ -134,8 +134,8 @@ impl Work {
         self.finish(self.create(JobStage::Table)?, &all)
     }
 
-    /// Opens the counts of all reads. Returns `None` if qualities are not recalibrated by
-    /// counts of this input.
+    /// Opens the counts of all reads. Returns `None` if qualities are not recalibrated
+    /// by counts of this input.
     pub(super) fn totals(&self, ledger: &Ledger) -> Result<Option<StageFile<Totals>>> {
         self.recalibrates().then(|| self.need(JobStage::Table, ledger)).transpose()
     }

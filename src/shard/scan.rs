@@ -1,5 +1,6 @@
-//! Slices of lanes that are aligned. The number of slices is planned from the sizes of the
-//! files; the `scan` stage of a lane reads the lane once and finds where its slices start.
+//! Slices of lanes that are aligned. The number of slices is planned from the sizes of
+//! the files; the `scan` stage of a lane reads the lane once and finds where its slices
+//! start.
 
 use std::fs::File;
 use std::io::Read;
@@ -22,9 +23,9 @@ use crate::run::stages::ScanInput;
 use crate::run::{AlignScope, RunState};
 
 /// Bytes of BAM records for each byte of compressed reads, and for each byte of text. A
-/// read of 150 bases takes 358 bytes in BAM, 353 in FASTQ, and 83 in FASTQ compressed by
-/// gzip -6. The values are larger than these ratios because of supplementary records and of
-/// files that compress better.
+/// read of 150 bases takes 358 bytes in BAM, 353 in FASTQ, and 83 in FASTQ compressed
+/// by gzip -6. The values are larger than these ratios because of supplementary records
+/// and of files that compress better.
 const RECORDS_PER_BYTE: [f64; 2] = [5.0, 1.25];
 
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -36,8 +37,8 @@ pub struct ScanFile {
     segments: usize,
     /// Starts of all slices but the first. There may be fewer than were planned.
     starts: Vec<SliceStart>,
-    /// The parts of a file of unaligned records that are read separately. Empty for FASTQ,
-    /// and for a file that is read as a whole.
+    /// The parts of a file of unaligned records that are read separately. Empty for
+    /// FASTQ, and for a file that is read as a whole.
     pieces: Vec<Bounds>,
     trimmed: Option<TrimTally>,
 }
@@ -53,8 +54,8 @@ fn magic(path: &Path) -> [u8; 4] {
     magic
 }
 
-/// Estimates the bytes of all BAM records that the lanes will give, from the sizes of their
-/// files.
+/// Estimates the bytes of all BAM records that the lanes will give, from the sizes of
+/// their files.
 pub fn expected_bytes(aligning: &Aligning) -> u64 {
     let of = |lane: &Lane| {
         let is_text = magic(&lane.files[0])[0] == b'@';
@@ -63,8 +64,8 @@ pub fn expected_bytes(aligning: &Aligning) -> u64 {
     aligning.lanes.iter().map(of).sum()
 }
 
-/// Divides lanes into about `wanted` slices of similar size. A lane compressed by zstd is
-/// one slice, since zstd can only be read from its start.
+/// Divides lanes into about `wanted` slices of similar size. A lane compressed by zstd
+/// is one slice, since zstd can only be read from its start.
 pub fn divide(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
     let lanes = &aligning.lanes;
     if lanes.len() > MOST {
@@ -84,8 +85,8 @@ pub fn divide(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
 }
 
 impl Work {
-    /// Returns which of the reads to be aligned a stage opens: `scan` a whole lane, `map`
-    /// one slice of a lane, and all others nothing but the header.
+    /// Returns which of the reads to be aligned a stage opens: `scan` a whole lane,
+    /// `map` one slice of a lane, and all others nothing but the header.
     pub(super) fn align_scope(&self, stage: JobStage) -> Result<AlignScope> {
         match (stage, &self.plan.aligning) {
             (_, None) => Ok(AlignScope::Whole),
@@ -101,8 +102,8 @@ impl Work {
         self.job.slices.iter().filter(|slice| slice.input == lane).count()
     }
 
-    /// Opens slice `number` of a lane, at the place that the lane's scan has found. Returns
-    /// `None` if the slice has no reads.
+    /// Opens slice `number` of a lane, at the place that the lane's scan has found.
+    /// Returns `None` if the slice has no reads.
     fn lane_slice(&self, number: usize, aligning: &Aligning) -> Result<Option<LaneSlice>> {
         let Slice { input: lane, part } = self.job.slices[number];
         let Part::Scanned { number: part, .. } = part else {
@@ -139,8 +140,8 @@ impl Work {
         }
     }
 
-    /// Adds the trimming counts of all lanes to the report. They come from the scans, which
-    /// have read every read once.
+    /// Adds the trimming counts of all lanes to those of the run. They come from the
+    /// scans, since a scan reads every read of its lane once.
     pub(super) fn add_trimmed(&self, state: &RunState<'_>, ledger: &Ledger) -> Result<()> {
         let aligning = self.plan.aligning.iter().filter(|aligning| aligning.trimming.is_some());
         for lane in aligning.flat_map(|aligning| 0..aligning.lanes.len()) {

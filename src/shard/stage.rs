@@ -1,7 +1,7 @@
 //! The names and states of stages.
 
-/// A stage of a job. The plan is not among them: it is written before any stage exists. All
-/// numbers count from 0.
+/// A stage of a job. The plan is not among them: it is written before any stage exists.
+/// All numbers count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobStage {
     /// Reads a lane of reads to be aligned, and finds where its slices start.
@@ -11,7 +11,6 @@ pub enum JobStage {
     Judge,
     /// Compares the reads of a range with the reference, if no known sites are given.
     Compare(usize),
-    /// Finds the sites at which the sample differs from the reference.
     Sites,
     Count(usize),
     Table,
@@ -67,12 +66,12 @@ impl JobStage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageState {
     Missing,
-    /// The file is complete, and was made from the files that exist now. Its data are not
-    /// checked here; they are compared with checksums when they are read.
+    /// The file is complete, and was made from the files that exist now. Its data are
+    /// not checked here; they are compared with checksums when they are read.
     Finished,
     Damaged,
-    /// The file was made from other files than those that exist now; or, for `join`, the
-    /// output was changed after it was written.
+    /// The file was made from other files than those that exist now; or, for `join`,
+    /// the output was changed after it was written.
     Stale,
 }
 

@@ -4,15 +4,15 @@
 //! magic (8 bytes) | hash of the job (16) | stage (16) | data | footer (postcard) | identity (8) | its length (8) | magic
 //! ```
 //!
-//! The footer begins with the names and identities of the files from which this file was
-//! made. The identity of a file is the XXH3 hash of its footer, and the footer has
-//! checksums of all data. A file is stale if one of its sources now has another identity:
-//! the stale file may refer to records at positions where they no longer are.
+//! The footer begins with the names and identities of the files from which this file
+//! was made. The identity of a file is the XXH3 hash of its footer, and the footer has
+//! checksums of all data. A file is stale if one of its sources now has another
+//! identity: the stale file may refer to records at positions where they no longer are.
 //!
-//! Data are stored in extents, as in the spill ([`readmill_format::spill`]); the footer has
-//! their positions. A file is written under a temporary name that no other process uses,
-//! synced, and then hard-linked to its own name. If the name exists already, another
-//! process has written the same bytes before, and the copy is removed.
+//! Data are stored in extents, as in the spill ([`readmill_format::spill`]); the footer
+//! has their positions. A file is written under a temporary name that no other process
+//! uses, synced, and then hard-linked to its own name. If the name exists already,
+//! another process has written the same bytes before, and the copy is removed.
 
 use std::fs::File;
 use std::io::{ErrorKind as IoKind, Write};
@@ -45,7 +45,8 @@ const PIECE: usize = 1 << 20;
 
 const FOOTERS: &str = "footers of stage files";
 
-/// A stage file from which another one was made.
+/// A stage file from which another one was made. If its identity changes, the other
+/// file is stale, and its stage must be run again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     pub name: String,
@@ -58,8 +59,8 @@ fn empty_directory(path: &Path) -> String {
     format!("use another directory, or empty this one: readmill shard clean --work {directory}")
 }
 
-/// Returns the first [`HEAD`] bytes of the file `name`, by which a file of another job or
-/// stage is recognised.
+/// Returns the first [`HEAD`] bytes of the file `name`, by which a file of another job
+/// or stage is recognised.
 fn head(job: JobHash, name: &str) -> Vec<u8> {
     let mut head = [&MAGIC[..], &job.0, name.as_bytes()].concat();
     head.resize(HEAD, 0);
@@ -70,8 +71,8 @@ fn name_of(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// The file of a stage while it is written, under a temporary name. If it is dropped before
-/// [`StageWriter::finish`], the temporary file is removed.
+/// The file of a stage while it is written, under a temporary name. If it is dropped
+/// before [`StageWriter::finish`], the temporary file is removed.
 pub struct StageWriter {
     path: PathBuf,
     temporary: PathBuf,
@@ -79,7 +80,8 @@ pub struct StageWriter {
     spill: Arc<Spill>,
 }
 
-/// A range of bytes of a stage file, with its CRC-32.
+/// A range of bytes of a stage file, with its CRC-32. Footers have such ranges for data
+/// that do not have checksums of their own.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Checked {
     start: u64,
@@ -88,8 +90,8 @@ pub struct Checked {
 }
 
 impl StageWriter {
-    /// Creates the temporary file for `path`, and writes its first bytes. Temporary files
-    /// that killed runs of the same stage have left are removed.
+    /// Creates the temporary file for `path`, and writes its first bytes. Temporary
+    /// files that killed runs of the same stage have left are removed.
     pub fn create(path: &Path, job: JobHash) -> Result<Self> {
         // They would fill the disk in the end.
         for other in temporary_files(path) {
@@ -108,21 +110,22 @@ impl StageWriter {
         &self.spill
     }
 
-    /// Returns the number of bytes written so far, which is the offset of the next data.
+    /// Returns the number of bytes written so far, which is the offset of the next
+    /// data.
     pub fn end(&self) -> Result<u64> {
         self.file.metadata().map(|meta| meta.len()).map_err(|e| self.failed(&e))
     }
 
-    /// Returns the range from `start` to the current end of the file, with its checksum.
-    /// The data are read again from the file.
+    /// Returns the range from `start` to the current end of the file, with its
+    /// checksum. The data are read again from the file.
     pub fn check_from(&self, start: u64) -> Result<Checked> {
         let end = self.end()?;
         let crc = checksum(&self.file, start, end, |_| Ok(())).map_err(|e| self.failed(&e))?;
         Ok(Checked { start, end, crc })
     }
 
-    /// Writes the footer, syncs the file, and gives it its final name. `sources` are the
-    /// files that the stage has read.
+    /// Writes the footer, syncs the file, and gives it its final name. `sources` are
+    /// the files that the stage has read.
     pub fn finish(self, sources: &[Source], footer: &impl Serialize) -> Result<()> {
         let mut bytes = postcard::to_stdvec(&(sources, footer))
             .map_err(|error| Error::bug(format!("a footer cannot be encoded: {error}")))?;
@@ -154,19 +157,21 @@ impl Drop for StageWriter {
     }
 }
 
-/// The complete file of a stage, with its decoded footer.
+/// The complete file of a stage, with its decoded footer. Its data are not verified
+/// before `verify` or `read` is called.
 pub struct StageFile<T> {
     pub path: PathBuf,
     pub file: File,
-    /// Inode of the file. By it, a damaged file is only removed if no other process has
-    /// replaced it.
+    /// Device and inode of the file. A damaged file is only removed if its name still
+    /// has them, because another process may have replaced it.
     pub id: FileId,
     pub identity: u64,
     pub footer: T,
     pub charge: Charge,
 }
 
-/// A complete stage file whose footer is not decoded yet.
+/// A complete stage file whose footer is not decoded yet. Its sources are known, so the
+/// state of any stage can be examined without knowing the type of its footer.
 pub struct UndecodedFile {
     path: PathBuf,
     file: File,
@@ -233,8 +238,8 @@ impl Found {
         Ok(Found::Whole(UndecodedFile { path, file, id, identity, sources, footer, charge }))
     }
 
-    /// Returns the file if it is complete, and `None` if it does not exist. A damaged file
-    /// is removed, and the error asks to run its stage again.
+    /// Returns the file if it is complete, and `None` if it does not exist. A damaged
+    /// file is removed, and the error asks to run its stage again.
     pub fn whole(self, path: &Path) -> Result<Option<UndecodedFile>> {
         match self {
             Found::Missing => Ok(None),
@@ -271,8 +276,8 @@ impl<T> StageFile<T> {
         self.read(data, |_| Ok(()))
     }
 
-    /// Reads data, passes them to `each` in pieces of up to 1 MiB, and compares them with
-    /// their checksum at the end.
+    /// Reads data, passes them to `each` in pieces of up to 1 MiB, and compares them
+    /// with their checksum at the end.
     pub fn read(&self, data: &Checked, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut refused = None;
         let crc = checksum(&self.file, data.start, data.end, |piece| {
@@ -301,8 +306,8 @@ enum FooterError {
     Memory(Error),
 }
 
-/// Reads the footer and checks its hash. Returns its bytes, the identity of the file, and
-/// the charge for the memory of the bytes and of the decoded footer.
+/// Reads the footer and checks its hash. Returns its bytes, the identity of the file,
+/// and the charge for the memory of the bytes and of the decoded footer.
 fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Charge), FooterError> {
     let least = (HEAD + TAIL) as u64;
     let room = size.checked_sub(least).ok_or(FooterError::Damaged)?;
@@ -326,8 +331,8 @@ fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Char
     Ok((bytes, identity, charge))
 }
 
-/// Computes the CRC-32 of the bytes from `start` to `end`. Each piece that is read is also
-/// passed to `each`.
+/// Computes the CRC-32 of the bytes from `start` to `end`. Each piece that is read is
+/// also passed to `each`.
 fn checksum(
     file: &File,
     start: u64,
@@ -367,14 +372,14 @@ pub fn damaged(path: &Path, id: FileId) -> Error {
     discarded(path, id, "was damaged")
 }
 
-/// Removes a file whose sources have been replaced since it was made, and returns the error
-/// for it.
+/// Removes a file whose sources have been replaced since it was made, and returns the
+/// error for it.
 pub fn stale(path: &Path, id: FileId) -> Error {
     discarded(path, id, "was made from files that have been made anew since")
 }
 
-/// Removes the file with inode `id`, and returns the temporary error for it. The file stays
-/// if another process has replaced it in the meantime.
+/// Removes the file `id`, and returns the temporary error for it. The file stays if
+/// another process has replaced it in the meantime.
 fn discarded(path: &Path, id: FileId, why: &str) -> Error {
     if id.is_at(path) {
         let _ = std::fs::remove_file(path);

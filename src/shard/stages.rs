@@ -1,5 +1,5 @@
-//! Runs single stages: opens the files of earlier stages, runs a part of the pipeline in
-//! `src/run/stages`, and completes the file of the stage.
+//! Runs single stages: opens the files of earlier stages, runs a part of the pipeline
+//! in `src/run/stages`, and completes the file of the stage.
 
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -29,16 +29,16 @@ use crate::run::{AlignScope, RunState, with_state};
 /// Maximum bytes of input in a slice, if the user does not give the number of slices.
 const MOST_SLICE: u64 = 1 << 30;
 
-/// Maximum number of slices in that case. With more runs, the merge would have to use small
-/// frames.
+/// Maximum number of slices in that case. With more runs, the merge would have to use
+/// small frames.
 const MOST_SLICES: u64 = 128;
 
-/// Returns the number of slices for inputs of `bytes` bytes, chosen so that the records of
-/// a slice fit into `room` bytes of memory and the slice is sorted without spilling.
+/// Returns the number of slices for inputs of `bytes` bytes, chosen so that the records
+/// of a slice fit into `room` bytes of memory and the slice is sorted without spilling.
 /// `record_bytes` is the size of the records in BAM, if known.
 fn usual_slices(bytes: u64, record_bytes: Option<u64>, room: u64) -> usize {
-    // For text and CRAM, the size of the records is not known. Sort entries and template
-    // ends add half of the size of the records.
+    // For text and CRAM, the size of the records is not known. Sort entries and
+    // template ends add half of the size of the records.
     let record_bytes = record_bytes.unwrap_or(4 * bytes);
     let in_memory = (record_bytes / 2 * 3).div_ceil(room.max(1)).min(MOST_SLICES);
     bytes.div_ceil(MOST_SLICE).max(in_memory).max(1) as usize
@@ -84,8 +84,8 @@ impl Work {
     /// Runs a stage, unless it is finished already.
     ///
     /// # Errors
-    /// Fails if an input has changed, if an earlier stage is not finished, or if the stage
-    /// itself fails. A damaged file of an earlier stage is removed.
+    /// Fails if an input has changed, if an earlier stage is not finished, or if the
+    /// stage itself fails. A damaged file of an earlier stage is removed.
     pub fn run_stage(&self, stage: JobStage, console: &Console) -> Result<Outcome> {
         self.sources.borrow_mut().clear();
         if self.find(stage)? {
@@ -123,8 +123,8 @@ impl Work {
         }
     }
 
-    /// Returns the number of records of the same input in earlier slices. `None` if one of
-    /// these slices is not finished.
+    /// Returns the number of records of the same input in earlier slices. `None` if one
+    /// of these slices is not finished.
     fn records_before(&self, slice: usize) -> Option<u64> {
         let input = self.job.slices[slice].input;
         let before = (0..slice).filter(|&other| self.job.slices[other].input == input);
@@ -135,9 +135,9 @@ impl Work {
         before.map(records).sum()
     }
 
-    /// Changes the record number of an error from its place in the slice to its place in
-    /// the whole input. If earlier slices are not finished, the message names the slice
-    /// instead.
+    /// Changes the record number of an error from its place in the slice to its place
+    /// in the whole input. If earlier slices are not finished, the message names the
+    /// slice instead.
     fn with_stage(&self, stage: JobStage, mut error: Error) -> Error {
         // Records of FASTQ are numbered from the start of the file already.
         if let (JobStage::Map(slice), Some(_)) = (stage, error.place.record)
@@ -164,8 +164,8 @@ impl Work {
         error
     }
 
-    /// Runs `map`: sorts the reads of a slice, and stores the template ends for duplicate
-    /// marking.
+    /// Runs `map`: sorts the reads of a slice, and stores the template ends for
+    /// duplicate marking.
     fn map(
         &self,
         number: usize,
@@ -184,7 +184,8 @@ impl Work {
         }
         let into = self.create(JobStage::Map(number))?;
         let value = state.map(inputs, &self.decided(), into.spill())?;
-        // The frames of the run have checksums of their own; the template ends have none.
+        // The frames of the run have checksums of their own; the template ends have
+        // none.
         let data = value.ends.as_ref().and_then(|ends| ends.start());
         let data = data.map(|start| into.check_from(start)).transpose()?;
         self.finish(into, &Checked { value, data })
@@ -259,8 +260,8 @@ impl Work {
         self.finish(into, &Checked { value, data })
     }
 
-    /// Runs `write`: merges a range from all slices, and stores it compressed, as parts of
-    /// the output.
+    /// Runs `write`: merges a range from all slices, and stores it compressed, as parts
+    /// of the output.
     fn write(
         &self,
         number: usize,

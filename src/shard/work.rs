@@ -1,4 +1,5 @@
-//! A planned job on disk: which stages it has, which of them are finished, and their files.
+//! A planned job on disk: which stages it has, which of them are finished, and their
+//! files.
 
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
@@ -19,34 +20,34 @@ use crate::outputs::{index_names, report_files};
 use crate::plan::{Plan, Resources, Verbosity};
 use crate::run::stages::FirstDecisions;
 
-/// A planned job in its directory. It is made by `plan`, or opened from `job.json` by each
-/// stage that is run.
+/// A planned job in its directory. It is made by `plan`, or opened from `job.json` by
+/// each stage that is run.
 pub struct Work {
     pub(super) directory: PathBuf,
     pub(super) job: Job,
     pub(super) hash: JobHash,
     pub(super) plan: Plan,
-    /// The stage files that the current stage has read, with their inodes. They are stored
-    /// in the file of the stage as its sources.
+    /// The stage files that the current stage has opened. They are stored in the file
+    /// of the stage as its sources.
     pub(super) sources: RefCell<Vec<(Source, FileId)>>,
 }
 
-/// The footer of the `join` stage: the state of all output files after they were written.
-/// If a file has changed since, the stage counts as stale and is run again.
+/// The footer of the `join` stage: the state of all output files after they were
+/// written. If a file has changed since, the stage counts as stale and is run again.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinFile {
-    /// Size and modification time (seconds since 1970, nanoseconds) of each file; `None`
-    /// for a file that does not exist.
+    /// Size and modification time (seconds since 1970, nanoseconds) of each file;
+    /// `None` for a file that does not exist.
     outputs: Vec<Option<(u64, [i64; 2])>>,
 }
 
 impl Work {
-    /// Opens the job of a directory. `plan` was made from the command in `job`; `resources`
-    /// then replaces its threads and memory by those of this stage.
+    /// Opens the job of a directory. `plan` was made from the command in `job`;
+    /// `resources` then replaces its threads and memory by those of this stage.
     ///
     /// # Errors
-    /// Fails if the command now means something else than when it was planned, for example
-    /// because a file that it names has changed.
+    /// Fails if the command now means something else than when it was planned, for
+    /// example because a file that it names has changed.
     pub fn open(
         directory: &Path,
         job: Job,
@@ -73,8 +74,8 @@ impl Work {
         &self.job
     }
 
-    /// Returns all stages of this job, in an order in which they can be run one after the
-    /// other.
+    /// Returns all stages of this job, in an order in which they can be run one after
+    /// the other.
     pub fn stages(&self) -> Vec<JobStage> {
         let ranges = |stage: fn(usize) -> JobStage| (0..self.job.ranges).map(stage);
         let mut stages: Vec<JobStage> = (0..self.lanes()).map(JobStage::Scan).collect();
@@ -148,7 +149,8 @@ impl Work {
         self.directory.join(stage.file_name())
     }
 
-    /// Returns the state of a stage's file. Nothing is removed.
+    /// Returns the state of a stage's file, for the status of the job and for workflow
+    /// graphs. Unlike `find`, it does not remove anything.
     pub fn state(&self, stage: JobStage) -> Result<StageState> {
         match Found::at(&self.path(stage), self.hash, &Ledger::unlimited())? {
             Found::Missing => Ok(StageState::Missing),
@@ -157,9 +159,9 @@ impl Work {
         }
     }
 
-    /// Returns whether a stage is finished. If it is, its file also survives a power loss,
-    /// even if the run that wrote the file was killed before it synced the name. If the
-    /// file is stale, it is removed.
+    /// Returns whether a stage is finished. If it is, its file also survives a power
+    /// loss, even if the run that wrote the file was killed before it synced the name.
+    /// If the file is stale, it is removed.
     ///
     /// # Errors
     /// Fails if the file is damaged; it has been removed then.
@@ -171,7 +173,8 @@ impl Work {
         Ok(is_finished)
     }
 
-    /// Returns whether a stage is finished, and removes its file if it is stale or damaged.
+    /// Returns whether a stage is finished, and removes its file if it is stale or
+    /// damaged.
     fn is_whole(&self, stage: JobStage) -> Result<bool> {
         let Some(found) = self.open_file(stage, &Ledger::unlimited())? else { return Ok(false) };
         self.check_sources(&found.sources)?;
@@ -183,7 +186,9 @@ impl Work {
         Ok(is_finished)
     }
 
-    /// Returns the state of a stage whose file is complete.
+    /// Returns the state of a stage whose file is complete: finished, or stale because
+    /// one of its sources was replaced. For `join`, the output files must also be
+    /// unchanged.
     fn state_of(&self, stage: JobStage, file: UndecodedFile) -> Result<StageState> {
         let is_current = self.is_current(&file.sources)?
             && (stage != JobStage::Join || file.decode::<JoinFile>()?.footer == self.outputs());
@@ -195,8 +200,8 @@ impl Work {
         Found::at(&path, self.hash, ledger)?.whole(&path)
     }
 
-    /// Returns whether the files that exist now are those in `sources`. Missing and damaged
-    /// files are not counted: they will be written again with the same content.
+    /// Returns whether the files that exist now are those in `sources`. Missing and
+    /// damaged files are not counted: they will be written again with the same content.
     fn is_current(&self, sources: &[Source]) -> Result<bool> {
         for source in sources {
             let path = self.directory.join(&source.name);
@@ -210,6 +215,7 @@ impl Work {
     }
 
     /// Removes damaged files among `sources`, and returns an error if there was one.
+    /// Only files whose identity differs from the recorded one are examined.
     fn check_sources(&self, sources: &[Source]) -> Result<()> {
         for source in sources {
             let path = self.directory.join(&source.name);
@@ -220,19 +226,20 @@ impl Work {
         Ok(())
     }
 
-    /// Opens the file of an earlier stage, and records it as a source of the current stage.
+    /// Opens the file of an earlier stage, and records it as a source of the current
+    /// stage.
     ///
     /// # Errors
-    /// Fails with a temporary error if the earlier stage is not finished, or if its file is
-    /// damaged or stale.
+    /// Fails with a temporary error if the earlier stage is not finished, or if its
+    /// file is damaged or stale.
     pub(super) fn need<T: DeserializeOwned>(
         &self,
         stage: JobStage,
         ledger: &Ledger,
     ) -> Result<StageFile<T>> {
         let path = self.path(stage);
-        // The file may have been removed because it was damaged. On a shared file system, a
-        // file that another machine has written may also become visible late.
+        // The file may have been removed because it was damaged. On a shared file
+        // system, a file that another machine has written may also become visible late.
         let missing = || {
             let what = format!("{} is missing: {} is not finished", path.display(), stage.title());
             Error::temporary(what)
@@ -256,8 +263,8 @@ impl Work {
         file.finish(&sources, footer)
     }
 
-    /// Locks the job until the returned file is closed, so that only one process works on
-    /// it. On file systems without locks, this has no effect.
+    /// Locks the job until the returned file is closed, so that only one process works
+    /// on it. On file systems without locks, this has no effect.
     ///
     /// # Errors
     /// Fails with a temporary error if another process has the lock.
@@ -283,7 +290,6 @@ impl Work {
         Some(stage_file::damaged(path, *id))
     }
 
-    /// Creates the file of a stage under a temporary name.
     pub(super) fn create(&self, stage: JobStage) -> Result<StageWriter> {
         StageWriter::create(&self.path(stage), self.hash)
     }
@@ -332,8 +338,8 @@ impl Work {
         entries.map(|entry| entry.file_name()).filter(|name| is_own_name(name))
     }
 
-    /// Removes the files of the job, and then the directory if it is empty (`readmill shard
-    /// clean`).
+    /// Removes the files of the job, and then the directory if it is empty (`readmill
+    /// shard clean`).
     pub fn clean(directory: &Path) -> Result<()> {
         let failed =
             |e: std::io::Error| Error::io(format!("{} cannot be emptied", directory.display()), &e);
@@ -342,9 +348,9 @@ impl Work {
                 .hint("name the directory that was given to shard plan by --work"));
         }
         let mut names: Vec<OsString> = Work::own_names(directory).collect();
-        // The process may be killed here. So `join`, which means that the job is finished,
-        // is removed near the end, and the plan last: without the plan, files that reappear
-        // after a power loss would belong to no job.
+        // The process may be killed here. So `join`, which means that the job is
+        // finished, is removed near the end, and the plan last: without the plan, files
+        // that reappear after a power loss would belong to no job.
         names.sort_by_key(|name| [name == PLAN, name == "join"]);
         for name in names {
             if name == PLAN {
@@ -360,13 +366,13 @@ impl Work {
     }
 }
 
-/// Returns whether a name is one of ours: of a complete file, or a temporary name.
 fn is_own_name(name: &OsStr) -> bool {
     is_stage_name(name)
         || name.to_str().and_then(temporary_target).is_some_and(|target| is_stage_name(target.as_ref()))
 }
 
-/// Returns whether `name` is the name of the plan or of a complete stage file.
+/// Returns whether `name` is the name of the plan or of a complete stage file, such as
+/// `cut` or `map-0001`.
 pub(super) fn is_stage_name(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let is_number = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -28,8 +28,8 @@ impl BwaFlags {
         self.mark_split_secondary || self.bwa.is_some()
     }
 
-    /// Returns the options of the aligner, and the same options as words for the command
-    /// line in `@PG`.
+    /// Returns the options of the aligner, and the same options as words for the
+    /// command line in `@PG`.
     pub fn options(&self, shared: &SharedFlags) -> Result<(BwaOptions, Vec<String>)> {
         let mut words: Vec<String> =
             self.bwa.iter().flat_map(|text| text.split_whitespace()).map(str::to_string).collect();
@@ -51,8 +51,8 @@ impl BwaFlags {
     }
 }
 
-/// Reads one option from `word`. Its value follows in the same word, or is the next word of
-/// `rest`.
+/// Reads one option from `word`. Its value follows in the same word, or is the next
+/// word of `rest`.
 fn option<'a>(
     to: &mut BwaOptions,
     word: &'a str,
@@ -124,8 +124,8 @@ fn number<T: FromStr>(word: &str, value: &str) -> Result<T> {
     value.parse().map_err(|_| refused(word, "it needs a number"))
 }
 
-/// Returns `value` if it is in `range`. With other values, the C code of bwa-mem3 would end
-/// the process.
+/// Returns `value` if it is in `range`. With other values, the C code of bwa-mem3 would
+/// end the process.
 fn within<T: PartialOrd + Display>(range: RangeInclusive<T>, word: &str, value: T) -> Result<T> {
     if range.contains(&value) {
         return Ok(value);
@@ -145,13 +145,14 @@ fn two(word: &str, value: &str) -> Result<(i32, i32)> {
     }
 }
 
-/// Reads two numbers separated by a comma. If there is only one, the second is `default`.
+/// Reads two numbers separated by a comma. If there is only one, the second is
+/// `default`.
 fn two_or(word: &str, value: &str, default: i32) -> Result<(i32, i32)> {
     if value.contains(',') { two(word, value) } else { Ok((number(word, value)?, default)) }
 }
 
-/// Reads the insert size: mean, standard deviation, maximum and minimum. The defaults of
-/// the last three are those of bwa mem 0.7.17.
+/// Reads the insert size: mean, standard deviation, maximum and minimum. The defaults
+/// of the last three are those of bwa mem 0.7.17.
 fn insert(word: &str, value: &str) -> Result<InsertSize> {
     let mut numbers = value.split(',').map(|text| within(0.0..=1e9, word, number::<f64>(word, text)?));
     let mut next = || numbers.next().transpose();

@@ -15,9 +15,10 @@ use crate::cli::aligner_index::complete_or_gone;
 /// Builds the missing file of the index `prefix`, if the index was made by bwa 0.7.
 /// `memory` is the limit of the command line in bytes.
 ///
-/// Only one process builds the file; others that start at the same time wait for it. If the
-/// file system does not support locks, each process builds the file under a temporary name
-/// and renames it when it is complete, which is safe because the bytes are the same.
+/// Only one process builds the file; others that start at the same time wait for it. If
+/// the file system does not support locks, each process builds the file under a
+/// temporary name and renames it when it is complete, which is safe because the bytes
+/// are the same.
 pub fn complete(prefix: &Path, memory: Option<u64>, is_quiet: bool) -> Result<()> {
     let Some(lacking) = lacking_file(prefix) else { return Ok(()) };
     let say = |text: String| {

@@ -25,8 +25,8 @@ impl MinibwaFlags {
         self.minibwa.is_some()
     }
 
-    /// Returns the options of the aligner, and the same options as words for the command
-    /// line in `@PG`.
+    /// Returns the options of the aligner, and the same options as words for the
+    /// command line in `@PG`.
     pub fn options(&self, shared: &SharedFlags) -> Result<(MinibwaOptions, Vec<String>)> {
         let given = self.minibwa.iter().flat_map(|text| text.split_whitespace());
         let mut words: Vec<String> = given.map(str::to_string).collect();
@@ -50,8 +50,8 @@ impl MinibwaFlags {
     }
 }
 
-/// Reads one option from `word`. Its value follows in the same word, or is the next word of
-/// `rest`. Numbers are limited to the values for which the C code works.
+/// Reads one option from `word`. Its value follows in the same word, or is the next
+/// word of `rest`. Numbers are limited to the values for which the C code works.
 fn option<'a>(
     to: &mut MinibwaOptions,
     word: &'a str,
@@ -157,14 +157,13 @@ fn within<T: PartialOrd + Display + FromStr>(
     Err(refused(word, &format!("{number} is not between {} and {}", range.start(), range.end())))
 }
 
-/// Parses two numbers separated by a comma. A single number counts for both.
 fn two_within(range: RangeInclusive<i32>, word: &str, value: &str) -> Result<(i32, i32)> {
     let (one, two) = value.split_once(',').unwrap_or((value, value));
     Ok((within(range.clone(), word, one)?, within(range, word, two)?))
 }
 
-/// Parses the insert size: mean, standard deviation, maximum and minimum. The defaults of
-/// the last three are those of minibwa 0.6.
+/// Parses the insert size: mean, standard deviation, maximum and minimum. The defaults
+/// of the last three are those of minibwa 0.6.
 fn insert(word: &str, value: &str) -> Result<InsertSize> {
     let mut numbers = value.split(',').map(|text| within(0.0..=1e6, word, text));
     let mut next = || numbers.next().transpose();

@@ -1,5 +1,5 @@
-//! `readmill align`: aligns FASTQ files or unaligned records, and prepares the alignments
-//! in the same pass. The flags of each aligner have a module.
+//! `readmill align`: aligns FASTQ files or unaligned records, and prepares the
+//! alignments in the same pass. The flags of each aligner have a module.
 
 #[cfg(feature = "bwa")]
 mod bwa;
@@ -160,8 +160,8 @@ pub struct KernelFlags {
 }
 
 impl KernelFlags {
-    /// Returns the aligner with its options, and the same options as words for the command
-    /// line in `@PG`.
+    /// Returns the aligner with its options, and the same options as words for the
+    /// command line in `@PG`.
     pub fn aligner(&self) -> Result<(Aligner, Vec<String>)> {
         match self.kernel {
             #[cfg(feature = "bwa")]

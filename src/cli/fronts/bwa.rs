@@ -73,8 +73,8 @@ const LETTERS: &[Opt] = &[
 
 const BY_LETTER: &str = "--bwa, by the same letter";
 
-/// Translates `bwa mem`. bwa takes its input as it is, so the checks of the first reads are
-/// off (`--as-given`).
+/// Translates `bwa mem`. bwa takes its input as it is, so the checks of the first reads
+/// are off (`--as-given`).
 fn mem(given: &Given) -> Result<Line> {
     let mut line = Line::new("align --as-given --complete-index");
     line.add(given.native_words());
@@ -108,8 +108,8 @@ fn mem(given: &Given) -> Result<Line> {
 }
 
 /// Returns the prefix of the index files as bwa finds them. An index of `bwa index -6`
-/// (`REF.64.*`) has priority, unless readmill has an index of its own and there is no list
-/// of alternate contigs for the other one.
+/// (`REF.64.*`) has priority, unless readmill has an index of its own and there is no
+/// list of alternate contigs for the other one.
 fn prefix(given: &Given, reference: &str) -> String {
     let is_file = |ending: &str| Path::new(&format!("{reference}{ending}")).is_file();
     let is_of_bwa = given.command.starts_with("bwa ") && is_file(".64.bwt");

@@ -1,5 +1,5 @@
-//! Makes the page docs/fronts.md from the tables of options. A test compares the page with
-//! the tables.
+//! Makes the page docs/fronts.md from the tables of options. A test compares the page
+//! with the tables.
 
 use super::TOOLS;
 use super::elsewhere::{self, Answer};
@@ -141,8 +141,8 @@ fn elsewhere_table() -> String {
     text
 }
 
-/// Returns all commands that are translated. bwa-mem2 is left out, since its commands are
-/// those of bwa.
+/// Returns all commands that are translated. bwa-mem2 is left out, since its commands
+/// are those of bwa.
 fn commands() -> impl Iterator<Item = (&'static str, &'static Command)> {
     let tools = TOOLS.iter().filter(|tool| tool.name != "bwa-mem2");
     tools.flat_map(|tool| tool.commands.iter().map(|command| (tool.name, command)))

@@ -122,8 +122,8 @@ fn filter(given: &Given) -> Result<Line> {
         );
     }
     for sites in given.value("--known-sites").into_iter().flat_map(|list| list.split(',')) {
-        // readmill also reads elPrep's own format of sites, but the file from which it was
-        // made has more information.
+        // readmill also reads elPrep's own format of sites, but the file from which it
+        // was made has more information.
         let sites = sites.trim();
         let made_from = source(sites, "elsites", &["vcf.gz", "vcf", "bed", "bed.gz"]);
         line.flag("--known-sites", Some(made_from.as_deref().unwrap_or(sites)));
@@ -137,15 +137,15 @@ fn filter(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// Returns the file from which elPrep's own file `path` was made: the same name with one of
-/// the suffixes `others` in place of `end`. `None` if there is no such file.
+/// Returns the file from which elPrep's own file `path` was made: the same name with
+/// one of the suffixes `others` in place of `end`. `None` if there is no such file.
 fn source(path: &str, end: &str, others: &[&str]) -> Option<String> {
     let stem = path.strip_suffix(end)?;
     others.iter().map(|other| format!("{stem}{other}")).find(|file| Path::new(file).exists())
 }
 
-/// As [`source`], but returns an error if the original file does not exist. A path without
-/// the suffix `end` is returned unchanged.
+/// As [`source`], but returns an error if the original file does not exist. A path
+/// without the suffix `end` is returned unchanged.
 fn beside(given: &Given, path: &str, end: &str, others: &[&str]) -> Result<String> {
     let Some(stem) = path.strip_suffix(end) else { return Ok(path.to_string()) };
     source(path, end, others).ok_or_else(|| {

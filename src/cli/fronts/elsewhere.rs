@@ -1,5 +1,5 @@
-//! Commands of other tools that readmill does not translate, each with the readmill command
-//! that does the same or with the reason why there is none.
+//! Commands of other tools that readmill does not translate, each with the readmill
+//! command that does the same or with the reason why there is none.
 
 /// A group of commands of one tool that share an answer.
 pub struct Elsewhere {
@@ -11,8 +11,8 @@ pub struct Elsewhere {
 
 #[derive(Clone, Copy)]
 pub enum Answer {
-    /// This readmill command does the same. The second text says how it differs, and may be
-    /// empty.
+    /// This readmill command does the same. The second text says how it differs, and
+    /// may be empty.
     Line(&'static str, &'static str),
     /// readmill cannot do this; the text gives the reason and what to use.
     Nothing(&'static str),
@@ -30,7 +30,8 @@ impl Answer {
     }
 }
 
-/// Finds the answer for a command of a tool. The case of letters in `name` does not matter.
+/// Finds the answer for a command of a tool, for the error message and the help of its
+/// front. The case of letters in `name` does not matter.
 pub fn find(tool: &str, name: &str) -> Option<Answer> {
     let is_of = |it: &&Elsewhere| {
         it.tool == tool && it.names.iter().any(|known| known.eq_ignore_ascii_case(name))
@@ -50,7 +51,6 @@ const fn of(tool: &'static str, names: &'static [&'static str], answer: Answer) 
     Elsewhere { tool, names, answer }
 }
 
-/// Makes the entry for a metrics program that `readmill qc` has.
 macro_rules! qc {
     ($tool:literal, $program:literal, $flags:literal) => {
         of(

@@ -7,8 +7,8 @@ use readmill_record::{Header, Result};
 
 use super::grammar::Given;
 
-/// Reads the header of a regular file. Returns `None` for a pipe, which can only be read
-/// once, by the native command.
+/// Reads the header of a regular file. Returns `None` for a pipe, which can only be
+/// read once, by the native command.
 pub fn header(given: &Given, path: &str) -> Result<Option<Header>> {
     let path = Path::new(path);
     if !path.is_file() {

@@ -7,17 +7,18 @@ use readmill_record::{Error, Result};
 
 use super::grammar::Given;
 
-/// A readmill command line, and what to do before and after it runs.
+/// A readmill command line, and what must be done before and after it runs, so that the
+/// files are those that the other tool would leave.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// The arguments, without the name of the program.
     pub words: Vec<String>,
-    /// The index that is renamed at the end, if it was written: its name before and after.
+    /// The index that is renamed at the end, if it was written: its name before and
+    /// after.
     pub renamed: Option<(PathBuf, PathBuf)>,
     /// Directories for temporary files that must be created first, as the tool does.
     pub directories: Vec<PathBuf>,
-    /// A command line whose output is read by this one through a pipe. The last argument of
-    /// this line is then `-`.
+    /// A command line whose output is read by this one through a pipe. The last
+    /// argument of this line is then `-`.
     pub source: Option<Box<Line>>,
 }
 
@@ -115,8 +116,8 @@ impl OutputStyle {
     }
 }
 
-/// The compression level of samtools if none is requested. It is given explicitly, because
-/// readmill has another default.
+/// The compression level of samtools if none is requested. It is given explicitly,
+/// because readmill has another default.
 pub const SAMTOOLS_LEVEL: &str = "6";
 
 /// Adds the flags for output, format, level and index, as samtools would choose them.
@@ -156,8 +157,8 @@ pub fn samtools_output(
     Ok(())
 }
 
-/// Does the same for commands that write SAM unless the name of the output or `-O` shows
-/// another format.
+/// Does the same for commands that write SAM unless the name of the output or `-O`
+/// shows another format.
 pub fn text_unless_named(
     line: &mut Line,
     given: &Given,
@@ -218,7 +219,8 @@ pub fn htsjdk_output(line: &mut Line, output: &str, level: &str, is_indexed: boo
     }
 }
 
-/// Returns `--allow-same-input` if the same file is given twice.
+/// Returns `--allow-same-input` if the same file is given twice, even under two names.
+/// The other tools accept this, and readmill only does with the flag.
 pub fn same_input_words(inputs: &[&str]) -> Option<&'static str> {
     let mut seen = HashSet::new();
     let mut is_again =

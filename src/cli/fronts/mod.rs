@@ -1,14 +1,15 @@
-//! Fronts: translate the command lines of samtools, Picard, GATK, elPrep and bwa to native
-//! ones.
+//! Fronts: translate the command lines of samtools, Picard, GATK, elPrep and bwa to
+//! native ones.
 //!
 //! ```text
 //! argv of the tool ─► Grammar ─► Given ─► function of the Command ─► Line ─► argv of readmill
 //! ```
 //!
 //! Each tool is a [`Tool`], and each of its subcommands a [`Command`](tool::Command): a
-//! table of the options in the tool's own help, and a function that writes the native line.
-//! An option that could change a result is translated or refused, but never ignored. The
-//! page [docs/fronts.md](../../../docs/fronts.md) is made from these tables.
+//! table of the options in the tool's own help, and a function that writes the native
+//! line. An option that could change a result is translated or refused, but never
+//! ignored. The page [docs/fronts.md](../../../docs/fronts.md) is made from these
+//! tables.
 
 mod bwa;
 #[cfg(test)]
@@ -38,9 +39,9 @@ pub use tool::{Front, FrontFiles};
 const TOOLS: &[&Tool] =
     &[&samtools::TOOL, &picard::TOOL, &gatk::TOOL, &elprep::TOOL, &bwa::TOOL, &bwa::TOOL2];
 
-/// Translates the arguments of this process if they are those of another tool: if the first
-/// word is the tool's name, or if this program is called by that name through a link.
-/// Returns `None` for a native command line.
+/// Translates the arguments of this process if they are those of another tool: if the
+/// first word is the tool's name, or if this program is called by that name through a
+/// link. Returns `None` for a native command line.
 ///
 /// # Errors
 /// Returns a usage error for an option that is refused, and for an argument that is not
@@ -69,8 +70,8 @@ pub fn front(arguments: &[OsString]) -> Result<Option<Front>> {
     tool.front(words).map(Some)
 }
 
-/// Returns a hint for a command of another tool that was typed as a command of readmill.
-/// `None` if no tool has it.
+/// Returns a hint for a command of another tool that was typed as a command of
+/// readmill. `None` if no tool has it.
 pub fn native_way(word: &str) -> Option<String> {
     let with_front = TOOLS.iter().find_map(|tool| {
         let own = tool.commands.iter().find(|own| own.name.eq_ignore_ascii_case(word))?;

@@ -1,4 +1,5 @@
-//! Tests that readmill's own command line parser accepts the lines that the fronts write.
+//! Tests that readmill's own command line parser accepts the lines that the fronts
+//! write.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,8 +10,8 @@ use super::TOOLS;
 use super::grammar::{Does, Opt, Takes};
 use super::tool::{Command, Front, Make, Tool};
 
-/// Arguments that each command needs in addition to the tested option. `IN` stands for a
-/// file of reads, and `DICT` for a dictionary.
+/// Arguments that each command needs in addition to the tested option. `IN` stands for
+/// a file of reads, and `DICT` for a dictionary.
 const LINES: &[(&str, &str)] = &[
     ("samtools markdup", "IN o.bam"),
     ("samtools fixmate", "IN o.bam"),
@@ -55,7 +56,6 @@ const LINES: &[(&str, &str)] = &[
     ("bwa-mem2 index", "r.fa"),
 ];
 
-/// Values for options. For each option, at least one of them is valid.
 const VALUES: &[&str] = &[
     "1",
     "20",
@@ -73,7 +73,6 @@ const VALUES: &[&str] = &[
     "1,9,2",
 ];
 
-/// Returns the error of the native parser for a line; `None` if it is accepted.
 pub fn refusal(line: &str) -> Option<String> {
     // In tests, words have no spaces, except for the options of the aligner.
     let line = line.replace("--bwa=-k 17 -Y -M", "--bwa=-k17");

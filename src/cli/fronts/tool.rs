@@ -1,4 +1,5 @@
-//! A tool and its subcommands: how a command line is translated, and the text of its help.
+//! A tool and its subcommands: how a command line is translated, and the text of its
+//! help.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -41,27 +42,23 @@ pub struct Command {
 
 pub enum Make {
     Line(fn(&Given) -> Result<Line>),
-    /// The command is refused: the reason, and what to use instead.
     Refused(&'static str, &'static str),
 }
 
 /// An additional option of all fronts that prints the native line.
 const EXPLAIN: &str = "--explain";
 
-/// The environment variable with the same effect.
 const EXPLAIN_VARIABLE: &str = "READMILL_EXPLAIN";
 
 pub enum Front {
     Native(Vec<OsString>, FrontFiles),
-    /// A text for standard output: help, or a version.
     Answer(String),
 }
 
-/// What must be done besides running the native command line, so that the files are those
-/// of the tool.
+/// What must be done besides running the native command line, so that the files are
+/// those of the tool.
 #[derive(Default)]
 pub struct FrontFiles {
-    /// The index that is renamed at the end: its name before and after.
     pub renamed: Option<(PathBuf, PathBuf)>,
     pub directories: Vec<PathBuf>,
     /// Arguments of a second process of this program, whose output is the input of the
@@ -70,8 +67,8 @@ pub struct FrontFiles {
 }
 
 impl FrontFiles {
-    /// Creates the directories. It is called when the native command line has been
-    /// accepted.
+    /// Creates the directories for temporary files. It is called when the native
+    /// command line has been accepted, so a refused command does not create anything.
     pub fn prepare(&self) -> Result<()> {
         for directory in &self.directories {
             std::fs::create_dir_all(directory).map_err(|error| {
@@ -81,7 +78,8 @@ impl FrontFiles {
         Ok(())
     }
 
-    /// Renames the index to the name that the tool would give it.
+    /// Renames the index to the name that the tool would give it, such as `out.bai` in
+    /// place of `out.bam.bai`. If no index was written, nothing is done.
     pub fn finish(&self) -> Result<()> {
         let existing = self.renamed.as_ref().filter(|(from, _)| from.exists());
         let Some((from, to)) = existing else { return Ok(()) };
@@ -92,8 +90,8 @@ impl FrontFiles {
 }
 
 impl Tool {
-    /// Translates a command line, which is given without the name of the tool. Requests for
-    /// help and the version are answered here.
+    /// Translates a command line, which is given without the name of the tool. Requests
+    /// for help and the version are answered here.
     pub fn front(&self, mut words: Vec<String>) -> Result<Front> {
         let asked = words.iter().position(|word| word == EXPLAIN);
         if let Some(at) = asked {
@@ -186,8 +184,8 @@ impl Tool {
         std::iter::once(own).chain(also)
     }
 
-    /// Returns the commands that are not translated but for which a native line does the
-    /// same.
+    /// Returns the commands that are not translated but for which a native line does
+    /// the same.
     fn natively(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let owners: Vec<&str> = self.owners().collect();
         let rows = elsewhere::TABLE.iter().filter(move |row| owners.contains(&row.tool));
@@ -222,8 +220,8 @@ impl Tool {
 }
 
 impl Command {
-    /// Translates the arguments of this command to the native line. `before` has the values
-    /// that were given before the subcommand.
+    /// Translates the arguments of this command to the native line. `before` has the
+    /// values that were given before the subcommand.
     pub fn line(&self, tool: &str, words: Vec<String>, before: &Before) -> Result<Line> {
         let name = format!("{tool} {}", self.name);
         let make = match self.make {
@@ -287,8 +285,8 @@ impl Opt {
 }
 
 impl Line {
-    /// Returns the line as it could be typed in a shell, including what is done before and
-    /// after it.
+    /// Returns the line as it could be typed in a shell, including what is done before
+    /// and after it.
     pub fn shown(&self) -> String {
         let line =
             self.words.iter().fold("readmill".to_string(), |line, word| line + " " + &quoted(word));

@@ -18,12 +18,12 @@ const PROOF: usize = 1 << 20;
 /// Compressed bytes before the wanted offset at which the search for a border begins.
 const LOOK_BACK: u64 = 1 << 18;
 
-/// Number of consecutive BGZF block headers that must be found before an offset is taken
-/// for the start of a block.
+/// Number of consecutive BGZF block headers that must be found before an offset is
+/// taken for the start of a block.
 const BLOCKS: usize = 6;
 
-/// Returns the position of the first record. `None` if the file is not BAM, if it has no
-/// records, or if its header does not fit into memory.
+/// Returns the position of the first record. `None` if the file is not BAM, if it has
+/// no records, or if its header does not fit into memory.
 pub fn start(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
     let mut blocks = window(file, 0, ledger);
     while blocks.bytes().len() < 4 && blocks.more()? {}
@@ -45,12 +45,12 @@ pub fn start(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>>
     Ok(Some(position(&blocks, taken)))
 }
 
-/// Finds the first position from offset `near` on at which the read name changes. Returns
-/// `None` if there is none, or if the records there do not fit into memory.
+/// Finds the first position from offset `near` on at which the read name changes.
+/// Returns `None` if there is none, or if the records there do not fit into memory.
 ///
 /// The search begins `LOOK_BACK` bytes before the offset. The first guess may be wrong,
-/// because an optional field can contain bytes that look like a record. But when the real
-/// record that contains them has ended, the chain of records is correct.
+/// because an optional field can contain bytes that look like a record. But when the
+/// real record that contains them has ended, the chain of records is correct.
 pub fn border(
     file: &Arc<File>,
     n_ref: i32,
@@ -78,9 +78,9 @@ pub fn border(
     }
 }
 
-/// Returns the first position from `least` on at which the read name differs from the name
-/// of the record before. `known` is the position of a record in `bytes`; if it is `None`,
-/// the first record is guessed.
+/// Returns the first position from `least` on at which the read name differs from the
+/// name of the record before. `known` is the position of a record in `bytes`; if it is
+/// `None`, the first record is guessed.
 fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> Option<usize> {
     let looks_right = |at: usize| chain(bytes, at, n_ref).is_some_and(|records| records > 3);
     let first = known.or_else(|| (0..bytes.len()).find(|&at| looks_right(at)))?;
@@ -97,8 +97,8 @@ fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> 
     }
 }
 
-/// Counts the complete records from `at` to the end of `bytes`. Returns `None` if one of
-/// them does not look like a record.
+/// Counts the complete records from `at` to the end of `bytes`. Returns `None` if one
+/// of them does not look like a record.
 fn chain(bytes: &[u8], mut at: usize, n_ref: i32) -> Option<usize> {
     let mut records = 0;
     while bytes.len() - at >= FIXED {

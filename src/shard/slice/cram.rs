@@ -8,7 +8,6 @@ use readmill_record::{Error, Result};
 use super::file::read_up_to;
 use crate::shard::job::{Bounds, VirtualOffset};
 
-/// Size of the file definition in bytes (CRAM specification 3.1, section 6).
 const DEFINITION: u64 = 26;
 
 /// Bytes that are read for a container header: first a usual size, then the largest

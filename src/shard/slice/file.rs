@@ -6,8 +6,8 @@ use std::path::Path;
 
 use readmill_record::{Error, Result};
 
-/// Maximum number of bytes that are searched for a border. If no border is found in them,
-/// because the records are very long, the slices on both sides become one.
+/// Maximum number of bytes that are searched for a border. If no border is found in
+/// them, because the records are very long, the slices on both sides become one.
 pub const MOST_SEARCHED: usize = 64 << 20;
 
 pub const BORDERS: &str = "borders of slices";

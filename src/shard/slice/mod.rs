@@ -1,19 +1,20 @@
-//! Divides an input into slices: contiguous parts that hold whole templates. Each slice can
-//! be read as if it were a file of its own.
+//! Divides an input into slices: contiguous parts that hold whole templates. Each slice
+//! can be read as if it were a file of its own.
 //!
 //! A slice is read as the header, followed by a range of bytes of the file. A border
-//! between slices is found from the bytes near a wanted offset, so the file needs no index:
+//! between slices is found from the bytes near a wanted offset, so the file needs no
+//! index:
 //!
-//! - BAM: the first BGZF block from there on, the first record in it, and then the first
-//!   record with another read name than the record before it.
+//! - BAM: the first BGZF block from there on, the first record in it, and then the
+//!   first record with another read name than the record before it.
 //! - SAM: the same with lines.
-//! - CRAM: the first container whose first read has another name than the last read of the
-//!   container before it.
+//! - CRAM: the first container whose first read has another name than the last read of
+//!   the container before it.
 //!
-//! In BAM, the first record near an offset is a guess; all records that follow in the next
-//! MiB must look plausible, too. A wrong guess cannot go unnoticed, because then the slice
-//! before it would end inside a record, which is an error. Compressed SAM, CRAM older than
-//! version 3, and small files become one slice each.
+//! In BAM, the first record near an offset is a guess; all records that follow in the
+//! next MiB must look plausible, too. A wrong guess cannot go unnoticed, because then
+//! the slice before it would end inside a record, which is an error. Compressed SAM,
+//! CRAM older than version 3, and small files become one slice each.
 
 mod bam;
 mod cram;
@@ -36,7 +37,7 @@ use crate::pipeline::inputs::{InputFile, Inputs};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    // BAM, or SAM in BGZF blocks: `bam::start` tells them apart.
+    /// BAM, or SAM in BGZF blocks: `bam::start` tells them apart.
     Bam,
     Text,
     Cram,
@@ -57,8 +58,9 @@ impl Kind {
     }
 }
 
-/// Divides inputs into about `wanted` slices of similar size in bytes. `shard plan` calls
-/// it for reads that need no alignment, and `scan` for each lane of unaligned records.
+/// Divides inputs into about `wanted` slices of similar size in bytes. `shard plan`
+/// calls it for reads that need no alignment, and `scan` for each lane of unaligned
+/// records.
 pub fn divide(inputs: &Inputs, wanted: usize, ledger: &Ledger) -> Result<Vec<Slice>> {
     let list = inputs.list();
     let size = |input: &InputFile| std::fs::metadata(&input.path).map_or(0, |meta| meta.len());
@@ -128,8 +130,8 @@ fn borders(
 }
 
 /// Opens a slice as a stream of a complete file: the header, the records between the
-/// bounds, and an end marker. Also returns the number of bytes that are read from the file
-/// itself, without the header.
+/// bounds, and an end marker. Also returns the number of bytes that are read from the
+/// file itself, without the header.
 pub fn read(input: &InputFile, bounds: Bounds) -> Result<(Box<dyn Read + Send>, u64)> {
     let file = Arc::new(open(&input.path)?);
     let size = file.metadata().map_err(|e| failed(&e))?.len();

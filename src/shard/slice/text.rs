@@ -22,12 +22,12 @@ pub fn start(file: &File, ledger: &Ledger) -> Result<u64> {
     Ok(lines.offset())
 }
 
-/// Finds the first line after `near` that has another read name than the line before it.
-/// Returns `None` if the file ends before, or if a line is too long to be searched.
+/// Finds the first line after `near` that has another read name than the line before
+/// it. Returns `None` if the file ends before, or if a line is too long to be searched.
 pub fn border(file: &File, near: u64, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
     let mut lines = Lines::new(file, near, ledger);
     if lines.next()?.is_none() {
-        return Ok(None); // the line that the offset is in
+        return Ok(None); // the offset is in the last line
     }
     let name = |line: &[u8]| line.split(|&byte| byte == b'\t').next().unwrap_or_default().to_vec();
     let mut before = None;
@@ -61,8 +61,8 @@ impl<'a> Lines<'a> {
         self.offset + self.taken as u64
     }
 
-    /// Returns the next line with its line feed. Returns `None` at the end of the file, for
-    /// a line longer than `MOST_SEARCHED`, and if a line does not fit into memory.
+    /// Returns the next line with its line feed. Returns `None` at the end of the file,
+    /// for a line longer than `MOST_SEARCHED`, and if a line does not fit into memory.
     fn next(&mut self) -> Result<Option<&[u8]>> {
         let mut searched = self.taken;
         loop {

@@ -1,5 +1,5 @@
-//! Translates the GATK tools of base quality recalibration: BaseRecalibrator, ApplyBQSR,
-//! GatherBQSRReports and AnalyzeCovariates.
+//! Translates the GATK tools of base quality recalibration: BaseRecalibrator,
+//! ApplyBQSR, GatherBQSRReports and AnalyzeCovariates.
 
 use readmill_record::Result;
 
@@ -39,7 +39,8 @@ const TABLE: &[Opt] = &[
     Opt::native("-OQ --use-original-qualities", Takes::Truth, "--use-original-qualities"),
 ];
 
-/// Options for an output of alignments. They have no effect in a tool that writes a table.
+/// Options for an output of alignments. They have no effect in a tool that writes a
+/// table.
 #[rustfmt::skip] // a row is a line
 const NO_OUTPUT: &[Opt] = &[
     Opt::harmless("--add-output-sam-program-record", Takes::Truth, "no reads are written"),
@@ -108,7 +109,8 @@ fn apply_bqsr(given: &Given) -> Result<Line> {
         return Err(given.refuse("--round-down-quantized needs --static-quantized-quals"));
     }
     line.add(["--gatk-drop-malformed"]).add(given.native_words());
-    // Without intervals there is nothing to pad, and `bqsr apply` does not have the flags.
+    // Without intervals there is nothing to pad, and `bqsr apply` does not have the
+    // flags.
     for (intervals, padding, native) in [
         ("--intervals", "--interval-padding", "--in-intervals-padding"),
         ("--exclude-intervals", "--interval-exclusion-padding", "--outside-intervals-padding"),

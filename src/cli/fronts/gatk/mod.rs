@@ -32,8 +32,8 @@ const COMMANDS: &[Command] = &[
     spark::MARK_DUPLICATES_SPARK,
 ];
 
-/// Removes and reads the options of GATK's launcher: `--java-options` at any position, and
-/// the `--` before the options of Spark.
+/// Removes and reads the options of GATK's launcher: `--java-options` at any position,
+/// and the `--` before the options of Spark.
 fn before(words: &mut Vec<String>) -> Result<Before> {
     let mut java = Vec::new();
     while let Some(at) = words.iter().position(|word| word.starts_with("--java-options")) {

@@ -1,5 +1,6 @@
-//! The read filters of BaseRecalibrator. Filters given by `--read-filter` are translated to
-//! a run of `readmill filter`, whose output the recalibration reads through a pipe.
+//! The read filters of BaseRecalibrator. Filters given by `--read-filter` are
+//! translated to a run of `readmill filter`, whose output the recalibration reads
+//! through a pipe.
 
 use readmill_record::Result;
 
@@ -31,8 +32,8 @@ const IMPLIED: &[&str] = &[
     "ValidAlignmentStartReadFilter",
 ];
 
-/// Filters without arguments, each as a filter expression of readmill. As in samtools, `&&`
-/// and `||` have the same precedence.
+/// Filters without arguments, each as a filter expression of readmill. As in samtools,
+/// `&&` and `||` have the same precedence.
 const EXPRESSIONS: &[(&str, &str)] = &[
     ("FirstOfPairReadFilter", "flag.paired && flag.read1"),
     (

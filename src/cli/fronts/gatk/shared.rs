@@ -6,7 +6,6 @@ use super::super::grammar::{Given, Grammar, Opt, Takes};
 use super::super::line::Line;
 use super::super::tool::{Command, Make};
 
-/// Compression level that GATK's launcher sets for BAM files.
 pub const LEVEL: &str = "2";
 
 pub const fn command(

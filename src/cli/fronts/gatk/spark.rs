@@ -39,8 +39,8 @@ const OPTIONS: &[Opt] = &[
 
 const OF_FLOW: &str = "it belongs to --flowbased";
 
-/// Options for flow-based reads. Without the first, which is refused, the others have no
-/// effect.
+/// Options for flow-based reads. Without the first, which is refused, the others have
+/// no effect.
 #[rustfmt::skip] // a row is a line
 const FLOW: &[Opt] = &[
     Opt::refused("--flowbased", Takes::Truth, "marks flow-based reads", "readmill has no rules for flow-based reads"),

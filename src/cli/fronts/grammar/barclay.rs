@@ -8,8 +8,8 @@ use readmill_record::{Error, Result};
 use super::option::{Opt, Takes};
 use super::words::{Parsed, Words, read_lines};
 
-/// Reads the arguments of a Picard or GATK tool. With `legacy`, `NAME=value` is accepted,
-/// too.
+/// Reads the arguments of a Picard or GATK tool. With `legacy`, `NAME=value` is
+/// accepted, too.
 pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Parsed> {
     let mut parsed = Parsed::default();
     let mut files_read = HashSet::new();
@@ -43,8 +43,8 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
             (_, None) => words.value(&word)?,
         };
         if option.has("--arguments_file") {
-            // As in Picard, a file that is named again, for example by itself, is not read
-            // a second time.
+            // As in Picard, a file that is named again, for example by itself, is not
+            // read a second time.
             if !files_read.insert(value.clone()) {
                 continue;
             }
@@ -101,9 +101,9 @@ fn is_value(word: &str) -> bool {
     !word.starts_with('-') && !word.contains('=')
 }
 
-/// Applies the value `null`, which means that an argument is not given. For a list, it also
-/// removes earlier values and the tool's default. `--READ_NAME_REGEX` keeps the value,
-/// since there it means that names are not parsed.
+/// Applies the value `null`, which means that an argument is not given. For a list, it
+/// also removes earlier values and the tool's default. `--READ_NAME_REGEX` keeps the
+/// value, since there it means that names are not parsed.
 fn take_null(parsed: &mut Parsed) {
     let mut kept: Vec<(&'static Opt, String)> = Vec::new();
     for (option, value) in parsed.options.drain(..) {
@@ -117,7 +117,8 @@ fn take_null(parsed: &mut Parsed) {
     parsed.options = kept;
 }
 
-/// Reads a one-letter option with its value in the same word, such as `-Ix.bam` in Picard.
+/// Reads a one-letter option with its value in the same word, such as `-Ix.bam` in
+/// Picard.
 fn joined_letter(table: &[&'static Opt], word: &str) -> Option<(&'static Opt, Option<String>)> {
     let rest = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
     let letter = rest.chars().next()?;

@@ -1,12 +1,11 @@
-//! The argument syntax of getopt_long: clusters of letters, values in the same word or in
-//! the next, abbreviated long names, and operands between the options.
+//! The argument syntax of getopt_long: clusters of letters, values in the same word or
+//! in the next, abbreviated long names, and operands between the options.
 
 use readmill_record::{Error, Result};
 
 use super::option::{Opt, Takes};
 use super::words::{Parsed, Words};
 
-/// Reads arguments as getopt_long of the C library does.
 pub fn read(table: &[&'static Opt], mut words: Words) -> Result<Parsed> {
     let mut parsed = Parsed::default();
     while let Some(word) = words.left.pop_front() {
@@ -39,8 +38,8 @@ pub fn read(table: &[&'static Opt], mut words: Words) -> Result<Parsed> {
     Ok(parsed)
 }
 
-/// Reads the letters after one dash. When a letter takes a value, the rest of the word is
-/// the value.
+/// Reads the letters after one dash. When a letter takes a value, the rest of the word
+/// is the value.
 fn cluster(parsed: &mut Parsed, table: &[&'static Opt], word: &str, words: &mut Words) -> Result<()> {
     for (at, letter) in word.char_indices().skip(1) {
         let name = format!("-{letter}");
@@ -58,8 +57,8 @@ fn cluster(parsed: &mut Parsed, table: &[&'static Opt], word: &str, words: &mut 
     Ok(())
 }
 
-/// Finds a long option by its name or by an unambiguous prefix of it. The error lists the
-/// names that have this prefix.
+/// Finds a long option by its name or by an unambiguous prefix of it. The error lists
+/// the names that have this prefix.
 fn long_option(table: &[&'static Opt], name: &str) -> std::result::Result<&'static Opt, Vec<String>> {
     let full = format!("--{name}");
     if let Some(option) = table.iter().find(|option| option.has(&full)) {

@@ -8,16 +8,16 @@ use super::{barclay, getopt, go};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grammar {
-    /// getopt_long of the C library: clusters of letters, values in the same word or in the
-    /// next, abbreviated long names, operands between the options.
+    /// getopt_long of the C library: clusters of letters, values in the same word or in
+    /// the next, abbreviated long names, operands between the options.
     Getopt,
     /// Picard and GATK: names with one or two dashes, values in the next word.
     Barclay {
         /// Also accept `NAME=value`.
         legacy: bool,
     },
-    /// The flag package of Go: operands first, then flags with one or two dashes, and `=`
-    /// or a space before the value.
+    /// The flag package of Go: operands first, then flags with one or two dashes, and
+    /// `=` or a space before the value.
     Go {
         /// Number of operands before the first flag.
         operands: usize,
@@ -25,10 +25,11 @@ pub enum Grammar {
 }
 
 /// The parsed command line of a tool: the options with their values, and the operands.
+/// The function of each command translates it to a native `Line`.
 pub struct Given {
     pub command: String,
-    /// Bytes of memory that reading headers and lists may take. The limit is known before
-    /// the line is parsed.
+    /// Bytes of memory that reading headers and lists may take. The limit is known
+    /// before the line is parsed.
     pub memory: u64,
     options: Vec<(&'static Opt, String)>,
     emptied: Vec<&'static Opt>,
@@ -84,8 +85,8 @@ impl Given {
         Ok(())
     }
 
-    /// Returns all values of an option, in the order of the command line. Any of its names
-    /// can be given.
+    /// Returns all values of an option, in the order of the command line. Any of its
+    /// names can be given.
     pub fn all<'a>(&'a self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
         let named = self.options.iter().filter(move |(option, _)| option.has(name));
         named.map(|(_, value)| value.as_str())
@@ -95,7 +96,8 @@ impl Given {
         self.all(name).next_back()
     }
 
-    /// Returns whether `null` has removed the default values of a list.
+    /// Returns whether the value `null` has removed the default values of a list.
+    /// Otherwise the front adds the tool's defaults to the values that are given.
     pub fn is_emptied(&self, name: &str) -> bool {
         self.emptied.iter().any(|option| option.has(name))
     }
@@ -107,12 +109,14 @@ impl Given {
         self.options.iter().rev().find_map(|(option, _)| place(option))
     }
 
-    /// Returns whether a switch is given, or a boolean is true.
+    /// Returns whether a switch is given, or a boolean of Picard or GATK is true. For
+    /// an option with another value, it returns whether the option is given.
     pub fn has(&self, name: &str) -> bool {
         self.value(name).is_some_and(|value| value != "false")
     }
 
-    /// Returns the last value of a required option, or a usage error if it is missing.
+    /// Returns the last value of an option that the tool requires, or a usage error if
+    /// it is missing.
     pub fn needed(&self, name: &str) -> Result<&str> {
         let missing = || Error::usage(format!("{} needs {name}", self.command));
         // Not `self.value`: the result may outlive `name`, but not `self`.
@@ -120,9 +124,9 @@ impl Given {
         named.map(|(_, value)| value.as_str()).ok_or_else(missing)
     }
 
-    /// Returns the native flags for all options with a direct counterpart, in the order in
-    /// which they were given. Of an option that is given several times, only the last one
-    /// counts, unless it is a list.
+    /// Returns the native flags for all options with a direct counterpart, in the order
+    /// in which they were given. Of an option that is given several times, only the
+    /// last one counts, unless it is a list.
     pub fn native_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         for (at, (option, value)) in self.options.iter().enumerate() {

@@ -6,8 +6,8 @@ use readmill_record::{Error, Result};
 use super::option::{Opt, Takes};
 use super::words::{Parsed, Words};
 
-/// Reads arguments as Go's flag package does, after the first `operands` words, which are
-/// files.
+/// Reads arguments as Go's flag package does, after the first `operands` words, which
+/// are files.
 pub fn read(table: &[&'static Opt], mut words: Words, operands: usize) -> Result<Parsed> {
     let mut parsed = Parsed::default();
     let few = words.left.len() < operands

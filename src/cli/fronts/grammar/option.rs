@@ -1,7 +1,9 @@
-//! The table rows for options of other tools: which value an option takes, and how it is
-//! translated.
+//! The table rows for options of other tools: which value an option takes, and how it
+//! is translated.
 
-/// An option of another tool, as one row of the command's table.
+/// An option of another tool, as one row of the command's table: its names, the kind of
+/// its value, and what readmill does with it. The help of the fronts and docs/fronts.md
+/// are made from these rows.
 #[derive(Clone, Copy)]
 pub struct Opt {
     /// All its names with their dashes, separated by spaces, as in the tool's help.
@@ -15,20 +17,20 @@ pub enum Takes {
     Nothing,
     /// One value. If the tool accepts several, the last one counts.
     Value,
-    /// A value for each time the option is given. All values count.
     Values,
-    /// As `Values`, but a file that ends in `.list` or `.args` stands for its lines, as in
-    /// Picard and GATK.
+    /// As `Values`, but a file that ends in `.list` or `.args` stands for its lines, as
+    /// in Picard and GATK.
     Files,
     /// A boolean of Picard or GATK: true or false. Without a value it is true.
     Truth,
 }
 
-/// What readmill does with an option.
+/// What readmill does with an option. Every option in the help of a tool has a row,
+/// which a test checks, so none is ignored by accident.
 #[derive(Clone, Copy, Debug)]
 pub enum Does {
-    /// It is replaced by these words, followed by its value. A boolean is replaced if it is
-    /// true.
+    /// It is replaced by these words, followed by its value. A boolean is replaced if
+    /// it is true.
     Words(&'static str),
     /// A boolean is replaced by these words if it is false.
     WordsIfFalse(&'static str),
@@ -36,16 +38,17 @@ pub enum Does {
     Built(&'static str),
     /// It cannot change a result and is ignored. The text says why.
     Harmless(&'static str),
-    /// These values cannot change a result and are ignored. Other values are refused; the
-    /// texts say what they would do, and what to use instead.
+    /// These values cannot change a result and are ignored. Other values are refused;
+    /// the texts say what they would do, and what to use instead.
     Only(&'static [&'static str], &'static str, &'static str),
-    /// It is refused. The texts say what it would do, and what to use instead; the second
-    /// may be empty.
+    /// It is refused. The texts say what it would do, and what to use instead; the
+    /// second may be empty.
     Refused(&'static str, &'static str),
 }
 
 impl Opt {
-    /// Makes an option that is replaced by `words`, followed by its value.
+    /// Makes an option that is replaced by the native `words`, followed by its value if
+    /// it takes one.
     pub const fn native(names: &'static str, takes: Takes, words: &'static str) -> Self {
         Opt { names, takes, does: Does::Words(words) }
     }
@@ -66,8 +69,8 @@ impl Opt {
         Opt { names, takes, does: Does::Harmless(why) }
     }
 
-    /// Makes an option for which only `values` are accepted, because they cannot change a
-    /// result. `what` says what other values would do, and `way` what to use instead.
+    /// Makes an option for which only `values` are accepted, because they cannot change
+    /// a result. `what` says what other values would do, and `way` what to use instead.
     pub const fn only(
         names: &'static str,
         takes: Takes,
@@ -78,8 +81,8 @@ impl Opt {
         Opt { names, takes, does: Does::Only(values, what, way) }
     }
 
-    /// Makes an option that is refused. `what` says what it would do, and `way` what to use
-    /// instead, if anything.
+    /// Makes an option that is refused. `what` says what it would do, and `way` what to
+    /// use instead, if anything.
     pub const fn refused(
         names: &'static str,
         takes: Takes,

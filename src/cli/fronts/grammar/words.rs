@@ -8,7 +8,6 @@ use readmill_record::{Error, Result};
 
 use super::option::Opt;
 
-/// The arguments after the name of a command, while they are parsed.
 pub struct Words {
     pub left: VecDeque<String>,
     pub command: String,
@@ -18,7 +17,6 @@ pub struct Words {
 #[derive(Default)]
 pub struct Parsed {
     pub options: Vec<(&'static Opt, String)>,
-    /// List options whose default values `null` has removed.
     pub emptied: Vec<&'static Opt>,
     pub operands: Vec<String>,
 }
@@ -37,8 +35,8 @@ impl Words {
     }
 }
 
-/// Reads the lines of a file of arguments or file names, without comments and empty lines.
-/// `command` is named in error messages.
+/// Reads the lines of a file of arguments or file names, without comments and empty
+/// lines. `command` is named in error messages.
 pub fn read_lines(path: &str, command: &str, memory: u64) -> Result<Vec<String>> {
     let memory = Memory::of(memory)?;
     let mut lines = Vec::new();

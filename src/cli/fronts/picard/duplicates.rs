@@ -45,8 +45,8 @@ const OPTIONS: &[Opt] = &[
 
 const NO_FLOW: &str = "readmill has no rules for flow-based reads";
 
-/// Options for flow-based reads. Without the first, which is refused, the others have no
-/// effect.
+/// Options for flow-based reads. Without the first, which is refused, the others have
+/// no effect.
 #[rustfmt::skip] // a row is a line
 const FLOW: &[Opt] = &[
     Opt::refused("--FLOW_MODE", Takes::Truth, "marks flow-based reads", NO_FLOW),

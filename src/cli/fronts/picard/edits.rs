@@ -58,7 +58,8 @@ fn add_or_replace_read_groups(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// Returns `prep --sort ORDER` if a sort order is requested, and `command` alone otherwise.
+/// Returns `prep --sort ORDER` if a sort order is requested, and `command` alone
+/// otherwise.
 fn sorted(given: &Given, command: &str) -> Result<Line> {
     let Some(asked) = given.value("--SORT_ORDER") else { return Ok(Line::new(command)) };
     let order = order(given, asked)?;
@@ -94,8 +95,8 @@ fn reorder_sam(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// Returns the path of the sequence dictionary. For a FASTA file, it is the file with the
-/// suffix .dict next to it.
+/// Returns the path of the sequence dictionary. For a FASTA file, it is the file with
+/// the suffix .dict next to it.
 fn dictionary_of(path: &str) -> String {
     let stem = path.strip_suffix(".gz").unwrap_or(path);
     let is_fasta = [".fa", ".fasta", ".fna"].iter().any(|end| stem.ends_with(end));
@@ -135,9 +136,9 @@ fn fix_mate_information(given: &Given) -> Result<Line> {
             .refuse("without OUTPUT the input would be overwritten")
             .hint("give another name by OUTPUT"));
     }
-    // If an output order is requested, the order in the header only changes the order of
-    // equal reads, and reads whose mates are not adjacent are an error anyway. So the input
-    // may be a pipe.
+    // If an output order is requested, the order in the header only changes the order
+    // of equal reads, and reads whose mates are not adjacent are an error anyway. So
+    // the input may be a pipe.
     let order_of = match given.value("--SORT_ORDER") {
         Some(_) => headers::order(given, input)?,
         None => headers::order_of(&headers::needed_header(given, input)?),

@@ -63,8 +63,8 @@ fn sam_to_fastq(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// Returns whether pairs with a missing mate are left out (LENIENT, SILENT). With STRICT,
-/// the default, they are an error.
+/// Returns whether pairs with a missing mate are left out (LENIENT, SILENT). With
+/// STRICT, the default, they are an error.
 fn is_lenient(given: &Given) -> Result<bool> {
     match given.value("--VALIDATION_STRINGENCY") {
         None | Some("STRICT") => Ok(false),

@@ -143,7 +143,6 @@ fn merge_bam_alignment(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// Adds the flags for pairs: expected orientations, and the clipping of overlapping reads.
 fn pairs(line: &mut Line, given: &Given) -> Result<()> {
     let orientations: Vec<&str> = given.all("--EXPECTED_ORIENTATIONS").collect();
     let jumps = given.value("--JUMP_SIZE").is_some();

@@ -56,8 +56,8 @@ fn before(words: &mut Vec<String>) -> Result<Before> {
     Ok(of_java(&options))
 }
 
-/// Returns whether the launcher script that Bioconda installs as `picard` passes this word
-/// to Java, at any position.
+/// Returns whether the launcher script that Bioconda installs as `picard` passes this
+/// word to Java, at any position.
 fn is_of_launcher(word: &str) -> bool {
     ["-Xm", "-XX:", "-Djava.", "-Dsamjdk.", "-Dpicard."].iter().any(|start| word.starts_with(start))
 }

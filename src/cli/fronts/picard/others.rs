@@ -1,5 +1,5 @@
-//! Translates the Picard tools that write an index, a dictionary or text: BuildBamIndex,
-//! CreateSequenceDictionary and ViewSam.
+//! Translates the Picard tools that write an index, a dictionary or text:
+//! BuildBamIndex, CreateSequenceDictionary and ViewSam.
 
 use std::path::Path;
 

@@ -125,8 +125,8 @@ fn sanitize_words(given: &Given, sort: &str) -> Result<Vec<String>> {
     Ok(words)
 }
 
-/// Returns the flags that write a file for each read group (OUTPUT_BY_READGROUP). Empty if
-/// this is not requested.
+/// Returns the flags that write a file for each read group (OUTPUT_BY_READGROUP). Empty
+/// if this is not requested.
 fn split_words(given: &Given, input: &str) -> Result<Vec<String>> {
     let (output, map) = (given.value("--OUTPUT"), given.value("--OUTPUT_MAP"));
     if !given.has("--OUTPUT_BY_READGROUP") {

@@ -34,8 +34,8 @@ pub const COMMON: &[Opt] = &[
     Opt::harmless("--showHidden", Takes::Truth, "help alone"),
 ];
 
-/// The option for records that violate the SAM specification. readmill has checks of its
-/// own.
+/// The option for records that violate the SAM specification. readmill has checks of
+/// its own.
 #[rustfmt::skip] // a row is a line
 pub const STRINGENCY: &[Opt] =
     &[Opt::harmless("--VALIDATION_STRINGENCY", Takes::Value, "readmill has checks of its own (row 161 of parity)")];
@@ -43,14 +43,14 @@ pub const STRINGENCY: &[Opt] =
 #[rustfmt::skip] // a row is a line
 pub const MD5: &[Opt] = &[Opt::native("--CREATE_MD5_FILE", Takes::Truth, "--md5")];
 
-/// The same option, for tools whose output readmill writes without a checksum.
 #[rustfmt::skip] // a row is a line
 pub const NO_MD5: &[Opt] = &[Opt::refused("--CREATE_MD5_FILE", Takes::Truth, "writes OUT.md5", "md5sum OUT > OUT.md5")];
 
 #[rustfmt::skip] // a row is a line
 pub const REFERENCE: &[Opt] = &[Opt::native("-R --REFERENCE_SEQUENCE", Takes::Value, "--reference")];
 
-/// Adds the flags that all tools with an output of alignments have, and the output.
+/// Adds the output with its level and index, and the directories for temporary files.
+/// All tools that write alignments share these options.
 pub fn common(line: &mut Line, given: &Given, output: &str) {
     temporary(line, given);
     let level = given.value("--COMPRESSION_LEVEL").unwrap_or(LEVEL);

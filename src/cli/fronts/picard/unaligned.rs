@@ -1,4 +1,5 @@
-//! Translates the Picard tools for unaligned reads: FastqToSam and MarkIlluminaAdapters.
+//! Translates the Picard tools for unaligned reads: FastqToSam and
+//! MarkIlluminaAdapters.
 
 use std::path::Path;
 
@@ -105,8 +106,8 @@ fn fastq_to_sam(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// Returns the files `X_001.fastq`, `X_002.fastq` and so on, up to the first that does not
-/// exist.
+/// Returns the files `X_001.fastq`, `X_002.fastq` and so on, up to the first that does
+/// not exist.
 fn sequence(given: &Given, base: &str) -> Result<Vec<String>> {
     let endings = [".fastq", ".fastq.gz", ".fq", ".fq.gz"];
     let found =

@@ -61,8 +61,8 @@ fn depth(given: &Given) -> Result<Line> {
     inputs(given, line, "-f", files)
 }
 
-/// Adds the input files: those in the list file, or else the operands. samtools accepts the
-/// same file twice.
+/// Adds the input files: those in the list file, or else the operands. samtools accepts
+/// the same file twice.
 fn inputs(given: &Given, mut line: Line, list_flag: &str, operands: &[&str]) -> Result<Line> {
     if let Some(list) = given.value(list_flag) {
         let files = given.read_lines(list)?;

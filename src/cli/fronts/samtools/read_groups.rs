@@ -67,8 +67,8 @@ fn ids(header: &Header) -> impl Iterator<Item = String> {
     ids.map(|id| String::from_utf8_lossy(id).into_owned())
 }
 
-/// Checks that the header has a read group with this ID. The header of a pipe is `None` and
-/// is not checked.
+/// Checks that the header has a read group with this ID. The header of a pipe is `None`
+/// and is not checked.
 fn known(given: &Given, header: Option<&Header>, id: &str) -> Result<String> {
     match header {
         Some(header) if !ids(header).any(|own| own == id) => Err(given
@@ -89,8 +89,8 @@ fn first(given: &Given, header: Option<&Header>) -> Result<String> {
     })
 }
 
-/// Returns the new `@RG` line from the values of `-r`. Without `-w`, the header must not
-/// have this read group yet.
+/// Returns the new `@RG` line from the values of `-r`. Without `-w`, the header must
+/// not have this read group yet.
 fn new(given: &Given, header: Option<&Header>, texts: &[&str], are_orphans: bool) -> Result<String> {
     let line = read_group(given, texts)?;
     let id = line.split("\\t").find_map(|field| field.strip_prefix("ID:")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Translates the samtools commands that write alignments: sort, markdup, fixmate, merge,
-//! collate and cat.
+//! Translates the samtools commands that write alignments: sort, markdup, fixmate,
+//! merge, collate and cat.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use super::shared::{
     INPUT, INPUT_FORMAT, MESSAGES, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, command, one_input,
 };
 
-/// Minimum for the total memory of a sort, even if `samtools sort -m`, which is per thread,
-/// would give less.
+/// Minimum for the total memory of a sort, even if `samtools sort -m`, which is per
+/// thread, would give less.
 const LEAST_SORT_MEMORY: u64 = 512 << 20;
 
 const LEAST_OF_A_THREAD: u64 = 1 << 20;
@@ -67,8 +67,8 @@ fn sort(given: &Given) -> Result<Line> {
 }
 
 /// Returns the flags for the sort order. In samtools, `-t` has priority, then
-/// `--template-coordinate`, then the last of `-n`, `-N` and `-M`; if `-n` and `-N` are both
-/// given, `-N` counts.
+/// `--template-coordinate`, then the last of `-n`, `-N` and `-M`; if `-n` and `-N` are
+/// both given, `-N` counts.
 fn order(given: &Given) -> Vec<&str> {
     let by_name = match given.last_of(&["-n", "-N", "-M"]) {
         Some(2) => Some("-M"),
@@ -82,7 +82,6 @@ fn order(given: &Given) -> Vec<&str> {
     }
 }
 
-/// Returns the directory in which files with this prefix would be.
 fn directory_of(prefix: &str) -> &str {
     if Path::new(prefix).is_dir() {
         return prefix;

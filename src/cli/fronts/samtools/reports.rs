@@ -193,9 +193,9 @@ fn fastq(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-/// Returns the flags for the files of first and last reads. In samtools, `-o` stands for
-/// `-1` and `-2` together, and the last one given counts. Reads without a file go to
-/// standard output.
+/// Returns the flags for the files of first and last reads. In samtools, `-o` stands
+/// for `-1` and `-2` together, and the last one given counts. Reads without a file go
+/// to standard output.
 fn ends(given: &Given) -> Vec<&str> {
     let file_of = |end: &'static str| given.last_of(&[end, "-o"]).map(|at| [end, "-o"][at]);
     match [file_of("-1"), file_of("-2")] {

@@ -25,11 +25,9 @@ pub const INPUT: &[Opt] = &[
     MESSAGES[0],
 ];
 
-/// The option `--verbosity`, which all commands have. It only changes messages.
 #[rustfmt::skip] // a row is a line
 pub const MESSAGES: &[Opt] = &[Opt::harmless("--verbosity", Takes::Value, "messages alone")];
 
-/// The format of the input, which some commands let the user state.
 #[rustfmt::skip] // a row is a line
 pub const INPUT_FORMAT: &[Opt] = &[Opt::harmless("--input-fmt", Takes::Value, "the format is detected from the content")];
 

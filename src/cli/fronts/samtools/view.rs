@@ -108,7 +108,8 @@ fn view(given: &Given) -> Result<Line> {
 }
 
 /// Returns the format of the output: from `--output-fmt`, or else the last of `-b` and
-/// `-C`, or else the suffix of the file name, or else BAM with `-u` or `-1`, or else SAM.
+/// `-C`, or else the suffix of the file name, or else BAM with `-u` or `-1`, or else
+/// SAM.
 fn format(given: &Given, style: &OutputStyle, output: &str) -> String {
     let asked = given.last_of(&["-b", "-C"]).map(|at| ["bam", "cram"][at]);
     let compressed = given.last_of(&["-u", "-1"]).map(|_| "bam");
@@ -116,8 +117,8 @@ fn format(given: &Given, style: &OutputStyle, output: &str) -> String {
     style.format.clone().unwrap_or_else(usual)
 }
 
-/// Returns the flags that write the reads which the filters drop (`-U`). `format` is the
-/// format of the main output.
+/// Returns the flags that write the reads which the filters drop (`-U`). `format` is
+/// the format of the main output.
 fn dropped(given: &Given, style: &OutputStyle, format: &str) -> Result<Vec<String>> {
     // With `-c`, samtools does not write this file.
     let Some(file) = given.value("-U").filter(|_| !given.has("-c")) else { return Ok(Vec::new()) };

@@ -14,7 +14,8 @@ use super::grammar::{Given, Grammar};
 use super::tool::{Command, Front, Make};
 use super::{TOOLS, headers, line, parsed};
 
-/// The options in the help of each tool, as listed by `./dev parity --regenerate fronts`.
+/// The options in the help of each tool, as listed by `./dev parity --regenerate
+/// fronts`.
 const OPTIONS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracles/fronts/options.txt"));
 
