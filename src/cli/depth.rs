@@ -373,8 +373,8 @@ fn columns() -> u32 {
     }
 }
 
-/// Returns a plan for the command `name`, still without inputs. Like samtools, these
-/// commands log nothing but warnings unless `-v` is given.
+/// Returns a plan for the command `name`, still without inputs. These commands log
+/// nothing but warnings unless `-v` is given.
 fn plan(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<Plan> {
     let mut resources = resources.resources(output)?;
     if resources.verbosity == Verbosity::Normal {

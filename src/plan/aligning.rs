@@ -69,7 +69,7 @@ pub struct ReadTags {
     /// comments are not in this form.
     pub casava: Option<Tag>,
     /// Whether names end in a UMI. The inner value is the separator before it; `None`
-    /// means the place where Illumina instruments write it.
+    /// means the place where sequencing instruments write it.
     pub name_umis: Option<Option<u8>>,
     /// The read structures, one for each read of a template. Empty if all bases belong
     /// to the template.

@@ -29,7 +29,7 @@ use crate::process::used;
 use crate::run::memory;
 
 /// Bytes that may be allocated without a charge: small tables, messages, and memory
-/// that several threads are about to free. They are part of the fixed share of the
+/// that several threads free at the same time. They are part of the fixed share of the
 /// program.
 pub const SLACK: u64 = 4 << 20;
 
@@ -128,8 +128,7 @@ fn trace(excess: u64) {
 /// charges of the run are released.
 pub struct Audit;
 
-/// Begins the audit of a run. It is called once the memory is divided, because the
-/// charges are complete only from then on.
+/// Begins the audit of a run. It is called when the memory of the run has been divided.
 #[must_use]
 pub fn begin() -> Audit {
     BEGUN.store(true, Relaxed);

@@ -106,8 +106,7 @@ fn shown_inputs(plan: &Plan) -> String {
 }
 
 /// Logs the first line of a run: version, files, threads and memory. It is written only
-/// once for each console. Warns if `-m` exceeds the memory limit of the system or the
-/// container.
+/// once for each console. Warns if `-m` exceeds the memory that the system allows.
 pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
     if !console.begin_log() {
         return;

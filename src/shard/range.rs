@@ -63,8 +63,8 @@ impl Work {
         (0..self.job.slices.len()).map(|slice| self.need(JobStage::Map(slice), ledger)).collect()
     }
 
-    /// Collects the runs of all slices for a merge. `spill` takes over their files and
-    /// closes them when it is dropped.
+    /// Collects the runs of all slices for a merge. `spill` takes over their files,
+    /// from which the runs are read.
     pub(super) fn runs(
         &self,
         files: Vec<StageFile<Checked<MappedSlice>>>,

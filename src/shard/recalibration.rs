@@ -52,7 +52,7 @@ impl Work {
     }
 
     /// Runs `sites`: joins the events of all ranges in order, and writes the positions
-    /// at which reads differ too often to be sequencing errors.
+    /// at which reads differ from the reference too often.
     pub(super) fn sites(&self, state: &RunState<'_>) -> Result<()> {
         let into = self.create(JobStage::Sites)?;
         let start = into.end()?;
@@ -93,9 +93,9 @@ impl Work {
         self.finish(into, &FoundSites { sites, number })
     }
 
-    /// Opens the sites that the `sites` stage has found. Returns `None` if known sites
-    /// are given or qualities are not recalibrated. The closure in the result reads the
-    /// sites from disk, in order.
+    /// Opens the sites that the `sites` stage has found. Returns `None` without
+    /// `--bqsr-bootstrap`. The closure in the result reads the sites from disk, in
+    /// order.
     pub(super) fn found_sites(&self, ledger: &Ledger) -> Result<Option<ReadSites>> {
         if !self.finds_sites() {
             return Ok(None);

@@ -73,8 +73,8 @@ const LETTERS: &[Opt] = &[
 
 const BY_LETTER: &str = "--bwa, by the same letter";
 
-/// Translates `bwa mem`. bwa takes its input as it is, so the checks of the first reads
-/// are off (`--as-given`).
+/// Translates `bwa mem`. The number of threads also decides the size of a batch, as in
+/// bwa, so `-K` is always written.
 fn mem(given: &Given) -> Result<Line> {
     let mut line = Line::new("align --as-given --complete-index");
     line.add(given.native_words());

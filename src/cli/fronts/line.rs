@@ -116,8 +116,8 @@ impl OutputStyle {
     }
 }
 
-/// The compression level of samtools if none is requested. It is given explicitly,
-/// because readmill has another default.
+/// The compression level that samtools uses for BAM if none is requested. The native
+/// line always states it.
 pub const SAMTOOLS_LEVEL: &str = "6";
 
 /// Adds the flags for output, format, level and index, as samtools would choose them.
