@@ -224,7 +224,8 @@ pub struct CoverageArgs {
 
 const BINS: u32 = 50;
 
-/// Width of the text next to the bins on a terminal, and the minimum number of bins.
+/// Width of the text next to the bins on a terminal, and the number of bins on a narrow
+/// terminal.
 const BESIDE_BINS: u32 = 40;
 const LEAST_BINS: u32 = 40;
 
