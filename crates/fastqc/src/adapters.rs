@@ -1,6 +1,10 @@
-//! Where adapters start in reads: the first twelve bases of each of five.
+//! Finds adapters in reads by their first twelve bases, as FastQC does.
+//!
+//! A filter with two bits per base finds the positions where the first eight bases may be those of an
+//! adapter; only there, twelve letters are compared. The filter uses byte operations on adjacent
+//! positions, which the compiler turns into vector instructions.
 
-/// The adapters that FastQC looks for, by their makers' names, and their first bases.
+/// The adapters that FastQC 0.11.9 looks for, with their first bases.
 pub(crate) const ADAPTERS: [(&str, &[u8; LENGTH]); 5] = [
     ("Illumina Universal Adapter", b"AGATCGGAAGAG"),
     ("Illumina Small RNA 3' Adapter", b"TGGAATTCTCGG"),
@@ -9,13 +13,11 @@ pub(crate) const ADAPTERS: [(&str, &[u8; LENGTH]); 5] = [
     ("SOLID Small RNA Adapter", b"CGCCTTGGCCGT"),
 ];
 
-/// The bases that are looked for.
 pub(crate) const LENGTH: usize = 12;
 
-/// Positions that are looked at together.
 const WINDOW: usize = 512;
 
-/// Codes of the first and of the next four bases of each adapter.
+/// Two-bit codes of bases 1 to 4 and of bases 5 to 8 of each adapter.
 const CODES: [[u8; 2]; ADAPTERS.len()] = {
     let (mut codes, mut n) = ([[0; 2]; ADAPTERS.len()], 0);
     while n < ADAPTERS.len() {
@@ -29,12 +31,11 @@ const CODES: [[u8; 2]; ADAPTERS.len()] = {
     codes
 };
 
-/// Two bits that differ for A, C, G and T.
+/// Returns two bits that differ for A, C, G and T. Other letters share a code with one of them.
 const fn code(letter: u8) -> u8 {
     letter >> 1 & 3
 }
 
-/// Finds adapters; memory that is used again.
 pub(crate) struct AdapterFinder {
     fours: [u8; WINDOW],
     found: [u8; WINDOW],
@@ -47,7 +48,8 @@ impl Default for AdapterFinder {
 }
 
 impl AdapterFinder {
-    /// Calls `each` with the number of each adapter in a read and where it starts first.
+    /// Calls `each` with the index of each adapter that the read contains, and its first 0-based
+    /// position.
     #[inline]
     pub fn find(&mut self, bases: &[u8], mut each: impl FnMut(usize, usize)) {
         let (mut from, mut seen) = (0, [false; ADAPTERS.len()]);
@@ -68,7 +70,8 @@ impl AdapterFinder {
         }
     }
 
-    /// Notes where eight bases have the codes of an adapter's; returns whether any have.
+    /// Marks in `found` the positions where eight bases have the codes of an adapter. Returns whether
+    /// there are any.
     #[inline]
     fn may_hold(&mut self, window: &[u8]) -> bool {
         let places = window.len() + 1 - LENGTH;

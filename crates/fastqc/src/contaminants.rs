@@ -1,8 +1,7 @@
-//! Sequences of adapters and primers that Illumina publishes, by which frequent sequences are explained.
+//! Published Illumina adapters and primers, which explain overrepresented sequences.
 
 use std::sync::LazyLock;
 
-/// Adapters and primers, by their makers' names.
 const PRIMERS: [(&str, &str); 5] = [
     ("TruSeq Universal Adapter", "AATGATACGGCGACCACCGAGATCTACACTCTTTCCCTACACGACGCTCTTCCGATCT"),
     ("Nextera Transposase Read 1", "TCGTCGGCAGCGTCAGATGTGTATAAGAGACAG"),
@@ -11,14 +10,13 @@ const PRIMERS: [(&str, &str); 5] = [
     ("TruSeq Small RNA 5' Adapter", "GTTCAGAGTTCTACAGTCCGACGATC"),
 ];
 
-/// The indexes of the first twelve TruSeq adapters, and what surrounds them.
+/// Indexes of the first twelve TruSeq adapters, and the adapter sequence before and after the index.
 const INDEXES: [&str; 12] = [
     "ATCACG", "CGATGT", "TTAGGC", "TGACCA", "ACAGTG", "GCCAAT", "CAGATC", "ACTTGA", "GATCAG", "TAGCTT",
     "GGCTAC", "CTTGTA",
 ];
 const AROUND_INDEX: [&str; 2] = ["GATCGGAAGAGCACACGTCTGAACTCCAGTCAC", "ATCTCGTATGCCGTCTTCTGCTTG"];
 
-/// All sequences with their names.
 static KNOWN: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     let primers =
         PRIMERS.iter().map(|(name, sequence)| (name.to_string(), sequence.as_bytes().to_vec()));
@@ -29,20 +27,22 @@ static KNOWN: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     primers.chain(indexed).collect()
 });
 
-/// More bases than these must agree, but for one.
+/// A match must be longer than this, and may contain one mismatch.
 const FEWEST: usize = 20;
 
-/// Bases of which all must be in a known sequence, if there are no more.
+/// Lengths of sequences that are too short for such a match: they must be contained in a known sequence
+/// without a mismatch.
 const SHORT: std::ops::Range<usize> = 8..FEWEST;
 
-/// An agreement of two sequences: bases, and their share of all.
+/// The longest match of two sequences: its bases, and the percentage of them that agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hit {
     bases: usize,
     percent: usize,
 }
 
-/// The known sequence that agrees with most bases of this one, on either strand, as text.
+/// Returns the known sequence with the longest match on either strand, as FastQC's column "Possible
+/// Source" has it, or `None` without a match.
 pub(crate) fn source(sequence: &[u8]) -> Option<String> {
     let mut best: Option<(&str, Hit)> = None;
     for (name, known) in KNOWN.iter() {
@@ -68,7 +68,8 @@ fn hit_on_both(known: &[u8], sequence: &[u8]) -> Option<Hit> {
     }
     let mut best: Option<Hit> = None;
     for strand in &strands {
-        // The known sequence begins so many bases behind the start of the other, or ahead of it.
+        // `start` is the position in `sequence` where the known sequence begins. It is negative if the
+        // known sequence begins earlier.
         for start in
             (FEWEST as isize - strand.len() as isize)..(sequence.len() as isize - FEWEST as isize)
         {
@@ -81,10 +82,11 @@ fn hit_on_both(known: &[u8], sequence: &[u8]) -> Option<Hit> {
     best
 }
 
-/// The longest run of equal bases with one other at most, if `known` begins at `start` of the sequence.
+/// Finds the longest stretch with at most one mismatch if base 0 of `known` is aligned to position
+/// `start` of `sequence`.
 fn hit_at(known: &[u8], sequence: &[u8], start: isize) -> Option<Hit> {
     let mut best: Option<Hit> = None;
-    // A run from its first base to its last equal one, and the others in it.
+    // The current stretch, from its first base to its last match, and the mismatches in it.
     let (mut first, mut last, mut others) = (0, 0, 0);
     let mut note = |first: usize, last: usize, others: usize| {
         let bases = 1 + last - first.min(last + 1);

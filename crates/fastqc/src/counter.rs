@@ -1,4 +1,4 @@
-//! The counter of one file, to which threads give pieces in any order.
+//! The counter of one input, to which threads give their pieces in any order.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,31 +11,51 @@ use crate::piece::{Piece, SequencedRead};
 use crate::report::Report;
 use crate::totals::Totals;
 
-/// The counts of a file.
+/// Counts the reads of one input.
+///
+/// Any number of threads count at once. Each gets an empty [`Piece`] for a batch of consecutive reads,
+/// counts the batch without a lock, and hands the piece back. Pieces that arrive before their turn wait
+/// in the counter:
+///
+/// ```
+/// use readmill_fastqc::piece::SequencedRead;
+/// use readmill_fastqc::{FastqcRun, Options};
+///
+/// let run = FastqcRun::new(["lane1.fq".into()], Options::default(), 0);
+/// let file = run.file(0).unwrap();
+/// let add = |number: u64, bases: &[u8]| {
+///     let mut piece = file.piece(number);
+///     file.count(&mut piece, &SequencedRead { number, name: b"@r", bases, quals: b"II" })?;
+///     file.close(&mut piece);
+///     file.take(piece)
+/// };
+///
+/// add(1, b"CC")?; // waits for read 0
+/// assert!(file.report().is_err());
+/// add(0, b"AA")?;
+/// assert!(file.report()?.data().contains("Total Sequences\t2\n"));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct FileCounter {
     name: String,
     options: Options,
     room: Arc<Room>,
     ordered: Mutex<Ordered>,
-    /// All sequences that are followed, once they are known.
+    /// The tracked sequences, once there are as many as are ever tracked. From then on, threads look
+    /// sequences up themselves.
     known: OnceLock<Distinct>,
 }
 
-/// Counts to which pieces are added in the order of the file.
 struct Ordered {
-    /// The number of the next read.
     next: u64,
-    /// Pieces that came before their turn, by their first reads.
+    /// Pieces that arrived before the reads in front of them, by the number of their first read.
     waiting: BTreeMap<u64, Piece>,
     totals: Totals,
-    /// Sequences that are followed, until they are all known.
     growing: Distinct,
-    /// Pieces to be used again.
     spare: Vec<Piece>,
 }
 
 impl FileCounter {
-    /// Counts the reads of the file that is called so.
     pub(crate) fn new(name: String, options: Options, room: Arc<Room>) -> Self {
         let ordered = Ordered {
             next: 0,
@@ -47,31 +67,34 @@ impl FileCounter {
         FileCounter { name, options, room, ordered: Mutex::new(ordered), known: OnceLock::new() }
     }
 
-    /// The piece of a batch that begins with the read of this number, 0-based.
+    /// Returns an empty piece for a batch whose first read has the 0-based number `first` in the file.
+    /// Reuses the memory of a piece that was added.
     pub fn piece(&self, first: u64) -> Piece {
         let mut piece = self.ordered().spare.pop().unwrap_or_else(Piece::new);
         piece.restart(first);
         piece
     }
 
-    /// Counts the next read of a piece.
+    /// Counts a read into `piece`. Reads of a piece are counted in the order of the file, without gaps.
     ///
     /// # Errors
-    /// Its qualities are no qualities, or it is too long for the memory.
+    /// A quality is not a printable character from `!` to `~`, or the read is too long for the memory of
+    /// the run.
     #[inline]
     pub fn count(&self, piece: &mut Piece, read: &SequencedRead<'_>) -> Result<()> {
         piece.add(read, &self.room)
     }
 
-    /// Ends a piece, which can be added then.
+    /// Finishes a piece before it is given to [`FileCounter::take`]. Looks up its sequences here, on the
+    /// calling thread, if all tracked sequences are known.
     pub fn close(&self, piece: &mut Piece) {
         piece.close(self.known.get());
     }
 
-    /// Adds a piece once all reads before it were added.
+    /// Adds a piece to the totals as soon as all reads before it have been added.
     ///
     /// # Errors
-    /// The memory does not suffice.
+    /// The memory of the run does not suffice for the length of the reads or the number of tiles.
     pub fn take(&self, piece: Piece) -> Result<()> {
         if piece.shapes.is_empty() {
             return Ok(());
@@ -90,15 +113,16 @@ impl FileCounter {
         Ok(())
     }
 
-    /// Drops a piece whose reads are counted again, and gives its memory back.
+    /// Drops a piece without adding it, and returns its memory to the run. Called if a batch of FASTQ
+    /// turns out to have been cut in the wrong place: its reads are counted again.
     pub fn discard(&self, piece: Piece) {
         self.room.give_back(piece.far.capacity() as u64);
     }
 
-    /// The report, once all reads have come.
+    /// Makes the report of the file. Called when all reads have been counted.
     ///
     /// # Errors
-    /// Some have not.
+    /// A piece still waits for reads before it, which is a bug.
     pub fn report(&self) -> Result<Report> {
         let ordered = self.ordered();
         if !ordered.waiting.is_empty() {

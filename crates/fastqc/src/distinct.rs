@@ -1,11 +1,11 @@
-//! The first 100,000 different sequences of a file, from whose counts duplicates are inferred.
+//! The first 100,000 distinct sequences of a file, from which duplication is estimated.
 
 use hashbrown::HashTable;
 
-/// How many different sequences are followed.
 pub(crate) const MOST: usize = 100_000;
 
-/// The part of a read by which sequences are told apart: all of up to 75 bases, and the first 50 of more.
+/// Returns the part of a read that identifies its sequence: reads of more than 75 bases are compared by
+/// their first 50, as in FastQC, because errors at the end would make duplicates differ.
 #[inline]
 pub(crate) fn key(bases: &[u8]) -> &[u8] {
     if bases.len() > LONGEST { &bases[..SHORT] } else { bases }
@@ -14,43 +14,42 @@ pub(crate) fn key(bases: &[u8]) -> &[u8] {
 const LONGEST: usize = 75;
 const SHORT: usize = 50;
 
-/// A table of sequences, by their numbers in the order in which they came.
+/// A hash table of sequences. Each sequence is numbered in the order in which it was first seen.
 #[derive(Default)]
 pub(crate) struct Distinct {
     numbers: HashTable<u32>,
-    /// Where each ends in `text`.
     ends: Vec<u32>,
     text: Vec<u8>,
 }
 
 impl Distinct {
-    /// The most bytes of memory, with counts, and the order in which they are written.
+    /// Maximum memory in bytes, with the counts of reads and the order in which the report lists the
+    /// sequences.
     pub const BYTES: u64 = (MOST * (LONGEST + 4 + 4 + 24) + (1 << 17) * 2 * 5) as u64;
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The sequence of this number.
     pub fn sequence(&self, number: usize) -> &[u8] {
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
         &self.text[start as usize..self.ends[number] as usize]
     }
 
-    /// The number of a sequence.
     #[inline]
     pub fn find(&self, sequence: &[u8]) -> Option<u32> {
         self.numbers.find(hash(sequence), |&number| self.sequence(number as usize) == sequence).copied()
     }
 
-    /// The number of a sequence, which gets the next one if it is new.
+    /// Returns the number of a sequence, which gets the next number if it is new. The caller stops at
+    /// [`MOST`] sequences.
     pub fn find_or_insert(&mut self, sequence: &[u8]) -> u32 {
         if let Some(number) = self.find(sequence) {
             return number;
         }
         if self.ends.capacity() == 0 {
-            // At once, so that nothing is copied as it grows: its memory is charged.
+            // All memory is allocated with the first sequence. Its size is charged in the plan, and no
+            // buffer is copied later.
             self.ends.reserve_exact(MOST);
             self.text.reserve_exact(MOST * LONGEST);
             self.numbers.reserve(MOST, |_| 0);
@@ -68,7 +67,6 @@ impl Distinct {
     }
 }
 
-/// A hash of a sequence: eight letters at a time, multiplied and folded.
 #[inline]
 fn hash(sequence: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;

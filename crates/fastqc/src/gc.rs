@@ -1,7 +1,8 @@
-//! The share of G and C of each read, spread over whole percents.
+//! The module "Per sequence GC content": GC content of each read, spread over whole percents.
 //!
-//! A read of n bases with k of them G or C stands for all percents from (k - 1/2) / n to (k + 1/2) / n, rounded. Each percent
-//! counts 1 divided by the number of different k that reach it, so that reads of any length are spread evenly.
+//! A read of n bases, k of them G or C, may stand for any GC content between (k - 1/2) / n and (k + 1/2)
+//! / n. FastQC counts it in all whole percents of this range. Each percent gets 1 divided by the number
+//! of different k that reach it, so that short reads give a smooth curve, too.
 
 use std::collections::HashMap;
 
@@ -9,16 +10,18 @@ use readmill_record::java;
 
 use crate::module::{Module, Status};
 
-/// From 0 to 100 percent.
 const PERCENTS: usize = 101;
 
-/// Limits of the sum of deviations from a normal distribution, in percent of the reads: of a warning, and of a failure.
+/// Limits of the sum of deviations from a normal distribution, in percent of the reads: above the first
+/// is a warning, above the second a failure.
 const LIMITS: [f64; 2] = [15.0, 30.0];
 
-/// The longest reads whose percents are kept; those of longer ones are computed for each.
+/// Maximum read length for which the percents of each k are stored. For longer reads they are computed
+/// each time.
 const KEPT: usize = 1000;
 
-/// How many of the bases of a read are looked at, so that there are few different lengths.
+/// Returns how many bases of a read are used: the length rounded down to a multiple of 100 (1000 for
+/// reads of more than 1000 bases). The number of different lengths, each with a table, stays small.
 pub(crate) fn looked_at(length: usize) -> usize {
     match length {
         1001.. => length / 1000 * 1000,
@@ -27,7 +30,7 @@ pub(crate) fn looked_at(length: usize) -> usize {
     }
 }
 
-/// The number of G and C.
+/// Counts G and C, in blocks of 255 bases whose count fits into a byte.
 #[inline]
 pub(crate) fn count(bases: &[u8]) -> u32 {
     let few = |bases: &[u8]| {
@@ -36,11 +39,8 @@ pub(crate) fn count(bases: &[u8]) -> u32 {
     bases.chunks(usize::from(u8::MAX)).map(|bases| u32::from(few(bases))).sum()
 }
 
-/// Reads of one length.
 struct Spread {
-    /// The share of a read that each percent of G and C gets.
     shares: [f64; PERCENTS],
-    /// The percents by the number of G and C.
     percents: Vec<[u8; 2]>,
 }
 
@@ -59,23 +59,25 @@ impl Spread {
     }
 }
 
-/// The first and the last percent that a read of this length with so many G and C stands for.
+/// Returns the first and the last percent for which a read of `length` bases, `gc` of them G or C, may
+/// stand.
 fn reached(gc: usize, length: usize) -> [u8; 2] {
     let (gc, length) = (gc as f64, length as f64);
     [gc - 0.5, gc + 0.5].map(|gc| round(gc.clamp(0.0, length) * 100.0 / length))
 }
 
-/// Rounds to the nearest integer, halves up.
+/// Rounds to the nearest integer, and halves up like Java's `Math.round`.
 fn round(number: f64) -> u8 {
     let whole = number.floor();
     (whole + f64::from(u8::from(number - whole >= 0.5))) as u8
 }
 
-/// The reads by percent.
+/// The number of reads by GC content, with a table for each read length so far.
 pub(crate) struct GcCounts {
     counts: [f64; PERCENTS],
     by_length: HashMap<u32, Spread>,
-    /// The length of the read before, whose spread is at hand.
+    /// The table for the length of the previous read. Reads of one length often follow each other, so it
+    /// is kept out of the map.
     last: Option<(u32, Box<Spread>)>,
 }
 
@@ -86,10 +88,12 @@ impl Default for GcCounts {
 }
 
 impl GcCounts {
-    /// The most bytes of memory: lengths up to 100, hundreds up to 1,000, and thousands of reads of a few million bases.
+    /// Maximum memory in bytes: lengths up to 100, hundreds up to 1,000, and thousands of reads of a few
+    /// million bases.
     pub const BYTES: u64 = 3 << 20;
 
-    /// Adds a read, in the order of the file: sums of thirds depend on it.
+    /// Adds a read of `length` bases, `gc` of them G or C. Reads must come in the order of the file: the
+    /// last digits of floating-point sums depend on it.
     #[inline]
     pub fn add(&mut self, length: u32, gc: u32) {
         let spread = match &mut self.last {
@@ -110,7 +114,6 @@ impl GcCounts {
         }
     }
 
-    /// The module.
     pub fn module(&self) -> Module {
         let rows = self.counts.iter().enumerate();
         Module {
@@ -122,7 +125,8 @@ impl GcCounts {
         }
     }
 
-    /// How far the counts are from a normal distribution around their mode, in percent of the reads.
+    /// Returns the sum of the differences between the counts and a normal distribution around their
+    /// mode, in percent of the reads. NaN without reads.
     fn deviation(&self) -> f64 {
         let total: f64 = self.counts.iter().sum();
         let mode = self.mode();
@@ -138,7 +142,8 @@ impl GcCounts {
         all.fold(0.0, |sum, (at, count)| sum + (expected(at) - count).abs()) / total * 100.0
     }
 
-    /// The mean of the neighbouring percents that are at most a tenth below the highest; the highest itself if they reach an end.
+    /// Returns the mean of the adjacent percents whose counts are more than 90 % of the highest count.
+    /// Returns the percent with the highest count if they reach 0 or 100.
     fn mode(&self) -> f64 {
         let counts = &self.counts;
         let mut first = 0;

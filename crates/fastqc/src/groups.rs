@@ -1,6 +1,5 @@
-//! Groups of neighbouring positions, of which long reads have one line each.
+//! Groups of adjacent positions. Tables of long reads have one line per group.
 
-/// Neighbouring positions, 1-based, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     pub first: usize,
@@ -8,12 +7,10 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Its positions, 0-based.
     pub fn range(self) -> std::ops::Range<usize> {
         self.first - 1..self.last
     }
 
-    /// Its name in tables.
     pub fn name(self) -> String {
         if self.first == self.last {
             self.first.to_string()
@@ -23,19 +20,23 @@ impl Group {
     }
 }
 
-/// The longest reads of which each position is a group.
+/// Maximum read length for which each position has its own line, and upper limit of the number of groups
+/// of longer reads.
 const UNGROUPED: usize = 75;
 
-/// Positions at the start that are always groups of their own.
 const SINGLE: usize = 9;
 
-/// The groups of reads of this length: single positions for short reads, or if all are wanted; else the first nine, and intervals
-/// of 2, 5 or 10 times a power of ten, so that there are fewer than 75 groups.
+/// Divides the positions of reads with `length` bases into groups.
+///
+/// Reads of up to 75 bases, and all reads with `no_group`, have one group per position. Longer reads
+/// have the first nine positions and then intervals of 2, 5 or 10 times a power of ten, so that there
+/// are fewer than 75 groups. These are FastQC's groups.
 pub(crate) fn groups(length: usize, no_group: bool) -> Vec<Group> {
     let interval = if no_group || length <= UNGROUPED { 1 } else { interval(length) };
     let (mut groups, mut first) = (Vec::new(), 1);
     while first <= length {
-        // The tenth position starts a short group where intervals are longer, so that the next ones begin at multiples.
+        // If intervals are longer than 10, the group that starts at position 10 is shorter, so that all
+        // later ones begin at multiples of the interval.
         let next = match first {
             1..=SINGLE => first + 1,
             10 if interval > 10 => interval,

@@ -1,20 +1,29 @@
-//! Quality of reads as they were sequenced: the modules of FastQC (0.11.9), in its files.
+//! Read quality as FastQC 0.11.9 reports it: the same modules, verdicts and files.
 //!
-//! Threads count batches as [`Piece`]s; a [`FileCounter`] adds them in the order of the file, on which some modules depend.
+//! [`FastqcRun`] has one [`FileCounter`] for each input. Threads count batches of reads into [`Piece`]s,
+//! in any order. The counter adds the pieces in the order of the file, because some modules depend on it
+//! (for example, only the first 100,000 distinct sequences are tracked):
+//!
+//! ```text
+//!  batch of reads ─► FileCounter::count ─► Piece ─┐   any thread, any order
+//!  batch of reads ─► FileCounter::count ─► Piece ─┤
+//!                                                 ▼   one thread at a time, in file order
+//!                                      FileCounter::take ─► FileCounter::report ─► Report
+//! ```
 //!
 //! | subject | module |
 //! |---|---|
-//! | the files of a run, and their memory | [`run`], [`options`] |
-//! | a batch of reads, and what is counted of it by any thread | [`piece`], [`records`], `take`, `near`, `adapters` |
-//! | the sums of a file, in its order | [`counter`], `totals`, `pages` |
-//! | different sequences | `distinct` |
-//! | qualities by tile | `tiles` |
-//! | the share of G and C | `gc` |
-//! | the report: modules with their verdicts | [`report`], `module`, `positions`, `sequences`, `groups` |
-//! | known contaminants | `contaminants` |
+//! | the files of a run and their memory | [`run`], [`options`] |
+//! | counting a batch of reads on any thread | [`piece`], [`records`], `take`, `near`, `adapters` |
+//! | the totals of a file, added in its order | [`counter`], `totals`, `pages` |
+//! | distinct sequences | `distinct` |
+//! | quality per tile | `tiles` |
+//! | GC content per read | `gc` |
+//! | the report: modules and their verdicts | [`report`], `module`, `positions`, `sequences`, `groups` |
+//! | known adapters and primers | `contaminants` |
 //!
-//! Counts are integers. The sums of fractions that FastQC adds up read by read are added in the same order, so that the last digits are
-//! the same, too.
+//! Counts are integers. FastQC adds some fractions read by read; they are added in the same order here,
+//! so that the last digits of the report agree, too.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -45,8 +54,7 @@ pub use records::RecordText;
 pub use report::Report;
 pub use run::FastqcRun;
 
-/// The lowest character of a quality.
+/// The lowest quality character, `!`: Phred 0 in files with Phred+33 qualities.
 pub(crate) const LOWEST: u8 = b'!';
 
-/// The number of different characters of qualities.
 pub(crate) const QUALS: usize = 94;

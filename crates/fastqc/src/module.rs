@@ -1,8 +1,7 @@
-//! A module of the report: its verdict and its table; and how qualities are written.
+//! A module of the report with its verdict, and the encodings of qualities that FastQC distinguishes.
 
 use crate::LOWEST;
 
-/// The verdict of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Pass,
@@ -11,12 +10,12 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    /// The verdict on a number that is better small, by the limits of a warning and of a failure. No number passes.
+    /// Returns the verdict on a number that should be small: a failure above `fail`, a warning above
+    /// `warn`. NaN, the result of a module without reads, passes.
     pub fn above(number: f64, [warn, fail]: [f64; 2]) -> Self {
         Status::of(number > warn, number > fail)
     }
 
-    /// A failure, a warning, or neither.
     pub fn of(warns: bool, fails: bool) -> Self {
         match (warns, fails) {
             (_, true) => Status::Fail,
@@ -34,26 +33,22 @@ impl Status {
     }
 }
 
-/// A module.
 pub(crate) struct Module {
     pub name: &'static str,
     pub status: Status,
-    /// Lines before the table.
     pub notes: Vec<String>,
-    /// Names of columns; none where there is no table.
+    /// Column names. Empty if the module has only notes, and no table.
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
 
-/// How qualities are written.
 pub(crate) struct Encoding {
     pub name: &'static str,
-    /// The character of quality 0.
     pub offset: u8,
 }
 
 impl Encoding {
-    /// The encoding whose lowest character this is.
+    /// Guesses the encoding from the lowest quality character of a file, by the thresholds of FastQC.
     pub fn of(lowest: u8) -> Self {
         match lowest {
             ..=63 => Encoding { name: "Sanger / Illumina 1.9", offset: LOWEST },

@@ -1,32 +1,29 @@
-//! Letters and qualities of a batch by position, as far as reads of usual length reach.
+//! Base and quality counts of a batch for the first 512 positions, small enough to stay in the caches.
 
-/// Positions that are counted in the batch; those behind them are added one by one to the sums of the file.
+/// Number of positions that are counted in the batch. Later positions are added one by one to the totals
+/// of the file.
 pub(crate) const NEAR: usize = 512;
 
-/// The letters that are counted.
 pub(crate) const LETTERS: &[u8; 5] = b"ACGTN";
 
-/// Reads whose letters a byte can count.
 const MOST: u8 = u8::MAX;
 
-/// Counts by position.
+/// Counts of bases and qualities by position.
+///
+/// Bases are first counted in bytes, which the compiler adds 16 or more at a time. After 255 reads, the
+/// bytes are added to 32-bit counters.
 pub(crate) struct Near {
-    /// Letters of the reads since the last flush: bytes, so that many positions are counted at once.
     few: [[u8; NEAR]; LETTERS.len()],
     waiting: u8,
     letters: [[u32; NEAR]; LETTERS.len()],
-    /// How many positions have letters.
     length: usize,
-    /// Qualities by position, and by their character.
     quals: Vec<[u16; 128]>,
     reads: u16,
 }
 
 impl Near {
-    /// The most bytes of memory.
     pub const BYTES: usize = size_of::<Near>() + NEAR * size_of::<[u16; 128]>();
 
-    /// Without counts.
     pub fn new() -> Box<Self> {
         Box::new(Near {
             few: [[0; NEAR]; LETTERS.len()],
@@ -38,7 +35,6 @@ impl Near {
         })
     }
 
-    /// Counts the letters of a read.
     #[inline]
     pub fn add_bases(&mut self, bases: &[u8]) {
         let bases = &bases[..bases.len().min(NEAR)];
@@ -54,12 +50,11 @@ impl Near {
         }
     }
 
-    /// Whether no more reads can be counted.
+    /// Returns whether the 16-bit counters of qualities may overflow with the next read.
     pub fn is_full(&self) -> bool {
         self.reads == u16::MAX
     }
 
-    /// Counts the qualities of a read.
     #[inline]
     pub fn add_quals(&mut self, quals: &[u8]) {
         let quals = &quals[..quals.len().min(NEAR)];
@@ -82,13 +77,13 @@ impl Near {
         self.waiting = 0;
     }
 
-    /// How many positions have letters, and qualities.
     pub fn lengths(&self) -> (usize, usize) {
         (self.length, self.quals.len())
     }
 
-    /// Calls `letters` and `quals` with the counts of each position, and empties them. Counts of qualities start at the lowest
-    /// character.
+    /// Calls `letters` and `quals` with the counts of each position, and empties them. `letters` gets
+    /// the numbers of A, C, G, T and N; `quals` gets the number of bases by quality character, from `!`
+    /// on.
     pub fn drain(
         &mut self,
         mut letters: impl FnMut(usize, [u32; LETTERS.len()]),

@@ -1,8 +1,8 @@
-//! Options of all modules.
+//! Options that apply to all modules of a report.
 
-/// Options of all modules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether each position has a line of its own in long reads, too.
+    /// Report each position on a line of its own in long reads, too (FastQC `--nogroup`). Otherwise
+    /// positions are grouped in reads of more than 75 bases.
     pub no_group: bool,
 }

@@ -1,4 +1,4 @@
-//! Counts of a batch of reads, which any thread makes.
+//! The counts of one batch of reads. Any thread can make them.
 
 use readmill_record::{Error, Result, Room};
 
@@ -8,34 +8,37 @@ use crate::near::{NEAR, Near};
 use crate::tiles::TileSample;
 use crate::{LOWEST, QUALS, gc, tiles};
 
-/// A read as it was sequenced.
 #[derive(Clone, Copy, Debug)]
 pub struct SequencedRead<'a> {
-    /// Its number in the file, 0-based.
+    /// The read's number in the file, 0-based. Tiles are counted for every tenth read.
     pub number: u64,
-    /// The line of its name, with or without the first character.
+    /// The name line, with the comment, with or without `@`. Fields of the name give the tile.
     pub name: &'a [u8],
-    /// Letters.
     pub bases: &'a [u8],
-    /// Qualities as characters; there may be other many than letters.
+    /// Quality characters. Their number may differ from the number of bases: a record without qualities
+    /// has one, `*`.
     pub quals: &'a [u8],
 }
 
-/// The counts of consecutive reads of a file.
+/// The counts of consecutive reads of one file.
+///
+/// Its memory for reads of up to 512 bases is part of [`FastqcRun::bytes`](crate::FastqcRun::bytes).
+/// What longer reads need in addition is taken from the memory of the run, and returned when the piece
+/// is added.
 pub struct Piece {
-    /// The number of the first read.
     pub(crate) first: u64,
-    /// The length of each read, and how many of the bases that are looked at are G or C.
+    /// The length of each read, and the number of G and C among the bases that the GC module uses
+    /// ([`gc::looked_at`]).
     pub(crate) shapes: Vec<(u32, u32)>,
     pub(crate) near: Box<Near>,
-    /// The letters and qualities of reads behind those positions, and how many there are of both.
+    /// Bases and qualities after the first 512 positions, read by read, and how many there are of both.
+    /// They are counted one by one when the piece is added.
     pub(crate) far: Vec<u8>,
     pub(crate) far_lengths: Vec<[u32; 2]>,
-    /// The lowest character of a quality.
     pub(crate) lowest: u8,
-    /// Reads by their mean quality, rounded down.
     pub(crate) mean_quals: [u32; QUALS],
-    /// Adapters: in which read of the piece, which, and where it starts.
+    /// Adapters that were found: index of the read in the piece, index of the adapter, and 0-based start
+    /// in the read.
     pub(crate) adapters: Vec<(u32, u8, u32)>,
     pub(crate) sequences: Sequences,
     pub(crate) tiles: Vec<TileSample>,
@@ -44,18 +47,18 @@ pub struct Piece {
     upper: Vec<u8>,
 }
 
-/// The sequences of the reads.
 #[derive(Default)]
 pub(crate) struct Sequences {
-    /// The part by which each is told apart, one behind the other, and its length.
     pub keys: Vec<u8>,
     pub lengths: Vec<u8>,
-    /// In place of these: the numbers of those that are followed, once no others will be.
+    /// Numbers of the tracked sequences that were found. Filled instead of the keys once all tracked
+    /// sequences are known.
     pub known: Vec<u32>,
 }
 
 impl Sequences {
-    /// Looks all up together, so that one waits for memory while others do.
+    /// Replaces the keys by the numbers of tracked sequences. All keys of a piece are looked up in one
+    /// loop, so that the cache misses of successive lookups overlap.
     fn look_up(&mut self, known: &Distinct) {
         let mut keys = &self.keys[..];
         for &length in &self.lengths {
@@ -68,10 +71,8 @@ impl Sequences {
 }
 
 impl Piece {
-    /// Bytes of memory of a batch of usual reads.
     pub(crate) const BYTES: u64 = Near::BYTES as u64 + (5 << 18);
 
-    /// A piece without reads.
     pub(crate) fn new() -> Self {
         Piece {
             first: 0,
@@ -90,17 +91,17 @@ impl Piece {
         }
     }
 
-    /// Whether no more reads can be counted in it.
+    /// Returns whether the 16-bit counters of the piece may overflow with the next read.
     pub(crate) fn is_full(&self) -> bool {
         self.near.is_full()
     }
 
-    /// Ends the piece. `known` are the sequences that are followed, once they are known.
     pub(crate) fn close(&mut self, known: Option<&Distinct>) {
         known.into_iter().for_each(|known| self.sequences.look_up(known));
     }
 
-    /// Begins with the read of this number; counts before were added.
+    /// Empties the piece for a batch that begins with read `first`, 0-based. The earlier counts have
+    /// been added to the totals.
     pub(crate) fn restart(&mut self, first: u64) {
         self.first = first;
         self.shapes.clear();
@@ -118,12 +119,13 @@ impl Piece {
         known.clear();
     }
 
-    /// Counts a read.
+    /// Counts a read. Lower-case bases count as upper case.
     ///
     /// # Errors
-    /// Its qualities are no qualities, or it is too long for the memory.
+    /// A quality is not a printable character from `!` to `~`, or the read is too long for the memory of
+    /// the run.
     pub(crate) fn add(&mut self, read: &SequencedRead<'_>, room: &Room) -> Result<()> {
-        // Letters of the alphabet differ in this bit from small ones.
+        // Lower-case letters have bit 0x20 set, upper-case letters do not.
         if read.bases.iter().fold(0, |all, base| all | base) & 0x20 != 0 {
             let mut upper = std::mem::take(&mut self.upper);
             upper.clear();
@@ -157,7 +159,7 @@ impl Piece {
         Ok(())
     }
 
-    /// Counts the lowest and the mean quality of a read.
+    /// Counts the lowest and the mean quality of a read, and rejects characters that are not qualities.
     #[inline]
     fn add_quals(&mut self, quals: &[u8]) -> Result<()> {
         let (low, high) =
@@ -187,7 +189,7 @@ impl Piece {
         let bytes = rest[0].len() + rest[1].len();
         let (needed, old) = (self.far.len() + bytes, self.far.capacity());
         if needed > old {
-            // While the list is copied, there are two.
+            // Both the old and the new buffer exist while the bytes are copied.
             let capacity = needed.max(2 * old);
             room.take(capacity as u64)?;
             self.far.reserve_exact(capacity - self.far.len());

@@ -1,4 +1,4 @@
-//! Modules of positions: qualities, letters, what was not called, and adapters.
+//! The modules that report a number for each position: qualities, base content, N content and adapters.
 
 use readmill_record::java;
 
@@ -9,23 +9,23 @@ use crate::pages::Position;
 use crate::totals::Totals;
 use crate::{LOWEST, QUALS};
 
-/// Limits of the lower quartile and of the median of a position: of a warning, and of a failure.
+/// Phred limits of the lower quartile and of the median of a position. Values below the first are a
+/// warning, values below the second a failure.
 const QUARTILE_LIMITS: [f64; 2] = [10.0, 5.0];
 const MEDIAN_LIMITS: [f64; 2] = [25.0, 20.0];
 
-/// Limits of the difference between G and C, or A and T, in percent.
+/// Limits of |G - C| and |A - T| at a position, in percent: above the first is a warning, above the
+/// second a failure.
 const LETTER_LIMITS: [f64; 2] = [10.0, 20.0];
 
-/// Limits of N in percent.
 const N_LIMITS: [f64; 2] = [5.0, 20.0];
 
-/// Limits of reads with an adapter in percent.
 const ADAPTER_LIMITS: [f64; 2] = [5.0, 10.0];
 
-/// The fewest qualities of which there are percentiles.
+/// Minimum number of qualities at a position for percentiles. FastQC reports none for fewer.
 const FEWEST: u64 = 101;
 
-/// Qualities by position; `None` without any.
+/// Makes the module "Per base sequence quality". `None` if no read has qualities.
 pub(crate) fn qualities(totals: &Totals, no_group: bool) -> Option<Module> {
     let length = totals.positions.lengths[1];
     if length == 0 {
@@ -69,13 +69,13 @@ fn row<const N: usize>(group: Group, numbers: [f64; N]) -> Vec<String> {
     std::iter::once(group.name()).chain(numbers.map(java::double)).collect()
 }
 
-/// The mean of numbers; `None` of none.
 fn mean_of(numbers: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = numbers.fold((0.0, 0), |(sum, count), number| (sum + number, count + 1));
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// The mean of qualities, of which the first `skipped` characters are none; `None` without any.
+/// Returns the mean Phred score of a position, or `None` if it has no qualities. `skipped` is the number
+/// of quality characters below Phred 0 of the encoding: 0 for Phred+33, 31 for Phred+64.
 fn mean(quals: &[u64; QUALS], skipped: usize) -> Option<f64> {
     let all = quals.iter().skip(skipped);
     let (sum, count) =
@@ -83,7 +83,8 @@ fn mean(quals: &[u64; QUALS], skipped: usize) -> Option<f64> {
     (count > 0).then(|| sum as f64 / count as f64)
 }
 
-/// The quality that so many percent of them do not exceed; `None` of few.
+/// Returns the lowest Phred score that at least `percent` of the reads do not exceed, or `None` if there
+/// are too few qualities. The count of reads is rounded down, as in FastQC's integers.
 fn percentile(quals: &[u64; QUALS], skipped: usize, percent: u64) -> Option<f64> {
     let total: u64 = quals.iter().sum();
     if total < FEWEST {
@@ -97,7 +98,6 @@ fn percentile(quals: &[u64; QUALS], skipped: usize, percent: u64) -> Option<f64>
     quals.iter().skip(skipped).position(reaches).map(|qual| qual as f64)
 }
 
-/// A, C, G and T by position.
 pub(crate) fn letters(totals: &Totals, no_group: bool) -> Module {
     let length = totals.positions.lengths[0];
     let positions = Vec::from_iter(totals.positions.iter().take(length));
@@ -120,10 +120,9 @@ pub(crate) fn letters(totals: &Totals, no_group: bool) -> Module {
     }
 }
 
-/// N by position.
 pub(crate) fn without_call(totals: &Totals, no_group: bool) -> Module {
     let length = totals.positions.lengths[0];
-    // Reads that reach a position: those that are longer.
+    // The number of reads that reach each position, summed from the longest reads backwards.
     let mut reads = vec![0; length + 1];
     for at in (0..length).rev() {
         reads[at] = reads[at + 1] + totals.lengths.get(at + 1).copied().unwrap_or(0);
@@ -145,12 +144,14 @@ pub(crate) fn without_call(totals: &Totals, no_group: bool) -> Module {
     }
 }
 
-/// Reads in which an adapter has started by each position.
+/// Makes the module "Adapter Content": for each position, the percentage of reads in which an adapter
+/// starts there or before. A warning without a table if no read is longer than the 12 bases of an
+/// adapter.
 pub(crate) fn adapters(totals: &Totals, no_group: bool) -> Module {
     let longest = totals.adapters.longest as usize;
     let name = "Adapter Content";
     if longest == 0 {
-        // Reads are too short to find any.
+        // No read is long enough to contain an adapter.
         return Module {
             name,
             status: Status::Warn,

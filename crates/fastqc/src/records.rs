@@ -1,8 +1,8 @@
-//! Records as they were sequenced.
+//! Turns aligned records back into reads in the direction of sequencing.
 
 use readmill_record::{Flags, RecordRef, bases};
 
-/// The text of a record's read, in memory that is used again.
+/// Buffers for the bases and qualities of a record, reused from record to record.
 #[derive(Default)]
 pub struct RecordText {
     bases: Vec<u8>,
@@ -10,8 +10,11 @@ pub struct RecordText {
 }
 
 impl RecordText {
-    /// The letters and qualities of a record in the direction of sequencing. What is absent is `*`, a letter or quality of its own, as
-    /// for FastQC. A quality above 93 is one that no text can have.
+    /// Returns the bases and quality characters of a record in the direction of sequencing.
+    ///
+    /// If a record has no bases or no qualities, the result is `*`, which is counted like a base or a
+    /// quality, because FastQC reads it from the text of SAM. A quality above 93 gives a character above
+    /// `~`, which [`FileCounter::count`](crate::FileCounter::count) rejects.
     pub fn of(&mut self, record: RecordRef<'_>) -> [&[u8]; 2] {
         let (seq, quals, length) = (record.seq(), record.qual(), record.l_seq());
         let is_reverse = record.flags().0 & Flags::REVERSE != 0;
@@ -21,7 +24,7 @@ impl RecordText {
         self.bases.truncate(length);
         if is_reverse {
             self.bases.reverse();
-            // Letters that stand for several bases stay as they are.
+            // Ambiguity codes are not complemented: FastQC counts only A, C, G, T and N.
             self.bases.iter_mut().for_each(|base| *base = COMPLEMENTS[usize::from(*base & 127)]);
         }
         let quals = if quals.first() == Some(&0xff) { &[] } else { quals };
@@ -38,14 +41,12 @@ impl RecordText {
         [&self.bases, &self.quals]
     }
 
-    /// Keeps little memory.
     pub fn shrink(&mut self) {
         self.bases.shrink_to(1 << 12);
         self.quals.shrink_to(1 << 12);
     }
 }
 
-/// A, C, G and T become their complements, and other letters stay.
 static COMPLEMENTS: [u8; 128] = {
     let (mut letters, mut at) = ([0; 128], 0);
     while at < 128 {

@@ -1,4 +1,4 @@
-//! The report of a file: modules with their verdicts, as text.
+//! The report of a file as text: `fastqc_data.txt` and `summary.txt`.
 
 use std::fmt::Write;
 
@@ -10,17 +10,19 @@ use crate::options::Options;
 use crate::totals::Totals;
 use crate::{LOWEST, QUALS, positions, sequences};
 
-/// The version of FastQC whose rules these are.
 pub const VERSION: &str = "0.11.9";
 
-/// The report of a file.
+/// The modules of one file, with their verdicts.
+///
+/// Made by [`FileCounter::report`](crate::FileCounter::report). Modules are in the order of FastQC; a
+/// module that FastQC leaves out (qualities of a file without any, tiles if names have none) is missing
+/// here, too.
 pub struct Report {
     file: String,
     modules: Vec<Module>,
 }
 
 impl Report {
-    /// The report of the file that is called so.
     pub(crate) fn new(file: &str, totals: &Totals, sequences: &Distinct, options: Options) -> Self {
         let no_group = options.no_group;
         let modules = [
@@ -38,8 +40,9 @@ impl Report {
         Report { file: file.into(), modules: modules.into_iter().flatten().chain(last).collect() }
     }
 
-    /// Returns a warning where qualities are taken for Phred + 64, as FastQC guesses it of files without a letter below `@`:
-    /// the best reads of new instruments have none either.
+    /// Returns a warning if the file is reported as Phred+64. FastQC guesses this for files without a
+    /// quality character below `@`, but the best reads of recent instruments have none either. `None` if
+    /// the file is empty or reported as Phred+33.
     pub fn warning(&self) -> Option<String> {
         let rows = &self.modules.first()?.rows;
         let value = |name: &str| rows.iter().find(|row| row[0] == name).map(|row| row[1].as_str());
@@ -54,7 +57,6 @@ Phred + 33, as all since 2011, add 31 to its qualities"
         })
     }
 
-    /// The text of fastqc_data.txt.
     pub fn data(&self) -> String {
         let mut text = format!("##FastQC\t{VERSION}\n");
         for module in &self.modules {
@@ -69,7 +71,6 @@ Phred + 33, as all since 2011, add 31 to its qualities"
         text
     }
 
-    /// The text of summary.txt.
     pub fn summary(&self) -> String {
         let line = |module: &Module| {
             format!("{}\t{}\t{}\n", module.status.name().to_uppercase(), module.name, self.file)
@@ -78,7 +79,7 @@ Phred + 33, as all since 2011, add 31 to its qualities"
     }
 }
 
-/// The first module: the name of the file, its encoding, and how many reads and bases it has.
+/// Makes the first module: file name, encoding, read count, read lengths and %GC.
 fn basic(file: &str, totals: &Totals) -> Module {
     let letters = |letter: usize| totals.positions.iter().map(|at| at.letters[letter]).sum::<u64>();
     let [a, c, g, t] = [0, 1, 2, 3].map(letters);
@@ -111,10 +112,10 @@ fn basic(file: &str, totals: &Totals) -> Module {
     }
 }
 
-/// Most frequent mean qualities that are a warning, and a failure.
+/// Limits of the most frequent mean quality: at or below the first it is a warning, at or below the
+/// second a failure.
 const MEAN_LIMITS: [i64; 2] = [27, 20];
 
-/// Reads by their mean quality; `None` without qualities.
 fn mean_qualities(totals: &Totals) -> Option<Module> {
     let counts = &totals.mean_quals;
     let first = counts.iter().position(|&reads| reads > 0)?;
@@ -133,13 +134,13 @@ fn mean_qualities(totals: &Totals) -> Option<Module> {
     })
 }
 
-/// Most groups of lengths.
 const MOST_LENGTHS: usize = 50;
 
-/// Reads by length, in intervals where there are many lengths.
+/// Makes the module "Sequence Length Distribution". Lengths are grouped into intervals of 1, 2 or 5
+/// times a power of ten bases, so that the table stays short, unless `no_group` is set.
 fn lengths(lengths: &[u64], no_group: bool) -> Module {
     let known = || lengths.iter().enumerate().filter(|(_, reads)| **reads > 0).map(|(length, _)| length);
-    // There is one more on both sides, as in a plot.
+    // FastQC's plot has one empty length on both sides, and its intervals begin there.
     let shortest = known().next().unwrap_or(0).saturating_sub(1);
     let longest = known().next_back().unwrap_or(0) + 1;
     let steps =

@@ -1,4 +1,4 @@
-//! The files of a run that are counted, and their memory.
+//! The inputs of a run that FastQC's modules count, and the memory that they may use.
 
 use std::sync::Arc;
 
@@ -9,13 +9,34 @@ use crate::options::Options;
 use crate::piece::Piece;
 use crate::totals::Totals;
 
-/// The counters of all files of a run.
+/// The FastQC counters of all inputs of a run, which share one allowance of memory.
+///
+/// The plan makes it once per run, and reserves [`FastqcRun::bytes`]. Threads that read the inputs count
+/// batches of reads, and when all reads have been counted, each counter writes its report:
+///
+/// ```
+/// use readmill_fastqc::piece::SequencedRead;
+/// use readmill_fastqc::{FastqcRun, Options};
+///
+/// let run = FastqcRun::new(["lane1.fq".into()], Options::default(), 0);
+/// let file = run.file(0).unwrap();
+///
+/// let mut piece = file.piece(0);
+/// let read = SequencedRead { number: 0, name: b"@r1", bases: b"ACGT", quals: b"IIII" };
+/// file.count(&mut piece, &read)?;
+/// file.close(&mut piece);
+/// file.take(piece)?;
+///
+/// let report = file.report()?;
+/// assert!(report.summary().starts_with("PASS\tBasic Statistics\tlane1.fq\n"));
+/// assert!(report.data().contains("Total Sequences\t1\n"));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct FastqcRun {
     files: Vec<FileCounter>,
     room: u64,
 }
 
-/// Bytes of positions and tiles of reads of usual length.
 const USUAL: u64 = 1 << 20;
 
 const USER: RoomUser = RoomUser {
@@ -25,7 +46,8 @@ const USER: RoomUser = RoomUser {
 };
 
 impl FastqcRun {
-    /// Counts the files that are called so; longer reads and more tiles than usual may take `more` bytes.
+    /// Makes a counter for each input; `names` are written in the reports. `more` is the memory in bytes
+    /// for reads that are longer than usual, or that name many tiles, in all files together.
     pub fn new(names: impl IntoIterator<Item = String>, options: Options, more: u64) -> Self {
         let names = Vec::from_iter(names);
         let bytes = USUAL * names.len() as u64 + more;
@@ -34,17 +56,16 @@ impl FastqcRun {
         FastqcRun { files: names.into_iter().map(file).collect(), room: bytes }
     }
 
-    /// Bytes of memory, if so many batches are under way, of which each may have reads of so many files.
+    /// Returns the memory of all counters in bytes, if `in_flight` batches are counted at once and each
+    /// may have reads of up to `files` inputs (two for a pair of FASTQ files).
     pub fn bytes(&self, in_flight: u64, files: u64) -> u64 {
         self.room + Totals::BYTES * self.files.len() as u64 + Piece::BYTES * in_flight * files
     }
 
-    /// The counter of a file.
     pub fn file(&self, number: usize) -> Option<&FileCounter> {
         self.files.get(number)
     }
 
-    /// The counters of all files.
     pub fn files(&self) -> &[FileCounter] {
         &self.files
     }

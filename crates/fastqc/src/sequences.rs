@@ -1,7 +1,8 @@
-//! Modules of whole sequences: how often they are seen, and which are frequent.
+//! The modules of whole sequences: duplication levels and overrepresented sequences.
 //!
-//! Only the first 100,000 different ones are followed. How many sequences of each frequency were missed is inferred from how unlikely
-//! it was to see none of their reads until then.
+//! Only the first 100,000 distinct sequences are tracked, in all reads. How many sequences of each
+//! frequency were not tracked is extrapolated from how unlikely it was that none of their reads was
+//! among the first.
 
 use readmill_record::java;
 
@@ -10,13 +11,14 @@ use crate::distinct::Distinct;
 use crate::module::{Module, Status};
 use crate::totals::Totals;
 
-/// Limits of the percentage of reads that would be left without duplicates.
+/// Limits of the percentage of reads that would remain after removing duplicates: below the first is a
+/// warning, below the second a failure.
 const LEFT_LIMITS: [f64; 2] = [70.0, 50.0];
 
-/// Limits of the percentage of reads of one sequence; those above the first are listed.
+/// Limits of the percentage of reads that share one sequence. Sequences above the first are listed, with
+/// a warning; one above the second is a failure.
 const FREQUENT_LIMITS: [f64; 2] = [0.1, 1.0];
 
-/// Names of levels, and the highest number of reads of each.
 const LEVELS: [(&str, u64); 16] = [
     ("1", 1),
     ("2", 2),
@@ -36,11 +38,11 @@ const LEVELS: [(&str, u64); 16] = [
     (">10k+", u64::MAX),
 ];
 
-/// Both modules.
 pub(crate) fn modules(totals: &Totals, sequences: &Distinct) -> [Module; 2] {
     let buckets = java::buckets(sequences.len());
     let mut order = Vec::from_iter(0..sequences.len() as u32);
-    // Sums, and sequences that are seen equally often, are in the order of a HashMap.
+    // FastQC iterates over a Java HashMap. Floating-point sums, and the order of equally frequent
+    // sequences, follow its order.
     let bucket = |&number: &u32| {
         java::bucket(java::string_hash(sequences.sequence(number as usize)), buckets) as u32
     };
@@ -48,7 +50,6 @@ pub(crate) fn modules(totals: &Totals, sequences: &Distinct) -> [Module; 2] {
     [levels(totals, &order), frequent(totals, sequences, &order)]
 }
 
-/// Sequences by how often they are seen.
 fn levels(totals: &Totals, order: &[u32]) -> Module {
     let [mut different, mut all] = [[0.0; LEVELS.len()]; 2];
     let [mut sum_of_different, mut sum_of_all] = [0.0; 2];
@@ -76,7 +77,8 @@ fn levels(totals: &Totals, order: &[u32]) -> Module {
     }
 }
 
-/// How many sequences are seen how often: numbers of reads, in the order of a HashMap, each with its sequences.
+/// Returns how many sequences have each number of reads, as pairs of reads and sequences, in the order
+/// of a Java HashMap.
 fn frequencies(seen: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     let mut places = std::collections::HashMap::new();
     let mut frequencies: Vec<(u64, u64)> = Vec::new();
@@ -92,14 +94,18 @@ fn frequencies(seen: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     frequencies
 }
 
-/// How many sequences there are that are seen so many `times`, if `found` of them are among those that came until read `limit`
-/// of `reads`.
+/// Estimates how many sequences of the file have `times` reads each, if `found` such sequences are among
+/// the tracked ones.
+///
+/// `limit` is the number of reads until the last tracked sequence was new; `reads` are all reads of the
+/// file. A sequence was missed if none of its reads was among the first `limit`.
 fn corrected(limit: u64, reads: u64, times: u64, found: u64) -> f64 {
     let known = found as f64;
     if limit == reads || reads - found < limit {
         return known;
     }
-    // The share of those of which no read came until then. Below the last share, it would be less than 0.01 sequences.
+    // The probability that a sequence is missed. FastQC stops below a share that would change the result
+    // by less than 0.01 sequences.
     let (mut missed, least) = (1.0, 1.0 - known / (known + 0.01));
     for read in 0..limit {
         let left = reads - read;
@@ -112,7 +118,6 @@ fn corrected(limit: u64, reads: u64, times: u64, found: u64) -> f64 {
     known / (1.0 - missed)
 }
 
-/// Sequences that are seen too often.
 fn frequent(totals: &Totals, sequences: &Distinct, order: &[u32]) -> Module {
     let percent = |number: u32| totals.seen[number as usize] as f64 / totals.reads as f64 * 100.0;
     let often = order.iter().copied().filter(|&number| percent(number) > FREQUENT_LIMITS[0]);

@@ -1,4 +1,4 @@
-//! Batches of reads and of records, as they are counted.
+//! Counts whole batches: records of BAM, SAM and CRAM, and reads of FASTQ.
 
 use readmill_record::{Error, ReadBatch, RecordRef, Result};
 
@@ -7,10 +7,12 @@ use crate::piece::{Piece, SequencedRead};
 use crate::records::RecordText;
 
 impl FileCounter {
-    /// Counts consecutive records of the file, of which this is the number of the first, 0-based. Batches may come in any order.
+    /// Counts consecutive records of the file; `first` is the 0-based number of the first one. Batches
+    /// may arrive in any order. `text` is a buffer of the calling thread.
     ///
     /// # Errors
-    /// The first record whose qualities are no qualities, or which is too long for the memory.
+    /// Returns the first record, with its number and name, whose qualities cannot be counted, or which
+    /// is too long for the memory of the run.
     pub fn take_records<'a>(
         &self,
         first: u64,
@@ -33,10 +35,15 @@ impl FileCounter {
         self.take(piece)
     }
 
-    /// The piece of the reads of a batch that are in this file: all, or every second one from `segment` on.
+    /// Counts the reads of a FASTQ batch that belong to this file, and returns their piece. The caller
+    /// adds it with [`FileCounter::take`] once the position of the batch in the file is confirmed.
+    ///
+    /// `segment` selects the reads of one file of a pair: 0 for the first reads, 1 for the second.
+    /// `None` counts all reads of the batch (a single or interleaved file).
     ///
     /// # Errors
-    /// The first read whose qualities are no qualities, or which is too long for the memory.
+    /// Returns the first read, with its number and name, whose qualities cannot be counted, or which is
+    /// too long for the memory of the run.
     pub fn piece_of(&self, reads: &ReadBatch, segment: Option<usize>) -> Result<Piece> {
         let segments = reads.segments().max(1);
         let (first, start, step) = match (segment, reads.singles()) {

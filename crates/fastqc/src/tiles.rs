@@ -1,7 +1,8 @@
-//! Qualities by the tile of the flow cell that the names of reads tell.
+//! The module "Per tile sequence quality": quality by the tile of the flow cell, which is a field of the
+//! read name.
 //!
-//! One read of ten is looked at. The first of them decides which field of the name is the tile; if it is no number in one of the
-//! others, there is no module.
+//! Every tenth read is used. The first of them decides which field of the name is the tile. If that
+//! field of a later read is not a number, the module is left out.
 
 use std::collections::HashMap;
 
@@ -11,30 +12,33 @@ use crate::LOWEST;
 use crate::groups::groups;
 use crate::module::{Encoding, Module, Status};
 
-/// More tiles than these are no tiles.
+/// Maximum number of tiles. With more, the field is taken for something else, and the module is left
+/// out.
 const MOST: usize = 1001;
 
-/// Limits of the deviation of a tile from the mean of all.
+/// Phred limits of the deviation of a tile from the mean of all tiles: above the first is a warning,
+/// above the second a failure.
 const LIMITS: [f64; 2] = [5.0, 10.0];
 
-/// Whether the read of this number, 0-based, is looked at.
+/// Returns whether the read with this 0-based number is used. FastQC counts from 1 and uses each tenth
+/// read.
 #[inline]
 pub(crate) fn is_sampled(number: u64) -> bool {
     number % 10 == 9
 }
 
-/// The fields of the name of a read that may be its tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TileSample {
-    /// How many fields there are between colons, but for empty ones at the end.
+    /// Number of fields between colons, without empty ones at the end (as Java's `split` counts).
     fields: usize,
-    /// The numbers in the third and in the fifth field.
+    /// The numbers in the third and in the fifth field. Which one is the tile depends on the first
+    /// sampled read.
     numbers: [Option<i32>; 2],
-    /// The number of qualities.
     pub quals: u32,
 }
 
-/// The places of those fields.
+/// 0-based fields that may be the tile: the third in names of older instruments, the fifth in names with
+/// seven fields.
 const PLACES: [usize; 2] = [2, 4];
 
 impl TileSample {
@@ -53,43 +57,38 @@ impl TileSample {
     }
 }
 
-/// A tile, with sums of qualities by position. Each is a list of its own, so that several positions are added at once.
+/// The qualities of one tile by position. Each sum has a vector of its own, so that the compiler can add
+/// several positions at once.
 struct Tile {
     number: i32,
     lowest: u8,
-    /// Reads by their number of qualities, less 1.
     ends: Vec<u64>,
     sums: Vec<u64>,
-    /// Qualities of 64 and more, from which older ones count: how many, and their sums.
+    /// Number and sum of quality characters of 64 and more: the qualities, if the encoding turns out to
+    /// be Phred+64.
     high_counts: Vec<u64>,
     high_sums: Vec<u64>,
 }
 
-/// The bytes of a position of a tile.
 const POSITION: usize = 4 * size_of::<u64>();
 
-/// Qualities by tile.
 #[derive(Default)]
 pub(crate) struct Tiles {
-    /// Which of the two fields is the tile.
+    /// Which element of [`TileSample::numbers`] is the tile. `None` before the first sampled read.
     field: Option<usize>,
-    /// Whether names say no tiles.
     is_without: bool,
-    /// In the order in which they came.
     tiles: Vec<Tile>,
     places: HashMap<i32, usize>,
-    /// The longest read.
     length: usize,
 }
 
 impl Tiles {
-    /// Bytes of memory beside sums.
     pub const BYTES: u64 = 128 << 10;
 
-    /// Adds a read, in the order of the file.
+    /// Adds a sampled read, in the order of the file.
     ///
     /// # Errors
-    /// There is no memory for so many tiles of such long reads.
+    /// The memory of the run does not suffice for this number of tiles and this read length.
     pub fn add(&mut self, sample: &TileSample, quals: &[u8], room: &Room) -> Result<()> {
         if self.is_without {
             return Ok(());
@@ -121,18 +120,18 @@ impl Tiles {
         self.tiles[place].add(quals, room)
     }
 
-    /// Drops all tiles: there is no module.
     fn leave_out(&mut self, room: &Room) {
         room.give_back(self.tiles.iter().map(|tile| (tile.sums.capacity() * POSITION) as u64).sum());
         (self.is_without, self.tiles, self.places) = (true, Vec::new(), HashMap::new());
     }
 
-    /// The module; `None` without tiles.
+    /// Makes the module: for each tile and group of positions, the mean quality minus the mean over all
+    /// tiles. `None` if reads have no tiles or no qualities.
     pub fn module(&self, no_group: bool) -> Option<Module> {
         if self.is_without || self.length == 0 {
             return None;
         }
-        // The encoding of qualities is taken from the tile that a HashMap lists first.
+        // FastQC guesses the encoding from the first tile in the order of a Java HashMap.
         let buckets = java::buckets(self.tiles.len());
         let first = self.tiles.iter().min_by_key(|tile| java::bucket(tile.number as u32, buckets))?;
         let offset = Encoding::of(first.lowest).offset;
@@ -180,7 +179,7 @@ impl Tile {
             let old = self.sums.capacity();
             let grows = quals.len() > old;
             let capacity = if grows { quals.len().max(old + old / 4) } else { old };
-            // While one of the lists is copied, there are two of it.
+            // While one of the four vectors is copied, its old and its new buffer exist.
             let copied = if grows { (old * POSITION / 4) as u64 } else { 0 };
             room.take(((capacity - old) * POSITION) as u64 + copied)?;
             let lists = [&mut self.ends, &mut self.sums, &mut self.high_counts, &mut self.high_sums];
@@ -204,11 +203,12 @@ impl Tile {
         Ok(())
     }
 
-    /// The mean of the means of these positions that have qualities; 0 without any.
+    /// Returns the mean Phred score over positions, each position weighted alike, or 0 if none of them
+    /// has qualities. `offset` is the character of quality 0.
     fn mean(&self, positions: std::ops::Range<usize>, offset: u8) -> f64 {
         let range = positions.start.min(self.sums.len())..positions.end.min(self.sums.len());
         let (mut sum, mut count) = (0.0, 0);
-        // Each position has the reads that end there or behind it.
+        // A position has the qualities of all reads that end there or later.
         let mut reads: u64 = self.ends[range.start..].iter().sum();
         for at in range {
             let (all, of) = match offset {

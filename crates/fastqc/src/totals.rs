@@ -1,4 +1,4 @@
-//! The sums of a file, to which pieces are added in its order.
+//! The totals of a file. Pieces are added in the order of the file.
 
 use readmill_record::{Result, Room};
 
@@ -11,38 +11,33 @@ use crate::piece::{Piece, Sequences};
 use crate::tiles::Tiles;
 use crate::{LOWEST, QUALS};
 
-/// The sums of the reads so far.
+/// Everything that the modules of a report need, summed over the reads so far.
 pub(crate) struct Totals {
     pub reads: u64,
-    /// The lowest character of a quality.
     pub lowest: u8,
-    /// Reads by length.
     pub lengths: Vec<u64>,
     pub positions: Pages,
-    /// Reads by mean quality.
     pub mean_quals: [u64; QUALS],
     pub gc: GcCounts,
     pub adapters: AdapterStarts,
-    /// How often each sequence that is followed was seen.
+    /// Number of reads of each tracked sequence, in the order in which the sequences were first seen.
     pub seen: Vec<u64>,
-    /// The reads until the last one that could have been a new sequence.
+    /// Number of reads that were counted while new sequences were still tracked. The duplication module
+    /// extrapolates from it.
     pub reads_at_limit: u64,
     pub tiles: Tiles,
 }
 
-/// Reads by where each adapter starts.
 #[derive(Default)]
 pub(crate) struct AdapterStarts {
     pub starts: [Vec<u64>; ADAPTERS.len()],
-    /// The longest read, if one is longer than what is looked for.
+    /// Length of the longest read that is longer than an adapter's 12 bases; 0 if there is none.
     pub longest: u32,
 }
 
 impl Totals {
-    /// Bytes of memory for reads of usual length.
     pub const BYTES: u64 = GcCounts::BYTES + Tiles::BYTES + Distinct::BYTES + (64 << 10);
 
-    /// Without reads.
     pub fn new() -> Self {
         Totals {
             reads: 0,
@@ -58,10 +53,13 @@ impl Totals {
         }
     }
 
-    /// Adds the next piece, and empties it. `growing` are the sequences that are followed, until they are all known.
+    /// Adds the next piece in the order of the file, and empties it.
+    ///
+    /// Sequences are looked up in `known` if it is given. Otherwise new ones are added to `growing`,
+    /// until it has as many as are tracked.
     ///
     /// # Errors
-    /// There is no memory for such long reads.
+    /// The memory of the run does not suffice for the length of the reads or the number of tiles.
     pub fn add(
         &mut self,
         piece: &mut Piece,
@@ -86,7 +84,8 @@ impl Totals {
         Ok(())
     }
 
-    /// Adds lengths, shares of G and C, and adapters.
+    /// Adds read lengths, GC counts and adapters. They are added together because FastQC counts a read
+    /// of exactly 12 bases with an adapter only after a longer read.
     fn add_shapes(&mut self, piece: &Piece, room: &Room) -> Result<()> {
         let mut adapters = piece.adapters.iter().peekable();
         for (number, &(length, gc)) in (0..).zip(&piece.shapes) {
@@ -179,7 +178,8 @@ impl Totals {
 }
 
 impl AdapterStarts {
-    /// Adds a read, in the order of the file: one that is nothing but what is looked for counts once there was a longer one.
+    /// Counts an adapter that starts at position `at`, 0-based. FastQC ignores adapters until it has
+    /// seen a read of more than 12 bases.
     fn add(&mut self, which: u8, at: u32, room: &Room) -> Result<()> {
         if self.longest == 0 {
             return Ok(());
