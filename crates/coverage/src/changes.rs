@@ -1,32 +1,48 @@
-//! Changes of the depth, which come in no order and leave in order.
+//! Collects changes of the depth in any order, and returns them sorted.
+//!
+//! All depth counters use it for the reads of a batch. These are near each other, so most changes fall
+//! into a short array with one element per position. The few that are farther away are sorted.
 
 pub use crate::join::merge;
 pub use crate::mates::Event;
 
-/// The least bases whose depths are counted in an array; the rest is sorted.
+/// Minimum length of the array, in bases.
 const LEAST_WINDOW: usize = 4096;
 
-/// The most bases of the array for a byte of reads, as a shift.
+/// The array may have one element for 2^3 bytes of reads at most, so that its memory is bounded by the
+/// size of the batch.
 const WINDOW_SHIFT: u32 = 3;
 
-/// Changes of the depth of a contig, in no order.
+/// Changes of the depth on one contig.
+///
+/// A read adds `(start, 1)` and `(end, -1)` for each of its aligned blocks:
+///
+/// ```
+/// use readmill_coverage::changes::Changes;
+///
+/// let mut changes = Changes::default();
+/// changes.begin(100, 1_000, 4096); // the first read starts at 100; the contig has 1,000 bases
+/// for event in [(100, 1), (150, -1), (110, 1), (150, -1)] {
+///     changes.add(event);
+/// }
+/// // Each change with its distance from the one before; those at 150 are one.
+/// assert_eq!(changes.take(), [(0, 1), (10, 1), (40, -2)]);
+/// ```
 #[derive(Default)]
 pub struct Changes {
-    /// The position of the first of `near`.
+    /// The position of `near[0]`.
     base: u32,
-    /// The end of the contig, behind which nothing counts.
+    /// The length of the contig. Later changes are ignored.
     length: u32,
-    /// The change of depth at each position.
     near: Vec<i32>,
-    /// The most positions of `near`.
+    /// Maximum length of `near`. Changes after it are added to `far`.
     most: usize,
-    /// Changes behind those.
     far: Vec<Event>,
 }
 
 impl Changes {
-    /// Forgets all changes. The next ones are those of so many bytes of reads, from `base` on; what lies behind `length` does
-    /// not count.
+    /// Starts a new list of changes at `base`, for a batch with `bytes` bytes of records. Changes at
+    /// `length` or later are ignored.
     pub fn begin(&mut self, base: u32, length: u32, bytes: u64) {
         let most = ((bytes >> WINDOW_SHIFT) as usize).max(LEAST_WINDOW);
         (self.base, self.length, self.most) = (base, length, most);
@@ -34,10 +50,9 @@ impl Changes {
         self.far.clear();
     }
 
-    /// Adds a change, which lies at `base` or behind it.
+    /// Adds a change. Its position must not be before the `base` of [`Changes::begin`].
     #[inline(always)]
     pub fn add(&mut self, (position, more): Event) {
-        // No read begins before the first one.
         let at = (position - self.base) as usize;
         match self.near.get_mut(at) {
             Some(sum) => *sum += more,
@@ -60,7 +75,8 @@ impl Changes {
         }
     }
 
-    /// Returns the changes in order, each by its distance from the one before.
+    /// Returns the changes in order, with the distance from the previous change (the first: from `base`)
+    /// in place of the position. Changes at one position are added up, and left out if the sum is 0.
     pub fn take(&mut self) -> Vec<Event> {
         let (mut events, mut last) = (Vec::with_capacity(self.near.len() / 8 + self.far.len()), 0);
         let (chunks, rest) = self.near.as_chunks::<8>();

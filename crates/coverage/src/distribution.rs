@@ -1,25 +1,25 @@
-//! The distribution of depths: the number of bases of each depth, and its lines in the summary.
+//! The cumulative distribution of depths, and the lines of the summary file, with the quirks of mosdepth
+//! 0.3.3.
 
 use std::fmt::Write;
 
-/// Deeper bases count as of [`CAPPED`].
+/// Depths above this count as [`CAPPED`].
 const MOST: i32 = 400_000;
 
-/// The depth that they count as.
+/// The depth that deeper bases count as.
 const CAPPED: i32 = MOST - 10;
 
 /// Depths up to this one have a line even if no base has them.
 const LISTED: usize = 300;
 
-/// Shares below this one have no line.
+/// Minimum share of bases for a line.
 const LEAST_SHARE: f64 = 8e-5;
 
-/// The number of bases of each depth.
+/// Number of bases by depth.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Distribution(Vec<u64>);
 
 impl Distribution {
-    /// Bytes of memory in use.
     pub(crate) fn heap_bytes(&self) -> u64 {
         self.0.capacity() as u64 * 8
     }
@@ -45,7 +45,8 @@ impl Distribution {
         self.0.fill(0);
     }
 
-    /// Appends the shares of bases that are at least so deep, from the greatest depth down.
+    /// Appends a line for each depth, from the maximum down: the share of bases with at least this
+    /// depth.
     pub(crate) fn write(&self, name: &str, out: &mut String) {
         let sum: u64 = self.0.iter().sum();
         if sum < 1 {
@@ -65,7 +66,7 @@ impl Distribution {
     }
 }
 
-/// Length, bases, least and greatest depth of a contig or of regions.
+/// Length, sum of depths, minimum and maximum depth of a contig or of its regions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DepthSummary {
     length: u64,
@@ -75,8 +76,9 @@ pub(crate) struct DepthSummary {
 }
 
 impl DepthSummary {
-    /// The sum over nothing, whose least depth is 0 or nothing yet. (mosdepth 0.3.3 begins with 0 for the totals, and for
-    /// the regions of the first contig.)
+    /// Returns the sums over no bases. The minimum starts with `least`: mosdepth 0.3.3 starts with 0 for
+    /// the totals and for the regions of the first contig, so that their minimum is always 0; all others
+    /// start with `u32::MAX`.
     pub(crate) fn new(least: u32) -> Self {
         DepthSummary { length: 0, bases: 0, least, greatest: 0 }
     }
@@ -96,7 +98,7 @@ impl DepthSummary {
         self.greatest = self.greatest.max(other.greatest);
     }
 
-    /// Appends its line.
+    /// Appends the line of the summary file.
     pub(crate) fn write(&self, name: &str, suffix: &str, out: &mut String) {
         let DepthSummary { length, bases, least, greatest } = *self;
         let mean = if length > 0 { bases as f64 / length as f64 } else { 0.0 };

@@ -1,4 +1,8 @@
-//! Joins pieces, in their order, to runs of bases of one depth.
+//! Joins pieces, in the order of the reads, into runs of bases with equal depth.
+//!
+//! A read may overlap reads of later pieces, and its mate may be in a later piece. So the join holds the
+//! changes of depth after the last read, and the reads that still wait for a mate. Everything before the
+//! last read is final and is passed on as runs.
 
 use std::sync::Arc;
 
@@ -7,80 +11,135 @@ use readmill_record::{Error, Result, slots_to_grow};
 use crate::mates::{ByName, Event, WaitingRead, take_back};
 use crate::piece::{ContigPiece, CoveragePiece, HeadOp, SORT_FIRST};
 
-/// Takes the depths of all contigs, in the order of the header.
+/// Receives the depths of all contigs, in the order of the header. Implemented by
+/// [`Report`](crate::Report) for the files of mosdepth, and by [`Piles`](crate::Piles).
+///
+/// [`Join`] calls `begin`, `run` any number of times, and `end` for each contig with reads, and `pass`
+/// for each other contig:
+///
+/// ```
+/// use readmill_coverage::{Depths, Run};
+/// use readmill_record::Result;
+///
+/// /// Counts the bases that at least one read covers.
+/// #[derive(Default)]
+/// struct Breadth(u64);
+///
+/// impl Depths for Breadth {
+///     fn begin(&mut self, _contig: u32) -> Result<()> { Ok(()) }
+///     fn run(&mut self, run: Run) -> Result<()> {
+///         self.0 += if run.depth > 0 { u64::from(run.end - run.start) } else { 0 };
+///         Ok(())
+///     }
+///     fn end(&mut self) -> Result<()> { Ok(()) }
+///     fn pass(&mut self, _contig: u32) -> Result<()> { Ok(()) }
+/// }
+///
+/// let mut breadth = Breadth::default();
+/// breadth.begin(0)?;
+/// breadth.run(Run { start: 0, end: 40, depth: 2 })?;
+/// breadth.run(Run { start: 40, end: 100, depth: 0 })?;
+/// breadth.end()?;
+/// assert_eq!(breadth.0, 40);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub trait Depths {
-    /// Begins a contig that has reads, whether or not they count.
+    /// Begins a contig with reads. They may all be filtered: the contig is then one run of depth 0.
     fn begin(&mut self, contig: u32) -> Result<()>;
 
-    /// Takes the next run of bases of one depth, on the contig that was begun. Runs leave no gaps, and neighbours differ.
+    /// Takes the next run of the contig. Runs have no gaps between them, and neighbours differ in depth.
     fn run(&mut self, run: Run) -> Result<()>;
 
-    /// Ends the contig that was begun.
     fn end(&mut self) -> Result<()>;
 
-    /// Passes a contig that has no reads.
+    /// Takes a contig without reads.
     fn pass(&mut self, contig: u32) -> Result<()>;
 }
 
-/// A run of bases of one depth.
+/// Adjacent bases with the same depth, 0-based and half-open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The first position, 0-based.
     pub start: u32,
-    /// The position after the last one.
     pub end: u32,
-    /// How many reads cover each of its bases.
     pub depth: i32,
 }
 
-/// Joins pieces.
+/// Joins the pieces of a sorted file.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use readmill_coverage::{CoveragePieceMaker, Join, Piles, ReadOptions};
+/// use readmill_format::sam::LineParser;
+/// use readmill_record::{Batch, Header, Ledger, PieceMaker, Stamp};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:100\n")?;
+/// let lengths: Arc<[u32]> = Arc::new([100]);
+/// let mut maker = CoveragePieceMaker::new(&Arc::new(ReadOptions::default()), &lengths);
+/// let mut charge = Ledger::unlimited().empty("coverage");
+/// let (mut join, mut piles) = (Join::new(&lengths), Piles::default());
+///
+/// // Two batches with one read each; the reads cover bases 0-9 and 5-14 (0-based).
+/// for line in ["a\t0\tchr1\t1\t60\t10M\t*\t0\t0\t*\t*", "b\t0\tchr1\t6\t60\t10M\t*\t0\t0\t*\t*"] {
+///     let (mut raw, mut batch) = (Vec::new(), Batch::default());
+///     LineParser::new(&header).parse(line.as_bytes(), &mut raw)?;
+///     batch.push(&raw, Stamp::default())?;
+///     join.add(maker.make(&batch, &mut charge)?, &mut piles)?;
+/// }
+/// join.finish(&mut piles)?;
+/// let deepest = piles.deepest()[0];
+/// assert_eq!((deepest.bases, deepest.most), (20, 2));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct Join {
     lengths: Arc<[u32]>,
     open: Option<OpenContig>,
-    /// The first contig that was neither begun nor passed.
+    /// The first contig that has been neither begun nor passed.
     next: u32,
     merged: Vec<Event>,
 }
 
-/// The contig whose pieces are being joined.
 #[derive(Default)]
 struct OpenContig {
     number: u32,
     length: u32,
-    /// Changes of the depth from `last` on, in order.
+    /// Changes of the depth from the last read on, in order. Later reads may add to them.
     changes: Vec<Event>,
-    /// The depth so far, and where its run began.
+    /// Depth after the last change that was applied, and the start of its run.
     depth: i32,
     from: u32,
-    /// The position of the last read: no later read changes what is before it.
+    /// Position of the last read. Depths before it are final, because later reads start there or after
+    /// it.
     last: u32,
-    /// Reads that wait for their mates; some of them end before the last read.
+    /// Reads that wait for a mate, including some whose mate can no longer come (see `enough`).
     waiting: ByName<WaitingRead>,
-    /// How many may wait until those are looked for that end before the last read: each is looked at a few times at most.
+    /// Number of waiting reads at which those that end before the last read are removed. It is twice the
+    /// number that remained last time, so that each read is checked only a few times.
     enough: usize,
 }
 
-/// Reads that wait until those are looked for whose mates will not come.
+/// Minimum number of waiting reads before any are removed.
 const ENOUGH: usize = 256;
 
-/// Bytes of memory of a read that waits: its place in the table, and its blocks.
+/// Bytes of memory of a waiting read: its slot in the table, and its blocks.
 const WAITING_BYTES: usize = size_of::<WaitingRead>() + 64;
 
-/// Returns the maximum number of further elements that a list of this capacity allocates while it grows to that length.
+/// Returns an upper bound of the elements that a vector of this capacity allocates while it grows to
+/// `length`: its capacity doubles.
 fn grown(capacity: usize, length: usize) -> usize {
     if length > capacity { 2 * length } else { 0 }
 }
 
 impl Join {
-    /// Joins pieces of reads on contigs of these lengths.
     pub fn new(lengths: &Arc<[u32]>) -> Self {
         Join { lengths: Arc::clone(lengths), open: None, next: 0, merged: Vec::new() }
     }
 
-    /// Adds the next piece.
+    /// Adds the next piece, and passes the runs that it completes to `depths`.
     ///
     /// # Errors
-    /// Its reads lie before those of the piece ahead of it.
+    /// The reads of the piece are before those of an earlier piece: the file is not sorted by
+    /// coordinate. `depths` fails.
     pub fn add(&mut self, piece: CoveragePiece, depths: &mut impl Depths) -> Result<()> {
         for part in piece.contigs {
             match &self.open {
@@ -93,13 +152,13 @@ impl Join {
         Ok(())
     }
 
-    /// Ends the last contig, and passes those behind it.
+    /// Ends the last contig with reads, and passes all contigs after it. Called once, after the last
+    /// piece.
     pub fn finish(&mut self, depths: &mut impl Depths) -> Result<()> {
         self.close(depths)?;
         self.pass_to(self.lengths.len() as u32, depths)
     }
 
-    /// Bytes of memory in use.
     pub fn heap_bytes(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, |open| {
             open.changes.capacity() * size_of::<Event>() + open.waiting.capacity() * WAITING_BYTES
@@ -107,7 +166,8 @@ impl Join {
         (self.merged.capacity() * size_of::<Event>() + open) as u64
     }
 
-    /// The most bytes in use at any time while a piece is added.
+    /// Returns the peak memory in bytes while `piece` is added. The caller charges it before it calls
+    /// [`Join::add`].
     pub fn most_bytes(&self, piece: &CoveragePiece) -> u64 {
         let (mut events, mut tails) = (self.merged.len(), 0);
         for part in &piece.contigs {
@@ -119,7 +179,7 @@ impl Join {
         let (carried, waiting) = open.map_or((0, (0, 0)), |open| {
             (open.changes.len(), (open.waiting.capacity(), open.waiting.len()))
         });
-        // Lists of changes double, and are copied as they grow.
+        // Vectors of changes double when they grow, and are copied then.
         let lists = 2 * grown(self.merged.capacity(), carried + events)
             + grown(open.map_or(0, |open| open.changes.capacity()), carried + events);
         let table = slots_to_grow(waiting.0, waiting.1, tails) * WAITING_BYTES;
@@ -188,7 +248,8 @@ impl OpenContig {
         Ok(())
     }
 
-    /// Has a read meet its mate, if that waits.
+    /// Carries out an operation on the waiting reads that the thread which made the piece could not: it
+    /// did not know the reads of earlier pieces.
     fn meet(&mut self, op: HeadOp) {
         let (read, either) = match op {
             HeadOp::Forget(name) => return drop(self.waiting.remove(&name)),
@@ -209,7 +270,7 @@ impl OpenContig {
         }
     }
 
-    /// Passes the runs that end before `to`, or at it.
+    /// Passes on the runs that end at or before `to`.
     fn advance(&mut self, to: u32, depths: &mut impl Depths) -> Result<()> {
         let n = self.changes.partition_point(|&(position, _)| position < to);
         for &(position, more) in &self.changes[..n] {
@@ -224,7 +285,8 @@ impl OpenContig {
     }
 }
 
-/// Merges changes that are in order; those of one position become one, and are left out if they cancel.
+/// Merges two sorted lists of changes into `into`. Changes at one position are added up, and left out if
+/// the sum is 0.
 pub fn merge(carried: &[Event], events: impl Iterator<Item = Event>, into: &mut Vec<Event>) {
     into.clear();
     let mut push = |(position, more): Event| match into.last_mut() {

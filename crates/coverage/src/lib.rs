@@ -1,27 +1,31 @@
-//! How many reads cover each base of sorted reads, in the files of mosdepth (0.3.3).
+//! Depth of coverage of sorted reads, in the files of mosdepth 0.3.3.
 //!
-//! | subject | module |
-//! |---|---|
-//! | which reads count, what is written | [`options`] |
-//! | what a batch of reads adds: any thread makes it | [`piece`] |
-//! | where mates overlap | `mates` |
-//! | pieces, in their order, become runs of one depth | [`join`] |
-//! | the files: regions, thresholds, segments, summary | [`report`] |
-//! | the deepest windows | [`piles`] |
-//! | regions of a BED file | [`regions`] |
-//! | shares of bases by depth | `distribution` |
-//! | lines in pages that any thread compresses | [`page`], `line` |
+//! Threads turn batches of reads into pieces. The pieces are joined in the order of the output, as a
+//! [`readmill_record::OrderedTally`] of the program, and the lines of the reports are compressed by any
+//! thread again:
 //!
 //! ```text
 //!  batch ─► CoveragePieceMaker ─► CoveragePiece ─┐ any thread
-//!                                ▼ in order
-//!                              Join ─► Report ─► Pages ─┐
-//!                                                       ▼ any thread
-//!                                                   PageEncoder ─► file, index
+//!                                                ▼ one thread at a time, in order
+//!                                              Join ─► Report ─► Pages ─┐
+//!                                                                       ▼ any thread
+//!                                                        PageEncoder ─► file and index
 //! ```
 //!
-//! The depths do not depend on where pieces begin. [`depth`] has those of `samtools depth` and `samtools coverage`, which follow
-//! other rules.
+//! | subject | module |
+//! |---|---|
+//! | which reads count, and which files are written | [`options`] |
+//! | the piece of a batch of reads | [`piece`], [`changes`] |
+//! | overlapping mates | `mates` |
+//! | joining pieces into runs of equal depth | [`join`] |
+//! | the files: regions, thresholds, segments, summary | [`report`] |
+//! | the deepest windows | [`piles`] |
+//! | regions of a BED file | [`regions`] |
+//! | cumulative distribution of depths | `distribution` |
+//! | lines in pages, and their compression | [`page`], `line` |
+//!
+//! The depths do not depend on where one batch ends and the next begins. [`depth`] computes the depths
+//! of `samtools depth`, `coverage` and `bedcov`, which follow other rules.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,17 +1,20 @@
-//! Lines as text: numbers, and the depth of bases, of which there are about two lines for each read.
+//! Fast decimal text for the lines of the per-base file, which has about two lines for each read.
+//!
+//! Digits are computed eight at a time in one 64-bit integer, and lines are written with copies of fixed
+//! size, without checking each digit.
 
 use crate::join::Run;
 
-/// The most digits of a position or depth.
+/// Maximum number of digits of a position or depth.
 const MOST_DIGITS: usize = 10;
 
-/// A number in decimal, the first digit in the lowest byte.
+/// A number as decimal digits, the first digit in the lowest byte.
 #[derive(Clone, Copy, Debug)]
 struct Decimal {
     /// Up to two digits before the last eight.
     head: u16,
     head_digits: usize,
-    /// Up to eight digits.
+    /// The last eight digits at most.
     tail: u64,
     digits: usize,
 }
@@ -31,8 +34,8 @@ impl Decimal {
         Decimal { head, head_digits, tail: tail | ZEROS, digits: head_digits + 8 }
     }
 
-    /// Writes the number and a byte behind it, and anything behind that, up to [`MOST_DIGITS`] and one in all. Returns the
-    /// length of the number and that byte.
+    /// Writes the number followed by the byte `behind`. Up to [`MOST_DIGITS`] + 1 bytes of `to` may be
+    /// overwritten, because digits are copied in blocks. Returns the length of the number plus one.
     #[inline]
     fn write(self, behind: u8, to: &mut [u8]) -> usize {
         if self.head_digits > 0 {
@@ -44,8 +47,8 @@ impl Decimal {
     }
 }
 
-/// The digits of a number below a hundred million, the first one in the lowest byte. All halves, all quarters and all eighths are
-/// divided at once.
+/// Returns the digits of a number below 10^8, the first one in the lowest byte, by dividing both halves,
+/// all four quarters and all eight digits at once (SIMD within a register).
 #[inline]
 fn eight_digits(number: u32) -> u64 {
     let halves = u64::from(number / 10_000) | (u64::from(number % 10_000) << 32);
@@ -55,23 +58,21 @@ fn eight_digits(number: u32) -> u64 {
     tens | ((quarters - 10 * tens) << 8)
 }
 
-/// Appends a number in decimal.
 pub(crate) fn write_number(number: u32, out: &mut Vec<u8>) {
     let mut text = [0; MOST_DIGITS + 1];
     let length = Decimal::new(number).write(0, &mut text) - 1;
     out.extend_from_slice(&text[..length]);
 }
 
-/// The most bytes of a line behind the name: numbers, a sign, tabs and the end.
+/// Maximum length of a line after the contig name: three numbers, a sign, tabs and the end of line.
 const MOST_NUMBERS: usize = 3 * (MOST_DIGITS + 1) + 1;
 
-/// Bytes that there must be behind a line while it is written.
+/// Number of writable bytes that [`Line::write`] needs after the end of a line.
 pub(crate) const ROOM: usize = MOST_NUMBERS;
 
-/// The line of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
-    /// The name of the contig, and a tab.
+    /// The name of the contig, followed by a tab.
     name: &'a [u8],
     start: Decimal,
     end: Decimal,
@@ -80,14 +81,14 @@ pub(crate) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Bytes of its text.
+    /// Returns the length of the line in bytes.
     #[inline]
     pub fn length(&self) -> usize {
         let sign = usize::from(self.is_negative);
         self.name.len() + self.start.digits + self.end.digits + sign + self.depth.digits + 3
     }
 
-    /// Writes its text, and perhaps something behind it, up to [`ROOM`] bytes.
+    /// Writes the line. Up to [`ROOM`] bytes after it may be overwritten.
     #[inline]
     pub fn write(&self, to: &mut [u8]) {
         to[..self.name.len()].copy_from_slice(self.name);
@@ -102,7 +103,8 @@ impl Line<'_> {
     }
 }
 
-/// Makes the lines of a contig. The start of a line is often the end of the line before.
+/// Makes the lines of one contig. Runs have no gaps, so the digits of a start are usually those of the
+/// previous end, and are reused.
 pub(crate) struct RunLines {
     name: Vec<u8>,
     end: u32,
@@ -110,14 +112,12 @@ pub(crate) struct RunLines {
 }
 
 impl RunLines {
-    /// Lines of a contig of this name.
     pub fn new(name: &str) -> Self {
         let mut name = name.as_bytes().to_vec();
         name.push(b'\t');
         RunLines { name, end: 0, decimal_end: Decimal::new(0) }
     }
 
-    /// The line of a run.
     #[inline]
     pub fn line(&mut self, run: Run) -> Line<'_> {
         let start = if run.start == self.end { self.decimal_end } else { Decimal::new(run.start) };

@@ -1,7 +1,8 @@
-//! Mates that overlap: where both cover a base, it counts once.
+//! Overlapping mates: a base that both reads of a pair cover is counted once.
 //!
-//! A read whose mate begins before the read ends waits for it. Its mate, which is found by the name, takes back the bases
-//! that both cover. Names are compared by a hash of 64 bits, among the reads that wait at one place of the genome.
+//! All aligned bases of both reads are first counted. A read whose mate starts inside it waits for the
+//! mate. When the mate comes, the bases that both cover are subtracted once. Mates are found by a 64-bit
+//! hash of the read name, among the reads that wait at the same place of the genome.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -10,10 +11,10 @@ use readmill_record::RecordRef;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A change of the depth: the position from which it holds (0-based), and how much is added.
+/// A change of the depth: its 0-based position, and what is added from there on.
 pub type Event = (u32, i32);
 
-/// A run of aligned bases: its first position, and the one after its last.
+/// A block of aligned bases, 0-based and half-open.
 pub type Block = (u32, u32);
 
 /// A read that waits for its mate.
@@ -24,30 +25,31 @@ pub(crate) struct WaitingRead {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// Where a read lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ReadPlace {
     pub(crate) start: u32,
     pub(crate) end: u32,
-    /// Whether its CIGAR has one operator, which aligns bases.
+    /// The CIGAR is a single M, = or X. mosdepth treats pairs of such reads differently (see
+    /// [`take_back`]).
     pub(crate) is_simple: bool,
 }
 
-/// The part of a read in the search for its mate.
+/// What a read does to find its mate, decided from its own fields alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meeting {
-    /// It waits for its mate, which begins inside it.
+    /// It waits: its mate starts inside it.
     Wait,
-    /// It begins where its mate does: whichever comes first waits.
+    /// Both mates start at the same position. The one that comes first waits.
     Either,
-    /// Its mate came before, if they overlap.
+    /// Its mate came earlier, and waits if the two overlap.
     Meet,
-    /// Its mate is elsewhere.
+    /// The mates do not overlap, or are not a proper pair.
     Apart,
 }
 
 impl Meeting {
-    /// Returns the part of a read that ends at `end`, 0-based and exclusive.
+    /// Decides for a read that ends at `end`, 0-based and exclusive. Like mosdepth, only proper pairs
+    /// are considered, without supplementary records.
     #[inline]
     pub(crate) fn of(record: RecordRef<'_>, end: i64) -> Self {
         const PROPER: u16 = 0x2;
@@ -67,15 +69,16 @@ impl Meeting {
     }
 }
 
-/// Returns the name of a read as a number.
+/// Returns the hash of the read name, by which mates are found.
 #[inline]
 pub(crate) fn name_of(record: RecordRef<'_>) -> u64 {
     xxh3_64(record.qname())
 }
 
-/// Takes back the bases that a read and its mate, which came before it, both cover.
+/// Subtracts the bases that a read and its earlier mate both cover, as changes of the depth.
 ///
-/// Where both have one operator, which aligns bases, mosdepth (0.3.3) takes back all bases from the start of the read to the end of the mate.
+/// If both CIGARs have a single aligning operator, mosdepth 0.3.3 subtracts from the start of the read
+/// to the end of the mate, even if the read ends first.
 pub(crate) fn take_back(
     read: (ReadPlace, &[Block]),
     mate: (ReadPlace, &[Block]),
@@ -103,7 +106,7 @@ pub(crate) fn take_back(
     }
 }
 
-/// Leaves a hash of names as it is.
+/// A hasher for keys that are hashes already.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NoHasher(u64);
 
@@ -121,7 +124,6 @@ impl Hasher for NoHasher {
     }
 }
 
-/// A map by the names of reads.
 pub(crate) type ByName<T> = HashMap<u64, T, BuildHasherDefault<NoHasher>>;
 
 #[cfg(test)]

@@ -1,27 +1,27 @@
-//! Options of counting and of the reports.
+//! Options for counting reads and for the reports. They are those of mosdepth 0.3.3.
 
 use readmill_record::{Error, RecordRef, Result};
 
-/// Which reads count, and how.
+/// Which reads are counted, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Reads of a lower mapping quality do not count.
+    /// Minimum mapping quality (mosdepth `--mapq`).
     pub mapq: u8,
-    /// Reads with any of these flags do not count.
+    /// Do not count reads with any of these FLAG bits.
     pub exclude_flags: u16,
-    /// Only reads with any of these flags count; 0 for all.
+    /// Count only reads with any of these FLAG bits; 0 counts all.
     pub include_flags: u16,
-    /// Only reads of these read groups count; empty for all.
+    /// Count only reads of these read groups; empty counts all.
     pub read_groups: Vec<Vec<u8>>,
-    /// Count all bases from the first to the last aligned one, and those of overlapping mates twice.
+    /// Count from the first to the last aligned base of a read, including deletions, and do not look for
+    /// overlapping mates (mosdepth `--fast-mode`).
     pub fast_mode: bool,
 }
 
 impl ReadOptions {
-    /// Flags of reads that do not count, if not said otherwise: unmapped, secondary, failed, duplicate.
+    /// The default of `exclude_flags`: unmapped, secondary, QC-failed and duplicate reads.
     pub const EXCLUDED: u16 = 1796;
 
-    /// Whether a read counts.
     #[inline]
     pub(crate) fn counts(&self, record: RecordRef<'_>) -> bool {
         let flags = record.flags().0;
@@ -48,40 +48,47 @@ impl Default for ReadOptions {
     }
 }
 
-/// The options of the reports.
+/// Which files are written, and what they contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportOptions {
-    /// Leave out the depth of each base.
+    /// Do not write the depth of each base.
     pub no_per_base: bool,
-    /// The regions of which the mean or median depth is written.
+    /// Regions for which the mean or median depth is written.
     pub by: Option<By>,
-    /// Write the median in place of the mean.
+    /// Write the median depth of regions instead of the mean.
     pub use_median: bool,
-    /// Depths; the bases of each region that are at least so deep are counted. In ascending order.
+    /// Depths, in ascending order. For each region, the number of bases with at least each of them is
+    /// written.
     pub thresholds: Vec<i32>,
-    /// Borders of depths that are written as one; empty for none.
+    /// Bins of depth for the quantized file; empty to not write it.
     pub quantize: Quantize,
 }
 
-/// Regions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
-    /// Windows of so many bases.
+    /// Windows of this many bases.
     Window(u32),
-    /// The regions of a BED file.
     Bed,
 }
 
-/// Borders of depths, in ascending order.
+/// Borders of the bins of depth in the quantized file (mosdepth `--quantize`), in ascending order.
+///
+/// ```
+/// use readmill_coverage::Quantize;
+///
+/// assert!(Quantize::parse("0:1:4:100:").is_ok()); // 0, 1-3, 4-99, and 100 or more
+/// assert!(Quantize::parse("0:few:many").is_err());
+/// assert!(Quantize::default().is_empty()); // no quantized file
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quantize(Vec<i64>);
 
 impl Quantize {
-    /// Reads borders that are separated by colons. Without a number before the first colon, the first is 0; without one
-    /// after the last, the last is infinite.
+    /// Parses borders separated by colons. The first border is 0 if nothing precedes the first colon,
+    /// and the last bin has no upper limit if nothing follows the last colon.
     ///
     /// # Errors
-    /// They are not numbers.
+    /// A border is not an integer.
     pub fn parse(text: &str) -> Result<Self> {
         let mut text = text.to_owned();
         if !text.contains(':') {
@@ -102,12 +109,11 @@ impl Quantize {
         Ok(Quantize(borders))
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The number of the segment of a depth; none where it is outside.
+    /// Returns the index of the bin of `depth`, or `None` if it is outside of all bins.
     pub(crate) fn segment(&self, depth: i32) -> Option<usize> {
         let depth = i64::from(depth);
         if depth < *self.0.first()? || depth > *self.0.last()? {
@@ -120,13 +126,14 @@ impl Quantize {
         }
     }
 
-    /// The name of a segment; none for that behind the last border.
+    /// Returns the name of a bin, such as `4:100` or `100:inf`. `None` for a depth equal to the last
+    /// border, which starts no bin.
     pub(crate) fn label(&self, segment: usize) -> Option<String> {
         let (from, to) = (self.0.get(segment)?, self.0.get(segment + 1)?);
         Some(if *to == i64::MAX { format!("{from}:inf") } else { format!("{from}:{to}") })
     }
 
-    /// Whether bases without reads have a segment that begins at 0.
+    /// Returns whether the first bin begins at 0. Contigs without reads are written only then.
     pub(crate) fn begins_at_zero(&self) -> bool {
         self.0.first() == Some(&0)
     }

@@ -1,4 +1,7 @@
-//! Lines of BED files, gathered in pages that any thread compresses. Where pages end depends on the lines alone.
+//! Collects the lines of BED files in pages, which any thread compresses and indexes.
+//!
+//! Where a page ends depends on the lines alone, so the compressed files are the same for any number of
+//! threads.
 
 use std::sync::Arc;
 
@@ -11,36 +14,37 @@ use crate::join::Run;
 use crate::line::{Line, ROOM, RunLines, write_number};
 use crate::report::{CoverageFile, Lines};
 
-/// The most runs of a page.
+/// Maximum number of runs in a page of the per-base file.
 const MOST_RUNS: usize = 1 << 14;
 
-/// Bytes of text at which a page ends.
+/// Minimum number of bytes of a full page of another file.
 const ENOUGH_TEXT: usize = 1 << 18;
 
-/// The level of libdeflate, which is mosdepth's.
+/// The compression level of libdeflate, the same as mosdepth's.
 const LEVEL: u8 = 1;
 
-/// The bytes of memory of a page while it waits, while it is compressed, and as it is written.
+/// Memory of a page in bytes: while it waits, is compressed, and is written.
 pub const PAGE_BYTES: u64 = 3 << 18;
 
-/// Lines of a BED file.
+/// Consecutive lines of one BED file.
+///
+/// [`Pages`] makes it, [`PageEncoder`] compresses it.
 #[derive(Debug)]
 pub struct Page {
-    /// The file.
     pub file: CoverageFile,
-    /// Its number among the pages of the file.
+    /// Index of the page in its file. Encoded pages are written in this order.
     pub number: u64,
     content: Content,
     contigs: Vec<PageContig>,
 }
 
-/// Lines of one contig in a page.
+/// The lines of one contig in a page.
 #[derive(Debug)]
 struct PageContig {
     contig: u32,
-    /// Its number in the index: contigs without lines have none.
+    /// Index of the contig among those that have lines. The tabix/CSI index lists no others.
     number: u32,
-    /// The number of the line behind its last one.
+    /// Index of the line after the last one of this contig.
     until: usize,
 }
 
@@ -79,29 +83,27 @@ impl Content {
     }
 }
 
-/// The page of a file that is not full.
 struct OpenPage {
     file: CoverageFile,
     pages: u64,
     content: Content,
     contigs: Vec<PageContig>,
-    /// The last contig that has lines.
+    /// The contig of the previous line.
     last: Option<u32>,
-    /// Names of contigs that have lines, each ended by NUL, and how many they are.
+    /// Names of the contigs with lines, each followed by NUL as the index has them, and their number.
     names: Vec<u8>,
     contigs_so_far: u32,
 }
 
-/// Takes full pages, and text of files that are not compressed.
+/// Receives full pages, and the text of files that are not compressed. The program queues the pages for
+/// [`PageEncoder`].
 pub trait PageTarget {
-    /// Takes the next page of a file.
     fn page(&mut self, page: Page) -> Result<()>;
 
-    /// Takes the next text of a file.
     fn text(&mut self, file: CoverageFile, text: &[u8]) -> Result<()>;
 }
 
-/// Gathers the lines of all files.
+/// Collects the lines of all files, and passes full pages to a [`PageTarget`].
 pub struct Pages<T> {
     names: Arc<[String]>,
     open: Vec<OpenPage>,
@@ -109,18 +111,17 @@ pub struct Pages<T> {
     target: T,
 }
 
-/// The contigs of a BED file for its index: their number and their names.
+/// What the index of a BED file says about its contigs.
 pub struct BedContigs {
-    /// The file.
     pub file: CoverageFile,
-    /// How many contigs have lines.
     pub contigs: usize,
-    /// The bytes that the index has of them.
+    /// The metadata block of a tabix index: format, columns and contig names.
     pub meta: Vec<u8>,
 }
 
 impl<T: PageTarget> Pages<T> {
-    /// Pages of these files, for contigs of these names, that `target` takes.
+    /// Makes pages for `files`, in the order in which [`Pages::finish`] returns their contigs. `names`
+    /// are the contigs of the header.
     pub fn new(names: &Arc<[String]>, files: impl Iterator<Item = CoverageFile>, target: T) -> Self {
         let (mut open, mut texts) = (Vec::new(), Vec::new());
         for file in files {
@@ -135,7 +136,8 @@ impl<T: PageTarget> Pages<T> {
         Pages { names: Arc::clone(names), open, texts, target }
     }
 
-    /// Passes the last pages and texts; returns what took them, and the contigs of each BED file.
+    /// Passes on the last pages and texts. Returns the target, and the contigs of each BED file for its
+    /// index.
     pub fn finish(mut self) -> Result<(T, Vec<BedContigs>)> {
         let mut ended = Vec::new();
         for page in &mut self.open {
@@ -149,7 +151,6 @@ impl<T: PageTarget> Pages<T> {
         Ok((self.target, ended))
     }
 
-    /// The receiver of the pages.
     pub fn target(&self) -> &T {
         &self.target
     }
@@ -161,7 +162,7 @@ fn open_page(open: &mut [OpenPage], file: CoverageFile) -> Result<&mut OpenPage>
 }
 
 impl OpenPage {
-    /// Makes the next line one of this contig.
+    /// Makes the next line a line of `contig`. Must be called before the line is added.
     #[inline]
     fn at(&mut self, contig: u32, names: &[String]) {
         let until = self.content.lines() + 1;
@@ -251,39 +252,37 @@ impl<T: PageTarget> Lines for Pages<T> {
     }
 }
 
-/// A page as it is written, and its part of the index.
+/// A compressed page and its entries in the index.
 pub struct EncodedPage {
-    /// BGZF blocks.
+    /// BGZF blocks, without the empty block at the end of a file.
     pub bytes: Vec<u8>,
-    /// The entries of its lines.
     pub fragment: Fragment,
 }
 
-/// Compresses pages, one for each thread.
+/// Compresses and indexes pages. Each thread has one.
 pub struct PageEncoder {
     names: Arc<[String]>,
     deflater: Deflater,
     index: FragmentBuilder,
-    /// Text of the block that is not full, and room for a line behind it.
+    /// Text of the current block, with room for a line after it.
     block: Box<[u8]>,
     filled: usize,
 }
 
-/// Returns the scheme of the index of BED files of contigs up to this length.
+/// Returns the CSI scheme for contigs of up to `longest` bases. All BED files of a run use the same.
 ///
 /// # Errors
-/// No index can hold them.
+/// The CSI format cannot index contigs of this length.
 pub fn index_scheme(longest: u32) -> Result<Scheme> {
     Scheme::csi_of(14, 0, longest.into())
 }
 
-/// Returns the index of a BED file, to which pages are added.
+/// Returns an empty index of a BED file. The writer adds the fragment of each page in order.
 pub fn index(scheme: Scheme) -> IndexBuilder {
     IndexBuilder::of(scheme, 0)
 }
 
 impl PageEncoder {
-    /// An encoder of pages with such an index.
     pub fn new(names: &Arc<[String]>, scheme: Scheme) -> Self {
         PageEncoder {
             names: Arc::clone(names),
@@ -294,7 +293,7 @@ impl PageEncoder {
         }
     }
 
-    /// Compresses a page.
+    /// Compresses a page, and makes the index entries of its lines with offsets relative to the page.
     pub fn encode(&mut self, page: &Page) -> EncodedPage {
         let mut bytes = Vec::new();
         let mut last: Option<(Interval, u64)> = None;
@@ -338,7 +337,8 @@ impl PageEncoder {
         EncodedPage { bytes, fragment: self.index.finish() }
     }
 
-    /// Adds a line, in a block of its own if it does not fit; returns the virtual offset at which it begins.
+    /// Adds a line to the current block. A line that does not fit starts a new block, and a line longer
+    /// than a block gets blocks of its own. Returns the virtual offset of the line in the page.
     fn push(&mut self, line: &[u8], bytes: &mut Vec<u8>) -> u64 {
         if self.filled + line.len() > BLOCK_PAYLOAD {
             self.close(bytes);
@@ -353,7 +353,7 @@ impl PageEncoder {
         begin
     }
 
-    /// The same for the line of a run.
+    /// Adds the line of a run, like [`PageEncoder::push`], but writes the text directly into the block.
     #[inline]
     fn push_run(&mut self, line: &Line<'_>, bytes: &mut Vec<u8>) -> u64 {
         let length = line.length();
@@ -371,7 +371,7 @@ impl PageEncoder {
         begin
     }
 
-    /// The virtual offset of the next line.
+    /// Returns the virtual offset of the next line (SAM specification, section 4.1.1).
     fn offset(&self, bytes: &[u8]) -> u64 {
         (bytes.len() as u64) << 16 | self.filled as u64
     }

@@ -1,6 +1,15 @@
-//! A piece: what a batch of sorted reads adds to the depths. Any thread makes it.
+//! The contribution of a batch of sorted reads to the depths. Any thread can compute it.
 //!
-//! It has the changes of the depth, and the reads near its border that may have mates in the pieces around it.
+//! A piece has the changes of the depth. Mates that are both in the batch are resolved here. Near the
+//! borders of the batch, a mate may be in a neighbouring piece, so the piece also has what
+//! [`Join`](crate::Join) must do with the reads there:
+//!
+//! ```text
+//!    head                                               tail
+//!    |<- reads whose mate may be   reads that wait for ->|
+//!    |   in an earlier piece       a mate in a later one |
+//!    first read                                    last read
+//! ```
 
 use std::sync::Arc;
 
@@ -11,21 +20,25 @@ use crate::changes::Changes;
 use crate::mates::{Block, ByName, Event, Meeting, ReadPlace, WaitingRead, name_of, take_back};
 use crate::options::ReadOptions;
 
-/// The way out where reads are not sorted, for commands with and without a flag that sorts.
+/// The hint for unsorted reads. It also names the flag of the commands that sort and count in one pass.
 pub(crate) const SORT_FIRST: &str = "sort the file first: readmill sort IN -o SORTED (prep and align count in the same pass: --sort coordinate)";
 
-/// Bases behind the first read of a piece in which the mate of a read from before may be said to lie. (Mate positions are
-/// exact, unless a program moved reads and left them.)
+/// Distance in bases from the first read of a piece within which the mate position of a read (PNEXT) may
+/// point to a read of an earlier piece. The position is exact unless a program has moved a read without
+/// updating its mate.
 const BORDER: u32 = 1024;
 
-/// The contribution of a batch of sorted reads to the depths.
+/// The contribution of one batch of reads, made by [`CoveragePieceMaker`] and added by
+/// [`Join::add`](crate::Join::add).
+///
+/// It can be stored between the stages of a job.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct CoveragePiece {
     pub(crate) contigs: Vec<ContigPiece>,
 }
 
 impl CoveragePiece {
-    /// Bytes of memory in use.
+    /// Returns the bytes that the piece has on the heap.
     pub fn heap_bytes(&self) -> u64 {
         let bytes = |it: &ContigPiece| {
             let blocks: usize = it.head.iter().map(|op| op.blocks()).sum();
@@ -39,29 +52,29 @@ impl CoveragePiece {
     }
 }
 
-/// The contribution of the reads of a batch on one contig.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ContigPiece {
     pub(crate) contig: u32,
-    /// Position of the first and the last read.
+    /// 0-based positions of the first and the last read.
     pub(crate) first: u32,
     pub(crate) last: u32,
-    /// Changes of the depth: bases since the change before (the first: since the first read), and what is added.
+    /// Changes of the depth, in order. Instead of a position, each has its distance from the previous
+    /// change (the first: from the first read).
     pub(crate) events: Vec<Event>,
-    /// The operations of reads whose names may be those of reads in earlier pieces, in their order.
+    /// Operations on reads that wait in earlier pieces, in the order of the reads.
     pub(crate) head: Vec<HeadOp>,
-    /// Reads whose mates have not come, and whose ends are behind the last read.
+    /// Reads that still wait for a mate, and end after the last read.
     pub(crate) tail: Vec<WaitingRead>,
 }
 
-/// The operation of a read whose name may be that of a read in an earlier piece.
+/// An operation of a read on the reads of earlier pieces that wait for their mates.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HeadOp {
-    /// A read of this name waits, inside the piece or in its tail: one from before waits no longer.
+    /// Removes a waiting read with this name hash: a later read of the same name waits now.
     Forget(u64),
-    /// The mate of the read came before, if it waits.
+    /// Subtracts the overlap with the mate, if the mate waits.
     Meet(WaitingRead),
-    /// The mate of the read came before, if it waits; if not, the read waits itself.
+    /// Subtracts the overlap with the mate, if the mate waits; otherwise, the read itself waits.
     Either(WaitingRead),
 }
 
@@ -74,7 +87,7 @@ impl HeadOp {
     }
 }
 
-/// Makes pieces, one for each thread.
+/// Makes pieces. Each thread has one of its own, and reuses its buffers.
 pub struct CoveragePieceMaker {
     options: Arc<ReadOptions>,
     lengths: Arc<[u32]>,
@@ -83,7 +96,7 @@ pub struct CoveragePieceMaker {
     blocks: Vec<Block>,
 }
 
-/// Reads of the piece that wait for their mates.
+/// The reads of the current contig that wait for a mate in the same batch.
 #[derive(Default)]
 struct Names {
     by_name: ByName<Standing>,
@@ -91,16 +104,15 @@ struct Names {
     blocks: Vec<Block>,
 }
 
-/// The state of a read name.
 #[derive(Clone, Copy)]
 enum Standing {
-    /// The read of this number waits.
+    /// The read with this index in [`Names::reads`] waits.
     Waits(u32),
-    /// Whether a read waits depends on the pieces before.
+    /// Whether a read of this name waits depends on earlier pieces.
     Unknown,
 }
 
-/// A read that waits, or waited.
+/// A read that waits, or has met its mate.
 struct LocalRead {
     name: u64,
     place: ReadPlace,
@@ -125,7 +137,7 @@ impl Names {
         }
     }
 
-    /// Reads that wait beyond `last`.
+    /// Returns the reads that still wait and end after `last`, the position of the last read.
     fn tail(&self, last: u32) -> Vec<WaitingRead> {
         let waiting = self.reads.iter().filter(|read| read.waits && read.place.end > last);
         let owned = |read: &LocalRead| WaitingRead {
@@ -138,7 +150,6 @@ impl Names {
 }
 
 impl CoveragePieceMaker {
-    /// A maker of pieces of reads on contigs of these lengths.
     pub fn new(options: &Arc<ReadOptions>, lengths: &Arc<[u32]>) -> Self {
         let (options, lengths) = (Arc::clone(options), Arc::clone(lengths));
         let (changes, names, blocks) = Default::default();
@@ -185,7 +196,8 @@ impl CoveragePieceMaker {
     ) -> Result<Option<ContigPiece>> {
         let bytes: u64 = spans.iter().map(|span| u64::from(span.len)).sum();
         let start = |span: &Span| u32::try_from(batch.record(*span).pos()).ok();
-        // Reads without a position come first, and reads behind the end of the contig last; neither counts.
+        // Reads without a position come first, and reads after the end of the contig come last. Neither
+        // are counted.
         let Some(first) = spans.iter().find_map(start).filter(|&first| first < length) else {
             return Ok(None);
         };
@@ -286,13 +298,13 @@ impl CoveragePieceMaker {
     }
 }
 
-/// Appends the runs of aligned bases of a CIGAR, without those of deletions; an insertion does not divide a run. Returns the
-/// position after the last base.
+/// Appends the aligned blocks of a CIGAR to `out`. Deletions and skips separate blocks, insertions do
+/// not. Returns the position after the last reference base.
 #[inline]
 fn blocks(ops: impl Iterator<Item = (u32, u32)>, start: u32, out: &mut Vec<Block>) -> u32 {
-    /// M, = and X.
+    /// CIGAR operators M, = and X, one bit each.
     const ALIGNED: u32 = 0b1_1000_0001;
-    /// D and N.
+    /// CIGAR operators D and N.
     const DELETED: u32 = 0b0_0000_1100;
     let mut at = start;
     for (op, n) in ops {
@@ -310,7 +322,7 @@ fn blocks(ops: impl Iterator<Item = (u32, u32)>, start: u32, out: &mut Vec<Block
     at
 }
 
-/// The error for a read that lies before the one ahead of it.
+/// Returns the error for a read that starts before the previous one, with its number and name.
 fn unsorted(batch: &Batch, span: Span) -> Error {
     let what = "the read lies before the one ahead of it, and coverage is counted of sorted reads";
     let record = batch.record(span);

@@ -1,37 +1,37 @@
-//! The deepest places: windows of 1,000 bases that are deeper than those beside them.
+//! Finds the deepest windows of 1,000 bases, for the list of pileups in the description of a run.
+//!
+//! Only windows that are deeper than both neighbours are listed, so that one deep place does not fill
+//! the list.
 
 use readmill_record::Result;
 
 use crate::join::{Depths, Run};
 
-/// Bases of a window; the last one of a contig may have fewer.
+/// Length of a window in bases. The last window of a contig may be shorter.
 pub const WINDOW: u32 = 1000;
 
-/// Windows that are kept.
+/// Maximum number of windows in the list.
 pub const MOST: usize = 20;
 
-/// A window, and how deep it is.
+/// A window of the reference and its depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pile {
-    /// The contig, in the order of the header.
+    /// Index of the contig in the header.
     pub contig: u32,
-    /// The first position, 0-based.
     pub start: u32,
-    /// The position after the last one.
     pub end: u32,
-    /// The sum of the depths of its bases.
+    /// Sum of the depths of all bases.
     pub bases: u64,
-    /// The depth of its deepest base.
+    /// Maximum depth of a base.
     pub most: u32,
 }
 
 impl Pile {
-    /// The mean depth.
     pub fn mean(&self) -> f64 {
         self.bases as f64 / f64::from(self.end - self.start)
     }
 
-    /// Whether it is deeper than another window, by the exact means.
+    /// Compares mean depths without rounding, by multiplying crosswise.
     fn is_deeper(&self, other: &Pile) -> bool {
         let weighed =
             |own: &Pile, other: &Pile| u128::from(own.bases) * u128::from(other.end - other.start);
@@ -39,25 +39,40 @@ impl Pile {
     }
 }
 
-/// Finds the deepest windows. Of windows of one depth, the first counts as deeper.
+/// Finds the deepest windows of a run, as a receiver of [`Depths`]. If windows are equally deep, the
+/// first one is preferred.
+///
+/// ```
+/// use readmill_coverage::{Depths, Piles, Run};
+///
+/// let mut piles = Piles::default();
+/// piles.begin(0)?;
+/// piles.run(Run { start: 0, end: 1500, depth: 3 })?;
+/// piles.run(Run { start: 1500, end: 2000, depth: 90 })?;
+/// piles.run(Run { start: 2000, end: 9000, depth: 3 })?;
+/// piles.end()?;
+/// let deepest = piles.deepest()[0];
+/// assert_eq!((deepest.start, deepest.end, deepest.mean()), (1000, 2000, 46.5));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Default)]
 pub struct Piles {
-    /// The deepest ones so far, deepest first.
+    /// Sorted by decreasing mean depth.
     deepest: Vec<Pile>,
     contig: u32,
-    /// The window that is not complete.
+    /// The window to which bases are being added.
     open: Option<Pile>,
-    /// The last complete one, and whether it is deeper than the one before it.
+    /// The previous window, and whether it is deeper than the one before it.
     last: Option<(Pile, bool)>,
 }
 
 impl Piles {
-    /// The deepest windows, deepest first.
+    /// Returns at most [`MOST`] windows, sorted by decreasing mean depth.
     pub fn deepest(&self) -> &[Pile] {
         &self.deepest
     }
 
-    /// Completes the open window.
+    /// Ends the open window. The window before it is kept if it is deeper than both neighbours.
     fn complete(&mut self) {
         let Some(pile) = self.open.take() else { return };
         let rises = match self.last.take() {
@@ -73,7 +88,7 @@ impl Piles {
         self.last = Some((pile, rises));
     }
 
-    /// Keeps a window, if it is one of the deepest.
+    /// Inserts a window into the list, if it is deep enough and has any reads.
     fn keep(&mut self, pile: Pile) {
         if pile.bases == 0 {
             return;
@@ -124,7 +139,7 @@ impl Depths for Piles {
     }
 }
 
-/// Hands depths to two takers.
+/// Passes depths to two receivers: the report and the search for deep windows, in one walk.
 pub struct Both<'a, A, B>(pub &'a mut A, pub &'a mut B);
 
 impl<A: Depths, B: Depths> Depths for Both<'_, A, B> {

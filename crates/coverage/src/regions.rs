@@ -1,4 +1,4 @@
-//! The regions of a BED file, by contig.
+//! The regions of a BED file, grouped by contig.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,37 +7,52 @@ use readmill_format::features::bed_position;
 use readmill_format::text::LineReader;
 use readmill_record::{Charge, Header, Ledger, Result, make_room};
 
-/// A region of a BED file.
+/// A line of the BED file, 0-based and half-open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
     pub(crate) start: u32,
     pub(crate) end: u32,
-    /// Where its name is; empty if it has none.
+    /// Range of the name in [`Regions::names`]; empty if the line has no fourth column.
     name: std::ops::Range<usize>,
 }
 
-/// The regions of all contigs of a header.
+/// The regions for which coverage is reported (`--by FILE`), sorted by start on each contig.
+///
+/// ```
+/// use readmill_coverage::Regions;
+/// use readmill_record::{Header, Ledger};
+///
+/// let path = std::env::temp_dir().join(format!("readmill-regions-{}.bed", std::process::id()));
+/// std::fs::write(&path, "chr1\t10\t20\texon1\nchrUn\t0\t5\n")?;
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:100\n")?;
+///
+/// let regions = Regions::read(&path, &header, &Ledger::unlimited())?;
+/// assert_eq!(regions.elsewhere, [("chrUn".to_string(), 1)]);
+/// assert_eq!(regions.skipped, 0);
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Regions {
     by_contig: Vec<Vec<Region>>,
     names: Vec<u8>,
-    /// Contigs of the file that the header does not have, each with its number of regions, in their order.
+    /// Contigs that the header lacks, with their number of regions, for a warning. At most 100 contigs
+    /// are listed.
     pub elsewhere: Vec<(String, u64)>,
-    /// Lines that have fewer than three columns.
+    /// Number of lines with fewer than three columns. They are ignored, with a warning.
     pub skipped: u64,
     _charges: [Charge; 2],
 }
 
-/// The most contigs that are told of which the header does not have.
 const LISTED: usize = 100;
 
-/// The name of the memory.
 const NAME: &str = "regions";
 
 impl Regions {
-    /// Reads a BED file, plain or compressed.
+    /// Reads a BED file, plain or compressed. Its memory is charged to `ledger`.
     ///
     /// # Errors
-    /// It cannot be read, a line is damaged, or it does not fit into memory.
+    /// The file cannot be read, a start or end is not a number, a region ends before it starts, or the
+    /// regions do not fit into memory.
     pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let contigs = header.references();
         let (mut list, mut names) = (ledger.empty(NAME), ledger.empty(NAME));
@@ -84,12 +99,11 @@ impl Regions {
         Ok(Regions { by_contig, names: text, elsewhere, skipped, _charges: [list, names] })
     }
 
-    /// The regions of a contig, by their start.
+    /// Returns the regions of a contig, sorted by start. They may overlap.
     pub(crate) fn of(&self, contig: u32) -> &[Region] {
         self.by_contig.get(contig as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The name of a region.
     pub(crate) fn name(&self, region: &Region) -> &[u8] {
         &self.names[region.name.clone()]
     }

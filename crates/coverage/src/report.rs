@@ -1,4 +1,4 @@
-//! The files of mosdepth (0.3.3), made of runs of bases of one depth.
+//! Makes the files of mosdepth 0.3.3 from runs of bases with equal depth.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,27 +10,26 @@ use crate::join::{Depths, Run};
 use crate::options::{By, ReportOptions};
 use crate::regions::{Region, Regions};
 
-/// A file.
+/// One of the files of mosdepth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoverageFile {
-    /// The depth of each base.
     PerBase,
-    /// The mean or median depth of each region.
+    /// Mean or median depth of each region.
     Regions,
-    /// How many bases of each region have at least some depths.
+    /// Number of bases of each region that reach each threshold.
     Thresholds,
-    /// Segments of depths.
+    /// Adjacent bases whose depths are in the same bin.
     Quantized,
-    /// Length, bases, mean, least and greatest depth of each contig.
+    /// Length, sum of depths, mean, minimum and maximum depth of each contig.
     Summary,
-    /// The share of bases that are at least so deep.
+    /// Cumulative distribution: the share of bases with at least each depth.
     GlobalDistribution,
-    /// The same of regions.
+    /// The same for the bases of regions.
     RegionDistribution,
 }
 
 impl CoverageFile {
-    /// All files, in the order in which they are named.
+    /// All files, in the order in which the program lists them.
     pub const ALL: [CoverageFile; 7] = [
         CoverageFile::GlobalDistribution,
         CoverageFile::RegionDistribution,
@@ -41,7 +40,7 @@ impl CoverageFile {
         CoverageFile::Thresholds,
     ];
 
-    /// Returns the ending of its file name.
+    /// Returns the end of the file name, which is added to the prefix that the user gives.
     pub fn ending(self) -> &'static str {
         match self {
             CoverageFile::PerBase => ".per-base.bed.gz",
@@ -54,12 +53,12 @@ impl CoverageFile {
         }
     }
 
-    /// Whether it is compressed by bgzip, and has an index.
+    /// Returns whether the file is a BED file, which is compressed with BGZF and indexed.
     pub fn is_bed(self) -> bool {
         self.ending().ends_with(".bed.gz")
     }
 
-    /// Whether these options ask for it.
+    /// Returns whether the file is written with these options.
     pub fn is_of(self, options: &ReportOptions) -> bool {
         match self {
             CoverageFile::PerBase => !options.no_per_base,
@@ -71,29 +70,64 @@ impl CoverageFile {
     }
 }
 
-/// Takes the lines of all files.
+/// Receives the lines of all files. [`Pages`](crate::Pages) implements it and collects lines for
+/// compression.
+///
+/// The text of numbers is left to the receiver for [`Lines::per_base`], by far the longest file, so that
+/// it can be made on another thread.
 pub trait Lines {
-    /// Takes the depth of bases of a contig.
     fn per_base(&mut self, contig: u32, run: Run) -> Result<()>;
 
-    /// Takes a line of a BED file: where it lies, and its columns from the fourth on.
+    /// Takes a line of a BED file: its start and end (0-based, half-open), and the text of its columns
+    /// from the fourth on.
     fn bed(&mut self, file: CoverageFile, contig: u32, place: [u32; 2], columns: &[u8]) -> Result<()>;
 
-    /// Takes a comment of a BED file, with its end of line.
+    /// Takes a comment line of a BED file, including its line feed.
     fn comment(&mut self, file: CoverageFile, line: &[u8]) -> Result<()>;
 
-    /// Takes text of another file.
+    /// Takes text of a file that is not a BED file.
     fn text(&mut self, file: CoverageFile, text: &str) -> Result<()>;
 }
 
-/// Makes the files.
+/// Makes the lines of all files as runs of depth arrive.
+///
+/// [`Join`](crate::Join) calls it as a receiver of [`Depths`]; its own receiver of lines is usually
+/// [`Pages`](crate::Pages):
+///
+/// ```
+/// use readmill_coverage::{By, CoverageFile, Depths, Lines, Report, ReportOptions, Run};
+/// use readmill_record::Result;
+///
+/// /// Keeps the lines of regions, and drops all others.
+/// struct RegionLines(Vec<String>);
+///
+/// impl Lines for RegionLines {
+///     fn bed(&mut self, file: CoverageFile, _: u32, [start, end]: [u32; 2], rest: &[u8]) -> Result<()> {
+///         assert_eq!(file, CoverageFile::Regions);
+///         self.0.push(format!("{start}-{end} {}", String::from_utf8_lossy(rest)));
+///         Ok(())
+///     }
+///     fn per_base(&mut self, _: u32, _: Run) -> Result<()> { Ok(()) }
+///     fn comment(&mut self, _: CoverageFile, _: &[u8]) -> Result<()> { Ok(()) }
+///     fn text(&mut self, _: CoverageFile, _: &str) -> Result<()> { Ok(()) }
+/// }
+///
+/// let options = ReportOptions { by: Some(By::Window(50)), ..ReportOptions::default() };
+/// let mut report = Report::new(RegionLines(Vec::new()), options, vec![("chr1".into(), 100)], None)?;
+/// report.begin(0)?;
+/// report.run(Run { start: 0, end: 75, depth: 2 })?;
+/// report.run(Run { start: 75, end: 100, depth: 0 })?;
+/// report.end()?;
+/// assert_eq!(report.finish()?.0, ["0-50 2.00", "50-100 1.00"]);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct Report<L> {
     lines: L,
     options: ReportOptions,
     contigs: Vec<(String, u32)>,
     regions: Option<Arc<Regions>>,
     contig: u32,
-    /// Whether nothing is written of contigs without regions.
+    /// Contigs without regions are left out of all files, because only a file by regions is written.
     needs_regions: bool,
     is_passed_over: bool,
     summary: DepthSummary,
@@ -108,7 +142,7 @@ pub struct Report<L> {
     scratch: String,
 }
 
-/// The quantized segment that is not complete.
+/// The run of the quantized file to which bases are being added.
 #[derive(Default)]
 struct OpenSegment {
     number: Option<usize>,
@@ -116,37 +150,36 @@ struct OpenSegment {
     is_open: bool,
 }
 
-/// The regions of a contig that are not complete, in their order.
+/// The regions of the current contig that have begun and not ended, and their sums.
 struct OpenRegions {
     list: VecDeque<OpenRegion>,
-    /// The next region or window that has not begun.
+    /// Index of the next region that has not begun.
     next: usize,
     next_window: Option<u32>,
     summary: DepthSummary,
     distribution: Distribution,
-    /// Memory of complete regions.
+    /// Regions that have been written, whose buffers are reused.
     spare: Vec<OpenRegion>,
 }
 
-/// The depths of a region.
 #[derive(Default)]
 struct OpenRegion {
-    /// Its number, for its name; none for a window.
+    /// Index of the region on its contig; `None` for a window.
     number: Option<usize>,
     start: u32,
     end: u32,
     mean: f64,
-    /// Bases by depth, for the median.
+    /// Number of bases by depth. Only used for the median.
     counts: Vec<u32>,
     bases: u64,
-    /// How many bases are as deep as each threshold.
+    /// Number of bases that reach each threshold.
     deep: Vec<u64>,
 }
 
-/// The depth that deeper bases count as in a median.
+/// Maximum depth in a median. Deeper bases count as this depth.
 const MOST_OF_MEDIAN: usize = 65_535;
 
-/// The greatest mean in the distribution of windows.
+/// Maximum mean depth in the distribution of windows. Deeper windows count as this depth.
 const MOST_OF_WINDOWS: i32 = 999;
 
 impl OpenRegion {
@@ -160,7 +193,8 @@ impl OpenRegion {
             self.counts[at] += bases;
             self.bases += u64::from(bases);
         } else if depth != 0 {
-            // The sum of quotients, as mosdepth has it, because the last digit may depend on it.
+            // mosdepth adds the quotient of each base. The last digit may depend on it, so the same sum
+            // is computed here.
             let share = f64::from(depth) / f64::from(self.end - self.start);
             let mut mean = self.mean;
             (0..bases).for_each(|_| mean += share);
@@ -189,7 +223,8 @@ impl OpenRegion {
 }
 
 impl<L: Lines> Report<L> {
-    /// The files for these contigs (names and lengths); `regions` are those of a BED file.
+    /// Makes a report for contigs with these names and lengths. `regions` are required for [`By::Bed`].
+    /// Writes the header line of the thresholds file.
     pub fn new(
         lines: L,
         options: ReportOptions,
@@ -231,7 +266,8 @@ impl<L: Lines> Report<L> {
         Ok(report)
     }
 
-    /// Bytes of memory in use, beside the regions of a BED file.
+    /// Returns the bytes on the heap, without the regions of the BED file, which have a charge of their
+    /// own.
     pub fn heap_bytes(&self) -> u64 {
         let distributions = [
             &self.distribution,
@@ -244,7 +280,8 @@ impl<L: Lines> Report<L> {
         distributions + ((list.capacity() + spare.capacity()) * size_of::<OpenRegion>()) as u64
     }
 
-    /// Writes what is told of all contigs, and returns the lines.
+    /// Writes the totals of all contigs, and returns the receiver of the lines. Called after
+    /// [`Join::finish`](crate::Join::finish).
     pub fn finish(mut self) -> Result<L> {
         self.write_summary("total", "", self.all)?;
         if self.options.by.is_some() {
@@ -261,7 +298,6 @@ impl<L: Lines> Report<L> {
         Ok(self.lines)
     }
 
-    /// The receiver of the lines.
     pub fn lines(&self) -> &L {
         &self.lines
     }
@@ -289,7 +325,7 @@ impl<L: Lines> Report<L> {
         self.contigs.get(self.contig as usize).map_or(0, |(_, length)| *length)
     }
 
-    /// Prepares for a contig; returns whether anything is written of it.
+    /// Starts a contig. Returns `false` if it is left out because it has no regions.
     fn open(&mut self, contig: u32) -> bool {
         self.contig = contig;
         let regions = self.regions.as_ref().map_or(&[][..], |regions| regions.of(contig));
@@ -302,7 +338,6 @@ impl<L: Lines> Report<L> {
         !self.is_passed_over
     }
 
-    /// The start of the next region or window.
     fn next_start(&self) -> Option<u64> {
         match (&self.options.by, &self.regions) {
             (Some(By::Window(_)), _) => self.of_regions.next_window.map(u64::from),
@@ -314,7 +349,6 @@ impl<L: Lines> Report<L> {
         }
     }
 
-    /// Begins the next region.
     fn begin_region(&mut self) {
         let (number, start, end) = match (&self.options.by, &self.regions) {
             (Some(By::Window(window)), _) => {
@@ -342,7 +376,7 @@ impl<L: Lines> Report<L> {
         self.of_regions.list.push_back(region);
     }
 
-    /// Adds bases of one depth to the regions.
+    /// Adds bases of one depth to all regions that they overlap. Regions begin and end on the way.
     fn add_to_regions(&mut self, start: u64, end: u64, depth: i32) -> Result<()> {
         let mut at = start;
         while at < end {
@@ -369,7 +403,7 @@ impl<L: Lines> Report<L> {
         Ok(())
     }
 
-    /// Writes the regions that bases are left to come of, and those behind the last base.
+    /// Writes the regions that are still open, and those after the last base.
     fn end_all_regions(&mut self, has_reads: bool) -> Result<()> {
         loop {
             self.end_regions(u64::MAX, has_reads)?;
@@ -380,7 +414,8 @@ impl<L: Lines> Report<L> {
         }
     }
 
-    /// Writes the first regions, as long as they end before `end` or at it.
+    /// Writes open regions from the first one on, as long as they end at or before `end`. The file is in
+    /// the order of starts, so a region waits for earlier ones that are longer.
     fn end_regions(&mut self, end: u64, has_reads: bool) -> Result<()> {
         while self.of_regions.list.front().is_some_and(|region| u64::from(region.end) <= end) {
             let Some(region) = self.of_regions.list.pop_front() else { break };
@@ -430,7 +465,7 @@ impl<L: Lines> Report<L> {
 
     fn quantize(&mut self, run: Run) -> Result<()> {
         let number = self.options.quantize.segment(run.depth);
-        // mosdepth does not look at the last base.
+        // mosdepth ignores a change of the bin at the last base of a contig.
         if self.segment.is_open && (number == self.segment.number || run.start + 1 == self.length()) {
             return Ok(());
         }
@@ -495,7 +530,7 @@ impl<L: Lines> Depths for Report<L> {
         let length = self.length();
         if self.options.by.is_some() {
             let end = u64::from(length);
-            // The end of a contig counts as one more base, of regions that reach beyond it.
+            // mosdepth counts one more base, of depth 0, in regions that reach beyond the contig.
             self.add_to_regions(end, end + 1, 0)?;
             self.end_all_regions(true)?;
         }

@@ -1,8 +1,10 @@
-//! The lines of `samtools bedcov`: for each region of a BED file, the bases of reads in it, in each file of reads.
+//! The lines of `samtools bedcov`: for each region of a BED file, the sum of depths in each input.
 //!
 //! # Algorithm
-//! 1. The starts and ends of regions are borders, which are passed in the order of positions, as depths come.
-//! 2. At a start, the sums of the contig so far are taken from those of the region; at an end, they are added.
+//! 1. The starts and ends of all regions are borders, sorted by position. They are passed as the depths
+//!    arrive.
+//! 2. At the start of a region, the sums of the contig so far are subtracted from the sums of the
+//!    region. At its end, they are added. So regions may overlap in any way.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -15,35 +17,33 @@ use readmill_record::{Charge, Header, Ledger, Result, make_room};
 use crate::depth::merge::{DepthSink, TallySink};
 use crate::depth::piece::{ContigTally, PositionQuality};
 
-/// The name of the memory.
 const NAME: &str = "regions";
 
-/// Bytes of text that are passed on together.
+/// Bytes of text that are written at once.
 const PAGE: usize = 1 << 16;
 
-/// The columns that the text has beside those of the BED file.
+/// The columns that are added to those of the BED file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BedOptions {
-    /// Positions that are at least so deep have a column.
+    /// Add a column with the number of positions that have at least this depth (`samtools bedcov -d`).
     pub min_depth: Option<u64>,
-    /// Reads have a column.
+    /// Add a column with the number of reads (`samtools bedcov -c`).
     pub reads: bool,
-    /// The names of the files, where columns are named.
+    /// Write a header line, with these names of the inputs (`samtools bedcov -H`).
     pub header: Option<Vec<Vec<u8>>>,
 }
 
-/// Regions of a BED file, with their lines.
+/// The regions of a BED file with their text, which is copied to the output.
 pub struct BedLines {
     text: Vec<u8>,
-    /// The length of each line, in the order of the file.
+    /// Length of each line in bytes, in the order of the file.
     lengths: Vec<u32>,
     borders: Vec<Border>,
-    /// The first line, if it names the columns.
+    /// The header line of the file, if it has one.
     names: Option<Vec<u8>>,
     _charges: [Charge; 3],
 }
 
-/// The start or the end of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Border {
     contig: u32,
@@ -53,10 +53,11 @@ struct Border {
 }
 
 impl BedLines {
-    /// Reads the regions of contigs of `header`.
+    /// Reads the regions of a BED file. Its memory is charged to `ledger`.
     ///
     /// # Errors
-    /// The file cannot be read, a line is no region of such a contig, or it does not fit into memory.
+    /// The file cannot be read, a line is not a region on a contig of `header`, or the regions do not
+    /// fit into memory.
     pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let mut charges = [(); 3].map(|()| ledger.empty(NAME));
         let (mut text, mut lengths, mut borders) = (Vec::new(), Vec::new(), Vec::new());
@@ -100,37 +101,36 @@ impl BedLines {
     }
 }
 
-/// Sums up the bases of regions, and writes their lines.
+/// Sums up the depths in regions, and writes their lines.
 pub struct BedCoverage<W> {
     options: BedOptions,
     lines: BedLines,
     write: W,
     files: Vec<FileSums>,
-    /// Sums of each region so far: those of its first file, then those of its second, and so on.
+    /// The sums of each region: for each kind of column, one number per input.
     sums: Vec<u64>,
-    /// The first border that was not passed.
+    /// Index of the first border that has not been passed.
     next: usize,
     open: u32,
     _charge: Charge,
 }
 
-/// Sums of the contig that is open.
+/// The sums of one input on the current contig.
 #[derive(Default)]
 struct FileSums {
     bases: u64,
     deep: u64,
-    /// Reads that begin before the last border, and that end before it or at it.
+    /// Number of reads that start before the last border, and that end at or before it.
     begun: u64,
     ended: u64,
-    /// Starts of other reads, in order, and ends.
+    /// Starts of the other reads, in order, and their ends.
     starts: VecDeque<u32>,
     ends: BinaryHeap<Reverse<u32>>,
-    /// The start of the last read.
     last: Option<u32>,
 }
 
 impl FileSums {
-    /// Passes the reads that begin before `at`, and those that end before it or at it.
+    /// Counts the reads that start before `at`, and those that end at or before it.
     fn pass(&mut self, at: u32) {
         while self.starts.pop_front_if(|start| *start < at).is_some() {
             self.begun += 1;
@@ -143,10 +143,10 @@ impl FileSums {
 }
 
 impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
-    /// Sums up the bases of so many files, in lines that `write` takes.
+    /// Prepares sums for `files` inputs. Pages of lines are passed to `write`.
     ///
     /// # Errors
-    /// The sums do not fit into memory.
+    /// The memory for the sums is not free.
     pub fn new(
         options: BedOptions,
         lines: BedLines,
@@ -170,13 +170,14 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
         })
     }
 
-    /// Bytes of memory that grow with the reads.
+    /// Returns the bytes that grow with the reads, in addition to those that [`BedCoverage::new`]
+    /// charges.
     pub fn heap_bytes(&self) -> u64 {
         let files = self.files.iter();
         files.map(|it| 4 * (it.starts.capacity() + it.ends.capacity()) as u64).sum()
     }
 
-    /// Passes the borders of the contig that are not behind `to`.
+    /// Passes the borders of the open contig at or before `to`.
     fn pass_borders(&mut self, to: u32) {
         let columns = self.options.columns();
         while let Some(&border) = self.lines.borders.get(self.next) {
@@ -207,7 +208,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
         }
     }
 
-    /// Adds positions of one depth, which no border divides.
+    /// Adds `bases` positions of the same depth. No border is between them.
     fn add(&mut self, bases: u64, depths: &[u32]) {
         for (file, &depth) in self.files.iter_mut().zip(depths) {
             file.bases += bases * u64::from(depth);
@@ -217,7 +218,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
         }
     }
 
-    /// Writes the lines.
+    /// Writes all lines, in the order of the BED file.
     pub fn finish(mut self) -> Result<()> {
         let mut page = self.names();
         let each = self.files.len() * self.options.columns();
@@ -238,7 +239,8 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
         (self.write)(&page)
     }
 
-    /// The line that names the columns: that of the BED file, or one for as many columns as the first region has.
+    /// Returns the header line: that of the BED file, or standard names for as many columns as the first
+    /// region has. Empty without the option.
     fn names(&self) -> Vec<u8> {
         const NAMES: [&str; 12] = [
             "chrom",
@@ -283,7 +285,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
 }
 
 impl BedOptions {
-    /// Columns of each file.
+    /// Returns the number of columns per input.
     fn columns(&self) -> usize {
         1 + usize::from(self.min_depth.is_some()) + usize::from(self.reads)
     }
@@ -335,7 +337,8 @@ impl<W: FnMut(&[u8]) -> Result<()>> TallySink for BedCoverage<W> {
     fn reads(&mut self, file: usize, reads: Vec<(u32, u32)>) -> Result<()> {
         let Some(sums) = self.files.get_mut(file) else { return Ok(()) };
         for (start, end) in reads {
-            // Of reads that cover nothing, samtools takes the first at its position, and none at the first position of all.
+            // samtools counts the first read without aligned bases at a position, except at the first
+            // position of the first contig.
             let is_taken = end > start || sums.last != Some(start) && (self.open, start) != (0, 0);
             sums.last = Some(start);
             if is_taken {

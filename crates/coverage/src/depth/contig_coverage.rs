@@ -1,12 +1,12 @@
-//! The coverage of one contig.
+//! The sums from which the line of one contig in `samtools coverage` is computed.
 
 use crate::depth::piece::ContigTally;
 
-/// The coverage of a contig, or of a region of it.
+/// The coverage of a contig, or of the region that was asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ContigCoverage {
     pub(crate) tally: ContigTally,
-    /// Positions that are covered, and the sum of their depths.
+    /// Number of covered positions, and the sum of their depths.
     pub(crate) covered: u64,
     pub(crate) depth: u64,
 }
@@ -17,7 +17,7 @@ impl ContigCoverage {
     }
 }
 
-/// The mean of `n` numbers of this sum; none of no numbers.
+/// Returns `sum / n`, or `None` if `n` is 0.
 pub(crate) fn mean(sum: u64, n: u64) -> Option<f64> {
     (n > 0).then(|| sum as f64 / n as f64)
 }

@@ -1,6 +1,8 @@
-//! Rules that look at the reads before each read: bases that its mate has covered count once, and too deep reads are dropped.
+//! Rules that depend on the reads before each read: bases that both mates cover count once, and a
+//! maximum depth.
 //!
-//! A [`Gate`] gets all reads of a file, in their order. It returns a position for each: bases before it do not count.
+//! A [`Gate`] sees all reads of a file in order, before threads make pieces of them. For each read, it
+//! returns the first position from which the bases count.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,19 +12,36 @@ use readmill_record::{Batch, RecordRef, slots_to_grow};
 use crate::depth::rules::DepthRules;
 use crate::mates::{ByName, name_of};
 
-/// The answer for a read of which no base counts.
+/// The result for a read that does not count at all.
 pub const NOTHING: u32 = u32::MAX;
 
-/// A rule that needs the reads before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateKind {
-    /// A base that both mates cover counts once.
+    /// Count bases that both mates cover once (`samtools depth -s`).
     Mates,
-    /// At most so many reads at a position; those that begin there and come later do not count.
+    /// Maximum number of reads at a position (`samtools coverage -d`). Further reads that start at the
+    /// position do not count.
     Most(u32),
 }
 
 /// Applies one rule to the reads of one file.
+///
+/// ```
+/// use readmill_coverage::depth::gate::NOTHING;
+/// use readmill_coverage::depth::{DepthRules, Gate, GateKind};
+/// use readmill_format::sam::LineParser;
+/// use readmill_record::{Batch, Header, Stamp};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:100\n")?;
+/// let (mut raw, mut batch) = (Vec::new(), Batch::default());
+/// LineParser::new(&header).parse(b"a\t0\tchr1\t1\t60\t10M\t*\t0\t0\t*\t*", &mut raw)?;
+/// for _ in 0..3 {
+///     batch.push(&raw, Stamp::default())?;
+/// }
+/// let mut gate = Gate::new(GateKind::Most(2));
+/// assert_eq!(gate.pass(&batch, &DepthRules::default()), [0, 0, NOTHING]);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct Gate(Rule);
 
 enum Rule {
@@ -31,7 +50,6 @@ enum Rule {
 }
 
 impl Gate {
-    /// A gate before the first read of a file.
     pub fn new(kind: GateKind) -> Self {
         Gate(match kind {
             GateKind::Mates => Rule::Mates(Mates::default()),
@@ -39,7 +57,9 @@ impl Gate {
         })
     }
 
-    /// Returns, for each read of the next batch, the position before which its bases do not count.
+    /// Returns a 0-based position for each read of the next batch: its bases before this position do not
+    /// count. The result is an argument of
+    /// [`DepthPieceMaker::make`](crate::depth::DepthPieceMaker::make).
     pub fn pass(&mut self, batch: &Batch, rules: &DepthRules) -> Vec<u32> {
         let mut clips = Vec::with_capacity(batch.len());
         for (_, record) in batch.records() {
@@ -55,7 +75,6 @@ impl Gate {
         clips
     }
 
-    /// Bytes of memory in use.
     pub fn heap_bytes(&self) -> u64 {
         match &self.0 {
             Rule::Mates(mates) => (mates.ends.capacity() * MATE_BYTES) as u64,
@@ -63,7 +82,8 @@ impl Gate {
         }
     }
 
-    /// Returns the maximum number of further bytes in use while that many reads pass.
+    /// Returns the maximum number of bytes that the gate allocates in addition while it sees `reads`
+    /// reads.
     pub fn growth(&self, reads: usize) -> u64 {
         match &self.0 {
             Rule::Mates(Mates { ends, .. }) => {
@@ -77,23 +97,24 @@ impl Gate {
     }
 }
 
-/// Bytes of memory of a slot of the table of reads that wait.
+/// Bytes of memory of a slot in the table of waiting reads.
 const MATE_BYTES: usize = size_of::<(u64, u32)>() + 1;
 
-/// Reads that may overlap their mates, which have not come: the end of each, by the hash of its name.
+/// The ends of reads whose mates may overlap them and have not come yet, by the hash of the read name.
 ///
-/// A read waits if its mate begins no later than where it ends, or at no known place. The next read of its name that begins
-/// before that end counts from there on, and no read of the name waits then. (samtools, as of 1.24, never forgets a read that
-/// waits, also on other contigs.)
+/// A read waits if its mate starts at or before its end, or has no known position. The next read with
+/// the same name that starts before this end counts from the end on, and the name is removed. (samtools
+/// 1.24 never removes a waiting read, even at the end of a contig.)
 #[derive(Default)]
 struct Mates {
     contig: u32,
     ends: ByName<u32>,
-    /// How many may wait until those are looked for whose mates will not come.
+    /// Number of waiting reads at which those that have ended are removed: twice the number that
+    /// remained last time.
     enough: usize,
 }
 
-/// Reads that wait until those are looked for whose mates will not come.
+/// Minimum number of waiting reads before any are removed.
 const ENOUGH: usize = 1 << 12;
 
 impl Mates {
@@ -125,7 +146,7 @@ impl Mates {
     }
 }
 
-/// The reads that cover the position of the last read, or end there.
+/// The ends of the reads that cover the position of the last read, or end there.
 #[derive(Default)]
 struct Most {
     most: u32,
@@ -134,7 +155,7 @@ struct Most {
 }
 
 impl Most {
-    /// Whether a read is one too many. The first read at a position never is.
+    /// Returns whether a read exceeds the maximum depth. The first read at a position never does.
     fn drops(&mut self, record: RecordRef<'_>, contig: u32, start: u32) -> bool {
         if record.flags().is_unmapped() {
             return false; // it covers nothing

@@ -1,31 +1,29 @@
-//! The histogram of `samtools coverage`: how much of each of some bins of a contig is covered, or how deeply, as text.
+//! The text histogram of `samtools coverage`: the share of covered bases, or the depth, in bins of a
+//! contig.
 
 use crate::depth::contig_coverage::{ContigCoverage, mean};
 use crate::depth::number::general;
 use crate::depth::rules::Window;
 
-/// How a histogram is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    /// The number of bins, which are the columns of the text; fewer where there are fewer bases.
+    /// Number of bins, one text column each. There are fewer if the contig has fewer bases.
     pub bins: u32,
-    /// Use no characters but those of ASCII.
     pub ascii: bool,
-    /// Draw the depth, instead of the share of positions that are covered.
+    /// Draw the mean depth instead of the share of covered positions.
     pub depth: bool,
 }
 
-/// The lines of a histogram.
+/// Height of the histogram in lines.
 const ROWS: u32 = 10;
 
-/// Characters of rising height.
+/// Characters for eighths (ASCII: halves) of a line.
 const BLOCKS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_BLOCKS: [&str; 2] = [".", ":"];
 
-/// The width of a label below the histogram.
+/// Width of a position label below the histogram.
 const LABEL: usize = 10;
 
-/// The counts of a window, divided into bins.
 pub(crate) struct Bins {
     window: Window,
     counts: Vec<u32>,
@@ -41,7 +39,7 @@ impl Bins {
         Bins { window, counts, width, depth: histogram.depth }
     }
 
-    /// Adds positions of one depth, which lie in the window.
+    /// Adds positions of one depth, which must be in the window.
     pub(crate) fn add(&mut self, mut start: u32, end: u32, depth: u64, is_covered: bool) {
         let one = match self.depth {
             true => depth as u32,
@@ -58,7 +56,7 @@ impl Bins {
 }
 
 impl Histogram {
-    /// Appends the histogram of a contig of this name and length.
+    /// Appends the histogram of a contig to `text`.
     pub(crate) fn draw(
         &self,
         bins: &Bins,
@@ -69,7 +67,7 @@ impl Histogram {
         let blocks = if self.ascii { ASCII_BLOCKS.as_slice() } else { &BLOCKS };
         let border = if self.ascii { "|" } else { "│" };
         let factor = if self.depth { 1 } else { 100u32 };
-        // (samtools multiplies in 32 bits.)
+        // samtools multiplies in 32 bits, and may overflow.
         let height = |&count: &u32| f64::from(factor.wrapping_mul(count)) / f64::from(bins.width);
         let heights = Vec::from_iter(bins.counts.iter().map(height));
         let most = heights.iter().fold(0.0, |most: f64, &height| most.max(height));
@@ -84,7 +82,7 @@ impl Histogram {
             *text += border;
             for height in &heights {
                 let steps = blocks.len() as f64 * (height - floor) / row_height;
-                // Without any height it is no number, and nothing is drawn.
+                // NaN if all heights are 0. Nothing is drawn then.
                 let block = (steps.round() - 1.0) as i32;
                 *text += match usize::try_from(block) {
                     Ok(block) if !steps.is_nan() => blocks[block.min(blocks.len() - 1)],
@@ -106,7 +104,7 @@ impl Histogram {
         *text += &format!("{:padding$}{}\n", " ", centered(&readable(f64::from(bins.window.end))));
     }
 
-    /// Returns the text to the right of a row.
+    /// Returns the text to the right of a row: a summary of the contig, one number per row.
     fn legend(&self, row: u32, bins: &Bins, own: &ContigCoverage, most: f64) -> String {
         let bases = f64::from(bins.window.end) - f64::from(bins.window.start);
         let tally = &own.tally;
@@ -131,7 +129,7 @@ impl Histogram {
     }
 }
 
-/// A number of bases with a unit: K, M, G or T, and then one, two, three or four decimals.
+/// Formats a number of bases with a unit: none, K, M, G or T, with 0 to 4 decimals.
 fn readable(mut bases: f64) -> String {
     let mut unit = 0;
     while bases >= 1000.0 && unit < 4 {
@@ -141,7 +139,7 @@ fn readable(mut bases: f64) -> String {
     format!("{bases:.unit$}{}", ["", "K", "M", "G", "T"][unit])
 }
 
-/// A label in the middle of its width.
+/// Centers a label as samtools does.
 fn centered(label: &str) -> String {
     let free = LABEL.saturating_sub(label.len());
     let (half, odd) = (free / 2, free % 2);

@@ -1,4 +1,4 @@
-//! The lines of `samtools depth`: contig, position (1-based) and the depth in each file.
+//! The lines of `samtools depth`: contig, 1-based position, and the depth in each file.
 
 use std::sync::Arc;
 
@@ -13,54 +13,53 @@ use crate::line::write_number;
 /// Which positions have a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Positions {
-    /// Those over which a read extends.
+    /// Positions over which at least one read extends.
     #[default]
     Reached,
-    /// All of contigs that have reads.
+    /// All positions of contigs with reads (`samtools depth -a`).
     OfContigs,
-    /// All.
+    /// All positions of all contigs (`samtools depth -aa`).
     All,
 }
 
-/// Options of the lines of `depth`.
 #[derive(Clone, Default)]
 pub struct LineOptions {
-    /// Which positions have a line.
     pub positions: Positions,
-    /// Only positions of this part of a contig.
+    /// Restrict the output to this part of a contig.
     pub window: Option<Window>,
-    /// Only positions in these regions.
+    /// Restrict the output to these regions.
     pub targets: Option<Set>,
 }
 
-/// Bytes of text that are passed on together.
+/// Bytes of text that are written at once.
 pub const PAGE: usize = 1 << 18;
 
-/// The bytes of memory of a writer of lines, for names of so many bytes.
+/// Returns the bytes of memory of a writer. `longest_name` is the length of the longest contig name.
 pub fn memory(longest_name: usize) -> u64 {
     (3 * PAGE + 4 * longest_name) as u64
 }
 
-/// Writes lines, in pages that `write` takes.
+/// Writes the lines, in pages that are passed to `write`.
+///
+/// Long runs are common, so lines are copied ten at a time: only the last digit of the position differs.
 pub struct DepthLines<W> {
     options: LineOptions,
     contigs: Arc<[(String, u32)]>,
     write: W,
     page: Vec<u8>,
     contig: u32,
-    /// The first position of the contig that has had no line and has not been passed over.
+    /// The first position of the contig that has neither had a line nor been skipped.
     next: u32,
     /// The first region that does not end before the last position.
     target: usize,
     any_contig: bool,
-    /// The depths of a position without reads, as text.
+    /// The depth columns of a position without reads.
     zeros: Vec<u8>,
     tail: Vec<u8>,
     line: Vec<u8>,
 }
 
 impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
-    /// Lines of so many files whose contigs have these names and lengths.
     pub fn new(options: LineOptions, contigs: &Arc<[(String, u32)]>, files: usize, write: W) -> Self {
         DepthLines {
             options,
@@ -77,7 +76,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
         }
     }
 
-    /// Writes a line before the others: the names of the columns.
+    /// Writes a first line with the names of the columns. `files` are the names of the inputs.
     pub fn header(&mut self, files: &[&[u8]]) {
         self.page.extend_from_slice(b"#CHROM\tPOS");
         for file in files {
@@ -87,7 +86,8 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
         self.page.push(b'\n');
     }
 
-    /// Writes the last lines.
+    /// Writes the remaining lines. A window on a contig without reads is written here, if positions
+    /// without reads are asked for.
     pub fn finish(mut self) -> Result<()> {
         if let Some(window) = self.options.window
             && !self.any_contig
@@ -115,7 +115,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
         self.contigs.get(self.contig as usize).map_or(0, |contig| contig.1)
     }
 
-    /// Writes the positions up to `end` that have had no line, without reads.
+    /// Writes the positions from `next` up to `end` with depth 0.
     fn zeros(&mut self, end: u32) -> Result<()> {
         if self.next < end {
             self.tail.clear();
@@ -126,7 +126,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
         Ok(())
     }
 
-    /// Writes lines of positions that end with `tail`, as far as they are asked for.
+    /// Writes lines that end with `tail` for the positions in the window and the targets.
     fn positions(&mut self, start: u32, end: u32) -> Result<()> {
         let (start, end) = match self.options.window {
             Some(window) => (start.max(window.start), end.min(window.end)),
@@ -150,7 +150,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
     fn lines(&mut self, start: u32, end: u32) -> Result<()> {
         let mut start = start;
         while start < end {
-            // As many as fit into the page, one at least.
+            // As many lines as fit into the page, but at least one.
             let name = self.contigs.get(self.contig as usize).map_or("", |contig| contig.0.as_str());
             let longest = name.len() + self.tail.len() + 13;
             let free = PAGE.saturating_sub(self.page.len()) / longest;
@@ -169,7 +169,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
     }
 }
 
-/// Appends `n` lines that begin with `line`, from position `start` (0-based) on.
+/// Appends `n` lines that begin with `line` and end with `tail`. `start` is the first position, 0-based.
 fn write_lines(line: &mut Vec<u8>, tail: &[u8], start: u32, n: u32, page: &mut Vec<u8>) {
     let name = line.len();
     let mut position = start + 1;
@@ -180,7 +180,7 @@ fn write_lines(line: &mut Vec<u8>, tail: &[u8], start: u32, n: u32, page: &mut V
         let last = line.len() - 1;
         line.extend_from_slice(tail);
         line.push(b'\n');
-        // Up to the next ten, only the last digit changes.
+        // Only the last digit changes until the next multiple of ten.
         let same = (10 - position % 10).min(left);
         for _ in 0..same {
             page.extend_from_slice(line);

@@ -1,11 +1,14 @@
-//! Pieces of several files become runs of one depth, in the order of positions.
+//! Merges the pieces of several files into runs of equal depth, in the order of positions.
 //!
 //! # Algorithm
-//! 1. The contig is the first one that any file has a piece of; that is known once each file has a piece, or has ended.
-//! 2. The changes of each file's depth on the contig are kept in order. No later read of a file changes the depth before the
-//!    start of its last read; the least of these starts is the limit.
-//! 3. Changes before the limit are applied together, position by position. Between two of them the depths are one run.
-//! 4. If no file has more of the contig, it ends, and the next one begins.
+//! 1. The next contig is the first one of which any file has a piece. It is known as soon as each file
+//!    has a piece or has ended.
+//! 2. For each file, the changes of the depth on this contig are kept in order. Later reads of a file
+//!    start at or after its last read, so changes before the smallest of these starts, the limit, are
+//!    final.
+//! 3. Changes before the limit are applied to all files, position by position. The depths are constant
+//!    between two positions, which is one run.
+//! 4. If no file has more reads on the contig, it ends, and the next one begins.
 
 use std::collections::VecDeque;
 
@@ -15,52 +18,72 @@ use crate::depth::piece::{ContigPart, ContigTally, DepthPiece, PositionQuality, 
 use crate::join;
 use crate::mates::{Block, Event};
 
-/// Takes runs of one depth, in order.
+/// Receives runs of equal depth, in the order of the header. Implemented by the writers of `samtools
+/// depth`, `coverage` and `bedcov`.
 pub trait DepthSink {
-    /// A contig without reads that count.
+    /// Takes a contig without reads that count.
     fn pass(&mut self, contig: u32) -> Result<()>;
 
-    /// A contig begins.
     fn begin(&mut self, contig: u32) -> Result<()>;
 
-    /// The depths in each file from `start` to `end`, where a read extends over all of it: 0-based, half-open.
+    /// Takes a run, 0-based and half-open, with the depth in each file. There are runs only where at
+    /// least one read extends; their depth may be 0.
     fn run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()>;
 
-    /// The contig ends.
     fn end(&mut self) -> Result<()>;
 }
 
-/// Takes sums over reads, before the runs in which these reads are.
+/// Receives sums over reads as well. They arrive before the runs of these reads.
 pub trait TallySink: DepthSink {
-    /// Sums over reads of a contig.
     fn tally(&mut self, contig: u32, tally: ContigTally) -> Result<()>;
 
-    /// Qualities at positions, in their order.
+    /// Takes qualities by position, sorted, on the contig that is open.
     fn qualities(&mut self, qualities: Vec<PositionQuality>) -> Result<()>;
 
-    /// Places of the next reads of a file, on the contig that is open.
+    /// Takes the places of the next reads of a file, on the contig that is open. Only `bedcov` counts
+    /// reads by region.
     fn reads(&mut self, _file: usize, _reads: Vec<Block>) -> Result<()> {
         Ok(())
     }
 }
 
-/// Merges the pieces of files.
+/// Merges the pieces of all files.
+///
+/// ```
+/// use readmill_coverage::depth::{DepthLines, DepthMerge, DepthPiece, LineOptions, Positions};
+///
+/// let contigs = [("chr1".to_string(), 2)].into();
+/// let mut text = Vec::new();
+/// let options = LineOptions { positions: Positions::All, ..LineOptions::default() };
+/// let mut lines = DepthLines::new(options, &contigs, 2, |page| {
+///     text.extend_from_slice(page);
+///     Ok(())
+/// });
+///
+/// let mut merge = DepthMerge::new(2, 1);
+/// merge.add(0, DepthPiece::default(), &mut lines)?; // a batch without reads that count
+/// merge.end(0, &mut lines)?;
+/// merge.end(1, &mut lines)?;
+/// lines.finish()?;
+/// assert_eq!(text, b"chr1\t1\t0\t0\nchr1\t2\t0\t0\n");
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct DepthMerge {
     files: Vec<FileState>,
-    /// How many reads extend over a position, in all files.
+    /// Number of reads that extend over a position, in all files. Positions with 0 are not part of a
+    /// run.
     cover: Column,
     contigs: u32,
-    /// The contig that has begun and not ended.
     open: Option<u32>,
-    /// The first contig that was neither begun nor passed.
+    /// The first contig that has been neither begun nor passed.
     next: u32,
-    /// Where the run begins.
+    /// Start of the current run.
     from: u32,
     depths: Vec<u32>,
     merged: Vec<Event>,
 }
 
-/// Changes in order, and the sum of those before them.
+/// Sorted changes, and the sum of those that were applied.
 #[derive(Default)]
 struct Column {
     changes: Vec<Event>,
@@ -71,15 +94,14 @@ struct Column {
 #[derive(Default)]
 struct FileState {
     column: Column,
-    /// Pieces that wait for their contig.
+    /// Parts of pieces that are not merged yet, in the order of contigs.
     waiting: VecDeque<ContigPart>,
-    /// The contig and position of the last read.
     last: Option<(u32, u32)>,
     has_ended: bool,
 }
 
 impl Column {
-    /// Adds changes that are in order.
+    /// Merges sorted changes into the column.
     fn add(&mut self, changes: impl Iterator<Item = Event>, merged: &mut Vec<Event>) {
         join::merge(&self.changes, changes, merged);
         std::mem::swap(&mut self.changes, merged);
@@ -90,7 +112,7 @@ impl Column {
         self.changes.get(self.at).map_or(u32::MAX, |change| change.0)
     }
 
-    /// Applies the change at this position, if there is one.
+    /// Applies the change at `position`. Returns whether there is one.
     #[inline(always)]
     fn apply(&mut self, position: u32) -> bool {
         let Some(&(_, more)) = self.changes.get(self.at).filter(|change| change.0 == position) else {
@@ -108,7 +130,6 @@ impl Column {
 }
 
 impl DepthMerge {
-    /// Merges the pieces of so many files, which have so many contigs.
     pub fn new(files: usize, contigs: u32) -> Self {
         DepthMerge {
             files: (0..files).map(|_| FileState::default()).collect(),
@@ -122,10 +143,10 @@ impl DepthMerge {
         }
     }
 
-    /// Adds the next piece of a file.
+    /// Adds the next piece of a file, and passes the runs that it completes to `sink`.
     ///
     /// # Errors
-    /// Its reads lie before those of the piece ahead of it.
+    /// The reads of the piece are before those of an earlier piece of the file, or `sink` fails.
     pub fn add(&mut self, file: usize, piece: DepthPiece, sink: &mut impl TallySink) -> Result<()> {
         let state = &mut self.files[file];
         for (contig, tally) in piece.tallies {
@@ -141,7 +162,7 @@ impl DepthMerge {
         self.advance(sink)
     }
 
-    /// Ends a file; once all have ended, passes the last contigs.
+    /// Marks a file as complete. After the last file, passes the remaining contigs.
     pub fn end(&mut self, file: usize, sink: &mut impl TallySink) -> Result<()> {
         self.files[file].has_ended = true;
         self.advance(sink)?;
@@ -151,7 +172,6 @@ impl DepthMerge {
         Ok(())
     }
 
-    /// Bytes of memory in use.
     pub fn heap_bytes(&self) -> u64 {
         let events = |column: &Column| column.changes.capacity() * size_of::<Event>();
         let file = |file: &FileState| {
@@ -161,7 +181,7 @@ impl DepthMerge {
         own as u64 + self.files.iter().map(file).sum::<u64>()
     }
 
-    /// The most bytes in use at any time while the next piece of a file is added.
+    /// Returns the peak memory in bytes while `piece` is added as the next piece of `file`.
     pub fn most_bytes(&self, file: usize, piece: &DepthPiece) -> u64 {
         let state = &self.files[file];
         let (mut events, mut bytes) = (state.column.changes.len() + self.cover.changes.len(), 0);
@@ -169,7 +189,8 @@ impl DepthMerge {
             events += part.events.len() + 2 * part.spans.len();
             bytes += part.heap_bytes();
         }
-        // Lists double, and are copied as they grow: the column's, the cover's, and the merged one.
+        // Vectors double when they grow, and are copied then: the file's column, the cover, and the
+        // merged list.
         self.heap_bytes() + bytes + (3 * 3 * events * size_of::<Event>()) as u64
     }
 
@@ -196,7 +217,8 @@ impl DepthMerge {
         }
     }
 
-    /// The first contig of the pieces that wait; none where one may still come, or where there are none.
+    /// Returns the first contig that any waiting piece is on. `None` if a file may still deliver an
+    /// earlier one, or if nothing waits.
     fn first_waiting(&self) -> Option<u32> {
         let mut first: Option<u32> = None;
         for file in &self.files {
@@ -209,7 +231,8 @@ impl DepthMerge {
         first
     }
 
-    /// Takes the pieces of the contig that wait; returns the position before which no read changes the depth any more.
+    /// Merges the waiting parts on `contig` into the columns. Returns the position before which the
+    /// depths are final, or `u32::MAX` if the contig is complete.
     fn take(&mut self, contig: u32, sink: &mut impl TallySink) -> Result<u32> {
         let mut limit = u32::MAX;
         for (number, file) in self.files.iter_mut().enumerate() {
@@ -237,7 +260,6 @@ impl DepthMerge {
         Ok(limit)
     }
 
-    /// Applies all changes before `limit`.
     fn apply_before(&mut self, limit: u32, sink: &mut impl TallySink) -> Result<()> {
         let DepthMerge { files, cover, depths, from, .. } = self;
         loop {

@@ -1,23 +1,24 @@
-//! The depths of `samtools depth`, `samtools coverage` and `samtools bedcov` (1.24), of one sorted file or several.
+//! The depths of `samtools depth`, `samtools coverage` and `samtools bedcov` 1.24, for one or several
+//! sorted files.
+//!
+//! ```text
+//!  batch ─► Gate (in order, if needed) ─► DepthPieceMaker ─► DepthPiece ─┐ any thread
+//!                                                                        ▼ in order
+//!                     text ◄─ DepthLines, CoverageTable or BedCoverage ◄─ DepthMerge
+//! ```
 //!
 //! | subject | module |
 //! |---|---|
 //! | which reads and bases count | [`rules`] |
-//! | where mates overlap, where there are too many reads: what only the reads before tell | [`gate`] |
-//! | what a batch of reads adds: any thread makes it | [`piece`] |
-//! | pieces of all files, in the order of positions, become runs of one depth | [`merge`] |
+//! | rules that depend on earlier reads: overlapping mates, maximum depth | [`gate`] |
+//! | the piece of a batch, made by any thread | [`piece`] |
+//! | merging the pieces of all files into runs of equal depth | [`merge`] |
 //! | the lines of `samtools depth` | [`lines`] |
 //! | the table of `samtools coverage` | [`table`] |
-//! | the lines of `samtools bedcov` | [`bed`] |
 //! | its histogram | [`histogram`] |
-//! | the coverage of a contig | `contig_coverage` |
-//! | numbers as C prints them | `number` |
-//!
-//! ```text
-//!  batch ─► Gate (serial, where it is needed) ─► DepthPieceMaker ─► DepthPiece ─┐ any thread
-//!                                                                               ▼ in order
-//!                                          text ◄─ DepthLines, CoverageTable, BedCoverage ◄─ DepthMerge
-//! ```
+//! | the lines of `samtools bedcov` | [`bed`] |
+//! | the sums of one contig | `contig_coverage` |
+//! | numbers as C's printf formats them | `number` |
 
 pub mod bed;
 mod contig_coverage;

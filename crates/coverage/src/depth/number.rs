@@ -1,7 +1,7 @@
-//! Numbers as C's `printf` writes them.
+//! Numbers as C's `printf` formats them.
 
-/// `%.Ng`: so many significant digits, without zeros at the end; with an exponent where it is less than -4 or not less than
-/// `digits`.
+/// Formats like `%.{digits}g`: significant digits without trailing zeros, in scientific notation if the
+/// exponent is less than -4 or at least `digits`.
 pub(crate) fn general(value: f64, digits: usize) -> String {
     if value.is_nan() {
         return "-nan".into(); // as x86 computes 0/0

@@ -1,4 +1,5 @@
-//! The contribution of a batch of sorted reads to the depths, and to the sums of contigs. Any thread makes it.
+//! The contribution of a batch of sorted reads to the depths and to the table of `samtools coverage`.
+//! Any thread can compute it.
 
 use std::sync::Arc;
 
@@ -9,31 +10,33 @@ use crate::depth::gate::NOTHING;
 use crate::depth::rules::DepthRules;
 use crate::mates::{Block, Event};
 
-/// The contribution of a batch of sorted reads.
+/// The contribution of one batch, made by [`DepthPieceMaker`] and added by
+/// [`DepthMerge::add`](crate::depth::DepthMerge::add).
 #[derive(Debug, Default)]
 pub struct DepthPiece {
     pub(crate) parts: Vec<ContigPart>,
     pub(crate) tallies: Vec<(u32, ContigTally)>,
 }
 
-/// The contribution of the reads of a batch that count on one contig.
 #[derive(Debug)]
 pub(crate) struct ContigPart {
     pub(crate) contig: u32,
-    /// Position of the first and the last read.
+    /// 0-based positions of the first and the last read that counts.
     pub(crate) first: u32,
     pub(crate) last: u32,
-    /// Changes of the depth: bases since the change before (the first: since the first read), and what is added.
+    /// Changes of the depth, in order. Instead of a position, each has its distance from the previous
+    /// change (the first: from the first read).
     pub(crate) events: Vec<Event>,
-    /// Positions between the first and the last base of reads, in order and separate.
+    /// Positions from the first to the last base of any read, as sorted intervals that do not overlap.
+    /// `samtools depth` lists these positions even if their depth is 0, for example in deletions.
     pub(crate) spans: Vec<Block>,
-    /// The place of each read, if it is asked for.
+    /// The place of each read. Empty unless [`DepthRules::of_pileup`] is set.
     pub(crate) reads: Vec<Block>,
-    /// Sums of qualities at positions, in order, if they are asked for.
+    /// Sums of base qualities by position. Empty unless [`DepthRules::by_position`] is set.
     pub(crate) qualities: Vec<PositionQuality>,
 }
 
-/// The qualities of bases at a position.
+/// Number of bases that count at a position, and the sum of their qualities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PositionQuality {
     pub(crate) position: u32,
@@ -41,20 +44,20 @@ pub struct PositionQuality {
     pub(crate) sum: u64,
 }
 
-/// Sums over reads of a contig.
+/// Sums over the reads of a contig, for a line of `samtools coverage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContigTally {
-    /// Reads, whether they count or not.
+    /// All reads, including those that are filtered.
     pub(crate) reads: u64,
-    /// Reads that count, and the sum of their mapping qualities.
+    /// Reads that pass the filters, and the sum of their mapping qualities.
     pub(crate) counted: u64,
     pub(crate) mapq: u64,
-    /// The sum of the qualities of bases that count, and their number.
+    /// Sum of the qualities of bases that count, and the number of these bases.
     pub(crate) qualities: u64,
     pub(crate) bases: u64,
-    /// Whether a read covers a position.
+    /// At least one read that counts is aligned here. Contigs without such reads are listed last.
     pub(crate) is_reached: bool,
-    /// Whether bases have no place in the list of qualities.
+    /// Some aligned bases have no quality, for a warning.
     pub(crate) lacks_qualities: bool,
 }
 
@@ -71,13 +74,14 @@ impl ContigTally {
 }
 
 impl DepthPiece {
-    /// Bytes of memory in use.
+    /// Returns the bytes that the piece has on the heap.
     pub fn heap_bytes(&self) -> u64 {
         self.parts.iter().map(ContigPart::heap_bytes).sum::<u64>()
             + (self.tallies.capacity() * size_of::<(u32, ContigTally)>()) as u64
     }
 
-    /// Contig and position of the last read that counts.
+    /// Returns contig and 0-based position of the last read that counts, or `None` if none does. The
+    /// program reads next from the file whose last read comes first.
     pub fn last(&self) -> Option<(u32, u32)> {
         self.parts.last().map(|part| (part.contig, part.last))
     }
@@ -92,7 +96,7 @@ impl ContigPart {
     }
 }
 
-/// Makes pieces, one for each thread.
+/// Makes pieces. Each thread has one of its own, and reuses its buffers.
 pub struct DepthPieceMaker {
     rules: Arc<DepthRules>,
     lengths: Arc<[u32]>,
@@ -101,14 +105,13 @@ pub struct DepthPieceMaker {
 }
 
 impl DepthPieceMaker {
-    /// A maker of pieces of reads on contigs of these lengths.
     pub fn new(rules: &Arc<DepthRules>, lengths: &Arc<[u32]>) -> Self {
         let (rules, lengths) = (Arc::clone(rules), Arc::clone(lengths));
         DepthPieceMaker { rules, lengths, changes: Changes::default(), qualities: Vec::new() }
     }
 
-    /// Makes the piece of a batch. `clips` has what [`Gate::pass`](crate::depth::Gate::pass) says of each read; it is empty if
-    /// there is no gate.
+    /// Makes the piece of a batch. `clips` is the result of [`Gate::pass`](crate::depth::Gate::pass) for
+    /// the batch, or empty without a gate.
     ///
     /// # Errors
     /// The reads are not sorted by coordinate, or a CIGAR has the operator B.
@@ -171,13 +174,13 @@ impl DepthPieceMaker {
         part
     }
 
-    /// Adds a read by the rules of samtools depth.
+    /// Adds a read by the rules of `samtools depth`. Bases before position `clip` do not count.
     #[inline]
     fn count(&mut self, record: RecordRef<'_>, clip: u32, part: &mut ContigPart) -> Result<()> {
         let DepthRules { min_base_quality, deletions, of_pileup, .. } = *self.rules;
         let start = part.last;
         let is_unmapped = record.flags().is_unmapped();
-        // (The place of an unmapped read is one base long.)
+        // An unmapped read with a position is one base long.
         let limit = if is_unmapped { start + 1 } else { u32::MAX };
         let (mut at, mut in_read, qualities) = (start, 0, record.qual());
         for (op, n) in record.cigar().ops() {
@@ -232,7 +235,7 @@ impl DepthPieceMaker {
         Ok(())
     }
 
-    /// Adds a read by the rules of samtools coverage.
+    /// Adds a read by the rules of `samtools coverage`.
     #[inline]
     fn tally(
         &mut self,
@@ -293,7 +296,8 @@ impl DepthPieceMaker {
         Ok(())
     }
 
-    /// Adds bases from one position to another. Those without a quality count.
+    /// Adds the bases from `from` to `to` with at least the quality `least`. Bases after the end of
+    /// `qualities` count.
     #[inline]
     fn bases(&mut self, from: u32, to: u32, least: u32, qualities: &[u8]) {
         if least == 0 {
@@ -322,7 +326,7 @@ impl DepthPieceMaker {
     }
 }
 
-/// M, = and X.
+/// CIGAR operators M, = and X, one bit each.
 const ALIGNED: u32 = 0b1_1000_0001;
 const INSERTION: u32 = 1;
 const DELETION: u32 = 2;
@@ -332,12 +336,12 @@ const HARD_CLIP: u32 = 5;
 const PADDING: u32 = 6;
 
 fn sum(qualities: &[u8]) -> u64 {
-    // (Sums of 128 fit into 16 bits, of which many are added at once.)
+    // The sum of 128 qualities fits into 16 bits, and the compiler adds many 16-bit numbers at once.
     let sums = qualities.chunks(128).map(|some| some.iter().fold(0u16, |sum, &q| sum + u16::from(q)));
     sums.map(u64::from).sum()
 }
 
-/// Joins the qualities of each position.
+/// Adds up the elements of the same position. The input is sorted by position.
 pub(crate) fn summed(qualities: impl Iterator<Item = PositionQuality>) -> Vec<PositionQuality> {
     let mut all: Vec<PositionQuality> = Vec::new();
     for quality in qualities {
@@ -371,7 +375,7 @@ impl ContigPart {
         ContigPart { contig, first: start, last: start, events, spans, reads, qualities }
     }
 
-    /// Adds a span that begins behind the start of the last one.
+    /// Adds an interval that does not start before the previous one. Overlapping intervals are joined.
     fn cover(&mut self, start: u32, end: u32) {
         match self.spans.last_mut() {
             Some(last) if start <= last.1 => last.1 = last.1.max(end),
@@ -380,12 +384,12 @@ impl ContigPart {
     }
 }
 
-/// The error for a read that lies before the one ahead of it.
+/// Returns the error for a read that starts before the previous one, with its number and name.
 fn unsorted_read(batch: &Batch, span: Span) -> Error {
     unsorted().record(span.stamp.ordinal()).qname(batch.record(span).qname())
 }
 
-/// The same, where the read is not at hand.
+/// Returns the same error without the read, for pieces that are not in order.
 pub(crate) fn unsorted() -> Error {
     Error::input("the read lies before the one ahead of it, and depth is counted of reads that are sorted by coordinate")
         .hint("sort the file first: readmill sort IN -o OUT.bam")

@@ -1,56 +1,53 @@
-//! Which reads and bases count.
+//! Which reads and bases `samtools depth`, `coverage` and `bedcov` count.
 
 use readmill_record::RecordRef;
 
 use crate::options::ReadOptions;
 
-/// The part of a contig in which bases count: 0-based, half-open.
+/// Part of a contig to which counting is restricted, 0-based and half-open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The number of the contig.
     pub contig: u32,
-    /// Its first base.
     pub start: u32,
-    /// The base after its last one, which may lie behind the end of the contig.
+    /// May be after the end of the contig.
     pub end: u32,
 }
 
-/// How the length of a read is measured.
+/// How the length of a read is measured for the minimum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadLength {
-    /// Its bases without soft clips (samtools depth).
+    /// Without soft clips (`samtools depth`).
     Aligned,
-    /// Its bases (samtools coverage).
+    /// All bases (`samtools coverage`).
     Whole,
 }
 
-/// Which reads and bases count.
+/// Which reads and bases count. The default is that of `samtools depth`.
 #[derive(Clone, Debug)]
 pub struct DepthRules {
-    /// Reads with any of these flags do not count.
+    /// Do not count reads with any of these FLAG bits.
     pub exclude_flags: u16,
-    /// Only reads with any of these flags count; 0 for all.
+    /// Count only reads with any of these FLAG bits; 0 counts all.
     pub include_flags: u16,
-    /// Only reads with all of these flags count.
+    /// Count only reads with all of these FLAG bits.
     pub require_flags: u16,
-    /// Reads of a lower mapping quality do not count.
     pub min_mapq: u32,
-    /// Shorter reads do not count.
+    /// Minimum length of a read in bases, measured by `length`.
     pub min_length: u64,
-    /// How they are measured.
     pub length: ReadLength,
-    /// Bases of a lower quality do not count. Bases without qualities do.
+    /// Minimum base quality. Bases without a quality count.
     pub min_base_quality: u32,
-    /// Deletions count, by the quality of the base behind them.
+    /// Count deleted bases, if the quality of the next base suffices (`samtools depth -J`).
     pub deletions: bool,
-    /// Skipped bases count where deletions do, reads are listed, and those that cover nothing do not reach their position: as
-    /// samtools bedcov has it.
+    /// Count as `samtools bedcov` does, which uses the pileup engine: skipped bases (CIGAR N) count like
+    /// deletions, places of reads are listed, and reads without aligned bases reach no position.
     pub of_pileup: bool,
-    /// Counts reads and sums qualities, too, for the table of coverage. Then nothing counts outside of the contig.
+    /// Also sum up reads and qualities of each contig, for `samtools coverage`. Bases after the end of
+    /// the contig do not count then.
     pub tallies: bool,
-    /// Nothing counts outside of it.
+    /// Count bases in this window only.
     pub window: Option<Window>,
-    /// Sums the qualities of each position, because only deep ones count.
+    /// Sum up base qualities by position, because a minimum depth decides later which positions count.
     pub by_position: bool,
 }
 
@@ -74,7 +71,8 @@ impl Default for DepthRules {
 }
 
 impl DepthRules {
-    /// Whether a read counts.
+    /// Returns whether a read passes the filters. The bases of a read that passes are filtered by
+    /// quality later.
     #[inline]
     pub fn keeps(&self, record: RecordRef<'_>) -> bool {
         let flags = record.flags().0;
@@ -98,7 +96,7 @@ impl DepthRules {
                 let back = if all { 0 } else { clips(&mut cigar.ops().rev()) };
                 (record.l_seq() as u64).saturating_sub(front + back)
             }
-            // Without its bases, those that the CIGAR aligns or inserts.
+            // If the record has no bases, the length is taken from the CIGAR.
             ReadLength::Aligned => {
                 let aligned = cigar.ops().filter(|&(op, _)| matches!(op, 0 | 1 | 7 | 8));
                 aligned.map(|(_, n)| u64::from(n)).sum()
@@ -107,5 +105,4 @@ impl DepthRules {
     }
 }
 
-/// The operator S.
 const SOFT_CLIP: u32 = 4;

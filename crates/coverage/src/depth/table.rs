@@ -1,4 +1,5 @@
-//! The table of `samtools coverage`: a line for each contig, or for one region; or a histogram in place of each line.
+//! The table of `samtools coverage`: a line for each contig or for one region, or a histogram instead of
+//! each line.
 
 use std::sync::Arc;
 
@@ -11,43 +12,39 @@ use crate::depth::number::general;
 use crate::depth::piece::{ContigTally, PositionQuality, summed};
 use crate::depth::rules::Window;
 
-/// Options of the table and the histograms of `coverage`.
 #[derive(Clone, Debug)]
 pub struct TableOptions {
-    /// Positions of a smaller depth count as not covered.
+    /// Minimum depth of a position that counts as covered.
     pub min_depth: u32,
-    /// Only this part of a contig.
+    /// Restrict the table to this part of a contig.
     pub window: Option<Window>,
-    /// Write the names of the columns.
     pub header: bool,
-    /// Draw this in place of lines.
+    /// Draw histograms instead of a table.
     pub histogram: Option<Histogram>,
 }
 
-/// Returns the bytes of memory that so many contigs take.
+/// Returns the bytes of memory that a table of `contigs` contigs takes before any read is counted.
 pub fn memory(contigs: usize) -> u64 {
     (contigs * (size_of::<ContigCoverage>() + size_of::<u32>()) + (1 << 16)) as u64
 }
 
-/// Sums up the coverage of contigs, and writes it.
+/// Sums up the coverage of contigs, and writes the table at the end.
 pub struct CoverageTable<W> {
     options: TableOptions,
     contigs: Arc<[(String, u32)]>,
     write: W,
     each: Vec<ContigCoverage>,
-    /// Contigs that reads cover, in order.
+    /// Contigs with aligned reads, in order. samtools lists them first.
     reached: Vec<u32>,
     open: u32,
     bins: Option<Bins>,
-    /// Whether a histogram was drawn.
     any_drawn: bool,
-    /// Qualities at positions whose depth is not known yet, in order.
+    /// Sorted qualities of positions whose depth is not final yet.
     qualities: Vec<PositionQuality>,
     text: String,
 }
 
 impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
-    /// A table of contigs of these names and lengths, which `write` takes.
     pub fn new(options: TableOptions, contigs: &Arc<[(String, u32)]>, write: W) -> Self {
         CoverageTable {
             options,
@@ -63,7 +60,8 @@ impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
         }
     }
 
-    /// Writes the table. Returns whether reads lack qualities, over which means are then not taken.
+    /// Writes the table. Returns whether reads lack qualities, so that mean base qualities are those of
+    /// the other reads.
     pub fn finish(mut self) -> Result<bool> {
         let reached = std::mem::take(&mut self.reached);
         if let Some(window) = self.options.window.filter(|_| reached.is_empty()) {
@@ -84,12 +82,13 @@ impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
         Ok(self.each.iter().any(|contig| contig.tally.lacks_qualities))
     }
 
-    /// Bytes of memory that grow with the reads.
+    /// Returns the bytes that grow with the reads, in addition to [`memory`].
     pub fn heap_bytes(&self) -> u64 {
         (self.qualities.capacity() * size_of::<PositionQuality>() + self.text.capacity()) as u64
     }
 
-    /// The part of a contig in which bases count.
+    /// Returns the part of a contig in which bases count: the window of the options, or all of the
+    /// contig.
     fn window(&self, contig: u32) -> Window {
         let length = self.contigs.get(contig as usize).map_or(0, |contig| contig.1);
         let whole = Window { contig, start: 0, end: length };
@@ -115,7 +114,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
         );
     }
 
-    /// Draws the histogram of a contig, if one is asked for.
+    /// Draws the histogram of a contig, if histograms are asked for.
     fn draw(&mut self, contig: u32) {
         let (Some(histogram), Some(bins)) = (&self.options.histogram, self.bins.take()) else { return };
         if std::mem::replace(&mut self.any_drawn, true) {
