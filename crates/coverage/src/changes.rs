@@ -6,7 +6,6 @@
 pub use crate::join::merge;
 pub use crate::mates::Event;
 
-/// Minimum length of the array, in bases.
 const LEAST_WINDOW: usize = 4096;
 
 /// The array may have one element for 2^3 bytes of reads at most, so that its memory is bounded by the
@@ -30,9 +29,7 @@ const WINDOW_SHIFT: u32 = 3;
 /// ```
 #[derive(Default)]
 pub struct Changes {
-    /// The position of `near[0]`.
     base: u32,
-    /// The length of the contig. Later changes are ignored.
     length: u32,
     near: Vec<i32>,
     /// Maximum length of `near`. Changes after it are added to `far`.

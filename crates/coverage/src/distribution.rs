@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 
-/// Depths above this count as [`CAPPED`].
 const MOST: i32 = 400_000;
 
 /// The depth that deeper bases count as.
@@ -15,7 +14,6 @@ const LISTED: usize = 300;
 /// Minimum share of bases for a line.
 const LEAST_SHARE: f64 = 8e-5;
 
-/// Number of bases by depth.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Distribution(Vec<u64>);
 
@@ -98,7 +96,6 @@ impl DepthSummary {
         self.greatest = self.greatest.max(other.greatest);
     }
 
-    /// Appends the line of the summary file.
     pub(crate) fn write(&self, name: &str, suffix: &str, out: &mut String) {
         let DepthSummary { length, bases, least, greatest } = *self;
         let mean = if length > 0 { bases as f64 / length as f64 } else { 0.0 };

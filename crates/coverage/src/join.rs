@@ -94,7 +94,6 @@ pub struct Run {
 pub struct Join {
     lengths: Arc<[u32]>,
     open: Option<OpenContig>,
-    /// The first contig that has been neither begun nor passed.
     next: u32,
     merged: Vec<Event>,
 }
@@ -103,9 +102,7 @@ pub struct Join {
 struct OpenContig {
     number: u32,
     length: u32,
-    /// Changes of the depth from the last read on, in order. Later reads may add to them.
     changes: Vec<Event>,
-    /// Depth after the last change that was applied, and the start of its run.
     depth: i32,
     from: u32,
     /// Position of the last read. Depths before it are final, because later reads start there or after
@@ -118,10 +115,8 @@ struct OpenContig {
     enough: usize,
 }
 
-/// Minimum number of waiting reads before any are removed.
 const ENOUGH: usize = 256;
 
-/// Bytes of memory of a waiting read: its slot in the table, and its blocks.
 const WAITING_BYTES: usize = size_of::<WaitingRead>() + 64;
 
 /// Returns an upper bound of the elements that a vector of this capacity allocates while it grows to
@@ -270,7 +265,6 @@ impl OpenContig {
         }
     }
 
-    /// Passes on the runs that end at or before `to`.
     fn advance(&mut self, to: u32, depths: &mut impl Depths) -> Result<()> {
         let n = self.changes.partition_point(|&(position, _)| position < to);
         for &(position, more) in &self.changes[..n] {

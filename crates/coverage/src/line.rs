@@ -5,16 +5,13 @@
 
 use crate::join::Run;
 
-/// Maximum number of digits of a position or depth.
 const MOST_DIGITS: usize = 10;
 
 /// A number as decimal digits, the first digit in the lowest byte.
 #[derive(Clone, Copy, Debug)]
 struct Decimal {
-    /// Up to two digits before the last eight.
     head: u16,
     head_digits: usize,
-    /// The last eight digits at most.
     tail: u64,
     digits: usize,
 }
@@ -64,7 +61,6 @@ pub(crate) fn write_number(number: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&text[..length]);
 }
 
-/// Maximum length of a line after the contig name: three numbers, a sign, tabs and the end of line.
 const MOST_NUMBERS: usize = 3 * (MOST_DIGITS + 1) + 1;
 
 /// Number of writable bytes that [`Line::write`] needs after the end of a line.
@@ -72,7 +68,6 @@ pub(crate) const ROOM: usize = MOST_NUMBERS;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
-    /// The name of the contig, followed by a tab.
     name: &'a [u8],
     start: Decimal,
     end: Decimal,
@@ -81,7 +76,6 @@ pub(crate) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Returns the length of the line in bytes.
     #[inline]
     pub fn length(&self) -> usize {
         let sign = usize::from(self.is_negative);

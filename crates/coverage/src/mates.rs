@@ -17,7 +17,6 @@ pub type Event = (u32, i32);
 /// A block of aligned bases, 0-based and half-open.
 pub type Block = (u32, u32);
 
-/// A read that waits for its mate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WaitingRead {
     pub(crate) name: u64,
@@ -69,7 +68,6 @@ impl Meeting {
     }
 }
 
-/// Returns the hash of the read name, by which mates are found.
 #[inline]
 pub(crate) fn name_of(record: RecordRef<'_>) -> u64 {
     xxh3_64(record.qname())
@@ -106,7 +104,6 @@ pub(crate) fn take_back(
     }
 }
 
-/// A hasher for keys that are hashes already.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NoHasher(u64);
 

@@ -2,7 +2,6 @@
 
 use readmill_record::{Error, RecordRef, Result};
 
-/// Which reads are counted, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Minimum mapping quality (mosdepth `--mapq`).
@@ -48,14 +47,10 @@ impl Default for ReadOptions {
     }
 }
 
-/// Which files are written, and what they contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportOptions {
-    /// Do not write the depth of each base.
     pub no_per_base: bool,
-    /// Regions for which the mean or median depth is written.
     pub by: Option<By>,
-    /// Write the median depth of regions instead of the mean.
     pub use_median: bool,
     /// Depths, in ascending order. For each region, the number of bases with at least each of them is
     /// written.
@@ -66,7 +61,6 @@ pub struct ReportOptions {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
-    /// Windows of this many bases.
     Window(u32),
     Bed,
 }
@@ -113,7 +107,6 @@ impl Quantize {
         self.0.is_empty()
     }
 
-    /// Returns the index of the bin of `depth`, or `None` if it is outside of all bins.
     pub(crate) fn segment(&self, depth: i32) -> Option<usize> {
         let depth = i64::from(depth);
         if depth < *self.0.first()? || depth > *self.0.last()? {

@@ -14,10 +14,8 @@ use crate::join::Run;
 use crate::line::{Line, ROOM, RunLines, write_number};
 use crate::report::{CoverageFile, Lines};
 
-/// Maximum number of runs in a page of the per-base file.
 const MOST_RUNS: usize = 1 << 14;
 
-/// Minimum number of bytes of a full page of another file.
 const ENOUGH_TEXT: usize = 1 << 18;
 
 /// The compression level of libdeflate, the same as mosdepth's.
@@ -38,13 +36,10 @@ pub struct Page {
     contigs: Vec<PageContig>,
 }
 
-/// The lines of one contig in a page.
 #[derive(Debug)]
 struct PageContig {
     contig: u32,
-    /// Index of the contig among those that have lines. The tabix/CSI index lists no others.
     number: u32,
-    /// Index of the line after the last one of this contig.
     until: usize,
 }
 
@@ -88,9 +83,7 @@ struct OpenPage {
     pages: u64,
     content: Content,
     contigs: Vec<PageContig>,
-    /// The contig of the previous line.
     last: Option<u32>,
-    /// Names of the contigs with lines, each followed by NUL as the index has them, and their number.
     names: Vec<u8>,
     contigs_so_far: u32,
 }
@@ -111,7 +104,6 @@ pub struct Pages<T> {
     target: T,
 }
 
-/// What the index of a BED file says about its contigs.
 pub struct BedContigs {
     pub file: CoverageFile,
     pub contigs: usize,
@@ -162,7 +154,6 @@ fn open_page(open: &mut [OpenPage], file: CoverageFile) -> Result<&mut OpenPage>
 }
 
 impl OpenPage {
-    /// Makes the next line a line of `contig`. Must be called before the line is added.
     #[inline]
     fn at(&mut self, contig: u32, names: &[String]) {
         let until = self.content.lines() + 1;
@@ -252,9 +243,7 @@ impl<T: PageTarget> Lines for Pages<T> {
     }
 }
 
-/// A compressed page and its entries in the index.
 pub struct EncodedPage {
-    /// BGZF blocks, without the empty block at the end of a file.
     pub bytes: Vec<u8>,
     pub fragment: Fragment,
 }
@@ -264,7 +253,6 @@ pub struct PageEncoder {
     names: Arc<[String]>,
     deflater: Deflater,
     index: FragmentBuilder,
-    /// Text of the current block, with room for a line after it.
     block: Box<[u8]>,
     filled: usize,
 }
@@ -353,7 +341,6 @@ impl PageEncoder {
         begin
     }
 
-    /// Adds the line of a run, like [`PageEncoder::push`], but writes the text directly into the block.
     #[inline]
     fn push_run(&mut self, line: &Line<'_>, bytes: &mut Vec<u8>) -> u64 {
         let length = line.length();

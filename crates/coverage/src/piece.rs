@@ -38,7 +38,6 @@ pub struct CoveragePiece {
 }
 
 impl CoveragePiece {
-    /// Returns the bytes that the piece has on the heap.
     pub fn heap_bytes(&self) -> u64 {
         let bytes = |it: &ContigPiece| {
             let blocks: usize = it.head.iter().map(|op| op.blocks()).sum();
@@ -55,15 +54,12 @@ impl CoveragePiece {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ContigPiece {
     pub(crate) contig: u32,
-    /// 0-based positions of the first and the last read.
     pub(crate) first: u32,
     pub(crate) last: u32,
     /// Changes of the depth, in order. Instead of a position, each has its distance from the previous
     /// change (the first: from the first read).
     pub(crate) events: Vec<Event>,
-    /// Operations on reads that wait in earlier pieces, in the order of the reads.
     pub(crate) head: Vec<HeadOp>,
-    /// Reads that still wait for a mate, and end after the last read.
     pub(crate) tail: Vec<WaitingRead>,
 }
 
@@ -87,7 +83,6 @@ impl HeadOp {
     }
 }
 
-/// Makes pieces. Each thread has one of its own, and reuses its buffers.
 pub struct CoveragePieceMaker {
     options: Arc<ReadOptions>,
     lengths: Arc<[u32]>,
@@ -108,11 +103,9 @@ struct Names {
 enum Standing {
     /// The read with this index in [`Names::reads`] waits.
     Waits(u32),
-    /// Whether a read of this name waits depends on earlier pieces.
     Unknown,
 }
 
-/// A read that waits, or has met its mate.
 struct LocalRead {
     name: u64,
     place: ReadPlace,
@@ -137,7 +130,6 @@ impl Names {
         }
     }
 
-    /// Returns the reads that still wait and end after `last`, the position of the last read.
     fn tail(&self, last: u32) -> Vec<WaitingRead> {
         let waiting = self.reads.iter().filter(|read| read.waits && read.place.end > last);
         let owned = |read: &LocalRead| WaitingRead {
@@ -302,9 +294,7 @@ impl CoveragePieceMaker {
 /// not. Returns the position after the last reference base.
 #[inline]
 fn blocks(ops: impl Iterator<Item = (u32, u32)>, start: u32, out: &mut Vec<Block>) -> u32 {
-    /// CIGAR operators M, = and X, one bit each.
     const ALIGNED: u32 = 0b1_1000_0001;
-    /// CIGAR operators D and N.
     const DELETED: u32 = 0b0_0000_1100;
     let mut at = start;
     for (op, n) in ops {
@@ -322,7 +312,6 @@ fn blocks(ops: impl Iterator<Item = (u32, u32)>, start: u32, out: &mut Vec<Block
     at
 }
 
-/// Returns the error for a read that starts before the previous one, with its number and name.
 fn unsorted(batch: &Batch, span: Span) -> Error {
     let what = "the read lies before the one ahead of it, and coverage is counted of sorted reads";
     let record = batch.record(span);

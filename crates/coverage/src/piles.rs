@@ -7,22 +7,16 @@ use readmill_record::Result;
 
 use crate::join::{Depths, Run};
 
-/// Length of a window in bases. The last window of a contig may be shorter.
 pub const WINDOW: u32 = 1000;
 
-/// Maximum number of windows in the list.
 pub const MOST: usize = 20;
 
-/// A window of the reference and its depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pile {
-    /// Index of the contig in the header.
     pub contig: u32,
     pub start: u32,
     pub end: u32,
-    /// Sum of the depths of all bases.
     pub bases: u64,
-    /// Maximum depth of a base.
     pub most: u32,
 }
 
@@ -57,12 +51,9 @@ impl Pile {
 /// ```
 #[derive(Default)]
 pub struct Piles {
-    /// Sorted by decreasing mean depth.
     deepest: Vec<Pile>,
     contig: u32,
-    /// The window to which bases are being added.
     open: Option<Pile>,
-    /// The previous window, and whether it is deeper than the one before it.
     last: Option<(Pile, bool)>,
 }
 
@@ -88,7 +79,6 @@ impl Piles {
         self.last = Some((pile, rises));
     }
 
-    /// Inserts a window into the list, if it is deep enough and has any reads.
     fn keep(&mut self, pile: Pile) {
         if pile.bases == 0 {
             return;

@@ -7,12 +7,10 @@ use readmill_format::features::bed_position;
 use readmill_format::text::LineReader;
 use readmill_record::{Charge, Header, Ledger, Result, make_room};
 
-/// A line of the BED file, 0-based and half-open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
     pub(crate) start: u32,
     pub(crate) end: u32,
-    /// Range of the name in [`Regions::names`]; empty if the line has no fourth column.
     name: std::ops::Range<usize>,
 }
 
@@ -99,7 +97,6 @@ impl Regions {
         Ok(Regions { by_contig, names: text, elsewhere, skipped, _charges: [list, names] })
     }
 
-    /// Returns the regions of a contig, sorted by start. They may overlap.
     pub(crate) fn of(&self, contig: u32) -> &[Region] {
         self.by_contig.get(contig as usize).map_or(&[], Vec::as_slice)
     }

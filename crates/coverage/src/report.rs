@@ -10,7 +10,6 @@ use crate::join::{Depths, Run};
 use crate::options::{By, ReportOptions};
 use crate::regions::{Region, Regions};
 
-/// One of the files of mosdepth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoverageFile {
     PerBase,
@@ -18,18 +17,15 @@ pub enum CoverageFile {
     Regions,
     /// Number of bases of each region that reach each threshold.
     Thresholds,
-    /// Adjacent bases whose depths are in the same bin.
     Quantized,
     /// Length, sum of depths, mean, minimum and maximum depth of each contig.
     Summary,
     /// Cumulative distribution: the share of bases with at least each depth.
     GlobalDistribution,
-    /// The same for the bases of regions.
     RegionDistribution,
 }
 
 impl CoverageFile {
-    /// All files, in the order in which the program lists them.
     pub const ALL: [CoverageFile; 7] = [
         CoverageFile::GlobalDistribution,
         CoverageFile::RegionDistribution,
@@ -53,12 +49,10 @@ impl CoverageFile {
         }
     }
 
-    /// Returns whether the file is a BED file, which is compressed with BGZF and indexed.
     pub fn is_bed(self) -> bool {
         self.ending().ends_with(".bed.gz")
     }
 
-    /// Returns whether the file is written with these options.
     pub fn is_of(self, options: &ReportOptions) -> bool {
         match self {
             CoverageFile::PerBase => !options.no_per_base,
@@ -85,7 +79,6 @@ pub trait Lines {
     /// Takes a comment line of a BED file, including its line feed.
     fn comment(&mut self, file: CoverageFile, line: &[u8]) -> Result<()>;
 
-    /// Takes text of a file that is not a BED file.
     fn text(&mut self, file: CoverageFile, text: &str) -> Result<()>;
 }
 
@@ -142,7 +135,6 @@ pub struct Report<L> {
     scratch: String,
 }
 
-/// The run of the quantized file to which bases are being added.
 #[derive(Default)]
 struct OpenSegment {
     number: Option<usize>,
@@ -153,26 +145,21 @@ struct OpenSegment {
 /// The regions of the current contig that have begun and not ended, and their sums.
 struct OpenRegions {
     list: VecDeque<OpenRegion>,
-    /// Index of the next region that has not begun.
     next: usize,
     next_window: Option<u32>,
     summary: DepthSummary,
     distribution: Distribution,
-    /// Regions that have been written, whose buffers are reused.
     spare: Vec<OpenRegion>,
 }
 
 #[derive(Default)]
 struct OpenRegion {
-    /// Index of the region on its contig; `None` for a window.
     number: Option<usize>,
     start: u32,
     end: u32,
     mean: f64,
-    /// Number of bases by depth. Only used for the median.
     counts: Vec<u32>,
     bases: u64,
-    /// Number of bases that reach each threshold.
     deep: Vec<u64>,
 }
 
@@ -325,7 +312,6 @@ impl<L: Lines> Report<L> {
         self.contigs.get(self.contig as usize).map_or(0, |(_, length)| *length)
     }
 
-    /// Starts a contig. Returns `false` if it is left out because it has no regions.
     fn open(&mut self, contig: u32) -> bool {
         self.contig = contig;
         let regions = self.regions.as_ref().map_or(&[][..], |regions| regions.of(contig));
@@ -403,7 +389,6 @@ impl<L: Lines> Report<L> {
         Ok(())
     }
 
-    /// Writes the regions that are still open, and those after the last base.
     fn end_all_regions(&mut self, has_reads: bool) -> Result<()> {
         loop {
             self.end_regions(u64::MAX, has_reads)?;

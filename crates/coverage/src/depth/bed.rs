@@ -19,7 +19,6 @@ use crate::depth::piece::{ContigTally, PositionQuality};
 
 const NAME: &str = "regions";
 
-/// Bytes of text that are written at once.
 const PAGE: usize = 1 << 16;
 
 /// The columns that are added to those of the BED file.
@@ -33,13 +32,10 @@ pub struct BedOptions {
     pub header: Option<Vec<Vec<u8>>>,
 }
 
-/// The regions of a BED file with their text, which is copied to the output.
 pub struct BedLines {
     text: Vec<u8>,
-    /// Length of each line in bytes, in the order of the file.
     lengths: Vec<u32>,
     borders: Vec<Border>,
-    /// The header line of the file, if it has one.
     names: Option<Vec<u8>>,
     _charges: [Charge; 3],
 }
@@ -107,15 +103,12 @@ pub struct BedCoverage<W> {
     lines: BedLines,
     write: W,
     files: Vec<FileSums>,
-    /// The sums of each region: for each kind of column, one number per input.
     sums: Vec<u64>,
-    /// Index of the first border that has not been passed.
     next: usize,
     open: u32,
     _charge: Charge,
 }
 
-/// The sums of one input on the current contig.
 #[derive(Default)]
 struct FileSums {
     bases: u64,
@@ -130,7 +123,6 @@ struct FileSums {
 }
 
 impl FileSums {
-    /// Counts the reads that start before `at`, and those that end at or before it.
     fn pass(&mut self, at: u32) {
         while self.starts.pop_front_if(|start| *start < at).is_some() {
             self.begun += 1;
@@ -177,7 +169,6 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
         files.map(|it| 4 * (it.starts.capacity() + it.ends.capacity()) as u64).sum()
     }
 
-    /// Passes the borders of the open contig at or before `to`.
     fn pass_borders(&mut self, to: u32) {
         let columns = self.options.columns();
         while let Some(&border) = self.lines.borders.get(self.next) {
@@ -208,7 +199,6 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
         }
     }
 
-    /// Adds `bases` positions of the same depth. No border is between them.
     fn add(&mut self, bases: u64, depths: &[u32]) {
         for (file, &depth) in self.files.iter_mut().zip(depths) {
             file.bases += bases * u64::from(depth);
@@ -218,7 +208,6 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
         }
     }
 
-    /// Writes all lines, in the order of the BED file.
     pub fn finish(mut self) -> Result<()> {
         let mut page = self.names();
         let each = self.files.len() * self.options.columns();
@@ -285,7 +274,6 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
 }
 
 impl BedOptions {
-    /// Returns the number of columns per input.
     fn columns(&self) -> usize {
         1 + usize::from(self.min_depth.is_some()) + usize::from(self.reads)
     }

@@ -6,7 +6,6 @@ use crate::depth::piece::ContigTally;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ContigCoverage {
     pub(crate) tally: ContigTally,
-    /// Number of covered positions, and the sum of their depths.
     pub(crate) covered: u64,
     pub(crate) depth: u64,
 }
@@ -17,7 +16,6 @@ impl ContigCoverage {
     }
 }
 
-/// Returns `sum / n`, or `None` if `n` is 0.
 pub(crate) fn mean(sum: u64, n: u64) -> Option<f64> {
     (n > 0).then(|| sum as f64 / n as f64)
 }

@@ -12,7 +12,6 @@ use readmill_record::{Batch, RecordRef, slots_to_grow};
 use crate::depth::rules::DepthRules;
 use crate::mates::{ByName, name_of};
 
-/// The result for a read that does not count at all.
 pub const NOTHING: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +96,6 @@ impl Gate {
     }
 }
 
-/// Bytes of memory of a slot in the table of waiting reads.
 const MATE_BYTES: usize = size_of::<(u64, u32)>() + 1;
 
 /// The ends of reads whose mates may overlap them and have not come yet, by the hash of the read name.
@@ -114,7 +112,6 @@ struct Mates {
     enough: usize,
 }
 
-/// Minimum number of waiting reads before any are removed.
 const ENOUGH: usize = 1 << 12;
 
 impl Mates {
@@ -146,7 +143,6 @@ impl Mates {
     }
 }
 
-/// The ends of the reads that cover the position of the last read, or end there.
 #[derive(Default)]
 struct Most {
     most: u32,

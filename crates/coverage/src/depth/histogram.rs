@@ -7,21 +7,18 @@ use crate::depth::rules::Window;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    /// Number of bins, one text column each. There are fewer if the contig has fewer bases.
     pub bins: u32,
     pub ascii: bool,
     /// Draw the mean depth instead of the share of covered positions.
     pub depth: bool,
 }
 
-/// Height of the histogram in lines.
 const ROWS: u32 = 10;
 
 /// Characters for eighths (ASCII: halves) of a line.
 const BLOCKS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_BLOCKS: [&str; 2] = [".", ":"];
 
-/// Width of a position label below the histogram.
 const LABEL: usize = 10;
 
 pub(crate) struct Bins {
@@ -39,7 +36,6 @@ impl Bins {
         Bins { window, counts, width, depth: histogram.depth }
     }
 
-    /// Adds positions of one depth, which must be in the window.
     pub(crate) fn add(&mut self, mut start: u32, end: u32, depth: u64, is_covered: bool) {
         let one = match self.depth {
             true => depth as u32,
@@ -56,7 +52,6 @@ impl Bins {
 }
 
 impl Histogram {
-    /// Appends the histogram of a contig to `text`.
     pub(crate) fn draw(
         &self,
         bins: &Bins,
@@ -104,7 +99,6 @@ impl Histogram {
         *text += &format!("{:padding$}{}\n", " ", centered(&readable(f64::from(bins.window.end))));
     }
 
-    /// Returns the text to the right of a row: a summary of the contig, one number per row.
     fn legend(&self, row: u32, bins: &Bins, own: &ContigCoverage, most: f64) -> String {
         let bases = f64::from(bins.window.end) - f64::from(bins.window.start);
         let tally = &own.tally;
@@ -139,7 +133,6 @@ fn readable(mut bases: f64) -> String {
     format!("{bases:.unit$}{}", ["", "K", "M", "G", "T"][unit])
 }
 
-/// Centers a label as samtools does.
 fn centered(label: &str) -> String {
     let free = LABEL.saturating_sub(label.len());
     let (half, odd) = (free / 2, free % 2);

@@ -10,7 +10,6 @@ use crate::depth::piece::{ContigTally, PositionQuality};
 use crate::depth::rules::Window;
 use crate::line::write_number;
 
-/// Which positions have a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Positions {
     /// Positions over which at least one read extends.
@@ -25,13 +24,10 @@ pub enum Positions {
 #[derive(Clone, Default)]
 pub struct LineOptions {
     pub positions: Positions,
-    /// Restrict the output to this part of a contig.
     pub window: Option<Window>,
-    /// Restrict the output to these regions.
     pub targets: Option<Set>,
 }
 
-/// Bytes of text that are written at once.
 pub const PAGE: usize = 1 << 18;
 
 /// Returns the bytes of memory of a writer. `longest_name` is the length of the longest contig name.
@@ -48,12 +44,9 @@ pub struct DepthLines<W> {
     write: W,
     page: Vec<u8>,
     contig: u32,
-    /// The first position of the contig that has neither had a line nor been skipped.
     next: u32,
-    /// The first region that does not end before the last position.
     target: usize,
     any_contig: bool,
-    /// The depth columns of a position without reads.
     zeros: Vec<u8>,
     tail: Vec<u8>,
     line: Vec<u8>,
@@ -76,7 +69,6 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
         }
     }
 
-    /// Writes a first line with the names of the columns. `files` are the names of the inputs.
     pub fn header(&mut self, files: &[&[u8]]) {
         self.page.extend_from_slice(b"#CHROM\tPOS");
         for file in files {
@@ -98,7 +90,6 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
         (self.write)(&self.page)
     }
 
-    /// Writes all positions of a contig without reads.
     fn whole(&mut self, contig: u32) -> Result<()> {
         self.enter(contig);
         self.zeros(self.length())
@@ -115,7 +106,6 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
         self.contigs.get(self.contig as usize).map_or(0, |contig| contig.1)
     }
 
-    /// Writes the positions from `next` up to `end` with depth 0.
     fn zeros(&mut self, end: u32) -> Result<()> {
         if self.next < end {
             self.tail.clear();
@@ -126,7 +116,6 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
         Ok(())
     }
 
-    /// Writes lines that end with `tail` for the positions in the window and the targets.
     fn positions(&mut self, start: u32, end: u32) -> Result<()> {
         let (start, end) = match self.options.window {
             Some(window) => (start.max(window.start), end.min(window.end)),

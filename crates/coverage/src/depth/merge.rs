@@ -75,15 +75,12 @@ pub struct DepthMerge {
     cover: Column,
     contigs: u32,
     open: Option<u32>,
-    /// The first contig that has been neither begun nor passed.
     next: u32,
-    /// Start of the current run.
     from: u32,
     depths: Vec<u32>,
     merged: Vec<Event>,
 }
 
-/// Sorted changes, and the sum of those that were applied.
 #[derive(Default)]
 struct Column {
     changes: Vec<Event>,
@@ -94,14 +91,12 @@ struct Column {
 #[derive(Default)]
 struct FileState {
     column: Column,
-    /// Parts of pieces that are not merged yet, in the order of contigs.
     waiting: VecDeque<ContigPart>,
     last: Option<(u32, u32)>,
     has_ended: bool,
 }
 
 impl Column {
-    /// Merges sorted changes into the column.
     fn add(&mut self, changes: impl Iterator<Item = Event>, merged: &mut Vec<Event>) {
         join::merge(&self.changes, changes, merged);
         std::mem::swap(&mut self.changes, merged);
@@ -112,7 +107,6 @@ impl Column {
         self.changes.get(self.at).map_or(u32::MAX, |change| change.0)
     }
 
-    /// Applies the change at `position`. Returns whether there is one.
     #[inline(always)]
     fn apply(&mut self, position: u32) -> bool {
         let Some(&(_, more)) = self.changes.get(self.at).filter(|change| change.0 == position) else {
@@ -181,7 +175,6 @@ impl DepthMerge {
         own as u64 + self.files.iter().map(file).sum::<u64>()
     }
 
-    /// Returns the peak memory in bytes while `piece` is added as the next piece of `file`.
     pub fn most_bytes(&self, file: usize, piece: &DepthPiece) -> u64 {
         let state = &self.files[file];
         let (mut events, mut bytes) = (state.column.changes.len() + self.cover.changes.len(), 0);

@@ -21,7 +21,6 @@ pub struct DepthPiece {
 #[derive(Debug)]
 pub(crate) struct ContigPart {
     pub(crate) contig: u32,
-    /// 0-based positions of the first and the last read that counts.
     pub(crate) first: u32,
     pub(crate) last: u32,
     /// Changes of the depth, in order. Instead of a position, each has its distance from the previous
@@ -36,7 +35,6 @@ pub(crate) struct ContigPart {
     pub(crate) qualities: Vec<PositionQuality>,
 }
 
-/// Number of bases that count at a position, and the sum of their qualities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PositionQuality {
     pub(crate) position: u32,
@@ -47,17 +45,13 @@ pub struct PositionQuality {
 /// Sums over the reads of a contig, for a line of `samtools coverage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContigTally {
-    /// All reads, including those that are filtered.
     pub(crate) reads: u64,
-    /// Reads that pass the filters, and the sum of their mapping qualities.
     pub(crate) counted: u64,
     pub(crate) mapq: u64,
-    /// Sum of the qualities of bases that count, and the number of these bases.
     pub(crate) qualities: u64,
     pub(crate) bases: u64,
     /// At least one read that counts is aligned here. Contigs without such reads are listed last.
     pub(crate) is_reached: bool,
-    /// Some aligned bases have no quality, for a warning.
     pub(crate) lacks_qualities: bool,
 }
 
@@ -74,7 +68,6 @@ impl ContigTally {
 }
 
 impl DepthPiece {
-    /// Returns the bytes that the piece has on the heap.
     pub fn heap_bytes(&self) -> u64 {
         self.parts.iter().map(ContigPart::heap_bytes).sum::<u64>()
             + (self.tallies.capacity() * size_of::<(u32, ContigTally)>()) as u64
@@ -174,7 +167,6 @@ impl DepthPieceMaker {
         part
     }
 
-    /// Adds a read by the rules of `samtools depth`. Bases before position `clip` do not count.
     #[inline]
     fn count(&mut self, record: RecordRef<'_>, clip: u32, part: &mut ContigPart) -> Result<()> {
         let DepthRules { min_base_quality, deletions, of_pileup, .. } = *self.rules;
@@ -235,7 +227,6 @@ impl DepthPieceMaker {
         Ok(())
     }
 
-    /// Adds a read by the rules of `samtools coverage`.
     #[inline]
     fn tally(
         &mut self,
@@ -326,7 +317,6 @@ impl DepthPieceMaker {
     }
 }
 
-/// CIGAR operators M, = and X, one bit each.
 const ALIGNED: u32 = 0b1_1000_0001;
 const INSERTION: u32 = 1;
 const DELETION: u32 = 2;
@@ -341,7 +331,6 @@ fn sum(qualities: &[u8]) -> u64 {
     sums.map(u64::from).sum()
 }
 
-/// Adds up the elements of the same position. The input is sorted by position.
 pub(crate) fn summed(qualities: impl Iterator<Item = PositionQuality>) -> Vec<PositionQuality> {
     let mut all: Vec<PositionQuality> = Vec::new();
     for quality in qualities {
@@ -384,12 +373,10 @@ impl ContigPart {
     }
 }
 
-/// Returns the error for a read that starts before the previous one, with its number and name.
 fn unsorted_read(batch: &Batch, span: Span) -> Error {
     unsorted().record(span.stamp.ordinal()).qname(batch.record(span).qname())
 }
 
-/// Returns the same error without the read, for pieces that are not in order.
 pub(crate) fn unsorted() -> Error {
     Error::input("the read lies before the one ahead of it, and depth is counted of reads that are sorted by coordinate")
         .hint("sort the file first: readmill sort IN -o OUT.bam")

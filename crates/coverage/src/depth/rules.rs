@@ -9,11 +9,9 @@ use crate::options::ReadOptions;
 pub struct Window {
     pub contig: u32,
     pub start: u32,
-    /// May be after the end of the contig.
     pub end: u32,
 }
 
-/// How the length of a read is measured for the minimum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadLength {
     /// Without soft clips (`samtools depth`).
@@ -45,7 +43,6 @@ pub struct DepthRules {
     /// Also sum up reads and qualities of each contig, for `samtools coverage`. Bases after the end of
     /// the contig do not count then.
     pub tallies: bool,
-    /// Count bases in this window only.
     pub window: Option<Window>,
     /// Sum up base qualities by position, because a minimum depth decides later which positions count.
     pub by_position: bool,

@@ -16,7 +16,6 @@ use crate::depth::rules::Window;
 pub struct TableOptions {
     /// Minimum depth of a position that counts as covered.
     pub min_depth: u32,
-    /// Restrict the table to this part of a contig.
     pub window: Option<Window>,
     pub header: bool,
     /// Draw histograms instead of a table.
@@ -28,18 +27,17 @@ pub fn memory(contigs: usize) -> u64 {
     (contigs * (size_of::<ContigCoverage>() + size_of::<u32>()) + (1 << 16)) as u64
 }
 
-/// Sums up the coverage of contigs, and writes the table at the end.
+/// Sums up the coverage of contigs, and writes the table at the end: `samtools coverage` lists contigs
+/// with aligned reads first, so no line can be written before.
 pub struct CoverageTable<W> {
     options: TableOptions,
     contigs: Arc<[(String, u32)]>,
     write: W,
     each: Vec<ContigCoverage>,
-    /// Contigs with aligned reads, in order. samtools lists them first.
     reached: Vec<u32>,
     open: u32,
     bins: Option<Bins>,
     any_drawn: bool,
-    /// Sorted qualities of positions whose depth is not final yet.
     qualities: Vec<PositionQuality>,
     text: String,
 }
@@ -114,7 +112,6 @@ impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
         );
     }
 
-    /// Draws the histogram of a contig, if histograms are asked for.
     fn draw(&mut self, contig: u32) {
         let (Some(histogram), Some(bins)) = (&self.options.histogram, self.bins.take()) else { return };
         if std::mem::replace(&mut self.any_drawn, true) {

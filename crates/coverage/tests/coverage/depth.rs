@@ -1,4 +1,5 @@
-//! Depths of random reads in several files, in pieces of any size, beside arrays of all positions.
+//! Compares depths of random reads in several files, in pieces of any size, with arrays of all
+//! positions.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ use crate::support::Reads;
 
 const CONTIGS: [u32; 5] = [700, 3_000, 120, 9_000, 300];
 
-/// Sorted reads of many forms; some reach beyond the end of their contig.
+/// Returns sorted reads with many kinds of CIGAR. Some reads extend beyond the end of their contig.
 fn sam(rng: &mut Rng, pairs: u32) -> String {
     let forms = [
         ("60M", 60),
@@ -62,10 +63,10 @@ fn contigs() -> Arc<[(String, u32)]> {
     CONTIGS.iter().enumerate().map(|(number, &length)| (format!("c{number}"), length)).collect()
 }
 
-/// The number of a file, its records that have not been counted, and its gate.
+/// Index of a file, its records that have not been counted, and its gate.
 type RestOfFile<'a> = (usize, &'a [Vec<u8>], Option<Gate>);
 
-/// Counts the reads of files in pieces of up to `most` reads, which come in a random order of the files.
+/// Counts the reads of all files in pieces of up to `most` reads. The order of files is random.
 fn count<S: TallySink>(
     files: &[Reads],
     rules: &DepthRules,
@@ -115,7 +116,8 @@ fn lines(
     Ok(String::from_utf8(text).unwrap())
 }
 
-/// Positions of all contigs and some beyond: whether a read extends over each, and its depth.
+/// For each position of a contig (and some after its end): whether a read extends over it, and its
+/// depth.
 type Model = Vec<Vec<(bool, u32)>>;
 
 fn model(file: &Reads, rules: &DepthRules, mates: bool) -> Model {
@@ -209,7 +211,7 @@ fn lines_are_those_of_all_positions() {
         let positions = rng.pick(&[Positions::Reached, Positions::OfContigs, Positions::All]);
         let options = LineOptions { positions, window, targets: None };
         let models: Vec<Model> = files.iter().map(|file| model(file, &rules, mates)).collect();
-        // (A window is counted of the reads that overlap it, as a reader by an index gives them.)
+        // For a window, only reads that overlap it are given, as a reader with an index returns them.
         let files = match window {
             Some(window) => files.into_iter().map(|file| within(file, window)).collect(),
             None => files,
@@ -226,7 +228,7 @@ fn lines_are_those_of_all_positions() {
     }
 }
 
-/// The reads that overlap a window.
+/// Keeps the reads that overlap a window, as a reader with an index returns them.
 fn within(mut file: Reads, window: Window) -> Reads {
     file.records.retain(|raw| {
         let record = RecordRef::new(raw);

@@ -1,4 +1,4 @@
-//! Random reads, in pieces of 1 to 10,000 reads, beside an array of all positions.
+//! Compares depths of random reads, in pieces of 1 to 10,000 reads, with an array of all positions.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
@@ -10,7 +10,6 @@ use readmill_simulate::Rng;
 
 use crate::support::Reads;
 
-/// A read that waits for its mate.
 #[derive(Clone)]
 struct Waiting {
     end: usize,
@@ -18,7 +17,7 @@ struct Waiting {
     ops: usize,
 }
 
-/// The depth of each base of each contig, counted read by read.
+/// Returns the depth of each base of each contig, counted read by read.
 fn depths(reads: &Reads, options: &ReadOptions) -> Vec<Vec<i32>> {
     let mut depths: Vec<Vec<i32>> =
         reads.lengths().iter().map(|&length| vec![0; length as usize]).collect();
@@ -78,7 +77,7 @@ fn depths(reads: &Reads, options: &ReadOptions) -> Vec<Vec<i32>> {
     depths
 }
 
-/// The same as lines of a BED file.
+/// Returns the same depths as lines of a BED file.
 fn lines(reads: &Reads, options: &ReadOptions) -> String {
     let mut text = String::new();
     for (contig, depths) in reads.header.references().iter().zip(depths(reads, options)) {
@@ -95,7 +94,7 @@ fn lines(reads: &Reads, options: &ReadOptions) -> String {
 
 const CONTIGS: [u32; 5] = [700, 9_000, 120, 40_000, 300];
 
-/// Sorted reads of many forms, some under the same name.
+/// Returns sorted reads with many kinds of CIGAR, some with the same name.
 fn sam(rng: &mut Rng, pairs: u32) -> String {
     let forms =
         ["60M", "30M2D30M", "5S40M", "20M3I37M", "10M90N50M", "20=1X4D2I20M1P9M", "50=", "3H25M", "9I"];
@@ -114,7 +113,7 @@ fn sam(rng: &mut Rng, pairs: u32) -> String {
         let contig = [0, 1, 1, 3, 3, 3, 4][rng.index(7)];
         let [a, b] = [rng.pick(&forms), rng.pick(&forms)];
         let most = CONTIGS[contig] - 150;
-        // Most reads of one contig lie in few places.
+        // Most reads of one contig are at a few positions.
         let first = rng.below(most) / [1, 1, 20][rng.index(3)];
         let second = (first + [0, 0, 1, 10, 40, 200, 2000][rng.index(7)]).min(most);
         let name = if rng.once_in(40) { rng.below(4) } else { 10 + n };
@@ -123,7 +122,7 @@ fn sam(rng: &mut Rng, pairs: u32) -> String {
             let proper = if rng.once_in(20) { 0 } else { 2 };
             let flags = 1 | proper | of_pair | duplicate;
             let mapq = rng.below(60);
-            // Some programs move reads and leave what their mates say of them.
+            // Some programs move reads without updating the mate fields of their mates.
             let mate = if rng.once_in(10) { mate + rng.below(30) } else { mate };
             assert!(place + length(form) <= CONTIGS[contig]);
             records.push((
@@ -173,7 +172,8 @@ fn depths_do_not_depend_on_where_pieces_begin() {
     }
 }
 
-/// Once, mates whose CIGAR is one insertion or clip took back a base that neither covers: its depth was -1.
+/// Mates whose CIGAR is a single insertion or clip once subtracted a base that neither covers: its depth
+/// was -1.
 #[test]
 fn mates_that_align_no_base_take_nothing_back() {
     let pair = |name: &str, first: (u32, &str), second: (u32, &str)| -> String {

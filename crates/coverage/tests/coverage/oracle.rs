@@ -1,4 +1,4 @@
-//! Files of mosdepth, which it wrote of a small SAM file.
+//! Compares with files that mosdepth wrote for a small SAM file.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ const READS: &str = include_str!("../../../../tests/oracles/mosdepth/reads.sam")
 const REGIONS: &str = include_str!("../../../../tests/oracles/mosdepth/regions.bed");
 const RUNS: &str = include_str!("../../../../tests/oracles/mosdepth/coverage.txt");
 
-/// The options of mosdepth as ours.
+/// Translates mosdepth's command line to options.
 fn options(words: &str) -> (ReadOptions, ReportOptions) {
     let (mut reads, mut report) = (ReadOptions::default(), ReportOptions::default());
     let mut words = words.split_whitespace();

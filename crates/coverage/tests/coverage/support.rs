@@ -1,4 +1,4 @@
-//! Reads in batches, and the files as text.
+//! Makes batches of reads from SAM text, and reads the written files back as text.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use readmill_format::bgzf::{BlockReader, EOF_BLOCK, InflateReader};
 use readmill_format::sam::LineParser;
 use readmill_record::{Batch, Header, Ledger, PieceMaker, Result, Stamp};
 
-/// Reads of a SAM file, as BAM stores them.
+/// Reads of a SAM file, encoded as in BAM.
 pub struct Reads {
     pub header: Header,
     pub records: Vec<Vec<u8>>,
@@ -38,7 +38,8 @@ impl Reads {
         self.header.references().iter().map(|contig| contig.length).collect()
     }
 
-    /// The pieces of batches of so many reads; each is stored and read again.
+    /// Makes the pieces of batches of `size` reads. Each piece is stored and loaded again, as between
+    /// stages.
     pub fn pieces(
         &self,
         options: &ReadOptions,
@@ -61,7 +62,7 @@ impl Reads {
         Ok(pieces)
     }
 
-    /// The text of all files, by the ends of their names.
+    /// Returns the text of all files, by the ends of their names.
     pub fn files(
         &self,
         options: &ReadOptions,
