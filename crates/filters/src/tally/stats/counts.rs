@@ -1,4 +1,4 @@
-//! The result of all reads.
+//! The counts of all reads, from which the text is made.
 
 use std::sync::Arc;
 
@@ -6,12 +6,13 @@ use super::join::OrderTotals;
 use super::partial::StatsPartial;
 use super::settings::StatsSettings;
 
-/// The counts.
+/// The result of [`Stats`](super::Stats): counts in any order, counts in order, and the settings that
+/// both had.
 #[derive(Debug)]
 pub struct StatsCounts {
     pub(super) counted: StatsPartial,
     pub(super) sorted: bool,
     pub(super) settings: Arc<StatsSettings>,
-    /// Statistics that depend on the order of reads, if they were counted.
+    /// `None` if the reads were not counted in order. COV and GCD are left out then.
     pub(super) order: Option<OrderTotals>,
 }

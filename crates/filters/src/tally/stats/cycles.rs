@@ -1,35 +1,31 @@
-//! Qualities and bases by cycle: the position in the read as it was sequenced.
+//! Qualities and bases by cycle: the position in the read in the direction of sequencing.
 
 use readmill_record::RecordRef;
 use serde::{Deserialize, Serialize};
 
-/// Cycles with their own rows. All later ones share a row, which only sums include.
+/// Maximum number of cycles with rows of their own. Later cycles share one row, which only sums include.
 pub const MOST_CYCLES: usize = 1000;
 
-/// Qualities that fit before a table is widened to all 256.
 const USUAL_QUALITIES: usize = 64;
 
-/// Rows of both tables at most.
 const ROWS: usize = MOST_CYCLES + 1;
 
-/// Returns the rows for reads of this length: a power of two, so that tables seldom grow.
+/// Returns the number of rows for a read of this length: a power of two, so that tables rarely grow.
 fn rows_for(length: usize) -> usize {
     length.next_power_of_two().min(ROWS)
 }
 
-/// Numbers of bases by cycle and quality.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Qualities {
     columns: usize,
-    /// A row for each cycle.
     counts: Vec<u64>,
 }
 
 impl Qualities {
-    /// Bytes of the largest table.
     pub const BYTES: usize = ROWS * 256 * 8;
 
-    /// Counts the qualities of a read.
+    /// Counts the qualities of a read. They are reversed if the read is mapped to the reverse strand, so
+    /// that cycle 0 is the first base that was sequenced.
     pub fn add(&mut self, quals: &[u8], reverse: bool) {
         let highest = quals.iter().max().copied().unwrap_or(0);
         self.widen(if usize::from(highest) < USUAL_QUALITIES { USUAL_QUALITIES } else { 256 });
@@ -51,7 +47,6 @@ impl Qualities {
         }
     }
 
-    /// Makes room for this many qualities.
     fn widen(&mut self, columns: usize) {
         if self.columns >= columns {
             return;
@@ -71,7 +66,6 @@ impl Qualities {
         self.counts.get(cycle * self.columns + qual).copied().unwrap_or(0)
     }
 
-    /// Sum of all qualities, and the highest.
     pub fn sum_and_highest(&self) -> (u64, usize) {
         let (mut sum, mut highest) = (0, 0);
         for row in self.counts.chunks_exact(self.columns.max(1)) {
@@ -95,21 +89,19 @@ impl Qualities {
     }
 }
 
-/// Numbers of A, C, G, T, N and others.
 pub(super) type BaseCounts = [u64; 6];
 
-/// Which of them a base is, in BAM's numbering of bases.
+/// Index in [`BaseCounts`] of each 4-bit base code of BAM.
 const CLASSES: [usize; 16] = [5, 0, 1, 5, 2, 5, 5, 5, 3, 5, 5, 5, 5, 5, 5, 4];
 
-/// Numbers of bases by cycle, of forward and of reverse reads, as the records have them.
+/// Number of bases by cycle, of reads on the forward and on the reverse strand. Bases are those of the
+/// record, not complemented.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Bases([Vec<BaseCounts>; 2]);
 
 impl Bases {
-    /// Bytes of the largest table.
     pub const BYTES: usize = 2 * ROWS * size_of::<BaseCounts>();
 
-    /// Counts the bases of a read. Returns the number of G and C.
     pub fn add(&mut self, record: RecordRef<'_>) -> u64 {
         let (seq, length) = (record.seq(), record.l_seq());
         let reverse = record.flags().is_reverse();
@@ -130,19 +122,19 @@ impl Bases {
         self.0[strand].get(cycle).copied().unwrap_or_default()
     }
 
-    /// Bases of a cycle as the records have them.
+    /// Returns the bases of a cycle as in the records (section GCC).
     pub fn of(&self, cycle: usize) -> BaseCounts {
         sum(self.row(0, cycle), self.row(1, cycle))
     }
 
-    /// Bases of a cycle as they were sequenced: those of reverse reads are complemented. Without N and others.
+    /// Returns the A, C, G and T of a cycle as they were sequenced (section GCT): bases of reverse reads
+    /// are complemented.
     pub fn as_sequenced(&self, cycle: usize) -> BaseCounts {
         let [a, c, g, t, ..] = self.row(1, cycle);
         let [fa, fc, fg, ft, ..] = self.row(0, cycle);
         [fa + t, fc + g, fg + c, ft + a, 0, 0]
     }
 
-    /// Bases of all cycles.
     pub fn total(&self) -> BaseCounts {
         self.0.iter().flatten().fold(BaseCounts::default(), |total, &row| sum(total, row))
     }
@@ -159,7 +151,6 @@ impl Bases {
     }
 }
 
-/// Counts bases in the order of cycles. Returns the number of G and C.
 fn add_each(rows: &mut [BaseCounts], mut classes: impl Iterator<Item = usize>) -> u64 {
     let mut gc = 0;
     let mut count = |row: &mut BaseCounts, class: usize| {
@@ -176,7 +167,6 @@ fn add_each(rows: &mut [BaseCounts], mut classes: impl Iterator<Item = usize>) -
     gc
 }
 
-/// The sum of two rows.
 pub(super) fn sum(a: BaseCounts, b: BaseCounts) -> BaseCounts {
     std::array::from_fn(|i| a[i] + b[i])
 }

@@ -1,4 +1,5 @@
-//! Named counters, and counts by number: histograms, insert sizes by the orientation of pairs, insertions and deletions.
+//! Counters by name and by number: histograms, insert sizes by pair orientation, insertions and
+//! deletions.
 
 use readmill_record::RecordRef;
 use readmill_record::cigar::{HARD_CLIP, SKIP};
@@ -6,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::cycles::MOST_CYCLES;
 
-/// The counters that a read adds to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Count {
     Secondary,
@@ -14,7 +14,7 @@ pub(super) enum Count {
     /// First segments, and reads that are not paired.
     First,
     Last,
-    /// Segments that are neither, or both.
+    /// Paired reads that are neither or both segments.
     Other,
     Unmapped,
     MappedAlone,
@@ -32,11 +32,9 @@ pub(super) enum Count {
     MappedBases,
     CigarBases,
     TrimmedBases,
-    /// Reads whose flags are others.
     Filtered,
 }
 
-/// Counts by name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct NamedCounts([u64; Count::Filtered as usize + 1]);
 
@@ -56,7 +54,6 @@ impl NamedCounts {
     }
 }
 
-/// Numbers by index; missing ones are 0.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Histogram(Vec<u64>);
 
@@ -81,33 +78,28 @@ impl Histogram {
         }
     }
 
-    /// Returns the numbers that are not 0, by index.
     pub fn counted(&self) -> impl Iterator<Item = (usize, u64)> {
         self.0.iter().copied().enumerate().filter(|&(_, count)| count > 0)
     }
 }
 
-/// Numbers of reads by insert size: inward, outward, other.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct InsertSizes([Histogram; 3]);
 
-/// The summary of insert sizes.
 pub(super) struct Insertion {
-    /// Pairs by insert size, up to where the main bulk ends: inward, outward, other.
+    /// Number of pairs by insert size, up to the largest one in the main bulk: inward, outward, other.
     pub rows: Vec<[u64; 3]>,
-    /// Pairs of any size: inward, outward, other.
     pub pairs: [u64; 3],
     pub mean: f64,
     pub deviation: f64,
 }
 
 impl InsertSizes {
-    /// Bytes of the largest tables, where insert sizes above `largest` count as that.
     pub fn bytes(largest: u32) -> usize {
         3 * (largest as usize + 1).next_power_of_two() * 8
     }
 
-    /// Counts a primary read that is mapped as its mate is; an insert size above `largest` counts as that.
+    /// Counts a primary read whose mate is mapped. An insert size above `largest` counts as `largest`.
     pub fn add(&mut self, record: RecordRef<'_>, largest: u32) {
         let size = record.tlen().unsigned_abs().min(largest);
         if size == 0 && record.ref_id() != record.next_ref_id() {
@@ -133,13 +125,12 @@ impl InsertSizes {
         }
     }
 
-    /// Pairs of one size; both reads of a pair were counted.
     fn pairs_of(&self, size: usize) -> [u64; 3] {
         [0, 1, 2].map(|orientation| self.0[orientation].of(size) / 2)
     }
 
-    /// Returns the summary, by the same steps of arithmetic as samtools. Beyond this share of the pairs, the largest insert sizes
-    /// are left out.
+    /// Computes the summary in the same steps as samtools, so that roundings agree. `main_bulk` is the
+    /// share of pairs to keep; the pairs with the largest insert sizes are left out.
     pub fn summary(&self, largest: u32, main_bulk: f32) -> Insertion {
         let sizes: Vec<[u64; 3]> = (0..=largest as usize).map(|size| self.pairs_of(size)).collect();
         let total = |pairs: &[u64; 3]| pairs.iter().sum::<u64>();
@@ -169,28 +160,24 @@ impl InsertSizes {
     }
 }
 
-/// Longest insertion or deletion that has a row.
 const LONGEST_INDEL: u32 = 300;
 
 const INSERTION: u32 = 1;
 const DELETION: u32 = 2;
 const PADDING: u32 = 6;
 
-/// Insertions and deletions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Indels {
-    /// Insertions and deletions by length.
     by_length: [Histogram; 2],
-    /// By cycle: insertions of first and last segments, deletions of first and last segments.
+    /// By cycle: insertions in first and last segments, deletions in first and last segments.
     by_cycle: [Histogram; 4],
 }
 
 impl Indels {
-    /// Bytes of the largest tables.
     pub const BYTES: usize = (2 * 512 + 4 * 1024) * 8;
 
-    /// Counts the insertions and deletions of a mapped read, which is the first (0) or last (1) segment of its
-    /// template, or neither.
+    /// Counts the insertions and deletions of a mapped read. Those of reads that are neither the first
+    /// nor the last segment are counted by length only.
     pub fn add(&mut self, record: RecordRef<'_>, segment: Option<usize>) {
         let (length, reverse) = (record.l_seq() as i64, record.flags().is_reverse());
         let mut cycle = 0; // bases before the operator, as the record has them
@@ -222,14 +209,14 @@ impl Indels {
         }
     }
 
-    /// Rows of lengths: length, insertions, deletions.
+    /// Returns the rows of section ID: length, and number of insertions and deletions.
     pub fn lengths(&self) -> impl Iterator<Item = (usize, [u64; 2])> {
         let rows =
             (1..=LONGEST_INDEL as usize).map(|n| (n, [0, 1].map(|what| self.by_length[what].of(n))));
         rows.filter(|(_, counts)| counts.iter().any(|&count| count > 0))
     }
 
-    /// Rows of cycles, from 0.
+    /// Returns the rows of section IC: 0-based cycle, and the four counts of [`Indels::by_cycle`].
     pub fn cycles(&self) -> impl Iterator<Item = (usize, [u64; 4])> {
         let rows =
             (0..MOST_CYCLES).map(|cycle| (cycle, [0, 1, 2, 3].map(|i| self.by_cycle[i].of(cycle))));

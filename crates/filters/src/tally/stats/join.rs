@@ -1,4 +1,4 @@
-//! Joins pieces, in their order: the distribution of depths, and bins of GC and depth.
+//! Joins pieces in the order of the reads: the distribution of depths, and the bins of GC and depth.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,68 +7,57 @@ use readmill_record::slots_to_grow;
 
 use super::piece::{ContigRun, MateRead, StatsPiece};
 
-/// Statistics that depend on the order of reads.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OrderTotals {
-    /// Whether reads of a contig that follow each other are in order.
+    /// Consecutive reads on the same contig are in order, as samtools defines it.
     pub is_sorted: bool,
-    /// Positions by depth; those without any read are not counted.
+    /// Number of positions by depth, without positions of depth 0.
     pub depths: BTreeMap<u32, u64>,
-    /// Bins of GC and depth, of which the first is empty.
+    /// Bins of GC and depth. The first one is always empty, as in samtools.
     pub bins: Vec<GcBin>,
-    /// Bases that the mate of a read covers, too.
+    /// Number of bases that are covered by both mates. They are subtracted from `bases mapped (cigar)`.
     pub overlap: u64,
 }
 
-/// A bin of GC and depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct GcBin {
-    /// The sum of the shares of G and C of its reads, in their order and in single precision, as samtools adds it up.
+    /// Sum of the GC fractions of the reads. It is added read by read in single precision, so that it
+    /// equals that of samtools.
     pub gc: f32,
-    /// Its reads.
     pub reads: u32,
 }
 
-/// Joins pieces.
 #[derive(Debug)]
 pub(super) struct StatsJoin {
     totals: OrderTotals,
-    /// Positions of a bin.
     gc_bin: u32,
-    /// The start of the last bin, on the contig of the last read.
     bin_start: u32,
-    /// Whether overlaps are removed.
     has_mates: bool,
     open: Option<OpenContig>,
     pairs: Pairs,
     merged: Vec<Event>,
 }
 
-/// The contig whose runs are joined.
 #[derive(Debug, Default)]
 struct OpenContig {
     number: u32,
-    /// The position of the last read: no later read changes the depth before it.
     last: u32,
-    /// Changes of the depth that later reads may change, in order.
     changes: Vec<Event>,
     depth: i64,
-    /// Where the run of this depth began.
     from: u32,
 }
 
-/// Reads that wait for their mates.
+/// Reads that wait for their mates, with the limits at which samtools forgets them.
 #[derive(Debug, Default)]
 struct Pairs {
     by_name: HashMap<u64, Waiting>,
-    /// Templates that wait, as samtools counts them, and reads since it forgot some.
+    /// Number of waiting templates, and number of reads since some were last removed: the two counters
+    /// by which samtools decides when to remove more.
     waiting: u64,
     since: u32,
-    /// Bytes of memory of the blocks of those that wait.
     block_bytes: usize,
 }
 
-/// Blocks of a read that waits for its mate.
 #[derive(Debug)]
 struct Waiting {
     is_first: bool,
@@ -81,14 +70,13 @@ impl Waiting {
     }
 }
 
-/// Bytes of memory of a slot of the table of reads that wait.
 const WAITING_BYTES: usize = size_of::<Waiting>() + 16;
 
-/// With more templates than this, and after so many reads, those are forgotten that no later read overlaps.
+/// If more templates wait, and after this number of reads, the templates that end before the current
+/// read are removed, as in samtools.
 const MOST_WAITING: u32 = 10_000;
 
 impl StatsJoin {
-    /// Joins pieces, with bins of so many positions.
     pub fn new(gc_bin: u32, has_mates: bool) -> Self {
         let (is_sorted, depths, overlap) = (true, BTreeMap::new(), 0);
         let totals = OrderTotals { is_sorted, depths, bins: vec![GcBin::default()], overlap };
@@ -96,7 +84,7 @@ impl StatsJoin {
         StatsJoin { totals, gc_bin, bin_start: 0, has_mates, open, pairs, merged }
     }
 
-    /// Adds the next piece. What lies behind the first read that is out of order does not count.
+    /// Adds the next piece. Reads after the first unsorted one are ignored.
     pub fn add(&mut self, piece: StatsPiece) {
         for run in piece.runs {
             if self.totals.is_sorted {
@@ -106,7 +94,6 @@ impl StatsJoin {
         self.totals.is_sorted &= !piece.is_cut;
     }
 
-    /// Bytes of memory in use.
     pub fn heap_bytes(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, |open| open.changes.capacity());
         ((open + self.merged.capacity()) * size_of::<Event>()
@@ -116,7 +103,6 @@ impl StatsJoin {
             + self.pairs.block_bytes) as u64
     }
 
-    /// The most bytes in use at any time while a piece is added.
     pub fn most_bytes(&self, piece: &StatsPiece) -> u64 {
         let (mut events, mut blocks, mut mates, mut reads) = (0, 0, 0, 0);
         for run in &piece.runs {
@@ -126,7 +112,7 @@ impl StatsJoin {
             reads += run.reads.len();
         }
         let carried = self.open.as_ref().map_or(0, |open| open.changes.len());
-        // A block of a read that its mate crosses becomes two pieces; lists double, and are copied as they grow.
+        // A mate can split a block into two. Vectors double when they grow, and are copied then.
         let lists = 2 * 3 * (carried + events + 4 * blocks);
         let waiting = &self.pairs.by_name;
         let table = slots_to_grow(waiting.capacity(), waiting.len(), mates) * WAITING_BYTES;
@@ -174,7 +160,8 @@ impl StatsJoin {
         }
     }
 
-    /// Adds reads to bins: one ends before the first read that lies more than `gc_bin` behind its start.
+    /// Adds reads to the bins of GC and depth. A read that starts more than `gc_bin` bases after the
+    /// start of the bin, or on another contig, begins a new one.
     fn add_bins(&mut self, run: &ContigRun, begins: bool) {
         let (mut at, mut begins) = (run.first, begins);
         for read in &run.reads {
@@ -190,7 +177,7 @@ impl StatsJoin {
         }
     }
 
-    /// Has reads meet their mates. Returns the changes of the depth.
+    /// Pairs mates of a run. Returns the changes of the depth of reads that may overlap their mates.
     fn pair(&mut self, run: &mut ContigRun, begins: bool) -> Vec<Event> {
         let (mut events, mut at) = (Vec::new(), run.first);
         let mut mates = std::mem::take(&mut run.mates).into_iter().peekable();
@@ -220,8 +207,9 @@ impl Pairs {
         self.since = 0;
     }
 
-    /// Has a read meet its mate, if that waits; else it waits itself. Adds the changes of the depth to `events`, and returns the
-    /// number of bases that the mate covers, too.
+    /// Adds a read whose mate may overlap it. If its mate waits, only the bases outside of the mate are
+    /// added to `events`; if not, all bases are, and the read waits itself. Returns the number of bases
+    /// that both cover.
     fn meet(&mut self, read: MateRead, events: &mut Vec<Event>) -> u64 {
         let MateRead { name, is_first, blocks, .. } = read;
         let mut cover = |(from, to): (u32, u32)| events.extend([(from, 1), (to, -1)]);
@@ -276,7 +264,7 @@ impl Pairs {
 }
 
 impl OpenContig {
-    /// Counts the positions before `to`.
+    /// Counts the positions before `to`, whose depths are final.
     fn advance(&mut self, to: u32, depths: &mut BTreeMap<u32, u64>) {
         let n = self.changes.partition_point(|&(position, _)| position < to);
         for &(position, more) in &self.changes[..n] {

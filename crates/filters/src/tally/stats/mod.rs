@@ -1,23 +1,33 @@
-//! Numbers about reads in the text of `samtools stats` (1.24), as MultiQC reads it.
+//! Statistics in the format of `samtools stats` 1.24, which MultiQC reads.
 //!
-//! Every row is equal to that of samtools, with these differences:
-//! - `is sorted`, the distribution of depths (COV) and the depth by GC (GCD) depend on the order of reads: [`StatsOrder`] has
-//!   pieces of it, which are taken in order. Without any, `is sorted` is an argument, which becomes 0 where a batch is not in
-//!   order, and there are no such rows. (samtools looks at positions within runs of one reference sequence only.)
-//! - Depths are those of positions. samtools counts them in a ring, where those of reads with long gaps, or longer than those
-//!   before, get mixed up.
-//! - The sections of barcodes (BCC, QTQ and their like) are left out: they depend on which read comes first.
-//! - Memory is bounded: cycles after [`MOST_CYCLES`] have no rows of their own in FFQ, LFQ, GCC, GCT, FBC, LBC and IC
-//!   (sums count them), nor have lengths above [`LONGEST_READ`] in RL, FRL and LRL. A comment says so where it happens.
-//! - Where samtools stops (a mapped read without CIGAR, an insertion outside of its read), counting goes on.
+//! Every row equals that of samtools, with these differences:
+//! - `is sorted`, the distribution of depths (COV) and depth by GC (GCD) depend on the order of reads.
+//!   [`StatsOrder`] counts them from pieces that are added in order. Without pieces, there are no such
+//!   rows, and `is sorted` is given by the caller; it becomes 0 if a batch is not in order. (samtools
+//!   compares positions within runs of one reference sequence only.)
+//! - The depth of a position is exact. samtools counts depths in a ring buffer, where reads with long
+//!   gaps, or longer than those before, wrap around onto other positions.
+//! - The sections of barcodes (BCC, QTQ and others) are left out: they depend on which read comes first.
+//! - Memory is bounded: cycles after [`MOST_CYCLES`] have no rows of their own in FFQ, LFQ, GCC, GCT,
+//!   FBC, LBC and IC (they are part of sums), nor have lengths above [`LONGEST_READ`] in RL, FRL and
+//!   LRL. A comment in the output says so if it happens.
+//! - Where samtools aborts (a mapped read without CIGAR, an insertion outside of its read), counting
+//!   continues.
+//!
+//! Two counts run side by side, because only one of them may be merged in any order:
+//!
+//! ```text
+//!  batch ─► Stats::observe ──────► StatsPartial ─┐ merged at the end, in any order
+//!  batch ─► StatsPieceMaker ─► StatsPiece ─► StatsOrder (in order) ─┴─► StatsCounts ─► text
+//! ```
 //!
 //! | subject | module |
 //! |---|---|
-//! | what is asked for | `options`, `settings` |
-//! | which reads count, and where | `selection`, `targets` |
-//! | what a thread counts, in any order | `partial`, `cycles`, `histograms` |
-//! | what a batch adds in order, and how that is joined | `piece`, `join`, `ordered` |
-//! | the result, and its text | `counts`, `text` |
+//! | the options of the user, and what follows from them | `options`, `settings` |
+//! | which reads and positions count | `selection`, `targets` |
+//! | the counts of a thread | `partial`, `cycles`, `histograms` |
+//! | the pieces of batches, and their join in order | `piece`, `join`, `ordered` |
+//! | the result and its text | `counts`, `text` |
 
 mod counts;
 mod cycles;
@@ -46,7 +56,6 @@ pub use partial::{LONGEST_READ, StatsPartial};
 pub use piece::{StatsPiece, StatsPieceMaker};
 pub use settings::StatsSettings;
 
-/// The specification of the tally.
 pub const SPEC: TallySpec = TallySpec {
     flag_help: Some("Write statistics of the reads, as samtools stats does"),
     memory: Some(CountMemory { name: "statistics", bytes: StatsPartial::bytes }),
@@ -58,6 +67,28 @@ pub const SPEC: TallySpec = TallySpec {
 };
 
 /// Counts what `samtools stats` counts.
+///
+/// The tally of a run that writes reads, and of the command `readmill stats`. For rows that depend on
+/// the order of reads, see [`Stats::in_order`].
+///
+/// ```
+/// use readmill_filters::tally::Stats;
+/// use readmill_format::sam::LineParser;
+/// use readmill_record::{Batch, Header, Stamp, Tally};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:100\n")?;
+/// let (mut raw, mut batch) = (Vec::new(), Batch::default());
+/// LineParser::new(&header).parse(b"a\t0\tchr1\t1\t60\t4M\t*\t0\t0\tACGT\tIIII", &mut raw)?;
+/// batch.push(&raw, Stamp::default())?;
+///
+/// let stats = Stats::new(true); // sorted by coordinate
+/// let mut partial = Default::default(); // the counts of one thread
+/// stats.observe(&mut partial, &batch)?;
+/// let text = stats.finish(partial)?.into_text();
+/// assert!(text.contains("SN\traw total sequences:\t1\t"));
+/// assert!(text.contains("SN\taverage quality:\t40.0\n"));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Stats {
     sorted: bool,
@@ -66,26 +97,26 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Creates the tally for reads that are `sorted` by coordinate, or not, whose order is not looked at.
+    /// Makes a tally that does not depend on the order of reads. `sorted` is the value of the row `is
+    /// sorted`, unless a batch turns out to be unsorted.
     pub fn new(sorted: bool) -> Self {
         Stats { sorted, settings: Arc::default(), order: None }
     }
 
-    /// Creates the tally, by the settings of `order`. If that has pieces, these tell whether reads are sorted; if not, `sorted`
-    /// does.
+    /// Makes a tally with the settings of `order`. If pieces were added to `order` by the end, COV and
+    /// GCD are written, and the pieces decide whether reads are sorted; otherwise `sorted` does.
     pub fn in_order(sorted: bool, order: &Arc<StatsOrder>) -> Self {
         let settings = Arc::clone(order.settings());
         Stats { sorted, settings, order: Some(Arc::clone(order)) }
     }
 
-    /// Returns the most bytes of one partial count, with the usual options.
     pub fn bytes() -> usize {
         StatsPartial::bytes()
     }
 }
 
 impl StatsCounts {
-    /// Returns the text of `samtools stats`; its first line names the program.
+    /// Formats the counts as `samtools stats` does. The first line names readmill.
     pub fn into_text(self) -> String {
         text::of(self)
     }

@@ -1,42 +1,41 @@
-//! What the user asks of the statistics.
+//! The options of `samtools stats`.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The largest insert size that can be asked for.
 pub const MOST_INSERT: u32 = 1 << 24;
 
-/// The options of `samtools stats`.
+/// The options of `samtools stats`, with its defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatsOptions {
-    /// Which depths have a row each.
     pub coverage: CoverageBins,
-    /// Positions of a bin of GC and depth.
+    /// Length of a bin of GC and depth (GCD), in bases.
     pub gc_bin: u32,
-    /// Reads with any of these flags do not count.
+    /// Do not count reads with any of these FLAG bits.
     pub exclude_flags: u16,
-    /// Reads without all of these flags do not count.
+    /// Count only reads with all of these FLAG bits.
     pub require_flags: u16,
-    /// Larger insert sizes count as this one.
+    /// Maximum insert size. Larger ones count as this size.
     pub insert_size: u32,
-    /// The share of pairs in rows, mean and deviation; the largest insert sizes are left out.
+    /// The share of pairs from which mean and deviation of the insert size are computed, and which have
+    /// rows. The pairs with the largest insert sizes are left out.
     pub most_inserts: f32,
-    /// Only reads of this length count.
+    /// Count only reads with this number of bases.
     pub read_length: Option<u32>,
-    /// Only reads of this read group, or of the read groups of this sample, count.
+    /// Count only reads of this read group, or of all read groups with this sample name.
     pub id: Option<String>,
-    /// Bases that are worse at the end of a read count as trimmed, as bwa trims them; 0 for none.
+    /// Quality for bwa's trimming of read ends. The row `bases trimmed` counts the bases that it would
+    /// remove; 0 disables it.
     pub trim_quality: i32,
-    /// Leave out rows of insert sizes that no pair has.
     pub sparse: bool,
     /// Count bases that both mates cover once.
     pub remove_overlaps: bool,
-    /// The file of the regions in which bases count.
+    /// File of target regions. Only bases in them are counted.
     pub targets: Option<PathBuf>,
-    /// Where no such file is given: count bases in the regions that are read.
+    /// Without such a file, count only bases in the regions that are read from the input.
     pub within_regions: bool,
-    /// A position of the regions counts as covered if it is deeper than this.
+    /// A target position counts as covered if its depth is greater than this.
     pub coverage_threshold: u32,
 }
 
@@ -61,14 +60,23 @@ impl Default for StatsOptions {
     }
 }
 
-/// The rows of the distribution of depths: all below `least` have one, as have all above `most`.
+/// The bins of the distribution of depths, given as `MIN,MAX,STEP`. The first bin has all depths below
+/// the minimum, the last one all above the maximum.
+///
+/// ```
+/// use readmill_filters::tally::stats::CoverageBins;
+///
+/// let bins: CoverageBins = "2,9,3".parse()?;
+/// assert_eq!(bins.to_string(), "2,10,3"); // [<2], [2-4], [5-7], [8-10], [10<]
+/// assert!("10,1,1".parse::<CoverageBins>().is_err()); // the maximum is below the minimum
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoverageBins {
     least: u32,
-    /// Of the last row but one: the greatest depth that is asked for, or a greater one where the rows do not end at it.
+    /// Maximum depth of the last bin but one. It is rounded up to the end of a bin.
     most: u32,
     step: u32,
-    /// Rows at most.
     rows: usize,
 }
 
@@ -79,10 +87,9 @@ impl Default for CoverageBins {
 }
 
 impl CoverageBins {
-    /// The greatest depth that can be asked for.
     const MOST: u32 = 1 << 24;
 
-    /// Rows of `step` depths each; `least` is not above `most`, and `step` not 0.
+    /// Makes bins of `step` depths. The caller has checked that `least <= most` and `step > 0`.
     fn new(least: u32, most: u32, step: u32) -> Self {
         let range = most - least;
         let step = if step > range + 1 { range.max(1) } else { step };
@@ -90,7 +97,6 @@ impl CoverageBins {
         CoverageBins { least, most: least + (range / step + 1) * step - 1, step, rows }
     }
 
-    /// The row of a depth.
     pub(super) fn row(&self, depth: u32) -> usize {
         if depth < self.least {
             0
@@ -101,7 +107,7 @@ impl CoverageBins {
         }
     }
 
-    /// The depths of a row as the text names them, and the number beside them.
+    /// Returns the range of depths of a bin as the text shows it, and the depth in the next column.
     pub(super) fn label(&self, row: usize) -> (String, i64) {
         let least = i64::from(self.least);
         let end = |row: usize| least + row as i64 * i64::from(self.step) - 1;

@@ -1,5 +1,4 @@
-//! The count of what depends on the order of reads, for a run: any thread makes the piece of a batch, and pieces are taken in
-//! their order.
+//! The statistics that depend on the order of reads, as an [`OrderedTally`] of a run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,16 +8,32 @@ use super::join::{OrderTotals, StatsJoin};
 use super::piece::{StatsPiece, StatsPieceMaker};
 use super::settings::StatsSettings;
 
-/// The count of what depends on the order of reads.
+/// Counts depths, and depth by GC, from pieces that are added in the order of the reads.
+///
+/// A run with `--stats` on a sorted main output has one, and makes a [`Stats`](super::Stats) with it
+/// that writes the result ([`Stats::in_order`](super::Stats::in_order)):
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use readmill_filters::tally::Stats;
+/// use readmill_filters::tally::stats::{StatsOrder, StatsPiece, StatsSettings};
+/// use readmill_record::{OrderedTally, Tally};
+///
+/// let order = Arc::new(StatsOrder::new(StatsSettings::default()));
+/// order.begin();
+/// order.add(StatsPiece::default())?; // a batch without reads
+/// let counts = Stats::in_order(true, &order).finish(Default::default())?;
+/// assert!(counts.into_text().contains("# Coverage distribution."));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct StatsOrder {
     settings: Arc<StatsSettings>,
-    /// `None` before the first piece.
     join: Mutex<Option<StatsJoin>>,
 }
 
 impl StatsOrder {
-    /// The count by these settings.
     pub fn new(settings: StatsSettings) -> Self {
         StatsOrder { settings: Arc::new(settings), join: Mutex::default() }
     }
@@ -27,12 +42,13 @@ impl StatsOrder {
         &self.settings
     }
 
-    /// A contig of the file of regions that the header lacks, if there is one.
+    /// Returns the first contig of the target file that the header lacks, for a warning.
     pub fn unknown_contig(&self) -> Option<&str> {
         self.settings.targets.as_ref()?.unknown.as_deref()
     }
 
-    /// Returns the totals of all pieces; `None` if no pieces were expected, so that the order of reads is not known.
+    /// Returns the totals of all pieces. `None` if neither `begin` nor `add` was called: then nothing is
+    /// known about the order of reads.
     pub(super) fn finish(&self) -> Option<OrderTotals> {
         self.join().take().map(StatsJoin::finish)
     }

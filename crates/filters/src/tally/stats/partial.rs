@@ -1,4 +1,4 @@
-//! The counts of one thread.
+//! The counts of one thread, which do not depend on the order of reads.
 
 use readmill_record::cigar::HARD_CLIP;
 use readmill_record::{Flags, RecordRef};
@@ -11,39 +11,36 @@ use super::selection::Selected;
 use super::settings::StatsSettings;
 use super::targets::mapped_in;
 
-/// The longest read whose length has a row; longer ones are counted together.
+/// Maximum read length with a row of its own. Longer reads are counted together.
 pub const LONGEST_READ: usize = (1 << 16) - 2;
 
-/// Bins of GC content, which are half a percent wide.
 pub(super) const GC_BINS: usize = 200;
 
-/// First or last segments: of reads that are not paired, all are first.
+/// Index of first and last segments in arrays. Reads that are not paired count as first segments.
 const FIRST: usize = 0;
 const LAST: usize = 1;
 
-/// Operators that map bases: M, I, = and X.
+/// CIGAR operators of `bases mapped (cigar)`: M, I, = and X, one bit each.
 const MAPPING: u32 = 0b1_1000_0011;
 
 /// The counts of one thread.
+///
+/// [`Stats`](super::Stats) merges the counts of all threads at the end. A job in stages stores them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StatsPartial {
     pub(super) counts: NamedCounts,
-    /// Sums of CRC-32 of names, sequences (as BAM packs them) and qualities.
+    /// Sums of the CRC-32 of names, sequences (packed as in BAM) and qualities, modulo 2^32.
     pub(super) checksums: [u32; 3],
-    /// Mismatches by NM. Wraps below 0, as samtools' does.
+    /// Sum of NM. Negative values wrap around, as in samtools.
     pub(super) mismatches: u64,
     pub(super) mapqs: Histogram,
-    /// Lengths with hard-clipped bases: of all reads, first and last segments.
     pub(super) lengths: [Histogram; 3],
-    /// The greatest lengths of the same, supplementary reads included.
     pub(super) longest: [usize; 3],
-    /// Reads by GC content, of first and last segments.
     pub(super) gc: [Histogram; 2],
     pub(super) qualities: [Qualities; 2],
     pub(super) bases: [Bases; 2],
     pub(super) indels: Indels,
     pub(super) insert_sizes: InsertSizes,
-    /// The position of the last mapped read of the batch.
     place: Option<(i32, i32)>,
     disordered: bool,
 }
@@ -58,19 +55,19 @@ impl StatsPartial {
         size_of::<StatsPartial>() + lengths + others + 2 * (Qualities::BYTES + Bases::BYTES)
     }
 
-    /// Bytes that options take beyond those of the usual ones.
+    /// Returns the bytes that the options need in addition to those of [`StatsPartial::bytes`].
     pub(super) fn more_bytes(options: &StatsOptions) -> u64 {
         let usual = InsertSizes::bytes(StatsOptions::default().insert_size);
         // (The summary has a row for each size, too.)
         (2 * InsertSizes::bytes(options.insert_size)).saturating_sub(2 * usual) as u64
     }
 
-    /// Starts a batch, which need not follow the one before.
+    /// Starts a batch. It need not follow the previous batch of this thread.
     pub(super) fn begin_batch(&mut self) {
         self.place = None;
     }
 
-    /// Whether no batch was out of order.
+    /// Returns whether the reads of each batch were sorted.
     pub(super) fn in_order(&self) -> bool {
         !self.disordered
     }
@@ -138,7 +135,6 @@ impl StatsPartial {
         }
     }
 
-    /// Counts a read that is neither secondary nor supplementary.
     fn add_primary(&mut self, record: RecordRef<'_>, segment: Option<usize>, trim_quality: i32) {
         let (flags, length) = (record.flags(), record.l_seq() as u64);
         let counts = &mut self.counts;
@@ -164,7 +160,7 @@ impl StatsPartial {
         } else {
             counts.add(Count::MappedBases, length);
             counts.add(Count::MapqZero, u64::from(record.mapq() == 0));
-            // As in samtools, only reads whose mates are mapped can be proper.
+            // samtools counts a read as properly paired only if its mate is mapped.
             if flags.is_paired() && !flags.is_mate_unmapped() {
                 counts.add(Count::MappedInPair, 1);
                 counts.add(Count::Proper, u64::from(flags.is_proper()));
@@ -183,7 +179,8 @@ impl StatsPartial {
         }
     }
 
-    /// Counts a mapped read, including supplementary ones.
+    /// Counts a mapped read, including supplementary ones. `target` is the first target region that it
+    /// overlaps.
     fn add_mapped(&mut self, record: RecordRef<'_>, target: Option<(i64, i64)>) {
         if let Some(field) = record.field(*b"NM") {
             self.mismatches =
@@ -228,7 +225,8 @@ impl StatsPartial {
     }
 }
 
-/// Whether a read is the first or the last segment of its template, and not both.
+/// Returns whether a read is the first or the last segment of its template. `None` if it is paired and
+/// neither or both.
 pub(super) fn segment(flags: Flags) -> Option<usize> {
     match (flags.is_paired(), flags.is_first(), flags.is_last()) {
         (false, ..) | (true, true, false) => Some(FIRST),
@@ -237,7 +235,8 @@ pub(super) fn segment(flags: Flags) -> Option<usize> {
     }
 }
 
-/// Bases that bwa would trim from the end of a read, of which it leaves 35, but for one.
+/// Returns how many bases bwa's quality trimming would remove from the end of a read. At least 35 bases
+/// remain. Like bwa and samtools, it removes one base less than the best sum of qualities suggests.
 fn trimmed(record: RecordRef<'_>, quality: i32) -> u64 {
     const LEAST: usize = 35;
     let quals = record.qual();
@@ -259,7 +258,6 @@ fn trimmed(record: RecordRef<'_>, quality: i32) -> u64 {
     trimmed as u64
 }
 
-/// Returns the integer in an optional field; 0 for other types.
 fn integer(kind: u8, value: &[u8]) -> i64 {
     match (kind, value) {
         (b'c', &[a]) => i64::from(a.cast_signed()),

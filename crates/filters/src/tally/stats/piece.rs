@@ -1,5 +1,5 @@
-//! What a batch of reads adds to the statistics that depend on the order of reads: depths, and bins of GC and depth. Any thread
-//! makes it.
+//! The contribution of a batch to the statistics that depend on the order of reads: depths, and bins of
+//! GC and depth. Any thread can compute it.
 
 use std::sync::Arc;
 
@@ -12,53 +12,49 @@ use super::selection::Selected;
 use super::settings::StatsSettings;
 use super::targets::each_run;
 
-/// The contribution of a batch.
+/// The contribution of one batch, made by [`StatsPieceMaker`] and added to
+/// [`StatsOrder`](super::StatsOrder).
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct StatsPiece {
-    /// Its reads up to the first that lies before the one ahead of it, in runs on one contig.
+    /// Runs of sorted reads on one contig, up to the first read that is not in order.
     pub(super) runs: Vec<ContigRun>,
-    /// Whether there is such a read.
+    /// The batch has a read that is not in order, and the runs end before it.
     pub(super) is_cut: bool,
 }
 
-/// Reads of a batch that lie one behind the other on one contig.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ContigRun {
     pub contig: u32,
-    /// Position of the first and the last read.
+    /// 0-based positions of the first and the last read.
     pub first: u32,
     pub last: u32,
-    /// Changes of the depth: bases since the change before (the first: since the first read), and what is added.
+    /// Changes of the depth, in order. Instead of a position, each has its distance from the previous
+    /// change (the first: from the first read).
     pub events: Vec<Event>,
     pub reads: Vec<GcRead>,
-    /// Reads that may cover bases that their mates cover, too; they are not in the changes.
+    /// Reads that may overlap their mates. `events` does not include them: they are resolved when pieces
+    /// are joined.
     pub mates: Vec<MateRead>,
 }
 
-/// A mapped read.
+/// What a mapped read adds to a bin of GC and depth.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct GcRead {
-    /// Bases since the read before.
+    /// Distance from the start of the previous read, in bases.
     pub step: u32,
-    /// G and C among its bases.
     pub gc: u32,
     pub length: u32,
 }
 
-/// A read whose mate may overlap it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct MateRead {
-    /// Its number in the run.
     pub read: u32,
-    /// The hash of its name.
     pub name: u64,
     pub is_first: bool,
-    /// Its runs of aligned bases.
     pub blocks: Vec<(u32, u32)>,
 }
 
 impl StatsPiece {
-    /// Bytes of memory in use.
     pub fn heap_bytes(&self) -> u64 {
         let bytes = |run: &ContigRun| {
             let blocks: usize = run.mates.iter().map(|mate| mate.blocks.capacity() * 8).sum();
@@ -71,7 +67,6 @@ impl StatsPiece {
     }
 }
 
-/// Makes pieces, one for each thread.
 pub struct StatsPieceMaker {
     settings: Arc<StatsSettings>,
     changes: Changes,
@@ -88,7 +83,8 @@ impl StatsPieceMaker {
 impl PieceMaker for StatsPieceMaker {
     type Piece = StatsPiece;
 
-    /// Never fails: a batch that is not in order makes a piece that says so.
+    /// Makes the piece of a batch. An unsorted batch is not an error: the piece records it, and `is
+    /// sorted` becomes 0.
     fn make(&mut self, batch: &Batch, _: &mut Charge) -> Result<StatsPiece> {
         let (mut piece, mut open) = (StatsPiece::default(), None::<ContigRun>);
         let bytes = batch.record_bytes();
@@ -147,12 +143,13 @@ fn clamped(position: i64) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
-/// Whether a read has bases and lies somewhere; secondary ones do not count.
+/// Returns whether a read is mapped, primary or supplementary, and has bases.
 fn is_placed(record: RecordRef<'_>) -> bool {
     record.flags().0 & (Flags::UNMAPPED | Flags::SECONDARY) == 0 && record.l_seq() > 0
 }
 
-/// Whether a read may cover bases that its mate covers, too, as samtools sees it.
+/// Returns whether a read may overlap its mate, by the conditions of samtools: TLEN must be less than
+/// twice the read length.
 fn may_overlap(record: RecordRef<'_>) -> bool {
     let flags = record.flags();
     flags.is_paired()
@@ -161,7 +158,8 @@ fn may_overlap(record: RecordRef<'_>) -> bool {
         && u64::from(record.tlen().unsigned_abs()) < 2 * record.l_seq() as u64
 }
 
-/// G and C among the bases of a read: of the first or last segment of a template, and not of supplementary reads.
+/// Returns the number of G and C in the bases of a read. It is 0 for supplementary reads, and for
+/// segments that are neither first nor last, as in samtools.
 fn gc_of(record: RecordRef<'_>) -> u32 {
     let flags = record.flags();
     if !flags.is_primary() || super::partial::segment(flags).is_none() {
@@ -170,7 +168,7 @@ fn gc_of(record: RecordRef<'_>) -> u32 {
     let is_gc = |base: u8| u32::from(base == 2 || base == 4);
     let seq = record.seq();
     let all: u32 = seq.iter().map(|&two| is_gc(two >> 4) + is_gc(two & 15)).sum();
-    // The last four bits of an odd number of bases are no base.
+    // The last four bits of an odd number of bases are padding.
     let odd = if record.l_seq() % 2 == 1 { seq.last().map_or(0, |&two| is_gc(two & 15)) } else { 0 };
     all - odd
 }

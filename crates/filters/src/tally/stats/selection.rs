@@ -1,4 +1,4 @@
-//! Which reads count.
+//! Which reads are counted: by flags, length and read group.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,6 @@ use readmill_record::{Header, RecordRef};
 
 use super::options::StatsOptions;
 
-/// Which reads count.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selection {
     exclude_flags: u16,
@@ -15,17 +14,15 @@ pub(super) struct Selection {
     read_groups: Option<HashSet<Vec<u8>>>,
 }
 
-/// Whether a read counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Selected {
     Yes,
-    /// Its flags are others.
+    /// Its FLAG bits exclude it. The row `filtered sequences` counts it.
     Filtered,
     No,
 }
 
 impl Selection {
-    /// The selection of reads under `header`.
     pub fn new(options: &StatsOptions, header: &Header) -> Self {
         Selection {
             exclude_flags: options.exclude_flags,
@@ -35,7 +32,6 @@ impl Selection {
         }
     }
 
-    /// Whether a read counts.
     #[inline]
     pub fn of(&self, record: RecordRef<'_>) -> Selected {
         if let Some(read_groups) = &self.read_groups
@@ -54,7 +50,6 @@ impl Selection {
     }
 }
 
-/// The read groups of this name, or of samples of this name.
 fn read_groups(name: &[u8], header: &Header) -> HashSet<Vec<u8>> {
     let groups = header.lines_of(b"RG").filter_map(|line| {
         let id = line.get(b"ID")?;

@@ -1,4 +1,4 @@
-//! What is known before reads are counted: options, and what they say of reads under a header.
+//! Everything about the reads that is known before they are counted.
 
 use readmill_format::region::Part;
 use readmill_record::{Header, Ledger, Result};
@@ -7,7 +7,7 @@ use super::options::StatsOptions;
 use super::selection::Selection;
 use super::targets::Targets;
 
-/// The options, as they apply to reads under a header.
+/// The options, applied to the header of the reads. Shared by all threads.
 #[derive(Clone, Debug, Default)]
 pub struct StatsSettings {
     pub(super) options: StatsOptions,
@@ -16,8 +16,8 @@ pub struct StatsSettings {
 }
 
 impl StatsSettings {
-    /// The settings for reads under `header`. Without a file of regions, `regions` are those in which bases count, if there are
-    /// any.
+    /// Applies `options` to reads under `header`. If the options name no file of target regions,
+    /// `regions` are the targets, if given.
     ///
     /// # Errors
     /// The file of regions cannot be read.

@@ -1,4 +1,4 @@
-//! Regions in which bases count, and which part of a read lies in them.
+//! Target regions: which reads overlap them, and how many of their bases.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,31 +9,26 @@ use readmill_format::text::LineReader;
 use readmill_record::cigar::consumes_reference;
 use readmill_record::{Charge, Error, Header, Ledger, RecordRef, Result, make_room};
 
-/// A region: its first and its last base, 1-based.
+/// First and last base of a region, 1-based.
 type Interval = (i64, i64);
 
-/// The name of the memory.
 const NAME: &str = "target regions";
 
-/// Regions in which bases count.
 #[derive(Clone, Debug)]
 pub(super) struct Targets {
-    /// Those of each contig, in order; none overlap.
     by_contig: Arc<[Vec<Interval>]>,
-    /// Bases in them.
     pub bases: u64,
-    /// Contigs of the file that the header lacks: the first of them.
     pub unknown: Option<String>,
     _charge: Arc<Charge>,
 }
 
 impl Targets {
-    /// Reads regions: lines of a contig, its first and its last base, 1-based. Those on contigs that the header lacks are left
-    /// out, and so are empty lines and those that begin with `#`.
+    /// Reads a file of regions: lines with a contig, and the first and the last base, 1-based. Regions
+    /// on contigs that the header lacks, empty lines and comments are ignored.
     ///
     /// # Errors
-    /// The file cannot be read, a line is no region, or regions of a contig that follow each other are not in order; there is
-    /// none on a contig of the header.
+    /// The file cannot be read, a line is not a region, consecutive regions of a contig are not sorted
+    /// by start, or no region is on a contig of the header.
     pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut by_contig, mut charge) = empty(header, ledger)?;
         let (mut unknown, mut before) = (None, None);
@@ -71,7 +66,7 @@ impl Targets {
         Ok(Targets { unknown, ..Targets::of(by_contig, 1, charge, header) })
     }
 
-    /// The regions of which the reads are read.
+    /// Makes targets of the regions that are read from the input.
     pub fn of_parts(parts: &[Part], header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut by_contig, mut charge) = empty(header, ledger)?;
         for part in parts {
@@ -82,7 +77,8 @@ impl Targets {
         Ok(Targets::of(by_contig, 0, charge, header))
     }
 
-    /// Regions of which those are joined between which fewer than `apart` bases lie.
+    /// Sorts the regions, and joins those that share at least `apart` bases: 0 also joins regions that
+    /// only touch each other.
     fn of(mut by_contig: Vec<Vec<Interval>>, apart: i64, charge: Charge, header: &Header) -> Self {
         let mut bases = 0;
         for (regions, contig) in by_contig.iter_mut().zip(header.references()) {
@@ -102,7 +98,8 @@ impl Targets {
         Targets { by_contig: by_contig.into(), bases, unknown: None, _charge: Arc::new(charge) }
     }
 
-    /// The region that a read overlaps first, and in `parts` the parts of all that it overlaps; `None` if it overlaps none.
+    /// Returns the first region that a read overlaps, or `None`. If `parts` is given, it receives the
+    /// part of each overlapped region that the read covers.
     pub fn overlapped(
         &self,
         record: RecordRef<'_>,
@@ -129,14 +126,15 @@ fn empty(header: &Header, ledger: &Ledger) -> Result<(Vec<Vec<Interval>>, Charge
     Ok(((0..contigs).map(|_| Vec::new()).collect(), charge))
 }
 
-/// The position behind a read, which is one base long if it has no place of its own.
+/// Returns the position after a read, 0-based. A read that is unmapped or aligns no base is one base
+/// long.
 fn end_of(record: RecordRef<'_>) -> i64 {
     let length = if record.flags().is_unmapped() { 0 } else { record.cigar().reference_length() };
     i64::from(record.pos()) + length.max(1)
 }
 
-/// The mapped bases of a read that lie in a region, as samtools counts them: it passes over deletions and skipped bases, and
-/// takes insertions for bases of the reference.
+/// Returns the mapped bases of a read in a region, with the behaviour of samtools: it ignores deletions
+/// and skips when it advances on the reference, and treats insertions as reference bases.
 pub(super) fn mapped_in(record: RecordRef<'_>, (from, to): Interval) -> u64 {
     let (mut at, mut sum) = (i64::from(record.pos()) + 1, 0);
     for (op, n) in record.cigar().ops() {
@@ -160,7 +158,8 @@ pub(super) fn mapped_in(record: RecordRef<'_>, (from, to): Interval) -> u64 {
     sum.cast_unsigned()
 }
 
-/// Calls `each` for each run of aligned bases of a read: 0-based, half-open; within `parts`, if there are any.
+/// Calls `each` with each block of aligned bases, 0-based and half-open. With `parts`, blocks are cut to
+/// them.
 pub(super) fn each_run(
     record: RecordRef<'_>,
     parts: Option<&[Interval]>,

@@ -1,4 +1,4 @@
-//! The sections of the text.
+//! Formats the sections of the text, in the order and with the arithmetic of `samtools stats`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,6 @@ use super::options::StatsOptions;
 use super::partial::{GC_BINS, LONGEST_READ, StatsPartial};
 use super::settings::StatsSettings;
 
-/// Returns the whole text.
 pub(super) fn of(mut counts: StatsCounts) -> String {
     let order = counts.order.take();
     let StatsCounts { counted, settings, .. } = &counts;
@@ -67,7 +66,7 @@ pub(super) fn of(mut counts: StatsCounts) -> String {
     out
 }
 
-/// Positions by row of the distribution of depths.
+/// Returns the number of positions in each bin of the distribution of depths, by the index of the bin.
 fn by_row(order: &OrderTotals, options: &StatsOptions) -> BTreeMap<usize, u64> {
     let mut rows = BTreeMap::new();
     for (&depth, &positions) in &order.depths {
@@ -84,8 +83,8 @@ fn coverage(order: &OrderTotals, options: &StatsOptions, out: &mut String) {
     }
 }
 
-/// Depths of bins by their GC, in samtools' arithmetic. The last bin takes part as it is: its sum is no share, by which it is
-/// sorted, and the row that is then the last one is left out.
+/// Writes section GCD with samtools' arithmetic. Like there, the last bin is sorted by its sum of GC
+/// fractions instead of its percentage, and the last row after sorting is left out.
 fn gc_depth(mut bins: Vec<GcBin>, size: u32, average_length: f32, out: &mut String) {
     let columns = "GC%, unique sequence percentiles, 10th, 25th, 50th, 75th and 90th depth percentile";
     section(out, "GC-depth", "GCD", columns);
@@ -111,7 +110,7 @@ fn gc_depth(mut bins: Vec<GcBin>, size: u32, average_length: f32, out: &mut Stri
     }
 }
 
-/// The reads of a bin at this percentile, between those of neighbours.
+/// Returns the number of reads at a percentile of `bins`, interpolated between neighbours.
 fn percentile(bins: &[GcBin], percent: u32) -> f32 {
     let place = percent as f32 * (bins.len() + 1) as f32 / 100.0;
     let number = place as usize;
@@ -126,7 +125,6 @@ fn percentile(bins: &[GcBin], percent: u32) -> f32 {
     reads(number - 1) as f32 + (place - number as f32) * more as f32
 }
 
-/// The mean length of reads.
 fn average_length(counted: &StatsPartial) -> f32 {
     let n = |count: C| counted.counts.of(count);
     let reads = n(C::First) + n(C::Last) + n(C::Other);
@@ -137,21 +135,19 @@ fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = writeln!(out, "{text}");
 }
 
-/// The comment before a section.
 fn section(out: &mut String, title: &str, tag: &str, columns: &str) {
     let columns =
         if columns.is_empty() { String::new() } else { format!(" The columns are: {columns}") };
     line(out, format_args!("# {title}. Use `grep ^{tag} | cut -f 2-` to extract this part.{columns}"));
 }
 
-/// Rows of index and count.
 fn rows(tag: &str, histogram: &Histogram, out: &mut String) {
     for (index, count) in histogram.counted() {
         line(out, format_args!("{tag}\t{index}\t{count}"));
     }
 }
 
-/// Says that rows are missing.
+/// Writes a comment if rows above `limit` are left out, because the longest read exceeds it.
 fn cut_short(tag: &str, longest: usize, limit: usize, what: &str, out: &mut String) {
     if longest > limit {
         line(
@@ -197,7 +193,7 @@ fn gc_contents(counted: &StatsPartial, out: &mut String) {
     }
 }
 
-/// Bases by cycle.
+/// Writes the sections of base content by cycle: GCC, GCT, FBC, FTC, LBC and LTC.
 fn contents(counted: &StatsPartial, out: &mut String) {
     const ACGT: &str = "cycle; A,C,G,T base counts as a percentage of all A/C/G/T bases [%]";
     const ALL: &str = "cycle; A,C,G,T base counts as a percentage of all A/C/G/T bases [%]; \
@@ -229,7 +225,8 @@ fn contents(counted: &StatsPartial, out: &mut String) {
     }
 }
 
-/// Rows of shares of the bases of a cycle that are A, C, G or T.
+/// Writes a row per cycle: the share of each base among A, C, G and T, in percent. Cycles without any
+/// are left out.
 fn percentages(
     tag: &str,
     columns: usize,
@@ -263,8 +260,8 @@ fn lengths(counted: &StatsPartial, out: &mut String) {
     }
 }
 
-/// Writes the rows of summary numbers, in samtools' order and arithmetic (in single precision where samtools
-/// uses it).
+/// Writes the rows of section SN in samtools' order and arithmetic (single precision where samtools uses
+/// it).
 fn write_summary(
     counts: &StatsCounts,
     order: Option<&OrderTotals>,
@@ -344,7 +341,7 @@ fn write_summary(
     row(&name, format!("{share:.2}"), "");
 }
 
-/// C's `%e`: six digits after the point, an exponent of at least two.
+/// Formats like C's `%e`: six decimals, and an exponent of at least two digits.
 fn exponential(number: f32) -> String {
     let text = format!("{:.6e}", f64::from(number));
     let Some((digits, exponent)) = text.split_once('e') else { return text };
