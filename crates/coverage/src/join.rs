@@ -133,8 +133,8 @@ impl Join {
     /// Adds the next piece, and passes the runs that it completes to `depths`.
     ///
     /// # Errors
-    /// The reads of the piece are before those of an earlier piece: the file is not sorted by
-    /// coordinate. `depths` fails.
+    /// A read of the piece starts before the last read of an earlier piece: the file is not sorted by
+    /// coordinate. Or `depths` fails.
     pub fn add(&mut self, piece: CoveragePiece, depths: &mut impl Depths) -> Result<()> {
         for part in piece.contigs {
             match &self.open {

@@ -97,8 +97,8 @@ impl Line<'_> {
     }
 }
 
-/// Makes the lines of one contig. Runs have no gaps, so the digits of a start are usually those of the
-/// previous end, and are reused.
+/// Makes the lines of one contig. Runs have no gaps, so the start of a run is usually the end of the
+/// previous one, whose digits are reused.
 pub(crate) struct RunLines {
     name: Vec<u8>,
     end: u32,

@@ -1,4 +1,4 @@
-//! Options for counting reads and for the reports. They are those of mosdepth 0.3.3.
+//! Options for counting reads and for the reports, as in mosdepth 0.3.3.
 
 use readmill_record::{Error, RecordRef, Result};
 

@@ -106,7 +106,7 @@ impl FileCounter {
             totals.add(&mut piece, growing, self.known.get(), &self.room)?;
             *next = totals.reads;
             if growing.len() == distinct::MOST {
-                let _ = self.known.set(std::mem::take(growing)); // unknown until now
+                let _ = self.known.set(std::mem::take(growing)); // it is set only once
             }
             spare.push(piece);
         }

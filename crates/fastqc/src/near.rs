@@ -40,7 +40,7 @@ impl Near {
         let bases = &bases[..bases.len().min(NEAR)];
         for (counts, &letter) in self.few.iter_mut().zip(LETTERS) {
             for (count, &base) in counts.iter_mut().zip(bases) {
-                *count = count.wrapping_add(u8::from(base == letter)); // of 255 at most
+                *count = count.wrapping_add(u8::from(base == letter)); // at most 255
             }
         }
         self.length = self.length.max(bases.len());

@@ -21,7 +21,7 @@ const NAME: &str = "regions";
 
 const PAGE: usize = 1 << 16;
 
-/// The columns that are added to those of the BED file.
+/// Which columns follow those of the BED file, in addition to the sum of depths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BedOptions {
     /// Add a column with the number of positions that have at least this depth (`samtools bedcov -d`).

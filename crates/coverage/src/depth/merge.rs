@@ -1,7 +1,7 @@
 //! Merges the pieces of several files into runs of equal depth, in the order of positions.
 //!
 //! # Algorithm
-//! 1. The next contig is the first one of which any file has a piece. It is known as soon as each file
+//! 1. The next contig is the first one on which any file has a piece. It is known as soon as each file
 //!    has a piece or has ended.
 //! 2. For each file, the changes of the depth on this contig are kept in order. Later reads of a file
 //!    start at or after its last read, so changes before the smallest of these starts, the limit, are
@@ -140,7 +140,7 @@ impl DepthMerge {
     /// Adds the next piece of a file, and passes the runs that it completes to `sink`.
     ///
     /// # Errors
-    /// The reads of the piece are before those of an earlier piece of the file, or `sink` fails.
+    /// A read of the piece starts before the last read of an earlier piece of the file, or `sink` fails.
     pub fn add(&mut self, file: usize, piece: DepthPiece, sink: &mut impl TallySink) -> Result<()> {
         let state = &mut self.files[file];
         for (contig, tally) in piece.tallies {

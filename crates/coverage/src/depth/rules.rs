@@ -20,7 +20,7 @@ pub enum ReadLength {
     Whole,
 }
 
-/// Which reads and bases count. The default is that of `samtools depth`.
+/// Which reads and bases count. The default is what `samtools depth` counts without options.
 #[derive(Clone, Debug)]
 pub struct DepthRules {
     /// Do not count reads with any of these FLAG bits.

@@ -58,8 +58,8 @@ impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
         }
     }
 
-    /// Writes the table. Returns whether reads lack qualities, so that mean base qualities are those of
-    /// the other reads.
+    /// Writes the table. Returns whether any read lacks qualities: mean base qualities are then computed
+    /// from the other reads, and the caller warns.
     pub fn finish(mut self) -> Result<bool> {
         let reached = std::mem::take(&mut self.reached);
         if let Some(window) = self.options.window.filter(|_| reached.is_empty()) {
@@ -177,7 +177,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthSink for CoverageTable<W> {
 impl<W: FnMut(&[u8]) -> Result<()>> TallySink for CoverageTable<W> {
     fn tally(&mut self, contig: u32, mut tally: ContigTally) -> Result<()> {
         if self.options.min_depth > 1 {
-            (tally.qualities, tally.bases) = (0, 0); // those of deep positions are added by position
+            (tally.qualities, tally.bases) = (0, 0); // added by position, because only deep ones count
         }
         if let Some(own) = self.each.get_mut(contig as usize) {
             own.tally.add(&tally);

@@ -94,8 +94,8 @@ pub(super) type BaseCounts = [u64; 6];
 /// Index in [`BaseCounts`] of each 4-bit base code of BAM.
 const CLASSES: [usize; 16] = [5, 0, 1, 5, 2, 5, 5, 5, 3, 5, 5, 5, 5, 5, 5, 4];
 
-/// Number of bases by cycle, of reads on the forward and on the reverse strand. Bases are those of the
-/// record, not complemented.
+/// Number of bases by cycle, of reads on the forward and on the reverse strand. Bases are counted as in
+/// the record, not complemented.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Bases([Vec<BaseCounts>; 2]);
 

@@ -111,7 +111,7 @@ impl InsertSizes {
         let orientation = if forward != flags.is_mate_reverse() {
             2
         } else if to_mate == 0 {
-            0 // reads that cover each other count as inward
+            0 // mates with the same start count as inward
         } else {
             let ahead = first == (to_mate > 0);
             usize::from(ahead != (first == forward))
@@ -180,7 +180,7 @@ impl Indels {
     /// nor the last segment are counted by length only.
     pub fn add(&mut self, record: RecordRef<'_>, segment: Option<usize>) {
         let (length, reverse) = (record.l_seq() as i64, record.flags().is_reverse());
-        let mut cycle = 0; // bases before the operator, as the record has them
+        let mut cycle = 0; // bases before the operator, in the order of the record
         for (op, n) in record.cigar().ops().filter(|&(_, n)| n > 0) {
             let bases = i64::from(n);
             match op {

@@ -22,7 +22,7 @@ pub(super) struct OrderTotals {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct GcBin {
     /// Sum of the GC fractions of the reads. It is added read by read in single precision, so that it
-    /// equals that of samtools.
+    /// equals samtools' sum.
     pub gc: f32,
     pub reads: u32,
 }

@@ -1,6 +1,6 @@
 //! Statistics in the format of `samtools stats` 1.24, which MultiQC reads.
 //!
-//! Every row equals that of samtools, with these differences:
+//! Every row equals the row of samtools, with these differences:
 //! - `is sorted`, the distribution of depths (COV) and depth by GC (GCD) depend on the order of reads.
 //!   [`StatsOrder`] counts them from pieces that are added in order. Without pieces, there are no such
 //!   rows, and `is sorted` is given by the caller; it becomes 0 if a batch is not in order. (samtools

@@ -55,10 +55,10 @@ impl StatsPartial {
         size_of::<StatsPartial>() + lengths + others + 2 * (Qualities::BYTES + Bases::BYTES)
     }
 
-    /// Returns the bytes that the options need in addition to those of [`StatsPartial::bytes`].
+    /// Returns the bytes that the options need beyond [`StatsPartial::bytes`].
     pub(super) fn more_bytes(options: &StatsOptions) -> u64 {
         let usual = InsertSizes::bytes(StatsOptions::default().insert_size);
-        // (The summary has a row for each size, too.)
+        // Twice, because the summary has a row for each size, too.
         (2 * InsertSizes::bytes(options.insert_size)).saturating_sub(2 * usual) as u64
     }
 

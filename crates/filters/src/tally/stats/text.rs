@@ -181,7 +181,7 @@ fn qualities(counted: &StatsPartial, out: &mut String) {
 fn gc_contents(counted: &StatsPartial, out: &mut String) {
     for (i, title, tag) in [(0, "first", "GCF"), (1, "last", "GCL")] {
         section(out, &format!("GC Content of {title} fragments"), tag, "");
-        let mut start = 0; // of a run of bins with the same count
+        let mut start = 0; // first bin of a run with the same count
         for bin in 0..GC_BINS {
             let count = counted.gc[i].of(start);
             if counted.gc[i].of(bin) != count {
