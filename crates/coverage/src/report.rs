@@ -88,16 +88,17 @@ pub trait Lines {
 /// [`Pages`](crate::Pages):
 ///
 /// ```
-/// use readmill_coverage::{By, CoverageFile, Depths, Lines, Report, ReportOptions, Run};
+/// use readmill_coverage::{By, CoverageFile, Depths, Lines};
+/// use readmill_coverage::{Report, ReportOptions, Run};
 /// use readmill_record::Result;
 ///
 /// /// Keeps the lines of regions, and drops all others.
 /// struct RegionLines(Vec<String>);
 ///
 /// impl Lines for RegionLines {
-///     fn bed(&mut self, file: CoverageFile, _: u32, [start, end]: [u32; 2], rest: &[u8]) -> Result<()> {
+///     fn bed(&mut self, file: CoverageFile, _: u32, place: [u32; 2], rest: &[u8]) -> Result<()> {
 ///         assert_eq!(file, CoverageFile::Regions);
-///         self.0.push(format!("{start}-{end} {}", String::from_utf8_lossy(rest)));
+///         self.0.push(format!("{place:?} {}", String::from_utf8_lossy(rest)));
 ///         Ok(())
 ///     }
 ///     fn per_base(&mut self, _: u32, _: Run) -> Result<()> { Ok(()) }
@@ -106,12 +107,13 @@ pub trait Lines {
 /// }
 ///
 /// let options = ReportOptions { by: Some(By::Window(50)), ..ReportOptions::default() };
-/// let mut report = Report::new(RegionLines(Vec::new()), options, vec![("chr1".into(), 100)], None)?;
+/// let contigs = vec![("chr1".into(), 100)];
+/// let mut report = Report::new(RegionLines(Vec::new()), options, contigs, None)?;
 /// report.begin(0)?;
 /// report.run(Run { start: 0, end: 75, depth: 2 })?;
 /// report.run(Run { start: 75, end: 100, depth: 0 })?;
 /// report.end()?;
-/// assert_eq!(report.finish()?.0, ["0-50 2.00", "50-100 1.00"]);
+/// assert_eq!(report.finish()?.0, ["[0, 50] 2.00", "[50, 100] 1.00"]);
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub struct Report<L> {
