@@ -189,7 +189,7 @@ impl CoveragePieceMaker {
         let bytes: u64 = spans.iter().map(|span| u64::from(span.len)).sum();
         let start = |span: &Span| u32::try_from(batch.record(*span).pos()).ok();
         // Reads without a position come first, and reads after the end of the contig come last. Neither
-        // are counted.
+        // is counted.
         let Some(first) = spans.iter().find_map(start).filter(|&first| first < length) else {
             return Ok(None);
         };

@@ -4,7 +4,6 @@
 //! adapter; only there, twelve letters are compared. The filter uses byte operations on adjacent
 //! positions, which the compiler turns into vector instructions.
 
-/// The adapters that FastQC 0.11.9 looks for, with their first bases.
 pub(crate) const ADAPTERS: [(&str, &[u8; LENGTH]); 5] = [
     ("Illumina Universal Adapter", b"AGATCGGAAGAG"),
     ("Illumina Small RNA 3' Adapter", b"TGGAATTCTCGG"),

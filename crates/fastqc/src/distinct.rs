@@ -14,7 +14,6 @@ pub(crate) fn key(bases: &[u8]) -> &[u8] {
 const LONGEST: usize = 75;
 const SHORT: usize = 50;
 
-/// A hash table of sequences. Each sequence is numbered in the order in which it was first seen.
 #[derive(Default)]
 pub(crate) struct Distinct {
     numbers: HashTable<u32>,

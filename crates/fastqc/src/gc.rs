@@ -72,7 +72,6 @@ fn round(number: f64) -> u8 {
     (whole + f64::from(u8::from(number - whole >= 0.5))) as u8
 }
 
-/// The number of reads by GC content, with a table for each read length so far.
 pub(crate) struct GcCounts {
     counts: [f64; PERCENTS],
     by_length: HashMap<u32, Spread>,

@@ -91,7 +91,6 @@ impl Piece {
         }
     }
 
-    /// Returns whether the 16-bit counters of the piece may overflow with the next read.
     pub(crate) fn is_full(&self) -> bool {
         self.near.is_full()
     }
@@ -159,7 +158,6 @@ impl Piece {
         Ok(())
     }
 
-    /// Counts the lowest and the mean quality of a read, and rejects characters that are not qualities.
     #[inline]
     fn add_quals(&mut self, quals: &[u8]) -> Result<()> {
         let (low, high) =

@@ -11,7 +11,6 @@ use crate::piece::{Piece, Sequences};
 use crate::tiles::Tiles;
 use crate::{LOWEST, QUALS};
 
-/// Everything that the modules of a report need, summed over the reads so far.
 pub(crate) struct Totals {
     pub reads: u64,
     pub lowest: u8,
@@ -20,7 +19,6 @@ pub(crate) struct Totals {
     pub mean_quals: [u64; QUALS],
     pub gc: GcCounts,
     pub adapters: AdapterStarts,
-    /// Number of reads of each tracked sequence, in the order in which the sequences were first seen.
     pub seen: Vec<u64>,
     /// Number of reads that were counted while new sequences were still tracked. The duplication module
     /// extrapolates from it.

@@ -87,7 +87,6 @@ impl Histogram {
 pub(super) struct InsertSizes([Histogram; 3]);
 
 pub(super) struct Insertion {
-    /// Number of pairs by insert size, up to the largest one in the main bulk: inward, outward, other.
     pub rows: Vec<[u64; 3]>,
     pub pairs: [u64; 3],
     pub mean: f64,
@@ -169,7 +168,6 @@ const PADDING: u32 = 6;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Indels {
     by_length: [Histogram; 2],
-    /// By cycle: insertions in first and last segments, deletions in first and last segments.
     by_cycle: [Histogram; 4],
 }
 

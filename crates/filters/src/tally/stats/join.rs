@@ -84,7 +84,6 @@ impl StatsJoin {
         StatsJoin { totals, gc_bin, bin_start: 0, has_mates, open, pairs, merged }
     }
 
-    /// Adds the next piece. Reads after the first unsorted one are ignored.
     pub fn add(&mut self, piece: StatsPiece) {
         for run in piece.runs {
             if self.totals.is_sorted {
@@ -177,7 +176,6 @@ impl StatsJoin {
         }
     }
 
-    /// Pairs mates of a run. Returns the changes of the depth of reads that may overlap their mates.
     fn pair(&mut self, run: &mut ContigRun, begins: bool) -> Vec<Event> {
         let (mut events, mut at) = (Vec::new(), run.first);
         let mut mates = std::mem::take(&mut run.mates).into_iter().peekable();
@@ -264,7 +262,6 @@ impl Pairs {
 }
 
 impl OpenContig {
-    /// Counts the positions before `to`, whose depths are final.
     fn advance(&mut self, to: u32, depths: &mut BTreeMap<u32, u64>) {
         let n = self.changes.partition_point(|&(position, _)| position < to);
         for &(position, more) in &self.changes[..n] {

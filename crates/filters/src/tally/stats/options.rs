@@ -7,6 +7,8 @@ use std::str::FromStr;
 pub const MOST_INSERT: u32 = 1 << 24;
 
 /// The options of `samtools stats`, with its defaults.
+///
+/// The command `readmill stats` sets them from its flags. A run with `--stats` uses the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatsOptions {
     pub coverage: CoverageBins,
@@ -21,7 +23,6 @@ pub struct StatsOptions {
     /// The share of pairs from which mean and deviation of the insert size are computed, and which have
     /// rows. The pairs with the largest insert sizes are left out.
     pub most_inserts: f32,
-    /// Count only reads with this number of bases.
     pub read_length: Option<u32>,
     /// Count only reads of this read group, or of all read groups with this sample name.
     pub id: Option<String>,

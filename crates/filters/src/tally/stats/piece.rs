@@ -25,7 +25,6 @@ pub struct StatsPiece {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ContigRun {
     pub contig: u32,
-    /// 0-based positions of the first and the last read.
     pub first: u32,
     pub last: u32,
     /// Changes of the depth, in order. Instead of a position, each has its distance from the previous
@@ -40,7 +39,6 @@ pub(super) struct ContigRun {
 /// What a mapped read adds to a bin of GC and depth.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct GcRead {
-    /// Distance from the start of the previous read, in bases.
     pub step: u32,
     pub gc: u32,
     pub length: u32,

@@ -66,7 +66,6 @@ impl Targets {
         Ok(Targets { unknown, ..Targets::of(by_contig, 1, charge, header) })
     }
 
-    /// Makes targets of the regions that are read from the input.
     pub fn of_parts(parts: &[Part], header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut by_contig, mut charge) = empty(header, ledger)?;
         for part in parts {
