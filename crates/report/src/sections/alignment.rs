@@ -1,4 +1,4 @@
-//! Alignments: the summary, and mapping qualities.
+//! The section "Alignment": Picard's alignment summary and the mapping qualities of samtools stats.
 
 use serde_json::Value;
 
@@ -9,7 +9,8 @@ use crate::section::{Sample, Section, figures};
 use crate::table::{of_cells, transposed};
 use crate::text::{Form, plain};
 
-/// Fields of the summary.
+/// Rows of the summary table: Picard's column, title, number format. The section about lanes shows
+/// the same ones.
 pub const FIELDS: &[(&str, &str, Form)] = &[
     ("TOTAL_READS", "Reads", Form::Plain),
     ("PCT_PF_READS_ALIGNED", "Aligned", Form::Share),
@@ -22,7 +23,6 @@ pub const FIELDS: &[(&str, &str, Form)] = &[
     ("STRAND_BALANCE", "Forward strand", Form::Share),
 ];
 
-/// The section.
 pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     let summary = alignment_row(run).map(|_| {
@@ -46,7 +46,7 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     Some(Section { id: "alignment", title: "Alignment", body })
 }
 
-/// Reads by mapping quality, where samtools' statistics were counted.
+/// Draws primary reads by mapping quality. `None` if the run did not write samtools' statistics.
 fn mapping_qualities(sample: &Sample<'_>) -> Option<String> {
     let list = "/reports/stats/MAPQ";
     let lines = sample.run.list(list);
@@ -63,7 +63,7 @@ fn mapping_qualities(sample: &Sample<'_>) -> Option<String> {
     if columns.is_empty() || all <= 0.0 {
         return None;
     }
-    // Aligners use few of the values; those between are drawn together.
+    // Aligners use only a few of the values, so each bar combines several.
     const BINS: [(&str, f64); 8] = [
         ("0", 0.0),
         ("1–9", 9.0),

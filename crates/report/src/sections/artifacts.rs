@@ -1,4 +1,4 @@
-//! Damaged DNA: artifacts of sequencing, and oxidation.
+//! The section "Damaged DNA": Picard's scores of sequencing artifacts and of oxidation.
 
 use serde_json::Value;
 
@@ -7,7 +7,6 @@ use crate::section::{Sample, Section, figures};
 use crate::table::{listed, of_rows};
 use crate::text::Form;
 
-/// The section.
 pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     let before = run.rows("pre_adapter_summary_metrics", |_| true);
@@ -17,7 +16,7 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     }
     let mut list = Vec::new();
     let names = substitutions(&before);
-    // The worst library counts.
+    // Each substitution has the score of its worst library.
     let score = |rows: &[(String, &Value)], name: &str| {
         let own = rows.iter().filter(|(_, row)| substitution(row) == name);
         own.filter_map(|(_, row)| row.get("TOTAL_QSCORE")?.as_f64()).fold(100.0, f64::min)
@@ -78,7 +77,6 @@ fn substitution(row: &Value) -> String {
     format!("{}>{}", base("REF_BASE"), base("ALT_BASE"))
 }
 
-/// Names of substitutions, each once.
 fn substitutions(rows: &[(String, &Value)]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (_, row) in rows {

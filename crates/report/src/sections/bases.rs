@@ -1,4 +1,5 @@
-//! Qualities and bases by cycle, and GC bias.
+//! The sections "Qualities and bases" and "GC bias", from Picard's metrics of base qualities, bases
+//! by cycle and GC.
 
 use serde_json::Value;
 
@@ -9,7 +10,8 @@ use crate::section::{Sample, Section, figures};
 use crate::table::{of_columns, of_rows, transposed};
 use crate::text::{Form, plain};
 
-/// Qualities by cycle and their distribution, and bases by cycle.
+/// Builds the section of qualities: mean by cycle, distribution, bases by cycle, and reported
+/// against empirical quality.
 pub fn qualities(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     let cycles = run.column(CYCLE);
@@ -89,7 +91,8 @@ pub fn qualities(sample: &Sample<'_>) -> Option<Section> {
     (!list.is_empty()).then_some(Section { id: "qualities", title: "Qualities and bases", body })
 }
 
-/// The first cycle of the second read, as a mark.
+/// Returns a mark at the first cycle of the second read. Picard numbers its cycles after those of
+/// the first read.
 fn second_read(sample: &Sample<'_>) -> Vec<(f64, String)> {
     let rows = sample.run.rows("base_distribution_by_cycle_metrics", |row| {
         row.get("READ_END").and_then(Value::as_u64) == Some(2)
@@ -98,13 +101,11 @@ fn second_read(sample: &Sample<'_>) -> Vec<(f64, String)> {
     cycle.map(|cycle| (cycle, "second read".to_string())).into_iter().collect()
 }
 
-/// Reports of recalibration, and their names on the page.
 const TABLES: [(&str, &str); 2] = [
     ("recalibration table", "before recalibration"),
     ("recalibration table of new qualities", "after recalibration"),
 ];
 
-/// Qualities as they were reported, and as mismatches tell them, before and after recalibration.
 fn recalibration(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let (mut series, mut names, mut table) = (Vec::new(), Vec::new(), String::new());
@@ -148,7 +149,8 @@ fn recalibration(sample: &Sample<'_>) -> Option<String> {
     Some(figure.html())
 }
 
-/// The empirical quality of each reported one: read groups weigh as much as they have bases.
+/// Returns pairs of reported and mean empirical quality. Each read group has the weight of its
+/// number of bases.
 fn empirical(rows: &[Value]) -> Vec<(f64, f64)> {
     let number = |row: &Value, name: &str| row.get(name).and_then(Value::as_f64).unwrap_or(0.0);
     let mut sums: Vec<(f64, f64, f64)> = Vec::new();
@@ -167,7 +169,6 @@ fn empirical(rows: &[Value]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Bases by cycle.
 fn bases(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let rows = run.rows("base_distribution_by_cycle_metrics", |_| true);
@@ -215,10 +216,10 @@ fn bases(sample: &Sample<'_>) -> Option<String> {
     Some(figure.html())
 }
 
-/// Windows that are fewer than this share of all say little.
+/// Minimum fraction of all reference windows that a GC value needs to be drawn. Coverage from few
+/// windows is noise.
 const FEW_WINDOWS: f64 = 0.002;
 
-/// GC bias.
 pub fn gc(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     gc_row(run)?;
@@ -281,7 +282,6 @@ pub fn gc(sample: &Sample<'_>) -> Option<Section> {
     Some(Section { id: "gc", title: "GC bias", body: figures(&[figure.html(), table]) })
 }
 
-/// Fields of the summary of GC bias.
 const GC_FIELDS: &[(&str, &str, Form)] = &[
     ("ALIGNED_READS", "Aligned reads", Form::Plain),
     ("AT_DROPOUT", "AT dropout", Form::Decimal(2, "\u{a0}%")),

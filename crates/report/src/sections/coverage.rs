@@ -1,4 +1,5 @@
-//! Coverage: distribution, by contig, and of targets.
+//! The section "Coverage": cumulative and plain distribution of depth, mean depth by contig,
+//! Picard's metrics of targets and genomes, and the deepest windows.
 
 use serde_json::Value;
 
@@ -8,10 +9,10 @@ use crate::section::{Sample, Section, figures};
 use crate::table::{of_cells, of_columns, of_rows, transposed, wide};
 use crate::text::{Form, escape, plain};
 
-/// Contigs that have a bar; more do not fit beside each other.
 const MOST_CONTIGS: usize = 30;
 
-/// Fields of Picard's tables of targets and of genomes.
+/// Rows of the table of Picard's hybrid selection and whole-genome metrics. A field that the report
+/// does not have is omitted.
 const FIELDS: &[(&str, &str, Form)] = &[
     ("GENOME_TERRITORY", "Bases of the genome", Form::Plain),
     ("TARGET_TERRITORY", "Bases of targets", Form::Plain),
@@ -42,7 +43,6 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("HET_SNP_SENSITIVITY", "Sensitivity to heterozygous SNPs", Form::Share),
 ];
 
-/// The section.
 pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     let mut list = Vec::new();
@@ -64,7 +64,6 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     (!list.is_empty()).then(|| Section { id: "coverage", title: "Coverage", body: figures(&list) })
 }
 
-/// The deepest windows.
 fn piles(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let rows = run.rows("deepest_windows", |_| true);
@@ -73,7 +72,7 @@ fn piles(sample: &Sample<'_>) -> Option<String> {
     let cells = |(pointer, row): &(String, &Value)| {
         let number = |name: &str| row.get(name).and_then(Value::as_u64).unwrap_or(0);
         let contig = row.get("contig").and_then(Value::as_str).unwrap_or("");
-        // As genome browsers have it, from 1 on.
+        // The JSON is 0-based and half-open; genome browsers expect 1-based, closed intervals.
         let place =
             format!("{contig}:{}-{}", plain((number("start") + 1) as f64), plain(number("end") as f64));
         vec![
@@ -89,10 +88,10 @@ fn piles(sample: &Sample<'_>) -> Option<String> {
     (!rows.is_empty()).then(|| wide(caption, &of_cells(caption, &titles, &rows)))
 }
 
-/// Points of a line.
 type Points = Vec<(f64, f64)>;
 
-/// Shares of bases by least depth, of the genome and of regions.
+/// Draws the fraction of bases that have at least a given depth, for the genome and for targets
+/// (mosdepth's files `.dist.txt`).
 fn shares(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let of = |report: &str| -> Vec<(f64, f64)> {
@@ -107,7 +106,7 @@ fn shares(sample: &Sample<'_>) -> Option<String> {
         .map(|(report, name)| (report, name, of(report)))
         .filter(|it| !it.2.is_empty())
         .collect();
-    // The tail has few bases: what is deeper than this is not drawn.
+    // The plot ends where less than 1 % of the bases is deeper, plus some margin.
     let end =
         found.iter().flat_map(|it| &it.2).filter(|it| it.1 >= 0.01).map(|it| it.0).fold(0.0, f64::max);
     let end = (end * 1.2).max(5.0);
@@ -145,7 +144,6 @@ fn shares(sample: &Sample<'_>) -> Option<String> {
     Some(figure.html())
 }
 
-/// The histogram of depths, where depths were counted for metrics.
 fn depths(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let (report, pointer) =
@@ -193,7 +191,6 @@ fn depths(sample: &Sample<'_>) -> Option<String> {
     Some(figure.html())
 }
 
-/// The mean depth of contigs.
 fn contigs(sample: &Sample<'_>) -> Option<String> {
     let list = "/reports/mosdepth.summary.txt";
     let lines = sample.run.list(list).iter().enumerate();
@@ -212,7 +209,7 @@ fn contigs(sample: &Sample<'_>) -> Option<String> {
     }
     let all = bars_of.len();
     if all > MOST_CONTIGS {
-        // The longest, in their order.
+        // Keeps the longest contigs, in the order of the file.
         let mut lengths: Vec<f64> = bars_of.iter().map(|it| it.2).collect();
         lengths.sort_by(|a, b| b.total_cmp(a));
         let least = lengths.get(MOST_CONTIGS - 1).copied().unwrap_or(0.0);

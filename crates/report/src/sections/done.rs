@@ -1,4 +1,4 @@
-//! What was done: steps, command, versions, inputs and outputs.
+//! The section "What was done": steps, command line, version, input and output files.
 
 use serde_json::Value;
 
@@ -6,7 +6,6 @@ use crate::section::{Sample, Section, facts};
 use crate::table::{of_cells, wide};
 use crate::text::{Form, date, escape};
 
-/// The section.
 pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     let step = |step: &Value| {
@@ -74,13 +73,12 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     Some(Section { id: "done", title: "What was done", body })
 }
 
-/// The texts of a list.
 fn words(list: Option<&Value>) -> Vec<String> {
     let list = list.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     list.iter().filter_map(Value::as_str).map(str::to_string).collect()
 }
 
-/// A word as a shell takes it.
+/// Quotes a word of a command line for a POSIX shell, so that the line can be copied from the page.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

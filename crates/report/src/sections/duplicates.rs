@@ -1,4 +1,5 @@
-//! Duplicates: sets, library size, what more sequencing would give.
+//! The section "Duplicates": sizes of duplicate sets, library complexity, and optical duplicates by
+//! tile.
 
 use serde_json::Value;
 
@@ -9,7 +10,6 @@ use crate::section::{Sample, Section, figures};
 use crate::table::{listed, of_columns};
 use crate::text::{Form, plain};
 
-/// Fields of the table of libraries.
 const FIELDS: &[(&str, &str, Form)] = &[
     ("LIBRARY", "Library", Form::Plain),
     ("READ_PAIRS_EXAMINED", "Pairs", Form::Plain),
@@ -21,10 +21,9 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("ESTIMATED_LIBRARY_SIZE", "Library size", Form::Plain),
 ];
 
-/// Sets of more templates are one bar.
+/// Maximum number of bars of set sizes. Larger sets share one further bar.
 const MOST_SIZES: usize = 15;
 
-/// The section.
 pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     let rows = libraries(run);
@@ -39,7 +38,6 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     Some(Section { id: "duplicates", title: "Duplicates", body: format!("{}{table}", figures(&list)) })
 }
 
-/// Sizes of sets, where they were counted.
 fn sets(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     if !counts_sets(run) {
@@ -81,8 +79,10 @@ fn sets(sample: &Sample<'_>) -> Option<String> {
     Some(figure.html())
 }
 
-/// How many different pairs more sequencing would give: those of `x` pairs drawn from `size` molecules, as Lander and
-/// Waterman have it.
+/// Draws the number of distinct pairs that more sequencing is expected to give, for each library.
+///
+/// After `x` sequenced pairs from a library of `size` molecules, the Lander-Waterman equation
+/// expects `size * (1 - exp(-x / size))` distinct ones.
 fn saturation(sample: &Sample<'_>, rows: &[(String, &Value)]) -> Option<String> {
     let number = |row: &Value, name: &str| row.get(name).and_then(Value::as_f64);
     let mut libraries = Vec::new();

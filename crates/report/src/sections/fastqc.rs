@@ -1,4 +1,5 @@
-//! FastQC: verdicts of its modules, and figures of modules that no other section shows.
+//! The section "FastQC": status of all modules by file, and plots of the modules that no other
+//! section covers.
 
 use serde_json::Value;
 
@@ -9,13 +10,10 @@ use crate::section::{Sample, Section, figures};
 use crate::table::{of_cells, of_columns, wide};
 use crate::text::{Form, cell, escape, listed};
 
-/// Where the reports are.
 const FILES: &str = "/reports/fastqc";
 
-/// Frequent sequences of a file that the page lists.
 const MOST_SEQUENCES: usize = 10;
 
-/// A file, and where its modules are.
 struct FastqcFile<'a> {
     name: String,
     pointer: String,
@@ -23,14 +21,15 @@ struct FastqcFile<'a> {
 }
 
 impl<'a> FastqcFile<'a> {
-    /// The pointer of a module, and the module.
+    /// Finds a module by FastQC's name for it. Returns its pointer and its JSON.
     fn module(&self, name: &str) -> Option<(String, &'a Value)> {
         let at =
             self.modules.iter().position(|module| module.get("name").is_some_and(|it| it == name))?;
         Some((format!("{}/modules/{at}", self.pointer), self.modules.get(at)?))
     }
 
-    /// The pointer of the columns of a module that has some.
+    /// Returns the pointer of a module's columns; `None` if the module was not run or its table is
+    /// empty.
     fn columns(&self, name: &str) -> Option<String> {
         let (pointer, module) = self.module(name)?;
         let has_some = module.get("columns")?.as_object().is_some_and(|columns| !columns.is_empty());
@@ -38,11 +37,10 @@ impl<'a> FastqcFile<'a> {
     }
 }
 
-/// The section.
 pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     let files = files(run);
-    // Of many files, lines would not be told apart.
+    // More lines than colours could not be distinguished.
     let drawn = files.get(..files.len().min(COLORS))?;
     if drawn.is_empty() {
         return None;
@@ -66,7 +64,6 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     Some(Section { id: "fastqc", title: "FastQC", body })
 }
 
-/// The files with reports.
 fn files<'a>(run: &Run<'a>) -> Vec<FastqcFile<'a>> {
     let file = |(i, value): (usize, &'a Value)| FastqcFile {
         name: value.get("file").and_then(Value::as_str).unwrap_or("").to_string(),
@@ -76,7 +73,6 @@ fn files<'a>(run: &Run<'a>) -> Vec<FastqcFile<'a>> {
     run.list(FILES).iter().enumerate().map(file).collect()
 }
 
-/// A table of modules by files.
 fn verdicts(files: &[FastqcFile<'_>]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for module in files.iter().flat_map(|file| file.modules) {
@@ -107,10 +103,10 @@ fn verdicts(files: &[FastqcFile<'_>]) -> String {
     wide(caption, &of_cells(caption, &titles, &rows))
 }
 
-/// Points of a line.
 type Points = Vec<(f64, f64)>;
 
-/// A position, which may be a group such as `10-14`: its middle.
+/// Parses a position. FastQC groups positions of long reads, such as `10-14`; a group is plotted at
+/// its middle.
 fn position(value: &Value) -> Option<f64> {
     let number = |text: &str| text.parse::<f64>().ok();
     match value {
@@ -122,37 +118,38 @@ fn position(value: &Value) -> Option<f64> {
     }
 }
 
-/// Positions of a column.
 fn positions(run: &Run<'_>, pointer: &str) -> Vec<f64> {
     run.list(pointer).iter().map(|value| position(value).unwrap_or(0.0)).collect()
 }
 
-/// Two columns as points.
+/// Returns two columns as points of a line. Positions in `x` may be groups.
 fn points(run: &Run<'_>, columns: &str, x: &str, y: &str) -> Points {
     let xs = positions(run, &format!("{columns}/{x}"));
     xs.into_iter().zip(run.column(&format!("{columns}/{y}"))).collect()
 }
 
-/// Counts as shares of their sum.
 fn shares(points: Points) -> Points {
     let all: f64 = points.iter().map(|it| it.1).sum();
     let share = |(x, count): (f64, f64)| (x, if all > 0.0 { count / all } else { 0.0 });
     points.into_iter().map(share).collect()
 }
 
-/// A figure with one line for each file.
+/// A line plot of one FastQC module, with one line for each file.
+///
+/// The functions below fill it for GC content, adapters, mean quality, lengths and quality by
+/// position.
 struct LineFigure<'a> {
     id: &'a str,
     title: &'a str,
     reading: &'a str,
     module: &'a str,
     axes: Axes<'a>,
-    /// Columns of the tables, and their titles.
     columns: &'a [(&'a str, &'a str)],
 }
 
 impl LineFigure<'_> {
-    /// The figure; `None` where no file has the module.
+    /// Draws the lines. `line` turns the pointer of a file's columns into points. `None` if no file
+    /// has the module.
     fn figure(
         &self,
         sample: &Sample<'_>,
@@ -184,7 +181,6 @@ impl LineFigure<'_> {
     }
 }
 
-/// Reads by their GC.
 fn gc(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let figure = LineFigure {
         id: "read-gc-plot",
@@ -204,7 +200,7 @@ fn gc(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     figure.figure(sample, files, |columns| shares(points(&sample.run, columns, "GC Content", "Count")))
 }
 
-/// The position of an adapter's line: the adapter that most reads have by then.
+/// Draws the adapter content by position. Each file has one line: the maximum over all adapters.
 fn adapters(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let run = &sample.run;
     let module = "Adapter Content";
@@ -245,7 +241,6 @@ fn adapters(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     figure.figure(sample, files, line)
 }
 
-/// Reads by their mean quality.
 fn means(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let figure = LineFigure {
         id: "means-plot",
@@ -259,7 +254,7 @@ fn means(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     figure.figure(sample, files, |columns| shares(points(&sample.run, columns, "Quality", "Count")))
 }
 
-/// Reads by their length, where lengths differ.
+/// Draws the lengths of reads. `None` if all reads of each file have the same length.
 fn lengths(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let module = "Sequence Length Distribution";
     let differ = |file: &FastqcFile<'_>| {
@@ -280,7 +275,8 @@ fn lengths(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     figure.figure(sample, files, |columns| points(&sample.run, columns, "Length", "Count"))
 }
 
-/// Mean qualities by position, where no metrics show them by cycle.
+/// Draws mean quality by position. The caller uses it only if Picard's quality by cycle was not
+/// counted.
 fn qualities(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let module = "Per base sequence quality";
     let line = |columns: &str| points(&sample.run, columns, "Base", "Mean");
@@ -308,10 +304,10 @@ fn qualities(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     figure.figure(sample, files, line)
 }
 
-/// Levels that are drawn with the one before.
 const JOINED: [&str; 3] = [">500", ">5k", ">10k+"];
 
-/// How often sequences are seen.
+/// Draws the fraction of reads by duplication level, and the percentage that would be left after
+/// deduplication.
 fn levels(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let run = &sample.run;
     let module = "Sequence Duplication Levels";
@@ -326,7 +322,7 @@ fn levels(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
         let name = name.as_str().map_or_else(|| name.to_string(), str::to_string);
         let of_files = values.iter().map(|list| list.get(i).copied().unwrap_or(0.0) / 100.0);
         match groups.last_mut() {
-            // Rare levels share a bar, so that names have room.
+            // Rare levels share a bar, so that the labels of the others fit.
             Some((_, sums)) if JOINED.contains(&name.as_str()) => {
                 sums.iter_mut().zip(of_files).for_each(|(sum, share)| *sum += share);
             }
@@ -366,7 +362,6 @@ fn levels(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     Some(figure.html())
 }
 
-/// Sequences that are seen too often.
 fn frequent(run: &Run<'_>, files: &[FastqcFile<'_>]) -> String {
     let mut tables = String::new();
     for file in files {

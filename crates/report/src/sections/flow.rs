@@ -1,4 +1,4 @@
-//! Reads through the steps.
+//! The section "Reads through the steps": how many reads were read, dropped, mapped and written.
 
 use crate::metrics::{TRIMMED_BEFORE, dropped};
 use crate::plot::{Figure, flow};
@@ -7,7 +7,6 @@ use crate::section::{Sample, Section, facts, figures};
 use crate::table::{of_cells, wide};
 use crate::text::{Form, escape};
 
-/// The section.
 pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     let of = |name: &str| {
@@ -90,18 +89,17 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     Some(Section { id: "flow", title: "Reads through the steps", body })
 }
 
-/// Numbers of primary reads.
 struct FlowCounts {
-    /// Before trimming.
     sequenced: f64,
     trimmed_away: f64,
-    /// Those of the output.
+    /// Reads that are left after trimming and filters.
     all: f64,
     mapped: f64,
     duplicates: f64,
 }
 
-/// The bands: from where, to where, each with its share, and how many reads.
+/// Returns the links of the Sankey diagram: source, target, number of reads. The name of a node
+/// includes its percentage. Links without reads are omitted.
 fn links(reads: &FlowCounts) -> Vec<(String, String, f64)> {
     let FlowCounts { sequenced, trimmed_away, all, mapped, duplicates } = *reads;
     let named = |name: &str, part: f64, of: f64| format!("{name} {}", Form::Share.text(part / of));
@@ -115,7 +113,7 @@ fn links(reads: &FlowCounts) -> Vec<(String, String, f64)> {
         (left.clone(), named("unmapped", all - mapped, all), all - mapped),
     ];
     if trimmed_away > 0.0 {
-        // Filters of the run may drop reads that trimming has left.
+        // The run's filters may drop further reads after trimming.
         let others = sequenced - trimmed_away - all;
         links.extend([
             (whole.clone(), left, all),

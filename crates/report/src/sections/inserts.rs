@@ -1,4 +1,4 @@
-//! Insert sizes.
+//! The section "Insert sizes", from Picard's insert size metrics.
 
 use serde_json::Value;
 
@@ -9,10 +9,8 @@ use crate::section::{Sample, Section, figures};
 use crate::table::{of_columns, transposed};
 use crate::text::{Form, plain};
 
-/// Where the histogram is.
 const HISTOGRAM: &str = "/reports/insert_size_metrics/histograms/0";
 
-/// Fields of the table of orientations.
 const FIELDS: &[(&str, &str, Form)] = &[
     ("READ_PAIRS", "Pairs", Form::Plain),
     ("MEDIAN_INSERT_SIZE", "Median", Form::Plain),
@@ -26,7 +24,6 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("WIDTH_OF_90_PERCENT", "Width of nine tenths", Form::Plain),
 ];
 
-/// The section.
 pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     let row = insert_row(run)?;
@@ -73,7 +70,8 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     Some(Section { id: "inserts", title: "Insert sizes", body: figures(&[figure.html(), table]) })
 }
 
-/// Points of a histogram, with a 0 where sizes are left out because nothing has them.
+/// Returns the points of a histogram, with zeros at both ends of each gap. Picard omits sizes that
+/// no pair has; without the zeros, the line would cross the gaps.
 fn filled(sizes: &[f64], counts: &[f64]) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = Vec::with_capacity(sizes.len());
     for (&size, &count) in sizes.iter().zip(counts) {

@@ -1,4 +1,4 @@
-//! Lanes, libraries and samples: the same numbers of each.
+//! The section "Lanes, libraries and samples": Picard's metrics at levels below all reads.
 
 use serde_json::Value;
 
@@ -9,10 +9,8 @@ use crate::section::{Sample, Section, figures};
 use crate::table::{listed, of_cells, wide};
 use crate::text::{Form, escape};
 
-/// Where the histogram of insert sizes is.
 const HISTOGRAM: &str = "/reports/insert_size_metrics/histograms/0";
 
-/// The section.
 pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     let is_part = |row: &Value| {
@@ -50,7 +48,6 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     Some(Section { id: "lanes", title: "Lanes, libraries and samples", body })
 }
 
-/// Says which lane is furthest from the others.
 fn apart(sample: &Sample<'_>) -> String {
     let lanes = lanes(&sample.run);
     let name = |number: usize| lanes.get(number).map_or(String::new(), |lane| escape(&lane.name));
@@ -74,7 +71,7 @@ fn apart(sample: &Sample<'_>) -> String {
     if text.is_empty() { text } else { format!("<p class=\"lead\">{text}</p>") }
 }
 
-/// Insert sizes of each lane.
+/// Draws the insert sizes of each lane. `None` if fewer than two lanes have a histogram.
 fn curves(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let columns = run.at(HISTOGRAM)?.as_object()?;
@@ -111,10 +108,10 @@ fn curves(sample: &Sample<'_>) -> Option<String> {
     Some(figure.html())
 }
 
-/// Sizes that become one point.
 const BIN: f64 = 10.0;
 
-/// Shares of pairs by bins of insert sizes.
+/// Sums the counts of each bin of insert sizes and divides by `all`. Each point is at the middle of
+/// its bin.
 fn binned(sizes: &[f64], counts: &[f64], all: f64) -> Vec<(f64, f64)> {
     let mut bins: Vec<(f64, f64)> = Vec::new();
     for (&size, &count) in sizes.iter().zip(counts) {

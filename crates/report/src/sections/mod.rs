@@ -1,4 +1,7 @@
-//! The sections about a sample, each made of what its run counted; those without data are left out.
+//! The sections about one sample, one module each.
+//!
+//! A section reads only the description of the run. If the run did not count what a section shows,
+//! the section is omitted, and the page lists the command-line options that would have counted it.
 
 mod alignment;
 mod artifacts;
@@ -16,10 +19,11 @@ mod trimming;
 
 use crate::section::{Sample, Section};
 
-/// What makes a section.
+/// Builds a section, or returns `None` if the run lacks its data.
 type Maker = fn(&Sample<'_>) -> Option<Section>;
 
-/// The makers in the order of the page, each with the flags by which a run counts what the section shows.
+/// All sections in the order of the page: how to build one, its title, and the command-line options
+/// with which a run counts its data.
 const MAKERS: &[(Maker, &str, &str)] = &[
     (flow::section, "Reads through the steps", "--flagstat FILE"),
     (trimming::section, "Trimming", "--trim of readmill align"),
@@ -40,7 +44,8 @@ const MAKERS: &[(Maker, &str, &str)] = &[
     (done::section, "What was done", "--json FILE"),
 ];
 
-/// The sections, and the titles of those that have no data, each with flags that give some.
+/// Builds all sections. Also returns the title and the command-line options of each section that
+/// has no data.
 pub fn sections(sample: &Sample<'_>) -> (Vec<Section>, Vec<(&'static str, &'static str)>) {
     let (mut sections, mut missing) = (Vec::new(), Vec::new());
     for (maker, title, flags) in MAKERS {

@@ -1,4 +1,5 @@
-//! Time, memory and spill of the run.
+//! The section "Time and memory": seconds, CPU seconds, memory and spilled bytes of the run and its
+//! stages.
 
 use serde_json::Value;
 
@@ -7,7 +8,6 @@ use crate::section::{Sample, Section, facts, figures};
 use crate::table::{of_cells, of_rows, wide};
 use crate::text::{Form, escape};
 
-/// The section.
 pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     let stages = run.list("/stages").len();
@@ -93,10 +93,10 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     Some(Section { id: "resources", title: "Time and memory", body: about + &figures(&list) })
 }
 
-/// Samples that a line needs.
 const LEAST_SAMPLES: usize = 3;
 
-/// Memory over the run, and what was spilled, where the run was long enough to be sampled.
+/// Draws resident memory and spilled bytes over the run. `None` if the run was too short to be
+/// sampled often enough.
 fn over_time(sample: &Sample<'_>) -> Option<Figure> {
     let run = &sample.run;
     let samples = run.list("/samples");

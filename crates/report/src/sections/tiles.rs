@@ -1,4 +1,4 @@
-//! Optical duplicates by tile of the flow cell.
+//! Optical duplicates by tile of the flow cell, a part of the section "Duplicates".
 
 use serde_json::Value;
 
@@ -8,20 +8,20 @@ use crate::section::Sample;
 use crate::table::of_cells;
 use crate::text::{Form, cell};
 
-/// Where the columns are.
+/// Pointer to the columns, which have one element for each tile.
 const TILES: &str = "/reports/duplicates_by_tile";
 
-/// Tiles that the table has at most: those with most optical duplicates.
 const MOST_TILES: usize = 200;
 
-/// A tile: where it is in the columns, and the share of its pairs that are optical duplicates.
+/// A tile: its index in the columns, and the fraction of its pairs that are optical duplicates.
 #[derive(Clone, Copy)]
 struct Tile {
     at: usize,
     share: f64,
 }
 
-/// The figure, where pairs were counted by tile.
+/// Draws the fraction of optical duplicates by tile, one line for each read group. `None` if the
+/// run did not count by tile, or counted a single tile.
 pub fn figure(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let groups = run.list(&format!("{TILES}/read_group"));
@@ -35,7 +35,7 @@ pub fn figure(sample: &Sample<'_>) -> Option<String> {
     if tiles.len() < 2 {
         return None;
     }
-    // Tiles of a read group follow each other.
+    // The JSON lists the tiles of a read group next to each other.
     let by_group: Vec<&[Tile]> =
         tiles.chunk_by(|one, other| groups.get(one.at) == groups.get(other.at)).collect();
     let title = |of: &[Tile]| match of.first().and_then(|tile| groups.get(tile.at)) {
@@ -79,7 +79,7 @@ pub fn figure(sample: &Sample<'_>) -> Option<String> {
     Some(figure.html())
 }
 
-/// The tiles with most optical duplicates first.
+/// Returns the table of the tiles with the highest fractions, which are first in `worst`.
 fn table(run: &Run<'_>, worst: &[Tile]) -> String {
     let at = |column: &str, tile: &Tile| format!("{TILES}/{column}/{}", tile.at);
     let row = |tile: &Tile| {

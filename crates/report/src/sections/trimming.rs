@@ -1,4 +1,5 @@
-//! Trimming: what it dropped and cut off, and the lengths of templates that it found.
+//! The section "Trimming": reads that were dropped, bases that were cut off, and template lengths
+//! from the overlap of mates. The JSON has the keys of fastp's.
 
 use crate::metrics::{ADAPTER, TRIMMED_AFTER, TRIMMED_BEFORE};
 use crate::plot::{Axes, Figure, bars, grouped_bars, lines};
@@ -7,10 +8,9 @@ use crate::section::{Sample, Section, facts, figures};
 use crate::table::{of_cells, transposed};
 use crate::text::{Form, escape, plain};
 
-/// Where the results of the filters are.
 const RESULTS: &str = "/trimming/filtering_result";
 
-/// The results that trimming's filters give a read: name in the JSON, name in a table.
+/// fastp's results of filtering a read: key in the JSON, name in the table.
 const FILTERED: &[(&str, &str)] = &[
     ("passed_filter_reads", "passed"),
     ("low_quality_reads", "low quality"),
@@ -20,7 +20,6 @@ const FILTERED: &[(&str, &str)] = &[
     ("low_complexity_reads", "low complexity"),
 ];
 
-/// Fields of the table of all reads before and after.
 const FIELDS: &[(&str, &str, Form)] = &[
     ("total_reads", "Reads", Form::Plain),
     ("total_bases", "Bases", Form::Plain),
@@ -31,7 +30,6 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("gc_content", "GC", Form::Share),
 ];
 
-/// The section.
 pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let run = &sample.run;
     run.at("/trimming")?;
@@ -47,7 +45,6 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     Some(Section { id: "trimming", title: "Trimming", body })
 }
 
-/// Numbers of all reads: dropped, cut and corrected ones.
 fn cut(run: &Run<'_>) -> Vec<(&'static str, String)> {
     let at = |name: &str| format!("{ADAPTER}/{name}");
     let of_all = |part: String, whole: &str| {
@@ -76,7 +73,6 @@ fn cut(run: &Run<'_>) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// Reads that were dropped, by the reason.
 fn dropped(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let known = FILTERED.iter().filter_map(|(key, title)| {
@@ -113,7 +109,6 @@ fn dropped(sample: &Sample<'_>) -> Option<String> {
     (known.len() > 1).then(|| figure.html())
 }
 
-/// Qualities and GC, before and after.
 fn rates(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let both = |key: &str| {
@@ -151,7 +146,7 @@ fn rates(sample: &Sample<'_>) -> Option<String> {
     Some(figure.html())
 }
 
-/// Lengths of templates, where mates overlap.
+/// Draws template lengths, which are known if mates overlap.
 fn inserts(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let list = "/trimming/insert_size/histogram";
@@ -191,7 +186,7 @@ fn inserts(sample: &Sample<'_>) -> Option<String> {
     Some(figure.html())
 }
 
-/// Tails of one base, by the base.
+/// Draws the number of reads from which a homopolymer tail was cut off, by its base.
 fn tails(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let at = |field: &str, base: &str| format!("/trimming/polyx_trimming/{field}/{base}");
