@@ -1,4 +1,12 @@
-//! Several samples side by side: their key numbers, those that stand out, and lanes that may be another sample's.
+//! Comparison of several samples: a table of their metrics, samples that stand out, and lanes that
+//! may belong to another sample.
+//!
+//! ```text
+//! runs ─► column    for each metric: values of all samples, median, outliers
+//!      ├─► table    one row for each sample, with grades and marks of outliers
+//!      ├─► plots    one dot for each sample
+//!      └─► swapped  lanes that resemble another sample more than their own
+//! ```
 
 use crate::lanes::{Sorted, lanes, median};
 use crate::limits::Grade;
@@ -10,30 +18,32 @@ use crate::table::{of_cells, wide};
 use crate::text::{Form, escape, listed};
 use crate::verdict::{Outcome, grade, outcomes, summary};
 
-/// A key number of all samples; `None` of those that did not count it.
+/// The values of one metric in all samples; `None` if a sample did not count it.
+///
+/// A sample stands out if it is further from the median than [`MOST_Z`] scaled median absolute
+/// deviations and further than a minimum distance; see docs/report.md.
 struct Column {
     metric: &'static Metric,
     values: Vec<Option<Quantity>>,
-    /// The median, and samples that stand out from it.
     median: f64,
     outliers: Vec<usize>,
 }
 
-/// Samples that a median absolute deviation needs to say something.
 const LEAST_SAMPLES: usize = 5;
 
-/// A robust z beyond which a sample stands out, as Iglewicz and Hoaglin have it.
+/// Robust z-score above which a sample stands out (Iglewicz and Hoaglin).
 const MOST_Z: f64 = 3.5;
 
-/// A sample nearer to the median, as a share of it, does not stand out, however like each other the others are. Of shares it
-/// is a share of what is nearer, 0 or 1.
+/// Minimum distance from the median at which a sample may stand out, so that tiny differences
+/// between nearly equal samples are not reported. It is a fraction of the median; for metrics that
+/// are fractions themselves, a fraction of the distance from the median to 0 or 1, whichever is
+/// nearer.
 const NEAR: f64 = 0.1;
 const NEAR_OF_SHARE: f64 = 0.25;
 
-/// Numbers that say nothing by their distance: scores of damage are 100 where nothing was found.
+/// Metrics whose distances mean nothing: a damage score is 100 if no damage was found.
 const NOT_COMPARED: [&str; 1] = ["oxidation"];
 
-/// The part of the page about all samples.
 pub fn html(runs: &[Run<'_>], options: &PageOptions) -> String {
     let columns: Vec<Column> = METRICS.iter().filter_map(|metric| column(metric, runs)).collect();
     let colors = Colors::of(runs, options);
@@ -56,7 +66,6 @@ pub fn html(runs: &[Run<'_>], options: &PageOptions) -> String {
     )
 }
 
-/// The numbers of all samples, where at least one has it.
 fn column(metric: &'static Metric, runs: &[Run<'_>]) -> Option<Column> {
     let values: Vec<Option<Quantity>> = runs.iter().map(|run| (metric.find)(run)).collect();
     let known: Vec<f64> = values.iter().flatten().map(|it| it.value).collect();
@@ -70,7 +79,8 @@ fn column(metric: &'static Metric, runs: &[Run<'_>]) -> Option<Column> {
     Some(Column { metric, outliers, values, median: middle })
 }
 
-/// The samples that stand out: further from the median than others, and not near it.
+/// Returns the indexes of the samples that stand out. `known` has the values without gaps, `middle`
+/// is their median, and `near` the minimum distance.
 fn outliers(values: &[Option<Quantity>], known: &[f64], middle: f64, near: f64) -> Vec<usize> {
     let distances = known.iter().map(|value| (value - middle).abs()).collect();
     let deviation = 1.4826 * median(distances).unwrap_or(0.0);
@@ -82,7 +92,7 @@ fn outliers(values: &[Option<Quantity>], known: &[f64], middle: f64, near: f64) 
     values.filter(|(_, it)| it.as_ref().is_some_and(|it| stands_out(it.value))).map(|(i, _)| i).collect()
 }
 
-/// The table of samples, which a script sorts and filters.
+/// Returns the table of samples. The page's script sorts and filters it.
 fn table(
     runs: &[Run<'_>],
     columns: &[Column],
@@ -140,7 +150,8 @@ fn table(
     )
 }
 
-/// A number of a sample, with its grade, and a mark where it stands out.
+/// Returns the cell of a sample: the number in the colour of its grade, and a mark if the sample
+/// stands out.
 fn cell(column: &Column, run: usize, outcomes: &[Outcome]) -> String {
     let Some(Some(source)) = column.values.get(run) else { return "<td data-sort=\"\">–</td>".into() };
     let grade = outcomes.iter().find(|it| it.metric.key == column.metric.key).map(|it| it.grade);
@@ -165,7 +176,6 @@ fn cell(column: &Column, run: usize, outcomes: &[Outcome]) -> String {
     )
 }
 
-/// Says which samples stand out, and by what.
 fn said(columns: &[Column], runs: &[Run<'_>]) -> Vec<String> {
     let of = |column: &Column, i: usize| {
         let source = column.values.get(i)?.as_ref()?;
@@ -189,7 +199,10 @@ fn said(columns: &[Column], runs: &[Run<'_>]) -> Vec<String> {
     runs.iter().enumerate().filter_map(say).collect()
 }
 
-/// Colours of samples, by a field of the sample sheet.
+/// The colour of each sample, from a field of the sample sheet.
+///
+/// Samples with the same value have the same colour. Without a sheet, all samples have the first
+/// colour.
 struct Colors {
     field: Option<String>,
     values: Vec<String>,
@@ -222,7 +235,6 @@ impl Colors {
         self.of.get(run).copied().unwrap_or(0) % COLORS
     }
 
-    /// What the colours mean.
     fn legend(&self) -> String {
         let Some(field) = &self.field else { return String::new() };
         let entry = |(i, value): (usize, &String)| {
@@ -237,7 +249,6 @@ impl Colors {
     }
 }
 
-/// A plot of each key number that is not the same everywhere.
 fn plots(runs: &[Run<'_>], columns: &[Column], colors: &Colors) -> String {
     let size = if runs.len() > 60 { 3.0 } else { 5.0 };
     let plot = |column: &Column| {
@@ -286,23 +297,24 @@ fn plots(runs: &[Run<'_>], columns: &[Column], colors: &Colors) -> String {
     )
 }
 
-/// A lane of a sample, by its insert size and its GC.
 struct Placed {
     run: usize,
     name: String,
     values: [f64; 2],
 }
 
-/// A lane that fits another sample better than its own.
+/// A lane that resembles another sample more than its own.
 struct Swap {
     lane: usize,
     other: usize,
 }
 
-/// Distances that are one: a tenth of an insert size, two points of GC.
+/// The distances in insert size and in GC that weigh the same: a tenth of the insert size, and two
+/// percentage points of GC.
 const UNITS: [f64; 2] = [0.1, 0.02];
 
-/// Lanes of samples, and those that fit another sample's better.
+/// Returns the table of all lanes, and a sentence about each lane that may belong to another
+/// sample.
 fn swapped(runs: &[Run<'_>]) -> String {
     let mut placed = Vec::new();
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -346,7 +358,7 @@ fn swapped(runs: &[Run<'_>]) -> String {
     };
     let titles = ["Sample", "Lane", "Median insert size", "Mean GC"];
     let table = of_cells("Lanes of all samples", &titles, &rows);
-    // The rows say whose numbers they have.
+    // Each row names its run, so that the page's script filters it together with the sample.
     let start = "<th scope=\"row\"><a href=\"#s";
     let row = format!("<tr>{start}");
     let mut parts = table.split(&row);
@@ -361,7 +373,8 @@ fn swapped(runs: &[Run<'_>]) -> String {
     )
 }
 
-/// Finds lanes that are far from the other lanes of their sample, and near those of another.
+/// Finds lanes that are far from the other lanes of their sample and at least three times nearer to
+/// another sample.
 fn swaps(lanes: &[Placed]) -> Vec<Swap> {
     let most = lanes.iter().map(|lane| lane.run + 1).max().unwrap_or(0);
     let mut of_runs: Vec<Vec<&Placed>> = vec![Vec::new(); most];

@@ -1,49 +1,55 @@
-//! Findings that usually have one cause, as one: the number that shows the cause, and those that may follow from it.
+//! Groups failed metrics that usually have one cause.
+//!
+//! Without it, one fault would show as five findings: short fragments, for example, also lower the
+//! insert size and the coverage. Each group has the metric that shows the cause and those that may
+//! follow from it; the page lists the latter below the former.
 
 use crate::limits::Grade;
 use crate::verdict::Outcome;
 
-/// Findings of one cause.
 pub struct Diagnosis<'a> {
-    /// The number that shows the cause.
     pub lead: &'a Outcome,
-    /// Numbers that may follow from it.
+    /// Metrics that the same cause may have worsened.
     pub follow: Vec<&'a Outcome>,
 }
 
-/// Numbers that show a cause, the surest first, and those that may follow from it.
+/// Metrics that show a cause, the most reliable first, and metrics that may follow from it.
 type Cause = (&'static [&'static str], &'static [&'static str]);
 
-/// Causes, in the order in which they are looked for: a number follows from the first that is found.
+/// Known causes in the order in which they are tried. A metric belongs to the first cause that
+/// applies.
 const CAUSES: &[Cause] = &[
     // Fragments shorter than the reads.
     (
         &["short_inserts", "adapter_bases"],
         &["insert_size", "soft_clipped", "trimmed_away", "mean_coverage", "bases_at_20x"],
     ),
-    // Few molecules.
+    // Few distinct molecules in the library.
     (&["duplicates"], &["library_size", "mean_coverage", "bases_at_20x"]),
-    // A lane of something else.
+    // A lane with another library or sample.
     (&["lanes_insert", "lanes_gc"], &[]),
-    // A cycle that failed.
+    // A sequencing cycle that failed.
     (&["worst_cycle", "n_of_cycle"], &["q30_bases"]),
-    // Regions that are lost by their GC.
+    // Regions lost because of their GC content.
     (&["gc_dropout", "at_dropout"], &["even_coverage", "fold_80", "mean_coverage", "bases_at_20x"]),
-    // Regions that are lost for another reason.
+    // Regions lost for another reason.
     (&["even_coverage"], &["fold_80", "mean_coverage", "bases_at_20x"]),
-    // Reads of something else.
+    // Reads of another species, or adapter dimers.
     (&["mapped"], &["mean_coverage", "bases_at_20x"]),
-    // Little was sequenced.
+    // Too few reads.
     (&["reads"], &["mean_coverage", "bases_at_20x"]),
     (&["mean_coverage"], &["bases_at_20x"]),
 ];
 
-/// The findings among outcomes by their causes, worst first. A number that is worse than the cause does not follow from it.
+/// Groups the metrics that are not good by their causes, the worst group first.
+///
+/// A metric with a worse grade than the one that shows the cause is not explained by it, and stays
+/// on its own.
 pub fn diagnoses(outcomes: &[Outcome]) -> Vec<Diagnosis<'_>> {
     let mut left: Vec<&Outcome> = outcomes.iter().filter(|it| it.grade != Grade::Good).collect();
     let mut found = Vec::new();
     for (leads, follow) in CAUSES {
-        // The worst of the signs stands for the cause.
+        // Of several signs of one cause, the one with the worst grade represents it.
         let signs =
             leads.iter().rev().filter_map(|key| left.iter().position(|it| it.metric.key == *key));
         let Some(at) = signs.max_by_key(|at| left.get(*at).map(|it| it.grade)) else { continue };

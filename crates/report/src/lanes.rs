@@ -1,4 +1,8 @@
-//! Lanes of a sample: their insert sizes and GC, by which a lane that is another sample's is seen.
+//! Insert size and GC content of each lane of a sample.
+//!
+//! Lanes of one library agree in both. A lane that differs may belong to another sample. The
+//! numbers exist only if metrics are counted by read group
+//! (`--metric-accumulation-level READ_GROUP`).
 
 use std::collections::HashMap;
 
@@ -7,17 +11,16 @@ use serde_json::Value;
 use crate::run::{Level, Quantity, Run, lane_name, level};
 use crate::text::escape;
 
-/// A lane, by what Picard's metrics of its read group say.
 pub struct Lane {
-    /// PU of the read group, or else its ID.
+    /// PU field of the read group, or its ID if there is no PU.
     pub name: String,
-    /// The median insert size.
     pub insert: Option<Quantity>,
-    /// The mean GC of reads, of 1.
+    /// Mean GC of the reference windows in which reads start, as a fraction.
     pub gc: Option<Quantity>,
 }
 
-/// The lanes of a run. There are some where metrics are counted by read group.
+/// Collects the lanes of a run in the order of its reports. Empty if nothing was counted by read
+/// group.
 pub fn lanes(run: &Run<'_>) -> Vec<Lane> {
     let is_lane = |row: &Value| level(row) == Level::Lane;
     let (mut lanes, mut numbers) = (Vec::<Lane>::new(), HashMap::new());
@@ -29,7 +32,7 @@ pub fn lanes(run: &Run<'_>) -> Vec<Lane> {
     };
     for (pointer, row) in run.rows("insert_size_metrics", is_lane) {
         let number = at(&mut lanes, lane_name(row));
-        // The first row of a lane is that of the orientation that most of its pairs have.
+        // Picard writes the most frequent orientation of a lane first.
         if let Some(lane) = lanes.get_mut(number).filter(|lane| lane.insert.is_none()) {
             lane.insert = run.number(&format!("{pointer}/MEDIAN_INSERT_SIZE"));
         }
@@ -46,7 +49,8 @@ pub fn lanes(run: &Run<'_>) -> Vec<Lane> {
     lanes
 }
 
-/// Reads of each lane, and the sum of the GC of the windows at which they start.
+/// Returns for each lane the number of reads and the sum of the GC (in percent) of the windows in
+/// which they start.
 fn gc_sums(run: &Run<'_>) -> HashMap<String, (f64, f64)> {
     let is_counted = |row: &Value| {
         level(row) == Level::Lane && row.get("READS_USED").is_none_or(|used| used == "ALL")
@@ -61,7 +65,6 @@ fn gc_sums(run: &Run<'_>) -> HashMap<String, (f64, f64)> {
     sums
 }
 
-/// The mean GC of the windows at which a lane's reads start.
 fn mean_gc((reads, sum): (f64, f64), lane: &str) -> Option<Quantity> {
     let attributes = format!(
         "data-json=\"/reports/gc_bias.detail_metrics/rows\" data-is=\"gc\" data-lane=\"{}\"",
@@ -70,15 +73,14 @@ fn mean_gc((reads, sum): (f64, f64), lane: &str) -> Option<Quantity> {
     (reads > 0.0).then(|| Quantity::new(sum / reads / 100.0, attributes))
 }
 
-/// How far lanes are apart.
 pub struct Apart {
-    /// The number of the lane that is furthest from the others.
     pub lane: usize,
-    /// The distance.
+    /// Its distance from the median of the other lanes.
     pub source: Quantity,
 }
 
-/// The lane whose insert size is furthest from the median of the other lanes, as a share of it.
+/// Finds the lane whose insert size is furthest from the median of the other lanes. The distance is
+/// a fraction of that median. `None` if fewer than two lanes are known.
 pub fn inserts_apart(lanes: &[Lane]) -> Option<Apart> {
     furthest(
         lanes,
@@ -88,7 +90,8 @@ pub fn inserts_apart(lanes: &[Lane]) -> Option<Apart> {
     )
 }
 
-/// The lane whose GC is furthest from the median of the other lanes.
+/// Finds the lane whose GC is furthest from the median of the other lanes. The distance is a
+/// difference of fractions.
 pub fn gc_apart(lanes: &[Lane]) -> Option<Apart> {
     furthest(lanes, |lane| lane.gc.as_ref(), |own, others| (own - others).abs(), "gc-apart")
 }
@@ -113,23 +116,24 @@ fn furthest(
     most.is_finite().then(|| Apart { lane, source: Quantity::new(most, attributes) })
 }
 
-/// The median.
 pub fn median(values: Vec<f64>) -> Option<f64> {
     Sorted::of(values.into_iter()).median_without(None)
 }
 
-/// Values in order, of which the median is asked without one of them, for each of them.
+/// Sorted values that answer many queries for the median without one of them.
+///
+/// Each lane is compared with the median of all the others. Sorting once keeps this cheap if a
+/// cohort has thousands of lanes.
 pub struct Sorted(Vec<f64>);
 
 impl Sorted {
-    /// These values.
     pub fn of(values: impl Iterator<Item = f64>) -> Self {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
         Sorted(values)
     }
 
-    /// The median of all but this one of the values.
+    /// Returns the median of the values, after one value equal to `own` is left out.
     pub fn median_without(&self, own: Option<f64>) -> Option<f64> {
         let own = own.and_then(|own| self.0.binary_search_by(|it| it.total_cmp(&own)).ok());
         let left = self.0.len() - usize::from(own.is_some());

@@ -1,18 +1,47 @@
-//! What runs did, as one page to look at.
+//! Builds the HTML report of one or several runs.
 //!
-//! [`page`] makes HTML of what `--json` writes, without anything else: the same descriptions always give the same page. It
-//! is one file, with its plots as SVG, its style and its script in it, and loads nothing. Each number on it says in
-//! `data-json` where in the description it comes from.
+//! The input is the JSON that a run writes with `--json`; [`page`] turns it into one HTML file. The
+//! file holds its plots (SVG), style sheet and script, loads nothing from elsewhere, and depends
+//! only on the descriptions and the options. `readmill report` and the option `--report` are the
+//! callers.
 //!
-//! | file | what |
+//! ```text
+//! --json ─► check ─► trim ─┬─► page ─────► one HTML file
+//!                          └─► multiqc ──► a table for MultiQC
+//! ```
+//!
+//! Every number on the page carries a `data-json` attribute with the JSON pointer it was read from,
+//! so that a test can compare the page with the JSON.
+//!
+//! # Example
+//!
+//! ```
+//! use readmill_report::{PageOptions, check, page};
+//! use serde_json::json;
+//!
+//! let run = json!({
+//!     "format": "readmill run", "version": 1, "sample": "NA12878",
+//!     "reads": {"read": 1200},
+//! });
+//! check(&run)?;
+//! let html = page(&[&run], &PageOptions::default());
+//! assert!(html.starts_with("<!DOCTYPE html>"));
+//! assert!(html.contains("<data value=\"1200\" data-json=\"/reads/read\">1,200</data>"));
+//! # Ok::<(), String>(())
+//! ```
+//!
+//! # Modules
+//!
+//! | module | content |
 //! |---|---|
-//! | `run` | the description of a run, and numbers with their origin |
-//! | `metrics`, `limits`, `lanes`, `verdict` | key numbers, their limits, lanes that differ, and how all that is said |
-//! | `diagnosis` | findings that have one cause |
-//! | `section`, `sections` | the sections about a sample |
-//! | `cohort`, `sheet` | several samples side by side, and fields of a sample sheet |
-//! | `multiqc` | a table for MultiQC |
-//! | `plot`, `table`, `text` | plots, tables, and numbers as text |
+//! | `run` | access to a run's JSON; numbers with the pointer they come from |
+//! | `metrics`, `limits`, `verdict` | key metrics of a sample, their limits, and the grade of each |
+//! | `lanes` | insert size and GC of each lane, and the lane that differs from the others |
+//! | `diagnosis` | failed metrics that share one likely cause |
+//! | `section`, `sections` | the sections about one sample |
+//! | `cohort`, `sheet` | the comparison of several samples, and the sample sheet |
+//! | `multiqc` | the table for MultiQC |
+//! | `plot`, `table`, `text` | SVG plots, HTML tables, numbers as text |
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

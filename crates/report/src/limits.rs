@@ -1,4 +1,4 @@
-//! Limits of key numbers: defaults by assay, and those of a file.
+//! Limits of key metrics: defaults for each assay, and changes from a file of `--qc-thresholds`.
 
 use std::str::FromStr;
 
@@ -6,26 +6,23 @@ use serde_json::{Map, Value, json};
 
 use crate::metrics::{METRICS, metric};
 
-/// What was sequenced; it decides which numbers are good.
+/// What was sequenced. It selects the default limits, since for example a gene panel has far more
+/// duplicates than a whole genome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Assay {
-    /// A whole genome.
     #[default]
     Wgs,
-    /// An exome by capture.
     Exome,
-    /// A gene panel by capture or amplicons.
+    /// A gene panel, captured by baits or amplified.
     Panel,
-    /// RNA.
     Rna,
 }
 
 impl Assay {
-    /// All of them, by their names.
+    /// All assays with their names on the command line.
     pub const ALL: [(&'static str, Assay); 4] =
         [("wgs", Assay::Wgs), ("exome", Assay::Exome), ("panel", Assay::Panel), ("rna", Assay::Rna)];
 
-    /// Its name on the page.
     pub fn title(self) -> &'static str {
         match self {
             Assay::Wgs => "whole genomes",
@@ -47,39 +44,33 @@ impl FromStr for Assay {
     }
 }
 
-/// The side on which a number is bad.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bad {
-    /// Numbers below.
     Below,
-    /// Numbers above.
     Above,
 }
 
-/// A limit: where a number needs a look, and where it is bad.
+/// The limit of one metric, in two steps.
+///
+/// With `side` [`Bad::Below`], a value less than `bad` fails, a value less than `look` is a
+/// warning, and any other value passes; with [`Bad::Above`] the same for greater values. Either
+/// step may be missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// The side on which it is bad.
     pub side: Bad,
-    /// From here on it needs a look.
     pub look: Option<f64>,
-    /// From here on it is bad.
     pub bad: Option<f64>,
 }
 
-/// How a number stands to its limit.
+/// The result of comparing a value with its limit, in increasing order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
-    /// Within it.
     Good,
-    /// It needs a look.
     Look,
-    /// It is bad.
     Bad,
 }
 
 impl Limit {
-    /// Returns how a number stands to it.
     pub fn grade(&self, value: f64) -> Grade {
         let is_past = |border: Option<f64>| {
             border.is_some_and(|border| match self.side {
@@ -95,16 +86,29 @@ impl Limit {
     }
 }
 
-/// The limits of the key numbers that have some, in the order of the page.
+/// The limits of all metrics that have one, in the order of the page.
+///
+/// Start from the defaults of an assay and replace single limits by those of a JSON file:
+///
+/// ```
+/// use readmill_report::{Assay, Limits};
+///
+/// let file = r#"{"duplicates": {"look_above": 0.5, "bad_above": 0.8}, "mapped": null}"#;
+/// let limits = Limits::of(Assay::Wgs).with_text(file)?;
+/// let json = limits.to_json();
+/// assert_eq!(json["duplicates"]["bad_above"], 0.8);
+/// assert!(json.get("mapped").is_none()); // null removes a limit
+/// assert!(Limits::of(Assay::Wgs).with_text(r#"{"dups": null}"#).is_err());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// What was sequenced.
     pub assay: Assay,
     list: Vec<(&'static str, Limit)>,
 }
 
-/// Defaults: the key, the side, and for whole genomes, exomes, panels and RNA where numbers need a look, and where they are
-/// bad. docs/report.md gives the reasons.
+/// Default limits of one metric: its key, the failing side, and the limits for a warning and for a
+/// failure for each assay in the order of [`Assay::ALL`]. docs/report.md gives the reasons.
 type Row = (&'static str, Bad, [Option<(f64, f64)>; 4]);
 const DEFAULTS: &[Row] = &{
     use Bad::{Above, Below};
@@ -144,7 +148,6 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The defaults of an assay.
     pub fn of(assay: Assay) -> Self {
         let column = Assay::ALL.iter().position(|(_, it)| *it == assay).unwrap_or(0);
         let list = DEFAULTS.iter().filter_map(|(key, side, borders)| {
@@ -154,8 +157,15 @@ impl Limits {
         Limits { assay, list: list.collect() }
     }
 
-    /// Replaces limits by those of a JSON text: an object of `{"look_above": x, "bad_above": x}`, or of `…_below`, by the
-    /// names of key numbers; null is no limit.
+    /// Replaces limits by those of a JSON file.
+    ///
+    /// The text is an object with one entry for each metric: `{"look_above": x, "bad_above": x}`,
+    /// the same with `_below`, or `null` to remove the limit. Metrics that the file does not name
+    /// keep their limits.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not such an object or names an unknown metric. The message does not name the file.
     pub fn with_text(mut self, text: &str) -> Result<Self, String> {
         let given: Value =
             serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
@@ -174,12 +184,11 @@ impl Limits {
         Ok(self)
     }
 
-    /// The limit of a key number.
     pub fn limit(&self, key: &str) -> Option<&Limit> {
         self.list.iter().find(|(it, _)| *it == key).map(|(_, limit)| limit)
     }
 
-    /// The limits as a file has them.
+    /// Returns the limits in the format that [`Limits::with_text`] reads.
     pub fn to_json(&self) -> Value {
         let limit = |(key, limit): &(&'static str, Limit)| {
             let side = if limit.side == Bad::Below { "below" } else { "above" };
@@ -192,7 +201,7 @@ impl Limits {
     }
 }
 
-/// Reads a limit; `None` where there is to be none.
+/// Parses one limit; `null` gives `None`, which removes the limit.
 fn limit(value: &Value) -> Result<Option<Limit>, String> {
     let wrong =
         || "a limit is {\"look_above\": x, \"bad_above\": x}, the same with below, or null".to_string();

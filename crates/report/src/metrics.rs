@@ -1,4 +1,8 @@
-//! The key numbers of a sample: those that have limits, and that a cohort is compared by.
+//! The key metrics of a sample: the numbers that have limits and by which samples are compared.
+//!
+//! A metric is one entry of [`METRICS`]. Its `find` function reads one value from the description
+//! of a run. If several tools counted the number, it takes the most specific: targets before the
+//! whole genome, and Picard's report before the simpler ones.
 
 use serde_json::Value;
 
@@ -6,23 +10,25 @@ use crate::lanes::{Apart, gc_apart, inserts_apart, lanes};
 use crate::run::{Quantity, Run};
 use crate::text::{Form, escape};
 
-/// A key number.
+/// A key metric of a sample.
+///
+/// `verdict` compares it with its limit, `cohort` compares it between samples, and files of
+/// `--qc-thresholds` refer to it by `key`. To add one, append an entry to [`METRICS`], its default
+/// limits to `limits::DEFAULTS`, and a row to docs/report.md; if it fails together with others for
+/// one reason, add it to `diagnosis::CAUSES`, too.
 pub struct Metric {
-    /// Its name in files of limits.
     pub key: &'static str,
-    /// Its name on the page.
     pub name: &'static str,
-    /// How it is written.
     pub form: Form,
-    /// The section of the page that shows more of it.
+    /// Id of the section that shows the details; the metric's tile links to it.
     pub section: &'static str,
-    /// What it may mean if the number is bad.
+    /// Usual causes of a bad value. The page shows it after "Usual causes:".
     pub hint: &'static str,
-    /// Finds it.
+    /// Reads the value. `None` if the run did not count it.
     pub find: fn(&Run<'_>) -> Option<Quantity>,
 }
 
-/// All of them, in the order of the page.
+/// All metrics in the order of the page.
 pub const METRICS: &[Metric] = &[
     Metric {
         key: "reads",
@@ -224,12 +230,12 @@ pub const METRICS: &[Metric] = &[
     },
 ];
 
-/// A key number by its name in files.
 pub fn metric(key: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.key == key)
 }
 
-/// The row of alignments of all reads: of both ends of pairs, or of single reads.
+/// Returns the pointer of Picard's alignment summary of all reads: the row `PAIR`, or `UNPAIRED`
+/// for single reads.
 pub fn alignment_row(run: &Run<'_>) -> Option<String> {
     let of = |category: &str| {
         run.row_of_all("alignment_summary_metrics", |row| {
@@ -239,12 +245,13 @@ pub fn alignment_row(run: &Run<'_>) -> Option<String> {
     of("PAIR").or_else(|| of("UNPAIRED"))
 }
 
-/// The row of insert sizes of the orientation that most pairs have.
+/// Returns the pointer of Picard's insert sizes of all reads. The first row has the orientation of
+/// most pairs.
 pub fn insert_row(run: &Run<'_>) -> Option<String> {
     run.row_of_all("insert_size_metrics", |_| true)
 }
 
-/// The row of GC bias of all reads.
+/// Returns the pointer of Picard's summary of GC bias in which duplicates count, too.
 pub fn gc_row(run: &Run<'_>) -> Option<String> {
     run.row_of_all("gc_bias.summary_metrics", |row| {
         row.get("READS_USED").is_none_or(|used| used == "ALL")
@@ -264,12 +271,12 @@ fn mapped(run: &Run<'_>) -> Option<Quantity> {
     of_flagstat.or_else(|| run.number(&format!("{}/PCT_PF_READS_ALIGNED", alignment_row(run)?)))
 }
 
-/// Counts of trimming in the JSON: reads before it, reads after it, and adapters.
+/// Pointers to the counts of trimming before and after it, and to those of adapters. The names are
+/// fastp's.
 pub const TRIMMED_BEFORE: &str = "/trimming/summary/before_filtering";
 pub const TRIMMED_AFTER: &str = "/trimming/summary/after_filtering";
 pub const ADAPTER: &str = "/trimming/adapter_cutting";
 
-/// Results of the filters of trimming, but for reads that passed.
 pub const DROPPED: [&str; 5] = [
     "low_quality_reads",
     "too_many_N_reads",
@@ -278,7 +285,6 @@ pub const DROPPED: [&str; 5] = [
     "low_complexity_reads",
 ];
 
-/// Pointers of what trimming dropped, by the reason.
 pub fn dropped(run: &Run<'_>) -> Vec<String> {
     let all = DROPPED.iter().map(|name| format!("/trimming/filtering_result/{name}"));
     all.filter(|pointer| run.at(pointer).is_some()).collect()
@@ -288,19 +294,19 @@ fn trimmed_away(run: &Run<'_>) -> Option<Quantity> {
     run.share(&dropped(run), &[format!("{TRIMMED_BEFORE}/total_reads")])
 }
 
-/// The rows of duplicates: one a library.
 pub fn libraries<'a>(run: &Run<'a>) -> Vec<(String, &'a Value)> {
     run.rows("duplicates", |row| row.get("READ_PAIRS_EXAMINED").is_some())
 }
 
-/// Pointers of a field of all rows, so often each.
+/// Returns the pointer of each field in each row. A field that is given twice counts twice in a
+/// sum.
 fn each(rows: &[(String, &Value)], fields: &[&str]) -> Vec<String> {
     rows.iter().flat_map(|(row, _)| fields.iter().map(move |field| format!("{row}/{field}"))).collect()
 }
 
 fn duplicates(run: &Run<'_>) -> Option<Quantity> {
     let rows = libraries(run);
-    // A pair is two reads.
+    // A pair counts as two reads, so its fields are listed twice.
     let pairs = ["READ_PAIR_DUPLICATES", "READ_PAIR_DUPLICATES", "UNPAIRED_READ_DUPLICATES"];
     let examined = ["READ_PAIRS_EXAMINED", "READ_PAIRS_EXAMINED", "UNPAIRED_READS_EXAMINED"];
     match &rows[..] {
@@ -310,16 +316,16 @@ fn duplicates(run: &Run<'_>) -> Option<Quantity> {
     }
 }
 
-/// The histogram of the sizes of duplicate sets.
 pub const SETS: &str = "/reports/duplicates/histograms/0";
 
-/// The column of the sizes: Picard has another name where the histogram tells of one library, too.
+/// Returns the column with the sizes of sets. Picard calls it `BIN` if the histogram also has the
+/// column `CoverageMult` (return on investment, for a single library), else `set_size`.
 pub fn set_key(run: &Run<'_>) -> &'static str {
     if run.at(&format!("{SETS}/set_size")).is_some() { "set_size" } else { "BIN" }
 }
 
-/// Whether sizes of sets, and so optical duplicates, were counted. As Picard, a run that does not look for optical duplicates
-/// counts sets of one alone.
+/// Returns whether sizes of sets and optical duplicates were counted. A run that does not look for
+/// optical duplicates has only sets of size 1 in its histogram, as in Picard.
 pub fn counts_sets(run: &Run<'_>) -> bool {
     let sizes = run.column(&format!("{SETS}/{}", set_key(run)));
     let sets = run.column(&format!("{SETS}/all_sets"));
@@ -344,7 +350,6 @@ fn library_size(run: &Run<'_>) -> Option<Quantity> {
     run.sum(&each(&rows, &["ESTIMATED_LIBRARY_SIZE"]))
 }
 
-/// The column of insert sizes of all reads, by the orientation that most pairs have.
 pub fn insert_column(run: &Run<'_>) -> Option<String> {
     let orientation =
         run.at(&format!("{}/PAIR_ORIENTATION", insert_row(run)?))?.as_str()?.to_lowercase();
@@ -378,10 +383,8 @@ fn q30(run: &Run<'_>) -> Option<Quantity> {
     })
 }
 
-/// Columns of the distribution of qualities.
 pub const QUALITY: &str = "/reports/quality_distribution_metrics/histograms/0/QUALITY";
 pub const QUALITY_COUNTS: &str = "/reports/quality_distribution_metrics/histograms/0/COUNT_OF_Q";
-/// Columns of the mean qualities of cycles.
 pub const CYCLE: &str = "/reports/quality_by_cycle_metrics/histograms/0/CYCLE";
 pub const CYCLE_QUALITY: &str = "/reports/quality_by_cycle_metrics/histograms/0/MEAN_QUALITY";
 
@@ -398,14 +401,13 @@ fn n_of_cycle(run: &Run<'_>) -> Option<Quantity> {
     Some(Quantity::new(most, format!("data-is=\"max\" data-json=\"{rows}\" data-key=\"PCT_N\"")))
 }
 
-/// The line of mosdepth's summary with this name.
+/// Returns the pointer of the row of mosdepth's summary with this name in the column `chrom`.
 pub fn mosdepth_row(run: &Run<'_>, name: &str) -> Option<String> {
     let list = "/reports/mosdepth.summary.txt";
     let row = run.list(list).iter().position(|row| row.get("chrom").is_some_and(|it| it == name))?;
     Some(format!("{list}/{row}"))
 }
 
-/// Names of the report of targets, and of that of the genome.
 const TARGETS: &str = "/reports/hs_metrics/rows/0";
 const GENOME: &str = "/reports/wgs_metrics/rows/0";
 
@@ -417,14 +419,13 @@ fn mean_coverage(run: &Run<'_>) -> Option<Quantity> {
         .or_else(|| of_mosdepth("total"))
 }
 
-/// The share of bases, of targets if there are some, that are at least so deep.
 fn at_least(run: &Run<'_>, depth: u32) -> Option<Quantity> {
     let of_mosdepth = |report: &str| {
         let depths = run.column(&format!("/reports/{report}/depth"));
         let deepest = depths.iter().copied().max_by(f64::total_cmp)?;
         match depths.iter().position(|it| *it == f64::from(depth)) {
             Some(at) => run.number(&format!("/reports/{report}/share/{at}")),
-            // Depths that no base has are not listed.
+            // mosdepth does not list depths that no base has.
             None if f64::from(depth) > deepest => Some(Quantity::new(
                 0.0,
                 format!(
@@ -441,7 +442,8 @@ fn at_least(run: &Run<'_>, depth: u32) -> Option<Quantity> {
         .or_else(|| of_mosdepth("mosdepth.global.dist.txt"))
 }
 
-/// The share of bases, of targets if there are some, that are a fifth as deep as their mean, or deeper.
+/// Returns the fraction of bases with at least a fifth of the mean depth, of targets if they were
+/// counted.
 fn even_coverage(run: &Run<'_>) -> Option<Quantity> {
     let of = |report: &str, total: &str| {
         let mean = run.number(&format!("{}/mean", mosdepth_row(run, total)?))?.value;
@@ -452,12 +454,12 @@ fn even_coverage(run: &Run<'_>) -> Option<Quantity> {
     of("mosdepth.region.dist.txt", "total_region").or_else(|| of("mosdepth.global.dist.txt", "total"))
 }
 
-/// Whether coverage was counted of targets.
 fn has_targets(run: &Run<'_>) -> bool {
     run.at(TARGETS).is_some() || mosdepth_row(run, "total_region").is_some()
 }
 
-/// The name of a key number of a run: coverage is that of the targets, if there are some.
+/// Returns the title of a metric in this run. Metrics of coverage name the targets if there are
+/// any.
 pub fn name_of(metric: &Metric, run: &Run<'_>) -> String {
     let is_of_targets = ["mean_coverage", "bases_at_20x", "even_coverage"].contains(&metric.key);
     match metric.key {
@@ -469,7 +471,8 @@ pub fn name_of(metric: &Metric, run: &Run<'_>) -> String {
     }
 }
 
-/// The place that a key number of a run comes from: the cycle, or the lane that is furthest from the others.
+/// Returns the cycle or the lane that a metric's value comes from. `None` for metrics of the whole
+/// sample.
 pub fn place_of(metric: &Metric, run: &Run<'_>) -> Option<String> {
     let lane = |apart: Option<Apart>| Some(format!("lane {}", lanes(run).get(apart?.lane)?.name));
     match metric.key {

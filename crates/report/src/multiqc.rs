@@ -1,4 +1,7 @@
-//! A table for MultiQC of runs, as a file of its custom content: verdicts, time and memory, which it does not know.
+//! A table of runs for MultiQC, in the format of its custom content.
+//!
+//! MultiQC reads readmill's metrics already, since they have the formats of samtools, Picard and
+//! others. The table adds what those do not have: verdict, time, memory and warnings of each run.
 
 use serde_json::{Map, Value, json};
 
@@ -7,10 +10,9 @@ use crate::options::PageOptions;
 use crate::run::Run;
 use crate::verdict::outcomes;
 
-/// The end of the name of a file that MultiQC takes for custom content.
 pub const MULTIQC_END: &str = "_mqc.json";
 
-/// A column: its key, its title, what it tells, how numbers are written, and where they are in the description.
+/// A column of the table: key, title, description, number format, and JSON pointer of the value.
 type Column = (&'static str, &'static str, &'static str, &'static str, &'static str);
 const COLUMNS: &[Column] = &[
     ("read", "Read", "Records read", "{:,.0f}", "/reads/read"),
@@ -23,7 +25,20 @@ const COLUMNS: &[Column] = &[
     ("spilled", "Spilled (MiB)", "Written to temporary files", "{:,.0f}", "/resources/spilled_bytes"),
 ];
 
-/// Returns the table of these descriptions: the verdict, reads, time and memory of each sample.
+/// Returns the table for MultiQC as JSON: one row for each run with its verdict, findings, number
+/// of records, time, memory and warnings.
+///
+/// The caller writes it to a file whose name ends with [`MULTIQC_END`].
+///
+/// ```
+/// use readmill_report::{PageOptions, multiqc};
+/// use serde_json::{Value, json};
+///
+/// let run = json!({"sample": "NA1", "reads": {"read": 9}, "resources": {"memory_peak_bytes": 3 << 20}});
+/// let table: Value = serde_json::from_str(&multiqc(&[&run], &PageOptions::default())).unwrap();
+/// assert_eq!(table["data"]["NA1"]["read"], 9.0);
+/// assert_eq!(table["data"]["NA1"]["peak"], 3.0); // MiB
+/// ```
 pub fn multiqc(runs: &[&Value], options: &PageOptions) -> String {
     let mut headers = Map::new();
     let title = |title: &str, about: &str| json!({"title": title, "description": about});
@@ -45,7 +60,7 @@ pub fn multiqc(runs: &[&Value], options: &PageOptions) -> String {
     for value in runs {
         let run = Run::new(value);
         let mut name = run.sample().to_string();
-        // Several runs of one sample stay apart.
+        // Rows need distinct names: the second run of a sample gets ` (2)`.
         for number in 2.. {
             if !data.contains_key(&name) {
                 break;
@@ -66,7 +81,6 @@ pub fn multiqc(runs: &[&Value], options: &PageOptions) -> String {
     format!("{content:#}\n")
 }
 
-/// The cells of a run.
 fn row(run: &Run<'_>, options: &PageOptions) -> Value {
     let mut cells = Map::new();
     let outcomes = outcomes(run, &options.limits);

@@ -1,4 +1,14 @@
-//! The page: of one sample, or of several.
+//! The HTML page of one or several samples.
+//!
+//! ```text
+//! page
+//! ├─ cohort::html          several samples only: table and plots of all samples
+//! └─ article               for each sample
+//!    ├─ fields             numbers without limits, fields of the sample sheet
+//!    ├─ verdict            each graded metric, failed ones grouped by cause
+//!    ├─ sections           see `sections`
+//!    └─ not_counted        options that would fill the missing sections
+//! ```
 
 use serde_json::Value;
 
@@ -13,10 +23,15 @@ use crate::sections::sections;
 use crate::text::{date, escape};
 use crate::verdict::{Outcome, grade, limit_text, outcomes, summary};
 
-/// The version of descriptions that pages are made of.
 const VERSION: u64 = 1;
 
-/// Says whether this is the description of a run.
+/// Checks that a JSON value is the description of a run, in the version that [`page`] reads.
+///
+/// Returns a message without the name of the file, which the caller adds.
+///
+/// # Errors
+///
+/// If the value is anything else, or was written by a readmill with another version of the format.
 pub fn check(value: &Value) -> Result<(), String> {
     if value.get("format").and_then(Value::as_str) != Some("readmill run") {
         return Err("it is no description of a run, as --json writes it".into());
@@ -30,7 +45,10 @@ pub fn check(value: &Value) -> Result<(), String> {
     }
 }
 
-/// Returns the page of these descriptions.
+/// Returns the HTML page of these runs, one for each sample.
+///
+/// One run gives a page about that sample. Several runs give a page that first compares all samples
+/// and then shows each of them. The runs must have passed [`check`]; whatever they lack is omitted.
 pub fn page(runs: &[&Value], options: &PageOptions) -> String {
     let runs: Vec<Run<'_>> = runs.iter().map(|value| Run::new(value)).collect();
     let (title, body) = match &runs[..] {
@@ -56,7 +74,8 @@ pub fn page(runs: &[&Value], options: &PageOptions) -> String {
     )
 }
 
-/// All about a sample.
+/// Returns everything about one sample. `is_alone` makes its name the heading of the page and omits
+/// the link back to the table of samples.
 fn article(run: &Run<'_>, number: usize, options: &PageOptions, is_alone: bool) -> String {
     let sample = Sample { run: *run, prefix: format!("s{number}-"), limits: &options.limits };
     let (made, missing) = sections(&sample);
@@ -94,7 +113,8 @@ fn article(run: &Run<'_>, number: usize, options: &PageOptions, is_alone: bool) 
     )
 }
 
-/// Numbers without limits and fields of the sample sheet, under the name.
+/// Returns the facts below the name of the sample: the main numbers, then its fields in the sample
+/// sheet.
 fn fields(run: &Run<'_>, options: &PageOptions) -> String {
     let numbers =
         ["reads", "mean_coverage", "insert_size", "library_size"].into_iter().filter_map(|key| {
@@ -111,7 +131,8 @@ fn fields(run: &Run<'_>, options: &PageOptions) -> String {
     if all.is_empty() { String::new() } else { facts(&all) }
 }
 
-/// The limits of numbers, how they are met, and what it may mean where they are not.
+/// Returns the graded metrics of a sample: a summary, the failed metrics with their usual causes,
+/// and a tile for each metric. `sections` holds the ids of the sections that a tile may link to.
 fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
     let outcomes = outcomes(&sample.run, sample.limits);
     if outcomes.is_empty() {
@@ -172,7 +193,6 @@ fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
     )
 }
 
-/// The warnings of the run.
 fn warnings(run: &Run<'_>) -> String {
     let list = run.list("/warnings").iter().filter_map(Value::as_str);
     let list: String = list.map(|text| format!("<li>{}</li>", escape(text))).collect();
@@ -185,7 +205,6 @@ fn warnings(run: &Run<'_>) -> String {
     )
 }
 
-/// Sections without data, and the flags that give some.
 fn not_counted(sample: &Sample<'_>, missing: &[(&str, &str)]) -> String {
     if missing.is_empty() {
         return String::new();
@@ -207,7 +226,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A run that only read.
+    /// A run that only read its input and wrote no report.
     fn bare(sample: &str) -> Value {
         json!({
             "format": "readmill run", "version": 1, "program": {"name": "readmill", "version": "1", "commit": null},

@@ -1,4 +1,8 @@
-//! Plots: data drawn as SVG by `kuva`. Colours are those of the style sheet, so that they follow the theme of the page.
+//! Plots as SVG, drawn by the crate `kuva`.
+//!
+//! Each function draws one kind of plot and returns its SVG, which a [`Figure`] combines with a
+//! title, a legend and a table. Colours are CSS variables of the page, so plots follow its light or
+//! dark theme.
 
 use std::sync::Arc;
 
@@ -8,40 +12,45 @@ use kuva::prelude::{
 
 use crate::text::{escape, plain};
 
-/// Colours of series by their numbers, as the style sheet has them. Lines differ in their dashes, too.
+/// Number of colours in the style sheet. Series with a greater index start again at the first
+/// colour; lines also differ in their dashes.
 pub const COLORS: usize = 7;
 
-/// The size of a plot, in the units of its own text; the page scales it.
+/// Size of a plot in SVG units. The page scales plots to the available width.
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 260.0;
 
-/// The color of a series.
 fn color(number: usize) -> String {
     format!("var(--c{})", number % COLORS)
 }
 
-/// A plot and what is said of it.
+/// A plot with its title, explanation, legend and table of numbers.
+///
+/// The page shows it as follows. A screen reader gets `alt` instead of the plot.
+///
+/// ```text
+/// title
+/// reading                  one sentence about how to read the plot
+/// legend                   only if there are two series or more
+/// svg
+/// > Numbers as a table     folded; omitted if `table` is empty
+/// ```
 pub struct Figure {
-    /// The name of it in the page.
+    /// Element id. It also makes the ids inside the SVG unique within the page.
     pub id: String,
-    /// The title.
     pub title: String,
-    /// How to read it, in a sentence.
     pub reading: String,
-    /// The alternative text.
     pub alt: String,
-    /// The names of its series; none where there is one alone.
+    /// Names of the series, in their order; empty for a single series.
     pub legend: Vec<String>,
-    /// The plot.
     pub svg: String,
-    /// The numbers, as a table.
+    /// The plotted numbers as an HTML table, or an empty string.
     pub table: String,
-    /// Whether its series are lines, which differ in their dashes.
+    /// Whether the legend shows dashed lines rather than coloured squares.
     pub has_lines: bool,
 }
 
 impl Figure {
-    /// Returns the element.
     pub fn html(&self) -> String {
         let class = if self.has_lines { "stroke" } else { "swatch" };
         let legend: String = if self.legend.len() < 2 {
@@ -76,24 +85,21 @@ impl Figure {
     }
 }
 
-/// Axes of a plot.
 #[derive(Clone, Debug, Default)]
 pub struct Axes<'a> {
-    /// The names.
     pub x: &'a str,
     pub y: &'a str,
-    /// Borders that are not those of the data.
+    /// Ranges of the axes; `None` fits the data.
     pub x_range: Option<(f64, f64)>,
     pub y_range: Option<(f64, f64)>,
-    /// Values of y in percent.
+    /// Whether values of y are fractions that are labelled as percentages.
     pub percent: bool,
-    /// Vertical lines, each with its name.
     pub marks: Vec<(f64, String)>,
-    /// Horizontal lines, each with its name.
     pub levels: Vec<(f64, String)>,
 }
 
-/// Draws lines over one another.
+/// Draws line plots on common axes. A single line gets a filled area; further lines are dashed or
+/// dotted.
 pub fn lines(axes: &Axes<'_>, series: Vec<Vec<(f64, f64)>>) -> String {
     let is_alone = series.len() == 1;
     let plots: Vec<Plot> = series
@@ -115,10 +121,10 @@ pub fn lines(axes: &Axes<'_>, series: Vec<Vec<(f64, f64)>>) -> String {
     drawn(axes, plots)
 }
 
-/// The most bars whose names have room beside each other.
+/// Maximum number of bars that all have a label. More labels would overlap.
 const MOST_NAMES: usize = 24;
 
-/// Draws bars. Of many numbers, those that five divides are written.
+/// Draws bars. If there are many, only labels that are multiples of five, or not numbers, are kept.
 pub fn bars(axes: &Axes<'_>, mut bars: Vec<(String, f64)>) -> String {
     if bars.len() > MOST_NAMES {
         for (name, _) in &mut bars {
@@ -131,7 +137,6 @@ pub fn bars(axes: &Axes<'_>, mut bars: Vec<(String, f64)>) -> String {
     drawn(axes, vec![Plot::Bar(plot)])
 }
 
-/// Draws groups of bars, one colour for each of the series.
 pub fn grouped_bars(axes: &Axes<'_>, groups: Vec<(String, Vec<f64>)>) -> String {
     let mut plot = BarPlot::new().with_width(0.8);
     for (name, values) in groups {
@@ -143,7 +148,6 @@ pub fn grouped_bars(axes: &Axes<'_>, groups: Vec<(String, Vec<f64>)>) -> String 
     drawn(axes, vec![Plot::Bar(plot)])
 }
 
-/// Draws where reads go: links from one name to another, with their numbers.
 pub fn flow(links: &[(String, String, f64)]) -> String {
     let mut plot = SankeyPlot::new().with_node_width(14.0).with_node_gap(14.0).with_link_opacity(0.35);
     let mut names: Vec<&String> = Vec::new();
@@ -156,20 +160,21 @@ pub fn flow(links: &[(String, String, f64)]) -> String {
     let is_start = |name: &String| links.iter().any(|(from, ..)| from == name);
     let last = 1 + links.iter().filter(|(_, to, _)| is_start(to)).count();
     for (from, to, reads) in links {
-        // Whatever ends does so at the right, where its name has room.
+        // Nodes without outgoing links go into the last column, where their names have space.
         if !is_start(to) {
             plot = plot.with_node_column(to, last);
         }
         plot = plot.with_link(from, to, *reads);
     }
     let plots = vec![Plot::Sankey(plot)];
-    // Each column of names needs its room.
+    // A third column of names needs more width.
     let width = if last > 2 { 1.2 * WIDTH } else { WIDTH };
     let layout = Layout::auto_from_plots(&plots).with_width(width).with_height(240.0);
     kuva::render_to_svg(plots, styled(layout))
 }
 
-/// Draws groups of dots along a line, each dot with its color.
+/// Draws values as dots along a line, side by side where they would overlap. Each dot has the index
+/// of its colour.
 pub fn dots(axes: &Axes<'_>, dots: Vec<(f64, usize)>, size: f64) -> String {
     let points: Vec<(f64, String)> = dots.into_iter().map(|(value, i)| (value, color(i))).collect();
     let plot = StripPlot::new()
@@ -222,7 +227,6 @@ fn mark(line: ReferenceLine, name: &str) -> ReferenceLine {
     line.with_label(name).with_color("var(--mark)")
 }
 
-/// A number at an axis: `1.5M`.
 fn short(value: f64) -> String {
     let rounded = |value: f64| (value * 100.0).round() / 100.0;
     match value.abs() {
@@ -234,7 +238,6 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Colours and fonts of the page.
 fn styled(layout: Layout) -> Layout {
     let theme = Theme {
         background: "none".into(),
@@ -254,10 +257,11 @@ fn styled(layout: Layout) -> Layout {
         .with_body_size(12)
 }
 
-/// The most points of a line: as many as it has units of width.
+/// Maximum number of points of a line: one for each SVG unit of the width.
 const MOST_POINTS: usize = 560;
 
-/// Leaves out points that nobody would see: of neighbours, the highest stays.
+/// Thins out a long line. It keeps the highest of each group of adjacent points, so that peaks stay
+/// visible.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= MOST_POINTS {
         return points;
@@ -267,8 +271,8 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.chunks(each).filter_map(highest).collect()
 }
 
-/// Makes a drawing scale with the page, and gives it its title and what it shows. Names in it get its own name, so that
-/// there can be several in a page.
+/// Makes an SVG scalable and accessible: it replaces the fixed size by a `viewBox`, adds title and
+/// description, and makes ids unique by the id of the figure.
 fn accessible(svg: &str, id: &str, title: &str, alt: &str) -> String {
     let (head, rest) = svg.split_once('>').unwrap_or(("", ""));
     let size = |name: &str| {
@@ -293,7 +297,7 @@ fn accessible(svg: &str, id: &str, title: &str, alt: &str) -> String {
     )
 }
 
-/// Rounds the numbers of a drawing to two digits behind the point.
+/// Rounds all numbers in an SVG to two decimals, to keep the page small.
 fn rounded(svg: &str) -> String {
     let mut text = String::with_capacity(svg.len());
     let mut rest = svg;

@@ -1,73 +1,86 @@
-//! A run as its JSON describes it, and numbers of it with the place that they come from.
+//! Access to the JSON description of a run, by JSON pointer.
+//!
+//! Sections and metrics read the description only through [`Run`]. It returns a number as a
+//! [`Quantity`], which remembers the pointers it was computed from. Here are also the two functions
+//! that bound memory: `trim` drops reports that no page shows, and `page_bytes` estimates the size
+//! of a page.
 
 use serde_json::{Map, Value};
 
 use crate::text::{Form, escape};
 
-/// The description of one run.
+/// The JSON description of one run, as `--json` writes it.
+///
+/// Lookups take a JSON pointer (RFC 6901) such as `/time/seconds`, and treat `null` like a missing
+/// value. Reports are below `/reports`, each under the name of the file that the tool it imitates
+/// would write:
+///
+/// ```text
+/// /reads/read                                 records read
+/// /reports/flagstat/primary/passed            one number
+/// /reports/insert_size_metrics/rows/0/...     Picard's metrics, one object for each row
+/// /reports/insert_size_metrics/histograms/0   Picard's histogram, one list for each column
+/// ```
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     value: &'a Value,
 }
 
-/// A number, and the attributes that say where in the description it comes from: a test reads both.
+/// A number and the HTML attributes that tell where in the description it comes from.
+///
+/// `data-json` holds the pointer, or several joined by ` + ` for a sum; `data-of` holds the
+/// denominator of a share. `./dev page` computes the number again from the JSON and compares it
+/// with the page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// The number.
     pub value: f64,
     attributes: String,
 }
 
 impl Quantity {
-    /// A number of these attributes.
+    /// Takes the attributes ready to be placed in a tag; pointers in them must be escaped already.
     pub fn new(value: f64, attributes: String) -> Self {
         Quantity { value, attributes }
     }
 
-    /// Returns the element of the number.
+    /// Returns the number as a `<data>` element with its attributes.
     pub fn html(&self, form: Form) -> String {
         format!("<data value=\"{}\" {}>{}</data>", self.value, self.attributes, form.text(self.value))
     }
 }
 
 impl<'a> Run<'a> {
-    /// The run that is described so.
     pub fn new(value: &'a Value) -> Self {
         Run { value }
     }
 
-    /// A part of the description by its JSON pointer.
+    /// Returns the value at a JSON pointer; `None` if it is missing or `null`.
     pub fn at(&self, pointer: &str) -> Option<&'a Value> {
         self.value.pointer(pointer).filter(|value| !value.is_null())
     }
 
-    /// A report by its name.
     pub fn report(&self, name: &str) -> Option<&'a Value> {
         self.value.get("reports")?.get(name)
     }
 
-    /// A text.
     pub fn text(&self, pointer: &str) -> &'a str {
         self.at(pointer).and_then(Value::as_str).unwrap_or("")
     }
 
-    /// The lines of a list.
     pub fn list(&self, pointer: &str) -> &'a [Value] {
         self.at(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// The name of the sample.
     pub fn sample(&self) -> &'a str {
         self.text("/sample")
     }
 
-    /// A number.
     pub fn number(&self, pointer: &str) -> Option<Quantity> {
         let value = self.at(pointer)?.as_f64()?;
         Some(Quantity::new(value, format!("data-json=\"{}\"", escape(pointer))))
     }
 
-    /// The sum of some numbers.
+    /// Adds the numbers at some pointers. `None` if one of them is missing or the list is empty.
     pub fn sum(&self, pointers: &[String]) -> Option<Quantity> {
         let values: Vec<f64> = pointers.iter().map(|it| self.at(it)?.as_f64()).collect::<Option<_>>()?;
         if values.is_empty() {
@@ -77,7 +90,7 @@ impl<'a> Run<'a> {
         Some(Quantity::new(values.iter().sum(), attributes))
     }
 
-    /// The share that one sum has of another.
+    /// Divides one sum of numbers by another. `None` if a number is missing or the divisor is 0.
     pub fn share(&self, part: &[String], whole: &[String]) -> Option<Quantity> {
         let (up, down) = (self.sum(part)?.value, self.sum(whole)?.value);
         let attributes = format!(
@@ -88,17 +101,17 @@ impl<'a> Run<'a> {
         (down > 0.0).then(|| Quantity::new(up / down, attributes))
     }
 
-    /// The element of a number, or a dash.
+    /// Returns the number at a pointer as a `<data>` element, or a dash if it is missing.
     pub fn shown(&self, pointer: &str, form: Form) -> String {
         self.number(pointer).map_or("–".into(), |number| number.html(form))
     }
 
-    /// The numbers of a column of a histogram, or of another list of numbers.
+    /// Returns an array as numbers, 0 for each element that is not a number. Used for the columns
+    /// of histograms.
     pub fn column(&self, pointer: &str) -> Vec<f64> {
         self.list(pointer).iter().map(|value| value.as_f64().unwrap_or(0.0)).collect()
     }
 
-    /// The rows of a report of Picard that are wanted, each with its pointer.
     pub fn rows(&self, report: &str, is_wanted: impl Fn(&Value) -> bool) -> Vec<(String, &'a Value)> {
         let rows = self.report(report).and_then(|it| it.get("rows")).and_then(Value::as_array);
         let rows = rows.map_or(&[][..], Vec::as_slice).iter().enumerate();
@@ -106,7 +119,8 @@ impl<'a> Run<'a> {
         wanted.map(|(i, row)| (format!("/reports/{report}/rows/{i}"), row)).collect()
     }
 
-    /// The pointer of the first row for all reads that is wanted.
+    /// Returns the pointer of the first wanted row that covers all reads, and not one sample,
+    /// library or read group.
     pub fn row_of_all(&self, report: &str, is_wanted: impl Fn(&Value) -> bool) -> Option<String> {
         self.rows(report, |row| level(row) == Level::All && is_wanted(row))
             .into_iter()
@@ -115,14 +129,27 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Reports that no page shows, since they are long.
+/// Reports that no page shows. They are the longest ones.
 const NOT_SHOWN: [&str; 3] = ["bait_bias_detail_metrics", "pre_adapter_detail_metrics", "oxog_metrics"];
 
-/// Modules of FastQC of which pages show the verdict alone: their tables are long, or in other sections.
+/// FastQC modules of which the page shows only the status: their tables are long, or another
+/// section shows the same data.
 const VERDICT_ALONE: [&str; 4] =
     ["Basic Statistics", "Per tile sequence quality", "Per base sequence content", "Per base N content"];
 
-/// Drops what no page shows of a description, and returns the bytes of memory that the rest takes.
+/// Removes the parts of a description that no page shows, to save memory. Returns the bytes of
+/// memory that the rest occupies, which the caller charges.
+///
+/// `readmill report` calls it for each file, so that hundreds of samples fit into memory together.
+///
+/// ```
+/// use readmill_report::trim;
+/// use serde_json::json;
+///
+/// let mut run = json!({"reports": {"oxog_metrics": {"rows": []}, "flagstat": {}}});
+/// trim(&mut run);
+/// assert_eq!(run, json!({"reports": {"flagstat": {}}}));
+/// ```
 pub fn trim(description: &mut Value) -> u64 {
     if let Some(reports) = description.get_mut("reports").and_then(Value::as_object_mut) {
         reports.retain(|name, _| !NOT_SHOWN.contains(&name.as_str()));
@@ -141,14 +168,17 @@ pub fn trim(description: &mut Value) -> u64 {
     bytes(description)
 }
 
-/// Reports without a section of their own, or whose rows no section shows.
+/// Reports that are read for single numbers but whose rows appear in no table.
 const WITHOUT_ROWS: [&str; 2] = ["idxstats", "gc_bias.detail_metrics"];
 
-/// What a page takes while it is made, as often as the values that it shows: cells of HTML are longer than values, and the
-/// text of a table becomes part of that of a section, which becomes part of that of the page.
+/// Ratio of the memory used while a page is built to the memory of the values it shows. A table
+/// cell is longer than its value, and the text of a table is copied into its section and then into
+/// the page.
 const TEXTS: u64 = 4;
 
-/// The most bytes of memory that making the page of a description takes, beside a few MiB that every page does.
+/// Returns an upper bound in bytes for the memory that building the page of this description takes.
+///
+/// The caller charges this amount, but at least a few MiB, which any page needs.
 pub fn page_bytes(description: &Value) -> u64 {
     let reports = description.get("reports").and_then(Value::as_object).into_iter().flatten();
     let shown = reports.filter(|(name, _)| {
@@ -157,7 +187,8 @@ pub fn page_bytes(description: &Value) -> u64 {
     TEXTS * shown.map(|(_, report)| bytes(report)).sum::<u64>()
 }
 
-/// The bytes of memory of a value; a field of an object has a name and its share of a node.
+/// Returns the heap and inline bytes of a JSON value. For a field of an object it adds the key and
+/// the field's share of a tree node.
 fn bytes(value: &Value) -> u64 {
     let of = size_of::<Value>() as u64;
     of + match value {
@@ -173,20 +204,18 @@ fn bytes(value: &Value) -> u64 {
     }
 }
 
-/// Whose reads a row is about.
+/// The reads that a row of one of Picard's reports covers. Picard writes one row for each level of
+/// `METRIC_ACCUMULATION_LEVEL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// All reads.
     All,
-    /// Those of a sample.
     Sample,
-    /// Those of a library.
     Library,
-    /// Those of a read group, mostly a lane.
+    /// One read group, which usually is one lane.
     Lane,
 }
 
-/// Whose reads a row of Picard is about.
+/// Tells the level of a row from the columns `SAMPLE`, `LIBRARY` and `READ_GROUP` that are filled.
 pub fn level(row: &Value) -> Level {
     let has = |name: &str| row.get(name).is_some_and(|value| !value.is_null());
     match () {
@@ -197,7 +226,7 @@ pub fn level(row: &Value) -> Level {
     }
 }
 
-/// The name of the lane of a row: Picard has PU of the read group there.
+/// Returns the lane of a row. Picard writes the PU field of the read group into `READ_GROUP`.
 pub fn lane_name(row: &Value) -> String {
     match row.get("READ_GROUP") {
         Some(Value::String(name)) => name.clone(),

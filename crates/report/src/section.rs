@@ -1,42 +1,45 @@
-//! A section of the page about a sample, and what sections are made of.
+//! The data from which sections about a sample are made, and the HTML around their parts.
 
 use crate::limits::Limits;
 use crate::run::Run;
 use crate::text::escape;
 
-/// A sample whose page is made.
+/// A sample whose sections are being built.
+///
+/// `page` creates one for each run. Each section function takes it and returns a [`Section`], or
+/// `None` if the run did not count what the section shows:
+///
+/// ```text
+/// Sample { run, prefix: "s0-", limits } ─► sections::*::section ─► Section { id, title, body }
+/// ```
 pub struct Sample<'a> {
-    /// Its run.
     pub run: Run<'a>,
-    /// What the names of its elements begin with.
+    /// Start of all element ids of this sample, `s0-` for the first one. It keeps the ids of
+    /// several samples in a page distinct.
     pub prefix: String,
-    /// Limits of its numbers.
     pub limits: &'a Limits,
 }
 
 impl Sample<'_> {
-    /// The name of an element.
     pub fn id(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 }
 
-/// A section.
+/// A finished section. The page adds the heading and the link in the table of contents.
 pub struct Section {
-    /// Its name in the page.
+    /// Id of the element, without the prefix of the sample.
     pub id: &'static str,
-    /// The title.
     pub title: &'static str,
-    /// The contents.
     pub body: String,
 }
 
-/// Figures beside each other where there is room.
+/// Wraps figures in an element that places them next to each other if the window is wide enough.
 pub fn figures(figures: &[String]) -> String {
     format!("<div class=\"figures\">{}</div>", figures.concat())
 }
 
-/// A list of names and what they are, both HTML.
+/// Returns a definition list. The names are escaped here; the values must be HTML.
 pub fn facts(facts: &[(&str, String)]) -> String {
     let fact =
         |(name, value): &(&str, String)| format!("<div><dt>{}</dt><dd>{value}</dd></div>", escape(name));

@@ -1,8 +1,22 @@
-//! A sample sheet: a line of names, then a line a sample, with tabs between cells. The first column names the sample.
+//! The sample sheet: a tab-separated table of additional fields of samples.
 
 use std::collections::BTreeMap;
 
-/// Fields of samples.
+/// Fields of samples, from the file of `--sample-sheet`.
+///
+/// The first line has the names of the columns, every further line the values of one sample. The
+/// first column is the name of the sample. Empty lines are skipped, and an empty cell means that
+/// the sample does not have the field.
+///
+/// ```
+/// use readmill_report::Sheet;
+///
+/// let sheet = Sheet::parse("sample\tbatch\tsex\nNA1\t1\tF\nNA2\t2\t\n")?;
+/// assert_eq!(sheet.names(), ["batch", "sex"]);
+/// assert_eq!(sheet.field("NA1", "sex"), Some("F"));
+/// assert_eq!(sheet.field("NA2", "sex"), None);
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sheet {
     names: Vec<String>,
@@ -10,7 +24,12 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// Reads a sheet.
+    /// Parses the text of a sample sheet.
+    ///
+    /// # Errors
+    ///
+    /// If the sheet is empty or has a single column, if a line has another number of cells than the first, or
+    /// if a sample has two lines. The message does not name the file; the caller does.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines =
             text.lines().map(|line| line.trim_end_matches('\r')).filter(|line| !line.trim().is_empty());
@@ -41,19 +60,18 @@ impl Sheet {
         Ok(Sheet { names, samples })
     }
 
-    /// The names of the fields.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The fields of a sample that are not empty.
+    /// Returns the name and value of each field that is filled for a sample; nothing for an unknown
+    /// sample.
     pub fn fields_of(&self, sample: &str) -> Vec<(&str, &str)> {
         let cells = self.samples.get(sample).map_or(&[][..], Vec::as_slice);
         let fields = self.names.iter().zip(cells).filter(|(_, value)| !value.is_empty());
         fields.map(|(name, value)| (name.as_str(), value.as_str())).collect()
     }
 
-    /// A field of a sample.
     pub fn field(&self, sample: &str, name: &str) -> Option<&str> {
         self.fields_of(sample).into_iter().find(|(it, _)| *it == name).map(|(_, value)| value)
     }

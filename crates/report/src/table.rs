@@ -1,11 +1,16 @@
-//! Tables of the page. A cell of a report's own number says by the table, the row and the column where it comes from.
+//! HTML tables.
+//!
+//! Tables of a report's own numbers carry attributes from which `./dev page` finds the JSON value
+//! of each cell: `data-columns` or `data-row` has the pointer of the table or row, and `data-key`
+//! the name of the column. In other tables each cell is a `<data>` element.
 
 use serde_json::Value;
 
 use crate::run::Run;
 use crate::text::{Form, cell, escape};
 
-/// A table of a histogram: columns of one object, by their keys and titles.
+/// Returns a table of a histogram. `pointer` leads to an object with one list for each column;
+/// `columns` has the key and the title of each column to show.
 pub fn of_columns(run: &Run<'_>, pointer: &str, caption: &str, columns: &[(&str, &str)]) -> String {
     let lists: Vec<&[Value]> =
         columns.iter().map(|(key, _)| run.list(&format!("{pointer}/{key}"))).collect();
@@ -25,7 +30,6 @@ pub fn of_columns(run: &Run<'_>, pointer: &str, caption: &str, columns: &[(&str,
     )
 }
 
-/// A table of some rows of a report.
 pub fn of_rows(rows: &[(String, &Value)], caption: &str, columns: &[(&str, &str)]) -> String {
     let row = |(pointer, row): &(String, &Value)| {
         let cells: String = columns
@@ -46,10 +50,11 @@ fn head(caption: &str, columns: &[(&str, &str)]) -> String {
     format!("<caption>{}</caption><thead><tr>{columns}</tr></thead>", escape(caption))
 }
 
-/// A table of cells that are HTML; the first of each row names it.
+/// Returns a table whose cells are HTML already. The first cell of a row is its header. If all
+/// titles are empty, the table has no heading.
 pub fn of_cells(caption: &str, titles: &[&str], rows: &[Vec<String>]) -> String {
     let is_titled = titles.iter().any(|title| !title.is_empty());
-    // Columns of words are aligned at their start.
+    // Columns that hold text are aligned to the left, columns of numbers to the right.
     let is_number = |cell: &String| cell.starts_with("<data") || cell == "–";
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(titles.len());
     let classes: Vec<&str> = (0..columns)
@@ -79,7 +84,8 @@ pub fn of_cells(caption: &str, titles: &[&str], rows: &[Vec<String>]) -> String 
     format!("<table><caption>{}</caption>{titles}<tbody>{rows}</tbody></table>", escape(caption))
 }
 
-/// A table that may be wider than the page, which scrolls by itself.
+/// Wraps a table that may be wider than the page in an element that scrolls. `name` is read by
+/// screen readers.
 pub fn wide(name: &str, table: &str) -> String {
     format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{}\">{table}</div>",
@@ -87,7 +93,8 @@ pub fn wide(name: &str, table: &str) -> String {
     )
 }
 
-/// A table that has a row for each field, and a column for each row of a report: for fields that are many.
+/// Returns a table with one row for each field and one column for each row of a report. Used if
+/// there are many fields and few rows. Fields that no row has are omitted.
 pub fn transposed(
     run: &Run<'_>,
     caption: &str,
@@ -107,7 +114,8 @@ pub fn transposed(
     wide(caption, &of_cells(caption, &titles, &rows))
 }
 
-/// A table with a row for each row of a report; cells are numbers in their forms, or text.
+/// Returns a table with one line for each row of a report. Numbers are written in the format of
+/// their field.
 pub fn listed(
     run: &Run<'_>,
     caption: &str,

@@ -1,26 +1,23 @@
-//! Numbers and names as text of a page.
+//! Formatting of numbers, dates and names for the page.
 
 use serde_json::Value;
 
-/// How a number is written.
+/// How a number is written. Spaces between number and unit are non-breaking ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
-    /// A whole number, or one as it stands: `12,345`.
+    /// As few digits as identify the number, with thousands separators: `12,345`.
     Plain,
-    /// So many digits behind the point, and a unit.
+    /// A fixed number of decimals, then the unit.
     Decimal(usize, &'static str),
-    /// A share of 1, in percent: `12.3 %`.
+    /// A fraction as a percentage: `12.3 %`.
     Share,
-    /// A difference of shares of 1: `1.2 points`.
+    /// A difference of two fractions in percentage points: `1.2 points`.
     Points,
-    /// Bytes: `1.2 GiB`.
     Bytes,
-    /// Seconds: `12.3 s`, `4 min 5 s`.
     Seconds,
 }
 
 impl Form {
-    /// Returns the text.
     pub fn text(self, value: f64) -> String {
         match self {
             Form::Plain => plain(value),
@@ -33,7 +30,7 @@ impl Form {
     }
 }
 
-/// Digits behind the point of a share: small ones need more to differ from 0.
+/// Returns the decimals of a percentage. Small fractions get more, so that they do not look like 0.
 fn share_digits(share: f64) -> usize {
     match share.abs() {
         0.0 => 0,
@@ -43,7 +40,7 @@ fn share_digits(share: f64) -> usize {
     }
 }
 
-/// A number as JSON has it, with thousands separators.
+/// Returns the shortest decimal number that equals the value, with thousands separators.
 pub fn plain(value: f64) -> String {
     with_separators(&format!("{value}"))
 }
@@ -52,7 +49,8 @@ fn fixed(value: f64, digits: usize) -> String {
     with_separators(&format!("{value:.digits$}"))
 }
 
-/// Puts commas between thousands of the whole part.
+/// Puts commas between the thousands of the whole part. Text such as `1e-7` or `NaN` is returned
+/// unchanged.
 fn with_separators(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = rest.find('.').map_or((rest, ""), |at| rest.split_at(at));
@@ -89,11 +87,11 @@ fn seconds(value: f64) -> String {
     if hours > 0.0 { format!("{hours} h {minutes} min") } else { format!("{minutes} min {rest} s") }
 }
 
-/// Returns the day and the minute in UTC of seconds since 1970.
 pub fn date(seconds: f64) -> String {
     let seconds = seconds.max(0.0) as u64;
     let (days, minutes) = (seconds / 86_400, seconds % 86_400 / 60);
-    // Days are counted from 1 March of the year 0, in cycles of 400 years.
+    // Days are counted from 1 March of the year 0, in cycles of 400 years, so that the leap day is
+    // the last day of a year.
     let days = days + 719_468;
     let (cycle, day_of_cycle) = (days / 146_097, days % 146_097);
     let year_of_cycle =
@@ -106,7 +104,8 @@ pub fn date(seconds: f64) -> String {
     format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
 }
 
-/// Returns text that means itself in HTML, in elements and in attributes.
+/// Escapes text for HTML, both between tags and in quoted attributes. Control characters become
+/// U+FFFD.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -123,7 +122,8 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// Returns the text of a cell: of a number as JSON has it, with thousands separators; a dash where there is none.
+/// Returns the content of a table cell: numbers exactly as JSON has them, with thousands
+/// separators; strings escaped; a dash for `null`.
 pub fn cell(value: &Value) -> String {
     match value {
         Value::Null => "–".into(),
@@ -133,7 +133,7 @@ pub fn cell(value: &Value) -> String {
     }
 }
 
-/// Returns a list as a sentence has it: `a, b and c`.
+/// Joins words as in a sentence: `a, b and c`.
 pub fn listed(words: &[String]) -> String {
     match words {
         [] => String::new(),

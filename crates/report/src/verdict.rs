@@ -1,23 +1,25 @@
-//! The verdict about a sample: key numbers beside their limits, and how that is said.
+//! The verdict about a sample: grades its metrics and puts the result into words.
 
 use crate::limits::{Bad, Grade, Limit, Limits};
 use crate::metrics::{METRICS, Metric, name_of, place_of};
 use crate::run::{Quantity, Run};
 use crate::text::{Form, plain};
 
-/// A key number, its limit, and how it stands to it.
+/// A metric of a sample that has a limit, and its grade.
+///
+/// `page` shows one tile for each, `cohort` colours the cells of its table by the grade, and
+/// `diagnosis` groups those that are not good by their cause.
 pub struct Outcome {
     pub metric: &'static Metric,
-    /// Its name, in this run.
+    /// Title of the metric in this run, see `name_of`.
     pub name: String,
-    /// Where it was seen, if that is one place.
+    /// The cycle or lane that the value comes from, if it is not the whole sample.
     pub place: Option<String>,
     pub source: Quantity,
     pub limit: Limit,
     pub grade: Grade,
 }
 
-/// The outcomes of a run, in the order of the page.
 pub fn outcomes(run: &Run<'_>, limits: &Limits) -> Vec<Outcome> {
     let outcome = |metric: &'static Metric| {
         let limit = *limits.limit(metric.key)?;
@@ -29,7 +31,6 @@ pub fn outcomes(run: &Run<'_>, limits: &Limits) -> Vec<Outcome> {
     METRICS.iter().filter_map(outcome).collect()
 }
 
-/// How many numbers are good, in words.
 pub fn summary(outcomes: &[Outcome]) -> String {
     let count = |grade: Grade| outcomes.iter().filter(|it| it.grade == grade).count();
     let all = outcomes.len();
@@ -45,7 +46,8 @@ pub fn summary(outcomes: &[Outcome]) -> String {
     }
 }
 
-/// The class and the words of a grade; the sign differs in its shape, too.
+/// Returns the CSS class of a grade and its HTML. The signs differ in shape, so that they can be
+/// read without colours.
 pub fn grade(grade: Grade) -> (&'static str, &'static str) {
     match grade {
         Grade::Good => ("good", "<i aria-hidden=\"true\">✓</i> good"),
@@ -54,11 +56,10 @@ pub fn grade(grade: Grade) -> (&'static str, &'static str) {
     }
 }
 
-/// The limit in words.
 pub fn limit_text(limit: &Limit, form: Form) -> String {
     let border = limit.look.or(limit.bad).unwrap_or(f64::NAN);
     let border = match form {
-        // As it was given: limits are round numbers.
+        // Limits are round numbers, so they are shown with the digits that the user gave.
         Form::Share => format!("{}\u{a0}%", plain((1e6 * border).round() / 1e4)),
         Form::Points => plain((1e6 * border).round() / 1e4),
         Form::Decimal(_, unit) => format!("{}{}", plain(border), unit.trim_end_matches("\u{a0}bases")),
