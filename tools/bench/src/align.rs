@@ -1,9 +1,10 @@
-//! From FASTQ to reads that are aligned, sorted, marked and indexed: what one process takes beside the least that it
-//! could, which is the aligner's kernel alone and the codec of the output, and beside chains of an aligner and
-//! samtools.
+//! The subcommand `align`: FASTQ to reads that are aligned, sorted, marked and indexed.
 //!
-//! Everyone gets the same reads, the same `-K` and the same read group, and as many threads for each program as the
-//! others have in all. Indexes are made before, by readmill for bwa-mem2 as well.
+//! It compares readmill's single process with the time of its aligner kernel alone plus the codec
+//! floor, and with pipes of an aligner and samtools.
+//!
+//! All programs get the same reads, the same `-K`, the same read group, and each the same number of
+//! threads. Indexes are made in advance; readmill makes that of bwa-mem2, too.
 
 use std::path::PathBuf;
 
@@ -17,29 +18,27 @@ use crate::sorters::{Sorting, samtools_marks};
 use crate::table::{self, TableRow};
 use crate::work::Work;
 
-/// Options of `bench align`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     options: Options,
-    /// Bases of the reads that decide together how long inserts are
+    /// Bases from which one insert size distribution is estimated (bwa -K)
     #[arg(short = 'K', long, value_name = "N", default_value_t = 10_000_000)]
     cohort_bases: u64,
-    /// Have the FASTQ files compressed, as BGZF
+    /// Compress the FASTQ files as BGZF
     #[arg(long)]
     bgzf: bool,
-    /// Have the bare kernel run with the C library's allocator as readmill sets it, too
+    /// Also run the bare kernel with readmill's settings of the C allocator
     #[arg(long)]
     settled: bool,
 }
 
-/// The ID of the read group, and its line.
 const GROUP: (&str, &str) = ("bench", r"@RG\tID:bench\tSM:sample1\tLB:lib1\tPL:ILLUMINA");
 
 const KERNEL: &str = "bare kernel";
 const INFLATING: &str = "codec floor with inflating";
 
-/// One job for all.
+/// The reads, the reference and `-K`, which are the same for all contenders.
 struct Aligning<'a> {
     work: &'a Work,
     reference: PathBuf,
@@ -47,7 +46,6 @@ struct Aligning<'a> {
     cohort_bases: u64,
 }
 
-/// Measures, and prints the table and what it costs above the floor.
 pub fn run(args: Args) -> Result<()> {
     if args.options.data.is_some() {
         bail!("reads are simulated here: --data has no FASTQ");
@@ -74,7 +72,6 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 impl Aligning<'_> {
-    /// Compresses the reads, and makes the index, where that is not done yet.
     fn prepare(&self, bgzf: bool) -> Result<()> {
         let (work, [first, last]) = (self.work, &self.reads);
         if bgzf && !last.exists() {
@@ -89,7 +86,7 @@ impl Aligning<'_> {
         Ok(())
     }
 
-    /// The index of bwa, which is another one.
+    /// Makes bwa's index, whose format differs from that of bwa-mem2. Returns its prefix.
     fn index_for_bwa(&self, program: &Program) -> Result<PathBuf> {
         let prefix = self.reference.with_file_name("bwa");
         if !prefix.with_extension("sa").exists() {
@@ -133,7 +130,6 @@ impl Aligning<'_> {
         Ok(contenders)
     }
 
-    /// readmill does all at once.
     fn readmill(&self) -> Contender {
         self.fused("readmill", "", "readmill.bam")
     }
@@ -148,7 +144,6 @@ impl Aligning<'_> {
         Contender::new(name, work.options.runs, output, vec![vec![call]])
     }
 
-    /// The kernel of readmill alone.
     fn kernel(&self, name: &str, words: &str) -> Contender {
         let (work, [first, last]) = (self.work, &self.reads);
         let (output, Options { threads, runs, .. }) = (work.file("kernel.records"), &work.options);
@@ -157,7 +152,6 @@ impl Aligning<'_> {
         Contender::own_clock(name, *runs, output, call.arg(GROUP.0).words(words))
     }
 
-    /// An aligner, and samtools in the pipe behind it: mates, sort, marks, index.
     fn chain(&self, aligner: &Program, task: &str, samtools: &Program, index: PathBuf) -> Contender {
         let (work, [first, last]) = (self.work, &self.reads);
         let (output, Options { threads, runs, .. }) = (work.file("chain.bam"), &work.options);
@@ -174,7 +168,7 @@ impl Aligning<'_> {
     }
 }
 
-/// Prints and saves the table, in which the kernel and the codec together are the floor, and ratios round by round.
+/// Prints the table, with kernel plus codec as the floor, and the ratios of each round.
 fn show(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) -> Result<()> {
     let find = |rows: &[TableRow], name: &str| rows.iter().position(|row| row.name == name);
     let mut floors = Vec::new();

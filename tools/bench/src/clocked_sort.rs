@@ -1,9 +1,17 @@
-//! One sort on one thread, with a clock around each call that readmill makes serially.
+//! The hidden subcommand `serial-once`: a sort on one thread, with a clock around each phase that
+//! readmill runs on one thread at a time.
 //!
-//! These are the calls of the passes in `src/pipeline`, on the same types, with the same sizes: a claim, what is done to
-//! it in parallel, its link, and so on, ticket by ticket. Left out is what the runner and the progress display do
-//! between them, which is done once for a ticket, not for a record; and that runs on disk are merged before the
-//! end where there are very many.
+//! It makes the calls of the passes in `src/pipeline`, on the same types and with the same sizes,
+//! ticket by ticket:
+//!
+//! ```text
+//! reading   claim* ─ open ─ link* ─ check, accept ─ commit*      * clocked
+//! spilling  claim* ─ pack ─ commit*                              each time memory is full
+//! merging   claim* ─ order ─ link* ─ gather, encode ─ commit*
+//! ```
+//!
+//! The runner and the progress display are omitted; their cost is per ticket, not per record. Also
+//! omitted is the merge of runs before the end, which readmill does if there are very many.
 
 use std::fmt;
 use std::fs::File;
@@ -35,33 +43,31 @@ use readmill_sort::{
 use crate::data;
 use crate::options::Order;
 
-/// Options of `bench serial-once`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The input
+    /// Input
     input: PathBuf,
-    /// The output, left without its end
+    /// Output, written without its end
     to: PathBuf,
     /// Compression level
     level: u8,
     /// Order of the output
     order: Order,
-    /// MiB of memory that readmill would be given; its default if not given
+    /// MiB of memory that readmill would be given [default: readmill's own]
     memory: Option<u64>,
-    /// Threads that readmill would be given, which take some of it
+    /// Threads that readmill would be given; they take a part of the memory
     #[arg(short = '@', long, default_value_t = 2)]
     threads: usize,
 }
 
 impl Args {
-    /// How readmill would divide its memory.
     fn divide(&self) -> Result<Memory> {
         let memory = self.memory.map_or_else(limit::default_limit, |mib| mib << 20);
         Ok(Memory::divide(&plan(memory, self.threads, self.level))?)
     }
 }
 
-/// A sort, as far as its memory goes.
+/// Returns the plan of a sort, from which `Memory` is divided.
 fn plan(memory: u64, threads: usize, level: u8) -> Plan {
     let mut plan = Plan::new(Vec::<PathBuf>::new(), "");
     plan.steps = Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() };
@@ -71,7 +77,6 @@ fn plan(memory: u64, threads: usize, level: u8) -> Plan {
     plan
 }
 
-/// The sort under way.
 struct ClockedSort {
     header: Header,
     order: Order,
@@ -84,7 +89,8 @@ struct ClockedSort {
     runs: Vec<SpilledRun>,
 }
 
-/// Sorts once and prints records, and the phases of reading, of writing runs and of merging.
+/// Sorts once and prints the number of records, and the phases of reading, of writing runs and of
+/// merging.
 pub fn run(args: &Args) -> Result<()> {
     let source = data::open(&args.input)?;
     let header = source.header().clone();
@@ -121,12 +127,13 @@ impl ClockedSort {
         Framing { size: self.memory.sizes.frame, codec: SpillCodec::default() }
     }
 
-    /// An arena with room for all that is reserved, and for one piece more than that.
+    /// Makes an arena for all reserved reads, and for one more claim.
     fn new_arena(&self) -> Result<Arena> {
         Ok(Arena::new(self.memory.room as usize + 4 * MAX_CLAIM)?)
     }
 
-    /// Reads everything; returns the number of records, and the phases of reading and of writing runs.
+    /// Reads the whole input, and writes a run whenever memory is full. Returns the number of
+    /// records, and the phases of reading and of writing runs.
     fn read(&mut self, mut source: Source) -> Result<(u64, Phases, Phases)> {
         let (mut reading, mut spilling, before) = (Phases::default(), Phases::default(), cpu()?);
         let (mut link, mut opener) =
@@ -184,14 +191,15 @@ impl ClockedSort {
         Ok((link.records(), reading, spilling))
     }
 
-    /// Whether a run is to be written before reading on: readmill leaves room for what is under way.
+    /// Returns whether a run must be written before reading on. Like readmill, it reserves memory
+    /// for claims that are in flight.
     fn is_nearly_full(&self) -> bool {
         let (room, in_flight) = (self.memory.room, self.memory.crew.in_flight as u64);
-        let pieces = 2 * MAX_CLAIM as u64 * in_flight; // with what their records cost beside themselves
+        let pieces = 2 * MAX_CLAIM as u64 * in_flight; // bytes of claims, and bookkeeping
         self.charge.bytes() >= room - pieces.max(room / 8).min(room / 2)
     }
 
-    /// All that is in memory, its lists sorted, to be merged with `runs`.
+    /// Takes everything in memory and sorts its lists, to merge them with `runs`.
     fn sources(&mut self, runs: Vec<SpilledRun>) -> Sources {
         let arena = std::mem::replace(&mut self.arena, Arena::empty());
         let sealed = Arc::new(arena.seal());
@@ -203,7 +211,6 @@ impl ClockedSort {
         Sources { spill, keyer, runs, lists, sealed, charges }
     }
 
-    /// Writes what is in memory as one run.
     fn write_run(&mut self, phases: &mut Phases) -> Result<()> {
         let before = cpu()?;
         let mut merge = Merge::new(Arc::new(self.sources(Vec::new())));
@@ -238,7 +245,6 @@ impl ClockedSort {
         Ok(())
     }
 
-    /// Merges everything into `file`.
     fn merge(mut self, mut file: File, level: u8) -> Result<Phases> {
         let (mut phases, before) = (Phases::default(), cpu()?);
         let runs = std::mem::take(&mut self.runs);
@@ -275,28 +281,24 @@ impl ClockedSort {
     }
 }
 
-/// Times of one pass.
+/// Times of the serial phases of one pass. Printed as five numbers in one line, which `serial`
+/// parses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// Number of tickets.
     pub tickets: u64,
-    /// Time in the claims.
     pub claim: Duration,
-    /// Time in the links.
     pub link: Duration,
-    /// Time in the commits.
     pub commit: Duration,
-    /// CPU time of everything, the parallel phases included.
+    /// CPU time of the whole pass, parallel phases included.
     pub cpu: Duration,
 }
 
 impl Phases {
-    /// All serial phases.
     pub fn serial(&self) -> Duration {
         self.claim + self.link + self.commit
     }
 
-    /// The sum of two passes whose tickets are claimed, linked and committed by the same code.
+    /// Adds a second pass whose tickets are claimed, linked and committed by the same code.
     pub fn with(self, other: Phases) -> Phases {
         Phases {
             tickets: self.tickets + other.tickets,
@@ -308,7 +310,6 @@ impl Phases {
     }
 }
 
-/// Does something and adds the time it takes.
 fn timed<T>(time: &mut Duration, todo: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let done = todo();
@@ -316,7 +317,7 @@ fn timed<T>(time: &mut Duration, todo: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Tickets, then nanoseconds.
+/// Writes the number of tickets, then nanoseconds.
 impl fmt::Display for Phases {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [claim, link, commit, cpu] =

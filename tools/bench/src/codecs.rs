@@ -1,8 +1,10 @@
-//! Every codec and level on the blocks of BAM files: speed, size, and whether decompression restores the data.
+//! The subcommand `codecs`: speed and compressed size of every codec and level on the blocks of BAM
+//! files.
 //!
-//! The blocks are those that readmill makes, of the reads in input order and sorted. One thread compresses and
-//! decompresses about 1 MiB of them at a time, as readmill does. Speed is by CPU time: no thread waits here, and other
-//! work on the machine affects CPU time less.
+//! The blocks are the ones that readmill cuts, with the reads in input order and sorted. One thread
+//! compresses and decompresses about 1 MiB of them at a time, as readmill does, and the result is
+//! compared with the original. Speed refers to CPU time, which other load on the machine affects
+//! less than wall time.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,16 +19,15 @@ use crate::contender::Call;
 use crate::data_file::DataTable;
 use crate::work::Work;
 
-/// Bytes of blocks that are measured, at least; they are spread evenly over the file.
+/// Minimum bytes of blocks to measure. They are spread evenly over the file.
 const SAMPLE: usize = 24 << 20;
 
-/// Blocks that are compressed, then decompressed, together.
 const TOGETHER: usize = 16;
 
-/// The base of the ratios for output: zlib's level 6, the default of htslib and htsjdk.
+/// The codec to which others are compared for output: zlib's level 6, the default of htslib and
+/// htsjdk.
 const OUTPUT_BASE: (Codec, u8) = (Codec::ZlibRs, 6);
 
-/// Prints a table for each order and use.
 pub fn run(work: &Work) -> Result<()> {
     println!("### Codecs\n\n{}", work.describe());
     println!(
@@ -54,12 +55,13 @@ pub fn run(work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Levels that equal their neighbours are left out.
+/// Returns whether a level is measured. Levels that give the same result as their neighbours are
+/// omitted.
 fn is_measured(codec: Codec, level: u8) -> bool {
     !matches!((codec, level), (Codec::Libdeflate, 8 | 10 | 11) | (Codec::ZlibRs, 7 | 8))
 }
 
-/// The input in blocks that readmill cut, in this order.
+/// Rewrites the input with readmill in this order, so that its blocks are cut by readmill.
 fn rewritten(work: &Work, order: &str) -> Result<PathBuf> {
     let file = work.file(&format!("codecs-{order}.bam"));
     let call = Call::new(&work.readmill).arg("prep").arg(&work.data).arg("-o").arg(&file);
@@ -69,7 +71,10 @@ fn rewritten(work: &Work, order: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Payloads of blocks, every n-th of the file, so that they are at least [`SAMPLE`] bytes if the file has as many.
+/// Returns the payloads of every n-th block of a file, [`SAMPLE`] bytes or more if the file has
+/// them.
+///
+/// `n` starts at 1 and doubles whenever too many blocks are kept.
 fn sample(file: &Path) -> Result<Vec<Vec<u8>>> {
     let input = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut reader = BlockReader::new(input, false);
@@ -99,16 +104,15 @@ fn sample(file: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(kept)
 }
 
-/// Compresses payloads, keeps the result, and decompresses it again.
+/// A codec under test. It keeps its compressed data between the two calls.
 trait Coder {
     fn compress(&mut self, payloads: &[Vec<u8>]);
-    /// Bytes of what was compressed last.
+    /// Returns the size in bytes of the data compressed last.
     fn size(&self) -> usize;
-    /// Puts what was compressed last into `out`, which is empty.
+    /// Decompresses the data compressed last into `out`, which must be empty.
     fn decompress(&mut self, out: &mut Vec<u8>) -> Result<()>;
 }
 
-/// BGZF blocks, checksums included.
 struct BgzfBlocks {
     deflater: Deflater,
     inflater: Inflater,
@@ -146,11 +150,10 @@ impl Coder for BgzfBlocks {
     }
 }
 
-/// Frames of the spill.
 struct Frames {
     compressor: FrameCompressor,
     bytes: Vec<u8>,
-    /// Bytes of each frame, compressed and raw.
+    /// Compressed and raw bytes of each frame.
     lengths: Vec<(usize, usize)>,
 }
 
@@ -188,7 +191,6 @@ impl Coder for Frames {
     }
 }
 
-/// A coder and what it took, round by round.
 struct CoderTimes {
     name: String,
     coder: Box<dyn Coder>,
@@ -203,7 +205,7 @@ impl CoderTimes {
         CoderTimes { name, coder: Box::new(coder), size: 0, compressing, decompressing }
     }
 
-    /// Codes all blocks once.
+    /// Compresses and decompresses all blocks once, and fails if the data changed.
     fn round(&mut self, blocks: &[Vec<u8>]) -> Result<()> {
         let (mut there, mut back, mut size, mut out) = (Duration::ZERO, Duration::ZERO, 0, Vec::new());
         for payloads in blocks.chunks(TOGETHER) {
@@ -223,7 +225,6 @@ impl CoderTimes {
         Ok(())
     }
 
-    /// Median seconds of compressing and decompressing.
     fn seconds(&self) -> (f64, f64) {
         (median(&self.compressing), median(&self.decompressing))
     }

@@ -1,4 +1,13 @@
-//! One way to do the work: calls of programs, in pipes, one pipe after the other; and its measurement.
+//! A contender: the command lines with which a program does the work, and their measurement.
+//!
+//! A contender has stages, which run one after the other; a stage is a pipe of calls. Wall time is
+//! measured from the first start to the last exit. CPU time and peak memory are those that the
+//! kernel reports for each process.
+//!
+//! ```text
+//! Contender { stages: [[Call, Call, ...], [Call]] }
+//!                      └─── a pipe ───┘   └─ then this
+//! ```
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -9,36 +18,32 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use readmill_peers::{Tool, usage};
 
-/// A program that can be called again and again.
 #[derive(Clone)]
 pub enum Program {
-    /// A program of this project, by its name and its place.
+    /// A program of this repository: its name in command lines, and its path.
     Own(&'static str, PathBuf),
-    /// One of its peers.
     Peer(Tool),
 }
 
-/// A program with its arguments.
+/// A call of a program, with its arguments.
+///
+/// Calls are built like a `Command`: `Call::new(&samtools).words("sort -@ 2 -o").arg(path)`.
 #[derive(Clone)]
 pub struct Call {
     program: Program,
     arguments: Vec<OsString>,
-    /// Additional options of Java.
     java: String,
-    /// Its standard input, where it is not a pipe.
+    /// File for standard input, if the call is not in a pipe.
     input: Option<PathBuf>,
-    /// Its standard output, where that is to be kept.
     output: Option<PathBuf>,
-    /// Seconds after which it is ended.
+    /// Seconds after which `timeout` ends the call.
     limit: Option<u64>,
-    /// Where it looks for programs, if not where this program does.
+    /// `PATH` of the process; `None` inherits it.
     path: Option<OsString>,
 }
 
-/// A call took longer than it may.
 #[derive(Debug)]
 pub struct TooLong {
-    /// Seconds it may take.
     pub limit: u64,
 }
 
@@ -51,7 +56,6 @@ impl std::fmt::Display for TooLong {
 impl std::error::Error for TooLong {}
 
 impl Program {
-    /// Its name and version.
     pub fn title(&self) -> String {
         match self {
             Program::Own(name, _) => name.to_string(),
@@ -59,7 +63,6 @@ impl Program {
         }
     }
 
-    /// Its name.
     fn name(&self) -> &'static str {
         match self {
             Program::Own(name, _) => name,
@@ -69,57 +72,51 @@ impl Program {
 }
 
 impl Call {
-    /// A call without arguments.
     pub fn new(program: &Program) -> Self {
         let (program, arguments, java) = (program.clone(), Vec::new(), String::new());
         Call { program, arguments, java, input: None, output: None, limit: None, path: None }
     }
 
-    /// Adds arguments, one a word of `words`.
+    /// Adds one argument for each word of `words`. Words cannot contain spaces.
     pub fn words(mut self, words: &str) -> Self {
         self.arguments.extend(words.split_whitespace().map(OsString::from));
         self
     }
 
-    /// Adds one argument.
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
         self
     }
 
-    /// Adds one argument with a name and a path, such as `INPUT=in.bam`.
+    /// Adds a name and a path as one argument, such as `INPUT=in.bam`.
     pub fn named(self, name: &str, path: &Path) -> Self {
         let mut argument = OsString::from(name);
         argument.push(path);
         self.arg(argument)
     }
 
-    /// Gives Java options, where the program is one of Java.
+    /// Adds Java options. They only affect Picard and GATK.
     pub fn java(self, options: &str) -> Self {
         Call { java: options.to_owned(), ..self }
     }
 
-    /// Has it read a file as its standard input.
     pub fn reading(self, file: &Path) -> Self {
         Call { input: Some(file.to_owned()), ..self }
     }
 
-    /// Has it write a file as its standard output.
     pub fn writing(self, file: &Path) -> Self {
         Call { output: Some(file.to_owned()), ..self }
     }
 
-    /// Ends it after this number of seconds.
     pub fn within(self, seconds: u64) -> Self {
         Call { limit: Some(seconds), ..self }
     }
 
-    /// Has it look for programs here.
     pub fn with_path(self, path: OsString) -> Self {
         Call { path: Some(path), ..self }
     }
 
-    /// The command, ready to start.
+    /// Returns the command, within `timeout` if it has a time limit.
     pub fn command(&self) -> Command {
         let Some(seconds) = self.limit else { return self.unlimited() };
         let (inner, mut command) = (self.unlimited(), Command::new("timeout"));
@@ -161,7 +158,7 @@ impl Call {
         }
     }
 
-    /// The call as a command line, with file names without directories.
+    /// Returns the call as a command line for the report, with file names without directories.
     fn shown(&self) -> String {
         let mut words = vec![self.shown_program()];
         for argument in &self.arguments {
@@ -178,7 +175,7 @@ impl Call {
     }
 }
 
-/// `/a/b.bam` as `b.bam`, and `INPUT=/a/b.bam` as `INPUT=b.bam`; devices stay.
+/// Shortens `/a/b.bam` to `b.bam`, and `INPUT=/a/b.bam` to `INPUT=b.bam`. Devices keep their path.
 pub fn file_name_alone(word: &str) -> String {
     let (name, value) = match word.split_once("=/") {
         Some((name, _)) => word.split_at(name.len() + 1),
@@ -189,62 +186,57 @@ pub fn file_name_alone(word: &str) -> String {
     format!("{name}{}", file.map_or(value.into(), OsStr::to_string_lossy))
 }
 
-/// The memory that Java is given. Without a limit it would take a quarter of the machine's.
+/// Java's heap limit. By default Java would take a quarter of the machine's memory.
 const JAVA_OPTIONS: &str = "-Xmx4g";
 
-/// Java options that GATK's own launcher sets before those of `--java-options` (the script `gatk` of 4.6.2.0).
+/// Java options that GATK's own launcher sets before those of `--java-options` (the script `gatk`
+/// of 4.6.2.0).
 const GATK_OPTIONS: &str = "-Dsamjdk.use_async_io_read_samtools=false -Dsamjdk.use_async_io_write_samtools=true \
     -Dsamjdk.use_async_io_write_tribble=false";
 
-/// One way to do the work.
+/// One way to do the measured work. See the module for its structure.
+///
+/// `table::rounds` measures contenders in turns and removes their output after each run.
 #[derive(Clone)]
 pub struct Contender {
-    /// Its name in the table.
     pub name: String,
-    /// Pipes, one after the other.
+    /// Pipes that run one after the other.
     pub stages: Vec<Vec<Call>>,
-    /// The file that is there in the end.
+    /// The file whose size is reported. A contender that leaves no such file has failed.
     pub output: PathBuf,
-    /// How often it is measured.
     pub runs: usize,
-    /// Whether the one call measures itself, because its preparations do not count, and says so in its last
-    /// line: seconds of wall time and of CPU time.
+    /// Whether the call measures itself, because its preparations do not count. It then prints
+    /// seconds of wall time and of CPU time.
     pub measures_itself: bool,
 }
 
-/// Time, memory and output of one run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Measurement {
-    /// From the first start to the last end.
     pub wall: Duration,
-    /// User and system time of all processes.
     pub cpu: Duration,
-    /// The largest sum, over the pipes, of the peaks of the processes in one pipe; 0 if unknown.
+    /// Maximum over the stages of the sum of the peak memory of their processes, in bytes; 0 if
+    /// unknown.
     pub peak: u64,
-    /// Size of the output file.
     pub bytes: u64,
-    /// The summary in readmill's log; `None` for other programs.
     pub told: Option<LogSummary>,
 }
 
 impl Contender {
-    /// A contender of several pipes.
     pub fn new(name: &str, runs: usize, output: PathBuf, stages: Vec<Vec<Call>>) -> Self {
         Contender { name: name.into(), stages, output, runs, measures_itself: false }
     }
 
-    /// A contender that is one call which measures itself.
     pub fn own_clock(name: &str, runs: usize, output: PathBuf, call: Call) -> Self {
         Contender { measures_itself: true, ..Contender::new(name, runs, output, vec![vec![call]]) }
     }
 
-    /// The command lines, as one would type them.
     pub fn command_lines(&self) -> Vec<String> {
         let line = |stage: &Vec<Call>| stage.iter().map(Call::shown).collect::<Vec<_>>().join(" | ");
         self.stages.iter().map(line).collect()
     }
 
-    /// Does the work once; the messages of the programs go to files in `directory`.
+    /// Does the work once. Standard error of the i-th call of a stage goes to `i.err` in
+    /// `directory`, and its standard output to `i.out` unless it goes to a pipe or a file.
     pub fn measure(&self, directory: &Path) -> Result<Measurement> {
         let mut sample = Measurement::default();
         let started = Instant::now();
@@ -267,7 +259,9 @@ impl Contender {
     }
 }
 
-/// Runs the calls as one pipe; returns their CPU time and the sum of their peaks.
+/// Runs the calls as one pipe. Returns their CPU time and the sum of their peak memory in bytes.
+///
+/// If one fails, the error contains the last 15 lines of its messages, or is [`TooLong`].
 fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
     let mut children: Vec<Child> = Vec::new();
     for (i, call) in calls.iter().enumerate() {
@@ -297,7 +291,7 @@ fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
         }
     }
     if let Some((i, status)) = failed {
-        // 124 is what `timeout` ends with.
+        // `timeout` exits with 124 if it ended the command.
         if let Some(limit) = calls[i].limit.filter(|_| status.code() == Some(124)) {
             return Err(TooLong { limit }.into());
         }
@@ -309,7 +303,6 @@ fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
     Ok((cpu, peak))
 }
 
-/// Wall and CPU time that a call printed.
 fn own_figures(said: &Path) -> Result<(Duration, Duration)> {
     let text = fs::read_to_string(said)?;
     let mut figures = text.split_whitespace().map(str::parse::<f64>);
@@ -321,19 +314,18 @@ fn own_figures(said: &Path) -> Result<(Duration, Duration)> {
     }
 }
 
-/// Figures of the last line.
+/// The summary that readmill logs in its last line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogSummary {
     /// Peak resident memory (VmHWM) in MiB, rounded up.
     pub peak: u64,
-    /// MiB spilled.
     pub spilled: u64,
-    /// Sorted runs that were merged from disk.
+    /// Number of sorted runs that were merged from disk.
     pub runs: u64,
 }
 
 impl LogSummary {
-    /// Finds the figures in a log; `None` if it is not readmill's.
+    /// Finds the summary in a log. `None` for other programs.
     pub fn of(log: &str) -> Option<Self> {
         let line =
             log.lines().rfind(|line| line.starts_with("readmill: ") && line.contains("peak memory"))?;
@@ -350,7 +342,7 @@ impl LogSummary {
     }
 }
 
-/// The least memory, in MiB, from readmill's message for too little memory.
+/// Finds the minimum memory in MiB in readmill's message that the given memory is too small.
 pub fn least_memory(log: &str) -> Result<u64> {
     let word = log.split_once("at least -m ").and_then(|(_, rest)| rest.split('M').next());
     word.and_then(|word| word.parse().ok()).with_context(|| format!("no least memory in: {log}"))

@@ -1,5 +1,8 @@
-//! Simulated data of any size in a fixed amount of memory: reads as BAM, the reference, known sites. And all records of a
-//! BAM file, one batch after the other, on one thread.
+//! The subcommand `data`: simulates a sample of any size in a fixed amount of memory, as BAM or
+//! FASTQ with its reference and known sites.
+//!
+//! Also reads the records of a BAM file batch by batch on one thread, for counting them and for the
+//! floor of the spill.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -14,7 +17,6 @@ use readmill_input::{OpenOptions, Opener, Source};
 use readmill_record::{Batch, Limit};
 use readmill_simulate::{Flowcell, Profile, Qualities, Sample};
 
-/// Options of `data`: the sample, and the directory for its files.
 #[derive(clap::Args)]
 pub struct Args {
     /// Read pairs; 1 million make about 210 MB of BAM
@@ -23,21 +25,21 @@ pub struct Args {
     /// Seed of every random decision
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Profile of the sample
+    /// Kind of sample
     #[arg(long, default_value = "demo")]
     profile: ProfileName,
-    /// Write r1.fastq and r2.fastq, too
+    /// Also write r1.fastq and r2.fastq
     #[arg(long)]
     fastq: bool,
     /// Compression level of the BAM file, 0 to 12
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=12))]
     level: u8,
-    /// Directory for the files; it is made if need be
+    /// Directory for the files; made if it does not exist
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 }
 
-/// Named looks of a sample.
+/// The kinds of samples that `--profile` selects.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ProfileName {
     /// 2 Mb of genome, forty quality levels
@@ -46,13 +48,13 @@ enum ProfileName {
     Middle,
     /// 20 Mb of genome, forty quality levels
     Demo,
-    /// As demo, with four quality levels
+    /// Like demo, with four quality levels
     Binned,
-    /// As binned, on a patterned flow cell
+    /// Like binned, on a patterned flow cell
     Patterned,
-    /// As demo, with a UMI in each name and an RX tag
+    /// Like demo, with a UMI in each name and an RX tag
     Umi,
-    /// As binned, with all pairs from 200 amplicons
+    /// Like binned, with all pairs from 200 amplicons
     Amplicon,
 }
 
@@ -76,7 +78,7 @@ impl ProfileName {
     }
 }
 
-/// Writes the files.
+/// Writes the reference, known sites, BAM and, if wanted, FASTQ; prints the path of the BAM file.
 pub fn run(args: Args) -> Result<()> {
     let directory = &args.output;
     fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
@@ -111,20 +113,19 @@ fn write_file(
     made().with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Writes the sample's reads in aligner order.
+/// Writes the reads in aligner order, on all threads of the machine.
 fn write_bam(sample: &Sample, level: u8, path: &Path) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(readmill::sample::write_bam(sample, path, level, Crew { threads, in_flight: 2 * threads })?)
 }
 
-/// A BAM file, its header read.
 pub fn open(file: &Path) -> Result<Source> {
     let input = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
     let rules = OpenOptions { most: Limit::NONE, ..OpenOptions::default() };
     Source::open(Box::new(input), &rules).with_context(|| file.display().to_string())
 }
 
-/// Hands each batch of the file to `take`.
+/// Calls `take` with each batch of a BAM file, in the order of the file.
 pub fn each_batch(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
     let mut source = open(file)?;
     let mut opener = Opener::new(source.header(), None);
@@ -152,7 +153,6 @@ pub fn each_batch(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
     }
 }
 
-/// Says how many records a BAM file has, and how many of them are flagged as duplicates.
 pub fn tally(file: &Path) -> Result<()> {
     let (mut records, mut duplicates) = (0, 0);
     each_batch(file, |batch| {

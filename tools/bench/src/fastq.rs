@@ -1,4 +1,5 @@
-//! FASTQ on its way in: what the modules of FastQC and trimming add to a run, beside FastQC and fastp.
+//! The subcommand `fastq`: what FastQC's modules and trimming add to a run, compared with FastQC
+//! and fastp.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,14 +12,13 @@ use crate::sorters::Sorting;
 use crate::table;
 use crate::work::Work;
 
-/// One job for all.
 struct Job {
     work: Work,
     reference: PathBuf,
     reads: [PathBuf; 2],
 }
 
-/// Measures the modules of FastQC, then trimming.
+/// Prints two tables: FastQC's modules, then trimming (only if fastp is available).
 pub fn run(options: Options) -> Result<()> {
     if options.data.is_some() {
         bail!("reads are simulated here: --data has no FASTQ");
@@ -45,7 +45,7 @@ impl Job {
         Contender::new(name, self.work.options.runs, output, vec![vec![call]])
     }
 
-    /// The rest of a call of readmill that reads these files.
+    /// Adds the reads, the output and readmill's resource options to a call.
     fn finish(&self, call: Call, reads: &[PathBuf; 2], output: &str) -> Call {
         let call = call.arg(&reads[0]).arg(&reads[1]).arg("-o").arg(self.work.file(output));
         Sorting::of(&self.work).with_resources(call)
@@ -86,7 +86,8 @@ impl Job {
             let call = Call::new(&work.readmill).words("index --unpacked").arg(&self.reference);
             work.do_once(call)?;
         }
-        // A measurement removes its output, so what is aligned is another one.
+        // Measurements remove their output, so the reads to align are trimmed into files of their
+        // own.
         let files = |name| [1, 2].map(|end| work.file(&format!("{name}.{end}.fastq")));
         let (trimmed, again) = (files("trimmed"), files("fastp"));
         work.do_once(fastp(work, &program, &self.reads, &trimmed))?;
@@ -106,7 +107,8 @@ impl Job {
     }
 }
 
-/// Trims by fastp's defaults, which are those of readmill, with one worker.
+/// Returns a call of fastp with its defaults, which readmill's trimming shares, and one worker
+/// thread.
 fn fastp(work: &Work, program: &Program, from: &[PathBuf; 2], to: &[PathBuf; 2]) -> Call {
     let call = Call::new(program).arg("-i").arg(&from[0]).arg("-I").arg(&from[1]).arg("-o").arg(&to[0]);
     let call = call.arg("-O").arg(&to[1]).arg("-j").arg(work.file("fastp.json"));

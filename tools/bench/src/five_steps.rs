@@ -1,8 +1,8 @@
-//! Five steps: the commands of each program or chain of programs.
+//! Command lines for the five steps, of each program, and for the steps with additional filters.
 //!
-//! Each peer runs in the fastest way that its manual allows: pipes of uncompressed BAM, its own threads, the same
-//! memory if it has an option for it. Every program of samtools' chain gets `-@` and `-m` if it has them, so the pipe
-//! can use more threads and memory than readmill.
+//! Each peer runs in the fastest way that its manual allows: pipes of uncompressed BAM, its own
+//! threads, and the same memory if it has an option for it. Every program of samtools' pipe gets
+//! `-@` and `-m` if it has them, so the pipe can use more threads and memory than readmill.
 
 use anyhow::Result;
 use readmill_record::header::HeaderLine;
@@ -12,11 +12,11 @@ use crate::sorters::{Sorting, picard_marks, picard_tool, samtools_marks};
 use crate::table;
 use crate::work::Work;
 
-/// The read group that replaces all others.
 const GROUP: [&str; 5] = ["ID:bench", "LB:lib1", "PL:ILLUMINA", "PU:unit1", "SM:sample1"];
 
-/// Writes the header with the new dictionary, with and without the old read groups, for programs that need a whole
-/// header. The new dictionary has the old names and one more field.
+/// Writes the files with the new dictionary: alone, and as whole headers with and without the old
+/// read groups, for programs that need a whole header. The new dictionary has the old names and one
+/// more field.
 pub fn write_headers(work: &Work) -> Result<()> {
     let mut header = work.header()?;
     let mut lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
@@ -33,7 +33,6 @@ pub fn write_headers(work: &Work) -> Result<()> {
     Ok(std::fs::write(work.file("new.dict"), dictionary)?)
 }
 
-/// readmill.
 pub fn prep(work: &Work) -> Contender {
     let output = work.file("readmill.bam");
     let call = Call::new(&work.readmill).arg("prep").arg(&work.data).arg("-o").arg(&output);
@@ -43,7 +42,6 @@ pub fn prep(work: &Work) -> Contender {
     Contender::new("readmill", work.options.runs, output, vec![vec![call]])
 }
 
-/// elPrep does all at once.
 pub fn elprep(work: &Work, program: &Program) -> Contender {
     let output = work.file("elprep.bam");
     let call = Call::new(program).arg("filter").arg(&work.data).arg(&output);
@@ -55,7 +53,8 @@ pub fn elprep(work: &Work, program: &Program) -> Contender {
     Contender::new(&program.title(), work.options.runs, output, vec![vec![call]])
 }
 
-/// reheader comes first because it copies compressed blocks; all that follows is uncompressed.
+/// Runs the five steps with samtools. `reheader` is first because it copies compressed blocks;
+/// everything after it is uncompressed.
 pub fn samtools(work: &Work, program: &Program) -> Contender {
     let threads = work.options.threads;
     let output = work.file("samtools.bam");
@@ -73,7 +72,8 @@ pub fn samtools(work: &Work, program: &Program) -> Contender {
     Contender::new(&format!("{} chain", program.title()), work.options.runs, output, vec![pipe])
 }
 
-/// MarkDuplicates reads its input twice, so it needs a file; that file is compressed lightly.
+/// Runs the five steps with Picard. MarkDuplicates reads its input twice, so it needs a file, which
+/// is compressed lightly.
 pub fn picard(work: &Work, program: &Program) -> Contender {
     let (sorted, output) = (work.file("picard.sorted.bam"), work.file("picard.bam"));
     let pipe = "INPUT=/dev/stdin OUTPUT=/dev/stdout COMPRESSION_LEVEL=0";
@@ -97,14 +97,14 @@ pub fn picard(work: &Work, program: &Program) -> Contender {
     )
 }
 
-/// Filters in addition to those of the five steps. Each checks every read.
+/// Filters in addition to the five steps. Each checks every read and drops none, so that the later
+/// steps have the same work.
 const CHEAP: &str = "--min-mapq 0 --exclude-flags 0x8000 --include mapq>=0 --overlap all.bed \
 --in-read-groups all.groups --rename-contigs same.names --clean-sam --remove-optional-fields XX,YY";
 
-/// Measures in turns and prints the table.
+/// Compares the five steps with and without cheap filters.
 ///
-/// The five steps without filters and with all cheap ones, which check and rewrite every read and drop none, so that
-/// all else is the same work.
+/// The filters check and rewrite every read and drop none, so everything else is the same work.
 pub fn with_filters(work: &Work) -> Result<()> {
     write_headers(work)?;
     write_files(work)?;
@@ -115,7 +115,8 @@ pub fn with_filters(work: &Work) -> Result<()> {
     table::measure("Filters in five steps", work, &contenders)
 }
 
-/// The five steps with these filters, whose files are in the work directory.
+/// Returns the five steps with these filters. Words that name a file in the work directory become
+/// its path.
 fn filtered(work: &Work, name: &str, flags: &str) -> Contender {
     let mut contender = prep(work);
     let call = &mut contender.stages[0][0];
@@ -127,7 +128,8 @@ fn filtered(work: &Work, name: &str, flags: &str) -> Contender {
     contender
 }
 
-/// Files that keep everything: whole sequences, all read groups, names as they are.
+/// Writes the files of the filters, so that they keep everything: whole sequences, all read groups,
+/// unchanged names.
 fn write_files(work: &Work) -> Result<()> {
     let header = work.header()?;
     let (mut bed, mut names, mut groups) = (String::new(), String::new(), String::new());

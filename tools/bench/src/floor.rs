@@ -1,9 +1,11 @@
-//! The codec floor: inflate exactly the input's blocks, deflate exactly the output's blocks, read and write
-//! both files, and do nothing else; same codec, level, threads and runner as readmill.
+//! The codec floor: the time that any program needs to inflate the input and deflate the output.
 //!
-//! The bytes to deflate come from an output that exists already. They are brought into memory before the
-//! clock starts, as the sort has them in memory, too. Where a run has spilled there is a second floor, which
-//! adds the codec of the spill ([`Spill`]).
+//! It inflates exactly the input's blocks, deflates exactly the output's blocks, reads and writes
+//! both files, and does nothing else; with the same codec, level, threads and runner as readmill.
+//!
+//! The bytes to deflate are taken from an output of readmill. They are loaded before the clock
+//! starts, since a sort has them in memory, too. If the run spilled, a second floor adds the codec
+//! of the spill ([`Spill`]).
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -25,35 +27,33 @@ use crate::contender::{Contender, LogSummary};
 use crate::data;
 use crate::work::Work;
 
-/// Options of `bench floor-once`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The file whose blocks are inflated; - for none
+    /// File whose blocks are inflated; - for none
     input: PathBuf,
-    /// The file whose blocks are deflated
+    /// File whose blocks are deflated
     output: PathBuf,
-    /// Where they are written
+    /// File to write
     to: PathBuf,
     /// Compression level
     level: u8,
-    /// Threads in all
+    /// Total number of threads
     threads: usize,
-    /// Another file whose blocks are inflated
+    /// Second file whose blocks are inflated
     #[arg(long, value_name = "FILE")]
     and: Option<PathBuf>,
-    /// MiB that were spilled, compressed
+    /// Compressed MiB that were spilled
     #[arg(long, value_name = "MIB", requires = "runs")]
     spilled: Option<u64>,
-    /// Runs in which they were
+    /// Number of runs that were spilled
     #[arg(long, value_name = "N")]
     runs: Option<usize>,
 }
 
-/// The name of the floor in tables.
 pub const NAME: &str = "codec floor";
 
-/// The floors of what `contender` does, without and, if it spills, with the spill. It is run once for its
-/// output.
+/// Returns the floor of a contender and, if it spills, a second one with the spill. The contender
+/// runs once to get its output.
 pub fn contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> {
     let (kept, told) = keep(work, contender)?;
     let mut floors = vec![of(work, NAME, &work.data, &kept)];
@@ -66,7 +66,8 @@ pub fn contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> 
     Ok(floors)
 }
 
-/// Runs a contender once for its output, and keeps that.
+/// Runs a contender once and keeps its output as `floor-source.bam`. Also returns the summary of
+/// its log.
 pub fn keep(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<LogSummary>)> {
     let kept = work.file("floor-source.bam");
     let told = contender.measure(&work.directory)?.told;
@@ -74,7 +75,7 @@ pub fn keep(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<LogSu
     Ok((kept, told))
 }
 
-/// A floor that inflates one file (none for `-`) and deflates the content of another.
+/// Returns a floor that inflates one file (none for `-`) and deflates the content of another.
 pub fn of(work: &Work, name: &str, inflated: &Path, deflated: &Path) -> Contender {
     let output = work.file("floor.bam");
     let call = work.own_call("floor-once").arg(inflated).arg(deflated).arg(&output);
@@ -82,14 +83,13 @@ pub fn of(work: &Work, name: &str, inflated: &Path, deflated: &Path) -> Contende
     Contender::own_clock(name, work.options.runs, output, call)
 }
 
-/// The blocks of one chunk, inflated.
 #[derive(Default)]
 struct Inflated {
     bytes: Vec<u8>,
     lengths: Vec<u32>,
 }
 
-/// Measures once and prints wall seconds and CPU seconds.
+/// Measures once and prints seconds of wall time and of CPU time.
 pub fn run(args: &Args) -> Result<()> {
     let crew = Crew { threads: args.threads, in_flight: 2 * args.threads };
     let blocks = load(&args.output)?;
@@ -229,36 +229,35 @@ impl<'a> Pass for Deflate<'a> {
     }
 }
 
-/// Bytes of records in a frame.
+/// Bytes of records in a frame of the spill.
 const FRAME: usize = 64 << 10;
 
-/// Frames to be spilled.
+/// Measures the minimum cost of spilling: compresses as many bytes as readmill spilled with the
+/// codec of the spill, writes them to a file, reads them back and decompresses them.
 ///
-/// The least cost of spilling: compresses as many bytes as were spilled with the codec of the spill, writes them to a
-/// file, reads them back and decompresses them.
-///
-/// The content of the real runs is unknown, but each held a share of the final order. So the records of the output
-/// are distributed at random (in pairs, so that adjacent mates stay adjacent) over as many lists as there were runs,
-/// and one more that stays in memory. Frames of the lists are compressed until they make as many compressed bytes as
-/// readmill spilled.
+/// The content of the real runs is unknown, but each held a random part of the final order. So the
+/// records of the output are distributed over one list for each run, and one more that stands for
+/// the reads that stay in memory. Pairs of records stay together, so that adjacent mates remain
+/// adjacent. Frames of the lists are compressed, repeatedly if need be, until they have as many
+/// compressed bytes as readmill spilled.
 pub struct Spill {
     frames: Vec<Vec<u8>>,
-    /// Compressed bytes to be written.
     bytes: u64,
     directory: PathBuf,
 }
 
-/// The place of a frame in the file: its offset, its bytes there, and its bytes in memory.
+/// A frame in the file: its offset, its compressed size and its raw size, in bytes.
 type Packed = (u64, usize, usize);
 
 impl Spill {
-    /// Deals out the records of `sorted`.
+    /// Distributes the records of a sorted file over `runs` lists and cuts them into frames.
     pub fn prepare(sorted: &Path, runs: usize, bytes: u64, directory: &Path) -> Result<Self> {
         let mut hands = vec![Vec::new(); runs.max(1)];
         let (mut frames, mut number) = (Vec::new(), 0u64);
         data::each_batch(sorted, |batch| {
             for (_, record) in batch.records() {
-                // Stamps replace places in the input, which are as good as random here.
+                // The real stamps are places in the input, which are nearly random in the sorted
+                // order.
                 let stamp = Stamp::new(number.wrapping_mul(0x9e37_79b9) & 0x07ff_ffff, 0);
                 let turn = (number / 2 % (hands.len() as u64 + 1)) as usize;
                 number += 1;
@@ -275,7 +274,7 @@ impl Spill {
         Ok(Spill { frames, bytes, directory: directory.to_path_buf() })
     }
 
-    /// Compresses, writes, reads and decompresses; returns the bytes before and after compression.
+    /// Writes and reads all frames once. Returns the bytes before and after compression.
     pub fn pass(&self, crew: Crew) -> Result<(u64, u64)> {
         let failed = || format!("spilling to {}", self.directory.display());
         let mut file = tempfile::tempfile_in(&self.directory).with_context(failed)?;
@@ -351,7 +350,6 @@ impl Pass for Unpack<'_> {
     type Opened = Packed;
     type Linked = Packed;
     type Output = ();
-    /// A frame as it is in the file, and decompressed.
     type Worker = (Vec<u8>, Vec<u8>);
     type Error = Error;
 

@@ -1,4 +1,5 @@
-//! The measured jobs: for each the contenders and the title of its table.
+//! The subcommands about sorting, marking duplicates and recalibration: each selects its contenders
+//! and prints one table.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +13,11 @@ use crate::table::{self, measure};
 use crate::work::Work;
 use crate::{five_steps, floor};
 
-/// Peers that do all five steps.
 const CHAINS: [Peer; 3] = [Peer::Elprep, Peer::Samtools, Peer::Picard];
 
-/// Peers that sort.
 const SORTERS: [Peer; 5] = [Peer::Samtools, Peer::Fgumi, Peer::Sambamba, Peer::Elprep, Peer::Picard];
 
-/// Peers that sort and mark duplicates, from reads grouped by name.
+/// Peers that can sort and mark duplicates of reads grouped by name.
 const MARKERS: [Peer; 7] = [
     Peer::Samtools,
     Peer::Dupblaster,
@@ -29,11 +28,11 @@ const MARKERS: [Peer; 7] = [
     Peer::Picard,
 ];
 
-/// Five steps in one table.
+/// Runs five steps: sort, mark duplicates, drop unmapped reads, replace read groups and dictionary.
 pub fn five_steps(work: &Work) -> Result<()> {
     five_steps::write_headers(work)?;
     let mut contenders = vec![five_steps::prep(work)];
-    // Without the floor of what is spilled, because duplicate ends may be among it.
+    // Without the floor of the spill, since the spill may contain duplicate ends.
     contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
     for peer in CHAINS {
         contenders.extend(work.peer(peer).and_then(|program| match peer {
@@ -46,7 +45,8 @@ pub fn five_steps(work: &Work) -> Result<()> {
     measure(&title("Five steps", work), work, &contenders)
 }
 
-/// Four steps, the last two of which recalibrate, in one table; and what they cost readmill.
+/// Runs sort, duplicates, counting and recalibration, and compares the recalibration tables of the
+/// programs.
 pub fn four_steps(work: &Work, flags: &BqsrFlags) -> Result<()> {
     let truth = BqsrInputs::of(work, flags)?;
     let job = Recalibrating { sorting: Sorting::of(work), truth: &truth };
@@ -55,7 +55,7 @@ pub fn four_steps(work: &Work, flags: &BqsrFlags) -> Result<()> {
         job.readmill_table("readmill, the table alone"),
         job.readmill_marks("readmill without recalibration"),
     ];
-    // Without the floor of what is spilled, because duplicate ends may be among it.
+    // Without the floor of the spill, since the spill may contain duplicate ends.
     contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
     let mut others = Vec::new();
     if let Some(program) = work.peer(Peer::Elprep) {
@@ -71,7 +71,8 @@ pub fn four_steps(work: &Work, flags: &BqsrFlags) -> Result<()> {
     job.compare_tables(&others)
 }
 
-/// Recalibration of reads that are sorted and marked: the counting in one table, the rest in another.
+/// Recalibrates sorted and marked reads, with one table for counting errors and one for applying
+/// the result.
 pub fn bqsr_alone(work: &mut Work, flags: &BqsrFlags) -> Result<()> {
     let truth = BqsrInputs::of(work, flags)?;
     let sorted = work.file("sorted.bam");
@@ -87,7 +88,8 @@ pub fn bqsr_alone(work: &mut Work, flags: &BqsrFlags) -> Result<()> {
         counting.push(job.gatk_counting(program));
     }
     measure(&title("Count errors of sorted reads", work), work, &counting)?;
-    // Everyone applies the same table, which was removed with all that is measured.
+    // All programs apply the same table. It is made again here, because outputs are removed after
+    // each measurement.
     counting[0].measure(&work.directory)?;
     let table = job.table("given");
     std::fs::rename(job.table("readmill"), &table)?;
@@ -98,7 +100,6 @@ pub fn bqsr_alone(work: &mut Work, flags: &BqsrFlags) -> Result<()> {
     Ok(std::fs::remove_file(sorted)?)
 }
 
-/// The sort alone.
 pub fn sort(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let (work, sorting) = (&*work, Sorting::of(work));
@@ -111,13 +112,13 @@ pub fn sort(work: &mut Work) -> Result<()> {
     measure(&title(&sort_by(work), work), work, &contenders)
 }
 
-/// Sort and mark duplicates of reads as an aligner leaves them; and the sort alone, to see what marking costs.
+/// Sorts and marks reads in aligner order. A row without marking shows what marking costs.
 pub fn duplicates(work: &Work) -> Result<()> {
     let (sorting, marking) = (Sorting::of(work), Marking(Sorting::of(work)));
     let mut contenders = vec![marking.readmill("readmill", "")];
     contenders.extend(marking.readmill_with_metrics("readmill with metrics"));
     contenders.push(sorting.readmill("readmill sort alone"));
-    // Without the floor of what is spilled, because duplicate ends may be among it.
+    // Without the floor of the spill, since the spill may contain duplicate ends.
     contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
     for peer in MARKERS {
         let Some(program) = work.peer(peer) else { continue };
@@ -135,8 +136,8 @@ pub fn duplicates(work: &Work) -> Result<()> {
     measure(&title("Sort and mark duplicates", work), work, &contenders)
 }
 
-/// Mark duplicates of reads that are sorted by coordinate already, which samtools has to bring together by name and
-/// to sort again.
+/// Marks duplicates of reads that are sorted already. samtools must collate them by name first and
+/// sort them again.
 pub fn duplicates_sorted(work: &mut Work) -> Result<()> {
     let sorted = sort_first(work)?;
     work.data = sorted.clone();
@@ -156,7 +157,6 @@ pub fn duplicates_sorted(work: &mut Work) -> Result<()> {
     Ok(std::fs::remove_file(sorted)?)
 }
 
-/// The sort and its floors.
 pub fn floor(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let mut contenders = vec![Sorting::of(work).readmill("readmill")];
@@ -164,7 +164,6 @@ pub fn floor(work: &mut Work) -> Result<()> {
     measure(&title(&format!("{} beside its codec floor", sort_by(work)), work), work, &contenders)
 }
 
-/// The same reads, written by samtools and by Picard.
 pub fn input(work: &Work) -> Result<()> {
     let (Some(samtools), Some(picard)) = (work.peer(Peer::Samtools), work.peer(Peer::Picard)) else {
         anyhow::bail!("both samtools and Picard are needed to write the input");
@@ -183,7 +182,8 @@ pub fn input(work: &Work) -> Result<()> {
     measure(&title("The same reads from two writers", work), work, &contenders)
 }
 
-/// Sorted input: sorting it compared with copying it, with enough memory for all reads and with less.
+/// Sorts reads that are sorted already, and copies them, with enough memory for all reads and with
+/// less.
 pub fn sorted(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let (work, data) = (&*work, sort_first(work)?);
@@ -204,7 +204,6 @@ pub fn sorted(work: &mut Work) -> Result<()> {
     Ok(std::fs::remove_file(data)?)
 }
 
-/// The reads in order, as readmill sorts them.
 pub fn sort_first(work: &Work) -> Result<PathBuf> {
     let sorted = work.file("sorted.bam");
     Sorting::of(work).readmill("preparation").measure(&work.directory)?;
@@ -212,15 +211,16 @@ pub fn sort_first(work: &Work) -> Result<PathBuf> {
     Ok(sorted)
 }
 
-/// MiB that are too few for all records: what was asked for, or as many as the compressed file has, but what
-/// readmill needs at least.
+/// Returns a memory in MiB that does not hold all records: the value of the option, or the size of
+/// the compressed file, but at least the minimum that readmill accepts.
 fn tight_memory(work: &Work, data: &Path) -> Result<u64> {
     let size = std::fs::metadata(data)?.len() >> 20;
     let least = work.least_memory()?;
     Ok(work.options.limit.unwrap_or(size).max(least))
 }
 
-/// Template-coordinate order needs the end of the mate (MC), which aligners do not write by default.
+/// Adds mate CIGARs (MC) to simulated reads for template-coordinate order, which needs the mate's
+/// end. Aligners do not write MC by default.
 pub fn bring_mate_cigars(work: &mut Work) -> Result<()> {
     if work.options.order != Order::TemplateCoordinate || work.options.data.is_some() {
         return Ok(());
@@ -236,41 +236,39 @@ pub fn bring_mate_cigars(work: &mut Work) -> Result<()> {
     Ok(())
 }
 
-/// Returns the name of the sort in titles.
 pub fn sort_by(work: &Work) -> String {
     format!("Sort, {}", work.options.order.name())
 }
 
-/// A title with the values of the flags.
 fn title(what: &str, work: &Work) -> String {
     let Options { level, limit, .. } = work.options;
     let memory = limit.map_or("each one's default memory".into(), |memory| format!("{memory} MiB"));
     format!("{what} (level {level}, {memory})")
 }
 
-/// Options of `bench cram`.
 #[derive(clap::Args)]
 pub struct CramArgs {
     #[command(flatten)]
     options: Options,
     #[command(flatten)]
     truth: BqsrFlags,
-    /// Numbers of threads, each with its own table, instead of -@
+    /// Numbers of threads, one table each; replaces -@
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2")]
     each: Vec<usize>,
-    /// Formats, as -O has them after cram, each with its own table
+    /// Formats as in -O cram,FORMAT, one table each
     #[arg(long, value_name = "FORMAT", value_delimiter = ';', default_value = CRAM_FORMATS)]
     formats: Vec<String>,
 }
 
-/// Both versions, and the profiles of 3.1.
+/// Both versions, and the profiles of CRAM 3.1.
 const CRAM_FORMATS: &str =
     "version=3.0;version=3.1,fast;version=3.1,normal;version=3.1,small;version=3.1,archive";
 
-/// Measures, and prints a table for each number of threads.
+/// Sorts BAM into CRAM by readmill and samtools in each format, with a table for each number of
+/// threads.
 ///
-/// readmill beside samtools, which is asked for the same version and profile. No program writes an index. Each format has
-/// a table for each number of threads. Sizes are those of the CRAM files; `parity --corpus` compares their content.
+/// Neither program writes an index. `parity --corpus` compares the content of the files; here only
+/// their size is reported.
 pub fn cram(args: CramArgs) -> Result<()> {
     let CramArgs { options, truth, each, formats } = args;
     let mut work = Work::prepare(options)?;
@@ -300,7 +298,7 @@ fn readmill_to_cram(work: &Work, truth: &BqsrInputs, format: &str) -> Contender 
     Contender::new("readmill", runs, output, vec![vec![call]])
 }
 
-/// samtools takes its memory for each thread; its threads are counted as in the other tables.
+/// Sorts into CRAM with samtools. Its `-m` is per thread; its `-@` counts as in the other tables.
 fn samtools_to_cram(work: &Work, truth: &BqsrInputs, program: &Program, format: &str) -> Contender {
     let output = work.file("samtools.cram");
     let call = samtools_sort(work, program, Sorting::of(work).memory).arg("--reference");

@@ -1,8 +1,10 @@
-//! The aligner's kernel alone: aligns reads that are in memory, and drops their records.
+//! The hidden subcommand `kernel-once`: the aligner's kernel alone. It aligns reads that are in
+//! memory and discards the records.
 //!
-//! Reads are parsed and the index is loaded before the clock starts. Batches and cohorts are those of `readmill
-//! align`, the same number of threads. Each has its own aligner, takes the next free batch, and waits where a cohort
-//! has to be complete. The C library's allocator keeps its defaults, unless a flag asks for readmill's settings.
+//! Reads are parsed before the clock starts, and the index is loaded. Batches, cohorts and the
+//! number of threads are those of `readmill align`. Each thread has an aligner, takes the next free
+//! batch, and waits only at the end of a cohort. The C allocator keeps its default settings unless
+//! `--settled` is given.
 #![allow(clippy::disallowed_methods, reason = "the bare kernel has threads of its own")]
 
 use std::path::PathBuf;
@@ -19,30 +21,29 @@ use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
 use readmill_peers::usage;
 use readmill_record::ReadBatch;
 
-/// Options of `bench kernel-once`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The reference, its index beside it
+    /// Reference, with its index
     reference: PathBuf,
     /// FASTQ of the first reads
     first: PathBuf,
     /// FASTQ of the last reads
     last: PathBuf,
-    /// Where the number of records is written
+    /// File for the number of records
     to: PathBuf,
-    /// Threads in all
+    /// Total number of threads
     threads: usize,
     /// Bases of a cohort
     cohort_bases: u64,
-    /// The ID of the read group
+    /// ID of the read group
     #[arg(long, value_name = "ID")]
     group: Option<String>,
-    /// Set the C library's allocator as readmill does
+    /// Configure the C allocator as readmill does
     #[arg(long)]
     settled: bool,
 }
 
-/// Measures once and prints wall seconds and CPU seconds.
+/// Measures once and prints seconds of wall time and of CPU time.
 pub fn run(args: &Args) -> Result<()> {
     if args.settled {
         allocator::configure(Heaps::Aligning(args.threads));
@@ -65,7 +66,7 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// All batches of both files, as `readmill align` takes them.
+/// Reads all batches of both files, cut as in `readmill align`.
 fn read(args: &Args) -> Result<Vec<ReadBatch>> {
     let [first, last] = [&args.first, &args.last].map(|file| FastqInput::Path(file.clone()));
     let claims = Arc::new(Claims::open(Layout::Paired(first, last), Options::default())?);
@@ -79,7 +80,7 @@ fn read(args: &Args) -> Result<Vec<ReadBatch>> {
     Ok(batches)
 }
 
-/// The batches of each cohort; one that a border cuts is cut there.
+/// Groups batches into cohorts. A batch that crosses the end of a cohort is split there.
 fn cohorts(kernel: &dyn Kernel, batches: Vec<ReadBatch>) -> Vec<Vec<ReadBatch>> {
     let mut cutter = Cohorts::new(kernel.cohort_bases(2).unwrap_or(u64::MAX));
     let (mut cohorts, mut present) = (Vec::new(), Vec::new());
@@ -98,7 +99,6 @@ fn cohorts(kernel: &dyn Kernel, batches: Vec<ReadBatch>) -> Vec<Vec<ReadBatch>> 
     cohorts
 }
 
-/// Aligns the reads of a cohort; returns the number of records.
 fn align(
     kernel: &dyn Kernel,
     crew: &mut [Box<dyn Aligner>],
@@ -120,7 +120,7 @@ fn align(
     Ok(records.into_iter().sum())
 }
 
-/// Does `work` for each batch, on all threads; the results are in the order of batches.
+/// Calls `work` for each batch, on all threads. The results are in the order of the batches.
 fn each<T: Send>(
     crew: &mut [Box<dyn Aligner>],
     batches: usize,

@@ -1,8 +1,7 @@
-//! The machine in words.
+//! Describes the machine above each table.
 
 use std::fs;
 
-/// Processor, cores, memory and kernel, as far as the system reports them.
 pub fn describe() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let processor = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".into());

@@ -1,8 +1,18 @@
-//! Time and memory of whole processes, compared with the peers and the codec floor.
+//! Measures time and memory of readmill, of other programs, and of the work that any program must
+//! do.
 //!
-//! All contenders of a table are measured in one run, in turns (A B C A B C …), so that what else happens on
-//! the machine hits them alike. This process stays small, because Linux counts a parent's memory for its
-//! children: data is made, counted and compressed in processes of their own.
+//! Each subcommand compares several contenders, which are measured in turns (A B C A B C ...), so
+//! that other load on the machine affects all of them. The result is a Markdown table on standard
+//! output.
+//!
+//! ```text
+//! options ─► work        the directory, the input, the release build, the peers
+//!            jobs, ...   the contenders of a subcommand: command lines in pipes
+//!            table       rounds of measurements, medians, the printed table
+//! ```
+//!
+//! This process stays small, because Linux counts a parent's memory for its children. So data is
+//! made, counted and compressed in processes of their own (the hidden subcommands).
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -42,51 +52,57 @@ use work::Work;
 #[derive(Parser)]
 #[command(name = "./dev bench", bin_name = "./dev bench", max_term_width = 100)]
 enum Bench {
-    /// Sort, mark duplicates, drop unmapped reads, replace read groups and the dictionary: readmill, elPrep,
-    /// samtools, Picard and the codec floor
+    /// Sort, mark duplicates, drop unmapped reads, replace read groups and the dictionary:
+    /// readmill, elPrep, samtools, Picard and the codec floor
     FiveSteps(Options),
-    /// Sort, mark PCR and optical duplicates, count errors, recalibrate base qualities: readmill with and without the
-    /// last steps, elPrep, GATK and the codec floor
+    /// Sort, mark PCR and optical duplicates, count errors, recalibrate base qualities: readmill
+    /// with and without the last two steps, elPrep, GATK and the codec floor
     FourSteps(recalibration::Args),
-    /// Recalibrate reads that are sorted and marked: readmill and GATK, the counting alone and the rest alone
+    /// Recalibrate sorted and marked reads, counting and applying measured separately: readmill and
+    /// GATK
     BqsrAlone(recalibration::Args),
-    /// The five steps with and without all cheap filters
+    /// The five steps, with and without additional cheap filters
     Filters(Options),
     /// Sort in any order: readmill, samtools, fgumi, sambamba, elPrep, Picard and the codec floor
     Sort(Options),
-    /// Sort BAM into CRAM with its reference, on 1 and on 2 threads: readmill and samtools, by CRAM 3.0 and by its
-    /// own version
+    /// Sort BAM into CRAM with its reference, on 1 and on 2 threads: readmill and samtools, in CRAM
+    /// 3.0 and in the profiles of 3.1
     Cram(jobs::CramArgs),
     /// Sort and mark duplicates: readmill with and without marking, samtools, dupblaster and fgumi, samblaster,
     /// sambamba, bamsormadup, elPrep, Picard and the codec floor
     Duplicates(Options),
     /// Mark duplicates of reads sorted by coordinate: readmill, samtools, sambamba, Picard and the codec floor
     DuplicatesSorted(Options),
-    /// From FASTQ to aligned, sorted, marked and indexed reads: readmill, its kernel alone and the codec floor,
-    /// bwa-mem2 and bwa before samtools
+    /// FASTQ to aligned, sorted, marked and indexed reads: readmill, its kernel alone, the codec
+    /// floor, and bwa-mem2 and bwa in a pipe with samtools
     Align(align::Args),
-    /// Cost of all reads at one position, and of all copies of a molecule on one tile: readmill, samtools, Picard
+    /// Cost of many reads at one position, and of many copies of a molecule on one tile: readmill,
+    /// samtools, Picard
     Piles(same_position::Args),
-    /// Compare readmill's sort with the codec floor, without other tools; if the sort spills, also with the floor that
-    /// includes the spill
+    /// readmill's sort and the codec floor without other programs; with the floor of the spill, if
+    /// the sort spills
     Floor(Options),
-    /// Sort what is sorted already: readmill beside a copy by readmill and samtools, with much and little memory
+    /// Sort reads that are already sorted: readmill sort, readmill copy and samtools, with much and
+    /// little memory
     Sorted(Options),
-    /// readmill's sort with the least memory to 4 GiB: peak, spill, time, and whether the output is the same
+    /// readmill's sort with the minimum memory up to 4 GiB: peak, spill, time, and whether outputs
+    /// are equal
     Memory(Options),
-    /// The serial phases of a sort, and what they allow on many cores, at levels 1 and 6
+    /// Serial phases of a sort, and the time they imply on many cores, at levels 1 and 6
     Serial(Options),
     /// readmill's sort of the same reads as samtools and as Picard write them
     Input(Options),
-    /// Quality metrics and coverage while reads are sorted and marked, and alone: readmill, Picard, riker, mosdepth
+    /// Quality metrics and coverage, during a sort and alone: readmill, Picard, riker, mosdepth
     Qc(recalibration::Args),
-    /// FASTQ on its way in: modules of FastQC, and trimming, beside FastQC and fastp
+    /// FastQC modules and trimming of FASTQ input: readmill, FastQC and fastp
     Fastq(Options),
-    /// Regions and whole files of BAM, CRAM and compressed SAM: the CPU time of readmill's and samtools' view
+    /// CPU time of view, for regions and whole files of BAM, CRAM and compressed SAM: readmill and
+    /// samtools
     View(view::Args),
-    /// All codecs and levels on blocks of BAM files, without any peer
+    /// All codecs and levels on blocks of BAM files, without other programs
     Codecs(Options),
-    /// Ways of reading and locks that threads share, as Langmead et al. 2018 compare them; simulated for more cores
+    /// Ways of reading and locks that threads share (Langmead et al. 2018), measured, and simulated
+    /// for more cores
     Threads(ThreadsArgs),
     /// One measurement of the codec floor
     #[command(hide = true)]
@@ -99,10 +115,10 @@ enum Bench {
     SerialOnce(clocked_sort::Args),
     /// Make simulated reads
     Data(data::Args),
-    /// Counts records and duplicates
+    /// Print the numbers of records and duplicates
     #[command(hide = true)]
     Tally {
-        /// The BAM file
+        /// BAM file
         file: PathBuf,
     },
 }
@@ -137,39 +153,36 @@ fn main() -> Result<()> {
     }
 }
 
-/// Options of `bench threads`.
 #[derive(clap::Args)]
 struct ThreadsArgs {
-    /// A small run, to see that all of it works
+    /// Use little data, to check that everything works
     #[arg(long)]
     quick: bool,
-    /// Pairs of reads that are measured
+    /// Read pairs to measure
     #[arg(long, value_name = "N", default_value_t = 500_000)]
     pairs: u64,
     /// Measurements of each figure
     #[arg(long, value_name = "N", default_value_t = 5)]
     runs: usize,
-    /// Numbers of threads that are measured together
+    /// Numbers of threads to measure
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,8,32")]
     threads: Vec<usize>,
-    /// Seconds of each such measurement
+    /// Seconds of each measurement with several threads
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     seconds: f64,
-    /// Cores for which is projected, with two threads each
+    /// Number of cores to project to, with two threads each
     #[arg(long, value_name = "N", default_value_t = 256)]
     cores: usize,
     /// Directory for the reads [default: target/bench]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// Directory for the plots [default: that of the reads]
+    /// Directory for the plots [default: the directory of the reads]
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
 }
 
-/// Measures and simulates; prints the tables and writes the plots.
-///
-/// The experiment of Langmead et al. 2018: ways of reading, locks, and a simulation of both on more cores than this
-/// machine has.
+/// Runs the experiment of Langmead et al. 2018 and prints its tables: ways of reading, locks, and a
+/// simulation of both on more cores than this machine has.
 fn run_threads(args: &ThreadsArgs) -> Result<()> {
     let directory = args.directory.clone().unwrap_or_else(|| target_directory().join("bench"));
     let directory = directory.join("threads");

@@ -1,5 +1,8 @@
-//! Measures `-m`: peak, spill and time from the least memory that readmill accepts to 4 GiB, and whether the
-//! output is the same.
+//! The subcommand `memory`: readmill's sort with the minimum memory that it accepts, and with each
+//! power of two up to 4 GiB.
+//!
+//! It reports peak memory, spill and time, and compares all outputs, because the output must not
+//! depend on the memory.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -14,10 +17,10 @@ use crate::sorters::Sorting;
 use crate::table::{self, TableRow, median};
 use crate::work::Work;
 
-/// The most memory that is given, in MiB.
 const MOST: u64 = 4096;
 
-/// Measures, prints the table, and fails if a peak was above its limit or an output differed.
+/// Measures, prints the table, and fails if a peak exceeded its limit or an output differed from
+/// the first one.
 pub fn run(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let work = &*work;
@@ -67,7 +70,6 @@ pub fn run(work: &mut Work) -> Result<()> {
     Ok(())
 }
 
-/// The least memory, and each power of two above it.
 fn limits(least: u64) -> Vec<u64> {
     let powers = (0..64).map(|bit| 1u64 << bit).filter(|power| (least + 1..=MOST).contains(power));
     std::iter::once(least).chain(powers).collect()
@@ -148,7 +150,7 @@ impl MemoryFigures {
     }
 }
 
-/// Whether two files have the same bytes; reads them piece by piece.
+/// Compares two files block by block, so that this process stays small.
 fn are_equal(a: &Path, b: &Path) -> Result<bool> {
     let open = |path: &Path| File::open(path).with_context(|| format!("cannot read {}", path.display()));
     let (mut a, mut b) = (open(a)?, open(b)?);

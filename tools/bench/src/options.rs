@@ -1,25 +1,24 @@
-//! The flags that all measurements share.
+//! Options that most subcommands share, and the parsers of their values.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-/// Options that all measurements share.
 #[derive(clap::Args, Clone)]
 pub struct Options {
-    /// Reads as an aligner leaves them; simulated if not given. --order template-coordinate needs MC fields
+    /// Aligner output as BAM; simulated if not given. --order template-coordinate needs MC fields
     #[arg(long, value_name = "FILE.bam")]
     pub data: Option<PathBuf>,
-    /// Read pairs to simulate where there is no file
+    /// Read pairs to simulate if no file is given
     #[arg(long, value_name = "N", default_value_t = 300_000, conflicts_with = "data")]
     pub pairs: u64,
     /// Measurements of each contender
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     pub runs: usize,
-    /// Measurements of Picard, of GATK, of FastQC and of bwa, which are slow; 0 leaves them out
+    /// Measurements of Picard, GATK, FastQC and bwa, which are slow; 0 skips them
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub picard_runs: usize,
-    /// The peers to measure
+    /// Programs to compare with
     #[arg(
         long,
         value_name = "PEERS",
@@ -27,23 +26,23 @@ pub struct Options {
         default_value = "samtools,fgumi,sambamba,dupblaster,samblaster,bamsormadup,elprep,picard,gatk,bwa-mem2,bwa,riker,mosdepth,fastqc,fastp"
     )]
     pub peers: Vec<Peer>,
-    /// The order of the output, where the sort alone is measured
+    /// Order of the output, for benchmarks of the sort alone
     #[arg(long, value_name = "ORDER", default_value = "coordinate")]
     pub order: Order,
-    /// Total memory, for programs with such an option, in M or G (2^20 or 2^30 bytes); each program's default if not
-    /// given
+    /// Total memory for programs with such an option, in M or G (2^20 or 2^30 bytes)
+    /// [default: each program's own]
     #[arg(short = 'm', long = "memory", value_name = "SIZE", value_parser = mebibytes)]
     pub limit: Option<u64>,
-    /// MiB for preparations that are not measured.
+    /// Memory in MiB for preparations that are not measured. Not an option of the command line.
     #[arg(skip = 1024u64)]
     pub memory: u64,
     /// Compression level of the output, for programs with such an option
     #[arg(short, long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=12))]
     pub level: u8,
-    /// Threads
+    /// Total number of threads, for each program
     #[arg(short = '@', long, value_name = "N", default_value_t = 2)]
     pub threads: usize,
-    /// The readmill to measure; built as a release if not given
+    /// The readmill to measure [default: a release build]
     #[arg(long, value_name = "FILE")]
     pub binary: Option<PathBuf>,
     /// Directory for data and outputs [default: target/bench]
@@ -54,7 +53,6 @@ pub struct Options {
     pub tables: Option<PathBuf>,
 }
 
-/// A program that readmill is compared with.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Peer {
     Samtools,
@@ -80,12 +78,12 @@ pub enum Peer {
     Fastp,
 }
 
-/// An order that peers also have.
+/// A sort order that other programs have, too.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Order {
     /// By position
     Coordinate,
-    /// By name, numbers in it by their value
+    /// By name, with embedded numbers compared by value
     Natural,
     /// By name, byte by byte
     Lexicographic,
@@ -94,7 +92,6 @@ pub enum Order {
 }
 
 impl Order {
-    /// Its name in readmill's `--sort`.
     pub fn name(self) -> &'static str {
         match self {
             Order::Coordinate => "coordinate",
@@ -109,7 +106,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&n| n > 0).ok_or_else(|| format!("{text:?} is not a number above zero"))
 }
 
-/// Reads `512M` or `1.5G` as MiB.
+/// Parses a size such as `512M` or `1.5G` and returns MiB.
 fn mebibytes(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a size such as 512M or 1.5G");
     let (number, unit) = match (text.strip_suffix(['G', 'g']), text.strip_suffix(['M', 'm'])) {

@@ -1,5 +1,5 @@
-//! Quality metrics and coverage: what they add to a run that sorts and marks, and each alone beside Picard, riker and
-//! mosdepth.
+//! The subcommand `qc`: quality metrics and coverage. It measures what they add to a run that sorts
+//! and marks, and compares them alone with Picard, riker and mosdepth.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,7 +15,6 @@ use crate::sorters::{Marking, Sorting, picard_tool};
 use crate::table;
 use crate::work::Work;
 
-/// Programs of which the cost together has a target.
 const TOGETHER: [&str; 6] = [
     "CollectAlignmentSummaryMetrics",
     "CollectInsertSizeMetrics",
@@ -25,10 +24,10 @@ const TOGETHER: [&str; 6] = [
     "CollectGcBiasMetrics",
 ];
 
-/// The distance of targets, and their length, in bases.
+/// Distance of targets and length of a target, in bases.
 const TARGETS: (u32, u32) = (10_000, 200);
 
-/// Measures metrics in a run, then alone.
+/// Prints three tables: metrics in a run that sorts and marks, metrics alone, coverage alone.
 pub fn run(mut work: Work, flags: &BqsrFlags) -> Result<()> {
     let reference = BqsrInputs::of(&work, flags)?.reference;
     let targets = targets(&work)?;
@@ -47,7 +46,7 @@ pub fn run(mut work: Work, flags: &BqsrFlags) -> Result<()> {
     let sorted = work.file("sorted.bam");
     marking.readmill("", "").measure(&work.directory)?;
     fs::rename(work.file("readmill.bam"), &sorted)?;
-    work.do_once(Call::new(&work.readmill).arg("index").arg(&sorted))?; // for mosdepth
+    work.do_once(Call::new(&work.readmill).arg("index").arg(&sorted))?; // mosdepth needs it
     work.data = sorted.clone();
     let job = Job { work: &work, reference: &reference, targets: &targets };
     let contenders = job.alone()?;
@@ -58,7 +57,6 @@ pub fn run(mut work: Work, flags: &BqsrFlags) -> Result<()> {
     Ok(fs::remove_file(sorted)?)
 }
 
-/// The reads with their reference and targets.
 struct Job<'a> {
     work: &'a Work,
     reference: &'a PathBuf,
@@ -66,12 +64,10 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The option of readmill for coverage beside metrics.
     fn coverage_flags(&self) -> String {
         format!("--coverage {}", self.work.file("metrics").display())
     }
 
-    /// Options of readmill for metrics of these programs.
     fn metrics(&self, programs: &str) -> String {
         let (reference, targets) = (self.reference.display(), self.targets.display());
         let targets = if programs.contains("Hs") {
@@ -87,7 +83,7 @@ impl Job<'_> {
         Contender::new(name, self.work.options.runs, self.work.file(output), stages)
     }
 
-    /// The metrics of the first table and CollectWgsMetrics, each program by itself.
+    /// Returns the contenders that compute the metrics of sorted reads, CollectWgsMetrics included.
     fn alone(&self) -> Result<Vec<Contender>> {
         let Job { work, reference, .. } = self;
         let all = format!("{},CollectWgsMetrics", TOGETHER.join(","));
@@ -119,7 +115,6 @@ impl Job<'_> {
         Ok(contenders)
     }
 
-    /// Coverage of every base.
     fn coverage(&self) -> Vec<Contender> {
         let Job { work, .. } = self;
         let threads = work.options.threads;
@@ -129,7 +124,7 @@ impl Job<'_> {
         let mut contenders =
             vec![self.contender("readmill", "readmill.per-base.bed.gz", vec![vec![call]])];
         if let Some(program) = work.peer(Peer::Mosdepth) {
-            // mosdepth counts the threads beside the first one.
+            // mosdepth's `-t` counts additional threads.
             let more = threads.saturating_sub(1);
             let call = Call::new(&program).words(&format!("-t {more}")).arg(work.file("mosdepth"));
             let call = vec![vec![call.arg(&work.data)]];
@@ -139,7 +134,8 @@ impl Job<'_> {
     }
 }
 
-/// The search path, with an R that draws nothing: Picard wants one for its charts.
+/// Returns a search path with an `Rscript` that does nothing, since Picard calls R to draw its
+/// charts.
 fn path_with_r(work: &Work) -> Result<OsString> {
     let bin = work.file("bin");
     fs::create_dir_all(&bin)?;
@@ -152,7 +148,6 @@ fn path_with_r(work: &Work) -> Result<OsString> {
     Ok(path)
 }
 
-/// A BED file with a target at regular distances.
 fn targets(work: &Work) -> Result<PathBuf> {
     let (distance, length) = TARGETS;
     let mut text = String::new();

@@ -1,10 +1,10 @@
-//! Sort, mark PCR and optical duplicates, count errors, give new qualities: the commands of each program or chain of
-//! programs for all four, and for the last two alone.
+//! Command lines for sorting, marking PCR and optical duplicates, counting errors and applying new
+//! qualities: for all four steps, and for the last two alone.
 //!
-//! GATK's chain is the fast one that its manuals allow: duplicates are marked first, of reads grouped by name, so
-//! that no sort by name is needed. Files that are read once are not compressed; files that are read twice are
-//! compressed lightly. It is not a pipe, because GATK prints a tool's return value on standard output, after the BAM
-//! data.
+//! GATK's chain is the fastest that its manuals allow: duplicates are marked first, in reads
+//! grouped by name, so that no sort by name is needed. Files that are read once are not compressed;
+//! files that are read twice are compressed lightly. It is not a pipe, because GATK prints a tool's
+//! return value on standard output, after the BAM data.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,6 @@ use crate::options::Options;
 use crate::sorters::{Marking, Sorting};
 use crate::work::Work;
 
-/// Options: the data, the reference and the known sites.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -25,11 +24,9 @@ pub struct Args {
     pub truth: BqsrFlags,
 }
 
-/// The job: the reads, the reference and the known sites, with threads and memory.
+/// A recalibration to measure. Its methods return the contender of each program.
 pub struct Recalibrating<'a> {
-    /// The reads, and threads and memory.
     pub sorting: Sorting<'a>,
-    /// The reference and the known sites.
     pub truth: &'a BqsrInputs,
 }
 
@@ -46,12 +43,11 @@ impl Recalibrating<'_> {
         Contender::new(name, self.options().runs, output, stages)
     }
 
-    /// Where a program's recalibration table goes.
     pub fn table(&self, program: &str) -> PathBuf {
         self.work().file(&format!("{program}.table"))
     }
 
-    /// Prints in how many lines the tables of the last runs differ from readmill's.
+    /// Prints the number of lines in which each program's table differs from readmill's.
     pub fn compare_tables(&self, others: &[&str]) -> Result<()> {
         let read = |program: &str| {
             let table = self.table(program);
@@ -73,17 +69,15 @@ impl Recalibrating<'_> {
         self.truth.known_sites.iter().fold(call, |call, sites| call.arg("--known-sites").arg(sites))
     }
 
-    /// readmill, all in one run.
     pub fn readmill(&self, name: &str) -> Contender {
         self.readmill_with(name, "--bqsr")
     }
 
-    /// readmill, which counts but does not change qualities.
+    /// Counts errors with readmill during the sort, without applying the result.
     pub fn readmill_table(&self, name: &str) -> Contender {
         self.readmill_with(name, "--bqsr-table-only")
     }
 
-    /// readmill without recalibration.
     pub fn readmill_marks(&self, name: &str) -> Contender {
         let mut contender = Marking(self.sorting).readmill(name, "--optical-distance 100");
         let call = &mut contender.stages[0][0];
@@ -99,7 +93,8 @@ impl Recalibrating<'_> {
         contender
     }
 
-    /// elPrep does all at once, in memory, with converted files. Its level cannot be set.
+    /// Runs all steps in elPrep, in memory and with files in its own formats. Its compression level
+    /// cannot be set.
     pub fn elprep(&self, program: &Program, converted: &BqsrInputs) -> Option<Contender> {
         let mut contender = self.sorting.elprep(program)?;
         let sites: Vec<_> = converted.known_sites.iter().map(|file| file.to_string_lossy()).collect();
@@ -113,7 +108,7 @@ impl Recalibrating<'_> {
         Some(contender)
     }
 
-    /// GATK marks, sorts, counts and applies.
+    /// Runs GATK's MarkDuplicates, SortSam, BaseRecalibrator and ApplyBQSR.
     pub fn gatk(&self, program: &Program) -> Contender {
         let file = |name: &str| self.work().file(name);
         let (marked, sorted) = (file("gatk.marked.bam"), file("gatk.sorted.bam"));
@@ -135,7 +130,6 @@ impl Recalibrating<'_> {
         Contender { runs: self.options().picard_runs, ..contender }
     }
 
-    /// readmill counts the errors of sorted reads.
     pub fn readmill_counts(&self, name: &str) -> Contender {
         let Options { threads, limit, .. } = self.options();
         let memory = limit.map(|memory| format!("-m {memory}M")).unwrap_or_default();
@@ -145,7 +139,6 @@ impl Recalibrating<'_> {
         self.contender(name, self.table("readmill"), vec![vec![call]])
     }
 
-    /// readmill gives sorted reads new qualities.
     pub fn readmill_applies(&self, name: &str, table: &Path) -> Contender {
         let output = self.work().file("readmill.bam");
         let call = Call::new(&self.work().readmill).words("bqsr apply").arg(self.sorting.data);
@@ -154,7 +147,6 @@ impl Recalibrating<'_> {
         self.contender(name, output, vec![vec![call]])
     }
 
-    /// GATK counts the errors of sorted reads.
     pub fn gatk_counting(&self, program: &Program) -> Contender {
         let call = self.gatk_counts(program, self.sorting.data);
         let name = format!("{} BaseRecalibrator", program.title());
@@ -162,7 +154,6 @@ impl Recalibrating<'_> {
         Contender { runs: self.options().picard_runs, ..contender }
     }
 
-    /// GATK gives sorted reads new qualities.
     pub fn gatk_applying(&self, program: &Program, table: &Path) -> Contender {
         let call = self.gatk_applies(program, self.sorting.data, table);
         let name = format!("{} ApplyBQSR", program.title());
@@ -182,39 +173,36 @@ impl Recalibrating<'_> {
         call.arg("--reference").arg(&self.truth.reference).words("--create-output-bam-index false")
     }
 
-    /// A GATK tool that makes one BAM file from another. Not all of them have a flag for the level, so a Java option
-    /// sets it.
+    /// Returns a GATK tool that turns one BAM file into another. Not all tools have an option for
+    /// the level, so a Java option sets it.
     fn gatk_tool(&self, program: &Program, tool: &str, from: &Path, to: &Path, level: u8) -> Call {
         let call = Call::new(program).java(&format!("-Dsamjdk.compression_level={level}"));
         call.arg(tool).arg("-I").arg(from).arg("-O").arg(to)
     }
 }
 
-/// Where the truth comes from, for reads that are not simulated.
 #[derive(clap::Args)]
 pub struct BqsrFlags {
-    /// Reference of the reads in --data, with its .fai beside it; what GATK and elPrep need besides is made beside
-    /// it, too
+    /// Reference of --data, with its .fai; files that GATK and elPrep need are made next to it
     #[arg(long, value_name = "FASTA", requires = "data")]
     reference: Option<PathBuf>,
-    /// Known sites of --data (VCF), which GATK's index and elPrep's form of them are made beside; may be given again
+    /// Known sites of --data (VCF), repeatable; files that GATK and elPrep need are made next to
+    /// them
     #[arg(long, value_name = "FILE", requires = "data")]
     known_sites: Vec<PathBuf>,
 }
 
-/// A reference and known sites.
+/// The reference and the known sites.
 ///
-/// GATK needs a dictionary and indexes next to the files, elPrep files in its own format. All of that is made once
-/// and stays; none of it is measured. readmill takes the files as they are.
+/// GATK needs a dictionary and indexes next to the files; elPrep needs files in its own formats.
+/// They are made once and kept, and are not measured. readmill takes the files as they are.
 pub struct BqsrInputs {
-    /// The reference.
     pub reference: PathBuf,
-    /// The known sites.
     pub known_sites: Vec<PathBuf>,
 }
 
 impl BqsrInputs {
-    /// Takes the files of the flags, or those that belong to simulated reads.
+    /// Returns the files of the options, or those of the simulated reads.
     pub fn of(work: &Work, flags: &BqsrFlags) -> Result<Self> {
         if work.options.data.is_none() {
             let reference = work.data.with_file_name("reference.fa");
@@ -233,7 +221,6 @@ impl BqsrInputs {
         })
     }
 
-    /// Sees to it that GATK finds its dictionary and its indexes.
     pub fn index_for_gatk(&self, work: &Work, program: &Program) -> Result<()> {
         let call = |tool: &str| Call::new(program).words(tool);
         make_from(work, &self.reference, &self.reference.with_extension("dict"), |to| {
@@ -248,7 +235,6 @@ impl BqsrInputs {
         Ok(())
     }
 
-    /// The same as elPrep reads it.
     pub fn for_elprep(&self, work: &Work, program: &Program) -> Result<BqsrInputs> {
         let convert = |how: &str, from: &PathBuf, end: &str| {
             let made = with_end(from, end);
@@ -263,7 +249,7 @@ impl BqsrInputs {
     }
 }
 
-/// `known.vcf` as `known.vcf.idx`.
+/// Appends an extension: `known.vcf` becomes `known.vcf.idx`.
 fn with_end(file: &Path, end: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".");
@@ -271,16 +257,16 @@ fn with_end(file: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Makes one file of another, unless that was done since the other was written.
+/// Makes `to` from `from`, unless `to` exists and is not older.
 fn make_from(work: &Work, from: &Path, to: &Path, call: impl FnOnce(&Path) -> Call) -> Result<()> {
     let written = |file: &Path| file.metadata().and_then(|meta| meta.modified()).ok();
     if written(to).is_some_and(|made| Some(made) >= written(from)) {
         return Ok(());
     }
-    // The end of the name stays, because it can decide the format.
+    // The extension is kept, because it can decide the format.
     let name = to.file_name().with_context(|| format!("{} has no name", to.display()))?;
     let partial = to.with_file_name(format!("partial-{}", name.to_string_lossy()));
-    // The programs do not overwrite files of an interrupted run.
+    // The programs do not overwrite the file that an interrupted run left.
     let _ = std::fs::remove_file(&partial);
     work.do_once(call(&partial))?;
     std::fs::rename(&partial, to).with_context(|| format!("cannot write {}", to.display()))

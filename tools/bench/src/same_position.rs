@@ -1,9 +1,12 @@
-//! Marking where many reads are at one position: pairs at one position compared with as many that are spread out, and
-//! copies of one molecule on one tile compared with as many on all tiles. The ratio of a program's times shows whether it slows down if many reads have
-//! the same position.
+//! The subcommand `piles`: marking duplicates of many reads at one position.
 //!
-//! Only marking is measured: all programs read the same file, which samtools has sorted and given the fields
-//! that its own marking needs. readmill is measured from reads grouped by name, too, sort included.
+//! It compares pairs at one position with the same number spread out, and copies of one molecule on
+//! one tile with the same number on all tiles. The ratio of times shows whether a program slows
+//! down if many reads have the same position.
+//!
+//! Only marking is measured: all programs read the same file, which samtools has sorted and given
+//! the fields that its own marking needs. readmill is also measured from reads grouped by name,
+//! sort included.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -19,29 +22,27 @@ use crate::sorters::{Sorting, picard_marks, samtools_marks};
 use crate::table::{median, print_commands, split_range};
 use crate::work::Work;
 
-/// Options of `bench piles`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     options: Options,
-    /// Pairs in one place, and spread out
+    /// Pairs at one position, and spread out
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pile: u64,
     /// Copies of one molecule on one tile, and on all tiles
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     copies: u64,
-    /// Seconds after which a program is ended
+    /// Seconds after which a program is stopped
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     time_limit: u64,
 }
 
-/// Reads that are measured: their name, and what they are.
 type NamedPairs = (&'static str, PairSet);
 
-/// Measures, and prints the table.
+/// Makes the four sets of reads, measures all programs on each, and prints the table.
 pub fn run(args: Args) -> Result<()> {
     let Args { options, pile: pairs, copies, time_limit: limit } = args;
-    // Only the reads made here are simulated.
+    // The usual data is not needed; the reads are made here.
     let work = Work::prepare(Options { pairs: 1, ..options })?;
     let spread = PairSet { pairs, one_place: false, one_tile: false };
     let copies = PairSet { pairs: copies, one_place: true, one_tile: false };
@@ -68,7 +69,8 @@ fn sorted(work: &Work, name: &str) -> PathBuf {
     work.file(&format!("{name}.sorted.bam"))
 }
 
-/// Writes the reads, grouped by name and sorted.
+/// Writes a set of reads as two BAM files: grouped by name, and sorted with the fields of
+/// `samtools fixmate`.
 fn make(work: &Work, name: &str, set: &PairSet) -> Result<()> {
     let samtools = work.peer(Peer::Samtools).context("samtools is needed to write the reads")?;
     let (grouped, sorted) = (grouped(work, name), sorted(work, name));
@@ -90,7 +92,6 @@ fn make(work: &Work, name: &str, set: &PairSet) -> Result<()> {
     Contender::new("preparation", 1, sorted, vec![pipe]).measure(&work.directory).map(drop)
 }
 
-/// All programs, on the reads of that name.
 fn contenders(work: &Work, name: &str, limit: u64) -> Result<Vec<Contender>> {
     let (grouped, sorted) = (grouped(work, name), sorted(work, name));
     let at = |data| Sorting { data, ..Sorting::of(work) };
@@ -131,10 +132,11 @@ fn samtools(work: &Work, program: &Program, words: &str) -> Call {
     Call::new(program).words(&words).arg(work.file("samtools.markdup"))
 }
 
-/// The runs of a contender, or the one that took too long.
+/// The measurements of a contender, or the time limit that it exceeded.
 type Runs = Result<Vec<Measurement>, TooLong>;
 
-/// Measures all contenders on all columns, in turns; returns one cell for each column of each contender.
+/// Measures all contenders on all columns, in turns. Returns one cell for each column of each
+/// contender.
 fn measure(work: &Work, columns: &[Vec<Contender>]) -> Result<Vec<Vec<Runs>>> {
     let contenders = columns.first().map_or(0, Vec::len);
     let empty = || columns.iter().map(|_| Ok(Vec::new())).collect();
@@ -151,7 +153,7 @@ fn measure(work: &Work, columns: &[Vec<Contender>]) -> Result<Vec<Vec<Runs>>> {
                     Err(error) => row[column] = Err(error.downcast::<TooLong>()?),
                 }
                 eprintln!("round {}, column {}: {}", round + 1, column + 1, contender.name);
-                let _ = std::fs::remove_file(&contender.output); // one that took too long may have left none
+                let _ = std::fs::remove_file(&contender.output); // may be missing after a time limit
             }
         }
     }
@@ -252,32 +254,27 @@ fn ratio(two: &[Runs]) -> String {
     }
 }
 
-/// Bases of the one reference sequence.
 const LENGTH: u64 = 200_000_000;
 
-/// Bases of a read, and from end to end of a pair.
+/// Bases of a read, and of a template.
 const READ: usize = 50;
 const INSERT: u64 = 300;
 
-/// Tiles of a lane: two surfaces of two swaths of 28.
+/// Tiles of a lane: two surfaces with two swaths of 28 each.
 const TILES: u64 = 112;
 
-/// Columns of a tile that hold a cluster each, before any holds a second one.
+/// Distinct x coordinates on a tile.
 const COLUMNS: u64 = 20_000;
 
-/// The common properties of the pairs of a file.
 #[derive(Clone, Copy)]
 struct PairSet {
-    /// Their number.
     pairs: u64,
-    /// Whether all have the same ends, or each its own.
     one_place: bool,
-    /// Whether all were seen on one tile, or on all tiles in turn.
+    /// Whether all pairs were seen on one tile. Otherwise they are distributed over all tiles.
     one_tile: bool,
 }
 
 impl PairSet {
-    /// Writes them as SAM text, grouped by name.
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@SQ\tSN:chr1\tLN:{LENGTH}")?;
         writeln!(out, "@RG\tID:one\tSM:pile\tLB:lib1\tPL:ILLUMINA")?;
@@ -294,8 +291,8 @@ impl PairSet {
         let last = first + INSERT - READ as u64;
         let (tile, seen) = if self.one_tile { (0, number) } else { (number % TILES, number / TILES) };
         let tile = 1000 * (tile / 56 + 1) + 100 * (tile / 28 % 2 + 1) + tile % 28 + 1;
-        // No two clusters of a tile share column and row, because the rest of the row counts how often the column
-        // occurred.
+        // No two clusters of a tile have the same coordinates: the lowest digits of y count how
+        // often x occurred.
         let (x, y) = (1000 + seen % COLUMNS, 1000 + 90 * random.below64(1000) + seen / COLUMNS);
         for (flags, at, mate, length) in
             [(99, first, last, INSERT as i64), (147, last, first, -(INSERT as i64))]

@@ -1,4 +1,9 @@
-//! Measures the serial phases of a sort and computes from them its least time on any number of cores.
+//! The subcommand `serial`: times of the phases of a sort that run on one thread at a time, and the
+//! lower bound for the time of the sort that they imply.
+//!
+//! `serial-once` clocks the phases; readmill itself is measured next to it, to check that both do
+//! the same work. A pass cannot be faster than its CPU time divided by the cores, nor than its
+//! largest serial phase.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,13 +19,11 @@ use crate::sorters::Sorting;
 use crate::table::{median, print_commands, split_range};
 use crate::work::Work;
 
-/// Levels for which is projected.
 const LEVELS: [u8; 2] = [1, 6];
 
-/// Cores for which is projected.
 const CORES: [u32; 4] = [2, 16, 64, 128];
 
-/// One sort on one thread, as [`crate::clocked_sort`] measures it.
+/// The figures of one `serial-once`, see [`crate::clocked_sort`].
 struct ClockedRun {
     records: u64,
     reading: Phases,
@@ -28,19 +31,16 @@ struct ClockedRun {
     merging: Phases,
 }
 
-/// All measurements at one level.
 struct Level {
     level: u8,
-    /// readmill with all its threads.
     whole: Contender,
-    /// Its wall and CPU seconds.
+    /// Wall and CPU seconds of readmill.
     seconds: Vec<(f64, f64)>,
-    /// The call that drives a sort.
     drive: Call,
     driven: Vec<ClockedRun>,
 }
 
-/// Measures both levels in turns, and prints the phases and the projection.
+/// Measures both levels in turns, and prints the phases, the projection and the check.
 pub fn run(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let work = &*work;
@@ -85,7 +85,8 @@ impl Level {
         Ok(())
     }
 
-    /// CPU nanoseconds per record of reading, runs that are written while reading included, and of merging.
+    /// Returns CPU nanoseconds per record of reading (with the runs written meanwhile) and of
+    /// merging.
     fn cpu(&self) -> [f64; 2] {
         let cpu =
             |of: fn(&ClockedRun) -> Duration| middle(&self.driven, |driven| driven.each(of(driven)));
@@ -106,13 +107,11 @@ impl ClockedRun {
         }
     }
 
-    /// Nanoseconds of `time` per record.
     fn each(&self, time: Duration) -> f64 {
         time.as_nanos() as f64 / self.records.max(1) as f64
     }
 }
 
-/// The median of a figure.
 fn middle<'a>(
     all: impl IntoIterator<Item = &'a ClockedRun>,
     figure: impl Fn(&ClockedRun) -> f64,
@@ -129,10 +128,8 @@ fn sorted<'a>(
     values
 }
 
-/// A pass of a sort.
 type Pass = fn(&ClockedRun) -> Phases;
 
-/// A phase of a pass.
 type Phase = fn(&Phases) -> Duration;
 
 const PASSES: [(&str, Pass); 3] = [
@@ -201,7 +198,8 @@ fn print_phases(work: &Work, all: &[&ClockedRun]) -> Result<()> {
     save(work, "serial-phases", &columns, rows)
 }
 
-/// The largest serial phase of reading, runs included, and of merging: its name and nanoseconds per record.
+/// Returns the name and nanoseconds per record of the largest serial phase: of reading (with
+/// writing runs), and of merging.
 fn bounds(all: &[&ClockedRun]) -> [(&'static str, f64); 2] {
     let largest = |pass: Pass| {
         let phases = PHASES[..3].iter().map(|&(name, phase)| {
@@ -212,7 +210,8 @@ fn bounds(all: &[&ClockedRun]) -> [(&'static str, f64); 2] {
     [largest(|driven| driven.reading.with(driven.spilling)), largest(|driven| driven.merging)]
 }
 
-/// Returns what limits a pass of `cpu` on this number of cores, and its time in nanoseconds per record.
+/// Returns what bounds a pass that takes `cpu` nanoseconds per record, and its time on this number
+/// of cores.
 fn projected(cpu: f64, cores: u32, bound: (&'static str, f64)) -> (&'static str, f64) {
     let shared = cpu / f64::from(cores);
     if shared >= bound.1 { ("cores", shared) } else { bound }
@@ -269,7 +268,8 @@ fn print_projection(work: &Work, levels: &[Level], all: &[&ClockedRun]) -> Resul
     save(work, "serial-limits", &columns, limits)
 }
 
-/// readmill itself and the sum of the passes, to check that the clocked sort does the same work.
+/// Prints readmill's CPU time next to the sum of the clocked passes. Both should agree, since the
+/// clocked sort does the same work.
 fn print_check(levels: &[Level], work: &Work) -> Result<()> {
     println!(
         "\n| level | readmill, {} threads: wall ms per 10^6 records | CPU ms | CPU ms of the clocked sort |",

@@ -1,9 +1,10 @@
-//! Sort alone, and sort and mark duplicates: the commands of each program or chain of programs.
+//! Command lines for sorting, and for sorting and marking duplicates, of each program.
 //!
-//! Every peer runs as fast as its manual allows on this number of threads, with the same memory as the others or with
-//! its default: uncompressed pipes if there are pipes, a lightly compressed file if the input is read twice, and no
-//! unnecessary work, such as dupblaster's count of sequencing duplicates. All spill to the same directory. No program
-//! writes an index except sambamba, which has no option against it.
+//! Every peer runs as fast as its manual allows with this number of threads, and with the same
+//! memory as the others or its default: uncompressed pipes if there are pipes, a lightly compressed
+//! file if the input is read twice, and no unnecessary work, such as dupblaster's count of
+//! sequencing duplicates. All spill to the same directory. No program writes an index except
+//! sambamba, which cannot be told not to.
 
 use std::path::Path;
 
@@ -11,21 +12,17 @@ use crate::contender::{Call, Contender, Program};
 use crate::options::{Options, Order, Peer};
 use crate::work::Work;
 
-/// One job for all programs: the reads to sort, and the memory.
+/// A sort to measure: input, memory and level. Its methods return the contender of each program.
 #[derive(Clone, Copy)]
 pub struct Sorting<'a> {
-    /// Everything else.
     pub work: &'a Work,
-    /// The input.
     pub data: &'a Path,
-    /// Total MiB; `None` for each program's default.
+    /// Total memory in MiB; `None` for each program's default.
     pub memory: Option<u64>,
-    /// Compression level of the output.
     pub level: u8,
 }
 
 impl<'a> Sorting<'a> {
-    /// The job that the flags describe.
     pub fn of(work: &'a Work) -> Self {
         let Options { limit: memory, level, .. } = work.options;
         Sorting { work, data: &work.data, memory, level }
@@ -39,12 +36,11 @@ impl<'a> Sorting<'a> {
         Contender::new(name, self.options().runs, self.work.file(output), vec![vec![call]])
     }
 
-    /// readmill.
     pub fn readmill(&self, name: &str) -> Contender {
         self.readmill_with(name, "--no-index")
     }
 
-    /// readmill with an index, if the order has one.
+    /// Sorts with readmill, which writes an index if the order allows one.
     pub fn readmill_indexed(&self, name: &str) -> Contender {
         self.readmill_with(name, "")
     }
@@ -59,14 +55,14 @@ impl<'a> Sorting<'a> {
         self.contender(name, "readmill.bam", self.with_resources(call).words(words))
     }
 
-    /// readmill without any step: it reads and writes.
+    /// Copies with readmill: reads and writes without any step.
     pub fn copy(&self, name: &str) -> Contender {
         let output = self.work.file("copy.bam");
         let call = Call::new(&self.work.readmill).arg("prep").arg(self.data).arg("-o").arg(&output);
         self.contender(name, "copy.bam", self.with_resources(call).words("--no-index"))
     }
 
-    /// readmill's flags that do not change what it does.
+    /// Adds readmill's options for memory, threads, level and temporary files.
     pub fn with_resources(&self, call: Call) -> Call {
         let (threads, level) = (self.options().threads, self.level);
         let memory = self.memory.map(|memory| format!("-m {memory}M")).unwrap_or_default();
@@ -74,7 +70,7 @@ impl<'a> Sorting<'a> {
         call.arg(&self.work.directory)
     }
 
-    /// A peer, if it has the order.
+    /// Returns the contender of a peer; `None` if it cannot sort in this order.
     pub fn peer(&self, peer: Peer, program: &Program) -> Option<Contender> {
         match peer {
             Peer::Samtools => Some(self.samtools(program, &program.title())),
@@ -82,13 +78,13 @@ impl<'a> Sorting<'a> {
             Peer::Sambamba => self.sambamba(program),
             Peer::Elprep => self.elprep(program),
             Peer::Picard => self.picard(program),
-            // These programs do not only sort, or sort as Picard does, or do not sort.
+            // The other programs do more than sort, sort like Picard, or do not sort.
             _ => None,
         }
     }
 
-    /// samtools takes its memory for each thread. Its help calls `-@` additional, but the thread it comes with
-    /// only waits, and with `-@ 1` there is no pool at all.
+    /// Sorts with samtools. Its `-m` is per thread. Its help calls `-@` additional, but the main
+    /// thread only waits, and with `-@ 1` there is no thread pool at all.
     pub fn samtools(&self, program: &Program, name: &str) -> Contender {
         let call = samtools_sort(self.work, program, self.memory);
         let call = match self.options().order {
@@ -102,7 +98,7 @@ impl<'a> Sorting<'a> {
         self.contender(name, "samtools.bam", call.arg(output).arg(self.data))
     }
 
-    /// fgumi takes its memory for each thread, too.
+    /// Sorts with fgumi, whose `-m` is per thread, too.
     pub fn fgumi(&self, program: &Program) -> Contender {
         let (Options { threads, order, .. }, level) = (self.options(), self.level);
         let order = match order {
@@ -119,7 +115,6 @@ impl<'a> Sorting<'a> {
         self.contender(&program.title(), "fgumi.bam", call.words(&means).arg(&self.work.directory))
     }
 
-    /// sambamba, if it has the order.
     pub fn sambamba(&self, program: &Program) -> Option<Contender> {
         let Options { threads, order, .. } = self.options();
         let order = match order {
@@ -135,7 +130,8 @@ impl<'a> Sorting<'a> {
         Some(self.contender(&program.title(), "sambamba.bam", call))
     }
 
-    /// elPrep holds all reads in memory, and its level cannot be set.
+    /// Sorts with elPrep, which keeps all reads in memory and has no option for the compression
+    /// level.
     pub fn elprep(&self, program: &Program) -> Option<Contender> {
         let order = match self.options().order {
             Order::Coordinate => "coordinate",
@@ -147,7 +143,6 @@ impl<'a> Sorting<'a> {
         Some(self.contender(&program.title(), "elprep.bam", call.words(&means)))
     }
 
-    /// Picard, if it has the order.
     pub fn picard(&self, program: &Program) -> Option<Contender> {
         let order = match self.options().order {
             Order::Coordinate => "coordinate",
@@ -165,14 +160,14 @@ impl<'a> Sorting<'a> {
     }
 }
 
-/// `samtools sort` with its threads and memory; order, level and files are added later.
+/// Returns `samtools sort` with threads and memory. The caller adds order, level and files.
 pub fn samtools_sort(work: &Work, program: &Program, memory: Option<u64>) -> Call {
     let threads = work.options.threads;
     let memory = memory.map(|memory| format!("-m {}M", each(memory, threads))).unwrap_or_default();
     Call::new(program).words(&format!("sort -@ {threads} {memory} -T")).arg(work.file("samtools.tmp"))
 }
 
-/// A Picard tool; validation is off because no other program does it.
+/// Returns a Picard tool. Validation is off, because no other program validates.
 pub fn picard_tool(program: &Program, tool: &str) -> Call {
     Call::new(program).arg(tool).words("VALIDATION_STRINGENCY=SILENT QUIET=true")
 }
@@ -181,7 +176,7 @@ fn each(memory: u64, threads: usize) -> u64 {
     (memory / threads.max(1) as u64).max(1)
 }
 
-/// The job: the reads to sort and mark, with threads and memory.
+/// A sort that also marks duplicates. Its methods return the contender of each program.
 #[derive(Clone, Copy)]
 pub struct Marking<'a>(pub Sorting<'a>);
 
@@ -194,7 +189,6 @@ impl Marking<'_> {
         Contender::new(name, self.options().runs, self.0.work.file(output), stages)
     }
 
-    /// readmill sorts and marks in one pass.
     pub fn readmill(&self, name: &str, words: &str) -> Contender {
         let output = self.0.work.file("readmill.bam");
         let call = Call::new(&self.0.work.readmill).arg("prep").arg(self.0.data).arg("-o").arg(&output);
@@ -203,7 +197,6 @@ impl Marking<'_> {
         self.contender(name, "readmill.bam", vec![vec![call.words(words)]])
     }
 
-    /// readmill sorts, marks and writes metrics.
     pub fn readmill_with_metrics(&self, name: &str) -> Option<Contender> {
         let call = self.0.work.metrics()?;
         let mut contender = self.readmill(name, "");
@@ -211,7 +204,6 @@ impl Marking<'_> {
         Some(contender)
     }
 
-    /// readmill marks sorted reads.
     pub fn readmill_on_sorted(&self, name: &str) -> Contender {
         let output = self.0.work.file("readmill.bam");
         let call =
@@ -219,14 +211,13 @@ impl Marking<'_> {
         self.contender(name, "readmill.bam", vec![vec![self.0.with_resources(call).words("--no-index")]])
     }
 
-    /// samtools, from reads grouped by name.
     pub fn samtools(&self, program: &Program) -> Contender {
         let name = format!("{} fixmate, sort, markdup", program.title());
         let first = Call::new(program).words(&self.fixmate()).arg(self.0.data).arg("-");
         self.samtools_behind(&name, program, vec![first])
     }
 
-    /// samtools, from reads sorted by coordinate: mates are collated first.
+    /// Marks sorted reads with samtools, which needs them collated by name first.
     pub fn samtools_on_sorted(&self, program: &Program) -> Contender {
         let name = format!("{} collate, fixmate, sort, markdup", program.title());
         let collate = format!("collate -@ {} -O -u", self.options().threads);
@@ -245,7 +236,7 @@ impl Marking<'_> {
         self.contender(name, "samtools.bam", vec![pipe])
     }
 
-    /// dupblaster in the pipe before fgumi's sort.
+    /// Marks with dupblaster, in a pipe before fgumi's sort.
     pub fn dupblaster(&self, program: &Program, sorter: &Program) -> Contender {
         let mut contender = Sorting { data: Path::new("/dev/stdin"), ..self.0 }.fgumi(sorter);
         let first = Call::new(program).arg("-i").arg(self.0.data).words("-o - --metrics-prefix");
@@ -255,7 +246,7 @@ impl Marking<'_> {
         contender
     }
 
-    /// samblaster, which reads and writes SAM text, in the pipe before samtools' sort.
+    /// Marks with samblaster, which reads and writes SAM text, in a pipe before samtools' sort.
     pub fn samblaster(&self, program: &Program, samtools: &Program) -> Contender {
         let threads = self.options().threads;
         let output = self.0.work.file("samblaster.bam");
@@ -269,7 +260,7 @@ impl Marking<'_> {
         self.contender(&name, "samblaster.bam", vec![pipe])
     }
 
-    /// sambamba sorts into a file and marks that.
+    /// Sorts with sambamba into a lightly compressed file, then marks that file.
     pub fn sambamba(&self, program: &Program) -> Option<Contender> {
         let mut contender = Sorting { level: 1, ..self.0 }.sambamba(program)?;
         let marked = self.0.work.file("sambamba.marked.bam");
@@ -279,7 +270,6 @@ impl Marking<'_> {
         Some(contender)
     }
 
-    /// sambamba marks sorted reads.
     pub fn sambamba_on_sorted(&self, program: &Program) -> Contender {
         let marked = self.0.work.file("sambamba.marked.bam");
         let call = self.sambamba_marks(program, self.0.data, &marked);
@@ -295,7 +285,6 @@ impl Marking<'_> {
         call.arg(sorted).arg(marked)
     }
 
-    /// bamsormadup does both at once.
     pub fn bamsormadup(&self, program: &Program) -> Contender {
         let (threads, level) = (self.options().threads, self.0.level.min(9));
         let call = Call::new(program).words(&format!("SO=coordinate threads={threads} level={level}"));
@@ -305,14 +294,13 @@ impl Marking<'_> {
         self.contender(&program.title(), "bamsormadup.bam", vec![vec![call]])
     }
 
-    /// elPrep does both at once, in memory.
     pub fn elprep(&self, program: &Program) -> Option<Contender> {
         let mut contender = self.0.elprep(program)?;
         contender.stages[0][0] = contender.stages[0][0].clone().words("--mark-duplicates");
         Some(contender)
     }
 
-    /// Picard sorts into a file and marks that.
+    /// Sorts with Picard into a lightly compressed file, then marks that file.
     pub fn picard(&self, program: &Program) -> Option<Contender> {
         let mut contender = Sorting { level: 1, ..self.0 }.picard(program)?;
         let marked = self.0.work.file("picard.marked.bam");
@@ -322,7 +310,6 @@ impl Marking<'_> {
         Some(contender)
     }
 
-    /// Picard marks sorted reads.
     pub fn picard_on_sorted(&self, program: &Program) -> Contender {
         let marked = self.0.work.file("picard.marked.bam");
         let call = picard_marks(&self.0, program, self.0.data, &marked);
@@ -332,7 +319,7 @@ impl Marking<'_> {
     }
 }
 
-/// The part after `fixmate -m` in a pipe of samtools: sort and mark.
+/// Returns the end of a samtools pipe after `fixmate -m`: sort and markdup.
 pub fn samtools_marks(sorting: &Sorting<'_>, program: &Program, output: &Path) -> [Call; 2] {
     let (work, level) = (sorting.work, sorting.level.min(9));
     let marks = format!("markdup -@ {} --output-fmt bam,level={level} -T", work.options.threads);
@@ -340,7 +327,7 @@ pub fn samtools_marks(sorting: &Sorting<'_>, program: &Program, output: &Path) -
     [samtools_sort(work, program, sorting.memory).words("-u -"), marks.arg("-").arg(output)]
 }
 
-/// MarkDuplicates, of a file sorted by coordinate.
+/// Returns Picard's MarkDuplicates for a file sorted by coordinate.
 pub fn picard_marks(sorting: &Sorting<'_>, program: &Program, sorted: &Path, output: &Path) -> Call {
     let work = sorting.work;
     picard_tool(program, "MarkDuplicates")

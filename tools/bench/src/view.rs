@@ -1,4 +1,5 @@
-//! Looking at reads: regions and whole files, of each format, beside samtools; one table of ratios.
+//! The subcommand `view`: CPU time of readmill's and samtools' `view`, for random regions and for
+//! whole files of each format.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,6 @@ use crate::options::{Options, Peer};
 use crate::table;
 use crate::work::Work;
 
-/// Options of `bench view`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub struct Args {
     regions: usize,
 }
 
-/// A kind of indexed file, and how samtools makes it and its index of the sorted reads.
+/// Formats: name in the table, name of the file, and samtools' options for writing it.
 const FILES: [(&str, &str, &str); 4] = [
     ("BAM, BAI", "bai.bam", "-b"),
     ("BAM, CSI", "csi.bam", "-b"),
@@ -30,14 +30,13 @@ const FILES: [(&str, &str, &str); 4] = [
     ("CRAM, CRAI", "crai.cram", "-O cram,no_ref"),
 ];
 
-/// Flags with regions.
+/// Options of `view` that are measured with regions.
 const OF_REGIONS: [&str; 4] = ["", "-M", "-c", "-b"];
 
-/// Flags for whole files.
+/// Options of `view` that are measured on whole files.
 const OF_ALL: [&str; 6] =
     ["-c", "-c -F 4", "-h", "-u -F 0x904 -q 20", "-b -F 0x904 -q 20", "-c -e mapq>=20&&[NM]<3"];
 
-/// A comparison: its name in the table, the arguments of view, and whether regions follow.
 struct Case {
     name: String,
     flags: &'static str,
@@ -45,7 +44,7 @@ struct Case {
     regions: Vec<String>,
 }
 
-/// Measures each case in turns with samtools, and prints the ratios of CPU time.
+/// Prepares the files with samtools, measures each case, and prints the ratio of CPU times.
 pub fn run(args: Args) -> Result<()> {
     let Args { options, regions } = args;
     let mut work = Work::prepare(options)?;
@@ -85,7 +84,7 @@ fn measure(work: &Work, samtools: &Program, case: &Case) -> Result<Vec<String>> 
         let call = case.regions.iter().fold(call.arg(&case.file), Call::arg);
         Contender::new(name, runs, output.clone(), vec![vec![call.writing(&output)]])
     };
-    // samtools counts the threads beside the first one.
+    // samtools' `-@` counts additional threads.
     let both = [
         contender("readmill", &work.readmill, threads),
         contender("samtools", samtools, threads.saturating_sub(1)),
@@ -105,7 +104,8 @@ fn measure(work: &Work, samtools: &Program, case: &Case) -> Result<Vec<String>> 
     Ok(cells)
 }
 
-/// Regions at random places, in proportion to the lengths of the contigs; they follow from a seed.
+/// Draws regions from a fixed seed, in proportion to the lengths of the contigs. Lengths are 100 to
+/// 10,000 bases.
 fn random_regions(work: &Work, number: usize) -> Result<Vec<String>> {
     let header = work.header()?;
     let contigs = header.references();

@@ -1,4 +1,5 @@
-//! Prepares a measurement: the data, the release build, the directory, the peers.
+//! Prepares a benchmark: the directory, the input, the release build and the programs to compare
+//! with.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,34 +13,30 @@ use crate::data_file::{self, DataTable};
 use crate::options::{Options, Peer};
 use crate::{data, machine};
 
-/// Everything the measurements need.
+/// The setup of a benchmark, which all subcommands share.
+///
+/// It holds the options, the directory `target/bench`, and the input file. The methods find peers,
+/// run calls that are not measured, and describe the setup for the report.
 pub struct Work {
-    /// The flags.
     pub options: Options,
-    /// Where data and outputs are.
     pub directory: PathBuf,
-    /// The input.
     pub data: PathBuf,
-    /// Description of the input in tables, if its name is not enough.
+    /// Description of the input in the report. `None` describes `data`.
     pub about: Option<String>,
-    /// The readmill that is measured.
     pub readmill: Program,
-    /// Its version.
     version: String,
-    /// This program, for what must not happen in this process.
+    /// This program, for work that must not happen in this process.
     own: Program,
     peers: Peers,
 }
 
 impl Work {
-    /// Prepares the directory, the build and the data.
     pub fn prepare(options: Options) -> Result<Self> {
         let mut work = Self::without_data(options)?;
         work.data = work.bring_data()?;
         Ok(work)
     }
 
-    /// Prepares the directory and the build.
     pub fn without_data(options: Options) -> Result<Self> {
         let directory = options.directory.clone().unwrap_or_else(|| target_directory().join("bench"));
         fs::create_dir_all(&directory)
@@ -63,7 +60,6 @@ impl Work {
         Ok(work)
     }
 
-    /// The input in the work directory, so that command lines show it by its name.
     fn bring_data(&self) -> Result<PathBuf> {
         if let Some(data) = &self.options.data {
             return data.canonicalize().with_context(|| data.display().to_string());
@@ -71,7 +67,8 @@ impl Work {
         Ok(self.simulated("data", "")?.join("reads.bam"))
     }
 
-    /// The directory of simulated data, which is made where it is not there yet.
+    /// Returns the directory of simulated data, and makes it if it is missing or incomplete.
+    /// `words` are further options of `bench data`.
     pub fn simulated(&self, name: &str, words: &str) -> Result<PathBuf> {
         let made = self.directory.join(format!("{name}-{}", self.options.pairs));
         let stamp = made.join("complete");
@@ -85,12 +82,12 @@ impl Work {
         Ok(made)
     }
 
-    /// A file in the work directory.
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// A peer; `None` if it is not selected or not available here, which a line reports.
+    /// Returns a program to compare with. `None` if it is not selected, or not available, which is
+    /// reported on standard error.
     pub fn peer(&self, peer: Peer) -> Option<Program> {
         let is_slow = matches!(peer, Peer::Picard | Peer::Gatk | Peer::Bwa | Peer::Fastqc);
         let is_wanted =
@@ -117,19 +114,20 @@ impl Work {
         tool.map(Program::Peer).inspect_err(|error| eprintln!("left out: {error:#}")).ok()
     }
 
-    /// How a call of readmill is asked for the metrics of duplicates, if it can count them.
+    /// Returns a function that adds the option for duplicate metrics to a call. `None` for versions
+    /// of readmill without that option.
     pub fn metrics(&self) -> Option<impl Fn(Call) -> Call> {
         let help = self.do_once(Call::new(&self.readmill).words("prep --help")).ok()?;
         let file = self.file("readmill.metrics");
         help.contains("--metrics").then_some(move |call: Call| call.arg("--metrics").arg(&file))
     }
 
-    /// A call of this program, for what must not happen in this process.
+    /// Returns a call of this program. Used for work that would make this process grow.
     pub fn own_call(&self, words: &str) -> Call {
         Call::new(&self.own).words(words)
     }
 
-    /// Runs a call that is not measured; returns its output.
+    /// Runs a call that is not measured, and returns its standard output.
     pub fn do_once(&self, call: Call) -> Result<String> {
         let mut command = call.command();
         let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
@@ -139,7 +137,7 @@ impl Work {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Records and duplicates of a BAM file; `None` for other files.
+    /// Counts records and duplicates of a BAM file. Returns a dash for other files.
     pub fn tally(&self, file: &Path) -> Result<String> {
         if file.extension().is_none_or(|end| end != "bam") {
             return Ok("–".into());
@@ -148,7 +146,7 @@ impl Work {
         Ok(said.trim().replace(' ', ", "))
     }
 
-    /// MiB that readmill needs at least for a sort.
+    /// Returns the minimum memory in MiB that readmill accepts for sorting the input.
     pub fn least_memory(&self) -> Result<u64> {
         let Options { threads, level, .. } = self.options;
         let call = Call::new(&self.readmill).arg("sort").arg(&self.data).arg("-o");
@@ -157,12 +155,11 @@ impl Work {
         contender::least_memory(&String::from_utf8_lossy(&said))
     }
 
-    /// The input's header.
     pub fn header(&self) -> Result<Header> {
         Ok(data::open(&self.data)?.header().clone())
     }
 
-    /// Machine and data.
+    /// Returns the line above a table: version, machine, threads and input.
     pub fn describe(&self) -> String {
         if let Some(about) = &self.about {
             return format!("{} Input: {about}, in the page cache.", self.describe_machine());
@@ -177,13 +174,11 @@ impl Work {
         format!("{} Input: {name}, {size:.1} MB, in the page cache.", self.describe_machine())
     }
 
-    /// Adds a table to its data file, if `--tables` names a directory.
     pub fn save_table(&self, table: &DataTable<'_>) -> Result<()> {
         let Some(directory) = &self.options.tables else { return Ok(()) };
         table.add_to(directory, &data_file::command_line(std::env::args().skip(1)), &self.describe())
     }
 
-    /// Version, machine and threads.
     pub fn describe_machine(&self) -> String {
         let (version, threads) = (&self.version, self.options.threads);
         format!("{version}; {}. {threads} threads.", machine::describe())
