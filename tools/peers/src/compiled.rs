@@ -1,4 +1,5 @@
-//! Peers that are compiled here: by Cargo, by Go, or by their own Makefiles from the sources that a crate carries.
+//! Peers that are compiled here: by Cargo, by Go, or by their own Makefiles from sources that a
+//! crate contains.
 
 use std::fs;
 use std::path::Path;
@@ -11,27 +12,26 @@ use super::install::{
     word_after,
 };
 
-/// A program on crates.io, and the release that is measured against.
 pub struct Crate {
-    /// Name of the crate.
     pub name: &'static str,
-    /// Name of its program, and of what it calls itself.
+    /// Name of the program, which it also prints before its version.
     pub program: &'static str,
-    /// The release.
     pub version: &'static str,
 }
 
-/// Sorts BAM files. It needs a newer compiler than readmill, 1.93; if that is missing, Cargo reports it.
+/// Sorts BAM files. Needs Rust 1.93, which is newer than readmill's minimum; Cargo reports if it is
+/// missing.
 pub const FGUMI: Crate = Crate { name: "fgumi", program: "fgumi", version: "0.9.0" };
 
-/// Marks duplicates in the pipe behind an aligner.
+/// Marks duplicates in a pipe after an aligner.
 pub const DUPBLASTER: Crate = Crate { name: "dupblaster", program: "dupblaster", version: "0.3.0" };
 
-/// Counts Picard's quality metrics in one pass.
+/// Computes Picard's quality metrics in one pass.
 pub const RIKER: Crate = Crate { name: "riker-ngs", program: "riker", version: "0.2.0" };
 
 impl Crate {
-    /// The program, with the dependencies its authors locked and its default features, below `cache`.
+    /// Builds the program below `cache` with the dependencies that its authors locked and its
+    /// default features. Does nothing if it is built already.
     pub fn install(&self, cache: &Path) -> Result<Tool> {
         let Crate { name, program: binary, version } = self;
         let home = cache.join(format!("{name}-{version}"));
@@ -55,19 +55,18 @@ impl Crate {
     }
 }
 
-/// The release of elPrep that is measured against.
 pub const ELPREP: &str = "5.1.3";
 
-/// elPrep at [`ELPREP`], built below `cache`. It writes logs below `$HOME`, so it runs with a home
-/// of its own there.
+/// Builds elPrep [`ELPREP`] below `cache`. elPrep writes logs below `$HOME`, so it gets a home
+/// directory there.
 pub fn install_elprep(cache: &Path) -> Result<Tool> {
     let directory = cache.join(format!("elprep-{ELPREP}"));
     let program = directory.join("elprep");
     if !program.exists() {
         let go = on_path_or_apt("go", "golang-go")?;
         fs::create_dir_all(&directory)?;
-        // Not `go install module@version`: that also reads the module's list of versions,
-        // which not every proxy serves. A module that requires one version needs no list.
+        // Not `go install module@version`: it also reads the module's list of versions, which not
+        // every proxy serves. A module that requires one version needs no list.
         fs::write(directory.join("go.mod"), elprep_module())?;
         fs::write(directory.join("tools.go"), ELPREP_TOOLS)?;
         eprintln!("peers: building elPrep {ELPREP} by Go in {}", directory.display());
@@ -81,7 +80,7 @@ pub fn install_elprep(cache: &Path) -> Result<Tool> {
     }
     let home = directory.join("home");
     fs::create_dir_all(&home)?;
-    // Without a command elPrep states its version and ends with a failure.
+    // Without a command elPrep prints its version and fails.
     let text = output_of(Command::new(&program).env("HOME", &home))?;
     let version = word_after(&text, "version").context("elPrep states no version")?;
     let mut tool = Tool::plain("elprep", program, version);
@@ -93,18 +92,18 @@ fn elprep_module() -> String {
     format!("module readmillpeers\n\ngo 1.16\n\nrequire github.com/exascience/elprep/v5 v{ELPREP}\n")
 }
 
-/// Names elPrep as something the module needs; never compiled itself.
+/// Go source that declares elPrep as a dependency of the module. It is not compiled.
 const ELPREP_TOOLS: &str =
     "//go:build tools\n\npackage tools\n\nimport _ \"github.com/exascience/elprep/v5\"\n";
 
-/// The release of bwa-mem2 that is measured against, and whose index is the reference.
+/// The release of bwa-mem2 to compare with, whose index is the reference for ours.
 pub const BWA_MEM2: &str = "2.2.1";
 
-/// The release of bwa-mem2-sys that carries it.
+/// The release of bwa-mem2-sys that contains it.
 const BWA_MEM2_SYS: &str = "0.1.1";
 
-/// bwa-mem2 at [`BWA_MEM2`], built below `cache` by its own Makefile for the processor of this machine, as the launcher of
-/// its releases chooses for it. The crate's library is not built: it is not the program.
+/// Builds bwa-mem2 [`BWA_MEM2`] below `cache` by its own Makefile for the processor of this
+/// machine, like the launcher of its releases would choose. The library of the crate is not built.
 pub fn install_bwa_mem2(cache: &Path) -> Result<Tool> {
     let home = cache.join(format!("bwa-mem2-{BWA_MEM2}"));
     let program = home.join("bwa-mem2");
@@ -121,7 +120,7 @@ pub fn install_bwa_mem2(cache: &Path) -> Result<Tool> {
         if bwa_mem2_version(&built)? != BWA_MEM2 {
             bail!("bwa-mem2-sys {BWA_MEM2_SYS} does not carry bwa-mem2 {BWA_MEM2}");
         }
-        // The program is moved last: a directory without it is an install that was cut short.
+        // The program is moved last, so a directory without it is an interrupted installation.
         fs::rename(&built, &program)?;
         fs::remove_dir_all(&build)?;
     }
@@ -129,16 +128,14 @@ pub fn install_bwa_mem2(cache: &Path) -> Result<Tool> {
     Ok(Tool::plain("bwa-mem2", program, version))
 }
 
-/// The version that `bwa-mem2 version` states.
 fn bwa_mem2_version(program: &Path) -> Result<String> {
     let text = output_of(Command::new(program).arg("version"))?;
     word_after(&format!("bwa-mem2 {text}"), "bwa-mem2").context("bwa-mem2 states no version")
 }
 
-/// The release of minibwa-sys whose sources are built: those of readmill's kernel.
+/// The release of minibwa-sys that readmill's kernel is built from, too.
 const MINIBWA_SYS: &str = "0.2.0";
 
-/// minibwa, built by its own Makefile below `cache`.
 pub fn install_minibwa(cache: &Path) -> Result<Tool> {
     let home = cache.join(format!("minibwa-sys-{MINIBWA_SYS}"));
     let program = home.join("minibwa");
@@ -150,9 +147,9 @@ pub fn install_minibwa(cache: &Path) -> Result<Tool> {
         eprintln!("peers: building minibwa from source in {}", build.display());
         vendored(&build, "minibwa-sys", MINIBWA_SYS)?;
         let source = build.join("vendor/minibwa-sys/vendor/minibwa");
-        // The crate has neither mimalloc nor, by its licence, the indexer of bwa.
+        // The crate lacks mimalloc and, for its licence, the indexer of bwa.
         make(&source, &["mimalloc=0", "gpl=0", "minibwa"])?;
-        // The program is moved last: a directory without it is an install that was cut short.
+        // The program is moved last, so a directory without it is an interrupted installation.
         fs::rename(source.join("minibwa"), &program)?;
         fs::remove_dir_all(&build)?;
     }

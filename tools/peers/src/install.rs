@@ -1,5 +1,4 @@
-//! A program that is ready to run; finding it, asking the system's packages for what is absent, and running package
-//! clients.
+//! A program that is ready to run, and the helpers to find, fetch and build programs.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,29 +7,25 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// A peer that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Tool {
-    /// The short name, such as `samtools`.
     pub name: &'static str,
-    /// The version the tool itself states (Picard: that of its jar).
+    /// Version that the program prints. For Picard, the version of the jar.
     pub version: String,
     program: PathBuf,
-    /// Arguments before those of a call.
+    /// Arguments before those of a call, such as Java's.
     pub arguments: Vec<OsString>,
-    /// Additional environment variables.
     pub environment: Vec<(&'static str, OsString)>,
 }
 
 impl Tool {
-    /// A tool that needs only its program.
     pub fn plain(name: &'static str, program: PathBuf, version: String) -> Self {
         Tool { name, version, program, arguments: Vec::new(), environment: Vec::new() }
     }
 
-    /// A command to which the tool's own arguments are added (samtools, fgumi: the subcommand first;
-    /// Picard: the name of the Picard tool first; options for Java itself go in by the
-    /// variable `JAVA_TOOL_OPTIONS`).
+    /// Returns a command that the caller adds arguments to. For samtools and fgumi the first is the
+    /// subcommand, for Picard the name of the Picard tool. Options of Java itself go into the
+    /// environment variable `JAVA_TOOL_OPTIONS`.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
@@ -41,7 +36,7 @@ impl Tool {
     }
 }
 
-/// The program's place, after installing its package where it is absent and this process may.
+/// Returns the path of a program. If it is not on the PATH, installs its package, which needs root.
 pub fn on_path_or_apt(program: &str, package: &str) -> Result<PathBuf> {
     if let Some(found) = on_path(program) {
         return Ok(found);
@@ -51,8 +46,7 @@ pub fn on_path_or_apt(program: &str, package: &str) -> Result<PathBuf> {
         .with_context(|| format!("package {package} is installed, yet {program} is not on the PATH"))
 }
 
-/// Sees to it that the C compiler finds a header, by installing its package where it is absent and
-/// this process may.
+/// Makes sure that the C compiler finds a header. If not, installs its package, which needs root.
 pub fn header_or_apt(compiler: &Path, header: &str, package: &str) -> Result<()> {
     let is_found = || {
         let mut command = Command::new(compiler);
@@ -70,13 +64,14 @@ pub fn header_or_apt(compiler: &Path, header: &str, package: &str) -> Result<()>
     Ok(())
 }
 
-/// Installs a system package, or returns an error that says what the user can do about `lack`.
+/// Installs a system package. Without root it returns an error instead that says what is missing
+/// and how to install it.
 fn apt(lack: &str, package: &str) -> Result<()> {
     if !is_root() || on_path("apt-get").is_none() {
         bail!("{lack}; install it, for instance with: sudo apt-get install {package}");
     }
     eprintln!("peers: apt-get install {package}");
-    // An old list often works; if not, the install reports the error.
+    // An old list of packages often suffices; if not, the installation reports the error.
     let _ = run(Command::new("apt-get").args(["-q", "update"]));
     run(Command::new("apt-get")
         .env("DEBIAN_FRONTEND", "noninteractive")
@@ -96,12 +91,11 @@ fn is_root() -> bool {
     output_of(Command::new("id").arg("-u")).is_ok_and(|text| text.trim() == "0")
 }
 
-/// Cargo: the one that runs this program, where one does.
 pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs a package client; what it prints goes to stderr and becomes part of the error.
+/// Runs a package client. Its output is only shown if it fails, as a part of the error.
 pub fn run(command: &mut Command) -> Result<()> {
     let shown = format!("{command:?}");
     let output =
@@ -116,9 +110,9 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Puts the sources of a crate into `build/vendor`, by a package that depends on it.
+/// Downloads the sources of a crate into `build/vendor`, with a package that depends on it.
 pub fn vendored(build: &Path, name: &str, version: &str) -> Result<()> {
-    // Its own workspace, so that Cargo does not count it as a part of readmill's.
+    // An own workspace, so that Cargo does not treat the package as a member of readmill's.
     let manifest = format!(
         "[package]\nname = \"peer\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n\
          [dependencies]\n{name} = \"={version}\"\n[workspace]\n"
@@ -128,14 +122,13 @@ pub fn vendored(build: &Path, name: &str, version: &str) -> Result<()> {
     run(cargo().current_dir(build).args(["vendor", "--quiet", "vendor"]))
 }
 
-/// Runs `make` in a directory, on all cores.
 pub fn make(directory: &Path, arguments: &[&str]) -> Result<()> {
     let make = on_path_or_apt("make", "make")?;
     let jobs = std::thread::available_parallelism().map_or(1, |jobs| jobs.get());
     run(Command::new(make).current_dir(directory).arg(format!("-j{jobs}")).args(arguments))
 }
 
-/// Returns stdout and stderr of a command together, whether it succeeds or not.
+/// Returns standard output and standard error together, even if the command fails.
 pub fn output_of(command: &mut Command) -> Result<String> {
     let shown = format!("{command:?}");
     let output =
@@ -145,13 +138,13 @@ pub fn output_of(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
-/// The first word that starts with a digit behind the word `mark`.
+/// Returns the first word after `mark` that begins with a digit.
 pub fn word_after(text: &str, mark: &str) -> Option<String> {
     let mut words = text.split_whitespace().skip_while(|word| *word != mark).skip(1);
     words.find(|word| word.starts_with(|first: char| first.is_ascii_digit())).map(str::to_owned)
 }
 
-/// An empty directory; removes files of an interrupted install.
+/// Makes an empty directory, and removes the files of an interrupted installation.
 pub fn fresh_directory(path: &Path) -> Result<()> {
     if path.exists() {
         fs::remove_dir_all(path).with_context(|| format!("cannot clear {}", path.display()))?;

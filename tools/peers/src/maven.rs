@@ -1,4 +1,4 @@
-//! Peers by Maven: archives for Java, whose main class is called.
+//! Peers from Maven: Java archives, which are called by their main class.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,18 +9,19 @@ use anyhow::{Result, bail};
 
 use super::install::{Tool, on_path_or_apt, run};
 
-/// The release of Picard whose duplicate marks are the reference.
+/// The release of Picard whose output is the reference for duplicates.
 pub const PICARD: &str = "3.4.0";
 
 const PICARD_MAIN: &str = "picard.cmdline.PicardCommandLine";
 
-/// The release of GATK whose recalibration is the reference.
+/// The release of GATK whose output is the reference for recalibration.
 pub const GATK: &str = "4.6.2.0";
 
 const GATK_MAIN: &str = "org.broadinstitute.hellbender.Main";
 
-/// Archives (group, name, version) that GATK's tools for base qualities need: 44 of the 367 that it declares
-/// (78 of 440 MB; without these it does not start). The last six are the script engine that Picard has, too.
+/// Archives (group, name, version) that GATK's tools for base qualities need: 44 of the 367 that it
+/// declares (78 of 440 MB; it does not start without these). The last six are the script engine,
+/// which Picard has, too.
 const GATK_ARCHIVES: &str = "
     org.broadinstitute:gatk:4.6.2.0
     org.broadinstitute:barclay:5.0.0
@@ -74,12 +75,12 @@ const GATK_ARCHIVES: &str = "
     org.ow2.asm:asm-util:7.3.1
 ";
 
-/// The release of Nextflow that runs what `integrations/nextflow` has.
+/// The release of Nextflow that runs the workflows of `integrations/nextflow`.
 pub const NEXTFLOW: &str = "24.10.4";
 
 const NEXTFLOW_MAIN: &str = "nextflow.cli.Launcher";
 
-/// Packages of Java that Nextflow reaches into; newer releases of Java hide them.
+/// Java packages that Nextflow uses by reflection, which newer versions of Java forbid by default.
 const OPENED: [&str; 16] = [
     "java.lang",
     "java.io",
@@ -99,8 +100,8 @@ const OPENED: [&str; 16] = [
     "jdk.internal.misc",
 ];
 
-/// Nextflow at [`NEXTFLOW`] below `cache`, which fetches nothing itself: its own launcher would. `nf-httpfs`, for files behind
-/// URLs, is left out.
+/// Installs Nextflow [`NEXTFLOW`] below `cache`, without its own launcher, which would download
+/// more. `nf-httpfs` for files behind URLs is left out.
 pub fn install_nextflow(cache: &Path) -> Result<Tool> {
     let dependency = format!(
         r#"    <dependency>
@@ -127,15 +128,15 @@ pub fn install_nextflow(cache: &Path) -> Result<Tool> {
     Ok(tool)
 }
 
-/// The release of htsjdk that reads CRAM 3.1; Picard at [`PICARD`] comes with 4.2.0, which does not.
+/// The release of htsjdk that can read CRAM 3.1. Picard [`PICARD`] itself has 4.2.0, which cannot.
 pub const HTSJDK: &str = "4.3.0";
 
-/// Picard at [`PICARD`], with all it depends on, below `cache`.
 pub fn install_picard(cache: &Path) -> Result<Tool> {
     PICARD_RELEASE.install(cache, &format!("picard-{PICARD}"), &picard_itself())
 }
 
-/// The same with htsjdk at [`HTSJDK`]: Maven takes the release that the project itself asks for.
+/// Installs the same Picard with htsjdk [`HTSJDK`]. Maven prefers the version that the project
+/// itself asks for.
 pub fn install_picard_with_htsjdk(cache: &Path) -> Result<Tool> {
     let htsjdk = project_dependency("com.github.samtools", "htsjdk", HTSJDK);
     let home = format!("picard-{PICARD}-htsjdk-{HTSJDK}");
@@ -151,7 +152,7 @@ fn picard_itself() -> String {
     project_dependency("com.github.broadinstitute", "picard", PICARD)
 }
 
-/// A dependency of a project, with those of its own.
+/// Returns a dependency of a Maven project, with its own dependencies.
 fn project_dependency(group: &str, name: &str, version: &str) -> String {
     format!(
         r#"    <dependency>
@@ -163,8 +164,9 @@ fn project_dependency(group: &str, name: &str, version: &str) -> String {
     )
 }
 
-/// GATK at [`GATK`] below `cache`, with what BaseRecalibrator, ApplyBQSR, GatherBQSRReports,
-/// AnalyzeCovariates (without plots) and IndexFeatureFile need: archives without their own dependencies.
+/// Installs the parts of GATK [`GATK`] below `cache` that BaseRecalibrator, ApplyBQSR,
+/// GatherBQSRReports, AnalyzeCovariates (without plots) and IndexFeatureFile need: archives without
+/// their own dependencies.
 pub fn install_gatk(cache: &Path) -> Result<Tool> {
     let dependencies: String =
         GATK_ARCHIVES.lines().filter_map(|line| dependency(line.trim())).collect();
@@ -172,25 +174,24 @@ pub fn install_gatk(cache: &Path) -> Result<Tool> {
     release.install(cache, &format!("gatk-{GATK}"), &dependencies)
 }
 
-/// A release of a program.
 struct Release {
     name: &'static str,
-    /// Its name in messages.
     shown: &'static str,
     version: &'static str,
-    /// Its main class.
     main: &'static str,
 }
 
 impl Release {
-    /// The program, with its dependencies as a project of Maven states them, in the directory `home` below `cache`.
+    /// Downloads the program and the dependencies of a Maven project into `cache/home`. Does
+    /// nothing if that was done with the same dependencies.
     fn install(&self, cache: &Path, home: &str, dependencies: &str) -> Result<Tool> {
         let Release { name, shown, version, main } = *self;
         let java = on_path_or_apt("java", "openjdk-17-jre-headless")?;
         let home = cache.join(home);
         let libraries = home.join("lib");
         let jar = libraries.join(format!("{name}-{version}.jar"));
-        // The stamp comes last: a directory without it is an install that was cut short, or of other dependencies.
+        // The stamp is written last: a directory without it is an interrupted installation, and one
+        // with another text has other dependencies.
         let (stamp, project) = (home.join("complete"), project(name, dependencies));
         let is_complete = fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == project);
         if !(is_complete && jar.exists()) {
@@ -217,7 +218,6 @@ impl Release {
     }
 }
 
-/// A project of Maven that has these dependencies.
 fn project(name: &str, dependencies: &str) -> String {
     format!(
         r#"<project xmlns="http://maven.apache.org/POM/4.0.0">

@@ -1,4 +1,4 @@
-//! Peers by pip, each in a virtual environment of its own.
+//! Peers from pip, each in its own virtual environment.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use anyhow::{Context, Result, bail};
 use super::install::{Tool, fresh_directory, on_path_or_apt, output_of, run, word_after};
 use super::samtools::PYSAM;
 
-/// The release of umi_tools whose groups of UMIs are the reference.
+/// The release of umi_tools whose groups of UMIs are the reference for ours.
 pub const UMI_TOOLS: &str = "1.1.6";
 
-/// Packages that the build of umi_tools needs but does not declare. Newer setuptools lack `pkg_resources`;
-/// without it the build tries to download setuptools 10 from a place that no longer exists.
+/// Packages that the build of umi_tools needs but does not declare. Newer setuptools lack
+/// `pkg_resources`; without it the build tries to download setuptools 10 from a server that no
+/// longer exists.
 const UMI_TOOLS_BUILD: [&str; 4] = ["setuptools<81", "wheel", "cython", "numpy"];
 
-/// umi_tools at [`UMI_TOOLS`], below `cache`.
 pub fn install_umi_tools(cache: &Path) -> Result<Tool> {
     let home = cache.join(format!("umi_tools-{UMI_TOOLS}"));
     let program = home.join("bin/umi_tools");
-    // The stamp comes last: a directory without it is an install that was cut short.
+    // The stamp is written last, so a directory without it is an interrupted installation.
     let stamp = home.join("complete");
     if !(stamp.exists() && program.exists()) {
         let python = on_path_or_apt("python3", "python3-venv")?;
@@ -42,17 +42,18 @@ pub fn install_umi_tools(cache: &Path) -> Result<Tool> {
     Ok(Tool::plain("umi_tools", program, version))
 }
 
-/// Python with pysam at [`PYSAM`], which has the tabix of samtools' release, below `cache`.
+/// Installs Python with pysam [`PYSAM`] below `cache`. It has the tabix of the same samtools
+/// release.
 pub fn install_pysam(cache: &Path) -> Result<Tool> {
     let home = environment(cache, &format!("pysam-{PYSAM}"), &[format!("pysam=={PYSAM}")])?;
     Ok(Tool::plain("python3", home.join("bin/python3"), PYSAM.to_owned()))
 }
 
-/// The release of MultiQC whose reading is checked.
+/// The release of MultiQC that must be able to read our metrics.
 pub const MULTIQC: &str = "1.35";
 
-/// MultiQC at [`MULTIQC`] with all it depends on, 1 GB, below `cache`. It is no tool to compare with but a reader of our
-/// metrics.
+/// Installs MultiQC [`MULTIQC`] with all its dependencies below `cache`, 1 GB. It is not compared
+/// with readmill but reads its metrics.
 pub fn install_multiqc(cache: &Path) -> Result<Tool> {
     let wanted = [format!("multiqc=={MULTIQC}")];
     let program = environment(cache, &format!("multiqc-{MULTIQC}"), &wanted)?.join("bin/multiqc");
@@ -65,32 +66,31 @@ pub fn install_multiqc(cache: &Path) -> Result<Tool> {
     Ok(tool)
 }
 
-/// The release of Snakemake that runs what `integrations/snakemake` has.
+/// The release of Snakemake that runs the workflows of `integrations/snakemake`.
 pub const SNAKEMAKE: &str = "9.27.1";
 
-/// Snakemake at [`SNAKEMAKE`], 140 MB, below `cache`.
 pub fn install_snakemake(cache: &Path) -> Result<Tool> {
     let wanted = [format!("snakemake=={SNAKEMAKE}")];
     let home = environment(cache, &format!("snakemake-{SNAKEMAKE}"), &wanted)?;
     let mut tool = Tool::plain("snakemake", home.join("bin/snakemake"), SNAKEMAKE.to_owned());
-    // It keeps sources of wrappers there, which a test must not take from an earlier run.
+    // Snakemake caches the sources of wrappers there. A test must not see those of an earlier run.
     tool.environment = vec![("XDG_CACHE_HOME", home.join("cache").into_os_string())];
     Ok(tool)
 }
 
-/// The release of Dask's scheduler and workers that `python/readmill` is tested with.
+/// The release of Dask that `python/readmill` is tested with.
 pub const DASK: &str = "2026.8.0";
 
-/// The release of what starts its workers as jobs of SLURM.
+/// The release of dask-jobqueue, which starts Dask's workers as SLURM jobs.
 const DASK_JOBQUEUE: &str = "0.9.0";
 
-/// The release of what makes its keys for TLS.
 const CRYPTOGRAPHY: &str = "50.0.2";
 
 /// The release of pytest that runs `python/tests`.
 const PYTEST: &str = "9.2.0";
 
-/// Python with Dask at [`DASK`], all that `python/readmill` can use, and pytest, 90 MB, below `cache`.
+/// Installs Python with Dask [`DASK`], everything that `python/readmill` can use, and pytest, below
+/// `cache`, 90 MB.
 pub fn install_dask(cache: &Path) -> Result<Tool> {
     let wanted = [
         format!("distributed=={DASK}"),
@@ -102,10 +102,9 @@ pub fn install_dask(cache: &Path) -> Result<Tool> {
     Ok(Tool::plain("python3", home.join("bin/python3"), DASK.to_owned()))
 }
 
-/// What `experiments/cluster` needs, one package and its release a line.
+/// Packages of `experiments/cluster` with their versions, one on each line.
 const CLUSTER: &str = include_str!("../../../experiments/cluster/requirements.txt");
 
-/// Python with SimPy and pytest, below `cache`.
 pub fn install_simpy(cache: &Path) -> Result<Tool> {
     let wanted = Vec::from_iter(CLUSTER.lines().map(str::to_owned));
     let version = wanted.iter().find_map(|package| package.strip_prefix("simpy=="));
@@ -114,13 +113,12 @@ pub fn install_simpy(cache: &Path) -> Result<Tool> {
     Ok(Tool::plain("python3", home.join("bin/python3"), version.to_owned()))
 }
 
-/// The release of miniwdl that runs what `integrations/wdl` has.
+/// The release of miniwdl that runs the workflow of `integrations/wdl`.
 pub const MINIWDL: &str = "1.16.0";
 
-/// The release of its backend that runs tasks without containers.
 const MINIWDL_BARE: &str = "0.0.1";
 
-/// miniwdl at [`MINIWDL`], with a backend that runs tasks without containers, below `cache`.
+/// Installs miniwdl [`MINIWDL`] below `cache`, with a backend that runs tasks without containers.
 pub fn install_miniwdl(cache: &Path) -> Result<Tool> {
     let wanted = [format!("miniwdl=={MINIWDL}"), format!("miniwdl-backend-bare=={MINIWDL_BARE}")];
     let home = environment(cache, &format!("miniwdl-{MINIWDL}"), &wanted)?;
@@ -129,10 +127,11 @@ pub fn install_miniwdl(cache: &Path) -> Result<Tool> {
     Ok(tool)
 }
 
-/// A virtual environment below `cache` with these packages, and all that they depend on.
+/// Makes a virtual environment below `cache` with these packages and their dependencies, unless it
+/// exists. Returns its directory.
 fn environment(cache: &Path, name: &str, packages: &[String]) -> Result<PathBuf> {
     let home = cache.join(name);
-    // The stamp comes last: a directory without it is an install that was cut short.
+    // The stamp is written last, so a directory without it is an interrupted installation.
     let stamp = home.join("complete");
     if !stamp.exists() {
         let python = on_path_or_apt("python3", "python3-venv")?;

@@ -1,10 +1,11 @@
-//! samtools from its source, which pysam's source package on PyPI carries.
+//! Builds samtools from its source, which is a part of pysam's source package on PyPI.
 //!
-//! Most of a sort is libdeflate, and its releases may differ by more than the programs around it: 5.0 s
-//! with the 1.14 of Debian 12, 4.2 s with 1.26 (600,000 reads, level 6, one thread). So samtools gets the
-//! release that readmill itself is built with, and a comparison is one of programs. All else is as in
-//! samtools' own build: the same flags, htslib's own configure. Left out are the network, which nothing
-//! here uses, and `tview`, which the source package does not hold.
+//! Most of the time of a sort is spent in libdeflate, whose releases may differ by more than the
+//! programs that use it: 5.0 s with 1.14 of Debian 12, 4.2 s with 1.26 (600,000 reads, level 6, one
+//! thread). So samtools gets the same libdeflate as readmill, and the comparison is one of
+//! programs. Everything else is built as by samtools itself: the same flags, htslib's own
+//! configure. Left out are network access, which is not used here, and `tview`, which the source
+//! package lacks.
 
 use std::fs;
 use std::path::Path;
@@ -16,13 +17,13 @@ use super::install::{
     Tool, cargo, fresh_directory, header_or_apt, make, on_path_or_apt, output_of, run, word_after,
 };
 
-/// The release that is measured against, and whose orders are the reference.
+/// The release to compare with, whose orders are the reference for ours.
 pub const VERSION: &str = "1.24";
 
-/// The pysam release that carries samtools [`VERSION`].
+/// The release of pysam that contains samtools [`VERSION`].
 pub const PYSAM: &str = "0.24.1";
 
-/// samtools at [`VERSION`], built below `cache`.
+/// Builds samtools [`VERSION`] below `cache`, unless it is built already.
 pub fn install(cache: &Path) -> Result<Tool> {
     let libdeflate = locked_libdeflate(include_str!("../../../Cargo.lock"))
         .context("Cargo.lock names no libdeflate-sys")?;
@@ -41,7 +42,7 @@ pub fn install(cache: &Path) -> Result<Tool> {
         if !(text.contains("libdeflate=yes") && stated(&text)? == VERSION) {
             bail!("not samtools {VERSION} with libdeflate:\n{text}");
         }
-        // The program is moved last: a directory without it is an install that was cut short.
+        // The program is moved last, so a directory without it is an interrupted installation.
         fs::rename(&built, &program)?;
         fs::remove_dir_all(&build)?;
     }
@@ -49,12 +50,11 @@ pub fn install(cache: &Path) -> Result<Tool> {
     Ok(Tool::plain("samtools", program, version))
 }
 
-/// The version that `samtools version` states.
 pub fn stated(text: &str) -> Result<String> {
     word_after(text, "samtools").context("samtools states no version")
 }
 
-/// Puts `samtools` and `htslib` into `build`.
+/// Downloads pysam's source package and unpacks `samtools` and `htslib` into `build`.
 fn fetch_source(build: &Path) -> Result<()> {
     let pip = on_path_or_apt("pip3", "python3-pip")?;
     run(Command::new(pip)
@@ -68,10 +68,11 @@ fn fetch_source(build: &Path) -> Result<()> {
         .args([format!("{root}/samtools"), format!("{root}/htslib")]))
 }
 
-/// Puts `include` and `lib` of libdeflate into `directory`, through the crate that carries its source.
+/// Builds libdeflate with Cargo, from the crate that contains its source, and copies `include` and
+/// `lib` into `directory`.
 fn build_libdeflate(directory: &Path, version: &str) -> Result<()> {
     fs::create_dir_all(directory)?;
-    // Its own workspace, so that Cargo does not count it as a part of readmill's.
+    // An own workspace, so that Cargo does not treat the package as a member of readmill's.
     let manifest = format!(
         "[package]\nname = \"libdeflate\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\
          [lib]\npath = \"lib.rs\"\n[dependencies]\nlibdeflate-sys = \"={version}\"\n[workspace]\n"
@@ -82,7 +83,7 @@ fn build_libdeflate(directory: &Path, version: &str) -> Result<()> {
     run(cargo().current_dir(directory).args(["build", "--release", "--target-dir", "target"]))
 }
 
-/// A build script that takes what the build of libdeflate-sys made; it runs in its package's directory.
+/// A build script that copies the results of libdeflate-sys into the directory of its package.
 const COPY_LIBDEFLATE: &str = r#"
 fn main() -> std::io::Result<()> {
     let made = std::path::PathBuf::from(std::env::var("DEP_LIBDEFLATE_ROOT").unwrap());
@@ -94,7 +95,7 @@ fn main() -> std::io::Result<()> {
 }
 "#;
 
-/// Makes `libhts.a`, by htslib's own configure and Makefile.
+/// Builds `libhts.a` with htslib's own configure and Makefile.
 fn build_htslib(directory: &Path) -> Result<()> {
     let compiler = on_path_or_apt("cc", "gcc")?;
     for (header, package) in
@@ -102,7 +103,7 @@ fn build_htslib(directory: &Path) -> Result<()> {
     {
         header_or_apt(&compiler, header, package)?;
     }
-    // Relative paths, since configure does not take every name of a directory.
+    // Relative paths, since configure rejects some names of directories.
     run(Command::new("./configure").current_dir(directory).args([
         "--with-libdeflate",
         "--disable-libcurl",
@@ -114,7 +115,8 @@ fn build_htslib(directory: &Path) -> Result<()> {
     make(directory, &["lib-static", "htslib_static.mk"])
 }
 
-/// Makes `samtools`. The source package has no Makefile for it, and not the files that one writes.
+/// Builds `samtools`. The source package lacks its Makefile, and the files that the Makefile would
+/// write.
 fn build_samtools(directory: &Path) -> Result<()> {
     let version = output_of(Command::new("sh").current_dir(directory).arg("version.sh"))?;
     let version = format!("#define SAMTOOLS_VERSION \"{}\"\n", version.trim());
@@ -125,7 +127,6 @@ fn build_samtools(directory: &Path) -> Result<()> {
     make(directory, &["samtools"])
 }
 
-/// The configuration that `samtools version` prints.
 const CONFIG: &str = r#"#define SAMTOOLS_CC "cc"
 #define SAMTOOLS_CPPFLAGS ""
 #define SAMTOOLS_CFLAGS "-g -Wall -O2"
@@ -135,11 +136,11 @@ const CONFIG: &str = r#"#define SAMTOOLS_CC "cc"
 #define SAMTOOLS_CURSES_LIB ""
 "#;
 
-/// A stand-in for the viewer.
+/// Replaces the viewer, which the source package lacks.
 const NO_TVIEW: &str =
     "int bam_tview_main(int argc, char **argv) { (void)argc; (void)argv; return 1; }\n";
 
-/// The files that end in `.pysam.c` are copies with other names for the standard streams.
+/// Excludes the files `*.pysam.c`, which are copies with other names for the standard streams.
 const MAKEFILE: &str = "include ../htslib/htslib_static.mk
 CFLAGS = -g -Wall -O2
 CPPFLAGS = -I. -I../htslib -Ilz4
@@ -148,7 +149,6 @@ samtools: $(SOURCES:.c=.o) ../htslib/libhts.a
 \t$(CC) $(HTSLIB_static_LDFLAGS) -L../libdeflate/lib -o $@ $^ $(HTSLIB_static_LIBS)
 ";
 
-/// The release of libdeflate-sys in a lock file.
 fn locked_libdeflate(lock: &str) -> Option<&str> {
     let (_, after) = lock.split_once("name = \"libdeflate-sys\"\nversion = \"")?;
     Some(after.split_once('"')?.0)

@@ -1,4 +1,4 @@
-//! The resources that processes use, as the kernel counts them.
+//! CPU time and memory of processes, as the kernel counts them.
 #![allow(unsafe_code, reason = "asks the system for a child's usage")]
 
 use std::io;
@@ -7,19 +7,19 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
-/// Time and memory of one process and the children it waited for.
+/// Time and memory of a process and of the children that it waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
-    /// User and system time.
     pub cpu: Duration,
-    /// Most resident memory, in bytes.
+    /// Peak resident memory in bytes.
     ///
-    /// Linux counts what its parent had in memory when it was started, too. So a process that measures others
-    /// must stay small itself.
+    /// Linux includes the memory that the parent had when it started the process. So a program that
+    /// measures others must stay small.
     pub peak: u64,
 }
 
-/// Waits for a child and returns its resource usage.
+/// Waits for a child and returns its exit status and usage. Repeats the call if a signal interrupts
+/// it.
 pub fn wait(child: Child) -> io::Result<(ExitStatus, Usage)> {
     let (mut status, mut usage) = (0, MaybeUninit::zeroed());
     loop {
@@ -37,7 +37,7 @@ pub fn wait(child: Child) -> io::Result<(ExitStatus, Usage)> {
     Ok((ExitStatus::from_raw(status), Usage::from(unsafe { usage.assume_init() })))
 }
 
-/// Returns the resources that this process has used so far.
+/// Returns the time and memory that this process has used so far.
 pub fn own_usage() -> io::Result<Usage> {
     let mut usage = MaybeUninit::zeroed();
     // SAFETY: the pointer is to a live variable of the type that getrusage fills in.
