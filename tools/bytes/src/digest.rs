@@ -1,4 +1,4 @@
-//! Hashes of what a command line writes: of the bytes as they are, and of what BGZF inflates to.
+//! Hashes of the outputs of a command line: of their bytes, and of the data in BGZF files.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -8,25 +8,23 @@ use anyhow::{Context, Result};
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 
-/// Two hashes of one output.
+/// Two hashes of one output. If only `bytes` differs between two runs, BGZF blocks were cut or
+/// compressed differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digest {
-    /// The SHA-256 of its bytes.
     pub bytes: String,
-    /// The SHA-256 of what it inflates to, if it is BGZF.
+    /// SHA-256 of the inflated data; `None` if the file is not BGZF.
     pub inflated: Option<String>,
 }
 
-/// The outputs of one run by name.
 pub type Outputs = BTreeMap<String, Digest>;
 
 impl Digest {
-    /// The hashes of one file.
     pub fn of(bytes: &[u8]) -> Self {
         Self::of_parts(&[bytes])
     }
 
-    /// The hashes of a file in parts. The borders of the parts affect only the first hash.
+    /// Hashes a file that was written in parts. Only the first hash depends on where the parts end.
     fn of_parts(parts: &[&[u8]]) -> Self {
         let mut all = Sha256::new();
         let mut inflated = Some(Sha256::new());
@@ -41,7 +39,7 @@ impl Digest {
     }
 }
 
-/// The text of a BGZF file; `None` for all else, and for BGZF that is damaged.
+/// Inflates a BGZF file. `None` for other files and damaged ones.
 fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
     let is_bgzf = bytes.starts_with(&[0x1f, 0x8b, 8, 4]) && bytes.get(12..14) == Some(b"BC");
     let mut text = Vec::new();
@@ -52,7 +50,8 @@ fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The hashes of standard output and of every file below a directory; the parts of one file are one output.
+/// Hashes standard output and every file below a directory. The parts of a file (`out.bam.part-*`)
+/// are one output.
 pub fn outputs(directory: &Path, stdout: &[u8]) -> Result<Outputs> {
     let mut files = BTreeMap::new();
     collect(directory, "", &mut files)?;
@@ -66,7 +65,7 @@ pub fn outputs(directory: &Path, stdout: &[u8]) -> Result<Outputs> {
     Ok(outputs)
 }
 
-/// `out.bam.part-*` for `out.bam.part-007`.
+/// Replaces the number of a part: `out.bam.part-007` becomes `out.bam.part-*`.
 fn without_part(name: &str) -> String {
     match name.rsplit_once(".part-") {
         Some((file, number)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => {
@@ -76,7 +75,7 @@ fn without_part(name: &str) -> String {
     }
 }
 
-/// Reads the files below a directory. Links are inputs, and left out.
+/// Reads all files below a directory. Symbolic links are skipped, since they lead to the inputs.
 fn collect(directory: &Path, before: &str, files: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
@@ -97,7 +96,7 @@ mod tests {
     use super::*;
     use readmill_format::bgzf::{Codec, Deflater};
 
-    /// BGZF with one block of each text.
+    /// Writes BGZF with one block for each text.
     fn bgzf(texts: &[&[u8]], level: u8) -> Vec<u8> {
         let (mut deflater, mut out) = (Deflater::new(Codec::Libdeflate, level), Vec::new());
         texts.iter().for_each(|text| deflater.block(text, &mut out));
@@ -122,7 +121,7 @@ mod tests {
             let digest = Digest::of(&file);
             assert_ne!(digest.bytes, text);
             assert_eq!(digest.inflated.as_ref(), Some(&text));
-            // What is cut short has no text.
+            // A truncated file has no inflated data.
             assert_eq!(Digest::of(&file[..file.len() - 1]).inflated, None);
         }
     }

@@ -1,5 +1,5 @@
-//! The inputs of the command lines: simulated reads of a small genome in every form. Both revisions read the same
-//! files.
+//! The inputs of the command lines: simulated reads of a small genome, in every format. Both
+//! revisions read the same files.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -12,21 +12,17 @@ use readmill_engine::Crew;
 use readmill_simulate::{Profile, Sample};
 use sha2::{Digest, Sha256};
 
-/// How large the inputs are.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Pairs of the sample.
     pub pairs: u64,
-    /// Pairs of the samples that are aligned.
     pub aligned_pairs: u64,
-    /// Bases of a read.
     pub read_length: u32,
-    /// Contigs, and the places on them, are this many times shorter than those of [`Profile::small`].
+    /// Divisor of the contig lengths of [`Profile::small`], and of positions on them.
     pub divisor: u32,
 }
 
 impl Scale {
-    /// So many reads that they are spilled if a command gets as little memory as it accepts.
+    /// Enough reads that they are spilled if a command gets the minimum memory.
     pub const FULL: Scale = Scale { pairs: 20_000, aligned_pairs: 4_000, read_length: 150, divisor: 1 };
 
     /// A few kilobytes, so that a command takes milliseconds.
@@ -39,7 +35,8 @@ impl Scale {
         profile
     }
 
-    /// Returns the text with every number of four digits and more divided: these are places on contigs.
+    /// Divides each number of four or more digits in a text by the divisor: those numbers are
+    /// positions on contigs.
     fn scale_places(&self, text: &str) -> String {
         let (mut scaled, mut digits) = (String::new(), String::new());
         for c in text.chars().chain(std::iter::once('\n')) {
@@ -59,13 +56,13 @@ impl Scale {
     }
 }
 
-/// What a run did, as `--json` writes it. Its times are always the same.
+/// A description of a run as `--json` writes it, with fixed times.
 const RUN: &str = include_str!("run.json");
 
-/// The form of the sample from which text is made.
+/// The command line that writes the sample as SAM text, from which `derive` makes further inputs.
 const TEXTS: [&str; 1] = ["prep reads.bam -o reads.sam --no-PG"];
 
-/// The other forms, one made from the other.
+/// Command lines that make the other inputs, each from earlier ones.
 const FORMS: [&str; 16] = [
     "prep reads.bam -o reads.sam.gz --no-PG",
     "sort reads.bam -o sorted.bam --no-PG",
@@ -85,8 +82,8 @@ const FORMS: [&str; 16] = [
     "filter -f 0x80 aligned.bam -o aligned.last.bam",
 ];
 
-/// Makes all of it in a directory, which is emptied first. The program is the base, so a change cannot make an input
-/// that hides it.
+/// Makes all inputs in a directory, which is emptied first. `program` is the base revision, so that
+/// a change cannot hide itself by making other inputs.
 pub fn make(directory: &Path, program: &Path, scale: &Scale, has_minibwa: bool) -> Result<()> {
     if directory.exists() {
         fs::remove_dir_all(directory)?;
@@ -112,7 +109,7 @@ fn run(directory: &Path, program: &Path, lines: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Writes what the simulator makes.
+/// Writes the reference, known sites, BAM and FASTQ files of the simulator.
 fn simulate(directory: &Path, scale: &Scale) -> Result<()> {
     let profile = scale.profile();
     let umis = Profile { umi_names: true, amplicons: 200, single_per_mille: 0, ..profile.clone() };
@@ -145,16 +142,15 @@ fn simulate(directory: &Path, scale: &Scale) -> Result<()> {
     Ok(())
 }
 
-/// Genes in refFlat, some of which overlap.
+/// Genes in refFlat format, some of which overlap.
 const GENES: &str = "a\ta1\tchr1\t+\t1000\t9000\t1500\t8000\t2\t1000,4000,\t3000,9000,\n\
     a\ta2\tchr1\t+\t1000\t7000\t1000\t1000\t1\t1000,\t7000,\n\
     b\tb1\tchr1\t-\t8000\t60000\t9000\t50000\t2\t8000,30000,\t20000,60000,\n\
     c\tc1\tchr2\t-\t5000\t90000\t6000\t80000\t1\t5000,\t90000,\n";
 
-/// Regions in BED.
 const REGIONS: &str = "chr1\t1000\t300000\nchr2\t5000\t9000\nchr3\t0\t200000\n";
 
-/// Writes what is made from text.
+/// Writes the inputs that are made from the text of others: SAM, FASTQ, BED and tables.
 fn derive(directory: &Path, scale: &Scale) -> Result<()> {
     let read = |name: &str| fs::read_to_string(directory.join(name));
     let write = |name: &str, text: &str| fs::write(directory.join(name), text);
@@ -178,7 +174,6 @@ fn derive(directory: &Path, scale: &Scale) -> Result<()> {
     Ok(write("other.dict", &lines.concat())?)
 }
 
-/// The records, every third without bases and qualities.
 fn without_bases(sam: &str) -> String {
     let mut text = String::new();
     for (number, line) in sam.lines().enumerate() {
@@ -192,7 +187,7 @@ fn without_bases(sam: &str) -> String {
     text
 }
 
-/// The records in an arbitrary order.
+/// Shuffles the records: orders them by the hash of their line.
 fn shuffled(sam: &str) -> String {
     let (header, mut records): (Vec<&str>, Vec<&str>) =
         sam.lines().partition(|line| line.starts_with('@'));
@@ -201,7 +196,7 @@ fn shuffled(sam: &str) -> String {
     format!("{header}\n{}\n", records.join("\n"))
 }
 
-/// Name, bases and qualities of each read.
+/// Iterates over name, bases and qualities of the reads of a FASTQ text.
 fn fastq(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     let mut lines = text.lines();
     std::iter::from_fn(move || {
@@ -221,7 +216,7 @@ fn interleaved(one: &str, two: &str) -> String {
     text
 }
 
-/// Reads with fields of SAM behind their names.
+/// Adds SAM fields after the names of reads, as a comment.
 fn with_comments(text: &str) -> String {
     let mut commented = String::new();
     for (name, bases, qualities) in fastq(text) {
@@ -235,7 +230,6 @@ fn with_comments(text: &str) -> String {
     commented
 }
 
-/// The reads as an unaligned SAM file.
 fn unaligned(one: &str, two: &str) -> String {
     let mut text =
         "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@RG\tID:u1\tSM:s\tLB:l\tPL:ILLUMINA\n".to_owned();

@@ -1,4 +1,4 @@
-//! Runs of command lines: one line, by one revision, with some threads and memory.
+//! Runs command lines: each with one revision, a number of threads and an amount of memory.
 #![allow(clippy::disallowed_methods, reason = "programs are run beside each other")]
 
 use std::fs::{self, File};
@@ -13,16 +13,15 @@ use readmill_bytes::lines::{CommandLine, Stage};
 use super::digest::outputs;
 use super::verdict::RunResult;
 
-/// Threads and memory of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
-    /// Threads.
     pub threads: usize,
-    /// Memory; `None` for the least that the program accepts.
+    /// Memory as `-m` takes it; `None` for the minimum that the program accepts.
     pub memory: Option<&'static str>,
 }
 
-/// All resources.
+/// All combinations that a command line is run with. The first is the one to which others are
+/// compared.
 pub const RESOURCES: [Resources; 6] = [
     Resources { threads: 1, memory: Some("4G") },
     Resources { threads: 1, memory: None },
@@ -33,23 +32,20 @@ pub const RESOURCES: [Resources; 6] = [
 ];
 
 impl Resources {
-    /// The resources in words.
     pub fn words(self) -> String {
         format!("-@ {} -m {}", self.threads, self.memory.unwrap_or("least"))
     }
 }
 
-/// One run to be done.
+/// One run: the program of one revision, a command line, and its resources.
 pub struct Job<'a> {
-    /// The program of one revision.
     pub program: &'a Path,
-    /// The command line.
     pub line: &'a CommandLine,
-    /// Threads and memory.
     pub resources: Resources,
 }
 
-/// Does all jobs, `at_once` at a time, below a directory. Calls `done` with the number and result of each.
+/// Runs all jobs below a directory, `at_once` at a time. Calls `done` with the index and the result
+/// of each, on any thread.
 pub fn run_all(
     jobs: &[Job<'_>],
     at_once: usize,
@@ -74,7 +70,8 @@ pub fn run_all(
     });
 }
 
-/// The directory of one worker. File names are the same in every run, so no path gets into an output.
+/// The directory of one worker. File names are the same in every run, so that no output depends on
+/// a path.
 struct WorkerDir<'a> {
     directory: PathBuf,
     inputs: &'a Path,
@@ -85,7 +82,7 @@ impl WorkerDir<'_> {
         self.directory.join("scratch")
     }
 
-    /// Empties the scratch directory, except the link to the inputs.
+    /// Empties the scratch directory and links the inputs into it.
     fn clear(&self) -> Result<()> {
         if self.directory.exists() {
             fs::remove_dir_all(&self.directory)?;
@@ -116,7 +113,7 @@ impl WorkerDir<'_> {
         last.context("no standard output")?.read_to_end(&mut stdout)?;
         let mut code = 0;
         for child in &mut children {
-            // A program that a signal ended has no exit code.
+            // A program that was ended by a signal has no exit code.
             let own = child.wait()?.code().unwrap_or(-1);
             code = if own == 0 { code } else { own };
         }
@@ -139,7 +136,8 @@ impl WorkerDir<'_> {
         command
     }
 
-    /// The memory of one program: where it is to be the least, what the program's refusal names.
+    /// Returns the memory for one program. The minimum is taken from the program's error message if
+    /// it gets too little.
     fn memory(&self, job: &Job<'_>, stage: &Stage) -> Result<String> {
         if let Some(given) = job.resources.memory {
             return Ok(given.to_owned());
@@ -153,22 +151,20 @@ impl WorkerDir<'_> {
     }
 }
 
-/// Less memory than any command accepts.
 const REFUSED: &str = "1M";
 
-/// The least memory that a refusal names.
+/// Finds the minimum memory in readmill's error message.
 fn least(refusal: &str) -> Option<&str> {
     refusal.split("needs at least -m ").nth(1)?.split_whitespace().next()
 }
 
-/// Whether a program's message says that it does not know a flag or command.
+/// Returns whether the messages say that the program does not know an option or command.
 fn is_unknown(errors: &str) -> bool {
     let unknown =
         ["error: unexpected argument", "error: unrecognized subcommand", "error: invalid value"];
     errors.lines().any(|line| unknown.iter().any(|start| line.starts_with(start)))
 }
 
-/// The line with the reason why a program failed.
 fn error_of(errors: &str) -> String {
     errors.lines().find(|line| line.contains("error: ")).unwrap_or_default().to_owned()
 }
@@ -191,7 +187,8 @@ mod tests {
 
     #[test]
     fn a_pipe_is_run_and_what_is_written_is_collected() {
-        // A script stands for the program: it copies its input, and leaves a file named by its first word.
+        // A script replaces the program: it copies its input, and creates a file with the name of
+        // its first word.
         let home = tempfile::tempdir().unwrap();
         let program = home.path().join("program");
         fs::write(&program, "#!/bin/sh\ncat; echo \"$@\" > \"$1\"; exit \"$2\"\n").unwrap();

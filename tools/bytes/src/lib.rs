@@ -1,5 +1,7 @@
-//! Command lines of every command, and small inputs for them. The gate on bytes runs them with two revisions, and the
-//! fuzzer of the command line with damaged inputs.
+//! Command lines for every command, and small inputs for them.
+//!
+//! `./dev bytes` runs them with two revisions and compares the outputs; `tools/cli-fuzz` runs them
+//! on damaged inputs.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -1,11 +1,19 @@
-//! The command lines that are compared, as `lines.txt` states them.
+//! The command lines of `lines.txt`.
+//!
+//! ```text
+//! exits 2 < in.sam sort - -o out.bam | view out.bam
+//! |       |        |                 |
+//! |       |        |                 a second program, in a pipe
+//! |       |        the words after readmill
+//! |       the file for standard input
+//! the expected exit code, 0 if not given
+//! ```
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The file of command lines.
 const LINES: &str = include_str!("lines.txt");
 
-/// Commands to which no threads and memory are added: they run once.
+/// Commands without options for threads and memory. They run once.
 const WITHOUT_RESOURCES: [&str; 16] = [
     "index",
     "depth",
@@ -25,35 +33,30 @@ const WITHOUT_RESOURCES: [&str; 16] = [
     "reheader",
 ];
 
-/// One command line: a program, or several that are joined by pipes.
+/// One command line: a program, or several in a pipe.
 #[derive(Clone, Debug)]
 pub struct CommandLine {
-    /// The line as the file has it.
+    /// The line as it is in the file.
     pub text: String,
-    /// The exit code it must have.
     pub code: i32,
-    /// The file that standard input is read from.
+    /// File for standard input, relative to the working directory.
     pub stdin: Option<String>,
-    /// The programs.
     pub stages: Vec<Stage>,
 }
 
-/// One program of a command line.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// The words behind `readmill`.
     pub words: Vec<String>,
-    /// Whether it takes threads and memory.
     pub takes_resources: bool,
 }
 
 impl CommandLine {
-    /// Whether any of its programs takes threads and memory.
+    /// Returns whether any of its programs has options for threads and memory.
     pub fn takes_resources(&self) -> bool {
         self.stages.iter().any(|stage| stage.takes_resources)
     }
 
-    /// Whether a program runs this command, `bqsr table` or `sort`.
+    /// Returns whether a program runs this command, such as `sort` or `bqsr table`.
     #[cfg(test)]
     fn runs(&self, command: &str) -> bool {
         let wanted: Vec<&str> = command.split(' ').collect();
@@ -61,12 +64,11 @@ impl CommandLine {
     }
 }
 
-/// All command lines.
 pub fn all() -> Result<Vec<CommandLine>> {
     parse_lines(LINES).context("tools/bytes/src/lines.txt")
 }
 
-/// Parses command lines, one a line; lines that begin with `#` are remarks.
+/// Parses command lines. Empty lines and lines that begin with `#` are skipped.
 pub fn parse_lines(text: &str) -> Result<Vec<CommandLine>> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| parse(line).with_context(|| line.to_owned())).collect()
@@ -94,7 +96,7 @@ fn parse(text: &str) -> Result<CommandLine> {
     Ok(CommandLine { text: text.to_owned(), code, stdin, stages: stages.collect::<Result<_>>()? })
 }
 
-/// The words of a line. Single quotes hold words with blanks in them.
+/// Splits a line into words. Single quotes keep words with spaces together.
 fn split(text: &str) -> Result<Vec<String>> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), None::<String>, false);
     for c in text.chars() {
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(texts.len(), lines.len());
     }
 
-    /// The variants of an enum of commands in the source of the program, as they are typed.
+    /// Lists the variants of an enum of commands in the source of the program, as they are typed.
     fn commands(file: &str, head: &str) -> Vec<String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let source = std::fs::read_to_string(root.join(file)).unwrap();
@@ -149,7 +151,7 @@ mod tests {
         variants.map(|line| kebab(&line[..line.find(['(', '{', ',']).unwrap_or(line.len())])).collect()
     }
 
-    /// `plot-data` for `PlotData`.
+    /// Converts `PlotData` to `plot-data`.
     fn kebab(name: &str) -> String {
         let mut typed = String::new();
         for c in name.chars() {
@@ -161,10 +163,10 @@ mod tests {
         typed
     }
 
-    /// Commands of samtools that are refused by name.
+    /// samtools commands that are rejected by name.
     const LEFT_OUT: [&str; 1] = ["addreplacerg"];
 
-    /// How many lines have this word.
+    /// Counts the lines with this word.
     fn lines_with(word: &str) -> usize {
         LINES.lines().filter(|line| line.split(' ').any(|own| own == word)).count()
     }
@@ -174,7 +176,7 @@ mod tests {
         let mut names = commands("src/cli/mod.rs", "enum Command {");
         // The commands of tallies, which `readmill_filters::tally::TALLIES` lists.
         assert!(names.contains(&"tally".into()), "{names:?}");
-        // The stages that `shard` runs are those of `--resume`, and its plan has a hash of the program.
+        // The stages of `shard` are those of `--resume`, and its plan has a hash of the program.
         assert!(lines_with("--resume") > 1);
         // `cluster` is a Python program, which runs those stages.
         names.retain(|name| !["tally", "shard", "cluster", "files"].contains(&name.as_str()));

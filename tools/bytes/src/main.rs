@@ -1,9 +1,16 @@
-//! The gate on bytes: compares the outputs of the working tree with those of a base revision, for many command lines,
-//! each with several numbers of threads and amounts of memory.
+//! `./dev bytes`: compares the outputs of the working tree with those of another revision, for many
+//! command lines, each with several numbers of threads and amounts of memory.
 //!
-//! Both trees are built in the dev profile with their version masked, in copies below `target/bytes` that are kept
-//! for the next call. Equal bytes have equal hashes. A hash of the inflated BGZF data distinguishes other blocks from
-//! other records.
+//! ```text
+//! trees    copies and builds both revisions in target/bytes
+//! inputs   makes the inputs, with the base revision
+//! jobs     runs every line with every program and all resources
+//! digest   hashes the outputs
+//! verdict  same, new, other blocks, differ, or not invariant
+//! ```
+//!
+//! Both trees are built in the dev profile with the same version number, and kept for the next
+//! call. A second hash, of inflated BGZF data, tells other blocks from other records.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -26,34 +33,33 @@ use readmill_bytes::lines::{self, CommandLine};
 use trees::Tree;
 use verdict::{Judgement, LineVerdict, RunResult};
 
-/// Compare every byte that is written with those of another revision
+/// Compare all output bytes with those of another revision
 #[derive(Parser)]
 #[command(name = "./dev bytes", bin_name = "./dev bytes", max_term_width = 100)]
 struct Args {
-    /// The revision whose bytes must come out again
+    /// Revision to compare with
     #[arg(value_name = "BASE", required_unless_present = "list")]
     base: Option<String>,
-    /// Run only command lines that contain this text; may be given again
+    /// Run only command lines that contain this text; repeatable
     #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
-    /// List the command lines, and run none
+    /// List the command lines without running them
     #[arg(long)]
     list: bool,
-    /// Runs at the same time [default: one for each core]
+    /// Number of simultaneous runs [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Features to build both trees with, such as minibwa
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     features: Vec<String>,
-    /// Let other blocks of the same records pass
+    /// Accept different blocks with the same records
     #[arg(long)]
     allow_blocks: bool,
-    /// Run nothing if both programs are the same but for where they were built
+    /// Run nothing if both programs are equal apart from the directory they were built in
     #[arg(long)]
     quick_same: bool,
 }
 
-/// Builds both trees, runs the command lines, and prints what differs.
 fn main() -> Result<()> {
     let args = Args::parse();
     let is_wanted = |line: &CommandLine| {
@@ -74,7 +80,7 @@ fn main() -> Result<()> {
     };
     let home = target.join("bytes");
     std::fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
-    // Waits for another call in this directory, because its trees and inputs are the same files.
+    // Waits for other calls, which use the same trees and inputs.
     let lock = std::fs::File::create(home.join("lock"))?;
     lock.lock().context("cannot lock target/bytes/lock")?;
     let (base, here) = build(root, &target, &home, revision, &args.features)?;
@@ -101,7 +107,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Builds the base and the working tree.
+/// Builds both trees and returns the programs, the base first.
 fn build(
     root: &Path,
     target: &Path,
@@ -120,7 +126,7 @@ fn build(
     Ok((base.build(features)?, here_program))
 }
 
-/// The hash of a program without the directory of its build, if `strip` is available to remove that.
+/// Hashes a program without the path of its build, if `strip` is available to remove it.
 fn program_hash(program: &Path) -> Result<String> {
     let stripped = tempfile::NamedTempFile::new()?;
     let arguments = ["--strip-all", "--remove-section=.note.gnu.build-id", "-o"];
@@ -134,8 +140,8 @@ fn knows_minibwa(program: &Path) -> Result<bool> {
     Ok(String::from_utf8_lossy(&help.stdout).contains("--minibwa <"))
 }
 
-/// Runs every line with all resources in both revisions, and prints each verdict that is not "same" as soon as it is
-/// known.
+/// Runs every line with all resources and both programs. Prints each verdict other than "same" as
+/// soon as it is known.
 fn compare(
     lines: &[CommandLine],
     programs: [&Path; 2],
@@ -176,12 +182,11 @@ fn compare(
     failed.map_or(Ok(sum), Err)
 }
 
-/// The resources of a line: one entry is enough if it has no such flags.
+/// Returns the resources of a line. Lines without such options run once.
 fn resources_of(line: &CommandLine) -> &'static [Resources] {
     if line.takes_resources() { &RESOURCES } else { &RESOURCES[..1] }
 }
 
-/// The number of command lines with each verdict, and the reasons for those that are not the same.
 #[derive(Default)]
 struct Sum {
     runs: usize,
@@ -189,7 +194,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// Judges a line by its outcomes, those of the base first.
+    /// Judges a line by its outcomes, those of the base first, and prints what differs.
     fn add(&mut self, line: &CommandLine, outcomes: &[RunResult]) {
         let resources = resources_of(line);
         let (base, here) = outcomes.split_at(resources.len());

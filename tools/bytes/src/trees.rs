@@ -1,4 +1,5 @@
-//! The two trees that are built: the base revision, and the working tree as it is, each in its own copy.
+//! The two source trees that are built: the base revision, and the working tree with uncommitted
+//! changes, each in its own copy.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -9,22 +10,20 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The version that both trees get, so that `@PG` has the same `VN` in both.
+/// Version that both trees get, so that `VN` of `@PG` is equal in both.
 const VERSION: &str = "0.0.0";
 
-/// Where a tree is copied to and built; all of it is kept for the next call.
+/// A copy of a source tree and its build. Both are kept for the next call.
 pub struct Tree {
     source: PathBuf,
     target: PathBuf,
 }
 
 impl Tree {
-    /// The tree in this directory.
     pub fn at(directory: &Path) -> Self {
         Self { source: directory.join("source"), target: directory.join("target") }
     }
 
-    /// Copies a revision.
     pub fn take_revision(&self, root: &Path, revision: &str) -> Result<()> {
         let unpacked = tempfile::tempdir()?;
         let mut git = Command::new("git");
@@ -39,7 +38,7 @@ impl Tree {
         self.mirror(unpacked.path(), &names)
     }
 
-    /// Copies the working tree: the files that git knows, and those that it neither knows nor ignores.
+    /// Copies the working tree: the files in git's index, and untracked files that are not ignored.
     pub fn take_working_tree(&self, root: &Path) -> Result<()> {
         let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let listed = Command::new("git").current_dir(root).args(arguments).output()?;
@@ -50,8 +49,8 @@ impl Tree {
         self.mirror(root, &names)
     }
 
-    /// Makes the copy hold these files and no others. Files that are equal keep their time, so Cargo does not
-    /// build them anew.
+    /// Makes the copy contain exactly these files. Unchanged files keep their time, so that Cargo
+    /// does not rebuild them.
     fn mirror(&self, from: &Path, names: &[PathBuf]) -> Result<()> {
         fs::create_dir_all(&self.source)?;
         let mut old = Vec::new();
@@ -60,7 +59,7 @@ impl Tree {
         for name in old.iter().filter(|name| !wanted.contains(name)) {
             let file = self.source.join(name);
             fs::remove_file(&file)?;
-            // A directory that has no file left is none of the tree's: Cargo would take it for a crate.
+            // Empty directories are removed, too, since Cargo could take them for a crate.
             let above = file.ancestors().skip(1).take_while(|above| *above != self.source);
             above.map_while(|above| fs::remove_dir(above).ok()).for_each(drop);
         }
@@ -81,20 +80,19 @@ impl Tree {
         Ok(())
     }
 
-    /// Whether this tree was never built.
     fn is_cold(&self) -> bool {
         !self.target.join("debug/.fingerprint").is_dir()
     }
 
-    /// Copies the built dependencies of another tree, unless this one has some. The
-    /// crates of the workspace have other paths and are built again.
+    /// Copies the built dependencies of another tree, unless this one was built before. The crates
+    /// of the workspace have other paths and are built again.
     pub fn begin_with(&self, other: &Path) -> Result<()> {
         if !self.is_cold() || !other.join("debug/.fingerprint").is_dir() {
             return Ok(());
         }
         let debug = self.target.join("debug");
         fs::create_dir_all(&debug)?;
-        // The fingerprints come last: without them, Cargo builds everything again.
+        // The fingerprints are copied last: without them, Cargo rebuilds everything.
         for part in ["deps", "build", ".fingerprint"] {
             let mut copied = Command::new("cp");
             copied.args(["-a", "--"]).arg(other.join("debug").join(part)).arg(&debug);
@@ -103,12 +101,10 @@ impl Tree {
         Ok(())
     }
 
-    /// Where builds are.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Builds the program in the dev profile.
     pub fn build(&self, features: &[String]) -> Result<PathBuf> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
@@ -124,7 +120,6 @@ impl Tree {
     }
 }
 
-/// The manifest of the workspace with the version masked.
 fn with_version(manifest: &str) -> Result<String> {
     let (mut section, mut masked) = ("", 0);
     let mut lines = Vec::new();
@@ -143,7 +138,6 @@ fn with_version(manifest: &str) -> Result<String> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// Lists the files below a directory.
 fn list(root: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(root.join(below))? {
         let entry = entry?;

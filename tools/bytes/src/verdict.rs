@@ -1,37 +1,31 @@
-//! The verdict on one command line: whether two revisions write the same, and each the same with all resources.
+//! Judges a command line: whether two revisions write the same, and each the same with all
+//! resources.
 
 use super::digest::{Digest, Outputs};
 
-/// The result of one run of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunResult {
-    /// The exit code of the last program that failed, 0 if none did.
     pub code: i32,
-    /// Whether the program does not know a flag or a command of the line.
+    /// Whether the program does not know an option or a command of the line.
     pub is_unknown: bool,
-    /// Why it failed, if it did.
     pub said: String,
-    /// The files that were written.
     pub outputs: Outputs,
 }
 
-/// The verdict on one command line, or on two runs of it.
+/// The verdict on a command line or on two of its runs, in increasing order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LineVerdict {
-    /// All bytes are the same.
     Same,
     /// The base does not know the command line.
     New,
-    /// BGZF files inflate to the same, in other blocks; all else is the same.
+    /// BGZF files have equal data in other blocks; everything else is equal.
     OtherBlocks,
-    /// Something else differs.
     Differs,
-    /// One revision writes different bytes with different threads or memory.
+    /// One revision writes different bytes with other threads or memory.
     NotInvariant,
 }
 
 impl LineVerdict {
-    /// The verdict in words.
     pub fn words(self) -> &'static str {
         match self {
             LineVerdict::Same => "same",
@@ -43,17 +37,17 @@ impl LineVerdict {
     }
 }
 
-/// A verdict, and the reasons for it.
+/// A verdict and the differences that led to it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// The verdict.
     pub verdict: LineVerdict,
-    /// The differences, in words.
     pub reasons: Vec<String>,
 }
 
-/// Returns the verdict on a command line, which must end with `code`, from its runs in both revisions. `resources`
-/// names the resources.
+/// Judges a command line, which must exit with `code`, by its runs in both revisions.
+///
+/// `resources` has the description of each run. Each revision is compared with itself first, then
+/// both with each other. A line that the base does not know is only checked in the working tree.
 pub fn judge(resources: &[String], code: i32, base: &[RunResult], here: &[RunResult]) -> Judgement {
     let mut judgement = Judgement { verdict: LineVerdict::Same, reasons: Vec::new() };
     let is_new = base.iter().all(|outcome| outcome.is_unknown);
@@ -96,7 +90,6 @@ impl Judgement {
     }
 }
 
-/// The differences between two runs.
 fn differences(one: &RunResult, other: &RunResult) -> Vec<(LineVerdict, String)> {
     let mut found = Vec::new();
     if one.code != other.code {
@@ -123,12 +116,13 @@ fn differences(one: &RunResult, other: &RunResult) -> Vec<(LineVerdict, String)>
     found
 }
 
-/// Whether two files that differ inflate to the same.
+/// Returns whether two different files have the same inflated data.
 fn has_other_blocks(one: &Digest, other: &Digest) -> bool {
     one.bytes != other.bytes && one.inflated.is_some() && one.inflated == other.inflated
 }
 
-/// Whether it is the index of a file in other blocks: an index holds the offsets of blocks.
+/// Returns whether a file is the index of a BAM file in other blocks, since an index holds the
+/// offsets of blocks.
 fn indexes_other_blocks(name: &str, one: &RunResult, other: &RunResult) -> bool {
     let file = [".bai", ".csi"].iter().find_map(|end| name.strip_suffix(end));
     let Some(file) = file else { return false };

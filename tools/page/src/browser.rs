@@ -1,4 +1,5 @@
-//! Chromium, driven by puppeteer-core, with axe-core: packages of npm, installed once into the target directory.
+//! Drives Chromium with puppeteer-core and axe-core, npm packages that are installed once into the
+//! target directory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,23 +7,20 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// The packages.
 const PACKAGES: [&str; 2] = ["puppeteer-core@25.16.0", "axe-core@4.14.1"];
 
-/// What opens a page and tells what is wrong with it.
+/// The script that opens a page and reports what is wrong with it.
 const CHECK: &str = include_str!("check.mjs");
 
-/// Names of Chromium on `PATH`.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// A browser.
 pub struct Browser {
     home: PathBuf,
     program: PathBuf,
 }
 
 impl Browser {
-    /// Finds Chromium, and installs the packages where they are not yet.
+    /// Finds Chromium, and installs the npm packages if they are missing.
     pub fn new() -> Result<Self> {
         let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
         let target =
@@ -48,7 +46,8 @@ impl Browser {
         Ok(Browser { home, program })
     }
 
-    /// Opens a page that was made of these descriptions; pictures lie beside it. Returns what `check.mjs` tells.
+    /// Opens a page that was made from these run files, and returns the findings of `check.mjs`.
+    /// Screenshots are written next to the page.
     pub fn look(&self, page: &Path, runs: &[&Path]) -> Result<Value> {
         let mut command = Command::new("node");
         command.arg(self.home.join("check.mjs")).arg(&self.program).arg(page).args(runs);

@@ -1,9 +1,11 @@
-//! `./dev page`: the gallery of pages, each of a sample with one planted fault, looked at in a real browser.
+//! `./dev page`: makes HTML reports of samples with one planted fault each, and checks them in a
+//! browser.
 //!
-//! `readmill demo --page` makes the samples and their pages, `readmill report` one page of all. Chromium opens each without a
-//! network, light, dark, narrow and as a print, and `check.mjs` tells what is wrong: errors on the console, what axe-core
-//! finds serious, numbers that are not those of the JSON, and parts that are wider than the page. Here it is checked that the
-//! verdict of each page names the fault that was planted, and that of the clean sample none.
+//! `readmill demo --page` makes the samples, `readmill report` their pages and one page of all
+//! samples. Chromium opens each page without a network: light, dark, narrow, and printed.
+//! `check.mjs` reports errors on the console, serious findings of axe-core, numbers that differ
+//! from the JSON, and elements that are wider than the page. This program also checks that the
+//! verdict of each page names the planted fault, and no fault for the clean sample.
 
 mod browser;
 
@@ -15,23 +17,25 @@ use clap::Parser;
 use readmill_peers::build_readmill;
 use serde_json::Value;
 
-/// Make the gallery of pages, and look at each in Chromium
+/// Make the gallery of reports and check each in Chromium
 #[derive(Parser)]
 #[command(name = "./dev page", bin_name = "./dev page", max_term_width = 100)]
 struct Args {
     /// Run this program instead of building the one of this checkout
     #[arg(long, value_name = "PROGRAM")]
     readmill: Option<PathBuf>,
-    /// Keep pages and pictures in this directory
+    /// Keep pages and screenshots in this directory
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Write the pictures of docs/report.md again
+    /// Update the images of docs/report.md
     #[arg(long)]
     pictures: bool,
 }
 
-/// A sample of the gallery: its name, its fault, and key numbers of which at least one must be bad. No other may be, but
-/// those that follow from it.
+/// A sample of the gallery.
+///
+/// At least one metric of `shown_by` must fail or need a look. Metrics of `follow` may, and no
+/// others.
 struct Planted {
     name: &'static str,
     fault: Option<&'static str>,
@@ -39,7 +43,6 @@ struct Planted {
     follow: &'static [&'static str],
 }
 
-/// The gallery.
 const GALLERY: &[Planted] = &[
     Planted { name: "clean", fault: None, shown_by: &[], follow: &[] },
     Planted {
@@ -90,10 +93,9 @@ const GALLERY: &[Planted] = &[
     },
 ];
 
-/// Bytes that a page may have for each sample.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Makes the gallery and looks at it; an error if anything is not as it must be.
+/// Makes the gallery and checks each page. Fails if any check failed.
 fn main() -> Result<()> {
     let args = Args::parse();
     let readmill = match &args.readmill {
@@ -140,7 +142,6 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Simulates a sample and makes its page.
 fn make(readmill: &Path, root: &Path, planted: &Planted) -> Result<()> {
     let dir = root.join(planted.name);
     let mut command = Command::new(readmill);
@@ -150,7 +151,8 @@ fn make(readmill: &Path, root: &Path, planted: &Planted) -> Result<()> {
     }
     let done = command.output()?;
     ensure!(done.status.success(), "{}: {}", planted.name, String::from_utf8_lossy(&done.stderr));
-    // Each sample has the name of its fault in the page of all.
+    // The name of the fault becomes the name of the sample, so that the page of all samples shows
+    // it.
     let path = dir.join("run.json");
     let mut run: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
     run["sample"] = planted.name.into();
@@ -161,7 +163,6 @@ fn make(readmill: &Path, root: &Path, planted: &Planted) -> Result<()> {
     Ok(())
 }
 
-/// Makes the page of all samples, with a sample sheet.
 fn cohort(readmill: &Path, root: &Path) -> Result<PathBuf> {
     let sheet = root.join("samples.tsv");
     let batch = |i: usize| if i.is_multiple_of(2) { "spring" } else { "autumn" };
@@ -175,7 +176,7 @@ fn cohort(readmill: &Path, root: &Path) -> Result<PathBuf> {
     Ok(page)
 }
 
-/// Says what the browser saw.
+/// Prints what the browser found on a page, one line for each kind of check.
 fn report(
     say: &mut impl FnMut(bool, &str),
     name: &str,
@@ -202,13 +203,12 @@ fn report(
     Ok(())
 }
 
-/// The key numbers that the verdict of a page calls bad or worth a look.
+/// Returns the metrics that a page marks as bad or worth a look.
 fn verdict(seen: &Value) -> Vec<String> {
     let list = seen["verdict"].as_array().cloned().unwrap_or_default();
     list.iter().filter_map(Value::as_str).map(str::to_string).collect()
 }
 
-/// Copies the pictures that docs/report.md shows.
 fn pictures(root: &Path) -> Result<()> {
     let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/img/report");
     std::fs::create_dir_all(&to)?;
