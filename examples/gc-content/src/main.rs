@@ -4,7 +4,7 @@ use readmill::{Additions, SharedTally, console::Console};
 use readmill_record::{Batch, Changes, Error, Result, Step, Tally};
 use readmill_sort::Order;
 
-/// A filter: drops reads of fewer bases than this.
+/// A filter that drops reads with fewer bases than this.
 #[derive(Clone)]
 struct DropShorter(usize);
 impl Step for DropShorter {
@@ -23,7 +23,7 @@ impl Step for DropShorter {
     }
 }
 
-/// A metric: how many bases are G or C, and how many there are.
+/// A metric: the numbers of G and C bases and of all bases, whose ratio is the result.
 struct Gc;
 impl Tally for Gc {
     type Partial = [u64; 2];

@@ -1,4 +1,4 @@
-//! The example as a user runs it.
+//! Runs the example as a user would.
 
 use std::process::Command;
 

@@ -1,6 +1,8 @@
-//! The cohort that every engine works on, and the results of direct runs.
+//! The samples that every engine works on, and the results of direct runs of readmill to compare
+//! with.
 //!
-//! One sample has two lanes of pairs, whose rows are not in order in the sheet; the other has one lane of single reads.
+//! One sample has two lanes of pairs, whose rows are not in order in the sample sheet; the other
+//! has one lane of single reads.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -12,13 +14,11 @@ use readmill_simulate::{Profile, Sample};
 
 use crate::outcome::finish;
 
-/// Templates in each lane.
 const TEMPLATES: usize = 3_000;
 
-/// The sample whose first task is killed.
+/// The sample with pairs. Its first task is killed.
 pub const PAIRED: &str = "patient1";
 
-/// The sample of single reads.
 pub const SINGLE: &str = "patient2";
 
 /// Each sample with its FASTQ files and read groups, in the order of lanes.
@@ -27,20 +27,18 @@ const SAMPLES: [(&str, &[&str], &[&str]); 2] = [
     (SINGLE, &["three_1.fq"], &["L1"]),
 ];
 
-/// The sheet, with the lanes of the first sample in another order. `L1` comes before `L10`, whatever stands behind them.
+/// The sample sheet. Rows of the first sample are not in order; workflows must sort `L1` before
+/// `L10`, whatever else the names contain.
 const SHEET: &str = "sample,lane,fastq_1,fastq_2
 patient1,L10,two_1.fq,two_2.fq
 patient2,L1,three_1.fq,
 patient1,L1,one_1.fq,one_2.fq
 ";
 
-/// Ends of the names of all outputs of a sample.
 const OUTPUTS: [&str; 6] = ["", ".crai", ".metrics.txt", ".flagstat", ".stats.txt", ".recal.table"];
 
-/// Files of the reference's index.
 pub const INDEX: [&str; 4] = ["ref.fa.amb", "ref.fa.ann", "ref.fa.pac", "ref.fa.bwt.2bit.64"];
 
-/// Files that every engine gets.
 const INPUTS: [&str; 9] = [
     "ref.fa",
     "known.vcf",
@@ -53,14 +51,13 @@ const INPUTS: [&str; 9] = [
     "unsorted.bam",
 ];
 
-/// The files of the cohort, and the program.
+/// The simulated files and the direct runs, in one directory, and the program that made them.
 pub struct Cohort {
     pub readmill: PathBuf,
     dir: PathBuf,
 }
 
 impl Cohort {
-    /// Simulates the reads, and makes the direct runs.
     pub fn make(readmill: PathBuf, dir: &Path) -> Result<Self> {
         let cohort = Cohort { readmill, dir: dir.to_path_buf() };
         cohort.simulate().context("the cohort cannot be simulated")?;
@@ -107,7 +104,7 @@ impl Cohort {
         Ok(fs::write(self.dir.join("samples.csv"), SHEET)?)
     }
 
-    /// Runs readmill among the files of the cohort.
+    /// Runs readmill in the directory of the cohort. `words` are separated by single spaces.
     pub fn direct(&self, words: &str) -> Result<()> {
         let mut command = Command::new(&self.readmill);
         command.current_dir(&self.dir).args(words.split(' '));
@@ -116,11 +113,13 @@ impl Cohort {
         Ok(())
     }
 
-    /// The directory of an engine, with the files of the cohort in it, and the index if it is wanted.
+    /// Makes the directory of an engine, with links to the files of the cohort and, if wanted, of
+    /// the index.
     pub fn directory(&self, engine: &str, with_index: bool) -> Result<PathBuf> {
         let directory = self.dir.join(engine);
         fs::create_dir(&directory)?;
-        // Links keep the times of the files, so that no engine believes that the index is older than the reference.
+        // Links keep the modification times, so that no engine considers the index older than the
+        // reference.
         for name in INPUTS {
             fs::hard_link(self.dir.join(name), directory.join(name))?;
         }
@@ -130,7 +129,7 @@ impl Cohort {
         Ok(directory)
     }
 
-    /// Puts the files of the index into a directory of an engine.
+    /// Links the files of the index into the directory of an engine, unless they are there.
     pub fn link_index(&self, directory: &Path) -> Result<()> {
         for name in INDEX.iter().filter(|name| !directory.join(name).exists()) {
             fs::hard_link(self.dir.join(name), directory.join(name))?;
@@ -138,7 +137,8 @@ impl Cohort {
         Ok(())
     }
 
-    /// Compares all outputs of all samples with those of direct runs; `place` is the file of a sample whose name ends so.
+    /// Compares all outputs of all samples with the direct runs. `place` returns the engine's file
+    /// for a sample and a suffix.
     pub fn compare(&self, place: impl Fn(&str, &str) -> PathBuf) -> Result<String> {
         let (mut files, mut bytes) = (0, 0);
         for (sample, ..) in SAMPLES {
@@ -151,7 +151,7 @@ impl Cohort {
         Ok(format!("{files} files, {bytes} bytes, are those of direct runs"))
     }
 
-    /// Compares a file with one of the cohort; returns its size.
+    /// Compares a file with one of the cohort, byte by byte, and returns its size.
     pub fn same(&self, direct: &str, found: &Path) -> Result<usize> {
         let read = |path: &Path| fs::read(path).with_context(|| format!("no {}", path.display()));
         let (expected, found_bytes) = (read(&self.dir.join(direct))?, read(found)?);
@@ -160,7 +160,7 @@ impl Cohort {
         Ok(expected.len())
     }
 
-    /// Puts a FASTQ file that ends within a record, and a sheet of that sample alone, into a directory of an engine.
+    /// Writes a truncated FASTQ file and its sample sheet into the directory of an engine.
     pub fn truncate(&self, directory: &Path) -> Result<()> {
         let text = fs::read(self.dir.join("three_1.fq"))?;
         fs::write(directory.join("cut_1.fq"), &text[..text.len() / 2])?;
@@ -169,7 +169,6 @@ impl Cohort {
     }
 }
 
-/// The read group that all workflows give to a lane.
 fn group(sample: &str, lane: &str) -> String {
     format!("@RG\\tID:{sample}.{lane}\\tSM:{sample}\\tLB:{sample}\\tPL:ILLUMINA\\tPU:{sample}.{lane}")
 }

@@ -1,4 +1,5 @@
-//! The cost model of a sample that many machines share: the tests of `experiments/cluster`.
+//! Runs the tests of `experiments/cluster`, the cost model of a sample that is processed on many
+//! machines.
 
 use anyhow::{Context, Result};
 use readmill_peers::{Peers, workspace};
@@ -6,7 +7,6 @@ use readmill_peers::{Peers, workspace};
 use crate::cohort::Cohort;
 use crate::outcome::{Outcome, finish};
 
-/// Runs all checks.
 pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
     let python = peers.simpy()?;
     outcome.title(&format!("SimPy {}", python.version));

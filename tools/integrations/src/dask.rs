@@ -1,4 +1,5 @@
-//! Dask: the tests of `python`, which run jobs on a cluster, kill its parts, and run the commands of docs/cluster.md.
+//! Runs the tests of `python` with Dask: they run jobs on a cluster, kill parts of it, and run the
+//! commands of docs/cluster.md.
 
 use anyhow::{Context, Result};
 use readmill_peers::{Peers, workspace};
@@ -6,7 +7,6 @@ use readmill_peers::{Peers, workspace};
 use crate::cohort::Cohort;
 use crate::outcome::{Outcome, finish};
 
-/// Runs all checks.
 pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
     let python = peers.dask()?;
     outcome.title(&format!("Dask {}", python.version));

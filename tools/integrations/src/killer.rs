@@ -1,4 +1,4 @@
-//! A program that stands for readmill, and whose first task of one sample dies by SIGKILL.
+//! A shell script that replaces readmill and kills the first task of one sample with SIGKILL.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,8 +8,9 @@ use anyhow::{Context, Result, ensure};
 
 use crate::cohort::PAIRED;
 
-/// The script. readmill reads the last FASTQ file from a pipe that gives all records but one, and does not end; so it waits
-/// there, with its output begun, until it is killed. Since the size of a pipe is unknown, small batches keep it within `-m`.
+/// The script. readmill gets its last FASTQ file through a pipe that holds back the last record and
+/// stays open. So it waits there with its output begun until it is killed. The capacity of a pipe
+/// is unknown, so small batches keep memory within `-m`.
 const SCRIPT: &str = r#"#!/bin/sh
 real=REAL state=STATE sample=SAMPLE
 case "${1-} $*" in "align "*"SM:$sample"*) ;; *) exec "$real" "$@" ;; esac
@@ -49,14 +50,13 @@ echo $code >"$state/killed/code"
 exit $code
 "#;
 
-/// The program, and what it notes down.
+/// The script, and the directory of its notes.
 pub struct Killer {
     pub program: PathBuf,
     state: PathBuf,
 }
 
 impl Killer {
-    /// Writes the program into a directory of its own.
     pub fn new(readmill: &Path, directory: &Path) -> Result<Self> {
         let state = directory.join("killer");
         fs::create_dir(&state)?;
@@ -71,10 +71,11 @@ impl Killer {
         Ok(Killer { program, state })
     }
 
-    /// The values of `-m` of the task that was killed and of the one that ran again.
+    /// Returns the values of `-m` of the killed task and of its second attempt.
     ///
     /// # Errors
-    /// Nothing was killed, or the engine did not run the task exactly once more.
+    ///
+    /// If no task was killed, or if the engine did not repeat the task exactly once.
     pub fn memory_of_attempts(&self) -> Result<[String; 2]> {
         let code = fs::read_to_string(self.state.join("killed/code")).context("nothing was killed")?;
         ensure!(code.trim() == "137", "the killed task ended with {}", code.trim());

@@ -1,9 +1,10 @@
-//! `./dev integrations`: the workflows of `integrations` and of `readmill shard graph`, run by the real engines on a small
-//! simulated cohort.
+//! `./dev integrations`: runs the workflows of `integrations` and of `readmill shard graph` with
+//! the real engines, on a small simulated cohort.
 //!
-//! In each engine the first task of one sample is killed with SIGKILL in the middle of its input, and the engine runs it
-//! again. So are two stages of a job in stages, whose files are then removed and damaged. Every output must then be the
-//! bytes of a direct run of readmill. Each check is one line, `ok` or `FAIL`.
+//! In each engine, the first task of one sample is killed with SIGKILL in the middle of its input,
+//! and the engine must repeat it. The same happens to two stages of a job in stages, whose files
+//! are then also removed and damaged. Every output must equal that of a direct run of readmill,
+//! byte for byte. Each check prints one line, `ok` or `FAIL`.
 
 mod cohort;
 mod cost;
@@ -24,7 +25,8 @@ use cohort::Cohort;
 use outcome::Outcome;
 use readmill_peers::{Peers, build_readmill};
 
-/// Run the workflows of integrations/ by the real engines, and compare their results with direct runs
+/// Run the workflows of integrations/ with the real engines and compare the results with direct
+/// runs
 #[derive(Parser)]
 #[command(name = "./dev integrations", bin_name = "./dev integrations", max_term_width = 100)]
 struct Args {
@@ -39,26 +41,25 @@ struct Args {
     keep: Option<PathBuf>,
 }
 
-/// An engine that runs workflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Engine {
-    /// Nextflow, by Maven
+    /// Nextflow, installed by Maven
     Nextflow,
-    /// Snakemake, by pip
+    /// Snakemake, installed by pip
     Snakemake,
-    /// miniwdl, by pip, without containers
+    /// miniwdl, installed by pip, without containers
     Wdl,
-    /// slurmctld, slurmd and munged of the system, for this run alone
+    /// slurmctld, slurmd and munged of the system, started for this run only
     Slurm,
-    /// Dask, by pip
+    /// Dask, installed by pip
     Dask,
-    /// SimPy, by pip: the cost model of experiments/cluster
+    /// SimPy, installed by pip: the cost model of experiments/cluster
     Cost,
     /// Graphviz, which draws the stages of a job
     Graphviz,
 }
 
-/// Runs the engines; an error if anything is not as it must be.
+/// Runs the engines. Fails if any check failed.
 fn main() -> Result<()> {
     let args = Args::parse();
     let peers = Peers::new()?;

@@ -1,4 +1,4 @@
-//! Nextflow: the pipeline, its retry, its resume, and the other modules.
+//! Checks of Nextflow: the pipeline, its retry, `-resume`, the modules, and a job in stages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::killer::Killer;
 use crate::outcome::{Ended, Outcome, finish};
 use crate::stages::{self, Again, Job, Source};
 
-/// Resources for small machines, and a trace that names attempts.
+/// Resources for small machines, and a trace with the number of the attempt.
 const CONFIG: &str = "
 process {
     withLabel: process_high { cpus = 2; memory = { 1.GB * task.attempt } }
@@ -23,7 +23,7 @@ trace {
 }
 ";
 
-/// A pipeline of the other modules.
+/// A pipeline of the modules that the main pipeline does not use.
 const OTHERS: &str = "
 include { READMILL_SORT } from 'MODULES/sort/main'
 include { READMILL_MARKDUP } from 'MODULES/markdup/main'
@@ -39,7 +39,6 @@ workflow {
 }
 ";
 
-/// Its settings.
 const OTHERS_CONFIG: &str = "
 process {
     cpus = 2
@@ -57,7 +56,7 @@ struct Nextflow<'a> {
 }
 
 impl Nextflow<'_> {
-    /// Runs a pipeline; the words come after `run`.
+    /// Runs a pipeline. `words` are the arguments after it, separated by spaces.
     fn run(&self, pipeline: &Path, program: &Path, words: &str) -> Result<Ended> {
         let mut command = self.tool.command();
         command.current_dir(&self.directory).env("READMILL", program).arg("run").arg(pipeline);
@@ -65,13 +64,13 @@ impl Nextflow<'_> {
         finish(&mut command, &self.directory.join("nextflow.log"))
     }
 
-    /// The pipeline of FASTQ files to CRAM.
     fn pipeline(&self, program: &Path, words: &str) -> Result<Ended> {
         let words = format!("-c small.config -with-trace trace.txt --fasta ref.fa {words}");
         self.run(&self.home.join("main.nf"), program, &words)
     }
 
-    /// Lines of the trace of a task: status, exit code and number of the attempt.
+    /// Returns the attempts of a task from the trace: status, exit code and number, in the order of
+    /// numbers.
     fn traced(&self, task: &str) -> Result<Vec<String>> {
         let text = fs::read_to_string(self.directory.join("trace.txt"))?;
         let mut rows: Vec<String> = text
@@ -90,7 +89,6 @@ impl Nextflow<'_> {
     }
 }
 
-/// Runs all checks.
 pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
     let tool = peers.nextflow()?;
     outcome.title(&format!("Nextflow {}", tool.version));
@@ -139,7 +137,6 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
 }
 
 impl Nextflow<'_> {
-    /// Compares published files.
     fn results(&self, outdir: &str) -> Result<String> {
         let place = |sample: &str, end: &str| {
             self.directory.join(outdir).join(sample).join(format!("{sample}.cram{end}"))
@@ -181,7 +178,8 @@ impl Nextflow<'_> {
     }
 }
 
-/// Compares what `sort`, `markdup` and `prep` wrote of `unsorted.bam` with direct runs.
+/// Compares the outputs of `sort`, `markdup` and `prep` of `unsorted.bam` with direct runs.
+/// Snakemake's checks use it, too.
 pub fn others_are_same(cohort: &Cohort, found: &Path) -> Result<String> {
     let reports = |output: &str| {
         format!("--metrics {output}.metrics.txt --flagstat {output}.flagstat --stats {output}.stats.txt")

@@ -1,4 +1,4 @@
-//! The lines `ok` and `FAIL`, and runs of commands.
+//! The results of checks, and the execution of commands.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-/// Counts checks and prints the result of each.
+/// Counts the checks and prints the result of each.
 #[derive(Default)]
 pub struct Outcome {
     checks: usize,
@@ -14,12 +14,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Begins an engine.
     pub fn title(&mut self, engine: &str) {
         println!("-- {engine}");
     }
 
-    /// Makes one check, which returns what it saw. Any error is a failure of the check.
+    /// Makes one check. `check` returns what it observed, which is printed; an error fails the
+    /// check.
     pub fn check(&mut self, what: &str, check: impl FnOnce() -> Result<String>) {
         self.checks += 1;
         match check() {
@@ -31,28 +31,26 @@ impl Outcome {
         }
     }
 
-    /// Checks made.
     pub fn checks(&self) -> usize {
         self.checks
     }
 
-    /// Checks that failed.
     pub fn failures(&self) -> usize {
         self.failures
     }
 }
 
-/// The end of a command: whether it succeeded, and all that it printed.
 pub struct Ended {
     pub is_ok: bool,
     pub said: String,
 }
 
 impl Ended {
-    /// What was said, if the command succeeded.
+    /// Returns the output of a command that must have succeeded.
     ///
     /// # Errors
-    /// The last lines of what it said, if it failed.
+    ///
+    /// With the last 40 lines of the output, if the command failed.
     pub fn succeeded(self) -> Result<String> {
         if self.is_ok {
             return Ok(self.said);
@@ -60,10 +58,11 @@ impl Ended {
         Err(anyhow::anyhow!("the command failed:\n{}", self.tail()))
     }
 
-    /// What was said, if the command failed.
+    /// Returns the output of a command that must have failed.
     ///
     /// # Errors
-    /// The last lines of what it said, if it succeeded.
+    ///
+    /// With the last 40 lines of the output, if the command succeeded.
     pub fn failed(self) -> Result<String> {
         if !self.is_ok {
             return Ok(self.said);
@@ -77,7 +76,8 @@ impl Ended {
     }
 }
 
-/// Runs a command. What it prints goes through a file, so that a process that it leaves behind is not waited for.
+/// Runs a command and returns its exit and output. The output goes through a file: with a pipe,
+/// this would also wait for background processes that the command leaves.
 pub fn finish(command: &mut Command, log: &Path) -> Result<Ended> {
     let file = File::create(log)?;
     let status = command

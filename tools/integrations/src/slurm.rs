@@ -1,4 +1,6 @@
-//! SLURM: the array, run by daemons of this run alone: munged, slurmctld and slurmd.
+//! Checks of SLURM: the array script, `readmill cluster slurm`, and a job in stages.
+//!
+//! They start munged, slurmctld and slurmd as a cluster of one node, for this run only.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,8 +17,8 @@ use crate::killer::Killer;
 use crate::outcome::{Ended, Outcome, finish};
 use crate::stages::{self, Again, Job, Source};
 
-/// A cluster of one node. Jobs that are put back into the queue start again as soon as the credentials of their first run have
-/// expired: 5 seconds is the least that SLURM takes.
+/// A cluster of one node. Jobs that are put back into the queue can start when the credentials of
+/// their first run have expired; 5 seconds is the minimum that SLURM accepts.
 const CONFIGURATION: &str = "
 ClusterName=readmill
 SlurmctldHost=HOST(127.0.0.1)
@@ -49,7 +51,7 @@ NodeName=HOST NodeAddr=127.0.0.1 CPUs=CORES RealMemory=2500 State=UNKNOWN
 PartitionName=all Nodes=HOST Default=YES MaxTime=INFINITE State=UP
 ";
 
-/// A cluster that runs as long as this value lives.
+/// The daemons of a cluster. Dropping it stops them.
 struct Cluster {
     daemons: Vec<Child>,
     configuration: PathBuf,
@@ -57,7 +59,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Starts the daemons, and waits until the node takes jobs.
+    /// Starts the daemons and waits until the node accepts jobs.
     fn start(peers: &Peers, directory: &Path) -> Result<Self> {
         let home = directory.join("cluster");
         for part in ["state", "spool"] {
@@ -105,7 +107,6 @@ impl Cluster {
         Ok(())
     }
 
-    /// A client's command that speaks to this cluster.
     fn command(&self, name: &str) -> Command {
         let mut command = Command::new(self.client.with_file_name(name));
         command.env("SLURM_CONF", &self.configuration);
@@ -115,7 +116,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // The first was started first, and the others need it.
+        // The daemon that was started first is stopped last, since the others need it.
         for daemon in self.daemons.iter_mut().rev() {
             let _ = daemon.kill();
             let _ = daemon.wait();
@@ -123,7 +124,7 @@ impl Drop for Cluster {
     }
 }
 
-/// The configuration of this machine.
+/// Fills in the configuration for this machine, with free ports.
 fn configured(home: &Path) -> Result<String> {
     let said = |words: &[&str]| -> Result<String> {
         let output = Command::new(words[0]).args(&words[1..]).output()?;
@@ -146,7 +147,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Asks again and again, for a minute at most.
+/// Polls a condition every 200 ms. Fails after one minute.
 fn wait_for(what: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
     for _ in 0..300 {
         if is_so()? {
@@ -157,7 +158,7 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
     bail!("this did not come true in a minute: {what}")
 }
 
-/// A command that finds this Python, which finds the package of this checkout.
+/// Adds a Python to the command's PATH, and the Python package of this checkout to `PYTHONPATH`.
 fn with_python(mut command: Command, python: &Tool) -> Command {
     let program = PathBuf::from(python.command().get_program());
     let bin = program.parent().unwrap_or(&program);
@@ -174,7 +175,7 @@ struct Slurm<'a> {
 }
 
 impl Slurm<'_> {
-    /// Submits an array and waits until it has ended, ten minutes at most.
+    /// Submits the array script and waits until it ends, ten minutes at most.
     fn array(&self, program: &Path, words: &[&str]) -> Result<Ended> {
         let mut command = Command::new("timeout");
         command
@@ -186,7 +187,6 @@ impl Slurm<'_> {
         self.submit(&mut command, program)
     }
 
-    /// Runs a script that calls sbatch.
     fn submit(&self, command: &mut Command, program: &Path) -> Result<Ended> {
         command.current_dir(&self.directory).env("READMILL", program);
         command.env("SLURM_CONF", &self.cluster.configuration);
@@ -201,7 +201,7 @@ impl Slurm<'_> {
         finish(command, &self.directory.join("sbatch.log"))
     }
 
-    /// Submits the stages of a job, and waits until all have ended; returns what they said.
+    /// Submits the stages of a job, waits until all have ended, and returns their logs.
     fn stages(&self, job: &Job<'_>, flags: &str) -> Result<Ended> {
         let mut command = Command::new("sh");
         command
@@ -214,7 +214,7 @@ impl Slurm<'_> {
             let mut command = self.cluster.command(words[0]);
             finish(command.args(&words[1..]), &self.directory.join("client.log"))?.succeeded()
         };
-        // Each stage waits for those before, and its own time is limited.
+        // Each stage waits for those it depends on, and has a time limit of its own.
         while !client(&["squeue", "-h"])?.trim().is_empty() {
             std::thread::sleep(Duration::from_millis(200));
         }
@@ -231,14 +231,13 @@ impl Slurm<'_> {
         Ok(Ended { is_ok, said })
     }
 
-    /// The log of the first task of the array that was submitted last.
+    /// Returns the log of the first task of the array that was submitted last.
     fn log_of_last(&self) -> Result<String> {
         let said = fs::read_to_string(self.directory.join("sbatch.log"))?;
         let job = said.trim().rsplit(' ').next().context("sbatch said nothing")?.to_owned();
         Ok(fs::read_to_string(self.directory.join(format!("readmill-{job}_1.log")))?)
     }
 
-    /// Runs `readmill cluster slurm` for a sort, whose workers are two small jobs.
     fn cluster_command(&self, python: &Tool, more: &[&str]) -> Result<Ended> {
         let mut command = with_python(Command::new(&self.cohort.readmill), python);
         command.args(["cluster", "slurm", "--workers=2", "--cores=1", "--memory=1100M", "--time=10"]);
@@ -246,7 +245,7 @@ impl Slurm<'_> {
         self.submit(&mut command, &self.cohort.readmill)
     }
 
-    /// Prints a script of `readmill cluster`, and runs it.
+    /// Prints a script with `readmill cluster`, runs it, and compares the output with a direct run.
     fn dask(&self, python: &Tool) -> Result<String> {
         let script = self.cluster_command(python, &["--shards=3"])?.succeeded()?;
         fs::write(self.directory.join("job.py"), script)?;
@@ -270,7 +269,6 @@ impl Slurm<'_> {
     }
 }
 
-/// Runs all checks.
 pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
     let directory = cohort.directory("slurm", true)?;
     let cluster = Cluster::start(peers, &directory)?;
@@ -328,7 +326,7 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
         Ok("its message is that of sbatch".to_owned())
     });
     let job = Job::plan(cohort, &it.directory, Source::Bam, "slurm", "stages.sh")?;
-    // The ways to ask for memory, and what a stage gets of them.
+    // Options of `sbatch` for memory, and the options that a stage must get.
     let ways =
         [("--mem=400M", "-@ 2 -m 400M"), ("--mem-per-cpu=250M", "-@ 2 -m 500M"), ("--mem=0", "-@ 2")];
     let mut next = ways.iter().cycle();

@@ -1,4 +1,4 @@
-//! Snakemake: the workflow, its retry, and the other wrappers.
+//! Checks of Snakemake: the workflow, its retry, the wrappers, and a job in stages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::nextflow::others_are_same;
 use crate::outcome::{Ended, Outcome, finish};
 use crate::stages::{self, Again, Job, Source};
 
-/// A workflow of the other wrappers.
+/// A workflow of the wrappers that the main workflow does not use.
 const OTHERS: &str = r#"
 rule all:
     input: "marked.bam", "prepared.cram"
@@ -67,7 +67,6 @@ impl Snakemake<'_> {
     }
 }
 
-/// Runs all checks.
 pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
     let tool = peers.snakemake()?;
     outcome.title(&format!("Snakemake {}", tool.version));
@@ -87,7 +86,7 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
         || {
             it.run(&home.join("Snakefile"), &killer.program, &config)?.succeeded()?;
             let memory = killer.memory_of_attempts()?;
-            // 1,000 and 2,000 times 10^6 bytes, in units of 2^20.
+            // 1,000 and 2,000 MB of 10^6 bytes, in units of 2^20 bytes.
             ensure!(memory == ["954M", "1908M"], "-m was {memory:?}");
             it.results()
         },

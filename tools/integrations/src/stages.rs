@@ -1,4 +1,11 @@
-//! A job in stages, run as a workflow by each engine: stages are killed, and files removed and damaged.
+//! Checks of a job in stages (`readmill shard`), which each engine runs as a workflow.
+//!
+//! ```text
+//! plan ─► map 1, map 2 ─► ... ─► write 1, write 2, write 3 ─► join ─► out.bam
+//! ```
+//!
+//! A map and a write are killed and must be repeated. Then the workflow is started again after its
+//! files were removed, truncated or changed. The output must equal that of a direct run each time.
 
 use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -11,19 +18,18 @@ use readmill_peers::Peers;
 use crate::cohort::Cohort;
 use crate::outcome::{Ended, Outcome, finish};
 
-/// The directory of each job, and of the program that its stages run. Each sign of it means something to a shell, to SLURM,
+/// Name of the directory of each job and its program. Each character is special to a shell, SLURM,
 /// Groovy or Python.
 const ODD: &str = "it's a, \"b\" $HOME %j \\d;e";
 
-/// The command that is done in stages, from BAM.
+/// The command that is split into stages, from BAM.
 const PREP: &str = "prep unsorted.bam --reference ref.fa --sort coordinate --mark-duplicates --bqsr --known-sites known.vcf \
                     -@ 2 -m 300M -l 1";
 
-/// The same from FASTQ, of several cohorts.
+/// The same from FASTQ, with several cohorts.
 const ALIGN: &str = "align ref.fa one_1.fq one_2.fq -K 100000 -R @RG\\tID:a\\tSM:s\\tLB:l\\tPL:ILLUMINA --sort coordinate \
                      --mark-duplicates --bqsr --known-sites known.vcf -@ 2 -m 800M -l 1";
 
-/// What a job begins with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     Bam,
@@ -38,7 +44,7 @@ impl Source {
         }
     }
 
-    /// The name of the output of a direct run, without its end.
+    /// Returns the name of the output of the direct run, without extension.
     fn direct(self) -> &'static str {
         match self {
             Source::Bam => "stages",
@@ -47,8 +53,8 @@ impl Source {
     }
 }
 
-/// A program that stands for readmill. It notes down which stages were run, and kills the first `map` and the first `write`
-/// while they have a file in the making.
+/// A script that replaces readmill. It records which stages run, and kills the first `map` and the
+/// first `write` while they write a file.
 const SCRIPT: &str = r#"#!/bin/sh
 real=REAL state=STATE stage=$2 work=$4
 case ${5-} in -*) number='' ;; *) number=" ${5-}" ;; esac
@@ -74,29 +80,29 @@ echo $code >"$state/killed-$stage/code"
 exit $code
 "#;
 
-/// A job of two slices and three ranges.
+/// A job with two slices of the input and three ranges of the output.
 pub struct Job<'a> {
     cohort: &'a Cohort,
     source: Source,
-    /// The program that the stages run.
+    /// The script that the stages run instead of readmill.
     pub program: PathBuf,
-    /// The workflow.
     pub workflow: PathBuf,
     output: PathBuf,
     work: PathBuf,
     state: PathBuf,
 }
 
-/// Which stages an engine runs when its workflow is started again.
+/// The stages that an engine runs when its workflow is started again.
 pub enum Again {
-    /// All, so each finds out whether its own file is damaged.
+    /// All stages. Each then detects whether its own file is damaged.
     All,
-    /// The last one, and those whose files are missing.
+    /// The last stage, and those whose files are missing.
     Missing,
 }
 
 impl<'a> Job<'a> {
-    /// Plans the job below the directory of an engine, and writes its workflow there, under the name `file`.
+    /// Plans the job below the directory of an engine, makes the direct run, and writes the
+    /// workflow to `file`.
     pub fn plan(
         cohort: &'a Cohort,
         directory: &Path,
@@ -135,7 +141,6 @@ impl<'a> Job<'a> {
         Ok(job)
     }
 
-    /// The text of `shard graph`.
     pub fn graph(&self, format: &str) -> Result<Vec<u8>> {
         let mut graph = Command::new(&self.cohort.readmill);
         graph.args(["shard", "graph", "--format", format, "--work"]).arg(&self.work);
@@ -144,7 +149,7 @@ impl<'a> Job<'a> {
         Ok(printed.stdout)
     }
 
-    /// Compares the output with that of the command without stages, and takes it away.
+    /// Compares the output with that of the direct run, then removes it.
     fn take_output(&self) -> Result<String> {
         let mut bytes = 0;
         for end in ["bam", "bam.bai"] {
@@ -152,28 +157,28 @@ impl<'a> Job<'a> {
             bytes += self.cohort.same(&format!("{}.{end}", self.source.direct()), &file)?;
             fs::remove_file(file)?;
         }
-        // The metrics name the output.
+        // Metrics are not compared, since they contain the name of the output.
         fs::remove_file(self.output.with_extension("metrics.txt")).context("there are no metrics")?;
         Ok(format!("{bytes} bytes are those of a direct run"))
     }
 
-    /// How many times each stage was run since this was asked last.
+    /// Returns the stages that ran since the last call, one entry for each attempt.
     fn take_attempts(&self) -> Result<Vec<String>> {
         let file = self.state.join("attempts");
         let text = fs::read_to_string(&file).unwrap_or_default();
         let _ = fs::remove_file(file);
-        // Snakemake fills numbers up with zeros.
+        // Snakemake pads numbers with zeros.
         Ok(text.lines().map(|line| line.replace(" 000", " ")).collect())
     }
 
-    /// The end of the command that was run last: its threads and memory.
+    /// Returns the threads and memory options of the command that ran last.
     pub fn last_resources(&self) -> Result<String> {
         let commands = fs::read_to_string(self.state.join("commands"))?;
         let last = commands.lines().last().and_then(|line| line.rsplit_once("/work"));
         Ok(last.context("nothing was run")?.1.trim().to_owned())
     }
 
-    /// Asserts that a stage was killed and run again.
+    /// Fails unless one task of this stage was killed and repeated once.
     fn was_killed(&self, stage: &str, attempts: &[String]) -> Result<()> {
         let code = fs::read_to_string(self.state.join(format!("killed-{stage}/code")))
             .with_context(|| format!("no {stage} was killed"))?;
@@ -190,13 +195,12 @@ impl<'a> Job<'a> {
         fs::remove_file(self.work.join(stage)).with_context(|| format!("{stage} was not there"))
     }
 
-    /// Takes the last byte of a file away.
     fn cut_short(&self, stage: &str) -> Result<()> {
         let file = fs::File::options().write(true).open(self.work.join(stage))?;
         Ok(file.set_len(file.metadata()?.len() - 1)?)
     }
 
-    /// Changes a byte among the data of a file, which only stages that read them notice.
+    /// Changes a byte in the data of a file. Only stages that read the data can detect it.
     fn change(&self, stage: &str) -> Result<()> {
         let file = fs::File::options().read(true).write(true).open(self.work.join(stage))?;
         let at = file.metadata()?.len() / 3;
@@ -206,8 +210,8 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Checks that a map and a write are killed and run again; `run` starts the workflow and returns what it said when it has
-/// ended.
+/// Checks that a map and a write are killed and repeated. `run` starts the workflow and returns
+/// when it has ended.
 pub fn check_kills(job: &Job<'_>, outcome: &mut Outcome, mut run: impl FnMut() -> Result<Ended>) {
     let from = if job.source == Source::Bam { "BAM" } else { "FASTQ" };
     outcome.check(
@@ -222,7 +226,8 @@ pub fn check_kills(job: &Job<'_>, outcome: &mut Outcome, mut run: impl FnMut() -
     );
 }
 
-/// Checks the workflow of a job from BAM.
+/// Checks the workflow of a job from BAM: kills, restarts, and missing, truncated and changed
+/// files.
 pub fn checks(
     job: &Job<'_>,
     again: &Again,
@@ -285,7 +290,6 @@ pub fn checks(
     );
 }
 
-/// Has Graphviz draw the stages of a job.
 pub fn draw(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
     let dot = peers.dot()?;
     outcome.title("Graphviz");

@@ -1,4 +1,4 @@
-//! WDL: the workflow, run by miniwdl without containers.
+//! Checks of the WDL workflow, which miniwdl runs without containers.
 
 use std::fs;
 
@@ -9,7 +9,6 @@ use crate::cohort::{Cohort, PAIRED};
 use crate::killer::Killer;
 use crate::outcome::{Outcome, finish};
 
-/// The cohort as the workflow's inputs.
 const INPUTS: &str = r#"{
   "fastq_to_cram.samples": [
     {"name": "patient1", "lanes": [
@@ -26,7 +25,7 @@ const INPUTS: &str = r#"{
 }
 "#;
 
-/// Where the workflow's output of each kind is found, by the end of its name.
+/// Suffix of an output, and the name of the workflow's output that contains it.
 const KINDS: [(&str, &str); 6] = [
     ("", "cram"),
     (".crai", "crai"),
@@ -36,7 +35,6 @@ const KINDS: [(&str, &str); 6] = [
     (".recal.table", "table"),
 ];
 
-/// Runs all checks.
 pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
     let tool = peers.miniwdl()?;
     outcome.title(&format!("miniwdl {}, without containers", tool.version));
