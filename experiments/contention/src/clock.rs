@@ -1,16 +1,14 @@
-//! CPU time, and work that takes a known amount of it.
+//! CPU time, and artificial work of a known duration.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// CPU time that the calling thread has used.
 pub fn of_thread() -> Duration {
     time(ClockId::ThreadCPUTime)
 }
 
-/// CPU time that all threads have used.
 pub fn of_process() -> Duration {
     time(ClockId::ProcessCPUTime)
 }
@@ -20,15 +18,17 @@ fn time(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Work that stands for what is done to a read: arithmetic that touches no memory.
+/// Artificial work that replaces the processing of a read: arithmetic that uses no memory, so that
+/// threads do not slow each other down through caches.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// Rounds of arithmetic in a microsecond.
+    /// Iterations of the arithmetic in a microsecond of CPU time.
     rounds: f64,
 }
 
 impl Work {
-    /// Finds out how much this machine does in a microsecond of CPU time; the most of several attempts.
+    /// Measures how many iterations this machine does in a microsecond of CPU time. The fastest of
+    /// 25 attempts counts, since other load can only slow it down.
     pub fn calibrate() -> Self {
         let attempt = || {
             let (start, rounds) = (of_thread(), 200_000);
@@ -38,7 +38,6 @@ impl Work {
         Work { rounds: (0..25).map(|_| attempt()).fold(1.0, f64::max) }
     }
 
-    /// Works for so many microseconds of CPU time.
     pub fn spend(&self, microseconds: f64) {
         turn((self.rounds * microseconds) as u64);
     }

@@ -1,5 +1,7 @@
-//! The files that are read: simulated pairs as a sequencer gives them, and a padded copy. How long critical sections take on
-//! them on this machine, measured on one thread: what no number of threads can share.
+//! The files that are read, simulated pairs and a padded copy of them, and the measurement of
+//! critical sections on one thread.
+//!
+//! The time of a critical section limits throughput whatever the number of threads.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -10,23 +12,21 @@ use readmill_simulate::{Profile, Sample};
 use crate::clock::of_thread;
 use crate::parsing::{Batch, Padding, Source, Way};
 
-/// The files that are read.
 #[derive(Clone, Debug)]
 pub struct Files {
-    /// First and second reads, as they come.
     pub plain: [PathBuf; 2],
-    /// The same, padded.
+    /// The same reads, padded for `Way::Blocks`.
     pub padded: [PathBuf; 2],
-    /// Pairs in them.
     pub pairs: u64,
-    /// Records in a padded block.
+    /// Records in each block of the padded files.
     pub in_block: usize,
 }
 
 impl Files {
-    /// Writes so many pairs of 151 bases each into a directory.
+    /// Simulates pairs of 151 bases each, and writes the plain and the padded files.
     ///
     /// # Errors
+    ///
     /// If they cannot be written.
     pub fn make(directory: &Path, pairs: u64) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
@@ -50,25 +50,27 @@ impl Files {
         Ok(Files { plain, padded, pairs, in_block: padding.records })
     }
 
-    /// Those that this way reads.
     pub fn of(&self, way: Way) -> [&Path; 2] {
         let [one, two] = if matches!(way, Way::Blocks(_)) { &self.padded } else { &self.plain };
         [one, two]
     }
 
-    /// The same, opened; they start again at their end.
+    /// Opens the files that a way of reading needs. They restart at the end of the file, so that a
+    /// measurement can take as long as it needs.
     ///
     /// # Errors
+    ///
     /// If they cannot be opened.
     pub fn open(&self, way: Way) -> io::Result<[Source; 2]> {
         let [one, two] = self.of(way).map(File::open);
         Ok([Source::new(one?, true), Source::new(two?, true)])
     }
 
-    /// Bytes of the plain files and of the padded ones.
+    /// Returns the bytes of the plain files and of the padded files.
     ///
     /// # Errors
-    /// If they cannot be found.
+    ///
+    /// If a file does not exist.
     pub fn bytes(&self) -> io::Result<[u64; 2]> {
         let length = |file: &PathBuf| fs::metadata(file).map(|found| found.len());
         let size = |files: &[PathBuf; 2]| files.iter().map(length).sum::<io::Result<u64>>();
@@ -80,19 +82,20 @@ fn writer(path: &Path) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::with_capacity(1 << 20, File::create(path)?))
 }
 
-/// Nanoseconds of CPU time per read.
+/// CPU nanoseconds per read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Section {
-    /// With the lock held.
+    /// While the lock is held.
     pub held: f64,
-    /// In all.
+    /// In total, the time under the lock included.
     pub all: f64,
 }
 
-/// Measures a way of reading on so many pairs, which are read from the page cache.
+/// Measures a way of reading on one thread, for a number of pairs that are in the page cache.
 ///
 /// # Errors
-/// If the files cannot be read, or are not what the way expects.
+///
+/// If the files cannot be read, or do not have the form that the way expects.
 pub fn measure_section(files: &Files, way: Way, pairs: usize) -> io::Result<Section> {
     let run = |parse: bool| -> io::Result<f64> {
         let mut sources = files.open(way)?;

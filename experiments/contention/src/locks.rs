@@ -1,7 +1,8 @@
-//! Locks that differ in how threads wait, in the order of the papers that brought them.
+//! Locks that differ in how threads wait, written after the papers that introduced them.
 //!
-//! Langmead et al. 2018 compare a spin lock, the system's mutex and a queueing lock, and name two more that know which threads
-//! are near each other; those are here, too. A thread has a number from 0 on and belongs to a node, of which there may be one.
+//! Langmead et al. 2018 compare a spin lock, the system's mutex and a queueing lock, and mention
+//! two more that know which threads are near each other; those are here, too. Threads are numbered
+//! from 0, and each belongs to a NUMA node, of which there may be only one.
 #![allow(clippy::disallowed_methods, reason = "threads are measured here")]
 
 use std::hint::spin_loop;
@@ -9,26 +10,25 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::yield_now;
 
-/// A kind of lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Test and test-and-set: all wait awake for one word.
+    /// Test and test-and-set: all threads spin on the same word.
     Spin,
-    /// The mutex of the standard library, on Linux a futex: those that wait sleep.
+    /// The mutex of the standard library, a futex on Linux: waiting threads sleep.
     Futex,
-    /// Mellor-Crummey and Scott 1991: each waits awake for a word of its own, and gives way to others after a while.
+    /// Mellor-Crummey and Scott 1991: each thread spins on a word of its own, and yields after a
+    /// while.
     Queue,
-    /// Radovic and Hagersten 2003: those on another node than the holder's look less often.
+    /// Radovic and Hagersten 2003: threads on another node than the holder's look less often.
     Backoff,
-    /// Dice, Marathe and Shavit 2015: a queue on each node, and the lock goes to the next on the same node if it can.
+    /// Dice, Marathe and Shavit 2015: one queue on each node; the lock is passed to a thread of the
+    /// same node if possible.
     Cohort,
 }
 
 impl Kind {
-    /// All of them.
     pub const ALL: [Kind; 5] = [Kind::Spin, Kind::Futex, Kind::Queue, Kind::Backoff, Kind::Cohort];
 
-    /// Its name in the tables.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Spin => "spin (TTAS)",
@@ -39,7 +39,6 @@ impl Kind {
         }
     }
 
-    /// A lock for so many threads on so many nodes.
     pub fn lock(self, threads: usize, nodes: usize) -> Box<dyn Lock + Send> {
         match self {
             Kind::Spin => Box::new(Spin::default()),
@@ -51,27 +50,31 @@ impl Kind {
     }
 }
 
-/// Lets one thread at a time do something.
+/// A lock that runs one critical section at a time.
+///
+/// Locks identify threads by number, not by address, so they are made for a fixed number of
+/// threads.
 pub trait Lock: Sync {
-    /// Does something while no other thread does anything under this lock. `critical` must not panic: others would wait
-    /// forever.
+    /// Runs `critical` while no other thread runs under this lock. `critical` must not panic: other
+    /// threads would wait forever.
     fn hold(&self, thread: usize, critical: &mut dyn FnMut());
 }
 
-/// The node of a thread, where threads are divided evenly.
+/// Returns the node of a thread. Threads are divided evenly among the nodes.
 fn node(thread: usize, threads: usize, nodes: usize) -> usize {
     thread * nodes / threads.max(1)
 }
 
-/// Keeps what one thread writes off the cache lines of others; two lines are fetched at a time.
+/// Keeps data that one thread writes on cache lines of its own. 128 bytes, since processors fetch
+/// two lines at a time.
 #[repr(align(128))]
 #[derive(Default)]
 struct Apart<T>(T);
 
-/// Looks before a thread offers its core to others.
+/// Number of looks before a waiting thread yields its core.
 const LOOKS: u32 = 128;
 
-/// Waits until something is so; after a while, others may run between two looks.
+/// Waits until a condition holds: spins at first, then yields between two looks.
 fn wait_until(mut so: impl FnMut() -> bool) {
     let mut looks = 0;
     while !so() {
@@ -84,7 +87,7 @@ fn wait_until(mut so: impl FnMut() -> bool) {
     }
 }
 
-/// Waits so many times longer than one look takes; what is long gives way to others.
+/// Waits for the time of this many looks. A long wait also yields.
 fn pause(looks: u32) {
     (0..looks).for_each(|_| spin_loop());
     if looks >= LOOKS {
@@ -92,7 +95,7 @@ fn pause(looks: u32) {
     }
 }
 
-/// Test and test-and-set. Nobody gives way: a holder that loses its core is waited for all the same.
+/// Test and test-and-set. It never yields, even if the holder has lost its core.
 #[derive(Default)]
 struct Spin(Apart<AtomicBool>);
 
@@ -109,7 +112,6 @@ impl Lock for Spin {
     }
 }
 
-/// The mutex of the standard library.
 #[derive(Default)]
 struct Futex(Apart<Mutex<()>>);
 
@@ -120,28 +122,28 @@ impl Lock for Futex {
     }
 }
 
-/// Nobody, or nothing yet.
+/// No thread, or nothing passed on yet.
 const NONE: usize = 0;
 
-/// The thing a holder passes to the next thread: its turn alone, or also the other lock that it holds.
+/// What a holder passes to the next thread: only its turn, or also the second lock that it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     Turn = 1,
     More = 2,
 }
 
-/// Where one thread waits.
 #[derive(Default)]
 struct Place {
-    /// Who comes next: its number and 1.
+    /// Number of the next thread plus 1.
     next: AtomicUsize,
-    /// The thing passed to this thread.
+    /// What the previous thread passed on, as a [`Left`].
     left: AtomicUsize,
 }
 
-/// The queueing lock of Mellor-Crummey and Scott 1991. Threads have places by their numbers instead of by pointers.
+/// The queueing lock of Mellor-Crummey and Scott 1991. Threads refer to each other by number
+/// instead of by pointer.
 struct Queue {
-    /// Who came last: its number and 1.
+    /// Number of the last thread in the queue plus 1.
     last: Apart<AtomicUsize>,
     places: Vec<Apart<Place>>,
 }
@@ -151,7 +153,7 @@ impl Queue {
         Queue { last: Apart::default(), places: (0..threads).map(|_| Apart::default()).collect() }
     }
 
-    /// Waits for its turn; says what was left.
+    /// Waits for the thread's turn and returns what the previous thread passed on.
     fn enter(&self, thread: usize) -> Left {
         let place = &self.places[thread].0;
         place.next.store(NONE, Ordering::Relaxed);
@@ -165,12 +167,13 @@ impl Queue {
         if place.left.load(Ordering::Relaxed) == Left::More as usize { Left::More } else { Left::Turn }
     }
 
-    /// Whether somebody is known to wait behind the holder.
+    /// Returns whether another thread is already known to wait after this one.
     fn is_followed(&self, thread: usize) -> bool {
         self.places[thread].0.next.load(Ordering::Acquire) != NONE
     }
 
-    /// Gives the turn to the next; more than that only to one that [`Queue::is_followed`] has seen.
+    /// Passes the turn to the next thread. `Left::More` may only be passed after
+    /// [`Queue::is_followed`] returned true.
     fn leave(&self, thread: usize, left: Left) {
         let next = &self.places[thread].0.next;
         if next.load(Ordering::Acquire) == NONE {
@@ -183,7 +186,7 @@ impl Queue {
             {
                 return;
             }
-            // Somebody has come, and is about to say so.
+            // A thread has entered the queue but not stored its number yet.
             wait_until(|| next.load(Ordering::Acquire) != NONE);
         }
         let next = next.load(Ordering::Acquire);
@@ -199,18 +202,19 @@ impl Lock for Queue {
     }
 }
 
-/// Nobody holds it.
 const FREE: usize = 0;
 
-/// How long to wait before looking again: at first and at most, on the holder's node and on others.
+/// Looks to wait before looking again, at first and at most: if the holder is on the same node, and
+/// if not.
 const NEAR: (u32, u32) = (16, 1024);
 const FAR: (u32, u32) = (256, 16_384);
 
-/// The hierarchical backoff lock of Radovic and Hagersten 2003, without its throttling of whole nodes: the lock's
-/// word says on which node it is held, and threads of other nodes look at it less often, so that it rather stays
-/// where it is.
+/// The hierarchical backoff lock of Radovic and Hagersten 2003, without its throttling of whole
+/// nodes.
+///
+/// The lock's word contains the node of the holder. Threads of other nodes look at it less often,
+/// so that the lock tends to stay on its node.
 struct Backoff {
-    /// The node of the holder and 1.
     holder: Apart<AtomicUsize>,
     threads: usize,
     nodes: usize,
@@ -221,7 +225,6 @@ impl Backoff {
         Backoff { holder: Apart::default(), threads, nodes }
     }
 
-    /// Waits until nobody else holds it.
     fn enter(&self, thread: usize) {
         let own = node(thread, self.threads, self.nodes) + 1;
         let mut waits = 0;
@@ -236,7 +239,6 @@ impl Backoff {
         self.holder.0.compare_exchange(FREE, own, Ordering::Acquire, Ordering::Relaxed)
     }
 
-    /// Lets others have it.
     fn leave(&self) {
         self.holder.0.store(FREE, Ordering::Release);
     }
@@ -250,19 +252,22 @@ impl Lock for Backoff {
     }
 }
 
-/// Times that the lock stays on a node while others wait.
+/// Maximum number of times that the lock stays on a node while threads of other nodes wait.
 const MOST: usize = 64;
 
-/// The queue of a node, and how often it has kept the lock.
+/// The queue of a node, and the number of times in a row that it has kept the lock.
 struct Node {
     queue: Queue,
     kept: Apart<AtomicUsize>,
 }
 
-/// Lock cohorting of Dice, Marathe and Shavit 2015: a lock for the machine, and a queue on each node. A holder leaves
-/// both to the next on its node, until that has happened so often that other nodes must have their turn.
+/// Lock cohorting of Dice, Marathe and Shavit 2015: one lock for the machine, and a queue on each
+/// node.
+///
+/// A holder passes both to the next thread on its node, until that has happened [`MOST`] times;
+/// then other nodes get their turn.
 struct Cohort {
-    /// Who has it is the same to it: whoever enters it is the first of a node.
+    /// Needs no thread numbers, since only the first thread of a node enters it.
     machine: Backoff,
     nodes: Vec<Node>,
     threads: usize,
@@ -282,7 +287,7 @@ impl Lock for Cohort {
             self.machine.enter(0);
         }
         critical();
-        // Only the holder touches the count.
+        // Only the holder accesses the count.
         let times = kept.0.load(Ordering::Relaxed);
         if times < MOST && queue.is_followed(thread) {
             kept.0.store(times + 1, Ordering::Relaxed);
@@ -303,7 +308,7 @@ mod tests {
 
     use super::*;
 
-    /// Threads that add to a number without an atomic addition, and look whether they are alone.
+    /// Lets threads add to a number without an atomic addition, and check that each is alone.
     fn crowd(kind: Kind, threads: usize, nodes: usize, turns: u64) {
         let (lock, count, inside) =
             (kind.lock(threads, nodes), AtomicU64::new(0), AtomicBool::new(false));

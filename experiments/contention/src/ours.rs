@@ -1,8 +1,8 @@
-//! readmill's own way: any thread takes any batch of [`PAIRS`] pairs, from files that are not padded, and holds no lock while
-//! it reads, counts lines or parses.
+//! readmill's way of reading: any thread takes any batch of [`PAIRS`] pairs, from files that are
+//! not padded, and holds no lock while it reads, counts lines or parses.
 //!
-//! The serial part is the engine's work on tickets (a lock, for a few instructions between two phases of a batch), and the
-//! linking of each batch to the one before.
+//! Only two things are serial: the engine's work for a ticket (a lock for a few instructions
+//! between two phases of a batch), and the linking of each batch to the previous one.
 
 use std::convert::Infallible;
 use std::io;
@@ -18,26 +18,26 @@ use crate::clock::{of_process, of_thread};
 use crate::files::{Files, Section};
 use crate::project;
 
-/// Pairs of a batch.
 pub const PAIRS: usize = 1024;
 
-/// Times that a thread goes to the engine's board for a batch: claim, open, link, work, commit.
+/// Number of times that a thread enters the engine's lock for a batch: claim, open, link, work,
+/// commit.
 pub const VISITS: usize = 5;
 
-/// The measurements of reading the files once.
+/// The result of reading the files once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
-    /// Reads that were taken.
     pub reads: u64,
-    /// CPU time of all threads.
     pub cpu: Duration,
-    /// Time in which batches were linked.
+    /// Time spent linking batches, which is serial.
     pub linked: Duration,
 }
 
-/// Reads both files with so many threads, and does `work` to every batch, until they end or `go_on` says no.
+/// Reads both files and calls `work` with every batch, until the files end or `go_on` returns
+/// false.
 ///
 /// # Errors
+///
 /// If the files cannot be read, or are not FASTQ.
 pub fn run(
     files: [&Path; 2],
@@ -73,7 +73,6 @@ pub fn run(
     Ok(done)
 }
 
-/// Taking batches, and working on them.
 struct Taking<W> {
     claims: Arc<Claims>,
     pool: Pool<ReadBatch>,
@@ -102,7 +101,7 @@ impl<W: Fn(&ReadBatch) + Sync> Pass for Taking<W> {
     }
 }
 
-/// A pass that does nothing: what is left is the engine.
+/// A pass that does nothing, to measure the engine alone.
 struct Nothing;
 
 impl Pass for Nothing {
@@ -124,7 +123,6 @@ impl Pass for Nothing {
     }
 }
 
-/// Nanoseconds that the engine takes for a ticket, on one thread.
 fn ticket(tickets: Ticket) -> f64 {
     let start = of_thread();
     let claim = |ticket| Ok((ticket < tickets).then_some(()));
@@ -134,9 +132,11 @@ fn ticket(tickets: Ticket) -> f64 {
     (of_thread() - start).as_nanos() as f64 / tickets.max(1) as f64
 }
 
-/// Measures our way on one thread. The engine's whole time for a ticket counts as serial, and the linking of it.
+/// Measures readmill's way on one thread. All of the engine's time for a ticket counts as serial,
+/// and the linking.
 ///
 /// # Errors
+///
 /// If the files cannot be read.
 pub fn way(files: &Files) -> io::Result<project::Way> {
     let batch = 2.0 * PAIRS as f64;

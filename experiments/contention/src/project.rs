@@ -1,46 +1,45 @@
-//! The throughput of each way of reading on a machine with many cores, if critical sections take as long there as here.
+//! Projects the throughput of each way of reading to a machine with many cores, if critical
+//! sections take as long there as here.
 //!
-//! It is a projection: nothing here has run on such a machine. It leaves out storage, memory bandwidth, the output, and the
-//! cost of distance between the parts of a large machine beyond one handoff of a lock.
+//! Nothing here was run on such a machine. The projection omits storage, memory bandwidth, the
+//! output, and the cost of distance within a large machine beyond one handoff of a lock.
 
 use crate::files::Section;
 use crate::simulate::{self, Cycle, Lock, Machine};
 
-/// How threads come to their reads.
+/// A way of reading, as far as the projection needs it.
 #[derive(Clone, Debug)]
 pub struct Way {
-    /// The name in tables and plots.
     pub name: String,
-    /// Reads that are taken at a time.
+    /// Reads that are taken together.
     pub batch: f64,
-    /// Times of critical sections in the cycle of a batch.
+    /// Number of critical sections for each batch.
     pub visits: usize,
-    /// Nanoseconds per read, in all of those together and outside.
+    /// Time per read, in all critical sections together and in total.
     pub section: Section,
 }
 
-/// The throughput of one way of reading with some number of threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Threads.
     pub threads: usize,
-    /// Reads per second.
     pub rate: f64,
-    /// Part of what the cores would do if reads cost nothing to come by.
+    /// Fraction of the throughput of [`ideal`].
     pub of_ideal: f64,
 }
 
-/// The machine for which is projected: two threads on each core, which then does 1.3 times the work.
+/// Returns the machine to project to: two threads on each core, which together do 1.3 times the
+/// work of one.
 pub fn machine(cores: usize) -> Machine {
     Machine::new("projected", cores, &[1.0, 1.3])
 }
 
-/// Reads per second if reads cost nothing to come by, at so many microseconds of work for each.
+/// Returns the reads per second if input were free, with `work` microseconds for each read.
 pub fn ideal(machine: &Machine, work: f64, threads: usize) -> f64 {
     machine.capacity(threads) / work * 1e6
 }
 
-/// The throughput for `work` microseconds a read, where handing over a lock takes `handoff` microseconds.
+/// Simulates a way of reading with `work` microseconds for each read and `handoff` microseconds for
+/// passing the lock on.
 pub fn project(machine: &Machine, way: &Way, work: f64, handoff: f64, threads: usize) -> Point {
     let Way { batch, visits, section, .. } = way;
     let held = section.held * batch / *visits as f64 / 1e3;

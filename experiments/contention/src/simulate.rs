@@ -1,37 +1,43 @@
-//! Threads that work, and meet at locks, simulated event by event.
+//! A discrete-event simulator of threads that work and meet at locks.
 //!
-//! Every thread goes round a cycle: it works alone on a batch of reads, then enters one critical section after the other.
-//! A section is held for a time; handing it to the next thread takes a time that depends on the kind of lock; threads wait in
-//! the order in which they came. Threads on one core slow each other down ([`Machine`]), those that wait awake as well.
+//! ```text
+//! each thread:  work on a batch ─► section 0 ─► section 1 ─► ... ─┐
+//!                ▲                                                 │
+//!                └─────────────────────────────────────────────────┘
+//! ```
 //!
-//! Not simulated: caches and memory bandwidth, storage, the distance between cores, threads that lose their core while they
-//! hold a lock. A time that has begun is not changed by what others do later. The same arguments give the same answer.
+//! A section holds its lock for a time. Passing the lock to the next thread takes a time that
+//! depends on the kind of lock. Threads wait in the order of their arrival. Threads on the same
+//! core slow each other down ([`Machine`]), also those that spin.
+//!
+//! Caches and memory bandwidth, storage, the distance between cores, and threads that lose their
+//! core while they hold a lock are not simulated. The duration of an event is fixed when it begins.
+//! The same arguments give the same result.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
 use readmill_simulate::Rng;
 
-/// A kind of lock: how long it takes to hand it over.
+/// A kind of lock, with the times of passing it on, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Lock {
-    /// Each thread waits awake for a word of its own, as in the lock of Mellor-Crummey and Scott.
+    /// Each thread spins on a word of its own, as in the lock of Mellor-Crummey and Scott.
     Queue {
-        /// From one thread to the next.
+        /// Time from one thread to the next.
         handoff: f64,
     },
-    /// Threads sleep while they wait.
     Futex {
-        /// From one thread to the next, if that is awake.
+        /// Time from one thread to the next, if that is awake.
         handoff: f64,
-        /// More than that if it sleeps.
+        /// Additional time if it sleeps.
         wake: f64,
     },
-    /// All threads wait awake for the same word.
+    /// All threads spin on the same word.
     Spin {
-        /// From one thread to the next while nobody else waits.
+        /// Time from one thread to the next if no other thread waits.
         handoff: f64,
-        /// The fraction that each waiting thread adds to that.
+        /// Fraction of the handoff that each waiting thread adds to it.
         crowding: f64,
     },
 }
@@ -50,43 +56,37 @@ impl Lock {
     }
 }
 
-/// A critical section of the cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct Section {
-    /// Which of the locks; the same one may be entered several times.
+    /// Index of the lock in [`Cycle::locks`]. A lock may be entered several times.
     pub lock: usize,
-    /// Microseconds for which it is held, on a core that no other thread uses.
+    /// Microseconds for which it is held, by a thread that is alone on its core.
     pub hold: f64,
 }
 
-/// The cycle that every thread repeats.
 #[derive(Clone, Debug)]
 pub struct Cycle {
-    /// Reads that are taken at a time.
     pub batch: f64,
-    /// Microseconds of work for a read outside all locks, on a core that no other thread uses.
+    /// Microseconds of work per read outside of locks, for a thread that is alone on its core.
     pub work: f64,
-    /// Standard deviation of that, as a fraction.
+    /// Standard deviation of the work, as a fraction of it.
     pub spread: f64,
-    /// The locks, and how many there are of each: a thread uses always the same one.
+    /// The locks and the number of instances of each. A thread always uses the same instance.
     pub locks: Vec<(Lock, usize)>,
-    /// The locks that are entered after the work, in this order.
     pub sections: Vec<Section>,
 }
 
-/// The result of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Reads per second.
     pub rate: f64,
-    /// Part of the threads' time in which they waited for a lock.
+    /// Fraction of the threads' time that they spent waiting for locks.
     pub waited: f64,
 }
 
-/// Cycles that are simulated at least, and for each thread at least.
 const CYCLES: [usize; 2] = [3000, 30];
 
-/// Lets `threads` threads go round on a machine until their pace is known.
+/// Simulates threads on a machine until their throughput is known. The first fifth of the cycles is
+/// not counted.
 pub fn run(machine: &Machine, cycle: &Cycle, threads: usize) -> Outcome {
     let last = CYCLES[0].max(CYCLES[1] * threads);
     let first = last / 5; // those before it only warm up
@@ -107,7 +107,8 @@ pub fn run(machine: &Machine, cycle: &Cycle, threads: usize) -> Outcome {
     }
 }
 
-/// The thread count of those given at which most reads pass, and the outcome there.
+/// Finds the number of threads with the highest throughput among those given. Returns it with its
+/// outcome.
 pub fn peak(machine: &Machine, cycle: &Cycle, threads: &[usize]) -> (usize, Outcome) {
     let mut best = (0, Outcome { rate: 0.0, waited: 0.0 });
     for &threads in threads {
@@ -119,21 +120,19 @@ pub fn peak(machine: &Machine, cycle: &Cycle, threads: &[usize]) -> (usize, Outc
     best
 }
 
-/// A thread that waits.
 struct Waiter {
     thread: usize,
     section: usize,
     since: f64,
 }
 
-/// One lock.
 #[derive(Default)]
 struct Door {
     held: bool,
     queue: VecDeque<Waiter>,
 }
 
-/// All threads and locks at one moment.
+/// The state of the simulation: all threads and locks at one time.
 struct Floor<'a> {
     machine: &'a Machine,
     cycle: &'a Cycle,
@@ -141,7 +140,6 @@ struct Floor<'a> {
     now: f64,
     events: Events,
     random: Rng,
-    /// For each lock, its stripes.
     doors: Vec<Vec<Door>>,
     asleep: usize,
     waited: f64,
@@ -169,11 +167,11 @@ impl<'a> Floor<'a> {
         floor
     }
 
-    /// Lets the next thing happen; says whether a thread has ended its cycle.
+    /// Processes the next event. Returns whether a thread completed its cycle.
     fn step(&mut self) -> bool {
         let Some((now, Event { thread, section })) = self.events.next() else { return true };
         self.now = now;
-        // A thread comes from the section before, unless it has worked.
+        // A thread that has not just worked comes from the section before.
         if section > 0 {
             self.leave(section - 1, thread);
         }
@@ -213,28 +211,29 @@ impl<'a> Floor<'a> {
         self.hold(section, thread, waiting);
     }
 
-    /// Gives the lock of a section to a thread, one of so many that waited.
+    /// Gives the lock of a section to a thread. `waiting` is the number of threads that waited.
     fn hold(&mut self, section: usize, thread: usize, waiting: usize) {
         let Section { lock, hold } = self.cycle.sections[section];
         let free = self.now + self.cycle.locks[lock].0.handoff(waiting) + hold / self.speed();
         self.events.add(free, Event { thread, section: section + 1 });
     }
 
-    /// How fast a thread runs that is awake, compared with one alone on its core.
+    /// Returns the speed of an awake thread, relative to one that is alone on its core.
     fn speed(&self) -> f64 {
         let awake = (self.threads - self.asleep).max(1);
         self.machine.capacity(awake) / awake as f64
     }
 }
 
-/// A thread is about to enter a section of its cycle; the one after the last is its work.
+/// A thread arrives at a section of its cycle. The index after the last section means that it
+/// begins its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Event {
     thread: usize,
     section: usize,
 }
 
-/// Events in the order of their times; of the same time, as they were added.
+/// Events in the order of time; of the same time, in the order in which they were added.
 #[derive(Default)]
 struct Events {
     heap: BinaryHeap<Entry>,
@@ -259,7 +258,7 @@ impl Events {
 }
 
 impl Ord for Entry {
-    /// The heap gives the greatest first, and that shall be the earliest.
+    /// `BinaryHeap` returns the greatest entry first, so the earliest must be the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
         other.time.total_cmp(&self.time).then(other.number.cmp(&self.number))
     }
@@ -279,31 +278,29 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
-/// Cores, and what they do together.
+/// Cores and their throughput with several hardware threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Its name.
     pub name: String,
-    /// Cores; the hardware threads of one core are not counted.
     pub cores: usize,
-    /// The throughput of a core with 1, 2, … threads, divided by that with one.
+    /// Throughput of a core with 1, 2, ... threads, relative to one thread.
     together: Vec<f64>,
 }
 
 impl Machine {
-    /// A machine of so many cores; `together` says what one core does with 1, 2, … threads, compared with what it does
-    /// with one.
+    /// Makes a machine. `together` has the throughput of a core with 1, 2, ... threads, relative to
+    /// one thread.
     pub fn new(name: &str, cores: usize, together: &[f64]) -> Self {
         Machine { name: name.to_owned(), cores, together: together.to_vec() }
     }
 
-    /// Threads for which the machine has hardware.
+    /// Returns the number of hardware threads.
     pub fn threads(&self) -> usize {
         self.cores * self.together.len()
     }
 
-    /// The throughput of `threads` threads, divided by that of one. Threads are spread over the cores evenly; more than
-    /// [`Machine::threads`] add nothing.
+    /// Returns the throughput of `threads` threads, relative to one. Threads are spread evenly over
+    /// the cores; more than [`Machine::threads`] add nothing.
     pub fn capacity(&self, threads: usize) -> f64 {
         if threads <= self.cores {
             return threads as f64;
@@ -315,14 +312,14 @@ impl Machine {
     }
 }
 
-/// Of the normal distribution with mean 0 and deviation 1 (Box and Muller 1958).
+/// Draws from the normal distribution with mean 0 and deviation 1 (Box and Muller 1958).
 fn normal(random: &mut Rng) -> f64 {
     let (u, v) = (1.0 - random.fraction(), random.fraction());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// Of the gamma distribution with that mean, and a standard deviation that is that fraction of it, from 0 to 1
-/// (Marsaglia and Tsang 2000).
+/// Draws from the gamma distribution with this mean, and with `spread` times the mean as standard
+/// deviation; `spread` is between 0 and 1 (Marsaglia and Tsang 2000).
 fn gamma(random: &mut Rng, mean: f64, spread: f64) -> f64 {
     if spread <= 0.0 || mean <= 0.0 {
         return mean;
@@ -371,7 +368,8 @@ mod tests {
         close(run(&machine, &one, 1).rate, 1e6 / 14.0);
         let outcome = run(&machine, &one, 8);
         assert!(outcome.rate <= 2.5e5 && (0.4..0.7).contains(&outcome.waited), "{outcome:?}");
-        // The same lock twice in a cycle is held twice as long, two stripes half as often.
+        // Two visits to one lock are one of twice the time; with two instances, each is held half
+        // as often.
         close(run(&machine, &cycle(10.0, &[(QUEUE, 1)], &[(0, 3.0), (0, 3.0)]), 64).rate, 1e6 / 8.0);
         close(run(&machine, &cycle(10.0, &[(QUEUE, 2)], &[(0, 3.0)]), 64).rate, 1e6 / 2.0);
     }

@@ -1,5 +1,7 @@
-//! Threads that read, work and write in turns, for a while: what passes per second of CPU time. Where there are more threads
-//! than cores, this shows what waiting costs; it does not show how reading scales, which takes cores.
+//! Measures threads that read, work and write in turns for a while: reads per second of CPU time.
+//!
+//! With more threads than cores this shows the cost of waiting. It cannot show how reading scales,
+//! for which a machine with many cores is needed.
 #![allow(clippy::disallowed_methods, reason = "threads are measured here")]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,68 +15,59 @@ use crate::locks::{Kind, Lock};
 use crate::ours;
 use crate::parsing::{Batch, Source, Way};
 
-/// How threads come to reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Reads cost nothing: threads only work.
+    /// Threads only work; input is free.
     Free,
-    /// Under a lock; what they read is written under locks of the same kind, of which there are so many (none: it is not).
+    /// Under a lock. What was read is written under locks of the same kind; the number is that of
+    /// outputs, 0 for none.
     Locked(Way, Kind, usize),
-    /// In readmill's way.
     Ours,
 }
 
-/// The work of the threads.
+/// One measurement: access, threads, work and duration.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
-    /// How they come to reads.
     pub access: Access,
-    /// How many they are.
     pub threads: usize,
-    /// Microseconds of work for a read.
     pub work: f64,
-    /// For how long.
     pub time: Duration,
 }
 
-/// Nodes that threads are divided into; machines at hand have one, so that nothing is near or far but by name.
+/// Nodes that threads are divided into for the locks that know about nodes. The machine itself may
+/// have only one.
 const NODES: usize = 2;
 
-/// Reads of a batch where they cost nothing.
+/// Reads in a batch if input is free.
 const FREE_BATCH: u64 = 64;
 
-/// Bytes after which a written stripe starts over.
+/// Bytes after which an output starts over.
 const STRIPE: usize = 1 << 20;
 
-/// The files and the work of a measurement.
 pub struct Crowd<'a> {
-    /// The files that are read.
     pub files: &'a Files,
-    /// The work for each read, which takes a known time.
     pub work: Work,
 }
 
-/// Reads that passed, and the CPU time of all threads.
+/// Reads that were processed, and CPU time of all threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passed {
-    /// Reads.
     pub reads: u64,
-    /// CPU time.
     pub cpu: Duration,
 }
 
 impl Passed {
-    /// Reads per second of CPU time.
     pub fn rate(&self) -> f64 {
         self.reads as f64 / self.cpu.as_secs_f64().max(1e-9)
     }
 }
 
 impl Crowd<'_> {
-    /// Lets a scene happen.
+    /// Runs one measurement.
     ///
     /// # Errors
-    /// If files cannot be read, or a lock lets two threads in at once.
+    ///
+    /// If files cannot be read, or if a lock lets two threads in at the same time.
     pub fn watch(&self, scene: Scene) -> io::Result<Passed> {
         match scene.access {
             Access::Free => Ok(self.free(scene)),
@@ -137,7 +130,7 @@ impl Crowd<'_> {
     }
 }
 
-/// Starts threads, lets them go on for as long as the scene takes, and returns the CPU time of all.
+/// Runs `act` on all threads for the time of the scene, and returns the CPU time of all.
 fn together(scene: Scene, act: impl Fn(usize, &dyn Fn() -> bool) + Sync) -> Duration {
     let (start, stop) = (of_process(), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -151,10 +144,10 @@ fn together(scene: Scene, act: impl Fn(usize, &dyn Fn() -> bool) + Sync) -> Dura
     of_process() - start
 }
 
-/// A lock, and what it guards. The mutex never waits: that it is free when the lock is held is what the lock has to grant.
+/// A lock and the data that it guards. The mutex is always free for the holder of the lock; if it
+/// is not, the lock is broken.
 type Guarded<T> = (Box<dyn Lock + Send>, Mutex<T>);
 
-/// The state that threads share.
 struct Shared {
     input: Guarded<[Source; 2]>,
     outputs: Vec<Guarded<Vec<u8>>>,

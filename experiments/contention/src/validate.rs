@@ -1,20 +1,20 @@
-//! How well the simulator foretells measurements that it has not seen.
+//! Tests how well the simulator predicts measurements that it was not fitted to.
 //!
-//! For each of the machines of Langmead et al. 2018, a few times are fitted to what one program did there ([`FITTED`]); what the
-//! other programs did is then predicted. Work per read is taken from the way of reading that suffers least from locks, so the
-//! rows of that way tell nothing and are left out.
+//! For each machine of Langmead et al. 2018, a few times are fitted to the published results of one
+//! program ([`FITTED`]); the results of the other programs are then predicted. The work per read is
+//! taken from the way of reading that suffers least from locks. The rows of that way would always
+//! agree, so they are omitted.
 
 use crate::simulate::{Cycle, Lock, Machine, Section, peak};
 
-/// The geometric mean of factors, and the greatest.
 pub fn summary(factors: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let count = factors.clone().count().max(1) as f64;
     let sum: f64 = factors.clone().map(f64::ln).sum();
     ((sum / count).exp(), factors.fold(1.0, f64::max))
 }
 
-/// The machines of the paper. A core with two threads is taken to do 1.3 times what it does with one, and one of Knights
-/// Landing with four 1.7 times.
+/// Returns the machines of the paper. A core with two threads is assumed to do 1.3 times the work
+/// of one thread, and a core of Knights Landing with four threads 1.7 times.
 pub fn machines() -> [Machine; 3] {
     [
         Machine::new("Skylake", 48, &[1.0, 1.3]),
@@ -23,17 +23,13 @@ pub fn machines() -> [Machine; 3] {
     ]
 }
 
-/// All that comes of the comparison.
 pub struct Validation {
-    /// The fitted values of each machine.
     pub costs: Vec<(Machine, Costs)>,
-    /// Ways of reading.
     pub ways: Vec<Row>,
-    /// Kinds of locks.
     pub locks: Vec<Row>,
 }
 
-/// Fits and predicts everything.
+/// Fits the times of each machine and predicts all other results.
 pub fn validate() -> Validation {
     let published = peaks();
     let (mut costs, mut ways, mut locks) = (Vec::new(), Vec::new(), Vec::new());
@@ -47,25 +43,21 @@ pub fn validate() -> Validation {
     Validation { costs, ways, locks }
 }
 
-/// The best that one program did in one way on one machine.
+/// The best published throughput of one program with one way of reading on one machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Peak {
-    /// The machine: `Skylake`, `Broadwell` or `KNL`.
+    /// `Skylake`, `Broadwell` or `KNL`.
     pub machine: &'static str,
-    /// The program: `HISAT`, `Bowtie` or `Bowtie 2`.
+    /// `HISAT`, `Bowtie` or `Bowtie 2`.
     pub aligner: &'static str,
-    /// How it read and what locks it used, as the file says.
+    /// Name of the way of reading and of the locks, as in the file.
     pub way: &'static str,
-    /// Threads at which it did best.
     pub threads: usize,
-    /// Reads per second.
     pub rate: f64,
 }
 
-/// All of them, as they stand in the file.
-///
-/// The published measurements of Langmead et al. 2018, of unpaired reads; `data/langmead2018.tsv` says where they are
-/// from.
+/// Reads the published results of Langmead et al. 2018 for unpaired reads. `data/langmead2018.tsv`
+/// names their source.
 fn peaks() -> Vec<Peak> {
     include_str!("../data/langmead2018.tsv").lines().filter_map(published_peak).collect()
 }
@@ -83,7 +75,7 @@ fn published_peak(line: &'static str) -> Option<Peak> {
     })
 }
 
-/// How a program reads, and how many files it writes.
+/// A way of reading in the paper, and the number of output files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Way {
     parsing: Parsing,
@@ -92,18 +84,17 @@ pub struct Way {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Parsing {
-    /// One record is read and parsed with the lock held.
+    /// A record is read and parsed while the lock is held.
     Original,
-    /// One record is read with the lock held, and parsed afterwards.
+    /// A record is read while the lock is held, and parsed afterwards.
     Deferred,
-    /// As deferred, 32 records at a time.
+    /// Like deferred, 32 records at a time.
     Batches,
-    /// A block of 12,288 bytes is read with the lock held; records do not cross its ends.
+    /// A block of 12,288 bytes is read while the lock is held. Records do not cross its ends.
     Blocks,
 }
 
 impl Way {
-    /// The way of that name in the published tables.
     fn named(name: &str) -> Way {
         let (parsing, outputs) = match (name.get(..1), name.get(1..)) {
             (Some("D"), _) => (Parsing::Deferred, 1),
@@ -115,47 +106,44 @@ impl Way {
     }
 }
 
-/// One of the programs, on one of the machines.
 #[derive(Clone, Copy, Debug)]
 struct Program {
-    /// Microseconds of work for a read.
     work: f64,
-    /// Reads in a padded block of 12,288 bytes. What is done to a read in a critical section takes as long as it has bytes.
+    /// Reads in a padded block of 12,288 bytes. It gives the length of a read, to which times in
+    /// critical sections are proportional.
     reads_in_block: f64,
 }
 
-/// Times in microseconds, fitted to published measurements. `scan`, `parse` and `write` are per read of 100 bases.
+/// Times in microseconds that are fitted to published results. `scan`, `parse` and `write` are per
+/// read of 100 bases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// Handing a queueing lock to the next thread.
     pub handoff: f64,
-    /// Looking for the end of a record, character by character.
+    /// Finding the end of a record, character by character.
     pub scan: f64,
-    /// Parsing a record.
     pub parse: f64,
-    /// Writing a read.
     pub write: f64,
 }
 
-/// Reads of 100 bases in a padded block.
 const READS_IN_BLOCK: f64 = 44.0;
 
-/// Reading a block without looking at it takes this part of scanning it. The tables do not tell it: with 0 or 1/4 the mean
-/// errors are the same to 1 %.
+/// Time of reading a block without looking at it, as a fraction of the time of scanning it. The
+/// tables do not determine it: with 0 or 1/4 the mean errors are the same to 1 %.
 const READ_OF_SCAN: f64 = 1.0 / 12.0;
 
-/// Standard deviation of the work for a read, as a fraction.
+/// Standard deviation of the work per read, as a fraction.
 const SPREAD: f64 = 0.5;
 
 impl Costs {
-    /// The costs that follow from the times between reads of the ways O, D, B and L, if the critical section is never empty.
+    /// Computes first values from the times between reads with the ways O, D, B and L, as if the
+    /// critical section were never empty.
     fn guess([o, d, b, l]: [f64; 4]) -> Self {
         let handoff = (d - b) * 32.0 / 31.0;
         let scan = b - handoff / 32.0;
         Costs { handoff, scan, parse: (o - d).max(0.0), write: l - handoff / READS_IN_BLOCK }
     }
 
-    /// Goes so many microseconds per read towards what is published.
+    /// Corrects the times by the differences between published and simulated microseconds per read.
     fn correct(&mut self, o: f64, d: f64, b: f64, l: f64) {
         let towards = |time: &mut f64, by: f64| *time = (*time + by).max(0.01);
         towards(&mut self.handoff, (d - b) * 32.0 / 31.0);
@@ -164,12 +152,11 @@ impl Costs {
         towards(&mut self.write, l);
     }
 
-    /// The cycle of every thread of the program that reads this way.
+    /// Returns the cycle of each thread, with a queueing lock.
     fn cycle(&self, program: &Program, way: Way) -> Cycle {
         self.cycle_with(Lock::Queue { handoff: self.handoff }, program, way)
     }
 
-    /// The same with another kind of lock.
     fn cycle_with(&self, lock: Lock, program: &Program, way: Way) -> Cycle {
         let bytes = READS_IN_BLOCK / program.reads_in_block; // of a read, compared with the fitted program
         let (scan, parse, write) = (self.scan * bytes, self.parse * bytes, self.write * bytes);
@@ -179,7 +166,8 @@ impl Costs {
             Parsing::Batches => (32.0, scan, parse),
             Parsing::Blocks => (program.reads_in_block, scan * READ_OF_SCAN, scan + parse),
         };
-        // All of a read's work was measured where blocks are scanned and parsed outside: it is in `work` already.
+        // `work` was measured with blocks, where reads are scanned and parsed outside of locks, so
+        // it contains both.
         let work = (program.work - scan - parse).max(0.0) + alone;
         Cycle {
             batch,
@@ -197,33 +185,28 @@ impl Costs {
 /// The program whose measurements are fitted.
 pub const FITTED: &str = "HISAT";
 
-/// The ways of reading to which the fit is made, on one output file.
+/// Ways of reading that are fitted, with one output file.
 const WAYS: [&str; 4] = ["O", "D", "B", "L"];
 
-/// Ways that are predicted for the fitted program, too: more output files.
+/// Ways with several output files, which are predicted for the fitted program, too.
 const STRIPED: [&str; 3] = ["L2", "L4", "L8"];
 
-/// The published figures of one way of reading, beside those of the simulator.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The measured value.
     pub published: Peak,
-    /// Whether the fit has seen it.
     pub fitted: bool,
-    /// Reads per second at the best number of threads, and that number.
+    /// Reads per second with the best number of threads, and that number.
     pub predicted: (f64, usize),
-    /// Reads per second if this did not slow anything down: for ways of reading, the best way of the same program; for
-    /// locks, the queueing lock.
+    /// Prediction of the null model, in which nothing slows threads down: for ways of reading, the
+    /// best way of the same program; for locks, the queueing lock.
     pub null: f64,
 }
 
 impl Row {
-    /// How far off the prediction is, as a factor above 1.
     pub fn error(&self) -> f64 {
         factor(self.predicted.0, self.published.rate)
     }
 
-    /// How far off the null model is.
     pub fn null_error(&self) -> f64 {
         factor(self.null, self.published.rate)
     }
@@ -233,11 +216,8 @@ fn factor(a: f64, b: f64) -> f64 {
     (a / b).max(b / a)
 }
 
-/// The published figures of one machine.
 struct Table<'a> {
-    /// Of all machines.
     published: &'a [Peak],
-    /// The machine.
     machine: &'a Machine,
 }
 
@@ -253,10 +233,10 @@ impl Table<'_> {
     }
 
     fn program(&self, aligner: &str) -> Program {
-        // The way that suffers least: processes of their own, or a file for each 16th thread.
+        // The way with the least locking: separate processes, or one file for 16 threads.
         let best = self.rate(aligner, "L16").max(self.rate(aligner, "MP"));
         let work = self.machine.capacity(self.machine.threads()) / best * 1e6;
-        // Reads of 50 bases: 70 of them take a block, as 44 reads of 100 bases do.
+        // 70 reads of 50 bases fill a block, like 44 reads of 100 bases.
         if aligner == "Bowtie" {
             Program { work, reads_in_block: 70.0 }
         } else {
@@ -264,7 +244,7 @@ impl Table<'_> {
         }
     }
 
-    /// The best reads per second, and the number of threads.
+    /// Returns the highest simulated reads per second, and the number of threads.
     fn peak(&self, cycle: &Cycle) -> (f64, usize) {
         let series: Vec<usize> = (1..=SERIES).map(|i| self.machine.threads() * i / SERIES).collect();
         let (threads, outcome) = peak(self.machine, cycle, &series);
@@ -287,7 +267,8 @@ impl Table<'_> {
         self.rows().filter(is_row).map(row).collect()
     }
 
-    /// Finds the times with which the simulator says of [`FITTED`] what was published: each row tells most of one of them.
+    /// Finds the times for which the simulator reproduces the published results of [`FITTED`]. Each
+    /// row mostly determines one of them.
     fn fit(&self) -> Costs {
         let program = self.program(FITTED);
         let per_read = |way| 1e6 / self.rate(FITTED, way);
@@ -301,13 +282,13 @@ impl Table<'_> {
     }
 }
 
-/// Numbers of threads that are tried, evenly up to all that the machine has.
+/// Numbers of threads that are tried, evenly up to all threads of the machine.
 const SERIES: usize = 12;
 
-/// Corrections of a fit.
 const ROUNDS: usize = 6;
 
-/// A kind of lock, by its name in the published tables, and by what it costs beyond a queueing lock.
+/// A kind of lock: its name in the published tables, and how to make it from the handoff and its
+/// additional cost.
 type Kind = (&'static str, fn(f64, f64) -> Lock);
 
 const KINDS: [Kind; 2] = [
@@ -315,9 +296,7 @@ const KINDS: [Kind; 2] = [
     ("futex", |handoff, wake| Lock::Futex { handoff, wake }),
 ];
 
-/// The published figures of both kinds of all programs, beside those of the simulator.
-///
-/// Kinds of locks: what they cost beyond the queueing lock, fitted to one program and predicted for the others.
+/// Fits the additional cost of each kind of lock to one program, and predicts the other programs.
 fn predict_locks(table: &Table<'_>, costs: &Costs) -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, lock) in KINDS {
@@ -337,7 +316,8 @@ fn peak_with_lock(table: &Table<'_>, costs: &Costs, aligner: &str, lock: Lock) -
     table.peak(&costs.cycle_with(lock, &table.program(aligner), Way::named("O")))
 }
 
-/// The price at which the fitted program is as fast as published: more costs time, so it is found by halving.
+/// Finds the cost at which the fitted program is as fast as published, by bisection: a higher cost
+/// means lower throughput.
 fn fit_lock(table: &Table<'_>, costs: &Costs, (name, lock): Kind) -> f64 {
     let published = table.rate(FITTED, name);
     let (mut low, mut high) = (0.0, 64.0);

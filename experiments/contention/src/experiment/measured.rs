@@ -1,5 +1,5 @@
-//! Measurements on this machine: critical sections on one thread, and what they allow at best; ways of reading and kinds
-//! of locks with threads together.
+//! Measurements on this machine: critical sections on one thread with the limit that they imply,
+//! and ways of reading and kinds of locks with several threads.
 
 use std::fmt::Write;
 use std::io;
@@ -14,28 +14,20 @@ use crate::plot::{Axis, Figure, Panel, Scale, Series, Style};
 use crate::throughput::{Access, Crowd, Scene};
 use crate::{ours, project};
 
-/// The experiments that run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the reads are written that are measured.
     pub directory: PathBuf,
-    /// Where plots are written.
     pub plots: PathBuf,
-    /// Pairs of reads that are measured.
     pub pairs: u64,
-    /// Measurements of everything; the median counts.
+    /// Number of measurements of everything. The median counts.
     pub rounds: usize,
-    /// Cores for which is projected.
     pub cores: usize,
-    /// Numbers of threads that are measured together.
     pub threads: Vec<usize>,
-    /// Microseconds of work for a read that they have, one table each.
+    /// Microseconds of work per read, one table each.
     pub work: Vec<f64>,
-    /// Seconds of each such measurement.
     pub seconds: f64,
 }
 
-/// The median of some values, and the least and the greatest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Spread {
     median: f64,
@@ -55,13 +47,13 @@ impl Spread {
         Spread { median, least: end(values.first()), most: end(values.last()) }
     }
 
-    /// `5.1 (4.9–6.0)`
+    /// Formats the values as `5.1 (4.9–6.0)`.
     fn show(&self) -> String {
         format!("{} ({}–{})", number(self.median), number(self.least), number(self.most))
     }
 }
 
-/// A number with about three digits.
+/// Formats a number with about three digits.
 pub fn number(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 || v == 0.0 => format!("{value:.0}"),
@@ -71,15 +63,14 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Pairs that are read at a time for each measurement at most.
+/// Maximum number of pairs that a measurement of critical sections reads.
 const PAIRS: u64 = 100_000;
 
-/// All ways, in the order of the tables.
 pub fn ways(files: &Files) -> [Way; 5] {
     [Way::Original, Way::Deferred, Way::Batches(32), Way::Searched(1024), Way::Blocks(files.in_block)]
 }
 
-/// Measures all ways in turns; returns them with medians, and the table.
+/// Measures the critical sections of all ways in turns. Returns their medians and the table.
 pub fn measure_sections(files: &Files, options: &Options) -> io::Result<(Vec<project::Way>, String)> {
     let pairs = files.pairs.min(PAIRS) as usize;
     let ways = ways(files);
@@ -136,13 +127,11 @@ fn describe_sections(
     Ok(text)
 }
 
-/// Microseconds of work for a read where locks are compared.
 const LOCKS_WORK: f64 = 5.0;
 
-/// Files that are written where locks are compared.
 const STRIPES: [usize; 2] = [1, 16];
 
-/// One row of a table: its name, and reads per second of CPU time for each column.
+/// A row of a table: its name, and reads per second of CPU time in each column.
 struct Row {
     name: String,
     rates: Vec<Spread>,
@@ -159,7 +148,7 @@ pub fn ways_of_reading(files: &Files, options: &Options) -> io::Result<String> {
         conditions(options)
     );
     for &work in &options.work {
-        // Without work there is nothing that could pass without input.
+        // Without work, free input would be limited by nothing.
         let accesses = if work > 0.0 { &accesses[..] } else { &accesses[1..] };
         let rows = measure_together(files, options, accesses, work)?;
         let _ = writeln!(text, "{work} µs of work for a read:\n");
@@ -168,7 +157,7 @@ pub fn ways_of_reading(files: &Files, options: &Options) -> io::Result<String> {
     Ok(text)
 }
 
-/// Measures kinds of locks, with one output and with several.
+/// Measures kinds of locks, with one output and with several. Returns the tables and the plot.
 pub fn locks(files: &Files, options: &Options) -> io::Result<(String, Figure)> {
     let mut text = format!(
         "### Locks, threads together\n\nThousand reads per second of CPU time with {LOCKS_WORK} µs of work for a read; what was \
@@ -200,7 +189,7 @@ fn conditions(options: &Options) -> String {
     format!("Medians of {} runs of {} s on {cores} cores.", options.rounds, options.seconds)
 }
 
-/// Measures everything in turns.
+/// Measures every access with every number of threads, in turns.
 fn measure_together(
     files: &Files,
     options: &Options,

@@ -1,4 +1,4 @@
-//! The whole experiment: what is measured, what is simulated, and how both are written down.
+//! The whole experiment: measurements, simulation, and the report as Markdown and plots.
 
 mod measured;
 
@@ -15,9 +15,10 @@ use crate::validate::{FITTED, Row, Validation, summary, validate};
 
 pub use measured::Options;
 
-/// Runs everything; returns the tables as Markdown and writes the plots.
+/// Runs everything, writes the plots, and returns the tables as Markdown.
 ///
 /// # Errors
+///
 /// If files cannot be read or written.
 pub fn run(options: &Options) -> io::Result<String> {
     fs::create_dir_all(&options.plots)?;
@@ -29,7 +30,7 @@ pub fn run(options: &Options) -> io::Result<String> {
     save(options, "threads-locks.svg", &figure)?;
     let validation = validate();
     text += &describe_validation(&validation);
-    // The shortest handoff of the three machines, which favours the ways that have locks.
+    // The shortest handoff of the three machines, which favours the ways with locks.
     let handoff = validation.costs.iter().map(|(_, costs)| costs.handoff).fold(f64::MAX, f64::min);
     let (projected, figure) = project_ways(&ways, handoff, options.cores);
     text += &projected;
@@ -42,11 +43,10 @@ fn save(options: &Options, name: &str, figure: &Figure) -> io::Result<()> {
     fs::write(options.plots.join(name), figure.svg())
 }
 
-/// Microseconds of work for a read, and what takes about that long.
+/// Microseconds of work per read, and an application with about this cost.
 const WORK: [(f64, &str); 3] =
     [(100.0, "aligning as bwa-mem does"), (20.0, "fast alignment"), (5.0, "trimming, pseudo-alignment")];
 
-/// The table and the plot.
 fn project_ways(ways: &[Way], handoff: f64, cores: usize) -> (String, Figure) {
     let machine = machine(cores);
     let series: Vec<usize> =
@@ -110,7 +110,6 @@ fn projection_figure(cores: usize, ways: &[Way], panels: Vec<Panel>) -> Figure {
 
 const ALIGNERS: [&str; 3] = ["HISAT", "Bowtie", "Bowtie 2"];
 
-/// The tables.
 fn describe_validation(validation: &Validation) -> String {
     let mut text = format!(
         "### Validation\n\nFitted to {FITTED}, O, D, B and L with one output; microseconds, for reads of 100 bases.\n\n\
@@ -142,7 +141,8 @@ fn describe_validation(validation: &Validation) -> String {
     text + "\n"
 }
 
-/// Every row that the fit has not seen: programs and ways from top to bottom, machines from left to right.
+/// Returns a table of all results that were not fitted: programs and ways from top to bottom,
+/// machines from left to right.
 fn validation_cells(validation: &Validation) -> String {
     let machines: Vec<&str> =
         validation.costs.iter().map(|(machine, _)| machine.name.as_str()).collect();
@@ -178,7 +178,6 @@ fn validation_line(text: &mut String, aligner: &str, rows: &str, all: &[&Row]) {
     );
 }
 
-/// Simulated over published, all rows.
 fn validation_figure(validation: &Validation) -> Figure {
     let axis = |name: &str| Axis { name: name.into(), scale: Scale::Log, from: 3e4, to: 3e6 };
     let series = |name: &str, style| Series { name: name.into(), style };

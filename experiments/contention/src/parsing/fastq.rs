@@ -1,6 +1,7 @@
-//! Files of FASTQ that are read with the lock of the input held, their records of four lines, and padded ones (Langmead et
-//! al. 2018): spaces bring every N-th record to the end of a block, so that the same block of two files has the mates of the
-//! same pairs.
+//! FASTQ files that are read while the lock of the input is held, and padding.
+//!
+//! A padded file (Langmead et al. 2018) has spaces after every N-th record, so that the record ends
+//! at the end of a block. The same block of two files then has the mates of the same pairs.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -9,26 +10,23 @@ use std::path::Path;
 
 use readmill_record::{ReadBatch, ReadSpan};
 
-/// Bytes that are read at a time.
 const BUFFER: usize = 64 << 10;
 
-/// A file and a buffer.
 pub struct Source {
     file: File,
     buffer: Box<[u8]>,
-    /// The part of the buffer that has not been taken.
+    /// The part of the buffer that was not taken yet.
     start: usize,
     end: usize,
-    /// Where the file is read next.
     offset: u64,
-    /// Starts again at the end.
     endless: bool,
-    /// Why it could not be read; told by [`Source::check`], so that a character is no more than a byte.
+    /// The error of a failed read. [`Source::check`] returns it, so that `characters` need not
+    /// handle errors.
     failed: Option<io::Error>,
 }
 
 impl Source {
-    /// A file from its start; one that is endless starts again at its end.
+    /// Reads a file from its start. An endless file starts again at its end.
     pub fn new(file: File, endless: bool) -> Self {
         Source {
             file,
@@ -41,7 +39,7 @@ impl Source {
         }
     }
 
-    /// Reads more into the empty buffer; says whether there was more.
+    /// Refills the empty buffer. Returns false at the end of the file or after an error.
     #[cold]
     #[inline(never)]
     fn fill(&mut self) -> bool {
@@ -59,7 +57,7 @@ impl Source {
         read > 0
     }
 
-    /// Gives one character after the other until one is enough, or the file has no more.
+    /// Passes one character after the other to `enough`, until it returns true or the file ends.
     #[inline(always)]
     pub fn characters(&mut self, mut enough: impl FnMut(u8) -> bool) {
         loop {
@@ -74,7 +72,11 @@ impl Source {
         }
     }
 
-    /// Whether whole records were read, and any.
+    /// Returns whether any record was read.
+    ///
+    /// # Errors
+    ///
+    /// If reading failed before, or if the file ended within a record.
     pub fn check(&mut self, lines: usize, bytes: usize) -> io::Result<bool> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -85,7 +87,7 @@ impl Source {
         Ok(lines > 0)
     }
 
-    /// Appends so many lines, character by character; says whether there were any.
+    /// Appends lines to `text`, character by character. Returns whether there were any.
     pub fn lines(&mut self, lines: usize, text: &mut Vec<u8>) -> io::Result<bool> {
         let (before, mut found) = (text.len(), 0);
         self.characters(|byte| {
@@ -96,7 +98,8 @@ impl Source {
         self.check(found, text.len() - before)
     }
 
-    /// Appends so many lines and the place behind each, looking for their ends with vector instructions.
+    /// Appends lines to `text` and the position after each to `ends`. It finds them with vector
+    /// instructions.
     pub fn search_lines(
         &mut self,
         lines: usize,
@@ -120,7 +123,7 @@ impl Source {
         self.check(found, text.len() - before)
     }
 
-    /// Appends a block of the file, past the buffer; says whether there was one.
+    /// Appends a block of the file, past the buffer. Returns whether there was one.
     pub fn block(&mut self, bytes: usize, text: &mut Vec<u8>) -> io::Result<bool> {
         let before = text.len();
         text.resize(before + bytes, 0);
@@ -135,10 +138,10 @@ impl Source {
     }
 }
 
-/// Finds the next end of a line from a place on; the place behind it.
+/// Returns the position after the next line end, from a position on.
 type Search = fn(&[u8], usize) -> Option<usize>;
 
-/// Reads a record character by character, and parses it on the way. Its lines are appended to the text.
+/// Reads a record character by character and parses it meanwhile. Its lines are appended to `text`.
 pub fn read_record(file: &mut Source, text: &mut Vec<u8>) -> io::Result<Option<ReadSpan>> {
     let (start, mut ends, mut lines, mut odd) = (text.len(), [0; 4], 0, false);
     file.characters(|byte| {
@@ -160,7 +163,7 @@ pub fn read_record(file: &mut Source, text: &mut Vec<u8>) -> io::Result<Option<R
     span(text, start, ends).map(Some)
 }
 
-/// The next end of a line, character by character.
+/// Searches a line end character by character.
 pub fn by_character(text: &[u8], from: usize) -> Option<usize> {
     let line = text.get(from..)?;
     let mut at = 0;
@@ -170,12 +173,12 @@ pub fn by_character(text: &[u8], from: usize) -> Option<usize> {
     Some(from + at + 1)
 }
 
-/// The next end of a line, with vector instructions.
 pub fn with_memchr(text: &[u8], from: usize) -> Option<usize> {
     memchr::memchr(b'\n', text.get(from..)?).map(|at| from + at + 1)
 }
 
-/// Parses the records of both files, those of the second from `second` on. Spaces behind a file's records are padding.
+/// Parses the records of both files; those of the second begin at `second`. Spaces after a file's
+/// records are padding.
 pub fn pairs(text: &[u8], second: usize, search: Search, reads: &mut ReadBatch) -> io::Result<()> {
     let (one, two) = (text.get(..second).unwrap_or(text), text);
     let (mut first, mut mate) = (0, second);
@@ -197,7 +200,7 @@ pub fn pairs(text: &[u8], second: usize, search: Search, reads: &mut ReadBatch) 
     Err(wrong("one file has more records than the other"))
 }
 
-/// Parses records whose lines end where is said, those of the second file behind those of the first.
+/// Parses records whose line ends are known; those of the second file follow those of the first.
 pub fn between(text: &[u8], ends: &[usize], reads: &mut ReadBatch) -> io::Result<()> {
     if !ends.len().is_multiple_of(8) {
         return Err(wrong("one file has more records than the other"));
@@ -216,7 +219,7 @@ pub fn between(text: &[u8], ends: &[usize], reads: &mut ReadBatch) -> io::Result
     Ok(())
 }
 
-/// The record from `start`, whose lines end at `ends`; the name reaches to the first blank.
+/// Returns the record at `start` whose lines end at `ends`. The name ends at the first white space.
 fn span(text: &[u8], start: usize, ends: [usize; 4]) -> io::Result<ReadSpan> {
     let [name_end, bases_end, plus_end, end] = ends;
     let (len, qualities) = (bases_end - name_end - 1, end - plus_end - 1);
@@ -237,20 +240,20 @@ fn span(text: &[u8], start: usize, ends: [usize; 4]) -> io::Result<ReadSpan> {
     })
 }
 
-/// Bytes of a block, as in the paper.
+/// Bytes of a padded block, as in the paper.
 pub const BLOCK_BYTES: usize = 12_288;
 
-/// How files are padded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Padding {
-    /// Records in each block but the last.
+    /// Records in each block except the last.
     pub records: usize,
 }
 
 impl Padding {
-    /// The padding with which as many records as possible are in a block of any of the files.
+    /// Chooses the largest number of records that fits into a block of either file.
     ///
     /// # Errors
+    ///
     /// If a file cannot be read, or has a record that is longer than a block.
     pub fn fit(files: [&Path; 2]) -> io::Result<Self> {
         let mut longest = 1;
@@ -260,7 +263,8 @@ impl Padding {
                 Ok(())
             })?;
         }
-        // As many as fit whatever they are: records of one run are nearly of one length.
+        // Assumes that all records are as long as the longest, since reads of a run have nearly the
+        // same length.
         match BLOCK_BYTES / longest {
             0 => Err(wrong("a record is longer than a block")),
             records => Ok(Padding { records }),
@@ -270,7 +274,8 @@ impl Padding {
     /// Writes a padded copy of a file.
     ///
     /// # Errors
-    /// If a file cannot be read or written, or so many records do not fit into a block.
+    ///
+    /// If a file cannot be read or written, or if the records of a block do not fit into it.
     pub fn pad(self, from: &Path, to: &Path) -> io::Result<()> {
         let mut out = BufWriter::new(File::create(to)?);
         let (mut block, mut records) = (Vec::with_capacity(BLOCK_BYTES), 0);
@@ -295,7 +300,6 @@ impl Padding {
     }
 }
 
-/// Calls with each record of four lines.
 fn each_record(file: &Path, mut with: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let (mut lines, mut record, mut count) = (BufReader::new(File::open(file)?), Vec::new(), 0);
     while lines.read_until(b'\n', &mut record)? > 0 {
@@ -308,7 +312,6 @@ fn each_record(file: &Path, mut with: impl FnMut(&[u8]) -> io::Result<()>) -> io
     Ok(())
 }
 
-/// The file is not what it should be.
 fn wrong(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }

@@ -1,8 +1,9 @@
-//! Ways of reading pairs from two FASTQ files that threads share, as in Langmead et al. 2018, section 2.
+//! Ways of reading pairs from two FASTQ files that threads share, as in Langmead et al. 2018,
+//! section 2.
 //!
-//! Each way has two parts: [`Way::take`], for which a thread must hold the lock of the input, and [`Way::parse`], for which it
-//! need not. What they do to a byte differs, what comes out does not: pairs of reads, each pair once.
-//! These are emulations of what programs do, not the programs.
+//! Each way has two parts: [`Way::take`] runs while the thread holds the lock of the input,
+//! [`Way::parse`] after that. The ways differ in the cost of each part, not in the result: every
+//! pair is read once. They imitate what programs do; they are not the code of those programs.
 
 mod fastq;
 
@@ -12,34 +13,35 @@ use readmill_record::ReadBatch;
 
 pub use fastq::{BLOCK_BYTES, Padding, Source};
 
-/// How pairs are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// O: a pair is read and parsed with the lock held.
+    /// O: a pair is read and parsed under the lock.
     Original,
-    /// D: the lines of a pair are read, character by character, with the lock held, and parsed afterwards.
+    /// D: the lines of a pair are read under the lock, character by character, and parsed
+    /// afterwards.
     Deferred,
-    /// B: as deferred, so many pairs at a time.
+    /// B: like deferred, with several pairs at a time.
     Batches(usize),
-    /// As batches, but ends of lines are looked for with vector instructions, and remembered; paraseq does so.
+    /// Like batches, but line ends are found with vector instructions and remembered, as paraseq
+    /// does.
     Searched(usize),
-    /// L: a block of each file is read with the lock held, unseen. The files are padded: each block has so many records.
+    /// L: a block of each file is read under the lock without looking at it. The files are padded,
+    /// so that each block has this number of records.
     Blocks(usize),
 }
 
-/// The text that a thread took with the lock held, and the reads that it parsed afterwards. Kept from batch to batch for its memory.
+/// The text that a thread took under the lock, and the reads that it parsed from it. Reused, to
+/// keep its memory.
 #[derive(Default)]
 pub struct Batch {
-    /// The reads, the two of a pair one after the other.
+    /// The reads; the two reads of a pair are adjacent.
     pub reads: ReadBatch,
-    /// Ends of lines in the text, where they are known; those of the second file follow those of the first.
+    /// Line ends in the text if they are known; those of the second file follow those of the first.
     ends: Vec<usize>,
-    /// Where the text of the second file starts.
     second: usize,
 }
 
 impl Way {
-    /// Its name in the tables.
     pub fn name(self) -> String {
         match self {
             Way::Original => "O".into(),
@@ -50,7 +52,6 @@ impl Way {
         }
     }
 
-    /// Pairs that are taken at a time.
     pub fn pairs(self) -> usize {
         match self {
             Way::Original | Way::Deferred => 1,
@@ -58,10 +59,12 @@ impl Way {
         }
     }
 
-    /// Takes the next pairs of both files; says whether there were any.
+    /// Takes the next pairs of both files. Must be called under the lock of the input. Returns
+    /// whether there were any.
     ///
     /// # Errors
-    /// If a file cannot be read, or ends in the midst of a record.
+    ///
+    /// If a file cannot be read, or ends within a record.
     pub fn take(self, files: &mut [Source; 2], batch: &mut Batch) -> io::Result<bool> {
         batch.reads.reset(2, 0);
         batch.ends.clear();
@@ -90,10 +93,11 @@ impl Way {
         Ok(any)
     }
 
-    /// Makes reads of what was taken.
+    /// Parses the text that was taken into reads.
     ///
     /// # Errors
-    /// If it is not FASTQ of four lines a record, or one file has more records than the other.
+    ///
+    /// If it is not FASTQ with four lines for each record, or if one file has more records than the other.
     pub fn parse(self, batch: &mut Batch) -> io::Result<()> {
         let text = std::mem::take(batch.reads.text_mut());
         let done = match self {
@@ -114,7 +118,7 @@ pub(crate) mod tests {
     use std::fs::File;
     use std::path::Path;
 
-    /// Names, bases and qualities of all pairs of a batch.
+    /// Returns names, bases and qualities of all pairs of a batch.
     pub fn pairs(reads: &ReadBatch) -> Vec<String> {
         let shown = |i: usize| format!("{:?}", reads.read(i));
         (0..reads.len()).step_by(2).map(|i| shown(i) + &shown(i + 1)).collect()

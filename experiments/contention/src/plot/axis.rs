@@ -1,31 +1,26 @@
-//! Axes: where a value is on one, and what is written along it.
+//! Axes of a plot: positions of values, and ticks.
 
-/// An axis and its range.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// Its quantity and unit.
     pub name: String,
-    /// How values are spaced.
     pub scale: Scale,
-    /// Where it begins.
     pub from: f64,
-    /// Where it ends.
     pub to: f64,
 }
 
-/// How values are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal differences.
+    /// Equal differences have equal distances.
     Linear,
-    /// Equal ratios, ticks at powers of 10.
+    /// Equal ratios have equal distances, with ticks at powers of 10.
     Log,
-    /// Equal ratios, ticks at powers of 2.
+    /// Equal ratios have equal distances, with ticks at powers of 2.
     Doubling,
 }
 
 impl Axis {
-    /// From 0 at the beginning to 1 at the end; what lies outside is put there.
+    /// Returns the position of a value, from 0 at the start of the axis to 1 at its end. Values
+    /// outside are moved to the ends.
     pub fn place(&self, value: f64) -> f64 {
         let part = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -34,7 +29,6 @@ impl Axis {
         part.clamp(0.0, 1.0)
     }
 
-    /// Values that are written along it.
     pub fn ticks(&self) -> Vec<f64> {
         let inside = |value: &f64| (self.from * 0.999..=self.to * 1.001).contains(value);
         let powers = |base: f64| {
@@ -65,7 +59,7 @@ impl Axis {
             }
             Scale::Doubling => {
                 let all: Vec<f64> = powers(2.0).collect();
-                // Every second or third where there are many.
+                // If there are many, only every second or third is kept.
                 let every = all.len().div_ceil(7).max(1);
                 all.into_iter().step_by(every).collect()
             }
@@ -73,13 +67,13 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, not below `least`.
+/// Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `least`.
 fn step(least: f64) -> f64 {
     let ten = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0].map(|n| n * ten).into_iter().find(|&step| step >= least).unwrap_or(ten)
 }
 
-/// A number with a letter for thousands and millions.
+/// Formats a number with a letter for thousands, millions and more.
 pub fn short(value: f64) -> String {
     let (value, letter) = match value.abs() {
         v if v >= 1e9 => (value / 1e9, "G"),

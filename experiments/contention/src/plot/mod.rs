@@ -1,7 +1,8 @@
-//! Plots as SVG files that need nothing else: no fonts, no scripts, and colours for light and dark pages.
+//! Plots as self-contained SVG files: without fonts and scripts, with colours for light and dark
+//! pages.
 //!
-//! A [`Figure`] has one or more panels side by side, with one legend above them all; a series has the same colour, mark and
-//! stroke in every panel.
+//! A [`Figure`] has one or more panels next to each other, and one legend above them. A series has
+//! the same colour, mark and stroke in every panel.
 
 mod axis;
 mod svg;
@@ -11,29 +12,23 @@ use svg::{Anchor, Svg};
 pub use axis::{Axis, Scale};
 pub use svg::{Series, Style};
 
-/// Panels side by side.
 pub struct Figure {
-    /// The title.
     pub title: String,
-    /// Names of the series, in the order of the legend.
+    /// Series in the order of the legend. Panels refer to them by index.
     pub series: Vec<Series>,
-    /// From left to right.
     pub panels: Vec<Panel>,
 }
 
-/// Axes and what is drawn in them.
 pub struct Panel {
-    /// Tells the panel from the others; may be empty.
     pub title: String,
-    /// From left to right.
     pub x: Axis,
-    /// From bottom to top. Only the first panel shows the name of this axis.
+    /// The axis from bottom to top. Only the first panel shows its name.
     pub y: Axis,
-    /// Points by the number of their series.
+    /// Points, with the index of their series.
     pub points: Vec<(usize, Vec<(f64, f64)>)>,
 }
 
-/// Measures of a figure, in units of the SVG, which are pixels unless it is scaled.
+/// Dimensions of a figure in SVG units, which are pixels unless the figure is scaled.
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 14.0;
@@ -43,7 +38,6 @@ const PANEL_HEIGHT: f64 = 300.0;
 const PANEL_TITLE: f64 = 26.0;
 const BELOW: f64 = 52.0;
 
-/// Where a panel is: left, top, right, bottom.
 #[derive(Clone, Copy)]
 struct Frame {
     left: f64,
@@ -53,7 +47,6 @@ struct Frame {
 }
 
 impl Figure {
-    /// The text of the file.
     pub fn svg(&self) -> String {
         let rows = legend_rows(&self.series, WIDTH - LEFT - RIGHT);
         let top = TOP + LEGEND_HEIGHT * rows.len() as f64 + PANEL_TITLE;
@@ -106,18 +99,18 @@ impl Panel {
     }
 }
 
-/// Height of a row.
 const LEGEND_HEIGHT: f64 = 21.0;
 
-/// Width of a sample, and of the gaps behind it and behind its name.
+/// Width of a sample line, and of the gaps after it and after its name.
 const SAMPLE: f64 = 30.0;
 const AFTER_SAMPLE: f64 = 7.0;
 const AFTER_NAME: f64 = 20.0;
 
-/// Width of a letter at the most, for letters of 13 pixels.
+/// Maximum width of a letter at a font size of 13 pixels.
 const LETTER: f64 = 7.2;
 
-/// The series of each row, with their distance from its beginning.
+/// Distributes the series over the rows of the legend. Returns the series of each row with their
+/// horizontal position.
 fn legend_rows(series: &[Series], width: f64) -> Vec<Vec<(usize, f64)>> {
     let (mut rows, mut x) = (vec![Vec::new()], 0.0);
     for (number, series) in series.iter().enumerate() {
@@ -135,7 +128,6 @@ fn legend_rows(series: &[Series], width: f64) -> Vec<Vec<(usize, f64)>> {
     rows
 }
 
-/// Draws a sample of a series and its name from a place on.
 fn draw_legend(svg: &mut Svg, (x, y): (f64, f64), number: usize, series: &Series) {
     let middle = (x + SAMPLE / 2.0, y);
     match series.style {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Which end of a text is where it is put.
+/// The point of a text that is placed at its position.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     Start,
@@ -10,8 +10,8 @@ pub enum Anchor {
     End,
 }
 
-/// Colours of the series on a light and on a dark page; they differ for those who see no red or no green, too (Okabe and
-/// Ito 2008, made darker or lighter).
+/// Colours of the series on light and on dark pages. They can also be distinguished with red-green
+/// blindness (Okabe and Ito 2008, made darker or lighter).
 const COLOURS: [(&str, &str); 8] = [
     ("#6b6b6b", "#a8a8a8"),
     ("#0072b2", "#56b4e9"),
@@ -23,7 +23,6 @@ const COLOURS: [(&str, &str); 8] = [
     ("#1a1a1a", "#f0f0f0"),
 ];
 
-/// An SVG file that is being written.
 pub struct Svg(String);
 
 type Place = (f64, f64);
@@ -75,7 +74,7 @@ impl Svg {
         }
     }
 
-    /// Text that is read from the bottom to the top, its middle at that place.
+    /// Writes text from bottom to top, with its middle at the position.
     pub fn text_upwards(&mut self, (x, y): Place, class: &str, text: &str) {
         self.add(&format!(
             "<text class=\"{class}\" transform=\"translate({x:.1} {y:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
@@ -96,7 +95,7 @@ impl Svg {
         ));
     }
 
-    /// Draws the points of a series, which has a colour and a mark by its number.
+    /// Draws the points of a series, with the colour and mark of its index.
     pub fn series(&mut self, number: usize, style: Style, places: &[Place]) {
         let colour = number % COLOURS.len();
         match style {
@@ -121,7 +120,7 @@ impl Svg {
         self.add(&format!("<polyline class=\"l{colour}\"{dashes} points=\"{}\"/>\n", points.join(" ")));
     }
 
-    /// A circle, square, triangle or diamond.
+    /// Draws a circle, square, triangle or diamond, depending on the index of the series.
     fn mark(&mut self, class: &str, number: usize, (x, y): Place) {
         let around = |corners: &[(f64, f64)]| {
             let corners = corners.iter().map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy));
@@ -149,23 +148,17 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// How points of one kind look.
 pub struct Series {
-    /// The name in the legend.
     pub name: String,
-    /// How they are drawn.
     pub style: Style,
 }
 
-/// How points are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Joined by a line, with marks.
     Line,
-    /// Joined by a line of dashes, without marks: what is compared with.
+    /// A dashed line without marks, for reference values.
     Dashes,
-    /// Marks alone.
     Marks,
-    /// Marks alone, empty inside.
+    /// Marks that are empty inside.
     Rings,
 }
