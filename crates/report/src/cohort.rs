@@ -41,7 +41,6 @@ const MOST_Z: f64 = 3.5;
 const NEAR: f64 = 0.1;
 const NEAR_OF_SHARE: f64 = 0.25;
 
-/// Metrics whose distances mean nothing: a damage score is 100 if no damage was found.
 const NOT_COMPARED: [&str; 1] = ["oxidation"];
 
 pub fn html(runs: &[Run<'_>], options: &PageOptions) -> String {
@@ -92,7 +91,6 @@ fn outliers(values: &[Option<Quantity>], known: &[f64], middle: f64, near: f64) 
     values.filter(|(_, it)| it.as_ref().is_some_and(|it| stands_out(it.value))).map(|(i, _)| i).collect()
 }
 
-/// Returns the table of samples. The page's script sorts and filters it.
 fn table(
     runs: &[Run<'_>],
     columns: &[Column],

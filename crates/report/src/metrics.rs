@@ -28,7 +28,6 @@ pub struct Metric {
     pub find: fn(&Run<'_>) -> Option<Quantity>,
 }
 
-/// All metrics in the order of the page.
 pub const METRICS: &[Metric] = &[
     Metric {
         key: "reads",

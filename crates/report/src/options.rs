@@ -22,7 +22,6 @@ use crate::sheet::Sheet;
 #[derive(Clone, Debug, Default)]
 pub struct PageOptions {
     pub limits: Limits,
-    /// Sample sheet, whose fields are shown beside the metrics of each sample.
     pub sheet: Option<Sheet>,
     /// Field of the sheet that colours the samples. `None` takes the first field whose number of
     /// distinct values is between two and the number of colours (seven).

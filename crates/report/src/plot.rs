@@ -16,7 +16,6 @@ use crate::text::{escape, plain};
 /// colour; lines also differ in their dashes.
 pub const COLORS: usize = 7;
 
-/// Size of a plot in SVG units. The page scales plots to the available width.
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 260.0;
 

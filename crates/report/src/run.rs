@@ -211,7 +211,6 @@ pub enum Level {
     All,
     Sample,
     Library,
-    /// One read group, which usually is one lane.
     Lane,
 }
 

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// How a number is written. Spaces between number and unit are non-breaking ones.
+/// How a number is written. Spaces between number and unit are non-breaking, except before `s`,
+/// `min` and `h`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
     /// As few digits as identify the number, with thousands separators: `12,345`.

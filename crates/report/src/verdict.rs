@@ -13,7 +13,7 @@ pub struct Outcome {
     pub metric: &'static Metric,
     /// Title of the metric in this run, see `name_of`.
     pub name: String,
-    /// The cycle or lane that the value comes from, if it is not the whole sample.
+    /// The cycle or lane that the value comes from. `None` for values of the whole sample.
     pub place: Option<String>,
     pub source: Quantity,
     pub limit: Limit,

@@ -18,7 +18,6 @@ pub struct Files {
     /// The same reads, padded for `Way::Blocks`.
     pub padded: [PathBuf; 2],
     pub pairs: u64,
-    /// Records in each block of the padded files.
     pub in_block: usize,
 }
 

@@ -134,16 +134,13 @@ enum Left {
 
 #[derive(Default)]
 struct Place {
-    /// Number of the next thread plus 1.
     next: AtomicUsize,
-    /// What the previous thread passed on, as a [`Left`].
     left: AtomicUsize,
 }
 
 /// The queueing lock of Mellor-Crummey and Scott 1991. Threads refer to each other by number
 /// instead of by pointer.
 struct Queue {
-    /// Number of the last thread in the queue plus 1.
     last: Apart<AtomicUsize>,
     places: Vec<Apart<Place>>,
 }

@@ -23,7 +23,6 @@ pub struct Way {
 pub struct Point {
     pub threads: usize,
     pub rate: f64,
-    /// Fraction of the throughput of [`ideal`].
     pub of_ideal: f64,
 }
 

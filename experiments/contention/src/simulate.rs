@@ -30,7 +30,6 @@ pub enum Lock {
     Futex {
         /// Time from one thread to the next, if that is awake.
         handoff: f64,
-        /// Additional time if it sleeps.
         wake: f64,
     },
     /// All threads spin on the same word.

@@ -25,7 +25,6 @@ pub enum Access {
     Ours,
 }
 
-/// One measurement: access, threads, work and duration.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
     pub access: Access,
@@ -38,7 +37,6 @@ pub struct Scene {
 /// have only one.
 const NODES: usize = 2;
 
-/// Reads in a batch if input is free.
 const FREE_BATCH: u64 = 64;
 
 /// Bytes after which an output starts over.

@@ -29,7 +29,6 @@ pub struct Validation {
     pub locks: Vec<Row>,
 }
 
-/// Fits the times of each machine and predicts all other results.
 pub fn validate() -> Validation {
     let published = peaks();
     let (mut costs, mut ways, mut locks) = (Vec::new(), Vec::new(), Vec::new());
@@ -50,7 +49,6 @@ pub struct Peak {
     pub machine: &'static str,
     /// `HISAT`, `Bowtie` or `Bowtie 2`.
     pub aligner: &'static str,
-    /// Name of the way of reading and of the locks, as in the file.
     pub way: &'static str,
     pub threads: usize,
     pub rate: f64,
@@ -185,7 +183,6 @@ impl Costs {
 /// The program whose measurements are fitted.
 pub const FITTED: &str = "HISAT";
 
-/// Ways of reading that are fitted, with one output file.
 const WAYS: [&str; 4] = ["O", "D", "B", "L"];
 
 /// Ways with several output files, which are predicted for the fitted program, too.

@@ -67,7 +67,8 @@ impl Args {
     }
 }
 
-/// Returns the plan of a sort, from which `Memory` is divided.
+/// Returns the plan of a sort, as far as it determines how memory is divided: threads, memory and
+/// compression level.
 fn plan(memory: u64, threads: usize, level: u8) -> Plan {
     let mut plan = Plan::new(Vec::<PathBuf>::new(), "");
     plan.steps = Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() };

@@ -104,10 +104,12 @@ fn sample(file: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(kept)
 }
 
-/// A codec under test. It keeps its compressed data between the two calls.
+/// A codec under test: BGZF blocks, or frames of the spill.
+///
+/// `compress` keeps its result, to which `size` and `decompress` refer. So only the work of the
+/// codec is timed, and buffers are reused.
 trait Coder {
     fn compress(&mut self, payloads: &[Vec<u8>]);
-    /// Returns the size in bytes of the data compressed last.
     fn size(&self) -> usize;
     /// Decompresses the data compressed last into `out`, which must be empty.
     fn decompress(&mut self, out: &mut Vec<u8>) -> Result<()>;

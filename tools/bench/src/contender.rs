@@ -38,7 +38,6 @@ pub struct Call {
     output: Option<PathBuf>,
     /// Seconds after which `timeout` ends the call.
     limit: Option<u64>,
-    /// `PATH` of the process; `None` inherits it.
     path: Option<OsString>,
 }
 
@@ -77,7 +76,8 @@ impl Call {
         Call { program, arguments, java, input: None, output: None, limit: None, path: None }
     }
 
-    /// Adds one argument for each word of `words`. Words cannot contain spaces.
+    /// Adds one argument for each word of `words`. Words cannot contain spaces. Extra spaces are
+    /// ignored, so optional flags may be formatted as empty strings.
     pub fn words(mut self, words: &str) -> Self {
         self.arguments.extend(words.split_whitespace().map(OsString::from));
         self
@@ -116,7 +116,8 @@ impl Call {
         Call { path: Some(path), ..self }
     }
 
-    /// Returns the command, within `timeout` if it has a time limit.
+    /// Returns the command, within `timeout` if it has a time limit. Picard and GATK get their Java
+    /// options through `JAVA_TOOL_OPTIONS`.
     pub fn command(&self) -> Command {
         let Some(seconds) = self.limit else { return self.unlimited() };
         let (inner, mut command) = (self.unlimited(), Command::new("timeout"));
@@ -200,7 +201,6 @@ const GATK_OPTIONS: &str = "-Dsamjdk.use_async_io_read_samtools=false -Dsamjdk.u
 #[derive(Clone)]
 pub struct Contender {
     pub name: String,
-    /// Pipes that run one after the other.
     pub stages: Vec<Vec<Call>>,
     /// The file whose size is reported. A contender that leaves no such file has failed.
     pub output: PathBuf,
@@ -325,7 +325,8 @@ pub struct LogSummary {
 }
 
 impl LogSummary {
-    /// Finds the summary in a log. `None` for other programs.
+    /// Finds the summary in a log: the last line of readmill's that contains its peak memory.
+    /// `None` for other programs.
     pub fn of(log: &str) -> Option<Self> {
         let line =
             log.lines().rfind(|line| line.starts_with("readmill: ") && line.contains("peak memory"))?;
@@ -342,7 +343,6 @@ impl LogSummary {
     }
 }
 
-/// Finds the minimum memory in MiB in readmill's message that the given memory is too small.
 pub fn least_memory(log: &str) -> Result<u64> {
     let word = log.split_once("at least -m ").and_then(|(_, rest)| rest.split('M').next());
     word.and_then(|word| word.parse().ok()).with_context(|| format!("no least memory in: {log}"))

@@ -125,7 +125,8 @@ pub fn open(file: &Path) -> Result<Source> {
     Source::open(Box::new(input), &rules).with_context(|| file.display().to_string())
 }
 
-/// Calls `take` with each batch of a BAM file, in the order of the file.
+/// Calls `take` with each batch of a BAM file, in the order of the file. Everything runs on the
+/// calling thread; counting records and preparing the spill use it.
 pub fn each_batch(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
     let mut source = open(file)?;
     let mut opener = Opener::new(source.header(), None);

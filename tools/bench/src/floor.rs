@@ -90,6 +90,9 @@ struct Inflated {
 }
 
 /// Measures once and prints seconds of wall time and of CPU time.
+///
+/// Runs as `floor-once` in a process of its own; the contender that called it parses the printed
+/// line.
 pub fn run(args: &Args) -> Result<()> {
     let crew = Crew { threads: args.threads, in_flight: 2 * args.threads };
     let blocks = load(&args.output)?;
@@ -229,7 +232,6 @@ impl<'a> Pass for Deflate<'a> {
     }
 }
 
-/// Bytes of records in a frame of the spill.
 const FRAME: usize = 64 << 10;
 
 /// Measures the minimum cost of spilling: compresses as many bytes as readmill spilled with the

@@ -44,6 +44,9 @@ pub struct Args {
 }
 
 /// Measures once and prints seconds of wall time and of CPU time.
+///
+/// Runs as `kernel-once` in a process of its own; the contender that called it parses the printed
+/// line.
 pub fn run(args: &Args) -> Result<()> {
     if args.settled {
         allocator::configure(Heaps::Aligning(args.threads));
@@ -66,7 +69,6 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Reads all batches of both files, cut as in `readmill align`.
 fn read(args: &Args) -> Result<Vec<ReadBatch>> {
     let [first, last] = [&args.first, &args.last].map(|file| FastqInput::Path(file.clone()));
     let claims = Arc::new(Claims::open(Layout::Paired(first, last), Options::default())?);

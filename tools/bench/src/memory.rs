@@ -150,7 +150,8 @@ impl MemoryFigures {
     }
 }
 
-/// Compares two files block by block, so that this process stays small.
+/// Compares two files block by block. Reading whole files would make this process larger, and with
+/// it the memory that Linux reports for its children.
 fn are_equal(a: &Path, b: &Path) -> Result<bool> {
     let open = |path: &Path| File::open(path).with_context(|| format!("cannot read {}", path.display()));
     let (mut a, mut b) = (open(a)?, open(b)?);

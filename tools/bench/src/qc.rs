@@ -27,7 +27,6 @@ const TOGETHER: [&str; 6] = [
 /// Distance of targets and length of a target, in bases.
 const TARGETS: (u32, u32) = (10_000, 200);
 
-/// Prints three tables: metrics in a run that sorts and marks, metrics alone, coverage alone.
 pub fn run(mut work: Work, flags: &BqsrFlags) -> Result<()> {
     let reference = BqsrInputs::of(&work, flags)?.reference;
     let targets = targets(&work)?;
@@ -83,7 +82,6 @@ impl Job<'_> {
         Contender::new(name, self.work.options.runs, self.work.file(output), stages)
     }
 
-    /// Returns the contenders that compute the metrics of sorted reads, CollectWgsMetrics included.
     fn alone(&self) -> Result<Vec<Contender>> {
         let Job { work, reference, .. } = self;
         let all = format!("{},CollectWgsMetrics", TOGETHER.join(","));

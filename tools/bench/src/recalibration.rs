@@ -25,6 +25,9 @@ pub struct Args {
 }
 
 /// A recalibration to measure. Its methods return the contender of each program.
+///
+/// Every program writes its recalibration table to a file of its own in the work directory, so that
+/// the tables can be compared after the measurement.
 pub struct Recalibrating<'a> {
     pub sorting: Sorting<'a>,
     pub truth: &'a BqsrInputs,
@@ -47,7 +50,6 @@ impl Recalibrating<'_> {
         self.work().file(&format!("{program}.table"))
     }
 
-    /// Prints the number of lines in which each program's table differs from readmill's.
     pub fn compare_tables(&self, others: &[&str]) -> Result<()> {
         let read = |program: &str| {
             let table = self.table(program);
@@ -108,7 +110,6 @@ impl Recalibrating<'_> {
         Some(contender)
     }
 
-    /// Runs GATK's MarkDuplicates, SortSam, BaseRecalibrator and ApplyBQSR.
     pub fn gatk(&self, program: &Program) -> Contender {
         let file = |name: &str| self.work().file(name);
         let (marked, sorted) = (file("gatk.marked.bam"), file("gatk.sorted.bam"));
@@ -249,7 +250,6 @@ impl BqsrInputs {
     }
 }
 
-/// Appends an extension: `known.vcf` becomes `known.vcf.idx`.
 fn with_end(file: &Path, end: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".");

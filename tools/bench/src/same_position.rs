@@ -132,7 +132,6 @@ fn samtools(work: &Work, program: &Program, words: &str) -> Call {
     Call::new(program).words(&words).arg(work.file("samtools.markdup"))
 }
 
-/// The measurements of a contender, or the time limit that it exceeded.
 type Runs = Result<Vec<Measurement>, TooLong>;
 
 /// Measures all contenders on all columns, in turns. Returns one cell for each column of each

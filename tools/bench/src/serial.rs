@@ -23,7 +23,8 @@ const LEVELS: [u8; 2] = [1, 6];
 
 const CORES: [u32; 4] = [2, 16, 64, 128];
 
-/// The figures of one `serial-once`, see [`crate::clocked_sort`].
+/// The figures of one `serial-once`, see [`crate::clocked_sort`]. If memory held all reads, no run
+/// was written and `spilling` has no tickets.
 struct ClockedRun {
     records: u64,
     reading: Phases,
@@ -34,13 +35,11 @@ struct ClockedRun {
 struct Level {
     level: u8,
     whole: Contender,
-    /// Wall and CPU seconds of readmill.
     seconds: Vec<(f64, f64)>,
     drive: Call,
     driven: Vec<ClockedRun>,
 }
 
-/// Measures both levels in turns, and prints the phases, the projection and the check.
 pub fn run(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let work = &*work;

@@ -13,6 +13,9 @@ use crate::options::{Options, Order, Peer};
 use crate::work::Work;
 
 /// A sort to measure: input, memory and level. Its methods return the contender of each program.
+///
+/// Variants are made by struct update, such as `Sorting { level: 1, ..Sorting::of(work) }`. `None`
+/// instead of a contender means that the program cannot sort in this order.
 #[derive(Clone, Copy)]
 pub struct Sorting<'a> {
     pub work: &'a Work,
@@ -177,6 +180,8 @@ fn each(memory: u64, threads: usize) -> u64 {
 }
 
 /// A sort that also marks duplicates. Its methods return the contender of each program.
+///
+/// Methods with `on_sorted` in their name only mark: they expect `data` to be sorted by coordinate.
 #[derive(Clone, Copy)]
 pub struct Marking<'a>(pub Sorting<'a>);
 

@@ -30,10 +30,8 @@ const FILES: [(&str, &str, &str); 4] = [
     ("CRAM, CRAI", "crai.cram", "-O cram,no_ref"),
 ];
 
-/// Options of `view` that are measured with regions.
 const OF_REGIONS: [&str; 4] = ["", "-M", "-c", "-b"];
 
-/// Options of `view` that are measured on whole files.
 const OF_ALL: [&str; 6] =
     ["-c", "-c -F 4", "-h", "-u -F 0x904 -q 20", "-b -F 0x904 -q 20", "-c -e mapq>=20&&[NM]<3"];
 

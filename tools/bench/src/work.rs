@@ -122,12 +122,12 @@ impl Work {
         help.contains("--metrics").then_some(move |call: Call| call.arg("--metrics").arg(&file))
     }
 
-    /// Returns a call of this program. Used for work that would make this process grow.
     pub fn own_call(&self, words: &str) -> Call {
         Call::new(&self.own).words(words)
     }
 
-    /// Runs a call that is not measured, and returns its standard output.
+    /// Runs a call that is not measured, and returns its standard output. If it fails, the error
+    /// contains its standard error.
     pub fn do_once(&self, call: Call) -> Result<String> {
         let mut command = call.command();
         let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
@@ -137,7 +137,8 @@ impl Work {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Counts records and duplicates of a BAM file. Returns a dash for other files.
+    /// Counts records and duplicates of a BAM file, in a process of its own. Returns a dash for
+    /// other files, since contenders may write tables or CRAM.
     pub fn tally(&self, file: &Path) -> Result<String> {
         if file.extension().is_none_or(|end| end != "bam") {
             return Ok("–".into());
@@ -146,7 +147,8 @@ impl Work {
         Ok(said.trim().replace(' ', ", "))
     }
 
-    /// Returns the minimum memory in MiB that readmill accepts for sorting the input.
+    /// Returns the minimum memory in MiB that readmill accepts for sorting the input. It asks for 1
+    /// MiB, and reads the minimum from readmill's error message.
     pub fn least_memory(&self) -> Result<u64> {
         let Options { threads, level, .. } = self.options;
         let call = Call::new(&self.readmill).arg("sort").arg(&self.data).arg("-o");
@@ -159,7 +161,6 @@ impl Work {
         Ok(data::open(&self.data)?.header().clone())
     }
 
-    /// Returns the line above a table: version, machine, threads and input.
     pub fn describe(&self) -> String {
         if let Some(about) = &self.about {
             return format!("{} Input: {about}, in the page cache.", self.describe_machine());

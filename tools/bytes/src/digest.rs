@@ -39,7 +39,6 @@ impl Digest {
     }
 }
 
-/// Inflates a BGZF file. `None` for other files and damaged ones.
 fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
     let is_bgzf = bytes.starts_with(&[0x1f, 0x8b, 8, 4]) && bytes.get(12..14) == Some(b"BC");
     let mut text = Vec::new();
@@ -65,7 +64,6 @@ pub fn outputs(directory: &Path, stdout: &[u8]) -> Result<Outputs> {
     Ok(outputs)
 }
 
-/// Replaces the number of a part: `out.bam.part-007` becomes `out.bam.part-*`.
 fn without_part(name: &str) -> String {
     match name.rsplit_once(".part-") {
         Some((file, number)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => {

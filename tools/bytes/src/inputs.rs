@@ -109,7 +109,6 @@ fn run(directory: &Path, program: &Path, lines: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Writes the reference, known sites, BAM and FASTQ files of the simulator.
 fn simulate(directory: &Path, scale: &Scale) -> Result<()> {
     let profile = scale.profile();
     let umis = Profile { umi_names: true, amplicons: 200, single_per_mille: 0, ..profile.clone() };
@@ -142,7 +141,6 @@ fn simulate(directory: &Path, scale: &Scale) -> Result<()> {
     Ok(())
 }
 
-/// Genes in refFlat format, some of which overlap.
 const GENES: &str = "a\ta1\tchr1\t+\t1000\t9000\t1500\t8000\t2\t1000,4000,\t3000,9000,\n\
     a\ta2\tchr1\t+\t1000\t7000\t1000\t1000\t1\t1000,\t7000,\n\
     b\tb1\tchr1\t-\t8000\t60000\t9000\t50000\t2\t8000,30000,\t20000,60000,\n\

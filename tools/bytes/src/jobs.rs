@@ -153,7 +153,6 @@ impl WorkerDir<'_> {
 
 const REFUSED: &str = "1M";
 
-/// Finds the minimum memory in readmill's error message.
 fn least(refusal: &str) -> Option<&str> {
     refusal.split("needs at least -m ").nth(1)?.split_whitespace().next()
 }

@@ -51,7 +51,6 @@ pub struct Stage {
 }
 
 impl CommandLine {
-    /// Returns whether any of its programs has options for threads and memory.
     pub fn takes_resources(&self) -> bool {
         self.stages.iter().any(|stage| stage.takes_resources)
     }

@@ -23,7 +23,6 @@ trace {
 }
 ";
 
-/// A pipeline of the modules that the main pipeline does not use.
 const OTHERS: &str = "
 include { READMILL_SORT } from 'MODULES/sort/main'
 include { READMILL_MARKDUP } from 'MODULES/markdup/main'

@@ -175,7 +175,6 @@ struct Slurm<'a> {
 }
 
 impl Slurm<'_> {
-    /// Submits the array script and waits until it ends, ten minutes at most.
     fn array(&self, program: &Path, words: &[&str]) -> Result<Ended> {
         let mut command = Command::new("timeout");
         command
@@ -231,7 +230,6 @@ impl Slurm<'_> {
         Ok(Ended { is_ok, said })
     }
 
-    /// Returns the log of the first task of the array that was submitted last.
     fn log_of_last(&self) -> Result<String> {
         let said = fs::read_to_string(self.directory.join("sbatch.log"))?;
         let job = said.trim().rsplit(' ').next().context("sbatch said nothing")?.to_owned();

@@ -12,7 +12,6 @@ use crate::nextflow::others_are_same;
 use crate::outcome::{Ended, Outcome, finish};
 use crate::stages::{self, Again, Job, Source};
 
-/// A workflow of the wrappers that the main workflow does not use.
 const OTHERS: &str = r#"
 rule all:
     input: "marked.bam", "prepared.cram"

@@ -22,11 +22,9 @@ use crate::outcome::{Ended, Outcome, finish};
 /// Groovy or Python.
 const ODD: &str = "it's a, \"b\" $HOME %j \\d;e";
 
-/// The command that is split into stages, from BAM.
 const PREP: &str = "prep unsorted.bam --reference ref.fa --sort coordinate --mark-duplicates --bqsr --known-sites known.vcf \
                     -@ 2 -m 300M -l 1";
 
-/// The same from FASTQ, with several cohorts.
 const ALIGN: &str = "align ref.fa one_1.fq one_2.fq -K 100000 -R @RG\\tID:a\\tSM:s\\tLB:l\\tPL:ILLUMINA --sort coordinate \
                      --mark-duplicates --bqsr --known-sites known.vcf -@ 2 -m 800M -l 1";
 
@@ -171,7 +169,6 @@ impl<'a> Job<'a> {
         Ok(text.lines().map(|line| line.replace(" 000", " ")).collect())
     }
 
-    /// Returns the threads and memory options of the command that ran last.
     pub fn last_resources(&self) -> Result<String> {
         let commands = fs::read_to_string(self.state.join("commands"))?;
         let last = commands.lines().last().and_then(|line| line.rsplit_once("/work"));

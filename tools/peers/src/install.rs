@@ -10,10 +10,8 @@ use anyhow::{Context, Result, bail};
 #[derive(Clone, Debug)]
 pub struct Tool {
     pub name: &'static str,
-    /// Version that the program prints. For Picard, the version of the jar.
     pub version: String,
     program: PathBuf,
-    /// Arguments before those of a call, such as Java's.
     pub arguments: Vec<OsString>,
     pub environment: Vec<(&'static str, OsString)>,
 }

@@ -129,7 +129,6 @@ impl Peers {
         compiled::DUPBLASTER.install(&self.cache)
     }
 
-    /// Returns riker `compiled::RIKER`, built by Cargo. Its build needs libclang.
     pub fn riker(&self) -> Result<Tool> {
         on_path_or_apt("clang", "clang")?;
         let _installing = self.installing("riker")?;
@@ -188,13 +187,11 @@ impl Peers {
         pip::install_dask(&self.cache)
     }
 
-    /// Returns Python with the packages of `experiments/cluster`.
     pub fn simpy(&self) -> Result<Tool> {
         let _installing = self.installing("simpy")?;
         pip::install_simpy(&self.cache)
     }
 
-    /// Returns miniwdl `pip::MINIWDL` with a backend that runs tasks without containers.
     pub fn miniwdl(&self) -> Result<Tool> {
         let _installing = self.installing("miniwdl")?;
         pip::install_miniwdl(&self.cache)

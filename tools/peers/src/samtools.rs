@@ -95,7 +95,6 @@ fn main() -> std::io::Result<()> {
 }
 "#;
 
-/// Builds `libhts.a` with htslib's own configure and Makefile.
 fn build_htslib(directory: &Path) -> Result<()> {
     let compiler = on_path_or_apt("cc", "gcc")?;
     for (header, package) in

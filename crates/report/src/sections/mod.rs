@@ -19,7 +19,6 @@ mod trimming;
 
 use crate::section::{Sample, Section};
 
-/// Builds a section, or returns `None` if the run lacks its data.
 type Maker = fn(&Sample<'_>) -> Option<Section>;
 
 /// All sections in the order of the page: how to build one, its title, and the command-line options

@@ -8,7 +8,6 @@ use crate::section::Sample;
 use crate::table::of_cells;
 use crate::text::{Form, cell};
 
-/// Pointer to the columns, which have one element for each tile.
 const TILES: &str = "/reports/duplicates_by_tile";
 
 const MOST_TILES: usize = 200;

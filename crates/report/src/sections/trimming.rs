@@ -146,7 +146,6 @@ fn rates(sample: &Sample<'_>) -> Option<String> {
     Some(figure.html())
 }
 
-/// Draws template lengths, which are known if mates overlap.
 fn inserts(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let list = "/trimming/insert_size/histogram";
@@ -186,7 +185,6 @@ fn inserts(sample: &Sample<'_>) -> Option<String> {
     Some(figure.html())
 }
 
-/// Draws the number of reads from which a homopolymer tail was cut off, by its base.
 fn tails(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
     let at = |field: &str, base: &str| format!("/trimming/polyx_trimming/{field}/{base}");

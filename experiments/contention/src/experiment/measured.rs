@@ -47,7 +47,6 @@ impl Spread {
         Spread { median, least: end(values.first()), most: end(values.last()) }
     }
 
-    /// Formats the values as `5.1 (4.9–6.0)`.
     fn show(&self) -> String {
         format!("{} ({}–{})", number(self.median), number(self.least), number(self.most))
     }
@@ -131,13 +130,11 @@ const LOCKS_WORK: f64 = 5.0;
 
 const STRIPES: [usize; 2] = [1, 16];
 
-/// A row of a table: its name, and reads per second of CPU time in each column.
 struct Row {
     name: String,
     rates: Vec<Spread>,
 }
 
-/// Measures ways of reading with a futex, for each amount of work.
 pub fn ways_of_reading(files: &Files, options: &Options) -> io::Result<String> {
     let mut accesses = vec![("no input (ideal)".to_owned(), Access::Free)];
     accesses.extend(ways(files).map(|way| (way.name(), Access::Locked(way, Kind::Futex, 0))));
@@ -189,7 +186,6 @@ fn conditions(options: &Options) -> String {
     format!("Medians of {} runs of {} s on {cores} cores.", options.rounds, options.seconds)
 }
 
-/// Measures every access with every number of threads, in turns.
 fn measure_together(
     files: &Files,
     options: &Options,

@@ -163,7 +163,6 @@ pub fn read_record(file: &mut Source, text: &mut Vec<u8>) -> io::Result<Option<R
     span(text, start, ends).map(Some)
 }
 
-/// Searches a line end character by character.
 pub fn by_character(text: &[u8], from: usize) -> Option<usize> {
     let line = text.get(from..)?;
     let mut at = 0;
@@ -245,7 +244,6 @@ pub const BLOCK_BYTES: usize = 12_288;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Padding {
-    /// Records in each block except the last.
     pub records: usize,
 }
 

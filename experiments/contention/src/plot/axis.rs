@@ -73,7 +73,6 @@ fn step(least: f64) -> f64 {
     [1.0, 2.0, 5.0, 10.0].map(|n| n * ten).into_iter().find(|&step| step >= least).unwrap_or(ten)
 }
 
-/// Formats a number with a letter for thousands, millions and more.
 pub fn short(value: f64) -> String {
     let (value, letter) = match value.abs() {
         v if v >= 1e9 => (value / 1e9, "G"),
