@@ -77,17 +77,6 @@ const FORMATS_3_1: [&str; 4] =
     ["cram,version=3.1", "cram,fast", "cram,version=3.1,profile=small", "cram,archive"];
 
 #[test]
-fn what_is_written_as_3_1_depends_on_the_reads_alone() {
-    let (_desk, reference) = dir();
-    let input = bgzip(&sample(12_000));
-    for format in FORMATS_3_1 {
-        invariant(&FEW_RESOURCES, input.clone(), &format!("sort -O {format}"), &reference, "cram");
-    }
-    invariant(&FEW_RESOURCES, input.clone(), "sort -n -O cram,small,no-ref", &reference, "cram");
-    invariant(&FEW_RESOURCES, input, "prep --drop-unmapped -O cram,small", &reference, "cram");
-}
-
-#[test]
 fn nothing_is_lost_in_3_1() {
     let (dir, reference) = dir();
     cram(&dir, 3_000);
@@ -454,5 +443,22 @@ fn damage_is_told_and_leaves_nothing() {
         if !(6..26).contains(&at) {
             refused(&bytes, &format!("a bit at {at}"));
         }
+    }
+}
+
+/// Tests that take more than ten seconds, which `./dev nightly` runs.
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: ./dev nightly runs it"]
+    fn what_is_written_as_3_1_depends_on_the_reads_alone() {
+        let (_desk, reference) = dir();
+        let input = bgzip(&sample(12_000));
+        for format in FORMATS_3_1 {
+            invariant(&FEW_RESOURCES, input.clone(), &format!("sort -O {format}"), &reference, "cram");
+        }
+        invariant(&FEW_RESOURCES, input.clone(), "sort -n -O cram,small,no-ref", &reference, "cram");
+        invariant(&FEW_RESOURCES, input, "prep --drop-unmapped -O cram,small", &reference, "cram");
     }
 }

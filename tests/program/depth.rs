@@ -116,52 +116,6 @@ c1 (40bp)
 }
 
 #[test]
-fn text_does_not_depend_on_resources_or_the_form_of_the_input() {
-    let dir = TestDir::new();
-    let path = |name: &str| arg(&dir.path(name));
-    let input = arg(&dir.file("in.bam", bgzip(&sample(6_000))));
-    for (name, options) in [
-        ("a.bam", "-l 1"),
-        ("b.bam", "-l 1 --subsample 0.3"),
-        ("a.sam", ""),
-        ("a.cram", "-O cram,no-ref"),
-    ] {
-        let made =
-            readmill(words(&format!("prep {input} --sort coordinate -o {} {options}", path(name))));
-        assert_eq!(made.code, Some(0), "{}", made.stderr);
-    }
-    let little = ["-@ 1 --memory 64M", "-@ 2 --memory 96M", "-@ 8 --memory 1G"];
-    // (Qualities by position take more.)
-    let more = ["-@ 1 --memory 192M", "-@ 3 --memory 400M", "-@ 8 --memory 1G"];
-    for (options, all_resources) in [
-        ("depth", little),
-        ("depth -aa -J -q 15", little),
-        ("depth -s", little),
-        ("coverage -d 9", little),
-        ("coverage -Q 20 --min-depth 4 -d 5", more),
-    ] {
-        let first = printed(&format!("{options} {} -@ 1", path("a.bam")));
-        assert!(first.len() > 200);
-        for (resources, file) in all_resources.into_iter().zip(["a.sam", "a.cram", "a.bam"]) {
-            let line = format!("{options} {} {resources}", path(file));
-            assert!(printed(&line) == first, "{line}");
-        }
-        let both = |file: &str, resources: &str| {
-            printed(&format!("{options} {} {} {resources}", path(file), path("b.bam")))
-        };
-        let two = both("a.bam", all_resources[0]);
-        assert!(two == both("a.cram", all_resources[2]) && two != first, "{options}");
-        let output = path("out.txt");
-        printed(&format!("{options} {} -o {output}", path("a.bam")));
-        assert!(fs::read_to_string(&output).expect("the output") == first, "{options}");
-        let mut piped = Command::new(env!("CARGO_BIN_EXE_readmill"));
-        piped.args(words(options)).arg("-").stderr(Stdio::null());
-        piped.stdin(fs::File::open(dir.path("a.bam")).expect("the input"));
-        assert!(piped.output().expect("a run").stdout == first.as_bytes(), "{options}");
-    }
-}
-
-#[test]
 fn what_cannot_be_counted_is_refused_with_the_way_out() {
     let dir = TestDir::new();
     let header = "@SQ\tSN:a\tLN:90\n@SQ\tSN:b\tLN:90\n";
@@ -221,5 +175,57 @@ fn bases_of_regions_are_summed_and_regions_may_come_from_a_pipe() {
         let done = finish(Command::new("sh").args(["-c", &line]));
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
         assert_eq!(text, "c1\t4\t14\tone\t19\t19\nc2\t0\t20\tnone\t0\t0\n", "{}", done.stderr);
+    }
+}
+
+/// Tests that take more than ten seconds, which `./dev nightly` runs.
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: ./dev nightly runs it"]
+    fn text_does_not_depend_on_resources_or_the_form_of_the_input() {
+        let dir = TestDir::new();
+        let path = |name: &str| arg(&dir.path(name));
+        let input = arg(&dir.file("in.bam", bgzip(&sample(6_000))));
+        for (name, options) in [
+            ("a.bam", "-l 1"),
+            ("b.bam", "-l 1 --subsample 0.3"),
+            ("a.sam", ""),
+            ("a.cram", "-O cram,no-ref"),
+        ] {
+            let made =
+                readmill(words(&format!("prep {input} --sort coordinate -o {} {options}", path(name))));
+            assert_eq!(made.code, Some(0), "{}", made.stderr);
+        }
+        let little = ["-@ 1 --memory 64M", "-@ 2 --memory 96M", "-@ 8 --memory 1G"];
+        // (Qualities by position take more.)
+        let more = ["-@ 1 --memory 192M", "-@ 3 --memory 400M", "-@ 8 --memory 1G"];
+        for (options, all_resources) in [
+            ("depth", little),
+            ("depth -aa -J -q 15", little),
+            ("depth -s", little),
+            ("coverage -d 9", little),
+            ("coverage -Q 20 --min-depth 4 -d 5", more),
+        ] {
+            let first = printed(&format!("{options} {} -@ 1", path("a.bam")));
+            assert!(first.len() > 200);
+            for (resources, file) in all_resources.into_iter().zip(["a.sam", "a.cram", "a.bam"]) {
+                let line = format!("{options} {} {resources}", path(file));
+                assert!(printed(&line) == first, "{line}");
+            }
+            let both = |file: &str, resources: &str| {
+                printed(&format!("{options} {} {} {resources}", path(file), path("b.bam")))
+            };
+            let two = both("a.bam", all_resources[0]);
+            assert!(two == both("a.cram", all_resources[2]) && two != first, "{options}");
+            let output = path("out.txt");
+            printed(&format!("{options} {} -o {output}", path("a.bam")));
+            assert!(fs::read_to_string(&output).expect("the output") == first, "{options}");
+            let mut piped = Command::new(env!("CARGO_BIN_EXE_readmill"));
+            piped.args(words(options)).arg("-").stderr(Stdio::null());
+            piped.stdin(fs::File::open(dir.path("a.bam")).expect("the input"));
+            assert!(piped.output().expect("a run").stdout == first.as_bytes(), "{options}");
+        }
     }
 }

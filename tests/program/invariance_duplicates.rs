@@ -105,38 +105,6 @@ fn scattered(templates: &[Vec<u8>]) -> Vec<Vec<u8>> {
     records
 }
 
-/// Ends, the sets of records, sizes of sets and what is looked up for each record: all of these spill here.
-#[test]
-fn what_spills_is_judged_alike() {
-    let templates = tiny(270_000);
-    let (together, apart) = templates.split_at(100_000);
-    let scattered = bam(&scattered(&templates));
-    let partly = bam(&[together, &self::scattered(apart)].concat());
-    for (input, flags) in [
-        (&partly, "--duplicate-mode template --umi tag:RX"),
-        (&scattered, "--duplicate-mode template --umi tag:RX --umi-method paired"),
-        (&scattered, "--duplicate-mode coordinate --umi tag:RX"),
-    ] {
-        let command = format!("markdup {ALL} {flags}");
-        let (most, least) =
-            same_bytes_with(&FEW_RESOURCES, std::slice::from_ref(input), &command, "bam");
-        assert!(most >= 2 && least == 0, "{flags}: {most} runs spilled at most, {least} at least");
-    }
-}
-
-/// By the rules of samtools, most sets have ties here, which names decide; keys, ties and names spill.
-#[test]
-fn what_names_decide_is_invariant() {
-    let input = bam(&tiny(270_000));
-    for flags in ["", "--duplicate-mode template --ends sequence"] {
-        let rules = format!("--mark-duplicates --rules samtools {flags}");
-        let command = format!("prep --fix-mates samtools --sort coordinate {rules}");
-        let (most, least) =
-            same_bytes_with(&FEW_RESOURCES, std::slice::from_ref(&input), &command, "bam");
-        assert!(most >= 2 && least == 0, "{flags}: {most} runs spilled at most, {least} at least");
-    }
-}
-
 #[test]
 fn everything_that_marking_writes_is_invariant() {
     let input = bgzip(&sample(6_000));
@@ -151,27 +119,67 @@ fn everything_that_marking_writes_is_invariant() {
     }
 }
 
-/// All pairs have the same ends, and each a place of its own on the flow cell.
-#[test]
-fn a_deep_set_stays_within_the_memory() {
-    let pair = |number: usize| {
-        let (tile, x, y) = (1101 + number / 20_000, number % 20_000, number * 7_919 % 20_000);
-        let name = format!("M:1:F:1:{tile}:{x}:{y}");
-        let umi: String = (0..5).map(|at| ["A", "C"][number >> at & 1]).collect();
-        let fields = format!("RGZa\0RXZ{umi}\0");
-        let mates = [(0x63, 700, 900), (0x93, 900, 700)];
-        mates.map(|(flag, pos, next)| record(&name, flag, (0, pos), (0, next), &fields)).concat()
-    };
-    let input = bam(&(0..299_000).map(pair).collect::<Vec<_>>());
-    let resources = [(1, None, "lz4"), (2, None, "none")];
-    for flags in
-        ["--duplicate-mode template", "--duplicate-mode coordinate", "--umi tag:RX --umi-edits 0"]
-    {
-        same_bytes_with(
-            &resources,
-            std::slice::from_ref(&input),
-            &format!("markdup {ALL} {flags}"),
-            "bam",
-        );
+/// Tests that take more than ten seconds, which `./dev nightly` runs.
+mod slow {
+    use super::*;
+
+    /// Ends, the sets of records, sizes of sets and what is looked up for each record: all of these spill here.
+    #[test]
+    #[ignore = "slow: ./dev nightly runs it"]
+    fn what_spills_is_judged_alike() {
+        let templates = tiny(270_000);
+        let (together, apart) = templates.split_at(100_000);
+        let scattered = bam(&scattered(&templates));
+        let partly = bam(&[together, &super::scattered(apart)].concat());
+        for (input, flags) in [
+            (&partly, "--duplicate-mode template --umi tag:RX"),
+            (&scattered, "--duplicate-mode template --umi tag:RX --umi-method paired"),
+            (&scattered, "--duplicate-mode coordinate --umi tag:RX"),
+        ] {
+            let command = format!("markdup {ALL} {flags}");
+            let (most, least) =
+                same_bytes_with(&FEW_RESOURCES, std::slice::from_ref(input), &command, "bam");
+            assert!(most >= 2 && least == 0, "{flags}: {most} runs spilled at most, {least} at least");
+        }
+    }
+
+    /// By the rules of samtools, most sets have ties here, which names decide; keys, ties and names spill.
+    #[test]
+    #[ignore = "slow: ./dev nightly runs it"]
+    fn what_names_decide_is_invariant() {
+        let input = bam(&tiny(270_000));
+        for flags in ["", "--duplicate-mode template --ends sequence"] {
+            let rules = format!("--mark-duplicates --rules samtools {flags}");
+            let command = format!("prep --fix-mates samtools --sort coordinate {rules}");
+            let (most, least) =
+                same_bytes_with(&FEW_RESOURCES, std::slice::from_ref(&input), &command, "bam");
+            assert!(most >= 2 && least == 0, "{flags}: {most} runs spilled at most, {least} at least");
+        }
+    }
+
+    /// All pairs have the same ends, and each a place of its own on the flow cell.
+    #[test]
+    #[ignore = "slow: ./dev nightly runs it"]
+    fn a_deep_set_stays_within_the_memory() {
+        let pair = |number: usize| {
+            let (tile, x, y) = (1101 + number / 20_000, number % 20_000, number * 7_919 % 20_000);
+            let name = format!("M:1:F:1:{tile}:{x}:{y}");
+            let umi: String = (0..5).map(|at| ["A", "C"][number >> at & 1]).collect();
+            let fields = format!("RGZa\0RXZ{umi}\0");
+            let mates = [(0x63, 700, 900), (0x93, 900, 700)];
+            mates.map(|(flag, pos, next)| record(&name, flag, (0, pos), (0, next), &fields)).concat()
+        };
+        let input = bam(&(0..299_000).map(pair).collect::<Vec<_>>());
+        let resources = [(1, None, "lz4"), (2, None, "none")];
+        for flags in
+            ["--duplicate-mode template", "--duplicate-mode coordinate", "--umi tag:RX --umi-edits 0"]
+        {
+            same_bytes_with(
+                &resources,
+                std::slice::from_ref(&input),
+                &format!("markdup {ALL} {flags}"),
+                "bam",
+            );
+        }
     }
 }

@@ -37,23 +37,6 @@ fn mixed(count: usize) -> impl Iterator<Item = usize> {
 }
 
 #[test]
-fn batches_of_long_reads_end_by_bytes() {
-    let dir = TestDir::new();
-    let file = arg(&dir.file("long.fq", fastq((0..200).map(|at| 150_000 - at % 3))));
-    let mut first: Option<Vec<u8>> = None;
-    for (threads, memory, bound) in [("1", "700M", 150), ("2", "900M", 220), ("8", "4G", 700)] {
-        let output = dir.path("out.sam");
-        let args = ["align", reference(), &file, "-@", threads, "-m", memory, "-o", &arg(&output)];
-        let done = readmill(args);
-        assert_eq!(done.code, Some(0), "{}", done.stderr);
-        let peak = number_after(&done, &["peak", "memory"]);
-        assert!(peak <= bound, "{threads} threads: {peak} MiB for 60 MB of text");
-        let bytes = std::fs::read(output).expect("the output");
-        assert!(*first.get_or_insert_with(|| bytes.clone()) == bytes, "{threads} threads with {memory}");
-    }
-}
-
-#[test]
 fn a_read_that_is_too_long_for_the_memory_is_refused_with_what_would_do() {
     let dir = TestDir::new();
     let file = arg(&dir.file("long.fq", fastq([150, 150_000].into_iter())));
@@ -116,5 +99,31 @@ fn what_is_longer_than_any_read_is_told_whatever_the_memory() {
         assert_eq!(done.code, Some(2), "{}", done.stderr);
         assert!(done.stderr.contains("record 2 (read r1)"), "{}", done.stderr);
         assert!(done.stderr.contains(said), "{}", done.stderr);
+    }
+}
+
+/// Tests that take more than ten seconds, which `./dev nightly` runs.
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: ./dev nightly runs it"]
+    fn batches_of_long_reads_end_by_bytes() {
+        let dir = TestDir::new();
+        let file = arg(&dir.file("long.fq", fastq((0..200).map(|at| 150_000 - at % 3))));
+        let mut first: Option<Vec<u8>> = None;
+        for (threads, memory, bound) in [("1", "700M", 150), ("2", "900M", 220), ("8", "4G", 700)] {
+            let output = dir.path("out.sam");
+            let args = ["align", reference(), &file, "-@", threads, "-m", memory, "-o", &arg(&output)];
+            let done = readmill(args);
+            assert_eq!(done.code, Some(0), "{}", done.stderr);
+            let peak = number_after(&done, &["peak", "memory"]);
+            assert!(peak <= bound, "{threads} threads: {peak} MiB for 60 MB of text");
+            let bytes = std::fs::read(output).expect("the output");
+            assert!(
+                *first.get_or_insert_with(|| bytes.clone()) == bytes,
+                "{threads} threads with {memory}"
+            );
+        }
     }
 }

@@ -132,26 +132,32 @@ fn long_contexts_stay_within_the_memory() {
     stays_within_the_memory(&world, "--mismatches-context-size 7");
 }
 
-/// Reads of 20,000 bases, each of which has a cycle of its own in the table.
-#[test]
-fn long_reads_stay_within_the_memory() {
-    let sample = Sample::new(profile());
-    let random = &mut TestRandom::new(1);
-    let groups = TemplateReads::of(&sample).groups();
-    let mut read = |number: usize| {
-        let pos = random.below(60_000);
-        let mut bases = sample.contig(0)[pos..pos + 20_000].to_vec();
-        (0..100).for_each(|_| bases[random.below(20_000)] = random.pick(b"ACGT"));
-        let qualities: Vec<u8> = (0..20_000).map(|_| random.pick(b"'/7?GI")).collect();
-        let [bases, qualities] =
-            [bases, qualities].map(|text| String::from_utf8(text).expect("letters"));
-        let (flag, group) = (random.pick(&[0, 16]), &groups[number % groups.len()]);
-        let pos = pos + 1;
-        format!(
-            "r{number}\t{flag}\tchr1\t{pos}\t60\t20000M\t*\t0\t0\t{bases}\t{qualities}\tRG:Z:{group}\n"
-        )
-    };
-    let text = sample.header_text() + &(0..60).map(&mut read).collect::<String>();
-    let world = BqsrFiles::with(&sample, &text.into_bytes());
-    stays_within_the_memory(&world, "--maximum-cycle-value 20000");
+/// Tests that take more than ten seconds, which `./dev nightly` runs.
+mod slow {
+    use super::*;
+
+    /// Reads of 20,000 bases, each of which has a cycle of its own in the table.
+    #[test]
+    #[ignore = "slow: ./dev nightly runs it"]
+    fn long_reads_stay_within_the_memory() {
+        let sample = Sample::new(profile());
+        let random = &mut TestRandom::new(1);
+        let groups = TemplateReads::of(&sample).groups();
+        let mut read = |number: usize| {
+            let pos = random.below(60_000);
+            let mut bases = sample.contig(0)[pos..pos + 20_000].to_vec();
+            (0..100).for_each(|_| bases[random.below(20_000)] = random.pick(b"ACGT"));
+            let qualities: Vec<u8> = (0..20_000).map(|_| random.pick(b"'/7?GI")).collect();
+            let [bases, qualities] =
+                [bases, qualities].map(|text| String::from_utf8(text).expect("letters"));
+            let (flag, group) = (random.pick(&[0, 16]), &groups[number % groups.len()]);
+            let pos = pos + 1;
+            format!(
+                "r{number}\t{flag}\tchr1\t{pos}\t60\t20000M\t*\t0\t0\t{bases}\t{qualities}\tRG:Z:{group}\n"
+            )
+        };
+        let text = sample.header_text() + &(0..60).map(&mut read).collect::<String>();
+        let world = BqsrFiles::with(&sample, &text.into_bytes());
+        stays_within_the_memory(&world, "--maximum-cycle-value 20000");
+    }
 }

@@ -147,51 +147,6 @@ fn contigs_too_long_for_bai_are_found_by_csi() {
     compare(&lengths, &[Kind::BamCsi, Kind::SamCsi, Kind::Cram], 3, 600);
 }
 
-/// The middle of a large region is passed on as compressed blocks.
-#[test]
-fn large_regions_are_whole_at_both_ends() {
-    let lengths = [("chr1", 3_000_000), ("chr2", 1_000_000), ("empty", 1_000)];
-    let text = sample(4, 60_000, &lengths);
-    let noise = |line: &str| {
-        let mut random = Rng::new(line.len() as u64 + line.bytes().map(u64::from).sum::<u64>());
-        let bases: String = (0..150).map(|_| random.pick(&['A', 'C', 'G', 'T'])).collect();
-        line.replace("\tACGT\tIIII", &format!("\tACGT\tIIII\tXX:Z:{bases}"))
-    };
-    let text: String = text.lines().map(|line| noise(line) + "\n").collect();
-    let lines = crate::support::records(&text);
-    let dir = TestDir::new();
-    for (kind, payload) in [(Kind::BamBai, 60_000), (Kind::BamCsi, 5_003), (Kind::SamBai, 60_000)] {
-        let path = arg(&file(&dir, kind, "in", &text, payload));
-        let places = [("chr1", 100_001, 2_900_000), ("chr1", 5_000, 1_700_000), ("chr2", 1, 999_999)];
-        for chosen in [&places[..1], &places[1..2], &places[2..], &places[..]] {
-            let regions: Vec<String> =
-                chosen.iter().map(|(contig, first, last)| format!("{contig}:{first}-{last}")).collect();
-            let mut given = vec![path.as_str()];
-            given.extend(regions.iter().map(String::as_str));
-            assert_eq!(names(&given), scan::in_turn(&lines, chosen), "{kind:?} {regions:?}");
-            given.insert(0, "-M");
-            assert_eq!(names(&given), scan::each_once(&lines, chosen), "{kind:?} {regions:?} -M");
-        }
-        // Regions that overlap, in order: each begins among the blocks of those before it.
-        let places: Vec<Place<'_>> =
-            (0..40).map(|n| ("chr1", 1 + n * 70_000, (n * 70_000 + 200_000).min(3_000_000))).collect();
-        let regions = places.iter().map(|(contig, first, last)| format!("{contig}:{first}-{last}"));
-        let given = Vec::from_iter([path.clone()].into_iter().chain(regions));
-        let mut given: Vec<&str> = given.iter().map(String::as_str).collect();
-        let found = scan::in_turn(&lines, &places);
-        assert_eq!(names(&given), found, "{kind:?}");
-        given[1..].reverse();
-        given.insert(0, "-c");
-        assert_eq!(view(&given), format!("{}\n", found.len()), "{kind:?} -c");
-        // A large one, whose middle is passed on, begins among the blocks of a small one.
-        let places =
-            [("chr1", 50_001, 90_000), ("chr1", 60_001, 2_900_000), ("chr1", 2_800_001, 2_950_000)];
-        let regions = places.map(|(contig, first, last)| format!("{contig}:{first}-{last}"));
-        let given = [path.as_str(), &regions[0], &regions[1], &regions[2]];
-        assert_eq!(names(&given), scan::in_turn(&lines, &places), "{kind:?} {regions:?}");
-    }
-}
-
 /// A range of a larger bin lies behind records of the next region, which were lost.
 #[test]
 fn each_once_reads_on_before_a_range_of_a_larger_bin() {
@@ -207,5 +162,60 @@ fn each_once_reads_on_before_a_range_of_a_larger_bin() {
         let given = ["-M", path.as_str(), "chr1:1001-1010", "chr1:20001-20010"];
         let places = [("chr1", 1_001, 1_010), ("chr1", 20_001, 20_010)];
         assert_eq!(names(&given), scan::each_once(&lines, &places), "{kind:?}");
+    }
+}
+
+/// Tests that take more than ten seconds, which `./dev nightly` runs.
+mod slow {
+    use super::*;
+
+    /// The middle of a large region is passed on as compressed blocks.
+    #[test]
+    #[ignore = "slow: ./dev nightly runs it"]
+    fn large_regions_are_whole_at_both_ends() {
+        let lengths = [("chr1", 3_000_000), ("chr2", 1_000_000), ("empty", 1_000)];
+        let text = sample(4, 60_000, &lengths);
+        let noise = |line: &str| {
+            let mut random = Rng::new(line.len() as u64 + line.bytes().map(u64::from).sum::<u64>());
+            let bases: String = (0..150).map(|_| random.pick(&['A', 'C', 'G', 'T'])).collect();
+            line.replace("\tACGT\tIIII", &format!("\tACGT\tIIII\tXX:Z:{bases}"))
+        };
+        let text: String = text.lines().map(|line| noise(line) + "\n").collect();
+        let lines = crate::support::records(&text);
+        let dir = TestDir::new();
+        for (kind, payload) in [(Kind::BamBai, 60_000), (Kind::BamCsi, 5_003), (Kind::SamBai, 60_000)] {
+            let path = arg(&file(&dir, kind, "in", &text, payload));
+            let places =
+                [("chr1", 100_001, 2_900_000), ("chr1", 5_000, 1_700_000), ("chr2", 1, 999_999)];
+            for chosen in [&places[..1], &places[1..2], &places[2..], &places[..]] {
+                let regions: Vec<String> = chosen
+                    .iter()
+                    .map(|(contig, first, last)| format!("{contig}:{first}-{last}"))
+                    .collect();
+                let mut given = vec![path.as_str()];
+                given.extend(regions.iter().map(String::as_str));
+                assert_eq!(names(&given), scan::in_turn(&lines, chosen), "{kind:?} {regions:?}");
+                given.insert(0, "-M");
+                assert_eq!(names(&given), scan::each_once(&lines, chosen), "{kind:?} {regions:?} -M");
+            }
+            // Regions that overlap, in order: each begins among the blocks of those before it.
+            let places: Vec<Place<'_>> = (0..40)
+                .map(|n| ("chr1", 1 + n * 70_000, (n * 70_000 + 200_000).min(3_000_000)))
+                .collect();
+            let regions = places.iter().map(|(contig, first, last)| format!("{contig}:{first}-{last}"));
+            let given = Vec::from_iter([path.clone()].into_iter().chain(regions));
+            let mut given: Vec<&str> = given.iter().map(String::as_str).collect();
+            let found = scan::in_turn(&lines, &places);
+            assert_eq!(names(&given), found, "{kind:?}");
+            given[1..].reverse();
+            given.insert(0, "-c");
+            assert_eq!(view(&given), format!("{}\n", found.len()), "{kind:?} -c");
+            // A large one, whose middle is passed on, begins among the blocks of a small one.
+            let places =
+                [("chr1", 50_001, 90_000), ("chr1", 60_001, 2_900_000), ("chr1", 2_800_001, 2_950_000)];
+            let regions = places.map(|(contig, first, last)| format!("{contig}:{first}-{last}"));
+            let given = [path.as_str(), &regions[0], &regions[1], &regions[2]];
+            assert_eq!(names(&given), scan::in_turn(&lines, &places), "{kind:?} {regions:?}");
+        }
     }
 }
