@@ -71,9 +71,9 @@ def kinds(it: Inputs) -> str:
 
 #: What would take less if the program did it in another way.
 LEVERS = {
-    "as it is": {},
-    "parts are written at their places in the output, not copied by `join`": {"join_moved": 0, "join_cpu": 0},
-    "known sites are read once, not by each `count`": {"site_cpu": 0},
+    "no change": {},
+    "parts are written at their final offsets; `join` does not copy them": {"join_moved": 0, "join_cpu": 0},
+    "known sites are read once instead of by each `count`": {"site_cpu": 0},
     "`judge` uses all cores of its node": {"judge_cores": 1e9},
 }
 
@@ -84,7 +84,7 @@ def levers(it: Inputs) -> str:
     all = {name: value for values in LEVERS.values() for name, value in values.items()}
     lines = [
         [what, *(f"{seconds(it.but(**values), source, most, STORAGES[0]) / 60:.1f}" for source in sources)]
-        for what, values in (LEVERS | {"all of these": all}).items()
+        for what, values in (LEVERS | {"all three changes": all}).items()
     ]
     return page.rows([f"{most} nodes, 20 GB/s, min", *(NAMES[source] for source in sources)], lines)
 
@@ -96,10 +96,10 @@ def cohort(it: Inputs) -> str:
         one = one_run(it, source)
         apart = [f"{math.ceil(it.samples / nodes) * one / 3600:.1f}" for nodes in NODES]
         over = [f"{it.samples * seconds(it, source, nodes, STORAGES[0]) / 3600:.1f}" for nodes in NODES]
-        lines.append([f"{NAMES[source]}: a sample on each node", *apart])
-        lines.append([f"{NAMES[source]}: each sample over all nodes", *over])
+        lines.append([f"{NAMES[source]}: one sample on each node", *apart])
+        lines.append([f"{NAMES[source]}: each sample divided over all nodes", *over])
         even = [f"{one / seconds(it, source, nodes, STORAGES[0]):.1f}" for nodes in NODES]
-        lines.append([f"{NAMES[source]}: samples below which dividing ends earlier", *even])
+        lines.append([f"{NAMES[source]}: break-even, samples", *even])
     return page.rows([f"{it.samples:,.0f} samples, h", *(f"{nodes} nodes" for nodes in NODES)], lines)
 
 

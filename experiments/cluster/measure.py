@@ -202,12 +202,12 @@ def measure_bam(program: Path, home: Path, pairs: int, found: Measurements) -> N
     found.add("judge_bytes", job.bytes("judge") / count, how)
     cpus = [job.runs[row["name"]].cpu for row in job.of("map")]
     found.add("spread_measured", statistics.stdev(math.log(cpu) for cpu in cpus), f"CPU time of {len(cpus)} slices")
-    found.add("start", job.found.wall, "a stage that finds its file, least of 9")
+    found.add("start", job.found.wall, "a stage that finds its file, minimum of 9")
     plain = Job(program, home, "unmarked", 8, 8, ["sort", reads, "-o", "unmarked.bam", "-m", "1G"]).execute()
     frames = raw / frame_bytes(len(plain.of("map")))
     found.add("frame_entry", plain.footers("map") / frames, "footers of the files of `map`")
     found.add("run_bytes", plain.bytes("map") / count, "without `--mark-duplicates`")
-    found.add("ends_bytes", (job.bytes("map") - plain.bytes("map")) / count, "what `--mark-duplicates` adds")
+    found.add("ends_bytes", (job.bytes("map") - plain.bytes("map")) / count, "increase with `--mark-duplicates`")
 
     again = Job(program, home, "recalibrated", 8, 8, [*recalibrated, "-o", "recalibrated.bam"]).execute()
     found.add("count_cpu", each(again.cpu("count")), how)
@@ -244,7 +244,7 @@ def measure_sites(program: Path, home: Path, found: Measurements) -> None:
         for row in [*job.of("map"), *job.of("cut")]:
             job.stage(row)
         cpu.append(job.least(job.of("count")[0]).cpu)
-    how = f"`count`, {sites[1]:,} sites in compressed VCF less {sites[0]:,}"
+    how = f"`count`, {sites[1]:,} sites in compressed VCF, compared with {sites[0]:,} sites"
     found.add("site_cpu", (cpu[1] - cpu[0]) / (sites[1] - sites[0]) * 1e6, how)
 
 
@@ -278,7 +278,7 @@ def measure_fastq(program: Path, home: Path, pairs: int, found: Measurements) ->
         found.add(f"scan_{name}_cpu", job.cpu("scan") / count * 1e6, f"{count:,} reads")
         print(f"scan of {name}: {job.busy('scan'):.2f} of {THREADS} cores busy", file=sys.stderr)
         mapped = job.cpu("map") / count * 1e6
-        found.add("align_small_cpu", mapped - found.values["map_cpu"]["value"], f"`map` from FASTQ less that from BAM, {how}")
+        found.add("align_small_cpu", mapped - found.values["map_cpu"]["value"], f"difference between `map` from FASTQ and `map` from BAM, {how}")
     else:
         return
     print("this program cannot plan `align`: stages of FASTQ stay a model", file=sys.stderr)
