@@ -26,9 +26,9 @@ for name in htslib samtools hts-specs; do git clone --depth 1 https://github.com
 | verdict | meaning |
 |---|---|
 | ok | the records are the same |
-| refused | refused, as it should be: samtools refuses it, too, or the specification's tests ask for it |
+| refused | readmill correctly refuses the file: samtools refuses it, too, or the specification's tests require it |
 | row N | an accepted difference, [by its number](parity.md#accepted-differences) |
-| as samtools' | htsjdk does the same with samtools' CRAM of the file |
+| as samtools' | htsjdk gives the same result for samtools' CRAM of the file |
 | – | there was nothing to compare |
 
 [How the files are compared](parity.md#test-files-of-others).

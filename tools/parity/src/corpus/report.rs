@@ -115,7 +115,9 @@ impl Report {
     /// By directory: for each comparison the number of equal files and of compared files.
     fn directories(&self, rows: &[CorpusRow], out: &mut String) {
         let _ = writeln!(out, "{} By directory\n", self.heading);
-        out.push_str("Files that are the same, of those that were compared.\n\n");
+        out.push_str(
+            "Number of files that give the same result. \"2 of 5\" means that 3 of the 5 compared files differ.\n\n",
+        );
         head(out, &[&["directory", "files"], self.comparisons].concat());
         let mut all: BTreeMap<&str, Vec<&CorpusRow>> = BTreeMap::new();
         for row in rows {
@@ -146,8 +148,8 @@ impl Report {
         let _ = writeln!(out, "{heading} Not the same\n");
         let _ = writeln!(
             out,
-            "[{prefix}differences.tsv](data/corpus/{prefix}differences.tsv) has each of these files with its reason, and \
-             [{prefix}files.tsv](data/corpus/{prefix}files.tsv) has every file.\n"
+            "[{prefix}differences.tsv](data/corpus/{prefix}differences.tsv) lists each of these files with the \
+             reason, and [{prefix}files.tsv](data/corpus/{prefix}files.tsv) lists all files.\n"
         );
         head(out, &["comparison", "verdict", "files"]);
         for (at, comparison) in self.comparisons.iter().enumerate() {
