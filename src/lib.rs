@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `cli` | flags to a plan |
 //! | `plan` | the description of a run, checked |
+//! | `formats` | the formats that reads are written in |
 //! | `run` | a plan carried out: memory divided, steps made, passes called |
 //! | `pipeline` | the passes over the reads, on all threads |
 //! | `aligning` | the input that aligns FASTQ reads |
@@ -24,6 +25,7 @@ mod aligning;
 pub mod compare;
 pub mod depth;
 pub mod files;
+pub mod formats;
 pub mod indexing;
 mod merging;
 mod outputs;

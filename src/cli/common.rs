@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use readmill::console::write_json;
+use readmill::formats::ContigBases;
 use readmill::plan::{
-    self, Choice, CramStyle, Destination, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources,
-    Steps, Verbosity, one_of,
+    self, Choice, Destination, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources, Steps,
+    Verbosity, one_of,
 };
 use readmill::{Plan, limit};
-use readmill_cram::{Cache, Profile, Version};
+use readmill_cram::Cache;
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::bgzf::Codec;
 use readmill_format::reference::Fasta;
@@ -51,8 +52,8 @@ pub struct OutputFlags {
     /// Output format: bam, sam, sam.gz or cram [default: by the output's name, else bam]
     ///
     /// Output format: bam, sam, sam.gz or cram, as in cram,version=3.1, cram,small or cram,no-ref [default: by the end of the output's name; bam where it has none, or one that readmill does not know; an error where it is that of other files, such as .txt]
-    #[arg(short = 'O', long, value_name = "FORMAT", value_parser = parse_format)]
-    output_format: Option<OutputFormat>,
+    #[arg(short = 'O', long, value_name = "FORMAT", value_parser = Format::parse)]
+    output_format: Option<Format>,
     /// Compression level, 0 to 12 [default: 6, or 0 into a pipe]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
     level: Option<u8>,
@@ -154,63 +155,6 @@ pub struct ResourceFlags {
 enum LogFormat {
     Text,
     Json,
-}
-
-/// A format, and how CRAM is written.
-#[derive(Clone, Copy)]
-struct OutputFormat {
-    format: Format,
-    no_reference: bool,
-    /// Version of CRAM, and how hard 3.1 compresses.
-    version: Version,
-    profile: Profile,
-}
-
-impl From<Format> for OutputFormat {
-    fn from(format: Format) -> Self {
-        let (version, profile) = (Version::DEFAULT, Profile::default());
-        OutputFormat { format, no_reference: false, version, profile }
-    }
-}
-
-/// Reads a format such as `bam` or `cram,version=3.0,no-ref`.
-fn parse_format(text: &str) -> std::result::Result<OutputFormat, String> {
-    let text = text.to_ascii_lowercase();
-    let mut words = text.split(',');
-    let format = match words.next() {
-        Some("bam") => Format::Bam,
-        Some("sam") => Format::Sam,
-        Some("sam.gz") => Format::SamGz,
-        Some("cram") => Format::Cram,
-        _ => return Err(format!("{text:?} is none of bam, sam, sam.gz and cram")),
-    };
-    let (mut wanted, mut version, mut profile) = (OutputFormat::from(format), None, None);
-    for word in words {
-        let named = word.strip_prefix("profile=").unwrap_or(word);
-        match word {
-            _ if format != Format::Cram => {
-                return Err(format!("{word:?} says nothing of this format; only CRAM has more to say"));
-            }
-            "version=3.0" => version = Some(Version::DEFAULT),
-            "version=3.1" => version = Some(Version::V3_1),
-            "no-ref" | "no_ref" => wanted.no_reference = true,
-            _ => match Profile::ALL.iter().find(|(name, _)| *name == named) {
-                Some(&(_, known)) => profile = Some(known),
-                None => {
-                    return Err(format!(
-                        "{word:?} says nothing of CRAM; version=3.0, version=3.1, no-ref, and the profiles fast, normal, small and archive of 3.1 do"
-                    ));
-                }
-            },
-        }
-    }
-    if version == Some(Version::DEFAULT) && profile.is_some() {
-        return Err("version 3.0 has no profiles: write version=3.1".into());
-    }
-    // A profile asks for the version that has it.
-    wanted.version = version.unwrap_or(if profile.is_some() { Version::V3_1 } else { Version::DEFAULT });
-    wanted.profile = profile.unwrap_or_default();
-    Ok(wanted)
 }
 
 /// Values of `--write-index`.
@@ -356,15 +300,14 @@ impl OutputFlags {
     }
 
     /// The format that is asked for, else that of the name.
-    fn format(&self, of_name: impl Fn(&Path) -> Result<Format>) -> Result<OutputFormat> {
+    fn format(&self, of_name: impl FnOnce(&Path) -> Result<Format>) -> Result<Format> {
         plan::check_index_mark(self.path())?;
-        let by_name = || of_name(self.path()).map(OutputFormat::from);
-        self.output_format.map_or_else(by_name, Ok)
+        self.output_format.clone().map_or_else(|| of_name(self.path()), Ok)
     }
 
     fn plan_in(
         &self,
-        format: OutputFormat,
+        format: Format,
         command: plan::Command,
         inputs: Vec<PathBuf>,
         steps: Steps,
@@ -386,14 +329,9 @@ impl OutputFlags {
         })
     }
 
-    fn output(
-        &self,
-        OutputFormat { format, no_reference, version, profile }: OutputFormat,
-        resources: &Resources,
-    ) -> Output {
+    fn output(&self, format: Format, resources: &Resources) -> Output {
         let reference = resources.reference.clone();
-        let cache = Cache::of_environment();
-        let cram = CramStyle { version, profile, no_reference, reference, cache };
+        let bases = ContigBases { reference, cache: Cache::of_environment() };
         let index = match self.write_index {
             Some(None) => Index::Wanted,
             Some(Some(format)) => Index::Kind(format),
@@ -408,7 +346,7 @@ impl OutputFlags {
         let (codec, no_pg) = (self.codec, self.no_pg);
         let parts = usize::from(self.out_parts);
         let (md5, in_place, path) = (self.md5, self.in_place, self.path());
-        Output { parts, format, codec, level, index, no_pg, cram, md5, in_place, ..Output::new(path) }
+        Output { parts, format, codec, level, index, no_pg, bases, md5, in_place, ..Output::new(path) }
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args};
 use readmill::Plan;
+use readmill::formats::{BamFormat, CramFormat, SamFormat};
 use readmill::plan::{
     Command, Content, Destination, ExtraFile, Format, Index, RegionRequest, Steps, Verbosity,
 };
@@ -219,7 +220,7 @@ impl ViewArgs {
         if let Destination::Main(output, others) = &mut plan.destination {
             others.extend(self.unoutput.clone().map(|path| {
                 let says_format = self.bam || self.cram || self.output.says_format();
-                let format = if says_format { output.format } else { self.format_of(&path) };
+                let format = if says_format { output.format.clone() } else { self.format_of(&path) };
                 ExtraFile::of_dropped(path, format)
             }));
             output.content = match (self.header_only, self.with_header) {
@@ -248,15 +249,12 @@ impl ViewArgs {
     }
 
     fn format_of(&self, path: &Path) -> Format {
-        let named = |ending: &str| path.to_string_lossy().to_ascii_lowercase().ends_with(ending);
-        match () {
-            () if self.bam => Format::Bam,
-            () if self.cram => Format::Cram,
-            () if named(".sam.gz") => Format::SamGz,
-            () if named(".sam") => Format::Sam,
-            () if named(".cram") => Format::Cram,
-            () if named(".bam") || self.output.says_level() => Format::Bam,
-            () => Format::Sam,
+        match Format::of_extension(path) {
+            _ if self.bam => Format::new(BamFormat),
+            _ if self.cram => Format::new(CramFormat::default()),
+            Some(named) => named,
+            None if self.output.says_level() => Format::new(BamFormat),
+            None => Format::new(SamFormat { is_compressed: false }),
         }
     }
 

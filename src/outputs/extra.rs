@@ -6,10 +6,11 @@ use readmill_filters::expression::Expression;
 use readmill_filters::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route, Singles};
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
 
+use crate::formats::FastqFormat;
+use crate::outputs::Sink;
 use crate::outputs::extra_writer::{ExtraWriter, OpenExtra};
 use crate::outputs::group_files::{fastq_files, file_name, keep_group, split_files};
 use crate::outputs::routing::Router;
-use crate::outputs::{Sink, complete_header};
 use crate::plan::{
     Destination, ExtraFile, Fastq, FastqFiles, Format, Index, LoneEnds, MOST_SPLIT_FILES, Output, Plan,
     Split, SplitBy, SplitNames, SplitRest,
@@ -64,7 +65,7 @@ fn split_up<'a>(
     console: &'a Console,
 ) -> Result<Option<ExtraWriter<'a>>> {
     let named = move |name: &str| match &split.names {
-        SplitNames::Prefix(prefix) => file_name(prefix, name, split.output.format.extension()),
+        SplitNames::Prefix(prefix) => file_name(prefix, name, split.output.format.spec().extension),
         SplitNames::Pattern(_) | SplitNames::Table(_) => PathBuf::from(name),
     };
     // The files that are opened in any case, and one for the rest.
@@ -129,12 +130,13 @@ fn split_output(split: &Split, path: PathBuf) -> Result<Output> {
         return Ok(Output { path, ..split.output.clone() });
     }
     let (format, _) = Format::of_output(&path)?;
-    if format == Format::Cram && split.output.format != Format::Cram {
-        return Err(Error::usage(format!("{} is CRAM, and others may not be", path.display()))
-            .hint("say -O cram for all files"));
+    if format.large_parts().is_some() && !format.has_name_of(&split.output.format) {
+        // The memory was divided before this name was known.
+        let name = format.spec().name;
+        let what = format!("{} is {}, and others may not be", path.display(), name.to_ascii_uppercase());
+        return Err(Error::usage(what).hint(format!("say -O {name} for all files")));
     }
-    let output = Output { path, format, ..split.output.clone() };
-    Ok(if format.is_compressed() { output } else { output.without_codec() })
+    Ok(Output { path, ..split.output.clone() }.in_format(format))
 }
 
 /// Opens an output, and completes its header.
@@ -145,9 +147,7 @@ fn create(
     ledger: &Ledger,
     console: &Console,
 ) -> Result<(Sink, Header)> {
-    if output.format == Format::Cram {
-        complete_header(&mut header, output, ledger)?;
-    }
+    output.format.complete_header(&mut header, &output.bases, ledger)?;
     Ok((Sink::create(output, &header, sorted, ledger, console)?, header))
 }
 
@@ -196,11 +196,9 @@ fn fastq<'a>(
     let open: OpenExtra<'a> = Box::new(move |number| {
         let path = files[number].clone();
         plan.inputs.iter().try_for_each(|input| crate::outputs::report_files::spare(input, &path))?;
-        let name = path.as_os_str().as_encoded_bytes();
-        let compressed = [&b".gz"[..], b".bgz", b".bgzf"].iter().any(|end| name.ends_with(end));
-        let format = if compressed { Format::FastqGz } else { Format::Fastq };
-        let (level, fastq) = (wanted.level.filter(|_| compressed), wanted.style.clone());
-        let output = Output { format, level, fastq, index: Index::No, ..Output::new(path) };
+        let format = Format::new(FastqFormat::of_name(&path, wanted.style.clone()));
+        let level = wanted.level.filter(|_| format.spec().is_bgzf());
+        let output = Output { format, level, index: Index::No, ..Output::new(path) };
         Ok((Sink::create(&output, header, false, ledger, console)?, Header::default()))
     });
     ExtraWriter::new(Router::Templates(by_segment), open, opened, most, None, in_flight).map(Some)

@@ -12,8 +12,9 @@ use readmill_format::bgzf::BLOCK_RECORDS;
 use readmill_record::{Batch, Header, Result};
 use readmill_sort::PARTITION;
 
+use crate::formats::EncoderSettings;
 use crate::outputs::routing::{RoutedRecords, Router};
-use crate::outputs::{CompleteOutput, EncodedPart, EncoderSettings, PartEncoder, Sink};
+use crate::outputs::{CompleteOutput, EncodedPart, PartEncoder, Sink};
 use crate::process::console::Console;
 
 /// How to bring mates together.

@@ -8,9 +8,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use md5::{Digest, Md5};
-use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_record::{Error, Result};
 
+use crate::formats::PartPlacer;
 use crate::outputs::atomic_file::{AtomicFile, PositionedFile, sync_directories, with_suffix};
 use crate::plan::{MOST_PARTS, Output, md5_name, part_name};
 
@@ -281,18 +281,16 @@ impl CompleteOutput {
     }
 }
 
-/// Writes the index of `bam` under its temporary name; also returns its path.
+/// Writes the index that `placer` has gathered for `file` under its temporary name; also returns its path.
 pub fn write_index(
-    builder: IndexBuilder,
-    scheme: Scheme,
-    bam: &Path,
+    placer: Box<dyn PartPlacer>,
+    suffix: &str,
+    file: &Path,
     replaces_input: bool,
 ) -> Result<(PathBuf, AtomicFile)> {
-    let path = with_suffix(bam, scheme.kind().suffix());
+    let path = with_suffix(file, suffix);
     let mut target = AtomicFile::open_as(&path, replaces_input)?;
-    let mut bytes = Vec::new();
-    builder.write_to(&mut bytes)?;
-    target.write(&bytes)?;
+    target.write(&placer.into_index()?)?;
     target.sync()?;
     Ok((path, target))
 }

@@ -25,11 +25,11 @@ pub fn split_files(split: &Split, header: &Header, ledger: &Ledger) -> Result<Ve
     let mut names = Names::default();
     match &split.names {
         SplitNames::Prefix(prefix) => {
-            let of_rest = file_name(prefix, NO_GROUP, split.output.format.extension());
+            let of_rest = file_name(prefix, NO_GROUP, split.output.format.spec().extension);
             names.reserve(of_rest);
             for group in groups(header) {
                 let name = plain(&id(group));
-                names.add(file_name(prefix, &name, split.output.format.extension()), id(group))?;
+                names.add(file_name(prefix, &name, split.output.format.spec().extension), id(group))?;
             }
         }
         SplitNames::Pattern(pattern) => {

@@ -8,7 +8,6 @@
 //! | [`staged_parts`] | parts of an output in the file of a stage |
 //! | [`files`] | the one file of an output, or its parts; their renaming once complete |
 //! | [`coverage`] | files of coverage |
-//! | [`cram_output`] | what only CRAM outputs need |
 //! | [`routing`] | which reads of a batch go to which extra output |
 //! | [`extra`] | the extra outputs that the plan asks for |
 //! | [`group_files`] | the files of read groups |
@@ -21,7 +20,6 @@
 
 pub mod atomic_file;
 pub mod coverage;
-mod cram_output;
 pub mod exclusive;
 pub mod extra;
 pub mod extra_writer;
@@ -38,7 +36,6 @@ mod sink;
 pub mod staged_parts;
 mod texts;
 
-pub use cram_output::complete as complete_header;
 pub use files::{CompleteOutput, index_names, remove_indexes};
-pub use part_writer::{EncodedPart, EncoderSettings, PartEncoder, PartWriter};
+pub use part_writer::{EncodedPart, PartEncoder, PartWriter};
 pub use sink::{PartTarget, Sink};

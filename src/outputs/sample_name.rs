@@ -4,11 +4,9 @@ use std::path::Path;
 
 use readmill_record::Header;
 
+use crate::formats::FORMATS;
 use crate::outputs::atomic_file::is_device;
 use crate::plan::Plan;
-
-/// File endings that are not part of a sample name.
-const ENDINGS: [&str; 4] = [".bam", ".cram", ".sam.gz", ".sam"];
 
 /// Returns the name of the sample in reports: the name in the plan, else the name of the output without its ending. If
 /// the output has no name: the only input file, as Picard names its metrics, else the prefix of the metrics, else the
@@ -53,7 +51,7 @@ fn file_stem(path: &Path) -> Option<String> {
         return None;
     }
     let name = path.file_name()?.to_string_lossy();
-    let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
+    let stem = FORMATS.iter().find_map(|spec| name.strip_suffix(spec.extension));
     Some(stem.filter(|stem| !stem.is_empty()).unwrap_or(&name).to_owned())
 }
 

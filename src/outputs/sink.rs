@@ -8,20 +8,16 @@
 use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
-use readmill_cram as cram;
 use readmill_engine::Pool;
-use readmill_format::bam::index::{IndexBuilder, Scheme};
-use readmill_format::bam::{self, Encoder};
-use readmill_format::bgzf::{self, Codec};
-use readmill_format::fastq;
+use readmill_format::bam::Encoder;
+use readmill_format::bgzf::Codec;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
-use super::cram_output::CramOutput;
 use super::files::{CompleteOutput, OutputFiles, write_index};
 use super::part_counts::{CountSettings, OrderedTallies};
-use super::part_writer::{EncodedPart, PartWriter, index_scheme};
-use crate::outputs::atomic_file::with_suffix;
-use crate::plan::{Content, DEFAULT_LEVEL, Format, Index, Output};
+use super::part_writer::{EncodedPart, PartWriter};
+use crate::formats::{Content, EncoderMaker, Format, PartPlacer, TargetFile};
+use crate::plan::Output;
 use crate::process::console::Console;
 
 /// Takes encoded parts in order and leaves complete files.
@@ -29,20 +25,16 @@ pub struct Sink {
     files: OutputFiles,
     format: Format,
     content: Content,
-    index: Option<IndexBuilder>,
+    codec: Codec,
+    level: u8,
+    encoders: EncoderMaker,
+    placer: Box<dyn PartPlacer>,
     /// Charge of the index.
     index_charge: Option<Charge>,
-    /// Whether to omit the index where records turn out not to be in order.
-    index_is_optional: bool,
-    scheme: Option<Scheme>,
     /// Bytes of all files.
     offset: u64,
     /// Bytes of the header.
     header: u64,
-    codec: Codec,
-    level: u8,
-    fastq: fastq::FastqStyle,
-    cram: Option<CramOutput>,
     /// What is counted of the output, in its order.
     tallies: OrderedTallies,
     /// Whether the reads are only counted.
@@ -78,54 +70,46 @@ impl Sink {
         ledger: &Ledger,
         console: &Console,
     ) -> Result<Self> {
-        let bam = output.format == Format::Bam;
-        let sorted = sorted || header.claims_coordinate_order();
-        let is_cram = output.format == Format::Cram;
-        let indexable = bam || is_cram && !matches!(output.index, Index::Kind(_));
-        if matches!(output.index, Index::Wanted | Index::Kind(_)) && !(indexable && sorted) {
+        let (format, index) = (&output.format, output.index);
+        let is_sorted = sorted || header.claims_coordinate_order();
+        if index.is_required() && !(is_sorted && format.can_have_index(index)) {
             return Err(Error::usage("only a BAM or CRAM file sorted by coordinate can be indexed")
                 .hint("sort the file (readmill sort; in prep and align: --sort coordinate), or drop --write-index"));
         }
         let files = OutputFiles::open(output)?;
-        if matches!(output.index, Index::Wanted | Index::Kind(_)) && !files.are_regular() {
+        if index.is_required() && !files.are_regular() {
             let what = format!("{} is not a file, so it has no index", output.path.display());
             return Err(Error::usage(what).hint("drop --write-index"));
         }
-        if (bam || is_cram) && files.is_terminal() {
+        if !format.spec().goes_to_terminals && files.is_terminal() {
             return Err(Error::usage("BAM and CRAM are not written to a terminal")
                 .hint("give a file by -o, pipe it on, or ask for text by -O sam"));
         }
-        let level = output.level.unwrap_or(if files.is_pipe() { 0 } else { DEFAULT_LEVEL });
-        if bam && files.is_pipe() {
-            match output.level {
-                None => console.note("uncompressed BAM goes into the pipe; -l sets a level"),
-                Some(0) => {}
-                Some(_) => {
-                    console.note("compressing into a pipe makes its reader inflate again; -u avoids it")
-                }
-            }
+        if let Some(note) = format.pipe_note(output.level).filter(|_| files.is_pipe()) {
+            console.note(note);
         }
-        let scheme = index_scheme(output, header, sorted, files.are_regular())?;
-        let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
-        let index_is_optional = output.index == Index::Auto;
-        let indexed = sorted && files.are_regular() && output.index != Index::No;
-        let cram = is_cram.then(|| CramOutput::new(output, header, indexed, ledger)).transpose()?;
-        let Output { format, content, codec, ref fastq, .. } = *output;
-        let (offset, header, fastq) = (0, 0, fastq.clone());
-        Ok(Sink {
-            files,
-            format,
-            content,
-            index,
-            index_charge: None,
-            index_is_optional,
-            scheme,
-            offset,
+        let file = TargetFile {
             header,
-            codec,
-            level,
-            fastq,
-            cram,
+            codec: output.codec,
+            level: output.level,
+            index,
+            is_sorted,
+            is_regular: files.are_regular(),
+            is_pipe: files.is_pipe(),
+            bases: &output.bases,
+            ledger,
+        };
+        Ok(Sink {
+            placer: format.placer(&file)?,
+            encoders: format.encoders(&file)?,
+            format: format.clone(),
+            content: output.content,
+            codec: output.codec,
+            level: file.level(),
+            files,
+            index_charge: None,
+            offset: 0,
+            header: 0,
             tallies: OrderedTallies::new(),
             only_counts: false,
         })
@@ -152,8 +136,7 @@ impl Sink {
     /// # Errors
     /// There is too little memory for it.
     pub fn charge_index(&mut self, header: &Header, ledger: &Ledger) -> Result<()> {
-        if self.index.is_some() {
-            let bytes = IndexBuilder::usual_bytes(header);
+        if let Some(bytes) = self.placer.usual_bytes(header) {
             self.index_charge = Some(ledger.charge("the index of the output", bytes)?);
         }
         Ok(())
@@ -165,15 +148,8 @@ impl Sink {
             return Ok(());
         }
         let mut first = Vec::new();
-        let mut bytes = Vec::new();
-        match self.format {
-            Format::Bam => bam::header::write(header, &mut bytes)?,
-            Format::Sam | Format::SamGz if self.content == Content::Records => return Ok(()),
-            Format::Sam | Format::SamGz => bytes = header.to_text(),
-            Format::Cram => bytes = cram::header_container(header, self.version())?,
-            Format::Fastq | Format::FastqGz => {}
-        }
-        if self.format.is_compressed() {
+        let bytes = self.format.header_bytes(header, self.content)?;
+        if self.format.spec().is_bgzf() {
             Encoder::new(self.codec, self.level, None).bytes(&bytes, &mut first);
         } else {
             first = bytes;
@@ -183,13 +159,10 @@ impl Sink {
         Ok(())
     }
 
-    fn version(&self) -> cram::Version {
-        self.cram.as_ref().map_or(cram::Version::DEFAULT, |cram| cram.writing.version)
-    }
-
     /// Whether the output can be read back and written again.
     pub fn can_restart(&self) -> bool {
-        self.format == Format::Bam && self.files.are_regular() && !self.files.are_parts()
+        let can_be_read_back = self.format.spec().can_be_read_back;
+        can_be_read_back && self.files.are_regular() && !self.files.are_parts()
     }
 
     /// The records written so far, as BGZF blocks.
@@ -205,7 +178,7 @@ impl Sink {
     /// Empties the output.
     pub fn restart(&mut self, header: &Header) -> Result<()> {
         self.offset = 0;
-        self.index = self.scheme.map(|scheme| IndexBuilder::new(scheme, header));
+        self.placer.restart(header);
         self.tallies.iter().try_for_each(|tally| tally.restart())?;
         self.files.restart()
     }
@@ -213,13 +186,9 @@ impl Sink {
     /// Returns the writer that threads share to encode parts, `in_flight` of them at a time.
     pub fn writer<'a>(&self, header: &'a Header, in_flight: usize) -> PartWriter<'a> {
         PartWriter {
-            format: self.format,
-            codec: self.codec,
-            level: self.level,
-            scheme: self.scheme,
+            format: self.format.clone(),
+            encoders: self.encoders.clone(),
             header,
-            fastq: self.fastq.clone(),
-            cram: self.cram.as_ref().map(|cram| cram.writing.clone()),
             parts: Pool::new(in_flight),
             pending: self.files.positioned().map(|files| (files, Mutex::default())),
             counting: CountSettings { tallies: self.tallies.clone(), max_span: None },
@@ -263,14 +232,10 @@ impl Sink {
 
     /// Adds the index entries and the counts of the next part, and fills in values that depend on its offset.
     fn assign_offset(&mut self, part: &mut EncodedPart) -> Result<()> {
-        if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
-            index.absorb(fragment, self.offset);
-            let bytes = index.heap_bytes();
-            let charge = self.index_charge.iter_mut();
-            charge.for_each(|charge| charge.resize(bytes.max(charge.bytes())));
-        }
-        if let Some(cram) = &mut self.cram {
-            cram.assign_offset(&part.cram, &mut part.bytes, part.records, self.offset);
+        let entries = std::mem::take(&mut part.entries);
+        self.placer.place(entries, &mut part.bytes, part.records, self.offset);
+        if let Some(charge) = &mut self.index_charge {
+            charge.resize(self.placer.heap_bytes().max(charge.bytes()));
         }
         part.counts.take().map_or(Ok(()), |counts| counts.add_to(&self.tallies))
     }
@@ -286,11 +251,7 @@ impl Sink {
 
     /// Completes the file and its index under their temporary names; after that only the renaming can fail.
     pub fn complete(mut self, console: &Console) -> Result<CompleteOutput> {
-        let end: &[u8] = match self.format {
-            Format::Cram => &cram::EOF,
-            format if format.is_compressed() => &bgzf::EOF_BLOCK,
-            _ => &[],
-        };
+        let end = self.format.end_bytes();
         self.files.go_to_last();
         self.files.write_last(end)?;
         self.offset += end.len() as u64;
@@ -303,21 +264,14 @@ impl Sink {
                 bytes: self.offset,
             });
         };
-        if self.index_is_optional && self.index.as_ref().is_some_and(|index| !index.is_sorted()) {
-            console.note("no index: the header says coordinate, but the records are in another order");
-            self.index = None;
-        }
-        let crai = self.cram.take().and_then(|cram| cram.crai);
-        if crai.as_ref().is_some_and(|crai| !crai.is_sorted()) {
-            console.note("no index: the header says coordinate, but the records are in another order");
-        }
-        let replaces = self.files.replaces_input();
-        let index = match (self.index.take(), self.scheme, crai.filter(cram::CraiBuilder::is_sorted)) {
-            (Some(builder), Some(scheme), _) => Some(write_index(builder, scheme, &name, replaces)?),
-            (_, _, Some(crai)) => {
-                Some((with_suffix(&name, ".crai"), CramOutput::write_index(&crai, &name, replaces)?))
+        let index = match self.placer.index_suffix() {
+            Some(_) if self.placer.omits_index() => {
+                console
+                    .note("no index: the header says coordinate, but the records are in another order");
+                None
             }
-            _ => None,
+            Some(suffix) => Some(write_index(self.placer, suffix, &name, self.files.replaces_input())?),
+            None => None,
         };
         let md5 = self.files.write_md5()?;
         Ok(CompleteOutput { files: self.files, index, md5, bytes: self.offset })

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use readmill_cram::{Encoded, EncoderOptions};
-use readmill_format::bam::index::Fragment;
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 use serde::{Deserialize, Serialize};
 
-use super::cram_output::CramOutput;
 use super::part_counts::CountSettings;
 use super::part_writer::{EncodedPart, PartWriter};
 use super::sink::PartTarget;
-use crate::plan::{Format, Output};
+use crate::formats::{EncoderMaker, Format, PartEntries, TargetFile};
+use crate::plan::Output;
 
 /// Bytes of memory for a part in the list, as a rule; its index entries are most of them.
 const USUAL_PART: u64 = 512;
@@ -32,10 +30,8 @@ pub struct StagedPart {
     pub records: u64,
     /// Bytes of all records before it.
     pub start: u64,
-    /// Its index entries.
-    pub fragment: Option<Fragment>,
-    /// Where its containers of CRAM lie.
-    pub cram: Encoded,
+    /// What is completed once its offset in the output is known.
+    pub entries: PartEntries,
 }
 
 /// The parts of a range, in their order, packed: there is one for each MiB of the output.
@@ -80,9 +76,8 @@ impl StagedPartList {
 
 /// Takes encoded parts in order, and writes them into the file of a stage.
 pub struct StagedParts<'a> {
-    output: &'a Output,
-    sorted: bool,
-    cram: Option<EncoderOptions>,
+    format: Format,
+    encoders: EncoderMaker,
     counting: CountSettings,
     spill: &'a Arc<Spill>,
     extent: Extent,
@@ -92,7 +87,7 @@ pub struct StagedParts<'a> {
 impl<'a> StagedParts<'a> {
     /// Takes about `parts` parts of `output`, which will be in coordinate order if `sorted`.
     pub fn new(
-        output: &'a Output,
+        output: &Output,
         header: &Header,
         sorted: bool,
         counting: CountSettings,
@@ -100,11 +95,19 @@ impl<'a> StagedParts<'a> {
         ledger: &Ledger,
         spill: &'a Arc<Spill>,
     ) -> Result<Self> {
-        let cram =
-            (output.format == Format::Cram).then(|| CramOutput::new(output, header, false, ledger));
-        let cram = cram.transpose()?.map(|cram| cram.writing);
-        let parts = StagedPartList::new(parts, ledger)?;
-        Ok(StagedParts { output, sorted, cram, counting, spill, extent: spill.begin(0)?, parts })
+        let encoders = output.format.encoders(&TargetFile {
+            header,
+            codec: output.codec,
+            level: output.level,
+            index: output.index,
+            is_sorted: sorted || header.claims_coordinate_order(),
+            is_regular: true,
+            is_pipe: false,
+            bases: &output.bases,
+            ledger,
+        })?;
+        let (format, parts) = (output.format.clone(), StagedPartList::new(parts, ledger)?);
+        Ok(StagedParts { format, encoders, counting, spill, extent: spill.begin(0)?, parts })
     }
 
     /// Returns the parts, and where the first of them lies.
@@ -115,14 +118,8 @@ impl<'a> StagedParts<'a> {
 
 impl PartTarget for StagedParts<'_> {
     fn writer<'h>(&self, header: &'h Header, in_flight: usize) -> Result<PartWriter<'h>> {
-        PartWriter::detached(
-            self.output,
-            header,
-            self.sorted,
-            self.cram.clone(),
-            self.counting.clone(),
-            in_flight,
-        )
+        let (format, encoders) = (self.format.clone(), self.encoders.clone());
+        Ok(PartWriter::detached(format, encoders, header, self.counting.clone(), in_flight))
     }
 
     fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
@@ -134,8 +131,7 @@ impl PartTarget for StagedParts<'_> {
             counts: counts.unwrap_or(0),
             records: part.records,
             start: part.start,
-            fragment: part.fragment.take(),
-            cram: std::mem::take(&mut part.cram),
+            entries: std::mem::take(&mut part.entries),
         })?;
         writer.reuse(part);
         Ok(())

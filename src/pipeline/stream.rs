@@ -115,11 +115,11 @@ pub fn stream(
     console: &Console,
 ) -> Result<(u64, Written)> {
     let writer = output.as_ref().map(|output| output.sink.writer(output.header, crew.in_flight));
-    let cram_copies = writer.as_ref().map_or(0, PartWriter::cram_copies);
-    let gathered = writer.as_ref().and_then(PartWriter::gathers);
+    let large_parts = writer.as_ref().and_then(PartWriter::large_parts);
+    let gathered = large_parts.map(|parts| parts.bytes);
     let feed = feed.gathering(gathered);
     let usual = MAX_CLAIM as u64 + gathered.unwrap_or(0).max(MAX_CLAIM as u64);
-    let long_reads = LongReads::new(ledger, COPIES + cram_copies, usual);
+    let long_reads = LongReads::new(ledger, COPIES + large_parts.map_or(0, |parts| parts.copies), usual);
     let mut held_back = ledger.empty(LongReads::NAME);
     let extra = pipeline.extra;
     let pass = StreamPass { readers: feed.readers(), pipeline, writer };

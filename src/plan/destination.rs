@@ -227,11 +227,9 @@ impl ExtraFile {
 
     /// The output, where `main` is the main one.
     pub fn output(&self, main: &Output) -> Output {
-        let (path, format) = (self.path.clone(), self.format);
-        let index = main.index.where_it_can_be();
-        let output =
-            Output { path, parts: 1, format, index, md5: false, in_place: false, ..main.clone() };
-        if format.is_compressed() { output } else { output.without_codec() }
+        let (path, index) = (self.path.clone(), main.index.where_it_can_be());
+        let output = Output { path, parts: 1, index, md5: false, in_place: false, ..main.clone() };
+        output.in_format(self.format.clone())
     }
 }
 
@@ -274,15 +272,14 @@ impl Destination {
         }
     }
 
-    /// Whether any file is known to be CRAM.
-    pub fn writes_cram(&self) -> bool {
+    /// Returns the formats of files that are known before anything is read: first that of the main output or the split.
+    pub fn formats(&self) -> impl Iterator<Item = &Format> {
         let selected = match self {
             Destination::Main(_, selected) => &selected[..],
             _ => &[],
         };
-        let mut formats = selected.iter().map(|chosen| chosen.format);
-        let settings = self.settings().map(|output| output.format);
-        settings == Some(Format::Cram) || formats.any(|format| format == Format::Cram)
+        let settings = self.settings().map(|output| &output.format);
+        settings.into_iter().chain(selected.iter().map(|chosen| &chosen.format))
     }
 
     /// Checks what can be checked before anything is opened.

@@ -21,16 +21,15 @@ mod trimming;
 
 use std::path::PathBuf;
 
-use readmill_cram as cram;
 use readmill_filters::spec::{PlanFacts, Stage};
-use readmill_format::bam::index;
 use readmill_format::bgzf::Codec;
-use readmill_format::fastq;
-use readmill_format::reference::Fasta;
 use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_record::{Error, Result};
 use readmill_sort::Order;
 
+use crate::formats::{Compression, ContigBases, SamFormat};
+
+pub use crate::formats::{Content, DEFAULT_LEVEL, Format, Index};
 pub use aligning::{Aligner, Aligning, Import, IndexReads, Lane, ReadTags};
 pub use choice::{Choice, one_of};
 pub use command::Command;
@@ -52,10 +51,6 @@ pub use regions::{RegionRequest, no_index_of_a_pipe};
 pub use resources::{Resources, Verbosity, environment_temp_dir, temp_dirs};
 pub use tallies::{FingerprintRequest, PageRequest, QcRequest, Tallies};
 pub use trimming::{Trimming, without_adapter};
-
-/// Compression level where none is given: the size users of samtools expect, at less than half of
-/// zlib's time.
-pub const DEFAULT_LEVEL: u8 = 6;
 
 /// Compression level of `--fast`.
 pub const FAST_LEVEL: u8 = 1;
@@ -101,23 +96,6 @@ pub struct Steps {
     pub group_by_file: bool,
 }
 
-/// A format of output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// BAM.
-    Bam,
-    /// SAM text.
-    Sam,
-    /// SAM text in BGZF.
-    SamGz,
-    /// CRAM.
-    Cram,
-    /// FASTQ, for outputs of `fastq` alone.
-    Fastq,
-    /// FASTQ in BGZF.
-    FastqGz,
-}
-
 /// Where reads go.
 #[derive(Clone, Debug)]
 pub struct Output {
@@ -125,7 +103,7 @@ pub struct Output {
     pub path: PathBuf,
     /// How many parts it is cut into, which `cat` joins in the order of their [names](part_name).
     pub parts: usize,
-    /// Its format.
+    /// Its format, with the options of it.
     pub format: Format,
     /// Which part of it is written.
     pub content: Content,
@@ -137,139 +115,56 @@ pub struct Output {
     pub index: Index,
     /// Write no @PG line.
     pub no_pg: bool,
-    /// How reads become FASTQ, if that is the format.
-    pub fastq: fastq::FastqStyle,
-    /// How they become CRAM, if that is the format.
-    pub cram: CramStyle,
+    /// Where the bases of contigs are found, if the format needs them.
+    pub bases: ContigBases,
     /// Whether the MD5 of each file goes into another, whose name ends in `.md5`.
     pub md5: bool,
     /// Whether it may replace an input.
     pub in_place: bool,
 }
 
-/// The part of an output that is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Content {
-    /// The header and the records.
-    #[default]
-    All,
-    /// The records of SAM text, without the header; all of other formats.
-    Records,
-    /// The header alone.
-    Header,
-}
-
-/// How CRAM is written.
-#[derive(Clone, Debug)]
-pub struct CramStyle {
-    /// Version of the format.
-    pub version: cram::Version,
-    /// How hard version 3.1 compresses.
-    pub profile: cram::Profile,
-    /// Store all bases instead of differences from a reference.
-    pub no_reference: bool,
-    /// The reference.
-    pub reference: Option<Fasta>,
-    /// Where bases of contigs lie under their MD5, if there is no reference.
-    pub cache: cram::Cache,
-}
-
-impl CramStyle {
-    /// The bytes of records in a container.
-    pub fn partition(&self) -> u64 {
-        cram::partition_bytes(self.version, self.profile)
-    }
-
-    /// The usual level of gzip.
-    pub fn level(&self) -> u8 {
-        if self.version >= cram::Version::V3_1 { self.profile.level() } else { DEFAULT_LEVEL }
-    }
-}
-
-impl Default for CramStyle {
-    fn default() -> Self {
-        CramStyle {
-            version: cram::Version::DEFAULT,
-            profile: cram::Profile::default(),
-            no_reference: false,
-            reference: None,
-            cache: cram::Cache::default(),
-        }
-    }
-}
-
-/// Which index to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Index {
-    /// One for a BAM file sorted by coordinate: BAI, or CSI where a contig is too long for it.
-    Auto,
-    /// As `Auto`, but it is an error if there cannot be one.
-    Wanted,
-    /// This kind.
-    Kind(index::IndexFormat),
-    /// None.
-    No,
-}
-
-impl Index {
-    /// Returns the choice for extra outputs, which may have another format: none, or one that fits.
-    fn where_it_can_be(self) -> Self {
-        if self == Index::No { Index::No } else { Index::Auto }
-    }
-}
-
-impl Format {
-    /// Whether it is made of BGZF blocks.
-    pub fn is_compressed(self) -> bool {
-        matches!(self, Format::Bam | Format::SamGz | Format::FastqGz)
-    }
-
-    /// How the name of such a file ends.
-    pub fn extension(self) -> &'static str {
-        match self {
-            Format::Bam => ".bam",
-            Format::Sam => ".sam",
-            Format::SamGz => ".sam.gz",
-            Format::Cram => ".cram",
-            Format::Fastq => ".fq",
-            Format::FastqGz => ".fq.gz",
-        }
-    }
-}
-
 impl Output {
     /// Creates an output with default settings.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        let (format, codec) = (Format::by_name(&path), Codec::default());
-        let (fastq, cram) = (fastq::FastqStyle::default(), CramStyle::default());
+        let (format, codec, bases) = (Format::by_name(&path), Codec::default(), ContigBases::default());
         let (parts, content, level, index, no_pg) = (1, Content::All, None, Index::Auto, false);
         let (md5, in_place) = (false, false);
-        Output { path, parts, format, content, codec, level, index, no_pg, fastq, cram, md5, in_place }
+        Output { path, parts, format, content, codec, level, index, no_pg, bases, md5, in_place }
     }
 
-    /// The same for a format that is not compressed.
-    pub fn without_codec(self) -> Self {
-        Output { codec: Codec::default(), level: None, ..self }
+    /// Creates an output that leads nowhere, for reads that leave by other ways.
+    pub fn nowhere() -> Self {
+        let format = Format::new(SamFormat { is_compressed: false });
+        Output { format, index: Index::No, ..Output::new("/dev/null") }
+    }
+
+    /// Returns the same in another format. Its options stay if only they differ, and so do codec and level if the format
+    /// is made of BGZF.
+    pub fn in_format(self, format: Format) -> Self {
+        let format = if format.has_name_of(&self.format) { self.format.clone() } else { format };
+        if format.spec().is_bgzf() {
+            Output { format, ..self }
+        } else {
+            Output { format, codec: Codec::default(), level: None, ..self }
+        }
     }
 
     /// Checks what can be checked before it is opened.
     fn check(&self) -> Result<()> {
         self.check_parts()?;
-        let wants_index = matches!(self.index, Index::Wanted | Index::Kind(_));
-        if wants_index && self.path.as_os_str() == "-" {
+        if self.index.is_required() && self.path.as_os_str() == "-" {
             return Err(Error::usage("an index needs an output file").hint("give one by -o"));
         }
         if self.md5 && self.path.as_os_str() == "-" {
             return Err(Error::usage("standard output is not a file, so there is no place for its MD5")
                 .hint("give the name of a file by -o, or drop --md5"));
         }
-        let has_level = self.format.is_compressed() || self.format == Format::Cram;
-        if !has_level && self.level.is_some() {
+        if self.format.spec().compression == Compression::None && self.level.is_some() {
             return Err(Error::usage("SAM text is not compressed, so it has no level")
                 .hint("drop -l and -u, or write BAM or .sam.gz"));
         }
-        if !self.format.is_compressed() && self.codec != Codec::default() {
+        if !self.format.spec().is_bgzf() && self.codec != Codec::default() {
             return Err(Error::usage("only BAM and .sam.gz have a codec to be chosen")
                 .hint("drop --codec, or write BAM"));
         }

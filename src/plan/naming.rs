@@ -4,7 +4,7 @@ use std::path::Path;
 
 use readmill_record::{Error, Result};
 
-use super::Format;
+use crate::formats::{BamFormat, Format};
 
 /// Ends of names of other kinds of files. BAM under such a name would be taken for what it is not.
 const OTHERS: [&str; 44] = [
@@ -20,9 +20,7 @@ const INDEX_MARK: &str = "##idx##";
 impl Format {
     /// The format that the name of a file tells: BAM, unless it ends otherwise.
     pub fn by_name(path: &Path) -> Self {
-        let name = path.as_os_str().to_string_lossy().to_ascii_lowercase();
-        let formats = [Format::Sam, Format::SamGz, Format::Cram];
-        formats.into_iter().find(|format| name.ends_with(format.extension())).unwrap_or(Format::Bam)
+        Format::of_extension(path).unwrap_or_else(|| Format::new(BamFormat))
     }
 
     /// The format of an output that tells it by its name alone, and whether that is a guess: whether the name ends in
@@ -32,8 +30,11 @@ impl Format {
     ///
     /// If the name is that of another kind of file.
     pub fn of_output(path: &Path) -> Result<(Self, bool)> {
-        let format = Format::by_name(path);
-        let known = format != Format::Bam || std::fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+        if let Some(format) = Format::of_extension(path) {
+            return Ok((format, false));
+        }
+        let format = Format::new(BamFormat);
+        let known = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file());
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let words: Vec<&str> = name.split('.').skip(1).collect();
         let Some(last) = words.last().filter(|_| !known) else { return Ok((format, false)) };
@@ -66,20 +67,22 @@ mod tests {
 
     #[test]
     fn names_tell_formats() {
-        let of = |name: &str| Format::of_output(Path::new(name));
+        let of = |name: &str| {
+            Format::of_output(Path::new(name)).map(|(format, guessed)| (format.spec().name, guessed))
+        };
         for (name, format, guessed) in [
-            ("out/x.bam", Format::Bam, false),
-            ("x.sam", Format::Sam, false),
-            ("x.SAM.gz", Format::SamGz, false),
-            ("x.cram", Format::Cram, false),
-            ("-", Format::Bam, false),
-            ("x", Format::Bam, false),
-            ("x.txt/y", Format::Bam, false),
-            ("x.bam.tmp", Format::Bam, false),
-            ("x.ubam", Format::Bam, false),
-            ("x.cram.tmp", Format::Bam, true),
-            ("x.sorted", Format::Bam, true),
-            ("/dev/null", Format::Bam, false),
+            ("out/x.bam", "bam", false),
+            ("x.sam", "sam", false),
+            ("x.SAM.gz", "sam.gz", false),
+            ("x.cram", "cram", false),
+            ("-", "bam", false),
+            ("x", "bam", false),
+            ("x.txt/y", "bam", false),
+            ("x.bam.tmp", "bam", false),
+            ("x.ubam", "bam", false),
+            ("x.cram.tmp", "bam", true),
+            ("x.sorted", "bam", true),
+            ("/dev/null", "bam", false),
         ] {
             assert_eq!(of(name), Ok((format, guessed)), "{name}");
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use super::{Format, Output, Plan};
+use super::{Output, Plan};
 
 /// Parts of an output, at most: each is open twice, and a process may have 1,024 files open where nobody has said
 /// otherwise.
@@ -64,7 +64,7 @@ impl Output {
             return Err(Error::usage("parts are files, and standard output is one stream")
                 .hint("give a name for them by -o, or drop --out-parts"));
         }
-        if self.format != Format::Bam {
+        if !self.format.spec().is_joined_by_cat {
             return Err(
                 Error::usage("only BAM is written in parts").hint("write BAM, or drop --out-parts")
             );

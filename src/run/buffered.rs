@@ -22,7 +22,6 @@ use crate::pipeline::merge;
 use crate::pipeline::presorted::{self, Presorted};
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{READS, SortContext};
-use crate::plan::Format;
 use crate::process::console::log;
 use crate::run::summary::{Summary, draw_times};
 use crate::run::tallies::{Tap, changes};
@@ -93,10 +92,9 @@ impl RunState<'_> {
         steps.extend(from_file.into_iter().chain(apply));
         self.console.stage("writing", Some(read.saturating_sub(presorted.records)), false);
         let ((crew, _large), merge) = (context.crew_for(buffer.largest)?, Merge::new(sources));
-        let main = self.plan.destination.main();
-        let cram = main.filter(|output| output.format == Format::Cram).map(|output| &output.cram);
+        let large_parts = self.plan.destination.main().and_then(|output| output.format.large_parts());
         let Presorted { cutter, records: left_early, .. } = presorted;
-        let cutter = cram.map_or(cutter, |style| Cutter::every(style.partition()));
+        let cutter = large_parts.map_or(cutter, |parts| Cutter::every(parts.bytes));
         let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), extra.as_ref());
         let written =
             merge::to_sink(crew, merge, pipeline, &self.header, &mut sink, cutter.into(), self.console)?;

@@ -15,6 +15,7 @@ use readmill_record::{Charge, Error, Ledger, OrderedTally, Result, ledger::Name}
 use readmill_sort::{Entry, Order};
 
 use crate::aligning;
+use crate::formats::LargeParts;
 use crate::merging;
 use crate::outputs::{coverage, extra_writer};
 use crate::pipeline::feed::TicketUse;
@@ -49,8 +50,8 @@ const BATCHES: Name = "batches under way";
 /// form and the frames they come from.
 const TICKET: u64 = 9 * MIB / 2;
 
-/// Extra memory of a ticket whose partition is CRAM.
-const CRAM_TICKET: u64 = 2 * MIB;
+/// Extra memory of a ticket whose partition is as large as the smallest of CRAM; a larger one takes more.
+const LARGE_TICKET: u64 = 2 * MIB;
 
 /// How many copies of the counts of a read group a thread holds: while they grow, both forms, and those of the next
 /// read group when the others are full.
@@ -219,15 +220,12 @@ impl Memory {
         if let Some(wanted) = &plan.merging {
             division.take("reads and alignments to be merged", merging::memory(wanted, crew));
         }
-        if plan.destination.writes_cram() {
-            let style =
-                plan.destination.settings().map(|output| output.cram.clone()).unwrap_or_default();
-            let partition = style.partition();
-            let encoder = cram::encoder_bytes(style.version, style.profile) as u64;
-            division.take("CRAM encoders", (encoder + 2 * partition) * threads as u64);
+        if let Some(parts) = plan.destination.formats().find_map(|format| format.large_parts()) {
+            let LargeParts { bytes, encoder_bytes, shares: [encoders, under_way], .. } = parts;
+            division.take(encoders, (encoder_bytes + 2 * bytes) * threads as u64);
             // The batches under way have room for partitions of BAM.
-            let more = CRAM_TICKET + 2 * partition.saturating_sub(CRAM_TICKET);
-            division.take("partitions for CRAM", more * crew.in_flight as u64);
+            let more = LARGE_TICKET + 2 * bytes.saturating_sub(LARGE_TICKET);
+            division.take(under_way, more * crew.in_flight as u64);
         }
         let decoders = open_input::is_any_cram(&plan.inputs);
         if decoders {

@@ -45,14 +45,14 @@ use crate::outputs::coverage::CoverageTally;
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::part_counts::OrderedTallies;
 use crate::outputs::report_files::{self, ReportFiles};
-use crate::outputs::{Sink, complete_header, extra};
+use crate::outputs::{Sink, extra};
 use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
 use crate::pipeline::count::CovariateCounter;
 use crate::pipeline::feed::Feed;
 use crate::pipeline::inputs::{Inputs, OpenOptions, Prepared};
 use crate::pipeline::open_input;
 use crate::pipeline::stream::{self, StreamOutput};
-use crate::plan::{self, Aligning, Command, Destination, Format, Index, Output, Plan};
+use crate::plan::{self, Aligning, Command, Destination, Output, Plan};
 use crate::process::console::Console;
 use crate::process::pause::{self, Moment};
 use additions::Additions;
@@ -155,8 +155,8 @@ pub(crate) fn with_state<T>(
     let added_late = additions::make(added_late, &mut header)?;
     let added = early.iter().chain(&added_late).map(|step| step.name());
     describe(plan, &mut header, &Vec::from_iter(added))?;
-    if let Some(output) = plan.destination.main().filter(|output| output.format == Format::Cram) {
-        complete_header(&mut header, output, &memory.ledger)?;
+    if let Some(output) = plan.destination.main() {
+        output.format.complete_header(&mut header, &output.bases, &memory.ledger)?;
     }
     already_recalibrated::check_read_groups(plan, &mut inputs, &header, &memory.ledger)?;
     steps.extend(early);
@@ -343,7 +343,7 @@ impl RunState<'_> {
             Some(output) => output,
             None => {
                 // FASTQ files are extra outputs that take all reads.
-                nowhere = Output { format: Format::Sam, index: Index::No, ..Output::new("/dev/null") };
+                nowhere = Output::nowhere();
                 &nowhere
             }
         };
@@ -497,15 +497,14 @@ impl RunState<'_> {
             filters: place.map(|place| RoutedFilters { steps: drops, place }),
             ..self.output_pipeline(Tap::Input, edits, counter.as_ref(), extra.as_ref())
         };
-        // BAM is copied, and lines of SAM are checked as they are written.
-        let copies = self
-            .plan
-            .destination
-            .main()
-            .is_none_or(|output| matches!(output.format, Format::Bam | Format::Sam | Format::SamGz));
+        let main = self.plan.destination.main();
         let detail = match (self.plan.command, &sink) {
             (Command::View, None) => pipeline.detail(),
-            (Command::View, Some(_)) if copies => pipeline.detail().max(Detail::WithoutFields),
+            (Command::View, Some(_)) => {
+                let written =
+                    main.map_or(Detail::WithoutFields, |output| output.format.checked_detail());
+                pipeline.detail().max(written)
+            }
             _ => Detail::Whole,
         };
         let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets).detail(detail);

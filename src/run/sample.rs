@@ -13,8 +13,9 @@ use readmill_record::{Batch, Error, Header, Ledger, Result, Span, Stamp};
 use readmill_simulate::Sample;
 use readmill_sort::PARTITION;
 
+use crate::formats::{BamFormat, Format};
 use crate::outputs::Sink;
-use crate::plan::{Format, Index, Output, Verbosity};
+use crate::plan::{Index, Output, Verbosity};
 use crate::process::console::Console;
 
 const BATCH: usize = PARTITION as usize;
@@ -27,7 +28,7 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
     let output = Output {
         level: Some(level),
         index: Index::No,
-        format: Format::Bam,
+        format: Format::new(BamFormat),
         no_pg: true,
         ..Output::new(path)
     };

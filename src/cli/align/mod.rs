@@ -103,7 +103,7 @@ impl AlignArgs {
             let fasta = Fasta::new(&self.fasta);
             plan.resources.reference = Some(fasta.clone());
             if let Destination::Main(output, _) = &mut plan.destination {
-                output.cram.reference = Some(fasta.clone());
+                output.bases.reference = Some(fasta.clone());
             }
         }
         let mut read_tags = self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words());

@@ -85,7 +85,7 @@ impl RunState<'_> {
                 read(&part, &mut bytes)?;
                 summary.written += part.records;
                 self.console.advance(part.records);
-                let StagedPart { fragment, cram, records, start, counts, .. } = part;
+                let StagedPart { entries, records, start, counts, .. } = part;
                 let counts = (counts > 0).then(|| {
                     let own = bytes.len().saturating_sub(counts as usize);
                     let loaded = PartCounts::load(&bytes[own..], &tallies_in_order);
@@ -95,16 +95,7 @@ impl RunState<'_> {
                 let counts = counts.transpose()?;
                 let routed = RoutedRecords::default();
                 let charge = None; // it is charged above
-                sink.append(EncodedPart {
-                    bytes,
-                    fragment,
-                    cram,
-                    records,
-                    start,
-                    routed,
-                    counts,
-                    charge,
-                })
+                sink.append(EncodedPart { bytes, entries, records, start, routed, counts, charge })
             })?;
             if flagged.len() < range.flagged.len() {
                 flagged.resize_with(range.flagged.len(), LibraryCounts::default);

@@ -39,7 +39,7 @@ use crate::pipeline::merge::{self, OutputRange};
 use crate::pipeline::parallel_sort::ThreadedSort;
 use crate::pipeline::recollect::collect_ends_again;
 use crate::pipeline::sort_context::{self, ENDS, SortContext};
-use crate::plan::Format;
+use crate::plan::Output;
 use crate::process::console::Console;
 use crate::run::recal_setup;
 use crate::run::tallies::Tap;
@@ -268,9 +268,7 @@ impl<'a> RunState<'a> {
 
     /// A sink for reads that are not written in this stage.
     fn sink_nowhere(&self) -> Result<Sink> {
-        use crate::plan::{Format, Index, Output};
-        let nowhere = Output { format: Format::Sam, index: Index::No, ..Output::new("/dev/null") };
-        Sink::create(&nowhere, &self.header, false, &self.memory.ledger, self.console)
+        Sink::create(&Output::nowhere(), &self.header, false, &self.memory.ledger, self.console)
     }
 
     /// Divides the output order into at most `ranges` ranges; returns the starts of all but the first. `spill` has
@@ -424,7 +422,7 @@ impl<'a> RunState<'a> {
         let Some(output) = self.plan.destination.main() else {
             return Err(Error::bug("there is no output to be written"));
         };
-        let partition = if output.format == Format::Cram { output.cram.partition() } else { PARTITION };
+        let partition = output.format.large_parts().map_or(PARTITION, |parts| parts.bytes);
         let [from, to] = [&start, &until].map(|border| border.as_ref().map(|border| border.bytes));
         let all = || slices.runs.iter().map(SpilledRun::record_bytes).sum();
         let parts = to.unwrap_or_else(all).saturating_sub(from.unwrap_or(0)).div_ceil(partition);

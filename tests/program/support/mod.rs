@@ -16,6 +16,7 @@ use std::thread::JoinHandle;
 
 use readmill::Plan;
 use readmill::console::Console;
+use readmill::formats::SamFormat;
 use readmill::plan::{self, Format, Index, Output, Resources, Steps, Tallies, Verbosity};
 use readmill_format::bgzf::{self, Codec};
 use readmill_format::spill_codec::SpillCodec;
@@ -70,14 +71,13 @@ impl TestDir {
                 Output {
                     path: format!("/dev/fd/{}", writer.as_raw_fd()).into(),
                     parts: 1,
-                    format: Format::Sam,
+                    format: Format::new(SamFormat { is_compressed: false }),
                     content: Default::default(),
                     codec: Codec::default(),
                     level: None,
                     index: Index::No,
                     no_pg: true,
-                    fastq: Default::default(),
-                    cram: Default::default(),
+                    bases: Default::default(),
                     md5: false,
                     in_place: false,
                 },

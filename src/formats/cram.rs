@@ -1,0 +1,221 @@
+//! CRAM: its options, the bases that it stores differences from, and its index while it is written.
+
+use readmill_cram::{self as cram, CraiBuilder, EncoderOptions, Profile, References, Version};
+use readmill_record::header::HeaderLine;
+use readmill_record::{Batch, Error, Header, Ledger, Result};
+
+use super::encoding::{BatchEncoder, EncoderMaker, PartEntries, PartPlacer};
+use super::output_format::{Compression, Format, FormatOptions, FormatSpec, LargeParts, OutputFormat};
+use super::target_file::{Content, ContigBases, DEFAULT_LEVEL, Index, TargetFile};
+
+pub(super) static SPEC: FormatSpec = FormatSpec {
+    name: "cram",
+    extension: ".cram",
+    compression: Compression::Own,
+    goes_to_terminals: false,
+    is_joined_by_cat: false,
+    can_be_read_back: false,
+    make: || Format::new(CramFormat::default()),
+    options: Some(FormatOptions {
+        examples: &["version=3.1", "small", "no-ref"],
+        parse: |words| CramFormat::parse(words).map(Format::new),
+    }),
+};
+
+/// CRAM.
+#[derive(Debug)]
+pub struct CramFormat {
+    /// Version of the format.
+    pub version: Version,
+    /// How hard version 3.1 compresses.
+    pub profile: Profile,
+    /// Store all bases instead of differences from a reference.
+    pub no_reference: bool,
+}
+
+impl Default for CramFormat {
+    fn default() -> Self {
+        CramFormat { version: Version::DEFAULT, profile: Profile::default(), no_reference: false }
+    }
+}
+
+impl CramFormat {
+    /// Reads options such as `version=3.0` and `no-ref`.
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let (mut version, mut profile, mut no_reference) = (None, None, false);
+        for &word in words {
+            let named = word.strip_prefix("profile=").unwrap_or(word);
+            match word {
+                "version=3.0" => version = Some(Version::DEFAULT),
+                "version=3.1" => version = Some(Version::V3_1),
+                "no-ref" | "no_ref" => no_reference = true,
+                _ => match Profile::ALL.iter().find(|(name, _)| *name == named) {
+                    Some(&(_, known)) => profile = Some(known),
+                    None => {
+                        return Err(format!(
+                            "{word:?} says nothing of CRAM; version=3.0, version=3.1, no-ref, and the profiles fast, normal, small and archive of 3.1 do"
+                        ));
+                    }
+                },
+            }
+        }
+        if version == Some(Version::DEFAULT) && profile.is_some() {
+            return Err("version 3.0 has no profiles: write version=3.1".into());
+        }
+        // A profile asks for the version that has it.
+        let usual = if profile.is_some() { Version::V3_1 } else { Version::DEFAULT };
+        let (version, profile) = (version.unwrap_or(usual), profile.unwrap_or_default());
+        Ok(CramFormat { version, profile, no_reference })
+    }
+
+    /// Returns the usual level of gzip.
+    fn usual_level(&self) -> u8 {
+        if self.version >= Version::V3_1 { self.profile.level() } else { DEFAULT_LEVEL }
+    }
+
+    /// Returns the bases of contigs; `None` where all bases are stored.
+    fn references(
+        &self,
+        bases: &ContigBases,
+        header: &Header,
+        ledger: &Ledger,
+    ) -> Result<Option<References>> {
+        if self.no_reference {
+            return Ok(None);
+        }
+        let fasta = bases.reference.as_ref().map(|fasta| fasta.open(ledger)).transpose()?;
+        References::new(header, fasta.as_ref(), &bases.cache, ledger).map(Some)
+    }
+}
+
+impl OutputFormat for CramFormat {
+    fn spec(&self) -> &'static FormatSpec {
+        &SPEC
+    }
+
+    fn header_bytes(&self, header: &Header, _: Content) -> Result<Vec<u8>> {
+        cram::header_container(header, self.version)
+    }
+
+    fn encoders(&self, file: &TargetFile<'_>) -> Result<EncoderMaker> {
+        let references = self.references(file.bases, file.header, file.ledger)?;
+        let level = file.level.unwrap_or(self.usual_level()).max(1);
+        let mut options = EncoderOptions::new(file.header, self.version, references, level, file.ledger);
+        options.profile = self.profile;
+        Ok(EncoderMaker::new(move |_| Box::new(cram::Encoder::new(&options))))
+    }
+
+    fn placer(&self, file: &TargetFile<'_>) -> Result<Box<dyn PartPlacer>> {
+        let is_indexed = file.is_sorted && file.is_regular && file.index != Index::No;
+        Ok(Box::new(CramPlacer { crai: is_indexed.then(CraiBuilder::default), records: 0 }))
+    }
+
+    fn end_bytes(&self) -> &'static [u8] {
+        &cram::EOF
+    }
+
+    /// Adds the M5 that CRAM needs to the @SQ lines, for the contigs of the reference; in version 3.1 also UR, the path by
+    /// which samtools finds it. (Files of version 3.0 stay byte for byte what they were, wherever the reference lies.)
+    /// Refuses a reference whose M5 differs from the header, as samtools does. Without a reference, some contig must have
+    /// bases under its M5.
+    fn complete_header(&self, header: &mut Header, bases: &ContigBases, ledger: &Ledger) -> Result<()> {
+        if self.no_reference {
+            return Ok(());
+        }
+        let Some(fasta) = &bases.reference else {
+            let found = self.references(bases, header, ledger)?;
+            let has_any = found.is_none_or(|references| references.has_any());
+            return if has_any { Ok(()) } else { Err(lacks_bases(bases)) };
+        };
+        let path = (self.version >= Version::V3_1).then(|| std::path::absolute(fasta.path()).ok());
+        let (reference, path) = (fasta.open(ledger)?, path.flatten());
+        let numbers = reference.matches(header)?;
+        let mut lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
+        for (line, number) in lines.iter_mut().zip(numbers) {
+            let Some(number) = number else { continue };
+            let md5 = cram::md5(&reference, number)?;
+            match line.get(b"M5") {
+                None => line.set(b"M5", md5.as_bytes()),
+                Some(told) if told.eq_ignore_ascii_case(md5.as_bytes()) => {}
+                Some(told) => return Err(has_other_reference(line, told, &md5)),
+            }
+            // A field of a line has no tab and no line break.
+            if let Some(path) = path.as_ref().map(|path| path.as_os_str().as_encoded_bytes())
+                && !path.iter().any(u8::is_ascii_control)
+            {
+                line.set(b"UR", path);
+            }
+        }
+        header.replace(b"SQ", lines, &[])
+    }
+
+    fn can_have_index(&self, index: Index) -> bool {
+        !matches!(index, Index::Kind(_))
+    }
+
+    fn large_parts(&self) -> Option<LargeParts> {
+        // Long reads: their series, and one of them while it is compressed; in 3.1 also their qualities in their other
+        // direction.
+        Some(LargeParts {
+            bytes: cram::partition_bytes(self.version, self.profile),
+            encoder_bytes: cram::encoder_bytes(self.version, self.profile) as u64,
+            copies: if self.version >= Version::V3_1 { 4 } else { 3 },
+            shares: ["CRAM encoders", "partitions for CRAM"],
+        })
+    }
+}
+
+/// Returns the error where no contig has bases: the line lacks a reference, or the places that are named lack them.
+fn lacks_bases(bases: &ContigBases) -> Error {
+    let what = "CRAM stores reads as differences from a reference, and there is none: no contig of the header has bases under its M5 where REF_CACHE and REF_PATH say, or in an indexed FASTA file that its UR names";
+    let error = if bases.cache.is_empty() { Error::usage(what) } else { Error::input(what) };
+    error.hint(
+        "give the FASTA file of the reads by --reference, set REF_CACHE or REF_PATH to where bases lie under their MD5, or store all bases: -O cram,no-ref",
+    )
+}
+
+/// Returns the error where a contig has another M5 in the header than in the reference.
+fn has_other_reference(line: &HeaderLine, told: &[u8], md5: &str) -> Error {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (contig, told) = (text(line.get(b"SN").unwrap_or_default()), text(told));
+    Error::input(format!(
+        "contig {contig} has M5 {told} in the header, but {md5} in the reference that CRAM is to be written with"
+    ))
+    .hint("give the reference that the reads were aligned to, or write all bases by -O cram,no-ref")
+}
+
+impl BatchEncoder for cram::Encoder {
+    fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<PartEntries> {
+        Ok(PartEntries { cram: self.partition(batch, out)?, ..PartEntries::default() })
+    }
+}
+
+/// Fills the record numbers of containers, and gathers the index.
+struct CramPlacer {
+    /// The index, if one is wanted.
+    crai: Option<CraiBuilder>,
+    /// Records so far.
+    records: u64,
+}
+
+impl PartPlacer for CramPlacer {
+    fn place(&mut self, entries: PartEntries, bytes: &mut [u8], records: u64, offset: u64) {
+        entries.cram.set_record_counters(bytes, self.records);
+        self.records += records;
+        if let Some(crai) = &mut self.crai {
+            entries.cram.entries().for_each(|(at, entries)| crai.add(entries, offset + at));
+        }
+    }
+
+    fn index_suffix(&self) -> Option<&'static str> {
+        self.crai.as_ref().map(|_| ".crai")
+    }
+
+    fn omits_index(&self) -> bool {
+        self.crai.as_ref().is_some_and(|crai| !crai.is_sorted())
+    }
+
+    fn into_index(self: Box<Self>) -> Result<Vec<u8>> {
+        self.crai.map_or(Ok(Vec::new()), |crai| crai.to_bytes())
+    }
+}

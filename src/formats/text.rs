@@ -1,0 +1,71 @@
+//! Encodes records as text, plain or in BGZF.
+
+use readmill_format::bam::Encoder;
+use readmill_record::{Batch, Header, RecordRef, Result};
+
+use super::encoding::{BatchEncoder, EncoderMaker, EncoderSettings, KEPT_BYTES, PartEntries};
+use super::output_format::{Compression, OutputFormat};
+use super::target_file::TargetFile;
+
+/// Writes records as text, one after the other. A format of text is this and an [`OutputFormat`] whose
+/// [`encoders`](OutputFormat::encoders) are [`EncoderMaker::of_text`].
+pub trait TextFormat: Clone + Send + Sync + 'static {
+    /// Appends the text of a record of a file with this header. An error gets the number and name of the record from the
+    /// caller.
+    fn write_record(&self, header: &Header, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()>;
+}
+
+/// Bytes of records beyond which the text of a batch gets its memory at once: containers of CRAM, and long reads. The text of
+/// others may take less, and its share of the memory is that of what it takes.
+const LARGE_BATCH: u64 = 2 << 20;
+
+/// Returns about how many bytes the lines of these records take: bases take twice the bytes, most else about as many.
+fn likely_text(batch: &Batch) -> usize {
+    batch.record_bytes() as usize / 8 * 11
+}
+
+impl EncoderMaker {
+    /// Returns the maker of encoders that write records as `format` does, in BGZF if that is its compression.
+    pub fn of_text<F: TextFormat + OutputFormat>(format: &F, file: &TargetFile<'_>) -> Self {
+        let (format, codec, level) = (format.clone(), file.codec, file.level());
+        let spec = format.spec();
+        let is_compressed = spec.compression == Compression::Bgzf;
+        let make = move |header: &Header| -> Box<dyn BatchEncoder> {
+            let codec = is_compressed.then(|| Box::new(Encoder::new(codec, level, None)));
+            let (format, header) = (format.clone(), header.clone());
+            Box::new(TextEncoder { format, header, codec, text: Vec::new() })
+        };
+        let settings = EncoderSettings { format: spec.name, codec, level, scheme: None };
+        EncoderMaker::new(make).depends_on(settings)
+    }
+}
+
+/// One thread's encoder of text.
+struct TextEncoder<F> {
+    format: F,
+    header: Header,
+    /// The compressor, if the text is compressed.
+    codec: Option<Box<Encoder>>,
+    text: Vec<u8>,
+}
+
+impl<F: TextFormat> BatchEncoder for TextEncoder<F> {
+    fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<PartEntries> {
+        self.text.clear();
+        let text = if self.codec.is_some() { &mut self.text } else { &mut *out };
+        if batch.record_bytes() > LARGE_BATCH {
+            text.reserve(likely_text(batch));
+        }
+        for (stamp, record) in batch.records() {
+            let written = self.format.write_record(&self.header, record, text);
+            written.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))?;
+        }
+        if let Some(codec) = &mut self.codec {
+            codec.bytes(&self.text, out);
+        }
+        if self.text.capacity() > KEPT_BYTES {
+            self.text = Vec::new();
+        }
+        Ok(PartEntries::default())
+    }
+}
