@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use readmill::console::write_json;
-use readmill::formats::ContigBases;
+use readmill::formats::{ContigBases, FORMATS, join_words};
 use readmill::plan::{
     self, Choice, Destination, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources, Steps,
     Verbosity, one_of,
@@ -49,10 +49,7 @@ pub struct OutputFlags {
     /// Write so many files, FILE.part-001 and so on, which cat joins to the BAM file that is written without this flag; only where reads are sorted, or their duplicates marked, in the same run
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MOST_PARTS as i64))]
     out_parts: u16,
-    /// Output format: bam, sam, sam.gz or cram [default: by the output's name, else bam]
-    ///
-    /// Output format: bam, sam, sam.gz or cram, as in cram,version=3.1, cram,small or cram,no-ref [default: by the end of the output's name; bam where it has none, or one that readmill does not know; an error where it is that of other files, such as .txt]
-    #[arg(short = 'O', long, value_name = "FORMAT", value_parser = Format::parse)]
+    #[arg(short = 'O', long, value_name = "FORMAT", value_parser = Format::parse, help = format_help("bam"), long_help = long_format_help())]
     output_format: Option<Format>,
     /// Compression level, 0 to 12 [default: 6, or 0 into a pipe]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
@@ -157,6 +154,38 @@ enum LogFormat {
     Json,
 }
 
+/// Returns the short help of `-O` of a command that writes the format `usual` if nothing else is said.
+pub fn format_help(usual: &str) -> String {
+    let names = format_names(usual);
+    format!("Output format: {names} [default: by the output's name, else {usual}]")
+}
+
+/// Returns the long help of `-O`, which begins with the short one, as that of other flags does.
+fn long_format_help() -> String {
+    format!(
+        "{}\n\nOutput format: {}, as in {} [default: by the end of the output's name; bam where it has none, or one that readmill does not know; an error where it is that of other files, such as .txt]",
+        format_help("bam"),
+        format_names("bam"),
+        format_examples()
+    )
+}
+
+/// Returns the names of formats as a list that begins with `usual`.
+pub fn format_names(usual: &str) -> String {
+    let mut names: Vec<&str> = FORMATS.iter().map(|spec| spec.name).collect();
+    names.sort_by_key(|&name| name != usual);
+    join_words(names, "or")
+}
+
+/// Returns examples of formats with options, as a list.
+pub fn format_examples() -> String {
+    let with_options = FORMATS.iter().filter_map(|spec| Some((spec.name, spec.options.as_ref()?)));
+    let examples = with_options.flat_map(|(name, options)| {
+        options.examples.iter().map(move |example| format!("{name},{example}"))
+    });
+    join_words(examples, "or")
+}
+
 /// Values of `--write-index`.
 const INDEX_FORMATS: &[Choice<IndexFormat>] = &[
     Choice { value: IndexFormat::Bai, name: "bai", aliases: &[], help: "" },
@@ -257,7 +286,7 @@ impl OutputFlags {
 
     /// A plan that does these steps with the reads of these files.
     pub fn plan(&self, command: plan::Command, inputs: Vec<PathBuf>, steps: Steps) -> Result<Plan> {
-        let way_out = "end it in .bam, .sam, .sam.gz or .cram, or say the format by -O";
+        let way_out = format!("end it in {}, or say the format by -O", hints::known_extensions());
         let format = self.format(|path| hints::named_format(path, way_out))?;
         self.plan_in(format, command, inputs, steps)
     }

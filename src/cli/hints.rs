@@ -6,6 +6,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use readmill::console::log;
+use readmill::formats::{FORMATS, join_words};
 use readmill::plan::{Format, check_index_mark};
 use readmill_record::{Error, Result};
 
@@ -275,9 +276,14 @@ pub fn check_last(inputs: &[PathBuf]) -> Result<()> {
     }
 }
 
+/// Lists the extensions that imply a format of output.
+pub fn known_extensions() -> String {
+    join_words(FORMATS.iter().map(|spec| spec.extension), "or")
+}
+
 /// Returns the format that the name of an output implies, and BAM with a warning if the
 /// name implies none. `way_out` is the hint for a name of another kind of file.
-pub fn named_format(path: &Path, way_out: &'static str) -> Result<Format> {
+pub fn named_format(path: &Path, way_out: String) -> Result<Format> {
     check_index_mark(path)?;
     let (format, guessed) = Format::of_output(path).map_err(|error| error.hint(way_out))?;
     if guessed {

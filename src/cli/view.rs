@@ -4,25 +4,28 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args};
 use readmill::Plan;
-use readmill::formats::{BamFormat, CramFormat, SamFormat};
+use readmill::formats::{BamFormat, CramFormat, FORMATS, SamFormat, join_words};
 use readmill::plan::{
     Command, Content, Destination, ExtraFile, Format, Index, RegionRequest, Steps, Verbosity,
 };
 use readmill_filters::tally::count;
 use readmill_record::{Error, Result};
 
-use super::common::OutputFlags;
+use super::common::{OutputFlags, format_examples, format_help, format_names};
 use super::filter_flags::{FilterFlags, with_samtools_names};
 use super::hints;
 
-/// The help of -O: other commands write BAM where nothing else is said.
-const FORMAT_HELP: &str =
-    "Output format: sam, bam, sam.gz or cram [default: by the output's name, else sam]";
-
-/// The long help of -O.
-const FORMAT_LONG_HELP: &str = "Output format: sam, bam, sam.gz or cram, as in cram,version=3.1, cram,small or \
-cram,no-ref [default: by the end of the output's name, .sam, .sam.gz, .bam or .cram; else bam where a compression level \
-is given, and sam where none is]";
+/// Returns the long help of -O: other commands write BAM where nothing else is said.
+fn long_format_help() -> String {
+    let mut specs = FORMATS.to_vec();
+    specs.sort_by_key(|spec| !spec.goes_to_terminals);
+    format!(
+        "Output format: {}, as in {} [default: by the end of the output's name, {}; else bam where a compression level is given, and sam where none is]",
+        format_names("sam"),
+        format_examples(),
+        join_words(specs.iter().map(|spec| spec.extension), "or")
+    )
+}
 
 /// Flags of view: those of samtools view, and what other commands have beside them.
 #[derive(Args)]
@@ -42,7 +45,7 @@ Nothing but warnings is printed unless -v is given.",
     mut_arg("reference", |arg| arg.short('T')),
     mut_arg("fast", |arg| arg.short('1')),
     mut_arg("out_parts", |arg| arg.hide(true)),
-    mut_arg("output_format", |arg| arg.help(FORMAT_HELP).long_help(FORMAT_LONG_HELP)),
+    mut_arg("output_format", |arg| arg.help(format_help("sam")).long_help(long_format_help())),
     mut_args(with_samtools_names),
     mut_args(with_letters_of_view),
 )]
