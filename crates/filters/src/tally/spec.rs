@@ -104,7 +104,15 @@ impl Report {
     ) -> Self {
         let tally = Arc::new(SharedTally::new(tally));
         let counted = Arc::clone(&tally);
-        Report { tally, texts: Box::new(move |names| texts(counted.total()?, names)) }
+        Report::of_counted(tally, move |names| texts(counted.total()?, names))
+    }
+
+    /// A tally of any kind; `texts` formats what it has counted then, and resets it.
+    pub fn of_counted(
+        tally: Arc<dyn DynTally>,
+        texts: impl Fn(&RunNames<'_>) -> Result<Vec<ReportText>> + Send + Sync + 'static,
+    ) -> Self {
+        Report { tally, texts: Box::new(texts) }
     }
 
     /// Returns the texts, and resets the tally. Called once, when all reads have been counted.
