@@ -310,20 +310,6 @@ fn with_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
     Some(words.fold("readmill".to_string(), |line, word| line + " " + &word))
 }
 
-/// Returns the error for a flag that only has an effect on `programs`, none of which
-/// was requested. `is_all` means that `all` was requested, which does not include them.
-pub fn lacks_program(flag: &str, programs: &str, is_all: bool) -> Error {
-    let first = programs.split(' ').next().unwrap_or(programs);
-    if is_all {
-        let what = format!(
-            "{flag} is for {programs}, and `all` stands for the programs that need no files and no order"
-        );
-        return Error::usage(what).hint(format!("name it, too: all,{first}; or leave {flag} out"));
-    }
-    let what = format!("{flag} is for {programs}, which was not named");
-    Error::usage(what).hint(format!("add {first} to the programs, or leave {flag} out"))
-}
-
 pub fn quoted(arg: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=./,:@%+".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) {

@@ -6,16 +6,16 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use readmill::Plan;
-use readmill::plan::{self, Destination, Resources, Steps, Tallies, one_of};
+use readmill::plan::{self, Destination, Resources, Steps, Tallies};
 use readmill_filters::tally::{TALLIES, TallySpec, checksum};
-use readmill_qc::Program;
+use readmill_qc::QcOptions;
 use readmill_record::{Error, Result};
 
 use super::common::{InputFlags, ResourceFlags};
 use super::coverage_flags::CoverageOptions;
 use super::fastqc_flags::{FastqcFlags, fastq_alone};
 use super::hints;
-use super::qc_flags::{PROGRAMS, QcOptions};
+use super::qc_flags::{self, AskedProgram, parse_program};
 use super::same_pass::DescriptionFlags;
 use super::sample_flag::SampleFlag;
 
@@ -168,9 +168,9 @@ pub struct QcArgs {
         alias = "PROGRAM",
         value_delimiter = ',',
         ignore_case = true,
-        value_parser = one_of(PROGRAMS)
+        value_parser = parse_program()
     )]
-    metrics: Vec<Option<Program>>,
+    metrics: Vec<AskedProgram>,
     /// Write the coverage, too, in files that are named as those of mosdepth: PREFIX.per-base.bed.gz and so on
     #[arg(long)]
     coverage: bool,
@@ -222,7 +222,7 @@ impl QcArgs {
             }
         };
         let has_reference = resources.reference.is_some();
-        let metrics = || self.options.request(prefix, &self.metrics, has_reference);
+        let metrics = || qc_flags::request(prefix, &self.metrics, &self.options, has_reference);
         let qc = (!self.no_metrics).then(metrics).transpose()?;
         let coverage = self.coverage_options.request(self.coverage.then_some(prefix))?;
         let sample = self.sample.sample.clone();

@@ -415,7 +415,7 @@ pub fn check(plan: &Plan) -> Result<()> {
     let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
     let regions = plan.tallies.coverage.iter().filter_map(|coverage| coverage.bed.clone());
-    let of_metrics = plan.tallies.qc.iter().flat_map(|qc| qc.options.files()).cloned();
+    let of_metrics = plan.tallies.qc.iter().flat_map(|qc| qc.metrics.files()).cloned();
     let sites = plan.tallies.fingerprint.iter().map(|it| it.sites.clone());
     let limits = plan.tallies.page.iter().filter_map(|page| page.limits_file.clone());
     let mut read: Vec<PathBuf> = recalibration

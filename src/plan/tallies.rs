@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use readmill_filters::tally::stats::StatsOptions;
 use readmill_filters::tally::{TallySpec, stats};
-use readmill_qc::Options;
-use readmill_record::{Error, Result};
+use readmill_qc::MetricSelection;
+use readmill_record::Result;
 use readmill_report::Limits;
 
 use super::{CoverageRequest, FastqcRequest};
@@ -38,7 +38,7 @@ pub struct Tallies {
 impl Tallies {
     /// Whether depths are counted, for quality metrics.
     pub fn count_depths(&self) -> bool {
-        self.qc.as_ref().is_some_and(|qc| qc.options.needs_order())
+        self.qc.as_ref().is_some_and(|qc| qc.metrics.needs_order())
     }
 
     /// Whether anything is counted of reads in their order, by coordinate.
@@ -87,20 +87,20 @@ pub struct FingerprintRequest {
 pub struct QcRequest {
     prefix: PathBuf,
     /// The programs and their options.
-    pub options: Options,
+    pub metrics: MetricSelection,
     files: Vec<PathBuf>,
 }
 
 impl QcRequest {
     /// A request for these metrics, in files whose names begin with `prefix`.
-    pub fn new(prefix: &Path, options: Options) -> Self {
+    pub fn new(prefix: &Path, metrics: MetricSelection) -> Self {
         let file = |ending: &str| {
             let mut name = prefix.as_os_str().to_owned();
             name.push(ending);
             PathBuf::from(name)
         };
-        let files = options.endings().map(file).collect();
-        QcRequest { prefix: prefix.to_path_buf(), options, files }
+        let files = metrics.endings().map(file).collect();
+        QcRequest { prefix: prefix.to_path_buf(), metrics, files }
     }
 
     /// What the names of the files begin with.
@@ -110,18 +110,11 @@ impl QcRequest {
 
     /// The files, each after what its name ends in.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        self.options.endings().zip(self.files.iter().map(PathBuf::as_path))
+        self.metrics.endings().zip(self.files.iter().map(PathBuf::as_path))
     }
 
     /// Checks that there is a reference for each program that needs one.
     pub(super) fn check(&self, has_reference: bool) -> Result<()> {
-        let mut programs = self.options.programs.iter();
-        match programs.find(|program| program.needs_reference() && !has_reference) {
-            None => Ok(()),
-            Some(program) => {
-                let what = format!("{} counts nothing without a reference", program.name());
-                Err(Error::usage(what).hint("give the FASTA file of the reads by --reference"))
-            }
-        }
+        self.metrics.check_reference(has_reference)
     }
 }

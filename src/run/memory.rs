@@ -336,12 +336,12 @@ fn take_for_tallies(division: &mut Division, plan: &Plan, crew: Crew) {
         division.take("modules of FastQC", fastqc::memory(request, plan, crew));
     }
     let (metrics, has_reference) = (&plan.tallies.qc, plan.resources.reference.is_some());
-    if let Some(request) = metrics.as_ref().filter(|request| request.options.needs_order()) {
-        let bytes = readmill_qc::usual_piece_bytes(&request.options) * crew.in_flight as u64;
+    if let Some(request) = metrics.as_ref().filter(|request| request.metrics.needs_order()) {
+        let bytes = request.metrics.usual_piece_bytes() * crew.in_flight as u64;
         division.take(readmill_qc::ORDERED_MEMORY, bytes);
     }
     if let Some(request) = metrics {
-        let least = QcTally::least_bytes(&request.options, has_reference, threads as u64);
+        let least = QcTally::min_bytes(&request.metrics, has_reference, threads as u64);
         division.take(QcTally::NAME, least);
     }
     if plan.tallies.count_stats() {

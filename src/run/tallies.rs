@@ -1,6 +1,5 @@
 //! The tallies of a run, and the points where they tap the reads.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use readmill_engine::{Crew, map_ordered};
@@ -8,13 +7,8 @@ use readmill_fastqc::FastqcRun;
 use readmill_filters::tally::stats::{StatsOrder, StatsSettings};
 use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext};
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
-use readmill_format::intervals::{Intervals, NamedIntervals};
 use readmill_format::region::{Part, Region};
-use readmill_qc::gc_bias::{GcScan, GcWindows};
-use readmill_qc::rna::{Genes, RnaFiles};
-use readmill_qc::targets::{TargetFiles, TargetGc};
-use readmill_qc::wgs::TerritoryScan;
-use readmill_qc::{Options, QcTally, QcTotal, ReferenceCounts, Regions};
+use readmill_qc::{QcTally, ReferenceSpan, RunEnd, SpanThreads, SpanWork};
 use readmill_record::{
     Changes, DynOrderedTally, DynTally, Error, Header, Ledger, LongestSpan, Result, SharedOrderedTally,
     SharedTally, Step,
@@ -238,9 +232,8 @@ pub fn check_order(plan: &Plan, header: &Header) -> Result<()> {
     if !plan.tallies.count_in_order() || plan.order() == Order::Coordinate || claims {
         return Ok(());
     }
-    let programs = plan.tallies.qc.iter().flat_map(|qc| &qc.options.programs);
-    let program = programs.copied().find(|program| program.needs_order());
-    let what = program.map_or("coverage", |program| program.name());
+    let program = plan.tallies.qc.as_ref().and_then(|qc| qc.metrics.ordered_program());
+    let what = program.map_or("coverage", |program| program.name);
     let what = format!(
         "{what} is counted of reads that are sorted by coordinate, and the header does not say so"
     );
@@ -261,34 +254,23 @@ fn quality(
     let Some(request) = &plan.tallies.qc else { return Ok(None) };
     let reference = plan.resources.reference.as_ref();
     let reference = reference.map(|fasta| fasta.open(&memory.ledger)).transpose()?;
-    let crew = memory.crew;
-    let options = request.options.clone();
-    let regions = regions(&options, header, memory)?;
-    warnings.extend(regions.rna.genes.iter().flat_map(|genes| genes.warnings()).cloned());
-    let ref_flat = options.ref_flat.clone();
-    let more = memory.more_for_metrics;
-    let tally = QcTally::new(options, header, reference, regions, crew.threads as u64, more)?;
-    let (scan, territory) = (tally.gc_scan(), tally.territory_scan());
+    let (crew, more) = (memory.crew, memory.more_for_metrics);
+    let threads = crew.threads as u64;
+    let tally = QcTally::new(&request.metrics, header, reference, &memory.ledger, threads, more)?;
+    warnings.extend_from_slice(tally.warnings());
     let in_order = tally.ordered_tallies(&memory.ledger);
-    let targets = tally.target_gc();
-    let texts = move |total: QcTotal, names: &RunNames<'_>| {
-        if let (Some(path), Some(bases)) = (&ref_flat, total.only_intergenic_bases()) {
-            log(&format!(
-                "readmill: warning: {}: none of {bases} aligned bases lies in a gene; is it the refFlat of this genome?",
-                path.display()
-            ));
-        }
-        let windows = scan.as_ref().map(|scan| gc_windows(scan, crew)).transpose()?;
-        let territory = territory.as_ref().map(|scan| positions(scan, crew)).transpose()?;
-        let reference = ReferenceCounts {
-            windows: windows.unwrap_or_default(),
-            territory: territory.unwrap_or_default(),
-            target_gc: targets.as_ref().map(TargetGc::shares).transpose()?,
-        };
-        Ok(total.texts(&reference, names.in_place_of, names.started))
+    let tally = Arc::new(tally);
+    let counted = Arc::clone(&tally);
+    let texts = move |names: &RunNames<'_>| {
+        counted.texts(&RunEnd {
+            command: names.in_place_of,
+            started: names.started,
+            threads: &CrewThreads(crew),
+            warn: &|warning| log(&format!("readmill: warning: {warning}")),
+        })
     };
     let files = request.files().map(|(ending, _)| ReportFile::Qc(ending)).collect();
-    let report = RunReport { tap: Tap::MainOutput, files, report: Report::of_files(tally, texts) };
+    let report = RunReport { tap: Tap::MainOutput, files, report: Report::of_counted(tally, texts) };
     Ok(Some((report, in_order)))
 }
 
@@ -312,45 +294,18 @@ fn parts(texts: &[String], header: &Header) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// Reads the regions that quality metrics look at.
-fn regions(options: &Options, header: &Header, memory: &Memory) -> Result<Regions> {
-    let within = options.intervals.iter().map(|path| {
-        let file = [path.to_string_lossy().into_owned()];
-        Intervals::parse(&file, header, &memory.ledger)
-    });
-    let named = |paths: &[PathBuf]| {
-        let read = || NamedIntervals::read(paths, header, &memory.ledger);
-        (!paths.is_empty()).then(read).transpose()
-    };
-    let genes = |path: &PathBuf| Genes::read(path, header, &memory.ledger);
-    Ok(Regions {
-        within: within.collect::<Result<Vec<_>>>()?.pop(),
-        targets: TargetFiles {
-            baits: named(&options.bait_intervals)?,
-            amplicons: named(options.amplicon_intervals.as_slice())?,
-            targets: named(&options.target_intervals)?,
-        },
-        rna: RnaFiles {
-            genes: options.ref_flat.iter().map(genes).collect::<Result<Vec<_>>>()?.pop(),
-            ribosomal: named(options.ribosomal_intervals.as_slice())?,
-        },
-    })
-}
+/// The threads of a run, for programs of quality metrics that look at the whole reference.
+struct CrewThreads(Crew);
 
-/// Counts the positions of the reference that reads could cover, on all threads; as late as [`gc_windows`].
-fn positions(scan: &TerritoryScan, crew: Crew) -> Result<u64> {
-    let (mut pieces, mut sum) = (scan.pieces(), 0);
-    map_ordered(
-        crew,
-        || pieces.next().transpose(),
-        || scan.worker(),
-        |worker, piece| scan.count(worker, &piece),
-        |count| {
-            sum += count;
-            Ok(())
-        },
-    )?;
-    Ok(sum)
+impl SpanThreads for CrewThreads {
+    fn for_each_span<'a>(
+        &self,
+        spans: &mut (dyn Iterator<Item = Result<ReferenceSpan>> + Send),
+        work: &(dyn Fn() -> SpanWork<'a> + Sync),
+    ) -> Result<()> {
+        map_ordered(self.0, || spans.next().transpose(), work, |work, span| work(span), |()| Ok(()))?;
+        Ok(())
+    }
 }
 
 /// Returns the tally of the fingerprint that the plan asks for.
@@ -363,20 +318,6 @@ fn fingerprint(plan: &Plan, header: &Header, memory: &Memory) -> Result<Option<R
     };
     let (files, report) = (vec![ReportFile::Fingerprint], Report::of_files(tally, texts));
     Ok(Some(RunReport { tap: Tap::MainOutput, files, report }))
-}
-
-/// Counts the windows of the reference on all threads. It is done once the reads are written, so that jobs which only count a
-/// share of the reads do not do it.
-fn gc_windows(scan: &GcScan, crew: Crew) -> Result<GcWindows> {
-    let mut pieces = scan.pieces();
-    let workers = map_ordered(
-        crew,
-        || Ok::<_, Error>(pieces.next()),
-        || scan.worker(),
-        |worker, piece| worker.scan(&piece),
-        |()| Ok(()),
-    )?;
-    Ok(scan.windows(&workers))
 }
 
 /// Fails if reads differ after `what` in more than it may change.

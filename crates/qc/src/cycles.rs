@@ -2,12 +2,13 @@
 //! sequenced.
 
 use readmill_format::metrics::{self, HistogramColumn, Row};
-use readmill_record::Result;
+use readmill_record::{ReportText, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::counts::add_each;
-use crate::read::Read;
+use crate::options::QcOptions;
 use crate::room::Room;
+use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
 /// Cycles that have rows; later ones are not counted.
 pub const MOST_CYCLES: usize = 1 << 16;
@@ -115,7 +116,7 @@ impl CycleReads {
 
 /// Sums of qualities by cycle, of first and second reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct CycleQualities {
+struct CycleQualities {
     ends: [EndQualities; 2],
     /// Whether there was any read, with qualities or not.
     has_reads: bool,
@@ -130,7 +131,7 @@ struct EndQualities {
 impl CycleQualities {
     /// Counts a read with these qualities.
     #[inline]
-    pub fn add(&mut self, read: &Read<'_>, quals: &[u8], offset: u8, room: &Room) -> Result<()> {
+    fn add(&mut self, read: &PreparedRead<'_>, quals: &[u8], offset: u8, room: &Room) -> Result<()> {
         self.has_reads = true;
         if quals.is_empty() {
             return Ok(());
@@ -148,7 +149,7 @@ impl CycleQualities {
     }
 
     /// Completes the sums of the reads so far.
-    pub fn flush(&mut self) {
+    fn flush(&mut self) {
         for end in &mut self.ends {
             end.quals.flush();
             end.reads.few = 0;
@@ -156,7 +157,7 @@ impl CycleQualities {
     }
 
     /// Adds other sums.
-    pub fn merge(&mut self, from: &CycleQualities) {
+    fn merge(&mut self, from: &CycleQualities) {
         self.has_reads |= from.has_reads;
         for (into, from) in self.ends.iter_mut().zip(&from.ends) {
             into.quals.merge(&from.quals);
@@ -165,7 +166,7 @@ impl CycleQualities {
     }
 
     /// The mean qualities by cycle, those of second reads after those of first ones.
-    pub fn column(&self, label: &str) -> HistogramColumn {
+    fn column(&self, label: &str) -> HistogramColumn {
         let [first, second] = &self.ends;
         let mut bins = Vec::new();
         let mut last = 0;
@@ -184,8 +185,65 @@ impl CycleQualities {
     }
 
     /// Whether there was no read.
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         !self.has_reads
+    }
+}
+
+/// MeanQualityByCycle.
+pub(crate) struct MeanQuality(QcOptions);
+
+/// Qualities by cycle, of QUAL and OQ.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct BothQualities {
+    quals: CycleQualities,
+    original: CycleQualities,
+}
+
+impl ReadMetric for MeanQuality {
+    const PROGRAM: PicardProgram =
+        PicardProgram { name: "MeanQualityByCycle", endings: &[".quality_by_cycle_metrics"] };
+    type Counts = BothQualities;
+
+    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+        Ok(MeanQuality(setup.options().clone()))
+    }
+
+    fn add(
+        &self,
+        counts: &mut BothQualities,
+        read: &PreparedRead<'_>,
+        context: &mut ReadContext<'_>,
+    ) -> Result<()> {
+        if self.0.leaves_out(read) {
+            return Ok(());
+        }
+        counts.quals.add(read, read.quals, 0, context.room)?;
+        match read.fields.original_quals {
+            Some(original) => counts.original.add(read, original, 33, context.room),
+            None => Ok(()),
+        }
+    }
+
+    fn flush(&self, counts: &mut BothQualities) {
+        counts.quals.flush();
+        counts.original.flush();
+    }
+
+    fn merge(&self, into: &mut BothQualities, from: BothQualities) {
+        into.quals.merge(&from.quals);
+        into.original.merge(&from.original);
+    }
+
+    fn texts(&self, total: BothQualities, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+        let mut columns = vec![total.quals.column("MEAN_QUALITY")];
+        if !total.original.is_empty() {
+            columns.push(total.original.column("MEAN_ORIGINAL_QUALITY"));
+        }
+        Ok(end.files(&Self::PROGRAM, |[text]| {
+            text.push(b'\n');
+            metrics::put_histograms(text, "java.lang.Integer", "CYCLE", &columns);
+        }))
     }
 }
 
@@ -201,26 +259,37 @@ fn count_each(bases: &[u8], a: &mut [u8], c: &mut [u8], g: &mut [u8], t: &mut [u
     }
 }
 
-/// Numbers of bases by cycle, of first and second reads.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct CycleBases {
-    ends: [EndBases; 2],
-}
+/// CollectBaseDistributionByCycle: numbers of bases by cycle, of first and second reads.
+pub(crate) struct BaseDistribution(QcOptions);
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct EndBases {
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct EndBases {
     bases: [CycleSums<u8>; BASES.len()],
     reads: CycleReads,
 }
 
-impl CycleBases {
-    /// Counts a read.
-    #[inline]
-    pub fn add(&mut self, read: &Read<'_>, room: &Room) -> Result<()> {
-        if read.bases.is_empty() {
+impl ReadMetric for BaseDistribution {
+    const PROGRAM: PicardProgram = PicardProgram {
+        name: "CollectBaseDistributionByCycle",
+        endings: &[".base_distribution_by_cycle_metrics"],
+    };
+    type Counts = [EndBases; 2];
+
+    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+        Ok(BaseDistribution(setup.options().clone()))
+    }
+
+    fn add(
+        &self,
+        counts: &mut [EndBases; 2],
+        read: &PreparedRead<'_>,
+        context: &mut ReadContext<'_>,
+    ) -> Result<()> {
+        if read.bases.is_empty() || self.0.leaves_out(read) {
             return Ok(());
         }
-        let end = &mut self.ends[usize::from(read.is_second())];
+        let room = context.room;
+        let end = &mut counts[usize::from(read.is_second())];
         let is_full = end.reads.add(read.bases.len(), room)?;
         let [a, c, g, t] = &mut end.bases;
         let is_reverse = read.flags.is_reverse();
@@ -235,41 +304,40 @@ impl CycleBases {
         Ok(())
     }
 
-    /// Completes the numbers of the reads so far.
-    pub fn flush(&mut self) {
-        for end in &mut self.ends {
+    fn flush(&self, counts: &mut [EndBases; 2]) {
+        for end in counts {
             end.bases.iter_mut().for_each(CycleSums::flush);
             end.reads.few = 0;
         }
     }
 
-    /// Adds other numbers.
-    pub fn merge(&mut self, from: &CycleBases) {
-        for (into, from) in self.ends.iter_mut().zip(&from.ends) {
+    fn merge(&self, into: &mut [EndBases; 2], from: [EndBases; 2]) {
+        for (into, from) in into.iter_mut().zip(&from) {
             into.bases.iter_mut().zip(&from.bases).for_each(|(into, from)| into.merge(from));
             into.reads.merge(&from.reads);
         }
     }
 
-    /// The table.
-    pub fn put(&self, text: &mut Vec<u8>) {
+    fn texts(&self, total: [EndBases; 2], end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
         let (mut rows, mut last) = (Vec::new(), 0);
-        for (end, counts) in (1_u64..).zip(&self.ends) {
-            let after = if end == 1 { 0 } else { last };
+        for (number, counts) in (1_u64..).zip(&total) {
+            let after = if number == 1 { 0 } else { last };
             for (n, all) in counts.reads.lasting().into_iter().enumerate().filter(|(_, all)| *all > 0) {
                 let cycle = n as u64 + 1;
                 let bases = counts.bases.each_ref().map(|it| it.sums.get(n).copied().unwrap_or(0));
                 let others = all - bases.iter().sum::<u64>();
                 let mut row = Row::default();
-                row.number(end).number(after + cycle);
+                row.number(number).number(after + cycle);
                 let bases = bases.into_iter().chain([others]);
                 bases.for_each(|n| _ = row.decimal(100.0 * n as f64 / all as f64));
                 rows.push(row);
-                last = last.max(if end == 1 { cycle } else { 0 });
+                last = last.max(if number == 1 { cycle } else { 0 });
             }
         }
-        metrics::put_table(text, "picard.analysis.BaseDistributionByCycleMetrics", &COLUMNS, &rows);
-        text.push(b'\n');
+        Ok(end.files(&Self::PROGRAM, |[text]| {
+            metrics::put_table(text, "picard.analysis.BaseDistributionByCycleMetrics", &COLUMNS, &rows);
+            text.push(b'\n');
+        }))
     }
 }
 

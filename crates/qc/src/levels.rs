@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Header, RecordRef};
 
@@ -38,6 +40,22 @@ impl Level {
             Level::Library => Some(b"LB"),
             Level::ReadGroup => Some(b"PU"),
         }
+    }
+}
+
+impl ValueEnum for Level {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Level::AllReads, Level::Sample, Level::Library, Level::ReadGroup]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (_, name) = Self::NAMED.into_iter().find(|(level, _)| level == self)?;
+        let word = PossibleValue::new(name);
+        Some(match self {
+            Level::AllReads => word.alias("all-reads"),
+            Level::ReadGroup => word.alias("read-group"),
+            Level::Sample | Level::Library => word,
+        })
     }
 }
 

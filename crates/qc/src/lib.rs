@@ -2,22 +2,26 @@
 //!
 //! | subject | module |
 //! |---|---|
-//! | the programs and their options | [`options`] |
-//! | all counts of a run, and its files | [`tally`] |
-//! | a record as all collectors see it | `read` |
+//! | what a program is: the trait to implement | [`program`] |
+//! | the table of programs, and what follows from it | [`programs`] |
+//! | the programs that a run wants, and all options | [`selection`], [`options`], `flags` |
+//! | all programs of a run | [`tally`] |
+//! | a record as all programs see it | [`read`] |
+//! | programs that count reads in any order | [`read_metric`], [`collector`] |
+//! | what a run offers at its end | [`run_end`] |
 //! | all reads, samples, libraries, read groups | [`levels`] |
-//! | CollectAlignmentSummaryMetrics | `alignment`, `adapters`, `reference` |
+//! | CollectAlignmentSummaryMetrics | `alignment`, `adapters` |
 //! | CollectInsertSizeMetrics | `insert_size` |
 //! | MeanQualityByCycle, CollectBaseDistributionByCycle | `cycles` |
 //! | QualityScoreDistribution, CollectQualityYieldMetrics | `qualities`, `quality_yield` |
-//! | CollectGcBiasMetrics | [`gc_bias`] |
+//! | CollectGcBiasMetrics | `gc_bias` |
 //! | CollectSequencingArtifactMetrics | `artifacts` |
-//! | CollectWgsMetrics, CollectRawWgsMetrics, CollectWgsMetricsWithNonZeroCoverage | [`wgs`] |
+//! | CollectWgsMetrics, CollectRawWgsMetrics, CollectWgsMetricsWithNonZeroCoverage | `wgs` |
 //! | CollectOxoGMetrics | `oxog` |
-//! | CollectHsMetrics, CollectTargetedPcrMetrics | [`targets`] |
-//! | CollectRnaSeqMetrics | [`rna`] |
-//! | what depths of several programs share | `depth` |
-//! | all of these, of reads in their order | [`ordered`] |
+//! | CollectHsMetrics, CollectTargetedPcrMetrics | `targets` |
+//! | CollectRnaSeqMetrics | `rna` |
+//! | what programs of substitutions share; what programs of depths share | `substitutions`, `depth` |
+//! | aligned blocks and mismatches; the reference as codes of bases | `blocks`, `reference` |
 //! | numbers by key, and the memory of all counts | `counts`, `room` |
 //!
 //! Of secondary and supplementary records, CollectGcBiasMetrics counts both and CollectSequencingArtifactMetrics the latter,
@@ -30,28 +34,49 @@
 mod adapters;
 mod alignment;
 mod artifacts;
+mod blocks;
+pub mod collector;
 mod counts;
 mod cycles;
 mod depth;
-pub mod gc_bias;
+mod flags;
+mod gc_bias;
 mod insert_size;
 pub mod levels;
 pub mod options;
-pub mod ordered;
 mod oxog;
+pub mod program;
+pub mod programs;
 mod qualities;
 mod quality_yield;
-mod read;
+pub mod read;
+pub mod read_metric;
 mod reference;
-pub mod rna;
+mod rna;
 mod room;
+pub mod run_end;
+pub mod selection;
+mod substitutions;
 pub mod tally;
-pub mod targets;
+mod targets;
 mod unsorted;
-pub mod wgs;
+mod wgs;
 
+pub use alignment::options::AlignmentOptions;
+pub use collector::{ReadCollector, ReadContext};
+pub use depth::ORDERED_MEMORY;
+pub use gc_bias::options::GcBiasOptions;
+pub use insert_size::options::InsertSizeOptions;
 pub use levels::Level;
-pub use options::{Options, Program, StrandSpecificity};
-pub use ordered::{MEMORY as ORDERED_MEMORY, Regions, usual_piece_bytes};
-pub use read::Orientation;
-pub use tally::{QcTally, QcTotal, ReferenceCounts};
+pub use options::QcOptions;
+pub use program::{MetricProgram, MetricSetup, Needs, RunningProgram};
+pub use programs::{DEFAULT_PROGRAMS, PROGRAMS};
+pub use read::{Orientation, PreparedRead};
+pub use read_metric::{ReadMetric, in_any_order};
+pub use rna::options::{RnaOptions, StrandSpecificity};
+pub use run_end::{ReferenceSpan, RunEnd, SpanThreads, SpanWork};
+pub use selection::{MetricSelection, PicardProgram};
+pub use substitutions::SubstitutionOptions;
+pub use tally::QcTally;
+pub use targets::options::TargetOptions;
+pub use wgs::options::WgsOptions;

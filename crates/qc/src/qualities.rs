@@ -1,12 +1,14 @@
 //! QualityScoreDistribution: numbers of bases by quality.
 
 use readmill_format::metrics::{self, HistogramColumn};
-use readmill_record::Result;
+use readmill_record::{ReportText, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::counts::add_each;
-use crate::read::{N, Read};
+use crate::options::QcOptions;
+use crate::read::N;
 use crate::room::Room;
+use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
 /// Qualities that have rows. Larger ones do not exist in SAM.
 const MOST: usize = 128;
@@ -147,38 +149,53 @@ impl ByQuality {
     }
 }
 
-impl Qualities {
-    /// Counts a read; qualities of N only if `no_calls` are counted, too.
-    #[inline]
-    pub fn add(&mut self, read: &Read<'_>, no_calls: bool, room: &Room) -> Result<()> {
-        let bases = if read.has_n && !no_calls { read.bases } else { &[] };
-        self.quals.add(read.quals, 0, bases, room)?;
+/// QualityScoreDistribution.
+pub(crate) struct QualityScoreDistribution(QcOptions);
+
+impl ReadMetric for QualityScoreDistribution {
+    const PROGRAM: PicardProgram =
+        PicardProgram { name: "QualityScoreDistribution", endings: &[".quality_distribution_metrics"] };
+    type Counts = Qualities;
+
+    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+        Ok(QualityScoreDistribution(setup.options().clone()))
+    }
+
+    fn add(
+        &self,
+        counts: &mut Qualities,
+        read: &PreparedRead<'_>,
+        context: &mut ReadContext<'_>,
+    ) -> Result<()> {
+        if self.0.leaves_out(read) {
+            return Ok(());
+        }
+        let bases = if read.has_n && !self.0.include_no_calls { read.bases } else { &[] };
+        counts.quals.add(read.quals, 0, bases, context.room)?;
         if let Some(original) = read.fields.original_quals {
             // Picard goes through OQ as far as there are qualities.
             let original = &original[..original.len().min(read.quals.len())];
-            self.original.add(original, 33, bases, room)?;
+            counts.original.add(original, 33, bases, context.room)?;
         }
         Ok(())
     }
 
-    /// Completes the numbers of the reads so far.
-    pub fn flush(&mut self) {
-        self.quals.flush();
-        self.original.flush();
+    fn flush(&self, counts: &mut Qualities) {
+        counts.quals.flush();
+        counts.original.flush();
     }
 
-    /// Adds other numbers.
-    pub fn merge(&mut self, from: &Qualities) {
-        for (into, from) in [(&mut self.quals, &from.quals), (&mut self.original, &from.original)] {
-            add_each(&mut into.counts, &from.counts);
-        }
+    fn merge(&self, into: &mut Qualities, from: Qualities) {
+        add_each(&mut into.quals.counts, &from.quals.counts);
+        add_each(&mut into.original.counts, &from.original.counts);
     }
 
-    /// The histogram.
-    pub fn put(&self, text: &mut Vec<u8>) {
-        let columns = [self.quals.column("COUNT_OF_Q"), self.original.column("COUNT_OF_OQ")];
-        text.push(b'\n');
-        metrics::put_histograms(text, "java.lang.Byte", "QUALITY", &columns);
+    fn texts(&self, total: Qualities, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+        let columns = [total.quals.column("COUNT_OF_Q"), total.original.column("COUNT_OF_OQ")];
+        Ok(end.files(&Self::PROGRAM, |[text]| {
+            text.push(b'\n');
+            metrics::put_histograms(text, "java.lang.Byte", "QUALITY", &columns);
+        }))
     }
 }
 

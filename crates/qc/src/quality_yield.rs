@@ -1,11 +1,11 @@
 //! CollectQualityYieldMetrics: reads, bases, and how good they are.
 
 use readmill_format::metrics::{self, Row};
+use readmill_record::{ReportText, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::counts::count_bytes;
-use crate::options::Options;
-use crate::read::Read;
+use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
 /// Columns of the table.
 const COLUMNS: [&str; 11] = [
@@ -22,12 +22,14 @@ const COLUMNS: [&str; 11] = [
     "PF_Q20_EQUIVALENT_YIELD",
 ];
 
-/// Numbers of reads that fail quality controls, and of those that pass them.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct QualityYield([Yield; 2]);
+/// CollectQualityYieldMetrics.
+pub(crate) struct QualityYield {
+    /// Whether reads are counted by their original qualities, if they have any.
+    use_original: bool,
+}
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Yield {
+pub(crate) struct Yield {
     reads: u64,
     bases: u64,
     q20: u64,
@@ -35,38 +37,48 @@ struct Yield {
     sum: u64,
 }
 
-impl QualityYield {
-    /// Counts a read by its original qualities, if it has any and they are wanted.
-    #[inline]
-    pub fn add(&mut self, read: &Read<'_>, options: &Options) {
-        let counts = &mut self.0[usize::from(!read.flags.is_qc_fail())];
+impl ReadMetric for QualityYield {
+    const PROGRAM: PicardProgram =
+        PicardProgram { name: "CollectQualityYieldMetrics", endings: &[".quality_yield_metrics"] };
+    /// Numbers of reads that fail quality controls, and of those that pass them.
+    type Counts = [Yield; 2];
+
+    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+        Ok(QualityYield { use_original: !setup.options().ignore_original_qualities })
+    }
+
+    fn add(
+        &self,
+        counts: &mut [Yield; 2],
+        read: &PreparedRead<'_>,
+        _: &mut ReadContext<'_>,
+    ) -> Result<()> {
+        let counts = &mut counts[usize::from(!read.flags.is_qc_fail())];
         counts.reads += 1;
         counts.bases += read.bases.len() as u64;
-        match read.fields.original_quals.filter(|_| options.use_original_qualities) {
+        match read.fields.original_quals.filter(|_| self.use_original) {
             Some(original) => counts.add(original, 33),
             None => counts.add(read.quals, 0),
         }
+        Ok(())
     }
 
-    /// Adds other numbers.
-    pub fn merge(&mut self, from: &QualityYield) {
-        for (into, from) in self.0.iter_mut().zip(&from.0) {
-            *into = into.plus(from);
-        }
+    fn merge(&self, into: &mut [Yield; 2], from: [Yield; 2]) {
+        into.iter_mut().zip(&from).for_each(|(into, from)| *into = into.plus(from));
     }
 
-    /// The table.
-    pub fn put(&self, text: &mut Vec<u8>) {
-        let [failing, passing] = &self.0;
-        let all = failing.plus(passing);
+    fn texts(&self, [failing, passing]: [Yield; 2], end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+        let all = failing.plus(&passing);
         let mut row = Row::default();
         row.number(all.reads).number(passing.reads);
         row.number(all.bases.checked_div(all.reads).unwrap_or(0) as i32);
         row.number(all.bases).number(passing.bases).number(all.q20).number(passing.q20);
         row.number(all.q30).number(passing.q30).number(all.sum / 20).number(passing.sum / 20);
         let class = "picard.analysis.CollectQualityYieldMetrics$QualityYieldMetrics";
-        metrics::put_table(text, class, &COLUMNS, &[row]);
-        text.push(b'\n');
+        Ok(end.files(&Self::PROGRAM, |[text]| {
+            metrics::put_table(text, class, &COLUMNS, &[row]);
+            text.push(b'\n');
+        }))
     }
 }
 

@@ -1,22 +1,33 @@
 //! A record as all collectors see it: bases as codes, qualities, and the optional fields that are counted, each looked at
 //! once.
 
+use std::cell::Cell;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use readmill_record::{Flags, RecordRef, tag};
 
 /// The code of N.
 pub(crate) const N: u8 = 15;
 
-/// A record, prepared.
-pub(crate) struct Read<'a> {
+/// A record that is prepared once, for all programs: its bases are one code in each byte, and the optional fields that
+/// programs use are found.
+pub struct PreparedRead<'a> {
+    /// The record itself.
     pub record: RecordRef<'a>,
+    /// Its flags.
     pub flags: Flags,
+    /// The group of read groups that it is counted in, as [`Levels`](crate::levels) number them; 0 if it was not asked for.
+    pub(crate) group: usize,
     /// The codes of its bases, one in each byte.
     pub bases: &'a [u8],
     /// Whether a base is N.
     pub has_n: bool,
     /// Its qualities; empty if absent.
     pub quals: &'a [u8],
-    pub fields: ReadFields<'a>,
+    pub(crate) fields: ReadFields<'a>,
+    /// How many of its bases differ from the reference, once that is known.
+    mismatches: Cell<Option<u64>>,
 }
 
 /// The optional fields that collectors use.
@@ -51,9 +62,9 @@ impl<'a> ReadFields<'a> {
     }
 }
 
-impl<'a> Read<'a> {
+impl<'a> PreparedRead<'a> {
     /// Prepares a record; its bases become codes in `codes`.
-    pub fn new(record: RecordRef<'a>, codes: &'a mut Vec<u8>) -> Self {
+    pub(crate) fn new(record: RecordRef<'a>, codes: &'a mut Vec<u8>) -> Self {
         let (packed, length) = (record.seq(), record.l_seq());
         codes.resize(2 * packed.len(), 0);
         for (pair, byte) in codes.chunks_exact_mut(2).zip(packed) {
@@ -64,7 +75,26 @@ impl<'a> Read<'a> {
         let (flags, fields) = (record.flags(), ReadFields::of(record));
         let bases = &codes[..length];
         let has_n = bases.iter().fold(false, |any, &base| any | (base == N));
-        Read { record, flags, bases, has_n, quals, fields }
+        PreparedRead {
+            record,
+            flags,
+            group: 0,
+            bases,
+            has_n,
+            quals,
+            fields,
+            mismatches: Cell::new(None),
+        }
+    }
+
+    /// Keeps the number of mismatches for other programs.
+    pub(crate) fn note_mismatches(&self, mismatches: u64) {
+        self.mismatches.set(Some(mismatches));
+    }
+
+    /// Returns the number of mismatches if a program has counted them.
+    pub(crate) fn known_mismatches(&self) -> Option<u64> {
+        self.mismatches.get()
     }
 
     /// Whether it is the second read of its pair.
@@ -78,7 +108,7 @@ impl<'a> Read<'a> {
     }
 
     /// The orientation of a mapped pair; `None` if the mates are on different contigs.
-    pub fn orientation(&self) -> Option<Orientation> {
+    pub(crate) fn orientation(&self) -> Option<Orientation> {
         orientation(self.record)
     }
 }
@@ -119,4 +149,15 @@ impl Orientation {
     /// Each orientation with Picard's name of it.
     pub const NAMED: [(Orientation, &'static str); 3] =
         [(Orientation::Fr, "FR"), (Orientation::Rf, "RF"), (Orientation::Tandem, "TANDEM")];
+}
+
+impl ValueEnum for Orientation {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Orientation::Fr, Orientation::Rf, Orientation::Tandem]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let named = Self::NAMED.into_iter().find(|(orientation, _)| orientation == self);
+        named.map(|(_, name)| PossibleValue::new(name))
+    }
 }

@@ -6,9 +6,10 @@ use std::path::Path;
 
 use readmill_format::reference::Reference;
 use readmill_format::sam::LineParser;
-use readmill_qc::gc_bias::GcWindows;
-use readmill_qc::{Level, Options, Program, QcTally, ReferenceCounts, Regions};
-use readmill_record::{Batch, DynTally, Header, Ledger, ReportText, SharedTally, Stamp};
+use readmill_qc::{
+    Level, MetricSelection, PROGRAMS, QcOptions, QcTally, ReferenceSpan, RunEnd, SpanThreads, SpanWork,
+};
+use readmill_record::{Batch, DynTally, Header, Ledger, ReportText, Result, Stamp};
 
 const HEADER: &[u8] = b"@HD\tVN:1.6\n@SQ\tSN:c1\tLN:1000\n@RG\tID:a\tSM:s\tLB:l\tPU:p\n";
 
@@ -34,35 +35,63 @@ fn batch(header: &Header, lines: &[&str]) -> Batch {
     batch
 }
 
-/// Programs that need no reference.
-fn programs() -> Vec<Program> {
-    let needs = |program: &Program| program.needs_reference() || program.counts_targets();
-    Program::ALL.into_iter().filter(|program| !needs(program)).collect()
+/// Names of programs that need no reference and no order.
+fn programs() -> Vec<&'static str> {
+    let programs = PROGRAMS.iter().filter(|it| !it.needs().reference && !it.needs().order);
+    programs.flat_map(|it| it.programs()).map(|program| program.name).collect()
 }
 
-fn tally(header: &Header) -> SharedTally<QcTally> {
-    let options = Options {
-        programs: programs(),
-        metric_accumulation_level: vec![Level::AllReads, Level::Library],
-        ..Options::default()
-    };
-    SharedTally::new(QcTally::new(options, header, None, Regions::default(), 1, 64 << 20).unwrap())
+/// The tally of these programs.
+fn tally_of(
+    programs: &[&str],
+    options: QcOptions,
+    header: &Header,
+    reference: Option<Reference>,
+) -> QcTally {
+    let selection = MetricSelection::named(programs, options);
+    QcTally::new(&selection, header, reference, &Ledger::unlimited(), 1, 64 << 20).unwrap()
 }
 
-fn observe(tally: &SharedTally<QcTally>, header: &Header, lines: &[&str]) {
+fn by_library() -> QcOptions {
+    let metric_accumulation_level = vec![Level::AllReads, Level::Library];
+    QcOptions { metric_accumulation_level, ..QcOptions::default() }
+}
+
+fn tally(header: &Header) -> QcTally {
+    tally_of(&programs(), by_library(), header, None)
+}
+
+fn observe(tally: &QcTally, header: &Header, lines: &[&str]) {
     let mut worker = tally.worker();
     worker.observe(&batch(header, lines)).unwrap();
     worker.merge();
 }
 
-fn texts(tally: &SharedTally<QcTally>, windows: &GcWindows) -> Vec<String> {
-    let reference = ReferenceCounts { windows: windows.clone(), ..ReferenceCounts::default() };
-    let texts = tally.total().unwrap().texts(&reference, &|program| format!("{program} x"), "now");
+/// The thread of the test.
+struct OneThread;
+
+impl SpanThreads for OneThread {
+    fn for_each_span<'a>(
+        &self,
+        spans: &mut (dyn Iterator<Item = Result<ReferenceSpan>> + Send),
+        work: &(dyn Fn() -> SpanWork<'a> + Sync),
+    ) -> Result<()> {
+        let mut work = work();
+        for span in spans {
+            work(span?)?;
+        }
+        Ok(())
+    }
+}
+
+fn texts(tally: &QcTally) -> Vec<String> {
+    let command = |program: &str| format!("{program} x");
+    let end = RunEnd { command: &command, started: "now", threads: &OneThread, warn: &|_| () };
     let text = |text| match text {
         ReportText::Whole(text) => String::from_utf8(text).unwrap(),
         ReportText::Parts(_) => unreachable!("no file is so long"),
     };
-    texts.into_iter().map(text).collect()
+    tally.texts(&end).unwrap().into_iter().map(text).collect()
 }
 
 #[test]
@@ -70,10 +99,10 @@ fn the_files_are_those_of_picard() {
     let header = Header::parse(HEADER).unwrap();
     let tally = tally(&header);
     observe(&tally, &header, &READS);
-    let texts = texts(&tally, &GcWindows::default());
+    let texts = texts(&tally);
     for (program, lines) in [
         (
-            Program::CollectAlignmentSummaryMetrics,
+            "CollectAlignmentSummaryMetrics",
             &[
                 "## htsjdk.samtools.metrics.StringHeader\n# CollectAlignmentSummaryMetrics x\n",
                 "\nPAIR\t4\t4\t1\t0\t4\t1\t34\t4\t34\t34\t0\t0\t0\t0.029412\t10\t0\t10\t0\t10\t10\t9\t4\t1\t0\t0\t0\t0.5\t\
@@ -88,11 +117,11 @@ fn the_files_are_those_of_picard() {
             ][..],
         ),
         (
-            Program::CollectBaseDistributionByCycle,
+            "CollectBaseDistributionByCycle",
             &["\n1\t3\t33.333333\t0\t33.333333\t33.333333\t0\n", "\n2\t25\t0\t50\t0\t0\t50\n"],
         ),
         (
-            Program::CollectInsertSizeMetrics,
+            "CollectInsertSizeMetrics",
             &[
                 "\n40\t40\t0\t40\t40\t40\t?\t1\tRF\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\tunknown\tunknown\t\n",
                 "\ninsert_size\tAll_Reads.fr_count\tAll_Reads.rf_count\tl.fr_count\tunknown.rf_count\n\
@@ -100,7 +129,7 @@ fn the_files_are_those_of_picard() {
             ],
         ),
         (
-            Program::MeanQualityByCycle,
+            "MeanQualityByCycle",
             &[
                 "\nCYCLE\tMEAN_QUALITY\tMEAN_ORIGINAL_QUALITY\n1\t35\t20\n",
                 "\n6\t26.666667\t20\n",
@@ -108,12 +137,12 @@ fn the_files_are_those_of_picard() {
             ],
         ),
         (
-            Program::QualityScoreDistribution,
+            "QualityScoreDistribution",
             &[
                 "\n\n\n## HISTOGRAM\tjava.lang.Byte\nQUALITY\tCOUNT_OF_Q\tCOUNT_OF_OQ\n20\t15\t9\n40\t46\t0\n\n",
             ],
         ),
-        (Program::CollectQualityYieldMetrics, &["\n7\t6\t8\t62\t60\t62\t60\t37\t35\t99\t95\n\n\n"]),
+        ("CollectQualityYieldMetrics", &["\n7\t6\t8\t62\t60\t62\t60\t37\t35\t99\t95\n\n\n"]),
     ] {
         let text = &texts[programs().iter().position(|it| *it == program).unwrap()];
         lines.iter().for_each(|line| assert!(text.contains(line), "{line:?} is not in\n{text}"));
@@ -123,15 +152,10 @@ fn the_files_are_those_of_picard() {
 #[test]
 fn qualities_of_n_are_counted_where_they_are_wanted() {
     let header = Header::parse(HEADER).unwrap();
-    let options = Options {
-        programs: vec![Program::QualityScoreDistribution],
-        include_no_calls: true,
-        ..Options::default()
-    };
-    let tally = QcTally::new(options, &header, None, Regions::default(), 1, 64 << 20).unwrap();
-    let tally = SharedTally::new(tally);
+    let options = QcOptions { include_no_calls: true, ..QcOptions::default() };
+    let tally = tally_of(&["QualityScoreDistribution"], options, &header, None);
     observe(&tally, &header, &READS);
-    let text = texts(&tally, &GcWindows::default()).concat();
+    let text = texts(&tally).concat();
     assert!(text.ends_with("\n20\t15\t10\n40\t47\t0\n\n"), "{text}");
 }
 
@@ -144,8 +168,7 @@ fn parts_of_the_reads_sum_up_to_the_same_files() {
     READS[..3].iter().for_each(|line| observe(&first, &header, &[line]));
     observe(&second, &header, &READS[3..]);
     second.add(&first.save().unwrap()).unwrap();
-    let windows = GcWindows::default();
-    assert_eq!(texts(&second, &windows), texts(&whole, &windows));
+    assert_eq!(texts(&second), texts(&whole));
 }
 
 /// A reference of bases without a pattern, in a file of this name.
@@ -160,20 +183,11 @@ fn reference(file: &str) -> Reference {
 fn gc_bias_counts_supplementary_records_and_the_windows_of_the_reference() {
     let reference = reference("gc_bias.fa");
     let header = Header::parse(HEADER).unwrap();
-    let options = Options {
-        programs: vec![Program::CollectGcBiasMetrics],
-        metric_accumulation_level: vec![Level::AllReads, Level::Library],
-        scan_window_size: 10,
-        ..Options::default()
-    };
-    let tally =
-        QcTally::new(options, &header, Some(reference), Regions::default(), 1, 64 << 20).unwrap();
-    let scan = tally.gc_scan().unwrap();
-    let mut worker = scan.worker();
-    scan.pieces().try_for_each(|piece| worker.scan(&piece)).unwrap();
-    let tally = SharedTally::new(tally);
+    let mut options = by_library();
+    options.gc_bias.scan_window_size = Some(10);
+    let tally = tally_of(&["CollectGcBiasMetrics"], options, &header, Some(reference));
     observe(&tally, &header, &READS);
-    let texts = texts(&tally, &scan.windows(&[worker]));
+    let texts = texts(&tally);
     for (text, lines) in texts.iter().zip([
         &[
             "\nAll Reads\tALL\t20\t78\t0\t0\t0\t0\t\t\t\n",
@@ -193,15 +207,11 @@ fn gc_bias_counts_supplementary_records_and_the_windows_of_the_reference() {
 #[test]
 fn substitutions_are_counted_by_context_and_the_worst_contexts_are_named() {
     let header = Header::parse(HEADER).unwrap();
-    let programs = vec![Program::CollectSequencingArtifactMetrics];
-    let options = Options { programs, ..Options::default() };
-    let reference = reference("artifacts.fa");
-    let tally =
-        QcTally::new(options, &header, Some(reference), Regions::default(), 1, 64 << 20).unwrap();
-    let tally = SharedTally::new(tally);
+    let (programs, options) = (["CollectSequencingArtifactMetrics"], QcOptions::default());
+    let tally = tally_of(&programs, options, &header, Some(reference("artifacts.fa")));
     let of_the_library: Vec<&str> = READS.into_iter().filter(|line| line.ends_with("RG:Z:a")).collect();
     observe(&tally, &header, &of_the_library);
-    let texts = texts(&tally, &GcWindows::default());
+    let texts = texts(&tally);
     for (text, lines) in texts.iter().zip([
         &["\ns\tl\tA\tC\tAAA\t1\t1\t0\t0\t0.5\t3\n", "\ns\tl\tA\tC\tCAG\t0\t0\t0\t1\t0\t100\n"][..],
         &["\ns\tl\tA\tC\t8\tCAA\t0\tAAN\t5\tNAA\t2\tNA\n", "\tNCA\t100\tDeamination\n"],

@@ -2,14 +2,12 @@
 
 use readmill_record::Result;
 
-use super::{Context, EndAlignments, HIGH_QUALITY, Of};
-use crate::counts::{count_bytes, count_pairs};
-use crate::read::{N, Read};
-use crate::reference::{ReferenceContigs, ReferencePages};
+use super::{EndAlignments, HIGH_QUALITY, Of};
+use crate::blocks::{BASES_AT_ONCE, Block, for_each_block};
+use crate::collector::ReadContext;
+use crate::counts::count_bytes;
+use crate::read::{N, PreparedRead};
 use crate::room::Room;
-
-/// Bases of a piece of the reference: no more than a page of it.
-const AT_ONCE: usize = 1 << 12;
 
 /// Bases that are compared at once.
 const LANES: usize = 16;
@@ -23,71 +21,13 @@ const IF_N: u128 = u128::from_ne_bytes([0x80 - N; LANES]);
 /// The high bit of each byte.
 const HIGH: u128 = u128::from_ne_bytes([0x80; LANES]);
 
-/// An aligned block: bases of the read beside bases of the reference.
-pub(crate) struct Block {
-    /// Where it starts in the read, and on the contig.
-    pub base: usize,
-    pub at: u32,
-    pub length: usize,
-}
-
-/// Gives the aligned blocks of a read to `see`, as far as there are bases of the read, and of a contig of this length; returns
-/// the number of insertions and deletions.
-pub(crate) fn for_each_block(
-    read: &Read<'_>,
-    contig: Option<u32>,
-    mut see: impl FnMut(Block) -> Result<()>,
-) -> Result<u64> {
-    let (mut at, mut base, mut indels) = (i64::from(read.record.pos()), 0_usize, 0);
-    for (op, n) in read.record.cigar().ops() {
-        let n = n as usize;
-        match op {
-            0 | 7 | 8 => {
-                let left = read.bases.len().saturating_sub(base);
-                if let Ok(at) = u32::try_from(at) {
-                    let on_contig =
-                        contig.map_or(usize::MAX, |length| length.saturating_sub(at) as usize);
-                    see(Block { base, at, length: n.min(left).min(on_contig) })?;
-                }
-                (at, base) = (at + n as i64, base + n);
-            }
-            1 => (base, indels) = (base + n, indels + 1),
-            2 => (at, indels) = (at + n as i64, indels + 1),
-            3 => at += n as i64,
-            4 => base += n,
-            _ => {}
-        }
-    }
-    Ok(indels)
-}
-
-/// Returns how many bases of a mapped read differ from the reference.
-pub(crate) fn mismatches(
-    read: &Read<'_>,
-    reference: &ReferenceContigs,
-    pages: &mut ReferencePages,
-) -> Result<u64> {
-    let Some((contig, length)) = reference.place(read.record.ref_id())? else { return Ok(0) };
-    let mut mismatches = 0;
-    for_each_block(read, Some(length), |block| {
-        let bases = &read.bases[block.base.min(read.bases.len())..][..block.length];
-        for (at, bases) in (block.at..).step_by(AT_ONCE).zip(bases.chunks(AT_ONCE)) {
-            let codes = pages.of(reference).codes(contig, at, at + bases.len() as u32)?;
-            mismatches += count_pairs(bases, codes, |base, code| base != code);
-        }
-        Ok(())
-    })?;
-    Ok(mismatches)
-}
-
 impl EndAlignments {
-    /// Counts the bases of an aligned read that passes quality controls; returns its mismatches.
+    /// Counts the bases of an aligned read that passes quality controls.
     pub(super) fn add_bases(
         &mut self,
-        read: &Read<'_>,
-        context: &Context<'_>,
-        pages: &mut ReferencePages,
-    ) -> Result<u64> {
+        read: &PreparedRead<'_>,
+        context: &mut ReadContext<'_>,
+    ) -> Result<()> {
         let record = read.record;
         let contig = match context.reference {
             Some(reference) => reference.place(record.ref_id())?,
@@ -99,25 +39,26 @@ impl EndAlignments {
         let number = contig.map(|(number, _)| number);
         let length = contig.map(|(_, length)| length);
         let indels = for_each_block(read, length, |block| {
-            mismatches += self.add_block(read, &block, number, context, pages)?;
+            mismatches += self.add_block(read, &block, number, context)?;
             Ok(())
         })?;
         self.count(Of::Indels, indels);
         self.count(Of::Mismatches, mismatches);
         let sure_mismatches = if is_sure { mismatches } else { 0 };
         self.count(Of::HighQualityMismatches, sure_mismatches);
-        self.mismatches.add(sure_mismatches as u32, context.room)?;
-        Ok(mismatches)
+        if context.reference.is_some() {
+            read.note_mismatches(mismatches);
+        }
+        self.mismatches.add(sure_mismatches as u32, context.room)
     }
 
     /// Counts the bases of a block; returns those that are not equal to the reference.
     fn add_block(
         &mut self,
-        read: &Read<'_>,
+        read: &PreparedRead<'_>,
         block: &Block,
         contig: Option<u32>,
-        context: &Context<'_>,
-        pages: &mut ReferencePages,
+        context: &mut ReadContext<'_>,
     ) -> Result<u64> {
         let Block { base, at, length } = *block;
         let bases = &read.bases[base.min(read.bases.len())..][..length];
@@ -128,13 +69,13 @@ impl EndAlignments {
             let good = count_bytes(quals, |qual| (HIGH_QUALITY..128).contains(&qual));
             self.count(Of::HighQualityQ20Bases, good);
         }
-        let mut all = 0;
-        for (number, bases) in bases.chunks(AT_ONCE).enumerate() {
-            let first = number * AT_ONCE;
+        let (mut all, room) = (0, context.room);
+        for (number, bases) in bases.chunks(BASES_AT_ONCE).enumerate() {
+            let first = number * BASES_AT_ONCE;
             let codes = match (contig, context.reference) {
                 (Some(contig), Some(reference)) => {
                     let from = at + first as u32;
-                    pages.of(reference).codes(contig, from, from + bases.len() as u32)?
+                    context.pages.of(reference).codes(contig, from, from + bases.len() as u32)?
                 }
                 _ => bases,
             };
@@ -154,7 +95,7 @@ impl EndAlignments {
                     .zip(codes)
                     .fold(0, |all, (&base, &code)| all | (base ^ code) | u8::from(base == N));
                 if differs != 0 {
-                    all += self.add_differing(read, first, bases, codes, context.room)?;
+                    all += self.add_differing(read, first, bases, codes, room)?;
                 }
             }
         }
@@ -165,7 +106,7 @@ impl EndAlignments {
     #[inline(never)]
     fn add_differing(
         &mut self,
-        read: &Read<'_>,
+        read: &PreparedRead<'_>,
         first: usize,
         bases: &[u8; LANES],
         codes: &[u8; LANES],
@@ -186,14 +127,16 @@ impl EndAlignments {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use readmill_format::reference::Reference;
     use readmill_format::sam::LineParser;
     use readmill_record::{Batch, Header, Ledger, Stamp};
 
     use super::*;
-    use crate::adapters::Adapters;
-    use crate::alignment::Alignments;
-    use crate::options::Options;
+    use crate::alignment::{AlignmentOptions, AlignmentSummary, Alignments};
+    use crate::levels::Levels;
+    use crate::reference::ReferenceContigs;
 
     /// A letter of the reference, which has N in places.
     fn letter(at: usize) -> u8 {
@@ -209,11 +152,10 @@ mod tests {
         let header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:c\tLN:9000\n").unwrap();
         let reference = Reference::open(&path, &Ledger::unlimited()).unwrap();
         let reference = ReferenceContigs::new(reference, &header).unwrap();
-        let (options, room) = (Options::default(), crate::room::of(1 << 24));
-        let adapters = Adapters::new::<&str>(&[]);
-        let context =
-            Context { options: &options, adapters: &adapters, reference: Some(&reference), room: &room };
-        let (mut parser, mut pages) = (LineParser::new(&header), ReferencePages::default());
+        let (room, levels) = (crate::room::of(1 << 24), Arc::new(Levels::new(&header, &[])));
+        let metric = AlignmentSummary::new(&AlignmentOptions::default(), &levels);
+        let mut context = ReadContext::new(Some(&reference), &levels, &room);
+        let mut parser = LineParser::new(&header);
         for length in [1, 15, 16, 17, 33, 100, 4097, 5000] {
             // One in so many bases is another one, or N, behind two clipped ones, of which one may be N, too.
             for (every, clip) in
@@ -241,8 +183,9 @@ mod tests {
                     batch.push(&raw, Stamp::default()).unwrap();
                     let (_, record) = batch.records().next().unwrap();
                     let mut counts = Alignments::default();
-                    let read = Read::new(record, &mut codes);
-                    let found = counts.add(&read, &context, &mut pages).unwrap();
+                    let read = PreparedRead::new(record, &mut codes);
+                    counts.add(&metric, &read, &mut context).unwrap();
+                    let found = read.known_mismatches();
                     let what = format!("{length} bases, one in {every} differs, flags {flags}");
                     assert_eq!(found, Some(all), "{what}");
                     // As in Picard, cycles are counted from the start of the block.

@@ -3,20 +3,85 @@
 //! First reads, second reads and reads without a mate are counted apart; pairs are the sum of the first two.
 
 mod compare;
+pub(crate) mod options;
 mod table;
 
-pub(crate) use compare::{for_each_block, mismatches};
-use readmill_record::Result;
+use std::sync::Arc;
+
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP};
+use readmill_record::{ReportText, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::Adapters;
+use self::options::AlignmentOptions;
+use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
+use crate::collector::ByGroup;
 use crate::counts::{Counts, add_each};
 use crate::cycles::MOST_CYCLES;
-use crate::options::Options;
-use crate::read::{N, Read};
-use crate::reference::{ReferenceContigs, ReferencePages};
+use crate::flags::given_or;
+use crate::levels::Levels;
+use crate::read::{N, Orientation};
 use crate::room::Room;
+use crate::{MetricSetup, Needs, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
+
+/// CollectAlignmentSummaryMetrics. Without a reference it counts no mismatches.
+pub(crate) struct AlignmentSummary {
+    adapters: Adapters,
+    max_insert_size: i32,
+    expected_orientations: Vec<Orientation>,
+    levels: Arc<Levels>,
+}
+
+impl AlignmentSummary {
+    fn new(options: &AlignmentOptions, levels: &Arc<Levels>) -> Self {
+        let adapters = given_or(&options.adapter_sequence, &DEFAULT_ADAPTERS.map(str::to_owned));
+        AlignmentSummary {
+            adapters: Adapters::new(&adapters),
+            max_insert_size: options.max_insert_size.unwrap_or(100_000),
+            expected_orientations: given_or(&options.expected_pair_orientations, &[Orientation::Fr]),
+            levels: Arc::clone(levels),
+        }
+    }
+
+    /// Whether a mapped pair is too far apart, on two contigs, or not in an expected orientation.
+    fn is_chimeric(&self, read: &PreparedRead<'_>) -> bool {
+        // Java's abs of the least number is that number.
+        read.record.tlen().wrapping_abs() > self.max_insert_size
+            || read.fields.has_supplementary
+            || read.orientation().is_none_or(|it| !self.expected_orientations.contains(&it))
+    }
+}
+
+impl ReadMetric for AlignmentSummary {
+    const PROGRAM: PicardProgram = PicardProgram {
+        name: "CollectAlignmentSummaryMetrics",
+        endings: &[".alignment_summary_metrics"],
+    };
+    const NEEDS: Needs = Needs { compares: true, ..Needs::NOTHING };
+    type Counts = ByGroup<Alignments>;
+
+    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+        Ok(AlignmentSummary::new(&setup.options().alignment, &setup.levels))
+    }
+
+    fn add(
+        &self,
+        counts: &mut ByGroup<Alignments>,
+        read: &PreparedRead<'_>,
+        context: &mut ReadContext<'_>,
+    ) -> Result<()> {
+        counts.of(read.group, context)?.add(self, read, context)
+    }
+
+    fn merge(&self, into: &mut ByGroup<Alignments>, from: ByGroup<Alignments>) {
+        into.merge(from, Alignments::merge);
+    }
+
+    fn texts(&self, total: ByGroup<Alignments>, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+        let mut units = total.sums(&self.levels, Alignments::merge);
+        units.retain(|(unit, sum)| !unit.is_found || !sum.is_empty());
+        Ok(end.files(&Self::PROGRAM, |[text]| Alignments::put(text, &units)))
+    }
+}
 
 /// The mapping quality from which on an alignment is one of high quality, and the same for a base.
 const HIGH_QUALITY: u8 = 20;
@@ -69,33 +134,25 @@ struct EndAlignments {
     bad_cycles: Vec<u64>,
 }
 
-/// What alignments are compared with.
-pub(crate) struct Context<'a> {
-    pub options: &'a Options,
-    pub adapters: &'a Adapters,
-    pub reference: Option<&'a ReferenceContigs>,
-    pub room: &'a Room,
-}
-
 impl Alignments {
-    /// Counts a read; returns its mismatches if it was compared with the reference.
+    /// Counts a read.
     #[inline]
-    pub fn add(
+    fn add(
         &mut self,
-        read: &Read<'_>,
-        context: &Context<'_>,
-        pages: &mut ReferencePages,
-    ) -> Result<Option<u64>> {
+        metric: &AlignmentSummary,
+        read: &PreparedRead<'_>,
+        context: &mut ReadContext<'_>,
+    ) -> Result<()> {
         let end = match (read.flags.is_paired(), read.flags.is_first()) {
             (true, true) => FIRST,
             (true, false) => SECOND,
             (false, _) => UNPAIRED,
         };
-        self.0[end].add(read, context, pages)
+        self.0[end].add(metric, read, context)
     }
 
     /// Adds other counts.
-    pub fn merge(&mut self, from: &Alignments) {
+    fn merge(&mut self, from: &Alignments) {
         self.0.iter_mut().zip(&from.0).for_each(|(into, from)| into.merge(from));
     }
 }
@@ -107,24 +164,28 @@ impl EndAlignments {
 
     fn add(
         &mut self,
-        read: &Read<'_>,
-        context: &Context<'_>,
-        pages: &mut ReferencePages,
-    ) -> Result<Option<u64>> {
+        metric: &AlignmentSummary,
+        read: &PreparedRead<'_>,
+        context: &mut ReadContext<'_>,
+    ) -> Result<()> {
         let flags = read.flags;
         self.count(Of::Reads, 1);
         if !flags.is_qc_fail() {
-            self.add_passing(read, context)?;
+            self.add_passing(metric, read, context.room)?;
             if !flags.is_unmapped() {
-                return self.add_bases(read, context, pages).map(Some);
+                return self.add_bases(read, context);
             }
         }
-        self.add_no_calls(read, context.room)?;
-        Ok(None)
+        self.add_no_calls(read, context.room)
     }
 
     /// Counts a read that passes quality controls.
-    fn add_passing(&mut self, read: &Read<'_>, context: &Context<'_>) -> Result<()> {
+    fn add_passing(
+        &mut self,
+        metric: &AlignmentSummary,
+        read: &PreparedRead<'_>,
+        room: &Room,
+    ) -> Result<()> {
         let flags = read.flags;
         self.count(Of::PassingReads, 1);
         self.count(Of::NoiseReads, u64::from(read.fields.is_noise));
@@ -137,22 +198,22 @@ impl EndAlignments {
                 _ => {}
             }
         }
-        self.lengths.add(read.bases.len() as u32, context.room)?;
-        self.aligned_lengths.add(u32::try_from(aligned).unwrap_or(u32::MAX), context.room)?;
+        self.lengths.add(read.bases.len() as u32, room)?;
+        self.aligned_lengths.add(u32::try_from(aligned).unwrap_or(u32::MAX), room)?;
         self.count(Of::HardClipped, hard);
         let is_candidate = flags.is_unmapped() || read.record.mapq() == 0;
         let reverse = !flags.is_unmapped() && flags.is_reverse();
-        if is_candidate && context.adapters.begin(read.bases, reverse) {
+        if is_candidate && metric.adapters.begin(read.bases, reverse) {
             self.count(Of::AdapterReads, 1);
         }
         if !flags.is_unmapped() {
-            self.add_aligned(read, soft, context.options);
+            self.add_aligned(metric, read, soft);
         }
         Ok(())
     }
 
     /// Counts an aligned read that passes quality controls, of which so many bases are soft-clipped.
-    fn add_aligned(&mut self, read: &Read<'_>, soft: u64, options: &Options) {
+    fn add_aligned(&mut self, metric: &AlignmentSummary, read: &PreparedRead<'_>, soft: u64) {
         let (flags, record) = (read.flags, read.record);
         let cigar = record.cigar();
         self.count(Of::SoftClipped, soft);
@@ -174,7 +235,7 @@ impl EndAlignments {
             let mate = read.fields.mate_mapq;
             if mate.is_none_or(|mate| mate >= i64::from(HIGH_QUALITY) && sure) {
                 self.count(Of::PossibleChimeras, 1);
-                self.count(Of::Chimeras, u64::from(is_chimeric(read, options)));
+                self.count(Of::Chimeras, u64::from(metric.is_chimeric(read)));
             }
         } else if sure {
             self.count(Of::PossibleChimeras, 1);
@@ -183,7 +244,7 @@ impl EndAlignments {
     }
 
     /// Counts N of a read that is not aligned, or fails quality controls.
-    fn add_no_calls(&mut self, read: &Read<'_>, room: &Room) -> Result<()> {
+    fn add_no_calls(&mut self, read: &PreparedRead<'_>, room: &Room) -> Result<()> {
         if !read.has_n {
             return Ok(());
         }
@@ -194,7 +255,7 @@ impl EndAlignments {
     }
 
     /// Counts a bad base. As Picard does, `i` is counted from the start of the aligned block, not of the read.
-    fn add_bad_cycle(&mut self, read: &Read<'_>, i: usize, room: &Room) -> Result<()> {
+    fn add_bad_cycle(&mut self, read: &PreparedRead<'_>, i: usize, room: &Room) -> Result<()> {
         let cycle = if read.flags.is_reverse() { read.bases.len() - i } else { i + 1 };
         if cycle > MOST_CYCLES {
             return Ok(());
@@ -219,12 +280,4 @@ impl EndAlignments {
 fn clipped_after_aligned(ops: impl Iterator<Item = (u32, u32)>) -> u64 {
     let after = ops.skip_while(|&(op, _)| op == SOFT_CLIP || op == HARD_CLIP);
     after.filter(|&(op, _)| op == SOFT_CLIP).map(|(_, n)| u64::from(n)).sum()
-}
-
-/// Whether a mapped pair is too far apart, on two contigs, or not in an expected orientation.
-fn is_chimeric(read: &Read<'_>, options: &Options) -> bool {
-    // Java's abs of the least number is that number.
-    read.record.tlen().wrapping_abs() > options.max_insert_size
-        || read.fields.has_supplementary
-        || read.orientation().is_none_or(|it| !options.expected_pair_orientations.contains(&it))
 }

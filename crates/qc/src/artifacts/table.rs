@@ -4,8 +4,7 @@ use std::array::from_fn;
 
 use readmill_format::metrics::{self, Row};
 
-use super::{Artifacts, CALLS, CONTEXTS, LIBRARY, Libraries, WAYS};
-use crate::options::Options;
+use super::{CALLS, CONTEXTS, LIBRARY, Libraries, WAYS};
 
 /// Columns of each table that begins with a substitution.
 const SUBSTITUTION: [&str; 4] = ["SAMPLE_ALIAS", "LIBRARY", "REF_BASE", "ALT_BASE"];
@@ -176,12 +175,12 @@ fn quality(rate: f64) -> i64 {
 }
 
 impl<'a> Library<'a> {
-    fn new(counts: &[u64], name: &'a [u8], libraries: &'a Libraries, options: &Options) -> Self {
+    fn new(counts: &[u64], name: &'a [u8], libraries: &'a Libraries, is_tandem: bool) -> Self {
         let at = |context, call, way| counts.get((context * CALLS + call) * WAYS + way);
         let contexts = from_fn(|context| {
             from_fn(|call| from_fn(|way| at(context, call, way).copied().unwrap_or(0)))
         });
-        Library { name, samples: &libraries.samples, contexts, is_tandem: options.tandem_reads }
+        Library { name, samples: libraries.samples(), contexts, is_tandem }
     }
 
     fn observed(&self, of: Substitution, contexts: Contexts) -> Observed {
@@ -246,65 +245,63 @@ impl<'a> Library<'a> {
     }
 }
 
-impl Artifacts {
-    /// Appends the tables to the files: details and summary of artifacts before the adapters, the same of bait bias, and the
-    /// summary of errors.
-    pub fn put(&self, texts: &mut [Vec<u8>; 5], libraries: &Libraries, options: &Options) {
-        let mut rows: [Vec<Row>; 5] = Default::default();
-        let mut errors = [[Counts::default(); CALLS]; CALLS];
-        for (number, name) in libraries.names.iter().enumerate() {
-            let counts = self.0.get(number * LIBRARY..(number + 1) * LIBRARY).unwrap_or_default();
-            let is_found = number != libraries.unknown || libraries.has_unknown;
-            if !is_found && counts.iter().all(|&count| count == 0) {
-                continue;
-            }
-            let library = Library::new(counts, name, libraries, options);
-            for of in Substitution::all() {
-                let contexts = (0..CONTEXTS).filter(|context| context >> 2 & 3 == of.reference);
-                for context in contexts.map(Contexts::One) {
-                    let it = library.observed(of, context);
-                    let mut row = library.row(of);
-                    row.text(&context.name());
-                    for counts in [it.supporting, it.refuting] {
-                        row.number(counts.reference).number(counts.called);
-                    }
-                    row.decimal(it.pre_adapter_rate()).number(quality(it.pre_adapter_rate()));
-                    rows[0].push(row);
-                    let mut row = library.row(of);
-                    row.text(&context.name());
-                    for counts in [it.forward, it.reverse] {
-                        row.number(counts.reference).number(counts.called);
-                    }
-                    row.decimal(it.forward.rate()).decimal(it.reverse.rate());
-                    row.decimal(it.bait_bias_rate()).number(quality(it.bait_bias_rate()));
-                    rows[2].push(row);
-                    // A substitution and that of the other strand are one error.
-                    let strand = |base: usize| if of.reference >= 2 { 3 - base } else { base };
-                    let error = &mut errors[strand(of.reference)][strand(of.called)];
-                    error.reference += it.supporting.reference + it.refuting.reference;
-                    error.called += it.supporting.called + it.refuting.called;
+/// Appends the tables to the files: details and summary of artifacts before the adapters, the same of bait bias, and the
+/// summary of errors.
+pub(super) fn put(texts: &mut [Vec<u8>; 5], counts: &[u64], libraries: &Libraries, is_tandem: bool) {
+    let mut rows: [Vec<Row>; 5] = Default::default();
+    let mut errors = [[Counts::default(); CALLS]; CALLS];
+    for (number, name) in libraries.names.iter().enumerate() {
+        let counts = counts.get(number * LIBRARY..(number + 1) * LIBRARY).unwrap_or_default();
+        let is_found = number != libraries.unknown || libraries.has_unknown;
+        if !is_found && counts.iter().all(|&count| count == 0) {
+            continue;
+        }
+        let library = Library::new(counts, name, libraries, is_tandem);
+        for of in Substitution::all() {
+            let contexts = (0..CONTEXTS).filter(|context| context >> 2 & 3 == of.reference);
+            for context in contexts.map(Contexts::One) {
+                let it = library.observed(of, context);
+                let mut row = library.row(of);
+                row.text(&context.name());
+                for counts in [it.supporting, it.refuting] {
+                    row.number(counts.reference).number(counts.called);
                 }
-                rows[1].push(library.summary(of, Observed::pre_adapter_rate, &PRE_ADAPTER_NAMES));
-                rows[3].push(library.summary(of, Observed::bait_bias_rate, &BAIT_BIAS_NAMES));
+                row.decimal(it.pre_adapter_rate()).number(quality(it.pre_adapter_rate()));
+                rows[0].push(row);
+                let mut row = library.row(of);
+                row.text(&context.name());
+                for counts in [it.forward, it.reverse] {
+                    row.number(counts.reference).number(counts.called);
+                }
+                row.decimal(it.forward.rate()).decimal(it.reverse.rate());
+                row.decimal(it.bait_bias_rate()).number(quality(it.bait_bias_rate()));
+                rows[2].push(row);
+                // A substitution and that of the other strand are one error.
+                let strand = |base: usize| if of.reference >= 2 { 3 - base } else { base };
+                let error = &mut errors[strand(of.reference)][strand(of.called)];
+                error.reference += it.supporting.reference + it.refuting.reference;
+                error.called += it.supporting.called + it.refuting.called;
             }
+            rows[1].push(library.summary(of, Observed::pre_adapter_rate, &PRE_ADAPTER_NAMES));
+            rows[3].push(library.summary(of, Observed::bait_bias_rate, &BAIT_BIAS_NAMES));
         }
-        if !rows[0].is_empty() {
-            let each = Substitution::all().filter(|of| of.reference < 2);
-            rows[4].extend(each.map(|of| error_row(of, errors[of.reference][of.called])));
-        }
-        let class = |name: &str| format!("picard.analysis.artifacts.SequencingArtifactMetrics${name}");
-        let begin = |columns: &[&'static str]| [&SUBSTITUTION[..], columns].concat();
-        let tables = [
-            (class("PreAdapterDetailMetrics"), begin(&PRE_ADAPTER)),
-            (class("PreAdapterSummaryMetrics"), begin(&SUMMARY)),
-            (class("BaitBiasDetailMetrics"), begin(&BAIT_BIAS)),
-            (class("BaitBiasSummaryMetrics"), begin(&SUMMARY)),
-            ("picard.analysis.artifacts.ErrorSummaryMetrics".into(), ERRORS.to_vec()),
-        ];
-        for ((text, rows), (class, columns)) in texts.iter_mut().zip(&rows).zip(&tables) {
-            metrics::put_table(text, class, columns, rows);
-            text.push(b'\n');
-        }
+    }
+    if !rows[0].is_empty() {
+        let each = Substitution::all().filter(|of| of.reference < 2);
+        rows[4].extend(each.map(|of| error_row(of, errors[of.reference][of.called])));
+    }
+    let class = |name: &str| format!("picard.analysis.artifacts.SequencingArtifactMetrics${name}");
+    let begin = |columns: &[&'static str]| [&SUBSTITUTION[..], columns].concat();
+    let tables = [
+        (class("PreAdapterDetailMetrics"), begin(&PRE_ADAPTER)),
+        (class("PreAdapterSummaryMetrics"), begin(&SUMMARY)),
+        (class("BaitBiasDetailMetrics"), begin(&BAIT_BIAS)),
+        (class("BaitBiasSummaryMetrics"), begin(&SUMMARY)),
+        ("picard.analysis.artifacts.ErrorSummaryMetrics".into(), ERRORS.to_vec()),
+    ];
+    for ((text, rows), (class, columns)) in texts.iter_mut().zip(&rows).zip(&tables) {
+        metrics::put_table(text, class, columns, rows);
+        text.push(b'\n');
     }
 }
 

@@ -13,3 +13,9 @@ pub(crate) mod open_pages;
 pub(crate) mod reads;
 pub(crate) mod runs;
 pub(crate) mod sensitivity;
+
+/// The name of the memory of all programs that count in order.
+pub const ORDERED_MEMORY: &str = "depths of quality metrics";
+
+/// Bytes of memory of a usual piece of one of them: most of the bytes of its reads, for each that keeps reads.
+pub(crate) const USUAL_PIECE_BYTES: u64 = 1 << 20;

@@ -4,19 +4,23 @@
 //! read, the one that ends with the base before its last one. Unlike all other programs, this one counts secondary and
 //! supplementary records and reads that fail quality controls.
 
+pub(crate) mod options;
 mod scan;
 mod table;
 
-use readmill_record::Result;
+use std::sync::Arc;
+
+use readmill_record::{ReportText, Result};
 use serde::{Deserialize, Serialize};
 
-pub use scan::{GcScan, GcScanWorker, GcWindows, Piece};
-
-use crate::alignment::mismatches;
+use self::options::GcBiasOptions;
+use self::scan::GcScan;
+use crate::blocks::mismatches;
+use crate::collector::ByGroup;
 use crate::counts::count_bytes;
-use crate::read::{N, Read};
-use crate::reference::{ReferenceContigs, ReferencePages};
-use crate::room::Room;
+use crate::levels::Levels;
+use crate::read::N;
+use crate::{MetricSetup, Needs, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
 /// Percentages of G and C, from 0 to 100.
 const BINS: usize = 101;
@@ -30,7 +34,7 @@ const G: u8 = 4;
 
 /// The counts of reads that are no duplicates, and of those that are.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct GcBias([GcCounts; 2]);
+pub(crate) struct GcReads([GcCounts; 2]);
 
 /// The counts of some reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -50,40 +54,52 @@ struct GcBin {
     errors: u64,
 }
 
-/// What reads are compared with.
-pub(crate) struct GcContext<'a> {
-    pub reference: &'a ReferenceContigs,
-    /// Bases of a window.
-    pub window: u32,
-    pub room: &'a Room,
+/// CollectGcBiasMetrics.
+pub(crate) struct GcBias {
+    options: GcBiasOptions,
+    scan: GcScan,
+    levels: Arc<Levels>,
 }
 
-impl GcBias {
-    /// Counts a record; its mismatches are counted here if they are not known.
-    #[inline]
-    pub fn add(
-        &mut self,
-        read: &Read<'_>,
-        known: Option<u64>,
-        context: &GcContext<'_>,
-        pages: &mut ReferencePages,
+impl ReadMetric for GcBias {
+    const PROGRAM: PicardProgram = PicardProgram {
+        name: "CollectGcBiasMetrics",
+        endings: &[".gc_bias.detail_metrics", ".gc_bias.summary_metrics"],
+    };
+    const NEEDS: Needs = Needs { reference: true, compares: true, ..Needs::NOTHING };
+    const COUNTS_ALL_RECORDS: bool = true;
+    type Counts = ByGroup<GcReads>;
+
+    fn min_bytes(threads: u64) -> u64 {
+        GcScan::THREAD_BYTES * threads
+    }
+
+    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+        let options = setup.options().gc_bias.clone();
+        let reference = setup.needed_reference()?.file().clone();
+        let scan = GcScan::new(reference, options.scan_window_size());
+        Ok(GcBias { options, scan, levels: Arc::clone(&setup.levels) })
+    }
+
+    fn add(
+        &self,
+        counts: &mut ByGroup<GcReads>,
+        read: &PreparedRead<'_>,
+        context: &mut ReadContext<'_>,
     ) -> Result<()> {
-        if read.bases.is_empty() {
+        let Some(reference) = context.reference.filter(|_| !read.bases.is_empty()) else {
             return Ok(());
-        }
+        };
         let flags = read.flags;
-        let counts = &mut self.0[usize::from(flags.is_duplicate())];
+        let counts = &mut counts.of(read.group, context)?.0[usize::from(flags.is_duplicate())];
         counts.clusters += u64::from(!flags.is_paired() || flags.is_first());
         if flags.is_unmapped() {
             return Ok(());
         }
         counts.aligned += 1;
-        let Some(gc) = context.gc(read, pages)? else { return Ok(()) };
+        let Some(gc) = bin_of(read, self.scan.window(), context)? else { return Ok(()) };
         context.room.lengthen(&mut counts.bins, BINS, BINS)?;
-        let mismatches = match known {
-            Some(mismatches) => mismatches,
-            None => mismatches(read, context.reference, pages)?,
-        };
+        let mismatches = mismatches(read, reference, &mut context.pages)?;
         let gaps = read.record.cigar().ops().filter(|(op, _)| matches!(op, 1 | 2));
         let bin = &mut counts.bins[gc];
         bin.reads += 1;
@@ -92,8 +108,19 @@ impl GcBias {
         Ok(())
     }
 
+    fn merge(&self, into: &mut ByGroup<GcReads>, from: ByGroup<GcReads>) {
+        into.merge(from, GcReads::merge);
+    }
+
+    fn texts(&self, total: ByGroup<GcReads>, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+        let (units, windows) = (total.sums(&self.levels, GcReads::merge), self.scan.count(end.threads)?);
+        Ok(end.files(&Self::PROGRAM, |texts| table::put(texts, &units, &windows, &self.options)))
+    }
+}
+
+impl GcReads {
     /// Adds other counts.
-    pub fn merge(&mut self, from: &GcBias) {
+    fn merge(&mut self, from: &GcReads) {
         self.0.iter_mut().zip(&from.0).for_each(|(into, from)| into.merge(from));
     }
 }
@@ -113,29 +140,27 @@ impl GcCounts {
     }
 }
 
-impl GcContext<'_> {
-    /// The bin of a mapped read; `None` if it lies before the first window, beyond its contig, or among N. Behind the last
-    /// window of its contig it is 0, as in Picard.
-    #[inline]
-    fn gc(&self, read: &Read<'_>, pages: &mut ReferencePages) -> Result<Option<usize>> {
-        let record = read.record;
-        let Some((contig, length)) = self.reference.place(record.ref_id())? else { return Ok(None) };
-        let start = if read.flags.is_reverse() {
-            i64::from(record.pos()) + record.cigar().reference_length() - i64::from(self.window)
-        } else {
-            i64::from(record.pos()) + 1
-        };
-        let Some(start) = u32::try_from(start).ok().filter(|start| (1..=length).contains(start)) else {
-            return Ok(None);
-        };
-        if start >= length.saturating_sub(self.window) {
-            return Ok(Some(0));
-        }
-        let codes = pages.of(self.reference).codes(contig, start, start + self.window)?;
-        let gc = count_bytes(codes, |code| (code == C) | (code == G));
-        let is_known = count_bytes(codes, |code| code == N) <= MOST_N;
-        Ok(is_known.then(|| percentage(gc, self.window)))
+/// Returns the bin of a mapped read; `None` if it lies before the first window, beyond its contig, or among N. Behind the
+/// last window of its contig it is 0, as in Picard.
+#[inline]
+fn bin_of(read: &PreparedRead<'_>, window: u32, context: &mut ReadContext<'_>) -> Result<Option<usize>> {
+    let (record, Some(reference)) = (read.record, context.reference) else { return Ok(None) };
+    let Some((contig, length)) = reference.place(record.ref_id())? else { return Ok(None) };
+    let start = if read.flags.is_reverse() {
+        i64::from(record.pos()) + record.cigar().reference_length() - i64::from(window)
+    } else {
+        i64::from(record.pos()) + 1
+    };
+    let Some(start) = u32::try_from(start).ok().filter(|start| (1..=length).contains(start)) else {
+        return Ok(None);
+    };
+    if start >= length.saturating_sub(window) {
+        return Ok(Some(0));
     }
+    let codes = context.pages.of(reference).codes(contig, start, start + window)?;
+    let gc = count_bytes(codes, |code| (code == C) | (code == G));
+    let is_known = count_bytes(codes, |code| code == N) <= MOST_N;
+    Ok(is_known.then(|| percentage(gc, window)))
 }
 
 /// The bin of a window with so many G and C.

@@ -1,92 +1,73 @@
 //! The windows of the whole reference by their share of G and C, counted piece by piece on any number of threads.
 
+use std::sync::{Mutex, PoisonError};
+
 use readmill_format::reference::{Reference, WINDOW_BYTES, Window};
 use readmill_record::Result;
 
+use super::options::MAX_SCAN_WINDOW;
 use super::{BINS, C, G, MOST_N, percentage};
-use crate::options::Options;
 use crate::read::N;
-
-/// Windows of a piece.
-const PIECE: u32 = 1 << 22;
+use crate::run_end::{ReferenceSpan, SpanThreads};
 
 /// Windows that are counted at once.
 const AT_ONCE: u32 = 1 << 14;
 
 /// A scan of a reference.
-pub struct GcScan {
+pub(super) struct GcScan {
     reference: Reference,
     window: u32,
 }
 
-/// Windows of a contig.
-pub struct Piece {
-    contig: u32,
-    /// Where the first one starts, and the first one after the piece.
-    from: u32,
-    to: u32,
-}
-
-/// One thread's part of a scan.
-pub struct GcScanWorker {
-    bases: Window,
-    /// Windows by their number of G and C.
-    counts: Vec<u64>,
-}
-
 /// Numbers of windows by their percentage of G and C.
 #[derive(Clone, Debug)]
-pub struct GcWindows(pub(super) [u64; BINS]);
-
-impl Default for GcWindows {
-    fn default() -> Self {
-        GcWindows([0; BINS])
-    }
-}
+pub(super) struct GcWindows(pub [u64; BINS]);
 
 impl GcScan {
     /// The bytes that each thread takes.
-    pub const THREAD_BYTES: u64 = WINDOW_BYTES as u64
-        + 2 * (AT_ONCE + Options::MOST_SCAN_WINDOW) as u64
-        + 8 * (Options::MOST_SCAN_WINDOW as u64 + 1);
+    pub const THREAD_BYTES: u64 =
+        WINDOW_BYTES as u64 + 2 * (AT_ONCE + MAX_SCAN_WINDOW) as u64 + 8 * (MAX_SCAN_WINDOW as u64 + 1);
 
-    /// A scan for windows of so many bases.
-    pub(crate) fn new(reference: Reference, window: u32) -> Self {
+    /// Prepares a scan for windows of so many bases.
+    pub fn new(reference: Reference, window: u32) -> Self {
         GcScan { reference, window }
     }
 
-    /// The pieces. No window starts at the first base of a contig, or ends with its last one, as in Picard.
-    pub fn pieces(&self) -> impl Iterator<Item = Piece> + Send {
+    /// The bases of a window.
+    pub fn window(&self) -> u32 {
+        self.window
+    }
+
+    /// Counts the windows of all contigs. No window starts at the first base of a contig, or ends with its last one, as in
+    /// Picard. It is done once the reads are written, so that jobs which only count a share of the reads do not do it.
+    pub fn count(&self, threads: &dyn SpanThreads) -> Result<GcWindows> {
         let ends = self.reference.contigs().map(|(_, length)| length.saturating_sub(self.window));
-        (0..).zip(ends).flat_map(|(contig, end)| {
-            let starts = (1..end).step_by(PIECE as usize);
-            starts.map(move |from| Piece { contig, from, to: end.min(from.saturating_add(PIECE)) })
-        })
+        let mut spans =
+            (0..).zip(ends).flat_map(|(contig, end)| ReferenceSpan::all(contig, 1, end)).map(Ok);
+        let sum = Mutex::new([0; BINS]);
+        threads.for_each_span(&mut spans, &|| {
+            // Windows by their number of G and C.
+            let mut counts = vec![0; self.window as usize + 1];
+            let mut bases = self.reference.codes();
+            let sum = &sum;
+            Box::new(move |span| {
+                self.count_span(span, &mut bases, &mut counts)?;
+                let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
+                for (gc, count) in (0..).zip(&mut counts) {
+                    sum[percentage(gc, self.window)] += std::mem::take(count);
+                }
+                Ok(())
+            })
+        })?;
+        Ok(GcWindows(sum.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// A worker of one thread.
-    pub fn worker(&self) -> GcScanWorker {
-        GcScanWorker { bases: self.reference.codes(), counts: vec![0; self.window as usize + 1] }
-    }
-
-    /// The sum of what the workers counted.
-    pub fn windows(&self, workers: &[GcScanWorker]) -> GcWindows {
-        let mut windows = GcWindows::default();
-        for (gc, count) in workers.iter().flat_map(|worker| (0..).zip(&worker.counts)) {
-            windows.0[percentage(gc, self.window)] += count;
-        }
-        windows
-    }
-}
-
-impl GcScanWorker {
-    /// Counts the windows of a piece.
-    pub fn scan(&mut self, piece: &Piece) -> Result<()> {
-        let window = self.counts.len() as u32 - 1;
-        for from in (piece.from..piece.to).step_by(AT_ONCE as usize) {
-            let to = piece.to.min(from.saturating_add(AT_ONCE));
-            let codes = self.bases.codes(piece.contig, from, to + window - 1)?;
-            count(codes, window as usize, &mut self.counts);
+    /// Counts the windows that start in a span.
+    fn count_span(&self, span: ReferenceSpan, bases: &mut Window, counts: &mut [u64]) -> Result<()> {
+        for from in (span.from..span.to).step_by(AT_ONCE as usize) {
+            let to = span.to.min(from.saturating_add(AT_ONCE));
+            let codes = bases.codes(span.contig, from, to + self.window - 1)?;
+            count(codes, self.window as usize, counts);
         }
         Ok(())
     }

@@ -2,9 +2,10 @@
 
 use readmill_format::metrics::{self, Row};
 
-use super::{BINS, GcBias, GcCounts, GcWindows};
+use super::options::GcBiasOptions;
+use super::scan::GcWindows;
+use super::{BINS, GcCounts, GcReads};
 use crate::levels::Unit;
-use crate::options::Options;
 
 /// Columns of the detailed table, before those of the unit.
 const DETAILS: [&str; 8] = [
@@ -43,36 +44,34 @@ const RANGES: [(usize, usize); 5] = [(0, 20), (20, 40), (40, 60), (60, 80), (80,
 /// The greatest percentage that counts as AT dropout.
 const MOST_AT: usize = 50;
 
-impl GcBias {
-    /// Appends the detailed table and the summary to their files, from the units and their counts. A unit without aligned
-    /// reads has no rows.
-    pub fn put(
-        [details, summary]: [&mut Vec<u8>; 2],
-        units: &[(&Unit, GcBias)],
-        windows: &GcWindows,
-        options: &Options,
-    ) {
-        let (mut detail_rows, mut summary_rows) = (Vec::new(), Vec::new());
-        for (unit, counts) in units {
-            let [unique, duplicates] = &counts.0;
-            let mut all = unique.clone();
-            all.merge(duplicates);
-            let unique = options.also_ignore_duplicates.then_some(("UNIQUE", unique));
-            for (used, counts) in [("ALL", &all)].into_iter().chain(unique) {
-                if counts.aligned > 0 {
-                    let part = Part { unit, used, counts, windows };
-                    detail_rows.extend((0..BINS).map(|gc| part.detail(gc)));
-                    summary_rows.push(part.summary(options.scan_window_size));
-                }
+/// Appends the detailed table and the summary to their files, from the units and their counts. A unit without aligned
+/// reads has no rows.
+pub(super) fn put(
+    [details, summary]: &mut [Vec<u8>; 2],
+    units: &[(&Unit, GcReads)],
+    windows: &GcWindows,
+    options: &GcBiasOptions,
+) {
+    let (mut detail_rows, mut summary_rows) = (Vec::new(), Vec::new());
+    for (unit, counts) in units {
+        let [unique, duplicates] = &counts.0;
+        let mut all = unique.clone();
+        all.merge(duplicates);
+        let unique = options.also_ignore_duplicates.then_some(("UNIQUE", unique));
+        for (used, counts) in [("ALL", &all)].into_iter().chain(unique) {
+            if counts.aligned > 0 {
+                let part = Part { unit, used, counts, windows };
+                detail_rows.extend((0..BINS).map(|gc| part.detail(gc)));
+                summary_rows.push(part.summary(options.scan_window_size()));
             }
         }
-        let columns = [&DETAILS[..], &UNIT].concat();
-        metrics::put_table(details, "picard.analysis.GcBiasDetailMetrics", &columns, &detail_rows);
-        details.push(b'\n');
-        let columns = [&SUMMARY[..], &UNIT].concat();
-        metrics::put_table(summary, "picard.analysis.GcBiasSummaryMetrics", &columns, &summary_rows);
-        summary.push(b'\n');
     }
+    let columns = [&DETAILS[..], &UNIT].concat();
+    metrics::put_table(details, "picard.analysis.GcBiasDetailMetrics", &columns, &detail_rows);
+    details.push(b'\n');
+    let columns = [&SUMMARY[..], &UNIT].concat();
+    metrics::put_table(summary, "picard.analysis.GcBiasSummaryMetrics", &columns, &summary_rows);
+    summary.push(b'\n');
 }
 
 /// The reads of a unit, with or without duplicates.

@@ -9,17 +9,78 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_format::intervals::Intervals;
-use readmill_record::{Batch, Charge, OrderedTally, PieceMaker, RecordRef, Result};
+use readmill_record::{
+    Batch, Charge, DynOrderedTally, Error, Ledger, OrderedTally, PieceMaker, RecordRef, ReportText,
+    Result, SharedOrderedTally,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::alignment::for_each_block;
-use crate::artifacts::{Libraries, digit};
+use crate::blocks::for_each_block;
 use crate::counts::add_each;
-use crate::options::{Options, Program};
-use crate::ordered::{MEMORY, USUAL_PIECE_BYTES};
-use crate::read::Read;
+use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::reference::{ReferenceContigs, ReferencePages};
+use crate::substitutions::{CountedQualities, Libraries, MIN_MAPQ, SubstitutionOptions, digit};
 use crate::unsorted::unsorted;
+use crate::{
+    MetricProgram, MetricSelection, MetricSetup, Needs, PicardProgram, PreparedRead, RunEnd,
+    RunningProgram,
+};
+
+pub(crate) const PROGRAM: PicardProgram =
+    PicardProgram { name: "CollectOxoGMetrics", endings: &[".oxog_metrics"] };
+
+/// CollectOxoGMetrics.
+pub(crate) struct OxoG;
+
+impl MetricProgram for OxoG {
+    fn programs(&self) -> &'static [PicardProgram] {
+        &[PROGRAM]
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { reference: true, order: true, ..Needs::NOTHING }
+    }
+
+    fn min_bytes(&self, _: &MetricSelection, threads: u64) -> u64 {
+        OxoGCounting::THREAD_BYTES * (threads + 1)
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        OxoGCounting::USUAL_PIECE_BYTES
+    }
+
+    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+        if setup.header.lines_of(b"RG").next().is_none() {
+            let what =
+                "CollectOxoGMetrics counts by the libraries of read groups, and the header has none";
+            return Err(Error::input(what).hint("add read groups, or leave this program out"));
+        }
+        let options = setup.options();
+        Ok(Box::new(OxoGRun(Arc::new(OxoGCounting {
+            options: options.substitutions.clone(),
+            min_mapq: options.minimum_mapping_quality.unwrap_or(MIN_MAPQ),
+            qualities: options.counted_qualities(),
+            reference: setup.needed_reference()?.clone(),
+            intervals: setup.intervals.clone(),
+            libraries: Arc::clone(setup.libraries()),
+            join: Mutex::default(),
+        }))))
+    }
+}
+
+/// The program in a run.
+struct OxoGRun(Arc<OxoGCounting>);
+
+impl RunningProgram for OxoGRun {
+    fn ordered_tally(&self, ledger: &Ledger) -> Option<Arc<dyn DynOrderedTally>> {
+        Some(SharedOrderedTally::shared(&self.0, ledger))
+    }
+
+    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+        let totals = self.0.finish()?;
+        Ok(end.files(&PROGRAM, |[text]| totals.put(text, &self.0.libraries)))
+    }
+}
 
 /// Contexts of C: the base before, and the one behind.
 const CONTEXTS: usize = 16;
@@ -45,9 +106,6 @@ const A: u8 = 0;
 const C: u8 = 1;
 const G: u8 = 2;
 const T: u8 = 3;
-
-/// The least mapping quality of a record that is counted, if no other is asked for.
-const LEAST_MAPQ: u8 = 30;
 
 /// The contribution of a batch of sorted reads.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -109,34 +167,18 @@ const WAITING_BYTES: u64 = 160;
 
 /// The count of a run.
 pub(crate) struct OxoGCounting {
-    options: Options,
+    options: SubstitutionOptions,
+    min_mapq: u8,
+    qualities: CountedQualities,
     reference: ReferenceContigs,
     intervals: Option<Intervals>,
-    libraries: Libraries,
+    libraries: Arc<Libraries>,
     join: Mutex<OxoGJoin>,
 }
 
 impl OxoGCounting {
     /// Bytes of memory of a thread that makes pieces, and of the join.
     pub const THREAD_BYTES: u64 = ReferenceContigs::THREAD_BYTES + (1 << 16);
-
-    /// The count, if it is wanted.
-    pub fn new(
-        options: &Options,
-        reference: Option<&ReferenceContigs>,
-        intervals: Option<Intervals>,
-        libraries: &Libraries,
-    ) -> Option<Self> {
-        let reference = reference.filter(|_| options.has(Program::CollectOxoGMetrics))?.clone();
-        let libraries = libraries.clone();
-        Some(OxoGCounting {
-            join: Mutex::default(),
-            options: options.clone(),
-            reference,
-            intervals,
-            libraries,
-        })
-    }
 
     /// The totals of all pieces.
     pub fn finish(&self) -> Result<OxoGTotals> {
@@ -154,20 +196,20 @@ impl OxoGCounting {
     /// Whether a record is counted.
     fn counts(&self, record: RecordRef<'_>) -> bool {
         let (flags, options) = (record.flags(), &self.options);
-        let (least, most) = (options.minimum_insert_size, options.maximum_insert_size);
+        let (least, most) = (options.minimum_insert_size(), options.maximum_insert_size());
         let size = record.tlen().unsigned_abs();
         let fits = flags.is_paired() && (least..=most).contains(&size) || (least, most) == (0, 0);
         !(flags.is_secondary()
             || flags.is_unmapped()
             || flags.is_duplicate()
             || flags.is_qc_fail() && options.exclude_non_pf_reads
-            || record.mapq() < options.minimum_mapping_quality.unwrap_or(LEAST_MAPQ))
+            || record.mapq() < self.min_mapq)
             && fits
     }
 }
 
 impl OrderedTally for OxoGCounting {
-    const MEMORY: &'static str = MEMORY;
+    const MEMORY: &'static str = ORDERED_MEMORY;
     const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
     type Piece = OxoGPiece;
     type Maker = OxoGMaker;
@@ -315,7 +357,7 @@ impl PieceMaker for OxoGMaker {
             }
             let Some(sites) = piece.contigs.last_mut() else { continue };
             sites.last = start;
-            let read = Read::new(record, &mut codes);
+            let read = PreparedRead::new(record, &mut codes);
             self.add(&counting, &read, contig, sites, &mut piece.bases)?;
         }
         codes.shrink_to(1 << 16);
@@ -328,7 +370,7 @@ impl OxoGMaker {
     fn add(
         &mut self,
         counting: &OxoGCounting,
-        read: &Read<'_>,
+        read: &PreparedRead<'_>,
         contig_of_reads: u32,
         sites: &mut ContigSites,
         counts: &mut [u64],
@@ -336,10 +378,7 @@ impl OxoGMaker {
         let place = counting.reference.place(contig_of_reads.cast_signed())?;
         let Some((contig, length)) = place else { return Ok(()) };
         let library = counting.libraries.number(read.fields.read_group);
-        let options = &counting.options;
-        let original = read.fields.original_quals.filter(|_| options.use_original_qualities);
-        let (quals, offset) = original.map_or((read.quals, 0), |original| (original, 33));
-        let least = u16::from(options.minimum_quality_score) + offset;
+        let (quals, least) = counting.qualities.of(read);
         let (is_reverse, is_second) = (read.flags.is_reverse(), read.is_second());
         let counts = &mut counts[library * LIBRARY..][..LIBRARY];
         for_each_block(read, Some(length), |block| {

@@ -3,7 +3,7 @@
 use readmill_format::metrics::{self, Row};
 
 use super::{CONTEXTS, LIBRARY, OxoGTotals, WAYS};
-use crate::artifacts::Libraries;
+use crate::substitutions::Libraries;
 
 const COLUMNS: [&str; 20] = [
     "SAMPLE_ALIAS",

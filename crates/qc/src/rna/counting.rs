@@ -7,13 +7,13 @@ use readmill_record::{Error, Header, OrderedTally, Result};
 
 use super::genes::{AT_ONCE, Genes, RnaFiles};
 use super::maker::RnaMaker;
+use super::options::{RnaOptions, StrandSpecificity};
 use super::piece::{RnaCounts, RnaPiece};
 use crate::depth::depths::{PAGE, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
 use crate::depth::runs::DepthRuns;
+use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::levels::Levels;
-use crate::options::{Options, Program, StrandSpecificity};
-use crate::ordered::{MEMORY, USUAL_PIECE_BYTES};
 use crate::unsorted::unsorted;
 
 /// The count of a run.
@@ -59,21 +59,17 @@ impl RnaCounting {
     /// Bytes of memory of a thread that makes pieces.
     pub(crate) const THREAD_BYTES: u64 = 1 << 20;
 
-    /// The count, if it is wanted.
+    /// The count of reads under `header`.
     ///
     /// # Errors
     /// The header lacks a contig that is to be ignored.
-    pub(crate) fn new(
-        options: &Options,
-        files: &RnaFiles,
+    pub(super) fn new(
+        options: &RnaOptions,
+        strand: StrandSpecificity,
+        files: RnaFiles,
         header: &Header,
         levels: &Arc<Levels>,
-    ) -> Result<Option<Arc<Self>>> {
-        let strand = options.strand_specificity;
-        let is_wanted = options.has(Program::CollectRnaSeqMetrics);
-        let (Some(genes), Some(strand)) = (files.genes.clone().filter(|_| is_wanted), strand) else {
-            return Ok(None);
-        };
+    ) -> Result<Arc<Self>> {
         let number = |name: &String| {
             let id = header.reference_id(name.as_bytes()).and_then(|id| u32::try_from(id).ok());
             id.ok_or_else(|| {
@@ -82,17 +78,17 @@ impl RnaCounting {
         };
         let ignored = options.ignore_sequence.iter().map(number).collect::<Result<_>>()?;
         let (units, units_of_group) = levels.rows();
-        Ok(Some(Arc::new(RnaCounting {
-            genes,
-            ribosomal: files.ribosomal.clone(),
+        Ok(Arc::new(RnaCounting {
+            genes: files.genes,
+            ribosomal: files.ribosomal,
             strand,
             ignored,
-            ribosomal_share: options.rrna_fragment_percentage,
+            ribosomal_share: options.rrna_fragment_percentage.unwrap_or(0.8),
             levels: Arc::clone(levels),
             units,
             units_of_group,
             join: Mutex::new(RnaJoin::new(units)),
-        })))
+        }))
     }
 
     /// Bytes of memory that its text takes: sums at the ends of exons, and the depths of the transcripts that are looked at.
@@ -101,8 +97,8 @@ impl RnaCounting {
         48 * exons + 64 * genes + 5 * self.genes.longest(AT_ONCE)
     }
 
-    /// The totals of all pieces: the genes, and what is known of each row.
-    pub(crate) fn finish(&self) -> (Genes, bool, Vec<RnaTotals>) {
+    /// Returns the totals of all pieces: what is known of each row.
+    pub(crate) fn finish(&self) -> Vec<RnaTotals> {
         let join = std::mem::replace(&mut *self.join(), RnaJoin::new(self.units));
         let units = join.units.into_iter().map(|mut unit| {
             let pages = std::mem::take(&mut unit.pages);
@@ -110,7 +106,7 @@ impl RnaCounting {
             unit.totals.runs.finish();
             unit.totals
         });
-        (self.genes.clone(), self.ribosomal.is_some(), units.collect())
+        units.collect()
     }
 
     fn join(&self) -> MutexGuard<'_, RnaJoin> {
@@ -119,7 +115,7 @@ impl RnaCounting {
 }
 
 impl OrderedTally for RnaCounting {
-    const MEMORY: &'static str = MEMORY;
+    const MEMORY: &'static str = ORDERED_MEMORY;
     const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
     type Piece = RnaPiece;
     type Maker = RnaMaker;

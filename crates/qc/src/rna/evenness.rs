@@ -2,7 +2,7 @@
 
 use super::counting::RnaTotals;
 use super::genes::{AT_ONCE, Genes, Transcript};
-use crate::options::Options;
+use super::options::RnaOptions;
 
 /// Transcripts that are looked at, if the last of them is covered better than those behind it.
 const BEST: usize = 1001;
@@ -34,12 +34,12 @@ struct Best<'a> {
 
 impl Evenness {
     /// The evenness of these depths.
-    pub fn of(genes: &Genes, totals: &RnaTotals, options: &Options) -> Self {
+    pub fn of(genes: &Genes, totals: &RnaTotals, options: &RnaOptions) -> Self {
         let best = best(genes, totals, options);
         if best.is_empty() {
             return Evenness::default();
         }
-        let (count, bias) = (best.len() as f64, options.end_bias_bases as usize);
+        let (count, bias) = (best.len() as f64, options.end_bias_bases() as usize);
         let mut shares = [const { Vec::new() }; 4];
         let mut by_percent = vec![0.0; PERCENTS];
         let each = best.chunks(AT_ONCE).flat_map(|best| best.iter().zip(depths(genes, totals, best)));
@@ -84,9 +84,9 @@ fn median(mut numbers: Vec<f64>) -> f64 {
 }
 
 /// The transcripts that are looked at: of each gene the one that is covered best, of those that are long enough.
-fn best<'a>(genes: &'a Genes, totals: &RnaTotals, options: &Options) -> Vec<Best<'a>> {
+fn best<'a>(genes: &'a Genes, totals: &RnaTotals, options: &RnaOptions) -> Vec<Best<'a>> {
     let sums = sums(genes, totals);
-    let least_length = options.minimum_length.max(options.end_bias_bases);
+    let least_length = options.minimum_length.unwrap_or(500).max(options.end_bias_bases());
     let mut best = Vec::new();
     for gene in genes.genes() {
         let mut of_gene: Option<Best<'a>> = None;

@@ -15,10 +15,9 @@ use readmill_record::{
 };
 
 /// The files that the program reads.
-#[derive(Clone, Debug, Default)]
-pub struct RnaFiles {
+pub(super) struct RnaFiles {
     /// REF_FLAT.
-    pub genes: Option<Genes>,
+    pub genes: Genes,
     /// RIBOSOMAL_INTERVALS.
     pub ribosomal: Option<NamedIntervals>,
 }

@@ -7,11 +7,11 @@ use readmill_record::{Batch, Charge, Flags, PieceMaker, RecordRef, Result};
 
 use super::counting::RnaCounting;
 use super::genes::Gene;
+use super::options::StrandSpecificity;
 use super::piece::{RnaCounts, RnaPiece, RnaUnit};
 use crate::depth::depths::{CountedBases, DepthCounter, Depths, MOST_READS};
 use crate::depth::reads::{NOISE, Reads};
 use crate::levels::GroupFinder;
-use crate::options::StrandSpecificity;
 use crate::read::{Orientation, orientation};
 use crate::unsorted::unsorted;
 

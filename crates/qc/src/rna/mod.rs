@@ -15,9 +15,113 @@ mod counting;
 mod evenness;
 mod genes;
 mod maker;
+pub(crate) mod options;
 mod piece;
 mod table;
 
-pub(crate) use counting::{RnaCounting, RnaTotals};
-pub use genes::{Genes, RnaFiles};
-pub(crate) use table::put;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use readmill_record::{
+    DynOrderedTally, Error, Ledger, OrderedTally, ReportText, Result, SharedOrderedTally,
+};
+
+use self::counting::RnaCounting;
+use self::genes::{Genes, RnaFiles};
+use self::options::RnaOptions;
+use crate::{
+    MetricProgram, MetricSelection, MetricSetup, Needs, PicardProgram, QcOptions, RunEnd, RunningProgram,
+};
+
+const PROGRAM: PicardProgram =
+    PicardProgram { name: "CollectRnaSeqMetrics", endings: &[".rna_metrics"] };
+
+/// CollectRnaSeqMetrics.
+pub(crate) struct RnaSeq;
+
+impl MetricProgram for RnaSeq {
+    fn programs(&self) -> &'static [PicardProgram] {
+        &[PROGRAM]
+    }
+
+    fn needs(&self) -> Needs {
+        let refuses_intervals = Some("counts reads anywhere");
+        Needs { order: true, refuses_intervals, ..Needs::NOTHING }
+    }
+
+    fn files<'a>(&self, options: &'a QcOptions) -> Vec<&'a PathBuf> {
+        options.rna.ref_flat.iter().chain(&options.rna.ribosomal_intervals).collect()
+    }
+
+    /// Refuses the program without its file and strand, and a file that it does not look at.
+    fn check(&self, selection: &MetricSelection, _: bool) -> Result<()> {
+        let (options, is_wanted) = (&selection.options.rna, selection.has(&PROGRAM));
+        if options.ref_flat.is_some() && !is_wanted {
+            return Err(selection.lacks_program("--ref-flat", PROGRAM.name));
+        }
+        if is_wanted && (options.ref_flat.is_none() || options.strand_specificity.is_none()) {
+            let what = "CollectRnaSeqMetrics needs --ref-flat and --strand-specificity";
+            return Err(Error::usage(what)
+                .hint("give the genes in refFlat, and NONE if reads are of either strand"));
+        }
+        Ok(())
+    }
+
+    fn min_bytes(&self, _: &MetricSelection, threads: u64) -> u64 {
+        RnaCounting::THREAD_BYTES * threads
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        RnaCounting::USUAL_PIECE_BYTES
+    }
+
+    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+        let options = &setup.options().rna;
+        let (Some(ref_flat), Some(strand)) = (&options.ref_flat, options.strand_specificity) else {
+            return Err(Error::bug("genes are looked at, and there is no file of them"));
+        };
+        let files = RnaFiles {
+            genes: Genes::read(ref_flat, setup.header, setup.ledger)?,
+            ribosomal: setup.named_intervals(options.ribosomal_intervals.as_slice())?,
+        };
+        files.genes.warnings().iter().for_each(|warning| setup.warn(warning.clone()));
+        let counting = RnaCounting::new(options, strand, files, setup.header, &setup.levels)?;
+        Ok(Box::new(RnaRun { counting, ref_flat: ref_flat.clone(), options: options.clone() }))
+    }
+}
+
+/// The program in a run.
+struct RnaRun {
+    counting: Arc<RnaCounting>,
+    ref_flat: PathBuf,
+    options: RnaOptions,
+}
+
+impl RunningProgram for RnaRun {
+    fn ordered_tally(&self, ledger: &Ledger) -> Option<Arc<dyn DynOrderedTally>> {
+        Some(SharedOrderedTally::shared(&self.counting, ledger))
+    }
+
+    fn result_bytes(&self) -> u64 {
+        self.counting.result_bytes()
+    }
+
+    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+        let rows = self.counting.finish();
+        if let Some([bases, 0, 0, 0]) = rows.first().map(|totals| totals.counts.by_function)
+            && bases > 0
+        {
+            (end.warn)(&format!(
+                "{}: none of {bases} aligned bases lies in a gene; is it the refFlat of this genome?",
+                self.ref_flat.display()
+            ));
+        }
+        let units = self.counting.levels.units.iter().zip(&rows);
+        let units: Vec<_> =
+            units.filter(|(unit, totals)| !unit.is_found || totals.counts.records > 0).collect();
+        let RnaCounting { genes, ribosomal, .. } = &*self.counting;
+        Ok(end.files(&PROGRAM, |[text]| {
+            table::put(text, genes, ribosomal.is_some(), &units, &self.options);
+        }))
+    }
+}

@@ -5,8 +5,8 @@ use readmill_format::metrics::{self, HistogramColumn, Row};
 use super::counting::RnaTotals;
 use super::evenness::Evenness;
 use super::genes::Genes;
+use super::options::RnaOptions;
 use crate::levels::Unit;
-use crate::options::Options;
 
 /// The columns of the table.
 const COLUMNS: [&str; 30] = [
@@ -43,12 +43,12 @@ const COLUMNS: [&str; 30] = [
 ];
 
 /// Appends the file, of the rows that have reads or a place in the header.
-pub(crate) fn put(
+pub(super) fn put(
     text: &mut Vec<u8>,
     genes: &Genes,
     has_ribosomal: bool,
     units: &[(&Unit, &RnaTotals)],
-    options: &Options,
+    options: &RnaOptions,
 ) {
     let (mut rows, mut columns) = (Vec::new(), Vec::new());
     for (unit, totals) in units {

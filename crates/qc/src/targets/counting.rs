@@ -7,12 +7,11 @@ use readmill_record::{OrderedTally, Result};
 use super::join::{TargetJoin, TargetTotals};
 use super::maker::TargetMaker;
 use super::piece::TargetPiece;
-use super::rules::{TargetFiles, TargetRules};
+use super::rules::TargetRules;
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::depth::sensitivity;
+use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::levels::Levels;
-use crate::options::{Options, Program};
-use crate::ordered::{MEMORY, USUAL_PIECE_BYTES};
 
 /// The count of a run.
 pub(crate) struct TargetCounting {
@@ -29,26 +28,17 @@ impl TargetCounting {
     /// Bytes of memory of a thread that makes pieces.
     pub(crate) const THREAD_BYTES: u64 = 1 << 20;
 
-    /// The count for the programs that are wanted; `None` if none of them counts by targets.
-    pub(crate) fn new(
-        options: &Options,
-        files: &TargetFiles,
-        levels: &Arc<Levels>,
-    ) -> Option<Arc<Self>> {
-        let rules = |&program: &Program| TargetRules::of(program, options, files);
-        let rules: Vec<TargetRules> = options.programs.iter().filter_map(rules).collect();
-        if rules.is_empty() {
-            return None;
-        }
+    /// The count by the rules of each program.
+    pub(crate) fn new(rules: Vec<TargetRules>, levels: &Arc<Levels>) -> Arc<Self> {
         let (units, units_of_group) = levels.rows();
-        Some(Arc::new(TargetCounting {
+        Arc::new(TargetCounting {
             join: Mutex::new(TargetJoin::new(&rules, units)),
             rules,
             adapters: Adapters::new(&DEFAULT_ADAPTERS),
             levels: Arc::clone(levels),
             units,
             units_of_group,
-        }))
+        })
     }
 
     /// Bytes of memory of its result and the text of that, as far as it does not grow with the depth.
@@ -63,11 +53,10 @@ impl TargetCounting {
         self.rules.iter().map(each).sum()
     }
 
-    /// The totals of all pieces: the rules of each program, and what is known of each row.
-    pub(crate) fn finish(&self) -> Vec<(TargetRules, Vec<TargetTotals>)> {
+    /// Returns the totals of all pieces: by the rules of each program, what is known of each row.
+    pub(crate) fn finish(&self) -> Vec<Vec<TargetTotals>> {
         let empty = TargetJoin::new(&self.rules, self.units);
-        let totals = std::mem::replace(&mut *self.join(), empty).finish(&self.rules);
-        self.rules.iter().cloned().zip(totals).collect()
+        std::mem::replace(&mut *self.join(), empty).finish(&self.rules)
     }
 
     fn join(&self) -> MutexGuard<'_, TargetJoin> {
@@ -76,7 +65,7 @@ impl TargetCounting {
 }
 
 impl OrderedTally for TargetCounting {
-    const MEMORY: &'static str = MEMORY;
+    const MEMORY: &'static str = ORDERED_MEMORY;
     const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
     const TRIMS: bool = true;
     type Piece = TargetPiece;

@@ -10,7 +10,7 @@ use super::rules::TargetRules;
 use crate::depth::runs::{DepthRuns, RunCursor};
 
 /// Appends the file of targets, of which these are the shares of G and C.
-pub(crate) fn put_per_target(
+pub(super) fn put_per_target(
     text: &mut Vec<u8>,
     rules: &TargetRules,
     totals: &TargetTotals,
@@ -50,7 +50,7 @@ pub(crate) fn put_per_target(
 }
 
 /// The file of the bases of all targets.
-pub(crate) fn per_base_text(
+pub(super) fn per_base_text(
     rules: &TargetRules,
     totals: &mut TargetTotals,
     contigs: &[(Vec<u8>, u32)],
@@ -60,7 +60,7 @@ pub(crate) fn per_base_text(
 }
 
 /// The lines of a file of bases, in chunks: contig, position, target and depth.
-pub struct PerBaseText {
+pub(super) struct PerBaseText {
     runs: DepthRuns,
     cursor: RunCursor,
     /// The rest of the present run.

@@ -19,6 +19,7 @@ mod counting;
 mod coverage_files;
 mod join;
 mod maker;
+pub(crate) mod options;
 mod penalty;
 mod piece;
 mod rules;
@@ -27,11 +28,147 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use counting::TargetCounting;
-pub use coverage_files::PerBaseText;
-pub(crate) use coverage_files::{per_base_text, put_per_target};
-pub(crate) use join::TargetTotals;
-pub use rules::TargetFiles;
-pub(crate) use rules::TargetRules;
-pub use table::TargetGc;
-pub(crate) use table::put;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use readmill_record::{
+    DynOrderedTally, Error, Ledger, OrderedTally, ReportText, Result, SharedOrderedTally,
+};
+
+use self::counting::TargetCounting;
+use self::rules::{HS, PCR, TargetFiles, TargetRules};
+use self::table::TargetGc;
+use crate::levels::Level;
+use crate::{
+    MetricProgram, MetricSelection, MetricSetup, Needs, PicardProgram, QcOptions, RunEnd, RunningProgram,
+};
+
+/// CollectHsMetrics and CollectTargetedPcrMetrics. Without a reference there are no shares of G and C.
+pub(crate) struct TargetPrograms;
+
+impl MetricProgram for TargetPrograms {
+    fn programs(&self) -> &'static [PicardProgram] {
+        &[HS, PCR]
+    }
+
+    fn needs(&self) -> Needs {
+        let refuses_intervals = Some("counts reads anywhere");
+        Needs { order: true, refuses_intervals, ..Needs::NOTHING }
+    }
+
+    fn writes_file(&self, number: usize, options: &QcOptions) -> bool {
+        [true, options.targets.per_target_coverage, options.targets.per_base_coverage][number]
+    }
+
+    fn files<'a>(&self, options: &'a QcOptions) -> Vec<&'a PathBuf> {
+        let options = &options.targets;
+        let probes = options.bait_intervals.iter().chain(&options.amplicon_intervals);
+        probes.chain(&options.target_intervals).collect()
+    }
+
+    /// Refuses programs without their files, and files that no program looks at.
+    fn check(&self, selection: &MetricSelection, has_reference: bool) -> Result<()> {
+        let options = &selection.options.targets;
+        let needed = [
+            (HS, "--bait-intervals", !options.bait_intervals.is_empty()),
+            (PCR, "--amplicon-intervals", options.amplicon_intervals.is_some()),
+        ];
+        for (program, flag, is_given) in needed {
+            let is_wanted = selection.has(&program);
+            if is_wanted && (!is_given || options.target_intervals.is_empty()) {
+                let what = format!("{} needs {flag} and --target-intervals", program.name);
+                return Err(
+                    Error::usage(what).hint("give both, as interval lists of Picard or BED files")
+                );
+            }
+            if is_given && !is_wanted {
+                return Err(selection.lacks_program(flag, program.name));
+            }
+        }
+        if !options.target_intervals.is_empty() && !selection.has(&HS) && !selection.has(&PCR) {
+            let programs = "CollectHsMetrics or CollectTargetedPcrMetrics";
+            return Err(selection.lacks_program("--target-intervals", programs));
+        }
+        if options.per_target_coverage && !has_reference {
+            let what = "--per-target-coverage has shares of G and C, and there is no reference";
+            return Err(Error::usage(what).hint("give the FASTA file of the reads by --reference"));
+        }
+        let is_all = selection.options.levels() == [Level::AllReads];
+        if (options.per_target_coverage || options.per_base_coverage) && !is_all {
+            let what = "files of targets and their bases are those of all reads, and other levels are asked for";
+            return Err(Error::usage(what).hint("leave --metric-accumulation-level out"));
+        }
+        Ok(())
+    }
+
+    fn min_bytes(&self, _: &MetricSelection, threads: u64) -> u64 {
+        TargetCounting::THREAD_BYTES * threads
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        TargetCounting::USUAL_PIECE_BYTES
+    }
+
+    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+        let options = &setup.options().targets;
+        let files = TargetFiles {
+            baits: setup.named_intervals(&options.bait_intervals)?,
+            amplicons: setup.named_intervals(options.amplicon_intervals.as_slice())?,
+            targets: setup.named_intervals(&options.target_intervals)?,
+        };
+        let rules = |program| TargetRules::of(program, setup.options(), &files);
+        let rules = setup.selection.wanted_of(self.programs()).filter_map(rules).collect();
+        Ok(Box::new(TargetRun {
+            gc: files.targets.zip(setup.reference()?.cloned()).map(TargetGc::new),
+            contigs: setup.header.references().iter().map(|it| (it.name.clone(), it.length)).collect(),
+            sample_size: setup.options().sample_size(),
+            counting: TargetCounting::new(rules, &setup.levels),
+        }))
+    }
+}
+
+/// The programs in a run.
+struct TargetRun {
+    counting: Arc<TargetCounting>,
+    /// What counts G and C of the targets, if there is a reference.
+    gc: Option<TargetGc>,
+    /// Names and lengths of contigs.
+    contigs: Vec<(Vec<u8>, u32)>,
+    sample_size: u32,
+}
+
+impl RunningProgram for TargetRun {
+    fn ordered_tally(&self, ledger: &Ledger) -> Option<Arc<dyn DynOrderedTally>> {
+        Some(SharedOrderedTally::shared(&self.counting, ledger))
+    }
+
+    fn result_bytes(&self) -> u64 {
+        self.counting.result_bytes()
+    }
+
+    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+        let gc = self.gc.as_ref().map(TargetGc::shares).transpose()?;
+        let genome = self.contigs.iter().map(|(_, length)| u64::from(*length)).sum();
+        let units = &self.counting.levels.units;
+        let mut texts = Vec::new();
+        for (rules, mut rows) in self.counting.rules.iter().zip(self.counting.finish()) {
+            let named = units.iter().zip(&rows);
+            let named: Vec<_> =
+                named.filter(|(unit, totals)| !unit.is_found || totals.counts.records > 0).collect();
+            texts.extend(end.files(rules.program, |[text]| {
+                table::put(text, rules, &named, gc.as_deref(), genome, self.sample_size);
+            }));
+            let Some(totals) = rows.first_mut() else { continue };
+            if rules.per_target {
+                let (mut text, gc) = (Vec::new(), gc.as_deref().unwrap_or_default());
+                coverage_files::put_per_target(&mut text, rules, totals, gc, &self.contigs);
+                texts.push(text.into());
+            }
+            if rules.per_base {
+                let text = coverage_files::per_base_text(rules, totals, &self.contigs);
+                texts.push(ReportText::Parts(Box::new(text)));
+            }
+        }
+        Ok(texts)
+    }
+}

@@ -6,11 +6,26 @@ use readmill_format::intervals::NamedIntervals;
 
 use crate::depth::depths::CountedBases;
 use crate::depth::reads::{IS_N, NOISE};
-use crate::options::{Options, Program};
+use crate::options::QcOptions;
+use crate::selection::PicardProgram;
+
+pub(super) const HS: PicardProgram = PicardProgram {
+    name: "CollectHsMetrics",
+    endings: &[".hs_metrics", ".hs_per_target_coverage", ".hs_per_base_coverage"],
+};
+
+pub(super) const PCR: PicardProgram = PicardProgram {
+    name: "CollectTargetedPcrMetrics",
+    endings: &[
+        ".targeted_pcr_metrics",
+        ".targeted_pcr_per_target_coverage",
+        ".targeted_pcr_per_base_coverage",
+    ],
+};
 
 /// The intervals of the files that the options name.
 #[derive(Clone, Debug, Default)]
-pub struct TargetFiles {
+pub(crate) struct TargetFiles {
     /// BAIT_INTERVALS.
     pub baits: Option<NamedIntervals>,
     /// AMPLICON_INTERVALS.
@@ -22,7 +37,7 @@ pub struct TargetFiles {
 /// The rules by which a program counts.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetRules {
-    pub program: Program,
+    pub program: &'static PicardProgram,
     /// Baits or amplicons, and what they are called.
     pub probes: NamedIntervals,
     pub probe_set: String,
@@ -45,31 +60,28 @@ pub(crate) struct TargetRules {
 }
 
 impl TargetRules {
-    /// The rules of a program, if it counts by targets.
-    pub fn of(program: Program, options: &Options, files: &TargetFiles) -> Option<Self> {
-        let (probes, set, mapq, qual, clips) = match program {
-            Program::CollectHsMetrics => {
-                let set = options.bait_set_name.clone();
-                (&files.baits, set.unwrap_or_else(|| set_name(&options.bait_intervals)), 20, 20, true)
-            }
-            Program::CollectTargetedPcrMetrics => {
-                let set = options.custom_amplicon_set_name.clone();
-                let set = set.unwrap_or_else(|| set_name(options.amplicon_intervals.as_slice()));
-                (&files.amplicons, set, 1, 0, false)
-            }
-            _ => return None,
+    /// Returns the rules of one of the programs, if its files are given.
+    pub fn of(program: &'static PicardProgram, all: &QcOptions, files: &TargetFiles) -> Option<Self> {
+        let options = &all.targets;
+        let (probes, set, mapq, qual, clips) = if *program == HS {
+            let set = options.bait_set_name.clone();
+            (&files.baits, set.unwrap_or_else(|| set_name(&options.bait_intervals)), 20, 20, true)
+        } else {
+            let set = options.custom_amplicon_set_name.clone();
+            let set = set.unwrap_or_else(|| set_name(options.amplicon_intervals.as_slice()));
+            (&files.amplicons, set, 1, 0, false)
         };
         Some(TargetRules {
             program,
             probes: probes.clone()?,
             probe_set: set,
             targets: files.targets.clone()?,
-            near: options.near_distance,
-            least_mapq: options.minimum_mapping_quality.unwrap_or(mapq),
-            least_qual: options.minimum_base_quality.unwrap_or(qual),
+            near: options.near_distance.unwrap_or(250),
+            least_mapq: all.minimum_mapping_quality.unwrap_or(mapq),
+            least_qual: all.minimum_base_quality.unwrap_or(qual),
             clip_overlaps: options.clip_overlapping_reads.unwrap_or(clips),
             include_indels: options.include_indels,
-            cap: options.coverage_cap.unwrap_or(200),
+            cap: all.coverage_cap.unwrap_or(200),
             per_target: options.per_target_coverage,
             per_base: options.per_base_coverage,
         })

@@ -7,11 +7,10 @@ use readmill_record::Result;
 
 use super::join::TargetTotals;
 use super::penalty::Library;
-use super::rules::TargetRules;
+use super::rules::{HS, TargetRules};
 use crate::counts::{Bins, count_bytes};
 use crate::depth::sensitivity;
 use crate::levels::Unit;
-use crate::options::Program;
 use crate::reference::ReferenceContigs;
 
 /// The first columns of CollectHsMetrics.
@@ -99,13 +98,13 @@ const AT_ONCE: u32 = 1 << 16;
 const PENALTIES: [u32; 6] = [10, 20, 30, 40, 50, 100];
 
 /// The reference of the targets, of which G and C are counted.
-pub struct TargetGc {
+pub(super) struct TargetGc {
     reference: ReferenceContigs,
     targets: NamedIntervals,
 }
 
 impl TargetGc {
-    pub(crate) fn new(reference: ReferenceContigs, targets: NamedIntervals) -> Self {
+    pub fn new((targets, reference): (NamedIntervals, ReferenceContigs)) -> Self {
         TargetGc { reference, targets }
     }
 
@@ -176,7 +175,7 @@ impl TargetTotals {
 
 /// Appends the file of a program, of the rows that have reads or a place in the header; `gc` are the shares of G and C of the
 /// targets, if there is a reference.
-pub(crate) fn put(
+pub(super) fn put(
     text: &mut Vec<u8>,
     rules: &TargetRules,
     units: &[(&Unit, &TargetTotals)],
@@ -184,7 +183,7 @@ pub(crate) fn put(
     genome: u64,
     samples: u32,
 ) {
-    let is_hs = rules.program == Program::CollectHsMetrics;
+    let is_hs = *rules.program == HS;
     let (class, first) = if is_hs {
         ("picard.analysis.directed.HsMetrics", &HS_COLUMNS[..])
     } else {

@@ -9,9 +9,11 @@ use readmill_format::sam::LineParser;
 use readmill_record::{Batch, Header, Ledger, OrderedTally, PieceMaker, Stamp};
 
 use super::clip::Clip;
-use super::{TargetCounting, TargetFiles};
+use super::counting::TargetCounting;
+use super::coverage_files::{per_base_text, put_per_target};
+use super::rules::{HS, TargetFiles, TargetRules};
 use crate::levels::{Level, Levels};
-use crate::options::{Options, Program};
+use crate::options::QcOptions;
 
 const HEADER: &[u8] = b"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:3000\n@SQ\tSN:c2\tLN:900\n\
     @RG\tID:a\tSM:s\tLB:l\tPU:p\n@RG\tID:b\tSM:t\tLB:m\tPU:q\n";
@@ -143,14 +145,11 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
     let mut random = Random(7);
     for (round, cap) in [200, 10, 3, 1, 25].into_iter().cycle().take(20).enumerate() {
         let reads = reads(&mut random, [30, 250, 600][round % 3]);
-        let options = Options {
-            programs: vec![Program::CollectHsMetrics],
-            coverage_cap: Some(cap),
-            per_target_coverage: true,
-            per_base_coverage: true,
-            bait_intervals: vec![PathBuf::from("b")],
-            ..Options::default()
-        };
+        let mut options = QcOptions { coverage_cap: Some(cap), ..QcOptions::default() };
+        options.targets.per_target_coverage = true;
+        options.targets.per_base_coverage = true;
+        options.targets.bait_intervals = vec![PathBuf::from("b")];
+        let rules = TargetRules::of(&HS, &options, &files).unwrap();
         let all: Vec<&ModelRead> = reads.iter().collect();
         let [first, second] = [false, true]
             .map(|second| Vec::from_iter(all.iter().copied().filter(|it| it.is_second == second)));
@@ -158,7 +157,7 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
         let longest = 60 + 900;
         let mut texts: Vec<Vec<u8>> = Vec::new();
         for pieces in [1, 2, 7, 50, reads.len()] {
-            let counting = TargetCounting::new(&options, &files, &levels).unwrap();
+            let counting = TargetCounting::new(vec![rules.clone()], &levels);
             let mut maker = counting.maker();
             for is_trimmed in [false, true] {
                 for part in reads.chunks(reads.len().div_ceil(pieces)) {
@@ -170,7 +169,7 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
                     counting.add(piece).unwrap();
                 }
                 let mut found = counting.finish();
-                let (rules, rows) = &mut found[0];
+                let rows = &mut found[0];
                 for (row, wanted) in rows.iter().zip(&wanted) {
                     let bases: u64 = row.targets.iter().map(|it| it.bases).sum();
                     let covered: u32 = row.targets.iter().map(|it| it.covered).sum();
@@ -183,8 +182,8 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
                 assert_eq!(rows.len(), wanted.len());
                 let contigs = [(b"c1".to_vec(), 3000), (b"c2".to_vec(), 900)];
                 let mut text = Vec::new();
-                super::put_per_target(&mut text, rules, &rows[0], &[0.5; 4], &contigs);
-                text.extend(super::per_base_text(rules, &mut rows[0], &contigs).flatten());
+                put_per_target(&mut text, &rules, &rows[0], &[0.5; 4], &contigs);
+                text.extend(per_base_text(&rules, &mut rows[0], &contigs).flatten());
                 texts.push(text);
             }
         }
@@ -232,8 +231,8 @@ fn what_the_mate_has_is_clipped_as_by_htsjdk() {
 fn unsorted_reads_are_refused() {
     let header = Header::parse(HEADER).unwrap();
     let levels = Arc::new(Levels::new(&header, &[Level::AllReads]));
-    let options = Options { programs: vec![Program::CollectHsMetrics], ..Options::default() };
-    let counting = TargetCounting::new(&options, &files(&header), &levels).unwrap();
+    let rules = TargetRules::of(&HS, &QcOptions::default(), &files(&header)).unwrap();
+    let counting = TargetCounting::new(vec![rules], &levels);
     let mut reads = reads(&mut Random(1), 30);
     reads.reverse();
     let mut charge = Ledger::unlimited().empty("targets");

@@ -9,11 +9,10 @@ use super::join::{WgsJoin, WgsTotals};
 use super::maker::WgsMaker;
 use super::piece::WgsPiece;
 use super::rules::WgsRules;
-use super::territory::TerritoryScan;
+use super::territory::Territory;
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::depth::reads::Reads;
-use crate::options::{Options, Program};
-use crate::ordered::{MEMORY, USUAL_PIECE_BYTES};
+use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::reference::ReferenceContigs;
 
 /// The count of depths of a run.
@@ -34,16 +33,14 @@ impl WgsCounting {
     /// Bytes of memory of a thread that makes pieces.
     pub(crate) const THREAD_BYTES: u64 = ReferenceContigs::THREAD_BYTES + (1 << 20);
 
-    /// The count for the programs that are wanted, of reads on so many `contigs`, within `intervals` if there are any; `None` if none of them counts depths.
+    /// The count by these rules, of reads on so many `contigs`, within `intervals` if there are any.
     pub(crate) fn new(
-        options: &Options,
-        reference: Option<&ReferenceContigs>,
+        rules: Vec<WgsRules>,
+        reference: ReferenceContigs,
         intervals: Option<Intervals>,
         contigs: u32,
-    ) -> Option<Arc<Self>> {
-        let rules = WgsRules::all(options);
-        let reference = reference.filter(|_| !rules.is_empty())?.clone();
-        Some(Arc::new(WgsCounting {
+    ) -> Arc<Self> {
+        Arc::new(WgsCounting {
             join: Mutex::new(WgsJoin::new(&rules, intervals.as_ref())),
             spare: Mutex::default(),
             rules,
@@ -51,7 +48,7 @@ impl WgsCounting {
             intervals,
             adapters: Adapters::new(&DEFAULT_ADAPTERS),
             contigs,
-        }))
+        })
     }
 
     fn bytes_of_lists(&self) -> u64 {
@@ -77,15 +74,13 @@ impl WgsCounting {
         std::mem::replace(&mut *self.join(), self.empty_join()).finish()
     }
 
-    /// The number of a program's rules.
-    pub(crate) fn rules_of(&self, program: Program, options: &Options) -> Option<usize> {
-        let rules = WgsRules::of(program, options)?;
-        self.rules.iter().position(|it| *it == rules)
-    }
-
-    /// The scan of the reference for positions that count.
-    pub(crate) fn scan(&self) -> TerritoryScan {
-        TerritoryScan::new(self.reference.clone(), self.intervals.clone(), self.contigs)
+    /// Returns the positions of the reference that count.
+    pub(super) fn territory(&self) -> Territory<'_> {
+        Territory {
+            reference: &self.reference,
+            intervals: self.intervals.as_ref(),
+            contigs: self.contigs,
+        }
     }
 
     fn empty_join(&self) -> WgsJoin {
@@ -102,7 +97,7 @@ impl WgsCounting {
 }
 
 impl OrderedTally for WgsCounting {
-    const MEMORY: &'static str = MEMORY;
+    const MEMORY: &'static str = ORDERED_MEMORY;
     const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
     const TRIMS: bool = true;
     type Piece = WgsPiece;

@@ -23,6 +23,7 @@ mod counting;
 mod join;
 mod locus_cap;
 mod maker;
+pub(crate) mod options;
 mod piece;
 mod rules;
 mod table;
@@ -31,8 +32,86 @@ mod territory;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use counting::WgsCounting;
-pub(crate) use join::WgsTotals;
-pub(crate) use rules::WgsRules;
-pub(crate) use table::put;
-pub use territory::{TerritoryPiece, TerritoryScan};
+use std::sync::Arc;
+
+use readmill_record::{DynOrderedTally, Ledger, OrderedTally, ReportText, Result, SharedOrderedTally};
+
+use self::counting::WgsCounting;
+use self::rules::{NON_ZERO, RAW, WGS, WgsRules};
+use crate::{
+    MetricProgram, MetricSelection, MetricSetup, Needs, PicardProgram, QcOptions, RunEnd, RunningProgram,
+};
+
+/// CollectWgsMetrics, CollectRawWgsMetrics and CollectWgsMetricsWithNonZeroCoverage, which read pieces once for all.
+pub(crate) struct WgsPrograms;
+
+impl MetricProgram for WgsPrograms {
+    fn programs(&self) -> &'static [PicardProgram] {
+        &[WGS, RAW, NON_ZERO]
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { reference: true, order: true, ..Needs::NOTHING }
+    }
+
+    fn min_bytes(&self, selection: &MetricSelection, threads: u64) -> u64 {
+        let results: u64 = rules_of(selection).iter().map(WgsRules::result_bytes).sum();
+        results + WgsCounting::THREAD_BYTES * threads
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        WgsCounting::USUAL_PIECE_BYTES
+    }
+
+    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+        let contigs = setup.header.references().len() as u32;
+        let reference = setup.needed_reference()?.clone();
+        let rules = rules_of(setup.selection);
+        Ok(Box::new(WgsRun {
+            programs: setup.selection.wanted_of(self.programs()).collect(),
+            options: setup.options().clone(),
+            counting: WgsCounting::new(rules, reference, setup.intervals.clone(), contigs),
+        }))
+    }
+}
+
+/// Returns the rules that differ among the wanted programs.
+fn rules_of(selection: &MetricSelection) -> Vec<WgsRules> {
+    let mut all = Vec::new();
+    for program in selection.wanted_of(WgsPrograms.programs()) {
+        let rules = WgsRules::of(program, &selection.options);
+        if !all.contains(&rules) {
+            all.push(rules);
+        }
+    }
+    all
+}
+
+/// The programs in a run.
+struct WgsRun {
+    programs: Vec<&'static PicardProgram>,
+    options: QcOptions,
+    counting: Arc<WgsCounting>,
+}
+
+impl RunningProgram for WgsRun {
+    fn ordered_tally(&self, ledger: &Ledger) -> Option<Arc<dyn DynOrderedTally>> {
+        Some(SharedOrderedTally::shared(&self.counting, ledger))
+    }
+
+    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+        let territory = self.counting.territory().count(end.threads)?;
+        let totals = self.counting.finish();
+        let mut texts = Vec::new();
+        for program in &self.programs {
+            let rules = WgsRules::of(program, &self.options);
+            let totals = self.counting.rules.iter().zip(&totals).find(|(it, _)| **it == rules);
+            texts.extend(end.files(program, |[text]| {
+                if let Some((_, totals)) = totals {
+                    table::put(text, program, totals, territory, &self.options);
+                }
+            }));
+        }
+        Ok(texts)
+    }
+}

@@ -2,7 +2,8 @@
 
 use crate::depth::depths::CountedBases;
 use crate::depth::sensitivity;
-use crate::options::{Options, Program};
+use crate::options::QcOptions;
+use crate::selection::PicardProgram;
 
 /// The rules by which a program counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,19 @@ pub(crate) struct WgsRules {
     pub count_unpaired: bool,
 }
 
+pub(super) const WGS: PicardProgram =
+    PicardProgram { name: "CollectWgsMetrics", endings: &[".wgs_metrics"] };
+
+/// The same with bases of low quality, and deep.
+pub(super) const RAW: PicardProgram =
+    PicardProgram { name: "CollectRawWgsMetrics", endings: &[".raw_wgs_metrics"] };
+
+/// The same as the first, and without positions that are not covered.
+pub(super) const NON_ZERO: PicardProgram = PicardProgram {
+    name: "CollectWgsMetricsWithNonZeroCoverage",
+    endings: &[".wgs_metrics_with_non_zero_coverage"],
+};
+
 /// Bases of lower qualities never count.
 const LEAST_QUAL: u8 = 3;
 
@@ -26,24 +40,19 @@ const LEAST_QUAL: u8 = 3;
 const NO_QUAL: u8 = 128;
 
 impl WgsRules {
-    /// The rules of a program, if it counts depths.
-    pub fn of(program: Program, options: &Options) -> Option<Self> {
-        let (mapq, qual, cap, locus_cap) = match program {
-            Program::CollectWgsMetrics | Program::CollectWgsMetricsWithNonZeroCoverage => {
-                (20, 20, 250, 100_000)
-            }
-            Program::CollectRawWgsMetrics => (0, 3, 100_000, 200_000),
-            _ => return None,
-        };
+    /// Returns the rules of one of the programs.
+    pub fn of(program: &PicardProgram, options: &QcOptions) -> Self {
+        let (mapq, qual, cap, locus_cap) =
+            if *program == RAW { (0, 3, 100_000, 200_000) } else { (20, 20, 250, 100_000) };
         let cap = options.coverage_cap.unwrap_or(cap);
         let qual = options.minimum_base_quality.unwrap_or(qual);
-        Some(WgsRules {
+        WgsRules {
             least_mapq: options.minimum_mapping_quality.unwrap_or(mapq),
             least_qual: qual.clamp(LEAST_QUAL, NO_QUAL),
             cap,
-            locus_cap: options.locus_accumulation_cap.unwrap_or(locus_cap).max(cap),
-            count_unpaired: options.count_unpaired,
-        })
+            locus_cap: options.wgs.locus_accumulation_cap.unwrap_or(locus_cap).max(cap),
+            count_unpaired: options.wgs.count_unpaired,
+        }
     }
 
     /// Bytes of memory of the result, and of its text.
@@ -55,16 +64,5 @@ impl WgsRules {
     /// The bases that count.
     pub fn counted(&self) -> CountedBases {
         CountedBases { least_qual: self.least_qual, cap: self.cap }
-    }
-
-    /// The rules that differ among the programs that are wanted.
-    pub fn all(options: &Options) -> Vec<WgsRules> {
-        let mut all = Vec::new();
-        for rules in options.programs.iter().filter_map(|&program| WgsRules::of(program, options)) {
-            if !all.contains(&rules) {
-                all.push(rules);
-            }
-        }
-        all
     }
 }

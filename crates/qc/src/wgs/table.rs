@@ -3,9 +3,11 @@
 use readmill_format::metrics::{self, HistogramColumn, Row};
 
 use super::join::WgsTotals;
+use super::rules::{NON_ZERO, RAW};
 use crate::counts::{Bins, divide};
 use crate::depth::sensitivity;
-use crate::options::{Options, Program};
+use crate::options::QcOptions;
+use crate::selection::PicardProgram;
 
 /// Columns of the table, beside those of shares of positions.
 const FIRST_COLUMNS: [&str; 13] = [
@@ -40,19 +42,19 @@ const LAST_COLUMNS: [&str; 5] = [
 const PERCENTILES: [f64; 3] = [0.2, 0.1, 0.05];
 
 /// Appends the file of a program, of which so many positions of the `territory` could be covered.
-pub(crate) fn put(
+pub(super) fn put(
     text: &mut Vec<u8>,
-    program: Program,
+    program: &PicardProgram,
     totals: &WgsTotals,
     territory: u64,
-    options: &Options,
+    options: &QcOptions,
 ) {
     let mut all = totals.clone();
     all.good[0] = territory - totals.good.iter().sum::<u64>() + totals.good[0];
     all.called[0] = territory - totals.called.iter().sum::<u64>() + totals.called[0];
     let with_zero = with_name("high_quality_coverage_count", &all.good, 0);
-    let (class, categories, mut columns) = match program {
-        Program::CollectWgsMetricsWithNonZeroCoverage => (
+    let (class, categories, mut columns) = match *program {
+        NON_ZERO => (
             "picard.analysis.CollectWgsMetricsWithNonZeroCoverage$WgsMetricsWithNonZeroCoverage",
             &["WHOLE_GENOME", "NON_ZERO_REGIONS"][..],
             vec![
@@ -60,9 +62,7 @@ pub(crate) fn put(
                 with_name("count_NON_ZERO_REGIONS", &all.good, 1),
             ],
         ),
-        Program::CollectRawWgsMetrics => {
-            ("picard.analysis.CollectRawWgsMetrics$RawWgsMetrics", &[][..], vec![with_zero])
-        }
+        RAW => ("picard.analysis.CollectRawWgsMetrics$RawWgsMetrics", &[][..], vec![with_zero]),
         _ => ("picard.analysis.WgsMetrics", &[][..], vec![with_zero]),
     };
     let shares: Vec<String> = DEPTHS.iter().map(|depth| format!("PCT_{depth}X")).collect();
@@ -79,7 +79,7 @@ pub(crate) fn put(
     };
     metrics::put_table(text, class, &names, &rows);
     text.push(b'\n');
-    if options.include_bq_histogram {
+    if options.wgs.include_bq_histogram {
         columns.push(with_name("unfiltered_baseq_count", &all.quals, 0));
     }
     metrics::put_histograms(text, "java.lang.Integer", "coverage", &columns);
@@ -91,7 +91,7 @@ fn with_name(label: &str, counts: &[u64], first: usize) -> HistogramColumn {
     HistogramColumn { label: label.as_bytes().to_vec(), bins }
 }
 
-fn row(totals: &WgsTotals, category: Option<&&str>, options: &Options) -> Row {
+fn row(totals: &WgsTotals, category: Option<&&str>, options: &QcOptions) -> Row {
     let bins = Bins((0..).zip(totals.good.iter().copied()).collect());
     let territory = bins.count();
     let mut row = Row::default();
@@ -116,7 +116,7 @@ fn row(totals: &WgsTotals, category: Option<&&str>, options: &Options) -> Row {
         row.decimal(fold);
     }
     let (depths, quals) = (&totals.called, &totals.quals);
-    let sensitivity = sensitivity::het_snp_sensitivity(depths, quals, options.sample_size);
+    let sensitivity = sensitivity::het_snp_sensitivity(depths, quals, options.sample_size());
     row.decimal(sensitivity).decimal(sensitivity::phred(sensitivity));
     row
 }

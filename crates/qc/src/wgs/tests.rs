@@ -8,11 +8,12 @@ use readmill_format::reference::Reference;
 use readmill_format::sam::LineParser;
 use readmill_record::{Batch, Header, Ledger, OrderedTally, PieceMaker, Result, Stamp};
 
+use super::counting::WgsCounting;
 use super::join::WgsTotals;
-use super::rules::WgsRules;
-use super::{TerritoryScan, WgsCounting};
-use crate::options::{Options, Program};
+use super::rules::{RAW, WGS, WgsRules};
+use crate::options::QcOptions;
 use crate::reference::ReferenceContigs;
+use crate::run_end::{ReferenceSpan, SpanThreads, SpanWork};
 
 const HEADER: &[u8] = b"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:3000\n@SQ\tSN:c2\tLN:900\n";
 
@@ -208,12 +209,8 @@ fn depths_are_those_of_the_model_wherever_pieces_begin() {
         let intervals = (round % 4 == 3).then(|| intervals.clone());
         let count = [40, 300, 700][round % 3];
         let reads = reads(&mut random, count);
-        let options = Options {
-            programs: vec![Program::CollectWgsMetrics],
-            coverage_cap: Some(cap),
-            locus_accumulation_cap: Some(locus_cap),
-            ..Options::default()
-        };
+        let mut options = QcOptions { coverage_cap: Some(cap), ..QcOptions::default() };
+        options.wgs.locus_accumulation_cap = Some(locus_cap);
         let is_inside = |contig: usize, at: u32| {
             intervals.as_ref().is_none_or(|all| all.overlaps(contig as u32, at, at + 1))
         };
@@ -223,10 +220,10 @@ fn depths_are_those_of_the_model_wherever_pieces_begin() {
         let seen: Vec<ModelRead> = Vec::from_iter(reads.into_iter().filter(|read| {
             intervals.as_ref().is_none_or(|all| all.overlaps(read.contig as u32, read.start, read.end()))
         }));
-        let rules = WgsRules::of(Program::CollectWgsMetrics, &options).unwrap();
+        let rules = WgsRules::of(&WGS, &options);
         let wanted = format!("{:?}", model(&seen, &rules, counts, told));
         for pieces in [1, 2, 7, 50, seen.len()] {
-            let counting = WgsCounting::new(&options, Some(&reference), intervals.clone(), 2).unwrap();
+            let counting = WgsCounting::new(vec![rules], reference.clone(), intervals.clone(), 2);
             let (mut maker, mut charge) = (counting.maker(), Ledger::unlimited().empty("depths"));
             let longest = seen.iter().map(|read| read.end() - read.start).max().unwrap();
             for is_trimmed in [false, true] {
@@ -248,6 +245,23 @@ fn depths_are_those_of_the_model_wherever_pieces_begin() {
     }
 }
 
+/// The thread of the test.
+struct OneThread;
+
+impl SpanThreads for OneThread {
+    fn for_each_span<'a>(
+        &self,
+        spans: &mut (dyn Iterator<Item = Result<ReferenceSpan>> + Send),
+        work: &(dyn Fn() -> SpanWork<'a> + Sync),
+    ) -> Result<()> {
+        let mut work = work();
+        for span in spans {
+            work(span?)?;
+        }
+        Ok(())
+    }
+}
+
 #[test]
 fn positions_of_the_reference_are_counted_that_are_not_n() {
     let dir = tempfile::tempdir().unwrap();
@@ -257,10 +271,8 @@ fn positions_of_the_reference_are_counted_that_are_not_n() {
         Intervals::parse(&["c1:1-10".into(), "c2:95-102".into()], &header, &Ledger::unlimited());
     let n = |length: u32| (0..length).filter(|&at| is_n(at)).count() as u64;
     for (intervals, wanted) in [(None, 3900 - n(3000) - n(900)), (Some(intervals.unwrap()), 5 + 8 - 5)] {
-        let scan = TerritoryScan::new(reference.clone(), intervals, 2);
-        let mut worker = scan.worker();
-        let pieces = scan.pieces().map(|piece| scan.count(&mut worker, &piece.unwrap()).unwrap());
-        assert_eq!(pieces.sum::<u64>(), wanted);
+        let counting = WgsCounting::new(Vec::new(), reference.clone(), intervals, 2);
+        assert_eq!(counting.territory().count(&OneThread).unwrap(), wanted);
     }
 }
 
@@ -269,11 +281,11 @@ fn unsorted_reads_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let header = Header::parse(HEADER).unwrap();
     let reference = ReferenceContigs::new(reference(dir.path()), &header).unwrap();
-    let options = Options { programs: vec![Program::CollectRawWgsMetrics], ..Options::default() };
+    let rules = WgsRules::of(&RAW, &QcOptions::default());
     let mut random = Random(1);
     let mut reads = reads(&mut random, 30);
     reads.reverse();
-    let counting = WgsCounting::new(&options, Some(&reference), None, 2).unwrap();
+    let counting = WgsCounting::new(vec![rules], reference, None, 2);
     let mut charge = Ledger::unlimited().empty("depths");
     assert!(counting.maker().make(&batch(&header, &reads), &mut charge).is_err());
     let mut pieces = reads.iter().map(|read| {

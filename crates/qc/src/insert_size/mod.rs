@@ -1,14 +1,26 @@
 //! CollectInsertSizeMetrics: distances between the ends of pairs, by orientation.
 
+pub(crate) mod options;
+
+use std::sync::Arc;
+
 use readmill_format::metrics::{self, HistogramColumn, Row};
-use readmill_record::Result;
+use readmill_record::{ReportText, Result};
 use serde::{Deserialize, Serialize};
 
+use self::options::InsertSizeOptions;
+use crate::collector::ByGroup;
 use crate::counts::{Bins, Counts};
-use crate::levels::Unit;
-use crate::options::Options;
-use crate::read::{Orientation, Read};
-use crate::room::Room;
+use crate::levels::{Levels, Unit};
+use crate::read::Orientation;
+use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
+
+/// CollectInsertSizeMetrics.
+pub(crate) struct InsertSize {
+    options: InsertSizeOptions,
+    include_duplicates: bool,
+    levels: Arc<Levels>,
+}
 
 /// Columns of the table.
 const COLUMNS: [&str; 23] = [
@@ -44,38 +56,55 @@ const SHARES: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct InsertSizes([Counts; 3]);
 
-impl InsertSizes {
+impl ReadMetric for InsertSize {
+    const PROGRAM: PicardProgram =
+        PicardProgram { name: "CollectInsertSizeMetrics", endings: &[".insert_size_metrics"] };
+    type Counts = ByGroup<InsertSizes>;
+
+    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+        Ok(InsertSize {
+            options: setup.options().insert_size.clone(),
+            include_duplicates: setup.options().include_duplicates,
+            levels: Arc::clone(&setup.levels),
+        })
+    }
+
     /// Counts a pair by its second read. A pair on two contigs has no size, whatever TLEN says.
-    #[inline]
-    pub fn add(&mut self, read: &Read<'_>, options: &Options, room: &Room) -> Result<()> {
+    fn add(
+        &self,
+        counts: &mut ByGroup<InsertSizes>,
+        read: &PreparedRead<'_>,
+        context: &mut ReadContext<'_>,
+    ) -> Result<()> {
         let size = read.record.tlen().unsigned_abs();
         let is_left_out = !read.is_mapped_pair()
             || read.flags.is_first()
-            || (read.flags.is_duplicate() && !options.include_duplicates)
+            || (read.flags.is_duplicate() && !self.include_duplicates)
             || size == 0
             || size > i32::MAX.unsigned_abs();
         if is_left_out {
             return Ok(());
         }
         match read.orientation() {
-            Some(orientation) => self.0[orientation as usize].add(size, room),
+            Some(orientation) => {
+                counts.of(read.group, context)?.0[orientation as usize].add(size, context.room)
+            }
             None => Ok(()),
         }
     }
 
-    /// Adds other counts.
-    pub fn merge(&mut self, from: &InsertSizes) {
-        self.0.iter_mut().zip(&from.0).for_each(|(into, from)| into.merge(from));
+    fn merge(&self, into: &mut ByGroup<InsertSizes>, from: ByGroup<InsertSizes>) {
+        into.merge(from, InsertSizes::merge);
     }
 
-    /// The file, from the units and their counts.
-    pub fn put(text: &mut Vec<u8>, units: &[(&Unit, InsertSizes)], options: &Options) {
+    fn texts(&self, total: ByGroup<InsertSizes>, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+        let (units, options) = (total.sums(&self.levels, InsertSizes::merge), &self.options);
         let (mut rows, mut columns) = (Vec::new(), Vec::new());
-        for (unit, sizes) in units {
+        for (unit, sizes) in &units {
             let all: Vec<Bins> = sizes.0.iter().map(Counts::bins).collect();
             let total: u64 = all.iter().map(Bins::count).sum();
             for ((_, name), mut bins) in Orientation::NAMED.into_iter().zip(all) {
-                let enough = total as f64 * f64::from(options.minimum_pct);
+                let enough = total as f64 * f64::from(options.minimum_pct.unwrap_or(0.05));
                 if total == 0 || (bins.count() as f64) < enough {
                     continue;
                 }
@@ -84,20 +113,29 @@ impl InsertSizes {
                 columns.push(HistogramColumn { label, bins: bins.numbers() });
             }
         }
-        metrics::put_table(text, "picard.analysis.InsertSizeMetrics", &COLUMNS, &rows);
-        text.push(b'\n');
-        metrics::put_histograms(text, "java.lang.Integer", "insert_size", &columns);
+        Ok(end.files(&Self::PROGRAM, |[text]| {
+            metrics::put_table(text, "picard.analysis.InsertSizeMetrics", &COLUMNS, &rows);
+            text.push(b'\n');
+            metrics::put_histograms(text, "java.lang.Integer", "insert_size", &columns);
+        }))
+    }
+}
+
+impl InsertSizes {
+    /// Adds other counts.
+    fn merge(&mut self, from: &InsertSizes) {
+        self.0.iter_mut().zip(&from.0).for_each(|(into, from)| into.merge(from));
     }
 }
 
 /// Makes the row of one orientation, and trims its bins to the width of the histogram.
-fn row(unit: &Unit, orientation: &str, bins: &mut Bins, options: &Options) -> Row {
+fn row(unit: &Unit, orientation: &str, bins: &mut Bins, options: &InsertSizeOptions) -> Row {
     let (median, deviation, count) = (bins.median(), bins.median_absolute_deviation(), bins.count());
     let mut row = Row::default();
     row.decimal(median).decimal(bins.mode()).decimal(deviation);
     row.number(bins.min()).number(bins.max());
     let widths = widths(bins, median);
-    let calculated = (median + options.deviations * deviation) as i32;
+    let calculated = (median + options.deviations.unwrap_or(10.0) * deviation) as i32;
     let calculated = options.min_histogram_width.map_or(calculated, |least| calculated.max(least));
     bins.trim(options.histogram_width.unwrap_or(calculated).into());
     let [mean, sd] = if bins.is_empty() { [0.0; 2] } else { [bins.mean(), bins.standard_deviation()] };

@@ -1,0 +1,29 @@
+//! Flags of CollectGcBiasMetrics.
+
+use clap::Args;
+
+/// The maximum number of bases of a window of which G and C are counted.
+pub(crate) const MAX_SCAN_WINDOW: u32 = 10_000;
+
+/// Options of CollectGcBiasMetrics.
+#[derive(Args, Clone, Debug, Default, PartialEq)]
+pub struct GcBiasOptions {
+    /// Bases of the windows of which G and C are counted, up to 10000 [default: 100]
+    #[arg(
+        long,
+        alias = "SCAN_WINDOW_SIZE",
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SCAN_WINDOW))
+    )]
+    pub scan_window_size: Option<u32>,
+    /// Rows of GC bias without duplicates, beside those of all reads
+    #[arg(long, alias = "ALSO_IGNORE_DUPLICATES")]
+    pub also_ignore_duplicates: bool,
+}
+
+impl GcBiasOptions {
+    /// Returns the number of bases of a window.
+    pub(crate) fn scan_window_size(&self) -> u32 {
+        self.scan_window_size.unwrap_or(100)
+    }
+}

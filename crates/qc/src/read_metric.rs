@@ -1,0 +1,190 @@
+//! Programs that count reads in any order: what one implements, and how its counts become those of a run.
+
+use std::marker::PhantomData;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use readmill_record::{Error, ReportText, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::collector::{ReadCollector, ReadContext};
+use crate::program::{MetricProgram, MetricSetup, Needs, RunningProgram};
+use crate::read::PreparedRead;
+use crate::run_end::RunEnd;
+use crate::selection::{MetricSelection, PicardProgram};
+
+/// A program that counts reads in any order.
+///
+/// Each thread has counts of its own and adds reads to them. The counts of all threads are merged at the end, in any
+/// order, so they must be integers. A job in stages stores them between its stages.
+///
+/// This is a whole program. Its row in [`PROGRAMS`](crate::PROGRAMS) is `in_any_order::<DuplicateCount>()`:
+///
+/// ```
+/// use readmill_qc::{
+///     MetricProgram, MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd, in_any_order,
+/// };
+/// use readmill_record::{ReportText, Result};
+///
+/// /// CountDuplicates: how many reads are marked as duplicates.
+/// struct DuplicateCount;
+///
+/// impl ReadMetric for DuplicateCount {
+///     const PROGRAM: PicardProgram =
+///         PicardProgram { name: "CountDuplicates", endings: &[".duplicate_count"] };
+///     type Counts = u64;
+///
+///     fn start(_: &MetricSetup<'_>) -> Result<Self> {
+///         Ok(DuplicateCount)
+///     }
+///     fn add(&self, counts: &mut u64, read: &PreparedRead<'_>, _: &mut ReadContext<'_>) -> Result<()> {
+///         *counts += u64::from(read.flags.is_duplicate());
+///         Ok(())
+///     }
+///     fn merge(&self, into: &mut u64, from: u64) {
+///         *into += from;
+///     }
+///     fn texts(&self, total: u64, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+///         Ok(end.files(&Self::PROGRAM, |[text]| text.extend(total.to_string().bytes())))
+///     }
+/// }
+///
+/// let row = in_any_order::<DuplicateCount>();
+/// assert_eq!(row.programs()[0].name, "CountDuplicates");
+/// assert!(!row.needs().reference);
+/// ```
+pub trait ReadMetric: Send + Sync + Sized + 'static {
+    /// The name of the program and its files.
+    const PROGRAM: PicardProgram;
+
+    /// What it needs from a run.
+    const NEEDS: Needs = Needs::NOTHING;
+
+    /// Whether secondary and supplementary records are counted, too, and not only one record of each read.
+    const COUNTS_ALL_RECORDS: bool = false;
+
+    /// The counts of one thread.
+    type Counts: Default + Send + Serialize + DeserializeOwned;
+
+    /// See [`MetricProgram::min_bytes`].
+    fn min_bytes(_threads: u64) -> u64 {
+        0
+    }
+
+    /// Makes the metric for a run, with its options.
+    ///
+    /// # Errors
+    /// As [`MetricProgram::start`].
+    fn start(setup: &MetricSetup<'_>) -> Result<Self>;
+
+    /// Counts a read. Called by one thread, for the reads of its batches.
+    ///
+    /// # Errors
+    /// The counts need more memory than `context` has, or the reference cannot be read.
+    fn add(
+        &self,
+        counts: &mut Self::Counts,
+        read: &PreparedRead<'_>,
+        context: &mut ReadContext<'_>,
+    ) -> Result<()>;
+
+    /// Completes sums that [`ReadMetric::add`] keeps open for speed. Called after each batch.
+    fn flush(&self, _counts: &mut Self::Counts) {}
+
+    /// Adds the counts of another thread or stage.
+    fn merge(&self, into: &mut Self::Counts, from: Self::Counts);
+
+    /// Writes the files of the program, from the counts of all reads. Called once, when the run is over.
+    ///
+    /// # Errors
+    /// What the files need of the reference cannot be read.
+    fn texts(&self, total: Self::Counts, end: &RunEnd<'_>) -> Result<Vec<ReportText>>;
+}
+
+/// Returns the row of a program in [`PROGRAMS`](crate::PROGRAMS).
+pub const fn in_any_order<M: ReadMetric>() -> &'static dyn MetricProgram {
+    &InAnyOrder(PhantomData::<M>)
+}
+
+struct InAnyOrder<M>(PhantomData<M>);
+
+impl<M: ReadMetric> MetricProgram for InAnyOrder<M> {
+    fn programs(&self) -> &'static [PicardProgram] {
+        const { &[M::PROGRAM] }
+    }
+
+    fn needs(&self) -> Needs {
+        M::NEEDS
+    }
+
+    fn min_bytes(&self, _: &MetricSelection, threads: u64) -> u64 {
+        M::min_bytes(threads)
+    }
+
+    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+        Ok(Box::new(SharedReadMetric { metric: M::start(setup)?, total: Mutex::default() }))
+    }
+}
+
+/// A metric with the merged counts of the threads that are done.
+struct SharedReadMetric<M: ReadMetric> {
+    metric: M,
+    total: Mutex<M::Counts>,
+}
+
+impl<M: ReadMetric> SharedReadMetric<M> {
+    fn total(&self) -> MutexGuard<'_, M::Counts> {
+        self.total.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M: ReadMetric> RunningProgram for SharedReadMetric<M> {
+    fn collector(&self) -> Option<Box<dyn ReadCollector + '_>> {
+        Some(Box::new(ThreadCounts { shared: self, counts: M::Counts::default() }))
+    }
+
+    fn reset(&self) {
+        *self.total() = M::Counts::default();
+    }
+
+    fn save(&self) -> Result<Vec<u8>> {
+        postcard::to_stdvec(&*self.total())
+            .map_err(|error| Error::bug(format!("counts cannot be stored: {error}")))
+    }
+
+    fn add(&self, saved: &[u8]) -> Result<()> {
+        let more = postcard::from_bytes(saved).map_err(|error| {
+            Error::input(format!("these are not the counts of such a tally: {error}"))
+        })?;
+        self.metric.merge(&mut self.total(), more);
+        Ok(())
+    }
+
+    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+        let total = std::mem::take(&mut *self.total());
+        self.metric.texts(total, end)
+    }
+}
+
+struct ThreadCounts<'a, M: ReadMetric> {
+    shared: &'a SharedReadMetric<M>,
+    counts: M::Counts,
+}
+
+impl<M: ReadMetric> ReadCollector for ThreadCounts<'_, M> {
+    fn counts_all_records(&self) -> bool {
+        M::COUNTS_ALL_RECORDS
+    }
+
+    fn add(&mut self, read: &PreparedRead<'_>, context: &mut ReadContext<'_>) -> Result<()> {
+        self.shared.metric.add(&mut self.counts, read, context)
+    }
+
+    fn flush(&mut self) {
+        self.shared.metric.flush(&mut self.counts);
+    }
+
+    fn merge(self: Box<Self>) {
+        self.shared.metric.merge(&mut self.shared.total(), self.counts);
+    }
+}

@@ -1,0 +1,93 @@
+//! Flags of CollectRnaSeqMetrics.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+
+use crate::flags::parse_size;
+
+/// Options of CollectRnaSeqMetrics.
+#[derive(Args, Clone, Debug, Default, PartialEq)]
+pub struct RnaOptions {
+    /// Genes, for CollectRnaSeqMetrics, in refFlat
+    #[arg(long, alias = "REF_FLAT", value_name = "FILE")]
+    pub ref_flat: Option<PathBuf>,
+    /// Ribosomal RNA, for CollectRnaSeqMetrics: an interval list of Picard, or a BED file
+    #[arg(long, alias = "RIBOSOMAL_INTERVALS", value_name = "FILE", requires = "ref_flat")]
+    pub ribosomal_intervals: Option<PathBuf>,
+    /// Which reads of a pair are of the strand of the transcript
+    #[arg(
+        long,
+        alias = "STRAND_SPECIFICITY",
+        value_name = "STRAND",
+        requires = "ref_flat",
+        ignore_case = true
+    )]
+    pub strand_specificity: Option<StrandSpecificity>,
+    /// Transcripts of fewer bases have no part in the evenness of depths [default: 500]
+    #[arg(long, alias = "MINIMUM_LENGTH", value_name = "N", requires = "ref_flat", value_parser = parse_size())]
+    pub minimum_length: Option<u32>,
+    /// Contigs of which reads are not looked at, for CollectRnaSeqMetrics
+    #[arg(
+        long,
+        alias = "IGNORE_SEQUENCE",
+        value_name = "LIST",
+        requires = "ref_flat",
+        value_delimiter = ','
+    )]
+    pub ignore_sequence: Vec<String>,
+    /// Share of a fragment that makes it ribosomal, from 0 to 1 [default: 0.8]
+    #[arg(long, alias = "RRNA_FRAGMENT_PERCENTAGE", value_name = "SHARE", requires = "ribosomal_intervals", value_parser = parse_fraction)]
+    pub rrna_fragment_percentage: Option<f64>,
+    /// Bases of the ends of transcripts whose depth is compared [default: 100]
+    #[arg(long, alias = "END_BIAS_BASES", value_name = "N", requires = "ref_flat", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
+    pub end_bias_bases: Option<u32>,
+}
+
+impl RnaOptions {
+    /// Returns the number of bases of an end of a transcript.
+    pub(super) fn end_bias_bases(&self) -> u32 {
+        self.end_bias_bases.unwrap_or(100)
+    }
+}
+
+/// Which reads of a pair are of the strand of the transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StrandSpecificity {
+    /// Either.
+    None,
+    /// The first.
+    FirstReadTranscriptionStrand,
+    /// The second.
+    SecondReadTranscriptionStrand,
+}
+
+impl StrandSpecificity {
+    /// Each strand with Picard's name of it.
+    const NAMED: [(StrandSpecificity, &'static str); 3] = [
+        (StrandSpecificity::None, "NONE"),
+        (StrandSpecificity::FirstReadTranscriptionStrand, "FIRST_READ_TRANSCRIPTION_STRAND"),
+        (StrandSpecificity::SecondReadTranscriptionStrand, "SECOND_READ_TRANSCRIPTION_STRAND"),
+    ];
+}
+
+impl ValueEnum for StrandSpecificity {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            StrandSpecificity::None,
+            StrandSpecificity::FirstReadTranscriptionStrand,
+            StrandSpecificity::SecondReadTranscriptionStrand,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let named = Self::NAMED.into_iter().find(|(strand, _)| strand == self);
+        named.map(|(_, name)| PossibleValue::new(name))
+    }
+}
+
+fn parse_fraction(text: &str) -> std::result::Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "it must be between 0 and 1".into())
+}
