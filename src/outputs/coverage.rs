@@ -54,6 +54,16 @@ pub struct CoverageTally {
     output: Mutex<Option<CoverageOutput>>,
 }
 
+/// The files of a run that counts coverage.
+pub struct OpenCoverageFiles {
+    /// Each file with the ending of its name.
+    pub files: Vec<(&'static str, AtomicFile)>,
+    /// Whether the deepest windows are wanted, for the description of the run.
+    pub finds_piles: bool,
+    /// Tickets in flight, which bounds the pages that wait to be compressed.
+    pub in_flight: usize,
+}
+
 /// What joins the pieces, and writes.
 struct CoverageOutput {
     options: ReportOptions,
@@ -74,7 +84,7 @@ impl CoverageTally {
         CoverageTally { options, lengths, files: Mutex::new(None), output: Mutex::new(None) }
     }
 
-    /// Adds the opened `files`, into which pieces are joined, and finds the deepest windows if `finds_piles`.
+    /// Adds the opened files, into which the joined pieces are written.
     ///
     /// # Errors
     /// The BED file cannot be read, a contig is too long for an index, or the memory is not free.
@@ -82,12 +92,11 @@ impl CoverageTally {
         self,
         request: &CoverageRequest,
         header: &Header,
-        files: Vec<(&'static str, AtomicFile)>,
-        finds_piles: bool,
-        in_flight: usize,
+        files: OpenCoverageFiles,
         ledger: &Ledger,
         console: &Console,
     ) -> Result<Self> {
+        let OpenCoverageFiles { files, finds_piles, in_flight } = files;
         let n = header.references().len() as u64;
         let _contigs = ledger.charge(COVERAGE, n * CONTIG_BYTES)?;
         let regions = request.bed.as_ref().map(|bed| Regions::read(bed, header, ledger)).transpose()?;

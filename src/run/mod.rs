@@ -41,7 +41,7 @@ use readmill_sort::Order;
 
 use crate::aligning::{self, AlignFastqc, ChosenLanes, Lanes, LoneReads, Trimming, Unaligned};
 use crate::merging::Merging;
-use crate::outputs::coverage::CoverageTally;
+use crate::outputs::coverage::{CoverageTally, OpenCoverageFiles};
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::part_counts::OrderedTallies;
 use crate::outputs::report_files::{self, ReportFiles};
@@ -358,16 +358,13 @@ impl RunState<'_> {
     fn count_output(&mut self, sink: &mut Sink, files: &mut ReportFiles) -> Result<()> {
         let Memory { crew, ledger, .. } = &self.memory;
         if let Some(request) = &self.plan.tallies.coverage {
-            let (finds_piles, files) = (self.plan.tallies.describe(), files.take_coverage());
-            let coverage = CoverageTally::of_pieces(request, &self.header).with_files(
-                request,
-                &self.header,
-                files,
-                finds_piles,
-                crew.in_flight,
-                ledger,
-                self.console,
-            )?;
+            let opened = OpenCoverageFiles {
+                files: files.take_coverage(),
+                finds_piles: self.plan.tallies.describe(),
+                in_flight: crew.in_flight,
+            };
+            let coverage = CoverageTally::of_pieces(request, &self.header);
+            let coverage = coverage.with_files(request, &self.header, opened, ledger, self.console)?;
             self.coverage = Some(Arc::new(coverage));
         }
         sink.count_in_order(self.tallies.in_order(self.coverage.as_ref(), ledger));
