@@ -6,19 +6,11 @@ use std::sync::Arc;
 
 use readmill_record::{ReportText, Result};
 
+use self::table::{CALLS, LIBRARY, WAYS};
 use crate::blocks::for_each_block;
 use crate::counts::add_each;
 use crate::substitutions::{CountedQualities, Libraries, MIN_MAPQ, OTHER, SubstitutionOptions, digit};
 use crate::{MetricSetup, Needs, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
-
-/// Contexts of three bases: A, C, G and T are the digits of a number.
-const CONTEXTS: usize = 64;
-
-/// Called bases.
-const CALLS: usize = 4;
-
-/// First and second reads, of both strands.
-const WAYS: usize = 4;
 
 /// Bases that are compared at once: with those beside them, no more than a page of the reference.
 const AT_ONCE: usize = (1 << 12) - 2;
@@ -135,6 +127,3 @@ impl SequencingArtifacts {
         !is_left_out && (options.include_unpaired || fits)
     }
 }
-
-/// Numbers of a library.
-const LIBRARY: usize = CONTEXTS * CALLS * WAYS;

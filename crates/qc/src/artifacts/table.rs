@@ -4,7 +4,19 @@ use std::array::from_fn;
 
 use readmill_format::metrics::{self, Row};
 
-use super::{CALLS, CONTEXTS, LIBRARY, Libraries, WAYS};
+use crate::substitutions::Libraries;
+
+/// Contexts of three bases: A, C, G and T are the digits of a number.
+const CONTEXTS: usize = 64;
+
+/// Called bases.
+pub(super) const CALLS: usize = 4;
+
+/// First and second reads, of both strands.
+pub(super) const WAYS: usize = 4;
+
+/// Numbers of a library.
+pub(super) const LIBRARY: usize = CONTEXTS * CALLS * WAYS;
 
 /// Columns of each table that begins with a substitution.
 const SUBSTITUTION: [&str; 4] = ["SAMPLE_ALIAS", "LIBRARY", "REF_BASE", "ALT_BASE"];

@@ -4,6 +4,7 @@
 //! read, the one that ends with the base before its last one. Unlike all other programs, this one counts secondary and
 //! supplementary records and reads that fail quality controls.
 
+mod bins;
 pub(crate) mod options;
 mod scan;
 mod table;
@@ -11,8 +12,8 @@ mod table;
 use std::sync::Arc;
 
 use readmill_record::{ReportText, Result};
-use serde::{Deserialize, Serialize};
 
+use self::bins::{BINS, C, G, GcReads, MOST_N, percentage};
 use self::options::GcBiasOptions;
 use self::scan::GcScan;
 use crate::blocks::mismatches;
@@ -21,38 +22,6 @@ use crate::counts::count_bytes;
 use crate::levels::Levels;
 use crate::read::N;
 use crate::{MetricSetup, Needs, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
-
-/// Percentages of G and C, from 0 to 100.
-const BINS: usize = 101;
-
-/// Windows with more N than this belong to no bin.
-const MOST_N: u64 = 4;
-
-/// The codes of C and G.
-const C: u8 = 2;
-const G: u8 = 4;
-
-/// The counts of reads that are no duplicates, and of those that are.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct GcReads([GcCounts; 2]);
-
-/// The counts of some reads.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct GcCounts {
-    /// First reads, and reads without a mate.
-    clusters: u64,
-    aligned: u64,
-    bins: Vec<GcBin>,
-}
-
-/// The reads of the windows of one percentage.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct GcBin {
-    reads: u64,
-    bases: u64,
-    /// Mismatches, inserted and deleted bases.
-    errors: u64,
-}
 
 /// CollectGcBiasMetrics.
 pub(crate) struct GcBias {
@@ -118,28 +87,6 @@ impl ReadMetric for GcBias {
     }
 }
 
-impl GcReads {
-    /// Adds other counts.
-    fn merge(&mut self, from: &GcReads) {
-        self.0.iter_mut().zip(&from.0).for_each(|(into, from)| into.merge(from));
-    }
-}
-
-impl GcCounts {
-    fn merge(&mut self, from: &GcCounts) {
-        self.clusters += from.clusters;
-        self.aligned += from.aligned;
-        if self.bins.len() < from.bins.len() {
-            self.bins.resize(from.bins.len(), GcBin::default());
-        }
-        for (into, from) in self.bins.iter_mut().zip(&from.bins) {
-            into.reads += from.reads;
-            into.bases += from.bases;
-            into.errors += from.errors;
-        }
-    }
-}
-
 /// Returns the bin of a mapped read; `None` if it lies before the first window, beyond its contig, or among N. Behind the
 /// last window of its contig it is 0, as in Picard.
 #[inline]
@@ -161,9 +108,4 @@ fn bin_of(read: &PreparedRead<'_>, window: u32, context: &mut ReadContext<'_>) -
     let gc = count_bytes(codes, |code| (code == C) | (code == G));
     let is_known = count_bytes(codes, |code| code == N) <= MOST_N;
     Ok(is_known.then(|| percentage(gc, window)))
-}
-
-/// The bin of a window with so many G and C.
-fn percentage(gc: u64, window: u32) -> usize {
-    (gc * 100 / u64::from(window)) as usize
 }

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use readmill_format::reference::{Reference, WINDOW_BYTES, Window};
 use readmill_record::Result;
 
+use super::bins::{BINS, C, G, MOST_N, percentage};
 use super::options::MAX_SCAN_WINDOW;
-use super::{BINS, C, G, MOST_N, percentage};
 use crate::read::N;
 use crate::run_end::{ReferenceSpan, SpanThreads};
 

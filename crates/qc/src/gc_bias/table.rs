@@ -2,9 +2,9 @@
 
 use readmill_format::metrics::{self, Row};
 
+use super::bins::{BINS, GcCounts, GcReads};
 use super::options::GcBiasOptions;
 use super::scan::GcWindows;
-use super::{BINS, GcCounts, GcReads};
 use crate::levels::Unit;
 
 /// Columns of the detailed table, before those of the unit.

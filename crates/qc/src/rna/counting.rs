@@ -3,16 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_format::intervals::NamedIntervals;
-use readmill_record::{Error, Header, OrderedTally, Result};
+use readmill_record::{Error, Header, Result};
 
 use super::genes::{AT_ONCE, Genes, RnaFiles};
-use super::maker::RnaMaker;
 use super::options::{RnaOptions, StrandSpecificity};
 use super::piece::{RnaCounts, RnaPiece};
 use crate::depth::depths::{PAGE, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
 use crate::depth::runs::DepthRuns;
-use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::levels::Levels;
 use crate::unsorted::unsorted;
 
@@ -34,7 +32,7 @@ pub(crate) struct RnaCounting {
 
 /// What is joined so far.
 #[derive(Default)]
-struct RnaJoin {
+pub(super) struct RnaJoin {
     /// The contig and start of the last read.
     last: (u32, u32),
     units: Vec<UnitJoin>,
@@ -109,52 +107,17 @@ impl RnaCounting {
         units.collect()
     }
 
-    fn join(&self) -> MutexGuard<'_, RnaJoin> {
+    pub(super) fn join(&self) -> MutexGuard<'_, RnaJoin> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl OrderedTally for RnaCounting {
-    const MEMORY: &'static str = ORDERED_MEMORY;
-    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
-    type Piece = RnaPiece;
-    type Maker = RnaMaker;
-
-    fn maker(self: &Arc<Self>) -> RnaMaker {
-        RnaMaker::new(Arc::clone(self))
-    }
-
-    fn piece_bytes(piece: &RnaPiece) -> u64 {
-        piece.heap_bytes()
-    }
-
-    fn max_bytes_to_add(&self, piece: &RnaPiece) -> u64 {
-        let depths = piece.units.iter().flat_map(|unit| &unit.depths);
-        let bytes = |pages: usize| OpenPages::bytes_of(pages) + 2 * DepthRuns::CHUNK_BYTES;
-        self.heap_bytes() + depths.map(|it| bytes(it.pages.len())).sum::<u64>()
-    }
-
-    /// Includes the depths so far.
-    fn heap_bytes(&self) -> u64 {
-        self.join().heap_bytes()
-    }
-
-    fn restart(&self) -> Result<()> {
-        *self.join() = RnaJoin::new(self.units);
-        Ok(())
-    }
-
-    fn add(&self, piece: RnaPiece) -> Result<()> {
-        self.join().add(piece, self.genes.union())
-    }
-}
-
 impl RnaJoin {
-    fn new(units: usize) -> Self {
+    pub fn new(units: usize) -> Self {
         RnaJoin { last: (0, 0), units: (0..units).map(|_| UnitJoin::default()).collect() }
     }
 
-    fn add(&mut self, piece: RnaPiece, exons: &NamedIntervals) -> Result<()> {
+    pub fn add(&mut self, piece: RnaPiece, exons: &NamedIntervals) -> Result<()> {
         if let Some([first, last]) = piece.ends {
             if first < self.last {
                 return Err(unsorted());
@@ -177,7 +140,7 @@ impl RnaJoin {
         Ok(())
     }
 
-    fn heap_bytes(&self) -> u64 {
+    pub fn heap_bytes(&self) -> u64 {
         let bytes = |unit: &UnitJoin| unit.pages.heap_bytes() + unit.totals.runs.heap_bytes();
         self.units.iter().map(|unit| bytes(unit) as u64).sum()
     }

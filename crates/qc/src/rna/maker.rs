@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use readmill_record::cigar::{OPERATORS, consumes_query, consumes_reference};
-use readmill_record::{Batch, Charge, Flags, PieceMaker, RecordRef, Result};
+use readmill_record::{Batch, Charge, Flags, OrderedTally, PieceMaker, RecordRef, Result};
 
-use super::counting::RnaCounting;
+use super::counting::{RnaCounting, RnaJoin};
 use super::genes::Gene;
 use super::options::StrandSpecificity;
 use super::piece::{RnaCounts, RnaPiece, RnaUnit};
 use crate::depth::depths::{CountedBases, DepthCounter, Depths, MOST_READS};
+use crate::depth::open_pages::OpenPages;
 use crate::depth::reads::{NOISE, Reads};
+use crate::depth::runs::DepthRuns;
+use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::levels::GroupFinder;
 use crate::read::{Orientation, orientation};
 use crate::unsorted::unsorted;
@@ -64,6 +67,41 @@ impl RnaMaker {
     pub fn new(counting: Arc<RnaCounting>) -> Self {
         let (counter, group, found) = Default::default();
         RnaMaker { counting, counter, group, found }
+    }
+}
+
+impl OrderedTally for RnaCounting {
+    const MEMORY: &'static str = ORDERED_MEMORY;
+    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
+    type Piece = RnaPiece;
+    type Maker = RnaMaker;
+
+    fn maker(self: &Arc<Self>) -> RnaMaker {
+        RnaMaker::new(Arc::clone(self))
+    }
+
+    fn piece_bytes(piece: &RnaPiece) -> u64 {
+        piece.heap_bytes()
+    }
+
+    fn max_bytes_to_add(&self, piece: &RnaPiece) -> u64 {
+        let depths = piece.units.iter().flat_map(|unit| &unit.depths);
+        let bytes = |pages: usize| OpenPages::bytes_of(pages) + 2 * DepthRuns::CHUNK_BYTES;
+        self.heap_bytes() + depths.map(|it| bytes(it.pages.len())).sum::<u64>()
+    }
+
+    /// Includes the depths so far.
+    fn heap_bytes(&self) -> u64 {
+        self.join().heap_bytes()
+    }
+
+    fn restart(&self) -> Result<()> {
+        *self.join() = RnaJoin::new(self.units);
+        Ok(())
+    }
+
+    fn add(&self, piece: RnaPiece) -> Result<()> {
+        self.join().add(piece, self.genes.union())
     }
 }
 

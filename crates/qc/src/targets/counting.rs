@@ -2,15 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use readmill_record::{OrderedTally, Result};
-
 use super::join::{TargetJoin, TargetTotals};
-use super::maker::TargetMaker;
-use super::piece::TargetPiece;
 use super::rules::TargetRules;
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::depth::sensitivity;
-use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::levels::Levels;
 
 /// The count of a run.
@@ -59,41 +54,7 @@ impl TargetCounting {
         std::mem::replace(&mut *self.join(), empty).finish(&self.rules)
     }
 
-    fn join(&self) -> MutexGuard<'_, TargetJoin> {
+    pub(super) fn join(&self) -> MutexGuard<'_, TargetJoin> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl OrderedTally for TargetCounting {
-    const MEMORY: &'static str = ORDERED_MEMORY;
-    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
-    const TRIMS: bool = true;
-    type Piece = TargetPiece;
-    type Maker = TargetMaker;
-
-    fn maker(self: &Arc<Self>) -> TargetMaker {
-        TargetMaker::new(Arc::clone(self))
-    }
-
-    fn piece_bytes(piece: &TargetPiece) -> u64 {
-        piece.heap_bytes()
-    }
-
-    fn max_bytes_to_add(&self, piece: &TargetPiece) -> u64 {
-        self.heap_bytes() + TargetJoin::growth(piece)
-    }
-
-    /// Includes what grew with the depth of the targets.
-    fn heap_bytes(&self) -> u64 {
-        self.join().heap_bytes()
-    }
-
-    fn restart(&self) -> Result<()> {
-        *self.join() = TargetJoin::new(&self.rules, self.units);
-        Ok(())
-    }
-
-    fn add(&self, piece: TargetPiece) -> Result<()> {
-        self.join().add(piece, &self.rules)
     }
 }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use readmill_record::cigar::{consumes_query, consumes_reference};
-use readmill_record::{Batch, Charge, Flags, PieceMaker, RecordRef, Result};
+use readmill_record::{Batch, Charge, Flags, OrderedTally, PieceMaker, RecordRef, Result};
 
 use super::clip::Clip;
 use super::counting::TargetCounting;
+use super::join::TargetJoin;
 use super::piece::{TargetCounts, TargetPiece, UnitPart, UnitPiece};
 use super::rules::TargetRules;
 use crate::depth::depths::{DepthCounter, Depths, MOST_READS};
 use crate::depth::reads::{Reads, as_java, is_called, is_good};
+use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::levels::GroupFinder;
 use crate::unsorted::unsorted;
 
@@ -98,6 +100,40 @@ impl TargetMaker {
             found: Found::default(),
             group: GroupFinder::default(),
         }
+    }
+}
+
+impl OrderedTally for TargetCounting {
+    const MEMORY: &'static str = ORDERED_MEMORY;
+    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
+    const TRIMS: bool = true;
+    type Piece = TargetPiece;
+    type Maker = TargetMaker;
+
+    fn maker(self: &Arc<Self>) -> TargetMaker {
+        TargetMaker::new(Arc::clone(self))
+    }
+
+    fn piece_bytes(piece: &TargetPiece) -> u64 {
+        piece.heap_bytes()
+    }
+
+    fn max_bytes_to_add(&self, piece: &TargetPiece) -> u64 {
+        self.heap_bytes() + TargetJoin::growth(piece)
+    }
+
+    /// Includes what grew with the depth of the targets.
+    fn heap_bytes(&self) -> u64 {
+        self.join().heap_bytes()
+    }
+
+    fn restart(&self) -> Result<()> {
+        *self.join() = TargetJoin::new(&self.rules, self.units);
+        Ok(())
+    }
+
+    fn add(&self, piece: TargetPiece) -> Result<()> {
+        self.join().add(piece, &self.rules)
     }
 }
 

@@ -3,16 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_format::intervals::Intervals;
-use readmill_record::{OrderedTally, Result};
 
 use super::join::{WgsJoin, WgsTotals};
-use super::maker::WgsMaker;
-use super::piece::WgsPiece;
 use super::rules::WgsRules;
 use super::territory::Territory;
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::depth::reads::Reads;
-use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::reference::ReferenceContigs;
 
 /// The count of depths of a run.
@@ -51,7 +47,7 @@ impl WgsCounting {
         })
     }
 
-    fn bytes_of_lists(&self) -> u64 {
+    pub(super) fn bytes_of_lists(&self) -> u64 {
         self.spare().iter().map(|reads| reads.heap_bytes() as u64).sum()
     }
 
@@ -83,7 +79,7 @@ impl WgsCounting {
         }
     }
 
-    fn empty_join(&self) -> WgsJoin {
+    pub(super) fn empty_join(&self) -> WgsJoin {
         WgsJoin::new(&self.rules, self.intervals.as_ref())
     }
 
@@ -91,41 +87,7 @@ impl WgsCounting {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn join(&self) -> MutexGuard<'_, WgsJoin> {
+    pub(super) fn join(&self) -> MutexGuard<'_, WgsJoin> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl OrderedTally for WgsCounting {
-    const MEMORY: &'static str = ORDERED_MEMORY;
-    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
-    const TRIMS: bool = true;
-    type Piece = WgsPiece;
-    type Maker = WgsMaker;
-
-    fn maker(self: &Arc<Self>) -> WgsMaker {
-        WgsMaker::new(Arc::clone(self))
-    }
-
-    fn piece_bytes(piece: &WgsPiece) -> u64 {
-        piece.heap_bytes()
-    }
-
-    /// Includes reads that wait for later ones, and empty lists that wait for reads.
-    fn max_bytes_to_add(&self, piece: &WgsPiece) -> u64 {
-        self.join().most_bytes(piece) + self.bytes_of_lists()
-    }
-
-    fn heap_bytes(&self) -> u64 {
-        self.join().heap_bytes() + self.bytes_of_lists()
-    }
-
-    fn restart(&self) -> Result<()> {
-        *self.join() = self.empty_join();
-        Ok(())
-    }
-
-    fn add(&self, piece: WgsPiece) -> Result<()> {
-        self.join().add(piece, |reads| self.keep(reads))
     }
 }

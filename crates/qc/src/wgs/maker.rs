@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::{Batch, Charge, Flags, PieceMaker, RecordRef, Result};
+use readmill_record::{Batch, Charge, Flags, OrderedTally, PieceMaker, RecordRef, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::counting::WgsCounting;
@@ -10,6 +10,7 @@ use super::piece::{ContigPiece, Excluded, RulesPiece, WgsPiece};
 use super::rules::WgsRules;
 use crate::depth::depths::{DepthCounter, MOST_READS, PAGE, end_of, page_of};
 use crate::depth::reads::{IS_N, MOST_QUAL, Reads, as_java};
+use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::read::N;
 use crate::reference::ReferencePages;
 use crate::unsorted::unsorted;
@@ -133,6 +134,40 @@ struct Gathered {
     contig: u32,
     last: u32,
     reads: Reads,
+}
+
+impl OrderedTally for WgsCounting {
+    const MEMORY: &'static str = ORDERED_MEMORY;
+    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
+    const TRIMS: bool = true;
+    type Piece = WgsPiece;
+    type Maker = WgsMaker;
+
+    fn maker(self: &Arc<Self>) -> WgsMaker {
+        WgsMaker::new(Arc::clone(self))
+    }
+
+    fn piece_bytes(piece: &WgsPiece) -> u64 {
+        piece.heap_bytes()
+    }
+
+    /// Includes reads that wait for later ones, and empty lists that wait for reads.
+    fn max_bytes_to_add(&self, piece: &WgsPiece) -> u64 {
+        self.join().most_bytes(piece) + self.bytes_of_lists()
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        self.join().heap_bytes() + self.bytes_of_lists()
+    }
+
+    fn restart(&self) -> Result<()> {
+        *self.join() = self.empty_join();
+        Ok(())
+    }
+
+    fn add(&self, piece: WgsPiece) -> Result<()> {
+        self.join().add(piece, |reads| self.keep(reads))
+    }
 }
 
 impl PieceMaker for WgsMaker {
