@@ -35,7 +35,7 @@ mod process;
 mod run;
 pub mod shard;
 
-pub use merging::says_other_order;
+pub use merging::is_order_error;
 pub use outputs::signal;
 pub use plan::Plan;
 pub use process::end_with::end_with;
@@ -44,5 +44,5 @@ pub use readmill_record::{DynTally, SharedTally, TallyWorker};
 pub use run::additions::Additions;
 #[cfg(debug_assertions)]
 pub use run::audit;
-pub use run::summary::Summary;
+pub use run::summary::RunSummary;
 pub use run::{memory, run, run_with, sample, tables};

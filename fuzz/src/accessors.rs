@@ -4,13 +4,13 @@ use readmill_record::{RecordRef, tag};
 
 /// Calls every accessor of `record`, and checks that their results agree. Targets call it
 /// for each record that the checker has accepted.
-pub fn call_all(record: RecordRef<'_>) {
+pub fn check_accessors(record: RecordRef<'_>) {
     let fields: usize = record.fields().map(|field| field_bytes(&field)).sum();
     assert_eq!(fields, record.field_bytes().len(), "the walk over the fields does not reach their end");
     for field in record.fields() {
         let first = record.field(field.tag).map(|first| first.tag);
         assert_eq!(first, Some(field.tag), "a field that was walked over is not found");
-        let _ = (field.integer(), tag::locate(record.field_bytes(), field.tag));
+        let _ = (field.integer(), tag::locate_field(record.field_bytes(), field.tag));
     }
     let (cigar, stored) = (record.cigar(), record.stored_cigar());
     for cigar in [cigar, stored] {

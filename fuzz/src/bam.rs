@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 
 use readmill_format::bam;
-use readmill_format::chain::{ChunkLinker, Opened};
+use readmill_format::chain::{ChunkLinker, OpenedChunk};
 use readmill_input::{Claim, Opener};
 use readmill_record::{Batch, Error, Header, RecordRef, Stamp, edit, tag};
 
-use crate::{MOST, accessors, expect_refusal, sam, seeds};
+use crate::{ITEM_LIMIT, accessors, expect_refusal, sam, seeds};
 
 thread_local! {
-    static HEADER: Header = seeds::header();
+    static HEADER: Header = seeds::seed_header();
     static SCRATCH: RefCell<BamBuffers> = RefCell::default();
 }
 
@@ -21,14 +21,14 @@ struct BamBuffers {
     copy: Vec<u8>,
 }
 
-pub fn records() -> Vec<Vec<u8>> {
-    let simulated = seeds::simulated().records.iter().take(3).cloned();
-    seeds::records().into_iter().chain(simulated).map(|raw| raw[4..].to_vec()).collect()
+pub fn record_seeds() -> Vec<Vec<u8>> {
+    let simulated = seeds::simulated_sample().records.iter().take(3).cloned();
+    seeds::seed_records().into_iter().chain(simulated).map(|raw| raw[4..].to_vec()).collect()
 }
 
 /// Checks a record without `block_size`. If the checker accepts it, accessors, edits and
 /// the conversion to SAM must work.
-pub fn record(bytes: &[u8]) {
+pub fn check_record(bytes: &[u8]) {
     SCRATCH.with_borrow_mut(|BamBuffers { raw, text, copy }| {
         raw.clear();
         raw.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
@@ -38,19 +38,19 @@ pub fn record(bytes: &[u8]) {
                 return;
             }
             let record = RecordRef::new(raw);
-            accessors::call_all(record);
-            change(record, header, copy);
+            accessors::check_accessors(record);
+            check_edits(record, header, copy);
             text.clear();
             readmill_format::sam::write_record(header, record, text);
-            sam::line(text.strip_suffix(b"\n").unwrap_or(text));
+            sam::check_line(text.strip_suffix(b"\n").unwrap_or(text));
         });
     });
 }
 
-fn change(record: RecordRef<'_>, header: &Header, out: &mut Vec<u8>) {
+fn check_edits(record: RecordRef<'_>, header: &Header, out: &mut Vec<u8>) {
     let sound = |out: &[u8]| assert_eq!(RecordRef::check(out, header.n_ref()), Ok(()), "after an edit");
     out.clear();
-    edit::copy_without(record, tag::RG, out);
+    edit::copy_without_field(record, tag::RG, out);
     sound(out);
     assert!(RecordRef::new(out).field(tag::RG).is_none(), "a field that was removed is found");
     edit::append_integer(out, 0, *b"XI", 70_000);
@@ -58,7 +58,7 @@ fn change(record: RecordRef<'_>, header: &Header, out: &mut Vec<u8>) {
     edit::set_bin(out);
     sound(out);
     assert_eq!(RecordRef::new(out).read_group(), Some(&b"one"[..]));
-    edit::remove(out, 0, tag::RG);
+    edit::remove_fields(out, 0, tag::RG);
     sound(out);
     out.clear();
     edit::copy_with_text(record, tag::MC, b"10M", out);
@@ -68,42 +68,42 @@ fn change(record: RecordRef<'_>, header: &Header, out: &mut Vec<u8>) {
 }
 
 /// Seeds of [`stream`]: the chunk size, then a header and records.
-pub fn streams() -> Vec<Vec<u8>> {
-    let simulated = seeds::simulated();
+pub fn stream_seeds() -> Vec<Vec<u8>> {
+    let simulated = seeds::simulated_sample();
     let file = |cut: u8, header: &Header, records: &[Vec<u8>]| {
         let mut bytes = vec![cut];
-        bam::header::write(header, &mut bytes).expect("a short header");
+        bam::header::write_header(header, &mut bytes).expect("a short header");
         bytes.extend(records.iter().flatten());
         bytes
     };
     vec![
-        file(0, &seeds::header(), &seeds::records()),
-        file(7, &seeds::header(), &seeds::records()[..4]),
+        file(0, &seeds::seed_header(), &seeds::seed_records()),
+        file(7, &seeds::seed_header(), &seeds::seed_records()[..4]),
         file(200, &simulated.header, &simulated.records[..8]),
-        file(33, &seeds::parsed(b"@CO\tnone\n"), &[]),
+        file(33, &seeds::parse_header(b"@CO\tnone\n"), &[]),
     ]
 }
 
 /// Reads an uncompressed BAM file in chunks. The first byte sets the chunk size, and the
 /// records must not depend on it.
-pub fn stream(bytes: &[u8]) {
+pub fn check_stream(bytes: &[u8]) {
     let Some((&cut, bytes)) = bytes.split_first() else { return };
-    let (header, taken) = match bam::header::parse(bytes) {
+    let (header, taken) = match bam::header::parse_header(bytes) {
         Ok(Some(it)) => it,
         Ok(None) => return,
         Err(error) => return expect_refusal(&error),
     };
     let mut again = Vec::new();
-    bam::header::write(&header, &mut again).expect("a header that was read");
-    match bam::header::parse(&again) {
+    bam::header::write_header(&header, &mut again).expect("a header that was read");
+    match bam::header::parse_header(&again) {
         Ok(Some((same, _))) => assert_eq!(same.references(), header.references()),
         other => panic!("a header that was written is not read: {other:?}"),
     }
     let records = &bytes[taken..];
     let mut opener = Opener::new(&header, None);
-    let (whole, fault) = read(records, records.len().max(1), &header, &mut opener);
+    let (whole, fault) = read_in_chunks(records, records.len().max(1), &header, &mut opener);
     let cut = (1 + usize::from(cut)).max(records.len() / 24);
-    let (pieces, pieces_fault) = read(records, cut, &header, &mut opener);
+    let (pieces, pieces_fault) = read_in_chunks(records, cut, &header, &mut opener);
     assert!(whole == pieces, "records depend on where the file is cut");
     // The message on a truncated record may depend on the chunk size, but not the number of
     // the record.
@@ -113,20 +113,25 @@ pub fn stream(bytes: &[u8]) {
 
 /// Reads records in chunks of `cut` bytes. Returns the bytes of all valid records, and the
 /// error that ended reading, if there was one.
-fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<u8>, Option<Error>) {
-    let mut link = ChunkLinker::new(MOST);
+fn read_in_chunks(
+    bytes: &[u8],
+    cut: usize,
+    header: &Header,
+    opener: &mut Opener,
+) -> (Vec<u8>, Option<Error>) {
+    let mut link = ChunkLinker::new(ITEM_LIMIT);
     let (mut all, mut spare) = (Vec::new(), Batch::default());
     let mut chunks = bytes.chunks(cut);
     loop {
         let chunk = chunks.next();
         let linked = match chunk {
             Some(chunk) => {
-                let mut opened = Opened::reuse(spare);
+                let mut opened = OpenedChunk::reuse(spare);
                 let claim = Claim::Bytes(chunk.to_vec());
                 opener.open(claim, &mut opened).unwrap_or_else(|e| panic!("bytes are refused: {e}"));
-                link.link(opened)
+                link.link_chunk(opened)
             }
-            None => link.finish(spare),
+            None => link.finish_input(spare),
         };
         let checks = linked.batch.records().map(|record| record.check(header.n_ref()));
         let good: Vec<_> =
@@ -139,8 +144,8 @@ fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<
                 return (all, Some(error));
             }
         };
-        batch.stamp(linked.first);
-        take(&batch, &mut all);
+        batch.stamp_templates(linked.first);
+        append_batch(&batch, &mut all);
         if let Some(fault) = linked.fault {
             expect_refusal(&fault);
             return (all, Some(fault));
@@ -152,10 +157,10 @@ fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<
     }
 }
 
-fn take(batch: &Batch, all: &mut Vec<u8>) {
+fn append_batch(batch: &Batch, all: &mut Vec<u8>) {
     let mut last = None::<Stamp>;
     for (stamp, record) in batch.records() {
-        accessors::call_all(record);
+        accessors::check_accessors(record);
         assert!(last.is_none_or(|last| stamp == Stamp::default() || last.ordinal() < stamp.ordinal()));
         last = Some(stamp);
         all.extend_from_slice(record.raw());

@@ -11,13 +11,13 @@ use readmill_cram::{
     Cache, Container, Decoder, EOF, Encoder, EncoderOptions, MAGIC, Profile, Reader, References, Setup,
     Version, header_container,
 };
-use readmill_format::chain::{ChunkLinker, Opened};
+use readmill_format::chain::{ChunkLinker, OpenedChunk};
 use readmill_format::reference::{Reference, ReferenceFiles};
 use readmill_format::sam;
 use readmill_record::{Batch, Detail, Error, Header, Ledger, RecordRef, Result, Stamp};
 
-use crate::reference::in_memory;
-use crate::{MOST, expect_refusal, memory, pieces, seeds};
+use crate::reference::file_in_memory;
+use crate::{ITEM_LIMIT, expect_refusal, memory_ledger, pieces, seeds};
 
 const VERSIONS: [Version; 3] =
     [Version::DEFAULT, Version { major: 2, minor: 1 }, Version { major: 3, minor: 1 }];
@@ -27,9 +27,9 @@ const SLICE_HEADER: u8 = 2;
 
 /// Bytes of a part before the data of its block: method, content type, content ID,
 /// uncompressed size.
-const HEAD: usize = 7;
+const PART_HEAD_BYTES: usize = 7;
 
-struct State {
+struct CramState {
     header: Header,
     references: References,
     decoders: HashMap<u8, Decoder>,
@@ -38,13 +38,13 @@ struct State {
 }
 
 thread_local! {
-    static STATE: RefCell<State> = RefCell::new(State::new());
+    static STATE: RefCell<CramState> = RefCell::new(CramState::new());
 }
 
-impl State {
+impl CramState {
     fn new() -> Self {
-        let seeds::Simulated { header, contig, .. } = seeds::simulated();
-        let fasta = in_memory(&[b">chr1\n", &contig[..], b"\n"].concat());
+        let seeds::Simulated { header, contig, .. } = seeds::simulated_sample();
+        let fasta = file_in_memory(&[b">chr1\n", &contig[..], b"\n"].concat());
         let reference = Reference::of_files(
             Path::new("ref.fa"),
             ReferenceFiles { fasta, fai: None, gzi: None },
@@ -56,14 +56,14 @@ impl State {
                 .unwrap_or_else(|e| panic!("the references are refused: {e}"));
         let encoder = |version, profile| {
             let mut writing =
-                EncoderOptions::new(header, version, Some(references.clone()), 1, &memory());
+                EncoderOptions::new(header, version, Some(references.clone()), 1, &memory_ledger());
             writing.profile = profile;
             Encoder::new(&writing)
         };
         let profiles = Profile::ALL.into_iter().map(|(_, profile)| encoder(Version::V3_1, profile));
         let plain = encoder(Version::DEFAULT, Profile::default());
         let encoders = std::iter::once(plain).chain(profiles).collect();
-        State { header: header.clone(), references, decoders: HashMap::new(), encoders }
+        CramState { header: header.clone(), references, decoders: HashMap::new(), encoders }
     }
 
     fn decoder(&mut self, version: u8) -> &mut Decoder {
@@ -98,7 +98,7 @@ impl State {
     /// parts must be the same.
     fn compare_parts(&mut self, container: &Container, version: u8) {
         let mut decode = |detail| {
-            let mut opened = Opened::reuse(Batch::default());
+            let mut opened = OpenedChunk::reuse(Batch::default());
             self.decoder(version).open(container, detail, &mut opened);
             opened.into_batch()?.check(0, i32::MAX)
         };
@@ -106,28 +106,30 @@ impl State {
         for detail in [Detail::Flags, Detail::Places] {
             let parts = decode(detail);
             let parts = parts.unwrap_or_else(|e| panic!("{detail:?} of valid records is refused: {e}"));
-            let of = |batch: &Batch| Vec::from_iter(batch.records().map(|(_, it)| text(it, detail)));
+            let of =
+                |batch: &Batch| Vec::from_iter(batch.records().map(|(_, it)| detail_text(it, detail)));
             assert_eq!(of(&parts), of(&whole), "{detail:?} alone");
         }
     }
 
     fn try_decode(&mut self, file: Vec<u8>, version: u8, all: &mut Batch) -> Result<()> {
-        let mut reader = Reader::open(Box::new(Cursor::new(file)), true, MOST, &memory())?;
+        let mut reader = Reader::open(Box::new(Cursor::new(file)), true, ITEM_LIMIT, &memory_ledger())?;
         let n_ref = self.header.n_ref();
         reader.set_implied_bytes(100);
-        let mut link = ChunkLinker::new(MOST);
+        let mut link = ChunkLinker::new(ITEM_LIMIT);
         loop {
             let container = reader.claim(Vec::new())?;
             let ended = container.is_none();
             let linked = match container {
                 Some(container) => {
-                    let (mut opened, most) = (Opened::reuse(Batch::default()), container.bound());
+                    let (mut opened, most) =
+                        (OpenedChunk::reuse(Batch::default()), container.max_bam_bytes());
                     self.decoder(version).open(&container, Detail::Whole, &mut opened);
                     assert!(opened.len() <= most, "more than the bound comes of a container");
                     self.compare_parts(&container, version);
-                    link.link(opened)
+                    link.link_chunk(opened)
                 }
-                None => link.finish(Batch::default()),
+                None => link.finish_input(Batch::default()),
             };
             let batch = linked.batch.check(linked.first, n_ref)?;
             batch.records().try_for_each(|(stamp, record)| all.push(record.raw(), stamp))?;
@@ -141,7 +143,7 @@ impl State {
 
 /// Returns the fields of a record that decoding with this detail gives, as text for
 /// comparisons.
-fn text(record: RecordRef<'_>, detail: Detail) -> String {
+fn detail_text(record: RecordRef<'_>, detail: Detail) -> String {
     let mate = (record.next_ref_id(), record.next_pos());
     let place = (record.ref_id(), record.pos(), record.stored_cigar().0, mate);
     let place = (detail == Detail::Places).then_some(place);
@@ -165,7 +167,7 @@ pub fn put_itf8(out: &mut Vec<u8>, number: u32) {
     }
 }
 
-fn take(bytes: &mut &[u8]) -> u32 {
+fn take_itf8(bytes: &mut &[u8]) -> u32 {
     let more = (bytes[0].leading_ones() as usize).min(4);
     let (own, rest) = bytes.split_at(1 + more);
     *bytes = rest;
@@ -174,7 +176,7 @@ fn take(bytes: &mut &[u8]) -> u32 {
     if more == 4 { (number >> 8 << 4) as u32 | (number & 0xf) as u32 } else { number as u32 }
 }
 
-fn checksum(out: &mut Vec<u8>, from: usize, version: Version) {
+fn append_checksum(out: &mut Vec<u8>, from: usize, version: Version) {
     if version.major >= 3 {
         let sum = crc32fast::hash(&out[from..]);
         out.extend_from_slice(&sum.to_le_bytes());
@@ -183,8 +185,9 @@ fn checksum(out: &mut Vec<u8>, from: usize, version: Version) {
 
 /// Appends the block that a part of an input describes. Its uncompressed size is limited to
 /// `most` bytes. Returns false if the part is too short.
-fn block(piece: &[u8], most: u32, version: Version, out: &mut Vec<u8>) -> bool {
-    let Some((&[method, kind, a, b, c, low, high], data)) = piece.split_first_chunk::<HEAD>() else {
+fn append_block(piece: &[u8], most: u32, version: Version, out: &mut Vec<u8>) -> bool {
+    let Some((&[method, kind, a, b, c, low, high], data)) = piece.split_first_chunk::<PART_HEAD_BYTES>()
+    else {
         return false;
     };
     let raw = u32::from(u16::from_le_bytes([low, high])) % (most + 1);
@@ -194,13 +197,13 @@ fn block(piece: &[u8], most: u32, version: Version, out: &mut Vec<u8>) -> bool {
     put_itf8(out, data.len() as u32);
     put_itf8(out, if method == 0 { data.len() as u32 } else { raw });
     out.extend_from_slice(data);
-    checksum(out, from, version);
+    append_checksum(out, from, version);
     true
 }
 
 /// Appends a container with these blocks. `fields` are the bytes between its length and its
 /// number of blocks.
-fn wrap(
+fn append_container(
     fields: &[u8],
     landmarks: &[u32],
     count: u32,
@@ -214,11 +217,11 @@ fn wrap(
     put_itf8(out, count);
     put_itf8(out, landmarks.len() as u32);
     landmarks.iter().for_each(|&landmark| put_itf8(out, landmark));
-    checksum(out, from, version);
+    append_checksum(out, from, version);
     out.extend_from_slice(blocks);
 }
 
-fn definition(version: Version) -> Vec<u8> {
+fn file_definition(version: Version) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend([version.major, version.minor]);
     out.extend_from_slice(&[0; 20]);
@@ -229,17 +232,17 @@ fn definition(version: Version) -> Vec<u8> {
 /// counter, bases.
 const NO_RECORDS: [u8; 6] = [0; 6];
 
-fn wrap_header(header: &Header, version: Version, out: &mut Vec<u8>) {
+fn append_header_container(header: &Header, version: Version, out: &mut Vec<u8>) {
     let text = header.to_text();
-    let mut piece = vec![0; HEAD];
+    let mut piece = vec![0; PART_HEAD_BYTES];
     piece.extend_from_slice(&(text.len() as u32).to_le_bytes());
     piece.extend_from_slice(&text);
     let mut blocks = Vec::new();
-    block(&piece, 0, version, &mut blocks);
-    wrap(&NO_RECORDS, &[0], 1, &blocks, version, out);
+    append_block(&piece, 0, version, &mut blocks);
+    append_container(&NO_RECORDS, &[0], 1, &blocks, version, out);
 }
 
-fn piece_by_piece(container: &Container) -> Vec<u8> {
+fn container_to_parts(container: &Container) -> Vec<u8> {
     let header = &container.header;
     let mut fields = vec![0];
     for number in
@@ -252,7 +255,7 @@ fn piece_by_piece(container: &Container) -> Vec<u8> {
     let mut parts = vec![fields];
     let mut rest = container.blocks();
     while let Some((&[method, kind], mut more)) = rest.split_first_chunk::<2>() {
-        let (id, size, raw) = (take(&mut more), take(&mut more), take(&mut more));
+        let (id, size, raw) = (take_itf8(&mut more), take_itf8(&mut more), take_itf8(&mut more));
         let mut piece = vec![method, kind];
         piece.extend_from_slice(&id.to_be_bytes()[1..]);
         piece.extend_from_slice(&(raw as u16).to_le_bytes());
@@ -260,13 +263,13 @@ fn piece_by_piece(container: &Container) -> Vec<u8> {
         parts.push(piece);
         rest = &more[size as usize + 4..];
     }
-    pieces::join(&parts.iter().map(|part| &part[..]).collect::<Vec<_>>())
+    pieces::join_parts(&parts.iter().map(|part| &part[..]).collect::<Vec<_>>())
 }
 
 /// Returns batches of simulated records: some pairs, one read, and reads without a
 /// position.
-fn batches() -> Vec<Batch> {
-    let seeds::Simulated { records, .. } = seeds::simulated();
+fn simulated_batches() -> Vec<Batch> {
+    let seeds::Simulated { records, .. } = seeds::simulated_sample();
     let batch = |records: &[Vec<u8>]| {
         let mut batch = Batch::default();
         records.iter().for_each(|raw| batch.push(raw, Stamp::default()).expect("a short record"));
@@ -277,49 +280,50 @@ fn batches() -> Vec<Batch> {
 
 /// Seeds of [`container`]: the version with the header fields of a container, then one part
 /// per block.
-pub fn containers() -> Vec<Vec<u8>> {
+pub fn container_seeds() -> Vec<Vec<u8>> {
     STATE.with_borrow_mut(|state| {
         let pieces = |batch: &Batch| {
             let file = state.encode(batch, 0).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
-            let mut reader = Reader::open(Box::new(Cursor::new(file)), false, MOST, &memory()).ok();
+            let mut reader =
+                Reader::open(Box::new(Cursor::new(file)), false, ITEM_LIMIT, &memory_ledger()).ok();
             let container = reader.as_mut().and_then(|reader| reader.claim(Vec::new()).ok().flatten());
-            piece_by_piece(&container.unwrap_or_else(|| panic!("a seed is not read")))
+            container_to_parts(&container.unwrap_or_else(|| panic!("a seed is not read")))
         };
-        batches().iter().map(pieces).collect()
+        simulated_batches().iter().map(pieces).collect()
     })
 }
 
-pub fn container(bytes: &[u8]) {
-    let mut parts = pieces::split(bytes);
+pub fn check_container(bytes: &[u8]) {
+    let mut parts = pieces::split_parts(bytes);
     let Some((&choice, fields)) = parts.next().and_then(<[u8]>::split_first) else { return };
     let choice = choice % VERSIONS.len() as u8;
     let version = VERSIONS[usize::from(choice)];
     let (mut blocks, mut landmarks, mut count) = (Vec::new(), Vec::new(), 0);
     for piece in parts {
         let at = blocks.len() as u32;
-        if block(piece, 1 << 12, version, &mut blocks) {
+        if append_block(piece, 1 << 12, version, &mut blocks) {
             landmarks.extend((piece[1] == SLICE_HEADER).then_some(at));
             count += 1;
         }
     }
     STATE.with_borrow_mut(|state| {
-        let mut file = definition(version);
-        wrap_header(&state.header, version, &mut file);
-        wrap(fields, &landmarks, count, &blocks, version, &mut file);
+        let mut file = file_definition(version);
+        append_header_container(&state.header, version, &mut file);
+        append_container(fields, &landmarks, count, &blocks, version, &mut file);
         let (batch, fault) = state.decode(file, choice);
         if let Some(fault) = fault {
             expect_refusal(&fault);
         }
         let mut text = Vec::new();
         for (_, record) in batch.records() {
-            crate::accessors::call_all(record);
+            crate::accessors::check_accessors(record);
             sam::write_record(&state.header, record, &mut text);
         }
     });
 }
 
 /// Seeds of [`codec`]: a compression method, an uncompressed size, and compressed data.
-pub fn compressed() -> Vec<Vec<u8>> {
+pub fn codec_seeds() -> Vec<Vec<u8>> {
     let text = [&(seeds::HEADER.len() as u32).to_le_bytes(), seeds::HEADER.as_bytes()].concat();
     let mut gzip = flate2::read::GzEncoder::new(&text[..], flate2::Compression::fast());
     let mut packed = Vec::new();
@@ -328,10 +332,11 @@ pub fn compressed() -> Vec<Vec<u8>> {
         |method: u8, data: &[u8]| [&[method], &(text.len() as u16).to_le_bytes()[..], data].concat();
     let mut all = vec![input(0, &text), input(1, &packed)];
     // Blocks of an encoded file use some of the other methods.
-    for container in containers() {
-        for piece in pieces::split(&container).skip(1) {
+    for container in container_seeds() {
+        for piece in pieces::split_parts(&container).skip(1) {
             all.extend(
-                (piece.len() > HEAD && piece[0] > 1).then(|| [&piece[..1], &piece[5..]].concat()),
+                (piece.len() > PART_HEAD_BYTES && piece[0] > 1)
+                    .then(|| [&piece[..1], &piece[5..]].concat()),
             );
         }
     }
@@ -342,30 +347,30 @@ pub fn compressed() -> Vec<Vec<u8>> {
 
 /// Decompresses a block. It is put in place of the SAM header, which any method may
 /// compress.
-pub fn codec(bytes: &[u8]) {
+pub fn check_codec(bytes: &[u8]) {
     let Some((&[method, low, high], data)) = bytes.split_first_chunk::<3>() else { return };
     let version = VERSIONS[2];
     let piece = [&[method, FILE_HEADER, 0, 0, 0, low, high], data].concat();
-    let (mut file, mut blocks) = (definition(version), Vec::new());
-    block(&piece, 1 << 12, version, &mut blocks);
-    wrap(&NO_RECORDS, &[0], 1, &blocks, version, &mut file);
-    if let Err(error) = Reader::open(Box::new(Cursor::new(file)), true, MOST, &memory()) {
+    let (mut file, mut blocks) = (file_definition(version), Vec::new());
+    append_block(&piece, 1 << 12, version, &mut blocks);
+    append_container(&NO_RECORDS, &[0], 1, &blocks, version, &mut file);
+    if let Err(error) = Reader::open(Box::new(Cursor::new(file)), true, ITEM_LIMIT, &memory_ledger()) {
         expect_refusal(&error);
     }
 }
 
-pub fn whole_files() -> Vec<Vec<u8>> {
+pub fn file_seeds() -> Vec<Vec<u8>> {
     let encode = |batch: &Batch| STATE.with_borrow_mut(|state| state.encode(batch, 0));
     let file = |batch: &Batch| encode(batch).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
-    batches()[1..].iter().map(file).collect()
+    simulated_batches()[1..].iter().map(file).collect()
 }
 
 /// Reads a whole file. Its checksums are corrected as far as it can be parsed, but sizes
 /// may have any value.
-pub fn files(bytes: &[u8]) {
+pub fn check_file(bytes: &[u8]) {
     let mut file = bytes.to_vec();
-    correct(&mut file);
-    match Reader::open(Box::new(Cursor::new(file.clone())), false, MOST, &memory()) {
+    correct_checksums(&mut file);
+    match Reader::open(Box::new(Cursor::new(file.clone())), false, ITEM_LIMIT, &memory_ledger()) {
         Ok(reader) if reader.version() == Version::DEFAULT => {}
         Ok(_) => return,
         Err(error) => return expect_refusal(&error),
@@ -379,12 +384,12 @@ pub fn files(bytes: &[u8]) {
 
 /// Corrects all checksums of a file of version 3, and stops at the first part that cannot
 /// be parsed.
-fn correct(file: &mut [u8]) {
+fn correct_checksums(file: &mut [u8]) {
     let number = |file: &[u8], at: &mut usize| {
         let more = file.get(*at).map_or(0, |byte| byte.leading_ones() as usize);
         let own = file.get(*at..*at + 1 + more.min(4)).map(<[u8]>::to_vec).unwrap_or(vec![0]);
         *at += if more < 8 { 1 + more } else { 9 }; // the length of an LTF8 number is right as well
-        if more > 4 { 0 } else { take(&mut &own[..]) as usize }
+        if more > 4 { 0 } else { take_itf8(&mut &own[..]) as usize }
     };
     let correct = |file: &mut [u8], from: usize, to: usize| {
         if let Some(sum) = file.get(from..to).map(crc32fast::hash)
@@ -416,23 +421,23 @@ fn correct(file: &mut [u8]) {
     }
 }
 
-pub fn bodies() -> Vec<Vec<u8>> {
+pub fn record_seeds() -> Vec<Vec<u8>> {
     let join = |batch: &Batch| {
         let bodies: Vec<&[u8]> = batch.records().map(|(_, record)| &record.raw()[4..]).collect();
-        pieces::join(&bodies)
+        pieces::join_parts(&bodies)
     };
-    let mut all: Vec<Vec<u8>> = batches().iter().map(join).collect();
-    let zoo = seeds::records();
+    let mut all: Vec<Vec<u8>> = simulated_batches().iter().map(join).collect();
+    let zoo = seeds::seed_records();
     all.extend(zoo.iter().map(|raw| raw[4..].to_vec()));
     all
 }
 
 /// Encodes records in CRAM 3.0 and in a profile of 3.1. After one round trip, further round
 /// trips must not change them.
-pub fn records(bytes: &[u8]) {
+pub fn check_records(bytes: &[u8]) {
     STATE.with_borrow_mut(|state| {
         let (mut batch, mut raw) = (Batch::default(), Vec::new());
-        for body in pieces::split(bytes).take(8) {
+        for body in pieces::split_parts(bytes).take(8) {
             raw.clear();
             raw.extend_from_slice(&(body.len() as u32).to_le_bytes());
             raw.extend_from_slice(body);
@@ -442,15 +447,15 @@ pub fn records(bytes: &[u8]) {
         }
         // Version 3.0, and one profile of 3.1.
         for by in [0, 1 + bytes.len() % Profile::ALL.len()] {
-            come_back(state, &batch, by);
+            check_second_round_trip(state, &batch, by);
         }
     });
 }
 
 /// Checks that a second round trip gives the same records as the first one.
-fn come_back(state: &mut State, batch: &Batch, by: usize) {
-    let Some(once) = there_and_back(state, batch, by) else { return };
-    let Some(twice) = there_and_back(state, &once, by) else {
+fn check_second_round_trip(state: &mut CramState, batch: &Batch, by: usize) {
+    let Some(once) = encode_and_decode(state, batch, by) else { return };
+    let Some(twice) = encode_and_decode(state, &once, by) else {
         panic!("records that came of CRAM are refused")
     };
     let texts = [&once, &twice].map(|batch| {
@@ -463,7 +468,7 @@ fn come_back(state: &mut State, batch: &Batch, by: usize) {
 
 /// Encodes and decodes records. Returns `None` if they are refused, since not every BAM
 /// record can be stored in CRAM.
-fn there_and_back(state: &mut State, batch: &Batch, by: usize) -> Option<Batch> {
+fn encode_and_decode(state: &mut CramState, batch: &Batch, by: usize) -> Option<Batch> {
     let file = match state.encode(batch, by) {
         Ok(file) => file,
         Err(error) => {

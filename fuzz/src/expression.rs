@@ -30,16 +30,16 @@ const TEXTS: [&str; 16] = [
     "((((1))))",
 ];
 
-pub fn texts() -> Vec<Vec<u8>> {
+pub fn expression_seeds() -> Vec<Vec<u8>> {
     TEXTS.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
 /// Parses an expression and evaluates it on all records, forwards and backwards. The result
 /// for a record must not depend on the records before it.
-pub fn text(bytes: &[u8]) {
+pub fn check_expression(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     READS.with(|reads| {
-        let (header, records) = reads.get_or_init(|| (seeds::header(), seeds::records()));
+        let (header, records) = reads.get_or_init(|| (seeds::seed_header(), seeds::seed_records()));
         let mut expression = match Expression::parse(text, header) {
             Ok(expression) => expression,
             Err(error) => return expect_refusal(&error),

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
+use readmill_fastq::{BatchLinker, BatchOptions, Claims, FastqInput, FastqLayout};
 use readmill_record::bases::LETTERS;
 use readmill_record::{Error, ReadBatch};
 
 use crate::{expect_refusal, pieces, seeds};
 
-pub fn texts() -> Vec<Vec<u8>> {
+pub fn fastq_seeds() -> Vec<Vec<u8>> {
     let record = |raw: &Vec<u8>, number: u8| {
         let record = readmill_record::RecordRef::new(raw);
         let name = record.qname();
@@ -23,12 +23,12 @@ pub fn texts() -> Vec<Vec<u8>> {
         text.push(b'\n');
         text
     };
-    let records = &seeds::simulated().records;
+    let records = &seeds::simulated_sample().records;
     let one: Vec<u8> = records.iter().step_by(2).take(2).flat_map(|raw| record(raw, b'1')).collect();
     let other: Vec<u8> = records.iter().step_by(2).take(2).flat_map(|raw| record(raw, b'2')).collect();
     let mixed: Vec<u8> = records[..4].iter().flat_map(|raw| record(raw, b'1')).collect();
     let odd = b"@a\r\nACGT\r\n+\r\nIIII\r\n\r\n>fasta x\nACGT\nAC\n@b\nAC\nGT\n+b\nII\n@I\n@c\n\n+\n\n";
-    let with = |options: u8, texts: &[&[u8]]| [&[options], &pieces::join(texts)[..]].concat();
+    let with = |options: u8, texts: &[&[u8]]| [&[options], &pieces::join_parts(texts)[..]].concat();
     let mut gzip = flate2::read::GzEncoder::new(&one[..200], flate2::Compression::fast());
     let mut packed = Vec::new();
     _ = std::io::Read::read_to_end(&mut gzip, &mut packed);
@@ -44,14 +44,19 @@ pub fn texts() -> Vec<Vec<u8>> {
 
 /// Reads one or two files twice, with small and with large buffers. Both runs must return
 /// the same reads and the same error.
-pub fn files(bytes: &[u8]) {
+pub fn check_files(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else { return };
-    let texts: Vec<&[u8]> = pieces::split(bytes).take(2).collect();
-    let few =
-        Options { templates: 1 + usize::from(choice >> 4), block_bytes: 64, in_flight: 2, ..options() };
-    let (some, fault) = read(&texts, choice, few);
-    let many = Options { templates: few.templates, block_bytes: 8192, in_flight: 4, ..options() };
-    let (others, other_fault) = read(&texts, choice, many);
+    let texts: Vec<&[u8]> = pieces::split_parts(bytes).take(2).collect();
+    let few = BatchOptions {
+        templates: 1 + usize::from(choice >> 4),
+        block_bytes: 64,
+        in_flight: 2,
+        ..base_options()
+    };
+    let (some, fault) = read_all(&texts, choice, few);
+    let many =
+        BatchOptions { templates: few.templates, block_bytes: 8192, in_flight: 4, ..base_options() };
+    let (others, other_fault) = read_all(&texts, choice, many);
     assert_eq!(fault.is_some(), other_fault.is_some(), "{fault:?} and {other_fault:?}");
     let packed = |text: &&[u8]| text.starts_with(b"\x1f\x8b") || text.get(1..4) == Some(b"\xb5\x2f\xfd");
     if fault.is_some() && texts.iter().any(packed) {
@@ -62,21 +67,21 @@ pub fn files(bytes: &[u8]) {
     assert_eq!(place(fault), place(other_fault));
 }
 
-fn options() -> Options {
-    Options { record_bytes: 1 << 20, zstd_window_log: 20, patience: 0, ..Options::default() }
+fn base_options() -> BatchOptions {
+    BatchOptions { record_bytes: 1 << 20, zstd_window_log: 20, patience: 0, ..BatchOptions::default() }
 }
 
-type Owned = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+type OwnedRead = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
-fn read(texts: &[&[u8]], choice: u8, options: Options) -> (Vec<Owned>, Option<Error>) {
+fn read_all(texts: &[&[u8]], choice: u8, options: BatchOptions) -> (Vec<OwnedRead>, Option<Error>) {
     let input = |at: usize| {
         let name = PathBuf::from(["R1.fastq", "R2.fastq"][at]);
         FastqInput::Stream(name, Box::new(std::io::Cursor::new(texts[at].to_vec())))
     };
     let layout = match texts.len() {
-        2 => Layout::Paired(input(0), input(1)),
-        _ if choice & 2 != 0 => Layout::Interleaved(input(0)),
-        _ => Layout::Single(input(0)),
+        2 => FastqLayout::Paired(input(0), input(1)),
+        _ if choice & 2 != 0 => FastqLayout::Interleaved(input(0)),
+        _ => FastqLayout::Single(input(0)),
     };
     let mut all = Vec::new();
     let claims = match Claims::open(layout, options) {
@@ -86,10 +91,10 @@ fn read(texts: &[&[u8]], choice: u8, options: Options) -> (Vec<Owned>, Option<Er
             return (all, Some(error));
         }
     };
-    let _ = claims.doubt();
+    let _ = claims.layout_doubt();
     let (mut order, mut reads) = (BatchLinker::new(&claims), ReadBatch::default());
     for ticket in 0.. {
-        if claims.ended() {
+        if claims.has_ended() {
             break;
         }
         let taken = claims.take(ticket, &mut reads);
@@ -98,8 +103,8 @@ fn read(texts: &[&[u8]], choice: u8, options: Options) -> (Vec<Owned>, Option<Er
             return (all, Some(error));
         }
         assert!(
-            reads.templates() <= options.templates
-                && reads.len() == reads.templates() * reads.segments()
+            reads.template_count() <= options.templates
+                && reads.len() == reads.template_count() * reads.segments()
         );
         for read in reads.iter() {
             assert!(read.qualities.is_none_or(|qualities| qualities.len() == read.bases.len()));

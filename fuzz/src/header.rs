@@ -6,34 +6,37 @@ use std::io::Cursor;
 use readmill_input::{OpenOptions, Source};
 use readmill_record::{Header, Ledger};
 
-use crate::{MEMORY, MOST, expect_refusal, pieces, seeds};
+use crate::{ITEM_LIMIT, MEMORY_BYTES, expect_refusal, pieces, seeds};
 
-pub fn headers() -> Vec<Vec<u8>> {
-    let simulated = seeds::simulated().header.to_text();
+pub fn header_seeds() -> Vec<Vec<u8>> {
+    let simulated = seeds::simulated_sample().header.to_text();
     let one = seeds::HEADER.as_bytes();
     let other: &[u8] = b"@HD\tVN:1.5\tGO:query\n@SQ\tSN:chr2\tLN:2000000000\n@SQ\tSN:c3\tLN:7\tM5:0123456789abcdef0123456789abcdef\n\
 @RG\tID:g1\tSM:t\n@PG\tID:bwa\tPN:bwa\tVN:1\n@PG\tID:sort\tPP:bwa\n@CO\tsome text\n@CO\n";
     vec![
         one.to_vec(),
         simulated,
-        pieces::join(&[one, other]),
-        pieces::join(&[other, one, other]),
-        pieces::join(&[b"@PG\tID:a\tPP:b\n@PG\tID:b\tPP:a\n", b"@CO\t\r\n", b"@SQ\tSN:a\tLN:1\n"]),
+        pieces::join_parts(&[one, other]),
+        pieces::join_parts(&[other, one, other]),
+        pieces::join_parts(&[b"@PG\tID:a\tPP:b\n@PG\tID:b\tPP:a\n", b"@CO\t\r\n", b"@SQ\tSN:a\tLN:1\n"]),
     ]
 }
 
 /// Reads one or more headers, changes and merges them. Their text must give the same header
 /// again, and the merged header must have all contigs.
-pub fn texts(bytes: &[u8]) {
+pub fn check_headers(bytes: &[u8]) {
     let mut headers = Vec::new();
-    for text in pieces::split(bytes).take(4) {
+    for text in pieces::split_parts(bytes).take(4) {
         match Header::parse(text) {
             Ok(header) => headers.push(header),
             Err(error) => return expect_refusal(&error),
         }
-        let rules =
-            OpenOptions { most: MOST, ledger: Ledger::of(MEMORY as u64), ..OpenOptions::default() };
-        match Header::read(text, &Ledger::unlimited()) {
+        let rules = OpenOptions {
+            max_line: ITEM_LIMIT,
+            ledger: Ledger::with_capacity(MEMORY_BYTES as u64),
+            ..OpenOptions::default()
+        };
+        match Header::parse_and_mend(text, &Ledger::unlimited()) {
             Ok(header) => check_mended(&header),
             Err(error) => expect_refusal(&error),
         }
@@ -54,7 +57,7 @@ pub fn texts(bytes: &[u8]) {
         let changed = header.to_text();
         let again = Header::parse(&changed);
         let again = again.unwrap_or_else(|e| panic!("the text of a changed header is refused: {e}"));
-        assert!(again == *header && header.claims_coordinate_order());
+        assert!(again == *header && header.declares_coordinate_order());
     }
     let merged = match Header::merge(&headers) {
         Ok(merged) => merged,
@@ -75,7 +78,7 @@ pub fn texts(bytes: &[u8]) {
 fn check_mended(header: &Header) {
     let text = header.to_text();
     if !has_return_before_end(&text) {
-        let again = Header::read(&text, &Ledger::unlimited());
+        let again = Header::parse_and_mend(&text, &Ledger::unlimited());
         let again = again.unwrap_or_else(|e| panic!("a mended header is refused: {e}"));
         assert!(again == *header, "a mended header is mended again");
     }

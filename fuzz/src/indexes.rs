@@ -9,44 +9,44 @@ use std::sync::Arc;
 
 use readmill_cram::Reader;
 use readmill_format::bgzf::{Chunk, Codec, Deflater, EOF_BLOCK};
-use readmill_format::region::{Part, Region};
-use readmill_input::regions::{IndexedInput, Regions};
+use readmill_format::region::{ContigPart, Region};
+use readmill_input::regions::{IndexedInput, RequestedRegions};
 use readmill_input::{Claim, OpenOptions, Source};
 use readmill_record::Result;
 
-use crate::reference::in_memory;
-use crate::{MOST, cram, expect_refusal, memory, seeds};
+use crate::reference::file_in_memory;
+use crate::{ITEM_LIMIT, cram, expect_refusal, memory_ledger, seeds};
 
-const RECORDS: usize = 3;
+const RECORD_COUNT: usize = 3;
 
-struct Sample {
+struct IndexedSample {
     bytes: Vec<u8>,
     file: Arc<File>,
     indexes: Vec<Vec<u8>>,
 }
 
-impl Sample {
+impl IndexedSample {
     fn new(bytes: Vec<u8>, indexes: Vec<Vec<u8>>) -> Self {
-        let file = Arc::new(in_memory(&bytes));
-        Sample { bytes, file, indexes }
+        let file = Arc::new(file_in_memory(&bytes));
+        IndexedSample { bytes, file, indexes }
     }
 }
 
 thread_local! {
-    static BAM: OnceCell<Sample> = const { OnceCell::new() };
-    static CRAM: OnceCell<Sample> = const { OnceCell::new() };
+    static BAM: OnceCell<IndexedSample> = const { OnceCell::new() };
+    static CRAM: OnceCell<IndexedSample> = const { OnceCell::new() };
 }
 
 /// Seeds of [`regions`]: a byte that selects the indexed file, and an index.
-pub fn files() -> Vec<Vec<u8>> {
-    let of = |kind: u8, sample: &Sample| {
+pub fn index_seeds() -> Vec<Vec<u8>> {
+    let of = |kind: u8, sample: &IndexedSample| {
         let with_kind = |index: &Vec<u8>| [&[kind], &index[..]].concat();
         sample.indexes.iter().map(with_kind).collect::<Vec<_>>()
     };
-    [of(0, &bam()), of(1, &whole_cram())].concat()
+    [of(0, &bam_sample()), of(1, &cram_sample())].concat()
 }
 
-fn bam() -> Sample {
+fn bam_sample() -> IndexedSample {
     let text = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:4000\n@SQ\tSN:chr2\tLN:2000000000\n";
     let mut head = b"BAM\x01".to_vec();
     let number = |n: usize, out: &mut Vec<u8>| out.extend_from_slice(&(n as u32).to_le_bytes());
@@ -60,11 +60,11 @@ fn bam() -> Sample {
     }
     let mut deflater = Deflater::new(Codec::Libdeflate, 1);
     let mut file = Vec::new();
-    deflater.block(&head, &mut file);
+    deflater.deflate_block(&head, &mut file);
     let begin = (file.len() as u64) << 16;
-    let records = seeds::records();
-    for record in std::iter::repeat_n(&records[0], RECORDS) {
-        deflater.block(record, &mut file);
+    let records = seeds::seed_records();
+    for record in std::iter::repeat_n(&records[0], RECORD_COUNT) {
+        deflater.deflate_block(record, &mut file);
     }
     let end = (file.len() as u64) << 16;
     file.extend_from_slice(&EOF_BLOCK);
@@ -87,33 +87,33 @@ fn bam() -> Sample {
     number(0, &mut bai);
     number(0, &mut bai);
     number(0, &mut csi);
-    Sample::new(file, vec![bai, csi])
+    IndexedSample::new(file, vec![bai, csi])
 }
 
-fn whole_cram() -> Sample {
-    let bytes = cram::whole_files().remove(0);
-    let reader = Reader::open(Box::new(Cursor::new(bytes.clone())), false, MOST, &memory());
+fn cram_sample() -> IndexedSample {
+    let bytes = cram::file_seeds().remove(0);
+    let reader = Reader::open(Box::new(Cursor::new(bytes.clone())), false, ITEM_LIMIT, &memory_ledger());
     let first = reader.and_then(|mut reader| reader.claim(Vec::new()));
     let first = first.unwrap_or_else(|e| panic!("a seed is refused: {e}"));
     let offset = first.map_or(0, |container| container.offset);
-    Sample::new(bytes, vec![format!("0\t1\t4000\t{offset}\t1\t100\n").into_bytes()])
+    IndexedSample::new(bytes, vec![format!("0\t1\t4000\t{offset}\t1\t100\n").into_bytes()])
 }
 
 /// Reads regions of a valid file through the given index. With any index, reading must end
 /// and return parts of the file only.
-pub fn regions(bytes: &[u8]) {
+pub fn check_index(bytes: &[u8]) {
     let Some((&kind, index)) = bytes.split_first() else { return };
-    let index = in_memory(index);
+    let index = file_in_memory(index);
     let path = PathBuf::from(format!("/proc/self/fd/{}", index.as_raw_fd()));
-    let (sample, make): (_, fn() -> Sample) =
-        if kind % 2 == 0 { (&BAM, bam) } else { (&CRAM, whole_cram) };
+    let (sample, make): (_, fn() -> IndexedSample) =
+        if kind % 2 == 0 { (&BAM, bam_sample) } else { (&CRAM, cram_sample) };
     sample.with(|sample| {
         let sample = sample.get_or_init(make);
-        let part = |contig, start, end| Region::Part(Part { contig, start, end });
+        let part = |contig, start, end| Region::Part(ContigPart { contig, start, end });
         let some = vec![part(0, 90, 200), part(0, 0, 4000), part(0, 5000, 6000), Region::Unplaced];
         for (list, each_once) in [(some.clone(), false), (some, true), (vec![part(0, 150, 151)], false)]
         {
-            if let Err(error) = read(sample, &path, list, each_once) {
+            if let Err(error) = read_regions(sample, &path, list, each_once) {
                 expect_refusal(&error);
             }
         }
@@ -122,20 +122,29 @@ pub fn regions(bytes: &[u8]) {
 
 /// Reads regions of a sample. Checks that their claims are not larger than the regions can
 /// be.
-fn read(sample: &Sample, index: &std::path::Path, list: Vec<Region>, each_once: bool) -> Result<()> {
-    let ledger = memory();
-    let options =
-        OpenOptions { most: MOST, container: MOST, ledger: ledger.clone(), ..OpenOptions::default() };
+fn read_regions(
+    sample: &IndexedSample,
+    index: &std::path::Path,
+    list: Vec<Region>,
+    each_once: bool,
+) -> Result<()> {
+    let ledger = memory_ledger();
+    let options = OpenOptions {
+        max_line: ITEM_LIMIT,
+        max_container: ITEM_LIMIT,
+        ledger: ledger.clone(),
+        ..OpenOptions::default()
+    };
     let source = Source::open(Box::new(Cursor::new(sample.bytes.clone())), &options)?;
-    let charge = ledger.empty("regions");
+    let charge = ledger.empty_charge("regions");
     let number = list.len();
     let regions = match each_once {
-        true => Regions::united(list, charge),
-        false => Regions::in_turn(list, charge)?,
+        true => RequestedRegions::from_union(list, charge),
+        false => RequestedRegions::in_turn(list, charge)?,
     };
     let input = IndexedInput { file: Arc::clone(&sample.file), index };
-    let mut source = source.select(&input, regions, &options)?;
-    let (mut bytes, most) = (0, number * (sample.bytes.len() + RECORDS * 1024) * 8);
+    let mut source = source.select_regions(&input, regions, &options)?;
+    let (mut bytes, most) = (0, number * (sample.bytes.len() + RECORD_COUNT * 1024) * 8);
     while let Some(claim) = source.claim(Chunk::default())? {
         bytes += match claim {
             Claim::Bytes(records) => records.len(),

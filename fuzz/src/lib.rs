@@ -34,9 +34,9 @@ mod sam;
 mod seeds;
 mod steps;
 
-pub use cram::{put_itf8, whole_files as whole_cram_files};
-pub use limits::MEMORY;
-use limits::{MOST, expect_refusal, memory};
+pub use cram::{file_seeds as whole_cram_files, put_itf8};
+pub use limits::MEMORY_BYTES;
+use limits::{ITEM_LIMIT, expect_refusal, memory_ledger};
 
 /// A format that is fuzzed. libFuzzer and `tests/fuzz` call `run` for each input; `seeds` gives the
 /// inputs to start with.
@@ -44,30 +44,60 @@ use limits::{MOST, expect_refusal, memory};
 pub struct Target {
     pub name: &'static str,
     /// Maximum size of an input in bytes. Larger inputs are slower and find nothing more.
-    pub most: usize,
+    pub max_bytes: usize,
     pub run: fn(&[u8]),
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
 pub const TARGETS: &[Target] = &[
-    Target { name: "bam_record", most: 512, run: bam::record, seeds: bam::records },
-    Target { name: "bam_stream", most: 2048, run: bam::stream, seeds: bam::streams },
-    Target { name: "bgzf", most: 1024, run: bgzf::blocks, seeds: bgzf::files },
-    Target { name: "bwa_index", most: 3072, run: align::index, seeds: align::indexes },
-    Target { name: "cram_codec", most: 512, run: cram::codec, seeds: cram::compressed },
-    Target { name: "cram_container", most: 2048, run: cram::container, seeds: cram::containers },
-    Target { name: "cram_file", most: 4096, run: cram::files, seeds: cram::whole_files },
-    Target { name: "cram_records", most: 1536, run: cram::records, seeds: cram::bodies },
-    Target { name: "expression", most: 256, run: expression::text, seeds: expression::texts },
-    Target { name: "fastq", most: 1024, run: fastq::files, seeds: fastq::texts },
-    Target { name: "features", most: 1024, run: features::places, seeds: features::files },
-    Target { name: "header", most: 1024, run: header::texts, seeds: header::headers },
-    Target { name: "index", most: 512, run: indexes::regions, seeds: indexes::files },
-    Target { name: "reference", most: 1024, run: reference::indexed, seeds: reference::files },
-    Target { name: "regions", most: 128, run: features::regions, seeds: features::arguments },
-    Target { name: "report", most: 2048, run: report::table, seeds: report::tables },
-    Target { name: "sam_line", most: 512, run: sam::line, seeds: sam::lines },
-    Target { name: "steps", most: 1024, run: steps::batch, seeds: steps::batches },
+    Target { name: "bam_record", max_bytes: 512, run: bam::check_record, seeds: bam::record_seeds },
+    Target { name: "bam_stream", max_bytes: 2048, run: bam::check_stream, seeds: bam::stream_seeds },
+    Target { name: "bgzf", max_bytes: 1024, run: bgzf::check_blocks, seeds: bgzf::block_seeds },
+    Target { name: "bwa_index", max_bytes: 3072, run: align::check_index, seeds: align::index_seeds },
+    Target { name: "cram_codec", max_bytes: 512, run: cram::check_codec, seeds: cram::codec_seeds },
+    Target {
+        name: "cram_container",
+        max_bytes: 2048,
+        run: cram::check_container,
+        seeds: cram::container_seeds,
+    },
+    Target { name: "cram_file", max_bytes: 4096, run: cram::check_file, seeds: cram::file_seeds },
+    Target {
+        name: "cram_records",
+        max_bytes: 1536,
+        run: cram::check_records,
+        seeds: cram::record_seeds,
+    },
+    Target {
+        name: "expression",
+        max_bytes: 256,
+        run: expression::check_expression,
+        seeds: expression::expression_seeds,
+    },
+    Target { name: "fastq", max_bytes: 1024, run: fastq::check_files, seeds: fastq::fastq_seeds },
+    Target {
+        name: "features",
+        max_bytes: 1024,
+        run: features::check_places,
+        seeds: features::place_seeds,
+    },
+    Target { name: "header", max_bytes: 1024, run: header::check_headers, seeds: header::header_seeds },
+    Target { name: "index", max_bytes: 512, run: indexes::check_index, seeds: indexes::index_seeds },
+    Target {
+        name: "reference",
+        max_bytes: 1024,
+        run: reference::check_reference,
+        seeds: reference::reference_seeds,
+    },
+    Target {
+        name: "regions",
+        max_bytes: 128,
+        run: features::check_regions,
+        seeds: features::region_seeds,
+    },
+    Target { name: "report", max_bytes: 2048, run: report::check_table, seeds: report::table_seeds },
+    Target { name: "sam_line", max_bytes: 512, run: sam::check_line, seeds: sam::line_seeds },
+    Target { name: "steps", max_bytes: 1024, run: steps::check_batch, seeds: steps::batch_seeds },
 ];
 
 impl Target {
@@ -78,7 +108,7 @@ impl Target {
     pub const fn of_build(name: &str) -> Target {
         let mut at = 0;
         while at < TARGETS.len() {
-            if equal(TARGETS[at].name.as_bytes(), name.as_bytes()) {
+            if bytes_equal(TARGETS[at].name.as_bytes(), name.as_bytes()) {
                 return TARGETS[at];
             }
             at += 1;
@@ -100,7 +130,7 @@ impl Target {
     }
 }
 
-const fn equal(one: &[u8], other: &[u8]) -> bool {
+const fn bytes_equal(one: &[u8], other: &[u8]) -> bool {
     let mut at = 0;
     while at < one.len() && at < other.len() && one[at] == other[at] {
         at += 1;

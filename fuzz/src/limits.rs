@@ -5,14 +5,14 @@ use readmill_record::{Error, ErrorKind, Ledger, Limit};
 
 /// Memory in bytes that a reader may take for one input, in place of the program's `-m`.
 /// `tests/fuzz` and `./dev fuzz` fail a target that takes much more.
-pub const MEMORY: usize = 8 << 20;
+pub const MEMORY_BYTES: usize = 8 << 20;
 
 /// Limit for a single item of an input, such as a record or a header. Readers get it with their
 /// options and refuse larger items.
-pub const MOST: Limit = Limit::of(MEMORY as u64);
+pub const ITEM_LIMIT: Limit = Limit::of_bytes(MEMORY_BYTES as u64);
 
-pub fn memory() -> Ledger {
-    Ledger::of(MEMORY as u64)
+pub fn memory_ledger() -> Ledger {
+    Ledger::with_capacity(MEMORY_BYTES as u64)
 }
 
 /// Checks that an error blames the input or its use, and has a message. An internal or

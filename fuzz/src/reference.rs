@@ -10,7 +10,7 @@ use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 use readmill_format::reference::{Reference, ReferenceFiles};
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::{expect_refusal, memory, pieces};
+use crate::{expect_refusal, memory_ledger, pieces};
 
 const FASTA: &[u8] = b">c1 first\nACGTACGTAC\nGTNNRYacgt\nACG\n>chr2\nTTTTTTTT\nGG\n";
 const FAI: &[u8] = b"c1\t23\t10\t10\t11\nchr2\t10\t42\t8\t9\n";
@@ -19,54 +19,54 @@ const FAI: &[u8] = b"c1\t23\t10\t10\t11\nchr2\t10\t42\t8\t9\n";
 ///
 /// # Panics
 /// If the system does not support such files.
-pub fn in_memory(content: &[u8]) -> File {
+pub fn file_in_memory(content: &[u8]) -> File {
     let made = memfd_create("fuzz", MemfdFlags::CLOEXEC).map(File::from).map_err(Into::into);
     let filled = made.and_then(|file| file.write_all_at(content, 0).map(|()| file));
     filled.unwrap_or_else(|e| panic!("no file in memory: {e}"))
 }
 
-fn compressed() -> (Vec<u8>, Vec<u8>) {
+fn compressed_fasta() -> (Vec<u8>, Vec<u8>) {
     let (mut file, mut index) = (Vec::new(), 1u64.to_le_bytes().to_vec());
     let mut deflater = Deflater::new(Codec::Libdeflate, 6);
-    deflater.block(&FASTA[..25], &mut file);
+    deflater.deflate_block(&FASTA[..25], &mut file);
     index.extend_from_slice(&(file.len() as u64).to_le_bytes());
     index.extend_from_slice(&25u64.to_le_bytes());
-    deflater.block(&FASTA[25..], &mut file);
+    deflater.deflate_block(&FASTA[25..], &mut file);
     file.extend_from_slice(&EOF_BLOCK);
     (file, index)
 }
 
 /// Seeds of [`indexed`]: a FASTA, its .fai (empty if there is none), and its .gzi.
-pub fn files() -> Vec<Vec<u8>> {
-    let (file, gzi) = compressed();
+pub fn reference_seeds() -> Vec<Vec<u8>> {
+    let (file, gzi) = compressed_fasta();
     vec![
-        pieces::join(&[FASTA, FAI]),
-        pieces::join(&[FASTA]),
-        pieces::join(&[&file, FAI, &gzi]),
-        pieces::join(&[&file, b"", &gzi]),
-        pieces::join(&[b">c1\r\nACGT\r\nAC\r\n>c2\n\n>c3\nA", b"c1\t6\t5\t4\t6\n"]),
+        pieces::join_parts(&[FASTA, FAI]),
+        pieces::join_parts(&[FASTA]),
+        pieces::join_parts(&[&file, FAI, &gzi]),
+        pieces::join_parts(&[&file, b"", &gzi]),
+        pieces::join_parts(&[b">c1\r\nACGT\r\nAC\r\n>c2\n\n>c3\nA", b"c1\t6\t5\t4\t6\n"]),
     ]
 }
 
 /// Opens a reference with the given files. If it is accepted, reading bases at the start,
 /// middle and end of each contig gives that many bases or an error of the input. Bases beyond
 /// the end are never read.
-pub fn indexed(bytes: &[u8]) {
-    let mut parts = pieces::split(bytes);
+pub fn check_reference(bytes: &[u8]) {
+    let mut parts = pieces::split_parts(bytes);
     let fasta = parts.next().unwrap_or_default();
     let mut index = || {
         let bytes = parts.next().filter(|bytes| !bytes.is_empty())?;
         Some(Box::new(Cursor::new(bytes.to_vec())) as Box<dyn Read + Send>)
     };
-    let files = ReferenceFiles { fasta: in_memory(fasta), fai: index(), gzi: index() };
-    let reference = match Reference::of_files(Path::new("ref.fa"), files, &memory()) {
+    let files = ReferenceFiles { fasta: file_in_memory(fasta), fai: index(), gzi: index() };
+    let reference = match Reference::of_files(Path::new("ref.fa"), files, &memory_ledger()) {
         Ok(reference) => reference,
         Err(error) => return expect_refusal(&error),
     };
     let _ = reference.notes();
-    let (mut window, mut letters) = (reference.window(), reference.letters());
+    let (mut window, mut letters) = (reference.code_window(), reference.letter_window());
     for (number, (_, length)) in (0..).zip(reference.contigs()).take(8) {
-        assert_eq!(reference.length(number), length);
+        assert_eq!(reference.contig_length(number), length);
         // By its index, a contig may be longer than its file. Reading the missing bases
         // must give an error.
         let most = length.min(5000);

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use readmill_bqsr as bqsr;
-use readmill_bqsr::{ApplyOptions, Recalibration, Report};
+use readmill_bqsr::{ApplyOptions, RecalReport, Recalibration};
 
-use crate::{expect_refusal, memory};
+use crate::{expect_refusal, memory_ledger};
 
 /// Placeholder for the table of quantized qualities. Its 94 rows never change, and without
 /// them inputs are short.
@@ -45,7 +45,7 @@ unit 2               45  ACG             Context        I                    2.0
 
 ";
 
-pub fn tables() -> Vec<Vec<u8>> {
+pub fn table_seeds() -> Vec<Vec<u8>> {
     let without_rows: String = TABLE
         .lines()
         .filter(|line| !line.starts_with("unit"))
@@ -54,7 +54,7 @@ pub fn tables() -> Vec<Vec<u8>> {
     vec![TABLE.as_bytes().to_vec(), fewer.into_bytes()]
 }
 
-fn whole(bytes: &[u8]) -> Vec<u8> {
+fn insert_quantized_table(bytes: &[u8]) -> Vec<u8> {
     let Some(at) = bytes.windows(QUANTIZED.len()).position(|it| it == QUANTIZED) else {
         return bytes.to_vec();
     };
@@ -70,18 +70,21 @@ fn whole(bytes: &[u8]) -> Vec<u8> {
 
 /// Reads a report. If it is accepted, its text must give the same report, and it can be
 /// applied, gathered and plotted without a crash.
-pub fn table(bytes: &[u8]) {
-    let report = match Report::read(&whole(bytes), &mut memory().empty("the table")) {
+pub fn check_table(bytes: &[u8]) {
+    let report = match RecalReport::parse(
+        &insert_quantized_table(bytes),
+        &mut memory_ledger().empty_charge("the table"),
+    ) {
         Ok(report) => report,
         Err(error) => return expect_refusal(&error),
     };
-    let text = report.text();
-    let again = match Report::read(&text, &mut memory().empty("the table")) {
+    let text = report.to_text();
+    let again = match RecalReport::parse(&text, &mut memory_ledger().empty_charge("the table")) {
         Ok(again) => again,
         Err(error) => panic!("what was written is refused: {error}\n{}", text.escape_ascii()),
     };
-    assert!(again.text() == text, "a report's text is that of another report");
-    match Recalibration::new(&report, &ApplyOptions::default(), &memory()) {
+    assert!(again.to_text() == text, "a report's text is that of another report");
+    match Recalibration::new(&report, &ApplyOptions::default(), &memory_ledger()) {
         Ok(recalibration) => {
             for group in &report.groups {
                 let found = recalibration.group(&group.name).map(|it| it.name() == group.name);
@@ -91,7 +94,7 @@ pub fn table(bytes: &[u8]) {
         Err(error) => expect_refusal(&error),
     }
     for result in [
-        bqsr::plot_data::csv(&[("BQSR", &report), ("Before", &again)]).map(drop),
+        bqsr::plot_data::reports_to_csv(&[("BQSR", &report), ("Before", &again)]).map(drop),
         bqsr::gather([report, again].map(Ok)).map(drop),
     ] {
         if let Err(error) = result {

@@ -12,15 +12,15 @@ use readmill_simulate::{Profile, Sample};
 pub const HEADER: &str = "@HD\tVN:1.6\tSO:unsorted\n@SQ\tSN:c1\tLN:4000\n@SQ\tSN:chr2\tLN:2000000000\tAN:two,2\n\
 @RG\tID:g1\tSM:s\tLB:l1\tPL:ILLUMINA\n@RG\tID:g2\tSM:s\tLB:l2\n";
 
-pub fn header() -> Header {
-    parsed(HEADER.as_bytes())
+pub fn seed_header() -> Header {
+    parse_header(HEADER.as_bytes())
 }
 
 /// Parses a header that must be valid.
 ///
 /// # Panics
 /// If it is not.
-pub fn parsed(text: &[u8]) -> Header {
+pub fn parse_header(text: &[u8]) -> Header {
     Header::parse(text).unwrap_or_else(|e| panic!("a seed's header is refused: {e}"))
 }
 
@@ -37,8 +37,8 @@ pub const LINES: [&str; 10] = [
     "r7\t1171\ttwo\t5\t12\t1M\tc1\t0\t2147483647\tA\t~\tBC:Z:ACGTACGT\tQT:Z:IIIIIIII\tPG:Z:p\tDT:Z:LB\tDI:i:4000000000",
 ];
 
-pub fn records() -> Vec<Vec<u8>> {
-    let mut parser = LineParser::new(&header());
+pub fn seed_records() -> Vec<Vec<u8>> {
+    let mut parser = LineParser::new(&seed_header());
     let parse = |line: &&str| {
         let mut raw = Vec::new();
         parser.parse(line.as_bytes(), &mut raw).unwrap_or_else(|e| panic!("{line}: {e}"));
@@ -55,14 +55,14 @@ pub struct Simulated {
 
 /// Returns a simulated sample of six pairs of 50 bases on one contig. It is made once per
 /// process.
-pub fn simulated() -> &'static Simulated {
+pub fn simulated_sample() -> &'static Simulated {
     static MADE: OnceLock<Simulated> = OnceLock::new();
     MADE.get_or_init(|| {
         let contigs = vec![("chr1".to_string(), 4000)];
         let profile = Profile { contigs, read_length: 50, pairs: 6, ..Profile::small() };
         let sample = Sample::new(profile);
         let (mut all, mut reads) = (Vec::new(), sample.records());
-        while reads.next(&mut all) {}
+        while reads.append_next(&mut all) {}
         let mut records = Vec::new();
         let mut rest = &all[..];
         while let Some(size) = rest.first_chunk::<4>() {
@@ -70,7 +70,7 @@ pub fn simulated() -> &'static Simulated {
             records.push(record.to_vec());
             rest = more;
         }
-        let header = parsed(sample.header_text().as_bytes());
+        let header = parse_header(sample.header_text().as_bytes());
         Simulated { header, records, contig: sample.contig(0).to_vec() }
     })
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use readmill_fastqc::{FastqcRun, FileCounter, Piece, RecordText};
+use readmill_fastqc::{FastqcPiece, FastqcRun, FileCounter, RecordText};
 use readmill_record::{Error, ReadBatch, Result};
 
 use super::queue::RawRecords;
@@ -24,17 +24,17 @@ pub struct AlignFastqc {
 pub struct LaneFastqc {
     run: Arc<FastqcRun>,
     files: Vec<(PathBuf, usize)>,
-    pending: Mutex<Pending>,
+    pending: Mutex<PendingCounts>,
 }
 
 #[derive(Default)]
-struct Pending {
+struct PendingCounts {
     next: u64,
-    pieces: HashMap<u64, Result<Vec<Piece>>>,
+    pieces: HashMap<u64, Result<Vec<FastqcPiece>>>,
 }
 
 impl AlignFastqc {
-    pub fn lane(&self, files: &[PathBuf]) -> LaneFastqc {
+    pub fn lane_counters(&self, files: &[PathBuf]) -> LaneFastqc {
         let numbers = files.iter().filter_map(|file| Some((file.clone(), self.request.number(file)?)));
         LaneFastqc { run: Arc::clone(&self.run), files: numbers.collect(), pending: Mutex::default() }
     }
@@ -47,8 +47,8 @@ impl LaneFastqc {
 
     /// Counts the reads of batch number `batch`, in parallel with others. The counts are kept until
     /// [`LaneFastqc::link`] accepts or discards them.
-    pub fn count(&self, batch: u64, reads: &ReadBatch) {
-        let pieces = self.pieces(reads);
+    pub fn count_batch(&self, batch: u64, reads: &ReadBatch) {
+        let pieces = self.count_per_file(reads);
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).pieces.insert(batch, pieces);
     }
 
@@ -58,7 +58,7 @@ impl LaneFastqc {
     ///
     /// # Errors
     /// A read that cannot be counted; the first in the order of the file.
-    pub fn link(&self, is_taken: bool, reads: &ReadBatch) -> Result<()> {
+    pub fn add_linked_batch(&self, is_taken: bool, reads: &ReadBatch) -> Result<()> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let next = pending.next;
         pending.next += 1;
@@ -67,30 +67,30 @@ impl LaneFastqc {
         let pieces = match counted {
             Some(counted) if is_taken => counted?,
             counted => {
-                self.discard(counted);
-                self.pieces(reads)?
+                self.discard_counts(counted);
+                self.count_per_file(reads)?
             }
         };
         for (piece, (file, number)) in pieces.into_iter().zip(&self.files) {
-            self.counter(*number)?.take(piece).map_err(|error| error.file(file))?;
+            self.counter(*number)?.add_piece(piece).map_err(|error| error.file(file))?;
         }
         Ok(())
     }
 
-    fn discard(&self, counted: Option<Result<Vec<Piece>>>) {
+    fn discard_counts(&self, counted: Option<Result<Vec<FastqcPiece>>>) {
         let pieces = counted.and_then(Result::ok).unwrap_or_default();
         for (piece, (_, number)) in pieces.into_iter().zip(&self.files) {
             if let Some(counter) = self.run.file(*number) {
-                counter.discard(piece);
+                counter.discard_piece(piece);
             }
         }
     }
 
     /// Counts a batch for each file: one segment of the templates each if there are two files.
-    fn pieces(&self, reads: &ReadBatch) -> Result<Vec<Piece>> {
+    fn count_per_file(&self, reads: &ReadBatch) -> Result<Vec<FastqcPiece>> {
         let is_pair = self.files.len() > 1;
         let piece = |(segment, (file, number)): (usize, &(PathBuf, usize))| {
-            let piece = self.counter(*number)?.piece_of(reads, is_pair.then_some(segment));
+            let piece = self.counter(*number)?.count_batch(reads, is_pair.then_some(segment));
             piece.map_err(|error| error.file(file))
         };
         self.files.iter().enumerate().map(piece).collect()
@@ -101,13 +101,13 @@ impl LaneFastqc {
     ///
     /// # Errors
     /// A record that cannot be counted; the first in the order of the file.
-    pub fn take_records(&self, raw: &RawRecords, n_ref: i32) -> Result<()> {
+    pub fn count_records(&self, raw: &RawRecords, n_ref: i32) -> Result<()> {
         let Some((file, number)) = self.files.first() else { return Ok(()) };
         let spans = raw.batch.spans()[raw.range.clone()].iter();
         // A damaged record becomes no read; that error was reported before this call.
         let records = spans.filter_map(|&span| raw.batch.record(span).check(n_ref).ok());
         let counted =
-            self.counter(*number)?.take_records(raw.number, records, &mut RecordText::default());
+            self.counter(*number)?.count_records(raw.number, records, &mut RecordText::default());
         counted.map_err(|error| error.file(file))
     }
 }

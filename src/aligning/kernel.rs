@@ -12,24 +12,24 @@ use readmill_align::{Kernel, NoAligner};
 use readmill_engine::Crew;
 use readmill_record::{Header, ReadBatch, Result};
 
-use super::unaligned::{CONTAINER, Unaligned};
+use super::unaligned::{MAX_CONTAINER, Unaligned};
 use crate::pipeline::open_input::is_any_cram;
 use crate::plan::{self, Aligning};
 use crate::process::console::Console;
 
-const READ_BASES: usize = 300;
+const MAX_USUAL_READ_BASES: usize = 300;
 
 /// Maximum bases given to an aligner at once, except that one template always is: the bases of a
 /// batch of 1024 pairs of 256. (Measured: with so many bases, bwa mem's scratch for reads of any
 /// length up to 20,000 bases stays below that for short reads, on a genome with three quarters
 /// repeats.)
-const BASES_AT_ONCE: u64 = 1 << 19;
+const MAX_BASES_AT_ONCE: u64 = 1 << 19;
 
 /// Maximum product of these bases and the length of the longest read among them, except for one
 /// template. If three of a hundred bases are wrong, bwa-mem3 asks for half that many bytes of
 /// address space, and ends the process if the machine has less memory, although it touches hardly
 /// any of it.
-const BASES_BY_LONGEST: u64 = 1 << 33;
+const MAX_BASES_BY_LONGEST: u64 = 1 << 33;
 
 /// Bytes that reads and candidates take for each base of a cohort. (Measured: 370 of text and 2,100
 /// of candidates for a read of 151 bases, on a genome full of repeats.)
@@ -44,22 +44,22 @@ const RECORDS_PER_FASTQ: u64 = 4;
 
 /// Bytes of text of two FASTQ files for each batch that is being taken (see
 /// `readmill_fastq::Claims::most_bytes`).
-const TEXT_PER_BATCH: u64 = 8 << 20;
+const TEXT_BYTES_PER_BATCH: u64 = 8 << 20;
 
 /// Additional memory for two BGZF files: their blocks are in memory both compressed and inflated.
-const TEXT: u64 = 24 << 20;
+const TEXT_BYTES: u64 = 24 << 20;
 
 /// Additional memory for each pipe if there are several. If one program fills them in turn, the
 /// text of one must be kept until the other has its mates.
-const TEXT_OF_PIPE: u64 = 64 << 20;
+const PIPE_TEXT_BYTES: u64 = 64 << 20;
 
 /// Bytes of a batch and its candidates, if the candidates are as many as in a cohort; a third more.
-const BATCH: u64 = 8 << 20;
+const SEEDED_BATCH_BYTES: u64 = 8 << 20;
 
 /// Returns the end of the next part of `templates` that is given to the aligner at once. It is the
 /// end of all templates unless reads are long. Neither records nor their order depend on it; it
 /// only limits scratch memory.
-pub fn end_of_piece(reads: &ReadBatch, templates: Range<usize>) -> usize {
+pub fn find_piece_end(reads: &ReadBatch, templates: Range<usize>) -> usize {
     let segments = reads.segments().max(1);
     let spans = &reads.spans()[templates.start * segments..templates.end * segments];
     let (mut end, mut bases, mut longest) = (templates.start, 0, 0);
@@ -68,7 +68,7 @@ pub fn end_of_piece(reads: &ReadBatch, templates: Range<usize>) -> usize {
             bases += length;
             longest = length.max(longest);
         }
-        let fits = bases <= BASES_AT_ONCE && bases.saturating_mul(longest) <= BASES_BY_LONGEST;
+        let fits = bases <= MAX_BASES_AT_ONCE && bases.saturating_mul(longest) <= MAX_BASES_BY_LONGEST;
         if !fits && end > templates.start {
             break;
         }
@@ -79,9 +79,9 @@ pub fn end_of_piece(reads: &ReadBatch, templates: Range<usize>) -> usize {
 
 /// Returns whether a piece with `bases` bases is large enough to be given to the aligner.
 pub fn is_full_piece(bases: u64, reads: &ReadBatch) -> bool {
-    let singles = reads.singles().map_or(0, |singles| singles.reads.bases_of_longest());
-    let longest = reads.bases_of_longest().max(singles) as u64;
-    bases >= BASES_AT_ONCE / 2 || bases.saturating_mul(longest) >= BASES_BY_LONGEST / 2
+    let singles = reads.singles().map_or(0, |singles| singles.reads.max_read_length());
+    let longest = reads.max_read_length().max(singles) as u64;
+    bases >= MAX_BASES_AT_ONCE / 2 || bases.saturating_mul(longest) >= MAX_BASES_BY_LONGEST / 2
 }
 
 /// The memory that reads may take while they are aligned, in bytes. Computed once, when memory is
@@ -99,7 +99,7 @@ pub struct AlignRoom {
 impl AlignRoom {
     /// Returns the minimum memory (`-m`) with which long reads may take `long` bytes, for the hint
     /// of an error.
-    pub fn memory_for(&self, long: u64) -> u64 {
+    pub fn min_memory_for(&self, long: u64) -> u64 {
         self.others.saturating_add(long.saturating_mul(4).max(long.saturating_add(self.left)))
     }
 }
@@ -119,77 +119,78 @@ pub struct AlignNeeds {
 
 /// Returns the number of batches that are read before their candidates are searched. It is large
 /// enough that no thread waits for text to be linked while others search.
-pub fn ahead(threads: usize) -> usize {
+pub fn batches_read_ahead(threads: usize) -> usize {
     2 * threads
 }
 
 impl AlignNeeds {
     /// Returns the memory of all reads of a run with this crew, from the files to records.
-    pub fn waiting(&self, crew: Crew) -> u64 {
-        let taking = self.taking * ahead(crew.threads) as u64;
+    pub fn read_memory_bytes(&self, crew: Crew) -> u64 {
+        let taking = self.taking * batches_read_ahead(crew.threads) as u64;
         // A cohort (-K) may have any number of bases. A saturated sum is rejected like any other
         // that exceeds -m.
         self.cohort.saturating_add(self.text + taking + self.ticket * crew.in_flight as u64)
     }
 
     /// Returns the needs of a run that only reads and counts the files, without aligning.
-    pub fn of_scan(self) -> Self {
+    pub fn without_aligning(self) -> Self {
         AlignNeeds { index: 0, thread: 0, cohort: 0, ..self }
     }
 
-    pub fn batches(&self, in_flight: usize) -> u64 {
-        self.cohort.saturating_add(BATCH * in_flight as u64)
+    pub fn batch_memory_bytes(&self, in_flight: usize) -> u64 {
+        self.cohort.saturating_add(SEEDED_BATCH_BYTES * in_flight as u64)
     }
 }
 
 /// Returns whether the reads of the lane are aligned independently of each other, as far as known:
 /// single-end FASTQ.
-fn are_alone(lane: &plan::Lane) -> bool {
+fn is_single_end(lane: &plan::LaneInput) -> bool {
     lane.files.len() == 1 && !lane.interleaved && !lane.records
 }
 
 /// Estimates the memory of aligning from the sizes of the files and of the index, before any file
 /// is read.
-pub fn needs(aligning: &Aligning) -> Result<AlignNeeds> {
+pub fn estimate_needs(aligning: &Aligning) -> Result<AlignNeeds> {
     let sizes = aligning.lanes.iter().flat_map(|lane| &lane.files);
     let sizes =
         sizes.map(|file| std::fs::metadata(file).ok().filter(|it| it.is_file()).map(|it| it.len()));
     let bytes = sizes.sum::<Option<u64>>().map_or(u64::MAX, |n| n.saturating_mul(COHORT_BYTES_PER_BYTE));
-    let pipes = |lane: &plan::Lane| lane.all_files().filter(|file| is_pipe(file)).count() as u64;
+    let pipes = |lane: &plan::LaneInput| lane.all_files().filter(|file| is_pipe(file)).count() as u64;
     let pipes = aligning.lanes.iter().map(pipes).max().filter(|&pipes| pipes > 1).unwrap_or(0);
     let files =
         aligning.lanes.iter().map(|lane| lane.all_files().count() as u64).max().unwrap_or(0).max(2);
     let records = aligning.lanes.iter().any(|lane| lane.records);
     let bytes = bytes.saturating_mul(if records { RECORDS_PER_FASTQ } else { 1 });
     let crams = aligning.lanes.iter().filter(|lane| lane.records).any(|lane| is_any_cram(&lane.files));
-    let more = if crams { CONTAINER.bytes() } else { 0 };
-    let text = TEXT / 2 * files + TEXT_OF_PIPE * pipes;
+    let more = if crams { MAX_CONTAINER.bytes() } else { 0 };
+    let text = TEXT_BYTES / 2 * files + PIPE_TEXT_BYTES * pipes;
     let (index, thread, bases): (u64, u64, u64) = match aligning.aligner {
         plan::Aligner::None(_) => (0, 0, 0),
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
-            let index = bwa::FILES.bytes(&bwa::FILES.find(aligning.reference()?)?)?;
+            let index = bwa::FILES.memory_bytes(&bwa::FILES.find_prefix(aligning.reference()?)?)?;
             let bases = options.cohort_bases.unwrap_or(bwa::BwaOptions::COHORT_BASES);
-            (index, bwa::scratch_bytes(READ_BASES), bases)
+            (index, bwa::scratch_bytes(MAX_USUAL_READ_BASES), bases)
         }
         #[cfg(feature = "minibwa")]
         plan::Aligner::Minibwa(ref options) => {
             use readmill_align::minibwa;
-            let index = minibwa::FILES.bytes(&minibwa::FILES.find(aligning.reference()?)?)?;
+            let index =
+                minibwa::FILES.memory_bytes(&minibwa::FILES.find_prefix(aligning.reference()?)?)?;
             let bases = options.cohort_bases.unwrap_or(minibwa::MinibwaOptions::COHORT_BASES);
-            (index, minibwa::scratch_bytes(READ_BASES), bases)
+            (index, minibwa::scratch_bytes(MAX_USUAL_READ_BASES), bases)
         }
     };
-    let bases = if aligning.lanes.iter().all(are_alone) { 0 } else { bases };
+    let bases = if aligning.lanes.iter().all(is_single_end) { 0 } else { bases };
     let cohort = bases.saturating_mul(COHORT_BYTES_PER_BASE).min(bytes);
     Ok(AlignNeeds {
         index,
         thread,
         cohort,
         text,
-        taking: TEXT_PER_BATCH / 2 * files + more,
-        ticket: BATCH,
+        taking: TEXT_BYTES_PER_BATCH / 2 * files + more,
+        ticket: SEEDED_BATCH_BYTES,
     })
 }
 
@@ -198,7 +199,7 @@ pub fn is_pipe(file: &Path) -> bool {
     file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
 }
 
-fn no_aligner(aligning: &Aligning) -> NoAligner {
+fn make_unaligned_writer(aligning: &Aligning) -> NoAligner {
     let import = aligning.aligner.import();
     NoAligner {
         ends_by_name: import.is_some_and(|import| import.ends_by_name),
@@ -208,19 +209,19 @@ fn no_aligner(aligning: &Aligning) -> NoAligner {
 
 /// Returns the aligner without its index, which takes little memory. It knows contigs and cohorts,
 /// but cannot align; jobs in stages use it to divide the input.
-pub fn without_index(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
+pub fn open_without_index(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     match aligning.aligner {
-        plan::Aligner::None(_) => Ok(Arc::new(no_aligner(aligning))),
+        plan::Aligner::None(_) => Ok(Arc::new(make_unaligned_writer(aligning))),
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
-            let prefix = bwa::FILES.find(aligning.reference()?)?;
+            let prefix = bwa::FILES.find_prefix(aligning.reference()?)?;
             Ok(Arc::new(bwa::BwaKernel::without_index(&prefix, (**options).clone())?))
         }
         #[cfg(feature = "minibwa")]
         plan::Aligner::Minibwa(ref options) => {
             use readmill_align::minibwa;
-            let prefix = minibwa::FILES.find(aligning.reference()?)?;
+            let prefix = minibwa::FILES.find_prefix(aligning.reference()?)?;
             Ok(Arc::new(minibwa::MinibwaKernel::without_index(&prefix, (**options).clone())?))
         }
     }
@@ -234,29 +235,29 @@ pub fn index_files(aligning: &Aligning) -> Result<Vec<PathBuf>> {
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(_) => {
             use readmill_align::bwa::FILES;
-            Ok(FILES.files(&FILES.find(aligning.reference()?)?))
+            Ok(FILES.file_paths(&FILES.find_prefix(aligning.reference()?)?))
         }
         #[cfg(feature = "minibwa")]
         plan::Aligner::Minibwa(_) => {
             use readmill_align::minibwa::FILES;
-            Ok(FILES.files(&FILES.find(aligning.reference()?)?))
+            Ok(FILES.file_paths(&FILES.find_prefix(aligning.reference()?)?))
         }
     }
 }
 
-pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
+pub fn load_index(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     match aligning.aligner {
-        plan::Aligner::None(_) => Ok(Arc::new(no_aligner(aligning))),
+        plan::Aligner::None(_) => Ok(Arc::new(make_unaligned_writer(aligning))),
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
-            let prefix = bwa::FILES.find(aligning.reference()?)?;
+            let prefix = bwa::FILES.find_prefix(aligning.reference()?)?;
             Ok(Arc::new(bwa::BwaKernel::load(&prefix, (**options).clone())?))
         }
         #[cfg(feature = "minibwa")]
         plan::Aligner::Minibwa(ref options) => {
             use readmill_align::minibwa;
-            let prefix = minibwa::FILES.find(aligning.reference()?)?;
+            let prefix = minibwa::FILES.find_prefix(aligning.reference()?)?;
             Ok(Arc::new(minibwa::MinibwaKernel::load(&prefix, (**options).clone())?))
         }
     }
@@ -268,7 +269,8 @@ pub fn report_alternates(kernel: &dyn Kernel, console: &Console) {
     let alternates = kernel.contigs().iter().filter(|contig| contig.alternate).count();
     if alternates > 0 {
         let of = kernel.contigs().len();
-        console.note(&format!("{alternates} of {of} reference sequences are alternate loci (ALT)"));
+        console
+            .write_note(&format!("{alternates} of {of} reference sequences are alternate loci (ALT)"));
     }
     kernel.warnings().iter().for_each(|warning| console.warn(warning));
 }
@@ -276,7 +278,7 @@ pub fn report_alternates(kernel: &dyn Kernel, console: &Console) {
 /// Returns the header of aligned reads: the reference sequences of the index, the read groups of
 /// all lanes, the aligner, and the read groups, programs and comments of unaligned files. If IDs in
 /// two headers collide, `unaligned` gets the new ones.
-pub fn header(
+pub fn build_header(
     aligning: &Aligning,
     kernel: &dyn Kernel,
     unaligned: &mut [Unaligned],
@@ -301,10 +303,10 @@ pub fn header(
     }
     let mut header = Header::parse(&text)?;
     if import.is_some() {
-        unaligned.iter_mut().for_each(Unaligned::keep_flags);
+        unaligned.iter_mut().for_each(Unaligned::keep_duplicate_flags);
     }
     if !unaligned.is_empty() {
-        let theirs = unaligned.iter().map(|it| it.about_reads(import.is_some()));
+        let theirs = unaligned.iter().map(|it| it.header_about_reads(import.is_some()));
         let all = std::iter::once(Ok(header)).chain(theirs).collect::<Result<Vec<_>>>()?;
         let merged = Header::merge(&all)?;
         header = merged.header;
@@ -312,11 +314,16 @@ pub fn header(
         unaligned
             .iter_mut()
             .zip(merged.renames.into_iter().skip(1))
-            .for_each(|(it, new)| it.rename(new));
+            .for_each(|(it, new)| it.set_renames(new));
     }
     if !no_pg && import.is_none() {
-        let call = format!("{} {} {}", kernel.name(), kernel.command(), aligning.words.join(" "));
-        header.add_program(kernel.name(), &kernel.version(), &call)?;
+        let call = format!(
+            "{} {} {}",
+            kernel.program_name(),
+            kernel.subcommand_name(),
+            aligning.words.join(" ")
+        );
+        header.add_program(kernel.program_name(), &kernel.program_version(), &call)?;
     }
     Ok(header)
 }
@@ -333,20 +340,20 @@ mod tests {
         let lengths = [10_000; 52].into_iter().chain([2_144, 2_145, 2_144, 2_144, 200_000, 1, 1, 1]);
         for length in lengths {
             let bases = vec![b'A'; length];
-            reads.push(Read { name: b"r", comment: b"", bases: &bases, qualities: None });
+            reads.push_read(Read { name: b"r", comment: b"", bases: &bases, qualities: None });
         }
         let (mut from, mut ends) = (0, Vec::new());
         while from < 30 {
-            from = end_of_piece(&reads, from..30);
+            from = find_piece_end(&reads, from..30);
             ends.push(from);
         }
         assert_eq!(ends, [26, 28, 29, 30], "520,000, not 524,289; 8,577, not with 200,000; 200,001; 2");
-        assert_eq!(end_of_piece(&reads, 0..1), 1);
+        assert_eq!(find_piece_end(&reads, 0..1), 1);
     }
 
     #[test]
     fn what_would_do_for_a_long_read_is_four_times_as_much() {
         let room = AlignRoom { reads: 0, long: 0, others: 1000, left: 16 };
-        assert_eq!([room.memory_for(100), room.memory_for(4)], [1400, 1020]);
+        assert_eq!([room.min_memory_for(100), room.min_memory_for(4)], [1400, 1020]);
     }
 }

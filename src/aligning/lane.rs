@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use readmill_fastq::{Claims, Encoding, FastqInput, Layout, Options, template_name};
-use readmill_filters::adapter::{AdapterCounts, Kept};
+use readmill_fastq::{BatchOptions, Claims, FastqInput, FastqLayout, QualityEncoding, template_name};
+use readmill_filters::adapter::{AdapterCounts, RemainingAdapters};
 use readmill_record::{Error, ReadBatch, Result};
 
 use super::fastqc::LaneFastqc;
@@ -15,16 +15,16 @@ use super::unaligned::Unaligned;
 use crate::plan;
 
 /// The reads of one sequencing unit, which get one read group. Lanes are read one after the other.
-pub struct Lane {
-    pub origin: LaneSource,
+pub struct LaneInput {
+    pub source: LaneSource,
     /// ID of its read group; `None` if records get no RG field.
     pub group: Option<Vec<u8>>,
-    pub kept: Kept,
+    pub searched_adapters: RemainingAdapters,
     pub files: Vec<PathBuf>,
     /// The templates that are aligned; a part of them if this process aligns one slice of the lane.
     pub wanted: WantedTemplates,
     pub adapters: AdapterCounts,
-    pub left: u64,
+    pub templates_kept_before: u64,
     pub is_trimmed: bool,
     /// Whether trailing Gs are cut off, which two-colour instruments write for missing signal.
     pub cuts_poly_g: bool,
@@ -46,7 +46,7 @@ pub enum ChosenLanes<'a> {
 }
 
 impl ChosenLanes<'_> {
-    pub fn has(&self, lane: usize) -> bool {
+    pub fn opens_lane(&self, lane: usize) -> bool {
         match self {
             ChosenLanes::All => true,
             ChosenLanes::None => false,
@@ -56,16 +56,16 @@ impl ChosenLanes<'_> {
     }
 }
 
-impl Lane {
+impl LaneInput {
     pub fn claims(&self) -> Result<&Arc<Claims>> {
-        match &self.origin {
+        match &self.source {
             LaneSource::Fastq(claims) => Ok(claims),
             LaneSource::Records(_) => Err(Error::bug("FASTQ is taken from a file of records")),
         }
     }
 
     pub fn unaligned(&self) -> Result<&Unaligned> {
-        match &self.origin {
+        match &self.source {
             LaneSource::Records(unaligned) => Ok(unaligned),
             LaneSource::Fastq(_) => Err(Error::bug("records are taken from FASTQ")),
         }
@@ -73,13 +73,13 @@ impl Lane {
 
     /// Adds the name, the number and the file of a read to an error about it. `at` is the index of
     /// the read in the batch.
-    pub fn blame(&self, error: Error, reads: &ReadBatch, at: usize) -> Error {
+    pub fn locate_error(&self, error: Error, reads: &ReadBatch, at: usize) -> Error {
         if reads.is_mixed() {
             // Templates have different numbers of reads, so the number in the file is unknown.
             return error.qname(template_name(reads.read(at).name)).file(&self.files[0]);
         }
         let segments = reads.segments().max(1);
-        let (template, segment) = (reads.first() + (at / segments) as u64, at % segments);
+        let (template, segment) = (reads.first_template() + (at / segments) as u64, at % segments);
         let (file, record) = match &self.files[..] {
             [one] => (one, template * segments as u64 + segment as u64),
             files => (&files[segment.min(files.len() - 1)], template),
@@ -89,12 +89,12 @@ impl Lane {
 
     /// Returns the error of the longest of these reads, which needs `bytes` additional bytes while
     /// it is aligned, more than `room` has for long reads. The hint names the `-m` to use.
-    pub fn too_long(&self, reads: &ReadBatch, bytes: u64, room: &AlignRoom) -> Error {
+    pub fn too_long_error(&self, reads: &ReadBatch, bytes: u64, room: &AlignRoom) -> Error {
         let longest = (0..reads.len()).max_by_key(|&at| reads.spans()[at].len).unwrap_or(0);
         if let Some(singles) = reads.singles()
-            && (reads.is_empty() || singles.reads.bases_of_longest() > reads.bases_of_longest())
+            && (reads.is_empty() || singles.reads.max_read_length() > reads.max_read_length())
         {
-            return self.too_long(&singles.reads, bytes, room);
+            return self.too_long_error(&singles.reads, bytes, room);
         }
         let what = format!(
             "a read of {} bases needs {} MiB while it is aligned, {} MiB are available",
@@ -102,17 +102,17 @@ impl Lane {
             bytes.div_ceil(1 << 20),
             room.long >> 20
         );
-        let least = room.memory_for(bytes).div_ceil(1 << 20);
+        let least = room.min_memory_for(bytes).div_ceil(1 << 20);
         let error = Error::usage(what).hint(format!("raise -m to {least}M"));
         if self.is_trimmed {
             // Earlier templates were dropped, so the number in the file is unknown.
             return error.qname(template_name(reads.read(longest).name)).file(&self.files[0]);
         }
-        self.blame(error, reads, longest)
+        self.locate_error(error, reads, longest)
     }
 
     pub fn progress(&self) -> (u64, Option<u64>) {
-        match &self.origin {
+        match &self.source {
             LaneSource::Fastq(claims) => claims.progress(),
             LaneSource::Records(unaligned) => unaligned.progress(),
         }
@@ -121,11 +121,15 @@ impl Lane {
 
 /// Opens the FASTQ files of a lane, including index reads, for reading from `place`.
 /// `None` if the lane is a file of records.
-pub fn open_claims(lane: &plan::Lane, place: &LanePlace, options: Options) -> Result<Option<Claims>> {
+pub fn open_claims(
+    lane: &plan::LaneInput,
+    place: &LanePlace,
+    options: BatchOptions,
+) -> Result<Option<Claims>> {
     let numbered = lane.index_files.iter().zip(lane.files.len()..);
     let index = numbered.map(|(path, number)| input_from(path, number, place)).collect();
     let open = |layout| Claims::open_with_index_reads(layout, index, options);
-    layout(lane, place)?.map(open).transpose()
+    lane_layout(lane, place)?.map(open).transpose()
 }
 
 /// Returns a FASTQ file as an input from `place` on. `number` counts the files of the lane first,
@@ -144,13 +148,13 @@ fn input_from(path: &Path, number: usize, place: &LanePlace) -> FastqInput {
 
 /// Returns how the FASTQ files of a lane are arranged (paired, interleaved or single), from `place`
 /// on. `None` if the lane is a file of records.
-fn layout(lane: &plan::Lane, place: &LanePlace) -> Result<Option<Layout>> {
+fn lane_layout(lane: &plan::LaneInput, place: &LanePlace) -> Result<Option<FastqLayout>> {
     let input = |number: usize| input_from(&lane.files[number], number, place);
     Ok(match &lane.files[..] {
         [_] if lane.records => None,
-        [_, _, ..] => Some(Layout::Paired(input(0), input(1))),
-        [_] if lane.interleaved => Some(Layout::Interleaved(input(0))),
-        [_] => Some(Layout::Single(input(0))),
+        [_, _, ..] => Some(FastqLayout::Paired(input(0), input(1))),
+        [_] if lane.interleaved => Some(FastqLayout::Interleaved(input(0))),
+        [_] => Some(FastqLayout::Single(input(0))),
         [] => return Err(Error::bug("a lane without files")),
     })
 }
@@ -160,11 +164,11 @@ fn layout(lane: &plan::Lane, place: &LanePlace) -> Result<Option<Layout>> {
 ///
 /// # Errors
 /// The encoding must be guessed, but the first lane is a pipe, which can be read only once.
-pub fn encoding(
+pub fn detect_encoding(
     import: &plan::Import,
-    first: Option<&plan::Lane>,
-    options: Options,
-) -> Result<Encoding> {
+    first: Option<&plan::LaneInput>,
+    options: BatchOptions,
+) -> Result<QualityEncoding> {
     let (None, Some(first)) = (import.encoding, first) else {
         return Ok(import.encoding.unwrap_or_default());
     };
@@ -172,10 +176,10 @@ pub fn encoding(
         let what = "how qualities are written cannot be found in a pipe, which is read once";
         return Err(Error::usage(what).file(pipe).hint("name it: --quality-encoding standard"));
     }
-    match layout(first, &LanePlace::Start)? {
-        Some(files) => Encoding::of_files(files, options).map_err(|error| {
+    match lane_layout(first, &LanePlace::Start)? {
+        Some(files) => QualityEncoding::detect_from_files(files, options).map_err(|error| {
             if error.place.file.is_none() { error.file(&first.files[0]) } else { error }
         }),
-        None => Ok(Encoding::Standard),
+        None => Ok(QualityEncoding::Standard),
     }
 }

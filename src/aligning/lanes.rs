@@ -6,28 +6,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::{Cohorts, Kernel};
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{BatchLinker, Claims, Doubt, Encoding, Options, TakenBatch};
-use readmill_filters::adapter::{AdapterCounts, FoundIn, Kept, Marker};
+use readmill_fastq::{BatchLinker, BatchOptions, Claims, Doubt, QualityEncoding, TakenBatch};
+use readmill_filters::adapter::{AdapterCounts, FoundIn, Marker, RemainingAdapters};
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{ChunkLinker, Linked, Opened};
+use readmill_format::chain::{ChunkLinker, LinkedRecords, OpenedChunk};
 use readmill_format::summed::StreamSum;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::fastqc::AlignFastqc;
-use super::kernel::{AlignRoom, ahead};
-use super::lane::{ChosenLanes, Lane, LaneSource, encoding, open_claims};
-use super::mixed::LoneReads;
+use super::kernel::{AlignRoom, batches_read_ahead};
+use super::lane::{ChosenLanes, LaneInput, LaneSource, detect_encoding, open_claims};
+use super::mixed::SingleReadCounter;
 use super::qualities;
-use super::queue::{AlignQueue, AlignTask, Prepared, RawRecords};
+use super::queue::{AlignQueue, AlignTask, BatchFindings, RawRecords};
 use super::read_names;
-use super::read_tags::{self, Comments};
+use super::read_tags::{self, CommentKind};
 use super::slice::{LanePlace, SliceStart, WantedTemplates};
 use super::trimming::Trimming;
 use super::unaligned::Unaligned;
 use crate::plan;
 use crate::process::console::Console;
 
-const TEMPLATES: usize = 1024;
+const MAX_BATCH_TEMPLATES: usize = 1024;
 
 /// Bytes of text after which a batch ends, even if it has fewer templates.
 const BATCH_BYTES: usize = 2 << 20;
@@ -35,7 +35,7 @@ const BATCH_BYTES: usize = 2 << 20;
 /// Maximum bytes of a FASTQ record. Reads that are too long to be aligned still fit, so the error
 /// can name their length; in a file that is not FASTQ at all, the search for the end of a record
 /// stops soon.
-const RECORD_BYTES: usize = 2 << 20;
+const MAX_RECORD_BYTES: usize = 2 << 20;
 
 /// The lanes of an aligning run, which are read one after the other, and what all threads need to
 /// prepare and align their reads.
@@ -44,11 +44,11 @@ const RECORD_BYTES: usize = 2 << 20;
 /// [`AlignLink`](super::AlignLink) takes the results in order.
 pub struct Lanes {
     pub kernel: Arc<dyn Kernel>,
-    pub lanes: Vec<Lane>,
+    pub lanes: Vec<LaneInput>,
     read_tags: plan::ReadTags,
     /// How reads become records if they are not aligned (`import`), and the encoding of their FASTQ
     /// qualities.
-    import: Option<(plan::Import, Encoding)>,
+    import: Option<(plan::Import, QualityEncoding)>,
     pub trimming: Option<Arc<Trimming>>,
     /// Finds adapters and marks them in field XT.
     marker: Option<Marker>,
@@ -56,12 +56,12 @@ pub struct Lanes {
     pub threads: usize,
     /// Number of batches that are read before their candidates are searched. Enough for all
     /// threads, so that none waits for text to be linked while others search.
-    ahead: usize,
+    max_batches_ahead: usize,
     pub buffers: Pool<ReadBatch>,
     pub batches: Pool<Batch>,
     pub chunks: Pool<Chunk>,
     queue: Mutex<AlignQueue>,
-    pub lone: Arc<LoneReads>,
+    pub single_reads: Arc<SingleReadCounter>,
 }
 
 /// Returns the maximum window of a zstd file, as a power of two. It is a quarter of the room for
@@ -83,34 +83,36 @@ impl Lanes {
         room: AlignRoom,
         allow_missing_eof: bool,
     ) -> Result<Self> {
-        let ahead = ahead(crew.threads);
-        let options = Options {
-            templates: TEMPLATES,
+        let ahead = batches_read_ahead(crew.threads);
+        let options = BatchOptions {
+            templates: MAX_BATCH_TEMPLATES,
             batch_bytes: BATCH_BYTES,
-            record_bytes: RECORD_BYTES,
+            record_bytes: MAX_RECORD_BYTES,
             in_flight: ahead,
             allow_missing_eof,
             zstd_window_log: zstd_window_log(room),
             singles_among_pairs: true,
             restartable: matches!(chosen, ChosenLanes::Scan(_)),
-            ..Options::default()
+            ..BatchOptions::default()
         };
         let start = match chosen {
             ChosenLanes::Slice(slice) => slice.start.clone(),
             _ => SliceStart::default(),
         };
         let numbering = start.reading.numbering;
-        let options = Options { first: start.reading.template, numbering, ..options };
+        let options = BatchOptions { first: start.reading.template, numbering, ..options };
         let until = if let ChosenLanes::Slice(slice) = chosen { slice.until } else { None };
         let (read_tags, queue) = (wanted.read_tags.clone(), Mutex::default());
         let marker = read_tags.adapters.as_ref().map(Marker::new).transpose()?;
         let trimming = wanted.trimming.as_ref().map(|it| Arc::new(Trimming::new(it)));
         let mut unaligned = unaligned.drain(..);
         let import = match wanted.aligner.import() {
-            Some(import) => Some((import.clone(), encoding(import, wanted.lanes.first(), options)?)),
+            Some(import) => {
+                Some((import.clone(), detect_encoding(import, wanted.lanes.first(), options)?))
+            }
             None => None,
         };
-        let mut open = |lane: &plan::Lane| {
+        let mut open = |lane: &plan::LaneInput| {
             let origin = match open_claims(lane, &start.reading.place, options)? {
                 Some(claims) => LaneSource::Fastq(Arc::new(claims)),
                 None => {
@@ -118,29 +120,29 @@ impl Lanes {
                     LaneSource::Records(Box::new(next))
                 }
             };
-            let group = lane.group_id().map(<[u8]>::to_vec);
-            let (kept, adapters) = (Kept::default(), start.reading.adapters.clone());
-            marker.iter().for_each(|marker| marker.resume(&adapters, &kept));
+            let group = lane.read_group_id().map(<[u8]>::to_vec);
+            let (kept, adapters) = (RemainingAdapters::default(), start.reading.adapters.clone());
+            marker.iter().for_each(|marker| marker.resume_pruning(&adapters, &kept));
             let wanted = WantedTemplates { from: start.template, until };
             let cuts_poly_g = match start.reading.place {
                 LanePlace::Start => trimming.as_ref().is_some_and(|it| it.cuts_poly_g(&origin)),
                 _ => start.reading.cuts_poly_g,
             };
             let (files, left, is_trimmed) = (lane.files.clone(), start.reading.left, trimming.is_some());
-            Ok(Lane {
-                origin,
+            Ok(LaneInput {
+                source: origin,
                 group,
-                kept,
+                searched_adapters: kept,
                 files,
                 wanted,
                 adapters,
-                left,
+                templates_kept_before: left,
                 is_trimmed,
                 cuts_poly_g,
                 fastqc: None,
             })
         };
-        let lanes = wanted.lanes.iter().enumerate().filter(|(number, _)| chosen.has(*number));
+        let lanes = wanted.lanes.iter().enumerate().filter(|(number, _)| chosen.opens_lane(*number));
         let lanes = lanes.map(|(_, lane)| open(lane)).collect::<Result<_>>()?;
         let n = crew.in_flight;
         let (buffers, batches, chunks) = (Pool::new(2 * n), Pool::new(n), Pool::new(n));
@@ -155,12 +157,12 @@ impl Lanes {
             marker,
             room,
             threads,
-            ahead,
+            max_batches_ahead: ahead,
             buffers,
             batches,
             chunks,
             queue,
-            lone: Arc::new(LoneReads::new(how)),
+            single_reads: Arc::new(SingleReadCounter::new(how)),
         })
     }
 
@@ -171,31 +173,31 @@ impl Lanes {
         if import.encoding.is_some() {
             return;
         }
-        let offset = if *encoding == Encoding::Standard { 33 } else { 64 };
+        let offset = if *encoding == QualityEncoding::Standard { 33 } else { 64 };
         let name = encoding.name();
         let what = format!("qualities are taken for {name} (Phred + {offset}), as the first reads look");
         match encoding {
-            Encoding::Standard => console.note(&what),
+            QualityEncoding::Standard => console.write_note(&what),
             _ => console.warn(&format!(
                 "{what}: none is a letter below {}; if that is wrong, name the encoding: --quality-encoding standard (Picard's QUALITY_FORMAT=Standard)",
-                char::from(if *encoding == Encoding::Solexa { b';' } else { b'@' })
+                char::from(if *encoding == QualityEncoding::Solexa { b';' } else { b'@' })
             )),
         }
     }
 
     /// Makes all lanes count their reads for FastQC reports, if these are wanted.
-    pub fn counting(mut self, fastqc: Option<&AlignFastqc>) -> Self {
+    pub fn with_fastqc(mut self, fastqc: Option<&AlignFastqc>) -> Self {
         for lane in &mut self.lanes {
-            lane.fastqc = fastqc.map(|fastqc| fastqc.lane(&lane.files));
+            lane.fastqc = fastqc.map(|fastqc| fastqc.lane_counters(&lane.files));
         }
         self
     }
 
     /// Returns the FASTQ files with their checksums, which are complete after the files have been
     /// read.
-    pub fn sums(&self) -> impl Iterator<Item = (&Path, &StreamSum)> {
-        let claims = self.lanes.iter().filter_map(|lane| match &lane.origin {
-            LaneSource::Fastq(claims) => Some(claims.sums()),
+    pub fn file_sums(&self) -> impl Iterator<Item = (&Path, &StreamSum)> {
+        let claims = self.lanes.iter().filter_map(|lane| match &lane.source {
+            LaneSource::Fastq(claims) => Some(claims.checksums()),
             LaneSource::Records(_) => None,
         });
         claims.flatten()
@@ -204,8 +206,8 @@ impl Lanes {
     /// Returns the FASTQ files, each with a flag that is set if its BGZF data end without the EOF
     /// block.
     pub fn missing_ends(&self) -> Vec<(PathBuf, Arc<AtomicBool>)> {
-        let claims = self.lanes.iter().filter_map(|lane| match &lane.origin {
-            LaneSource::Fastq(claims) => Some(claims.missing_ends()),
+        let claims = self.lanes.iter().filter_map(|lane| match &lane.source {
+            LaneSource::Fastq(claims) => Some(claims.missing_eof_flags()),
             LaneSource::Records(_) => None,
         });
         claims.flatten().map(|(path, is_missing)| (path.to_path_buf(), is_missing)).collect()
@@ -218,14 +220,16 @@ impl Lanes {
     /// The arrangement is certainly wrong.
     pub fn check_layout(&self, console: &Console) -> Result<()> {
         for lane in &self.lanes {
-            let LaneSource::Fastq(claims) = &lane.origin else { continue };
+            let LaneSource::Fastq(claims) = &lane.source else { continue };
             if let (Some(separator), Some(name)) = (claims.numbering(), claims.first_name()) {
                 let (separator, name) = (char::from(separator), String::from_utf8_lossy(name));
                 let what =
                     "mates are numbered at the ends of their names; records get the names without";
-                console.note(&format!("{what} {separator} and the number (the first read is {name})"));
+                console.write_note(&format!(
+                    "{what} {separator} and the number (the first read is {name})"
+                ));
             }
-            match claims.doubt() {
+            match claims.layout_doubt() {
                 Some(Doubt::Certain(error)) => return Err(error),
                 Some(Doubt::Likely(what)) => console.warn(&what),
                 None => {}
@@ -243,47 +247,47 @@ impl Lanes {
     ///
     /// Returns the counts of trimming, and the templates in which adapters were found while the
     /// list of adapters may still become shorter.
-    pub fn prepare(&self, lane: usize, reads: &mut ReadBatch) -> Result<Prepared> {
-        let mut prepared = self.prepare_own(lane, reads)?;
+    pub fn prepare_reads(&self, lane: usize, reads: &mut ReadBatch) -> Result<BatchFindings> {
+        let mut prepared = self.prepare_batch(lane, reads)?;
         if let Some(mut singles) = reads.take_singles() {
-            self.lone.add(singles.reads.len());
-            prepared.singles = Some(Box::new(self.prepare_own(lane, &mut singles.reads)?));
-            reads.put_singles(Some(singles));
+            self.single_reads.add_count(singles.reads.len());
+            prepared.singles = Some(Box::new(self.prepare_batch(lane, &mut singles.reads)?));
+            reads.set_singles(Some(singles));
         }
         Ok(prepared)
     }
 
-    fn prepare_own(&self, lane: usize, reads: &mut ReadBatch) -> Result<Prepared> {
+    fn prepare_batch(&self, lane: usize, reads: &mut ReadBatch) -> Result<BatchFindings> {
         let lane = &self.lanes[lane];
-        let comments = match (&lane.origin, self.read_tags.comments) {
-            (LaneSource::Records(_), _) => Comments::Stored,
-            (LaneSource::Fastq(_), true) => Comments::Text { has_group: lane.group.is_some() },
+        let comments = match (&lane.source, self.read_tags.comments) {
+            (LaneSource::Records(_), _) => CommentKind::Stored,
+            (LaneSource::Fastq(_), true) => CommentKind::Text { has_group: lane.group.is_some() },
             (LaneSource::Fastq(_), false) => {
-                self.read_tags.casava.map_or(Comments::Ignored, Comments::Casava)
+                self.read_tags.casava.map_or(CommentKind::Ignored, CommentKind::Casava)
             }
         };
-        let blame = |error: Error, reads: &ReadBatch, at| lane.blame(error, reads, at);
-        if let (Some((import, encoding)), LaneSource::Fastq(_)) = (&self.import, &lane.origin) {
-            qualities::to_standard(*encoding, &import.qualities, reads, blame)?;
+        let blame = |error: Error, reads: &ReadBatch, at| lane.locate_error(error, reads, at);
+        if let (Some((import, encoding)), LaneSource::Fastq(_)) = (&self.import, &lane.source) {
+            qualities::convert_to_phred33(*encoding, &import.qualities, reads, blame)?;
             if !(import.ends_by_name && reads.segments() == 1) {
-                read_names::without_numbers(reads, blame)?;
+                read_names::strip_read_numbers(reads, blame)?;
             }
         }
-        let of_aligner = if self.import.is_some() { &[] } else { &read_tags::OF_ALIGNERS[..] };
-        read_tags::apply(&self.read_tags, comments, of_aligner, reads, blame)?;
-        let trim = |it: &Arc<Trimming>| it.trim(lane.cuts_poly_g, reads, blame);
+        let of_aligner = if self.import.is_some() { &[] } else { &read_tags::ALIGNER_TAGS[..] };
+        read_tags::extract_tags(&self.read_tags, comments, of_aligner, reads, blame)?;
+        let trim = |it: &Arc<Trimming>| it.trim_batch(lane.cuts_poly_g, reads, blame);
         let trimmed = self.trimming.as_ref().map(trim).transpose()?;
-        let (Some(marker), kept) = (&self.marker, lane.kept.marker()) else {
-            return Ok(Prepared { trimmed, ..Prepared::default() });
+        let (Some(marker), kept) = (&self.marker, lane.searched_adapters.marker()) else {
+            return Ok(BatchFindings { trimmed, ..BatchFindings::default() });
         };
-        let mut found_in = kept.unwrap_or(marker).mark(reads);
-        if kept.is_some() || !marker.prunes() {
+        let mut found_in = kept.unwrap_or(marker).mark_batch(reads);
+        if kept.is_some() || !marker.may_prune() {
             found_in = FoundIn::new();
         }
-        Ok(Prepared { found_in, trimmed, singles: None })
+        Ok(BatchFindings { found_in, trimmed, singles: None })
     }
 
-    pub fn without_reads(&self) -> Option<Error> {
+    pub fn no_reads_error(&self) -> Option<Error> {
         let (import, _) = self.import.as_ref()?;
         import.needs_reads.then(|| Error::input("there is no read in any file"))
     }
@@ -291,23 +295,23 @@ impl Lanes {
     /// Adds the counts of a linked batch to the totals. Updates which adapters are searched in
     /// later batches of the lane. Called in input order, so the list of adapters does not depend on
     /// threads.
-    pub fn keep_findings(
+    pub fn add_findings(
         &self,
         lane: usize,
         tally: &mut AdapterCounts,
-        prepared: &Prepared,
+        prepared: &BatchFindings,
         reads: &mut ReadBatch,
     ) {
-        let Prepared { found_in, trimmed, singles } = prepared;
+        let BatchFindings { found_in, trimmed, singles } = prepared;
         if let Some(marker) = self.marker.as_ref().filter(|_| !found_in.is_empty()) {
-            marker.settle(tally, &self.lanes[lane].kept, found_in, reads);
+            marker.settle_batch(tally, &self.lanes[lane].searched_adapters, found_in, reads);
         }
         if let (Some(trimming), Some(trimmed)) = (&self.trimming, trimmed) {
-            trimming.add(trimmed);
+            trimming.add_tally(trimmed);
         }
         if let (Some(prepared), Some(mut singles)) = (singles, reads.take_singles()) {
-            self.keep_findings(lane, tally, prepared, &mut singles.reads);
-            reads.put_singles(Some(singles));
+            self.add_findings(lane, tally, prepared, &mut singles.reads);
+            reads.set_singles(Some(singles));
         }
     }
 
@@ -321,18 +325,21 @@ impl Lanes {
         lane: usize,
         order: &mut BatchLinker,
         adapters: &mut AdapterCounts,
-        batch: (TakenBatch, Option<Result<Prepared>>),
+        batch: (TakenBatch, Option<Result<BatchFindings>>),
         reads: &mut ReadBatch,
-    ) -> Result<Prepared> {
+    ) -> Result<BatchFindings> {
         let (taken, prepared) = batch;
         let is_taken = order.link(taken, reads)?;
-        self.lanes[lane].fastqc.as_ref().map_or(Ok(()), |fastqc| fastqc.link(is_taken, reads))?;
+        self.lanes[lane]
+            .fastqc
+            .as_ref()
+            .map_or(Ok(()), |fastqc| fastqc.add_linked_batch(is_taken, reads))?;
         let prepared = if is_taken {
-            prepared.unwrap_or(Ok(Prepared::default()))?
+            prepared.unwrap_or(Ok(BatchFindings::default()))?
         } else {
-            self.prepare(lane, reads)?
+            self.prepare_reads(lane, reads)?
         };
-        self.keep_findings(lane, adapters, &prepared, reads);
+        self.add_findings(lane, adapters, &prepared, reads);
         Ok(prepared)
     }
 
@@ -341,23 +348,23 @@ impl Lanes {
     pub fn link_opened(
         &self,
         lane: usize,
-        opened: Option<Opened>,
+        opened: Option<OpenedChunk>,
         chain: &mut ChunkLinker,
     ) -> Result<()> {
         let last = opened.is_none();
         let linked = match opened {
-            Some(opened) => chain.link(opened),
-            None => chain.finish(Batch::default()),
+            Some(opened) => chain.link_chunk(opened),
+            None => chain.finish_input(Batch::default()),
         };
-        self.hand_out(lane, linked, last)
+        self.queue_raw_records(lane, linked, last)
     }
 
-    pub fn end(&self, lane: usize) {
-        match &self.lanes[lane].origin {
-            LaneSource::Fastq(claims) => claims.end(),
+    pub fn end_lane(&self, lane: usize) {
+        match &self.lanes[lane].source {
+            LaneSource::Fastq(claims) => claims.end_reads(),
             LaneSource::Records(unaligned) => {
-                unaligned.end();
-                self.queue().raw.retain(|raw| raw.lane != lane);
+                unaligned.stop_reading();
+                self.lock_queue().raw.retain(|raw| raw.lane != lane);
             }
         }
     }
@@ -368,29 +375,29 @@ impl Lanes {
     /// The task closest to the output has priority: pass records on, write records of ready
     /// batches, read another batch if few are read ahead, search candidates. If none is possible
     /// now, the task is to wait for tickets in flight.
-    pub fn next(&self) -> Result<Option<AlignTask>> {
-        let mut queue = self.queue();
+    pub fn next_task(&self) -> Result<Option<AlignTask>> {
+        let mut queue = self.lock_queue();
         if let Some(opened) = queue.records.pop_front() {
             return Ok(Some(AlignTask::Records(opened)));
         }
         // Batches are processed in order, so a batch that waits for the memory of its long reads
         // also delays later ones.
-        let (emitted, seeded) = (queue.ready.front(), queue.bare.front());
+        let (emitted, seeded) = (queue.ready.front(), queue.unseeded.front());
         let [emitted, seeded] = [emitted.map(|it| &it.reads), seeded.map(|(_, reads)| reads)]
             .map(|reads| reads.map_or(0, |reads| self.long_read_bytes(reads)));
-        let fits = |bytes| bytes == 0 || bytes <= self.room.long.saturating_sub(queue.long);
+        let fits = |bytes| bytes == 0 || bytes <= self.room.long.saturating_sub(queue.long_read_bytes);
         let (may_emit, may_seed) =
             (fits(emitted), fits(seeded) && (seeded == 0 || queue.ready.is_empty()));
         let task = if may_emit && let Some(piece) = queue.ready.pop_front() {
-            queue.long += emitted;
+            queue.long_read_bytes += emitted;
             Some(AlignTask::Emit(piece))
-        } else if queue.bare.len() + queue.taking < self.ahead
+        } else if queue.unseeded.len() + queue.reads_in_flight < self.max_batches_ahead
             && let Some(task) = self.next_batch_task(&mut queue)?
         {
-            queue.taking += 1;
+            queue.reads_in_flight += 1;
             Some(task)
-        } else if may_seed && let Some((slot, reads)) = queue.bare.pop_front() {
-            queue.long += seeded;
+        } else if may_seed && let Some((slot, reads)) = queue.unseeded.pop_front() {
+            queue.long_read_bytes += seeded;
             Some(AlignTask::Seed(slot, reads))
         } else {
             None
@@ -407,7 +414,7 @@ impl Lanes {
     /// Returns what cuts the reads of FASTQ files into cohorts, or `None` if each batch is aligned
     /// independently. If single reads may occur among pairs, cohorts are cut even if no insert
     /// sizes are inferred, because bwa numbers reads by cohort.
-    pub fn cutter(&self, claims: &Claims) -> Option<Cohorts> {
+    pub fn new_cohort_cutter(&self, claims: &Claims) -> Option<Cohorts> {
         let numbered = || self.kernel.numbered_bases().filter(|_| claims.may_have_singles());
         self.kernel.cohort_bases(claims.segments()).or_else(numbered).map(Cohorts::new)
     }
@@ -419,8 +426,8 @@ impl Lanes {
         self.kernel.long_read_bytes(longest.unwrap_or(0))
     }
 
-    pub fn too_long(&self, lane: usize, reads: &ReadBatch) -> Error {
-        self.lanes[lane].too_long(reads, self.long_read_bytes(reads), &self.room)
+    pub fn too_long_error(&self, lane: usize, reads: &ReadBatch) -> Error {
+        self.lanes[lane].too_long_error(reads, self.long_read_bytes(reads), &self.room)
     }
 
     /// Returns the next task that reads: queued records to convert, or the next batch or chunk of a
@@ -432,14 +439,14 @@ impl Lanes {
         loop {
             let Some(lane) = self.lanes.get(queue.lane) else { return Ok(None) };
             let (number, batch) = (queue.lane, queue.batch);
-            match &lane.origin {
-                LaneSource::Fastq(claims) if claims.ended() => {}
+            match &lane.source {
+                LaneSource::Fastq(claims) if claims.has_ended() => {}
                 LaneSource::Fastq(_) => {
                     queue.batch += 1;
                     return Ok(Some(AlignTask::Take { lane: number, batch }));
                 }
                 LaneSource::Records(unaligned) => {
-                    let claim = unaligned.claim(self.chunks.take().unwrap_or_default())?;
+                    let claim = unaligned.claim_chunk(self.chunks.take().unwrap_or_default())?;
                     queue.lane += usize::from(claim.is_none());
                     return Ok(Some(AlignTask::Open(number, claim)));
                 }
@@ -450,19 +457,20 @@ impl Lanes {
 
     /// Queues records to become reads, in parts of the size of a batch. A fault and the end of the
     /// file go with the last part.
-    fn hand_out(&self, lane: usize, linked: Linked, last: bool) -> Result<()> {
-        let Linked { batch, number, mut fault, .. } = linked;
+    fn queue_raw_records(&self, lane: usize, linked: LinkedRecords, last: bool) -> Result<()> {
+        let LinkedRecords { batch, number, mut fault, .. } = linked;
         let records = batch.len();
         if records == 0 && fault.is_none() && !last {
             self.batches.put(batch.into_memory());
             return Ok(());
         }
         let unaligned = self.lanes[lane].unaligned()?;
-        let (segments, number) = (unaligned.segments(&batch), unaligned.first_record() + number);
-        let (batch, mut queue, mut from) = (Arc::new(batch), self.queue(), 0);
+        let (segments, number) =
+            (unaligned.reads_per_template(&batch), unaligned.first_record() + number);
+        let (batch, mut queue, mut from) = (Arc::new(batch), self.lock_queue(), 0);
         loop {
             let (mut to, mut bytes) = (from, 0);
-            for template in batch.spans()[from..].chunks(segments).take(TEMPLATES) {
+            for template in batch.spans()[from..].chunks(segments).take(MAX_BATCH_TEMPLATES) {
                 to += template.len();
                 bytes += template.iter().map(|span| span.len as usize).sum::<usize>();
                 if bytes >= BATCH_BYTES {
@@ -485,7 +493,7 @@ impl Lanes {
         }
     }
 
-    pub fn queue(&self) -> MutexGuard<'_, AlignQueue> {
+    pub fn lock_queue(&self) -> MutexGuard<'_, AlignQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -501,7 +509,7 @@ impl Lanes {
     /// Returns the name of the first read, from which the type of instrument is derived. Reads the
     /// first batch of FASTQ for it.
     pub fn first_name(&self) -> Option<Vec<u8>> {
-        match &self.lanes.first()?.origin {
+        match &self.lanes.first()?.source {
             LaneSource::Fastq(claims) => {
                 let mut reads = ReadBatch::default();
                 claims.take(0, &mut reads);

@@ -21,7 +21,7 @@ pub fn number_reads(
     let (first, _) = batches.first()?.as_ref()?;
     let segments = first.segments() as u64;
     // If no number is known, all earlier reads were pairs.
-    let before = before.unwrap_or(first.first() * segments);
+    let before = before.unwrap_or(first.first_template() * segments);
     let (mut pairs, mut singles) = (0, 0);
     for (reads, _) in batches.iter().flatten() {
         pairs += reads.len() as u64;
@@ -31,12 +31,12 @@ pub fn number_reads(
     let (mut pair, mut single) = ((before + singles) / 2, before);
     let is_mixed = batches.iter().flatten().any(|(reads, _)| reads.is_mixed());
     for (reads, _) in batches.iter_mut().flatten().filter(|_| is_mixed) {
-        reads.set_first(pair);
-        pair += reads.templates() as u64;
+        reads.set_first_template(pair);
+        pair += reads.template_count() as u64;
         if let Some(mut of_batch) = reads.take_singles() {
-            of_batch.reads.set_first(single);
+            of_batch.reads.set_first_template(single);
             single += of_batch.reads.len() as u64;
-            reads.put_singles(Some(of_batch));
+            reads.set_singles(Some(of_batch));
         }
     }
     Some(all)
@@ -54,18 +54,18 @@ impl MixedPieces {
     /// `first_read` the number of its first read.
     pub fn new(first: u64, first_read: u64) -> Self {
         let mut pieces = MixedPieces { piece: ReadBatch::default(), first, first_read };
-        pieces.take();
+        pieces.take_piece();
         pieces
     }
 
-    pub fn take(&mut self) -> ReadBatch {
+    pub fn take_piece(&mut self) -> ReadBatch {
         let mut next = ReadBatch::new(2, self.first);
-        next.expect_singles(self.first_read);
+        next.allow_singles(self.first_read);
         std::mem::replace(&mut self.piece, next)
     }
 
     pub fn push_single(&mut self, of: &ReadBatch, index: usize) {
-        self.piece.push_copy_of_single(of, index);
+        self.piece.push_single_copy(of, index);
     }
 
     pub fn push_pair(&mut self, of: &ReadBatch, mates: [usize; 2]) {
@@ -73,8 +73,8 @@ impl MixedPieces {
     }
 
     pub fn is_full(&self) -> bool {
-        let of_singles = self.piece.singles().map_or(0, |singles| singles.reads.bases());
-        is_full_piece(self.piece.bases() + of_singles, &self.piece)
+        let of_singles = self.piece.singles().map_or(0, |singles| singles.reads.base_count());
+        is_full_piece(self.piece.base_count() + of_singles, &self.piece)
     }
 }
 
@@ -88,14 +88,14 @@ pub struct SingleRecords {
 }
 
 impl SingleRecords {
-    pub fn push(&mut self, read: usize, record: &[u8]) {
+    pub fn push_record(&mut self, read: usize, record: &[u8]) {
         self.bytes.extend_from_slice(record);
         self.records.push((read, self.bytes.len()));
     }
 
     /// Returns the next record if its read precedes pair number `pair` of the batch in the file;
     /// `None` otherwise.
-    pub fn next_before(&mut self, reads: &ReadBatch, pair: usize) -> Option<(usize, &[u8])> {
+    pub fn next_before_pair(&mut self, reads: &ReadBatch, pair: usize) -> Option<(usize, &[u8])> {
         let &(read, end) = self.records.get(self.next)?;
         if reads.pairs_before(read) > pair {
             return None;
@@ -106,26 +106,26 @@ impl SingleRecords {
     }
 }
 
-pub struct LoneReads {
+pub struct SingleReadCounter {
     count: AtomicU64,
-    how: &'static str,
+    outcome: &'static str,
 }
 
-impl LoneReads {
+impl SingleReadCounter {
     pub fn new(how: &'static str) -> Self {
-        LoneReads { count: AtomicU64::new(0), how }
+        SingleReadCounter { count: AtomicU64::new(0), outcome: how }
     }
 
-    pub fn add(&self, reads: usize) {
+    pub fn add_count(&self, reads: usize) {
         self.count.fetch_add(reads as u64, Ordering::Relaxed);
     }
 
-    pub fn report(&self, console: &Console) {
+    pub fn warn_about_single_reads(&self, console: &Console) {
         let count = self.count.load(Ordering::Relaxed);
         if count > 0 {
             console.warn(&format!(
                 "{count} reads of files of pairs (-p) stand beside no read of their name, and are {} as single reads",
-                self.how
+                self.outcome
             ));
         }
     }

@@ -34,11 +34,12 @@ mod unaligned;
 pub use fastqc::AlignFastqc;
 pub use flow::{AlignLink, AlignWorker};
 pub use kernel::{
-    AlignNeeds, AlignRoom, header, index_files, load, needs, report_alternates, without_index,
+    AlignNeeds, AlignRoom, build_header, estimate_needs, index_files, load_index, open_without_index,
+    report_alternates,
 };
 pub use lane::ChosenLanes;
 pub use lanes::Lanes;
-pub use mixed::LoneReads;
+pub use mixed::SingleReadCounter;
 pub use queue::{AlignTask, AlignTaskResult};
 pub use scan::{LaneScan, ScannedLane};
 pub use slice::{LanePlace, LaneSlice, SliceStart};

@@ -2,20 +2,20 @@
 
 use std::ops::RangeInclusive;
 
-use readmill_fastq::Encoding;
+use readmill_fastq::QualityEncoding;
 use readmill_record::{Error, ReadBatch, Result};
 
 /// Rewrites the qualities of all reads from `encoding` to Phred + 33.
 ///
 /// # Errors
 /// A character does not belong to the encoding, or its Phred score is outside `range`.
-pub fn to_standard(
-    encoding: Encoding,
+pub fn convert_to_phred33(
+    encoding: QualityEncoding,
     range: &RangeInclusive<u8>,
     reads: &mut ReadBatch,
     blame: impl Fn(Error, &ReadBatch, usize) -> Error,
 ) -> Result<()> {
-    if encoding == Encoding::Standard && (*range.start(), *range.end()) == (0, 93) {
+    if encoding == QualityEncoding::Standard && (*range.start(), *range.end()) == (0, 93) {
         return Ok(()); // FASTQ with other characters was rejected earlier
     }
     for index in 0..reads.len() {
@@ -53,33 +53,35 @@ mod tests {
 
     use super::*;
 
-    fn done(encoding: Encoding, range: RangeInclusive<u8>, qualities: &str) -> Result<Vec<u8>> {
+    fn done(encoding: QualityEncoding, range: RangeInclusive<u8>, qualities: &str) -> Result<Vec<u8>> {
         let mut reads = ReadBatch::new(1, 0);
         let bases = vec![b'A'; qualities.len()];
         let read =
             Read { name: b"r", comment: b"", bases: &bases, qualities: Some(qualities.as_bytes()) };
-        reads.push(read);
-        reads.push(Read { qualities: None, ..read });
-        to_standard(encoding, &range, &mut reads, |error, reads, at| error.qname(reads.read(at).name))?;
+        reads.push_read(read);
+        reads.push_read(Read { qualities: None, ..read });
+        convert_to_phred33(encoding, &range, &mut reads, |error, reads, at| {
+            error.qname(reads.read(at).name)
+        })?;
         Ok(reads.read(0).qualities.unwrap_or_default().to_vec())
     }
 
     #[test]
     fn letters_become_those_of_the_standard() {
-        assert_eq!(done(Encoding::Illumina, 0..=93, "@Bh").as_deref(), Ok(&b"!#I"[..]));
-        assert_eq!(done(Encoding::Solexa, 0..=93, ";@h").as_deref(), Ok(&b"!$I"[..]));
-        assert_eq!(done(Encoding::Standard, 2..=40, "#I").as_deref(), Ok(&b"#I"[..]));
+        assert_eq!(done(QualityEncoding::Illumina, 0..=93, "@Bh").as_deref(), Ok(&b"!#I"[..]));
+        assert_eq!(done(QualityEncoding::Solexa, 0..=93, ";@h").as_deref(), Ok(&b"!$I"[..]));
+        assert_eq!(done(QualityEncoding::Standard, 2..=40, "#I").as_deref(), Ok(&b"#I"[..]));
     }
 
     #[test]
     fn other_letters_and_scores_are_errors() {
         let said = |done: Result<Vec<u8>>| done.expect_err("an error").what;
         assert_eq!(
-            said(done(Encoding::Illumina, 0..=93, "h?")),
+            said(done(QualityEncoding::Illumina, 0..=93, "h?")),
             "its quality '?' is none of the encoding illumina"
         );
         assert_eq!(
-            said(done(Encoding::Standard, 2..=40, "#\"J")),
+            said(done(QualityEncoding::Standard, 2..=40, "#\"J")),
             "its quality 1 ('\"') is not between 2 and 40"
         );
     }

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use readmill_align::{Model, Seeded};
+use readmill_align::{InsertModel, Seeded};
 use readmill_fastq::TakenBatch;
 use readmill_filters::adapter::FoundIn;
-use readmill_format::chain::Opened;
+use readmill_format::chain::OpenedChunk;
 use readmill_input::Claim;
 use readmill_record::{Error, ReadBatch, Result, UncheckedBatch};
 use readmill_trim::TrimTally;
@@ -41,12 +41,12 @@ pub enum AlignTask {
     Seed(BatchSlot, ReadBatch),
     /// Writes the records of a batch whose cohort is complete.
     Emit(ReadyBatch),
-    Records(Opened),
+    Records(OpenedChunk),
     Wait,
 }
 
 impl AlignTask {
-    pub fn records(&self) -> Option<&Opened> {
+    pub fn records(&self) -> Option<&OpenedChunk> {
         match self {
             AlignTask::Records(opened) => Some(opened),
             _ => None,
@@ -57,23 +57,23 @@ impl AlignTask {
 pub enum AlignTaskResult {
     /// The lane, how the batch was taken, its reads, and what preparing found. `None` if the batch
     /// looked irregular, so that it was not prepared.
-    Taken(usize, TakenBatch, ReadBatch, Option<Result<Prepared>>),
-    Opened(usize, Option<Opened>),
+    Taken(usize, TakenBatch, ReadBatch, Option<Result<BatchFindings>>),
+    Opened(usize, Option<OpenedChunk>),
     /// The lane, its reads, what preparing found, and whether they are the last reads of the file.
-    Converted(usize, ReadBatch, Prepared, bool),
+    Converted(usize, ReadBatch, BatchFindings, bool),
     Seeded(BatchSlot, ReadBatch, BatchSeeds),
-    Emitted(Opened),
+    Emitted(OpenedChunk),
     Waited,
 }
 
 /// What preparing a batch found. The link adds it to the totals of the lane, in input order.
 #[derive(Default)]
-pub struct Prepared {
+pub struct BatchFindings {
     /// Reads in which adapters were marked, as long as the list of adapters may still become
     /// shorter.
     pub found_in: FoundIn,
     pub trimmed: Option<Box<TrimTally>>,
-    pub singles: Option<Box<Prepared>>,
+    pub singles: Option<Box<BatchFindings>>,
 }
 
 pub struct BatchSeeds {
@@ -87,12 +87,13 @@ impl BatchSeeds {
     }
 }
 
-impl Prepared {
+impl BatchFindings {
     /// Returns the number of templates that trimming dropped. `segments` is the number of reads per
     /// template.
-    pub fn dropped(&self, segments: usize) -> u64 {
-        let of_singles = self.singles.as_ref().map_or(0, |singles| singles.dropped(1));
-        let own = self.trimmed.as_ref().map_or(0, |trimmed| trimmed.dropped() / segments.max(1) as u64);
+    pub fn dropped_templates(&self, segments: usize) -> u64 {
+        let of_singles = self.singles.as_ref().map_or(0, |singles| singles.dropped_templates(1));
+        let own =
+            self.trimmed.as_ref().map_or(0, |trimmed| trimmed.dropped_reads() / segments.max(1) as u64);
         own + of_singles
     }
 }
@@ -109,25 +110,25 @@ pub struct ReadyBatch {
     pub lane: usize,
     pub reads: ReadBatch,
     pub seeded: BatchSeeds,
-    pub model: Arc<Model>,
+    pub model: Arc<InsertModel>,
 }
 
 /// The queue of tasks that can be claimed, and counts of tasks in flight. Protected by a lock of
 /// [`Lanes`](super::Lanes).
 #[derive(Default)]
 pub struct AlignQueue {
-    pub records: VecDeque<Opened>,
+    pub records: VecDeque<OpenedChunk>,
     pub ready: VecDeque<ReadyBatch>,
     pub raw: VecDeque<RawRecords>,
     /// Batches that have a place in a cohort, but no candidates yet.
-    pub bare: VecDeque<(BatchSlot, ReadBatch)>,
+    pub unseeded: VecDeque<(BatchSlot, ReadBatch)>,
     /// Index of the lane from which tasks are taken; `batch` is the number of its next batch.
     pub lane: usize,
     pub batch: u64,
     /// Tasks in flight that lead to other tasks. The run has ended when there are none, and none
     /// can be claimed.
     pub in_flight: usize,
-    pub taking: usize,
+    pub reads_in_flight: usize,
     /// Bytes reserved for long reads in flight, while candidates are found or records are written.
-    pub long: u64,
+    pub long_read_bytes: u64,
 }

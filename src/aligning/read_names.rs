@@ -4,9 +4,9 @@ use readmill_record::{Error, ReadBatch, Result};
 
 /// Returns the name without `/1` and `/2` at its end, also if they are repeated, as htsjdk 4.2.0
 /// does (SequenceUtil.getSamReadNameFromFastqHeader).
-fn without_number(name: &[u8]) -> &[u8] {
+fn strip_read_number(name: &[u8]) -> &[u8] {
     match name {
-        [rest @ .., b'/', b'1' | b'2'] if !rest.is_empty() => without_number(rest),
+        [rest @ .., b'/', b'1' | b'2'] if !rest.is_empty() => strip_read_number(rest),
         _ => name,
     }
 }
@@ -15,13 +15,13 @@ fn without_number(name: &[u8]) -> &[u8] {
 ///
 /// # Errors
 /// The reads of a template have different names even without them.
-pub fn without_numbers(
+pub fn strip_read_numbers(
     reads: &mut ReadBatch,
     blame: impl Fn(Error, &ReadBatch, usize) -> Error,
 ) -> Result<()> {
     let segments = reads.segments().max(1);
     for index in 0..reads.len() {
-        let length = without_number(reads.read(index).name).len();
+        let length = strip_read_number(reads.read(index).name).len();
         reads.trim_name(index, length);
         if index % segments == 1 && reads.read(index).name != reads.read(index - 1).name {
             let name = String::from_utf8_lossy(reads.read(index - 1).name).into_owned();
@@ -49,7 +49,7 @@ mod tests {
             ("/1", "/1"),
             ("r.1", "r.1"),
         ] {
-            assert_eq!(without_number(name.as_bytes()), expected.as_bytes(), "{name}");
+            assert_eq!(strip_read_number(name.as_bytes()), expected.as_bytes(), "{name}");
         }
     }
 
@@ -58,9 +58,14 @@ mod tests {
         let named = |names: [&str; 2]| {
             let mut reads = ReadBatch::new(2, 0);
             for name in names {
-                reads.push(Read { name: name.as_bytes(), comment: b"", bases: b"A", qualities: None });
+                reads.push_read(Read {
+                    name: name.as_bytes(),
+                    comment: b"",
+                    bases: b"A",
+                    qualities: None,
+                });
             }
-            without_numbers(&mut reads, |error, _, _| error)?;
+            strip_read_numbers(&mut reads, |error, _, _| error)?;
             Ok::<_, Error>(reads.read(1).name.to_vec())
         };
         assert_eq!(named(["r/1", "r/2"]), Ok(b"r".to_vec()));

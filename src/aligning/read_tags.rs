@@ -12,22 +12,22 @@ use crate::plan::ReadTags;
 
 /// Fields that the aligner writes, or that change how a record is read. They are not taken from
 /// comments.
-pub const OF_ALIGNERS: [Tag; 10] =
+pub const ALIGNER_TAGS: [Tag; 10] =
     [*b"NM", *b"MD", tag::MC, *b"MQ", *b"AS", *b"XS", *b"SA", *b"XA", *b"pa", tag::CG];
 
 /// The field for each kind of barcode, and the field of its qualities (SAM optional fields
 /// specification; by default qualities are stored for UMIs only, as in fgumi 0.9.0 `extract -q`).
-const PLACES: [(Purpose, Tag, Option<Tag>); 3] = [
+const BARCODE_TAGS: [(Purpose, Tag, Option<Tag>); 3] = [
     (Purpose::Sample, *b"BC", None),
     (Purpose::Cell, *b"CB", None),
     (Purpose::Molecule, *b"RX", Some(*b"QX")),
 ];
 
-const NAME_UMIS: &str = "--umi-from-name takes what follows the seventh colon, or the last _; --umi-from-name=SEPARATOR what \
+const NAME_UMI_HINT: &str = "--umi-from-name takes what follows the seventh colon, or the last _; --umi-from-name=SEPARATOR what \
 follows the last such character, as --umi-from-name=+; leave it out where names have no UMI";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Comments {
+pub enum CommentKind {
     Ignored,
     /// Optional fields in the form of SAM text (`samtools fastq -T`).
     Text {
@@ -53,7 +53,7 @@ impl Barcode {
         self.qualities.get_or_insert_default().clear();
     }
 
-    fn add(&mut self, bases: &[u8], qualities: Option<&[u8]>) {
+    fn append_part(&mut self, bases: &[u8], qualities: Option<&[u8]>) {
         let joined = !self.bases.is_empty();
         let join = |to: &mut Vec<u8>, by, more: &[u8]| {
             to.extend(joined.then_some(by));
@@ -73,52 +73,54 @@ impl Barcode {
 /// # Errors
 /// A read is shorter than its structure, a name has no UMI, or a comment is no valid list of
 /// fields.
-pub fn apply(
+pub fn extract_tags(
     wanted: &ReadTags,
-    comments: Comments,
+    comments: CommentKind,
     of_aligner: &[Tag],
     reads: &mut ReadBatch,
     blame: impl Fn(Error, &ReadBatch, usize) -> Error,
 ) -> Result<()> {
-    if wanted.is_nothing() && comments == Comments::Ignored {
+    if wanted.is_empty() && comments == CommentKind::Ignored {
         return Ok(());
     }
     let segments = reads.segments().max(1);
     let marked = wanted.adapters.as_ref().map(|_| tag::XT);
-    let group = (comments == Comments::Text { has_group: true }).then_some(tag::RG);
+    let group = (comments == CommentKind::Text { has_group: true }).then_some(tag::RG);
     let of_others: Vec<Tag> = of_aligner.iter().copied().chain(marked).chain(group).collect();
     let (mut barcodes, mut shared, mut own) = (<[Barcode; 3]>::default(), Vec::new(), Vec::new());
-    let has_sample_reads = wanted.index_reads.iter().any(|it| it.structure.has(Purpose::Sample));
+    let has_sample_reads = wanted.index_reads.iter().any(|it| it.structure.has_purpose(Purpose::Sample));
     for first in (0..reads.len()).step_by(segments) {
         barcodes.iter_mut().for_each(Barcode::clear);
         if let Some(separator) = wanted.name_umis {
             let umi = in_name(template_name(reads.read(first).name), separator);
-            let umi = umi.map_err(|error| blame(error.hint(NAME_UMIS), reads, first))?;
-            barcodes[2].add(&umi.to_text(), None);
+            let umi = umi.map_err(|error| blame(error.hint(NAME_UMI_HINT), reads, first))?;
+            barcodes[2].append_part(&umi.to_text(), None);
         }
         for at in first..first + segments {
-            cut(wanted, reads, at, at - first, &mut barcodes)
+            cut_barcodes(wanted, reads, at, at - first, &mut barcodes)
                 .map_err(|error| blame(error, reads, at))?;
         }
         add_index_reads(wanted, reads, first / segments, &mut barcodes)
             .map_err(|error| blame(error, reads, first))?;
         shared.clear();
-        write(&barcodes, has_sample_reads, &mut shared);
+        write_barcode_fields(&barcodes, has_sample_reads, &mut shared);
         for at in first..first + segments {
             own.clear();
             let comment = reads.read(at).comment;
             let kept = match comments {
-                Comments::Ignored => Ok(()),
-                Comments::Text { .. } => comment_fields(comment, &of_others, &shared, &mut own),
-                Comments::Stored => keep(comment, &of_others, &shared, &mut own),
-                Comments::Casava(tag) => {
-                    casava_field(comment, tag, &shared, &mut own);
+                CommentKind::Ignored => Ok(()),
+                CommentKind::Text { .. } => {
+                    append_comment_fields(comment, &of_others, &shared, &mut own)
+                }
+                CommentKind::Stored => append_own_fields(comment, &of_others, &shared, &mut own),
+                CommentKind::Casava(tag) => {
+                    append_casava_field(comment, tag, &shared, &mut own);
                     Ok(())
                 }
             };
             kept.map_err(|error| blame(error, reads, at))?;
             own.extend_from_slice(&shared);
-            note(&own, reads).map_err(|error| blame(error, reads, at))?;
+            store_fields(&own, reads).map_err(|error| blame(error, reads, at))?;
         }
     }
     reads.drop_index_reads();
@@ -135,18 +137,18 @@ fn add_index_reads(
         wanted.index_reads.iter().zip(reads.index_reads(template))
     {
         let structure = &index.structure;
-        if bases.len() < structure.least_bases() {
+        if bases.len() < structure.min_bases() {
             let what = format!(
                 "its index read ({}) has {} bases, and {structure} takes at least {}",
                 index.flag,
                 bases.len(),
-                structure.least_bases()
+                structure.min_bases()
             );
             return Err(Error::input(what).hint("give a structure that fits: --read-structures"));
         }
-        for (purpose, range) in structure.pieces(bases.len()) {
-            if let Some(place) = PLACES.iter().position(|(of, ..)| *of == purpose) {
-                barcodes[place].add(&bases[range.clone()], qualities.map(|all| &all[range]));
+        for (purpose, range) in structure.segments(bases.len()) {
+            if let Some(place) = BARCODE_TAGS.iter().position(|(of, ..)| *of == purpose) {
+                barcodes[place].append_part(&bases[range.clone()], qualities.map(|all| &all[range]));
             }
         }
     }
@@ -155,7 +157,7 @@ fn add_index_reads(
 
 /// Adds the barcodes of read number `at`, which is segment `segment` of its template, and cuts the
 /// read down to the part that is aligned.
-fn cut(
+fn cut_barcodes(
     wanted: &ReadTags,
     reads: &mut ReadBatch,
     at: usize,
@@ -164,36 +166,36 @@ fn cut(
 ) -> Result<()> {
     let Some(structure) = wanted.structures.get(segment) else { return Ok(()) };
     let Read { bases, qualities, .. } = reads.read(at);
-    if bases.len() < structure.least_bases() {
+    if bases.len() < structure.min_bases() {
         let what = format!(
             "the read has {} bases, and {structure} takes at least {}",
             bases.len(),
-            structure.least_bases()
+            structure.min_bases()
         );
         return Err(Error::input(what).hint("reads that were trimmed have structures that end in +T"));
     }
     let mut template = 0..0;
-    for (purpose, range) in structure.pieces(bases.len()) {
+    for (purpose, range) in structure.segments(bases.len()) {
         if purpose == Purpose::Template {
             template = range;
-        } else if let Some(place) = PLACES.iter().position(|(of, ..)| *of == purpose) {
-            barcodes[place].add(&bases[range.clone()], qualities.map(|all| &all[range]));
+        } else if let Some(place) = BARCODE_TAGS.iter().position(|(of, ..)| *of == purpose) {
+            barcodes[place].append_part(&bases[range.clone()], qualities.map(|all| &all[range]));
         }
     }
-    reads.trim(at, template);
+    reads.trim_read(at, template);
     Ok(())
 }
 
 /// Writes the fields of a template's barcodes. Qualities of sample barcodes are written only if
 /// they come from index reads, as samtools import does.
-fn write(barcodes: &[Barcode; 3], has_sample_reads: bool, out: &mut Vec<u8>) {
+fn write_barcode_fields(barcodes: &[Barcode; 3], has_sample_reads: bool, out: &mut Vec<u8>) {
     let mut field = |tag: Tag, text: &[u8]| {
         out.extend_from_slice(&tag);
         out.push(b'Z');
         out.extend_from_slice(text);
         out.push(0);
     };
-    for (barcode, (_, tag, qualities_tag)) in barcodes.iter().zip(PLACES) {
+    for (barcode, (_, tag, qualities_tag)) in barcodes.iter().zip(BARCODE_TAGS) {
         if barcode.bases.is_empty() {
             continue;
         }
@@ -207,7 +209,12 @@ fn write(barcodes: &[Barcode; 3], has_sample_reads: bool, out: &mut Vec<u8>) {
 
 /// Appends the fields in a comment, except fields of the tags `of_others` and fields that `shared`
 /// has.
-fn comment_fields(comment: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn append_comment_fields(
+    comment: &[u8],
+    of_others: &[Tag],
+    shared: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<()> {
     if comment.is_empty() {
         return Ok(());
     }
@@ -216,12 +223,12 @@ fn comment_fields(comment: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Ve
         Error::input(format!("its comment: {}", error.what))
             .hint("-C takes comments that are fields of SAM, as samtools fastq -T writes them; leave it out for others")
     })?;
-    keep(&all, of_others, shared, out)
+    append_own_fields(&all, of_others, shared, out)
 }
 
-fn casava_field(comment: &[u8], tag: Tag, shared: &[u8], out: &mut Vec<u8>) {
+fn append_casava_field(comment: &[u8], tag: Tag, shared: &[u8], out: &mut Vec<u8>) {
     let barcode = Casava::parse(comment).map_or(&[][..], |casava| casava.barcode);
-    if !barcode.is_empty() && tag::find(shared, tag).is_none() {
+    if !barcode.is_empty() && tag::find_field(shared, tag).is_none() {
         out.extend_from_slice(&tag);
         out.push(b'Z');
         out.extend_from_slice(barcode);
@@ -233,14 +240,14 @@ fn casava_field(comment: &[u8], tag: Tag, shared: &[u8], out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// A field occurs twice.
-fn keep(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn append_own_fields(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let mut fields = Fields::new(all);
     let mut at = 0;
     while let Some(field) = fields.next() {
         let end = all.len() - fields.rest().len();
-        if !of_others.contains(&field.tag) && tag::find(shared, field.tag).is_none() {
-            if tag::find(&out[start..], field.tag).is_some() {
+        if !of_others.contains(&field.tag) && tag::find_field(shared, field.tag).is_none() {
+            if tag::find_field(&out[start..], field.tag).is_some() {
                 let name = String::from_utf8_lossy(&field.tag).into_owned();
                 return Err(Error::input(format!("it has the field {name} twice")));
             }
@@ -252,7 +259,7 @@ fn keep(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Resu
 }
 
 /// Stores the fields of the next read in the text of the batch.
-fn note(fields: &[u8], reads: &mut ReadBatch) -> Result<()> {
+fn store_fields(fields: &[u8], reads: &mut ReadBatch) -> Result<()> {
     let start = reads.text().len();
     let (Ok(from), Ok(to)) = (u32::try_from(start), u32::try_from(start + fields.len())) else {
         return Err(Error::usage("the reads take more memory than there is for a batch"));
@@ -271,18 +278,18 @@ mod tests {
         for (name, comment, bases) in records {
             let [name, comment, bases] = [name, comment, bases].map(|text| text.as_bytes());
             let qualities: Vec<u8> = (b'0'..).take(bases.len()).collect();
-            reads.push(Read { name, comment, bases, qualities: Some(&qualities) });
+            reads.push_read(Read { name, comment, bases, qualities: Some(&qualities) });
         }
         reads
     }
 
     fn carried(
         wanted: &ReadTags,
-        comments: Comments,
+        comments: CommentKind,
         records: &[(&str, &str, &str)],
     ) -> Result<ReadBatch> {
         let mut reads = reads(records);
-        apply(wanted, comments, &OF_ALIGNERS, &mut reads, |error, reads, at| {
+        extract_tags(wanted, comments, &ALIGNER_TAGS, &mut reads, |error, reads, at| {
             error.qname(reads.read(at).name).record(at as u64)
         })?;
         Ok(reads)
@@ -295,13 +302,13 @@ mod tests {
     #[test]
     fn both_reads_of_a_template_carry_the_barcodes_of_both() {
         let wanted = ReadTags { structures: structures("2M1S+T,3M1B+T"), ..ReadTags::default() };
-        let reads = carried(&wanted, Comments::Ignored, &[("a", "x", "ACGTTT"), ("a", "x", "GGGCA")])
+        let reads = carried(&wanted, CommentKind::Ignored, &[("a", "x", "ACGTTT"), ("a", "x", "GGGCA")])
             .expect("reads");
         let fields = b"BCZC\0RXZAC-GGG\0QXZ01 012\0";
         assert_eq!([reads.fields(0), reads.fields(1)], [&fields[..]; 2]);
         assert_eq!((reads.read(0).bases, reads.read(1).bases), (&b"TTT"[..], &b"A"[..]));
         assert_eq!(reads.read(0).qualities, Some(&b"345"[..]));
-        let error = carried(&wanted, Comments::Ignored, &[("a", "", "ACG"), ("a", "", "GGG")])
+        let error = carried(&wanted, CommentKind::Ignored, &[("a", "", "ACG"), ("a", "", "GGG")])
             .expect_err("too short");
         assert_eq!(
             (error.place.record, &error.what[..]),
@@ -314,17 +321,17 @@ mod tests {
         let wanted =
             ReadTags { name_umis: Some(None), structures: structures("2M+T,+T"), ..ReadTags::default() };
         let name = "M:1:F:1:1101:20:30:AAA+CC/1";
-        let reads =
-            carried(&wanted, Comments::Ignored, &[(name, "", "GTAA"), (name, "", "A")]).expect("reads");
+        let reads = carried(&wanted, CommentKind::Ignored, &[(name, "", "GTAA"), (name, "", "A")])
+            .expect("reads");
         assert_eq!(reads.fields(1), b"RXZAAA-CC-GT\0", "qualities of some bases only are no qualities");
-        assert!(carried(&wanted, Comments::Ignored, &[("a", "", "GTAA"), ("a", "", "A")]).is_err());
+        assert!(carried(&wanted, CommentKind::Ignored, &[("a", "", "GTAA"), ("a", "", "A")]).is_err());
     }
 
     #[test]
     fn comments_are_fields_but_for_those_of_the_aligner() {
         let wanted = ReadTags { comments: true, ..ReadTags::default() };
         let with = |group, comment| {
-            let comments = Comments::Text { has_group: group };
+            let comments = CommentKind::Text { has_group: group };
             let reads = carried(&wanted, comments, &[("a", comment, "A"), ("a", "", "A")])?;
             assert_eq!(reads.fields(1), b"");
             Ok::<_, Error>(reads.fields(0).to_vec())

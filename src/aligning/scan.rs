@@ -15,9 +15,9 @@ use readmill_trim::TrimTally;
 use super::flow::AlignWorker;
 use super::lane::LaneSource;
 use super::lanes::Lanes;
-use super::queue::{AlignTaskResult, Prepared};
+use super::queue::{AlignTaskResult, BatchFindings};
 use super::slice::{LanePlace, ReadingStart, SliceStart};
-use super::unaligned::RECORD;
+use super::unaligned::MAX_RECORD;
 use crate::process::console::Console;
 
 /// A scan of one lane. A file of records may be scanned piece by piece.
@@ -33,7 +33,7 @@ pub struct LaneScan {
     adapters: AdapterCounts,
     /// Number of templates so far; `left` is the number of those that trimming has kept.
     templates: u64,
-    left: u64,
+    kept_templates: u64,
     segments: usize,
     cuts_poly_g: Option<bool>,
     trimmed: Option<TrimTally>,
@@ -63,13 +63,13 @@ impl LaneScan {
             template: self.templates,
             place: LanePlace::Piece(number),
             adapters: self.adapters.clone(),
-            left: self.left,
+            left: self.kept_templates,
             cuts_poly_g: self.cuts_poly_g.unwrap_or_default(),
             numbering: None,
         };
         match self.cutter {
             Some(_) => self.waiting.push(reading),
-            None => self.starts.push(SliceStart { template: self.left, reading }),
+            None => self.starts.push(SliceStart { template: self.kept_templates, reading }),
         }
     }
 
@@ -89,30 +89,30 @@ impl LaneScan {
     ///
     /// # Errors
     /// The first error of its reads.
-    pub fn read(&mut self, lanes: &Arc<Lanes>, crew: Crew, console: &Console) -> Result<()> {
+    pub fn read_lane(&mut self, lanes: &Arc<Lanes>, crew: Crew, console: &Console) -> Result<()> {
         self.cuts_poly_g = lanes.lanes.first().map(|lane| lane.cuts_poly_g);
-        let order = match lanes.lanes.first().map(|lane| &lane.origin) {
+        let order = match lanes.lanes.first().map(|lane| &lane.source) {
             Some(LaneSource::Fastq(claims)) => {
-                self.cutter = lanes.cutter(claims);
+                self.cutter = lanes.new_cohort_cutter(claims);
                 Some(BatchLinker::new(claims))
             }
             _ => None,
         };
-        let chain = ChunkLinker::new(RECORD);
+        let chain = ChunkLinker::new(MAX_RECORD);
         let mut link = ScanLink { scan: self, lanes: Arc::clone(lanes), order, chain };
         let mut read = 0;
         let claim = || {
             let now = lanes.bytes_read();
             console.advance(now.saturating_sub(read));
             read = now;
-            lanes.next()
+            lanes.next_task()
         };
         map_ordered(
             crew,
             claim,
             || AlignWorker::new(lanes),
-            |worker, task| worker.perform(task, Batch::default),
-            |done| link.take(done),
+            |worker, task| worker.perform_task(task, Batch::default),
+            |done| link.take_result(done),
         )?;
         if let Some(trimming) = &lanes.trimming {
             *self.trimmed.get_or_insert_default() += &trimming.counts();
@@ -121,36 +121,37 @@ impl LaneScan {
     }
 
     pub fn finish(self) -> ScannedLane {
-        let LaneScan { left, segments, starts, trimmed, .. } = self;
+        let LaneScan { kept_templates: left, segments, starts, trimmed, .. } = self;
         ScannedLane { templates: left, segments: segments.max(1), starts, trimmed }
     }
 
     /// Counts the templates of a batch and gives them their numbers after trimming, which dropped
     /// `dropped` templates of it. Calls `border` with the number of each template that starts a
     /// cohort.
-    fn count(
+    fn count_templates(
         &mut self,
         reads: &mut ReadBatch,
         dropped: u64,
         mut border: impl FnMut(&mut Self, u64) -> Result<()>,
     ) -> Result<()> {
-        let templates = reads.all_templates() as u64;
-        (self.segments, self.templates) = (reads.segments(), reads.first() + templates + dropped);
-        reads.set_first(self.left);
-        self.left += templates;
+        let templates = reads.template_count_with_singles() as u64;
+        (self.segments, self.templates) =
+            (reads.segments(), reads.first_template() + templates + dropped);
+        reads.set_first_template(self.kept_templates);
+        self.kept_templates += templates;
         if reads.is_mixed() {
             // Cohorts may end between mates, and reads are numbered by all before them: the rest is
             // one slice.
             self.marks.clear();
             return Ok(());
         }
-        let Some(mut cutter) = self.cutter.take() else { return border(self, reads.first()) };
+        let Some(mut cutter) = self.cutter.take() else { return border(self, reads.first_template()) };
         let mut from = 0;
-        while from < reads.templates() {
-            let (part, ends) = cutter.take(reads, from);
+        while from < reads.template_count() {
+            let (part, ends) = cutter.take_templates(reads, from);
             from = part.end;
             if ends {
-                border(self, reads.first() + from as u64)?;
+                border(self, reads.first_template() + from as u64)?;
             }
         }
         self.cutter = Some(cutter);
@@ -167,42 +168,42 @@ struct ScanLink<'a> {
 }
 
 impl ScanLink<'_> {
-    fn take(&mut self, done: AlignTaskResult) -> Result<()> {
+    fn take_result(&mut self, done: AlignTaskResult) -> Result<()> {
         match done {
             AlignTaskResult::Waited => return Ok(()),
             AlignTaskResult::Taken(_, taken, reads, prepared) => {
-                self.lanes.queue().taking -= 1;
-                self.fastq(taken, reads, prepared)?;
+                self.lanes.lock_queue().reads_in_flight -= 1;
+                self.add_fastq_batch(taken, reads, prepared)?;
             }
             AlignTaskResult::Opened(lane, opened) => {
-                self.lanes.queue().taking -= 1;
+                self.lanes.lock_queue().reads_in_flight -= 1;
                 self.lanes.link_opened(lane, opened, &mut self.chain)?;
             }
             AlignTaskResult::Converted(_, mut reads, prepared, _) => {
-                self.lanes.queue().taking -= 1;
+                self.lanes.lock_queue().reads_in_flight -= 1;
                 let adapters = &mut self.scan.adapters;
-                self.lanes.keep_findings(0, adapters, &prepared, &mut reads);
-                self.records(reads, &prepared)?;
+                self.lanes.add_findings(0, adapters, &prepared, &mut reads);
+                self.add_records(reads, &prepared)?;
             }
             AlignTaskResult::Seeded(..) | AlignTaskResult::Emitted(_) => {
                 return Err(Error::bug("a scan does not align"));
             }
         }
-        self.lanes.queue().in_flight -= 1;
+        self.lanes.lock_queue().in_flight -= 1;
         Ok(())
     }
 
-    fn fastq(
+    fn add_fastq_batch(
         &mut self,
         taken: TakenBatch,
         mut reads: ReadBatch,
-        prepared: Option<Result<Prepared>>,
+        prepared: Option<Result<BatchFindings>>,
     ) -> Result<()> {
         let Some(order) = &mut self.order else { return Ok(()) };
-        let (places, adapters) = (order.places()?, self.scan.adapters.clone());
+        let (places, adapters) = (order.take_places()?, self.scan.adapters.clone());
         let batch = (taken, prepared);
         let found = self.lanes.link_taken(0, order, &mut self.scan.adapters, batch, &mut reads)?;
-        let (template, left) = (reads.first(), self.scan.left);
+        let (template, left) = (reads.first_template(), self.scan.kept_templates);
         let cuts_poly_g = self.scan.cuts_poly_g.unwrap_or_default();
         let numbering = self.lanes.lanes[0].claims()?.numbering();
         let reading = |place| {
@@ -210,8 +211,8 @@ impl ScanLink<'_> {
             ReadingStart { template, place, adapters, left, cuts_poly_g, numbering }
         };
         let lanes = Arc::clone(&self.lanes);
-        let dropped = found.dropped(reads.segments());
-        self.scan.count(&mut reads, dropped, |scan, template| {
+        let dropped = found.dropped_templates(reads.segments());
+        self.scan.count_templates(&mut reads, dropped, |scan, template| {
             let Some(places) = &places else { return Ok(()) };
             while let Some(place) = scan.next_start(&lanes, places)? {
                 scan.starts.push(SliceStart { template, reading: reading(place) });
@@ -219,14 +220,14 @@ impl ScanLink<'_> {
             Ok(())
         })?;
         self.lanes.buffers.put(reads);
-        if self.lanes.lanes[0].claims()?.ended() {
+        if self.lanes.lanes[0].claims()?.has_ended() {
             self.order = None;
         }
         Ok(())
     }
 
-    fn records(&mut self, mut reads: ReadBatch, found: &Prepared) -> Result<()> {
-        let dropped = found.dropped(reads.segments());
+    fn add_records(&mut self, mut reads: ReadBatch, found: &BatchFindings) -> Result<()> {
+        let dropped = found.dropped_templates(reads.segments());
         if reads.is_empty() && dropped == 0 {
             return Ok(());
         }
@@ -234,7 +235,7 @@ impl ScanLink<'_> {
             self.scan.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
         }
         let has_cohorts = self.scan.cutter.is_some();
-        self.scan.count(&mut reads, dropped, |scan, template| {
+        self.scan.count_templates(&mut reads, dropped, |scan, template| {
             if has_cohorts {
                 let waiting = std::mem::take(&mut scan.waiting);
                 scan.starts.extend(waiting.into_iter().map(|reading| SliceStart { template, reading }));

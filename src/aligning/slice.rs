@@ -70,7 +70,7 @@ pub struct WantedTemplates {
 impl WantedTemplates {
     /// Returns which of `templates` templates, numbered from `first`, are wanted, and whether no
     /// later template is.
-    pub fn among(&self, first: u64, templates: usize) -> (Range<usize>, bool) {
+    pub fn wanted_range(&self, first: u64, templates: usize) -> (Range<usize>, bool) {
         let at = |number: u64| usize::try_from(number.saturating_sub(first)).unwrap_or(usize::MAX);
         let start = at(self.from).min(templates);
         let end = self.until.map_or(templates, |until| at(until).min(templates)).max(start);
@@ -85,11 +85,11 @@ mod tests {
     #[test]
     fn wanted_templates_are_those_from_the_first_to_the_last() {
         let wanted = WantedTemplates { from: 10, until: Some(25) };
-        assert_eq!(wanted.among(0, 10), (10..10, false));
-        assert_eq!(wanted.among(8, 4), (2..4, false));
-        assert_eq!(wanted.among(12, 13), (0..13, true));
-        assert_eq!(wanted.among(20, 10), (0..5, true));
-        assert_eq!(wanted.among(30, 10), (0..0, true));
-        assert_eq!(WantedTemplates::default().among(5, 3), (0..3, false));
+        assert_eq!(wanted.wanted_range(0, 10), (10..10, false));
+        assert_eq!(wanted.wanted_range(8, 4), (2..4, false));
+        assert_eq!(wanted.wanted_range(12, 13), (0..13, true));
+        assert_eq!(wanted.wanted_range(20, 10), (0..5, true));
+        assert_eq!(wanted.wanted_range(30, 10), (0..0, true));
+        assert_eq!(WantedTemplates::default().wanted_range(5, 3), (0..3, false));
     }
 }

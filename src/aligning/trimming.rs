@@ -3,9 +3,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use readmill_record::{Error, ReadBatch, Result};
-use readmill_trim::filter::Verdict;
+use readmill_trim::filter::FilterVerdict;
 use readmill_trim::options::{PolyG, has_two_colours};
-use readmill_trim::{TrimOptions, TrimTally, Trimmer, report};
+use readmill_trim::{TrimOptions, TrimTally, Trimmer, build_report};
 use serde_json::Value;
 
 use super::lane::LaneSource;
@@ -17,12 +17,12 @@ pub struct Trimming {
 }
 
 /// The reasons for dropping reads, and their names in the summary, in the order of the summary.
-const DROPPED: [(Verdict, &str); 5] = [
-    (Verdict::LowQuality, "reads dropped by --trim: their qualities are low"),
-    (Verdict::TooManyN, "reads dropped by --trim: they have too many N"),
-    (Verdict::TooShort, "reads dropped by --trim: they are too short"),
-    (Verdict::TooLong, "reads dropped by --trim: they are too long"),
-    (Verdict::LowComplexity, "reads dropped by --trim: their complexity is low"),
+const DROP_REASONS: [(FilterVerdict, &str); 5] = [
+    (FilterVerdict::LowQuality, "reads dropped by --trim: their qualities are low"),
+    (FilterVerdict::TooManyN, "reads dropped by --trim: they have too many N"),
+    (FilterVerdict::TooShort, "reads dropped by --trim: they are too short"),
+    (FilterVerdict::TooLong, "reads dropped by --trim: they are too long"),
+    (FilterVerdict::LowComplexity, "reads dropped by --trim: their complexity is low"),
 ];
 
 impl Trimming {
@@ -50,7 +50,7 @@ impl Trimming {
     ///
     /// # Errors
     /// A read cannot be trimmed, or reads are single and no adapter was given.
-    pub fn trim(
+    pub fn trim_batch(
         &self,
         cuts_poly_g: bool,
         reads: &mut ReadBatch,
@@ -59,34 +59,34 @@ impl Trimming {
         let lacks_adapter = matches!(&self.options.adapters, Some([None, _]));
         // (Single reads among pairs need none: an adapter was not given because pairs show it.)
         if reads.segments() == 1 && lacks_adapter && !reads.is_empty() && !reads.is_mixed() {
-            return Err(blame(plan::without_adapter(), reads, 0));
+            return Err(blame(plan::missing_adapter_error(), reads, 0));
         }
         let mut tally = Box::<TrimTally>::default();
         Trimmer::new(&self.options, cuts_poly_g).trim(reads, &mut tally, blame)?;
         Ok(tally)
     }
 
-    pub fn add(&self, more: &TrimTally) {
-        *self.tally() += more;
+    pub fn add_tally(&self, more: &TrimTally) {
+        *self.lock_tally() += more;
     }
 
     pub fn counts(&self) -> TrimTally {
-        self.tally().clone()
+        self.lock_tally().clone()
     }
 
-    fn tally(&self) -> MutexGuard<'_, TrimTally> {
+    fn lock_tally(&self) -> MutexGuard<'_, TrimTally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn report(&self) -> Value {
-        report(&self.options, &self.tally())
+    pub fn to_fastp_report(&self) -> Value {
+        build_report(&self.options, &self.lock_tally())
     }
 
     /// Returns the number of reads dropped for each reason, for the summary. Reasons without reads
     /// are left out.
-    pub fn dropped(&self) -> Vec<(&'static str, u64)> {
-        let tally = self.tally();
-        let all = DROPPED.iter().map(|&(verdict, name)| (name, tally.reads(verdict)));
+    pub fn dropped_by_reason(&self) -> Vec<(&'static str, u64)> {
+        let tally = self.lock_tally();
+        let all = DROP_REASONS.iter().map(|&(verdict, name)| (name, tally.reads_with_verdict(verdict)));
         all.filter(|(_, reads)| *reads > 0).collect()
     }
 }

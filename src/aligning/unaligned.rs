@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use readmill_cram as cram;
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{ChunkLinker, Opened};
+use readmill_format::chain::{ChunkLinker, OpenedChunk};
 use readmill_input::{Claim, OpenOptions, Opener, Source};
-use readmill_record::header::{Fate, IdRenames, Renames};
+use readmill_record::header::{IdChange, IdRenames, Renames};
 use readmill_record::tag::{self, Fields};
 use readmill_record::{
     Batch, Error, Flags, Header, Limit, Read, ReadBatch, RecordRef, Result, UncheckedBatch,
@@ -20,13 +20,13 @@ use super::queue::RawRecords;
 use crate::pipeline::open_input;
 
 /// Maximum bytes of a CRAM container together with its decoded records.
-pub const CONTAINER: Limit = Limit::of(32 << 20);
+pub const MAX_CONTAINER: Limit = Limit::of_bytes(32 << 20);
 
 /// Maximum bytes of a record. A record of the longest read that is aligned takes 300 KB, and its
 /// fields not many times as much.
-pub const RECORD: Limit = Limit::of(8 << 20);
+pub const MAX_RECORD: Limit = Limit::of_bytes(8 << 20);
 
-const RESET: &str =
+const RESET_HINT: &str =
     "take alignments away first: readmill prep --revert --sort queryname IN -o unaligned.bam";
 
 /// A file of unaligned reads. Any thread may claim and open chunks of it.
@@ -52,7 +52,8 @@ struct UnalignedClaims {
 impl Unaligned {
     pub fn open(path: &Path, rules: &OpenOptions) -> Result<Self> {
         let (input, size) = open_input::open_summed(path, rules)?;
-        let rules = OpenOptions { container: CONTAINER, ..open_input::named(path, rules) };
+        let rules =
+            OpenOptions { max_container: MAX_CONTAINER, ..open_input::options_for_file(path, rules) };
         let source = Source::open(input, &rules).map_err(|error| error.file(path))?;
         let (header, setup) = (source.header().clone(), source.setup());
         let claims = Mutex::new(UnalignedClaims { source: Some(source), waiting: None });
@@ -75,16 +76,19 @@ impl Unaligned {
     /// Restricts reading to a part of the file. `stream` has the form of a whole file, header
     /// included. `segments` is the number of reads per template, if known, and `template` the
     /// number of the first template of the part in the file.
-    pub fn narrow(
+    pub fn narrow_to_slice(
         &mut self,
         stream: Box<dyn ReadBytes + Send>,
         rules: &OpenOptions,
         segments: Option<usize>,
         template: u64,
     ) -> Result<()> {
-        let rules = OpenOptions { container: CONTAINER, ..open_input::named(&self.path, rules) };
+        let rules = OpenOptions {
+            max_container: MAX_CONTAINER,
+            ..open_input::options_for_file(&self.path, rules)
+        };
         let source = Source::open(stream, &rules).map_err(|error| error.file(&self.path))?;
-        *self.claims() = UnalignedClaims { source: Some(source), waiting: None };
+        *self.lock_claims() = UnalignedClaims { source: Some(source), waiting: None };
         (self.size, self.first_record) = (None, template * segments.unwrap_or(1) as u64);
         self.segments = segments.map_or_else(OnceLock::new, OnceLock::from);
         Ok(())
@@ -102,30 +106,30 @@ impl Unaligned {
         self.first_record
     }
 
-    pub fn end(&self) {
-        *self.claims() = UnalignedClaims { source: None, waiting: None };
+    pub fn stop_reading(&self) {
+        *self.lock_claims() = UnalignedClaims { source: None, waiting: None };
     }
 
     /// Returns the header lines that describe reads: read groups, programs and comments; with
     /// `with_references` also reference sequences, for reads that stay unaligned.
-    pub fn about_reads(&self, with_references: bool) -> Result<Header> {
+    pub fn header_about_reads(&self, with_references: bool) -> Result<Header> {
         let kept = |kind: &[u8]| kind != b"HD" && (with_references || kind != b"SQ");
         let lines = self.header.lines().iter().filter(|line| kept(line.kind()));
         Header::parse(&lines.flat_map(|line| [line.text(), b"\n"].concat()).collect::<Vec<_>>())
     }
 
     /// Keeps all FLAG bits that do not describe an alignment: 0x200 and 0x400.
-    pub fn keep_flags(&mut self) {
+    pub fn keep_duplicate_flags(&mut self) {
         self.kept_flags = Flags::QC_FAIL | Flags::DUPLICATE;
     }
 
-    pub fn rename(&mut self, renames: Renames) {
+    pub fn set_renames(&mut self, renames: Renames) {
         self.renames = renames;
     }
 
     /// Claims the next chunk, in the memory of `reuse`; `None` at the end of the file.
-    pub fn claim(&self, reuse: Chunk) -> Result<Option<Claim>> {
-        let mut claims = self.claims();
+    pub fn claim_chunk(&self, reuse: Chunk) -> Result<Option<Claim>> {
+        let mut claims = self.lock_claims();
         if let Some(waiting) = claims.waiting.take() {
             return Ok(Some(waiting));
         }
@@ -141,15 +145,20 @@ impl Unaligned {
         Ok(claim)
     }
 
-    fn claims(&self) -> MutexGuard<'_, UnalignedClaims> {
+    fn lock_claims(&self) -> MutexGuard<'_, UnalignedClaims> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn opener(&self) -> Opener {
+    pub fn new_opener(&self) -> Opener {
         Opener::new(&self.header, self.setup.as_ref())
     }
 
-    pub fn open_piece(&self, opener: &mut Opener, claim: Claim, opened: &mut Opened) -> Result<Chunk> {
+    pub fn open_chunk(
+        &self,
+        opener: &mut Opener,
+        claim: Claim,
+        opened: &mut OpenedChunk,
+    ) -> Result<Chunk> {
         opener.open(claim, opened).map_err(|error| error.file(&self.path))
     }
 
@@ -161,11 +170,11 @@ impl Unaligned {
     /// Returns the name of the first read. `None` if there is no read, or if it is damaged, which
     /// is reported when it is read again.
     pub fn first_name(&self) -> Option<Vec<u8>> {
-        let claim = self.claim(Chunk::default()).ok()??;
-        self.claims().waiting = Some(claim.clone());
-        let (mut opened, mut link) = (Opened::default(), ChunkLinker::new(RECORD));
-        self.opener().open(claim, &mut opened).ok()?;
-        let linked = [link.link(opened), link.finish(Batch::default())];
+        let claim = self.claim_chunk(Chunk::default()).ok()??;
+        self.lock_claims().waiting = Some(claim.clone());
+        let (mut opened, mut link) = (OpenedChunk::default(), ChunkLinker::new(MAX_RECORD));
+        self.new_opener().open(claim, &mut opened).ok()?;
+        let linked = [link.link_chunk(opened), link.finish_input(Batch::default())];
         let batch = linked.into_iter().map(|linked| linked.batch).find(|batch| !batch.is_empty())?;
         let first = batch.records().next()?.check(self.header.n_ref()).ok()?;
         Some(first.qname().to_vec())
@@ -173,7 +182,7 @@ impl Unaligned {
 
     /// Returns the number of reads per template, as the first record of the file decides. `batch`
     /// must be the first batch when this is called first.
-    pub fn segments(&self, batch: &UncheckedBatch) -> usize {
+    pub fn reads_per_template(&self, batch: &UncheckedBatch) -> usize {
         let of_first = |batch: &UncheckedBatch| {
             let first = batch.records().next().map(|first| first.check(self.header.n_ref()));
             match first {
@@ -192,7 +201,7 @@ impl Unaligned {
     ///
     /// # Errors
     /// A record is damaged or aligned, a mate is missing or not adjacent, or `raw` has a fault.
-    pub fn reads(&self, raw: &RawRecords, reads: &mut ReadBatch) -> Result<()> {
+    pub fn convert_records(&self, raw: &RawRecords, reads: &mut ReadBatch) -> Result<()> {
         let segments = *self.segments.get().unwrap_or(&1);
         reads.reset(segments, raw.number / segments as u64);
         let mut number = raw.number;
@@ -201,23 +210,23 @@ impl Unaligned {
             let mut records = [None; 2];
             for (place, span) in records.iter_mut().zip(template) {
                 let record = raw.batch.record(*span);
-                let checked = self.check(record, segments);
-                *place = Some(checked.map_err(|error| self.blame(error, number, record.name()))?);
+                let checked = self.check_read(record, segments);
+                *place = Some(checked.map_err(|error| self.locate_error(error, number, record.name()))?);
                 number += 1;
             }
             match records {
-                [Some(one), None] if segments == 1 => self.push(one, reads)?,
+                [Some(one), None] if segments == 1 => self.push_read(one, reads)?,
                 [Some(one), Some(other)] if is_pair(one, other) => {
                     let (first, last) = if one.flags().is_first() { (one, other) } else { (other, one) };
-                    self.push(first, reads)?;
-                    self.push(last, reads)?;
+                    self.push_read(first, reads)?;
+                    self.push_read(last, reads)?;
                 }
                 [Some(one), other] => {
                     let at = number - 1 - u64::from(other.is_some());
                     let name = Some(one.qname());
                     let is_reused = name == other.map(RecordRef::qname) || name == before;
-                    let error = if is_reused { reused_name() } else { without_mate() };
-                    return Err(self.blame(error, at, one.qname()));
+                    let error = if is_reused { reused_name_error() } else { missing_mate_error() };
+                    return Err(self.locate_error(error, at, one.qname()));
                 }
                 [None, _] => {}
             }
@@ -226,17 +235,18 @@ impl Unaligned {
         raw.fault.as_ref().map_or(Ok(()), |fault| Err(fault.clone().file(&self.path)))
     }
 
-    fn blame(&self, error: Error, number: u64, name: &[u8]) -> Error {
+    fn locate_error(&self, error: Error, number: u64, name: &[u8]) -> Error {
         error.file(&self.path).record(number).qname(name)
     }
 
-    fn check<'a>(&self, unchecked: UncheckedRecord<'a>, segments: usize) -> Result<RecordRef<'a>> {
+    fn check_read<'a>(&self, unchecked: UncheckedRecord<'a>, segments: usize) -> Result<RecordRef<'a>> {
         let record = unchecked.check(self.header.n_ref()).map_err(Error::input)?;
         let flags = record.flags();
         if !flags.is_primary() {
-            Err(Error::input("it is a secondary or supplementary alignment, not a read").hint(RESET))
+            Err(Error::input("it is a secondary or supplementary alignment, not a read")
+                .hint(RESET_HINT))
         } else if !flags.is_unmapped() {
-            Err(Error::input("the read has been aligned").hint(RESET))
+            Err(Error::input("the read has been aligned").hint(RESET_HINT))
         } else if flags.is_paired() != (segments == 2) {
             Err(Error::input("there are single reads and pairs in one file")
                 .hint("align them apart: readmill view -f 1, and readmill view -F 1"))
@@ -245,15 +255,15 @@ impl Unaligned {
         }
     }
 
-    fn push(&self, record: RecordRef<'_>, reads: &mut ReadBatch) -> Result<()> {
+    fn push_read(&self, record: RecordRef<'_>, reads: &mut ReadBatch) -> Result<()> {
         let (mut bases, mut qualities, mut fields) = (Vec::new(), Vec::new(), Vec::new());
-        readmill_format::fastq::push_sequenced(record, &mut bases, &mut qualities);
+        readmill_format::fastq::push_read_in_read_order(record, &mut bases, &mut qualities);
         self.copy_fields(record, &mut fields);
         if reads.text().len() + bases.len() * 2 + fields.len() + 255 > u32::MAX as usize {
             return Err(Error::usage("the reads take more memory than there is for a batch"));
         }
         let has_none = record.qual().first() == Some(&0xff);
-        reads.push(Read {
+        reads.push_read(Read {
             name: record.qname(),
             comment: &fields,
             bases: &bases,
@@ -270,10 +280,10 @@ impl Unaligned {
         let (mut fields, mut at) = (Fields::new(all), 0);
         while let Some(field) = fields.next() {
             let end = all.len() - fields.rest().len();
-            let fate = |names: &IdRenames| match names.fate(field.value) {
-                Fate::Keep => Some(all[at..end].to_vec()),
-                Fate::Become(id) => Some([&field.tag, &b"Z"[..], id, b"\0"].concat()),
-                Fate::Remove => None,
+            let fate = |names: &IdRenames| match names.change_for(field.value) {
+                IdChange::Keep => Some(all[at..end].to_vec()),
+                IdChange::Become(id) => Some([&field.tag, &b"Z"[..], id, b"\0"].concat()),
+                IdChange::Remove => None,
             };
             match (&field.tag, field.kind) {
                 (&tag::RG, b'Z') => out.extend(fate(&self.renames.read_groups).unwrap_or_default()),
@@ -288,20 +298,20 @@ impl Unaligned {
 /// Returns whether the records are the first and the last segment of the same template, in either
 /// order.
 fn is_pair(one: RecordRef<'_>, other: RecordRef<'_>) -> bool {
-    let segment = readmill_format::fastq::segment;
+    let segment = readmill_format::fastq::segment_number;
     let segments = segment(one).zip(segment(other));
     one.qname() == other.qname()
         && one.qname() != b"*"
         && segments.is_some_and(|(one, other)| one != other)
 }
 
-fn reused_name() -> Error {
+fn reused_name_error() -> Error {
     Error::input("more than two reads have its name, or one end of it is there twice").hint(
         "give each template a name of its own, or each file once; bringing mates together cannot help",
     )
 }
 
-fn without_mate() -> Error {
+fn missing_mate_error() -> Error {
     Error::input(
         "the first and the last read of its template do not stand side by side, or it lacks one",
     )

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use readmill::pause::{self, Moment};
 use readmill::signal;
-use readmill_align::Stage;
+use readmill_align::IndexStage;
 use readmill_record::Result;
 
 /// Makes the index `prefix` by `build`, of which a signal leaves all files or none. They are `partials` before they get
@@ -12,14 +12,14 @@ use readmill_record::Result;
 pub fn complete_or_gone(
     prefix: &Path,
     partials: &[PathBuf],
-    build: impl FnOnce(&mut dyn FnMut(Stage)) -> Result<()>,
+    build: impl FnOnce(&mut dyn FnMut(IndexStage)) -> Result<()>,
 ) -> Result<()> {
     signal::remove_too(partials, &format!("the index {}", prefix.display()));
     let mut all_or_none = None;
     let built = build(&mut |stage| match stage {
-        Stage::Read | Stage::Write => {}
-        Stage::Sort => pause::at(Moment::IndexBegun),
-        Stage::Name => {
+        IndexStage::Read | IndexStage::Write => {}
+        IndexStage::Sort => pause::at(Moment::IndexBegun),
+        IndexStage::Name => {
             all_or_none = Some(signal::hold_off());
             pause::at(Moment::IndexComplete);
         }

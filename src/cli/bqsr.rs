@@ -95,18 +95,18 @@ pub struct PlotDataArgs {
 impl Bqsr {
     /// Returns the plan for the subcommands that read alignments. The others do their
     /// work here, and return `None`.
-    pub fn plan(&self) -> Result<Option<Plan>> {
+    pub fn plan_or_run(&self) -> Result<Option<Plan>> {
         match self {
-            Bqsr::Table(it) => it.plan().map(Some),
-            Bqsr::Apply(it) => it.plan().map(Some),
+            Bqsr::Table(it) => it.build_plan().map(Some),
+            Bqsr::Apply(it) => it.build_plan().map(Some),
             Bqsr::Gather(it) => tables::gather(&it.tables, &it.output).map(|()| None),
-            Bqsr::PlotData(it) => it.write().map(|()| None),
+            Bqsr::PlotData(it) => it.write_plot_data().map(|()| None),
         }
     }
 }
 
 impl TableArgs {
-    fn plan(&self) -> Result<Plan> {
+    fn build_plan(&self) -> Result<Plan> {
         let reference = self.resources.reference().cloned().ok_or_else(|| {
             Error::usage("errors are counted against a reference, and there is none")
                 .hint("give the FASTA file of the reads by --reference")
@@ -135,7 +135,7 @@ impl TableArgs {
 }
 
 impl ApplyArgs {
-    fn plan(&self) -> Result<Plan> {
+    fn build_plan(&self) -> Result<Plan> {
         let source = TableSource::File(self.bqsr_table.clone());
         let apply = Some(self.applying.apply(&self.qualities));
         let recalibration = Some(Recalibration { source, apply });
@@ -144,7 +144,7 @@ impl ApplyArgs {
 }
 
 impl PlotDataArgs {
-    fn write(&self) -> Result<()> {
+    fn write_plot_data(&self) -> Result<()> {
         let given = [("BQSR", &self.table), ("Before", &self.before), ("After", &self.after)];
         let given = given.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)));
         let given: Vec<(&'static str, &Path)> = given.collect();

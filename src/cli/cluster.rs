@@ -11,12 +11,12 @@ use readmill_record::{Error, Result};
 
 /// The output of `python3 -m readmill.cluster PLACE --help`, for machines without the
 /// package. A test compares it with the package.
-const HELP: &[(&str, &str)] = &[
+const HELP_TEXTS: &[(&str, &str)] = &[
     ("local", include_str!("cluster_help/local.txt")),
     ("slurm", include_str!("cluster_help/slurm.txt")),
 ];
 
-const MODULE: &str = "readmill.cluster";
+const PYTHON_MODULE: &str = "readmill.cluster";
 
 /// Start workers on this machine, or on SLURM, and have them run a command in stages. Prints a Python script that does so; with
 /// `--run`, runs it. The output is that of the command by itself.
@@ -37,8 +37,8 @@ impl ClusterArgs {
     /// printed from `HELP`.
     pub fn run(&self) -> Result<()> {
         let python = || Command::new("python3");
-        if let Err(error) = find_module(python()) {
-            let Some(help) = self.help() else { return Err(error) };
+        if let Err(error) = require_module(python()) {
+            let Some(help) = self.requested_help() else { return Err(error) };
             let text = format!("{help}\nIt cannot run yet: {error}\n");
             let mut output = std::io::stdout();
             return output
@@ -47,7 +47,7 @@ impl ClusterArgs {
                 .map_err(|error| Error::io("standard output cannot be written", &error));
         }
         let mut command = python();
-        command.args(["-m", MODULE]).args(&self.words);
+        command.args(["-m", PYTHON_MODULE]).args(&self.words);
         if std::env::var_os("READMILL").is_none()
             && let Ok(this) = std::env::current_exe()
         {
@@ -56,25 +56,29 @@ impl ClusterArgs {
         Err(Error::io("python3 cannot be started", &command.exec()))
     }
 
-    fn help(&self) -> Option<&'static str> {
+    fn requested_help(&self) -> Option<&'static str> {
         let mut own = self.words.iter().take_while(|word| *word != "--");
         let place = own.next()?;
-        let text = HELP.iter().find(|(name, _)| place == name).map(|(_, text)| *text)?;
+        let text = HELP_TEXTS.iter().find(|(name, _)| place == name).map(|(_, text)| *text)?;
         own.any(|word| word == "--help" || word == "-h").then_some(text)
     }
 }
 
-fn find_module(mut python: Command) -> Result<()> {
+fn require_module(mut python: Command) -> Result<()> {
     let found = python
-        .args(["-c", &format!("import {MODULE}")])
+        .args(["-c", &format!("import {PYTHON_MODULE}")])
         .output()
         .map_err(|e| Error::io("python3 cannot be started", &e).hint("install Python 3.10 or later"))?;
-    if found.status.success() { Ok(()) } else { Err(missing(&String::from_utf8_lossy(&found.stderr))) }
+    if found.status.success() {
+        Ok(())
+    } else {
+        Err(missing_package_error(&String::from_utf8_lossy(&found.stderr)))
+    }
 }
 
 /// Returns the error for a missing Python package, with the commands that install it.
 /// `said` is the output of Python.
-fn missing(said: &str) -> Error {
+fn missing_package_error(said: &str) -> Error {
     let last = said.trim_end().lines().last().unwrap_or_default();
     Error::usage(format!("python3 has no package readmill ({last})")).hint(
         "in the checkout of readmill: python3 -m venv readmill-python && . readmill-python/bin/activate && \

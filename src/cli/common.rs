@@ -6,14 +6,14 @@ use clap::{Args, ValueEnum};
 use readmill::console::write_json;
 use readmill::formats::{ContigBases, FORMATS, join_words};
 use readmill::plan::{
-    self, Choice, Destination, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources, Steps,
+    self, Choice, Destination, FAST_LEVEL, Format, Index, MAX_PARTS, Output, Resources, Steps,
     Verbosity, one_of,
 };
 use readmill::{Plan, limit};
 use readmill_cram::Cache;
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::bgzf::Codec;
-use readmill_format::reference::Fasta;
+use readmill_format::reference::LazyReference;
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Error, Result};
@@ -47,7 +47,7 @@ pub struct OutputFlags {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write so many files, FILE.part-001 and so on, which cat joins to the BAM file that is written without this flag; only where reads are sorted, or their duplicates marked, in the same run
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MOST_PARTS as i64))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_PARTS as i64))]
     out_parts: u16,
     #[arg(short = 'O', long, value_name = "FORMAT", value_parser = Format::parse, help = format_help("bam"), long_help = long_format_help())]
     output_format: Option<Format>,
@@ -93,7 +93,6 @@ pub struct MemoryFlag {
 }
 
 impl MemoryFlag {
-    /// The bytes.
     pub fn bytes(&self) -> u64 {
         self.memory.unwrap_or_else(limit::default_limit)
     }
@@ -217,7 +216,6 @@ pub fn parse_memory(text: &str) -> std::result::Result<u64, String> {
 }
 
 impl Io {
-    /// The reference.
     pub fn reference(&self) -> Option<&PathBuf> {
         self.output.reference()
     }
@@ -235,7 +233,7 @@ impl Io {
         }
         let output =
             if command == plan::Command::Merge { &inputs[0] } else { &inputs[inputs.len() - 1] };
-        Err(hints::no_output(&inputs, &[("-o", output)]))
+        Err(hints::missing_output_error(&inputs, &[("-o", output)]))
     }
 
     /// A plan of several outputs, whose names begin with `-o` unless they are said otherwise.
@@ -252,12 +250,10 @@ impl Io {
 }
 
 impl OutputFlags {
-    /// The reference.
     pub fn reference(&self) -> Option<&PathBuf> {
         self.resources.reference()
     }
 
-    /// Threads in all.
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     pub fn threads(&self) -> usize {
         self.resources.threads()
@@ -287,7 +283,7 @@ impl OutputFlags {
     /// A plan that does these steps with the reads of these files.
     pub fn plan(&self, command: plan::Command, inputs: Vec<PathBuf>, steps: Steps) -> Result<Plan> {
         let way_out = format!("end it in {}, or say the format by -O", hints::known_extensions());
-        let format = self.format(|path| hints::named_format(path, way_out))?;
+        let format = self.format(|path| hints::format_from_name(path, way_out))?;
         self.plan_in(format, command, inputs, steps)
     }
 
@@ -360,7 +356,7 @@ impl OutputFlags {
 
     fn output(&self, format: Format, resources: &Resources) -> Output {
         let reference = resources.reference.clone();
-        let bases = ContigBases { reference, cache: Cache::of_environment() };
+        let bases = ContigBases { reference, cache: Cache::from_environment() };
         let index = match self.write_index {
             Some(None) => Index::Wanted,
             Some(Some(format)) => Index::Kind(format),
@@ -386,7 +382,7 @@ impl InputFlags {
     /// None is given, and standard input is a terminal.
     pub fn inputs(&self) -> Result<Vec<PathBuf>> {
         match &self.input[..] {
-            [] if hints::has_no_standard_input() => Err(hints::no_input(
+            [] if hints::has_no_standard_input() => Err(hints::missing_input_error(
                 "name a SAM, BAM or CRAM file, or pipe reads in; --help shows examples",
             )),
             [] => Ok(vec!["-".into()]),
@@ -399,7 +395,6 @@ impl InputFlags {
 }
 
 impl ResourceFlags {
-    /// The reference.
     pub fn reference(&self) -> Option<&PathBuf> {
         self.reference.as_ref()
     }
@@ -409,7 +404,6 @@ impl ResourceFlags {
         self.memory
     }
 
-    /// Threads in all.
     pub fn threads(&self) -> usize {
         self.threads.map_or_else(limit::available_threads, |threads| usize::from(threads).max(1))
     }
@@ -419,7 +413,7 @@ impl ResourceFlags {
         if let Some(form) = self.log_format {
             write_json(form == LogFormat::Json);
         }
-        let default = Resources::beside(output);
+        let default = Resources::default_for_output(output);
         let verbosity = match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
@@ -432,7 +426,7 @@ impl ResourceFlags {
             spill_codec: self.spill_codec,
             allow_missing_eof: self.allow_missing_eof,
             allow_same_input: self.allow_same_input,
-            reference: self.reference.as_deref().map(Fasta::new),
+            reference: self.reference.as_deref().map(LazyReference::new),
             explain: self.explain,
             verbosity,
         })
@@ -445,12 +439,12 @@ impl ResourceFlags {
             [] => Vec::from_iter(plan::environment_temp_dir()),
             dirs => dirs.to_vec(),
         };
-        Spill::new(&wanted).check().map_err(|mut error| {
+        Spill::new(&wanted).create_files().map_err(|mut error| {
             if self.temp_dir.is_empty() {
                 error.what.insert_str(0, "TMPDIR: ");
             }
             error
         })?;
-        Ok(if wanted.is_empty() { plan::temp_dirs(output) } else { wanted })
+        Ok(if wanted.is_empty() { plan::default_temp_dirs(output) } else { wanted })
     }
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use readmill::compare::{self, Comparison, Level};
+use readmill::compare::{self, AgreementLevel, Comparison};
 use readmill::plan::{Choice, one_of};
-use readmill_format::reference::Fasta;
+use readmill_format::reference::LazyReference;
 use readmill_record::tag::Tag;
 use readmill_record::{Flags, Result};
 
@@ -23,7 +23,7 @@ pub struct CompareArgs {
     b: PathBuf,
     /// The level demanded
     #[arg(long, value_name = "LEVEL", default_value = "L0", ignore_case = true, value_parser = one_of(LEVELS))]
-    level: Level,
+    level: AgreementLevel,
     /// Compare records alone
     #[arg(long)]
     ignore_header: bool,
@@ -39,22 +39,27 @@ pub struct CompareArgs {
 }
 
 /// Values of `--level`.
-const LEVELS: &[Choice<Level>] = &[
+const LEVELS: &[Choice<AgreementLevel>] = &[
     Choice {
-        value: Level::L0,
+        value: AgreementLevel::L0,
         name: "L0",
         aliases: &[],
         help: "The same SAM text, @PG and @CO lines aside",
     },
-    Choice { value: Level::L1, name: "L1", aliases: &[], help: "The same, whatever the order of tags" },
     Choice {
-        value: Level::L2,
+        value: AgreementLevel::L1,
+        name: "L1",
+        aliases: &[],
+        help: "The same, whatever the order of tags",
+    },
+    Choice {
+        value: AgreementLevel::L2,
         name: "L2",
         aliases: &[],
         help: "The same, whatever the order of neighbours of equal reference sequence, position and strand",
     },
     Choice {
-        value: Level::L3,
+        value: AgreementLevel::L3,
         name: "L3",
         aliases: &[],
         help: "The same reads and duplicate sets, whatever their order and representatives",
@@ -68,14 +73,14 @@ fn tag(text: &str) -> Result<Tag, String> {
 impl CompareArgs {
     /// Compares, prints, and gives the exit code.
     pub fn run(self) -> Result<ExitCode> {
-        let verdict = compare::compare(&Comparison {
+        let verdict = compare::compare_files(&Comparison {
             files: [self.a, self.b],
             ignore_header: self.ignore_header,
             ignore_flags: self.ignore_flag.iter().fold(0, |bits, flags| bits | flags.0),
             ignore_tags: self.ignore_tag,
-            reference: self.reference.as_deref().map(Fasta::new),
+            reference: self.reference.as_deref().map(LazyReference::new),
         })?;
-        readmill::streams::print(&verdict.to_string())?;
+        readmill::streams::write_stdout(&verdict.to_string())?;
         Ok(if verdict.holds(self.level) { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
     }
 }

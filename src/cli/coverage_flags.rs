@@ -80,7 +80,7 @@ impl CoverageOptions {
         };
         let default = ReadOptions::default();
         let reads = ReadOptions {
-            mapq: self.coverage_mapq.unwrap_or(default.mapq),
+            min_mapq: self.coverage_mapq.unwrap_or(default.min_mapq),
             exclude_flags: self.coverage_flag.unwrap_or(default.exclude_flags),
             include_flags: self.coverage_include_flag.unwrap_or(default.include_flags),
             read_groups: self.coverage_read_groups.iter().map(|it| it.as_bytes().to_vec()).collect(),

@@ -73,7 +73,7 @@ impl DemoArgs {
         let (reads, dictionary) = (dir.join("reads.bam"), dir.join("target.dict"));
         say(&format!("simulating {} read pairs into {}", profile.pairs, reads.display()))?;
         let made = Sample::new(profile);
-        sample::write_bam(&made, &reads, 1, Crew { threads, in_flight: 2 * threads })?;
+        sample::write_sample_bam(&made, &reads, 1, Crew { threads, in_flight: 2 * threads })?;
         write_dictionary(&made, &dictionary)?;
         drop(made); // its genome is not part of the memory the pipeline is given
 
@@ -83,8 +83,8 @@ impl DemoArgs {
         let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
         say(&format!(
             "{} of {} reads are left in {}",
-            summary.written,
-            summary.read,
+            summary.written_records,
+            summary.read_records,
             prepared.display()
         ))?;
         say(&format!("its index is {}.bai; look at it with: readmill view {0}", prepared.display()))?;
@@ -106,7 +106,12 @@ impl DemoArgs {
             dir.join("reads.bam").display()
         ))?;
         let made = Sample::new(profile);
-        sample::write_bam(&made, &dir.join("reads.bam"), 1, Crew { threads, in_flight: 2 * threads })?;
+        sample::write_sample_bam(
+            &made,
+            &dir.join("reads.bam"),
+            1,
+            Crew { threads, in_flight: 2 * threads },
+        )?;
         let write = |name: &str, text: &dyn Fn(&mut dyn Write) -> std::io::Result<()>| {
             let path = dir.join(name);
             let done = File::create(&path).map(BufWriter::new);
@@ -145,8 +150,8 @@ const PAGED: &str = "prep DIR/reads.bam -o DIR/sample.bam --sort coordinate --ma
 /// Simulates FASTQ files, and aligns and prepares their reads in one pass.
 #[cfg(feature = "bwa")]
 fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
-    use readmill::plan::{Aligner, Aligning, Lane, ReadTags};
-    use readmill_align::bwa::{BwaOptions, IndexOptions, build_index, unfinished};
+    use readmill::plan::{Aligner, Aligning, LaneInput, ReadTags};
+    use readmill_align::bwa::{BwaIndexOptions, BwaOptions, build_index, partial_index_files};
     use readmill_record::header::GivenReadGroup;
 
     let [fasta, one, two] = ["ref.fa", "reads_1.fq", "reads_2.fq"].map(|name| dir.join(name));
@@ -163,13 +168,13 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     let written = made.write_fastq(&mut first, &mut last);
     written.and_then(|()| first.flush()).and_then(|()| last.flush()).map_err(|e| failed(&one, &e))?;
     say(&format!("running: readmill index {}", fasta.display()))?;
-    super::aligner_index::complete_or_gone(&fasta, &unfinished(&fasta), |report| {
-        build_index(&fasta, &fasta, IndexOptions::default(), report)
+    super::aligner_index::complete_or_gone(&fasta, &partial_index_files(&fasta), |report| {
+        build_index(&fasta, &fasta, BwaIndexOptions::default(), report)
     })?;
     let group = "@RG\\tID:demo\\tLB:lib1\\tSM:sample1\\tPL:ILLUMINA\\tPU:unit1";
     let files = format!("{} {} {}", fasta.display(), one.display(), two.display());
     let reads = vec![one, two];
-    let lane = Lane {
+    let lane = LaneInput {
         files: reads.clone(),
         index_files: Vec::new(),
         interleaved: false,
@@ -180,7 +185,7 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     let mut plan = Plan::new(reads, &prepared);
     plan.command = Command::Align;
     plan.steps.sort = Some(Order::Coordinate);
-    plan.steps.duplicates = Some(Duplicates::marked(DuplicateMode::Auto));
+    plan.steps.duplicates = Some(Duplicates::with_mode(DuplicateMode::Auto));
     let aligner = Aligner::Bwa(Box::<BwaOptions>::default());
     let read_tags = ReadTags::default();
     let aligning = Aligning {
@@ -200,14 +205,14 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     let resources = format!("-o {} -m {}M", prepared.display(), plan.resources.memory >> 20);
     say(&format!("running: {} {files} -R '{group}' {resources}", plan.command_line()))?;
     let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
-    say(&format!("{} records of them are in {}", summary.written, prepared.display()))?;
+    say(&format!("{} records of them are in {}", summary.written_records, prepared.display()))?;
     say(&format!("its index is {}.bai; look at it with: readmill view {0}", prepared.display()))?;
     Ok(())
 }
 
 /// Writes a line to standard output.
 fn say(line: &str) -> Result<()> {
-    readmill::streams::print(&format!("{line}\n"))
+    readmill::streams::write_stdout(&format!("{line}\n"))
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Error {
@@ -234,7 +239,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
         threads,
         memory: limit::default_limit().min(512 << 20),
         temp_dirs: vec![std::env::temp_dir()],
-        ..Resources::beside(&output)
+        ..Resources::default_for_output(&output)
     };
     let filters = Filters::from_words([
         "--drop-unmapped".as_ref(),
@@ -251,7 +256,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
         merging: None,
         steps: Steps {
             filters,
-            duplicates: Some(Duplicates::marked(DuplicateMode::Auto)),
+            duplicates: Some(Duplicates::with_mode(DuplicateMode::Auto)),
             sort: Some(Order::Coordinate),
             ..Steps::default()
         },

@@ -6,18 +6,17 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, Args, Subcommand};
 use readmill::Plan;
 use readmill::console::Console;
-use readmill::depth::{DepthForm, DepthRequest, depth};
-use readmill::files::lines;
+use readmill::depth::{DepthForm, DepthRequest, count_depth};
+use readmill::files::read_file_list;
 use readmill::plan::{self, Destination, Steps, Tallies, Verbosity};
 use readmill_coverage::depth::{
-    BedOptions, DepthRules, GateKind, Histogram, Positions, ReadLength, TableOptions,
+    BedOptions, DepthRules, GateKind, Histogram, PositionChoice, ReadLength, TableOptions,
 };
 use readmill_record::{Error, Flags, Ledger, Result};
 
 use super::common::ResourceFlags;
 use super::hints;
 
-/// The commands.
 #[derive(Subcommand)]
 pub enum DepthCommand {
     /// How many reads cover each position, as samtools depth counts them
@@ -29,15 +28,15 @@ pub enum DepthCommand {
 }
 
 impl DepthCommand {
-    pub fn run(&self) -> Result<()> {
+    pub fn run_depth_command(&self) -> Result<()> {
         let (plan, request) = match self {
-            DepthCommand::Depth(it) => it.request()?,
-            DepthCommand::Coverage(it) => it.request()?,
-            DepthCommand::Bedcov(it) => it.request()?,
+            DepthCommand::Depth(it) => it.build_request()?,
+            DepthCommand::Coverage(it) => it.build_request()?,
+            DepthCommand::Bedcov(it) => it.build_request()?,
         };
-        let done = depth(&plan, &request, &Console::new(plan.resources.verbosity));
+        let done = count_depth(&plan, &request, &Console::new(plan.resources.verbosity));
         #[cfg(debug_assertions)]
-        readmill::audit::check(plan.resources.memory)?;
+        readmill::audit::check_limits(plan.resources.memory)?;
         done
     }
 
@@ -122,15 +121,15 @@ pub struct DepthArgs {
 }
 
 impl DepthArgs {
-    fn request(&self) -> Result<(Plan, DepthRequest)> {
+    fn build_request(&self) -> Result<(Plan, DepthRequest)> {
         let output = self.output.clone().unwrap_or_else(|| "-".into());
-        let mut plan = plan("depth", &self.resources, &output)?;
+        let mut plan = plan_without_inputs("depth", &self.resources, &output)?;
         let (inputs, indexes) =
-            inputs(&self.inputs, self.file_list.as_deref(), self.customized_index, &plan)?;
+            inputs_and_indexes(&self.inputs, self.file_list.as_deref(), self.customized_index, &plan)?;
         plan.inputs = inputs;
         let bits = |list: &[Flags]| list.iter().fold(0, |bits, flags| bits | flags.0);
         let rules = DepthRules {
-            exclude_flags: excluded(&self.include_again, &self.excl_flags)?,
+            exclude_flags: excluded_flags(&self.include_again, &self.excl_flags)?,
             include_flags: bits(&self.incl_flags),
             require_flags: bits(&self.require_flags),
             min_mapq: self.min_mapq,
@@ -140,7 +139,7 @@ impl DepthArgs {
             deletions: self.deletions,
             ..DepthRules::default()
         };
-        let positions = [Positions::Reached, Positions::OfContigs, Positions::All];
+        let positions = [PositionChoice::Reached, PositionChoice::OfContigs, PositionChoice::All];
         let request = DepthRequest {
             rules,
             gate: self.once_by_template.then_some(GateKind::Mates),
@@ -222,18 +221,18 @@ pub struct CoverageArgs {
     resources: ResourceFlags,
 }
 
-const BINS: u32 = 50;
+const DEFAULT_FILE_BINS: u32 = 50;
 
 /// Width of the text next to the bins on a terminal, and the number of bins on a narrow
 /// terminal.
-const BESIDE_BINS: u32 = 40;
-const LEAST_BINS: u32 = 40;
+const TEXT_COLUMNS: u32 = 40;
+const NARROW_TERMINAL_BINS: u32 = 40;
 
 impl CoverageArgs {
-    fn request(&self) -> Result<(Plan, DepthRequest)> {
+    fn build_request(&self) -> Result<(Plan, DepthRequest)> {
         let output = self.output.clone().unwrap_or_else(|| "-".into());
-        let mut plan = plan("coverage", &self.resources, &output)?;
-        (plan.inputs, _) = inputs(&self.inputs, self.bam_list.as_deref(), false, &plan)?;
+        let mut plan = plan_without_inputs("coverage", &self.resources, &output)?;
+        (plan.inputs, _) = inputs_and_indexes(&self.inputs, self.bam_list.as_deref(), false, &plan)?;
         let rules = DepthRules {
             exclude_flags: self
                 .exclude_flags
@@ -248,11 +247,14 @@ impl CoverageArgs {
             ..DepthRules::default()
         };
         let draws = self.histogram || self.plot_depth || self.ascii || self.n_bins.is_some();
-        let histogram =
-            draws.then(|| Histogram { bins: self.bins(), ascii: self.ascii, depth: self.plot_depth });
+        let histogram = draws.then(|| Histogram {
+            bins: self.bin_count(),
+            ascii: self.ascii,
+            depth: self.plot_depth,
+        });
         let request = DepthRequest {
             rules,
-            gate: (self.depth > 0).then_some(GateKind::Most(self.depth)),
+            gate: (self.depth > 0).then_some(GateKind::MaxDepth(self.depth)),
             region: self.region.clone(),
             indexes: Vec::new(),
             form: DepthForm::Table(TableOptions {
@@ -266,13 +268,13 @@ impl CoverageArgs {
         Ok((plan, request))
     }
 
-    fn bins(&self) -> u32 {
+    fn bin_count(&self) -> u32 {
         match (self.n_bins, &self.output) {
             (Some(bins @ 1..), _) => bins,
-            (None, Some(_)) => BINS,
-            _ => match columns() {
-                columns if columns > BESIDE_BINS + 20 => columns - BESIDE_BINS,
-                _ => LEAST_BINS,
+            (None, Some(_)) => DEFAULT_FILE_BINS,
+            _ => match terminal_columns() {
+                columns if columns > TEXT_COLUMNS + 20 => columns - TEXT_COLUMNS,
+                _ => NARROW_TERMINAL_BINS,
             },
         }
     }
@@ -329,16 +331,16 @@ pub struct BedcovArgs {
 }
 
 impl BedcovArgs {
-    fn request(&self) -> Result<(Plan, DepthRequest)> {
+    fn build_request(&self) -> Result<(Plan, DepthRequest)> {
         let output = self.output.clone().unwrap_or_else(|| "-".into());
-        let mut plan = plan("bedcov", &self.resources, &output)?;
-        let (inputs, indexes) = inputs(&self.inputs, None, self.customized_index, &plan)?;
+        let mut plan = plan_without_inputs("bedcov", &self.resources, &output)?;
+        let (inputs, indexes) = inputs_and_indexes(&self.inputs, None, self.customized_index, &plan)?;
         let rules = DepthRules {
             // A pileup never has unmapped reads.
-            exclude_flags: excluded(&self.include_again, &self.excl_flags)? | Flags::UNMAPPED,
+            exclude_flags: excluded_flags(&self.include_again, &self.excl_flags)? | Flags::UNMAPPED,
             min_mapq: self.min_mapq,
             deletions: !self.aligned_only && self.min_depth.is_none(),
-            of_pileup: true,
+            is_pileup: true,
             ..DepthRules::default()
         };
         let name = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
@@ -355,7 +357,7 @@ impl BedcovArgs {
 
 /// Returns the flags of reads that are left out: the default flags without `again`
 /// (`-g`), and with `more` (`-G`) added.
-fn excluded(again: &[Flags], more: &[Flags]) -> Result<u16> {
+fn excluded_flags(again: &[Flags], more: &[Flags]) -> Result<u16> {
     let bits = |list: &[Flags]| list.iter().fold(0, |bits, flags| bits | flags.0);
     let (again, more) = (bits(again), bits(more));
     if again & more != 0 {
@@ -367,7 +369,7 @@ fn excluded(again: &[Flags], more: &[Flags]) -> Result<u16> {
 
 /// Returns the width of the terminal: from the variable COLUMNS, or else from standard
 /// error. It is 0 if there is no terminal.
-fn columns() -> u32 {
+fn terminal_columns() -> u32 {
     match std::env::var("COLUMNS") {
         Ok(text) => text.trim().parse().unwrap_or(0),
         Err(_) => rustix::termios::tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col.into()),
@@ -376,7 +378,7 @@ fn columns() -> u32 {
 
 /// Returns a plan for the command `name`, still without inputs. These commands log
 /// nothing but warnings unless `-v` is given.
-fn plan(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<Plan> {
+fn plan_without_inputs(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<Plan> {
     let mut resources = resources.resources(output)?;
     if resources.verbosity == Verbosity::Normal {
         resources.verbosity = Verbosity::Quiet;
@@ -397,14 +399,14 @@ fn plan(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<
 /// Returns the inputs and their indexes: the files that are given, or those in the
 /// list, or else standard input. With `-X`, the second half of the files are the
 /// indexes.
-fn inputs(
+fn inputs_and_indexes(
     given: &[PathBuf],
     list: Option<&Path>,
     with_indexes: bool,
     plan: &Plan,
 ) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     if let Some(list) = list {
-        let names = lines(list, &Ledger::of(plan.resources.memory))?;
+        let names = read_file_list(list, &Ledger::with_capacity(plan.resources.memory))?;
         if names.is_empty() {
             return Err(Error::usage(format!("{} names no file", list.display()))
                 .hint("write the names of SAM, BAM or CRAM files into it, one a line"));
@@ -412,7 +414,7 @@ fn inputs(
         return Ok((names, Vec::new()));
     }
     if given.is_empty() && hints::has_no_standard_input() {
-        return Err(hints::no_input(
+        return Err(hints::missing_input_error(
             "name SAM, BAM or CRAM files that are sorted by coordinate, or pipe reads in",
         ));
     }

@@ -9,17 +9,17 @@ use readmill::plan::{Command, Destination, Fastq, FastqFiles, LoneEnds, Steps, T
 use readmill_filters::flag::GivenFlags;
 use readmill_filters::{FILTERS, Filters};
 use readmill_format::fastq::{FastqStyle, TagSelection};
-use readmill_format::fastq_trim::{Clip, ClipAction, Trim};
+use readmill_format::fastq_trim::{ClipAction, FastqClip, FastqTrim};
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Flags, Result};
 use readmill_sort::Order;
 
 use super::common::{InputFlags, ResourceFlags};
-use super::hints::{is_named_as_records, no_output};
+use super::hints::{is_named_as_records, missing_output_error};
 
 /// Flags of secondary and supplementary records. They are left out by default, because
 /// they repeat the bases of primary records.
-const NOT_PRIMARY: &str = "0x900";
+const NOT_PRIMARY_FLAGS: &str = "0x900";
 
 /// Flags of FASTQ, which are those of samtools fastq.
 #[derive(Args)]
@@ -77,7 +77,7 @@ pub struct FastqArgs {
     #[arg(long, value_name = "N", default_value = "33", value_parser = clap::value_parser!(u8).range(0..=93))]
     default_quality: u8,
     /// Leave out records with any of these flags
-    #[arg(short = 'F', long, value_name = "FLAGS", default_value = NOT_PRIMARY)]
+    #[arg(short = 'F', long, value_name = "FLAGS", default_value = NOT_PRIMARY_FLAGS)]
     exclude_flags: Flags,
     #[command(flatten)]
     choice: ChoiceFlags,
@@ -121,7 +121,7 @@ struct ChoiceFlags {
 }
 
 impl ChoiceFlags {
-    fn filters(&self) -> Result<Filters> {
+    fn to_filters(&self) -> Result<Filters> {
         let bits = [
             ("--require-flags", self.require_flags),
             ("--include-flags", self.include_flags),
@@ -135,7 +135,7 @@ impl ChoiceFlags {
         let tags = [of_tags("--with-tag", &self.with_tag), of_tags("--with-tag-in", &self.with_tag_in)];
         let words: Vec<String> = bits.chain(tags.concat()).flatten().collect();
         let flags = FILTERS.iter().flat_map(|spec| spec.flags);
-        Filters::parse(&GivenFlags::from_words(flags, words)?)
+        Filters::from_given_flags(&GivenFlags::from_words(flags, words)?)
     }
 }
 
@@ -147,7 +147,7 @@ struct TrimFlags {
     #[arg(long, value_name = "TAG", value_parser = parse_tag, requires = "clip_action")]
     clip_tag: Option<Tag>,
     /// What becomes of clipped bases: cut, mask (they become N), or their quality, Phred
-    #[arg(long, value_name = "WHAT", value_parser = clip_action, requires = "clip_tag")]
+    #[arg(long, value_name = "WHAT", value_parser = parse_clip_action, requires = "clip_tag")]
     clip_action: Option<ClipAction>,
     /// Take a field below N for N
     #[arg(long, value_name = "N", default_value_t = 0, requires = "clip_tag")]
@@ -176,7 +176,7 @@ fn parse_tag(text: &str) -> std::result::Result<Tag, String> {
     Tag::try_from(text.as_bytes()).map_err(|_| format!("{text:?} is not the name of an optional field"))
 }
 
-fn clip_action(text: &str) -> std::result::Result<ClipAction, String> {
+fn parse_clip_action(text: &str) -> std::result::Result<ClipAction, String> {
     match text {
         "cut" => Ok(ClipAction::Cut),
         "mask" => Ok(ClipAction::Mask),
@@ -188,24 +188,24 @@ fn clip_action(text: &str) -> std::result::Result<ClipAction, String> {
 }
 
 impl TrimFlags {
-    fn trim(&self) -> Trim {
+    fn to_trim(&self) -> FastqTrim {
         let clip = self.clip_tag.zip(self.clip_action);
-        Trim {
-            clip: clip.map(|(tag, action)| Clip { tag, action, least: self.clip_least }),
+        FastqTrim {
+            clip: clip.map(|(tag, action)| FastqClip { tag, action, min_position: self.clip_least }),
             skip: [self.skip_first, self.skip_last],
             quality: self.trim_quality,
-            most: [self.most_first, self.most_last],
+            max_bases: [self.most_first, self.most_last],
             as_aligned: self.as_aligned,
         }
     }
 }
 
-const NOT_WRITTEN: [&str; 14] = [
+const UNSUPPORTED_SUFFIXES: [&str; 14] = [
     ".bam", ".sam", ".sam.gz", ".cram", ".zst", ".bz2", ".xz", ".zip", ".lz4", ".7z", ".tar", ".tgz",
     ".fa", ".fasta",
 ];
 
-fn parse_tags(text: &str) -> Result<Vec<Tag>> {
+fn parse_tag_list(text: &str) -> Result<Vec<Tag>> {
     let tag = |word: &str| {
         Tag::try_from(word.as_bytes())
             .map_err(|_| Error::usage(format!("{word:?} is not the name of an optional field")))
@@ -213,9 +213,9 @@ fn parse_tags(text: &str) -> Result<Vec<Tag>> {
     text.split(',').map(tag).collect()
 }
 
-fn check_name(path: &Path) -> Result<()> {
+fn check_output_name(path: &Path) -> Result<()> {
     let name = path.to_string_lossy().to_ascii_lowercase();
-    if NOT_WRITTEN.iter().any(|end| name.ends_with(end)) {
+    if UNSUPPORTED_SUFFIXES.iter().any(|end| name.ends_with(end)) {
         return Err(Error::usage(format!(
             "{} cannot be written: FASTQ is plain text, or .gz",
             path.display()
@@ -226,11 +226,11 @@ fn check_name(path: &Path) -> Result<()> {
 }
 
 impl FastqArgs {
-    fn is_named(&self) -> bool {
+    fn names_both_ends(&self) -> bool {
         self.first.is_some() || self.output.is_some() || self.per_read_group.is_some()
     }
 
-    fn singles(&self) -> LoneEnds {
+    fn lone_ends(&self) -> LoneEnds {
         match &self.singles {
             Some(file) => LoneEnds::To(file.clone()),
             None if self.drop_singles => LoneEnds::Dropped,
@@ -239,11 +239,11 @@ impl FastqArgs {
         }
     }
 
-    fn fields(&self) -> Result<TagSelection> {
+    fn selected_tags(&self) -> Result<TagSelection> {
         let mut tags = if self.copy_tags { vec![*b"RG", *b"BC", *b"QT"] } else { Vec::new() };
         match self.tags.as_deref() {
             Some("*") => return Ok(TagSelection::All),
-            Some(list) => tags.extend(parse_tags(list)?),
+            Some(list) => tags.extend(parse_tag_list(list)?),
             None => {}
         }
         Ok(TagSelection::Some(tags))
@@ -251,7 +251,7 @@ impl FastqArgs {
 
     /// Returns a usage error for flags and outputs that cannot be used together, or
     /// that are probably a mistake.
-    fn check(&self) -> Result<()> {
+    fn check_flags(&self) -> Result<()> {
         if !self.t.is_empty() {
             let what =
                 "fastq has no -T, which is a list of tags in samtools fastq and a directory elsewhere";
@@ -259,12 +259,12 @@ impl FastqArgs {
                 .hint("say --tags RX,BX for tags, or --temp-dir DIR for temporary files"));
         }
         let files = [&self.first, &self.last, &self.other, &self.singles, &self.output];
-        files.into_iter().flatten().try_for_each(|path| check_name(path))?;
+        files.into_iter().flatten().try_for_each(|path| check_output_name(path))?;
         let inputs = self.input.inputs()?;
         if let Some(pattern) = &self.per_read_group {
-            check_name(Path::new(pattern.text()))?;
+            check_output_name(Path::new(pattern.text()))?;
         }
-        let is_named = self.is_named() || self.other.is_some();
+        let is_named = self.names_both_ends() || self.other.is_some();
         if is_named || inputs.len() < 2 {
             return Ok(());
         }
@@ -274,21 +274,21 @@ impl FastqArgs {
             [.., first, last] => vec![("-1", first), ("-2", last)],
             [] => vec![],
         };
-        Err(no_output(&inputs, &hints))
+        Err(missing_output_error(&inputs, &hints))
     }
 
-    pub fn plan(&self) -> Result<Plan> {
-        self.check()?;
+    pub fn build_plan(&self) -> Result<Plan> {
+        self.check_flags()?;
         let stdout = || PathBuf::from("-");
         let both = self.output.clone().unwrap_or_else(stdout);
         let first = self.first.clone().unwrap_or_else(|| both.clone());
         let last = self.last.clone().unwrap_or(both);
         let style = FastqStyle {
-            suffix: self.suffix || !(self.is_named() || self.no_suffix),
-            tags: self.fields()?,
+            suffix: self.suffix || !(self.names_both_ends() || self.no_suffix),
+            tags: self.selected_tags()?,
             original_qualities: self.use_original_qualities,
             default_quality: self.default_quality,
-            trim: self.trim.trim(),
+            trim: self.trim.to_trim(),
         };
         let (files, beside) = match &self.per_read_group {
             Some(pattern) => (FastqFiles::PerReadGroup(pattern.clone()), pattern.text().into()),
@@ -299,7 +299,7 @@ impl FastqArgs {
         };
         let fastq = Fastq {
             files,
-            singles: self.singles(),
+            singles: self.lone_ends(),
             exclude: self.exclude_flags.0,
             style,
             level: self.level,
@@ -313,7 +313,7 @@ impl FastqArgs {
             aligning: None,
             merging: None,
             steps: Steps {
-                filters: self.choice.filters()?,
+                filters: self.choice.to_filters()?,
                 sort: Some(Order::Lexicographic),
                 ..Steps::default()
             },

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill::memory;
-use readmill::plan::{Aligner, Aligning, FastqcRequest, Import, Lane, ReadTags};
-use readmill_fastq::Encoding;
-use readmill_fastqc::Options;
+use readmill::plan::{Aligner, Aligning, FastqcRequest, Import, LaneInput, ReadTags};
+use readmill_fastq::QualityEncoding;
+use readmill_fastqc::FastqcOptions;
 use readmill_record::{Error, Result};
 
 /// The modules of FastQC in the same pass.
@@ -33,7 +33,7 @@ impl FastqcFlags {
 
     /// The reports of these inputs that are asked for.
     pub fn request(&self, inputs: &[PathBuf]) -> Result<Option<FastqcRequest>> {
-        let options = Options { no_group: self.fastqc_nogroup };
+        let options = FastqcOptions { no_group: self.fastqc_nogroup };
         self.fastqc.as_ref().map(|directory| FastqcRequest::new(directory, inputs, options)).transpose()
     }
 }
@@ -52,13 +52,13 @@ pub fn fastq_alone(inputs: &[PathBuf], threads: usize) -> Result<Option<(Alignin
         return Err(Error::usage(what).hint("count them in runs of their own"));
     }
     let import = Import {
-        encoding: Some(Encoding::Standard),
+        encoding: Some(QualityEncoding::Standard),
         qualities: 0..=93,
         comments: Vec::new(),
         needs_reads: false,
         ends_by_name: true, // so that names may be as they are
     };
-    let lane = |path: &PathBuf| Lane {
+    let lane = |path: &PathBuf| LaneInput {
         files: vec![path.clone()],
         index_files: Vec::new(),
         interleaved: false,

@@ -8,14 +8,14 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use readmill::Plan;
 use readmill::console::{Console, log};
-use readmill::files::cat::{CatOptions, cat};
-use readmill::files::dict::{DictOptions, dict};
-use readmill::files::head::{HeadOptions, head};
-use readmill::files::quickcheck::quickcheck;
-use readmill::files::reheader::{ReheaderOptions, reheader};
-use readmill::files::{FileOutput, Memory, lines};
+use readmill::files::cat::{CatOptions, join_files};
+use readmill::files::dict::{DictOptions, write_sequence_dictionary};
+use readmill::files::head::{HeadOptions, print_head};
+use readmill::files::quickcheck::find_faults;
+use readmill::files::reheader::{ReheaderOptions, replace_header};
+use readmill::files::{CommandMemory, FileOutput, read_file_list};
 use readmill::plan::{self, Steps, Verbosity};
-use readmill_format::reference::Fasta;
+use readmill_format::reference::LazyReference;
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 use readmill_sort::Order;
 
@@ -23,7 +23,6 @@ use super::common::{Io, MemoryFlag};
 use super::hints;
 use super::index::{FaidxArgs, IndexArgs};
 
-/// The commands.
 #[derive(Subcommand)]
 pub enum FileCommand {
     /// Index a file: BAM, CRAM, VCF, BED or FASTA
@@ -43,23 +42,33 @@ pub enum FileCommand {
     /// Give a file another header, without compressing it again
     Reheader(ReheaderArgs),
     #[command(hide = true)]
-    Addreplacerg(LeftOut),
+    Addreplacerg(UnsupportedCommand),
 }
 
 impl FileCommand {
     /// Runs the command. `process` runs the plan of a command that needs the pipeline.
-    pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
+    pub fn run_file_command(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
         let success = |()| ExitCode::SUCCESS;
         match self {
-            FileCommand::Index(it) => it.run().map(success),
-            FileCommand::Collate(it) => process(&it.plan()?),
-            FileCommand::Faidx(it) => audited(&it.memory, |ledger| it.run(ledger).map(success)),
-            FileCommand::Dict(it) => audited(&it.memory, |ledger| it.run(ledger).map(success)),
-            FileCommand::Quickcheck(it) => audited(&it.memory, |ledger| it.run(ledger)),
-            FileCommand::Head(it) => audited(&it.memory, |ledger| it.run(ledger).map(success)),
-            FileCommand::Cat(it) => audited(&it.memory, |ledger| it.run(ledger).map(success)),
-            FileCommand::Reheader(it) => audited(&it.memory, |ledger| it.run(ledger).map(success)),
-            FileCommand::Addreplacerg(_) => Err(left_out(
+            FileCommand::Index(it) => it.run_index_command().map(success),
+            FileCommand::Collate(it) => process(&it.build_plan()?),
+            FileCommand::Faidx(it) => {
+                run_with_audit(&it.memory, |ledger| it.index_or_print_sequences(ledger).map(success))
+            }
+            FileCommand::Dict(it) => {
+                run_with_audit(&it.memory, |ledger| it.write_dict(ledger).map(success))
+            }
+            FileCommand::Quickcheck(it) => run_with_audit(&it.memory, |ledger| it.check_files(ledger)),
+            FileCommand::Head(it) => {
+                run_with_audit(&it.memory, |ledger| it.print_head(ledger).map(success))
+            }
+            FileCommand::Cat(it) => {
+                run_with_audit(&it.memory, |ledger| it.join_files(ledger).map(success))
+            }
+            FileCommand::Reheader(it) => {
+                run_with_audit(&it.memory, |ledger| it.write_reheadered(ledger).map(success))
+            }
+            FileCommand::Addreplacerg(_) => Err(unsupported_command_error(
                 "addreplacerg",
                 "readmill samtools addreplacerg takes its options; readmill filter has --read-group, --to-read-group and --orphans-to-read-group",
             )),
@@ -69,15 +78,18 @@ impl FileCommand {
 
 /// Runs `work` with a ledger for the memory of the command. A debug build returns an
 /// error if the command used more memory than that.
-fn audited(memory: &MemoryFlag, work: impl FnOnce(&Ledger) -> Result<ExitCode>) -> Result<ExitCode> {
-    let divided = Memory::of(memory.bytes())?;
+fn run_with_audit(
+    memory: &MemoryFlag,
+    work: impl FnOnce(&Ledger) -> Result<ExitCode>,
+) -> Result<ExitCode> {
+    let divided = CommandMemory::divide(memory.bytes())?;
     #[cfg(debug_assertions)]
-    let audit = readmill::audit::begin();
+    let audit = readmill::audit::begin_audit();
     let done = work(&divided.ledger);
     #[cfg(debug_assertions)]
     {
         drop(audit);
-        readmill::audit::check(memory.bytes())?;
+        readmill::audit::check_limits(memory.bytes())?;
     }
     done
 }
@@ -85,22 +97,22 @@ fn audited(memory: &MemoryFlag, work: impl FnOnce(&Ledger) -> Result<ExitCode>) 
 /// A command of samtools that readmill does not have.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
-pub struct LeftOut {
+pub struct UnsupportedCommand {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }
 
-fn left_out(name: &str, way: &'static str) -> Error {
+fn unsupported_command_error(name: &str, way: &'static str) -> Error {
     Error::usage(format!("readmill has no {name}")).hint(way)
 }
 
-fn console(is_quiet: bool) -> Console {
+fn new_console(is_quiet: bool) -> Console {
     Console::new(if is_quiet { Verbosity::Quiet } else { Verbosity::Normal })
 }
 
 /// Opens an output for BAM or CRAM. It is an error if the output is a terminal or one
 /// of `inputs`, which are read later.
-fn records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileOutput> {
+fn open_records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileOutput> {
     let output = FileOutput::open(path.map(PathBuf::as_path), inputs)?;
     if output.is_terminal() {
         return Err(Error::usage("BAM and CRAM are not written to a terminal")
@@ -150,7 +162,7 @@ pub struct DictArgs {
 }
 
 impl DictArgs {
-    fn run(&self, ledger: &Ledger) -> Result<()> {
+    fn write_dict(&self, ledger: &Ledger) -> Result<()> {
         let options = DictOptions {
             assembly: self.assembly.clone(),
             species: self.species.clone(),
@@ -160,7 +172,7 @@ impl DictArgs {
             as_picard: self.as_picard,
         };
         let output = FileOutput::open(self.output.as_deref(), &[&self.reference])?;
-        dict(&self.reference, &options, output, ledger)
+        write_sequence_dictionary(&self.reference, &options, output, ledger)
     }
 }
 
@@ -193,11 +205,11 @@ pub struct QuickcheckArgs {
 }
 
 impl QuickcheckArgs {
-    fn run(&self, ledger: &Ledger) -> Result<ExitCode> {
+    fn check_files(&self, ledger: &Ledger) -> Result<ExitCode> {
         let (mut is_bad, mut is_unreadable) = (false, false);
         let mut bad = String::new();
         for file in &self.files {
-            let faults = quickcheck(file, self.unmapped, ledger);
+            let faults = find_faults(file, self.unmapped, ledger);
             if !faults.is_empty() {
                 bad += &format!("{}\n", file.display());
             }
@@ -211,7 +223,7 @@ impl QuickcheckArgs {
         }
         if self.verbose > 0 {
             let mut out = FileOutput::open(None, &[])?;
-            out.put(bad.as_bytes())?;
+            out.write_buffered(bad.as_bytes())?;
             out.finish()?;
         }
         Ok(match (is_bad, is_unreadable) {
@@ -250,17 +262,17 @@ pub struct HeadArgs {
 }
 
 impl HeadArgs {
-    fn run(&self, ledger: &Ledger) -> Result<()> {
+    fn print_head(&self, ledger: &Ledger) -> Result<()> {
         if self.file.is_none() && hints::has_no_standard_input() {
-            return Err(hints::no_input("give a SAM, BAM or CRAM file"));
+            return Err(hints::missing_input_error("give a SAM, BAM or CRAM file"));
         }
         let options = HeadOptions {
             headers: self.headers,
             records: self.records,
-            reference: self.reference.as_deref().map(Fasta::new),
+            reference: self.reference.as_deref().map(LazyReference::new),
         };
         let mut out = FileOutput::open(None, &[])?;
-        head(&self.file.clone().unwrap_or_else(|| "-".into()), &options, &mut out, ledger)?;
+        print_head(&self.file.clone().unwrap_or_else(|| "-".into()), &options, &mut out, ledger)?;
         out.finish()
     }
 }
@@ -279,7 +291,7 @@ pub struct CollateArgs {
 }
 
 impl CollateArgs {
-    fn plan(&self) -> Result<Plan> {
+    fn build_plan(&self) -> Result<Plan> {
         let steps = Steps { sort: Some(Order::Lexicographic), ..Steps::default() };
         self.io.plan(plan::Command::Sort, steps)
     }
@@ -324,8 +336,8 @@ pub struct CatArgs {
 }
 
 impl CatArgs {
-    fn run(&self, ledger: &Ledger) -> Result<()> {
-        let listed = self.list.as_ref().map(|list| lines(list, ledger)).transpose()?;
+    fn join_files(&self, ledger: &Ledger) -> Result<()> {
+        let listed = self.list.as_ref().map(|list| read_file_list(list, ledger)).transpose()?;
         let inputs: Vec<PathBuf> =
             listed.into_iter().flatten().chain(self.files.iter().cloned()).collect();
         if inputs.is_empty() {
@@ -339,7 +351,12 @@ impl CatArgs {
         };
         let read = options.inputs.iter().chain(&self.list).chain(&self.header);
         let read: Vec<&Path> = read.map(PathBuf::as_path).collect();
-        cat(&options, records_output(self.output.as_ref(), &read)?, &console(self.quiet), ledger)
+        join_files(
+            &options,
+            open_records_output(self.output.as_ref(), &read)?,
+            &new_console(self.quiet),
+            ledger,
+        )
     }
 }
 
@@ -380,7 +397,7 @@ pub struct ReheaderArgs {
 }
 
 impl ReheaderArgs {
-    fn run(&self, ledger: &Ledger) -> Result<()> {
+    fn write_reheadered(&self, ledger: &Ledger) -> Result<()> {
         if self.command.is_some() {
             return Err(Error::usage("reheader has no -c").hint(
                 "change the header first: readmill head FILE | CMD > new.sam; readmill reheader new.sam FILE",
@@ -399,7 +416,7 @@ impl ReheaderArgs {
             program: (!self.no_pg).then(|| "readmill reheader".to_string()),
             allow_missing_eof: self.allow_missing_eof,
         };
-        let output = records_output(self.output.as_ref(), &[&options.header, &options.input])?;
-        reheader(&options, output, &console(self.quiet), ledger)
+        let output = open_records_output(self.output.as_ref(), &[&options.header, &options.input])?;
+        replace_header(&options, output, &new_console(self.quiet), ledger)
     }
 }

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches, Id, value_parser};
 use readmill::plan::Filters;
 use readmill_filters::FILTERS;
-use readmill_filters::flag::{Flag, GivenFlags, Value};
+use readmill_filters::flag::{Flag, FlagValue, GivenFlags};
 use readmill_record::{Error, Flags, Result};
 
 /// The flags that were given.
@@ -14,7 +14,7 @@ pub struct FilterFlags(GivenFlags);
 
 impl FilterFlags {
     pub fn filters(&self) -> Result<Filters> {
-        Filters::parse(&self.0)
+        Filters::from_given_flags(&self.0)
     }
 
     /// The filters, with flags that other flags mean.
@@ -25,14 +25,14 @@ impl FilterFlags {
             if given.is_given(name) && !repeats {
                 return Err(Error::usage(format!("--{name} is given twice")));
             }
-            given.add(name, value);
+            given.add_flag(name, value);
         }
-        Filters::parse(&given)
+        Filters::from_given_flags(&given)
     }
 
     /// The file that a flag names.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
-        self.0.path(name)
+        self.0.path_value(name)
     }
 }
 
@@ -54,17 +54,17 @@ fn arg(flag: &'static Flag) -> Arg {
     let arg = Arg::new(flag.name).long(flag.name).help(flag.help).aliases(flag.aliases);
     let arg = arg.requires_all(flag.requires).conflicts_with_all(flag.conflicts);
     let arg = match flag.value {
-        Value::None => return arg.action(ArgAction::SetTrue),
+        FlagValue::None => return arg.action(ArgAction::SetTrue),
         // An expression may begin with a minus sign.
-        Value::Text => {
+        FlagValue::Text => {
             arg.value_parser(value_parser!(String)).allow_hyphen_values(flag.metavar == "EXPR")
         }
-        Value::File => arg.value_parser(value_parser!(PathBuf)),
-        Value::U8 => arg.value_parser(value_parser!(u8)),
-        Value::U32 => arg.value_parser(value_parser!(u32)),
-        Value::F64 => arg.value_parser(value_parser!(f64)),
-        Value::Flags => arg.value_parser(value_parser!(Flags)),
-        Value::OneOf(words) => arg.value_parser(PossibleValuesParser::new(
+        FlagValue::File => arg.value_parser(value_parser!(PathBuf)),
+        FlagValue::U8 => arg.value_parser(value_parser!(u8)),
+        FlagValue::U32 => arg.value_parser(value_parser!(u32)),
+        FlagValue::F64 => arg.value_parser(value_parser!(f64)),
+        FlagValue::Flags => arg.value_parser(value_parser!(Flags)),
+        FlagValue::OneOf(words) => arg.value_parser(PossibleValuesParser::new(
             words.iter().map(|(word, help)| PossibleValue::new(word).help(help)),
         )),
     };
@@ -92,13 +92,13 @@ impl FromArgMatches for FilterFlags {
         let mut given = GivenFlags::default();
         for flag in flags() {
             match flag.value {
-                Value::None if matches.get_flag(flag.name) => given.add(flag.name, ""),
-                Value::None => {}
+                FlagValue::None if matches.get_flag(flag.name) => given.add_flag(flag.name, ""),
+                FlagValue::None => {}
                 _ => matches
                     .get_raw(flag.name)
                     .into_iter()
                     .flatten()
-                    .for_each(|value| given.add(flag.name, value)),
+                    .for_each(|value| given.add_flag(flag.name, value)),
             }
         }
         Ok(FilterFlags(given))

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use readmill::Plan;
 use readmill::plan::{FingerprintRequest, Tallies};
-use readmill_fingerprint::{Fingerprint, Verdict, compare};
+use readmill_fingerprint::{Fingerprint, IdentityVerdict, compare};
 use readmill_record::{Ledger, Result};
 
 use super::common::MemoryFlag;
@@ -69,7 +69,7 @@ impl CountArgs {
 
 impl CompareArgs {
     fn run(&self) -> Result<ExitCode> {
-        let ledger = Ledger::of(self.memory.bytes());
+        let ledger = Ledger::with_capacity(self.memory.bytes());
         let read = |path: &PathBuf| Fingerprint::read(path, &ledger);
         let all: Vec<Fingerprint> = self.files.iter().map(read).collect::<Result<_>>()?;
         let mut text =
@@ -79,7 +79,7 @@ impl CompareArgs {
             for two in &all[n + 1..] {
                 let found = compare(one, two);
                 let related = found.relatedness().map_or("?".into(), |it| format!("{it:.3}"));
-                all_same &= found.verdict() == Verdict::Same;
+                all_same &= found.verdict() == IdentityVerdict::Same;
                 text += &format!(
                     "{}\t{}\t{}\t{}\t{}\t{related}\t{}\t{}\t{}\n",
                     one.sample,
@@ -93,7 +93,7 @@ impl CompareArgs {
                 );
             }
         }
-        readmill::streams::print(&text)?;
+        readmill::streams::write_stdout(&text)?;
         let differ = self.expect_same && !all_same;
         Ok(if differ { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
     }

@@ -4,10 +4,10 @@
 use clap::{Arg, Command};
 
 /// Maximum number of flags for which the short help shows all of them.
-const MOST_FLAGS: usize = 22;
+const MAX_SHORT_HELP_FLAGS: usize = 22;
 
 /// The long names of the flags in the short help of commands with more flags than that.
-const SHORT: &[&str] = &[
+const SHORT_HELP_FLAGS: &[&str] = &[
     "bqsr",
     "by",
     "interleaved",
@@ -29,11 +29,12 @@ const SHORT: &[&str] = &[
 
 /// Commands whose short help has all flags with a letter, because users know these
 /// flags from samtools.
-const WITH_LETTERS: &[&str] = &["bedcov", "coverage", "depth", "filter", "merge", "sort", "view"];
+const COMMANDS_WITH_LETTERS: &[&str] =
+    &["bedcov", "coverage", "depth", "filter", "merge", "sort", "view"];
 
 /// Flags with a letter that are still left out of that help, because they are rarely
 /// needed.
-const RARE: &[&str] = &[
+const RARE_LETTER_FLAGS: &[&str] = &[
     "customized-index",
     "exclude-all-flags",
     "exclude-no-read-group",
@@ -187,24 +188,24 @@ const EXAMPLES: &[(&str, &[&str])] = &[
 
 /// Adds examples to a command and all its subcommands, hides rare flags in the short
 /// help, and makes the values of flags case-insensitive.
-pub fn complete(command: Command) -> Command {
-    of(command, "")
+pub fn complete_help(command: Command) -> Command {
+    complete_subcommand_help(command, "")
 }
 
 /// Does the work of [`complete`] for a command whose parent commands are `above`.
-fn of(command: Command, above: &str) -> Command {
+fn complete_subcommand_help(command: Command, above: &str) -> Command {
     let path = |name: &str| if above.is_empty() { name.to_string() } else { format!("{above} {name}") };
     let is_root = command.get_name() == "readmill";
     let own = if is_root { String::new() } else { path(command.get_name()) };
     let flags = command.get_arguments().filter(|arg| !arg.is_hide_set()).count();
-    let is_long = flags > MOST_FLAGS;
-    let shows_letters = WITH_LETTERS.contains(&own.as_str());
+    let is_long = flags > MAX_SHORT_HELP_FLAGS;
+    let shows_letters = COMMANDS_WITH_LETTERS.contains(&own.as_str());
     let shorten = |arg: Arg| {
         let is_shown = arg.is_positional()
-            || arg.get_long().is_none_or(|long| SHORT.contains(&long))
+            || arg.get_long().is_none_or(|long| SHORT_HELP_FLAGS.contains(&long))
             || shows_letters
                 && arg.get_short().is_some()
-                && !arg.get_long().is_some_and(|long| RARE.contains(&long));
+                && !arg.get_long().is_some_and(|long| RARE_LETTER_FLAGS.contains(&long));
         let takes_value = arg.get_action().takes_values();
         arg.ignore_case(takes_value).hide_short_help(is_long && !is_shown)
     };
@@ -215,7 +216,8 @@ fn of(command: Command, above: &str) -> Command {
         format!("Examples:{lines}")
     });
     let behind = Vec::from_iter(notes.into_iter().chain(examples)).join("\n\n");
-    let command = command.mut_args(shorten).mut_subcommands(|inner| of(inner, &own));
+    let command =
+        command.mut_args(shorten).mut_subcommands(|inner| complete_subcommand_help(inner, &own));
     if behind.is_empty() {
         return command;
     }
@@ -237,7 +239,7 @@ mod tests {
     const SCREEN: usize = 54;
 
     fn command() -> Command {
-        complete(Cli::command())
+        complete_help(Cli::command())
     }
 
     fn each(command: &mut Command, path: &str, look: &mut impl FnMut(&mut Command, &str)) {
@@ -288,7 +290,7 @@ mod tests {
             longs.extend(command.get_arguments().filter_map(|arg| arg.get_long().map(String::from)));
         });
         let unknown: Vec<_> =
-            SHORT.iter().filter(|name| !longs.contains(&(**name).to_string())).collect();
+            SHORT_HELP_FLAGS.iter().filter(|name| !longs.contains(&(**name).to_string())).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
     }
 }

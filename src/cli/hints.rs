@@ -10,7 +10,7 @@ use readmill::formats::{FORMATS, join_words};
 use readmill::plan::{Format, check_index_mark};
 use readmill_record::{Error, Result};
 
-const MOST_SHOWN: usize = 8;
+const MAX_REPEATED_INPUTS: usize = 8;
 
 /// Returns whether messages are written as JSON (`--log-format json` or
 /// `READMILL_LOG_FORMAT`). It is called before the command line is parsed, so that
@@ -39,7 +39,7 @@ pub fn wants_colour(args: &[OsString]) -> bool {
 /// Removes or refuses `-h` next to other arguments, where it does not ask for help: in
 /// samtools view it asks for the header, which `filter` always writes; in samtools
 /// merge and split it takes a header file, which readmill does not support.
-pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
+pub fn without_header_flag(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     let command = args.get(1).and_then(|command| command.to_str()).unwrap_or_default();
     let given = args.iter().skip(2);
     if !given.clone().any(|arg| arg == "-h") || given.clone().all(|arg| arg == "-h") {
@@ -60,15 +60,15 @@ pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     }
 }
 
-const NO_DETECTION: &str =
+const NO_ADAPTER_DETECTION: &str =
     "adapters are not guessed: mates tell them by their overlap, and --trim-adapter-sequence names one";
 
-const NAMES: &[(&str, &str)] = &[
+const OTHER_TOOL_HINTS: &[(&str, &str)] = &[
     ("mem", "readmill align REF R1.fq R2.fq does what bwa mem does"),
     ("aln", "readmill align REF READS.fq aligns, with the algorithm of bwa mem"),
     ("fastp", "readmill align REF R1.fq R2.fq --trim trims as fastp does, with its flags"),
-    ("--detect_adapter_for_pe", NO_DETECTION),
-    ("--detect-adapter-for-pe", NO_DETECTION),
+    ("--detect_adapter_for_pe", NO_ADAPTER_DETECTION),
+    ("--detect-adapter-for-pe", NO_ADAPTER_DETECTION),
     ("--adapter_fasta", "--trim-adapter-sequence and --trim-adapter-sequence-r2 name one adapter each"),
     ("--adapter-fasta", "--trim-adapter-sequence and --trim-adapter-sequence-r2 name one adapter each"),
     ("--umi_loc", "--read-structures 8M+T,+T takes UMIs off reads, before they are trimmed"),
@@ -113,7 +113,7 @@ const NAMES: &[(&str, &str)] = &[
 
 /// Returns a hint for a word that clap does not know but that another tool does.
 /// `native_way` returns the hint for a command of another tool, if there is one.
-pub fn of_other_tools(
+pub fn hint_for_other_tool(
     error: &clap::Error,
     native_way: impl Fn(&str) -> Option<String>,
 ) -> Option<String> {
@@ -132,14 +132,14 @@ pub fn of_other_tools(
                 .into(),
         );
     }
-    let known = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+    let known = OTHER_TOOL_HINTS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
     let tip = known.map(|(_, tip)| tip.to_string());
     tip.or_else(|| native_way(word).filter(|_| error.kind() == ErrorKind::InvalidSubcommand))
 }
 
 /// Removes clap's own suggestions from an error, such as `demo` for `mem`, if we know
 /// what the word means in another tool.
-pub fn without_suggestions(mut error: clap::Error) -> clap::Error {
+pub fn remove_suggestions(mut error: clap::Error) -> clap::Error {
     use clap::error::ContextKind;
     for kind in [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::Suggested] {
         error.remove(kind);
@@ -150,8 +150,10 @@ pub fn without_suggestions(mut error: clap::Error) -> clap::Error {
 /// Returns the error for several inputs without an output. It suggests a command line
 /// in which each flag stands before its file, because an output is probably among the
 /// inputs.
-pub fn no_output(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
-    let line = (inputs.len() <= MOST_SHOWN && !flags.is_empty()).then(|| with_flags(flags)).flatten();
+pub fn missing_output_error(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
+    let line = (inputs.len() <= MAX_REPEATED_INPUTS && !flags.is_empty())
+        .then(|| insert_flags(flags))
+        .flatten();
     let hints = line.map_or(String::new(), |line| format!("; did you mean: {line}"));
     Error::usage(format!("there are {} inputs and no output{hints}", inputs.len()))
         .hint("give the output by -o FILE, or write the reads of all inputs to standard output by -o -")
@@ -204,22 +206,22 @@ pub fn refuse_picard_arguments(inputs: &[PathBuf]) -> Result<()> {
         std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let what =
         format!("{} is written as an argument of Picard, and no file has this name", first.display());
-    Err(Error::usage(what).hint(as_picard_line(&args)))
+    Err(Error::usage(what).hint(picard_line_hint(&args)))
 }
 
 /// Returns a hint with the readmill command line for arguments in Picard's notation,
 /// and with the command line for `readmill picard`.
-fn as_picard_line(args: &[String]) -> String {
+fn picard_line_hint(args: &[String]) -> String {
     let native = args.iter().map(|arg| {
         let known = arg.split_once('=').and_then(|(name, value)| {
             let (_, flag) = PICARD_ARGUMENTS.iter().find(|(known, _)| *known == name)?;
             Some((name, *flag, value))
         });
         match known {
-            None => quoted(arg),
+            None => quote_for_shell(arg),
             Some(("VALIDATION_STRINGENCY" | "CREATE_INDEX", ..)) => String::new(),
-            Some((_, "", value)) => quoted(value),
-            Some((_, flag, value)) => format!("{flag} {}", quoted(value)),
+            Some((_, "", value)) => quote_for_shell(value),
+            Some((_, flag, value)) => format!("{flag} {}", quote_for_shell(value)),
         }
     });
     let native = native
@@ -227,7 +229,8 @@ fn as_picard_line(args: &[String]) -> String {
         .fold("readmill".to_string(), |line, word| line + " " + &word);
     let command = args.first().map_or("", String::as_str);
     let program = PICARD_PROGRAMS.iter().find(|(name, _)| *name == command);
-    let behind = args.iter().skip(1).fold(String::new(), |line, word| line + " " + &quoted(word));
+    let behind =
+        args.iter().skip(1).fold(String::new(), |line, word| line + " " + &quote_for_shell(word));
     match program {
         // For `import`, the FASTQ files are inputs, but `-1` and `-2` are the flags of
         // outputs in the table.
@@ -255,7 +258,7 @@ pub fn has_no_standard_input() -> bool {
     std::io::stdin().is_terminal() || is_null().unwrap_or(false)
 }
 
-pub fn no_input(way_out: &'static str) -> Error {
+pub fn missing_input_error(way_out: &'static str) -> Error {
     let why = if std::io::stdin().is_terminal() {
         ""
     } else {
@@ -266,7 +269,7 @@ pub fn no_input(way_out: &'static str) -> Error {
 
 /// Returns an error if the last of several inputs does not exist, with the hint that it
 /// may be meant as the output.
-pub fn check_last(inputs: &[PathBuf]) -> Result<()> {
+pub fn require_last_input(inputs: &[PathBuf]) -> Result<()> {
     match inputs {
         [_, .., last] if last.as_os_str() != "-" => std::fs::metadata(last).map(drop).map_err(|e| {
             Error::io(format!("{} cannot be read", last.display()), &e)
@@ -283,7 +286,7 @@ pub fn known_extensions() -> String {
 
 /// Returns the format that the name of an output implies, and BAM with a warning if the
 /// name implies none. `way_out` is the hint for a name of another kind of file.
-pub fn named_format(path: &Path, way_out: String) -> Result<Format> {
+pub fn format_from_name(path: &Path, way_out: String) -> Result<Format> {
     check_index_mark(path)?;
     let (format, guessed) = Format::of_output(path).map_err(|error| error.hint(way_out))?;
     if guessed {
@@ -300,17 +303,17 @@ pub fn is_named_as_records(path: &Path) -> bool {
     [".bam", ".sam", ".sam.gz", ".cram"].iter().any(|end| name.ends_with(end))
 }
 
-fn with_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
+fn insert_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
     let mut args: Vec<OsString> = std::env::args_os().skip(1).collect();
     for (flag, path) in flags {
         let at = args.iter().rposition(|arg| Path::new(arg) == path.as_path())?;
         args.insert(at, flag.into());
     }
-    let words = args.iter().map(|arg| quoted(&arg.to_string_lossy()));
+    let words = args.iter().map(|arg| quote_for_shell(&arg.to_string_lossy()));
     Some(words.fold("readmill".to_string(), |line, word| line + " " + &word))
 }
 
-pub fn quoted(arg: &str) -> String {
+pub fn quote_for_shell(arg: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=./,:@%+".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) {
         return arg.to_string();

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use clap::Args;
 use readmill::plan::{Aligner, Aligning, Command, Import, Steps};
 use readmill::{Plan, limit, memory};
-use readmill_fastq::Encoding;
+use readmill_fastq::QualityEncoding;
 use readmill_filters::tally::adapters as adapter_tally;
 use readmill_record::{Error, Result};
 
@@ -15,7 +15,7 @@ use super::read_tags::{AdapterFlags, ReadTagFlags};
 use super::reads::ReadsFlags;
 use super::sort::OutputOrder;
 
-const HIGHEST: u8 = 93;
+const MAX_FASTQ_QUALITY: u8 = 93;
 
 /// Flags of reads that become records.
 #[derive(Args)]
@@ -57,31 +57,32 @@ pub struct ImportArgs {
 #[command(next_help_heading = "Qualities")]
 struct QualityFlags {
     /// How FASTQ writes qualities: standard (Phred + 33), illumina (Phred + 64), solexa, or detect, which looks at 10,000 records as Picard FastqToSam does
-    #[arg(long, value_name = "ENCODING", default_value = "standard", value_parser = encoding)]
-    quality_encoding: Wanted,
+    #[arg(long, value_name = "ENCODING", default_value = "standard", value_parser = parse_encoding)]
+    quality_encoding: EncodingChoice,
     /// Refuse reads with a quality below this
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=93))]
     min_quality: u8,
     /// Refuse reads with a quality above this
-    #[arg(long, value_name = "N", default_value_t = HIGHEST, value_parser = clap::value_parser!(u8).range(0..=93))]
+    #[arg(long, value_name = "N", default_value_t = MAX_FASTQ_QUALITY, value_parser = clap::value_parser!(u8).range(0..=93))]
     max_quality: u8,
 }
 
 /// The value of `--quality-encoding`. `None` means that the encoding is detected.
 #[derive(Clone, Copy)]
-struct Wanted(Option<Encoding>);
+struct EncodingChoice(Option<QualityEncoding>);
 
-fn encoding(text: &str) -> Result<Wanted, String> {
+fn parse_encoding(text: &str) -> Result<EncodingChoice, String> {
     match text.to_ascii_lowercase().as_str() {
-        "detect" => Ok(Wanted(None)),
-        name => {
-            name.parse().map(|it| Wanted(Some(it))).map_err(|error: Error| error.what + ", nor detect")
-        }
+        "detect" => Ok(EncodingChoice(None)),
+        name => name
+            .parse()
+            .map(|it| EncodingChoice(Some(it)))
+            .map_err(|error: Error| error.what + ", nor detect"),
     }
 }
 
 impl QualityFlags {
-    fn range(&self) -> Result<RangeInclusive<u8>> {
+    fn quality_range(&self) -> Result<RangeInclusive<u8>> {
         if self.min_quality > self.max_quality {
             let what = format!("no quality is between {} and {}", self.min_quality, self.max_quality);
             return Err(
@@ -91,12 +92,12 @@ impl QualityFlags {
         Ok(self.min_quality..=self.max_quality)
     }
 
-    fn words(&self) -> Vec<String> {
-        let encoding = self.quality_encoding.0.map_or("detect", Encoding::name);
+    fn command_words(&self) -> Vec<String> {
+        let encoding = self.quality_encoding.0.map_or("detect", QualityEncoding::name);
         [
             ("--quality-encoding", encoding.to_string(), "standard".to_string()),
             ("--min-quality", self.min_quality.to_string(), "0".to_string()),
-            ("--max-quality", self.max_quality.to_string(), HIGHEST.to_string()),
+            ("--max-quality", self.max_quality.to_string(), MAX_FASTQ_QUALITY.to_string()),
         ]
         .into_iter()
         .filter(|(_, value, usual)| value != usual)
@@ -106,10 +107,10 @@ impl QualityFlags {
 }
 
 impl ImportArgs {
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn build_plan(&self) -> Result<Plan> {
         self.reads.check_output(self.output.is_named())?;
         let lanes = self.reads.lanes(self.read_tags.says_comments())?;
-        let mut words = self.qualities.words();
+        let mut words = self.qualities.command_words();
         words.extend(self.ends_by_name.then(|| "--ends-by-name".to_string()));
         if let Some(word) = words.first().filter(|_| lanes.iter().any(|lane| lane.records)) {
             return Err(Error::usage(format!("{word} is for FASTQ"))
@@ -121,13 +122,16 @@ impl ImportArgs {
         }
         let import = Import {
             encoding: self.qualities.quality_encoding.0,
-            qualities: self.qualities.range()?,
+            qualities: self.qualities.quality_range()?,
             comments: self.comment.clone(),
             needs_reads: self.require_reads && !self.allow_empty,
             ends_by_name: self.ends_by_name,
         };
-        let steps =
-            Steps { filters: self.filters.filters()?, sort: self.sort.order(), ..Steps::default() };
+        let steps = Steps {
+            filters: self.filters.filters()?,
+            sort: self.sort.requested_order(),
+            ..Steps::default()
+        };
         let mut plan = self.output.plan(Command::Import, self.reads.files(), steps)?;
         plan.tallies.files.extend(self.adapters.metrics().map(|file| (&adapter_tally::SPEC, file)));
         let mut read_tags = self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words());

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use readmill::console::{Console, log};
 use readmill::files::FileOutput;
-use readmill::indexing::{self, Content, IndexOptions};
+use readmill::indexing::{self, IndexOptions, IndexableContent};
 use readmill::limit;
 use readmill::plan::{Choice, Verbosity, one_of, parse_size};
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
-use readmill_align::Stage;
+use readmill_align::IndexStage;
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::reference::Reference;
-use readmill_format::tabix::Preset;
+use readmill_format::tabix::TextPreset;
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
@@ -48,13 +48,13 @@ pub struct IndexArgs {
     csi: bool,
     /// The most memory, as in -m 2G: an index that needs more is refused. A number from 1 to 30 is that of samtools: write a CSI whose smallest bins have 2^N bases
     #[arg(short, long, value_name = "SIZE|N", value_parser = parse_amount)]
-    memory: Option<Amount>,
+    memory: Option<MemoryOrMinShift>,
     /// Name of the index; of a FASTA, prefix of the names of the aligner's files [default: FILE and the usual end]
     #[arg(short, long, value_name = "NAME", alias = "prefix")]
     output: Option<PathBuf>,
     /// What the text is, where its lines do not tell: vcf, bed or gff
-    #[arg(short, long, value_name = "KIND", value_parser = one_of(PRESETS))]
-    preset: Option<Preset>,
+    #[arg(short, long, value_name = "KIND", value_parser = one_of(PRESET_CHOICES))]
+    preset: Option<TextPreset>,
     /// Threads in all, not in addition; 0 means one, as in samtools [default: what this process may use]
     #[arg(short = '@', long, value_name = "N", env = "READMILL_THREADS", allow_negative_numbers = true)]
     threads: Option<u16>,
@@ -77,37 +77,37 @@ pub struct IndexArgs {
     quiet: bool,
 }
 
-const PRESETS: &[Choice<Preset>] = &[
-    Choice { value: Preset::Vcf, name: "vcf", aliases: &[], help: "" },
-    Choice { value: Preset::Bed, name: "bed", aliases: &[], help: "" },
-    Choice { value: Preset::Gff, name: "gff", aliases: &["gtf"], help: "" },
+const PRESET_CHOICES: &[Choice<TextPreset>] = &[
+    Choice { value: TextPreset::Vcf, name: "vcf", aliases: &[], help: "" },
+    Choice { value: TextPreset::Bed, name: "bed", aliases: &[], help: "" },
+    Choice { value: TextPreset::Gff, name: "gff", aliases: &["gtf"], help: "" },
 ];
 
 /// The value of `-m`. In samtools index it is the size of bins; here it is also the
 /// memory.
 #[derive(Clone, Copy)]
-enum Amount {
+enum MemoryOrMinShift {
     Memory(u64),
     /// The base-2 logarithm of the number of bases in the smallest bin of a CSI.
     MinShift(u8),
 }
 
-fn parse_amount(text: &str) -> std::result::Result<Amount, String> {
+fn parse_amount(text: &str) -> std::result::Result<MemoryOrMinShift, String> {
     match text.parse::<u8>() {
-        Ok(shift @ 1..=30) => Ok(Amount::MinShift(shift)),
-        _ => parse_size(text).map(Amount::Memory),
+        Ok(shift @ 1..=30) => Ok(MemoryOrMinShift::MinShift(shift)),
+        _ => parse_size(text).map(MemoryOrMinShift::Memory),
     }
 }
 
 impl IndexArgs {
-    pub fn run(&self) -> Result<()> {
+    pub fn run_index_command(&self) -> Result<()> {
         if self.files.len() > 1 && self.output.is_some() {
             return Err(Error::usage("-o names one index, and there are several files")
                 .hint("leave -o out, or index each file by a command of its own"));
         }
-        let one = |file: &PathBuf| match indexing::content(file, self.preset)? {
-            Content::Fasta => self.fasta(file),
-            content => self.file(file, &content),
+        let one = |file: &PathBuf| match indexing::detect_content(file, self.preset)? {
+            IndexableContent::Fasta => self.index_fasta(file),
+            content => self.index_file(file, &content),
         };
         // If one file cannot be indexed, the others are still indexed, and the last
         // error is returned.
@@ -125,9 +125,9 @@ impl IndexArgs {
 
     /// Returns the memory limit from the flag or the environment, or else the limit of
     /// the address space.
-    fn memory(&self) -> Result<Option<u64>> {
+    fn memory_limit(&self) -> Result<Option<u64>> {
         match self.memory {
-            Some(Amount::Memory(bytes)) => Ok(Some(bytes)),
+            Some(MemoryOrMinShift::Memory(bytes)) => Ok(Some(bytes)),
             // Without a limit, a failed allocation would end the process.
             _ => Ok(environment_memory()?.or_else(limit::address_space_left)),
         }
@@ -135,12 +135,12 @@ impl IndexArgs {
 
     fn min_shift(&self) -> Option<u8> {
         match self.memory {
-            Some(Amount::MinShift(shift)) => Some(shift),
+            Some(MemoryOrMinShift::MinShift(shift)) => Some(shift),
             _ => None,
         }
     }
 
-    fn file(&self, file: &Path, content: &Content) -> Result<()> {
+    fn index_file(&self, file: &Path, content: &IndexableContent) -> Result<()> {
         let verbosity = if self.quiet { Verbosity::Quiet } else { Verbosity::Normal };
         let kind = match (self.bai, self.csi) {
             (true, _) if self.min_shift().is_some() => {
@@ -151,7 +151,7 @@ impl IndexArgs {
             (_, true) => Some(IndexFormat::Csi),
             _ => None,
         };
-        let memory = self.memory()?.unwrap_or_else(limit::default_limit);
+        let memory = self.memory_limit()?.unwrap_or_else(limit::default_limit);
         let options = IndexOptions {
             kind,
             min_shift: self.min_shift(),
@@ -163,28 +163,31 @@ impl IndexArgs {
             memory,
             allow_missing_eof: self.allow_missing_eof,
         };
-        let made = indexing::index(file, content, &options, &Console::new(verbosity))?;
+        let made = indexing::make_index_file(file, content, &options, &Console::new(verbosity))?;
         #[cfg(debug_assertions)]
-        readmill::audit::check(memory)?;
-        self.say(&format!("wrote {}, of {} records", made.path.display(), made.records));
+        readmill::audit::check_limits(memory)?;
+        self.log_unless_quiet(&format!("wrote {}, of {} records", made.path.display(), made.records));
         Ok(())
     }
 
-    fn fasta(&self, reference: &Path) -> Result<()> {
+    fn index_fasta(&self, reference: &Path) -> Result<()> {
         if self.bai || self.csi || self.min_shift().is_some() {
             return Err(Error::usage("a FASTA has no BAI or CSI index")
                 .hint("leave -b, -c and -m N out; for memory, write a unit: -m 8G"));
         }
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
-        self.aligner(reference)?;
+        self.write_aligner_index(reference)?;
         if !reference.is_file() {
             return Ok(()); // it was a pipe, and the aligner has read it
         }
-        let ledger = Ledger::of(self.memory()?.unwrap_or_else(limit::default_limit));
+        let ledger = Ledger::with_capacity(self.memory_limit()?.unwrap_or_else(limit::default_limit));
         match indexing::faidx(reference, None, &ledger) {
             Ok(written) => {
-                warn_of(&written);
-                written.files.iter().for_each(|file| self.say(&format!("wrote {}", file.display())));
+                log_index_notes(&written);
+                written
+                    .files
+                    .iter()
+                    .for_each(|file| self.log_unless_quiet(&format!("wrote {}", file.display())));
             }
             Err(error) if cfg!(any(feature = "bwa", feature = "minibwa")) => {
                 log(&format!("readmill: warning: {}.fai was not written: {error}", reference.display()));
@@ -194,7 +197,7 @@ impl IndexArgs {
         Ok(())
     }
 
-    fn say(&self, line: &str) {
+    fn log_unless_quiet(&self, line: &str) {
         if !self.quiet {
             log(&format!("readmill: {line}"));
         }
@@ -203,13 +206,13 @@ impl IndexArgs {
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 impl IndexArgs {
-    fn aligner(&self, reference: &Path) -> Result<()> {
+    fn write_aligner_index(&self, reference: &Path) -> Result<()> {
         let prefix = self.output.as_deref().unwrap_or(reference);
         match self.kernel {
             #[cfg(feature = "bwa")]
-            KernelName::Bwa => self.bwa(reference, prefix)?,
+            KernelName::Bwa => self.write_bwa_index(reference, prefix)?,
             #[cfg(feature = "minibwa")]
-            KernelName::Minibwa => self.minibwa(reference, prefix)?,
+            KernelName::Minibwa => self.write_minibwa_index(reference, prefix)?,
         }
         let ends = match self.kernel {
             #[cfg(feature = "bwa")]
@@ -218,42 +221,44 @@ impl IndexArgs {
             KernelName::Minibwa => "l2b and .mbw",
         };
         let file = prefix.display();
-        self.say(&format!("wrote the index of readmill align, which bwa does not read: {file}.{ends}"));
+        self.log_unless_quiet(&format!(
+            "wrote the index of readmill align, which bwa does not read: {file}.{ends}"
+        ));
         Ok(())
     }
 
-    fn tell(&self, stage: Stage) {
+    fn log_stage(&self, stage: IndexStage) {
         match stage {
-            Stage::Read => self.say("reading the reference"),
-            Stage::Sort => self.say("sorting its suffixes, which takes longest"),
-            Stage::Write => self.say("writing the index"),
-            Stage::Name => {}
+            IndexStage::Read => self.log_unless_quiet("reading the reference"),
+            IndexStage::Sort => self.log_unless_quiet("sorting its suffixes, which takes longest"),
+            IndexStage::Write => self.log_unless_quiet("writing the index"),
+            IndexStage::Name => {}
         }
     }
 
     #[cfg(feature = "bwa")]
-    fn bwa(&self, reference: &Path, prefix: &Path) -> Result<()> {
-        use readmill_align::bwa::{IndexOptions, build_index, unfinished};
-        let options = IndexOptions { memory: self.memory()?, unpacked: self.unpacked };
-        complete_or_gone(prefix, &unfinished(prefix), |report| {
+    fn write_bwa_index(&self, reference: &Path, prefix: &Path) -> Result<()> {
+        use readmill_align::bwa::{BwaIndexOptions, build_index, partial_index_files};
+        let options = BwaIndexOptions { memory: self.memory_limit()?, unpacked: self.unpacked };
+        complete_or_gone(prefix, &partial_index_files(prefix), |report| {
             build_index(reference, prefix, options, &mut |stage| {
-                self.tell(stage);
+                self.log_stage(stage);
                 report(stage);
             })
         })
     }
 
     #[cfg(feature = "minibwa")]
-    fn minibwa(&self, reference: &Path, prefix: &Path) -> Result<()> {
-        use readmill_align::minibwa::{build_index, unfinished};
+    fn write_minibwa_index(&self, reference: &Path, prefix: &Path) -> Result<()> {
+        use readmill_align::minibwa::{build_index, partial_index_files};
         #[cfg(feature = "bwa")]
         if self.unpacked {
             return Err(Error::usage("--unpacked is for --kernel bwa"));
         }
-        let memory = self.memory()?;
-        complete_or_gone(prefix, &unfinished(prefix), |report| {
+        let memory = self.memory_limit()?;
+        complete_or_gone(prefix, &partial_index_files(prefix), |report| {
             build_index(reference, prefix, memory, &mut |stage| {
-                self.tell(stage);
+                self.log_stage(stage);
                 report(stage);
             })
         })
@@ -289,15 +294,15 @@ pub struct FaidxArgs {
     pub memory: MemoryFlag,
 }
 
-fn warn_of(written: &indexing::WrittenIndex) {
+fn log_index_notes(written: &indexing::WrittenIndex) {
     written.notes.iter().for_each(|note| log(&format!("readmill: warning: {note}")));
 }
 
 impl FaidxArgs {
-    pub fn run(&self, ledger: &Ledger) -> Result<()> {
+    pub fn index_or_print_sequences(&self, ledger: &Ledger) -> Result<()> {
         if self.regions.is_empty() {
             let written = indexing::faidx(&self.reference, self.fai_idx.as_deref(), ledger)?;
-            warn_of(&written);
+            log_index_notes(&written);
             if !self.quiet {
                 written
                     .files
@@ -307,9 +312,9 @@ impl FaidxArgs {
             return Ok(());
         }
         // As in samtools, the index is written for later runs.
-        if !indexing::files_of(&self.reference)[1].exists() {
+        if !indexing::fasta_and_index_paths(&self.reference)[1].exists() {
             match indexing::faidx(&self.reference, None, ledger) {
-                Ok(written) => warn_of(&written),
+                Ok(written) => log_index_notes(&written),
                 // The index is also built in memory, so the sequences can be read
                 // without the file.
                 Err(error) if error.kind == ErrorKind::Io => {
@@ -319,9 +324,9 @@ impl FaidxArgs {
             }
         }
         let reference = Reference::open(&self.reference, ledger).map_err(|e| e.file(&self.reference))?;
-        let [fasta, fai, gzi] = &indexing::files_of(&self.reference);
+        let [fasta, fai, gzi] = &indexing::fasta_and_index_paths(&self.reference);
         let mut out = FileOutput::open(self.output.as_deref(), &[fasta, fai, gzi])?;
-        indexing::sequences(&reference, &self.regions, self.length, &mut out)?;
+        indexing::write_sequences(&reference, &self.regions, self.length, &mut out)?;
         out.finish()
     }
 }

@@ -25,7 +25,7 @@ fn assays() -> PossibleValuesParser {
 }
 
 /// The most bytes of a file of limits or of a sample sheet.
-pub const MOST_BYTES: u64 = 16 << 20;
+pub const MAX_BYTES: u64 = 16 << 20;
 
 impl LimitFlags {
     /// Whether none is given.
@@ -33,16 +33,14 @@ impl LimitFlags {
         self.assay.is_none() && self.qc_thresholds.is_none()
     }
 
-    /// The file of limits.
     pub fn file(&self) -> Option<PathBuf> {
         self.qc_thresholds.clone()
     }
 
-    /// The limits.
     pub fn limits(&self) -> Result<Limits> {
         let assay = self.assay.as_deref().unwrap_or("wgs").parse().map_err(Error::usage)?;
-        let Some(path) = &self.qc_thresholds else { return Ok(Limits::of(assay)) };
-        let limits = Limits::of(assay).with_text(&text_of(path, MOST_BYTES)?);
+        let Some(path) = &self.qc_thresholds else { return Ok(Limits::for_assay(assay)) };
+        let limits = Limits::for_assay(assay).with_json_text(&text_of(path, MAX_BYTES)?);
         limits.map_err(|what| wrong(path, &what))
     }
 }

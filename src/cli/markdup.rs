@@ -34,9 +34,9 @@ impl MarkdupArgs {
         &self.resume
     }
 
-    pub fn plan(&self) -> Result<Plan> {
-        let duplicates = Some(self.duplicates.duplicates());
-        let steps = Steps { duplicates, sort: self.sort.order(), ..Steps::default() };
+    pub fn build_plan(&self) -> Result<Plan> {
+        let duplicates = Some(self.duplicates.to_request());
+        let steps = Steps { duplicates, sort: self.sort.requested_order(), ..Steps::default() };
         let mut plan = self.io.plan(Command::Markdup, steps)?;
         plan.tallies.sample.clone_from(&self.sample.sample);
         Ok(plan)

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use readmill::console::Console;
-use readmill::plan::{AlignedFile, Command, End, Merging, Resources, Steps};
+use readmill::plan::{AlignedFile, Command, Merging, Resources, Steps, TemplateEnd};
 use readmill::{Plan, memory};
 use readmill_filters::merge_alignment::{
-    ContaminantAlignments, MergeRules, Orientation, OverlapClip, PrimaryChoice,
+    ContaminantAlignments, MergeRules, OverlapClip, PairOrientation, PrimaryChoice,
 };
 use readmill_record::header::HeaderLine;
 use readmill_record::tag::Tag;
@@ -60,20 +60,20 @@ pub struct MergeAlignmentArgs {
 #[command(next_help_heading = "Fields")]
 struct FieldFlags {
     /// Fields of the aligner to keep although their names begin with X, Y, Z or a small letter
-    #[arg(long, value_name = "TAGS", value_parser = tags)]
-    keep_fields: Option<Tags>,
+    #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
+    keep_fields: Option<TagList>,
     /// Fields of the aligner to leave out
-    #[arg(long, value_name = "TAGS", value_parser = tags)]
-    drop_fields: Option<Tags>,
+    #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
+    drop_fields: Option<TagList>,
     /// Fields that are turned with reads on the reverse strand [default: OQ,U2]
-    #[arg(long, value_name = "TAGS", value_parser = tags)]
-    reverse_fields: Option<Tags>,
+    #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
+    reverse_fields: Option<TagList>,
     /// The same, of fields that have bases, which become their complements [default: E2,SQ]
-    #[arg(long, value_name = "TAGS", value_parser = tags)]
-    complement_fields: Option<Tags>,
+    #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
+    complement_fields: Option<TagList>,
     /// Fields of @SQ that must not differ between the alignments and the dictionary beside the reference, besides LN [default: M5,LN]
-    #[arg(long, value_name = "TAGS", value_parser = tags)]
-    match_dictionary: Option<Tags>,
+    #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
+    match_dictionary: Option<TagList>,
 }
 
 /// How alignments change.
@@ -82,7 +82,7 @@ struct FieldFlags {
 struct AlignmentFlags {
     /// Orientations of proper pairs on one sequence: FR, RF, TANDEM
     #[arg(long, value_name = "LIST", default_value = "FR", value_delimiter = ',')]
-    orientations: Vec<Orientation>,
+    orientations: Vec<PairOrientation>,
     /// Leave the flag of proper pairs as the aligner has it
     #[arg(long, conflicts_with = "orientations")]
     aligner_proper_pairs: bool,
@@ -114,8 +114,8 @@ struct AlignmentFlags {
     #[arg(long, value_name = "HOW", default_value = "leave", requires = "unmap_contaminants")]
     contaminant_alignments: ContaminantAlignments,
     /// Bases that were cut off the start of the first and the last read before they were aligned
-    #[arg(long, value_name = "N,N", num_args = 1, value_parser = trimmed)]
-    trimmed: Option<Trimmed>,
+    #[arg(long, value_name = "N,N", num_args = 1, value_parser = parse_trimmed_bases)]
+    trimmed: Option<TrimmedBases>,
 }
 
 /// The aligner.
@@ -140,30 +140,30 @@ struct ProgramFlags {
 }
 
 #[derive(Clone)]
-struct Tags(Vec<Tag>);
+struct TagList(Vec<Tag>);
 
-fn tags(text: &str) -> Result<Tags, String> {
+fn parse_tag_list(text: &str) -> Result<TagList, String> {
     let tag = |word: &str| {
         Tag::try_from(word.as_bytes())
             .map_err(|_| format!("{word:?} is not the name of an optional field"))
     };
-    text.split(',').filter(|word| !word.is_empty()).map(tag).collect::<Result<_, _>>().map(Tags)
+    text.split(',').filter(|word| !word.is_empty()).map(tag).collect::<Result<_, _>>().map(TagList)
 }
 
 /// The value of `--trimmed`: bases that were cut off the start of the first and of the
 /// last read.
 #[derive(Clone, Copy)]
-struct Trimmed([u32; 2]);
+struct TrimmedBases([u32; 2]);
 
-fn trimmed(text: &str) -> Result<Trimmed, String> {
+fn parse_trimmed_bases(text: &str) -> Result<TrimmedBases, String> {
     let wrong = || format!("{text:?} is not two numbers, such as 5,0");
     let (first, last) = text.split_once(',').ok_or_else(wrong)?;
     let number = |text: &str| text.parse().map_err(|_| wrong());
-    Ok(Trimmed([number(first)?, number(last)?]))
+    Ok(TrimmedBases([number(first)?, number(last)?]))
 }
 
 impl ProgramFlags {
-    fn line(&self) -> Result<Option<HeaderLine>> {
+    fn program_line(&self) -> Result<Option<HeaderLine>> {
         let Some(id) = &self.program_id else { return Ok(None) };
         let mut text = format!("@PG\tID:{id}");
         let fields =
@@ -196,10 +196,11 @@ impl ProgramFlags {
 }
 
 impl MergeAlignmentArgs {
-    fn rules(&self) -> MergeRules {
+    fn to_merge_rules(&self) -> MergeRules {
         let (fields, alignments) = (&self.fields, &self.alignments);
-        let list =
-            |given: &Option<Tags>, usual: Vec<Tag>| given.as_ref().map_or(usual, |tags| tags.0.clone());
+        let list = |given: &Option<TagList>, usual: Vec<Tag>| {
+            given.as_ref().map_or(usual, |tags| tags.0.clone())
+        };
         let usual = MergeRules::default();
         let orientations = alignments.orientations.clone();
         MergeRules {
@@ -211,11 +212,11 @@ impl MergeAlignmentArgs {
             clip_adapters: !alignments.no_clip_adapters,
             overlap: alignments.clip_overlaps,
             aligned_only: alignments.aligned_only,
-            most_gaps: alignments.max_gaps,
+            max_gaps: alignments.max_gaps,
             primary: alignments.primary,
             secondary: !alignments.no_secondary,
             mate_cigar: !alignments.no_mate_cigar,
-            least_unclipped: alignments.unmap_contaminants,
+            min_unclipped: alignments.unmap_contaminants,
             contaminants: alignments.contaminant_alignments,
             trimmed: alignments.trimmed.map_or([0; 2], |trimmed| trimmed.0),
             program: None,
@@ -227,8 +228,12 @@ impl MergeAlignmentArgs {
     /// this program sorts it and passes its output through a pipe; each process then
     /// has half of the memory. `make` makes the plan for the command line of that
     /// process.
-    pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>, make: MakePlan) -> Result<ExitCode> {
-        let mut plan = self.plan()?;
+    pub fn run_or_sort_first(
+        &self,
+        process: impl Fn(&Plan) -> Result<ExitCode>,
+        make: MakePlan,
+    ) -> Result<ExitCode> {
+        let mut plan = self.build_plan()?;
         let done = process(&plan);
         let [aligned] = &self.aligned[..] else { return done };
         // An error without a record was found in the headers, before anything was
@@ -238,31 +243,31 @@ impl MergeAlignmentArgs {
         let is_file = output.as_os_str() != "-" && (!output.exists() || output.is_file());
         let is_clean = is_file || plan.holds_everything() || done.as_ref().is_err_and(in_header);
         let are_files = aligned.is_file() && self.unaligned.is_file(); // because both files are read a second time
-        if !is_clean || !are_files || !done.as_ref().is_err_and(readmill::says_other_order) {
+        if !is_clean || !are_files || !done.as_ref().is_err_and(readmill::is_order_error) {
             return done;
         }
         let console = Console::new(plan.resources.verbosity);
-        console.say(&format!(
+        console.write_line(&format!(
             "readmill: {} is in another order: it is sorted by name first",
             aligned.display()
         ));
         plan.resources.memory /= 2;
-        self.check_halves(&plan, aligned, make)?;
-        let (path, mut source) = front_source::run(&sorting(aligned, &plan.resources))?;
+        self.require_half_memory(&plan, aligned, make)?;
+        let (path, mut source) = front_source::run(&sort_arguments(aligned, &plan.resources))?;
         if let Some(merging) = &mut plan.merging {
             merging.aligned = vec![AlignedFile { path, end: None }];
-            plan.inputs = merging.files().cloned().collect();
+            plan.inputs = merging.all_files().cloned().collect();
         }
         let done = process(&plan);
         source.failure().map_or(done, Ok) // the sorting process has logged its error
     }
 
-    fn check_halves(&self, plan: &Plan, aligned: &Path, make: MakePlan) -> Result<()> {
-        let words = sorting(aligned, &plan.resources);
+    fn require_half_memory(&self, plan: &Plan, aligned: &Path, make: MakePlan) -> Result<()> {
+        let words = sort_arguments(aligned, &plan.resources);
         let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let sort = make(&words)?;
         let half = plan.resources.memory;
-        let both = memory::least_of(plan).max(memory::least_of(&sort));
+        let both = memory::min_of(plan).max(memory::min_of(&sort));
         if both <= half {
             return Ok(());
         }
@@ -276,29 +281,36 @@ impl MergeAlignmentArgs {
             .hint("raise -m, or sort the file first: readmill sort --sort queryname IN -o SORTED"))
     }
 
-    fn plan(&self) -> Result<Plan> {
-        let file = |end: Option<End>| move |path: &PathBuf| AlignedFile { path: path.clone(), end };
+    fn build_plan(&self) -> Result<Plan> {
+        let file =
+            |end: Option<TemplateEnd>| move |path: &PathBuf| AlignedFile { path: path.clone(), end };
         let aligned = self.aligned.iter().map(file(None));
-        let first = self.first_aligned.iter().map(file(Some(End::First)));
-        let last = self.last_aligned.iter().map(file(Some(End::Last)));
+        let first = self.first_aligned.iter().map(file(Some(TemplateEnd::First)));
+        let last = self.last_aligned.iter().map(file(Some(TemplateEnd::Last)));
         let aligned: Vec<AlignedFile> = aligned.chain(first).chain(last).collect();
         if aligned.is_empty() {
             return Err(Error::usage("there are no alignments")
                 .hint("readmill merge-alignment UNALIGNED ALIGNED -o OUT; - for those from a pipe"));
         }
-        let matching =
-            self.fields.match_dictionary.as_ref().map_or(Merging::MATCHING.to_vec(), |it| it.0.clone());
+        let matching = self
+            .fields
+            .match_dictionary
+            .as_ref()
+            .map_or(Merging::DEFAULT_MATCHING_TAGS.to_vec(), |it| it.0.clone());
         let merging = Merging {
             unaligned: self.unaligned.clone(),
             aligned,
-            rules: self.rules(),
-            program: self.program.line()?,
+            rules: self.to_merge_rules(),
+            program: self.program.program_line()?,
             names_program: !self.program.no_program_field,
             matching,
         };
-        let steps =
-            Steps { filters: self.filters.filters()?, sort: self.sort.order(), ..Steps::default() };
-        let files = merging.files().cloned().collect();
+        let steps = Steps {
+            filters: self.filters.filters()?,
+            sort: self.sort.requested_order(),
+            ..Steps::default()
+        };
+        let files = merging.all_files().cloned().collect();
         let mut plan = self.output.plan(Command::MergeAlignment, files, steps)?;
         if self.output.memory().is_none() {
             let more = memory::of_merging(&merging, plan.resources.threads);
@@ -309,7 +321,7 @@ impl MergeAlignmentArgs {
     }
 }
 
-fn sorting(file: &Path, resources: &Resources) -> Vec<OsString> {
+fn sort_arguments(file: &Path, resources: &Resources) -> Vec<OsString> {
     let numbers = [format!("{}M", resources.memory >> 20), resources.threads.to_string()];
     let [memory, threads] = &numbers;
     let words = [

@@ -56,7 +56,7 @@ use readmill::pause::{self, Moment};
 use readmill::plan;
 use readmill_record::{Error, ErrorKind};
 
-use fronts::{Front, FrontFiles};
+use fronts::{FrontFiles, TranslatedLine};
 
 /// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
 #[derive(Parser)]
@@ -131,15 +131,15 @@ enum Command {
 
 /// Runs the command line; the exit code is 0 only when everything is complete.
 pub fn main() -> ExitCode {
-    readmill::streams::begin();
+    readmill::streams::report_closed_stdin();
     let given: Vec<OsString> = std::env::args_os().collect();
     let is_json = hints::wants_json(&given);
     write_json(is_json);
-    drawing::colour(std::io::stderr().is_terminal() && hints::wants_colour(&given));
-    let (arguments, files) = match fronts::front(&given) {
-        Ok(Some(Front::Native(arguments, files))) => (arguments, files),
-        Ok(Some(Front::Answer(text))) => return answer(&text),
-        Ok(None) => match hints::arguments(given) {
+    drawing::set_coloured(std::io::stderr().is_terminal() && hints::wants_colour(&given));
+    let (arguments, files) = match fronts::translate_arguments(&given) {
+        Ok(Some(TranslatedLine::Native(arguments, files))) => (arguments, files),
+        Ok(Some(TranslatedLine::Answer(text))) => return answer(&text),
+        Ok(None) => match hints::without_header_flag(given) {
             Ok(arguments) => (arguments, FrontFiles::default()),
             Err(error) => return fail(&error),
         },
@@ -153,15 +153,15 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refuse(error, is_json),
     };
-    allocator::configure(cli.command.heaps());
+    allocator::configure_allocator(cli.command.heaps());
     // Where no file is left, a signal may end the process as it does by itself.
     let watch = if cli.command.leaves_files() { readmill::signal::watch } else { || Ok(()) };
     if let Err(error) = readmill::signal::report_size_limit().and_then(|()| watch()) {
         return fail(&Error::io("signals cannot be watched", &error));
     }
     pause::at(Moment::Started);
-    let done = files.prepare().and_then(|()| dispatch(cli.command, &arguments));
-    let done = done.and_then(|code| files.finish().map(|()| code));
+    let done = files.create_directories().and_then(|()| dispatch(cli.command, &arguments));
+    let done = done.and_then(|code| files.rename_index().map(|()| code));
     let code = match (done, source.as_mut().and_then(front_source::Source::failure)) {
         (_, Some(code)) => code, // it has said what is wrong
         (Ok(code), None) => code,
@@ -198,7 +198,7 @@ fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
 fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
     // Programs read --version, people -V.
     let version = clap::builder::Str::from(&*version::text().leak());
-    let command = help::complete(T::command());
+    let command = help::complete_help(T::command());
     let colour = if hints::wants_colour(words) { ColorChoice::Auto } else { ColorChoice::Never };
     let mut command = command.color(colour).version(version).long_version(env!("CARGO_PKG_VERSION"));
     let matches = command.try_get_matches_from_mut(words)?;
@@ -233,26 +233,26 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
     match command {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Align(it) => {
-            it.complete_index()?;
-            resume(it.resume(), &it.plan()?, arguments)
+            it.complete_index_if_asked()?;
+            resume(it.resume(), &it.build_plan()?, arguments)
         }
-        Command::Import(it) => process(&it.plan()?),
-        Command::MergeAlignment(it) => it.run(process, plan_of),
-        Command::Files(it) => it.run(process),
-        Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
-        Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),
-        Command::Merge(it) => resume(it.resume(), &it.plan(plan::Command::Merge)?, arguments),
-        Command::Markdup(it) => resume(it.resume(), &it.plan()?, arguments),
+        Command::Import(it) => process(&it.build_plan()?),
+        Command::MergeAlignment(it) => it.run_or_sort_first(process, plan_of),
+        Command::Files(it) => it.run_file_command(process),
+        Command::Prep(it) => resume(it.resume(), &it.build_plan()?, arguments),
+        Command::Sort(it) => resume(it.resume(), &it.build_plan(plan::Command::Sort)?, arguments),
+        Command::Merge(it) => resume(it.resume(), &it.build_plan(plan::Command::Merge)?, arguments),
+        Command::Markdup(it) => resume(it.resume(), &it.build_plan()?, arguments),
         Command::Shard(it) => it.run(plan_of).map(|()| ExitCode::SUCCESS),
         Command::Cluster(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Filter(it) => process(&it.plan()?),
         Command::View(it) => process(&it.plan()?),
-        Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
+        Command::Bqsr(it) => it.plan_or_run()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
         Command::Split(it) => process(&it.plan()?),
-        Command::Fastq(it) => process(&it.plan()?),
+        Command::Fastq(it) => process(&it.build_plan()?),
         Command::Tally(it) => process(&it.plan()?),
         Command::Stats(it) => process(&it.plan()?),
-        Command::Depth(it) => it.run().map(|()| ExitCode::SUCCESS),
+        Command::Depth(it) => it.run_depth_command().map(|()| ExitCode::SUCCESS),
         Command::Qc(it) => process(&it.plan()?),
         Command::Fingerprint(it) => it.run(process),
         Command::Checksum(it) => process(&it.plan()?),
@@ -266,7 +266,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
 fn resume(flag: &shard::ResumeFlag, plan: &Plan, arguments: &[OsString]) -> Result<ExitCode, Error> {
     let in_stages = flag.run(plan, arguments);
     #[cfg(debug_assertions)]
-    readmill::audit::check(plan.resources.memory)?;
+    readmill::audit::check_limits(plan.resources.memory)?;
     if in_stages? { Ok(ExitCode::SUCCESS) } else { process(plan) }
 }
 
@@ -274,7 +274,7 @@ fn process(plan: &Plan) -> Result<ExitCode, Error> {
     let console = Console::new(plan.resources.verbosity);
     let done = readmill::run(plan, &console);
     #[cfg(debug_assertions)]
-    readmill::audit::check(plan.resources.memory)?;
+    readmill::audit::check_limits(plan.resources.memory)?;
     done.map(|_| ExitCode::SUCCESS)
 }
 
@@ -290,14 +290,14 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
     };
     let parsed = parse(&words).map_err(|error| refused(plain(&error)))?;
     match parsed.command {
-        Command::Sort(it) => it.plan(plan::Command::Sort),
-        Command::Merge(it) => it.plan(plan::Command::Merge),
-        Command::Markdup(it) => it.plan(),
-        Command::Prep(it) => it.plan(),
+        Command::Sort(it) => it.build_plan(plan::Command::Sort),
+        Command::Merge(it) => it.build_plan(plan::Command::Merge),
+        Command::Markdup(it) => it.build_plan(),
+        Command::Prep(it) => it.build_plan(),
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Align(it) => {
-            it.complete_index()?;
-            it.plan()
+            it.complete_index_if_asked()?;
+            it.build_plan()
         }
         _ => Err(refused(format!("{name} cannot be done in stages"))),
     }
@@ -345,8 +345,8 @@ fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
         });
         return printed.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
     }
-    let tip = hints::of_other_tools(&error, fronts::native_way);
-    let error = if tip.is_some() { hints::without_suggestions(error) } else { error };
+    let tip = hints::hint_for_other_tool(&error, fronts::native_hint);
+    let error = if tip.is_some() { hints::remove_suggestions(error) } else { error };
     if is_json {
         log(&format!("readmill: error: {}", plain(&error)));
     } else {
@@ -360,7 +360,7 @@ fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
 
 /// Writes an answer to standard output.
 fn answer(text: &str) -> ExitCode {
-    readmill::streams::print(text).map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)
+    readmill::streams::write_stdout(text).map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)
 }
 
 /// Says what went wrong and picks the exit code.
@@ -384,6 +384,6 @@ mod tests {
 
     #[test]
     fn no_flag_has_two_meanings() {
-        super::help::complete(super::Cli::command()).debug_assert();
+        super::help::complete_help(super::Cli::command()).debug_assert();
     }
 }

@@ -5,13 +5,16 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use readmill::files::{FileOutput, Memory};
+use readmill::files::{CommandMemory, FileOutput};
 use readmill_record::{Error, Result};
-use readmill_report::{MULTIQC_END, PageOptions, Sheet, check, multiqc, page, page_bytes, trim};
+use readmill_report::{
+    MULTIQC_SUFFIX, PageOptions, Sheet, check_description, drop_hidden_reports, multiqc_table,
+    page_bytes, render_page,
+};
 use serde_json::Value;
 
 use super::common::MemoryFlag;
-use super::limit_flags::{LimitFlags, MOST_BYTES, text_of, unreadable, wrong};
+use super::limit_flags::{LimitFlags, MAX_BYTES, text_of, unreadable, wrong};
 
 /// Makes a page of what runs did. Of one run, it has all about the sample; of several, a table of the samples and how they
 /// compare, too.
@@ -51,15 +54,15 @@ impl ReportArgs {
     pub fn run(&self) -> Result<()> {
         let limits = self.limits.limits()?;
         let sheet = |path: &PathBuf| {
-            let sheet = Sheet::parse(&text_of(path, MOST_BYTES)?);
+            let sheet = Sheet::parse(&text_of(path, MAX_BYTES)?);
             sheet.map_err(|what| wrong(path, &what))
         };
         let sheet = self.sample_sheet.as_ref().map(sheet).transpose()?;
         if let (Some(field), Some(sheet)) = (&self.color_by, &sheet)
-            && !sheet.names().contains(field)
+            && !sheet.field_names().contains(field)
         {
             let what = format!("the sample sheet has no field {field}");
-            return Err(Error::usage(what).hint(format!("it has {}", sheet.names().join(", "))));
+            return Err(Error::usage(what).hint(format!("it has {}", sheet.field_names().join(", "))));
         }
         let limits_file = self.limits.file();
         let given = self.files.iter().chain(limits_file.iter()).chain(self.sample_sheet.iter());
@@ -67,16 +70,16 @@ impl ReportArgs {
         let mut output = FileOutput::open(Some(&self.output), &read)?;
         let table = self.multiqc.as_ref().map(|path| self.open_table(path, &read));
         let mut table = table.transpose()?;
-        let memory = Memory::of(self.memory.bytes())?;
+        let memory = CommandMemory::divide(self.memory.bytes())?;
         let ledger = &memory.ledger;
         let (mut values, mut charges): (Vec<Value>, Vec<_>) = (Vec::new(), Vec::new());
         for path in &self.files {
             let bytes = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?.len();
             let mut charge = ledger.charge("descriptions of runs", bytes.saturating_mul(VALUE_BYTES))?;
             let mut value = read_run(path, bytes)?;
-            check(&value).map_err(|what| wrong(path, &what).hint(WRITE_RUN))?;
-            let left = trim(&mut value);
-            charge.around(left + PAGE_BYTES.max(page_bytes(&value)), || {
+            check_description(&value).map_err(|what| wrong(path, &what).hint(WRITE_RUN))?;
+            let left = drop_hidden_reports(&mut value);
+            charge.charge_around(left + PAGE_BYTES.max(page_bytes(&value)), || {
                 Ok(((), left + PAGE_BYTES.max(page_bytes(&value))))
             })?;
             charges.push(charge);
@@ -84,18 +87,18 @@ impl ReportArgs {
         }
         let options = PageOptions { limits, sheet, color_by: self.color_by.clone() };
         let runs: Vec<&Value> = values.iter().collect();
-        output.put(page(&runs, &options).as_bytes())?;
+        output.write_buffered(render_page(&runs, &options).as_bytes())?;
         if let Some(table) = &mut table {
-            table.put(multiqc(&runs, &options).as_bytes())?;
+            table.write_buffered(multiqc_table(&runs, &options).as_bytes())?;
         }
         FileOutput::finish_all([output].into_iter().chain(table))
     }
 
     fn open_table(&self, path: &Path, read: &[&Path]) -> Result<FileOutput> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if !name.ends_with(MULTIQC_END) {
+        if !name.ends_with(MULTIQC_SUFFIX) {
             let what = format!("{}: MultiQC would not find this file", path.display());
-            return Err(Error::usage(what).hint(format!("end its name with {MULTIQC_END}")));
+            return Err(Error::usage(what).hint(format!("end its name with {MULTIQC_SUFFIX}")));
         }
         if path == self.output {
             let what = format!("{}: the page has this name", path.display());

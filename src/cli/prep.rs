@@ -33,7 +33,6 @@ pub struct PrepArgs {
     steps: StepFlags,
 }
 
-/// The steps.
 #[derive(Args)]
 pub struct StepFlags {
     #[command(flatten)]
@@ -93,7 +92,7 @@ pub struct BqsrFlags {
 impl BqsrFlags {
     /// Returns a usage error for flags that have no effect because bases are not
     /// counted or qualities are not changed.
-    fn check_unused(&self) -> Result<()> {
+    fn refuse_unused_flags(&self) -> Result<()> {
         let counts = self.bqsr || self.bqsr_table_only;
         let applies = self.bqsr || self.bqsr_apply.is_some();
         let regions = !self.bqsr_intervals.is_empty() || !self.bqsr_exclude_intervals.is_empty();
@@ -119,7 +118,7 @@ impl BqsrFlags {
         Ok(())
     }
 
-    fn recalibration(&self, reference: Option<&PathBuf>) -> Result<Option<Recalibration>> {
+    fn to_request(&self, reference: Option<&PathBuf>) -> Result<Option<Recalibration>> {
         let apply = || Some(self.applying.apply(&self.qualities));
         if let Some(table) = &self.bqsr_apply {
             let source = TableSource::File(table.clone());
@@ -149,32 +148,32 @@ impl PrepArgs {
         &self.resume
     }
 
-    pub fn plan(&self) -> Result<Plan> {
-        let steps = self.steps.steps(self.io.reference())?;
+    pub fn build_plan(&self) -> Result<Plan> {
+        let steps = self.steps.to_steps(self.io.reference())?;
         let mut plan = self.split.plan(&self.io, Command::Prep, steps)?;
-        plan.tallies.sample = self.steps.sample();
+        plan.tallies.sample = self.steps.sample_name();
         Ok(plan)
     }
 }
 
 impl StepFlags {
-    pub fn sample(&self) -> Option<String> {
+    pub fn sample_name(&self) -> Option<String> {
         self.sample.sample.clone()
     }
 
     /// Returns the steps of the plan. `reference` is the FASTA file against which bases
     /// are counted.
-    pub fn steps(&self, reference: Option<&PathBuf>) -> Result<Steps> {
+    pub fn to_steps(&self, reference: Option<&PathBuf>) -> Result<Steps> {
         let marks = self.mark_duplicates || self.duplicates.is_given();
         if !marks {
-            self.duplicates.check_unused()?;
+            self.duplicates.refuse_unused_flags()?;
         }
-        self.bqsr.check_unused()?;
+        self.bqsr.refuse_unused_flags()?;
         Ok(Steps {
             filters: self.filters.filters()?,
-            duplicates: marks.then(|| self.duplicates.duplicates()),
-            sort: self.sort.order(),
-            recalibration: self.bqsr.recalibration(reference)?,
+            duplicates: marks.then(|| self.duplicates.to_request()),
+            sort: self.sort.requested_order(),
+            recalibration: self.bqsr.to_request(reference)?,
             group_by_file: false,
         })
     }

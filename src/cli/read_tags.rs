@@ -216,14 +216,14 @@ impl AdapterFlags {
             return Err(Error::usage("no adapter would be left to look for")
                 .hint("keep one at least; --prune-adapters-after 0 keeps all"));
         }
-        let stringency = |least_bases, error_rate| Stringency { least_bases, error_rate };
+        let stringency = |least_bases, error_rate| Stringency { min_bases: least_bases, error_rate };
         let keep = self.num_adapters_to_keep;
         let pruning = u64::try_from(self.prune_adapters_after).ok().filter(|&after| after > 0);
         Ok(Some(AdapterRules {
             adapters,
             single: stringency(self.min_match_bases_se, self.max_error_rate_se),
             pair: stringency(self.min_match_bases_pe, self.max_error_rate_pe),
-            longest: self.adapter_truncation_length,
+            max_adapter_bases: self.adapter_truncation_length,
             pruning: pruning.map(|after| Pruning { after, keep }),
         }))
     }

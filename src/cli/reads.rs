@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use readmill::plan::{IndexReads, Lane, ReadTags};
+use readmill::plan::{IndexReads, LaneInput, ReadTags};
 use readmill_fastq::{Purpose, ReadStructure};
 use readmill_record::header::GivenReadGroup;
 use readmill_record::{Error, Result};
 
-use super::hints::{is_named_as_records, no_output, refuse_picard_arguments};
+use super::hints::{is_named_as_records, missing_output_error, refuse_picard_arguments};
 
 /// Files of reads.
 #[derive(Args)]
@@ -83,7 +83,6 @@ impl IndexReadFlags {
 }
 
 impl ReadsFlags {
-    /// The files.
     pub fn files(&self) -> Vec<PathBuf> {
         self.reads.clone()
     }
@@ -97,7 +96,7 @@ impl ReadsFlags {
     /// UMI, or a barcode of the sample, and nothing else.
     pub fn divide_structures(&self, tags: &mut ReadTags) {
         let given: Vec<_> = self.index.given().collect();
-        let whole = |purpose: Purpose| ReadStructure::whole(purpose);
+        let whole = |purpose: Purpose| ReadStructure::whole_read(purpose);
         let reads = tags.structures.len().saturating_sub(given.len());
         let segments = if self.interleaved || self.reads.len() > 1 && !self.single { 2 } else { 1 };
         // (Only as many as there are reads: then they are not those of index reads.)
@@ -120,7 +119,7 @@ impl ReadsFlags {
 
     /// Returns warnings about the read groups.
     pub fn warnings(&self) -> Vec<String> {
-        self.groups.iter().filter_map(GivenReadGroup::warning).collect()
+        self.groups.iter().filter_map(GivenReadGroup::empty_fields_warning).collect()
     }
 
     /// Refuses a last file that is probably the output, unless one is named.
@@ -128,14 +127,14 @@ impl ReadsFlags {
         refuse_picard_arguments(&self.reads)?;
         match &self.reads[..] {
             [_, .., last] if !is_named && is_named_as_records(last) => {
-                Err(no_output(&self.reads, &[("-o", last)]))
+                Err(missing_output_error(&self.reads, &[("-o", last)]))
             }
             _ => Ok(()),
         }
     }
 
     /// The lanes that these files are; `says_comments` is whether comments of FASTQ are asked for.
-    pub fn lanes(&self, says_comments: bool) -> Result<Vec<Lane>> {
+    pub fn lanes(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
         let reads = &self.reads;
         let records = self.unaligned || reads.iter().any(|path| readmill_fastq::holds_records(path));
         if records {
@@ -157,7 +156,7 @@ impl ReadsFlags {
         }
         let group = |lane: usize| self.groups.get(if self.groups.len() > 1 { lane } else { 0 });
         let group = |lane: usize| group(lane).map(|given| given.line.clone());
-        let lane = |(at, files): (usize, &[PathBuf])| Lane {
+        let lane = |(at, files): (usize, &[PathBuf])| LaneInput {
             files: files.to_vec(),
             index_files: self.index.files_of(at),
             interleaved: self.interleaved,
@@ -168,7 +167,7 @@ impl ReadsFlags {
     }
 
     /// Files whose records say what FASTQ leaves to flags.
-    fn lanes_of_records(&self, says_comments: bool) -> Result<Vec<Lane>> {
+    fn lanes_of_records(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
         if let Some((flag, ..)) = self.index.given().next() {
             return Err(Error::usage(format!("{flag} is for reads of FASTQ"))
                 .hint("leave it out: records of SAM, BAM and CRAM have their barcodes in fields"));
@@ -184,7 +183,7 @@ impl ReadsFlags {
         let lane = |path: &PathBuf| {
             let records = self.unaligned || readmill_fastq::holds_records(path);
             let (files, index_files) = (vec![path.clone()], Vec::new());
-            Lane { files, index_files, interleaved: false, records, group: None }
+            LaneInput { files, index_files, interleaved: false, records, group: None }
         };
         Ok(self.reads.iter().map(lane).collect())
     }

@@ -7,13 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use readmill::plan::{Apply, TableRequest};
-use readmill_bqsr::covariates::LONGEST_CONTEXT;
-use readmill_bqsr::recalibration::MOST_CYCLES;
+use readmill::plan::{ApplyRequest, TableRequest};
+use readmill_bqsr::covariates::MAX_CONTEXT_SIZE;
+use readmill_bqsr::recalibration::MAX_CYCLES;
 use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, Writing};
 use readmill_record::{Error, Result};
 
-/// Flags of counting.
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration: counting")]
 pub struct CountingFlags {
@@ -24,13 +23,13 @@ pub struct CountingFlags {
     #[arg(long)]
     allow_empty: bool,
     /// Longest read that can be counted, in cycles
-    #[arg(long, value_name = "N", default_value_t = Arguments::default().maximum_cycle_value, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CYCLES)))]
+    #[arg(long, value_name = "N", default_value_t = Arguments::default().maximum_cycle_value, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CYCLES)))]
     maximum_cycle_value: u32,
     /// Bases of a context of mismatches
-    #[arg(long, value_name = "N", default_value_t = Arguments::default().mismatches_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(LONGEST_CONTEXT)))]
+    #[arg(long, value_name = "N", default_value_t = Arguments::default().mismatches_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_CONTEXT_SIZE)))]
     mismatches_context_size: u8,
     /// Bases of a context of insertions and deletions
-    #[arg(long, value_name = "N", default_value_t = Arguments::default().indels_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(LONGEST_CONTEXT)))]
+    #[arg(long, value_name = "N", default_value_t = Arguments::default().indels_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_CONTEXT_SIZE)))]
     indels_context_size: u8,
     /// Bases of at most this quality at the ends of a read are in no context
     #[arg(long, value_name = "Q", default_value_t = Arguments::default().low_quality_tail, value_parser = clap::value_parser!(i8).range(0..=93))]
@@ -225,7 +224,7 @@ impl ApplyingFlags {
     }
 
     /// How a table is applied.
-    pub fn apply(&self, qualities: &QualityFlags) -> Apply {
+    pub fn apply(&self, qualities: &QualityFlags) -> ApplyRequest {
         let applying = ApplyOptions {
             preserve_below: qualities.preserve_qscores_less_than,
             quantize: self.quantize_quals,
@@ -239,7 +238,7 @@ impl ApplyingFlags {
             allow_missing_group: self.allow_missing_read_group,
             drop_malformed: self.gatk_drop_malformed,
         };
-        Apply { applying, writing }
+        ApplyRequest { applying, writing }
     }
 }
 

@@ -9,7 +9,7 @@ use readmill_record::{Error, Result};
 
 use super::coverage_flags::SamePassCoverage;
 use super::fastqc_flags::FastqcFlags;
-use super::hints::{known_extensions, named_format};
+use super::hints::{format_from_name, known_extensions};
 use super::limit_flags::LimitFlags;
 use super::qc_flags::SamePassQc;
 
@@ -156,7 +156,7 @@ impl SamePassFlags {
         let moves = self.move_to.iter().map(|text| ExtraFile::parse(text, true));
         let list: Vec<ExtraFile> = copies.chain(moves).collect::<Result<_>>()?;
         for chosen in &list {
-            named_format(&chosen.path, format!("end it in {}", known_extensions()))?;
+            format_from_name(&chosen.path, format!("end it in {}", known_extensions()))?;
         }
         Ok(list)
     }

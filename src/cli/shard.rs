@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use readmill::console::Console;
 use readmill::plan::{Choice, Resources, Verbosity, one_of};
-use readmill::shard::job::Job;
-use readmill::shard::{self, Division, Engine, JobStage, Outcome, StageState, Work};
+use readmill::shard::job::JobPlan;
+use readmill::shard::{self, Division, JobStage, PlannedJob, StageOutcome, StageState, WorkflowEngine};
 use readmill::{Plan, end_with};
 use readmill_record::{Error, Result};
 
@@ -65,10 +65,10 @@ pub struct PlanArgs {
     #[command(flatten)]
     work: WorkFlag,
     /// Slices of the input, about; each is sorted by itself [default: so many that each fits into the memory, and at least one for each GiB of the input]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MOST as i64))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MAX_PARTS as i64))]
     shards: Option<u16>,
     /// Ranges of the output, at most; each is written by itself [default: as many as slices]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MOST as i64))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MAX_PARTS as i64))]
     ranges: Option<u16>,
     /// The command, with its flags, as it is given without stages
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
@@ -111,27 +111,32 @@ pub struct GraphArgs {
     work: WorkFlag,
     /// Engine
     #[arg(long, value_name = "ENGINE", default_value = "json", value_parser = one_of(ENGINES))]
-    format: Engine,
+    format: WorkflowEngine,
 }
 
 /// Values of `--format` of the workflow.
-const ENGINES: &[Choice<Engine>] = &[
+const ENGINES: &[Choice<WorkflowEngine>] = &[
     Choice {
-        value: Engine::Json,
+        value: WorkflowEngine::Json,
         name: "json",
         aliases: &[],
         help: "A list of stages, each with its command",
     },
     Choice {
-        value: Engine::Dot,
+        value: WorkflowEngine::Dot,
         name: "dot",
         aliases: &[],
         help: "A picture of the stages, for Graphviz: which need which, and how many are finished",
     },
-    Choice { value: Engine::Snakemake, name: "snakemake", aliases: &[], help: "A Snakefile" },
-    Choice { value: Engine::Nextflow, name: "nextflow", aliases: &[], help: "A Nextflow workflow" },
+    Choice { value: WorkflowEngine::Snakemake, name: "snakemake", aliases: &[], help: "A Snakefile" },
     Choice {
-        value: Engine::Slurm,
+        value: WorkflowEngine::Nextflow,
+        name: "nextflow",
+        aliases: &[],
+        help: "A Nextflow workflow",
+    },
+    Choice {
+        value: WorkflowEngine::Slurm,
         name: "slurm",
         aliases: &[],
         help: "A script that submits job arrays",
@@ -190,17 +195,18 @@ impl ResumeFlag {
     /// are removed at the end.
     pub fn run(&self, plan: &Plan, arguments: &[OsString]) -> Result<bool> {
         let Some(directory) = &self.resume else { return Ok(false) };
-        resume(directory, plan, arguments).map_err(shard::may_heal).map(|()| true)
+        resume(directory, plan, arguments).map_err(shard::mark_retryable).map(|()| true)
     }
 }
 
 fn resume(directory: &Path, plan: &Plan, arguments: &[OsString]) -> Result<()> {
     let console = Console::new(plan.resources.verbosity);
     let command = words(arguments.get(1..).unwrap_or_default())?;
-    let work = Work::plan(directory, plan.clone(), command, Division::default(), &console)?;
-    let _lock = work.lock()?;
-    work.run(&console)?;
-    Work::clean(directory)
+    let work =
+        PlannedJob::open_or_plan(directory, plan.clone(), command, Division::default(), &console)?;
+    let _lock = work.lock_job()?;
+    work.run_missing_stages(&console)?;
+    PlannedJob::remove_job(directory)
 }
 
 impl StageResources {
@@ -223,7 +229,7 @@ pub type MakePlan = fn(&[String]) -> Result<Plan>;
 impl Shard {
     /// Carries out the subcommand; `make` makes the plan of the command that is done in stages.
     pub fn run(&self, make: MakePlan) -> Result<()> {
-        self.carry_out(make).map_err(shard::may_heal)
+        self.carry_out(make).map_err(shard::mark_retryable)
     }
 
     fn carry_out(&self, make: MakePlan) -> Result<()> {
@@ -241,11 +247,11 @@ impl Shard {
             Shard::Join(it) => it.run(make, JobStage::Join),
             Shard::Run(it) => {
                 let (work, console) = it.open(make)?;
-                work.run(&console)
+                work.run_missing_stages(&console)
             }
             Shard::Status(it) => it.run(make),
             Shard::Graph(it) => it.run(make),
-            Shard::Clean(it) => Work::clean(&it.work),
+            Shard::Clean(it) => PlannedJob::remove_job(&it.work),
         }
     }
 }
@@ -261,9 +267,9 @@ impl PlanArgs {
         let console = Console::new(plan.resources.verbosity);
         let division =
             Division { slices: self.shards.map(usize::from), ranges: self.ranges.map(usize::from) };
-        let work = Work::plan(&self.work.work, plan, command, division, &console)?;
+        let work = PlannedJob::open_or_plan(&self.work.work, plan, command, division, &console)?;
         let job = work.job();
-        console.say(&format!(
+        console.write_line(&format!(
             "readmill: {} slices, {} ranges; next: readmill shard run --work {}",
             job.slices.len(),
             job.ranges,
@@ -275,7 +281,7 @@ impl PlanArgs {
 
 impl StageArgs {
     /// Opens the job, in the directory where its command was given.
-    fn open(&self, make: MakePlan) -> Result<(Work, Console)> {
+    fn open(&self, make: MakePlan) -> Result<(PlannedJob, Console)> {
         self.resources.end_with.map_or(Ok(()), end_with)?;
         let [directory, temp_dirs @ ..] = &absolute(&self.work.work, &self.resources.temp_dir)?[..]
         else {
@@ -305,8 +311,8 @@ impl WorkFlag {
         directory: &Path,
         make: MakePlan,
         resources: impl FnOnce(&mut Resources),
-    ) -> Result<Work> {
-        let Some(job) = Job::read(directory)? else {
+    ) -> Result<PlannedJob> {
+        let Some(job) = JobPlan::read(directory)? else {
             return Err(Error::usage(format!("{} has no job in stages", self.work.display()))
                 .hint("plan it first: readmill shard plan --work DIR COMMAND …"));
         };
@@ -318,7 +324,7 @@ impl WorkFlag {
             .hint("all machines need the same directories")
         })?;
         let plan = make(&job.command)?;
-        Work::open(directory, job, plan, resources)
+        PlannedJob::open(directory, job, plan, resources)
     }
 }
 
@@ -342,12 +348,12 @@ impl NumberedArgs {
     }
 }
 
-fn run_stage(work: &Work, stage: JobStage, console: &Console) -> Result<()> {
+fn run_stage(work: &PlannedJob, stage: JobStage, console: &Console) -> Result<()> {
     if !work.stages().contains(&stage) {
         return Err(Error::usage(format!("this job has no stage {}", stage.name()))
             .hint("its stages are listed by readmill shard status --work DIR"));
     }
-    work.run_stage(stage, console).map(|_: Outcome| ())
+    work.run_stage(stage, console).map(|_: StageOutcome| ())
 }
 
 impl StatusArgs {
@@ -355,8 +361,10 @@ impl StatusArgs {
         let directory = absolute(&self.work.work, &[])?;
         let work = self.work.open(&directory[0], make, |_| {})?;
         let stages = work.stages();
-        let rows: Vec<(JobStage, StageState)> =
-            stages.into_iter().map(|stage| Ok((stage, work.state(stage)?))).collect::<Result<_>>()?;
+        let rows: Vec<(JobStage, StageState)> = stages
+            .into_iter()
+            .map(|stage| Ok((stage, work.stage_state(stage)?)))
+            .collect::<Result<_>>()?;
         if self.format == StatusForm::Json {
             let row = |(stage, state): &(JobStage, StageState)| {
                 serde_json::json!({
@@ -365,7 +373,7 @@ impl StatusArgs {
                     "number": stage.number(),
                     "state": state.name(),
                     "finished": *state == StageState::Finished,
-                    "file": work.path(*stage).to_string_lossy(),
+                    "file": work.stage_path(*stage).to_string_lossy(),
                 })
             };
             return print(&serde_json::Value::from_iter(rows.iter().map(row)).to_string());
@@ -379,12 +387,12 @@ impl StatusArgs {
 impl GraphArgs {
     fn run(&self, make: MakePlan) -> Result<()> {
         let directory = absolute(&self.work.work, &[])?;
-        print(self.work.open(&directory[0], make, |_| {})?.graph(self.format)?.trim_end())
+        print(self.work.open(&directory[0], make, |_| {})?.render_workflow(self.format)?.trim_end())
     }
 }
 
 fn print(text: &str) -> Result<()> {
-    readmill::streams::print(&format!("{text}\n"))
+    readmill::streams::write_stdout(&format!("{text}\n"))
 }
 
 /// The absolute paths of the directory of a job, and of directories to spill to.

@@ -57,7 +57,7 @@ pub struct OutputOrder {
 }
 
 impl OutputOrder {
-    pub fn order(&self) -> Option<Order> {
+    pub fn requested_order(&self) -> Option<Order> {
         (self.sort != Order::Input).then_some(self.sort)
     }
 }
@@ -74,7 +74,7 @@ impl SortArgs {
         &self.resume
     }
 
-    fn order(&self) -> Order {
+    fn requested_order(&self) -> Order {
         match (self.tag, self.natural, self.lexicographic) {
             (Some(tag), true, _) => Order::Tag { tag, within: Within::Natural },
             (Some(tag), _, true) => Order::Tag { tag, within: Within::Lexicographic },
@@ -87,8 +87,8 @@ impl SortArgs {
         }
     }
 
-    pub fn plan(&self, command: Command) -> Result<Plan> {
-        let order = Some(self.order()).filter(|&order| order != Order::Input);
+    pub fn build_plan(&self, command: Command) -> Result<Plan> {
+        let order = Some(self.requested_order()).filter(|&order| order != Order::Input);
         let steps = Steps { sort: order, group_by_file: self.group_by_file, ..Steps::default() };
         self.io.plan(command, steps)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use readmill::Plan;
 use readmill::plan::{RegionRequest, Tallies};
-use readmill_filters::tally::stats::{self, CoverageBins, MOST_INSERT, StatsOptions};
+use readmill_filters::tally::stats::{self, CoverageBins, MAX_INSERT_SIZE, StatsOptions};
 use readmill_record::{Error, Flags, Result};
 
 use super::tally::TallyArgs;
@@ -26,7 +26,7 @@ pub struct StatsArgs {
     #[arg(long = "GC-depth", alias = "gc-depth", value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1 << 30), help_heading = "Rows")]
     gc_depth: u32,
     /// Larger insert sizes count as this one
-    #[arg(short, long, value_name = "N", default_value_t = 8000, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_INSERT)), help_heading = "Rows")]
+    #[arg(short, long, value_name = "N", default_value_t = 8000, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_INSERT_SIZE)), help_heading = "Rows")]
     insert_size: u32,
     /// The share of pairs in rows, mean and deviation of insert sizes; the largest are left out
     #[arg(long, value_name = "SHARE", default_value_t = 0.99, value_parser = parse_share, help_heading = "Rows")]
@@ -82,8 +82,8 @@ impl StatsArgs {
             gc_bin: self.gc_depth,
             exclude_flags: self.filtering_flag.iter().fold(duplicates, |all, flags| all | flags.0),
             require_flags: self.required_flag.0,
-            insert_size: self.insert_size,
-            most_inserts: self.most_inserts,
+            max_insert_size: self.insert_size,
+            main_bulk: self.most_inserts,
             read_length: self.read_length,
             id: self.id.clone(),
             trim_quality: self.trim_quality,

@@ -43,7 +43,7 @@ impl TallyArgs {
     pub fn plan(&self, name: &'static str, tallies: Tallies) -> Result<Plan> {
         let inputs = self.input.inputs()?;
         if self.output.is_none() {
-            hints::check_last(&inputs)?;
+            hints::require_last_input(&inputs)?;
         }
         let tallies = self.description.add_to(tallies)?;
         Ok(nothing_but(name, inputs, tallies, self.resources.resources(&self.output())?))

@@ -3,7 +3,9 @@
 use clap::Args;
 use readmill::plan::Trimming;
 use readmill_trim::TrimOptions;
-use readmill_trim::options::{Ends, LengthFilter, OverlapRules, PolyG, QualityFilter, Window, Windows};
+use readmill_trim::options::{
+    EndCuts, LengthFilter, OverlapRules, PolyG, QualityFilter, QualityWindow, QualityWindows,
+};
 
 /// Flags of trimming before the alignment.
 #[derive(Args)]
@@ -199,24 +201,24 @@ impl TrimFlags {
                 (_, true) => PolyG::Keep,
                 _ => PolyG::ByName,
             },
-            least_poly_g: length(self.tails.poly_g_min_len),
-            least_poly_x: self.tails.trim_poly_x.then_some(length(self.tails.poly_x_min_len)),
+            min_poly_g_bases: length(self.tails.poly_g_min_len),
+            min_poly_x_bases: self.tails.trim_poly_x.then_some(length(self.tails.poly_x_min_len)),
             adapters: self.adapters.adapters(),
             overlap: OverlapRules {
-                least: length(self.adapters.overlap_len_require),
-                most_different: length(self.adapters.overlap_diff_limit),
-                percent: self.adapters.overlap_diff_percent_limit,
+                min_bases: length(self.adapters.overlap_len_require),
+                max_mismatches: length(self.adapters.overlap_diff_limit),
+                max_mismatch_percent: self.adapters.overlap_diff_percent_limit,
             },
             correction: self.adapters.correction,
             quality: (!self.filters.disable_quality_filtering).then_some(QualityFilter {
-                qualified: self.filters.qualified_quality_phred,
-                unqualified_percent: self.filters.unqualified_percent_limit,
-                average: self.filters.average_qual,
-                most_n: self.filters.n_base_limit.into(),
+                min_quality: self.filters.qualified_quality_phred,
+                max_unqualified_percent: self.filters.unqualified_percent_limit,
+                min_average_quality: self.filters.average_qual,
+                max_n_bases: self.filters.n_base_limit.into(),
             }),
             length: (!self.filters.disable_length_filtering).then_some(LengthFilter {
-                least: length(self.filters.length_required),
-                most: length(self.filters.length_limit),
+                min_bases: length(self.filters.length_required),
+                max_bases: length(self.filters.length_limit),
             }),
             complexity: self.filters.low_complexity_filter.then_some(self.filters.complexity_threshold),
         };
@@ -234,11 +236,11 @@ impl AdapterTrimFlags {
 }
 
 impl EndFlags {
-    fn ends(&self) -> [Ends; 2] {
-        let ends = |front: u8, tail: u8, longest: u32| Ends {
+    fn ends(&self) -> [EndCuts; 2] {
+        let ends = |front: u8, tail: u8, longest: u32| EndCuts {
             front: front.into(),
             tail: tail.into(),
-            longest: length(longest),
+            max_length: length(longest),
         };
         [
             ends(self.trim_front1, self.trim_tail1, self.max_len1),
@@ -252,15 +254,15 @@ impl EndFlags {
 }
 
 impl WindowFlags {
-    fn windows(&self) -> Windows {
-        let window = |size: Option<u16>, quality: Option<u8>| Window {
+    fn windows(&self) -> QualityWindows {
+        let window = |size: Option<u16>, quality: Option<u8>| QualityWindow {
             size: size.unwrap_or(self.cut_window_size).into(),
             quality: quality.unwrap_or(self.cut_mean_quality),
         };
         let front = window(self.cut_front_window_size, self.cut_front_mean_quality);
         let tail = window(self.cut_tail_window_size, self.cut_tail_mean_quality);
         let right = window(self.cut_right_window_size, self.cut_right_mean_quality);
-        Windows {
+        QualityWindows {
             front: self.cut_front.then_some(front),
             tail: self.cut_tail.then_some(tail),
             right: self.cut_right.then_some(right),
@@ -276,13 +278,13 @@ fn words(options: &TrimOptions) -> Vec<String> {
     switch(options.correction, "--correction");
     switch(options.poly_g == PolyG::Cut, "--trim-poly-g");
     switch(options.poly_g == PolyG::Keep, "--disable-trim-poly-g");
-    switch(options.least_poly_x.is_some(), "--trim-poly-x");
+    switch(options.min_poly_x_bases.is_some(), "--trim-poly-x");
     switch(options.quality.is_none(), "--disable-quality-filtering");
     switch(options.length.is_none(), "--disable-length-filtering");
     switch(options.complexity.is_some(), "--low-complexity-filter");
     let windows = &options.windows;
     for (name, window) in [("front", windows.front), ("tail", windows.tail), ("right", windows.right)] {
-        let Some(Window { size, quality }) = window else { continue };
+        let Some(QualityWindow { size, quality }) = window else { continue };
         words.push(format!("--cut-{name}"));
         words.extend((size != 4).then(|| format!("--cut-{name}-window-size {size}")));
         words.extend((quality != 20).then(|| format!("--cut-{name}-mean-quality {quality}")));
@@ -291,26 +293,30 @@ fn words(options: &TrimOptions) -> Vec<String> {
         words.extend((value != default).then(|| format!("--{flag} {value}")));
     };
     let (ends, overlap) = (&options.ends, &options.overlap);
-    for (which, of, like) in [("1", ends[0], Ends::default()), ("2", ends[1], ends[0])] {
+    for (which, of, like) in [("1", ends[0], EndCuts::default()), ("2", ends[1], ends[0])] {
         number(&format!("trim-front{which}"), of.front, like.front);
         number(&format!("trim-tail{which}"), of.tail, like.tail);
-        number(&format!("max-len{which}"), of.longest, like.longest);
+        number(&format!("max-len{which}"), of.max_length, like.max_length);
     }
-    number("poly-g-min-len", options.least_poly_g, usual.least_poly_g);
-    number("poly-x-min-len", options.least_poly_x.unwrap_or(10), 10);
-    number("overlap-len-require", overlap.least, usual.overlap.least);
-    number("overlap-diff-limit", overlap.most_different, usual.overlap.most_different);
-    number("overlap-diff-percent-limit", overlap.percent.into(), usual.overlap.percent.into());
+    number("poly-g-min-len", options.min_poly_g_bases, usual.min_poly_g_bases);
+    number("poly-x-min-len", options.min_poly_x_bases.unwrap_or(10), 10);
+    number("overlap-len-require", overlap.min_bases, usual.overlap.min_bases);
+    number("overlap-diff-limit", overlap.max_mismatches, usual.overlap.max_mismatches);
+    number(
+        "overlap-diff-percent-limit",
+        overlap.max_mismatch_percent.into(),
+        usual.overlap.max_mismatch_percent.into(),
+    );
     if let (Some(own), Some(usual)) = (&options.quality, &usual.quality) {
-        number("qualified-quality-phred", own.qualified.into(), usual.qualified.into());
-        let percent = [own, usual].map(|it| it.unqualified_percent.into());
+        number("qualified-quality-phred", own.min_quality.into(), usual.min_quality.into());
+        let percent = [own, usual].map(|it| it.max_unqualified_percent.into());
         number("unqualified-percent-limit", percent[0], percent[1]);
-        number("n-base-limit", own.most_n, usual.most_n);
-        number("average-qual", own.average.into(), usual.average.into());
+        number("n-base-limit", own.max_n_bases, usual.max_n_bases);
+        number("average-qual", own.min_average_quality.into(), usual.min_average_quality.into());
     }
     if let (Some(own), Some(usual)) = (&options.length, &usual.length) {
-        number("length-required", own.least, usual.least);
-        number("length-limit", own.most, usual.most);
+        number("length-required", own.min_bases, usual.min_bases);
+        number("length-limit", own.max_bases, usual.max_bases);
     }
     number("complexity-threshold", options.complexity.unwrap_or(30).into(), 30);
     let adapters = options.adapters.iter().flatten();
@@ -347,8 +353,8 @@ mod tests {
             (&TrimOptions::default(), &["--trim".into()][..])
         );
         let ends = trimming("--trim --trim_front1 3 --trim-tail2 2 --max-len1 50").expect("trimming");
-        let end = Ends { front: 3, tail: 0, longest: 50 };
-        assert_eq!(ends.options.ends, [end, Ends { tail: 2, ..end }]);
+        let end = EndCuts { front: 3, tail: 0, max_length: 50 };
+        assert_eq!(ends.options.ends, [end, EndCuts { tail: 2, ..end }]);
         assert_eq!(ends.words.join(" "), "--trim --trim-front1 3 --max-len1 50 --trim-tail2 2");
     }
 

@@ -290,7 +290,9 @@ impl ViewArgs {
     fn input(&self) -> Result<(PathBuf, Option<PathBuf>)> {
         let Some(input) = &self.input else {
             if hints::has_no_standard_input() {
-                return Err(hints::no_input("readmill view FILE [REGION]..., or readmill view --help"));
+                return Err(hints::missing_input_error(
+                    "readmill view FILE [REGION]..., or readmill view --help",
+                ));
             }
             return Ok((PathBuf::from("-"), None));
         };

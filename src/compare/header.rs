@@ -6,25 +6,25 @@ use readmill_record::Header;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderResult {
     /// The strictest level that holds, L0 or L1; `None` if neither does.
-    pub level: Option<Level>,
+    pub level: Option<AgreementLevel>,
     pub first: Option<[Option<String>; 2]>,
 }
 
-pub fn compare(headers: &[Header; 2]) -> HeaderResult {
-    let lines = headers.each_ref().map(lines);
+pub fn compare_headers(headers: &[Header; 2]) -> HeaderResult {
+    let lines = headers.each_ref().map(compared_lines);
     let as_they_stand = first_difference(
         &lines.each_ref().map(|lines| lines.iter().map(|&l| (l.to_vec(), l)).collect()),
     );
     if as_they_stand.is_none() {
-        return HeaderResult { level: Some(Level::L0), first: None };
+        return HeaderResult { level: Some(AgreementLevel::L0), first: None };
     }
-    match first_difference(&lines.each_ref().map(|lines| normalised(lines))) {
-        None => HeaderResult { level: Some(Level::L1), first: as_they_stand },
+    match first_difference(&lines.each_ref().map(|lines| sort_tags_and_lines(lines))) {
+        None => HeaderResult { level: Some(AgreementLevel::L1), first: as_they_stand },
         first => HeaderResult { level: None, first },
     }
 }
 
-fn lines(header: &Header) -> Vec<&[u8]> {
+fn compared_lines(header: &Header) -> Vec<&[u8]> {
     let counts = header.lines().iter().filter(|line| !matches!(line.kind(), b"PG" | b"CO"));
     counts.map(|line| line.text()).collect()
 }
@@ -33,7 +33,7 @@ type Compared<'a> = (Vec<u8>, &'a [u8]);
 
 /// Sorts the tags within each line, and the lines by their kind; lines of the same kind keep their
 /// order.
-fn normalised<'a>(lines: &[&'a [u8]]) -> Vec<Compared<'a>> {
+fn sort_tags_and_lines<'a>(lines: &[&'a [u8]]) -> Vec<Compared<'a>> {
     let sorted = |&line: &&'a [u8]| {
         let mut parts: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
         parts[1..].sort_unstable();
@@ -53,7 +53,7 @@ fn first_difference([a, b]: &[Vec<Compared<'_>>; 2]) -> Option<[Option<String>; 
 
 /// How far two files agree. A smaller level is stricter, and implies all larger ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum AgreementLevel {
     /// The same SAM text, except @PG and @CO lines.
     L0,
     /// The same except for the order of tags.
@@ -67,16 +67,16 @@ pub enum Level {
 mod tests {
     use super::*;
 
-    fn t(a: &str, b: &str, expected: Option<Level>) {
+    fn t(a: &str, b: &str, expected: Option<AgreementLevel>) {
         let headers = [a, b].map(|text| Header::parse(text.as_bytes()).unwrap());
-        assert_eq!(compare(&headers).level, expected, "{a} {b}");
+        assert_eq!(compare_headers(&headers).level, expected, "{a} {b}");
     }
 
     #[test]
     fn what_order_means() {
-        t("@SQ\tSN:a\tLN:1\n@PG\tID:x\n", "@CO\ty\n@SQ\tSN:a\tLN:1\n", Some(Level::L0));
-        t("@SQ\tSN:a\tLN:1\n", "@SQ\tLN:1\tSN:a\n", Some(Level::L1));
-        t("@SQ\tSN:a\tLN:1\n@RG\tID:g\n", "@RG\tID:g\n@SQ\tSN:a\tLN:1\n", Some(Level::L1));
+        t("@SQ\tSN:a\tLN:1\n@PG\tID:x\n", "@CO\ty\n@SQ\tSN:a\tLN:1\n", Some(AgreementLevel::L0));
+        t("@SQ\tSN:a\tLN:1\n", "@SQ\tLN:1\tSN:a\n", Some(AgreementLevel::L1));
+        t("@SQ\tSN:a\tLN:1\n@RG\tID:g\n", "@RG\tID:g\n@SQ\tSN:a\tLN:1\n", Some(AgreementLevel::L1));
         t("@SQ\tSN:a\tLN:1\n@SQ\tSN:b\tLN:1\n", "@SQ\tSN:b\tLN:1\n@SQ\tSN:a\tLN:1\n", None);
         t("@RG\tID:g\tSM:1\n", "@RG\tID:g\tSM:2\n", None);
         t("@RG\tID:g\n", "", None);

@@ -16,7 +16,7 @@ pub const COLUMNS: [&str; 11] =
 pub const QNAME: usize = 0;
 pub const FLAG: usize = 1;
 
-const SHOWN: usize = 48;
+const MAX_SHOWN_CHARS: usize = 48;
 
 /// A line of SAM text without its line end. Two lines that differ only in the order of tags become
 /// equal.
@@ -68,7 +68,7 @@ impl<'a> SamLine<'a> {
 
 /// Returns the line in a form that shows its difference to `other`: long columns are shortened to
 /// the part where they first differ, or to their start.
-pub fn shown(text: &[u8], other: Option<&[u8]>) -> String {
+pub fn shorten_for_display(text: &[u8], other: Option<&[u8]>) -> String {
     let of_other: Vec<&[u8]> = other.map_or(Vec::new(), |other| other.split(|&b| b == b'\t').collect());
     let opposite = |i: usize, part: &[u8]| {
         let same_tag = |field: &&&[u8]| field.get(..2) == part.get(..2);
@@ -77,17 +77,20 @@ pub fn shown(text: &[u8], other: Option<&[u8]>) -> String {
         found.copied()
     };
     let parts = text.split(|&b| b == b'\t').enumerate();
-    parts.map(|(i, part)| window(part, opposite(i, part).unwrap_or(part))).collect::<Vec<_>>().join("\t")
+    parts
+        .map(|(i, part)| shorten_column(part, opposite(i, part).unwrap_or(part)))
+        .collect::<Vec<_>>()
+        .join("\t")
 }
 
-fn window(text: &[u8], other: &[u8]) -> String {
-    if text.len() <= SHOWN {
+fn shorten_column(text: &[u8], other: &[u8]) -> String {
+    if text.len() <= MAX_SHOWN_CHARS {
         return String::from_utf8_lossy(text).into_owned();
     }
     let same = text.iter().zip(other).take_while(|(a, b)| a == b).count();
     let differs = if text == other { 0 } else { same };
-    let start = differs.saturating_sub(SHOWN / 3).min(text.len() - SHOWN);
-    let end = start + SHOWN;
+    let start = differs.saturating_sub(MAX_SHOWN_CHARS / 3).min(text.len() - MAX_SHOWN_CHARS);
+    let end = start + MAX_SHOWN_CHARS;
     let dots = |cut: bool| if cut { "…" } else { "" };
     let middle = String::from_utf8_lossy(&text[start..end]);
     format!("{}{middle}{}", dots(start > 0), dots(end < text.len()))
@@ -95,18 +98,20 @@ fn window(text: &[u8], other: &[u8]) -> String {
 
 /// Two records with the same number that differ. One of them is `None` if its file has ended.
 #[derive(Clone, Debug)]
-pub struct Difference {
+pub struct RecordDifference {
     pub place: u64,
     pub lines: [Option<Vec<u8>>; 2],
 }
 
-impl Difference {
+impl RecordDifference {
     /// Writes the number of the record, the names of the columns that differ, and both lines.
-    pub fn write(&self, files: &[PathBuf; 2], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    pub fn write_report(&self, files: &[PathBuf; 2], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.place + 1;
         let [a, b] = self.lines.each_ref().map(Option::as_deref);
         match (a, b) {
-            (Some(a), Some(b)) => writeln!(f, "first difference: record {number}, in {}", fields(a, b))?,
+            (Some(a), Some(b)) => {
+                writeln!(f, "first difference: record {number}, in {}", differing_names(a, b))?
+            }
             _ => {
                 let ended = &files[usize::from(a.is_some())];
                 writeln!(f, "first difference: record {number}, where {} has ended", ended.display())?;
@@ -114,22 +119,22 @@ impl Difference {
         }
         for (file, line, other) in [(&files[0], a, b), (&files[1], b, a)] {
             if let Some(line) = line {
-                writeln!(f, "  {}: {}", file.display(), shown(line, other))?;
+                writeln!(f, "  {}: {}", file.display(), shorten_for_display(line, other))?;
             }
         }
         Ok(())
     }
 }
 
-fn fields(a: &[u8], b: &[u8]) -> String {
+fn differing_names(a: &[u8], b: &[u8]) -> String {
     let (a, b) = (SamLine::new(a), SamLine::new(b));
     let columns = a.differing_columns(&b).map(|i| COLUMNS[i].to_string());
-    let tags = a.differing_tags(&b).into_iter().map(text);
+    let tags = a.differing_tags(&b).into_iter().map(tag_text);
     let names: Vec<String> = columns.chain(tags).collect();
     if names.is_empty() { "the order of tags".into() } else { names.join(", ") }
 }
 
-fn text(tag: Tag) -> String {
+fn tag_text(tag: Tag) -> String {
     String::from_utf8_lossy(&tag).into_owned()
 }
 
@@ -154,7 +159,7 @@ pub struct DifferenceCounts {
 impl DifferenceCounts {
     /// Counts a pair of records whose text differs. Returns whether more differs than the order of
     /// tags.
-    pub fn count(&mut self, lines: [&SamLine<'_>; 2], flags: [Flags; 2]) -> bool {
+    pub fn count_pair(&mut self, lines: [&SamLine<'_>; 2], flags: [Flags; 2]) -> bool {
         let [a, b] = lines;
         self.records += 1;
         if a.columns[QNAME] != b.columns[QNAME] {
@@ -183,7 +188,7 @@ impl DifferenceCounts {
 impl fmt::Display for DifferenceCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = COLUMNS.iter().zip(self.columns).map(|(name, n)| (name.to_string(), n));
-        let tags = self.tags.iter().map(|(&tag, &n)| (text(tag), n));
+        let tags = self.tags.iter().map(|(&tag, &n)| (tag_text(tag), n));
         let others =
             [("another read".into(), self.other_read), ("order of tags alone".into(), self.tag_order)];
         let parts = columns.chain(tags).chain(others).filter(|(_, n)| *n > 0);
@@ -223,9 +228,12 @@ mod tests {
     fn of_a_long_column_the_part_that_differs_is_shown() {
         let mut other = vec![b'A'; 200];
         other[150] = b'C';
-        assert_eq!(window(&[b'A'; 200], &other), format!("…{}…", "A".repeat(SHOWN)));
-        assert!(window(&other, &[b'A'; 200]).contains('C'));
-        assert_eq!(window(&[b'A'; 200], &[b'A'; 200]), format!("{}…", "A".repeat(SHOWN)));
-        assert_eq!(window(b"short", b"x"), "short");
+        assert_eq!(shorten_column(&[b'A'; 200], &other), format!("…{}…", "A".repeat(MAX_SHOWN_CHARS)));
+        assert!(shorten_column(&other, &[b'A'; 200]).contains('C'));
+        assert_eq!(
+            shorten_column(&[b'A'; 200], &[b'A'; 200]),
+            format!("{}…", "A".repeat(MAX_SHOWN_CHARS))
+        );
+        assert_eq!(shorten_column(b"short", b"x"), "short");
     }
 }

@@ -24,14 +24,14 @@ mod verdict;
 
 use std::path::PathBuf;
 
-use readmill_format::reference::Fasta;
+use readmill_format::reference::LazyReference;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 
-use crate::pipeline::open_input::check_ends;
-pub use header::Level;
-use records::{Ignore, RecordFile};
-use step::InStep;
+use crate::pipeline::open_input::check_file_ends;
+pub use header::AgreementLevel;
+use records::{IgnoredParts, RecordFile};
+use step::RecordComparison;
 pub use verdict::ComparisonResult;
 
 #[derive(Clone, Debug, Default)]
@@ -40,43 +40,46 @@ pub struct Comparison {
     pub ignore_header: bool,
     pub ignore_flags: u16,
     pub ignore_tags: Vec<Tag>,
-    pub reference: Option<Fasta>,
+    pub reference: Option<LazyReference>,
 }
 
 /// Compares two files record by record.
 ///
 /// # Errors
 /// A file cannot be read or is damaged, or both are standard input.
-pub fn compare(wanted: &Comparison) -> Result<ComparisonResult> {
+pub fn compare_files(wanted: &Comparison) -> Result<ComparisonResult> {
     let [a, b] = &wanted.files;
     if a.as_os_str() == "-" && b.as_os_str() == "-" {
         return Err(
             Error::usage("both files cannot be standard input").hint("give a file's name for one")
         );
     }
-    check_ends(&wanted.files)?;
+    check_file_ends(&wanted.files)?;
     let (mut a, mut b) =
         (RecordFile::open(a, &wanted.reference)?, RecordFile::open(b, &wanted.reference)?);
     let headers = [a.header().clone(), b.header().clone()];
-    let header = (!wanted.ignore_header).then(|| header::compare(&headers));
-    let [mut in_a, mut in_b] = [(); 2].map(|()| Ignore::new(wanted.ignore_flags, &wanted.ignore_tags));
-    let mut step = InStep::new(&headers);
+    let header = (!wanted.ignore_header).then(|| header::compare_headers(&headers));
+    let [mut in_a, mut in_b] =
+        [(); 2].map(|()| IgnoredParts::new(wanted.ignore_flags, &wanted.ignore_tags));
+    let mut step = RecordComparison::new(&headers);
     loop {
-        let at = a.read();
-        match (a.next()?, b.next()?) {
-            (Some(one), Some(other)) => step.pair(at, [in_a.apply(one), in_b.apply(other)]),
-            (Some(one), None) => step.alone(at, 0, in_a.apply(one)),
-            (None, Some(other)) => step.alone(at, 1, in_b.apply(other)),
+        let at = a.record_count();
+        match (a.next_record()?, b.next_record()?) {
+            (Some(one), Some(other)) => {
+                step.compare_pair(at, [in_a.remove_ignored(one), in_b.remove_ignored(other)])
+            }
+            (Some(one), None) => step.add_unpaired(at, 0, in_a.remove_ignored(one)),
+            (None, Some(other)) => step.add_unpaired(at, 1, in_b.remove_ignored(other)),
             (None, None) => break,
         }
     }
-    let counts = [a.read(), b.read()];
-    let (files, ignored) = (wanted.files.clone(), wanted.ignored());
+    let counts = [a.record_count(), b.record_count()];
+    let (files, ignored) = (wanted.files.clone(), wanted.describe_ignored());
     Ok(ComparisonResult { files, counts, ignored, header, records: step.finish() })
 }
 
 impl Comparison {
-    fn ignored(&self) -> [String; 2] {
+    fn describe_ignored(&self) -> [String; 2] {
         let header = if self.ignore_header { "headers" } else { "@PG and @CO lines" };
         let mut records = String::new();
         if self.ignore_flags != 0 {

@@ -20,7 +20,7 @@ pub struct ReadBalance {
 
 impl ReadBalance {
     pub fn new(headers: &[Header; 2]) -> Self {
-        let libraries = headers.each_ref().map(libraries);
+        let libraries = headers.each_ref().map(libraries_of_groups);
         ReadBalance { libraries, reads: Balance::default(), duplicates: Balance::default() }
     }
 
@@ -30,18 +30,18 @@ impl ReadBalance {
         self.libraries[0] == self.libraries[1]
     }
 
-    pub fn put(&mut self, file: usize, record: RecordRef<'_>, line: &SamLine<'_>) {
+    pub fn add_record(&mut self, file: usize, record: RecordRef<'_>, line: &SamLine<'_>) {
         let flag = (record.flags().0 & !Flags::DUPLICATE).to_le_bytes();
         let columns = READ.iter().map(|&i| line.columns[i]);
-        self.reads.put(file, digest(columns.chain([&flag[..]])));
-        self.put_duplicate(file, record, line.columns[2]);
+        self.reads.add_item(file, hash_parts(columns.chain([&flag[..]])));
+        self.add_duplicate(file, record, line.columns[2]);
     }
 
     /// Adds a record on reference sequence `rname` if it is flagged as a duplicate.
     ///
     /// Only mapped primary records count. The two files may keep different reads of the same
     /// duplicate set, and then the flags of their secondary records may differ.
-    pub fn put_duplicate(&mut self, file: usize, record: RecordRef<'_>, rname: &[u8]) {
+    pub fn add_duplicate(&mut self, file: usize, record: RecordRef<'_>, rname: &[u8]) {
         let flags = record.flags();
         if !flags.is_duplicate() || flags.is_unmapped() || !flags.is_primary() {
             return;
@@ -49,7 +49,7 @@ impl ReadBalance {
         let named = record.read_group().and_then(|id| self.libraries[file].get(id));
         let library = named.map_or(UNKNOWN_LIBRARY, Vec::as_slice);
         let (end, strand) = (record.five_prime().to_le_bytes(), [u8::from(flags.is_reverse())]);
-        self.duplicates.put(file, digest([library, rname, &end, &strand]));
+        self.duplicates.add_item(file, hash_parts([library, rname, &end, &strand]));
     }
 
     /// Returns whether every read occurs equally often in both files.
@@ -63,16 +63,16 @@ impl ReadBalance {
     }
 }
 
-fn libraries(header: &Header) -> HashMap<Vec<u8>, Vec<u8>> {
+fn libraries_of_groups(header: &Header) -> HashMap<Vec<u8>, Vec<u8>> {
     let of = |line: &readmill_record::header::HeaderLine| {
         Some((line.get(b"ID")?.to_vec(), line.get(b"LB").unwrap_or(UNKNOWN_LIBRARY).to_vec()))
     };
-    header.lines_of(b"RG").filter_map(of).collect()
+    header.lines_of_kind(b"RG").filter_map(of).collect()
 }
 
 /// Returns the hash of `parts`, which must not contain tabs. Two different multisets of 10^9 texts
 /// have equal sums of hashes with a probability of about 10^-38.
-pub fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u128 {
+pub fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u128 {
     let mut hasher = Xxh3Default::new();
     for part in parts {
         hasher.update(part);
@@ -87,7 +87,7 @@ pub fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u128 {
 pub struct Balance(u128);
 
 impl Balance {
-    pub fn put(&mut self, file: usize, digest: u128) {
+    pub fn add_item(&mut self, file: usize, digest: u128) {
         self.0 = if file == 0 { self.0.wrapping_add(digest) } else { self.0.wrapping_sub(digest) };
     }
 

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use readmill_cram::Cache;
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{ChunkLinker, Opened};
-use readmill_format::reference::Fasta;
+use readmill_format::chain::{ChunkLinker, OpenedChunk};
+use readmill_format::reference::LazyReference;
 use readmill_input::{OpenOptions, Opener, Source};
 use readmill_record::tag::Tag;
 use readmill_record::{Batch, Error, Header, Limit, RecordRef, Result, edit, input_file};
 
-const MOST_LINE: Limit = Limit::of(256 << 20);
+const MAX_SAM_LINE: Limit = Limit::of_bytes(256 << 20);
 
-const MOST_CONTAINER: Limit = Limit::of(1 << 30);
+const MAX_CONTAINER: Limit = Limit::of_bytes(1 << 30);
 
 pub struct RecordFile {
     path: PathBuf,
@@ -22,7 +22,7 @@ pub struct RecordFile {
     link: ChunkLinker,
     /// The current batch. `given` is the number of its records that were returned.
     batch: Batch,
-    given: usize,
+    returned: usize,
     before: u64,
     fault: Option<Error>,
     ended: bool,
@@ -30,24 +30,24 @@ pub struct RecordFile {
 }
 
 impl RecordFile {
-    pub fn open(path: &Path, reference: &Option<Fasta>) -> Result<Self> {
+    pub fn open(path: &Path, reference: &Option<LazyReference>) -> Result<Self> {
         let rules = OpenOptions {
-            most: MOST_LINE,
-            container: MOST_CONTAINER,
+            max_line: MAX_SAM_LINE,
+            max_container: MAX_CONTAINER,
             reference: reference.clone(),
-            cache: Cache::of_environment(),
+            cache: Cache::from_environment(),
             header_as_is: true,
             ..OpenOptions::default()
         };
-        let source = Source::open(input(path)?, &rules).map_err(|error| error.file(path))?;
+        let source = Source::open(open_input_stream(path)?, &rules).map_err(|error| error.file(path))?;
         let opener = Opener::new(source.header(), source.setup().as_ref());
         Ok(RecordFile {
             path: path.to_path_buf(),
             source,
             opener,
-            link: ChunkLinker::new(Limit::of(i32::MAX as u64)),
+            link: ChunkLinker::new(Limit::of_bytes(i32::MAX as u64)),
             batch: Batch::default(),
-            given: 0,
+            returned: 0,
             before: 0,
             fault: None,
             ended: false,
@@ -59,37 +59,37 @@ impl RecordFile {
         self.source.header()
     }
 
-    pub fn read(&self) -> u64 {
-        self.before + self.given as u64
+    pub fn record_count(&self) -> u64 {
+        self.before + self.returned as u64
     }
 
-    pub fn next(&mut self) -> Result<Option<RecordRef<'_>>> {
-        while self.given == self.batch.len() {
-            if !self.refill().map_err(|error| error.file(&self.path))? {
+    pub fn next_record(&mut self) -> Result<Option<RecordRef<'_>>> {
+        while self.returned == self.batch.len() {
+            if !self.read_next_batch().map_err(|error| error.file(&self.path))? {
                 return Ok(None);
             }
         }
-        self.given += 1;
-        Ok(Some(self.batch.record(self.batch.spans[self.given - 1])))
+        self.returned += 1;
+        Ok(Some(self.batch.record(self.batch.spans[self.returned - 1])))
     }
 
     /// Reads the next batch, which may be empty. Returns whether there was one.
-    fn refill(&mut self) -> Result<bool> {
+    fn read_next_batch(&mut self) -> Result<bool> {
         if self.ended {
             return self.fault.take().map_or(Ok(false), Err);
         }
         self.before += self.batch.len() as u64;
-        self.given = 0;
+        self.returned = 0;
         let batch = std::mem::take(&mut self.batch);
         let linked = match self.source.claim(std::mem::take(&mut self.spare))? {
             Some(claim) => {
-                let mut opened = Opened::reuse(batch);
+                let mut opened = OpenedChunk::reuse(batch);
                 self.spare = self.opener.open(claim, &mut opened)?;
-                self.link.link(opened)
+                self.link.link_chunk(opened)
             }
             None => {
                 self.ended = true;
-                self.link.finish(batch)
+                self.link.finish_input(batch)
             }
         };
         self.ended |= linked.fault.is_some();
@@ -99,9 +99,9 @@ impl RecordFile {
     }
 }
 
-fn input(path: &Path) -> Result<Box<dyn Read + Send>> {
+fn open_input_stream(path: &Path) -> Result<Box<dyn Read + Send>> {
     if path.as_os_str() == "-" {
-        let stdin = input_file::stdin();
+        let stdin = input_file::open_stdin();
         return Ok(Box::new(stdin.map_err(|e| Error::io("standard input cannot be read", &e))?));
     }
     let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
@@ -112,20 +112,20 @@ fn input(path: &Path) -> Result<Box<dyn Read + Send>> {
     Ok(Box::new(file))
 }
 
-pub struct Ignore {
+pub struct IgnoredParts {
     flags: u16,
     tags: Vec<Tag>,
     scratch: Vec<u8>,
 }
 
-impl Ignore {
+impl IgnoredParts {
     pub fn new(flags: u16, tags: &[Tag]) -> Self {
-        Ignore { flags, tags: tags.to_vec(), scratch: Vec::new() }
+        IgnoredParts { flags, tags: tags.to_vec(), scratch: Vec::new() }
     }
 
     /// Returns `record` without the FLAG bits and optional fields that are not compared. Copies it only
     /// if it has any of them.
-    pub fn apply<'a>(&'a mut self, record: RecordRef<'a>) -> RecordRef<'a> {
+    pub fn remove_ignored<'a>(&'a mut self, record: RecordRef<'a>) -> RecordRef<'a> {
         let flags = record.flags().0;
         let tags = !self.tags.is_empty() && record.fields().any(|field| self.tags.contains(&field.tag));
         if flags & self.flags == 0 && !tags {
@@ -141,7 +141,7 @@ impl Ignore {
                 self.scratch.extend_from_slice(&here[..here.len() - fields.rest().len()]);
             }
         }
-        edit::close(&mut self.scratch, 0);
+        edit::set_block_size(&mut self.scratch, 0);
         edit::set_flags(&mut self.scratch, flags & !self.flags);
         RecordRef::new(&self.scratch)
     }

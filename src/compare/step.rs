@@ -3,13 +3,13 @@
 use readmill_format::sam;
 use readmill_record::{Flags, Header, RecordRef};
 
-use super::header::Level;
-use super::line::{Difference, DifferenceCounts, SamLine};
-use super::reads::{Balance, ReadBalance, digest};
+use super::header::AgreementLevel;
+use super::line::{DifferenceCounts, RecordDifference, SamLine};
+use super::reads::{Balance, ReadBalance, hash_parts};
 
 #[derive(Clone, Debug, Default)]
 pub struct RecordResult {
-    first: [Option<Difference>; 3],
+    first: [Option<RecordDifference>; 3],
     pub tally: DifferenceCounts,
     pub same_reads: bool,
     pub same_duplicates: bool,
@@ -18,23 +18,23 @@ pub struct RecordResult {
 impl RecordResult {
     /// Returns the first difference that rules out `level`. L3 does not depend on positions, so the
     /// difference for L2 is returned.
-    pub fn first(&self, level: Level) -> Option<&Difference> {
+    pub fn first_difference(&self, level: AgreementLevel) -> Option<&RecordDifference> {
         self.first[(level as usize).min(2)].as_ref()
     }
 
-    pub fn holds(&self, level: Level) -> bool {
+    pub fn holds(&self, level: AgreementLevel) -> bool {
         match level {
-            Level::L3 => self.same_reads && self.same_duplicates,
-            _ => self.first(level).is_none(),
+            AgreementLevel::L3 => self.same_reads && self.same_duplicates,
+            _ => self.first_difference(level).is_none(),
         }
     }
 
-    fn note(&mut self, level: Level, difference: impl FnOnce() -> Difference) {
+    fn note_difference(&mut self, level: AgreementLevel, difference: impl FnOnce() -> RecordDifference) {
         self.first[level as usize].get_or_insert_with(difference);
     }
 }
 
-pub struct InStep<'a> {
+pub struct RecordComparison<'a> {
     headers: &'a [Header; 2],
     /// Whether all reference sequences have the same index in both files. Then equal bytes mean
     /// equal text.
@@ -56,14 +56,14 @@ type PositionAndStrand = (i32, i32, bool);
 struct SamePosition {
     place: Option<PositionAndStrand>,
     balance: Balance,
-    first: Option<Difference>,
+    first: Option<RecordDifference>,
 }
 
-impl<'a> InStep<'a> {
+impl<'a> RecordComparison<'a> {
     pub fn new(headers: &'a [Header; 2]) -> Self {
         let reads = ReadBalance::new(headers);
         let [a, b] = headers.each_ref().map(|header| header.references().iter().map(|r| &r.name));
-        InStep {
+        RecordComparison {
             headers,
             same_references: a.eq(b),
             same_libraries: reads.same_libraries(),
@@ -75,8 +75,8 @@ impl<'a> InStep<'a> {
         }
     }
 
-    pub fn pair(&mut self, at: u64, records: [RecordRef<'_>; 2]) {
-        let place = place(records[0]);
+    pub fn compare_pair(&mut self, at: u64, records: [RecordRef<'_>; 2]) {
+        let place = position_and_strand(records[0]);
         if self.neighbours.place != Some(place) {
             self.end_neighbours();
             self.neighbours.place = Some(place);
@@ -87,55 +87,55 @@ impl<'a> InStep<'a> {
         }
         let mut text = std::mem::take(&mut self.text);
         for file in [0, 1] {
-            write(&self.headers[file], records[file], &mut text[file]);
+            write_line(&self.headers[file], records[file], &mut text[file]);
         }
         if text[0] != text[1] {
-            self.differ(at, records, &text);
+            self.add_difference(at, records, &text);
         } else if !self.same_libraries {
             let line = SamLine::new(&text[0]);
-            (0..2).for_each(|file| self.reads.put_duplicate(file, records[file], line.columns[2]));
+            (0..2).for_each(|file| self.reads.add_duplicate(file, records[file], line.columns[2]));
         }
         self.text = text;
     }
 
-    fn differ(&mut self, at: u64, records: [RecordRef<'_>; 2], text: &[Vec<u8>; 2]) {
-        let difference = || Difference { place: at, lines: text.clone().map(Some) };
-        self.verdict.note(Level::L0, difference);
+    fn add_difference(&mut self, at: u64, records: [RecordRef<'_>; 2], text: &[Vec<u8>; 2]) {
+        let difference = || RecordDifference { place: at, lines: text.clone().map(Some) };
+        self.verdict.note_difference(AgreementLevel::L0, difference);
         let lines = text.each_ref().map(|text| SamLine::new(text));
         for file in [0, 1] {
-            self.reads.put(file, records[file], &lines[file]);
+            self.reads.add_record(file, records[file], &lines[file]);
         }
-        if !self.verdict.tally.count(lines.each_ref(), records.map(|record| record.flags())) {
+        if !self.verdict.tally.count_pair(lines.each_ref(), records.map(|record| record.flags())) {
             return;
         }
-        self.verdict.note(Level::L1, difference);
-        if self.verdict.first(Level::L2).is_some() {
+        self.verdict.note_difference(AgreementLevel::L1, difference);
+        if self.verdict.first_difference(AgreementLevel::L2).is_some() {
             return;
         }
-        if by_name(&lines[0], records[0]) != by_name(&lines[1], records[1]) {
-            return self.verdict.note(Level::L2, difference);
+        if named_position(&lines[0], records[0]) != named_position(&lines[1], records[1]) {
+            return self.verdict.note_difference(AgreementLevel::L2, difference);
         }
         self.neighbours.first.get_or_insert_with(difference);
         for (file, line) in lines.iter().enumerate() {
             let all = line.columns.iter().chain(&line.fields).copied();
-            self.neighbours.balance.put(file, digest(all));
+            self.neighbours.balance.add_item(file, hash_parts(all));
         }
     }
 
     /// Adds record number `at` of `file`, after the other file has ended.
-    pub fn alone(&mut self, at: u64, file: usize, record: RecordRef<'_>) {
+    pub fn add_unpaired(&mut self, at: u64, file: usize, record: RecordRef<'_>) {
         self.end_neighbours();
         self.alone += 1;
         let [text, _] = &mut self.text;
-        write(&self.headers[file], record, text);
-        self.reads.put(file, record, &SamLine::new(text));
-        if self.verdict.first(Level::L2).is_some() {
+        write_line(&self.headers[file], record, text);
+        self.reads.add_record(file, record, &SamLine::new(text));
+        if self.verdict.first_difference(AgreementLevel::L2).is_some() {
             return;
         }
         let mut lines = [None, None];
         lines[file] = Some(text.clone());
-        for level in [Level::L0, Level::L1, Level::L2] {
-            self.verdict.note(level, || Difference { place: at, lines: lines.clone() });
+        for level in [AgreementLevel::L0, AgreementLevel::L1, AgreementLevel::L2] {
+            self.verdict.note_difference(level, || RecordDifference { place: at, lines: lines.clone() });
         }
     }
 
@@ -150,21 +150,21 @@ impl<'a> InStep<'a> {
     fn end_neighbours(&mut self) {
         let SamePosition { balance, first, .. } = std::mem::take(&mut self.neighbours);
         if let Some(first) = first.filter(|_| !balance.is_even()) {
-            self.verdict.note(Level::L2, || first);
+            self.verdict.note_difference(AgreementLevel::L2, || first);
         }
     }
 }
 
-fn place(record: RecordRef<'_>) -> PositionAndStrand {
+fn position_and_strand(record: RecordRef<'_>) -> PositionAndStrand {
     (record.ref_id(), record.pos(), record.flags().is_reverse())
 }
 
 /// Returns RNAME, POS and strand. Unlike reference indexes, they can be compared between files.
-fn by_name<'a>(line: &SamLine<'a>, record: RecordRef<'_>) -> (&'a [u8], &'a [u8], u16) {
+fn named_position<'a>(line: &SamLine<'a>, record: RecordRef<'_>) -> (&'a [u8], &'a [u8], u16) {
     (line.columns[2], line.columns[3], record.flags().0 & Flags::REVERSE)
 }
 
-fn write(header: &Header, record: RecordRef<'_>, text: &mut Vec<u8>) {
+fn write_line(header: &Header, record: RecordRef<'_>, text: &mut Vec<u8>) {
     text.clear();
     sam::write_record(header, record, text);
     text.pop(); // removes the line end

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::header::{HeaderResult, Level};
-use super::line::shown;
+use super::header::{AgreementLevel, HeaderResult};
+use super::line::shorten_for_display;
 use super::step::RecordResult;
 
 /// How far two files agree, and what differs. `Display` writes it in a few lines: the level, the
@@ -19,32 +19,32 @@ pub struct ComparisonResult {
 }
 
 impl ComparisonResult {
-    pub fn level(&self) -> Option<Level> {
-        let levels = [Level::L0, Level::L1, Level::L2, Level::L3];
+    pub fn level(&self) -> Option<AgreementLevel> {
+        let levels = [AgreementLevel::L0, AgreementLevel::L1, AgreementLevel::L2, AgreementLevel::L3];
         levels.into_iter().find(|&level| self.header_holds(level) && self.records.holds(level))
     }
 
     /// Returns whether the files agree at least as far as `level`.
-    pub fn holds(&self, level: Level) -> bool {
+    pub fn holds(&self, level: AgreementLevel) -> bool {
         self.level().is_some_and(|reached| reached <= level)
     }
 
-    fn header_holds(&self, level: Level) -> bool {
-        let reached = self.header.as_ref().map_or(Some(Level::L0), |header| header.level);
-        level == Level::L3 || reached.is_some_and(|reached| reached <= level)
+    fn header_holds(&self, level: AgreementLevel) -> bool {
+        let reached = self.header.as_ref().map_or(Some(AgreementLevel::L0), |header| header.level);
+        level == AgreementLevel::L3 || reached.is_some_and(|reached| reached <= level)
     }
 
     fn write_header(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(header) = &self.header else { return writeln!(f, "header: not compared") };
         f.write_str(match header.level {
-            Some(Level::L0) => "header: equal, @PG and @CO lines aside\n",
+            Some(AgreementLevel::L0) => "header: equal, @PG and @CO lines aside\n",
             Some(_) => "header: differs in order alone, first in\n",
             None => "header: differs, first in\n",
         })?;
         let Some(first) = &header.first else { return Ok(()) };
         for (i, file) in self.files.iter().enumerate() {
             let other = first[1 - i].as_ref().map(String::as_bytes);
-            let line = first[i].as_ref().map(|line| shown(line.as_bytes(), other));
+            let line = first[i].as_ref().map(|line| shorten_for_display(line.as_bytes(), other));
             writeln!(f, "  {}: {}", file.display(), line.as_deref().unwrap_or("(no line here)"))?;
         }
         Ok(())
@@ -55,14 +55,16 @@ impl fmt::Display for ComparisonResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [header, records] = &self.ignored;
         match self.level() {
-            Some(Level::L0) => writeln!(f, "level: L0, the same text, {header}{records} aside")?,
-            Some(Level::L1) => {
+            Some(AgreementLevel::L0) => {
+                writeln!(f, "level: L0, the same text, {header}{records} aside")?
+            }
+            Some(AgreementLevel::L1) => {
                 writeln!(f, "level: L1, the same but for the order of tags, {header}{records} aside")?;
             }
-            Some(Level::L2) => {
+            Some(AgreementLevel::L2) => {
                 writeln!(f, "level: L2, the same but for the order of ties, {header}{records} aside")?;
             }
-            Some(Level::L3) => f.write_str("level: L3, the same reads and duplicate sets\n")?,
+            Some(AgreementLevel::L3) => f.write_str("level: L3, the same reads and duplicate sets\n")?,
             None => f.write_str("level: different\n")?,
         }
         let ([a, b], [n, m]) = (self.files.each_ref().map(|file| file.display()), self.counts);
@@ -70,20 +72,21 @@ impl fmt::Display for ComparisonResult {
         self.write_header(f)?;
         // The most useful difference is the one that ruled out the next stricter level.
         let missed = match self.level() {
-            Some(Level::L0) => return Ok(()),
-            Some(Level::L1) => Level::L0,
-            Some(Level::L2) => Level::L1,
-            Some(Level::L3) | None => Level::L2,
+            Some(AgreementLevel::L0) => return Ok(()),
+            Some(AgreementLevel::L1) => AgreementLevel::L0,
+            Some(AgreementLevel::L2) => AgreementLevel::L1,
+            Some(AgreementLevel::L3) | None => AgreementLevel::L2,
         };
-        let first =
-            [missed, Level::L1, Level::L0].into_iter().find_map(|level| self.records.first(level));
+        let first = [missed, AgreementLevel::L1, AgreementLevel::L0]
+            .into_iter()
+            .find_map(|level| self.records.first_difference(level));
         if let Some(first) = first {
-            first.write(&self.files, f)?;
+            first.write_report(&self.files, f)?;
         }
         if self.records.tally.records > 0 {
             write!(f, "{}", self.records.tally)?;
         }
-        if missed == Level::L2 {
+        if missed == AgreementLevel::L2 {
             let say = |same: bool| if same { "the same" } else { "not the same" };
             writeln!(f, "reads, whatever their order: {}", say(self.records.same_reads))?;
             writeln!(f, "duplicate sets: {}", say(self.records.same_duplicates))?;

@@ -13,19 +13,19 @@ impl Frontier {
         Frontier { places: Mutex::new(vec![(0, 0); files]) }
     }
 
-    fn places(&self) -> MutexGuard<'_, Vec<(u32, u32)>> {
+    fn lock_places(&self) -> MutexGuard<'_, Vec<(u32, u32)>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn advance(&self, file: usize, place: (u32, u32)) {
-        self.places()[file] = place;
+        self.lock_places()[file] = place;
     }
 
     /// Returns the index of the file to read next: the one whose position is smallest and, if
     /// several are there, the one with the fewest claims. `claims` has the number of claims of each
     /// file, or `None` for a file that has ended.
-    pub fn next(&self, claims: &[Option<u64>]) -> Option<usize> {
-        let places = self.places();
+    pub fn next_file(&self, claims: &[Option<u64>]) -> Option<usize> {
+        let places = self.lock_places();
         let open = claims.iter().enumerate().filter_map(|(file, claims)| Some((file, (*claims)?)));
         open.min_by_key(|&(file, claims)| (places[file], claims)).map(|(file, _)| file)
     }
@@ -38,11 +38,11 @@ mod tests {
     #[test]
     fn the_file_that_is_behind_is_read_next() {
         let frontier = Frontier::new(3);
-        assert_eq!(frontier.next(&[Some(1), Some(0), Some(0)]), Some(1));
+        assert_eq!(frontier.next_file(&[Some(1), Some(0), Some(0)]), Some(1));
         frontier.advance(1, (0, 5));
         frontier.advance(2, (1, 0));
-        assert_eq!(frontier.next(&[Some(7), Some(0), Some(0)]), Some(0));
-        assert_eq!(frontier.next(&[None, Some(9), Some(0)]), Some(1));
-        assert_eq!(frontier.next(&[None, None, None]), None);
+        assert_eq!(frontier.next_file(&[Some(7), Some(0), Some(0)]), Some(0));
+        assert_eq!(frontier.next_file(&[None, Some(9), Some(0)]), Some(1));
+        assert_eq!(frontier.next_file(&[None, None, None]), None);
     }
 }

@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_coverage::depth::{
-    BedCoverage, BedLines, BedOptions, CoverageTable, DepthLines, DepthRules, GateKind, LineOptions,
-    Positions, TableOptions, TallySink, Window, lines, table,
+    BedCoverage, BedLines, BedOptions, CountWindow, CoverageTable, DepthLines, DepthRules, GateKind,
+    LineOptions, PositionChoice, TableOptions, TallySink, lines, table,
 };
 use readmill_cram::{Cache, DECODER_BYTES};
 use readmill_format::region::{NO_END, Region};
-use readmill_input::MAX_CLAIM;
+use readmill_input::MAX_CLAIM_BYTES;
 use readmill_record::{Charge, Error, Header, Limit, Result};
 
 use crate::files::FileOutput;
@@ -37,7 +37,7 @@ use crate::process::console::Console;
 use crate::run::audit;
 use crate::run::memory::Memory;
 use crate::run::summary;
-use pass::DEPTH;
+use pass::DEPTH_LEDGER_NAME;
 
 /// What to count, and how to write it. The inputs and resources are in the [`Plan`].
 #[derive(Clone)]
@@ -59,7 +59,7 @@ pub struct DepthRequest {
 pub enum DepthForm {
     /// One line per position (`readmill depth`).
     Lines {
-        positions: Positions,
+        positions: PositionChoice,
         /// BED file, or list of positions; positions outside it have no line (`samtools depth -b`). `None`
         /// for all positions.
         targets: Option<PathBuf>,
@@ -80,13 +80,18 @@ impl DepthRequest {
     /// Returns the regions of a file to read, or `None` to read all of it. Without a requested
     /// region, the regions of a BED file are read, if the file has an index. A BED file from a pipe
     /// can be read only once, and is needed for the lines.
-    fn regions(&self, path: &Path, index: Option<PathBuf>, console: &Console) -> Option<RegionRequest> {
+    fn regions_to_read(
+        &self,
+        path: &Path,
+        index: Option<PathBuf>,
+        console: &Console,
+    ) -> Option<RegionRequest> {
         let of_index = RegionRequest { index, ..RegionRequest::default() };
         match (&self.region, &self.form) {
             (Some(text), _) => Some(RegionRequest { texts: vec![text.clone()], ..of_index }),
             (None, DepthForm::Bed { regions, .. }) => {
                 let has_index =
-                    || of_index.index.is_some() || region_input::index(path, None, console).is_ok();
+                    || of_index.index.is_some() || region_input::find_index(path, None, console).is_ok();
                 let file = Some(regions.clone());
                 if !regions.is_file() || !has_index() {
                     return None;
@@ -98,13 +103,13 @@ impl DepthRequest {
     }
 }
 
-const PIECE: u64 = 1 << 19;
+const USUAL_PIECE_BYTES: u64 = 1 << 19;
 
 /// Additional bytes for each byte of reads if the qualities of each position are summed.
-const QUALITIES: u64 = 24;
+const QUALITY_BYTES: u64 = 24;
 
 /// Bytes of memory for each contig.
-const CONTIG: u64 = 96;
+const BYTES_PER_CONTIG: u64 = 96;
 
 /// Counts the depth of the inputs of `plan`, and writes it as `request` says.
 ///
@@ -112,36 +117,36 @@ const CONTIG: u64 = 96;
 /// An input cannot be read, is not sorted by coordinate, lacks the index that a region needs, or
 /// has other contigs than the first input; the output cannot be written; or the memory is too
 /// small.
-pub fn depth(plan: &Plan, request: &DepthRequest, console: &Console) -> Result<()> {
+pub fn count_depth(plan: &Plan, request: &DepthRequest, console: &Console) -> Result<()> {
     plan.check()?;
     if !plan.resources.allow_same_input {
-        open_input::check_once(&plan.inputs)?;
+        open_input::check_no_file_twice(&plan.inputs)?;
     }
     if !plan.resources.allow_missing_eof {
-        open_input::check_ends(&plan.inputs)?;
+        open_input::check_file_ends(&plan.inputs)?;
     }
     let mut memory = Memory::divide(plan)?;
     let _shares = std::mem::take(&mut memory.shares); // to the end of the run
     #[cfg(debug_assertions)]
-    let _audit = audit::begin();
-    summary::announce(plan, &memory, console);
-    let result =
-        Files::open(plan, request, &memory, console).and_then(|files| files.run(request, console));
-    console.done();
+    let _audit = audit::begin_audit();
+    summary::log_start(plan, &memory, console);
+    let result = DepthFiles::open(plan, request, &memory, console)
+        .and_then(|files| files.count_and_write(request, console));
+    console.clear_progress();
     result
 }
 
-struct Files<'a> {
+struct DepthFiles<'a> {
     plan: &'a Plan,
     memory: &'a Memory,
     inputs: Vec<Inputs>,
     rules: Arc<DepthRules>,
     contigs: Arc<[(String, u32)]>,
-    window: Option<Window>,
+    window: Option<CountWindow>,
     _charges: Vec<Charge>,
 }
 
-impl<'a> Files<'a> {
+impl<'a> DepthFiles<'a> {
     fn open(
         plan: &'a Plan,
         request: &DepthRequest,
@@ -151,48 +156,48 @@ impl<'a> Files<'a> {
         let (ledger, room) = (&memory.ledger, memory.room);
         let rules = OpenOptions {
             allow_missing_eof: plan.resources.allow_missing_eof,
-            most: Limit::part_of(room, 8, ledger),
-            container: Limit::part_of(room / 2 * 3, 2, ledger),
+            max_line: Limit::part_of(room, 8, ledger),
+            max_container: Limit::part_of(room / 2 * 3, 2, ledger),
             reference: plan.resources.reference.clone(),
-            cache: Cache::of_environment(),
+            cache: Cache::from_environment(),
             ledger: ledger.clone(),
             ..OpenOptions::default()
         };
         let mut inputs: Vec<Inputs> = Vec::new();
         for (number, path) in plan.inputs.iter().enumerate() {
             let given = request.indexes.get(number).cloned();
-            let regions = request.regions(path, given, console);
+            let regions = request.regions_to_read(path, given, console);
             let rules = OpenOptions { header_alone: regions.is_some(), ..rules.clone() };
             let mut input = Inputs::open(std::slice::from_ref(path), rules, false)?;
             if let Some(first) = inputs.first() {
                 check_contigs(first.header(), &plan.inputs[0], input.header(), path)?;
             }
             if let Some(regions) = regions {
-                input.select(&regions, console)?;
+                input.select_regions(&regions, console)?;
             }
-            input.warn_of_headers(console);
-            input.warn_of_lengths(console);
+            input.warn_about_headers(console);
+            input.warn_about_lengths(console);
             inputs.push(input);
         }
         let first = inputs.first().ok_or_else(|| Error::bug("there is no input"))?;
         let header = first.header();
         let n = header.references().len() as u64;
-        let mut charges = vec![ledger.charge(DEPTH, n * CONTIG)?];
-        if !memory.decoders && inputs.iter().any(Inputs::any_cram) {
+        let mut charges = vec![ledger.charge(DEPTH_LEDGER_NAME, n * BYTES_PER_CONTIG)?];
+        if !memory.decoders && inputs.iter().any(Inputs::has_cram) {
             charges.push(ledger.charge("CRAM decoders", (DECODER_BYTES * memory.crew.threads) as u64)?);
         }
         let window = request.region.as_ref();
-        let window = window.map(|text| self::window(text, header, &request.form)).transpose()?;
+        let window = window.map(|text| self::parse_window(text, header, &request.form)).transpose()?;
         let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let contigs = header.references().iter();
         let contigs = contigs.map(|contig| (name(&contig.name), contig.length)).collect();
         // Lines leave out positions outside the window, so their depth need not be counted; a table
         // counts the reads in it.
         let rules = Arc::new(DepthRules { window, ..request.rules.clone() });
-        Ok(Files { plan, memory, inputs, rules, contigs, window, _charges: charges })
+        Ok(DepthFiles { plan, memory, inputs, rules, contigs, window, _charges: charges })
     }
 
-    fn run(self, request: &DepthRequest, console: &Console) -> Result<()> {
+    fn count_and_write(self, request: &DepthRequest, console: &Console) -> Result<()> {
         let ledger = &self.memory.ledger;
         let longest = self.contigs.iter().map(|contig| contig.0.len()).max().unwrap_or(0);
         let listed = request.indexes.iter().chain(&self.plan.inputs).map(PathBuf::as_path);
@@ -202,14 +207,15 @@ impl<'a> Files<'a> {
             DepthForm::Table(_) => None,
         };
         let read = Vec::from_iter(listed.chain(targets));
-        let _lines = ledger.charge(DEPTH, lines::memory(longest + 16 * self.inputs.len()))?;
+        let _lines =
+            ledger.charge(DEPTH_LEDGER_NAME, lines::writer_bytes(longest + 16 * self.inputs.len()))?;
         let mut output = FileOutput::open(Some(&request.output), &read)?;
-        let write = |text: &[u8]| output.put(text);
+        let write = |text: &[u8]| output.write_buffered(text);
         match &request.form {
             DepthForm::Lines { positions, targets, header } => {
                 let first = self.inputs[0].header();
                 let read = |path: &PathBuf| {
-                    let (set, unknown) = targets::read(path, first, ledger)?;
+                    let (set, unknown) = targets::read_targets(path, first, ledger)?;
                     unknown.warning(path, "regions").iter().for_each(|warning| console.warn(warning));
                     Ok(set)
                 };
@@ -218,22 +224,23 @@ impl<'a> Files<'a> {
                 let mut lines = DepthLines::new(options, &self.contigs, self.inputs.len(), write);
                 if *header {
                     let names = self.plan.inputs.iter().map(|path| path.as_os_str().as_encoded_bytes());
-                    lines.header(&Vec::from_iter(names));
+                    lines.write_header(&Vec::from_iter(names));
                 }
-                let lines = self.count(request, lines, |_| 0, console)?;
+                let lines = self.count_into(request, lines, |_| 0, console)?;
                 lines.finish()?;
             }
             DepthForm::Bed { regions, options } => {
-                let lines = BedLines::read(regions, self.inputs[0].header(), ledger)?;
+                let lines = BedLines::read_bed(regions, self.inputs[0].header(), ledger)?;
                 let files = self.inputs.len();
                 let bed = BedCoverage::new(options.clone(), lines, files, ledger, write)?;
-                self.count(request, bed, BedCoverage::heap_bytes, console)?.finish()?;
+                self.count_into(request, bed, BedCoverage::heap_bytes, console)?.finish()?;
             }
             DepthForm::Table(options) => {
-                let _contigs = ledger.charge(DEPTH, table::memory(self.contigs.len()))?;
+                let _contigs =
+                    ledger.charge(DEPTH_LEDGER_NAME, table::table_bytes(self.contigs.len()))?;
                 let options = TableOptions { window: self.window, ..options.clone() };
                 let table = CoverageTable::new(options, &self.contigs, write);
-                let table = self.count(request, table, CoverageTable::heap_bytes, console)?;
+                let table = self.count_into(request, table, CoverageTable::heap_bytes, console)?;
                 if table.finish()? {
                     console.warn(
                         "some reads have no qualities; mean base qualities are those of the others",
@@ -246,7 +253,7 @@ impl<'a> Files<'a> {
 
     /// Counts the depth of all inputs into `sink`. `sink_bytes` returns the memory of the sink,
     /// which grows.
-    fn count<S: TallySink + Send>(
+    fn count_into<S: TallySink + Send>(
         self,
         request: &DepthRequest,
         sink: S,
@@ -254,27 +261,28 @@ impl<'a> Files<'a> {
         console: &Console,
     ) -> Result<S> {
         let Memory { ledger, crew, room, .. } = self.memory;
-        let qualities = if self.rules.by_position { QUALITIES * MAX_CLAIM as u64 } else { 0 };
-        let usual_piece = PIECE + qualities;
-        let _pieces = ledger.charge(DEPTH, usual_piece * (crew.in_flight + crew.threads) as u64)?;
+        let qualities = if self.rules.by_position { QUALITY_BYTES * MAX_CLAIM_BYTES as u64 } else { 0 };
+        let usual_piece = USUAL_PIECE_BYTES + qualities;
+        let _pieces =
+            ledger.charge(DEPTH_LEDGER_NAME, usual_piece * (crew.in_flight + crew.threads) as u64)?;
         let mut inputs = self.inputs;
-        let crew = stream::crew(*crew, &mut inputs, ledger.free().min(*room), ledger)?;
+        let crew = stream::choose_crew(*crew, &mut inputs, ledger.free().min(*room), ledger)?;
         let size: Option<u64> = inputs.iter().map(Inputs::size).sum();
-        console.stage("reading", size, true);
-        let most = Limit::part_of(*room, 5, ledger).at_most(1 << 30);
-        let pass = pass::Counting {
+        console.begin_stage("reading", size, true);
+        let most = Limit::part_of(*room, 5, ledger).capped_at(1 << 30);
+        let pass = pass::DepthCounting {
             crew,
             paths: &self.plan.inputs,
             rules: &self.rules,
             gate: request.gate,
             contigs: &self.contigs,
             tickets: &self.memory.tickets,
-            most_record: most,
-            usual_piece,
+            max_record: most,
+            usual_piece_bytes: usual_piece,
             ledger,
             console,
         };
-        pass.count(inputs, sink, sink_bytes)
+        pass.count_inputs(inputs, sink, sink_bytes)
     }
 }
 
@@ -293,7 +301,7 @@ fn check_contigs(first: &Header, first_path: &Path, other: &Header, path: &Path)
 
 /// Returns the window that a region names. If it has no end, lines also have the positions beyond
 /// the end of the contig that reads cover, but a table ends with the contig.
-fn window(text: &str, header: &Header, form: &DepthForm) -> Result<Window> {
+fn parse_window(text: &str, header: &Header, form: &DepthForm) -> Result<CountWindow> {
     let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? else {
         return Err(Error::usage(format!("{text:?} names no contig"))
             .hint("give a contig, or a part of one: -r chr1:1,000-2,000"));
@@ -304,5 +312,5 @@ fn window(text: &str, header: &Header, form: &DepthForm) -> Result<Window> {
         DepthForm::Table(_) if part.end >= NO_END => length,
         _ => position(part.end),
     };
-    Ok(Window { contig: part.contig, start: position(part.start), end })
+    Ok(CountWindow { contig: part.contig, start: position(part.start), end })
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use readmill_format::intervals::{List, Set};
+use readmill_format::intervals::{IntervalCollector, IntervalSet};
 use readmill_format::text::LineReader;
 use readmill_format::unknown_contigs::UnknownContigs;
 use readmill_record::{Error, Header, Ledger, Result};
@@ -15,39 +15,48 @@ use readmill_record::{Error, Header, Ledger, Result};
 ///
 /// # Errors
 /// The file cannot be read, or a contig is not followed by a number.
-pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<(Set, UnknownContigs)> {
-    let (mut lines, mut list) = (LineReader::open(path, ledger)?, List::new(ledger));
+pub fn read_targets(
+    path: &Path,
+    header: &Header,
+    ledger: &Ledger,
+) -> Result<(IntervalSet, UnknownContigs)> {
+    let (mut lines, mut list) = (LineReader::open(path, ledger)?, IntervalCollector::new(ledger));
     let mut unknown = UnknownContigs::default();
-    while lines.advance()? {
+    while lines.advance_line()? {
         let mut words = lines.line().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let Some(contig) = words.next().filter(|contig| !contig.starts_with(b"#")) else { continue };
-        let (start, end) = match (number(words.next()), number(words.next())) {
+        let (start, end) = match (parse_leading_number(words.next()), parse_leading_number(words.next()))
+        {
             (Some(start), Some(end)) if start <= end => (start, end),
             (Some(position), None) if position > 0 => (position - 1, position),
             _ if contig == b"browser" || contig == b"track" => continue,
-            (Some(0), None) => return Err(lines.wrong("a position is counted from 1, and this is 0")),
+            (Some(0), None) => {
+                return Err(lines.line_error("a position is counted from 1, and this is 0"));
+            }
             (Some(start), Some(end)) => {
-                return Err(lines.wrong(format!("the region ends ({end}) before it starts ({start})")));
+                return Err(
+                    lines.line_error(format!("the region ends ({end}) before it starts ({start})"))
+                );
             }
             _ => {
-                return Err(lines.wrong(
+                return Err(lines.line_error(
                     "a contig is followed by its first and its last position, or by one position",
                 ));
             }
         };
         match header.reference_id(contig) {
-            Some(contig) if start < end => list.push(contig as u32, start, end),
+            Some(contig) if start < end => list.push_interval(contig as u32, start, end),
             Some(_) => {}
-            None => unknown.add(contig),
+            None => unknown.add_place(contig),
         }
     }
-    list.check().map_err(|error: Error| error.file(path))?;
+    list.check_memory().map_err(|error: Error| error.file(path))?;
     Ok((list.into_set(header.references().len())?, unknown))
 }
 
 /// Returns the number at the start of a word, or `None` if there is none. Numbers above 2^32 - 1
 /// become 2^32 - 1.
-fn number(word: Option<&[u8]>) -> Option<u32> {
+fn parse_leading_number(word: Option<&[u8]>) -> Option<u32> {
     let digits = word?.iter().take_while(|byte| byte.is_ascii_digit());
     let add = |sum: Option<u64>, digit: &u8| {
         Some(sum.unwrap_or(0).saturating_mul(10).saturating_add(u64::from(digit - b'0')))

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use readmill_format::bam::Encoder;
+use readmill_format::bam::BamEncoder;
 use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::{BlockReader, Chunk, Codec, EOF_BLOCK, Inflater};
 use readmill_record::{Error, Header, Ledger, Result, input_file};
@@ -28,7 +28,7 @@ impl BamBlocks {
     /// # Errors
     /// The file cannot be read, or is not BAM.
     pub fn open(path: &Path, allow_missing_eof: bool, ledger: &Ledger) -> Result<Self> {
-        Self::open_by(path, allow_missing_eof, false, ledger)
+        Self::open_blocks(path, allow_missing_eof, false, ledger)
     }
 
     /// Opens a BAM file whose header will be replaced, so errors in the header text are ignored.
@@ -36,17 +36,17 @@ impl BamBlocks {
     /// # Errors
     /// The file cannot be read, or is not BAM.
     pub fn open_as_is(path: &Path, allow_missing_eof: bool, ledger: &Ledger) -> Result<Self> {
-        Self::open_by(path, allow_missing_eof, true, ledger)
+        Self::open_blocks(path, allow_missing_eof, true, ledger)
     }
 
-    fn open_by(path: &Path, allow_missing_eof: bool, as_is: bool, ledger: &Ledger) -> Result<Self> {
+    fn open_blocks(path: &Path, allow_missing_eof: bool, as_is: bool, ledger: &Ledger) -> Result<Self> {
         let file =
             input_file::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?;
         let blocks = BlockReader::new(file, allow_missing_eof);
-        Self::of_blocks(blocks, path, as_is, ledger).map_err(|e| e.file(path))
+        Self::from_blocks(blocks, path, as_is, ledger).map_err(|e| e.file(path))
     }
 
-    fn of_blocks(
+    fn from_blocks(
         mut blocks: BlockReader<File>,
         path: &Path,
         as_is: bool,
@@ -62,22 +62,24 @@ impl BamBlocks {
     ///
     /// # Errors
     /// The file is truncated or damaged, or the output cannot be written.
-    pub fn copy(mut self, out: &mut FileOutput, mut advance: impl FnMut(u64)) -> Result<()> {
+    pub fn copy_records(mut self, out: &mut FileOutput, mut advance: impl FnMut(u64)) -> Result<()> {
         let path = std::mem::take(&mut self.path);
-        self.copy_all(out, &mut advance).map_err(|e| e.file(&path))
+        self.copy_blocks(out, &mut advance).map_err(|e| e.file(&path))
     }
 
-    fn copy_all(&mut self, out: &mut FileOutput, advance: &mut dyn FnMut(u64)) -> Result<()> {
+    fn copy_blocks(&mut self, out: &mut FileOutput, advance: &mut dyn FnMut(u64)) -> Result<()> {
         let (mut inflater, mut bytes) = (Inflater::default(), Vec::new());
-        inflater.chunk(&self.chunk, &mut bytes)?;
+        inflater.append_chunk(&self.chunk, &mut bytes)?;
         let mut start = 0;
         for block in &self.chunk.blocks {
             let end = start + block.inflated as usize;
             if end > self.taken.max(start) {
                 let member = &self.chunk.compressed[block.start as usize..][..block.size as usize];
                 match self.taken.checked_sub(start).filter(|&header| header > 0) {
-                    Some(header) => out.put(&packed(&bytes[start + header..end]))?,
-                    None => out.put(member)?,
+                    Some(header) => {
+                        out.write_buffered(&compress_to_bgzf(&bytes[start + header..end]))?
+                    }
+                    None => out.write_buffered(member)?,
                 }
             }
             start = end;
@@ -85,11 +87,13 @@ impl BamBlocks {
         while self.blocks.next_chunk(&mut self.chunk)? {
             advance(self.chunk.compressed.len() as u64);
             if self.chunk.blocks.iter().all(|block| block.inflated > 0) {
-                out.put(&self.chunk.compressed)?;
+                out.write_buffered(&self.chunk.compressed)?;
                 continue;
             }
             for block in self.chunk.blocks.iter().filter(|block| block.inflated > 0) {
-                out.put(&self.chunk.compressed[block.start as usize..][..block.size as usize])?;
+                out.write_buffered(
+                    &self.chunk.compressed[block.start as usize..][..block.size as usize],
+                )?;
             }
         }
         Ok(())
@@ -107,14 +111,15 @@ pub fn read_header(
     ledger: &Ledger,
 ) -> Result<(Header, Chunk, usize)> {
     let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
-    let (mut outline, mut charge) = (bam_header::Outline::default(), ledger.empty("headers"));
+    let (mut outline, mut charge) =
+        (bam_header::HeaderOutline::default(), ledger.empty_charge("headers"));
     loop {
         if !blocks.next_chunk(&mut chunk)? {
             return Err(Error::input("the file ends inside its header").hint("get the file again"));
         }
         let before = bytes.len();
         charge.grow_to(charge.bytes() + 2 * chunk.inflated as u64)?;
-        inflater.chunk(&chunk, &mut bytes)?;
+        inflater.append_chunk(&chunk, &mut bytes)?;
         if bytes.len() < bam_header::MAGIC.len() {
             continue;
         }
@@ -123,17 +128,17 @@ pub fn read_header(
         }
         if outline.is_complete(&bytes)? {
             let (header, taken) = match as_is {
-                true => outline.parse_as_is(&bytes, ledger)?,
-                false => outline.parse(&bytes, ledger)?,
+                true => outline.parse_header_as_is(&bytes, ledger)?,
+                false => outline.parse_header(&bytes, ledger)?,
             };
             return Ok((header, chunk, taken - before));
         }
     }
 }
 
-fn packed(bytes: &[u8]) -> Vec<u8> {
+fn compress_to_bgzf(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    Encoder::new(Codec::default(), DEFAULT_LEVEL, None).bytes(bytes, &mut out);
+    BamEncoder::new(Codec::default(), DEFAULT_LEVEL, None).append_bytes(bytes, &mut out);
     out
 }
 
@@ -147,16 +152,16 @@ pub fn write_header(header: &Header, out: &mut FileOutput, ledger: &Ledger) -> R
     let bytes = (text + contigs) as u64;
     let _charge = ledger.charge("headers", 2 * bytes)?; // uncompressed and compressed
     let mut bytes = Vec::with_capacity(bytes as usize + 64);
-    bam_header::write(header, &mut bytes)?;
-    out.put(&packed(&bytes))
+    bam_header::write_header(header, &mut bytes)?;
+    out.write_buffered(&compress_to_bgzf(&bytes))
 }
 
 /// Writes the end-of-file marker of BGZF (SAM specification, section 4.1.2).
 ///
 /// # Errors
 /// The marker cannot be written.
-pub fn write_end(out: &mut FileOutput) -> Result<()> {
-    out.put(&EOF_BLOCK)
+pub fn write_eof_block(out: &mut FileOutput) -> Result<()> {
+    out.write_buffered(&EOF_BLOCK)
 }
 
 /// Returns an error if the records of a file with header `old` would be on other contigs under

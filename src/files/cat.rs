@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 
-use super::blocks::{BamBlocks, check_contigs, write_end, write_header};
+use super::blocks::{BamBlocks, check_contigs, write_eof_block, write_header};
 use super::{FileOutput, head};
 use crate::console::Console;
 
@@ -22,19 +22,24 @@ pub struct CatOptions {
 ///
 /// # Errors
 /// A file is not BAM or has other contigs, or reading or writing fails.
-pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger: &Ledger) -> Result<()> {
+pub fn join_files(
+    options: &CatOptions,
+    mut out: FileOutput,
+    console: &Console,
+    ledger: &Ledger,
+) -> Result<()> {
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |meta| meta.len());
-    console.stage("joining", Some(options.inputs.iter().map(size).sum()), true);
+    console.begin_stage("joining", Some(options.inputs.iter().map(size).sum()), true);
     let mut header: Option<Header> =
-        options.header.as_ref().map(|path| head::header(path, ledger)).transpose()?;
+        options.header.as_ref().map(|path| head::read_reads_header(path, ledger)).transpose()?;
     if let (Some(path), Some(header)) = (&options.header, &header) {
-        console.warn_of_header(path, header);
+        console.warn_about_header(path, header);
     }
     let given = header.is_some();
     let mut first: Option<&Path> = None;
     for path in &options.inputs {
-        let input = BamBlocks::open(path, options.allow_missing_eof, ledger).map_err(not_bam)?;
-        console.warn_of_header(path, &input.header);
+        let input = BamBlocks::open(path, options.allow_missing_eof, ledger).map_err(add_join_hint)?;
+        console.warn_about_header(path, &input.header);
         let common = header.get_or_insert_with(|| input.header.clone());
         check_contigs(&input.header, common, !given)
             .map_err(|e| e.file(path).hint("files of different contigs are joined by readmill merge"))?;
@@ -46,12 +51,12 @@ pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger:
         if first.is_none() {
             first = Some(path);
             add_read_groups(common, &options.inputs, &input.header, console, ledger)?;
-            write_header(&with_program(common, options.program.as_deref())?, &mut out, ledger)?;
+            write_header(&header_with_program(common, options.program.as_deref())?, &mut out, ledger)?;
         }
-        input.copy(&mut out, |bytes| console.advance(bytes))?;
+        input.copy_records(&mut out, |bytes| console.advance(bytes))?;
     }
-    write_end(&mut out)?;
-    console.done();
+    write_eof_block(&mut out)?;
+    console.clear_progress();
     out.finish_reads(console)
 }
 
@@ -65,10 +70,10 @@ fn add_read_groups(
     console: &Console,
     ledger: &Ledger,
 ) -> Result<()> {
-    let mut lines: Vec<HeaderLine> = header.lines_of(b"RG").cloned().collect();
+    let mut lines: Vec<HeaderLine> = header.lines_of_kind(b"RG").cloned().collect();
     let before = lines.len();
     let mut add = |file: &Header| {
-        for line in file.lines_of(b"RG") {
+        for line in file.lines_of_kind(b"RG") {
             if !lines.iter().any(|known| known.get(b"ID") == line.get(b"ID")) {
                 lines.push(line.clone());
             }
@@ -83,13 +88,13 @@ fn add_read_groups(
             ));
             continue;
         }
-        add(&head::header(path, ledger)?);
+        add(&head::read_reads_header(path, ledger)?);
     }
-    if lines.len() == before { Ok(()) } else { header.replace(b"RG", lines, &[b"PG", b"CO"]) }
+    if lines.len() == before { Ok(()) } else { header.replace_lines(b"RG", lines, &[b"PG", b"CO"]) }
 }
 
 /// Adds to an error about a file that is not BAM which command joins such files.
-pub fn not_bam(error: Error) -> Error {
+pub fn add_join_hint(error: Error) -> Error {
     match error.hint {
         None => error.hint("CRAM and SAM files are joined by readmill merge"),
         Some(_) => error,
@@ -101,8 +106,8 @@ pub fn not_bam(error: Error) -> Error {
 ///
 /// # Errors
 /// The memory is too small for the copy.
-pub fn with_program(header: &Header, command_line: Option<&str>) -> Result<Header> {
-    let mut header = header.copy()?;
+pub fn header_with_program(header: &Header, command_line: Option<&str>) -> Result<Header> {
+    let mut header = header.try_clone()?;
     if let Some(command_line) = command_line {
         header.add_program("readmill", env!("CARGO_PKG_VERSION"), command_line)?;
     }

@@ -22,11 +22,11 @@ pub struct DictOptions {
     pub as_picard: bool,
 }
 
-const PIECE: usize = 256 << 10;
+const FASTA_READ_BYTES: usize = 256 << 10;
 
-const MOST_NAME: usize = 1 << 20;
+const MAX_NAME_LINE: usize = 1 << 20;
 
-struct Contig {
+struct DictContig {
     name: Vec<u8>,
     length: u64,
     md5: Md5,
@@ -37,72 +37,77 @@ struct Contig {
 ///
 /// # Errors
 /// The file cannot be read or is not FASTA, or the output cannot be written.
-pub fn dict(path: &Path, options: &DictOptions, mut out: FileOutput, ledger: &Ledger) -> Result<()> {
+pub fn write_sequence_dictionary(
+    path: &Path,
+    options: &DictOptions,
+    mut out: FileOutput,
+    ledger: &Ledger,
+) -> Result<()> {
     let is_stdin = path.as_os_str() == "-";
     let source = if is_stdin { PathBuf::from("/dev/stdin") } else { path.to_path_buf() };
-    let mut input = text::open(&source, ledger)?;
+    let mut input = text::open_inflated(&source, ledger)?;
     let own_uri = || match (is_stdin, options.as_picard) {
         (true, _) => None,
-        (false, true) => std::env::current_dir().ok().map(|here| uri_of(&here.join(path))),
+        (false, true) => std::env::current_dir().ok().map(|here| java_file_uri(&here.join(path))),
         (false, false) => path.canonicalize().ok().map(|whole| format!("file://{}", whole.display())),
     };
     let uri = options.uri.clone().or_else(own_uri);
     if !options.no_header {
         let line: &[u8] =
             if options.as_picard { b"@HD\tVN:1.6\n" } else { b"@HD\tVN:1.0\tSO:unsorted\n" };
-        out.put(line)?;
+        out.write_buffered(line)?;
     }
-    let mut bytes = vec![0; PIECE];
-    let (mut contig, mut name): (Option<Contig>, Option<Vec<u8>>) = (None, None);
+    let mut bytes = vec![0; FASTA_READ_BYTES];
+    let (mut contig, mut name): (Option<DictContig>, Option<Vec<u8>>) = (None, None);
     let mut begins = true;
     let wrong = |what: &str| Error::input(what.to_string()).file(path);
     loop {
-        let n = input.fill(&mut bytes).map_err(|e| text::reading(&e, path))?;
+        let n = input.fill(&mut bytes).map_err(|e| text::read_error(&e, path))?;
         let mut rest = &mut bytes[..n];
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest);
             let (line, later) = rest.split_at_mut(end.map_or(rest.len(), |at| at + 1));
             rest = later;
             if begins && line.first() == Some(&b'>') {
-                write(contig.take(), options, uri.as_deref(), &mut out)?;
+                write_contig_line(contig.take(), options, uri.as_deref(), &mut out)?;
                 name = Some(Vec::new());
             }
             begins = end.is_some();
             match (&mut name, &mut contig) {
                 (Some(name), _) => {
                     name.extend_from_slice(line);
-                    if name.len() > MOST_NAME {
+                    if name.len() > MAX_NAME_LINE {
                         return Err(wrong("the line with the name of a contig is longer than 1 MiB"));
                     }
                 }
-                (None, Some(contig)) => contig.add(line),
+                (None, Some(contig)) => contig.add_bases(line),
                 (None, None) if line.trim_ascii().is_empty() => {}
                 (None, None) => return Err(wrong("this is not a FASTA file, which begins with >")),
             }
             if begins && let Some(line) = name.take() {
-                contig = Some(Contig::new(&line));
+                contig = Some(DictContig::new(&line));
             }
         }
         if n < bytes.len() {
             break;
         }
     }
-    let last = name.map(|line| Contig::new(&line));
-    write(contig.take().or(last), options, uri.as_deref(), &mut out)?;
+    let last = name.map(|line| DictContig::new(&line));
+    write_contig_line(contig.take().or(last), options, uri.as_deref(), &mut out)?;
     out.finish()
 }
 
-impl Contig {
+impl DictContig {
     /// Starts the contig that a FASTA header line names: the text up to the first white space.
     fn new(line: &[u8]) -> Self {
         let line = line.strip_prefix(b">").unwrap_or(line);
         let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
-        Contig { name: line[..end].to_vec(), length: 0, md5: Md5::new() }
+        DictContig { name: line[..end].to_vec(), length: 0, md5: Md5::new() }
     }
 
     /// Adds bases to the length and the MD5 sum. They are made upper-case in place; white space is
     /// left out.
-    fn add(&mut self, line: &mut [u8]) {
+    fn add_bases(&mut self, line: &mut [u8]) {
         line.make_ascii_uppercase();
         for bases in line.split(|byte| !byte.is_ascii_graphic()).filter(|bases| !bases.is_empty()) {
             self.length += bases.len() as u64;
@@ -111,31 +116,31 @@ impl Contig {
     }
 }
 
-fn write(
-    contig: Option<Contig>,
+fn write_contig_line(
+    contig: Option<DictContig>,
     options: &DictOptions,
     uri: Option<&str>,
     out: &mut FileOutput,
 ) -> Result<()> {
-    let Some(Contig { name, length, md5 }) = contig else { return Ok(()) };
+    let Some(DictContig { name, length, md5 }) = contig else { return Ok(()) };
     let digest: String = md5.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    out.put(b"@SQ\tSN:")?;
-    out.put(&name)?;
-    out.put(format!("\tLN:{length}\tM5:{digest}").as_bytes())?;
+    out.write_buffered(b"@SQ\tSN:")?;
+    out.write_buffered(&name)?;
+    out.write_buffered(format!("\tLN:{length}\tM5:{digest}").as_bytes())?;
     if options.aliases {
-        let names = aliases(&String::from_utf8_lossy(&name)).join(",");
-        out.put(format!("\tAN:{names}").as_bytes())?;
+        let names = contig_aliases(&String::from_utf8_lossy(&name)).join(",");
+        out.write_buffered(format!("\tAN:{names}").as_bytes())?;
     }
     let fields = [("UR", uri), ("AS", options.assembly.as_deref()), ("SP", options.species.as_deref())];
     for (key, value) in fields.iter().filter_map(|(key, value)| Some((key, (*value)?))) {
-        out.put(format!("\t{key}:{value}").as_bytes())?;
+        out.write_buffered(format!("\t{key}:{value}").as_bytes())?;
     }
-    out.put(b"\n")
+    out.write_buffered(b"\n")
 }
 
 /// Returns the URI of an absolute path as Java writes it: `.` and `..` are kept, and all bytes that
 /// are not allowed in a URI are percent-encoded.
-fn uri_of(path: &Path) -> String {
+fn java_file_uri(path: &Path) -> String {
     let letter = |&byte: &u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
         _ if b"-_.!~*'():@&=+$,;/".contains(&byte) => char::from(byte).to_string(),
@@ -146,7 +151,7 @@ fn uri_of(path: &Path) -> String {
 }
 
 /// Returns other names of a contig: with or without `chr`, and for the mitochondrion M and MT.
-fn aliases(name: &str) -> Vec<String> {
+fn contig_aliases(name: &str) -> Vec<String> {
     let other = name.strip_prefix("chr").map_or_else(|| format!("chr{name}"), String::from);
     let more: &[&str] = match name {
         "M" | "chrM" => &["chrMT", "MT"],
@@ -162,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_uri_encodes_what_java_encodes() {
-        assert_eq!(uri_of(Path::new("/a/./b/../sp ace+1.fa")), "file:///a/./b/../sp%20ace+1.fa");
-        assert_eq!(uri_of(Path::new("/ä#[x]")), "file:///%C3%A4%23%5Bx%5D");
+        assert_eq!(java_file_uri(Path::new("/a/./b/../sp ace+1.fa")), "file:///a/./b/../sp%20ace+1.fa");
+        assert_eq!(java_file_uri(Path::new("/ä#[x]")), "file:///%C3%A4%23%5Bx%5D");
     }
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use readmill_cram::Cache;
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{ChunkLinker, Opened};
-use readmill_format::reference::Fasta;
+use readmill_format::chain::{ChunkLinker, OpenedChunk};
+use readmill_format::reference::LazyReference;
 use readmill_format::sam::write_record;
 use readmill_input::{OpenOptions, Opener, Source};
 use readmill_record::{Batch, Error, Header, Ledger, Limit, Result, input_file};
@@ -16,7 +16,7 @@ use super::FileOutput;
 pub struct HeadOptions {
     pub headers: Option<u64>,
     pub records: u64,
-    pub reference: Option<Fasta>,
+    pub reference: Option<LazyReference>,
 }
 
 /// Opens a file of reads, `-` as standard input, and reads its header. Also used by commands that
@@ -24,23 +24,23 @@ pub struct HeadOptions {
 ///
 /// # Errors
 /// The file cannot be read, or is neither SAM, BAM nor CRAM.
-pub fn open(path: &Path, reference: Option<Fasta>, ledger: &Ledger) -> Result<Source> {
-    open_by(path, OpenOptions { reference, ..OpenOptions::default() }, ledger)
+pub fn open_reads(path: &Path, reference: Option<LazyReference>, ledger: &Ledger) -> Result<Source> {
+    open_with_options(path, OpenOptions { reference, ..OpenOptions::default() }, ledger)
 }
 
-fn open_by(path: &Path, options: OpenOptions, ledger: &Ledger) -> Result<Source> {
+fn open_with_options(path: &Path, options: OpenOptions, ledger: &Ledger) -> Result<Source> {
     let input: Box<dyn Read + Send> = if path.as_os_str() == "-" {
-        Box::new(input_file::stdin().map_err(|e| Error::io("standard input cannot be read", &e))?)
+        Box::new(input_file::open_stdin().map_err(|e| Error::io("standard input cannot be read", &e))?)
     } else {
         Box::new(input_file::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?)
     };
-    let room = room(ledger);
+    let room = max_record_limit(ledger);
     let options = OpenOptions {
         allow_missing_eof: true, // the end of the file is not read
         ledger: ledger.clone(),
-        most: room,
-        container: room,
-        cache: Cache::of_environment(),
+        max_line: room,
+        max_container: room,
+        cache: Cache::from_environment(),
         name: path.file_name().unwrap_or_default().as_encoded_bytes().to_vec(),
         ..options
     };
@@ -48,7 +48,7 @@ fn open_by(path: &Path, options: OpenOptions, ledger: &Ledger) -> Result<Source>
 }
 
 /// Returns the maximum bytes of a record or a block: a quarter of the free memory.
-fn room(ledger: &Ledger) -> Limit {
+fn max_record_limit(ledger: &Ledger) -> Limit {
     Limit::part_of(ledger.free(), 4, ledger)
 }
 
@@ -56,31 +56,37 @@ fn room(ledger: &Ledger) -> Limit {
 ///
 /// # Errors
 /// Those of [`open`].
-pub fn header(path: &Path, ledger: &Ledger) -> Result<Header> {
-    Ok(open(path, None, ledger)?.header().clone())
+pub fn read_reads_header(path: &Path, ledger: &Ledger) -> Result<Header> {
+    Ok(open_reads(path, None, ledger)?.header().clone())
 }
 
 /// Prints the first lines of the header of `path`, and its first records.
 ///
 /// # Errors
 /// The file is damaged there, or the output cannot be written.
-pub fn head(path: &Path, options: &HeadOptions, out: &mut FileOutput, ledger: &Ledger) -> Result<()> {
+pub fn print_head(
+    path: &Path,
+    options: &HeadOptions,
+    out: &mut FileOutput,
+    ledger: &Ledger,
+) -> Result<()> {
     let as_is = OpenOptions {
         reference: options.reference.clone(),
         header_as_is: true,
         ..OpenOptions::default()
     };
-    let mut source = open_by(path, as_is, ledger)?;
+    let mut source = open_with_options(path, as_is, ledger)?;
     let header = source.header().clone();
     let lines = usize::try_from(options.headers.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     for line in header.lines().iter().take(lines) {
-        out.put(line.text())?;
-        out.put(b"\n")?;
+        out.write_buffered(line.text())?;
+        out.write_buffered(b"\n")?;
     }
-    records(&mut source, &header, options.records, room(ledger), out).map_err(|e| e.file(path))
+    print_records(&mut source, &header, options.records, max_record_limit(ledger), out)
+        .map_err(|e| e.file(path))
 }
 
-fn records(
+fn print_records(
     source: &mut Source,
     header: &Header,
     wanted: u64,
@@ -96,13 +102,13 @@ fn records(
     while left > 0 && !ended {
         let linked = match source.claim(Chunk::default())? {
             Some(claim) => {
-                let mut opened = Opened::reuse(Batch::default());
+                let mut opened = OpenedChunk::reuse(Batch::default());
                 opener.open(claim, &mut opened)?;
-                linker.link(opened)
+                linker.link_chunk(opened)
             }
             None => {
                 ended = true;
-                linker.finish(Batch::default())
+                linker.finish_input(Batch::default())
             }
         };
         for (number, record) in (linked.number..).zip(linked.batch.records()) {
@@ -113,7 +119,7 @@ fn records(
             let record = checked.map_err(|what| Error::input(what).record(number))?;
             text.clear();
             write_record(header, record, &mut text);
-            out.put(&text)?;
+            out.write_buffered(&text)?;
             left -= 1;
         }
         if let Some(fault) = linked.fault {

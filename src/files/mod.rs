@@ -34,21 +34,21 @@ pub use output::FileOutput;
 const BUFFERS: u64 = 6 << 20;
 
 /// The memory of a small command. The shares of the program and its buffers are charged already.
-pub struct Memory {
+pub struct CommandMemory {
     pub ledger: Ledger,
     _shares: [Charge; 2],
 }
 
-impl Memory {
+impl CommandMemory {
     /// Divides `bytes` bytes of memory.
     ///
     /// # Errors
     /// They are fewer than the program and its buffers need, or exceed a limit of this process.
-    pub fn of(bytes: u64) -> Result<Self> {
+    pub fn divide(bytes: u64) -> Result<Self> {
         limit::check_address_space(bytes, 1)?;
-        let ledger = Ledger::of(bytes);
+        let ledger = Ledger::with_capacity(bytes);
         let shares = [ledger.charge("program", PROGRAM)?, ledger.charge("buffers", BUFFERS)?];
-        Ok(Memory { ledger, _shares: shares })
+        Ok(CommandMemory { ledger, _shares: shares })
     }
 }
 
@@ -56,11 +56,11 @@ impl Memory {
 ///
 /// # Errors
 /// The list cannot be read.
-pub fn lines(list: &Path, ledger: &Ledger) -> Result<Vec<PathBuf>> {
+pub fn read_file_list(list: &Path, ledger: &Ledger) -> Result<Vec<PathBuf>> {
     use std::os::unix::ffi::OsStrExt;
     let (mut reader, mut names) = (LineReader::open(list, ledger)?, Vec::new());
-    let mut charge = ledger.empty("names of files");
-    while reader.advance()? {
+    let mut charge = ledger.empty_charge("names of files");
+    while reader.advance_line()? {
         let name = reader.line().trim_ascii();
         if !name.is_empty() {
             // (While the vector grows, its old and its new memory exist at once.)

@@ -10,7 +10,7 @@ use crate::outputs::atomic_file::{AtomicFile, sync_directories};
 use crate::outputs::remove_indexes;
 use crate::outputs::report_files::spare;
 
-const BUFFER: usize = 256 << 10;
+const BUFFER_BYTES: usize = 256 << 10;
 
 /// An output that gets its name when it is finished, so an interrupted command leaves no partial
 /// file.
@@ -28,22 +28,22 @@ impl FileOutput {
     pub fn open(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let path = path.unwrap_or(Path::new("-"));
         inputs.iter().try_for_each(|input| spare(input, path))?;
-        Ok(FileOutput { file: AtomicFile::open(path)?, buffer: Vec::with_capacity(BUFFER) })
+        Ok(FileOutput { file: AtomicFile::open(path)?, buffer: Vec::with_capacity(BUFFER_BYTES) })
     }
 
     pub fn is_terminal(&self) -> bool {
         self.file.is_terminal()
     }
 
-    pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.buffer.len() + bytes.len() > BUFFER {
+    pub fn write_buffered(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.buffer.len() + bytes.len() > BUFFER_BYTES {
             self.file.write(&self.buffer)?;
             self.buffer.clear();
         }
-        if bytes.len() > BUFFER {
+        if bytes.len() > BUFFER_BYTES {
             self.file.write(bytes)
         } else {
-            self.buffer.write_all(bytes).map_err(failed)
+            self.buffer.write_all(bytes).map_err(write_error)
         }
     }
 
@@ -83,18 +83,18 @@ impl FileOutput {
         // index, even after a power loss.
         sync_directories(removed.iter().map(std::path::PathBuf::as_path));
         self.file.rename()?;
-        notes.iter().for_each(|note| console.note(note));
+        notes.iter().for_each(|note| console.write_note(note));
         Ok(())
     }
 }
 
-fn failed(error: io::Error) -> Error {
+fn write_error(error: io::Error) -> Error {
     Error::io("writing failed", &error)
 }
 
 impl Write for FileOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.put(bytes).map_err(io::Error::other)?;
+        self.write_buffered(bytes).map_err(io::Error::other)?;
         Ok(bytes.len())
     }
 

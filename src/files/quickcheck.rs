@@ -9,8 +9,8 @@ use super::head;
 
 /// Returns the faults that the start and the end of a file show. Of a pipe, only the start is read.
 /// With `is_unaligned`, a header without reference sequences is no fault.
-pub fn quickcheck(path: &Path, is_unaligned: bool, ledger: &Ledger) -> Vec<Error> {
-    let ending = check_end(path).err();
+pub fn find_faults(path: &Path, is_unaligned: bool, ledger: &Ledger) -> Vec<Error> {
+    let ending = check_file_end(path).err();
     let header = check_header(path, is_unaligned, ledger).err();
     // A file that cannot be read has only one fault.
     let same = ending.as_ref().is_some_and(|ending| header.as_ref() == Some(ending));
@@ -19,7 +19,7 @@ pub fn quickcheck(path: &Path, is_unaligned: bool, ledger: &Ledger) -> Vec<Error
 
 /// Returns an error if the end of a file does not fit its first bytes. A pipe is not opened,
 /// because it can be read only once.
-fn check_end(path: &Path) -> Result<()> {
+fn check_file_end(path: &Path) -> Result<()> {
     if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) || path.as_os_str() == "-" {
         return Ok(());
     }
@@ -29,7 +29,7 @@ fn check_end(path: &Path) -> Result<()> {
 }
 
 fn check_header(path: &Path, is_unaligned: bool, ledger: &Ledger) -> Result<()> {
-    if head::open(path, None, ledger)?.header().references().is_empty() && !is_unaligned {
+    if head::open_reads(path, None, ledger)?.header().references().is_empty() && !is_unaligned {
         return Err(Error::input("its header has no reference sequences")
             .hint("-u accepts that for reads that are not aligned")
             .file(path));

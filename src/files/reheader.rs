@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use readmill_cram::{self as cram, Reader};
 use readmill_record::{Error, Header, Ledger, Limit, Result, input_file};
 
-use super::blocks::{BamBlocks, check_contigs, write_end, write_header};
-use super::cat::with_program;
+use super::blocks::{BamBlocks, check_contigs, write_eof_block, write_header};
+use super::cat::header_with_program;
 use super::{FileOutput, head};
 use crate::console::Console;
 
@@ -21,34 +21,34 @@ pub struct ReheaderOptions {
     pub allow_missing_eof: bool,
 }
 
-const PIECE: usize = 1 << 20;
+const COPY_BYTES: usize = 1 << 20;
 
 /// Copies the reads of a file to `out`, with a new header.
 ///
 /// # Errors
 /// The reads would be on other contigs or in other read groups, or reading or writing fails.
-pub fn reheader(
+pub fn replace_header(
     options: &ReheaderOptions,
     mut out: FileOutput,
     console: &Console,
     ledger: &Ledger,
 ) -> Result<()> {
-    let new = head::header(&options.header, ledger)?;
-    console.warn_of_header(&options.header, &new);
+    let new = head::read_reads_header(&options.header, ledger)?;
+    console.warn_about_header(&options.header, &new);
     let input = &options.input;
     let size = std::fs::metadata(input).ok().map(|meta| meta.len());
-    console.stage("copying", size, true);
-    let header = with_program(&new, options.program.as_deref())?;
+    console.begin_stage("copying", size, true);
+    let header = header_with_program(&new, options.program.as_deref())?;
     if is_cram(input)? {
-        of_cram(options, &header, &mut out, console, ledger).map_err(|e| e.file(input))?;
+        replace_cram_header(options, &header, &mut out, console, ledger).map_err(|e| e.file(input))?;
     } else {
         let blocks = BamBlocks::open_as_is(input, options.allow_missing_eof, ledger)?;
         check_contigs(&blocks.header, &header, false).map_err(|e| e.file(&options.header))?;
         write_header(&header, &mut out, ledger)?;
-        blocks.copy(&mut out, |bytes| console.advance(bytes))?;
-        write_end(&mut out)?;
+        blocks.copy_records(&mut out, |bytes| console.advance(bytes))?;
+        write_eof_block(&mut out)?;
     }
-    console.done();
+    console.clear_progress();
     out.finish_reads(console)
 }
 
@@ -63,7 +63,7 @@ fn is_cram(path: &Path) -> Result<bool> {
 /// Returns an error if the reads of a CRAM file would change their read groups, which they refer to
 /// by index. Read groups may be renamed, and new ones may be added at the end.
 fn check_read_groups(old: &Header, new: &Header) -> Result<()> {
-    let (old, new): (Vec<&[u8]>, Vec<&[u8]>) = (read_groups(old), read_groups(new));
+    let (old, new): (Vec<&[u8]>, Vec<&[u8]>) = (read_group_ids(old), read_group_ids(new));
     let hint =
         "in CRAM, a read has the number of its read group: give all read groups, in the same order";
     if new.len() < old.len() {
@@ -83,11 +83,11 @@ fn check_read_groups(old: &Header, new: &Header) -> Result<()> {
     Ok(())
 }
 
-fn read_groups(header: &Header) -> Vec<&[u8]> {
-    header.lines_of(b"RG").filter_map(|line| line.get(b"ID")).collect()
+fn read_group_ids(header: &Header) -> Vec<&[u8]> {
+    header.lines_of_kind(b"RG").filter_map(|line| line.get(b"ID")).collect()
 }
 
-fn of_cram(
+fn replace_cram_header(
     options: &ReheaderOptions,
     header: &Header,
     out: &mut FileOutput,
@@ -107,16 +107,16 @@ fn of_cram(
     }
     check_contigs(old, header, false)?;
     check_read_groups(old, header)?;
-    out.put(&cram::header_container(header, version)?)?;
+    out.write_buffered(&cram::header_container(header, version)?)?;
     let mut file = open()?;
     let failed = |e: &std::io::Error| Error::io("reading failed", e);
     file.seek(SeekFrom::Start(start)).map_err(|e| failed(&e))?;
-    let (mut bytes, mut end) = (vec![0; PIECE], Vec::new());
+    let (mut bytes, mut end) = (vec![0; COPY_BYTES], Vec::new());
     loop {
         match file.read(&mut bytes) {
             Ok(0) => break,
             Ok(n) => {
-                out.put(&bytes[..n])?;
+                out.write_buffered(&bytes[..n])?;
                 end.extend_from_slice(&bytes[n.saturating_sub(cram::EOF.len())..n]);
                 end.drain(..end.len().saturating_sub(cram::EOF.len()));
                 console.advance(n as u64);
@@ -125,7 +125,7 @@ fn of_cram(
             Err(e) => return Err(failed(&e)),
         }
     }
-    if !options.allow_missing_eof && !cram::ends_well(&[b'C', b'R', b'A', b'M', 3], &end) {
+    if !options.allow_missing_eof && !cram::has_valid_end(&[b'C', b'R', b'A', b'M', 3], &end) {
         return Err(Error::input("the container that ends a CRAM file is missing")
             .hint("the file is truncated: get it again, or give --allow-missing-eof"));
     }

@@ -1,7 +1,7 @@
 //! BAM, and its index while it is written.
 
-use readmill_format::bam::index::{IndexBuilder, IndexFormat, Scheme};
-use readmill_format::bam::{self, Encoder};
+use readmill_format::bam::index::{IndexBuilder, IndexFormat, IndexScheme};
+use readmill_format::bam::{self, BamEncoder};
 use readmill_record::{Batch, Detail, Header, Result};
 
 use super::encoding::{BatchEncoder, EncoderMaker, EncoderSettings, NoIndex, PartEntries, PartPlacer};
@@ -19,7 +19,6 @@ pub(super) static SPEC: FormatSpec = FormatSpec {
     options: None,
 };
 
-/// BAM.
 #[derive(Debug)]
 pub struct BamFormat;
 
@@ -30,14 +29,14 @@ impl OutputFormat for BamFormat {
 
     fn header_bytes(&self, header: &Header, _: Content) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        bam::header::write(header, &mut bytes)?;
+        bam::header::write_header(header, &mut bytes)?;
         Ok(bytes)
     }
 
     fn encoders(&self, file: &TargetFile<'_>) -> Result<EncoderMaker> {
         let (codec, level, scheme) = (file.codec, file.level(), index_scheme(file)?);
         let settings = EncoderSettings { format: SPEC.name, codec, level, scheme };
-        let maker = EncoderMaker::new(move |_| Box::new(Encoder::new(codec, level, scheme)));
+        let maker = EncoderMaker::new(move |_| Box::new(BamEncoder::new(codec, level, scheme)));
         Ok(maker.depends_on(settings))
     }
 
@@ -65,25 +64,25 @@ impl OutputFormat for BamFormat {
 }
 
 /// Returns the scheme of the index of a file; `None` if it gets none.
-fn index_scheme(file: &TargetFile<'_>) -> Result<Option<Scheme>> {
+fn index_scheme(file: &TargetFile<'_>) -> Result<Option<IndexScheme>> {
     Ok(match file.index {
-        Index::Auto if file.is_sorted && file.is_regular => Some(Scheme::for_header(file.header)),
+        Index::Auto if file.is_sorted && file.is_regular => Some(IndexScheme::for_header(file.header)),
         Index::Auto | Index::No => None,
-        Index::Wanted => Some(Scheme::for_header(file.header)),
-        Index::Kind(IndexFormat::Bai) => Some(Scheme::bai(file.header)?),
-        Index::Kind(IndexFormat::Csi | IndexFormat::Tbi) => Some(Scheme::csi(file.header)),
+        Index::Wanted => Some(IndexScheme::for_header(file.header)),
+        Index::Kind(IndexFormat::Bai) => Some(IndexScheme::bai(file.header)?),
+        Index::Kind(IndexFormat::Csi | IndexFormat::Tbi) => Some(IndexScheme::csi(file.header)),
     })
 }
 
-impl BatchEncoder for Encoder {
+impl BatchEncoder for BamEncoder {
     fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<PartEntries> {
-        Ok(PartEntries { fragment: self.partition(batch, out), ..PartEntries::default() })
+        Ok(PartEntries { fragment: self.encode_partition(batch, out), ..PartEntries::default() })
     }
 }
 
 /// Gathers the index.
 struct BamPlacer {
-    scheme: Scheme,
+    scheme: IndexScheme,
     builder: IndexBuilder,
     /// Whether it is an error if the records turn out not to be in order.
     is_required: bool,
@@ -92,7 +91,7 @@ struct BamPlacer {
 impl PartPlacer for BamPlacer {
     fn place(&mut self, entries: PartEntries, _: &mut [u8], _: u64, offset: u64) {
         if let Some(fragment) = entries.fragment {
-            self.builder.absorb(fragment, offset);
+            self.builder.add_fragment(fragment, offset);
         }
     }
 

@@ -22,10 +22,8 @@ pub(super) static SPEC: FormatSpec = FormatSpec {
     }),
 };
 
-/// CRAM.
 #[derive(Debug)]
 pub struct CramFormat {
-    /// Version of the format.
     pub version: Version,
     /// How hard version 3.1 compresses.
     pub profile: Profile,
@@ -70,7 +68,7 @@ impl CramFormat {
 
     /// Returns the usual level of gzip.
     fn usual_level(&self) -> u8 {
-        if self.version >= Version::V3_1 { self.profile.level() } else { DEFAULT_LEVEL }
+        if self.version >= Version::V3_1 { self.profile.gzip_level() } else { DEFAULT_LEVEL }
     }
 
     /// Returns the bases of contigs; `None` where all bases are stored.
@@ -124,18 +122,18 @@ impl OutputFormat for CramFormat {
         }
         let Some(fasta) = &bases.reference else {
             let found = self.references(bases, header, ledger)?;
-            let has_any = found.is_none_or(|references| references.has_any());
+            let has_any = found.is_none_or(|references| references.has_any_bases());
             return if has_any { Ok(()) } else { Err(lacks_bases(bases)) };
         };
         let path = (self.version >= Version::V3_1).then(|| std::path::absolute(fasta.path()).ok());
         let (reference, path) = (fasta.open(ledger)?, path.flatten());
-        let numbers = reference.matches(header)?;
-        let mut lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
+        let numbers = reference.match_contigs(header)?;
+        let mut lines: Vec<HeaderLine> = header.lines_of_kind(b"SQ").cloned().collect();
         for (line, number) in lines.iter_mut().zip(numbers) {
             let Some(number) = number else { continue };
-            let md5 = cram::md5(&reference, number)?;
+            let md5 = cram::contig_md5(&reference, number)?;
             match line.get(b"M5") {
-                None => line.set(b"M5", md5.as_bytes()),
+                None => line.set_field(b"M5", md5.as_bytes()),
                 Some(told) if told.eq_ignore_ascii_case(md5.as_bytes()) => {}
                 Some(told) => return Err(has_other_reference(line, told, &md5)),
             }
@@ -143,10 +141,10 @@ impl OutputFormat for CramFormat {
             if let Some(path) = path.as_ref().map(|path| path.as_os_str().as_encoded_bytes())
                 && !path.iter().any(u8::is_ascii_control)
             {
-                line.set(b"UR", path);
+                line.set_field(b"UR", path);
             }
         }
-        header.replace(b"SQ", lines, &[])
+        header.replace_lines(b"SQ", lines, &[])
     }
 
     fn can_have_index(&self, index: Index) -> bool {
@@ -158,7 +156,7 @@ impl OutputFormat for CramFormat {
         // direction.
         Some(LargeParts {
             bytes: cram::partition_bytes(self.version, self.profile),
-            encoder_bytes: cram::encoder_bytes(self.version, self.profile) as u64,
+            encoder_bytes: cram::max_encoder_bytes(self.version, self.profile) as u64,
             copies: if self.version >= Version::V3_1 { 4 } else { 3 },
             shares: ["CRAM encoders", "partitions for CRAM"],
         })
@@ -203,7 +201,7 @@ impl PartPlacer for CramPlacer {
         entries.cram.set_record_counters(bytes, self.records);
         self.records += records;
         if let Some(crai) = &mut self.crai {
-            entries.cram.entries().for_each(|(at, entries)| crai.add(entries, offset + at));
+            entries.cram.index_entries().for_each(|(at, entries)| crai.add(entries, offset + at));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_cram::Encoded;
-use readmill_format::bam::index::{Fragment, Scheme};
+use readmill_format::bam::index::{Fragment, IndexScheme};
 use readmill_format::bgzf::Codec;
 use readmill_record::{Batch, Header, Result};
 use serde::{Deserialize, Serialize};
@@ -116,5 +116,5 @@ pub struct EncoderSettings {
     /// The level of BGZF.
     pub level: u8,
     /// The scheme of the index, if the encoder makes entries for it.
-    pub scheme: Option<Scheme>,
+    pub scheme: Option<IndexScheme>,
 }

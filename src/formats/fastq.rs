@@ -22,7 +22,6 @@ static COMPRESSED_SPEC: FormatSpec = FormatSpec {
 /// Ends of names of files in BGZF.
 const COMPRESSED_ENDS: [&[u8]; 3] = [b".gz", b".bgz", b".bgzf"];
 
-/// FASTQ.
 #[derive(Clone, Debug, Default)]
 pub struct FastqFormat {
     /// How a read is written.

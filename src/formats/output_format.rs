@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use readmill_format::bgzf::EOF_BLOCK;
-use readmill_record::ledger::Name;
+use readmill_record::ledger::UserName;
 use readmill_record::{Detail, Header, Ledger, Result};
 
 use super::encoding::{EncoderMaker, NoIndex, PartPlacer};
@@ -82,7 +82,7 @@ pub struct LargeParts {
     /// How many more copies of a long read are in memory while it is encoded.
     pub copies: u64,
     /// The names of the memory of encoders, and of the parts under way.
-    pub shares: [Name; 2],
+    pub shares: [UserName; 2],
 }
 
 /// A format that reads are written in, with its options.

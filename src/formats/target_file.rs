@@ -3,7 +3,7 @@
 use readmill_cram::Cache;
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::bgzf::Codec;
-use readmill_format::reference::Fasta;
+use readmill_format::reference::LazyReference;
 use readmill_record::{Header, Ledger};
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of
@@ -50,8 +50,7 @@ impl Index {
 /// Where the bases of contigs are found, for formats that store reads as differences from them.
 #[derive(Clone, Debug, Default)]
 pub struct ContigBases {
-    /// The reference.
-    pub reference: Option<Fasta>,
+    pub reference: Option<LazyReference>,
     /// Where bases lie under their MD5, if there is no reference.
     pub cache: Cache,
 }

@@ -1,6 +1,6 @@
 //! Encodes records as text, plain or in BGZF.
 
-use readmill_format::bam::Encoder;
+use readmill_format::bam::BamEncoder;
 use readmill_record::{Batch, Header, RecordRef, Result};
 
 use super::encoding::{BatchEncoder, EncoderMaker, EncoderSettings, KEPT_BYTES, PartEntries};
@@ -31,7 +31,7 @@ impl EncoderMaker {
         let spec = format.spec();
         let is_compressed = spec.compression == Compression::Bgzf;
         let make = move |header: &Header| -> Box<dyn BatchEncoder> {
-            let codec = is_compressed.then(|| Box::new(Encoder::new(codec, level, None)));
+            let codec = is_compressed.then(|| Box::new(BamEncoder::new(codec, level, None)));
             let (format, header) = (format.clone(), header.clone());
             Box::new(TextEncoder { format, header, codec, text: Vec::new() })
         };
@@ -45,7 +45,7 @@ struct TextEncoder<F> {
     format: F,
     header: Header,
     /// The compressor, if the text is compressed.
-    codec: Option<Box<Encoder>>,
+    codec: Option<Box<BamEncoder>>,
     text: Vec<u8>,
 }
 
@@ -61,7 +61,7 @@ impl<F: TextFormat> BatchEncoder for TextEncoder<F> {
             written.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))?;
         }
         if let Some(codec) = &mut self.codec {
-            codec.bytes(&self.text, out);
+            codec.append_bytes(&self.text, out);
         }
         if self.text.capacity() > KEPT_BYTES {
             self.text = Vec::new();

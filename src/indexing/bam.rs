@@ -3,22 +3,22 @@
 
 use std::fs::File;
 
-use readmill_engine::{Pass, Pool, run};
+use readmill_engine::{Pass, Pool, run_pass};
 use readmill_format::bam::index::chunks::{
     ChunkIndexer, ChunkJoiner, ChunkReader, IndexedChunk, JoinedChunk, OpenChunk, OrderCheck,
 };
-use readmill_format::bam::index::{IndexBuilder, Scheme};
+use readmill_format::bam::index::{IndexBuilder, IndexScheme};
 use readmill_format::bgzf::{BlockReader, Chunk};
 use readmill_record::{Error, Limit, Result};
 
-use super::workshop::{INDEX, IndexOptions, Made, Workshop};
+use super::index_job::{FinishedIndex, INDEX, IndexJob, IndexOptions};
 use crate::files::read_header;
 
 /// A record may take this fraction (1/8) of the free memory.
 const RECORD_PARTS: u64 = 8;
 
 struct IndexPass {
-    scheme: Scheme,
+    scheme: IndexScheme,
     n_ref: i32,
     buffers: Pool<(Chunk, Vec<u8>)>,
 }
@@ -31,16 +31,16 @@ impl Pass for IndexPass {
     type Worker = (ChunkReader, ChunkIndexer);
     type Error = Error;
 
-    fn worker(&self) -> Self::Worker {
+    fn make_worker(&self) -> Self::Worker {
         (ChunkReader::new(self.n_ref), ChunkIndexer::new(self.scheme, self.n_ref))
     }
 
     fn open(&self, (reader, _): &mut Self::Worker, (chunk, bytes): Self::Input) -> Result<OpenChunk> {
-        reader.open(chunk, bytes)
+        reader.open_chunk(chunk, bytes)
     }
 
     fn work(&self, (_, indexer): &mut Self::Worker, joined: JoinedChunk) -> Result<IndexedChunk> {
-        indexer.index(joined)
+        indexer.index_chunk(joined)
     }
 }
 
@@ -48,11 +48,11 @@ impl Pass for IndexPass {
 ///
 /// # Errors
 /// The file is damaged or not sorted by coordinate, or the memory is too small.
-pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Result<Made> {
-    let Workshop { crew, ledger, console, .. } = workshop;
+pub fn index_bam(file: File, options: &IndexOptions, workshop: &IndexJob<'_>) -> Result<FinishedIndex> {
+    let IndexJob { crew, ledger, console, .. } = workshop;
     let mut blocks = BlockReader::new(file, options.allow_missing_eof);
     let (header, first, taken) = read_header(&mut blocks, false, ledger)?;
-    let scheme = options.scheme(&header)?;
+    let scheme = options.binning_scheme(&header)?;
     let usual = IndexBuilder::usual_bytes(&header);
     let mut charge = ledger.charge(INDEX, usual)?;
     let mut builder = IndexBuilder::new(scheme, &header);
@@ -60,7 +60,7 @@ pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Resu
     let mut order = OrderCheck::default();
     let pass = IndexPass { scheme, n_ref: header.n_ref(), buffers: Pool::new(crew.in_flight) };
     let mut first = Some(first);
-    run(
+    run_pass(
         *crew,
         &pass,
         |_| {
@@ -70,17 +70,17 @@ pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Resu
             let (mut chunk, bytes) = pass.buffers.take().unwrap_or_default();
             Ok(blocks.next_chunk(&mut chunk)?.then_some((chunk, bytes)))
         },
-        |_, open| joiner.join(open),
+        |_, open| joiner.join_chunk(open),
         |_, indexed: IndexedChunk| {
-            order.take(&indexed)?;
+            order.check_chunk(&indexed)?;
             console.advance(indexed.buffers.0.compressed.len() as u64);
-            builder.absorb(indexed.fragment, 0);
+            builder.add_fragment(indexed.fragment, 0);
             let more = builder.heap_bytes().saturating_sub(charge.bytes());
             charge.grow(more)?;
             pass.buffers.put(indexed.buffers);
             Ok(())
         },
     )?;
-    let records = joiner.finish()?;
-    Made::of(builder, scheme, records, &mut charge)
+    let records = joiner.finish_file()?;
+    FinishedIndex::from_builder(builder, scheme, records, &mut charge)
 }

@@ -5,61 +5,61 @@ use std::path::Path;
 
 use readmill_cram::MAGIC as CRAM;
 use readmill_format::bgzf::{BlockReader, InflateReader};
-use readmill_format::tabix::Preset;
+use readmill_format::tabix::TextPreset;
 use readmill_format::text::is_bgzf;
 use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result, input_file};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum IndexableContent {
     Bam,
     Cram,
     Sam,
     Bcf,
-    Text(Preset),
+    Text(TextPreset),
     Fasta,
 }
 
-const START: u64 = 1 << 16;
+const EXAMINED_BYTES: u64 = 1 << 16;
 
 /// Returns the kind of the file at `path`. `preset` is the kind of text that the user gave, which
 /// is used if the file is compressed text.
 ///
 /// # Errors
 /// The file cannot be read, or its kind cannot be indexed.
-pub fn content(path: &Path, preset: Option<Preset>) -> Result<Content> {
+pub fn detect_content(path: &Path, preset: Option<TextPreset>) -> Result<IndexableContent> {
     if path.as_os_str() == "-" {
         return Err(Error::usage("standard input cannot be indexed: an index belongs to a file")
             .hint("give the name of a file"));
     }
-    told(path, preset).map_err(|e| e.file(path))
+    detect_file_content(path, preset).map_err(|e| e.file(path))
 }
 
-fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
+fn detect_file_content(path: &Path, preset: Option<TextPreset>) -> Result<IndexableContent> {
     let unread = |e: &std::io::Error| Error::io("it cannot be opened", e);
     let is_pipe = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
     if is_pipe {
-        return Ok(Content::Fasta); // only the aligner's index can be made from a pipe, since it reads once
+        return Ok(IndexableContent::Fasta); // only the aligner's index can be made from a pipe, since it reads once
     }
     let mut file = input_file::open(path).map_err(|e| unread(&e))?;
     let mut start = Vec::new();
-    (&mut file).take(START).read_to_end(&mut start).map_err(|e| unread(&e))?;
+    (&mut file).take(EXAMINED_BYTES).read_to_end(&mut start).map_err(|e| unread(&e))?;
     if start.is_empty() {
         return Err(Error::input("the file is empty").hint("even a file without reads has a header"));
     }
     if start.starts_with(CRAM) {
-        return Ok(Content::Cram);
+        return Ok(IndexableContent::Cram);
     }
     if start.trim_ascii_start().starts_with(b">") {
-        return Ok(Content::Fasta);
+        return Ok(IndexableContent::Fasta);
     }
     if start.starts_with(&[0x1f, 0x8b]) && !is_bgzf(&start) {
-        let packed = flate2_start(&start);
+        let packed = inflate_start(&start);
         if packed.starts_with(b">") {
-            return Ok(Content::Fasta); // the aligner can read it, though faidx cannot
+            return Ok(IndexableContent::Fasta); // the aligner can read it, though faidx cannot
         }
-        if ReadsFormat::of(&packed) == Some(ReadsFormat::Fastq) {
-            return Err(fastq());
+        if ReadsFormat::recognize(&packed) == Some(ReadsFormat::Fastq) {
+            return Err(fastq_error());
         }
         return Err(Error::input(
             "it is compressed by gzip, and only files compressed by bgzip can be indexed",
@@ -67,65 +67,71 @@ fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
         .hint("compress it again: gunzip -c FILE | bgzip > NEW"));
     }
     if !is_bgzf(&start) {
-        return Err(not_compressed(&start, path));
+        return Err(not_compressed_error(&start, path));
     }
     let mut text = Vec::new();
-    let mut inflated = InflateReader::new(BlockReader::new(&start[..], true)).take(START);
+    let mut inflated = InflateReader::new(BlockReader::new(&start[..], true)).take(EXAMINED_BYTES);
     let read = inflated.read_to_end(&mut text); // fails if `start` ends inside a block
     if text.is_empty() && read.is_err() {
         let file = input_file::open(path).map_err(|e| unread(&e))?;
-        let mut whole = InflateReader::new(BlockReader::new(file, true)).take(START);
+        let mut whole = InflateReader::new(BlockReader::new(file, true)).take(EXAMINED_BYTES);
         let failed = |e: std::io::Error| match e.downcast::<Error>() {
             Ok(error) => error,
             Err(error) => unread(&error),
         };
         whole.read_to_end(&mut text).map_err(failed)?;
     }
-    of_text(&text, path, preset)
+    detect_text_content(&text, path, preset)
 }
 
-fn flate2_start(start: &[u8]) -> Vec<u8> {
+fn inflate_start(start: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
-    if let Ok((from, _)) = readmill_format::text::inflated(start) {
-        let _ = from.take(START).read_to_end(&mut text);
+    if let Ok((from, _)) = readmill_format::text::inflating_reader(start) {
+        let _ = from.take(EXAMINED_BYTES).read_to_end(&mut text);
     }
     text
 }
 
 /// Returns the kind of file that inflated bytes belong to. Text without a typical first line is
 /// recognised by the file name, and then by the columns of its first line.
-fn of_text(text: &[u8], path: &Path, preset: Option<Preset>) -> Result<Content> {
+fn detect_text_content(
+    text: &[u8],
+    path: &Path,
+    preset: Option<TextPreset>,
+) -> Result<IndexableContent> {
     if text.starts_with(b"BAM\x01") {
-        return Ok(Content::Bam);
+        return Ok(IndexableContent::Bam);
     }
     if text.starts_with(b"BCF") {
-        return Ok(Content::Bcf);
+        return Ok(IndexableContent::Bcf);
     }
     if text.starts_with(b">") {
-        return Ok(Content::Fasta);
+        return Ok(IndexableContent::Fasta);
     }
     if let Some(preset) = preset {
-        return Ok(Content::Text(preset));
+        return Ok(IndexableContent::Text(preset));
     }
     if text.starts_with(b"##fileformat=VCF") {
-        return Ok(Content::Text(Preset::Vcf));
+        return Ok(IndexableContent::Text(TextPreset::Vcf));
     }
     if text.starts_with(b"##gff-version") {
-        return Ok(Content::Text(Preset::Gff));
+        return Ok(IndexableContent::Text(TextPreset::Gff));
     }
     if is_sam(text) {
-        return Ok(Content::Sam);
+        return Ok(IndexableContent::Sam);
     }
     let line =
         text.split(|&byte| byte == b'\n').find(|line| !line.starts_with(b"#") && !line.is_empty());
     let line = line.unwrap_or_default();
-    let by_name = named(path);
+    let by_name = preset_of_name(path);
     match by_name {
-        Some(preset) if line.is_empty() || preset.fits(line) => return Ok(Content::Text(preset)),
+        Some(preset) if line.is_empty() || preset.is_line_of_kind(line) => {
+            return Ok(IndexableContent::Text(preset));
+        }
         _ => {}
     }
-    match [Preset::Gff, Preset::Bed].into_iter().find(|preset| preset.fits(line)) {
-        Some(preset) => Ok(Content::Text(preset)),
+    match [TextPreset::Gff, TextPreset::Bed].into_iter().find(|preset| preset.is_line_of_kind(line)) {
+        Some(preset) => Ok(IndexableContent::Text(preset)),
         None => {
             let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
             let what = format!(
@@ -137,43 +143,43 @@ fn of_text(text: &[u8], path: &Path, preset: Option<Preset>) -> Result<Content> 
 }
 
 fn is_sam(text: &[u8]) -> bool {
-    ReadsFormat::of(text) == Some(ReadsFormat::Sam)
+    ReadsFormat::recognize(text) == Some(ReadsFormat::Sam)
 }
 
 /// Returns the kind of text that the ending of a file name indicates.
-fn named(path: &Path) -> Option<Preset> {
+fn preset_of_name(path: &Path) -> Option<TextPreset> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let ends = [
-        (".vcf.gz", Preset::Vcf),
-        (".vcf.bgz", Preset::Vcf),
-        (".bed.gz", Preset::Bed),
-        (".bed.bgz", Preset::Bed),
-        (".gff.gz", Preset::Gff),
-        (".gff3.gz", Preset::Gff),
-        (".gtf.gz", Preset::Gff),
+        (".vcf.gz", TextPreset::Vcf),
+        (".vcf.bgz", TextPreset::Vcf),
+        (".bed.gz", TextPreset::Bed),
+        (".bed.bgz", TextPreset::Bed),
+        (".gff.gz", TextPreset::Gff),
+        (".gff3.gz", TextPreset::Gff),
+        (".gtf.gz", TextPreset::Gff),
     ];
     ends.iter().find(|(end, _)| name.ends_with(end)).map(|(_, preset)| *preset)
 }
 
-fn fastq() -> Error {
+fn fastq_error() -> Error {
     Error::input("this is FASTQ, which has no index").hint("give the FASTA of the reference")
 }
 
 /// Returns the error for a file that is not compressed. Its hint depends on what the file seems to
 /// be.
-fn not_compressed(start: &[u8], path: &Path) -> Error {
+fn not_compressed_error(start: &[u8], path: &Path) -> Error {
     if is_sam(start) {
         return Error::input(
             "this is SAM that is not compressed, and only compressed files can be indexed",
         )
         .hint("write BAM instead: readmill sort FILE -o SORTED.bam, which also writes the index");
     }
-    if ReadsFormat::of(start) == Some(ReadsFormat::Fastq) {
-        return fastq();
+    if ReadsFormat::recognize(start) == Some(ReadsFormat::Fastq) {
+        return fastq_error();
     }
     let is_text = start.starts_with(b"##fileformat=VCF")
         || start.starts_with(b"##gff-version")
-        || named(&super::with_suffix(path, ".gz")).is_some();
+        || preset_of_name(&super::with_suffix(path, ".gz")).is_some();
     if is_text {
         return Error::input(
             "this file is not compressed, and only files compressed by bgzip can be indexed",

@@ -7,7 +7,7 @@ use readmill_cram::{Cache, CraiBuilder, Reader, References, Setup, SliceScanner}
 use readmill_engine::map_ordered;
 use readmill_record::{Error, Limit, Result};
 
-use super::workshop::{INDEX, IndexOptions, Made, Workshop};
+use super::index_job::{FinishedIndex, INDEX, IndexJob, IndexOptions};
 
 /// A container, with its records, may take this fraction (1/2) of the memory, divided by the
 /// tickets in flight.
@@ -20,22 +20,22 @@ const CONTAINER_PARTS: u64 = 2;
 ///
 /// # Errors
 /// The file is damaged or not sorted by coordinate, or the memory is too small.
-pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Result<Made> {
-    let Workshop { crew, ledger, console, .. } = workshop;
+pub fn index_cram(file: File, options: &IndexOptions, workshop: &IndexJob<'_>) -> Result<FinishedIndex> {
+    let IndexJob { crew, ledger, console, .. } = workshop;
     let most = Limit::part_of(ledger.free(), CONTAINER_PARTS * crew.in_flight as u64, ledger);
     let mut reader = Reader::open(Box::new(file), options.allow_missing_eof, most, ledger)?;
     let header = reader.header().clone();
     let references = References::new(&header, None, &Cache::default(), ledger)?;
     let setup = Setup::new(reader.version(), &header, references, b"")?;
-    reader.set_implied_bytes(setup.most_implied_bytes());
+    reader.set_implied_bytes(setup.max_implied_bytes());
     let setup = Arc::new(setup);
-    let (mut crai, mut charge, mut records) = (CraiBuilder::default(), ledger.empty(INDEX), 0);
+    let (mut crai, mut charge, mut records) = (CraiBuilder::default(), ledger.empty_charge(INDEX), 0);
     map_ordered(
         *crew,
         || reader.claim(Vec::new()),
         || SliceScanner::new(Arc::clone(&setup)),
         |scanner, container| {
-            let entries = scanner.entries(&container).map_err(|e| e.offset(container.offset))?;
+            let entries = scanner.find_entries(&container).map_err(|e| e.offset(container.offset))?;
             let (n, bytes) = (container.header.records, container.blocks().len());
             Ok::<_, Error>((entries, container.offset, n, bytes))
         },
@@ -55,5 +55,5 @@ pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Resu
         },
     )?;
     charge.grow(crai.heap_bytes())?;
-    Ok(Made { suffix: ".crai", bytes: crai.to_bytes()?, records })
+    Ok(FinishedIndex { suffix: ".crai", bytes: crai.to_bytes()?, records })
 }

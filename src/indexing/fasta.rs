@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use readmill_format::reference::{Reference, make_index};
-use readmill_format::region::{Part, unknown_names};
+use readmill_format::region::{ContigPart, unknown_contig_words};
 use readmill_record::{Error, Ledger, Result};
 
 use crate::outputs::atomic_file::{AtomicFile, with_suffix};
 use crate::outputs::report_files::spare;
 
-pub fn files_of(fasta: &Path) -> [PathBuf; 3] {
+pub fn fasta_and_index_paths(fasta: &Path) -> [PathBuf; 3] {
     ["", ".fai", ".gzi"].map(|end| with_suffix(fasta, end))
 }
 
@@ -54,7 +54,7 @@ pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<Written
 ///
 /// # Errors
 /// A region is not in the FASTA, or reading or writing fails.
-pub fn sequences(
+pub fn write_sequences(
     reference: &Reference,
     regions: &[String],
     width: Option<usize>,
@@ -62,11 +62,11 @@ pub fn sequences(
 ) -> Result<()> {
     let failed = |e: &std::io::Error| Error::io("the sequences cannot be written", e);
     for text in regions {
-        let (number, start, end) = region(reference, text)?;
+        let (number, start, end) = parse_region(reference, text)?;
         let width = width.unwrap_or(reference.line_bases(number));
         writeln!(out, ">{text}").map_err(|e| failed(&e))?;
         let mut column = 0;
-        reference.text(number, start, end, |mut bases| {
+        reference.for_each_piece(number, start, end, |mut bases| {
             while !bases.is_empty() {
                 let left = if width == 0 { bases.len() } else { width - column };
                 let (now, later) = bases.split_at(left.min(bases.len()));
@@ -88,12 +88,13 @@ pub fn sequences(
 
 /// Returns the contig of a region, its first base (0-based), and the base after its last. Regions
 /// have the syntax of regions of reads.
-fn region(reference: &Reference, text: &str) -> Result<(u32, u32, u32)> {
+fn parse_region(reference: &Reference, text: &str) -> Result<(u32, u32, u32)> {
     let names = || reference.contigs().map(|(name, _)| name);
     let find = |name: &[u8]| names().position(|own| own == name).and_then(|at| u32::try_from(at).ok());
-    let part = Part::parse(text, find, || unknown_names("the reference", names()));
-    let Part { contig, start, end } = part.map_err(|what| Error::usage(what).file(reference.path()))?;
+    let part = ContigPart::parse(text, find, || unknown_contig_words("the reference", names()));
+    let ContigPart { contig, start, end } =
+        part.map_err(|what| Error::usage(what).file(reference.path()))?;
     let within =
-        |place: i64| u32::try_from(place).map_or(u32::MAX, |it| it.min(reference.length(contig)));
+        |place: i64| u32::try_from(place).map_or(u32::MAX, |it| it.min(reference.contig_length(contig)));
     Ok((contig, within(start), within(end)))
 }

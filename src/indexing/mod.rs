@@ -7,8 +7,8 @@ mod bam;
 mod content;
 mod cram;
 mod fasta;
+mod index_job;
 mod stream;
-mod workshop;
 
 use std::path::{Path, PathBuf};
 
@@ -16,15 +16,15 @@ use readmill_format::bam::index::IndexFormat;
 use readmill_format::tabix::{BcfIndexer, SamIndexer, TextIndexer};
 use readmill_record::{Error, Result, input_file};
 
-pub use content::{Content, content};
-pub use fasta::{WrittenIndex, faidx, files_of, sequences};
-pub use workshop::IndexOptions;
+pub use content::{IndexableContent, detect_content};
+pub use fasta::{WrittenIndex, faidx, fasta_and_index_paths, write_sequences};
+pub use index_job::IndexOptions;
 
 use crate::console::Console;
 use crate::outputs::atomic_file::{AtomicFile, with_suffix};
 use crate::outputs::index_names;
 use crate::outputs::report_files::spare;
-use workshop::{MIN_SHIFT, Workshop};
+use index_job::{IndexJob, MIN_SHIFT};
 
 pub struct IndexFile {
     pub path: PathBuf,
@@ -37,9 +37,9 @@ pub struct IndexFile {
 /// # Errors
 /// The file is not sorted, not compressed by bgzip, or damaged, or the index cannot be written.
 /// Then no index file is left.
-pub fn index(
+pub fn make_index_file(
     path: &Path,
-    content: &Content,
+    content: &IndexableContent,
     options: &IndexOptions,
     console: &Console,
 ) -> Result<IndexFile> {
@@ -49,40 +49,40 @@ pub fn index(
         options.output.clone().unwrap_or_else(|| with_suffix(path, usual_suffix(content, options)));
     spare(path, &probe)?;
     let probe = AtomicFile::open(&probe)?;
-    let workshop = Workshop::new(options, console)?;
+    let workshop = IndexJob::new(options, console)?;
     let file = || input_file::open(path).map_err(|e| Error::io("it cannot be read", &e).file(path));
     let size = std::fs::metadata(path).ok().map(|meta| meta.len());
-    console.stage("indexing", size, true);
+    console.begin_stage("indexing", size, true);
     let made = match content {
-        Content::Bam => {
-            options.check("BAM", &[IndexFormat::Bai, IndexFormat::Csi])?;
-            bam::make(file()?, options, &workshop)
+        IndexableContent::Bam => {
+            options.check_index_kind("BAM", &[IndexFormat::Bai, IndexFormat::Csi])?;
+            bam::index_bam(file()?, options, &workshop)
         }
-        Content::Cram => {
-            options.check("CRAM", &[])?;
-            cram::make(file()?, options, &workshop)
+        IndexableContent::Cram => {
+            options.check_index_kind("CRAM", &[])?;
+            cram::index_cram(file()?, options, &workshop)
         }
-        Content::Sam => {
-            options.check("SAM", &[IndexFormat::Bai, IndexFormat::Csi])?;
+        IndexableContent::Sam => {
+            options.check_index_kind("SAM", &[IndexFormat::Bai, IndexFormat::Csi])?;
             let own = options.clone();
-            let indexer = SamIndexer::new(move |header| own.scheme(header));
-            stream::make(file()?, Box::new(indexer), options, &workshop)
+            let indexer = SamIndexer::new(move |header| own.binning_scheme(header));
+            stream::index_stream(file()?, Box::new(indexer), options, &workshop)
         }
-        Content::Bcf => {
-            options.check("BCF", &[IndexFormat::Csi])?;
+        IndexableContent::Bcf => {
+            options.check_index_kind("BCF", &[IndexFormat::Csi])?;
             let indexer = BcfIndexer::new(options.min_shift.unwrap_or(MIN_SHIFT));
-            stream::make(file()?, Box::new(indexer), options, &workshop)
+            stream::index_stream(file()?, Box::new(indexer), options, &workshop)
         }
-        Content::Text(preset) => {
-            options.check(preset.name(), &[IndexFormat::Tbi, IndexFormat::Csi])?;
+        IndexableContent::Text(preset) => {
+            options.check_index_kind(preset.name(), &[IndexFormat::Tbi, IndexFormat::Csi])?;
             let kind = if options.is_csi() { IndexFormat::Csi } else { IndexFormat::Tbi };
             let min_shift = options.min_shift.unwrap_or(MIN_SHIFT);
             let indexer = TextIndexer::new(*preset, kind, min_shift);
-            stream::make(file()?, Box::new(indexer), options, &workshop)
+            stream::index_stream(file()?, Box::new(indexer), options, &workshop)
         }
-        Content::Fasta => Err(Error::bug("the index of a FASTA is made elsewhere")),
+        IndexableContent::Fasta => Err(Error::bug("the index of a FASTA is made elsewhere")),
     };
-    console.done();
+    console.clear_progress();
     let made = made.map_err(|e| e.file(path))?;
     let name = options.output.clone().unwrap_or_else(|| with_suffix(path, made.suffix));
     let mut target = if probe.path() == name {
@@ -94,17 +94,17 @@ pub fn index(
     target.write(&made.bytes)?;
     target.sync()?;
     target.rename()?;
-    remove_stale(path, &name, console);
+    remove_older_indexes(path, &name, console);
     Ok(IndexFile { path: name, records: made.records })
 }
 
 /// Returns the ending of the usual index. A BAM file with a long contig gets another one (CSI).
-fn usual_suffix(content: &Content, options: &IndexOptions) -> &'static str {
+fn usual_suffix(content: &IndexableContent, options: &IndexOptions) -> &'static str {
     match content {
-        Content::Cram => ".crai",
-        Content::Bcf => ".csi",
+        IndexableContent::Cram => ".crai",
+        IndexableContent::Bcf => ".csi",
         _ if options.is_csi() => ".csi",
-        Content::Text(_) => ".tbi",
+        IndexableContent::Text(_) => ".tbi",
         _ => ".bai",
     }
 }
@@ -112,7 +112,7 @@ fn usual_suffix(content: &Content, options: &IndexOptions) -> &'static str {
 /// Removes other indexes of the file if they are older than the file, because readers may prefer
 /// them to the new index. Does nothing if the new index `own` has a name of its own that readers do
 /// not look for.
-fn remove_stale(path: &Path, own: &Path, console: &Console) {
+fn remove_older_indexes(path: &Path, own: &Path, console: &Console) {
     let changed = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
     let Some(written) = changed(path) else { return };
     let mut names = index_names(path);
@@ -123,7 +123,7 @@ fn remove_stale(path: &Path, own: &Path, console: &Console) {
     for stale in names.iter().filter(|name| *name != own) {
         let is_older = changed(stale).is_some_and(|time| time < written);
         if is_older && std::fs::remove_file(stale).is_ok() {
-            console.note(&format!("removed {}, the index of an older file", stale.display()));
+            console.write_note(&format!("removed {}, the index of an older file", stale.display()));
         }
     }
 }

@@ -8,21 +8,21 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater, VirtualOffsets};
 use readmill_format::tabix::Indexer;
 use readmill_record::{Error, Result};
 
-use super::workshop::{INDEX, IndexOptions, Made, Workshop};
+use super::index_job::{FinishedIndex, INDEX, IndexJob, IndexOptions};
 
 /// Makes the index of `file`, in memory. The inflated chunks are passed to `indexer` in order.
 ///
 /// # Errors
 /// The file is damaged or not sorted, or the memory is too small.
-pub fn make(
+pub fn index_stream(
     file: File,
     mut indexer: Box<dyn Indexer>,
     options: &IndexOptions,
-    workshop: &Workshop<'_>,
-) -> Result<Made> {
-    let Workshop { crew, ledger, console, .. } = workshop;
+    workshop: &IndexJob<'_>,
+) -> Result<FinishedIndex> {
+    let IndexJob { crew, ledger, console, .. } = workshop;
     let mut blocks = BlockReader::new(file, options.allow_missing_eof);
-    let (mut charge, mut end) = (ledger.empty(INDEX), 0);
+    let (mut charge, mut end) = (ledger.empty_charge(INDEX), 0);
     let buffers: Pool<(Chunk, Vec<u8>)> = Pool::new(crew.in_flight);
     map_ordered(
         *crew,
@@ -32,19 +32,19 @@ pub fn make(
         },
         Inflater::default,
         |inflater, (chunk, mut bytes): (Chunk, Vec<u8>)| {
-            inflater.replace(&chunk, &mut bytes)?;
+            inflater.replace_with_chunk(&chunk, &mut bytes)?;
             Ok::<_, Error>((chunk, bytes))
         },
         |(chunk, bytes)| {
             let mut offsets = VirtualOffsets::new(&chunk);
-            indexer.take(&bytes, &mut offsets)?;
-            end = offsets.end();
+            indexer.take_piece(&bytes, &mut offsets)?;
+            end = offsets.end_offset();
             charge.grow(indexer.heap_bytes().saturating_sub(charge.bytes()))?;
             console.advance(chunk.compressed.len() as u64);
             buffers.put((chunk, bytes));
             Ok(())
         },
     )?;
-    let (builder, scheme, records) = indexer.finish(end)?;
-    Made::of(builder, scheme, records, &mut charge)
+    let (builder, scheme, records) = indexer.finish_file(end)?;
+    FinishedIndex::from_builder(builder, scheme, records, &mut charge)
 }

@@ -4,20 +4,22 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use readmill_filters::merge_alignment::{Candidates, Hit, Merger, TieBreaker, arrange, candidates};
-use readmill_format::chain::{ChunkLinker, Opened};
+use readmill_filters::merge_alignment::{
+    AlignmentHit, Merger, TemplateHits, TieBreaker, arrange_hits, to_candidates,
+};
+use readmill_format::chain::{ChunkLinker, OpenedChunk};
 use readmill_input::{Claim, Opener};
 use readmill_record::{Batch, Error, Flags, Limit, RecordRef, Result, UncheckedBatch};
 
-use super::OTHER_ORDER;
-use super::queue::{Group, GroupPart, MergeFile, MergeTask, MergeTaskResult, Merging};
+use super::ORDER_HINT;
+use super::queue::{MergeFile, MergeGroup, MergeGroupPart, MergeTask, MergeTaskResult, Merging};
 
-const RECORD: Limit = Limit::of(8 << 20);
+const MAX_RECORD: Limit = Limit::of_bytes(8 << 20);
 
 /// Bytes of output records after which a group ends. A group always has at least one template.
-const GROUP_BYTES: usize = 192 << 10;
+const MIN_GROUP_BYTES: usize = 192 << 10;
 
-const RESET: &str =
+const RESET_HINT: &str =
     "take alignments away first: readmill prep --revert --sort queryname IN -o unaligned.bam";
 
 /// Joins the chunks of all files, and collects templates with their alignments into groups. Called
@@ -26,7 +28,7 @@ pub struct MergeLink {
     merging: Arc<Merging>,
     files: Vec<LinkedFile>,
     ties: TieBreaker,
-    group: Box<Group>,
+    group: Box<MergeGroup>,
     /// Name of the last template, kept while reads appear to be sorted by name.
     last_name: Vec<u8>,
     are_sorted: bool,
@@ -41,13 +43,13 @@ struct LinkedFile {
     fault: Option<Error>,
 }
 
-fn name(batch: &UncheckedBatch, at: usize) -> &[u8] {
+fn record_name(batch: &UncheckedBatch, at: usize) -> &[u8] {
     batch.record(batch.spans()[at]).name()
 }
 
 impl LinkedFile {
     /// Drops batches whose records are all in groups.
-    fn pass(&mut self) {
+    fn drop_used_batches(&mut self) {
         while self.batches.front().is_some_and(|(batch, _)| self.at >= batch.len()) {
             self.batches.pop_front();
             self.at = 0;
@@ -56,17 +58,17 @@ impl LinkedFile {
 
     /// Returns how many of the next records in the first batch belong to the template `wanted`, at
     /// most `most`.
-    fn run(&self, file: &MergeFile, wanted: &[u8], most: usize) -> usize {
+    fn count_template_records(&self, file: &MergeFile, wanted: &[u8], most: usize) -> usize {
         let Some((batch, _)) = self.batches.front() else { return 0 };
         let rest = self.at..batch.len();
-        rest.take(most).take_while(|&at| file.name(name(batch, at)) == wanted).count()
+        rest.take(most).take_while(|&at| file.template_name(record_name(batch, at)) == wanted).count()
     }
 }
 
 impl MergeLink {
     pub fn new(merging: &Arc<Merging>) -> Self {
         let file = || LinkedFile {
-            chain: ChunkLinker::new(RECORD),
+            chain: ChunkLinker::new(MAX_RECORD),
             batches: VecDeque::new(),
             at: 0,
             has_ended: false,
@@ -84,45 +86,45 @@ impl MergeLink {
     }
 
     /// Takes the result of a task, and moves complete groups to the queue. Called in ticket order.
-    pub fn link(&mut self, done: MergeTaskResult) -> Result<()> {
+    pub fn link_result(&mut self, done: MergeTaskResult) -> Result<()> {
         match done {
             MergeTaskResult::Waited => return Ok(()),
             MergeTaskResult::Opened(file, opened) => {
-                self.add(file, opened);
+                self.add_chunk(file, opened);
                 let merging = Arc::clone(&self.merging);
                 if !self.has_ended
-                    && let Err(error) = self.group_all(&merging)
+                    && let Err(error) = self.group_templates(&merging)
                 {
-                    self.end(Some(error));
+                    self.end_merge(Some(error));
                 }
-                let mut queue = merging.queue();
+                let mut queue = merging.lock_queue();
                 queue.files[file].opening -= 1;
                 for (state, linked) in queue.files.iter_mut().zip(&self.files) {
                     state.waiting = linked.batches.len();
                 }
             }
-            MergeTaskResult::Merged(opened) => self.merging.queue().records.push_back(opened),
+            MergeTaskResult::Merged(opened) => self.merging.lock_queue().records.push_back(opened),
         }
-        self.merging.queue().in_flight -= 1;
+        self.merging.lock_queue().in_flight -= 1;
         Ok(())
     }
 
-    fn add(&mut self, file: usize, opened: Option<Opened>) {
+    fn add_chunk(&mut self, file: usize, opened: Option<OpenedChunk>) {
         let path = self.merging.files[file].records.path();
         let side = &mut self.files[file];
         if side.fault.is_some() {
             return;
         }
-        let was_cut = side.chain.was_cut();
+        let was_cut = side.chain.has_split_template();
         let linked = match opened {
-            Some(opened) => side.chain.link(opened),
+            Some(opened) => side.chain.link_chunk(opened),
             None => {
                 side.has_ended = true;
-                side.chain.finish(Batch::default())
+                side.chain.finish_input(Batch::default())
             }
         };
         side.fault = linked.fault.map(|fault| fault.file(path));
-        if side.chain.was_cut() && !was_cut && side.fault.is_none() {
+        if side.chain.has_split_template() && !was_cut && side.fault.is_none() {
             let what = "the records of one template take more than 1 MiB";
             let hint = "have the aligner write fewer alignments of each read";
             side.fault = Some(Error::input(what).hint(hint).file(path));
@@ -130,13 +132,13 @@ impl MergeLink {
         if !linked.batch.is_empty() {
             side.batches.push_back((Arc::new(linked.batch), linked.number));
         }
-        side.pass();
+        side.drop_used_batches();
     }
 
     /// Adds templates to groups, as long as all their alignments have been read. Otherwise sets the
     /// file that must be read next.
-    fn group_all(&mut self, merging: &Merging) -> Result<()> {
-        merging.queue().wanted = None;
+    fn group_templates(&mut self, merging: &Merging) -> Result<()> {
+        merging.lock_queue().wanted = None;
         loop {
             for (at, file) in self.files.iter().enumerate() {
                 if !file.batches.is_empty() {
@@ -146,13 +148,13 @@ impl MergeLink {
                     return Err(fault.clone());
                 }
                 if !file.has_ended {
-                    merging.queue().wanted = Some(at);
+                    merging.lock_queue().wanted = Some(at);
                     return Ok(());
                 }
             }
             if self.files[0].batches.is_empty() {
-                self.check_rest(merging)?;
-                self.end(None);
+                self.check_no_alignments_left(merging)?;
+                self.end_merge(None);
                 return Ok(());
             }
             self.add_template(merging)?;
@@ -160,16 +162,16 @@ impl MergeLink {
     }
 
     /// Returns an error if alignments remain after the last template.
-    fn check_rest(&self, merging: &Merging) -> Result<()> {
+    fn check_no_alignments_left(&self, merging: &Merging) -> Result<()> {
         let (linked, files) = (&self.files[1..], &merging.files[1..]);
         for (linked, file) in linked.iter().zip(files) {
             let Some((batch, number)) = linked.batches.front() else { continue };
             let what = "the read that was not aligned is missing, or the files have their reads in different orders";
             return Err(Error::input(what)
-                .hint(OTHER_ORDER)
+                .hint(ORDER_HINT)
                 .file(file.records.path())
                 .record(number + linked.at as u64)
-                .qname(name(batch, linked.at)));
+                .qname(record_name(batch, linked.at)));
         }
         Ok(())
     }
@@ -180,16 +182,20 @@ impl MergeLink {
     fn add_template(&mut self, merging: &Merging) -> Result<()> {
         let Some((batch, _)) = self.files[0].batches.front() else { return Ok(()) };
         let (batch, at) = (Arc::clone(batch), self.files[0].at);
-        let template = name(&batch, at);
+        let template = record_name(&batch, at);
         let raw = batch.record(batch.spans()[at]).raw();
         let is_paired = raw.get(18).is_some_and(|flags| flags & 1 != 0);
-        let reads = if is_paired { self.files[0].run(&merging.files[0], template, 2) } else { 1 };
+        let reads = if is_paired {
+            self.files[0].count_template_records(&merging.files[0], template, 2)
+        } else {
+            1
+        };
         self.check_order(merging, template)?;
-        let mut hits = Candidates::default();
+        let mut hits = TemplateHits::default();
         let mut counts = vec![reads];
         let mut alignments = 0;
         for (linked, file) in self.files.iter().zip(&merging.files).skip(1) {
-            let records = linked.run(file, template, usize::MAX);
+            let records = linked.count_template_records(file, template, usize::MAX);
             alignments += records;
             counts.push(records);
         }
@@ -202,11 +208,11 @@ impl MergeLink {
                 };
                 add_hits(&mut hits, merging, file, batch, linked.at..linked.at + records, *number)?;
             }
-            if hits.are_several() {
-                let (first, last) = (candidates(&hits.first), candidates(&hits.last));
+            if hits.has_several() {
+                let (first, last) = (to_candidates(&hits.first), to_candidates(&hits.last));
                 let blame = |error: Error| error.file(merging.files[1].records.path()).qname(template);
                 let choice = merging.rules.primary;
-                let rows = arrange(choice, &first, &last, hits.are_paired(), &mut self.ties);
+                let rows = arrange_hits(choice, &first, &last, hits.are_paired(), &mut self.ties);
                 arranged = Some(rows.map_err(blame)?);
             }
         }
@@ -220,17 +226,17 @@ impl MergeLink {
             let Some((batch, number)) = linked.batches.front().filter(|_| records > 0) else { continue };
             match parts.last_mut() {
                 Some(part) if Arc::ptr_eq(&part.batch, batch) => part.range.end += records,
-                _ => parts.push(GroupPart {
+                _ => parts.push(MergeGroupPart {
                     batch: Arc::clone(batch),
                     range: linked.at..linked.at + records,
                     number: *number,
                 }),
             }
             linked.at += records;
-            linked.pass();
+            linked.drop_used_batches();
         }
-        if group.bytes >= GROUP_BYTES {
-            self.release();
+        if group.bytes >= MIN_GROUP_BYTES {
+            self.release_group();
         }
         Ok(())
     }
@@ -246,7 +252,7 @@ impl MergeLink {
             for span in &batch.spans()[linked.at..linked.at + records] {
                 let raw = batch.record(*span).raw();
                 let Some(&[low, high]) = raw.get(18..20) else { continue };
-                let flags = file.flags(Flags(u16::from_le_bytes([low, high])));
+                let flags = file.record_flags(Flags(u16::from_le_bytes([low, high])));
                 if !flags.is_unmapped() && !flags.is_supplementary() {
                     ends[usize::from(flags.is_paired() && !flags.is_first())] += 1;
                 }
@@ -266,14 +272,14 @@ impl MergeLink {
         self.last_name.extend_from_slice(template);
         for (linked, file) in self.files.iter().zip(&merging.files).skip(1).filter(|_| self.are_sorted) {
             let Some((batch, number)) = linked.batches.front() else { continue };
-            let next = name(batch, linked.at);
-            if file.name(next) < template {
+            let next = record_name(batch, linked.at);
+            if file.template_name(next) < template {
                 let template = String::from_utf8_lossy(template);
                 let what = format!(
                     "its alignment comes behind those of {template}, and its read before, or there is no such read"
                 );
                 return Err(Error::input(what)
-                    .hint(OTHER_ORDER)
+                    .hint(ORDER_HINT)
                     .file(file.records.path())
                     .record(number + linked.at as u64)
                     .qname(next));
@@ -282,25 +288,25 @@ impl MergeLink {
         Ok(())
     }
 
-    fn end(&mut self, fault: Option<Error>) {
+    fn end_merge(&mut self, fault: Option<Error>) {
         self.has_ended = true;
         self.group.fault = fault;
         let is_needed = self.group.templates > 0 || self.group.fault.is_some();
-        self.merging.queue().has_failed |= self.group.fault.is_some();
+        self.merging.lock_queue().has_failed |= self.group.fault.is_some();
         if is_needed {
-            self.release();
+            self.release_group();
         }
     }
 
-    fn release(&mut self) {
+    fn release_group(&mut self) {
         let group = std::mem::take(&mut self.group);
-        self.merging.queue().ready.push_back(group);
+        self.merging.lock_queue().ready.push_back(group);
     }
 }
 
 /// Checks alignments of a template, and adds them to `hits`.
 fn add_hits<'a>(
-    hits: &mut Candidates<'a>,
+    hits: &mut TemplateHits<'a>,
     merging: &Merging,
     file: &MergeFile,
     batch: &'a UncheckedBatch,
@@ -311,10 +317,13 @@ fn add_hits<'a>(
     for at in range {
         let checked = batch.record(batch.spans()[at]).check(n_ref).map_err(Error::input);
         let added = checked.and_then(|record| {
-            hits.add(&merging.rules, Hit { record, flags: file.flags(record.flags()) })
+            hits.add_hit(
+                &merging.rules,
+                AlignmentHit { record, flags: file.record_flags(record.flags()) },
+            )
         });
         let blame = |error: Error| {
-            error.file(file.records.path()).record(number + at as u64).qname(name(batch, at))
+            error.file(file.records.path()).record(number + at as u64).qname(record_name(batch, at))
         };
         added.map_err(blame)?;
     }
@@ -338,57 +347,62 @@ impl MergeWorker {
 
     /// Carries out a task in parallel with others. Records are written into the memory that `spare`
     /// returns.
-    pub fn perform(
+    pub fn perform_task(
         &mut self,
         task: MergeTask,
         spare: impl FnOnce() -> Batch,
     ) -> Result<MergeTaskResult> {
         match task {
-            MergeTask::Open(file, claim) => self.open(file, claim),
-            MergeTask::Merge(group) => self.merge(*group, spare()).map(MergeTaskResult::Merged),
+            MergeTask::Open(file, claim) => self.open_chunk(file, claim),
+            MergeTask::Merge(group) => self.merge_group(*group, spare()).map(MergeTaskResult::Merged),
             MergeTask::Records(opened) => Ok(MergeTaskResult::Merged(opened)),
             MergeTask::Wait => Ok(MergeTaskResult::Waited),
         }
     }
 
-    fn open(&mut self, file: usize, claim: Option<Claim>) -> Result<MergeTaskResult> {
+    fn open_chunk(&mut self, file: usize, claim: Option<Claim>) -> Result<MergeTaskResult> {
         let Some(claim) = claim else { return Ok(MergeTaskResult::Opened(file, None)) };
         let records = &self.merging.files[file].records;
-        let opener = self.openers[file].get_or_insert_with(|| records.opener());
-        let mut opened = Opened::reuse(self.merging.batches.take().unwrap_or_default());
-        let spare = records.open_piece(opener, claim, &mut opened)?;
+        let opener = self.openers[file].get_or_insert_with(|| records.new_opener());
+        let mut opened = OpenedChunk::reuse(self.merging.batches.take().unwrap_or_default());
+        let spare = records.open_chunk(opener, claim, &mut opened)?;
         self.merging.chunks.put(spare);
         Ok(MergeTaskResult::Opened(file, Some(opened)))
     }
 
-    fn merge(&mut self, group: Group, spare: Batch) -> Result<Opened> {
+    fn merge_group(&mut self, group: MergeGroup, spare: Batch) -> Result<OpenedChunk> {
         let merging = Arc::clone(&self.merging);
-        let mut opened = Opened::reuse(spare);
-        let mut cursors: Vec<Cursor<'_>> = group.parts.iter().map(|parts| Cursor::new(parts)).collect();
+        let mut opened = OpenedChunk::reuse(spare);
+        let mut cursors: Vec<GroupCursor<'_>> =
+            group.parts.iter().map(|parts| GroupCursor::new(parts)).collect();
         let mut arranged = group.arranged.iter().peekable();
         for number in 0..group.templates {
             let Some((reads, others)) = cursors.split_first_mut() else { break };
-            let template = Template::next(reads, &merging)?;
-            let mut hits = Candidates::default();
+            let template = MergeTemplate::read_next(reads, &merging)?;
+            let mut hits = TemplateHits::default();
             for (cursor, file) in others.iter_mut().zip(&merging.files[1..]) {
                 while let Some((batch, at, number)) = cursor.peek()
-                    && file.name(name(batch, at)) == template.name
+                    && file.template_name(record_name(batch, at)) == template.name
                 {
                     add_hits(&mut hits, &merging, file, batch, at..at + 1, number)?;
                     cursor.at += 1;
                 }
             }
             let rows = arranged.next_if(|(of, _)| *of == number).map(|(_, rows)| rows);
-            if rows.is_none() && hits.are_several() {
+            if rows.is_none() && hits.has_several() {
                 return Err(Error::bug("alignments are not arranged"));
             }
             let (bytes, mut starts) = (opened.bytes_mut(), Vec::new());
             let reads = &template.reads[..template.count];
-            let merged = self.merger.merge(reads, &hits, rows, bytes, |_, start| starts.push(start));
-            merged.map_err(|error| template.blame(error, &merging))?;
+            let merged =
+                self.merger.write_template(reads, &hits, rows, bytes, |_, start| starts.push(start));
+            merged.map_err(|error| template.locate_error(error, &merging))?;
             let end = bytes.len();
             let ends = starts.iter().skip(1).copied().chain([end]);
-            starts.iter().zip(ends).for_each(|(&start, end)| opened.push_sized(start, end - start));
+            starts
+                .iter()
+                .zip(ends)
+                .for_each(|(&start, end)| opened.push_sized_record(start, end - start));
         }
         let batches = group.parts.into_iter().flatten().filter_map(|part| Arc::into_inner(part.batch));
         batches.for_each(|batch| merging.batches.put(batch.into_memory()));
@@ -396,15 +410,15 @@ impl MergeWorker {
     }
 }
 
-struct Cursor<'a> {
-    parts: &'a [GroupPart],
+struct GroupCursor<'a> {
+    parts: &'a [MergeGroupPart],
     part: usize,
     at: usize,
 }
 
-impl<'a> Cursor<'a> {
-    fn new(parts: &'a [GroupPart]) -> Self {
-        Cursor { parts, part: 0, at: 0 }
+impl<'a> GroupCursor<'a> {
+    fn new(parts: &'a [MergeGroupPart]) -> Self {
+        GroupCursor { parts, part: 0, at: 0 }
     }
 
     /// Returns the batch of the next record, its index in the batch, and the number of the batch's
@@ -420,7 +434,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-struct Template<'a> {
+struct MergeTemplate<'a> {
     name: &'a [u8],
     reads: [RecordRef<'a>; 2],
     count: usize,
@@ -428,21 +442,22 @@ struct Template<'a> {
     number: u64,
 }
 
-impl<'a> Template<'a> {
-    fn next(cursor: &mut Cursor<'a>, merging: &Merging) -> Result<Self> {
+impl<'a> MergeTemplate<'a> {
+    fn read_next(cursor: &mut GroupCursor<'a>, merging: &Merging) -> Result<Self> {
         let Some(first) = cursor.peek() else { return Err(Error::bug("a group lacks a template")) };
-        let take = |cursor: &mut Cursor<'a>, (batch, at, number): (&'a UncheckedBatch, usize, u64)| {
+        let take = |cursor: &mut GroupCursor<'a>,
+                    (batch, at, number): (&'a UncheckedBatch, usize, u64)| {
             cursor.at += 1;
             check_read(batch, at, number, merging)
         };
         let one = take(cursor, first)?;
         let number = first.2 + first.1 as u64;
         let (name, mut template) =
-            (one.qname(), Template { name: one.qname(), reads: [one; 2], count: 1, number });
+            (one.qname(), MergeTemplate { name: one.qname(), reads: [one; 2], count: 1, number });
         if !one.flags().is_paired() {
             return Ok(template);
         }
-        let mate = cursor.peek().filter(|(batch, at, _)| self::name(batch, *at) == name);
+        let mate = cursor.peek().filter(|(batch, at, _)| self::record_name(batch, *at) == name);
         let other = mate.map(|mate| take(cursor, mate)).transpose()?;
         let is_first = |record: RecordRef<'_>| record.flags().is_first() && !record.flags().is_last();
         let is_last = |record: RecordRef<'_>| record.flags().is_last() && !record.flags().is_first();
@@ -452,14 +467,14 @@ impl<'a> Template<'a> {
             _ => {
                 let what = "the first and the last read of its template do not stand side by side, or it lacks one";
                 let hint = "bring mates together: readmill sort --sort queryname IN -o unaligned.bam";
-                return Err(template.blame(Error::input(what).hint(hint), merging));
+                return Err(template.locate_error(Error::input(what).hint(hint), merging));
             }
         };
         (template.reads, template.count) = (pair, 2);
         Ok(template)
     }
 
-    fn blame(&self, error: Error, merging: &Merging) -> Error {
+    fn locate_error(&self, error: Error, merging: &Merging) -> Error {
         error.file(merging.files[0].records.path()).record(self.number).qname(self.name)
     }
 }
@@ -475,16 +490,17 @@ fn check_read<'a>(
     merging: &Merging,
 ) -> Result<RecordRef<'a>> {
     let file = &merging.files[0].records;
-    let blame = |error: Error| error.file(file.path()).record(number + at as u64).qname(name(batch, at));
+    let blame =
+        |error: Error| error.file(file.path()).record(number + at as u64).qname(record_name(batch, at));
     let checked = batch.record(batch.spans()[at]).check(file.header().n_ref());
     let record = checked.map_err(|what| blame(Error::input(what)))?;
     let flags = record.flags();
     if !flags.is_primary() {
         let what = "it is a secondary or supplementary alignment, not a read";
-        return Err(blame(Error::input(what).hint(RESET)));
+        return Err(blame(Error::input(what).hint(RESET_HINT)));
     }
     if !flags.is_unmapped() {
-        return Err(blame(Error::input("the read has been aligned").hint(RESET)));
+        return Err(blame(Error::input("the read has been aligned").hint(RESET_HINT)));
     }
     Ok(record)
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Result, input_file};
 
-use super::OTHER_ORDER;
+use super::ORDER_HINT;
 use crate::aligning::Unaligned;
 use crate::plan;
 
-pub enum Program {
+pub enum AlignerProgram {
     /// The ID of its @PG line, for field PG of the records.
     Named(Vec<u8>),
     /// Unknown, because no file of alignments has exactly one @PG line.
@@ -19,7 +19,7 @@ pub enum Program {
 
 /// Returns whether a header states that reads are sorted by name, byte by byte, as Picard sorts.
 pub fn is_lexicographic(header: &Header) -> bool {
-    let line = header.lines_of(b"HD").next();
+    let line = header.lines_of_kind(b"HD").next();
     line.is_some_and(|line| {
         let natural = line.get(b"SS").is_some_and(|ss| ss.ends_with(b":natural"));
         line.get(b"SO") == Some(b"queryname") && !natural
@@ -32,14 +32,14 @@ pub fn is_lexicographic(header: &Header) -> bool {
 /// # Errors
 /// The files were aligned to different sequences or are sorted by coordinate, or the ID of the
 /// aligner is used already.
-pub fn merged(
+pub fn merge_headers(
     wanted: &plan::Merging,
     files: &[Unaligned],
     reference: Option<&Path>,
-) -> Result<(Header, Program)> {
+) -> Result<(Header, AlignerProgram)> {
     let [reads, aligned @ ..] = files else { return Err(Error::bug("a merge has no files")) };
     let Some(first) = aligned.first() else { return Err(Error::usage("there are no alignments")) };
-    let by_coordinate = |file: &&Unaligned| file.header().claims_coordinate_order();
+    let by_coordinate = |file: &&Unaligned| file.header().declares_coordinate_order();
     let sorted = "it is sorted by coordinate, and a merge needs the order of names";
     if by_coordinate(&reads) {
         return Err(Error::input(sorted)
@@ -47,7 +47,7 @@ pub fn merged(
             .file(reads.path()));
     }
     if let Some(file) = aligned.iter().find(by_coordinate) {
-        return Err(Error::input(sorted).hint(OTHER_ORDER).file(file.path()));
+        return Err(Error::input(sorted).hint(ORDER_HINT).file(file.path()));
     }
     let same = |one: &Header, other: &Header| one.references() == other.references();
     if let Some(other) = aligned.iter().find(|file| !same(file.header(), first.header())) {
@@ -55,19 +55,19 @@ pub fn merged(
             .file(other.path()));
     }
     let mut lines = vec![HeaderLine::new(&b"@HD\tVN:1.6\tSO:unsorted\tGO:query"[..])];
-    let dictionary = reference.map(dictionary_of).transpose()?.flatten();
-    let own = first.header().lines_of(b"SQ").cloned().collect();
+    let dictionary = reference.map(read_reference_dictionary).transpose()?.flatten();
+    let own = first.header().lines_of_kind(b"SQ").cloned().collect();
     lines.extend(match &dictionary {
         Some((dictionary, path)) => {
-            with_dictionary(own, dictionary, &wanted.matching).map_err(|error| error.file(path))?
+            add_dictionary_fields(own, dictionary, &wanted.matching).map_err(|error| error.file(path))?
         }
         None => own,
     });
-    lines.extend(reads.header().lines_of(b"RG").cloned());
-    let program = wanted.program.clone().or_else(|| program_of(wanted, aligned));
+    lines.extend(reads.header().lines_of_kind(b"RG").cloned());
+    let program = wanted.program.clone().or_else(|| find_program(wanted, aligned));
     let id = program.as_ref().and_then(|line| line.get(b"ID")).map(<[u8]>::to_vec);
     if let Some(id) = &id
-        && reads.header().lines_of(b"PG").any(|line| line.get(b"ID") == Some(id))
+        && reads.header().lines_of_kind(b"PG").any(|line| line.get(b"ID") == Some(id))
     {
         let id = String::from_utf8_lossy(id);
         return Err(Error::usage(format!(
@@ -78,26 +78,26 @@ pub fn merged(
     }
     lines.extend(program);
     let text: Vec<u8> = lines.iter().flat_map(|line| [line.text(), b"\n"].concat()).collect();
-    Ok((Header::parse(&text)?, id.map_or(Program::Unknown, Program::Named)))
+    Ok((Header::parse(&text)?, id.map_or(AlignerProgram::Unknown, AlignerProgram::Named)))
 }
 
 /// Returns the @PG line of the first file that has exactly one. If each file has one end of the
 /// templates, all of them together must have exactly one.
-fn program_of(wanted: &plan::Merging, aligned: &[Unaligned]) -> Option<HeaderLine> {
+fn find_program(wanted: &plan::Merging, aligned: &[Unaligned]) -> Option<HeaderLine> {
     let alone = |mut lines: Vec<&HeaderLine>| {
         lines.dedup();
         if let [line] = lines[..] { Some(line.clone()) } else { None }
     };
-    let of_file = |file: &Unaligned| alone(file.header().lines_of(b"PG").collect());
+    let of_file = |file: &Unaligned| alone(file.header().lines_of_kind(b"PG").collect());
     if wanted.aligned.iter().all(|file| file.end.is_none()) {
         return aligned.iter().find_map(of_file);
     }
-    alone(aligned.iter().flat_map(|file| file.header().lines_of(b"PG")).collect())
+    alone(aligned.iter().flat_map(|file| file.header().lines_of_kind(b"PG")).collect())
 }
 
 /// Reads the dictionary next to a reference (FASTA name with the ending .dict). Returns it with its
 /// path, or `None` if there is none.
-fn dictionary_of(reference: &Path) -> Result<Option<(Header, std::path::PathBuf)>> {
+fn read_reference_dictionary(reference: &Path) -> Result<Option<(Header, std::path::PathBuf)>> {
     let plain = if reference.extension().is_some_and(|it| it == "gz") {
         reference.with_extension("")
     } else {
@@ -122,12 +122,12 @@ fn dictionary_of(reference: &Path) -> Result<Option<(Header, std::path::PathBuf)
 ///
 /// # Errors
 /// The dictionary has other sequences or another order, or a value differs.
-fn with_dictionary(
+fn add_dictionary_fields(
     mut own: Vec<HeaderLine>,
     dictionary: &Header,
     matching: &[[u8; 2]],
 ) -> Result<Vec<HeaderLine>> {
-    let theirs = || dictionary.lines_of(b"SQ");
+    let theirs = || dictionary.lines_of_kind(b"SQ");
     let is_same = own.len() == theirs().count()
         && own.iter().zip(theirs()).all(|(own, its)| own.get(b"SN") == its.get(b"SN"));
     if !is_same {
@@ -140,7 +140,7 @@ fn with_dictionary(
         for field in its.text().split(|&byte| byte == b'\t').skip(1) {
             let Some((tag, [b':', value @ ..])) = field.split_first_chunk::<2>() else { continue };
             match own.get(tag) {
-                None => own.set(tag, value),
+                None => own.set_field(tag, value),
                 Some(ours) if ours != value && (matching.contains(tag) || tag == b"LN") => {
                     let [name, tag, ours, value] =
                         [own.get(b"SN").unwrap_or_default(), tag, ours, value]

@@ -23,15 +23,15 @@ mod queue;
 use readmill_record::Error;
 
 pub use flow::{MergeLink, MergeWorker};
-pub use queue::{MergeTask, MergeTaskResult, Merging, memory};
+pub use queue::{MergeTask, MergeTaskResult, Merging, waiting_memory_bytes};
 
 /// Hint of all errors about alignments in another order than the reads. [`says_other_order`]
 /// recognises these errors by it.
-const OTHER_ORDER: &str = "bring both into one order: readmill sort --sort queryname ALIGNED -u -o - | readmill merge-alignment \
+const ORDER_HINT: &str = "bring both into one order: readmill sort --sort queryname ALIGNED -u -o - | readmill merge-alignment \
 UNALIGNED - ..., where UNALIGNED is sorted in the same way";
 
 /// Returns whether an error says that alignments are in another order than the reads, or sorted by
 /// coordinate. The command line then adds the command that fixes it.
-pub fn says_other_order(error: &Error) -> bool {
-    error.hint.as_deref() == Some(OTHER_ORDER)
+pub fn is_order_error(error: &Error) -> bool {
+    error.hint.as_deref() == Some(ORDER_HINT)
 }

@@ -9,49 +9,49 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use readmill_engine::{Crew, Pool};
 use readmill_filters::merge_alignment::{Arrangement, MergeRules};
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::Opened;
-use readmill_input::{Claim, MAX_CLAIM, OpenOptions};
+use readmill_format::chain::OpenedChunk;
+use readmill_input::{Claim, MAX_CLAIM_BYTES, OpenOptions};
 use readmill_record::{Batch, Error, Flags, Header, Result, UncheckedBatch};
 
 use crate::aligning::Unaligned;
 use crate::pipeline::open_input::is_any_cram;
-use crate::plan::{self, End};
+use crate::plan::{self, TemplateEnd};
 
-use super::header::{self, Program};
+use super::header::{self, AlignerProgram};
 
-const CONTAINER: u64 = 32 << 20;
+const CONTAINER_BYTES: u64 = 32 << 20;
 
 pub struct MergeFile {
     pub records: Unaligned,
     /// The end of each template that all its records belong to; `None` if FLAG has it. Picard's
     /// READ1_ALIGNED_BAM and READ2_ALIGNED_BAM have such files.
-    pub end: Option<End>,
+    pub end: Option<TemplateEnd>,
 }
 
 impl MergeFile {
     /// Returns the flags of a record of the file, with the end that was given for the whole file.
-    pub fn flags(&self, flags: Flags) -> Flags {
+    pub fn record_flags(&self, flags: Flags) -> Flags {
         let pair = Flags::PAIRED | Flags::FIRST | Flags::LAST;
         match self.end {
             None => flags,
-            Some(End::First) => Flags(flags.0 & !pair | Flags::PAIRED | Flags::FIRST),
-            Some(End::Last) => Flags(flags.0 & !pair | Flags::PAIRED | Flags::LAST),
+            Some(TemplateEnd::First) => Flags(flags.0 & !pair | Flags::PAIRED | Flags::FIRST),
+            Some(TemplateEnd::Last) => Flags(flags.0 & !pair | Flags::PAIRED | Flags::LAST),
         }
     }
 
     /// Returns the name of the template of a record. If the file has only one end of each template,
     /// its names may have `/1` or `/2` at the end.
-    pub fn name<'a>(&self, name: &'a [u8]) -> &'a [u8] {
+    pub fn template_name<'a>(&self, name: &'a [u8]) -> &'a [u8] {
         let suffix: &[u8] = match self.end {
             None => b"",
-            Some(End::First) => b"/1",
-            Some(End::Last) => b"/2",
+            Some(TemplateEnd::First) => b"/1",
+            Some(TemplateEnd::Last) => b"/2",
         };
         name.strip_suffix(suffix).unwrap_or(name)
     }
 }
 
-pub struct GroupPart {
+pub struct MergeGroupPart {
     /// The batch that holds them. Neighbouring groups may share it.
     pub batch: Arc<UncheckedBatch>,
     pub range: Range<usize>,
@@ -60,9 +60,9 @@ pub struct GroupPart {
 
 /// Consecutive templates with all their alignments. A group becomes one batch of output records.
 #[derive(Default)]
-pub struct Group {
+pub struct MergeGroup {
     /// For each file, the records of these templates; the unaligned reads come first.
-    pub parts: Vec<Vec<GroupPart>>,
+    pub parts: Vec<Vec<MergeGroupPart>>,
     /// For templates with several alignments of one end: the index of the template in the group,
     /// and the choice of its primary alignments.
     pub arranged: Vec<(usize, Arrangement)>,
@@ -74,14 +74,14 @@ pub struct Group {
 pub enum MergeTask {
     /// Opens a chunk of the file with this index. `None` ends the file.
     Open(usize, Option<Claim>),
-    Merge(Box<Group>),
-    Records(Opened),
+    Merge(Box<MergeGroup>),
+    Records(OpenedChunk),
     Wait,
 }
 
 impl MergeTask {
     /// Returns the records that this task passes on; `None` for any other task.
-    pub fn records(&self) -> Option<&Opened> {
+    pub fn records(&self) -> Option<&OpenedChunk> {
         match self {
             MergeTask::Records(opened) => Some(opened),
             _ => None,
@@ -90,8 +90,8 @@ impl MergeTask {
 }
 
 pub enum MergeTaskResult {
-    Opened(usize, Option<Opened>),
-    Merged(Opened),
+    Opened(usize, Option<OpenedChunk>),
+    Merged(OpenedChunk),
     Waited,
 }
 
@@ -99,9 +99,9 @@ pub enum MergeTaskResult {
 /// [`Merging`].
 #[derive(Default)]
 pub struct MergeQueue {
-    pub records: VecDeque<Opened>,
-    pub ready: VecDeque<Box<Group>>,
-    pub files: Vec<FileState>,
+    pub records: VecDeque<OpenedChunk>,
+    pub ready: VecDeque<Box<MergeGroup>>,
+    pub files: Vec<MergeFileState>,
     /// The file that all others wait for. One more chunk of it may be read than the limit allows.
     pub wanted: Option<usize>,
     pub has_failed: bool,
@@ -109,7 +109,7 @@ pub struct MergeQueue {
 }
 
 #[derive(Clone, Copy, Default)]
-pub struct FileState {
+pub struct MergeFileState {
     /// Number of its chunks in flight. `waiting` counts linked chunks whose records wait for those
     /// of other files.
     pub opening: usize,
@@ -131,16 +131,16 @@ pub struct Merging {
 }
 
 /// Returns the number of chunks of a file that are read before those of other files are there.
-fn ahead(crew: Crew) -> usize {
+fn max_chunks_ahead(crew: Crew) -> usize {
     crew.threads + 1
 }
 
 /// Returns the memory of records that wait for those of other files, in bytes.
-pub fn memory(wanted: &plan::Merging, crew: Crew) -> u64 {
-    let files = wanted.files().count() as u64;
-    let paths: Vec<_> = wanted.files().cloned().collect();
-    let piece = 3 * MAX_CLAIM as u64 + if is_any_cram(&paths) { CONTAINER } else { 0 };
-    files * piece * (ahead(crew) as u64 + 1)
+pub fn waiting_memory_bytes(wanted: &plan::Merging, crew: Crew) -> u64 {
+    let files = wanted.all_files().count() as u64;
+    let paths: Vec<_> = wanted.all_files().cloned().collect();
+    let piece = 3 * MAX_CLAIM_BYTES as u64 + if is_any_cram(&paths) { CONTAINER_BYTES } else { 0 };
+    files * piece * (max_chunks_ahead(crew) as u64 + 1)
 }
 
 impl Merging {
@@ -155,11 +155,11 @@ impl Merging {
         rules: &OpenOptions,
     ) -> Result<Self> {
         let records =
-            wanted.files().map(|path| Unaligned::open(path, rules)).collect::<Result<Vec<_>>>()?;
-        let (header, program) = header::merged(wanted, &records, reference)?;
+            wanted.all_files().map(|path| Unaligned::open(path, rules)).collect::<Result<Vec<_>>>()?;
+        let (header, program) = header::merge_headers(wanted, &records, reference)?;
         let mut merge_rules = wanted.rules.clone();
         merge_rules.program = match program {
-            Program::Named(id) if wanted.names_program => Some(id),
+            AlignerProgram::Named(id) if wanted.names_program => Some(id),
             _ => None,
         };
         let are_sorted = header::is_lexicographic(records[0].header());
@@ -167,7 +167,7 @@ impl Merging {
         let files: Vec<_> =
             records.into_iter().zip(ends).map(|(records, end)| MergeFile { records, end }).collect();
         let queue =
-            MergeQueue { files: vec![FileState::default(); files.len()], ..MergeQueue::default() };
+            MergeQueue { files: vec![MergeFileState::default(); files.len()], ..MergeQueue::default() };
         Ok(Merging {
             files,
             rules: Arc::new(merge_rules),
@@ -175,7 +175,7 @@ impl Merging {
             are_sorted,
             batches: Pool::new(crew.in_flight),
             chunks: Pool::new(crew.in_flight),
-            ahead: ahead(crew),
+            ahead: max_chunks_ahead(crew),
             queue: Mutex::new(queue),
         })
     }
@@ -186,14 +186,14 @@ impl Merging {
 
     /// Returns the next task, or `None` when all records have been passed on. Called by the claimer
     /// of the run. The task closest to the output has priority.
-    pub fn next(&self) -> Result<Option<MergeTask>> {
-        let mut queue = self.queue();
+    pub fn next_task(&self) -> Result<Option<MergeTask>> {
+        let mut queue = self.lock_queue();
         if let Some(opened) = queue.records.pop_front() {
             return Ok(Some(MergeTask::Records(opened)));
         }
         let task = match queue.ready.pop_front() {
             Some(group) => Some(MergeTask::Merge(group)),
-            None => self.next_piece(&mut queue)?,
+            None => self.next_chunk_task(&mut queue)?,
         };
         Ok(match task {
             Some(task) => {
@@ -206,25 +206,25 @@ impl Merging {
 
     /// Returns the task that reads the file with the fewest chunks ahead; `None` if all files are
     /// read far enough.
-    fn next_piece(&self, queue: &mut MergeQueue) -> Result<Option<MergeTask>> {
+    fn next_chunk_task(&self, queue: &mut MergeQueue) -> Result<Option<MergeTask>> {
         if queue.has_failed {
             return Ok(None);
         }
-        let ahead = |state: &FileState| state.opening + state.waiting;
+        let ahead = |state: &MergeFileState| state.opening + state.waiting;
         let wanted = queue.wanted.filter(|&file| queue.files[file].opening == 0);
-        let may = |(at, state): &(usize, &FileState)| {
+        let may = |(at, state): &(usize, &MergeFileState)| {
             !state.ended && (ahead(state) < self.ahead || wanted == Some(*at))
         };
         let of_files = queue.files.iter().enumerate().filter(may);
         let Some((file, _)) = of_files.min_by_key(|(_, state)| ahead(state)) else { return Ok(None) };
-        let claim = self.files[file].records.claim(self.chunks.take().unwrap_or_default())?;
+        let claim = self.files[file].records.claim_chunk(self.chunks.take().unwrap_or_default())?;
         let state = &mut queue.files[file];
         state.ended = claim.is_none();
         state.opening += 1;
         Ok(Some(MergeTask::Open(file, claim)))
     }
 
-    pub fn queue(&self) -> MutexGuard<'_, MergeQueue> {
+    pub fn lock_queue(&self) -> MutexGuard<'_, MergeQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -6,19 +6,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_coverage::page::{self, PAGE_BYTES};
 use readmill_coverage::{
-    BedContigs, Both, CoverageFile, CoveragePiece, CoveragePieceMaker, EncodedPage, Join, Page,
-    PageEncoder, PageTarget, Pages, Pile, Piles, ReadOptions, Regions, Report, ReportOptions,
+    BedContigs, BedPage, BedPages, BothReceivers, CoverageFile, CoverageJoin, CoveragePiece,
+    CoveragePieceMaker, CoverageRegions, CoverageReport, EncodedPage, PageEncoder, PageTarget, Pile,
+    Piles, ReadOptions, ReportOptions,
 };
-use readmill_format::bam::index::{IndexBuilder, Scheme};
+use readmill_format::bam::index::{IndexBuilder, IndexScheme};
 use readmill_format::bgzf::EOF_BLOCK;
-use readmill_record::{Charge, Error, Header, Ledger, OrderedTally, Result, ledger::Name};
+use readmill_record::{Charge, Error, Header, Ledger, OrderedTally, Result, ledger::UserName};
 
 use crate::outputs::atomic_file::AtomicFile;
 use crate::plan::{CoverageRequest, index_ending};
 use crate::process::console::Console;
 
 /// The name of the memory.
-pub const COVERAGE: Name = "coverage";
+pub const COVERAGE: UserName = "coverage";
 
 /// Bytes of memory of what is told of a contig in memory.
 const CONTIG_BYTES: u64 = 128;
@@ -68,9 +69,9 @@ pub struct OpenCoverageFiles {
 struct CoverageOutput {
     options: ReportOptions,
     contigs: Vec<(String, u32)>,
-    regions: Option<Arc<Regions>>,
-    join: Join,
-    report: Report<Pages<PageQueue>>,
+    regions: Option<Arc<CoverageRegions>>,
+    join: CoverageJoin,
+    report: CoverageReport<BedPages<PageQueue>>,
     /// The deepest windows, if the run is described.
     piles: Option<Piles>,
     _contigs: Charge,
@@ -99,7 +100,11 @@ impl CoverageTally {
         let OpenCoverageFiles { files, finds_piles, in_flight } = files;
         let n = header.references().len() as u64;
         let _contigs = ledger.charge(COVERAGE, n * CONTIG_BYTES)?;
-        let regions = request.bed.as_ref().map(|bed| Regions::read(bed, header, ledger)).transpose()?;
+        let regions = request
+            .bed
+            .as_ref()
+            .map(|bed| CoverageRegions::read_bed(bed, header, ledger))
+            .transpose()?;
         if let Some(regions) = &regions {
             warn_of_regions(regions, console);
         }
@@ -110,7 +115,7 @@ impl CoverageTally {
         let files = Arc::new(CoverageFiles::new(&contigs, files, in_flight)?);
         let options = request.report.clone();
         let report = new_report(&files, &options, &contigs, &regions)?;
-        let join = Join::new(&self.lengths);
+        let join = CoverageJoin::new(&self.lengths);
         let piles = finds_piles.then(Piles::default);
         let output = CoverageOutput { options, contigs, regions, join, report, piles, _contigs };
         Ok(CoverageTally { files: Mutex::new(Some(files)), output: Mutex::new(Some(output)), ..self })
@@ -130,7 +135,7 @@ impl CoverageTally {
             return Err(Error::bug("coverage without files is completed"));
         };
         match &mut output.piles {
-            Some(piles) => output.join.finish(&mut Both(&mut output.report, piles))?,
+            Some(piles) => output.join.finish(&mut BothReceivers(&mut output.report, piles))?,
             None => output.join.finish(&mut output.report)?,
         }
         let deepest = output.piles.iter().flat_map(|piles| piles.deepest()).map(|pile| {
@@ -147,7 +152,7 @@ impl CoverageTally {
 }
 
 impl OrderedTally for CoverageTally {
-    const MEMORY: Name = COVERAGE;
+    const MEMORY: UserName = COVERAGE;
     const USUAL_PIECE_BYTES: u64 = 1 << 18;
     type Piece = CoveragePiece;
     type Maker = CoveragePieceMaker;
@@ -163,7 +168,7 @@ impl OrderedTally for CoverageTally {
     fn max_bytes_to_add(&self, piece: &CoveragePiece) -> u64 {
         let files = self.files().map_or(0, |files| files.heap_bytes());
         let output = lock(&self.output);
-        output.as_ref().map_or(0, |it| it.join.most_bytes(piece) + it.report.heap_bytes() + files)
+        output.as_ref().map_or(0, |it| it.join.max_bytes_to_add(piece) + it.report.heap_bytes() + files)
     }
 
     /// Includes the indexes of the files.
@@ -177,7 +182,7 @@ impl OrderedTally for CoverageTally {
         if let (Some(files), Some(output)) = (self.files(), &mut *lock(&self.output)) {
             files.restart()?;
             output.report = new_report(&files, &output.options, &output.contigs, &output.regions)?;
-            output.join = Join::new(&self.lengths);
+            output.join = CoverageJoin::new(&self.lengths);
             output.piles.iter_mut().for_each(|piles| *piles = Piles::default());
         }
         Ok(())
@@ -189,8 +194,8 @@ impl OrderedTally for CoverageTally {
             return Err(Error::bug("a piece was added to coverage without files"));
         };
         match piles {
-            Some(piles) => join.add(piece, &mut Both(report, piles)),
-            None => join.add(piece, report),
+            Some(piles) => join.add_piece(piece, &mut BothReceivers(report, piles)),
+            None => join.add_piece(piece, report),
         }
     }
 
@@ -200,12 +205,12 @@ impl OrderedTally for CoverageTally {
 }
 
 /// Warns of regions that are not counted.
-fn warn_of_regions(regions: &Regions, console: &Console) {
-    if regions.skipped > 0 {
+fn warn_of_regions(regions: &CoverageRegions, console: &Console) {
+    if regions.skipped_lines > 0 {
         let what = "lines of the BED file have fewer than three columns, and are left out";
-        console.warn(&format!("{} {what}", regions.skipped));
+        console.warn(&format!("{} {what}", regions.skipped_lines));
     }
-    for (contig, n) in &regions.elsewhere {
+    for (contig, n) in &regions.unknown_contigs {
         console.warn(&format!("{n} regions lie on {contig}, which is not in the header"));
     }
 }
@@ -214,39 +219,38 @@ fn new_report(
     files: &Arc<CoverageFiles>,
     options: &ReportOptions,
     contigs: &[(String, u32)],
-    regions: &Option<Arc<Regions>>,
-) -> Result<Report<Pages<PageQueue>>> {
-    let wanted = CoverageFile::ALL.into_iter().filter(|file| file.is_of(options));
-    let pages = Pages::new(&files.names, wanted, PageQueue(Arc::clone(files)));
-    Report::new(pages, options.clone(), contigs.to_vec(), regions.clone())
+    regions: &Option<Arc<CoverageRegions>>,
+) -> Result<CoverageReport<BedPages<PageQueue>>> {
+    let wanted = CoverageFile::ALL.into_iter().filter(|file| file.is_requested(options));
+    let pages = BedPages::new(&files.names, wanted, PageQueue(Arc::clone(files)));
+    CoverageReport::new(pages, options.clone(), contigs.to_vec(), regions.clone())
 }
 
 /// Puts full pages where threads find them.
 struct PageQueue(Arc<CoverageFiles>);
 
 impl PageTarget for PageQueue {
-    fn page(&mut self, page: Page) -> Result<()> {
+    fn add_page(&mut self, page: BedPage) -> Result<()> {
         let waiting = {
             let mut tasks = lock(&self.0.tasks);
             tasks.push_back(page);
             tasks.len()
         };
-        if waiting > self.0.most_waiting { self.0.write_pending() } else { Ok(()) }
+        if waiting > self.0.max_waiting { self.0.write_pending() } else { Ok(()) }
     }
 
-    fn text(&mut self, file: CoverageFile, text: &[u8]) -> Result<()> {
+    fn write_text(&mut self, file: CoverageFile, text: &[u8]) -> Result<()> {
         let found = self.0.texts.iter().find(|(which, _)| *which == file);
         found.map_or(Ok(()), |(_, target)| lock(target).write(text))
     }
 }
 
-/// The files of coverage.
 pub struct CoverageFiles {
     names: Arc<[String]>,
-    scheme: Scheme,
+    scheme: IndexScheme,
     /// Pages that wait to be compressed.
-    tasks: Mutex<VecDeque<Page>>,
-    most_waiting: usize,
+    tasks: Mutex<VecDeque<BedPage>>,
+    max_waiting: usize,
     beds: Vec<(CoverageFile, Mutex<BedOutput>)>,
     texts: Vec<(CoverageFile, Mutex<AtomicFile>)>,
     encoders: Mutex<Vec<PageEncoder>>,
@@ -279,10 +283,10 @@ impl CoverageFiles {
         };
         let (mut beds, mut texts) = (Vec::new(), Vec::new());
         for file in CoverageFile::ALL {
-            let Some(target) = take(file.ending()) else { continue };
+            let Some(target) = take(file.file_suffix()) else { continue };
             match index_ending(file).map(&mut take) {
                 Some(Some(index_target)) => {
-                    let (index, offset, next) = (page::index(scheme), 0, 0);
+                    let (index, offset, next) = (page::new_index(scheme), 0, 0);
                     let ready = BTreeMap::new();
                     let bed = BedOutput { target, index_target, index, offset, next, ready };
                     beds.push((file, Mutex::new(bed)));
@@ -293,7 +297,7 @@ impl CoverageFiles {
         }
         let names = contigs.iter().map(|(name, _)| name.clone()).collect();
         let (tasks, encoders) = Default::default();
-        Ok(CoverageFiles { names, scheme, tasks, most_waiting: in_flight, beds, texts, encoders })
+        Ok(CoverageFiles { names, scheme, tasks, max_waiting: in_flight, beds, texts, encoders })
     }
 
     /// Compresses the pages that wait. A thread calls this before it encodes its own reads.
@@ -303,7 +307,7 @@ impl CoverageFiles {
             let Some(page) = next else { return Ok(()) };
             let idle = lock(&self.encoders).pop();
             let mut encoder = idle.unwrap_or_else(|| PageEncoder::new(&self.names, self.scheme));
-            let encoded = encoder.encode(&page);
+            let encoded = encoder.encode_page(&page);
             lock(&self.encoders).push(encoder);
             let Some((_, bed)) = self.beds.iter().find(|(file, _)| *file == page.file) else {
                 return Err(Error::bug("there are lines for a file that is not written"));
@@ -323,7 +327,7 @@ impl CoverageFiles {
         for (_, bed) in &self.beds {
             let mut bed = lock(bed);
             bed.target.restart()?;
-            bed.index = page::index(self.scheme);
+            bed.index = page::new_index(self.scheme);
             (bed.offset, bed.next) = (0, 0);
             bed.ready.clear();
         }
@@ -346,12 +350,12 @@ impl CoverageFiles {
             index_target.write(&bytes)?;
             index_target.sync()?;
             let index_ending = index_ending(file).unwrap_or_default();
-            complete.extend([(file.ending(), target), (index_ending, index_target)]);
+            complete.extend([(file.file_suffix(), target), (index_ending, index_target)]);
         }
         for (file, target) in self.texts {
             let target = target.into_inner().unwrap_or_else(PoisonError::into_inner);
             target.sync()?;
-            complete.push((file.ending(), target));
+            complete.push((file.file_suffix(), target));
         }
         Ok(complete)
     }
@@ -363,7 +367,7 @@ impl BedOutput {
         self.ready.insert(number, page);
         while let Some(EncodedPage { bytes, fragment }) = self.ready.remove(&self.next) {
             self.next += 1;
-            self.index.absorb(fragment, self.offset);
+            self.index.add_fragment(fragment, self.offset);
             self.offset += bytes.len() as u64;
             self.target.write(&bytes)?;
         }

@@ -41,7 +41,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
     let failed = |e: &IoError| Error::io(format!("{} cannot be written", shown.display()), e);
     let not_created = |e: IoError| {
         let is_missing = e.kind() == ErrorKind::NotFound;
-        let error = failed(&input_file::explain(e, shown));
+        let error = failed(&input_file::explain_url_error(e, shown));
         match partial.parent() {
             Some(directory) if is_missing && !shown.to_string_lossy().contains("://") => {
                 let name = directory.display();

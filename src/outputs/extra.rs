@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use readmill_filters::expression::Expression;
-use readmill_filters::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route, Singles};
+use readmill_filters::route::{
+    ByContigs, ByReadGroup, BySegment, Everything, ReadClass, Route, SingletonOutput,
+};
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
 
 use crate::formats::FastqFormat;
@@ -12,7 +14,7 @@ use crate::outputs::extra_writer::{ExtraWriter, OpenExtra};
 use crate::outputs::group_files::{fastq_files, file_name, keep_group, split_files};
 use crate::outputs::routing::Router;
 use crate::plan::{
-    Destination, ExtraFile, Fastq, FastqFiles, Format, Index, LoneEnds, MOST_SPLIT_FILES, Output, Plan,
+    Destination, ExtraFile, Fastq, FastqFiles, Format, Index, LoneEnds, MAX_SPLIT_FILES, Output, Plan,
     Split, SplitBy, SplitNames, SplitRest,
 };
 use crate::process::console::Console;
@@ -73,17 +75,17 @@ fn split_up<'a>(
         SplitBy::Records(_) => (Box::new(Everything), 0, Vec::new()),
         SplitBy::ReadGroup => {
             let route = ByReadGroup::new(header);
-            (Box::new(route.clone()), route.rest(), split_files(split, header, ledger)?)
+            (Box::new(route.clone()), route.rest_output(), split_files(split, header, ledger)?)
         }
         SplitBy::Contigs(most) => {
             let route = ByContigs::new(header, most);
-            let groups = (1..=route.groups()).map(|n| format!("group{n:05}"));
+            let groups = (1..=route.group_count()).map(|n| format!("group{n:05}"));
             let names = groups.chain(["unmapped".to_string()]).map(|name| named(&name));
             let names = names.collect();
-            (Box::new(route.clone()), route.groups(), names)
+            (Box::new(route.clone()), route.group_count(), names)
         }
     };
-    if opened >= MOST_SPLIT_FILES {
+    if opened >= MAX_SPLIT_FILES {
         return Err(Error::usage(format!("reads would be split among {opened} files"))
             .hint("give contigs=BASES a larger number, or split by something else"));
     }
@@ -97,9 +99,9 @@ fn split_up<'a>(
     let at_first = opened + usize::from(names_rest);
     let sorted = plan.order() == readmill_sort::Order::Coordinate;
     let open: OpenExtra<'a> = Box::new(move |number| {
-        if number >= MOST_SPLIT_FILES {
+        if number >= MAX_SPLIT_FILES {
             return Err(Error::usage(format!(
-                "reads would be split among more than {MOST_SPLIT_FILES} files"
+                "reads would be split among more than {MAX_SPLIT_FILES} files"
             ))
             .hint("give records=N a larger number"));
         }
@@ -167,10 +169,10 @@ fn fastq<'a>(
         groups,
     };
     let singles = |place| match &wanted.singles {
-        LoneEnds::Stay => Singles::Stay,
-        LoneEnds::To(_) => Singles::To(place),
-        LoneEnds::Dropped => Singles::Dropped,
-        LoneEnds::Refused => Singles::Refused,
+        LoneEnds::Stay => SingletonOutput::Stay,
+        LoneEnds::To(_) => SingletonOutput::To(place),
+        LoneEnds::Dropped => SingletonOutput::Dropped,
+        LoneEnds::Refused => SingletonOutput::Refused,
     };
     let (files, opened, by_segment) = match &wanted.files {
         FastqFiles::Ends(_) => {
@@ -183,12 +185,12 @@ fn fastq<'a>(
             let groups = ByReadGroup::new(header);
             let [mut files, lasts] = fastq_files(pattern, header)?;
             // A file of last ends is made for the first of them.
-            let (opened, last) = (groups.rest(), if pattern.has_end() { files.len() } else { 0 });
+            let (opened, last) = (groups.rest_output(), if pattern.has_end() { files.len() } else { 0 });
             files.extend(lasts.into_iter().filter(|_| pattern.has_end()));
             (files, opened, by_segment([0, 0, last], singles(0), Some(groups)))
         }
     };
-    if files.len() > MOST_SPLIT_FILES {
+    if files.len() > MAX_SPLIT_FILES {
         return Err(Error::usage(format!("reads would be split among {} files", files.len()))
             .hint("split them by readmill split --by read-group first, and take some at a time"));
     }
@@ -209,7 +211,7 @@ fn fastq<'a>(
 pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
     let mut plan = plan.clone();
     if let Destination::Fastq(fastq) = &plan.destination
-        && (header.claims_name_groups() || fastq.grouped)
+        && (header.declares_name_groups() || fastq.grouped)
     {
         plan.steps.sort = None;
     }
@@ -227,13 +229,13 @@ struct Selection {
 #[derive(Clone)]
 enum Selector {
     Dropped,
-    Class(Class),
+    Class(ReadClass),
     Expression(Box<Expression>),
 }
 
 impl Selection {
     fn new(chosen: &ExtraFile, header: &Header) -> Result<Self> {
-        let what = match Class::named(&chosen.what) {
+        let what = match ReadClass::from_name(&chosen.what) {
             _ if chosen.is_of_dropped() => Selector::Dropped,
             Some(class) => Selector::Class(class),
             None => Selector::Expression(Box::new(Expression::parse(&chosen.what, header)?)),
@@ -244,7 +246,7 @@ impl Selection {
     fn holds(&mut self, record: RecordRef<'_>) -> Result<bool> {
         match &mut self.what {
             Selector::Dropped => Ok(false),
-            Selector::Class(class) => Ok(class.holds(record)),
+            Selector::Class(class) => Ok(class.contains_read(record)),
             Selector::Expression(expression) => expression.matches(record),
         }
     }
@@ -261,7 +263,7 @@ impl Route for SelectionRoute {
         Box::new(self.clone())
     }
 
-    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
+    fn route_read(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
         let mut stays = true;
         for (place, selection) in self.list.iter_mut().enumerate() {
             if (stays || !selection.moves) && selection.holds(record)? {

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use readmill_filters::route::Segments;
-use readmill_format::bgzf::BLOCK_RECORDS;
+use readmill_filters::route::SegmentCounts;
+use readmill_format::bgzf::BLOCK_RECORD_BYTES;
 use readmill_record::{Batch, Header, Result};
 use readmill_sort::PARTITION;
 
@@ -24,14 +24,14 @@ const COLLATE: &str = "readmill collate brings mates together";
 const ALL_BUFFERS: usize = 32 << 20;
 
 /// The most bytes of a template that waits for its end.
-const MOST_WAITING: usize = 1 << 20;
+const MAX_WAITING: usize = 1 << 20;
 
 /// The most blocks of a buffer: as many as a partition has.
-const MOST_BLOCKS: usize = PARTITION as usize / BLOCK_RECORDS;
+const MAX_BLOCKS: usize = PARTITION as usize / BLOCK_RECORD_BYTES;
 
 /// Returns the bytes that `outputs` extra outputs take: buffers being filled, and as many that wait or are encoded.
 pub fn memory(outputs: usize) -> u64 {
-    2 * ALL_BUFFERS.min(outputs * MOST_BLOCKS * BLOCK_RECORDS) as u64
+    2 * ALL_BUFFERS.min(outputs * MAX_BLOCKS * BLOCK_RECORD_BYTES) as u64
 }
 
 /// Opens the extra output of a number, when there are reads for it; returns its sink and header.
@@ -42,13 +42,13 @@ pub struct ExtraWriter<'a> {
     router: Router,
     open: OpenExtra<'a>,
     /// The most records in an output before the next one begins; whole templates where they stand together.
-    most_records: Option<u64>,
+    max_records: Option<u64>,
     buffer: usize,
     list: Mutex<Vec<Option<Arc<ExtraSink>>>>,
     tasks: Mutex<VecDeque<WriteBuffer>>,
     rolling: Mutex<RollingOutput>,
     /// The last template so far, and the counts of those before it.
-    edge: Mutex<(Batch, Segments)>,
+    edge: Mutex<(Batch, SegmentCounts)>,
     encoders: IdleEncoders,
 }
 
@@ -56,7 +56,7 @@ pub struct ExtraWriter<'a> {
 struct IdleEncoders {
     list: Mutex<Vec<(EncoderSettings, PartEncoder)>>,
     /// The most that are kept.
-    most: usize,
+    max: usize,
 }
 
 impl IdleEncoders {
@@ -68,7 +68,7 @@ impl IdleEncoders {
 
     fn put(&self, settings: EncoderSettings, encoder: PartEncoder) {
         let mut list = lock(&self.list);
-        if list.len() < self.most {
+        if list.len() < self.max {
             list.push((settings, encoder));
         }
     }
@@ -121,13 +121,14 @@ impl<'a> ExtraWriter<'a> {
         let extra = ExtraWriter {
             router,
             open,
-            most_records,
-            buffer: (ALL_BUFFERS / most.max(1) / BLOCK_RECORDS).clamp(1, MOST_BLOCKS) * BLOCK_RECORDS,
+            max_records: most_records,
+            buffer: (ALL_BUFFERS / most.max(1) / BLOCK_RECORD_BYTES).clamp(1, MAX_BLOCKS)
+                * BLOCK_RECORD_BYTES,
             list: Mutex::default(),
             tasks: Mutex::default(),
             rolling: Mutex::default(),
             edge: Mutex::default(),
-            encoders: IdleEncoders { list: Mutex::default(), most: in_flight },
+            encoders: IdleEncoders { list: Mutex::default(), max: in_flight },
         };
         (0..opened).try_for_each(|number| extra.sink(number).map(drop))?;
         Ok(extra)
@@ -163,7 +164,7 @@ impl<'a> ExtraWriter<'a> {
             self.close_edge(&mut lock(&self.edge))?;
         }
         for (number, batch) in places {
-            match self.most_records {
+            match self.max_records {
                 None => self.gather(number, batch.spans.iter().map(|&span| batch.record(span).raw()))?,
                 Some(most) => self.roll(&batch, most)?,
             }
@@ -183,18 +184,18 @@ impl<'a> ExtraWriter<'a> {
         }
         let (last, _) = &mut *edge;
         batch.records().try_for_each(|(stamp, record)| last.push(record.raw(), stamp))?;
-        if last.bytes.len() > MOST_WAITING {
+        if last.bytes.len() > MAX_WAITING {
             self.close_edge(&mut edge)?; // as for all that looks at templates, one that is larger is cut
         }
         Ok(())
     }
 
     /// Routes the last template, which is complete.
-    fn close_edge(&self, (last, counts): &mut (Batch, Segments)) -> Result<()> {
+    fn close_edge(&self, (last, counts): &mut (Batch, SegmentCounts)) -> Result<()> {
         let Router::Templates(by_segment) = &self.router else { return Ok(()) };
         let mut places = Vec::new();
         let records = last.spans.iter().map(|&span| last.record(span));
-        by_segment.route(records, counts, |place, record| {
+        by_segment.route_template(records, counts, |place, record| {
             places.push((place, record.raw()));
             Ok(())
         })?;
@@ -253,7 +254,7 @@ impl<'a> ExtraWriter<'a> {
     }
 
     /// Adds counts of templates.
-    pub fn count(&self, counts: Segments) {
+    pub fn count(&self, counts: SegmentCounts) {
         let sums = &mut lock(&self.edge).1;
         sums.excluded += counts.excluded;
         sums.repeated += counts.repeated;
@@ -318,9 +319,12 @@ impl ExtraSink {
 }
 
 /// Reports reads that were left out, and unpaired ends.
-fn report_omitted(console: &Console, Segments { excluded, repeated, singles, dropped }: Segments) {
+fn report_omitted(
+    console: &Console,
+    SegmentCounts { excluded, repeated, singles, dropped }: SegmentCounts,
+) {
     if excluded > 0 {
-        console.say(&format!("readmill: {excluded} records left out for their flags"));
+        console.write_line(&format!("readmill: {excluded} records left out for their flags"));
     }
     if repeated > 0 {
         console.warn(&format!("{repeated} records left out that repeat an end of their template"));

@@ -12,7 +12,7 @@ use readmill_record::{Error, Result};
 
 use crate::formats::PartPlacer;
 use crate::outputs::atomic_file::{AtomicFile, PositionedFile, sync_directories, with_suffix};
-use crate::plan::{MOST_PARTS, Output, md5_name, part_name};
+use crate::plan::{MAX_PARTS, Output, md5_name, part_name};
 
 /// The files of an output, in their order.
 pub struct OutputFiles {
@@ -40,7 +40,6 @@ pub struct FilePosition {
 }
 
 impl OutputFiles {
-    /// Opens all files.
     pub fn open(output: &Output) -> Result<Self> {
         let path = output.path.clone();
         if output.is_in_parts() && path.symlink_metadata().is_ok() {
@@ -182,7 +181,7 @@ impl OutputFiles {
     fn remove_older_parts(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.are_parts() {
-            for number in self.files.len() + 1..=MOST_PARTS {
+            for number in self.files.len() + 1..=MAX_PARTS {
                 let stale = part_name(&self.path, number);
                 if std::fs::remove_file(&stale).is_ok() {
                     notes.push(format!("removed {}, a part of an older output", stale.display()));

@@ -12,7 +12,7 @@ use crate::plan::{Split, SplitNames, SplitRest};
 
 /// The lines of a header that say read groups.
 fn groups(header: &Header) -> impl Iterator<Item = &HeaderLine> {
-    header.lines_of(b"RG").filter(|line| line.get(b"ID").is_some())
+    header.lines_of_kind(b"RG").filter(|line| line.get(b"ID").is_some())
 }
 
 fn id(group: &HeaderLine) -> String {
@@ -54,8 +54,8 @@ pub fn split_files(split: &Split, header: &Header, ledger: &Ledger) -> Result<Ve
 
 fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) -> Result<()> {
     let (mut reader, mut lines) = (LineReader::open(path, ledger)?, Vec::new());
-    let mut charge = ledger.empty("names of files");
-    while reader.advance()? {
+    let mut charge = ledger.empty_charge("names of files");
+    while reader.advance_line()? {
         let line = String::from_utf8_lossy(reader.line().trim_ascii_end()).into_owned();
         // (The table has each line once more, and grows.)
         charge.grow((3 * line.len() + 4 * size_of::<PathBuf>()) as u64)?;
@@ -157,5 +157,5 @@ pub fn file_name(prefix: &Path, name: &str, extension: &str) -> PathBuf {
 /// Reduces a header to one read group, by its number.
 pub fn keep_group(header: &mut Header, number: usize) -> Result<()> {
     let own = groups(header).nth(number).cloned();
-    header.replace(b"RG", own.into_iter().collect(), &[b"PG", b"CO"])
+    header.replace_lines(b"RG", own.into_iter().collect(), &[b"PG", b"CO"])
 }

@@ -16,11 +16,9 @@ use crate::outputs::atomic_file::PositionedFile;
 /// A part of the output, encoded.
 #[derive(Default)]
 pub struct EncodedPart {
-    /// Its bytes.
     pub bytes: Vec<u8>,
     /// What is completed once its offset is known, such as its index entries.
     pub entries: PartEntries,
-    /// Its records.
     pub records: u64,
     /// Bytes of all records before it, by which an output in parts is cut; 0 where reads are not kept.
     pub start: u64,

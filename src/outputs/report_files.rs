@@ -4,8 +4,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
-use readmill_coverage::piles::WINDOW;
-use readmill_filters::tally::{Report, RunNames};
+use readmill_coverage::piles::WINDOW_BASES;
+use readmill_filters::tally::{RunNames, TallyReport};
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries, TileCounts};
@@ -150,7 +150,7 @@ impl ReportFiles {
         };
         let files = paths(plan).into_iter().map(&mut open).collect::<Result<_>>()?;
         let values = plan.tallies.describe().then(Map::new);
-        let (sample, charge) = (sample_name(plan, header), ledger.empty(DESCRIPTION));
+        let (sample, charge) = (sample_name(plan, header), ledger.empty_charge(DESCRIPTION));
         Ok(ReportFiles { files, sample, values, charge, _made: made })
     }
 
@@ -162,7 +162,7 @@ impl ReportFiles {
     /// Keeps a report for the description of the run.
     fn keep(&mut self, what: ReportFile, bytes: &[u8]) -> Result<()> {
         let Some(values) = self.values.as_mut().filter(|_| what.is_described()) else { return Ok(()) };
-        let all = self.charge.bytes() + texts::most_bytes(bytes);
+        let all = self.charge.bytes() + texts::max_bytes(bytes);
         self.charge.grow_to(all)?;
         let Some(value) = what.value(&String::from_utf8_lossy(bytes)) else { return Ok(()) };
         if let ReportFile::FastqcData(_) = what {
@@ -253,12 +253,12 @@ impl ReportFiles {
                 "contig": contig,
                 "start": pile.start,
                 "end": pile.end,
-                "mean_depth": pile.mean(),
-                "max_depth": pile.most,
+                "mean_depth": pile.mean_depth(),
+                "max_depth": pile.max_depth,
             })
         };
         let rows: Vec<Value> = deepest.iter().map(row).collect();
-        values.insert(PILES.into(), json!({ "window": WINDOW, "rows": rows }));
+        values.insert(PILES.into(), json!({ "window": WINDOW_BASES, "rows": rows }));
     }
 
     fn target(&mut self, what: ReportFile) -> Option<&mut AtomicFile> {
@@ -266,8 +266,8 @@ impl ReportFiles {
     }
 
     /// Writes the recalibration table before or after recalibration, if the plan asks for it.
-    pub fn write_table(&mut self, report: &bqsr::Report, after: bool) -> Result<()> {
-        self.write(if after { ReportFile::After } else { ReportFile::Table }, &report.text())
+    pub fn write_table(&mut self, report: &bqsr::RecalReport, after: bool) -> Result<()> {
+        self.write(if after { ReportFile::After } else { ReportFile::Table }, &report.to_text())
     }
 
     /// Writes the duplication metrics that the plan asks for.
@@ -276,13 +276,13 @@ impl ReportFiles {
         let text = metrics.to_picard(&command, VERSION);
         self.write(ReportFile::Metrics, &text)?;
         if let Some(values) = &mut self.values {
-            let all = self.charge.bytes() + texts::most_bytes(&text);
+            let all = self.charge.bytes() + texts::max_bytes(&text);
             self.charge.grow_to(all)?;
             values.insert(DUPLICATES.into(), texts::metrics(&String::from_utf8_lossy(&text)));
         }
         let sample = self.sample.clone();
         let Some(target) = self.target(ReportFile::Json) else { return Ok(()) };
-        metrics.put_json(&command, &sample, |text| target.write(text.as_bytes()))?;
+        metrics.write_json(&command, &sample, |text| target.write(text.as_bytes()))?;
         target.sync()
     }
 
@@ -309,8 +309,8 @@ impl ReportFiles {
     /// Writes the report of samtools markdup that the plan asks for.
     pub fn write_samtools_report(&mut self, plan: &Plan, report: &SamtoolsReport) -> Result<()> {
         let command = plan.command_line();
-        self.write(ReportFile::Metrics, report.text(&command).as_bytes())?;
-        let json = report.json(&command);
+        self.write(ReportFile::Metrics, report.format_text(&command).as_bytes())?;
+        let json = report.format_json(&command);
         if let Some(values) = &mut self.values {
             let value = serde_json::from_str(&json);
             let wrong = |error| Error::bug(format!("the report of duplicates is no JSON: {error}"));
@@ -320,13 +320,22 @@ impl ReportFiles {
     }
 
     /// Writes the result of a tally to its files.
-    pub fn write_tally(&mut self, plan: &Plan, files: &[ReportFile], report: &Report) -> Result<()> {
+    pub fn write_tally(
+        &mut self,
+        plan: &Plan,
+        files: &[ReportFile],
+        report: &TallyReport,
+    ) -> Result<()> {
         let main = plan.destination.main().map(|output| &output.path).or(plan.inputs.first());
         let file = main.map_or("-".into(), |path| path.display().to_string());
         let in_place_of = |tool: &str| self.in_place_of(tool, plan);
-        let names =
-            RunNames { file: &file, sample: &self.sample, in_place_of: &in_place_of, started: VERSION };
-        let texts = report.texts(&names)?;
+        let names = RunNames {
+            file: &file,
+            sample: &self.sample,
+            picard_command_line: &in_place_of,
+            started: VERSION,
+        };
+        let texts = report.take_texts(&names)?;
         files.iter().zip(texts).try_for_each(|(file, text)| match text {
             ReportText::Whole(text) => self.write(*file, &text),
             ReportText::Parts(parts) => self.write_parts(*file, parts),
@@ -413,14 +422,14 @@ pub fn check(plan: &Plan) -> Result<()> {
     }
     let main = plan.destination.main().map_or_else(Vec::new, Output::names);
     let main = || main.iter().map(PathBuf::as_path);
-    let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
+    let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.input_files());
     let regions = plan.tallies.coverage.iter().filter_map(|coverage| coverage.bed.clone());
     let of_metrics = plan.tallies.qc.iter().flat_map(|qc| qc.metrics.files()).cloned();
     let sites = plan.tallies.fingerprint.iter().map(|it| it.sites.clone());
     let limits = plan.tallies.page.iter().filter_map(|page| page.limits_file.clone());
     let mut read: Vec<PathBuf> = recalibration
         .cloned()
-        .chain(plan.steps.filters.files())
+        .chain(plan.steps.filters.input_files())
         .chain(regions)
         .chain(sites)
         .chain(of_metrics)

@@ -1,6 +1,6 @@
 //! Routes reads of a batch to extra outputs.
 
-use readmill_filters::route::{self, BySegment, Route, Segments};
+use readmill_filters::route::{self, BySegment, Route, SegmentCounts};
 use readmill_record::{Batch, RecordRef, Result, Span, Stamp};
 
 /// Reads of one batch that go to extra outputs.
@@ -32,7 +32,11 @@ impl Router {
 }
 
 /// Takes reads out of a batch for extra outputs; reads that also stay are copied.
-pub fn route(router: &mut Router, batch: &mut Batch, counts: &mut Segments) -> Result<RoutedRecords> {
+pub fn route(
+    router: &mut Router,
+    batch: &mut Batch,
+    counts: &mut SegmentCounts,
+) -> Result<RoutedRecords> {
     match router {
         Router::Each(route) => Ok(RoutedRecords { places: each(&mut **route, batch)?, edges: None }),
         Router::Templates(by_segment) => by_template(by_segment, batch, counts),
@@ -68,7 +72,7 @@ fn each(route: &mut dyn Route, batch: &mut Batch) -> Result<Vec<(usize, Batch)>>
     let (mut routed, mut places, mut failed) = (Vec::new(), Vec::new(), None);
     batch.retain(|stamp, record| {
         places.clear();
-        let routed = route.route(record, &mut places).and_then(|stays| {
+        let routed = route.route_read(record, &mut places).and_then(|stays| {
             places.iter().try_for_each(|&place| put(&mut routed, place, record, stamp))?;
             Ok(stays)
         });
@@ -84,18 +88,18 @@ fn each(route: &mut dyn Route, batch: &mut Batch) -> Result<Vec<(usize, Batch)>>
 fn by_template(
     by_segment: &BySegment,
     batch: &mut Batch,
-    counts: &mut Segments,
+    counts: &mut SegmentCounts,
 ) -> Result<RoutedRecords> {
     for (stamp, record) in batch.records() {
-        let checked = by_segment.check(record);
+        let checked = by_segment.check_single_end(record);
         checked.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))?;
     }
-    let (begins, mut places) = (route::templates(batch), Vec::new());
+    let (begins, mut places) = (route::template_starts(batch), Vec::new());
     let all: &Batch = batch;
     let records = |from: usize, to: usize| all.spans[from..to].iter().map(|&span| all.record(span));
     let whole = begins.windows(2).skip(1).take(begins.len().saturating_sub(3));
     for template in whole {
-        by_segment.route(records(template[0], template[1]), counts, |place, record| {
+        by_segment.route_template(records(template[0], template[1]), counts, |place, record| {
             put(&mut places, place, record, Stamp::default())
         })?;
     }

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
 use readmill_engine::Pool;
-use readmill_format::bam::Encoder;
+use readmill_format::bam::BamEncoder;
 use readmill_format::bgzf::Codec;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
@@ -29,7 +29,6 @@ pub struct Sink {
     level: u8,
     encoders: EncoderMaker,
     placer: Box<dyn PartPlacer>,
-    /// Charge of the index.
     index_charge: Option<Charge>,
     /// Bytes of all files.
     offset: u64,
@@ -71,7 +70,7 @@ impl Sink {
         console: &Console,
     ) -> Result<Self> {
         let (format, index) = (&output.format, output.index);
-        let is_sorted = sorted || header.claims_coordinate_order();
+        let is_sorted = sorted || header.declares_coordinate_order();
         if index.is_required() && !(is_sorted && format.can_have_index(index)) {
             return Err(Error::usage("only a BAM or CRAM file sorted by coordinate can be indexed")
                 .hint("sort the file (readmill sort; in prep and align: --sort coordinate), or drop --write-index"));
@@ -86,7 +85,7 @@ impl Sink {
                 .hint("give a file by -o, pipe it on, or ask for text by -O sam"));
         }
         if let Some(note) = format.pipe_note(output.level).filter(|_| files.is_pipe()) {
-            console.note(note);
+            console.write_note(note);
         }
         let file = TargetFile {
             header,
@@ -150,7 +149,7 @@ impl Sink {
         let mut first = Vec::new();
         let bytes = self.format.header_bytes(header, self.content)?;
         if self.format.spec().is_bgzf() {
-            Encoder::new(self.codec, self.level, None).bytes(&bytes, &mut first);
+            BamEncoder::new(self.codec, self.level, None).append_bytes(&bytes, &mut first);
         } else {
             first = bytes;
         }
@@ -245,7 +244,7 @@ impl Sink {
     pub fn finish(self, console: &Console) -> Result<u64> {
         let complete = self.complete(console)?;
         let bytes = complete.bytes();
-        complete.rename()?.iter().for_each(|note| console.note(note));
+        complete.rename()?.iter().for_each(|note| console.write_note(note));
         Ok(bytes)
     }
 
@@ -266,8 +265,9 @@ impl Sink {
         };
         let index = match self.placer.index_suffix() {
             Some(_) if self.placer.omits_index() => {
-                console
-                    .note("no index: the header says coordinate, but the records are in another order");
+                console.write_note(
+                    "no index: the header says coordinate, but the records are in another order",
+                );
                 None
             }
             Some(suffix) => Some(write_index(self.placer, suffix, &name, self.files.replaces_input())?),

@@ -26,7 +26,6 @@ pub struct StagedPart {
     pub crc: u32,
     /// How many of its last bytes are what is counted of it.
     pub counts: u64,
-    /// Its records.
     pub records: u64,
     /// Bytes of all records before it.
     pub start: u64,
@@ -100,14 +99,14 @@ impl<'a> StagedParts<'a> {
             codec: output.codec,
             level: output.level,
             index: output.index,
-            is_sorted: sorted || header.claims_coordinate_order(),
+            is_sorted: sorted || header.declares_coordinate_order(),
             is_regular: true,
             is_pipe: false,
             bases: &output.bases,
             ledger,
         })?;
         let (format, parts) = (output.format.clone(), StagedPartList::new(parts, ledger)?);
-        Ok(StagedParts { format, encoders, counting, spill, extent: spill.begin(0)?, parts })
+        Ok(StagedParts { format, encoders, counting, spill, extent: spill.begin_extent(0)?, parts })
     }
 
     /// Returns the parts, and where the first of them lies.

@@ -12,11 +12,11 @@
 //! ```
 
 use readmill_bqsr::CovariateWorker;
-use readmill_filters::route::Segments;
+use readmill_filters::route::SegmentCounts;
 use readmill_record::{Batch, Detail, DynTally, Result, Span, Step, TallyWorker};
 
 use super::count::CovariateCounter;
-use super::{StepCounts, ThreadSteps, add_counts, apply, fork_steps};
+use super::{StepCounts, ThreadSteps, add_step_counts, apply_steps, fork_steps};
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::routing::{self, RoutedRecords, Router};
 
@@ -34,11 +34,11 @@ pub struct BatchPipeline<'a> {
     /// Counts covariates for recalibration, after `steps` has decided which reads are duplicates.
     pub counter: Option<&'a CovariateCounter>,
     /// Steps that need the duplicate flags or the final order, such as applying a recalibration.
-    pub late: &'a [Box<dyn Step>],
+    pub late_steps: &'a [Box<dyn Step>],
     /// Tallies of the reads after all steps, before any of them is moved to an extra output.
     pub tallies_after: DynTallies<'a>,
     pub extra: Option<&'a ExtraWriter<'a>>,
-    pub tallies_of_main: DynTallies<'a>,
+    pub main_output_tallies: DynTallies<'a>,
 }
 
 #[derive(Clone, Copy)]
@@ -56,10 +56,10 @@ struct FilterWorker {
 }
 
 impl FilterWorker {
-    fn apply(&mut self, batch: &mut Batch, routed: &mut RoutedRecords) -> Result<()> {
+    fn apply_filters(&mut self, batch: &mut Batch, routed: &mut RoutedRecords) -> Result<()> {
         self.before.clear();
         self.before.extend_from_slice(&batch.spans);
-        apply(&mut self.steps, batch)?;
+        apply_steps(&mut self.steps, batch)?;
         if batch.len() < self.before.len() {
             routed.places.push((self.place, routing::dropped(&self.before, batch)?));
         }
@@ -72,27 +72,28 @@ pub struct PipelineWorker<'a> {
     filters: Option<FilterWorker>,
     steps: ThreadSteps,
     counter: Option<(&'a CovariateCounter, CovariateWorker)>,
-    late: ThreadSteps,
+    late_steps: ThreadSteps,
     tallies_after: Vec<Box<dyn TallyWorker + 'a>>,
-    extra: Option<(&'a ExtraWriter<'a>, Router, Segments)>,
-    tallies_of_main: Vec<Box<dyn TallyWorker + 'a>>,
+    extra: Option<(&'a ExtraWriter<'a>, Router, SegmentCounts)>,
+    main_output_tallies: Vec<Box<dyn TallyWorker + 'a>>,
 }
 
 impl<'a> BatchPipeline<'a> {
     /// Returns how much of each read the pipeline looks at. The reader does not decode the rest,
     /// which saves most of the time of commands that need only flags or positions.
-    pub fn detail(&self) -> Detail {
+    pub fn required_detail(&self) -> Detail {
         if self.filters.is_some() || self.counter.is_some() || self.extra.is_some() {
             return Detail::Whole;
         }
-        let tallies = [&self.tallies_before, &self.tallies_after, &self.tallies_of_main];
+        let tallies = [&self.tallies_before, &self.tallies_after, &self.main_output_tallies];
         let tallies = tallies.into_iter().flatten().map(|tally| tally.detail());
-        let steps = self.steps.iter().chain(self.late).map(|step| step.detail());
+        let steps = self.steps.iter().chain(self.late_steps).map(|step| step.detail());
         steps.chain(tallies).max().unwrap_or(Detail::Flags)
     }
 
-    pub fn worker(&self) -> PipelineWorker<'a> {
-        let workers = |tallies: &DynTallies<'a>| tallies.iter().map(|tally| tally.worker()).collect();
+    pub fn new_worker(&self) -> PipelineWorker<'a> {
+        let workers =
+            |tallies: &DynTallies<'a>| tallies.iter().map(|tally| tally.make_worker()).collect();
         PipelineWorker {
             tallies_before: workers(&self.tallies_before),
             filters: self.filters.map(|filters| FilterWorker {
@@ -101,11 +102,11 @@ impl<'a> BatchPipeline<'a> {
                 before: Vec::new(),
             }),
             steps: fork_steps(self.steps),
-            counter: self.counter.map(|counter| (counter, counter.worker())),
-            late: fork_steps(self.late),
+            counter: self.counter.map(|counter| (counter, counter.new_worker())),
+            late_steps: fork_steps(self.late_steps),
             tallies_after: workers(&self.tallies_after),
-            extra: self.extra.map(|writer| (writer, writer.router(), Segments::default())),
-            tallies_of_main: workers(&self.tallies_of_main),
+            extra: self.extra.map(|writer| (writer, writer.router(), SegmentCounts::default())),
+            main_output_tallies: workers(&self.main_output_tallies),
         }
     }
 }
@@ -113,17 +114,17 @@ impl<'a> BatchPipeline<'a> {
 impl PipelineWorker<'_> {
     /// Runs a batch through all stages and leaves in it the reads for the main output. Returns the
     /// reads for the extra outputs, which the caller passes on in input order.
-    pub fn apply(&mut self, batch: &mut Batch) -> Result<RoutedRecords> {
+    pub fn process_batch(&mut self, batch: &mut Batch) -> Result<RoutedRecords> {
         self.tallies_before.iter_mut().try_for_each(|worker| worker.observe(batch))?;
         let mut dropped = RoutedRecords::default();
         if let Some(filters) = &mut self.filters {
-            filters.apply(batch, &mut dropped)?;
+            filters.apply_filters(batch, &mut dropped)?;
         }
-        apply(&mut self.steps, batch)?;
+        apply_steps(&mut self.steps, batch)?;
         if let Some((counter, worker)) = &mut self.counter {
             counter.count_batch(worker, batch)?;
         }
-        apply(&mut self.late, batch)?;
+        apply_steps(&mut self.late_steps, batch)?;
         self.tallies_after.iter_mut().try_for_each(|worker| worker.observe(batch))?;
         let mut routed = match &mut self.extra {
             Some((writer, router, segments)) => {
@@ -133,17 +134,17 @@ impl PipelineWorker<'_> {
             None => RoutedRecords::default(),
         };
         routed.places.append(&mut dropped.places);
-        self.tallies_of_main.iter_mut().try_for_each(|worker| worker.observe(batch))?;
+        self.main_output_tallies.iter_mut().try_for_each(|worker| worker.observe(batch))?;
         Ok(routed)
     }
 
     /// Adds this thread's counts to `sums`, to the totals of the recalibration, and to the shared
     /// tallies. Called once for each worker, after the pass.
-    pub fn finish(mut self, sums: &mut StepCounts) {
+    pub fn merge_counts_into(mut self, sums: &mut StepCounts) {
         let filters = self.filters.iter().map(|filters| &filters.steps);
-        add_counts(sums, filters.chain([&self.steps, &self.late]));
+        add_step_counts(sums, filters.chain([&self.steps, &self.late_steps]));
         if let Some((counter, worker)) = &mut self.counter {
-            counter.merge(worker);
+            counter.merge_worker_counts(worker);
         }
         if let Some((writer, _, segments)) = self.extra {
             writer.count(segments);
@@ -151,7 +152,7 @@ impl PipelineWorker<'_> {
         self.tallies_before
             .into_iter()
             .chain(self.tallies_after)
-            .chain(self.tallies_of_main)
-            .for_each(TallyWorker::merge);
+            .chain(self.main_output_tallies)
+            .for_each(TallyWorker::merge_into_total);
     }
 }

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_bqsr::suspects::{SiteEvents, SiteScan};
-use readmill_bqsr::{CountOptions, CovariateWorker, ReadGroups, RecalReference, Report, Totals};
+use readmill_bqsr::{CountOptions, CovariateWorker, ReadGroups, RecalReference, RecalReport, Totals};
 use readmill_engine::{Crew, map_ordered};
-use readmill_format::sites::{SiteCollector, Sites};
+use readmill_format::sites::{KnownSites, SiteCollector};
 use readmill_markdup::Verdict;
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 use readmill_sort::{Merge, Partition, Range};
@@ -26,20 +26,26 @@ pub struct CovariateCounter {
     counting: Arc<CountOptions>,
     /// Maximum bytes of one thread's counts. Larger counts are added to the totals, and the thread
     /// starts again from zero.
-    most_bytes: usize,
+    max_worker_bytes: usize,
     totals: Mutex<Totals>,
-    largest: AtomicUsize,
+    peak_worker_bytes: AtomicUsize,
 }
 
 impl CovariateCounter {
     pub fn new(reference: &Arc<RecalReference>, counting: CountOptions, most_bytes: usize) -> Self {
         let (reference, counting) = (Arc::clone(reference), Arc::new(counting));
         let (totals, largest) = Default::default();
-        CovariateCounter { reference, counting, most_bytes, totals, largest }
+        CovariateCounter {
+            reference,
+            counting,
+            max_worker_bytes: most_bytes,
+            totals,
+            peak_worker_bytes: largest,
+        }
     }
 
-    pub fn worker(&self) -> CovariateWorker {
-        self.reference.worker(&self.counting)
+    pub fn new_worker(&self) -> CovariateWorker {
+        self.reference.new_worker(&self.counting)
     }
 
     /// Counts the bases of one read. An error names the read and its number in the input.
@@ -50,11 +56,11 @@ impl CovariateCounter {
         record: RecordRef<'_>,
         dup: bool,
     ) -> Result<()> {
-        if worker.counters.are_full(self.most_bytes) {
-            self.merge(worker);
+        if worker.counters.are_full(self.max_worker_bytes) {
+            self.merge_worker_counts(worker);
         }
         let place = |error: Error| error.record(stamp.ordinal()).qname(record.qname());
-        worker.observe(record, dup).map_err(place)
+        worker.observe_read(record, dup).map_err(place)
     }
 
     /// Counts the reads of a batch. A read is treated as a duplicate if its flag 0x400 is set.
@@ -63,34 +69,38 @@ impl CovariateCounter {
         records.try_for_each(|(stamp, it)| self.count_read(worker, stamp, it, it.flags().is_duplicate()))
     }
 
-    pub fn merge(&self, worker: &mut CovariateWorker) {
-        self.largest.fetch_max(worker.counters.bytes(), Relaxed);
-        self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&mut worker.counters);
+    pub fn merge_worker_counts(&self, worker: &mut CovariateWorker) {
+        self.peak_worker_bytes.fetch_max(worker.counters.bytes(), Relaxed);
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner).add_counters(&mut worker.counters);
     }
 
     /// Returns the peak bytes that one thread needed for counting, and the bytes of the totals.
     pub fn used_bytes(&self) -> (u64, u64) {
         let totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
-        ((WORKER_BYTES + self.largest.load(Relaxed)) as u64, totals.heap_bytes() as u64)
+        ((WORKER_BYTES + self.peak_worker_bytes.load(Relaxed)) as u64, totals.heap_bytes() as u64)
     }
 
     pub fn into_totals(self) -> Totals {
         self.totals.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn report(self) -> Result<(Report, u64)> {
+    pub fn into_report(self) -> Result<(RecalReport, u64)> {
         let (reference, counting) = (Arc::clone(&self.reference), Arc::clone(&self.counting));
-        report(self.into_totals(), &reference.groups, &counting)
+        build_report(self.into_totals(), &reference.groups, &counting)
     }
 }
 
 /// Makes the recalibration report from `totals`. Also returns the number of counted bases.
-pub fn report(totals: Totals, groups: &ReadGroups, counting: &CountOptions) -> Result<(Report, u64)> {
-    let tables = totals.tables(groups.names());
+pub fn build_report(
+    totals: Totals,
+    groups: &ReadGroups,
+    counting: &CountOptions,
+) -> Result<(RecalReport, u64)> {
+    let tables = totals.into_tables(groups.names());
     let mismatches = tables.groups.iter().map(|group| &group.events[0]);
-    let rows = mismatches.flat_map(|table| table.seen());
+    let rows = mismatches.flat_map(|table| table.seen_qualities());
     let bases = rows.map(|(_, row)| row.total.observations).sum();
-    Ok((Report::new(&tables, counting.arguments.clone())?, bases))
+    Ok((RecalReport::new(&tables, counting.arguments.clone())?, bases))
 }
 
 /// Returns whether a read is a duplicate: by the verdict of this run if duplicates were marked,
@@ -112,7 +122,7 @@ pub fn count_runs(
 ) -> Result<()> {
     let count = |worker: &mut CovariateWorker, range: Range| {
         let mut records = 0;
-        Partition::from(range.order()?).gather(|stamp, raw| {
+        Partition::from(range.order_records()?).gather(|stamp, raw| {
             let record = RecordRef::new(raw);
             records += 1;
             counter.count_read(worker, stamp, record, is_duplicate(verdict, stamp, record))
@@ -123,40 +133,40 @@ pub fn count_runs(
     let workers = map_ordered(
         crew,
         claim,
-        || counter.worker(),
+        || counter.new_worker(),
         count,
         |records| {
             console.advance(records);
             Ok(())
         },
     )?;
-    workers.into_iter().for_each(|mut worker| counter.merge(&mut worker));
+    workers.into_iter().for_each(|mut worker| counter.merge_worker_counts(&mut worker));
     Ok(())
 }
 
 /// Finds positions at which so many reads differ from the reference that the sample itself probably
 /// differs there. The reads of `merge` must be sorted by coordinate. Adds the positions to `found`,
 /// which then replaces a file of known sites; also returns their number.
-pub fn find_suspects(
+pub fn find_suspect_sites(
     crew: Crew,
     merge: Merge,
     counter: &CovariateCounter,
     verdict: Option<&Verdict>,
     mut found: SiteCollector,
     console: &Console,
-) -> Result<(Sites, u64)> {
+) -> Result<(KnownSites, u64)> {
     let mut pile = SiteScan::default();
-    compare_runs(crew, merge, counter, verdict, console, |seen| {
-        pile.add(seen, |contig, position| found.push(contig, position, position + 1))
+    scan_runs_for_mismatches(crew, merge, counter, verdict, console, |seen| {
+        pile.add_batch(seen, |contig, position| found.push_site(contig, position, position + 1))
     })?;
-    pile.finish(|contig, position| found.push(contig, position, position + 1))?;
+    pile.finish(|contig, position| found.push_site(contig, position, position + 1))?;
     found.finish()
 }
 
 /// Compares all reads of `merge`, which must be sorted by coordinate, with the reference. Calls
 /// `each` with the events of each range (where reads begin, end and differ from the reference), in
 /// coordinate order.
-pub fn compare_runs(
+pub fn scan_runs_for_mismatches(
     crew: Crew,
     mut merge: Merge,
     counter: &CovariateCounter,
@@ -166,10 +176,11 @@ pub fn compare_runs(
 ) -> Result<()> {
     let suspect = |worker: &mut CovariateWorker, range: Range| {
         let (mut seen, mut records) = (SiteEvents::default(), 0);
-        Partition::from(range.order()?).gather(|stamp, raw| {
+        Partition::from(range.order_records()?).gather(|stamp, raw| {
             let record = RecordRef::new(raw);
             records += 1;
-            let suspected = worker.suspect(record, is_duplicate(verdict, stamp, record), &mut seen);
+            let suspected =
+                worker.note_mismatches(record, is_duplicate(verdict, stamp, record), &mut seen);
             suspected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))
         })?;
         Ok((seen, records))
@@ -178,7 +189,7 @@ pub fn compare_runs(
     map_ordered(
         crew,
         claim,
-        || counter.worker(),
+        || counter.new_worker(),
         suspect,
         |(seen, records)| {
             console.advance(records);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use readmill_engine::Crew;
 use readmill_format::spill::Spill;
 use readmill_markdup as markdup;
-use readmill_markdup::grouping::{Evidence, GroupingDecision, Stated};
+use readmill_markdup::grouping::{Evidence, GroupingDecision, StatedOrder};
 use readmill_markdup::rules::FieldShare;
 use readmill_markdup::samtools::Undecided;
 use readmill_markdup::{
@@ -22,8 +22,8 @@ use crate::process::console::Console;
 
 /// Returns whether the headers of the inputs state that reads are grouped by name, sorted by
 /// coordinate, or neither.
-pub fn stated(inputs: &Inputs) -> Stated {
-    Stated::by(inputs.list().iter().map(|input| &input.header))
+pub fn stated_read_order(inputs: &Inputs) -> StatedOrder {
+    StatedOrder::by_headers(inputs.files().iter().map(|input| &input.header))
 }
 
 /// Decides how template ends are stored while the input is read. Called before the first read is
@@ -34,7 +34,7 @@ pub fn stated(inputs: &Inputs) -> Stated {
 /// batch, which needs less memory; otherwise they are joined by name at the end of the input.
 /// This function also chooses the pixel distance of optical duplicates from the instrument name in
 /// the first read name, if the user has not given one.
-pub fn prepare(
+pub fn prepare_duplicate_ends(
     wanted: &Duplicates,
     header: &Header,
     inputs: &mut Inputs,
@@ -45,9 +45,9 @@ pub fn prepare(
     }
     let first = inputs.first_reads()?;
     let evidence = match &first {
-        FirstReads::Read { batch, .. } => Some(Evidence::of(batch)),
+        FirstReads::Read { batch, .. } => Some(Evidence::of_batch(batch)),
         FirstReads::Damaged => None,
-        FirstReads::Absent => Some(Evidence::of(&Batch::default())), // what is aligned comes by templates
+        FirstReads::Absent => Some(Evidence::of_batch(&Batch::default())), // what is aligned comes by templates
     };
     let looks_grouped = evidence.as_ref().is_some_and(Evidence::looks_grouped);
     let is_grouped = evidence.as_ref().is_some_and(Evidence::is_complete);
@@ -55,7 +55,7 @@ pub fn prepare(
         DuplicateMode::Coordinate => MatePairing::NameCoordinate,
         DuplicateMode::Template if is_grouped => MatePairing::InBatchThenName,
         DuplicateMode::Template => MatePairing::NameInput,
-        DuplicateMode::Auto if looks_grouped || stated(inputs) == Stated::Grouped => {
+        DuplicateMode::Auto if looks_grouped || stated_read_order(inputs) == StatedOrder::Grouped => {
             MatePairing::InBatch
         }
         DuplicateMode::Auto => MatePairing::NameCoordinate,
@@ -63,13 +63,13 @@ pub fn prepare(
     let mut rules = wanted.rules.clone();
     if let (true, Some(optical)) = (wanted.auto_distance, &mut rules.optical) {
         let of_record = |batch: &Batch| Some(batch.record(*batch.spans.first()?).qname().to_vec());
-        let name = match inputs.prepared_first() {
+        let name = match inputs.prepared_input() {
             Some(prepared) => prepared.first_name(),
             None => first.batch().and_then(of_record),
         };
         let (distance, why) = instrument::pixel_distance(&name.unwrap_or_default());
         optical.distance = distance;
-        console.say(&format!("readmill: optical duplicates: up to {distance} pixels ({why})"));
+        console.write_line(&format!("readmill: optical duplicates: up to {distance} pixels ({why})"));
     }
     DuplicateEnds::new(header, mate_pairing, rules)
 }
@@ -78,12 +78,12 @@ pub fn prepare(
 pub struct DuplicateResolver<'a> {
     pub crew: Crew,
     pub ledger: &'a Ledger,
-    pub most: u64,
+    pub max_mark_bytes: u64,
     pub spill: &'a Arc<Spill>,
     pub duplicate_ends: &'a DuplicateEnds,
     /// Whether a template was so long that it was split between batches; then the input does not
     /// count as grouped by name.
-    pub cut: bool,
+    pub has_cut_template: bool,
     pub console: &'a Console,
 }
 
@@ -99,10 +99,10 @@ impl DuplicateResolver<'_> {
     /// # Errors
     /// No template has the field of the barcode or UMI, or the marks or the ends do not fit into
     /// memory; then the hint names the `-m` to use.
-    pub fn resolve(
+    pub fn resolve_duplicates(
         &self,
         wanted: DuplicateMode,
-        stated: Stated,
+        stated: StatedOrder,
         mut ends: EndStore,
         mut charge: Charge,
         records: u64,
@@ -111,11 +111,11 @@ impl DuplicateResolver<'_> {
         let threads = ThreadedSort(self.crew);
         ends.compare_incomplete(&threads, self.spill)?;
         self.check_fields(&ends)?;
-        let (mode, grouped) = self.mode(wanted, stated, &ends);
-        let doubled = ends.grouping.doubled();
-        let by_place = self.duplicate_ends.by_place();
+        let (mode, grouped) = self.choose_mode(wanted, stated, &ends);
+        let doubled = ends.grouping.doubled_groups();
+        let by_place = self.duplicate_ends.paired_by_coordinate();
         let mut duplicate_ends = self.duplicate_ends;
-        if mode == Mode::Coordinate && duplicate_ends.mate_pairing().in_batch() && ends.any_pairs() {
+        if mode == Mode::Coordinate && duplicate_ends.mate_pairing().is_in_batch() && ends.has_pairs() {
             duplicate_ends = &by_place;
             charge = collect_again(duplicate_ends, &mut ends, charge)?;
         }
@@ -126,18 +126,18 @@ impl DuplicateResolver<'_> {
             ));
         }
         let bits = markdup::verdict_bytes(&self.duplicate_ends.rules, records);
-        let mut marks = self.ledger.empty("marks of duplicates");
-        if bits > self.most {
+        let mut marks = self.ledger.empty_charge("marks of duplicates");
+        if bits > self.max_mark_bytes {
             // About half of what -m adds is available for the marks.
-            let least = (self.ledger.capacity() + 2 * (bits - self.most)).div_ceil(1 << 20);
+            let least = (self.ledger.capacity() + 2 * (bits - self.max_mark_bytes)).div_ceil(1 << 20);
             return Err(Error::usage(format!("marking {records} records does not fit into the memory"))
                 .hint(format!("raise -m to {least}M or more")));
         }
         charge.move_to(&mut marks, bits);
-        charge.set_aside_free();
+        charge.reserve_all_free();
         let (spill, room) = (Arc::clone(self.spill), charge.bytes());
         let charge = RefCell::new(charge);
-        let in_use = &|bytes| charge.borrow_mut().note_use(bytes);
+        let in_use = &|bytes| charge.borrow_mut().set_used(bytes);
         let resolver =
             markdup::DuplicateResolver { threads: &threads, spill, duplicate_ends, room, in_use };
         let resolved = resolver.resolve(mode, grouped, ends, records).map_err(|error| {
@@ -149,8 +149,8 @@ impl DuplicateResolver<'_> {
                 None => error,
             }
         })?;
-        let paired_in_batch = duplicate_ends.mate_pairing().in_batch();
-        self.warn_of_mates(&resolved.verdict.tally, if paired_in_batch { doubled } else { 0 });
+        let paired_in_batch = duplicate_ends.mate_pairing().is_in_batch();
+        self.warn_about_mates(&resolved.verdict.tally, if paired_in_batch { doubled } else { 0 });
         let mut charge = charge.into_inner();
         let undecided = resolved.undecided.as_ref().map_or(0, Undecided::bytes);
         charge.move_to(&mut marks, bits + resolved.verdict.bytes_beside_bits() + undecided);
@@ -160,7 +160,8 @@ impl DuplicateResolver<'_> {
     /// Returns an error if no read has the field of the barcode or UMI, and warns if only some have
     /// it.
     fn check_fields(&self, ends: &EndStore) -> Result<()> {
-        for FieldShare { tag, by_read, have, of } in ends.fields.shares(&self.duplicate_ends.rules) {
+        for FieldShare { tag, by_read, have, of } in ends.fields.field_shares(&self.duplicate_ends.rules)
+        {
             let tag = String::from_utf8_lossy(&tag).into_owned();
             if have == 0 {
                 let hint = "name the field that your reads have, or mark duplicates without it";
@@ -179,15 +180,15 @@ impl DuplicateResolver<'_> {
 
     /// Returns the mode in which duplicates are resolved, and whether the records of each template
     /// are adjacent.
-    fn mode(&self, wanted: DuplicateMode, stated: Stated, ends: &EndStore) -> (Mode, bool) {
-        let in_batch = self.duplicate_ends.mate_pairing().in_batch() && !self.cut;
+    fn choose_mode(&self, wanted: DuplicateMode, stated: StatedOrder, ends: &EndStore) -> (Mode, bool) {
+        let in_batch = self.duplicate_ends.mate_pairing().is_in_batch() && !self.has_cut_template;
         let GroupingDecision { grouped, contradicts } = ends.grouping.decide(stated);
         match wanted {
             DuplicateMode::Coordinate => (Mode::Coordinate, false),
             DuplicateMode::Template => (Mode::Template, in_batch && ends.grouping.is_proved()),
             DuplicateMode::Auto => {
                 if in_batch && contradicts {
-                    self.warn_of_header(grouped);
+                    self.warn_about_order(grouped);
                 }
                 if in_batch && grouped { (Mode::Template, true) } else { (Mode::Coordinate, false) }
             }
@@ -197,7 +198,7 @@ impl DuplicateResolver<'_> {
     /// Warns if no paired read has its mate in the input, or if a name occurs with two first or two
     /// last reads. `doubled` is the number of such names among adjacent records; `tally` has those
     /// found while mates were joined by name.
-    fn warn_of_mates(&self, tally: &DuplicateCounts, doubled: u64) {
+    fn warn_about_mates(&self, tally: &DuplicateCounts, doubled: u64) {
         let doubled = doubled + tally.doubled_names;
         if doubled > 0 {
             self.console.warn(&format!(
@@ -216,7 +217,7 @@ impl DuplicateResolver<'_> {
 
     /// Warns that the sort order in the header contradicts the reads. `grouped` is what the reads
     /// show.
-    fn warn_of_header(&self, grouped: bool) {
+    fn warn_about_order(&self, grouped: bool) {
         self.console.warn(if grouped {
             "the header says that reads are sorted by coordinate (SO:coordinate), but they stand together by name; \
              duplicates are marked in template mode (--duplicate-mode chooses)"

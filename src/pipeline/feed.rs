@@ -13,15 +13,15 @@ use readmill_engine::{Crew, Pool};
 use readmill_fastqc::{FastqcRun, RecordText};
 use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{ChunkLinker, Linked, Opened};
-use readmill_input::{MAX_CLAIM, Opener};
+use readmill_format::chain::{ChunkLinker, LinkedRecords, OpenedChunk};
+use readmill_input::{MAX_CLAIM_BYTES, Opener};
 use readmill_record::{
     Batch, Detail, Error, Limit, Result, ShareUse, Stamp, Step, UncheckedBatch, UncheckedRecord,
 };
 
 use crate::aligning::{AlignLink, AlignTask, AlignTaskResult, AlignWorker};
 use crate::merging::{MergeLink, MergeTask, MergeTaskResult, MergeWorker};
-use crate::pipeline::inputs::{InputFile, InputTask, Inputs, Prepared, ReadTask};
+use crate::pipeline::inputs::{InputFile, InputTask, Inputs, PreparedInput, ReadTask};
 use crate::process::pause::{self, Moment};
 
 /// The inputs of a pass and the linker of their chunks. A pass takes it apart: the claimer owns
@@ -38,47 +38,52 @@ pub struct Linker {
     align: Option<AlignLink>,
     /// Pairs unaligned templates with their alignments; `None` unless alignments are merged.
     merge: Option<MergeLink>,
-    gather: Option<Gather>,
+    gather: Option<BatchGatherer>,
 }
 
 /// Joins consecutive batches of one input until they have enough bytes. CRAM output uses it,
 /// because small containers compress badly.
-struct Gather {
-    enough: u64,
-    held: Option<LinkedBatch>,
+struct BatchGatherer {
+    min_bytes: u64,
+    held_batch: Option<LinkedBatch>,
 }
 
-impl Gather {
+impl BatchGatherer {
     /// Adds a batch and returns the records to process now, which are none while too few bytes are
     /// held. The last batch of an input, and a batch with an error, are passed on at once.
-    fn add(&mut self, next: LinkedBatch, last: bool, readers: &FeedReaders) -> Result<LinkedBatch> {
-        let all = match self.held.take() {
+    fn add_batch(
+        &mut self,
+        next: LinkedBatch,
+        last: bool,
+        readers: &FeedReaders,
+    ) -> Result<LinkedBatch> {
+        let all = match self.held_batch.take() {
             None => next,
             Some(mut held) => {
                 let (batch, more) = (&mut held.linked.batch, &next.linked.batch);
-                let (room, bytes) = (self.enough as usize + KEPT_BYTES, batch.parts_mut().0);
+                let (room, bytes) = (self.min_bytes as usize + MAX_REUSED_BYTES, batch.parts_mut().0);
                 bytes.reserve_exact(room.saturating_sub(bytes.len()));
                 more.records().try_for_each(|record| batch.push(record, Stamp::default()))?;
                 held.linked.fault = next.linked.fault;
-                readers.reuse(next.linked.batch.into_memory());
+                readers.recycle_batch(next.linked.batch.into_memory());
                 held
             }
         };
-        if last || all.linked.fault.is_some() || all.bytes() >= self.enough {
+        if last || all.linked.fault.is_some() || all.record_bytes() >= self.min_bytes {
             return Ok(all);
         }
-        let LinkedBatch { input, linked: Linked { first, number, .. } } = all;
-        self.held = Some(all);
+        let LinkedBatch { input, linked: LinkedRecords { first, number, .. } } = all;
+        self.held_batch = Some(all);
         Ok(LinkedBatch {
             input,
-            linked: Linked { batch: UncheckedBatch::default(), first, number, fault: None },
+            linked: LinkedRecords { batch: UncheckedBatch::default(), first, number, fault: None },
         })
     }
 }
 
 impl Linker {
-    pub fn records(&self) -> u64 {
-        self.chain.records()
+    pub fn record_count(&self) -> u64 {
+        self.chain.record_count()
     }
 
     pub fn waiting_bytes(&self) -> u64 {
@@ -87,8 +92,8 @@ impl Linker {
 
     /// Returns whether a template was too long to stay in one batch. Then mates may be in different
     /// batches, and the input does not count as grouped by name.
-    pub fn was_cut(&self) -> bool {
-        self.chain.was_cut()
+    pub fn has_cut_template(&self) -> bool {
+        self.chain.has_split_template()
     }
 }
 
@@ -101,7 +106,7 @@ pub struct FeedInput {
 }
 
 /// Maximum bytes of a buffer that is reused. Buffers that have grown for long reads are freed.
-const KEPT_BYTES: usize = 3 * MAX_CLAIM / 2;
+const MAX_REUSED_BYTES: usize = 3 * MAX_CLAIM_BYTES / 2;
 
 struct FeedBuffers {
     batches: Pool<Batch>,
@@ -121,11 +126,11 @@ pub enum TicketBuffer {
     Product,
 }
 
-pub type OpenedTask = ReadTask<Opened, AlignTaskResult, MergeTaskResult>;
+pub type OpenedTask = ReadTask<OpenedChunk, AlignTaskResult, MergeTaskResult>;
 
 pub struct LinkedBatch {
     input: usize,
-    linked: Linked,
+    linked: LinkedRecords,
 }
 
 impl Feed {
@@ -140,10 +145,10 @@ impl Feed {
             fastqc: None,
             buffers: Arc::new(FeedBuffers { batches, chunks, used: Arc::clone(used) }),
         };
-        let (align, merge) = match input.inputs.prepared_first() {
+        let (align, merge) = match input.inputs.prepared_input() {
             None => (None, None),
-            Some(Prepared::Aligned(lanes)) => (Some(AlignLink::new(lanes)), None),
-            Some(Prepared::Merged(merging)) => (None, Some(MergeLink::new(merging))),
+            Some(PreparedInput::Aligned(lanes)) => (Some(AlignLink::new(lanes)), None),
+            Some(PreparedInput::Merged(merging)) => (None, Some(MergeLink::new(merging))),
         };
         Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align, merge, gather: None } }
     }
@@ -151,32 +156,35 @@ impl Feed {
     /// Makes batches of about `bytes` bytes of records, if that is more than the usual batch;
     /// `None` keeps the usual size. Batch boundaries depend only on the chunks of the file, never
     /// on threads.
-    pub fn gathering(mut self, bytes: Option<u64>) -> Self {
-        let gather = |bytes: u64| Gather { enough: bytes - MAX_CLAIM as u64 / 2, held: None };
-        self.link.gather = bytes.filter(|&bytes| bytes > MAX_CLAIM as u64).map(gather);
+    pub fn with_batch_bytes(mut self, bytes: Option<u64>) -> Self {
+        let gather = |bytes: u64| BatchGatherer {
+            min_bytes: bytes - MAX_CLAIM_BYTES as u64 / 2,
+            held_batch: None,
+        };
+        self.link.gather = bytes.filter(|&bytes| bytes > MAX_CLAIM_BYTES as u64).map(gather);
         self
     }
 
     /// Limits decoding to the parts of a record that the run looks at. Below [`Detail::Whole`],
     /// optional fields are not checked, and records are not grouped into templates.
-    pub fn detail(mut self, detail: Detail) -> Self {
+    pub fn with_detail(mut self, detail: Detail) -> Self {
         self.input.detail = detail;
         self
     }
 
     /// Counts all records for the FastQC modules, input by input. Does nothing for FASTQ input:
     /// there the lanes count the reads themselves, before they are aligned.
-    pub fn counting(mut self, fastqc: Option<&Arc<FastqcRun>>) -> Self {
-        self.input.fastqc = fastqc.filter(|_| self.input.inputs.prepared_first().is_none()).cloned();
+    pub fn with_fastqc(mut self, fastqc: Option<&Arc<FastqcRun>>) -> Self {
+        self.input.fastqc = fastqc.filter(|_| self.input.inputs.prepared_input().is_none()).cloned();
         self
     }
 
-    pub fn readers(&self) -> FeedReaders {
+    pub fn new_reader_factory(&self) -> FeedReaders {
         let FeedInput { inputs, detail, fastqc, buffers } = &self.input;
         FeedReaders {
-            inputs: inputs.list(),
-            detail: if inputs.prepared_first().is_none() { *detail } else { Detail::Whole },
-            prepared: inputs.prepared_first().cloned(),
+            inputs: inputs.files(),
+            detail: if inputs.prepared_input().is_none() { *detail } else { Detail::Whole },
+            prepared: inputs.prepared_input().cloned(),
             fastqc: fastqc.clone(),
             buffers: Arc::clone(buffers),
         }
@@ -186,37 +194,37 @@ impl Feed {
 impl FeedInput {
     /// Claims the next task. Called by one thread at a time, in the order of the input; `None`
     /// after the last input.
-    pub fn claim(&mut self) -> Result<Option<InputTask>> {
+    pub fn claim_task(&mut self) -> Result<Option<InputTask>> {
         pause::at(Moment::PieceRead);
-        self.inputs.next(self.buffers.chunks.take().unwrap_or_default())
+        self.inputs.next_task(self.buffers.chunks.take().unwrap_or_default())
     }
 }
 
 impl InputTask {
     /// Returns the maximum bytes of its records in BAM form.
-    pub fn bound(&self) -> u64 {
+    pub fn max_record_bytes(&self) -> u64 {
         match self {
-            InputTask::Piece(_, claim) => claim.bound() as u64,
+            InputTask::Piece(_, claim) => claim.max_bam_bytes() as u64,
             InputTask::Align(align) => align.task.records().map_or(0, |opened| opened.len() as u64),
             InputTask::Merge(merge) => merge.task.records().map_or(0, |opened| opened.len() as u64),
             InputTask::End(_) => 0,
         }
     }
 
-    pub fn most_records(&self) -> Option<u64> {
+    pub fn max_records(&self) -> Option<u64> {
         match self {
-            InputTask::Piece(_, claim) => claim.most_records().map(|records| records as u64),
-            InputTask::Align(align) => align.task.records().map(|opened| opened.records() as u64),
-            InputTask::Merge(merge) => merge.task.records().map(|opened| opened.records() as u64),
+            InputTask::Piece(_, claim) => claim.max_records().map(|records| records as u64),
+            InputTask::Align(align) => align.task.records().map(|opened| opened.record_count() as u64),
+            InputTask::Merge(merge) => merge.task.records().map(|opened| opened.record_count() as u64),
             InputTask::End(_) => None,
         }
     }
 
     /// Returns the bytes needed to open it beyond the usual share of a ticket, such as those of a
     /// large CRAM container.
-    pub fn working(&self) -> u64 {
+    pub fn extra_open_bytes(&self) -> u64 {
         match self {
-            InputTask::Piece(_, claim) => claim.working() as u64,
+            InputTask::Piece(_, claim) => claim.working_bytes() as u64,
             InputTask::End(_) | InputTask::Align(..) | InputTask::Merge(..) => 0,
         }
     }
@@ -238,13 +246,13 @@ impl InputTask {
 pub struct FeedReaders {
     inputs: Arc<[InputFile]>,
     detail: Detail,
-    prepared: Option<Prepared>,
+    prepared: Option<PreparedInput>,
     fastqc: Option<Arc<FastqcRun>>,
     buffers: Arc<FeedBuffers>,
 }
 
 impl FeedReaders {
-    pub fn reader(&self) -> FeedReader {
+    pub fn new_reader(&self) -> FeedReader {
         let reconcile = self.inputs.iter().map(|input| input.reconcile.clone()).collect();
         let (shared, text) = (self.clone(), RecordText::default());
         FeedReader { shared, opener: None, aligner: None, merger: None, reconcile, text }
@@ -252,41 +260,41 @@ impl FeedReaders {
 
     /// Links an opened task to those before it: serial, in claim order. The returned batch may be
     /// empty, while records wait for the rest of their template.
-    pub fn link(&self, link: &mut Linker, piece: OpenedTask) -> Result<LinkedBatch> {
+    pub fn link_task(&self, link: &mut Linker, piece: OpenedTask) -> Result<LinkedBatch> {
         let spare = || self.buffers.batches.take().unwrap_or_default();
         let Linker { chain, align, merge, gather } = link;
         let last = matches!(piece, OpenedTask::End(_));
         let linked = match piece {
-            OpenedTask::Piece(input, opened) => LinkedBatch { input, linked: chain.link(opened) },
-            OpenedTask::End(input) => LinkedBatch { input, linked: chain.finish(spare()) },
+            OpenedTask::Piece(input, opened) => LinkedBatch { input, linked: chain.link_chunk(opened) },
+            OpenedTask::End(input) => LinkedBatch { input, linked: chain.finish_input(spare()) },
             OpenedTask::Align(done) => {
-                align.as_mut().map_or(Ok(()), |align| align.link(done))?;
-                LinkedBatch { input: 0, linked: chain.pause(spare()) }
+                align.as_mut().map_or(Ok(()), |align| align.link_result(done))?;
+                LinkedBatch { input: 0, linked: chain.link_nothing(spare()) }
             }
             OpenedTask::Merge(done) => {
-                merge.as_mut().map_or(Ok(()), |merge| merge.link(done))?;
-                LinkedBatch { input: 0, linked: chain.pause(spare()) }
+                merge.as_mut().map_or(Ok(()), |merge| merge.link_result(done))?;
+                LinkedBatch { input: 0, linked: chain.link_nothing(spare()) }
             }
         };
         match gather {
-            Some(gather) => gather.add(linked, last, self),
+            Some(gather) => gather.add_batch(linked, last, self),
             None => Ok(linked),
         }
     }
 
-    pub fn note(&self, buffer: TicketBuffer, bytes: u64) {
-        self.buffers.used.note(buffer as usize, bytes);
+    pub fn record_buffer_size(&self, buffer: TicketBuffer, bytes: u64) {
+        self.buffers.used.note_buffer(buffer as usize, bytes);
     }
 
-    pub fn reuse(&self, mut batch: Batch) {
-        self.note(TicketBuffer::Batch, batch.heap_bytes());
-        batch.retire(KEPT_BYTES);
+    pub fn recycle_batch(&self, mut batch: Batch) {
+        self.record_buffer_size(TicketBuffer::Batch, batch.heap_bytes());
+        batch.clear_for_reuse(MAX_REUSED_BYTES);
         self.buffers.batches.put(batch);
     }
 }
 
 impl LinkedBatch {
-    pub fn bytes(&self) -> u64 {
+    pub fn record_bytes(&self) -> u64 {
         self.linked.batch.record_bytes()
     }
 
@@ -310,19 +318,19 @@ pub struct FeedReader {
 impl FeedReader {
     /// Opens a claimed task in parallel with others: inflates and decodes a chunk, or aligns or
     /// merges reads.
-    pub fn open(&mut self, next: InputTask) -> Result<OpenedTask> {
+    pub fn open_task(&mut self, next: InputTask) -> Result<OpenedTask> {
         let (number, claim) = match next {
             InputTask::End(input) => return Ok(OpenedTask::End(input)),
             InputTask::Align(align) => {
                 return Ok(match align.task {
                     AlignTask::Records(opened) => OpenedTask::Piece(0, opened),
-                    task => OpenedTask::Align(self.align(task)?),
+                    task => OpenedTask::Align(self.align_reads(task)?),
                 });
             }
             InputTask::Merge(merge) => {
                 return Ok(match merge.task {
                     MergeTask::Records(opened) => OpenedTask::Piece(0, opened),
-                    task => OpenedTask::Merge(self.merge(task)?),
+                    task => OpenedTask::Merge(self.merge_alignments(task)?),
                 });
             }
             InputTask::Piece(input, claim) => (input, claim),
@@ -333,42 +341,46 @@ impl FeedReader {
             other => {
                 let mut opener = Opener::new(&input.header, input.setup.as_ref());
                 if input.reconcile.is_none() {
-                    opener.decode(self.shared.detail);
+                    opener.set_detail(self.shared.detail);
                 }
                 &mut other.insert((number, opener)).1
             }
         };
-        let mut opened = Opened::reuse(self.shared.buffers.batches.take().unwrap_or_default());
-        let spare = opener.open(claim, &mut opened).map_err(input.named())?;
-        self.shared.note(TicketBuffer::Claim, spare.compressed.capacity() as u64);
-        if spare.compressed.capacity() <= KEPT_BYTES {
+        let mut opened = OpenedChunk::reuse(self.shared.buffers.batches.take().unwrap_or_default());
+        let spare = opener.open(claim, &mut opened).map_err(input.name_errors())?;
+        self.shared.record_buffer_size(TicketBuffer::Claim, spare.compressed.capacity() as u64);
+        if spare.compressed.capacity() <= MAX_REUSED_BYTES {
             self.shared.buffers.chunks.put(spare);
         }
         Ok(OpenedTask::Piece(number, opened))
     }
 
-    fn align(&mut self, task: AlignTask) -> Result<AlignTaskResult> {
+    fn align_reads(&mut self, task: AlignTask) -> Result<AlignTaskResult> {
         let FeedReaders { prepared, buffers, .. } = &self.shared;
-        let Some(Prepared::Aligned(lanes)) = prepared else {
+        let Some(PreparedInput::Aligned(lanes)) = prepared else {
             return Err(Error::bug("nothing aligns these reads"));
         };
         let worker = self.aligner.get_or_insert_with(|| AlignWorker::new(lanes));
-        worker.perform(task, || buffers.batches.take().unwrap_or_default())
+        worker.perform_task(task, || buffers.batches.take().unwrap_or_default())
     }
 
-    fn merge(&mut self, task: MergeTask) -> Result<MergeTaskResult> {
+    fn merge_alignments(&mut self, task: MergeTask) -> Result<MergeTaskResult> {
         let FeedReaders { prepared, buffers, .. } = &self.shared;
-        let Some(Prepared::Merged(merging)) = prepared else {
+        let Some(PreparedInput::Merged(merging)) = prepared else {
             return Err(Error::bug("nothing merges these reads"));
         };
         let worker = self.merger.get_or_insert_with(|| MergeWorker::new(merging));
-        worker.perform(task, || buffers.batches.take().unwrap_or_default())
+        worker.perform_task(task, || buffers.batches.take().unwrap_or_default())
     }
 
     /// Checks and numbers the records, adapts them to the merged header, and passes them to `then`.
     /// An error names the input file and the number of the record in that file.
-    pub fn check<T>(&mut self, linked: LinkedBatch, then: impl FnOnce(Batch) -> Result<T>) -> Result<T> {
-        let Linked { batch, first, number, fault } = linked.linked;
+    pub fn check_records<T>(
+        &mut self,
+        linked: LinkedBatch,
+        then: impl FnOnce(Batch) -> Result<T>,
+    ) -> Result<T> {
+        let LinkedRecords { batch, first, number, fault } = linked.linked;
         let input = &self.shared.inputs[linked.input];
         let (n_ref, reconcile) = (input.header.n_ref(), &mut self.reconcile[linked.input]);
         let without_fields = self.shared.detail < Detail::Whole && reconcile.is_none();
@@ -377,17 +389,17 @@ impl FeedReader {
         } else {
             batch.check(number, n_ref)
         };
-        let mut batch = checked.map_err(input.named())?;
-        fault.map_or(Ok(()), Err).map_err(input.named())?;
+        let mut batch = checked.map_err(input.name_errors())?;
+        fault.map_or(Ok(()), Err).map_err(input.name_errors())?;
         let fastqc = self.shared.fastqc.as_ref();
         if let Some(counter) = fastqc.and_then(|fastqc| fastqc.file(linked.input)) {
             let records = batch.records().map(|(_, record)| record);
-            counter.take_records(number, records, &mut self.text).map_err(input.named())?;
+            counter.count_records(number, records, &mut self.text).map_err(input.name_errors())?;
         }
         if without_fields {
-            batch.number(first);
+            batch.number_records(first);
         } else {
-            batch.stamp(first);
+            batch.stamp_templates(first);
         }
         let reconciled = match reconcile {
             Some(step) => step.apply(&mut batch),
@@ -396,7 +408,7 @@ impl FeedReader {
         reconciled.and_then(|()| then(batch)).map_err(|mut error| {
             let before = first - number; // records of the inputs before this one
             error.place.record = error.place.record.map(|record| record.saturating_sub(before));
-            input.named()(error)
+            input.name_errors()(error)
         })
     }
 }

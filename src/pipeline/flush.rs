@@ -16,9 +16,9 @@
 use std::sync::Arc;
 
 use readmill_format::spill::Spill;
-use readmill_record::{Arena, Batch, RecordRef, Result, Sealed, Stamp};
+use readmill_record::{Arena, Batch, RecordRef, Result, SealedArena, Stamp};
 use readmill_sort::{
-    Cutter, Entry, FrameWriter, Frames, Framing, List, Merge, Ordered, Partition, Range, RunSort,
+    Cutter, Entry, FrameWriter, Frames, Framing, List, Merge, OrderedRange, Partition, Range, RunSort,
     Sources,
 };
 
@@ -37,10 +37,10 @@ enum FlushStage {
     Sealing(Arc<Arena>),
     /// Sorting lists. `all` is the number of lists that must be sorted before they can be merged.
     Sorting {
-        sealed: Arc<Sealed>,
+        sealed: Arc<SealedArena>,
         unsorted: std::vec::IntoIter<Vec<Entry>>,
         lists: Vec<List>,
-        all: usize,
+        list_count: usize,
     },
     Writing(Merge, FlushTarget),
     /// All ranges have been claimed, but not all of them are written.
@@ -66,19 +66,19 @@ pub enum FlushPhase<L, W, C> {
 
 pub type FlushTask = FlushPhase<UnsortedList, Range, ()>;
 /// A task after the parallel opening phase: its list is sorted, or its range is in order.
-pub type OpenedFlush = FlushPhase<List, Ordered, ()>;
+pub type OpenedFlush = FlushPhase<List, OrderedRange, ()>;
 /// A task after the serial linking phase: a range for the output is cut into partitions.
 pub type LinkedFlush = FlushPhase<List, Vec<Partition>, Option<Partition>>;
 
 pub struct UnsortedList {
     entries: Vec<Entry>,
-    sealed: Arc<Sealed>,
+    sealed: Arc<SealedArena>,
 }
 
 impl OpenedFlush {
     /// Cuts a range for the output into partitions. Serial, because partition borders depend on all
     /// bytes before them.
-    pub fn link(self, cutter: &mut Cutter) -> LinkedFlush {
+    pub fn cut_partitions(self, cutter: &mut Cutter) -> LinkedFlush {
         match self {
             OpenedFlush::Seal => LinkedFlush::Seal,
             OpenedFlush::Sort(list) => LinkedFlush::Sort(list),
@@ -90,7 +90,7 @@ impl OpenedFlush {
                 target,
             ),
             OpenedFlush::Close((), target) => {
-                let rest = if target == FlushTarget::Output { cutter.finish() } else { None };
+                let rest = if target == FlushTarget::Output { cutter.take_rest() } else { None };
                 LinkedFlush::Close(rest, target)
             }
         }
@@ -114,7 +114,7 @@ impl Flush {
 
     /// Begins to flush `arena`. The caller must claim the returned task next, so that all tickets
     /// that write into the arena were claimed before it.
-    pub fn begin(&mut self, arena: Arc<Arena>) -> FlushTask {
+    pub fn begin_flush(&mut self, arena: Arc<Arena>) -> FlushTask {
         self.stage = FlushStage::Sealing(arena);
         FlushTask::Seal
     }
@@ -143,20 +143,26 @@ impl Flush {
     ///
     /// # Errors
     /// A ticket still holds the arena, which is a bug.
-    pub fn sealed(&mut self, lists: Vec<Vec<Entry>>) -> Result<()> {
+    pub fn start_sorting(&mut self, lists: Vec<Vec<Entry>>) -> Result<()> {
         if let FlushStage::Sealing(arena) = std::mem::replace(&mut self.stage, FlushStage::Idle) {
-            let arena = Arc::into_inner(arena).ok_or_else(sort_context::arena_in_use)?;
+            let arena = Arc::into_inner(arena).ok_or_else(sort_context::arena_in_use_error)?;
             let (sealed, all) = (Arc::new(arena.seal()), lists.len());
-            self.stage =
-                FlushStage::Sorting { sealed, unsorted: lists.into_iter(), lists: Vec::new(), all };
+            self.stage = FlushStage::Sorting {
+                sealed,
+                unsorted: lists.into_iter(),
+                lists: Vec::new(),
+                list_count: all,
+            };
         }
         Ok(())
     }
 
     /// Adds a sorted list. When all lists are sorted, returns them as the sources of a merge, which
     /// the caller passes to [`Flush::write`].
-    pub fn sorted(&mut self, list: List) -> Option<Sources> {
-        let FlushStage::Sorting { sealed, lists, all, .. } = &mut self.stage else { return None };
+    pub fn add_sorted_list(&mut self, list: List) -> Option<Sources> {
+        let FlushStage::Sorting { sealed, lists, list_count: all, .. } = &mut self.stage else {
+            return None;
+        };
         lists.push(list);
         if lists.len() < *all {
             return None;
@@ -171,11 +177,11 @@ impl Flush {
         })
     }
 
-    pub fn write(&mut self, merge: Merge, to: FlushTarget) {
+    pub fn start_writing(&mut self, merge: Merge, to: FlushTarget) {
         self.stage = FlushStage::Writing(merge, to);
     }
 
-    pub fn closed(&mut self) {
+    pub fn end_flush(&mut self) {
         self.stage = FlushStage::Idle;
     }
 }
@@ -187,29 +193,30 @@ impl FlushWorker {
 
     /// Carries out the parallel opening phase of a task: sorts its list, or puts its range in
     /// order.
-    pub fn open(&mut self, task: FlushTask, sort: &RunSort) -> Result<OpenedFlush> {
+    pub fn open_task(&mut self, task: FlushTask, sort: &RunSort) -> Result<OpenedFlush> {
         Ok(match task {
             FlushTask::Seal => OpenedFlush::Seal,
             FlushTask::Sort(UnsortedList { entries, sealed }) => {
                 OpenedFlush::Sort(List::sort(entries, sealed.bytes(), sort.keyer(), &mut self.entries))
             }
-            FlushTask::Write(range, target) => OpenedFlush::Write(range.order()?, target),
+            FlushTask::Write(range, target) => OpenedFlush::Write(range.order_records()?, target),
             FlushTask::Close((), target) => OpenedFlush::Close((), target),
         })
     }
 
     /// Packs the records of partitions, which are in order, into frames of a run. Closes the last
     /// frame.
-    pub fn pack(
+    pub fn pack_partitions(
         &mut self,
         partitions: &[Partition],
         sort: &RunSort,
         mut frames: Frames,
     ) -> Result<Frames> {
         for records in partitions {
-            records.gather(|stamp, raw| self.push(RecordRef::new(raw), stamp, sort, &mut frames))?;
+            records
+                .gather(|stamp, raw| self.push_record(RecordRef::new(raw), stamp, sort, &mut frames))?;
         }
-        self.writer.close(&mut frames);
+        self.writer.close_frame(&mut frames);
         Ok(frames)
     }
 
@@ -217,13 +224,13 @@ impl FlushWorker {
     /// frame.
     pub fn pack_batch(&mut self, batch: &Batch, sort: &RunSort, mut frames: Frames) -> Result<Frames> {
         for (stamp, record) in batch.records() {
-            self.push(record, stamp, sort, &mut frames)?;
+            self.push_record(record, stamp, sort, &mut frames)?;
         }
-        self.writer.close(&mut frames);
+        self.writer.close_frame(&mut frames);
         Ok(frames)
     }
 
-    fn push(
+    fn push_record(
         &mut self,
         record: RecordRef<'_>,
         stamp: Stamp,
@@ -233,7 +240,7 @@ impl FlushWorker {
         let key = sort.keyer().key(record)?;
         self.tail.clear();
         if !key.is_decided() {
-            sort.keyer().tail(record, &mut self.tail);
+            sort.keyer().write_tail(record, &mut self.tail);
         }
         self.writer.push(key, &self.tail, stamp, record.raw(), frames);
         Ok(())

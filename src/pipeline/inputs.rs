@@ -12,10 +12,10 @@ use std::sync::Arc;
 use readmill_cram as cram;
 use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{ChunkLinker, Opened};
+use readmill_format::chain::{ChunkLinker, OpenedChunk};
 pub use readmill_input::OpenOptions;
 use readmill_input::regions::IndexedInput;
-use readmill_input::{Claim, MAX_CLAIM, Opener, Source};
+use readmill_input::{Claim, MAX_CLAIM_BYTES, Opener, Source};
 use readmill_record::header::HeaderLine;
 use readmill_record::{
     Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step, UncheckedBatch, input_file,
@@ -23,7 +23,7 @@ use readmill_record::{
 
 use crate::aligning::{AlignTask, Lanes};
 use crate::merging::{MergeTask, Merging};
-use crate::pipeline::open_input::{named, open_summed};
+use crate::pipeline::open_input::{open_summed, options_for_file};
 use crate::pipeline::region_input;
 use crate::plan::RegionRequest;
 use crate::process::console::Console;
@@ -34,7 +34,7 @@ use crate::process::console::Console;
 ///
 /// # Errors
 /// The input is a pipe, which has no name, or its name has control characters.
-fn grouped((header, path): (&Header, &PathBuf)) -> Result<Header> {
+fn rename_group_after_file((header, path): (&Header, &PathBuf)) -> Result<Header> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let id = [".bam", ".sam", ".cram"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     if id.is_empty() || id == "-" {
@@ -49,14 +49,14 @@ fn grouped((header, path): (&Header, &PathBuf)) -> Result<Header> {
         ))
         .hint("rename the file, or name the read group: readmill filter --read-group 'ID:g1 SM:s1'"));
     }
-    let fields = header.lines_of(b"RG").next().map(|line| {
+    let fields = header.lines_of_kind(b"RG").next().map(|line| {
         let text = String::from_utf8_lossy(line.text()).into_owned();
         let others = text.split('\t').skip(1).filter(|field| !field.starts_with("ID:"));
         others.fold(String::new(), |all, field| all + "\t" + field)
     });
     let line = HeaderLine::new(format!("@RG\tID:{id}{}", fields.unwrap_or_default()));
-    let mut header = header.copy()?;
-    header.replace(b"RG", vec![line], &[b"PG", b"CO"])?;
+    let mut header = header.try_clone()?;
+    header.replace_lines(b"RG", vec![line], &[b"PG", b"CO"])?;
     Ok(header)
 }
 
@@ -74,7 +74,7 @@ pub struct InputFile {
 impl InputFile {
     /// Returns a function that adds the path to an error about the content of the file. Other
     /// errors (of the disk or of memory) stay unchanged.
-    pub fn named(&self) -> impl Fn(Error) -> Error + '_ {
+    pub fn name_errors(&self) -> impl Fn(Error) -> Error + '_ {
         |error| {
             let placed = error.place.record.is_some() || error.place.offset.is_some();
             if placed || error.kind == ErrorKind::Input { error.file(&self.path) } else { error }
@@ -106,43 +106,43 @@ pub struct MergeClaim {
 /// Records that are made while reading, from files that do not hold them in this form. They appear
 /// to the rest of the run as one input.
 #[derive(Clone)]
-pub enum Prepared {
+pub enum PreparedInput {
     Aligned(Arc<Lanes>),
     /// Unaligned reads that get the alignments of other files (Picard MergeBamAlignment).
     Merged(Arc<Merging>),
 }
 
-impl Prepared {
+impl PreparedInput {
     /// Returns the name of the first read, or `None` if there are no reads. Optical duplicates take
     /// the type of instrument from it.
     pub fn first_name(&self) -> Option<Vec<u8>> {
         match self {
-            Prepared::Aligned(lanes) => lanes.first_name(),
-            Prepared::Merged(merging) => merging.first_name(),
+            PreparedInput::Aligned(lanes) => lanes.first_name(),
+            PreparedInput::Merged(merging) => merging.first_name(),
         }
     }
 
     fn bytes_read(&self) -> u64 {
         match self {
-            Prepared::Aligned(lanes) => lanes.bytes_read(),
-            Prepared::Merged(merging) => merging.bytes_read(),
+            PreparedInput::Aligned(lanes) => lanes.bytes_read(),
+            PreparedInput::Merged(merging) => merging.bytes_read(),
         }
     }
 
-    fn size(&self) -> Option<u64> {
+    fn total_bytes(&self) -> Option<u64> {
         match self {
-            Prepared::Aligned(lanes) => lanes.size(),
-            Prepared::Merged(merging) => merging.size(),
+            PreparedInput::Aligned(lanes) => lanes.size(),
+            PreparedInput::Merged(merging) => merging.size(),
         }
     }
 
-    fn next(&self, read_bytes: u64) -> Result<Option<InputTask>> {
+    fn next_task(&self, read_bytes: u64) -> Result<Option<InputTask>> {
         Ok(match self {
-            Prepared::Aligned(lanes) => {
-                lanes.next()?.map(|task| InputTask::Align(AlignClaim { task, read_bytes }))
+            PreparedInput::Aligned(lanes) => {
+                lanes.next_task()?.map(|task| InputTask::Align(AlignClaim { task, read_bytes }))
             }
-            Prepared::Merged(merging) => {
-                merging.next()?.map(|task| InputTask::Merge(MergeClaim { task, read_bytes }))
+            PreparedInput::Merged(merging) => {
+                merging.next_task()?.map(|task| InputTask::Merge(MergeClaim { task, read_bytes }))
             }
         })
     }
@@ -151,20 +151,20 @@ impl Prepared {
 pub struct Inputs {
     list: Arc<[InputFile]>,
     header: Header,
-    at: usize,
+    current_index: usize,
     /// Index after the last input to read. It is smaller than the number of inputs if only one of
     /// them is read.
-    end: usize,
+    end_index: usize,
     /// Opened sources. `None` for inputs that have been read, and for files that are opened again
     /// when it is their turn.
     sources: Vec<Option<Source>>,
     rules: OpenOptions,
     region_bytes: Option<u64>,
     _reopening: Option<Charge>,
-    context: Option<InputTask>,
+    peeked_task: Option<InputTask>,
     /// Records that are made while reading, and the bytes read for them so far. If set, `list` has
     /// one entry for all files.
-    prepared: Option<(Prepared, u64)>,
+    prepared: Option<(PreparedInput, u64)>,
 }
 
 impl Inputs {
@@ -175,9 +175,10 @@ impl Inputs {
         let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
             let (input, size) = open_summed(path, &rules)?;
-            let source = Source::open(input, &named(path, &rules)).map_err(|e| e.file(path))?;
+            let source =
+                Source::open(input, &options_for_file(path, &rules)).map_err(|e| e.file(path))?;
             let mut header = source.header().clone();
-            headers.last().into_iter().for_each(|last| header.share(last));
+            headers.last().into_iter().for_each(|last| header.share_memory_with(last));
             headers.push(header);
             files.push((path.clone(), size, source.setup()));
             sources.push(Some(source).filter(|_| sources.is_empty() || size.is_none()));
@@ -185,13 +186,19 @@ impl Inputs {
         let merging = if headers.len() > 1 { headers.iter().map(merging_bytes).sum() } else { 0 };
         let merging = rules.ledger.charge("headers", merging)?;
         let grouped = match group_by_file {
-            true => Some(headers.iter().zip(paths).map(grouped).collect::<Result<Vec<Header>>>()?),
+            true => Some(
+                headers
+                    .iter()
+                    .zip(paths)
+                    .map(rename_group_after_file)
+                    .collect::<Result<Vec<Header>>>()?,
+            ),
             false => None,
         };
         let merged = Header::merge(grouped.as_deref().unwrap_or(&headers))
-            .map_err(|error| with_names(error, paths))?;
+            .map_err(|error| replace_input_numbers(error, paths))?;
         let groups = grouped.iter().flatten().map(|header| {
-            let id = header.lines_of(b"RG").next().and_then(|line| line.get(b"ID"));
+            let id = header.lines_of_kind(b"RG").next().and_then(|line| line.get(b"ID"));
             id.unwrap_or_default().to_vec()
         });
         let groups: Vec<Vec<u8>> = groups.collect();
@@ -216,13 +223,13 @@ impl Inputs {
         Ok(Inputs {
             list,
             header,
-            at,
-            end,
+            current_index: at,
+            end_index: end,
             sources,
             rules,
             region_bytes,
             _reopening,
-            context: None,
+            peeked_task: None,
             prepared: None,
         })
     }
@@ -232,37 +239,38 @@ impl Inputs {
     /// # Errors
     /// The input has no index, a contig is not in its header, or there is too little memory for the
     /// regions.
-    pub fn select(&mut self, request: &RegionRequest, console: &Console) -> Result<PathBuf> {
+    pub fn select_regions(&mut self, request: &RegionRequest, console: &Console) -> Result<PathBuf> {
         let path = self.list[0].path.clone();
-        let regions = region_input::regions(request, &self.header, &self.rules.ledger, console)?;
-        let index = region_input::index(&path, request.index.as_deref(), console)?;
+        let regions = region_input::resolve_regions(request, &self.header, &self.rules.ledger, console)?;
+        let index = region_input::find_index(&path, request.index.as_deref(), console)?;
         let file = input_file::open(&path)
             .map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e))?;
         let input = IndexedInput { file: Arc::new(file), index: &index };
         let source = self.sources[0].take().ok_or_else(|| Error::bug("the input is not open"))?;
-        let source = source.select(&input, regions, &self.rules).map_err(|error| match error.kind {
-            ErrorKind::Input => error.file(&path),
-            _ => error,
-        })?;
+        let source =
+            source.select_regions(&input, regions, &self.rules).map_err(|error| match error.kind {
+                ErrorKind::Input => error.file(&path),
+                _ => error,
+            })?;
         self.region_bytes = source.region_bytes();
         self.sources[0] = Some(source);
         Ok(index)
     }
 
     /// Stops reading: no further task is returned, and a task that was put back is dropped.
-    pub fn close(&mut self) {
-        (self.at, self.context) = (self.end, None);
+    pub fn stop_reading(&mut self) {
+        (self.current_index, self.peeked_task) = (self.end_index, None);
     }
 
     /// Returns the estimated bytes still to read if that is known to be little: regions of a file,
     /// or nothing. `None` for whole inputs.
-    pub fn few_bytes(&self) -> Option<u64> {
-        if self.at == self.end { Some(0) } else { self.region_bytes }
+    pub fn remaining_region_bytes(&self) -> Option<u64> {
+        if self.current_index == self.end_index { Some(0) } else { self.region_bytes }
     }
 
     /// Creates inputs that consist of `prepared` alone. Errors about records name `path`.
-    pub fn prepared(prepared: Prepared, path: &Path, header: Header) -> Self {
-        let (path, own, size) = (path.to_path_buf(), header.clone(), prepared.size());
+    pub fn from_prepared(prepared: PreparedInput, path: &Path, header: Header) -> Self {
+        let (path, own, size) = (path.to_path_buf(), header.clone(), prepared.total_bytes());
         let input = InputFile { path, header: own, reconcile: None, setup: None, size };
         let list = [input].into();
         let rules = OpenOptions::default();
@@ -271,13 +279,13 @@ impl Inputs {
         Inputs {
             list,
             header,
-            at: 0,
-            end: 1,
+            current_index: 0,
+            end_index: 1,
             sources,
             rules,
             region_bytes: None,
             _reopening: None,
-            context: None,
+            peeked_task: None,
             prepared,
         }
     }
@@ -288,13 +296,14 @@ impl Inputs {
     /// the input between templates.
     pub fn names_differ(&self, number: usize, stream: Box<dyn Read + Send>) -> Result<bool> {
         let own = &self.list[number];
-        let mut source = Source::open(stream, &named(&own.path, &self.rules)).map_err(own.named())?;
+        let mut source = Source::open(stream, &options_for_file(&own.path, &self.rules))
+            .map_err(own.name_errors())?;
         let mut names = Vec::new();
-        while let Some(claim) = source.claim(Chunk::default()).map_err(own.named())? {
-            let mut opened = Opened::reuse(Batch::default());
+        while let Some(claim) = source.claim(Chunk::default()).map_err(own.name_errors())? {
+            let mut opened = OpenedChunk::reuse(Batch::default());
             Opener::new(&own.header, own.setup.as_ref()).open(claim, &mut opened)?;
-            let mut link = ChunkLinker::new(Limit::NONE);
-            let all = [link.link(opened).batch, link.finish(Batch::default()).batch];
+            let mut link = ChunkLinker::new(Limit::UNLIMITED);
+            let all = [link.link_chunk(opened).batch, link.finish_input(Batch::default()).batch];
             let mut records =
                 all.iter().flat_map(UncheckedBatch::records).map(|record| record.name().to_vec());
             let first = records.next();
@@ -305,35 +314,36 @@ impl Inputs {
 
     /// Restricts reading to the input with index `number`, and to the part of it that `input` holds
     /// (header included). Used if each process of a job in stages reads one slice of a file.
-    pub fn narrow(&mut self, number: usize, input: Box<dyn Read + Send>) -> Result<()> {
+    pub fn narrow_to_slice(&mut self, number: usize, input: Box<dyn Read + Send>) -> Result<()> {
         let own = &self.list[number];
         // Two headers: the one kept here, and a second copy while it is compared.
         let ledger = &self.rules.ledger;
         let charge = ledger.charge("headers", 2 * Source::opening_bytes(&own.header))?;
-        let rules = OpenOptions { ledger: Ledger::unlimited(), ..named(&own.path, &self.rules) };
-        let source = Source::open(input, &rules).map_err(own.named())?;
+        let rules =
+            OpenOptions { ledger: Ledger::unlimited(), ..options_for_file(&own.path, &self.rules) };
+        let source = Source::open(input, &rules).map_err(own.name_errors())?;
         self.sources.iter_mut().for_each(|source| *source = None);
         self.sources[number] = Some(source);
-        (self.at, self.end, self._reopening) = (number, number + 1, Some(charge));
-        self.context = None; // a task of the whole input
+        (self.current_index, self.end_index, self._reopening) = (number, number + 1, Some(charge));
+        self.peeked_task = None; // a task of the whole input
         Ok(())
     }
 
-    pub fn narrow_to(&mut self, number: usize) {
-        (self.at, self.end) = (number, number + 1);
+    pub fn narrow_to_input(&mut self, number: usize) {
+        (self.current_index, self.end_index) = (number, number + 1);
         let is_of = |task: &InputTask| matches!(task, InputTask::Piece(of, _) if *of == number);
-        self.context = self.context.take().filter(is_of);
+        self.peeked_task = self.peeked_task.take().filter(is_of);
     }
 
     pub fn lanes(&self) -> Option<&Arc<Lanes>> {
-        match self.prepared_first() {
-            Some(Prepared::Aligned(lanes)) => Some(lanes),
+        match self.prepared_input() {
+            Some(PreparedInput::Aligned(lanes)) => Some(lanes),
             _ => None,
         }
     }
 
     /// Returns the records that are made while reading; `None` if the inputs are files of records.
-    pub fn prepared_first(&self) -> Option<&Prepared> {
+    pub fn prepared_input(&self) -> Option<&PreparedInput> {
         self.prepared.as_ref().map(|(prepared, _)| prepared)
     }
 
@@ -341,22 +351,23 @@ impl Inputs {
         &self.header
     }
 
-    pub fn list(&self) -> Arc<[InputFile]> {
+    pub fn files(&self) -> Arc<[InputFile]> {
         Arc::clone(&self.list)
     }
 
-    pub fn any_cram(&self) -> bool {
+    pub fn has_cram(&self) -> bool {
         self.list.iter().any(|input| input.setup.is_some())
     }
 
-    pub fn warn_of_headers(&self, console: &Console) {
-        self.list.iter().for_each(|input| console.warn_of_header(&input.path, &input.header));
+    pub fn warn_about_headers(&self, console: &Console) {
+        self.list.iter().for_each(|input| console.warn_about_header(&input.path, &input.header));
     }
 
     /// Warns about CRAM inputs in which a contig has a different length than in the reference.
-    pub fn warn_of_lengths(&self, console: &Console) {
+    pub fn warn_about_lengths(&self, console: &Console) {
         let setups = self.list.iter().filter_map(|input| input.setup.as_ref());
-        if let Some(text) = setups.filter_map(|setup| setup.references.unequal_lengths()).next() {
+        if let Some(text) = setups.filter_map(|setup| setup.references.describe_unequal_lengths()).next()
+        {
             console.warn(&format!(
                 "{text}; CRAM is read all the same, since it proves the bases that it needs"
             ));
@@ -366,27 +377,27 @@ impl Inputs {
     /// Sets the maximum bytes of a CRAM container together with its decoded records, for open and
     /// later inputs. Larger containers are an error.
     pub fn limit_containers(&mut self, most: Limit) {
-        self.rules.container = most;
+        self.rules.max_container = most;
         self.sources.iter_mut().flatten().for_each(|source| source.limit_containers(most));
     }
 
     /// Returns the bytes of all inputs, for the progress. `None` if one of them is a pipe.
     pub fn size(&self) -> Option<u64> {
-        self.few_bytes().or_else(|| self.list.iter().map(|input| input.size).sum())
+        self.remaining_region_bytes().or_else(|| self.list.iter().map(|input| input.size).sum())
     }
 
     /// Returns the maximum number of bytes by which a record may grow when it is adapted to the
     /// merged header.
-    pub fn growth(&self) -> usize {
+    pub fn max_record_growth(&self) -> usize {
         let steps = self.list.iter().filter_map(|input| input.reconcile.as_ref());
-        steps.map(Step::growth).max().unwrap_or(0)
+        steps.map(Step::max_growth_bytes).max().unwrap_or(0)
     }
 
-    pub fn peek(&mut self) -> Result<Option<&InputTask>> {
-        if self.context.is_none() {
-            self.context = self.next(Chunk::default())?;
+    pub fn peek_task(&mut self) -> Result<Option<&InputTask>> {
+        if self.peeked_task.is_none() {
+            self.peeked_task = self.next_task(Chunk::default())?;
         }
-        Ok(self.context.as_ref())
+        Ok(self.peeked_task.as_ref())
     }
 
     /// Reads and checks the first reads, and leaves them in place. Used to decide how mates are
@@ -396,54 +407,57 @@ impl Inputs {
     /// They cannot be read, or there is too little memory for them.
     pub fn first_reads(&mut self) -> Result<FirstReads> {
         let ledger = self.rules.ledger.clone();
-        let list = self.list();
-        let Some(InputTask::Piece(number, claim)) = self.peek()? else { return Ok(FirstReads::Absent) };
+        let list = self.files();
+        let Some(InputTask::Piece(number, claim)) = self.peek_task()? else {
+            return Ok(FirstReads::Absent);
+        };
         // Memory for the claimed chunk once more, for its records, and for as many records in the
         // linker. Chunks of the usual size need less than the batches that will be in flight.
-        let bytes = claim.read_bytes() + claim.working() + 3 * claim.bound();
-        let charge = ledger.charge("the first reads", bytes.saturating_sub(4 * MAX_CLAIM) as u64)?;
-        let batch = open_alone(claim.clone(), &list[*number]);
+        let bytes = claim.read_bytes() + claim.working_bytes() + 3 * claim.max_bam_bytes();
+        let charge =
+            ledger.charge("the first reads", bytes.saturating_sub(4 * MAX_CLAIM_BYTES) as u64)?;
+        let batch = decode_first_chunk(claim.clone(), &list[*number]);
         Ok(batch.map_or(FirstReads::Damaged, |batch| FirstReads::Read { batch, _charge: charge }))
     }
 
     /// Estimates the bytes of BAM records in all inputs, from the compression of the first one.
     /// `None` if the size of an input is unknown.
     pub fn expected_bytes(&self) -> Option<u64> {
-        let expansion = self.sources.first()?.as_ref()?.expansion()?;
+        let expansion = self.sources.first()?.as_ref()?.expansion_ratio()?;
         self.size().map(|size| (size as f64 * expansion) as u64)
     }
 
     /// Puts back a task, so that it is returned next. Called by a claimer that has no memory for it
     /// yet.
-    pub fn put_back(&mut self, next: InputTask) {
-        self.context = Some(next);
+    pub fn put_back_task(&mut self, next: InputTask) {
+        self.peeked_task = Some(next);
     }
 
     /// Takes the next task, and uses the memory of `reuse` for it if possible. Each input ends with
     /// an [`InputTask::End`]; `None` follows the end of the last one.
-    pub fn next(&mut self, reuse: Chunk) -> Result<Option<InputTask>> {
-        if let Some(next) = self.context.take() {
+    pub fn next_task(&mut self, reuse: Chunk) -> Result<Option<InputTask>> {
+        if let Some(next) = self.peeked_task.take() {
             return Ok(Some(next));
         }
-        let at = self.at;
-        let Some(input) = self.list.get(at).filter(|_| at < self.end) else { return Ok(None) };
+        let at = self.current_index;
+        let Some(input) = self.list.get(at).filter(|_| at < self.end_index) else { return Ok(None) };
         if let Some((prepared, read)) = &mut self.prepared {
             let before = std::mem::replace(read, prepared.bytes_read());
-            let task = prepared.next(read.saturating_sub(before))?;
+            let task = prepared.next_task(read.saturating_sub(before))?;
             return Ok(Some(task.unwrap_or_else(|| {
-                self.at += 1;
+                self.current_index += 1;
                 InputTask::End(at)
             })));
         }
         let source = match &mut self.sources[at] {
             Some(source) => source,
-            closed => closed.insert(reopen(input, &self.rules)?),
+            closed => closed.insert(reopen_input(input, &self.rules)?),
         };
-        Ok(Some(match source.claim(reuse).map_err(input.named())? {
+        Ok(Some(match source.claim(reuse).map_err(input.name_errors())? {
             Some(claim) => InputTask::Piece(at, claim),
             None => {
                 self.sources[at] = None;
-                self.at += 1;
+                self.current_index += 1;
                 InputTask::End(at)
             }
         }))
@@ -469,16 +483,16 @@ impl FirstReads {
 }
 
 /// Opens a chunk of an input as checked records, apart from any pass. `None` if it is damaged.
-fn open_alone(claim: Claim, input: &InputFile) -> Option<Batch> {
-    let mut opened = Opened::reuse(Batch::default());
+fn decode_first_chunk(claim: Claim, input: &InputFile) -> Option<Batch> {
+    let mut opened = OpenedChunk::reuse(Batch::default());
     Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
-    let mut link = ChunkLinker::new(Limit::NONE);
-    let mut batch = link.link(opened).batch;
+    let mut link = ChunkLinker::new(Limit::UNLIMITED);
+    let mut batch = link.link_chunk(opened).batch;
     if batch.is_empty() {
-        batch = link.finish(Batch::default()).batch; // all records of the chunk are of one template
+        batch = link.finish_input(Batch::default()).batch; // all records of the chunk are of one template
     }
     let mut batch = batch.check(0, input.header.n_ref()).ok()?;
-    batch.stamp(0);
+    batch.stamp_templates(0);
     Some(batch)
 }
 
@@ -489,7 +503,7 @@ fn merging_bytes(header: &Header) -> u64 {
 }
 
 /// Replaces "input N" in an error about merging headers by the name of the file.
-fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
+fn replace_input_numbers(mut error: Error, paths: &[PathBuf]) -> Error {
     for (i, path) in paths.iter().enumerate().rev() {
         error.what = error.what.replace(&format!("input {}", i + 1), &path.display().to_string());
     }
@@ -500,10 +514,10 @@ fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
 ///
 /// # Errors
 /// The file cannot be opened, or its header has changed since.
-fn reopen(input: &InputFile, rules: &OpenOptions) -> Result<Source> {
+fn reopen_input(input: &InputFile, rules: &OpenOptions) -> Result<Source> {
     let (file, _) = open_summed(&input.path, rules)?;
-    let rules = OpenOptions { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged by `open`
-    let source = Source::open(file, &rules).map_err(input.named())?;
+    let rules = OpenOptions { ledger: Ledger::unlimited(), ..options_for_file(&input.path, rules) }; // charged by `open`
+    let source = Source::open(file, &rules).map_err(input.name_errors())?;
     if *source.header() != input.header {
         return Err(Error::input("the file was changed while others were read").file(&input.path));
     }

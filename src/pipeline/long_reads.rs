@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use readmill_input::MAX_CLAIM;
+use readmill_input::MAX_CLAIM_BYTES;
 use readmill_record::{Charge, Ledger};
 
 use crate::pipeline::inputs::InputTask;
@@ -17,11 +17,11 @@ use crate::pipeline::inputs::InputTask;
 pub struct LongReads<'a> {
     ledger: &'a Ledger,
     copies: u64,
-    usual: u64,
+    usual_batch_bytes: u64,
     /// Largest charge of a ticket so far. `growth` is the largest increase of one when it was
     /// linked.
-    largest: AtomicU64,
-    growth: AtomicU64,
+    largest_charge: AtomicU64,
+    largest_growth: AtomicU64,
     /// Number of tickets that were claimed, linked and committed. Idle tickets do not count.
     claimed: AtomicU64,
     linked: AtomicU64,
@@ -29,21 +29,30 @@ pub struct LongReads<'a> {
 }
 
 /// Copies of a long read in memory at once: in its batch, in a step, and encoded.
-pub const COPIES: u64 = 4;
+pub const LONG_READ_COPIES: u64 = 4;
 
 impl<'a> LongReads<'a> {
-    pub const NAME: &'static str = "long reads and CRAM containers under way";
+    pub const LEDGER_NAME: &'static str = "long reads and CRAM containers under way";
 
     /// Creates the limit: reads in batches of more than `usual` bytes are charged to `ledger`,
     /// `copies` times.
     pub fn new(ledger: &'a Ledger, copies: u64, usual: u64) -> Self {
         let (largest, growth, claimed, linked, committed) = Default::default();
-        LongReads { ledger, copies, usual, largest, growth, claimed, linked, committed }
+        LongReads {
+            ledger,
+            copies,
+            usual_batch_bytes: usual,
+            largest_charge: largest,
+            largest_growth: growth,
+            claimed,
+            linked,
+            committed,
+        }
     }
 
     pub fn must_wait(&self) -> bool {
-        let (largest, growth) = (self.largest.load(Relaxed), self.growth.load(Relaxed));
-        if largest == 0 || !self.any_under_way() {
+        let (largest, growth) = (self.largest_charge.load(Relaxed), self.largest_growth.load(Relaxed));
+        if largest == 0 || !self.has_tickets_in_flight() {
             return false;
         }
         let unlinked = self.claimed.load(Relaxed) - self.linked.load(Relaxed);
@@ -51,35 +60,41 @@ impl<'a> LongReads<'a> {
         self.ledger.free() < largest + largest / 2 + unlinked * growth
     }
 
-    pub fn any_under_way(&self) -> bool {
+    pub fn has_tickets_in_flight(&self) -> bool {
         self.claimed.load(Relaxed) > self.committed.load(Relaxed)
     }
 
     /// Charges a task that was claimed. The charge of a CRAM container never exceeds the limit for
     /// containers, because the inputs reject larger ones.
-    pub fn claim(&self, next: &InputTask) -> Charge {
+    pub fn charge_claimed_task(&self, next: &InputTask) -> Charge {
         self.claimed.fetch_add(1, Relaxed);
-        let mut charge = self.ledger.empty(LongReads::NAME);
-        let bytes = next.bound() + next.working() + next.read_bytes();
-        charge.resize(bytes.saturating_sub(3 * MAX_CLAIM as u64));
-        self.largest.fetch_max(charge.bytes(), Relaxed);
+        let mut charge = self.ledger.empty_charge(LongReads::LEDGER_NAME);
+        let bytes = next.max_record_bytes() + next.extra_open_bytes() + next.read_bytes();
+        charge.resize(bytes.saturating_sub(3 * MAX_CLAIM_BYTES as u64));
+        self.largest_charge.fetch_max(charge.bytes(), Relaxed);
         charge
     }
 
     /// Adjusts the charges after a task was linked. `bytes` is the size of the records that the
     /// linker passed on, `waiting` the size of those that it still holds back.
-    pub fn link(&self, bytes: u64, waiting: u64, charge: &mut Charge, held_back: &mut Charge) {
-        let cost = |bytes: u64| self.copies * bytes.saturating_sub(self.usual);
+    pub fn charge_linked_reads(
+        &self,
+        bytes: u64,
+        waiting: u64,
+        charge: &mut Charge,
+        held_back: &mut Charge,
+    ) {
+        let cost = |bytes: u64| self.copies * bytes.saturating_sub(self.usual_batch_bytes);
         let claimed = charge.bytes();
         charge.resize(claimed.max(cost(bytes)));
         held_back.resize(waiting);
         let largest = charge.bytes().max(cost(waiting));
-        self.largest.fetch_max(largest, Relaxed);
-        self.growth.fetch_max(largest - claimed, Relaxed);
+        self.largest_charge.fetch_max(largest, Relaxed);
+        self.largest_growth.fetch_max(largest - claimed, Relaxed);
         self.linked.fetch_add(1, Relaxed);
     }
 
-    pub fn commit(&self) {
+    pub fn record_commit(&self) {
         self.committed.fetch_add(1, Relaxed);
     }
 }

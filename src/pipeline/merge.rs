@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use readmill_engine::{Crew, Pass, Pool, map_ordered};
 use readmill_record::{Batch, Error, Header, Result};
-use readmill_sort::{Cutter, Framing, Merge, Ordered, Partition, Range, RangeStart, SpilledRun};
+use readmill_sort::{Cutter, Framing, Merge, OrderedRange, Partition, Range, RangeStart, SpilledRun};
 
 use super::StepCounts;
 use super::batch_pipeline::{BatchPipeline, PipelineWorker};
@@ -16,7 +16,7 @@ use super::sort_context::{INDEXES, SortContext};
 use crate::outputs::{EncodedPart, PartEncoder, PartTarget, PartWriter};
 use crate::process::console::Console;
 
-pub struct Written {
+pub struct WrittenRecords {
     pub records: u64,
     pub counts: StepCounts,
 }
@@ -44,11 +44,11 @@ impl OutputRange {
     /// of `partition` bytes. `None` means from the first record or to the last.
     pub fn between(partition: u64, start: Option<&RangeStart>, until: Option<RangeStart>) -> Self {
         let after = start.map(|start| start.bytes);
-        OutputRange { cutter: Cutter::every(partition).resume(after.unwrap_or(0)), after, until }
+        OutputRange { cutter: Cutter::with_size(partition).resume_at(after.unwrap_or(0)), after, until }
     }
 
     /// Returns the partitions that belong to the range, and whether any came after its end.
-    fn own(&self, mut partitions: Vec<Partition>) -> (Vec<Partition>, bool) {
+    fn keep_own_partitions(&self, mut partitions: Vec<Partition>) -> (Vec<Partition>, bool) {
         partitions.retain(|partition| self.after.is_none_or(|after| partition.start() > after));
         let Some(until) = &self.until else { return (partitions, false) };
         let all = partitions.len();
@@ -64,52 +64,56 @@ impl From<Cutter> for OutputRange {
     }
 }
 
-enum MergeTask {
+enum RangeTask {
     Range(Range),
     /// Waits until earlier ranges are cut, because one of them may have been the last.
     Wait,
     End,
 }
 
-enum OpenedMerge {
-    Range(Ordered),
+enum OpenedRange {
+    Range(OrderedRange),
     Wait,
     End,
 }
 
-type MergeWorker<'a> = (Batch, PipelineWorker<'a>, PartEncoder);
+type RangeWorker<'a> = (Batch, PipelineWorker<'a>, PartEncoder);
 
 impl<'a> Pass for SinkPass<'a> {
-    type Input = MergeTask;
-    type Opened = OpenedMerge;
+    type Input = RangeTask;
+    type Opened = OpenedRange;
     type Linked = Vec<Partition>;
     type Output = Vec<EncodedPart>;
-    type Worker = MergeWorker<'a>;
+    type Worker = RangeWorker<'a>;
     type Error = Error;
 
-    fn worker(&self) -> Self::Worker {
-        (Batch::with_capacity(9 << 17), self.pipeline.worker(), self.writer.encoder())
+    fn make_worker(&self) -> Self::Worker {
+        (Batch::with_capacity(9 << 17), self.pipeline.new_worker(), self.writer.encoder())
     }
 
-    fn open(&self, _: &mut Self::Worker, task: MergeTask) -> Result<OpenedMerge> {
+    fn open(&self, _: &mut Self::Worker, task: RangeTask) -> Result<OpenedRange> {
         Ok(match task {
-            MergeTask::Range(range) => OpenedMerge::Range(range.order()?),
-            MergeTask::Wait => OpenedMerge::Wait,
-            MergeTask::End => OpenedMerge::End,
+            RangeTask::Range(range) => OpenedRange::Range(range.order_records()?),
+            RangeTask::Wait => OpenedRange::Wait,
+            RangeTask::End => OpenedRange::End,
         })
     }
 
     fn work(&self, worker: &mut Self::Worker, partitions: Vec<Partition>) -> Result<Vec<EncodedPart>> {
         self.writer.write_pending()?;
-        partitions.into_iter().map(|partition| self.encode(worker, &partition)).collect()
+        partitions.into_iter().map(|partition| self.encode_partition(worker, &partition)).collect()
     }
 }
 
 impl<'a> SinkPass<'a> {
-    fn encode(&self, worker: &mut MergeWorker<'a>, partition: &Partition) -> Result<EncodedPart> {
+    fn encode_partition(
+        &self,
+        worker: &mut RangeWorker<'a>,
+        partition: &Partition,
+    ) -> Result<EncodedPart> {
         let (batch, steps, encoder) = worker;
         partition.gather_into(batch)?;
-        let routed = steps.apply(batch)?;
+        let routed = steps.process_batch(batch)?;
         let mut part = self.writer.part();
         encoder.encode(batch, &mut part)?;
         (part.routed, part.start) = (routed, partition.start());
@@ -122,7 +126,7 @@ impl<'a> SinkPass<'a> {
 ///
 /// Claiming ranges, cutting them and writing parts are serial. Putting a range in order, gathering
 /// its records and encoding them are parallel.
-pub fn to_sink(
+pub fn write_to_sink(
     crew: Crew,
     mut merge: Merge,
     pipeline: BatchPipeline<'_>,
@@ -130,7 +134,7 @@ pub fn to_sink(
     target: &mut (impl PartTarget + Send),
     mut output: OutputRange,
     console: &Console,
-) -> Result<Written> {
+) -> Result<WrittenRecords> {
     let (mut records, mut ended) = (0, false);
     let until = output.until.clone();
     // The number of ranges that are claimed but not cut, and whether the end of the output range
@@ -138,7 +142,7 @@ pub fn to_sink(
     let (uncut, complete) = (AtomicU64::new(0), AtomicBool::new(false));
     let extra = pipeline.extra;
     let pass = SinkPass { pipeline, writer: target.writer(header, crew.in_flight)? };
-    let workers = readmill_engine::run(
+    let workers = readmill_engine::run_pass(
         crew,
         &pass,
         |_| {
@@ -147,20 +151,20 @@ pub fn to_sink(
             }
             let is_under_way = until.as_ref().is_some_and(|until| merge.has_passed(&until.border));
             if is_under_way && uncut.load(Acquire) > 0 {
-                return Ok(Some(MergeTask::Wait));
+                return Ok(Some(RangeTask::Wait));
             }
             uncut.fetch_add(1, AcqRel);
             let range = merge.next_range();
             ended = range.is_none();
-            Ok(Some(range.map_or(MergeTask::End, MergeTask::Range)))
+            Ok(Some(range.map_or(RangeTask::End, RangeTask::Range)))
         },
         |_, opened| {
             let partitions = match opened {
-                OpenedMerge::Wait => return Ok(Vec::new()),
-                OpenedMerge::Range(ordered) => output.cutter.cut(ordered),
-                OpenedMerge::End => Vec::from_iter(output.cutter.finish()),
+                OpenedRange::Wait => return Ok(Vec::new()),
+                OpenedRange::Range(ordered) => output.cutter.cut(ordered),
+                OpenedRange::End => Vec::from_iter(output.cutter.take_rest()),
             };
-            let (own, last) = output.own(partitions);
+            let (own, last) = output.keep_own_partitions(partitions);
             complete.fetch_or(last, AcqRel);
             uncut.fetch_sub(1, AcqRel);
             Ok(own)
@@ -177,26 +181,26 @@ pub fn to_sink(
     )?;
     pass.writer.write_pending()?;
     let mut counts = StepCounts::new();
-    workers.into_iter().for_each(|(_, steps, _)| steps.finish(&mut counts));
-    Ok(Written { records, counts })
+    workers.into_iter().for_each(|(_, steps, _)| steps.merge_counts_into(&mut counts));
+    Ok(WrittenRecords { records, counts })
 }
 
 /// Merges reads into one sorted run on disk, with frames as `framing` has them. `largest` is the
 /// size of the largest record in bytes, which limits the number of tickets in flight.
-pub fn to_spill(
+pub fn write_to_spill(
     context: &SortContext,
     framing: Framing,
     mut merge: Merge,
     turn: usize,
     largest: u64,
 ) -> Result<SpilledRun> {
-    let charge = context.ledger.empty(INDEXES);
-    let mut run = SpilledRun::new(context.spill.begin(turn)?, framing, charge);
+    let charge = context.ledger.empty_charge(INDEXES);
+    let mut run = SpilledRun::new(context.spill.begin_extent(turn)?, framing, charge);
     let (crew, _large) = context.crew_for(largest)?;
     let frames = Pool::new(crew.in_flight);
     let pack = |worker: &mut FlushWorker, range: Range| {
         let spare = frames.take().unwrap_or_default();
-        worker.pack(&[range.order()?.into()], &context.sort, spare)
+        worker.pack_partitions(&[range.order_records()?.into()], &context.sort, spare)
     };
     let claim = || Ok::<_, Error>(merge.next_range());
     map_ordered(
@@ -205,10 +209,10 @@ pub fn to_spill(
         || FlushWorker::new(framing),
         pack,
         |mut packed| {
-            run.append(&context.spill, &mut packed)?;
+            run.append_frames(&context.spill, &mut packed)?;
             frames.put(packed);
             Ok(())
         },
     )?;
-    Ok(run.complete())
+    Ok(run.shrink_index())
 }

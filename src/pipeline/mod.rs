@@ -34,7 +34,7 @@ use readmill_record::{Batch, Result};
 pub type ThreadSteps = Vec<Box<dyn Step>>;
 
 pub fn fork_steps(steps: &[Box<dyn Step>]) -> ThreadSteps {
-    steps.iter().map(|step| step.fork()).collect()
+    steps.iter().map(|step| step.fork_for_thread()).collect()
 }
 
 /// Number of records that pass through consecutive steps together, if each of these steps can work
@@ -43,11 +43,11 @@ const RECORDS_TOGETHER: usize = 64;
 
 /// Applies the steps to a batch, in order. Consecutive steps that look at one record at a time get
 /// the batch in small parts, so that the records stay in the cache from step to step.
-pub fn apply(steps: &mut ThreadSteps, batch: &mut Batch) -> Result<()> {
-    for row in steps.chunk_by_mut(|step, next| step.by_record() && next.by_record()) {
+pub fn apply_steps(steps: &mut ThreadSteps, batch: &mut Batch) -> Result<()> {
+    for row in steps.chunk_by_mut(|step, next| step.is_per_record() && next.is_per_record()) {
         match row {
             [step] => step.apply(batch)?,
-            row => batch.in_slices(RECORDS_TOGETHER, |few| {
+            row => batch.for_each_slice(RECORDS_TOGETHER, |few| {
                 row.iter_mut().try_for_each(|step| step.apply(few))
             })?,
         }
@@ -57,7 +57,7 @@ pub fn apply(steps: &mut ThreadSteps, batch: &mut Batch) -> Result<()> {
 
 pub type StepCounts = Vec<(Cow<'static, str>, u64)>;
 
-pub fn add_counts<'a>(sums: &mut StepCounts, workers: impl Iterator<Item = &'a ThreadSteps>) {
+pub fn add_step_counts<'a>(sums: &mut StepCounts, workers: impl Iterator<Item = &'a ThreadSteps>) {
     sum_counts(sums, workers.flatten().flat_map(|step| step.counts()).map(|(name, n)| (name.into(), n)));
 }
 

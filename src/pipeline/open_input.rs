@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use readmill_cram as cram;
-use readmill_format::summed::Summed;
+use readmill_format::summed::SummedReader;
 use readmill_input::{OpenOptions, check_file_ending};
 use readmill_record::{Error, Result, input_file};
 
@@ -15,9 +15,10 @@ use crate::plan::check_index_mark;
 
 /// Opens a file or pipe as a stream, `-` as standard input. Also returns its size in bytes, or
 /// `None` for a pipe.
-pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
+pub fn open_stream(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     if path.as_os_str() == "-" {
-        let stdin = input_file::stdin().map_err(|e| Error::io("standard input cannot be read", &e))?;
+        let stdin =
+            input_file::open_stdin().map_err(|e| Error::io("standard input cannot be read", &e))?;
         return Ok((Box::new(stdin), None));
     }
     check_index_mark(path)?;
@@ -34,16 +35,16 @@ pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
 /// Opens a file or pipe like [`open`]. If the rules ask for checksums of the inputs, the bytes are
 /// summed while they are read.
 pub fn open_summed(path: &Path, rules: &OpenOptions) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
-    let (stream, size) = open(path)?;
+    let (stream, size) = open_stream(path)?;
     Ok(match &rules.sums {
-        Some(sums) => (Box::new(Summed(stream, sums.begin(path))), size),
+        Some(sums) => (Box::new(SummedReader(stream, sums.begin_file(path))), size),
         None => (stream, size),
     })
 }
 
 /// Returns an error if the same regular file is given twice, also under different names (links).
 /// Its reads would be counted twice.
-pub fn check_once<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+pub fn check_no_file_twice<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
     let mut seen: HashMap<(u64, u64), &Path> = HashMap::new();
     for path in paths {
         let meta = std::fs::metadata(path).ok().filter(Metadata::is_file);
@@ -62,7 +63,7 @@ pub fn check_once<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()
 
 /// Returns an error if a file of reads is truncated, as far as its end shows, so that this is
 /// reported before anything is read or written. Pipes are not checked.
-pub fn check_ends<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+pub fn check_file_ends<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
     paths.into_iter().try_for_each(|path| {
         // A file that cannot be opened is reported later, when it is opened for reading.
         let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file()).map(|meta| meta.len());
@@ -72,7 +73,7 @@ pub fn check_ends<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()
     })
 }
 
-pub fn named(path: &Path, rules: &OpenOptions) -> OpenOptions {
+pub fn options_for_file(path: &Path, rules: &OpenOptions) -> OpenOptions {
     let name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes().to_vec();
     OpenOptions { name, ..rules.clone() }
 }

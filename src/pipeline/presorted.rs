@@ -8,8 +8,8 @@
 
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
-use readmill_format::chain::{ChunkLinker, Linked, Opened};
-use readmill_input::MAX_CLAIM;
+use readmill_format::chain::{ChunkLinker, LinkedRecords, OpenedChunk};
+use readmill_input::MAX_CLAIM_BYTES;
 use readmill_record::{Batch, Error, Header, Limit, RecordRef, Result};
 use readmill_sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
 
@@ -27,9 +27,9 @@ pub type FullKey = (Key, Vec<u8>);
 
 #[derive(Default)]
 pub struct Presorted {
-    pub rest: Option<SpilledRun>,
+    pub leftover_run: Option<SpilledRun>,
     pub cutter: Cutter,
-    last: Option<FullKey>,
+    last_key: Option<FullKey>,
     pub records: u64,
 }
 
@@ -40,19 +40,19 @@ pub struct EncodedPartitions {
 
 impl Presorted {
     pub fn is_empty(&self) -> bool {
-        self.last.is_none()
+        self.last_key.is_none()
     }
 
     /// Returns whether all reads of `sources` sort after the reads in the output.
     pub fn is_before(&self, sources: &Sources) -> bool {
-        self.last.as_ref().is_none_or(|(key, tail)| sources.follow(*key, tail))
+        self.last_key.as_ref().is_none_or(|(key, tail)| sources.all_follow_key(*key, tail))
     }
 
     /// Writes encoded partitions to `sink`, and the header before the first of them.
     ///
     /// # Errors
     /// The partitions sort before reads in the output, which is a bug, or writing fails.
-    pub fn write(
+    pub fn write_partitions(
         &mut self,
         encoded: EncodedPartitions,
         header: &Header,
@@ -63,10 +63,10 @@ impl Presorted {
         if self.is_empty() {
             sink.begin(header)?;
         }
-        if self.last.as_ref().is_some_and(|before| first < *before) {
+        if self.last_key.as_ref().is_some_and(|before| first < *before) {
             return Err(Error::bug("reads would leave in the wrong order"));
         }
-        self.last = Some(last);
+        self.last_key = Some(last);
         for part in encoded.parts {
             self.records += part.records;
             sink.take(part, writer)?;
@@ -83,12 +83,12 @@ pub struct EarlyWriter<'a> {
 
 impl<'a> EarlyWriter<'a> {
     pub fn new(pipeline: &BatchPipeline<'a>, writer: &PartWriter<'a>) -> Self {
-        EarlyWriter { batch: Batch::default(), steps: pipeline.worker(), encoder: writer.encoder() }
+        EarlyWriter { batch: Batch::default(), steps: pipeline.new_worker(), encoder: writer.encoder() }
     }
 
     /// Gathers and encodes partitions of the output. Also determines the keys of their first and
     /// last read, for the check in [`Presorted::write`].
-    pub fn encode(
+    pub fn encode_partitions(
         &mut self,
         partitions: &[Partition],
         sort: &RunSort,
@@ -99,7 +99,7 @@ impl<'a> EarlyWriter<'a> {
         let mut encoded = EncodedPartitions { parts: Vec::new(), ends: None };
         for partition in partitions {
             partition.gather_into(batch)?;
-            steps.apply(batch)?;
+            steps.process_batch(batch)?;
             let mut part = writer.part();
             encoder.encode(batch, &mut part)?;
             encoded.parts.push(part);
@@ -119,7 +119,7 @@ impl<'a> EarlyWriter<'a> {
 fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
     let (key, mut tail) = (sort.keyer().key(record)?, Vec::new());
     if !key.is_decided() {
-        sort.keyer().tail(record, &mut tail);
+        sort.keyer().write_tail(record, &mut tail);
     }
     Ok((key, tail))
 }
@@ -127,7 +127,7 @@ fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
 /// Moves the reads in the output into a run on disk, and empties the output. Their positions in the
 /// input are lost. So steps after the sort that need them, such as duplicate flags, must not be
 /// used if reads leave early (`may_leave_early` in `run/buffered.rs`).
-pub fn take_back(
+pub fn move_output_to_run(
     context: &SortContext,
     header: &Header,
     sink: &mut Sink,
@@ -136,11 +136,12 @@ pub fn take_back(
     let (crew, _large) = context.crew_for(largest)?;
     let mut blocks = BlockReader::new(sink.written()?, true);
     let framing = Framing { size: context.framing.size.max(LARGE_FRAME), ..context.framing };
-    let mut run = SpilledRun::new(context.spill.begin(0)?, framing, context.ledger.empty(INDEXES));
-    let mut link = ChunkLinker::new(Limit::NONE);
+    let mut run =
+        SpilledRun::new(context.spill.begin_extent(0)?, framing, context.ledger.empty_charge(INDEXES));
+    let mut link = ChunkLinker::new(Limit::UNLIMITED);
     let pass = ReadBackPass::new(context, framing, header);
     let mut ended = false;
-    readmill_engine::run(
+    readmill_engine::run_pass(
         crew,
         &pass,
         |_| {
@@ -151,18 +152,18 @@ pub fn take_back(
         },
         |_, opened| {
             Ok(match opened {
-                Some(opened) => link.link(opened),
-                None => link.finish(Batch::default()),
+                Some(opened) => link.link_chunk(opened),
+                None => link.finish_input(Batch::default()),
             })
         },
         |_, mut frames: Frames| {
-            run.append(&context.spill, &mut frames)?;
+            run.append_frames(&context.spill, &mut frames)?;
             pass.frames.put(frames);
             Ok(())
         },
     )?;
     sink.restart(header)?;
-    Ok(run.complete())
+    Ok(run.shrink_index())
 }
 
 struct ReadBackPass<'a> {
@@ -184,31 +185,31 @@ impl<'a> ReadBackPass<'a> {
 
 impl Pass for ReadBackPass<'_> {
     type Input = Option<Chunk>;
-    type Opened = Option<Opened>;
-    type Linked = Linked;
+    type Opened = Option<OpenedChunk>;
+    type Linked = LinkedRecords;
     type Output = Frames;
     type Worker = (Inflater, FlushWorker);
     type Error = Error;
 
-    fn worker(&self) -> Self::Worker {
+    fn make_worker(&self) -> Self::Worker {
         (Inflater::default(), FlushWorker::new(self.framing))
     }
 
-    fn open(&self, worker: &mut Self::Worker, chunk: Option<Chunk>) -> Result<Option<Opened>> {
+    fn open(&self, worker: &mut Self::Worker, chunk: Option<Chunk>) -> Result<Option<OpenedChunk>> {
         let Some(chunk) = chunk else { return Ok(None) };
-        let mut opened = Opened::reuse(self.batches.take().unwrap_or_default());
-        opened.inflate(&mut worker.0, &chunk)?;
+        let mut opened = OpenedChunk::reuse(self.batches.take().unwrap_or_default());
+        opened.inflate_chunk(&mut worker.0, &chunk)?;
         self.chunks.put(chunk);
-        opened.guess(self.n_ref);
+        opened.guess_first_record(self.n_ref);
         Ok(Some(opened))
     }
 
-    fn work(&self, worker: &mut Self::Worker, linked: Linked) -> Result<Frames> {
+    fn work(&self, worker: &mut Self::Worker, linked: LinkedRecords) -> Result<Frames> {
         linked.fault.map_or(Ok(()), Err)?;
         let frames = self.frames.take().unwrap_or_default();
         let mut batch = linked.batch.check(linked.number, self.n_ref)?;
         let frames = worker.1.pack_batch(&batch, &self.context.sort, frames)?;
-        batch.retire(3 * MAX_CLAIM / 2);
+        batch.clear_for_reuse(3 * MAX_CLAIM_BYTES / 2);
         self.batches.put(batch);
         Ok(frames)
     }

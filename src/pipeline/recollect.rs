@@ -16,7 +16,7 @@ use super::parallel_sort::ThreadedSort;
 use super::sort_context::{ENDS, crew_for};
 use crate::process::console::Console;
 
-const AGAIN: &str = "reads whose ends are collected again";
+const RECOLLECTED_READS: &str = "reads whose ends are collected again";
 
 /// Bytes of the smallest possible record, which bounds the number of ends in a range.
 const SMALLEST_RECORD: u64 = 37;
@@ -33,24 +33,25 @@ pub fn collect_ends_again(
     charge: Charge,
     console: &Console,
 ) -> Result<Charge> {
-    console.stage("pairing again", None, false);
+    console.begin_stage("pairing again", None, false);
     ends.clear_items(duplicate_ends);
     let ledger = charge.ledger().clone();
     drop(charge);
-    let mut charge = ledger.empty(ENDS);
+    let mut charge = ledger.empty_charge(ENDS);
     let (crew, _large) = crew_for(crew, &ledger, largest)?;
-    let each = 2 * PARTITION + 2 * PARTITION / SMALLEST_RECORD * duplicate_ends.most_bytes() as u64;
+    let each =
+        2 * PARTITION + 2 * PARTITION / SMALLEST_RECORD * duplicate_ends.max_bytes_per_record() as u64;
     let in_flight = crew.in_flight.min(usize::try_from(ledger.free() / 2 / each).unwrap_or(1)).max(1);
-    let _batches = ledger.charge(AGAIN, each * in_flight as u64)?;
+    let _batches = ledger.charge(RECOLLECTED_READS, each * in_flight as u64)?;
     let limit = ledger.free() / 2;
     let mut room = ledger.charge(ENDS, limit)?;
     let (threads, spill) = (ThreadedSort(crew), &sources.spill);
     let mut merge = Merge::new(Arc::clone(sources));
     let mut turn = 0;
     let collect = |(scratch, batch): &mut (_, Batch), range: Range| {
-        Partition::from(range.order()?).gather_into(batch)?;
+        Partition::from(range.order_records()?).gather_into(batch)?;
         let mut part = EndsPart::default();
-        duplicate_ends.accept(scratch, batch, &mut part)?;
+        duplicate_ends.collect_ends(scratch, batch, &mut part)?;
         Ok::<_, Error>((part, batch.len() as u64))
     };
     let claim = || Ok(merge.next_range());

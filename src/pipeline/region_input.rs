@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use readmill_cram as cram;
 use readmill_filters::Overlap;
-use readmill_format::region::{Part, Region};
+use readmill_format::region::{ContigPart, Region};
 use readmill_format::text;
-use readmill_input::regions::Regions;
+use readmill_input::regions::RequestedRegions;
 use readmill_record::{Error, ErrorKind, Header, Ledger, Result, make_room};
 
 use crate::outputs::atomic_file::with_suffix;
-use crate::plan::{RegionRequest, no_index_of_a_pipe};
+use crate::plan::{RegionRequest, pipe_without_index_error};
 use crate::process::console::Console;
 
 const REGIONS: &str = "regions";
@@ -22,34 +22,34 @@ const REGIONS: &str = "regions";
 ///
 /// # Errors
 /// A region names no contig of the header, or the BED file cannot be read.
-pub fn regions(
+pub fn resolve_regions(
     request: &RegionRequest,
     header: &Header,
     ledger: &Ledger,
     console: &Console,
-) -> Result<Regions> {
-    let (mut list, mut charge) = (Vec::new(), ledger.empty(REGIONS));
+) -> Result<RequestedRegions> {
+    let (mut list, mut charge) = (Vec::new(), ledger.empty_charge(REGIONS));
     make_room(&mut list, request.texts.len(), &mut charge)?;
     for text in &request.texts {
         list.push(Region::parse(text, header).map_err(Error::usage)?);
     }
     if let Some(path) = &request.file {
         let overlap = Overlap::open(path, header, ledger)?;
-        overlap.warning(path).iter().for_each(|warning| console.warn(warning));
+        overlap.unknown_contigs_warning(path).iter().for_each(|warning| console.warn(warning));
         make_room(&mut list, overlap.regions().len(), &mut charge)?;
         list.extend(overlap.regions().iter().map(|&(contig, start, end)| {
             let (start, end) = (i64::from(start), i64::from(end));
             // Reads on both sides of an interval without bases overlap it.
             let around = i64::from(start == end);
-            Region::Part(Part { contig, start: (start - around).max(0), end: end + around })
+            Region::Part(ContigPart { contig, start: (start - around).max(0), end: end + around })
         }));
     }
     if request.in_any_order {
         list.sort_unstable(); // so that each block of the file is inflated once
     }
     match request.each_once {
-        true => Ok(Regions::united(list, charge)),
-        false => Regions::in_turn(list, charge),
+        true => Ok(RequestedRegions::from_union(list, charge)),
+        false => RequestedRegions::in_turn(list, charge),
     }
 }
 
@@ -59,16 +59,16 @@ pub fn regions(
 ///
 /// # Errors
 /// The file is a pipe or plain SAM, or has no index.
-pub fn index(path: &Path, given: Option<&Path>, console: &Console) -> Result<PathBuf> {
+pub fn find_index(path: &Path, given: Option<&Path>, console: &Console) -> Result<PathBuf> {
     let shown = path.display();
     let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file() && path.as_os_str() != "-");
     let Some(meta) = meta else {
-        return Err(no_index_of_a_pipe());
+        return Err(pipe_without_index_error());
     };
-    let endings = match kind(path)? {
-        Kind::Bgzf => [".csi", ".bai"].as_slice(),
-        Kind::Cram => &[".crai"],
-        Kind::Other => {
+    let endings = match detect_file_kind(path)? {
+        RegionFileKind::Bgzf => [".csi", ".bai"].as_slice(),
+        RegionFileKind::Cram => &[".crai"],
+        RegionFileKind::Other => {
             let what =
                 format!("regions are found by an index, and {shown}, which is plain SAM, has none");
             return Err(Error::usage(what).hint(format!(
@@ -79,7 +79,7 @@ pub fn index(path: &Path, given: Option<&Path>, console: &Console) -> Result<Pat
     if let Some(index) = given {
         std::fs::metadata(index)
             .map_err(|e| Error::io(format!("{} cannot be read", index.display()), &e))?;
-        warn_of_age(path, &meta, index, console);
+        warn_if_outdated(path, &meta, index, console);
         return Ok(index.to_path_buf());
     }
     let names = endings.iter().flat_map(|ending| {
@@ -89,7 +89,7 @@ pub fn index(path: &Path, given: Option<&Path>, console: &Console) -> Result<Pat
     let fresh = found.iter().find(|index| !is_older(index, &meta));
     match fresh.or(found.first()) {
         Some(index) => {
-            warn_of_age(path, &meta, index, console);
+            warn_if_outdated(path, &meta, index, console);
             Ok(index.clone())
         }
         None => {
@@ -109,26 +109,26 @@ fn is_older(index: &Path, file: &Metadata) -> bool {
     modified.is_ok_and(|index| file.modified().is_ok_and(|file| index < file))
 }
 
-fn warn_of_age(path: &Path, file: &Metadata, index: &Path, console: &Console) {
+fn warn_if_outdated(path: &Path, file: &Metadata, index: &Path, console: &Console) {
     if is_older(index, file) {
         let (path, index) = (path.display(), index.display());
         console.warn(&format!("{index} is older than {path}; make it anew: readmill index {path}"));
     }
 }
 
-enum Kind {
+enum RegionFileKind {
     Bgzf,
     Cram,
     Other,
 }
 
-fn kind(path: &Path) -> Result<Kind> {
+fn detect_file_kind(path: &Path) -> Result<RegionFileKind> {
     let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
     let mut start = Vec::new();
     File::open(path).map_err(failed)?.take(18).read_to_end(&mut start).map_err(failed)?;
     Ok(match () {
-        () if text::is_bgzf(&start) => Kind::Bgzf,
-        () if start.starts_with(cram::MAGIC) => Kind::Cram,
-        () => Kind::Other,
+        () if text::is_bgzf(&start) => RegionFileKind::Bgzf,
+        () if start.starts_with(cram::MAGIC) => RegionFileKind::Cram,
+        () => RegionFileKind::Other,
     })
 }

@@ -8,7 +8,7 @@ use readmill_sort::{Framing, List, Merge, Run, Sources, SpilledRun};
 
 use super::parallel_sort::ThreadedSort;
 use super::presorted::Presorted;
-use super::sort_context::{self, ENDS, READS, SortContext, arena_in_use};
+use super::sort_context::{self, ENDS, READS, SortContext, arena_in_use_error};
 use super::{StepCounts, merge, parallel_sort};
 use crate::process::pause::{self, Moment};
 
@@ -18,7 +18,7 @@ pub struct SortBuffer {
     /// Sorted runs on disk, oldest first. Their order matters: reads with equal keys keep the order
     /// of the input.
     pub runs: Vec<SpilledRun>,
-    pub spilled: usize,
+    pub runs_written: usize,
     /// Memory of the newest reads. Shared with the tickets of a pass, which copy records into it.
     pub arena: Arc<Arena>,
     pub run: Run,
@@ -29,45 +29,45 @@ pub struct SortBuffer {
     pub link_charge: Charge,
     /// Bytes of the largest read so far. It determines the memory that merging needs for each
     /// ticket.
-    pub largest: u64,
+    pub largest_record_bytes: u64,
     pub records: u64,
     pub presorted: Presorted,
     pub any_placed: bool,
     /// Whether any read has the optional field that reads are sorted by. `None` if there are no
     /// reads or the order uses no field.
-    pub tagged: Option<bool>,
+    pub has_sort_field: Option<bool>,
     pub counts: StepCounts,
 }
 
 const FRAMES: &str = "merging of runs";
 
 /// Maximum frame size, in bytes, of runs that were merged from other runs.
-const MOST_FRAME: usize = 1 << 20;
+const MAX_MERGED_FRAME: usize = 1 << 20;
 
 impl SortBuffer {
     pub fn new(context: &SortContext, ends: EndStore) -> Self {
         SortBuffer {
             runs: Vec::new(),
-            spilled: 0,
+            runs_written: 0,
             arena: Arc::new(Arena::empty()),
-            run: Run::new(context.list),
-            charge: context.ledger.empty(READS),
+            run: Run::new(context.entries_per_list),
+            charge: context.ledger.empty_charge(READS),
             ends,
-            ends_charge: context.ledger.empty(ENDS),
-            link_charge: context.ledger.empty(READS),
-            largest: 0,
+            ends_charge: context.ledger.empty_charge(ENDS),
+            link_charge: context.ledger.empty_charge(READS),
+            largest_record_bytes: 0,
             records: 0,
             presorted: Presorted::default(),
             any_placed: false,
-            tagged: None,
+            has_sort_field: None,
             counts: StepCounts::default(),
         }
     }
 
-    pub fn push(&mut self, run: SpilledRun) {
+    pub fn add_run(&mut self, run: SpilledRun) {
         if !run.frames().is_empty() {
             self.runs.push(run);
-            self.spilled += 1;
+            self.runs_written += 1;
             pause::at(Moment::RunSpilled);
         }
     }
@@ -80,30 +80,30 @@ impl SortBuffer {
     /// their indexes, would take more than half of the memory.
     pub fn has_too_many_runs(&self, context: &SortContext) -> bool {
         let indexes: u64 = self.runs.iter().map(SpilledRun::index_bytes).sum();
-        let large = sort_context::long_read_bytes(self.largest);
+        let large = sort_context::long_read_bytes(self.largest_record_bytes);
         self.runs.len() > 1 && self.frame_bytes() + indexes + large > context.room / 2
     }
 
     /// Writes the template ends in memory to disk as sorted items, and releases most of their
     /// memory.
     pub fn spill_ends(&mut self, context: &SortContext) -> Result<()> {
-        self.ends.spill(&ThreadedSort(context.crew), &context.spill, self.spilled)?;
+        self.ends.spill(&ThreadedSort(context.crew), &context.spill, self.runs_written)?;
         self.ends_charge.resize(self.ends.bytes());
         Ok(())
     }
 
     /// Sorts the lists in memory and returns them as the sources of a merge. Their charge moves to
     /// the sources, so the memory is released after the merge.
-    fn sources(&mut self, context: &SortContext) -> Result<Sources> {
+    fn take_sources_in_memory(&mut self, context: &SortContext) -> Result<Sources> {
         let arena = std::mem::replace(&mut self.arena, Arc::new(Arena::empty()));
-        let arena = Arc::into_inner(arena).ok_or_else(arena_in_use)?;
+        let arena = Arc::into_inner(arena).ok_or_else(arena_in_use_error)?;
         let sealed = Arc::new(arena.seal());
-        let unsorted = self.run.take();
+        let unsorted = self.run.take_lists();
         let keyer = Arc::clone(context.sort.keyer());
         let lists: Vec<List> = parallel_sort::sort_lists(context.crew, unsorted, |list, scratch| {
             List::sort(list, sealed.bytes(), &keyer, scratch)
         })?;
-        let charges = vec![std::mem::replace(&mut self.charge, context.ledger.empty(READS))];
+        let charges = vec![std::mem::replace(&mut self.charge, context.ledger.empty_charge(READS))];
         Ok(Sources {
             spill: Arc::clone(&context.spill),
             keyer,
@@ -114,16 +114,16 @@ impl SortBuffer {
         })
     }
 
-    pub fn spill(&mut self, context: &SortContext) -> Result<()> {
-        let sources = self.sources(context)?;
-        let run = merge::to_spill(
+    pub fn spill_reads(&mut self, context: &SortContext) -> Result<()> {
+        let sources = self.take_sources_in_memory(context)?;
+        let run = merge::write_to_spill(
             context,
             context.framing,
             Merge::new(Arc::new(sources)),
-            self.spilled,
-            self.largest,
+            self.runs_written,
+            self.largest_record_bytes,
         )?;
-        self.push(run);
+        self.add_run(run);
         Ok(())
     }
 
@@ -132,10 +132,10 @@ impl SortBuffer {
     /// new run gets frames of four times the size, so its index is smaller. As in a counter, runs
     /// of one size are merged only when there are many; so a read is rewritten at most as often as
     /// the logarithm of the number of runs.
-    pub fn consolidate(&mut self, context: &SortContext) -> Result<()> {
-        let mut charge = context.ledger.empty(FRAMES);
+    pub fn merge_newest_runs(&mut self, context: &SortContext) -> Result<()> {
+        let mut charge = context.ledger.empty_charge(FRAMES);
         if !charge.try_grow(self.frame_bytes()) {
-            self.spill(context)?;
+            self.spill_reads(context)?;
             charge.resize(self.frame_bytes());
         }
         let Some(size) = self.runs.last().map(|run| run.framing().size) else { return Ok(()) };
@@ -153,15 +153,15 @@ impl SortBuffer {
             sealed: Arc::new(Arena::empty().seal()),
             charges: vec![charge],
         };
-        let framing = Framing { size: (4 * largest).min(MOST_FRAME), ..context.framing };
-        let run = merge::to_spill(
+        let framing = Framing { size: (4 * largest).min(MAX_MERGED_FRAME), ..context.framing };
+        let run = merge::write_to_spill(
             context,
             framing,
             Merge::new(Arc::new(sources)),
-            self.spilled,
-            self.largest,
+            self.runs_written,
+            self.largest_record_bytes,
         )?;
-        extents.iter().for_each(|extent| context.spill.free(extent));
+        extents.iter().for_each(|extent| context.spill.free_extent(extent));
         self.runs.push(run);
         Ok(())
     }
@@ -170,16 +170,19 @@ impl SortBuffer {
     /// Writes the reads in memory to disk first if they leave too little memory for merging.
     pub fn take_sources(&mut self, context: &SortContext) -> Result<Sources> {
         while self.has_too_many_runs(context) {
-            self.consolidate(context)?;
+            self.merge_newest_runs(context)?;
         }
-        let mut charge = context.ledger.empty(FRAMES);
-        if !charge.try_grow(self.frame_bytes() + sort_context::long_read_bytes(self.largest)) {
-            self.spill(context)?;
+        let mut charge = context.ledger.empty_charge(FRAMES);
+        if !charge
+            .try_grow(self.frame_bytes() + sort_context::long_read_bytes(self.largest_record_bytes))
+        {
+            self.spill_reads(context)?;
         }
         charge.resize(self.frame_bytes());
-        let mut sources = self.sources(context)?;
+        let mut sources = self.take_sources_in_memory(context)?;
         sources.charges.push(charge);
-        sources.runs = self.presorted.rest.take().into_iter().chain(self.runs.drain(..)).collect();
+        sources.runs =
+            self.presorted.leftover_run.take().into_iter().chain(self.runs.drain(..)).collect();
         Ok(sources)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use readmill_engine::Crew;
 use readmill_format::spill::Spill;
-use readmill_input::MAX_CLAIM;
+use readmill_input::MAX_CLAIM_BYTES;
 use readmill_record::{Charge, Error, Ledger, Result};
 use readmill_sort as sort;
 use readmill_sort::{Framing, RunSort};
@@ -16,7 +16,7 @@ use crate::pipeline::inputs::InputTask;
 const SMALLEST_RECORD: u64 = 37;
 
 /// Copies of a long read in memory while it is merged: in its frame, in a batch, and encoded.
-const LARGE_FORMS: u64 = 3;
+const LARGE_READ_COPIES: u64 = 3;
 
 /// What all passes of a sorting run need: how reads are sorted, and the threads, memory and disk
 /// for it.
@@ -29,7 +29,7 @@ pub struct SortContext {
     pub spill: Arc<Spill>,
     /// Maximum bytes that a record needs in addition to itself: its entry and its template end.
     pub record_overhead: u64,
-    pub list: usize,
+    pub entries_per_list: usize,
     pub framing: Framing,
 }
 
@@ -41,9 +41,10 @@ impl SortContext {
 
     /// Returns the maximum memory that an input task needs until its records are in the sort
     /// buffer.
-    pub fn room_for(&self, piece: &InputTask) -> u64 {
-        let records = piece.most_records().unwrap_or_else(|| piece.bound().div_ceil(SMALLEST_RECORD));
-        piece.bound() + records * self.record_overhead + piece.working()
+    pub fn room_for_task(&self, piece: &InputTask) -> u64 {
+        let records =
+            piece.max_records().unwrap_or_else(|| piece.max_record_bytes().div_ceil(SMALLEST_RECORD));
+        piece.max_record_bytes() + records * self.record_overhead + piece.extra_open_bytes()
     }
 
     /// Returns the crew for a merge of reads of up to `largest` bytes, and a charge. Reads larger
@@ -60,7 +61,7 @@ impl SortContext {
     /// for the chunks read meanwhile, or for the `large` bytes that a flush ticket needs beyond its
     /// share, if these are more. The rest is at most half of the memory.
     pub fn flush_threshold(&self, large: u64) -> u64 {
-        let pieces = self.crew.in_flight as u64 * self.room_for_bytes(MAX_CLAIM as u64);
+        let pieces = self.crew.in_flight as u64 * self.room_for_bytes(MAX_CLAIM_BYTES as u64);
         self.room - pieces.max(large).max(self.room / 8).min(self.room / 2)
     }
 }
@@ -86,9 +87,9 @@ pub const LONG_READS: &str = "long reads under way";
 /// Returns the bytes that a ticket needs beyond its share to merge a read of `largest` bytes; 0 if
 /// the read fits into a partition.
 pub fn long_read_bytes(largest: u64) -> u64 {
-    LARGE_FORMS * largest.saturating_sub(sort::PARTITION)
+    LARGE_READ_COPIES * largest.saturating_sub(sort::PARTITION)
 }
 
-pub fn arena_in_use() -> Error {
+pub fn arena_in_use_error() -> Error {
     Error::bug("the memory of the reads is still in use")
 }

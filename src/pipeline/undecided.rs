@@ -13,12 +13,12 @@ use readmill_sort::{Merge, Partition, Range, Sources};
 use super::parallel_sort::ThreadedSort;
 use crate::process::console::Console;
 
-const STEP: u64 = 1 << 20;
+const CHARGE_STEP_BYTES: u64 = 1 << 20;
 
 /// Completes `verdict` for the sets in which names decide. `charge` holds the memory of the passes;
 /// it grows if a group of candidates is too large for it. Warns of names that do not tell the place
 /// on the flow cell.
-pub fn decide(
+pub fn decide_by_names(
     crew: Crew,
     sources: &Arc<Sources>,
     verdict: &mut Verdict,
@@ -27,17 +27,17 @@ pub fn decide(
     console: &Console,
 ) -> Result<()> {
     let threads = ThreadedSort(crew);
-    for pass in 0..undecided.passes() {
-        console.stage("comparing names", None, false);
-        let mut kept = undecided.begin(pass);
-        let choice = kept.choice();
+    for pass in 0..undecided.pass_count() {
+        console.begin_stage("comparing names", None, false);
+        let mut kept = undecided.begin_pass(pass);
+        let choice = kept.pass_choice();
         let mut room = undecided.pass_bytes();
         let mut merge = Merge::new(Arc::clone(sources));
         let find = |(): &mut (), range: Range| {
             let (mut found, mut records) = (Vec::<NamedRead>::new(), 0);
-            Partition::from(range.order()?).gather(|stamp, raw| {
+            Partition::from(range.order_records()?).gather(|stamp, raw| {
                 records += 1;
-                found.extend(undecided.named(&choice, stamp, RecordRef::new(raw))?);
+                found.extend(undecided.find_named_read(&choice, stamp, RecordRef::new(raw))?);
                 Ok(())
             })?;
             Ok::<_, Error>((found, records))
@@ -50,23 +50,23 @@ pub fn decide(
             find,
             |(found, records)| {
                 console.advance(records);
-                found.into_iter().for_each(|read| kept.offer(read));
+                found.into_iter().for_each(|read| kept.offer_read(read));
                 if kept.bytes() > room {
-                    let more = (kept.bytes() - room).next_multiple_of(STEP);
+                    let more = (kept.bytes() - room).next_multiple_of(CHARGE_STEP_BYTES);
                     charge.grow(more)?;
                     room += more;
                 }
                 Ok(())
             },
         )?;
-        verdict.keep(kept, &mut undecided, &threads)?;
+        verdict.unmark_kept_reads(kept, &mut undecided, &threads)?;
     }
-    if let Some((reads, name)) = undecided.unlocated() {
+    if let Some((reads, name)) = undecided.unlocated_reads() {
         console.warn(&format!(
             "the names of {reads} reads that have duplicates do not tell where they were seen, so none of these is optical; \
              the first is {} (--read-coords says how to read them)",
             String::from_utf8_lossy(name)
         ));
     }
-    verdict.conclude(undecided, &threads)
+    verdict.mark_other_records(undecided, &threads)
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use readmill_fastq::{Encoding, Purpose, ReadStructure};
+use readmill_fastq::{Purpose, QualityEncoding, ReadStructure};
 use readmill_filters::adapter::{AdapterRules, Marker};
 use readmill_record::header::HeaderLine;
 use readmill_record::tag::Tag;
@@ -18,7 +18,7 @@ pub struct Aligning {
     /// The FASTA file of the reference; its index has the same name with another
     /// suffix. `None` if the reads are not aligned.
     pub reference: Option<PathBuf>,
-    pub lanes: Vec<Lane>,
+    pub lanes: Vec<LaneInput>,
     pub read_tags: ReadTags,
     pub trimming: Option<Trimming>,
     pub aligner: Aligner,
@@ -53,7 +53,7 @@ impl Aligning {
                 }
             }
         }
-        words.extend(self.read_tags.words());
+        words.extend(self.read_tags.command_words());
         words.extend(self.trimming.iter().flat_map(|it| it.words.iter().cloned()));
         words
     }
@@ -81,7 +81,7 @@ pub struct ReadTags {
 }
 
 impl ReadTags {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         let separator =
             |it: &Option<u8>| it.map_or(String::new(), |byte| format!("={}", char::from(byte)));
         let are_usual = self.index_reads.iter().all(|index| index.structure == index.usual);
@@ -109,8 +109,8 @@ impl ReadTags {
         .collect()
     }
 
-    fn check_structures(&self) -> Result<()> {
-        let has_template = |structure: &ReadStructure| structure.has(Purpose::Template);
+    fn check_read_structures(&self) -> Result<()> {
+        let has_template = |structure: &ReadStructure| structure.has_purpose(Purpose::Template);
         if let Some(structure) = self.structures.iter().find(|structure| !has_template(structure)) {
             let what = format!("the structure {structure} has no bases of the template (T)");
             return Err(Error::usage(what)
@@ -126,7 +126,7 @@ impl ReadTags {
         })
     }
 
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         let has_barcodes = self.name_umis.is_some() || !self.structures.is_empty();
         !self.comments && self.casava.is_none() && !has_barcodes && self.index_reads.is_empty()
     }
@@ -175,7 +175,7 @@ impl Aligner {
 pub struct Import {
     /// How qualities are encoded in FASTQ. If `None`, the encoding is detected from the
     /// first records.
-    pub encoding: Option<Encoding>,
+    pub encoding: Option<QualityEncoding>,
     /// Allowed Phred scores; a read with another quality is an error.
     pub qualities: RangeInclusive<u8>,
     pub comments: Vec<String>,
@@ -189,7 +189,7 @@ pub struct Import {
 /// The reads of one sequencing unit, usually one lane of a flow cell: one file or a
 /// pair of files, with their read group.
 #[derive(Clone, Debug)]
-pub struct Lane {
+pub struct LaneInput {
     /// One file, or two files with the first and the last reads of the templates. `-`
     /// is standard input.
     pub files: Vec<PathBuf>,
@@ -201,8 +201,8 @@ pub struct Lane {
     pub group: Option<HeaderLine>,
 }
 
-impl Lane {
-    pub fn segments(&self) -> usize {
+impl LaneInput {
+    pub fn reads_per_template(&self) -> usize {
         if self.interleaved { 2 } else { self.files.len() }
     }
 
@@ -212,11 +212,11 @@ impl Lane {
 
     /// Returns whether the reads have no read group, neither from the command line nor
     /// from their file.
-    pub fn lacks_group(&self) -> bool {
+    pub fn has_no_read_group(&self) -> bool {
         self.group.is_none() && !self.records
     }
 
-    pub fn group_id(&self) -> Option<&[u8]> {
+    pub fn read_group_id(&self) -> Option<&[u8]> {
         self.group.as_ref()?.get(b"ID")
     }
 }
@@ -230,10 +230,10 @@ impl Aligning {
 
     fn check_trimming(&self) -> Result<()> {
         let Some(trimming) = &self.trimming else { return Ok(()) };
-        let is_single = |lane: &Lane| !lane.records && lane.segments() == 1;
+        let is_single = |lane: &LaneInput| !lane.records && lane.reads_per_template() == 1;
         let singles = self.lanes.iter().find(|lane| is_single(lane));
         let may_have_pairs = !self.lanes.iter().all(is_single);
-        trimming.check(singles.map(|lane| &*lane.files[0]), may_have_pairs)
+        trimming.check_options(singles.map(|lane| &*lane.files[0]), may_have_pairs)
     }
 
     /// Checks everything that can be checked before a file is opened.
@@ -241,7 +241,7 @@ impl Aligning {
     /// # Errors
     /// Returns a usage error for options that contradict each other or do not fit the
     /// reads.
-    pub fn check(&self) -> Result<()> {
+    pub fn check_options(&self) -> Result<()> {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         if let Some(flag) = self.aligner.flag() {
             readmill_align::check_processor(flag == "--bwa")?;
@@ -261,7 +261,7 @@ impl Aligning {
                 Error::usage(what).hint("take them apart, and join what comes out: readmill merge")
             );
         }
-        self.read_tags.check_structures()?;
+        self.read_tags.check_read_structures()?;
         for (at, lane) in self.lanes.iter().enumerate() {
             if let Some(reference) =
                 self.reference.as_ref().filter(|it| lane.all_files().any(|file| file == *it))
@@ -270,10 +270,10 @@ impl Aligning {
                     .file(reference)
                     .hint("the reference comes first, and once: readmill align REF READS..."));
             }
-            if structures > 0 && !lane.records && structures != lane.segments() {
+            if structures > 0 && !lane.records && structures != lane.reads_per_template() {
                 let what = format!(
                     "there are {structures} structures for {} reads of a template",
-                    lane.segments()
+                    lane.reads_per_template()
                 );
                 return Err(Error::usage(what)
                     .hint("give one for each, as in 8M+T,+T for pairs, and 8M+T for single reads; those of index reads come last"));
@@ -285,7 +285,7 @@ impl Aligning {
                     .is_some_and(|own| own.get(b"ID") == group.get(b"ID") && own != *group)
             });
             if clash.is_some() {
-                let id = String::from_utf8_lossy(lane.group_id().unwrap_or_default()).into_owned();
+                let id = String::from_utf8_lossy(lane.read_group_id().unwrap_or_default()).into_owned();
                 return Err(Error::usage(format!("two read groups are called {id}")));
             }
         }

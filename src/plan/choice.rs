@@ -5,7 +5,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 /// A value, and the words that ask for it.
 #[derive(Debug)]
 pub struct Choice<T: 'static> {
-    /// The value.
     pub value: T,
     /// Its name in help and in the canonical command line.
     pub name: &'static str,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use readmill_coverage::{By, CoverageFile, ReadOptions, ReportOptions};
+use readmill_coverage::{CoverageFile, ReadOptions, RegionChoice, ReportOptions};
 use readmill_record::{Error, Result};
 
 /// Coverage, in files that are named as those of mosdepth.
@@ -49,14 +49,14 @@ impl CoverageRequest {
         let window = by.filter(|by| !by.is_empty() && by.bytes().all(|byte| byte.is_ascii_digit()));
         let bed = by.filter(|_| window.is_none()).map(PathBuf::from);
         report.by = match (window.map(str::parse), &bed) {
-            (Some(Ok(window)), _) if window > 0 => Some(By::Window(window)),
+            (Some(Ok(window)), _) if window > 0 => Some(RegionChoice::Window(window)),
             (Some(_), _) => {
                 let what = "a window of coverage has from 1 to 4294967295 bases";
                 return Err(
                     Error::usage(what).hint("give --coverage-by a number of bases, or a BED file")
                 );
             }
-            (None, Some(_)) => Some(By::Bed),
+            (None, Some(_)) => Some(RegionChoice::Bed),
             (None, None) => None,
         };
         if report.by.is_none() && !report.thresholds.is_empty() {
@@ -73,9 +73,9 @@ impl CoverageRequest {
             name.push(ending);
             (ending, PathBuf::from(name))
         };
-        let wanted = CoverageFile::ALL.into_iter().filter(|file| file.is_of(&report));
-        let files =
-            wanted.flat_map(|file| std::iter::once(file.ending()).chain(index_ending(file)).map(name));
+        let wanted = CoverageFile::ALL.into_iter().filter(|file| file.is_requested(&report));
+        let files = wanted
+            .flat_map(|file| std::iter::once(file.file_suffix()).chain(index_ending(file)).map(name));
         let files = files.collect();
         Ok(CoverageRequest { prefix: prefix.to_path_buf(), reads, report, bed, files })
     }

@@ -10,7 +10,7 @@ use super::group_names::NamePattern;
 use super::{Format, Output};
 
 /// Files that reads are split among, at most.
-pub const MOST_SPLIT_FILES: usize = 500;
+pub const MAX_SPLIT_FILES: usize = 500;
 
 /// Where reads go.
 #[derive(Clone, Debug)]
@@ -28,9 +28,7 @@ pub enum Destination {
 /// A file of selected reads.
 #[derive(Clone, Debug)]
 pub struct ExtraFile {
-    /// The file.
     pub path: PathBuf,
-    /// Its format.
     pub format: Format,
     /// Which reads: `unmapped`, `discordant`, `duplicates`, `dropped`, or an expression.
     pub what: String,
@@ -78,7 +76,6 @@ pub enum SplitRest {
 /// All reads become FASTQ, by the ends of their templates.
 #[derive(Clone, Debug)]
 pub struct Fastq {
-    /// The files.
     pub files: FastqFiles,
     /// What becomes of ends without their other end.
     pub singles: LoneEnds,
@@ -261,12 +258,12 @@ impl Destination {
     }
 
     /// The most extra files that there may be.
-    pub fn most_extra_files(&self) -> usize {
+    pub fn max_extra_files(&self) -> usize {
         match self {
             Destination::Main(_, selected) => selected.len(),
             Destination::Split(Split { by: SplitBy::Records(_), .. }) => 1, // one at a time
-            Destination::Split(_) => MOST_SPLIT_FILES,
-            Destination::Fastq(Fastq { files: FastqFiles::PerReadGroup(_), .. }) => MOST_SPLIT_FILES,
+            Destination::Split(_) => MAX_SPLIT_FILES,
+            Destination::Fastq(Fastq { files: FastqFiles::PerReadGroup(_), .. }) => MAX_SPLIT_FILES,
             Destination::Fastq(fastq) => fastq.places().0.len(),
             Destination::Nowhere => 0,
         }
@@ -299,7 +296,7 @@ impl Destination {
     }
 
     /// How many times a batch may be copied on its way to extra outputs.
-    pub fn most_copies(&self) -> usize {
+    pub fn max_copies(&self) -> usize {
         match self {
             Destination::Main(_, selected) => {
                 let copies = selected.iter().filter(|chosen| !chosen.moves || chosen.is_of_dropped());

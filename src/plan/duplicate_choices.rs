@@ -23,7 +23,7 @@ pub(super) enum RuleSet {
     Samtools,
 }
 
-pub(super) const RULES: &[Choice<RuleSet>] = &[
+pub(super) const RULE_SETS: &[Choice<RuleSet>] = &[
     Choice {
         value: RuleSet::Picard,
         name: "picard",
@@ -38,7 +38,7 @@ pub(super) const RULES: &[Choice<RuleSet>] = &[
     },
 ];
 
-pub(super) const ENDS: &[Choice<PairEnds>] = &[
+pub(super) const PAIR_ENDS: &[Choice<PairEnds>] = &[
     Choice {
         value: PairEnds::Template,
         name: "template",
@@ -53,7 +53,7 @@ pub(super) const ENDS: &[Choice<PairEnds>] = &[
     },
 ];
 
-pub(super) const MODES: &[Choice<DuplicateMode>] = &[
+pub(super) const DUPLICATE_MODES: &[Choice<DuplicateMode>] = &[
     Choice {
         value: DuplicateMode::Auto,
         name: "auto",
@@ -74,13 +74,13 @@ pub(super) const MODES: &[Choice<DuplicateMode>] = &[
     },
 ];
 
-pub(super) const TYPES: &[Choice<DuplicateTypes>] = &[
+pub(super) const DUPLICATE_TYPES: &[Choice<DuplicateTypes>] = &[
     Choice { value: DuplicateTypes::DontTag, name: "none", aliases: &["DontTag"], help: "" },
     Choice { value: DuplicateTypes::OpticalOnly, name: "optical", aliases: &["OpticalOnly"], help: "" },
     Choice { value: DuplicateTypes::All, name: "all", aliases: &[], help: "" },
 ];
 
-pub(super) const STRATEGIES: &[Choice<Strategy>] = &[
+pub(super) const SCORING_STRATEGIES: &[Choice<Strategy>] = &[
     Choice {
         value: Strategy::SumOfBaseQualities,
         name: "sum-of-base-qualities",
@@ -96,7 +96,7 @@ pub(super) const STRATEGIES: &[Choice<Strategy>] = &[
     Choice { value: Strategy::Random, name: "random", aliases: &[], help: "A hash of the read name" },
 ];
 
-pub(super) const METHODS: &[Choice<Method>] = &[
+pub(super) const UMI_METHODS: &[Choice<Method>] = &[
     Choice { value: Method::Exact, name: "exact", aliases: &[], help: "Equal ones" },
     Choice {
         value: Method::Directional,

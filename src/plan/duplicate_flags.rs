@@ -9,14 +9,17 @@ use readmill_markdup::location::ReadNames;
 use readmill_markdup::samtools::detail::DEFAULT_ORDER;
 use readmill_markdup::umi::{Method, UmiSource, Umis};
 use readmill_markdup::{
-    Coding, DuplicateDetails, DuplicateTypes, EarlierMarks, Optical, OpticalReads, PairEnds, ReadCoords,
-    Rules, SamtoolsRules, SamtoolsTags, Strategy, Writing,
+    Coding, DuplicateDetails, DuplicateTypes, EarlierMarks, MarkOptions, Optical, OpticalReads,
+    PairEnds, ReadCoords, Rules, SamtoolsRules, SamtoolsTags, Strategy,
 };
 use readmill_record::{Error, Result};
 
 use super::choice::one_of;
-use super::duplicate_choices::{DuplicateMode, ENDS, METHODS, MODES, RULES, RuleSet, STRATEGIES, TYPES};
-use super::duplicates::{Duplicates, Metrics};
+use super::duplicate_choices::{
+    DUPLICATE_MODES, DUPLICATE_TYPES, DuplicateMode, PAIR_ENDS, RULE_SETS, RuleSet, SCORING_STRATEGIES,
+    UMI_METHODS,
+};
+use super::duplicates::{Duplicates, DuplicationMetricsFiles};
 
 /// Flags that say how duplicates are marked.
 #[derive(Args)]
@@ -29,10 +32,10 @@ pub struct DuplicateFlags {
     #[arg(long, alias = "remove-sequencing-duplicates")]
     remove_optical_duplicates: bool,
     /// Whose rules say which reads are duplicates; the flags below are those of Picard's rules, unless they name samtools
-    #[arg(long, value_name = "WHOSE", default_value = "picard", value_parser = one_of(RULES))]
+    #[arg(long, value_name = "WHOSE", default_value = "picard", value_parser = one_of(RULE_SETS))]
     rules: RuleSet,
     /// Which ends of a pair are compared by samtools' rules
-    #[arg(long, value_name = "OF", default_value = "template", value_parser = one_of(ENDS))]
+    #[arg(long, value_name = "OF", default_value = "template", value_parser = one_of(PAIR_ENDS))]
     ends: PairEnds,
     /// Clear the duplicate flags of the input first, and dt and do with them, by samtools' rules, which keep them otherwise; Picard's rules decide all flags anew
     #[arg(long)]
@@ -44,7 +47,7 @@ pub struct DuplicateFlags {
     #[arg(long)]
     use_read_groups: bool,
     /// Which records of a duplicate template are flagged
-    #[arg(long, value_name = "MODE", default_value = "auto", alias = "ASSUME_SORT_ORDER", value_parser = one_of(MODES))]
+    #[arg(long, value_name = "MODE", default_value = "auto", alias = "ASSUME_SORT_ORDER", value_parser = one_of(DUPLICATE_MODES))]
     duplicate_mode: DuplicateMode,
     /// Write duplication metrics, as Picard's METRICS_FILE, or as samtools markdup -f by its rules
     #[arg(long, value_name = "FILE", alias = "METRICS_FILE")]
@@ -59,7 +62,7 @@ pub struct DuplicateFlags {
         default_value = "none",
         alias = "TAGGING_POLICY",
         ignore_case = true,
-        value_parser = one_of(TYPES)
+        value_parser = one_of(DUPLICATE_TYPES)
     )]
     tag_duplicates: DuplicateTypes,
     /// Write the duplicate set of each pair: DI, the number of the pair that stays, and DS, its size
@@ -75,12 +78,12 @@ pub struct DuplicateFlags {
         default_value = "sum-of-base-qualities",
         alias = "DUPLICATE_SCORING_STRATEGY",
         ignore_case = true,
-        value_parser = one_of(STRATEGIES)
+        value_parser = one_of(SCORING_STRATEGIES)
     )]
     scoring_strategy: Strategy,
     /// Most pixels between optical duplicates, in x and in y; auto: what the instrument in the read names asks for; off; by samtools' rules, write dt [default: 100, off by samtools' rules]
     #[arg(long, value_name = "PIXELS", alias = "OPTICAL_DUPLICATE_PIXEL_DISTANCE", allow_hyphen_values = true, value_parser = parse_distance)]
-    optical_distance: Option<Distance>,
+    optical_distance: Option<OpticalDistance>,
     /// How read names tell where a read was seen: picard (5 or 7 fields, 16 bits each), full (more vendors, UMI suffixes, true coordinates), null (not), or a regular expression whose groups are tile, x, y
     #[arg(long, value_name = "HOW", alias = "READ_NAME_REGEX", value_parser = parse_names)]
     read_names: Option<ReadNames>,
@@ -133,7 +136,7 @@ pub struct DuplicateFlags {
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["barcode_tag", "read_one_barcode_tag", "read_two_barcode_tag"])]
     umi: Option<UmiSource>,
     /// Which UMIs of one position are one molecule
-    #[arg(long, value_name = "METHOD", default_value = "directional", requires = "umi", value_parser = one_of(METHODS))]
+    #[arg(long, value_name = "METHOD", default_value = "directional", requires = "umi", value_parser = one_of(UMI_METHODS))]
     umi_method: Method,
     /// Most symbols in which UMIs of one molecule differ
     #[arg(long, value_name = "N", default_value_t = 1, requires = "umi")]
@@ -162,19 +165,21 @@ struct PicardFlags {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Distance {
+enum OpticalDistance {
     Off,
     Auto,
     Pixels(i32),
 }
 
-fn parse_distance(text: &str) -> Result<Distance, String> {
+fn parse_distance(text: &str) -> Result<OpticalDistance, String> {
     match text {
-        "off" => Ok(Distance::Off),
-        "auto" => Ok(Distance::Auto),
+        "off" => Ok(OpticalDistance::Off),
+        "auto" => Ok(OpticalDistance::Auto),
         _ => {
             let pixels = text.parse::<i32>().ok();
-            pixels.map(Distance::Pixels).ok_or_else(|| "write a number of pixels, auto or off".into())
+            pixels
+                .map(OpticalDistance::Pixels)
+                .ok_or_else(|| "write a number of pixels, auto or off".into())
         }
     }
 }
@@ -203,8 +208,8 @@ impl DuplicateFlags {
 
     /// Makes the plan for marking duplicates. Errors in the flags are stored in it, and
     /// reported by [`Duplicates::check`].
-    pub fn duplicates(&self) -> Duplicates {
-        let picard = self.by_picard();
+    pub fn to_request(&self) -> Duplicates {
+        let picard = self.picard_request();
         if self.rules == RuleSet::Picard {
             let of_samtools = [
                 ("--ends", self.ends != PairEnds::default()),
@@ -248,23 +253,23 @@ impl DuplicateFlags {
                 }),
                 ..Rules::default()
             },
-            writing: Writing {
+            writing: MarkOptions {
                 remove: picard.writing.remove,
                 earlier,
                 samtools: tags,
-                ..Writing::default()
+                ..MarkOptions::default()
             },
             auto_distance: false,
             optical_off: false,
             needs_optical: false,
-            out_of_place: self.only_by_picard(&picard),
+            out_of_place: self.first_picard_only_flag(&picard),
             fault,
             metrics: picard.metrics,
         }
     }
 
     fn samtools_optical(&self) -> Result<Option<OpticalReads>> {
-        let Some(Distance::Pixels(pixels)) = self.optical_distance else { return Ok(None) };
+        let Some(OpticalDistance::Pixels(pixels)) = self.optical_distance else { return Ok(None) };
         let coords = match &self.read_coords {
             Some(regex) => {
                 ReadCoords::parse(regex, self.coords_order.as_deref().unwrap_or(DEFAULT_ORDER))?
@@ -275,11 +280,11 @@ impl DuplicateFlags {
     }
 
     /// Returns the optical distance for Picard's rules, whose default is 100 pixels.
-    fn distance(&self) -> Distance {
-        self.optical_distance.unwrap_or(Distance::Pixels(Optical::default().distance))
+    fn picard_optical_distance(&self) -> OpticalDistance {
+        self.optical_distance.unwrap_or(OpticalDistance::Pixels(Optical::default().distance))
     }
 
-    fn only_by_picard(&self, picard: &Duplicates) -> Option<&'static str> {
+    fn first_picard_only_flag(&self, picard: &Duplicates) -> Option<&'static str> {
         let Duplicates { rules, writing, .. } = picard;
         let optical = Optical::default();
         let has_report = picard.metrics.picard.is_some() || picard.metrics.json.is_some();
@@ -289,9 +294,9 @@ impl DuplicateFlags {
             ("--tag-duplicate-set-members", writing.members),
             ("--keep-dt", !writing.clear_dt),
             ("--scoring-strategy", rules.strategy != Strategy::default()),
-            ("--optical-distance auto", self.optical_distance == Some(Distance::Auto)),
+            ("--optical-distance auto", self.optical_distance == Some(OpticalDistance::Auto)),
             ("--read-names", self.read_names.is_some()),
-            ("--max-optical-set-size", self.max_optical_set_size as u64 != optical.most),
+            ("--max-optical-set-size", self.max_optical_set_size as u64 != optical.max_set_size),
             ("--optical-only", self.optical_only),
             ("--optical-single", self.optical_single),
             ("--read-one-barcode-tag", self.read_one_barcode_tag.is_some()),
@@ -303,10 +308,10 @@ impl DuplicateFlags {
         ])
     }
 
-    fn by_picard(&self) -> Duplicates {
+    fn picard_request(&self) -> Duplicates {
         let picard = &self.picard;
         let duplex = picard.duplex_umi_as.unwrap_or(self.duplex_umi);
-        let writing = Writing {
+        let writing = MarkOptions {
             remove: picard.remove_duplicates_as.unwrap_or(self.remove_duplicates),
             remove_optical: picard
                 .remove_sequencing_duplicates_as
@@ -322,15 +327,16 @@ impl DuplicateFlags {
             earlier: EarlierMarks::Replace,
             samtools: SamtoolsTags::default(),
         };
-        let metrics = Metrics { picard: self.metrics.clone(), json: self.metrics_json.clone() };
-        let rules = self.rules(&writing, &metrics, duplex);
-        let auto_distance = self.distance() == Distance::Auto;
+        let metrics =
+            DuplicationMetricsFiles { picard: self.metrics.clone(), json: self.metrics_json.clone() };
+        let rules = self.picard_rules(&writing, &metrics, duplex);
+        let auto_distance = self.picard_optical_distance() == OpticalDistance::Auto;
         let needs_optical = self.optical_only
             || self.optical_single
-            || self.distance() == Distance::Off
+            || self.picard_optical_distance() == OpticalDistance::Off
                 && (self.remove_optical_duplicates
                     || self.tag_duplicates == DuplicateTypes::OpticalOnly);
-        let optical_off = self.distance() == Distance::Off;
+        let optical_off = self.picard_optical_distance() == OpticalDistance::Off;
         let mode = self.duplicate_mode;
         Duplicates {
             mode,
@@ -347,8 +353,13 @@ impl DuplicateFlags {
 
     /// Makes Picard's rules from the flags. Optical duplicates are only detected if
     /// something in the output depends on them.
-    fn rules(&self, writing: &Writing, metrics: &Metrics, duplex: bool) -> Rules {
-        let auto = self.distance() == Distance::Auto;
+    fn picard_rules(
+        &self,
+        writing: &MarkOptions,
+        metrics: &DuplicationMetricsFiles,
+        duplex: bool,
+    ) -> Rules {
+        let auto = self.picard_optical_distance() == OpticalDistance::Auto;
         let names =
             self.read_names.clone().unwrap_or(if auto { ReadNames::Full } else { ReadNames::Picard });
         let barcodes = Barcodes {
@@ -365,15 +376,16 @@ impl DuplicateFlags {
             || self.optical_only
             || self.optical_single;
         let optical = Optical {
-            distance: match self.distance() {
-                Distance::Pixels(pixels) => pixels,
+            distance: match self.picard_optical_distance() {
+                OpticalDistance::Pixels(pixels) => pixels,
                 _ => Optical::default().distance,
             },
-            most: u64::try_from(self.max_optical_set_size).unwrap_or(0),
-            single: self.optical_single,
-            alone: self.optical_only,
+            max_set_size: u64::try_from(self.max_optical_set_size).unwrap_or(0),
+            includes_singles: self.optical_single,
+            only_optical: self.optical_only,
         };
-        let sought = self.distance() != Distance::Off && !matches!(names, ReadNames::Off);
+        let sought =
+            self.picard_optical_distance() != OpticalDistance::Off && !matches!(names, ReadNames::Off);
         Rules {
             strategy: self.scoring_strategy,
             names,
@@ -394,13 +406,14 @@ impl DuplicateFlags {
 
     /// Returns a usage error if duplicates are not marked but flags say how to mark
     /// them.
-    pub fn check_unused(&self) -> Result<()> {
-        let duplicates = self.duplicates();
+    pub fn refuse_unused_flags(&self) -> Result<()> {
+        let duplicates = self.to_request();
         let default = self.duplicate_mode == DuplicateMode::Auto
-            && duplicates.words().len() == 2
+            && duplicates.command_words().len() == 2
             && duplicates.out_of_place.is_none();
-        let optical = self.distance() != Distance::Pixels(Optical::default().distance)
-            || self.max_optical_set_size as u64 != Optical::default().most;
+        let optical = self.picard_optical_distance()
+            != OpticalDistance::Pixels(Optical::default().distance)
+            || self.max_optical_set_size as u64 != Optical::default().max_set_size;
         if default && !optical && self.metrics.is_none() && self.metrics_json.is_none() {
             return Ok(());
         }

@@ -4,26 +4,28 @@ use std::path::PathBuf;
 
 use readmill_markdup::umi::{Method, UmiSource};
 use readmill_markdup::{
-    Coding, DuplicateTypes, EarlierMarks, Optical, OpticalReads, PairEnds, Rules, SamtoolsRules,
-    Strategy, Writing,
+    Coding, DuplicateTypes, EarlierMarks, MarkOptions, Optical, OpticalReads, PairEnds, Rules,
+    SamtoolsRules, Strategy,
 };
 use readmill_record::{Error, Result, tag};
 
 use super::choice::name_of;
-use super::duplicate_choices::{DuplicateMode, ENDS, METHODS, MODES, STRATEGIES, TYPES};
+use super::duplicate_choices::{
+    DUPLICATE_MODES, DUPLICATE_TYPES, DuplicateMode, PAIR_ENDS, SCORING_STRATEGIES, UMI_METHODS,
+};
 
 #[derive(Clone, Debug)]
 pub struct Duplicates {
     pub mode: DuplicateMode,
     pub rules: Rules,
-    pub writing: Writing,
+    pub writing: MarkOptions,
     /// Whether the optical pixel distance is chosen by the instrument that the first
     /// read name shows (`--optical-distance auto`).
     pub auto_distance: bool,
     pub optical_off: bool,
     /// Whether another flag only has an effect if optical duplicates are detected.
     pub needs_optical: bool,
-    pub metrics: Metrics,
+    pub metrics: DuplicationMetricsFiles,
     /// A flag that is given but does not exist in the chosen set of rules. It is kept
     /// for [`Duplicates::check`], which reports it.
     pub out_of_place: Option<&'static str>,
@@ -34,8 +36,8 @@ pub struct Duplicates {
 impl Duplicates {
     /// Returns Picard's default rules for `mode`, without metrics and without reads
     /// removed.
-    pub fn marked(mode: DuplicateMode) -> Self {
-        let writing = Writing { clear_dt: true, ..Writing::default() };
+    pub fn with_mode(mode: DuplicateMode) -> Self {
+        let writing = MarkOptions { clear_dt: true, ..MarkOptions::default() };
         let (rules, auto_distance, optical_off, needs_optical) = Default::default();
         let (metrics, out_of_place, fault) = Default::default();
         Duplicates {
@@ -53,13 +55,13 @@ impl Duplicates {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Metrics {
+pub struct DuplicationMetricsFiles {
     pub picard: Option<PathBuf>,
     pub json: Option<PathBuf>,
 }
 
 impl Duplicates {
-    pub fn check(&self) -> Result<()> {
+    pub fn check_conflicts(&self) -> Result<()> {
         if let Some(flag) = self.out_of_place {
             let (rules, others) = match self.rules.samtools {
                 Some(_) => ("samtools", "Picard's"),
@@ -106,10 +108,10 @@ impl Duplicates {
 
     /// Returns the words for marking duplicates in the canonical command line, without
     /// flags that have their default value.
-    pub fn words(&self) -> Vec<String> {
+    pub fn command_words(&self) -> Vec<String> {
         let (rules, writing) = (&self.rules, &self.writing);
         if let Some(samtools) = &rules.samtools {
-            return words_of_samtools(samtools, writing);
+            return samtools_command_words(samtools, writing);
         }
         let mut words = Vec::new();
         let mut flag = |word: &str, given: bool| {
@@ -122,15 +124,15 @@ impl Duplicates {
         flag("--keep-dt", !writing.clear_dt);
         flag("--tag-duplicate-set-members", writing.members);
         let optical = rules.optical.unwrap_or_default();
-        flag("--optical-only", optical.alone);
-        flag("--optical-single", optical.single);
+        flag("--optical-only", optical.only_optical);
+        flag("--optical-single", optical.includes_singles);
         let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);
-        say("--duplicate-mode", name_of(MODES, self.mode).into());
+        say("--duplicate-mode", name_of(DUPLICATE_MODES, self.mode).into());
         if rules.strategy != Strategy::default() {
-            say("--scoring-strategy", name_of(STRATEGIES, rules.strategy).into());
+            say("--scoring-strategy", name_of(SCORING_STRATEGIES, rules.strategy).into());
         }
         if writing.duplicate_types != DuplicateTypes::default() {
-            say("--tag-duplicates", name_of(TYPES, writing.duplicate_types).into());
+            say("--tag-duplicates", name_of(DUPLICATE_TYPES, writing.duplicate_types).into());
         }
         let names = rules.names.to_string();
         if names != "picard" {
@@ -143,8 +145,8 @@ impl Duplicates {
         } else if optical.distance != Optical::default().distance {
             say("--optical-distance", optical.distance.to_string());
         }
-        if optical.most != Optical::default().most {
-            say("--max-optical-set-size", optical.most.to_string());
+        if optical.max_set_size != Optical::default().max_set_size {
+            say("--max-optical-set-size", optical.max_set_size.to_string());
         }
         let tag = |tag: [u8; 2]| String::from_utf8_lossy(&tag).into_owned();
         if let Some(Coding::Barcodes(barcodes)) = &rules.coding {
@@ -161,7 +163,7 @@ impl Duplicates {
         if let Some(Coding::Umis(umis)) = &rules.coding {
             let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);
             say("--umi", umis.source.to_string());
-            say("--umi-method", name_of(METHODS, umis.method).into());
+            say("--umi-method", name_of(UMI_METHODS, umis.method).into());
             say("--umi-edits", umis.edits.to_string());
         }
         if let Some((molecule, _)) = writing.molecule_number {
@@ -174,11 +176,11 @@ impl Duplicates {
     }
 }
 
-fn words_of_samtools(rules: &SamtoolsRules, writing: &Writing) -> Vec<String> {
+fn samtools_command_words(rules: &SamtoolsRules, writing: &MarkOptions) -> Vec<String> {
     let mode = if rules.other_records { DuplicateMode::Template } else { DuplicateMode::Coordinate };
-    let mut words = vec!["--rules", "samtools", "--duplicate-mode", name_of(MODES, mode)];
+    let mut words = vec!["--rules", "samtools", "--duplicate-mode", name_of(DUPLICATE_MODES, mode)];
     if rules.ends != PairEnds::default() {
-        words.extend(["--ends", name_of(ENDS, rules.ends)]);
+        words.extend(["--ends", name_of(PAIR_ENDS, rules.ends)]);
     }
     words.extend((writing.earlier == EarlierMarks::Clear).then_some("--clear-marks"));
     words.extend(rules.failed_reads.then_some("--include-fails"));
@@ -191,7 +193,7 @@ fn words_of_samtools(rules: &SamtoolsRules, writing: &Writing) -> Vec<String> {
     let mut words: Vec<String> = words.into_iter().map(Into::into).collect();
     if let Some(OpticalReads { distance, coords }) = &details.optical {
         words.extend(["--optical-distance".into(), distance.to_string()]);
-        if let Some((regex, order)) = coords.words() {
+        if let Some((regex, order)) = coords.regex_and_order() {
             words.extend(["--read-coords".into(), format!("'{regex}'"), "--coords-order".into(), order]);
         }
     }

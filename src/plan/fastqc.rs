@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use readmill_fastqc::Options;
+use readmill_fastqc::FastqcOptions;
 use readmill_record::{Error, Result};
 
 /// The reports of FastQC of all inputs.
 #[derive(Clone, Debug)]
 pub struct FastqcRequest {
     /// Options of all modules.
-    pub options: Options,
+    pub options: FastqcOptions,
     /// The reports, one for each input.
     pub reports: Vec<FastqcReport>,
 }
@@ -17,7 +17,6 @@ pub struct FastqcRequest {
 /// The report of an input.
 #[derive(Clone, Debug)]
 pub struct FastqcReport {
-    /// The input.
     pub input: PathBuf,
     /// The name of the input in it.
     pub name: String,
@@ -37,7 +36,7 @@ impl FastqcRequest {
     ///
     /// # Errors
     /// The directory is no name of one.
-    pub fn new(directory: &Path, inputs: &[PathBuf], options: Options) -> Result<Self> {
+    pub fn new(directory: &Path, inputs: &[PathBuf], options: FastqcOptions) -> Result<Self> {
         if directory.as_os_str() == "-" || directory.as_os_str().is_empty() {
             let what = "the reports of FastQC are several files, and need a directory";
             return Err(Error::usage(what).hint("give its name: --fastqc DIR"));
@@ -70,7 +69,7 @@ mod tests {
     fn reports_are_named_as_those_of_fastqc() {
         let of = |name: &str| {
             let request =
-                FastqcRequest::new(Path::new("qc"), &[name.into()], Options::default()).unwrap();
+                FastqcRequest::new(Path::new("qc"), &[name.into()], FastqcOptions::default()).unwrap();
             let report = &request.reports[0];
             (report.name.clone(), report.data.display().to_string())
         };
@@ -82,6 +81,6 @@ mod tests {
         assert_eq!(of("s.bam"), named("s.bam", "s"));
         assert_eq!(of("s"), named("s", "s"));
         assert_eq!(of("-"), named("stdin", "stdin"));
-        assert!(FastqcRequest::new(Path::new("-"), &[], Options::default()).is_err());
+        assert!(FastqcRequest::new(Path::new("-"), &[], FastqcOptions::default()).is_err());
     }
 }

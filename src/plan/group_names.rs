@@ -183,7 +183,7 @@ mod tests {
 
     fn path(pattern: &str, group: &str, number: usize) -> String {
         let header = Header::parse(format!("@RG\t{group}\n").as_bytes()).unwrap();
-        let line = header.lines_of(b"RG").next();
+        let line = header.lines_of_kind(b"RG").next();
         let made = NamePattern::parse(pattern).unwrap().path(line, number, 2);
         made.map_or_else(|error| error.to_string(), |path| path.display().to_string())
     }

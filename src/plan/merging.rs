@@ -28,11 +28,11 @@ pub struct AlignedFile {
     pub path: PathBuf,
     /// The end of the template that all records of this file belong to, if their flags
     /// do not show it.
-    pub end: Option<End>,
+    pub end: Option<TemplateEnd>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum TemplateEnd {
     First,
     Last,
 }
@@ -40,9 +40,9 @@ pub enum End {
 impl Merging {
     /// The default of [`Merging::matching`]: the checksum and the length of each
     /// sequence.
-    pub const MATCHING: [Tag; 2] = [*b"M5", *b"LN"];
+    pub const DEFAULT_MATCHING_TAGS: [Tag; 2] = [*b"M5", *b"LN"];
 
-    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+    pub fn all_files(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.unaligned).chain(self.aligned.iter().map(|file| &file.path))
     }
 
@@ -75,12 +75,12 @@ impl Merging {
         say(!rules.clip_adapters, "--no-clip-adapters".to_string());
         say(rules.overlap != OverlapClip::Soft, format!("--clip-overlaps {}", rules.overlap.name()));
         say(rules.aligned_only, "--aligned-only".to_string());
-        rules.most_gaps.iter().for_each(|most| say(true, format!("--max-gaps {most}")));
+        rules.max_gaps.iter().for_each(|most| say(true, format!("--max-gaps {most}")));
         let primary = rules.primary;
         say(primary != PrimaryChoice::BestMapq, format!("--primary {}", primary.name()));
         say(!rules.secondary, "--no-secondary".to_string());
         say(!rules.mate_cigar, "--no-mate-cigar".to_string());
-        if let Some(least) = rules.least_unclipped {
+        if let Some(least) = rules.min_unclipped {
             say(true, format!("--unmap-contaminants={least}"));
             let how = rules.contaminants;
             let is_other = how != ContaminantAlignments::Leave;

@@ -21,7 +21,7 @@ mod trimming;
 
 use std::path::PathBuf;
 
-use readmill_filters::spec::{PlanFacts, Stage};
+use readmill_filters::spec::{FilterStage, PlanFacts};
 use readmill_format::bgzf::Codec;
 use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_record::{Error, Result};
@@ -30,27 +30,27 @@ use readmill_sort::Order;
 use crate::formats::{Compression, ContigBases, SamFormat};
 
 pub use crate::formats::{Content, DEFAULT_LEVEL, Format, Index};
-pub use aligning::{Aligner, Aligning, Import, IndexReads, Lane, ReadTags};
+pub use aligning::{Aligner, Aligning, Import, IndexReads, LaneInput, ReadTags};
 pub use choice::{Choice, one_of};
 pub use command::Command;
 pub use coverage::{CoverageRequest, index_ending};
 pub use destination::{
-    Destination, ExtraFile, Fastq, FastqFiles, LoneEnds, MOST_SPLIT_FILES, Split, SplitBy, SplitNames,
+    Destination, ExtraFile, Fastq, FastqFiles, LoneEnds, MAX_SPLIT_FILES, Split, SplitBy, SplitNames,
     SplitRest,
 };
 pub use duplicate_choices::DuplicateMode;
 pub use duplicate_flags::DuplicateFlags;
-pub use duplicates::{Duplicates, Metrics};
+pub use duplicates::{Duplicates, DuplicationMetricsFiles};
 pub use fastqc::{FastqcReport, FastqcRequest};
-pub use merging::{AlignedFile, End, Merging};
+pub use merging::{AlignedFile, Merging, TemplateEnd};
 pub use naming::check_index_mark;
-pub use parts::{MOST_PARTS, md5_name, part_name};
+pub use parts::{MAX_PARTS, md5_name, part_name};
 pub use readmill_filters::Filters;
-pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
-pub use regions::{RegionRequest, no_index_of_a_pipe};
-pub use resources::{Resources, Verbosity, environment_temp_dir, temp_dirs};
+pub use recalibration::{ApplyRequest, Recalibration, TableRequest, TableSource};
+pub use regions::{RegionRequest, pipe_without_index_error};
+pub use resources::{Resources, Verbosity, default_temp_dirs, environment_temp_dir};
 pub use tallies::{FingerprintRequest, PageRequest, QcRequest, Tallies};
-pub use trimming::{Trimming, without_adapter};
+pub use trimming::{Trimming, missing_adapter_error};
 
 /// Compression level of `--fast`.
 pub const FAST_LEVEL: u8 = 1;
@@ -71,7 +71,6 @@ pub struct Plan {
     pub aligning: Option<Aligning>,
     /// The alignments that reads get, if these are merged; all files are inputs.
     pub merging: Option<Merging>,
-    /// The steps.
     pub steps: Steps,
     /// Where reads go.
     pub destination: Destination,
@@ -186,7 +185,7 @@ impl Plan {
             aligning: None,
             merging: None,
             steps: Steps::default(),
-            resources: Resources::beside(&output.path),
+            resources: Resources::default_for_output(&output.path),
             destination: Destination::Main(output, Vec::new()),
             tallies: Tallies::default(),
         }
@@ -211,12 +210,12 @@ impl Plan {
             return Err(Error::usage("regions are read of one input").hint("give one file"));
         }
         if self.regions.is_some() && self.inputs[0].as_os_str() == "-" {
-            return Err(regions::no_index_of_a_pipe());
+            return Err(regions::pipe_without_index_error());
         }
         self.destination.check()?;
         self.check_dropped()?;
         self.check_parts()?;
-        self.aligning.as_ref().map_or(Ok(()), Aligning::check)?;
+        self.aligning.as_ref().map_or(Ok(()), Aligning::check_options)?;
         let has_reference = self.resources.reference.is_some();
         self.tallies.qc.as_ref().map_or(Ok(()), |qc| qc.check(has_reference))?;
         if self.tallies.fastqc.is_some() && self.merging.is_some() {
@@ -224,10 +223,13 @@ impl Plan {
             return Err(Error::usage(what).hint("count those of the reads by themselves: readmill qc"));
         }
         let filters = &self.steps.filters;
-        filters.check(PlanFacts { has_reference, marks_duplicates: self.steps.duplicates.is_some() })?;
+        filters.check_plan(PlanFacts {
+            has_reference,
+            marks_duplicates: self.steps.duplicates.is_some(),
+        })?;
         if let Some(recalibration) = &self.steps.recalibration {
-            recalibration.check()?;
-            let without = |aligning: &Aligning| aligning.lanes.iter().any(Lane::lacks_group);
+            recalibration.check_conflicts()?;
+            let without = |aligning: &Aligning| aligning.lanes.iter().any(LaneInput::has_no_read_group);
             let groupless = self.aligning.as_ref().is_some_and(without);
             if groupless && !filters.facts().any(|facts| facts.sets_read_group) {
                 let what = "recalibration counts by read group, and the reads are given none";
@@ -244,7 +246,7 @@ impl Plan {
                 .hint("add --sort coordinate"));
             }
         }
-        self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check)
+        self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check_conflicts)
     }
 
     /// Checks that reads which filters drop can be written.
@@ -274,10 +276,10 @@ impl Plan {
     }
 
     /// Returns the bytes of the largest duplicate set in which optical duplicates are looked for.
-    pub fn most_optical_bytes(&self) -> u64 {
+    pub fn max_optical_bytes(&self) -> u64 {
         let optical = self.steps.duplicates.as_ref().and_then(|duplicates| duplicates.rules.optical);
         optical.map_or(0, |optical| {
-            optical.most.saturating_mul(CANDIDATE_BYTES).saturating_add(BESIDE_OPTICAL)
+            optical.max_set_size.saturating_mul(CANDIDATE_BYTES).saturating_add(BESIDE_OPTICAL)
         })
     }
 
@@ -297,22 +299,22 @@ impl Plan {
         if let Some(merging) = &self.merging {
             merging.command_words().iter().for_each(|word| say(word));
         }
-        steps.filters.words(Stage::BeforeSort).iter().for_each(|word| say(word));
+        steps.filters.command_words(FilterStage::BeforeSort).iter().for_each(|word| say(word));
         if let Some(duplicates) = &steps.duplicates {
             if !self.command.marks_duplicates() {
                 say("--mark-duplicates");
             }
-            duplicates.words().iter().for_each(|word| say(word));
+            duplicates.command_words().iter().for_each(|word| say(word));
         }
-        steps.filters.words(Stage::AfterDuplicates).iter().for_each(|word| say(word));
+        steps.filters.command_words(FilterStage::AfterDuplicates).iter().for_each(|word| say(word));
         if steps.filters.facts().any(|facts| facts.reference) {
             let reference = self.resources.reference.iter().filter(|_| steps.recalibration.is_none());
             reference.for_each(|it| say(&format!("--reference {}", it.path().display())));
         }
         if let Some(recalibration) = &steps.recalibration {
-            recalibration.words().iter().for_each(|word| say(word));
+            recalibration.command_words().iter().for_each(|word| say(word));
         }
-        steps.filters.words(Stage::Last).iter().for_each(|word| say(word));
+        steps.filters.command_words(FilterStage::Last).iter().for_each(|word| say(word));
         self.destination.words(self.command).iter().for_each(|word| say(word));
         if steps.group_by_file {
             say("--group-by-file");
@@ -322,7 +324,7 @@ impl Plan {
             say("--sort");
             say(&self.order().name());
         }
-        self.regions.iter().flat_map(RegionRequest::words).for_each(|word| say(&word));
+        self.regions.iter().flat_map(RegionRequest::command_words).for_each(|word| say(&word));
         words.join(" ")
     }
 }

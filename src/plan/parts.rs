@@ -8,7 +8,7 @@ use super::{Output, Plan};
 
 /// Parts of an output, at most: each is open twice, and a process may have 1,024 files open where nobody has said
 /// otherwise.
-pub const MOST_PARTS: usize = 256;
+pub const MAX_PARTS: usize = 256;
 
 /// The name of part `number`, from 1, of the output `whole`. The number stands behind the whole name because a part is no
 /// BAM file by itself: `split` of GNU coreutils (`x.bam.aa`) and Hadoop-BAM, whose parts have neither header nor EOF
@@ -53,8 +53,8 @@ impl Output {
 
     /// Checks what can be checked before it is opened.
     pub(super) fn check_parts(&self) -> Result<()> {
-        if !(1..=MOST_PARTS).contains(&self.parts) {
-            return Err(Error::usage(format!("an output has 1 to {MOST_PARTS} parts"))
+        if !(1..=MAX_PARTS).contains(&self.parts) {
+            return Err(Error::usage(format!("an output has 1 to {MAX_PARTS} parts"))
                 .hint("give another number by --out-parts"));
         }
         if !self.is_in_parts() {

@@ -11,7 +11,7 @@ use readmill_record::{Error, Result};
 pub struct Recalibration {
     pub source: TableSource,
     /// `None` if only a table is made, and the reads are not changed.
-    pub apply: Option<Apply>,
+    pub apply: Option<ApplyRequest>,
 }
 
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub struct TableRequest {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Apply {
+pub struct ApplyRequest {
     pub applying: ApplyOptions,
     pub writing: Writing,
 }
@@ -65,7 +65,7 @@ impl Recalibration {
         self.table_request().is_some_and(|table_request| self.apply.is_some() || table_request.bootstrap)
     }
 
-    pub fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
+    pub fn input_files(&self) -> impl Iterator<Item = &PathBuf> {
         let table_request = self.table_request().into_iter();
         let table = match &self.source {
             TableSource::File(path) => Some(path),
@@ -74,7 +74,7 @@ impl Recalibration {
         table_request.flat_map(|it| [&it.reference].into_iter().chain(&it.known_sites)).chain(table)
     }
 
-    pub fn check(&self) -> Result<()> {
+    pub fn check_conflicts(&self) -> Result<()> {
         let Some(table_request) = self.table_request() else { return Ok(()) };
         if table_request.known_sites.is_empty() && !table_request.bootstrap {
             return Err(Error::usage(
@@ -91,10 +91,12 @@ impl Recalibration {
 
     /// Returns the words for recalibration in the canonical command line, without flags
     /// that have their default value.
-    pub fn words(&self) -> Vec<String> {
+    pub fn command_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         match &self.source {
-            TableSource::Reads(table_request) => table_request.say(self.apply.is_none(), &mut words),
+            TableSource::Reads(table_request) => {
+                table_request.append_command_words(self.apply.is_none(), &mut words)
+            }
             TableSource::File(path) => {
                 words.extend(["--bqsr-apply".into(), path.display().to_string()]);
             }
@@ -113,7 +115,7 @@ impl Recalibration {
             words.push("--use-original-qualities".into());
         }
         if let Some(apply) = apply {
-            apply.say(&mut words);
+            apply.append_command_words(&mut words);
         }
         words
     }
@@ -121,7 +123,7 @@ impl Recalibration {
 
 impl TableRequest {
     /// Appends the words for counting. `alone` means that the table is not applied.
-    fn say(&self, alone: bool, words: &mut Vec<String>) {
+    fn append_command_words(&self, alone: bool, words: &mut Vec<String>) {
         words.push(if alone { "--bqsr-table-only" } else { "--bqsr" }.into());
         let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);
         say("--reference", self.reference.display().to_string());
@@ -156,9 +158,9 @@ impl TableRequest {
     }
 }
 
-impl Apply {
-    fn say(&self, words: &mut Vec<String>) {
-        let Apply { applying, writing } = self;
+impl ApplyRequest {
+    fn append_command_words(&self, words: &mut Vec<String>) {
+        let ApplyRequest { applying, writing } = self;
         let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);
         applying.static_quantized.iter().for_each(|q| say("--static-quantized-quals", q.to_string()));
         if applying.quantize != 0 {

@@ -20,7 +20,7 @@ pub struct RegionRequest {
 }
 
 impl RegionRequest {
-    pub(super) fn words(&self) -> Vec<String> {
+    pub(super) fn command_words(&self) -> Vec<String> {
         let once = (self.each_once && !self.texts.is_empty()).then(|| "-M".to_string());
         let quoted = self.texts.iter().map(|text| {
             let is_plain =
@@ -31,7 +31,7 @@ impl RegionRequest {
     }
 }
 
-pub fn no_index_of_a_pipe() -> Error {
+pub fn pipe_without_index_error() -> Error {
     Error::usage("regions are found by an index, and a pipe has none")
         .hint("give a file, or choose reads of the pipe by -L BED")
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use readmill_format::reference::Fasta;
+use readmill_format::reference::LazyReference;
 use readmill_format::spill_codec::SpillCodec;
 
 use crate::process::limit;
@@ -21,7 +21,7 @@ pub struct Resources {
     /// Accept a BGZF file without the EOF block, which may be truncated.
     pub allow_missing_eof: bool,
     pub allow_same_input: bool,
-    pub reference: Option<Fasta>,
+    pub reference: Option<LazyReference>,
     pub explain: bool,
     pub verbosity: Verbosity,
 }
@@ -29,11 +29,11 @@ pub struct Resources {
 impl Resources {
     /// Returns the resources that this process may use by default. It spills to
     /// `$TMPDIR`, or else to the directory of `output`.
-    pub fn beside(output: &Path) -> Self {
+    pub fn default_for_output(output: &Path) -> Self {
         Resources {
             threads: limit::available_threads(),
             memory: limit::default_limit(),
-            temp_dirs: temp_dirs(output),
+            temp_dirs: default_temp_dirs(output),
             spill_codec: SpillCodec::default(),
             allow_missing_eof: false,
             allow_same_input: false,
@@ -51,7 +51,7 @@ pub fn environment_temp_dir() -> Option<PathBuf> {
 /// Returns the default directories for temporary files: `$TMPDIR`, or else the
 /// directory of the output, which must have space for the output anyway. For a pipe or
 /// a device, it is the working directory.
-pub fn temp_dirs(output: &Path) -> Vec<PathBuf> {
+pub fn default_temp_dirs(output: &Path) -> Vec<PathBuf> {
     if let Some(dir) = environment_temp_dir() {
         return vec![dir];
     }

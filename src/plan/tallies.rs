@@ -78,7 +78,6 @@ pub struct PageRequest {
 pub struct FingerprintRequest {
     /// The file to write.
     pub file: PathBuf,
-    /// The sites.
     pub sites: PathBuf,
 }
 

@@ -13,24 +13,24 @@ pub struct Trimming {
     pub words: Vec<String>,
 }
 
-const OF_PAIRS: [&str; 5] =
+const PAIR_FLAG_PREFIXES: [&str; 5] =
     ["--correction", "--overlap-", "--trim-front2", "--trim-tail2", "--max-len2"];
 
 impl Trimming {
     /// Returns a usage error if options do not fit the reads. `singles` is a FASTQ file
     /// of single reads, if there is one: their adapter must be named.
-    pub fn check(&self, singles: Option<&Path>, may_have_pairs: bool) -> Result<()> {
+    pub fn check_options(&self, singles: Option<&Path>, may_have_pairs: bool) -> Result<()> {
         if let (Some(file), Some([None, _])) = (singles, &self.options.adapters) {
-            return Err(without_adapter().file(file));
+            return Err(missing_adapter_error().file(file));
         }
-        let is_of_pairs = |flag: &&str| OF_PAIRS.iter().any(|start| flag.starts_with(start));
+        let is_of_pairs = |flag: &&str| PAIR_FLAG_PREFIXES.iter().any(|start| flag.starts_with(start));
         let mut flags = self.words.iter().filter_map(|word| word.split(' ').next());
         if !may_have_pairs && let Some(flag) = flags.find(is_of_pairs) {
             let what = format!("{flag} is for pairs, and reads are single");
             return Err(Error::usage(what).hint("leave it out"));
         }
         match &self.options.length {
-            Some(length) if length.most > 0 && length.most < length.least => {
+            Some(length) if length.max_bases > 0 && length.max_bases < length.min_bases => {
                 let what = "--length-limit is below --length-required, so no read would be left";
                 Err(Error::usage(what).hint("make it larger, or leave one out"))
             }
@@ -41,7 +41,7 @@ impl Trimming {
 
 /// Returns the error for single reads whose adapter is not named. Unlike fastp,
 /// readmill does not detect the adapter of single reads.
-pub fn without_adapter() -> Error {
+pub fn missing_adapter_error() -> Error {
     Error::usage("--trim does not find out which adapter single reads have")
         .hint("name it by --trim-adapter-sequence, or leave adapters by --disable-adapter-trimming")
 }

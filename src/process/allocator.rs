@@ -24,7 +24,7 @@ pub enum Heaps {
 
 /// Configures the allocator. Must be called before the first thread starts, because glibc reads the
 /// number of heaps when the first thread allocates, and never again.
-pub fn configure(heaps: Heaps) {
+pub fn configure_allocator(heaps: Heaps) {
     let (count, keep, trim) = match heaps {
         Heaps::Few => (2, 128 << 10, 1 << 20),
         Heaps::FewKept => (2, 32 << 20, 32 << 20),

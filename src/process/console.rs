@@ -14,15 +14,15 @@ use readmill_engine::Progress;
 use readmill_format::spill;
 use readmill_record::Header;
 
-use super::drawing::{Tone, bar, painted};
-use super::samples::{Samples, UsageSample};
+use super::drawing::{Tone, draw_bar, paint};
+use super::samples::{UsageSample, UsageSamples};
 use super::used;
 use crate::plan::Verbosity;
 
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Maximum number of different warnings that are written.
-const MOST_WARNINGS: usize = 1000;
+const MAX_WARNINGS: usize = 1000;
 
 static AS_JSON: AtomicBool = AtomicBool::new(false);
 
@@ -33,22 +33,23 @@ pub fn write_json(wanted: bool) {
 
 /// Writes a line to standard error. Failures are ignored, since there is nowhere to report them.
 pub fn log(line: &str) {
-    let text = if AS_JSON.load(Relaxed) { message(line).to_string() } else { toned(line) };
+    let text =
+        if AS_JSON.load(Relaxed) { json_message(line).to_string() } else { colour_severity(line) };
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-fn toned(line: &str) -> String {
+fn colour_severity(line: &str) -> String {
     let grave = [("readmill: error: ", Tone::Error), ("readmill: warning: ", Tone::Warning)];
     let found =
         grave.into_iter().find_map(|(start, tone)| Some((start, tone, line.strip_prefix(start)?)));
     match found {
-        Some((start, tone, rest)) => painted(tone, start.trim_end()) + " " + rest,
+        Some((start, tone, rest)) => paint(tone, start.trim_end()) + " " + rest,
         None => line.to_string(),
     }
 }
 
 /// Returns the message as JSON: the time (seconds since 1970), the severity and the text.
-fn message(line: &str) -> serde_json::Value {
+fn json_message(line: &str) -> serde_json::Value {
     let text = line.strip_prefix("readmill: ").unwrap_or(line);
     let levels = ["error", "warning", "note"];
     let graded = levels.iter().find_map(|level| {
@@ -56,19 +57,19 @@ fn message(line: &str) -> serde_json::Value {
         Some((*level, text))
     });
     let (level, text) = graded.unwrap_or(("info", text.trim()));
-    serde_json::json!({ "time": now(), "level": level, "message": text })
+    serde_json::json!({ "time": unix_seconds(), "level": level, "message": text })
 }
 
-fn in_words(left: Duration) -> String {
+fn remaining_time_text(left: Duration) -> String {
     format!("about {} to the end", HumanDuration(left))
 }
 
-pub fn now() -> f64 {
+pub fn unix_seconds() -> f64 {
     let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     time.as_millis() as f64 / 1e3
 }
 
-pub type Shares = Vec<(&'static str, f64)>;
+pub type StageShares = Vec<(&'static str, f64)>;
 
 /// Estimates the remaining time of a run from the progress of its current stage and the shares of
 /// all stages.
@@ -87,7 +88,7 @@ struct Outlook {
 
 impl Outlook {
     /// Returns the outlook in stage `name`, or `None` if this stage was not announced.
-    fn of(began: Instant, shares: &Shares, name: &str) -> Option<Self> {
+    fn for_stage(began: Instant, shares: &StageShares, name: &str) -> Option<Self> {
         let at = shares.iter().position(|(stage, _)| *stage == name)?;
         let sum = |stages: &[(&str, f64)]| stages.iter().map(|(_, share)| share).sum();
         let (number, stages) = (at + 1, shares.len());
@@ -97,15 +98,15 @@ impl Outlook {
 
     /// Returns the fraction of the run that is complete when `done` of `total` units of the stage
     /// are done.
-    fn share(&self, done: u64, total: u64) -> f64 {
+    fn done_fraction(&self, done: u64, total: u64) -> f64 {
         let part = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
         (self.before + self.own * part) / self.all
     }
 
     /// Estimates the time to the end of the run. `None` in its first 1 %, when an estimate would be
     /// poor.
-    fn left(&self, done: u64, total: u64) -> Option<Duration> {
-        let share = self.share(done, total);
+    fn time_left(&self, done: u64, total: u64) -> Option<Duration> {
+        let share = self.done_fraction(done, total);
         let seconds = self.began.elapsed().as_secs_f64() * (1.0 - share) / share;
         (share > 0.01).then(|| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)))
     }
@@ -126,12 +127,12 @@ pub struct StageTime {
     pub peak: Option<u64>,
 }
 
-fn empty() -> ProgressStyle {
+fn empty_style() -> ProgressStyle {
     ProgressStyle::with_template("").unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 #[derive(Clone, Copy)]
-struct Used {
+struct ResourcesUsed {
     seconds: f64,
     cpu_seconds: f64,
     spilled: u64,
@@ -140,7 +141,7 @@ struct Used {
 
 #[derive(Default)]
 struct History {
-    stages: Vec<(&'static str, Used)>,
+    stages: Vec<(&'static str, ResourcesUsed)>,
     warnings: Vec<String>,
 }
 
@@ -158,10 +159,10 @@ pub struct Console {
     logged: Option<Mutex<(&'static str, Instant)>>,
     began: Instant,
     is_started: AtomicBool,
-    shares: Mutex<Shares>,
+    shares: Mutex<StageShares>,
     outlook: Mutex<Option<Outlook>>,
     history: Mutex<History>,
-    samples: Mutex<Samples>,
+    samples: Mutex<UsageSamples>,
 }
 
 impl Console {
@@ -174,7 +175,7 @@ impl Console {
         Console {
             verbosity,
             is_drawn: drawn,
-            bar: ProgressBar::with_draw_target(None, target).with_style(empty()),
+            bar: ProgressBar::with_draw_target(None, target).with_style(empty_style()),
             progress: Progress::new(),
             logged: wanted_in_log.then(|| Mutex::new(("", Instant::now()))),
             began: Instant::now(),
@@ -197,9 +198,9 @@ impl Console {
     }
 
     /// Takes a last sample, and returns the memory, CPU time and spill over the time of the run.
-    pub fn samples(&self) -> Vec<UsageSample> {
+    pub fn take_samples(&self) -> Vec<UsageSample> {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        samples.take(self.began.elapsed());
+        samples.take_sample(self.began.elapsed());
         samples.list().to_vec()
     }
 
@@ -207,23 +208,23 @@ impl Console {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn used(&self) -> Used {
-        Used {
+    fn resources_used(&self) -> ResourcesUsed {
+        ResourcesUsed {
             seconds: self.began.elapsed().as_secs_f64(),
             cpu_seconds: used::cpu_seconds(),
-            spilled: spill::written_by_process(),
-            peak: used::peak_rss(),
+            spilled: spill::bytes_spilled_by_process(),
+            peak: used::peak_resident_bytes(),
         }
     }
 
     /// Returns the stages so far, in order. A first stage `starting` covers the time before the
     /// first one that was begun; the last stage ends now.
     pub fn stages(&self) -> Vec<StageTime> {
-        let start = Used { seconds: 0.0, cpu_seconds: 0.0, spilled: 0, peak: None };
+        let start = ResourcesUsed { seconds: 0.0, cpu_seconds: 0.0, spilled: 0, peak: None };
         let mut borders = vec![("starting", start)];
         borders.extend(self.history().stages.iter().copied());
-        borders.push(("", self.used()));
-        let stage = |pair: &[(&'static str, Used)]| {
+        borders.push(("", self.resources_used()));
+        let stage = |pair: &[(&'static str, ResourcesUsed)]| {
             let [(name, from), (_, to)] = [pair[0], pair[1]];
             StageTime {
                 name,
@@ -241,25 +242,25 @@ impl Console {
         self.history().warnings.clone()
     }
 
-    pub fn announced(&self) -> Shares {
+    pub fn announced_stages(&self) -> StageShares {
         self.shares.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Announces the stages of the run. From now on, the remaining time is shown for the whole run,
     /// not for the stage.
-    pub fn announce(&self, shares: Shares) {
+    pub fn announce_stages(&self, shares: StageShares) {
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 
     /// Writes a line, unless messages are turned off (`--quiet`).
-    pub fn say(&self, line: &str) {
+    pub fn write_line(&self, line: &str) {
         if self.verbosity != Verbosity::Quiet {
             self.bar.suspend(|| log(line));
         }
     }
 
-    pub fn note(&self, line: &str) {
-        self.say(&format!("readmill: note: {line}"));
+    pub fn write_note(&self, line: &str) {
+        self.write_line(&format!("readmill: note: {line}"));
     }
 
     /// Writes a warning, even with `--quiet`. A warning that was written before is left out, and so
@@ -267,10 +268,10 @@ impl Console {
     pub fn warn(&self, line: &str) {
         let mut history = self.history();
         let said = &history.warnings;
-        if said.len() > MOST_WARNINGS || said.iter().any(|said| said == line) {
+        if said.len() > MAX_WARNINGS || said.iter().any(|said| said == line) {
             return;
         }
-        let line = if said.len() < MOST_WARNINGS { line } else { "further warnings are left out" };
+        let line = if said.len() < MAX_WARNINGS { line } else { "further warnings are left out" };
         history.warnings.push(line.to_string());
         drop(history);
         self.bar.suspend(|| log(&format!("readmill: warning: {line}")));
@@ -278,7 +279,7 @@ impl Console {
 
     /// Warns about repairs in the header of a file, and about lines that other programs will
     /// reject.
-    pub fn warn_of_header(&self, path: &Path, header: &Header) {
+    pub fn warn_about_header(&self, path: &Path, header: &Header) {
         for note in header.notes().texts() {
             self.warn(&format!("{}: {note}", path.display()));
         }
@@ -286,8 +287,8 @@ impl Console {
 
     /// Begins a stage of `total` bytes (if `bytes` is set) or reads. `None` if the total is
     /// unknown.
-    pub fn stage(&self, name: &'static str, total: Option<u64>, bytes: bool) {
-        let used = self.used();
+    pub fn begin_stage(&self, name: &'static str, total: Option<u64>, bytes: bool) {
+        let used = self.resources_used();
         self.history().stages.push((name, used));
         let unit = if bytes {
             "{bytes}/{total_bytes} {bytes_per_sec}"
@@ -295,7 +296,7 @@ impl Console {
             "{human_pos}/{human_len} reads"
         };
         let shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        let outlook = Outlook::of(self.began, &shares, name);
+        let outlook = Outlook::for_stage(self.began, &shares, name);
         drop(shares);
         *self.outlook.lock().unwrap_or_else(PoisonError::into_inner) = outlook;
         let template = match (total, outlook) {
@@ -307,23 +308,28 @@ impl Console {
             // (Writing to a String cannot fail.)
             let run = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                 let Some(outlook) = outlook else { return };
-                let share = outlook.share(state.pos(), state.len().unwrap_or(0));
+                let share = outlook.done_fraction(state.pos(), state.len().unwrap_or(0));
                 let (number, stages) = (outlook.number, outlook.stages);
-                let _ =
-                    write!(out, "{} {:>3.0} %, {number} of {stages}:", bar(share, 24), share * 100.0);
+                let _ = write!(
+                    out,
+                    "{} {:>3.0} %, {number} of {stages}:",
+                    draw_bar(share, 24),
+                    share * 100.0
+                );
             };
             let left = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let left = outlook.and_then(|it| it.left(state.pos(), state.len().unwrap_or(0)));
-                let _ =
-                    out.write_str(&left.map_or(String::new(), |left| format!(", {}", in_words(left))));
+                let left = outlook.and_then(|it| it.time_left(state.pos(), state.len().unwrap_or(0)));
+                let _ = out.write_str(
+                    &left.map_or(String::new(), |left| format!(", {}", remaining_time_text(left))),
+                );
             };
             let spilled = |_: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let bytes = spill::written_by_process();
+                let bytes = spill::bytes_spilled_by_process();
                 let _ = if bytes > 0 { write!(out, ", {} spilled", HumanBytes(bytes)) } else { Ok(()) };
             };
             let style = style.with_key("run", run).with_key("left", left).with_key("spilled", spilled);
             // Each call may draw, and the old stage with the new name would be wrong.
-            self.bar.set_style(empty());
+            self.bar.set_style(empty_style());
             self.bar.reset();
             self.bar.set_length(total.unwrap_or(0));
             self.bar.set_message(name);
@@ -332,7 +338,7 @@ impl Console {
         self.progress.restart(total);
         if let Some(logged) = &self.logged {
             *logged.lock().unwrap_or_else(PoisonError::into_inner) = (name, Instant::now());
-            self.say(&format!("readmill: {name}"));
+            self.write_line(&format!("readmill: {name}"));
         }
     }
 
@@ -342,7 +348,7 @@ impl Console {
         self.bar.inc(n);
         self.progress.add(n);
         if let Ok(mut samples) = self.samples.try_lock() {
-            samples.take(self.began.elapsed());
+            samples.take_sample(self.began.elapsed());
         }
         let Some(logged) = &self.logged else { return };
         let mut logged = logged.lock().unwrap_or_else(PoisonError::into_inner);
@@ -350,27 +356,28 @@ impl Console {
             logged.1 = Instant::now();
             let (stage, done) = (logged.0, self.progress.done());
             let outlook = *self.outlook.lock().unwrap_or_else(PoisonError::into_inner);
-            let left = outlook.and_then(|it| it.left(done, self.progress.total()?));
+            let left = outlook.and_then(|it| it.time_left(done, self.progress.total()?));
             if AS_JSON.load(Relaxed) {
                 let total = self.progress.total();
                 let progress = serde_json::json!({
-                    "time": now(), "level": "progress", "stage": stage, "done": done, "total": total,
+                    "time": unix_seconds(), "level": "progress", "stage": stage, "done": done, "total": total,
                     "left": left.map(|left| left.as_secs()),
                 });
                 return self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{progress}")));
             }
             match self.progress.total() {
                 Some(total) if total > 0 => {
-                    let left = left.map_or(String::new(), |left| format!(", {}", in_words(left)));
+                    let left =
+                        left.map_or(String::new(), |left| format!(", {}", remaining_time_text(left)));
                     let percent = done.saturating_mul(100) / total;
-                    self.say(&format!("readmill: {stage} {percent} %{left}"));
+                    self.write_line(&format!("readmill: {stage} {percent} %{left}"));
                 }
-                _ => self.say(&format!("readmill: {stage} {done}")),
+                _ => self.write_line(&format!("readmill: {stage} {done}")),
             }
         }
     }
 
-    pub fn done(&self) {
+    pub fn clear_progress(&self) {
         self.bar.finish_and_clear();
     }
 }
@@ -384,20 +391,20 @@ mod tests {
         let console = Console::new(Verbosity::Quiet);
         (0..3000).for_each(|n| console.warn(&format!("warning {}", n % 1500)));
         let warnings = console.warnings();
-        assert_eq!(warnings.len(), MOST_WARNINGS + 1);
-        assert_eq!(warnings[MOST_WARNINGS - 1..], ["warning 999", "further warnings are left out"]);
+        assert_eq!(warnings.len(), MAX_WARNINGS + 1);
+        assert_eq!(warnings[MAX_WARNINGS - 1..], ["warning 999", "further warnings are left out"]);
     }
 
     #[test]
     fn the_time_left_is_that_of_the_run() {
         let began = Instant::now().checked_sub(Duration::from_secs(30)).unwrap();
-        let shares: Shares = vec![("reading", 30.0), ("marking", 10.0), ("writing", 60.0)];
-        let reading = Outlook::of(began, &shares, "reading").unwrap();
-        assert_eq!(reading.left(0, 100), None);
-        assert_eq!(reading.left(50, 100).unwrap().as_secs(), 170); // 15 of 100 parts in 30 s
-        let writing = Outlook::of(began, &shares, "writing").unwrap();
-        assert_eq!(writing.left(0, 100).unwrap().as_secs(), 45); // 40 of 100 parts in 30 s
-        assert_eq!(writing.left(100, 100).unwrap().as_secs(), 0);
-        assert!(Outlook::of(began, &shares, "known sites").is_none());
+        let shares: StageShares = vec![("reading", 30.0), ("marking", 10.0), ("writing", 60.0)];
+        let reading = Outlook::for_stage(began, &shares, "reading").unwrap();
+        assert_eq!(reading.time_left(0, 100), None);
+        assert_eq!(reading.time_left(50, 100).unwrap().as_secs(), 170); // 15 of 100 parts in 30 s
+        let writing = Outlook::for_stage(began, &shares, "writing").unwrap();
+        assert_eq!(writing.time_left(0, 100).unwrap().as_secs(), 45); // 40 of 100 parts in 30 s
+        assert_eq!(writing.time_left(100, 100).unwrap().as_secs(), 0);
+        assert!(Outlook::for_stage(began, &shares, "known sites").is_none());
     }
 }

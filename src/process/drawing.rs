@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 static COLOURED: AtomicBool = AtomicBool::new(false);
 
 /// Turns colours in messages on or off, for the whole process.
-pub fn colour(wanted: bool) {
+pub fn set_coloured(wanted: bool) {
     COLOURED.store(wanted, Relaxed);
 }
 
@@ -24,7 +24,7 @@ pub enum Tone {
 }
 
 /// Returns the text in the colour of its role, or unchanged if colours are off.
-pub fn painted(tone: Tone, text: &str) -> String {
+pub fn paint(tone: Tone, text: &str) -> String {
     if !COLOURED.load(Relaxed) {
         return text.to_string();
     }
@@ -37,37 +37,34 @@ pub fn painted(tone: Tone, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-const LEFT: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+const LEFT_EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-const LOWER: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const LOWER_EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Returns a bar of `width` characters that is filled up to `share` (0 to 1). Any share above 0 is
 /// visible.
-pub fn bar(share: f64, width: usize) -> String {
+pub fn draw_bar(share: f64, width: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
     let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
-    let filled = "█".repeat(eighths / 8) + LEFT[eighths % 8];
+    let filled = "█".repeat(eighths / 8) + LEFT_EIGHTHS[eighths % 8];
     let spaces = width.saturating_sub(filled.chars().count());
     filled + &" ".repeat(spaces)
 }
 
 /// Returns a chart with one character for each value, in eight heights. `most` is the value of the
 /// full height.
-pub fn columns(values: &[u64], most: u64) -> String {
+pub fn draw_columns(values: &[u64], most: u64) -> String {
     let height = |value: u64| (value.min(most) as f64 / most.max(1) as f64 * 7.0).round() as usize;
-    values.iter().map(|&value| LOWER[height(value)]).collect()
+    values.iter().map(|&value| LOWER_EIGHTHS[height(value)]).collect()
 }
 
-pub fn aligned(rows: &[[String; 3]]) -> Vec<String> {
+pub fn align_table(rows: &[[String; 3]]) -> Vec<String> {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (labels, values) = (width(0), width(1));
     let line = |[label, value, remark]: &[String; 3]| {
         let line = format!("  {label:labels$}  {value:>values$}");
-        let remark = if remark.is_empty() {
-            String::new()
-        } else {
-            format!("  {}", painted(Tone::Faint, remark))
-        };
+        let remark =
+            if remark.is_empty() { String::new() } else { format!("  {}", paint(Tone::Faint, remark)) };
         line + &remark
     };
     rows.iter().map(line).collect()
@@ -86,23 +83,23 @@ mod tests {
 
     #[test]
     fn bars_are_as_long_as_their_share() {
-        assert_eq!(bar(0.0, 4), "    ");
-        assert_eq!(bar(0.001, 4), "▏   ");
-        assert_eq!(bar(0.5, 4), "██  ");
-        assert_eq!(bar(0.59375, 4), "██▍ ");
-        assert_eq!(bar(2.0, 4), "████");
+        assert_eq!(draw_bar(0.0, 4), "    ");
+        assert_eq!(draw_bar(0.001, 4), "▏   ");
+        assert_eq!(draw_bar(0.5, 4), "██  ");
+        assert_eq!(draw_bar(0.59375, 4), "██▍ ");
+        assert_eq!(draw_bar(2.0, 4), "████");
     }
 
     #[test]
     fn columns_are_as_high_as_their_value() {
-        assert_eq!(columns(&[0, 50, 100, 200], 100), "▁▅██");
-        assert_eq!(columns(&[0, 0], 0), "▁▁");
+        assert_eq!(draw_columns(&[0, 50, 100, 200], 100), "▁▅██");
+        assert_eq!(draw_columns(&[0, 0], 0), "▁▁");
     }
 
     #[test]
     fn tables_are_aligned() {
         let row = |words: [&str; 3]| words.map(str::to_string);
-        let lines = aligned(&[row(["read", "1,000", ""]), row(["longer", "2", "of 3"])]);
+        let lines = align_table(&[row(["read", "1,000", ""]), row(["longer", "2", "of 3"])]);
         assert_eq!(lines, ["  read    1,000", "  longer      2  of 3"]);
         assert_eq!([999, 1000, 12_345_678].map(with_commas), ["999", "1,000", "12,345,678"]);
     }

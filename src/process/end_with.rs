@@ -16,9 +16,9 @@ const INTERVAL: Duration = Duration::from_millis(500);
 pub fn end_with(pid: u32) -> Result<()> {
     let gone = || Error::usage(format!("--end-with: there is no process {pid} on this machine"));
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(gone)?;
-    let end = End::of(pid).ok_or_else(gone)?;
+    let end = ProcessEnd::of(pid).ok_or_else(gone)?;
     let watch = move || {
-        end.wait();
+        end.wait_for_end();
         let _ = kill_process(getpid(), Signal::TERM);
     };
     let thread = std::thread::Builder::new().name("end-with".into());
@@ -30,37 +30,37 @@ pub fn end_with(pid: u32) -> Result<()> {
     started.map(|_| ()).map_err(|e| Error::io("--end-with: no thread can be started", &e))
 }
 
-enum End {
+enum ProcessEnd {
     /// The system reports the end by this descriptor (pidfd, Linux 5.3 and later).
     #[cfg(target_os = "linux")]
     Told(std::os::fd::OwnedFd),
     Asked(Pid),
 }
 
-impl End {
+impl ProcessEnd {
     fn of(pid: Pid) -> Option<Self> {
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{PidfdFlags, pidfd_open};
             match pidfd_open(pid, PidfdFlags::empty()) {
-                Ok(descriptor) => return Some(End::Told(descriptor)),
+                Ok(descriptor) => return Some(ProcessEnd::Told(descriptor)),
                 Err(Errno::SRCH) => return None,
                 Err(_) => {}
             }
         }
-        is_there(pid).then_some(End::Asked(pid))
+        process_exists(pid).then_some(ProcessEnd::Asked(pid))
     }
 
-    fn wait(&self) {
+    fn wait_for_end(&self) {
         match self {
             #[cfg(target_os = "linux")]
-            End::Told(descriptor) => {
+            ProcessEnd::Told(descriptor) => {
                 use rustix::event::{PollFd, PollFlags, poll};
                 let mut ended = [PollFd::new(descriptor, PollFlags::IN)];
                 while poll(&mut ended, None).is_err() {}
             }
-            End::Asked(pid) => {
-                while is_there(*pid) {
+            ProcessEnd::Asked(pid) => {
+                while process_exists(*pid) {
                     std::thread::sleep(INTERVAL);
                 }
             }
@@ -69,6 +69,6 @@ impl End {
 }
 
 /// Returns whether the process exists, also if it belongs to another user.
-fn is_there(pid: Pid) -> bool {
+fn process_exists(pid: Pid) -> bool {
     test_kill_process(pid) != Err(Errno::SRCH)
 }

@@ -7,25 +7,26 @@ use readmill_record::{Error, Result};
 use rustix::process::{Resource, getrlimit};
 
 /// The default of `-m` without control groups.
-pub const DEFAULT: u64 = 2 << 30;
+pub const DEFAULT_LIMIT: u64 = 2 << 30;
 
 /// Bytes of address space that a process needs in addition to `-m`: for its program and
 /// libraries, and for two heaps of the allocator.
-const BESIDE: u64 = 320 << 20;
+const PROCESS_ADDRESS_SPACE: u64 = 320 << 20;
 
-const BESIDE_THREAD: u64 = 8 << 20;
+const THREAD_ADDRESS_SPACE: u64 = 8 << 20;
 
 /// Returns the default of `-m`: [`DEFAULT`], three quarters of the limit of the control groups, or
 /// the address space that is left, whichever is less.
 pub fn default_limit() -> u64 {
-    let limit = group_limit().map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3));
+    let limit = group_limit().map_or(DEFAULT_LIMIT, |limit| DEFAULT_LIMIT.min(limit / 4 * 3));
     address_space_left().map_or(limit, |left| limit.min(left.max(1 << 20)))
 }
 
 /// Returns the memory that the limit of the address space (`ulimit -v`) leaves; `None` if there is
 /// no limit.
 pub fn address_space_left() -> Option<u64> {
-    address_space().map(|(bytes, _)| bytes.saturating_sub(beside(available_threads())))
+    address_space()
+        .map(|(bytes, _)| bytes.saturating_sub(address_space_besides_memory(available_threads())))
 }
 
 /// Returns `memory`, or the rest of the address space if that is less. For memory limits that the
@@ -39,8 +40,8 @@ pub fn available_threads() -> usize {
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-fn beside(threads: usize) -> u64 {
-    BESIDE.saturating_add(BESIDE_THREAD.saturating_mul(threads as u64))
+fn address_space_besides_memory(threads: usize) -> u64 {
+    PROCESS_ADDRESS_SPACE.saturating_add(THREAD_ADDRESS_SPACE.saturating_mul(threads as u64))
 }
 
 /// Returns an error if a run with this memory and number of threads does not fit into the address
@@ -50,7 +51,7 @@ fn beside(threads: usize) -> u64 {
 /// The limit of the address space is too small; the hint names the `-m` that fits.
 pub fn check_address_space(memory: u64, threads: usize) -> Result<()> {
     let Some((limit, flag)) = address_space() else { return Ok(()) };
-    let needed = memory.saturating_add(beside(threads));
+    let needed = memory.saturating_add(address_space_besides_memory(threads));
     if needed <= limit {
         return Ok(());
     }
@@ -61,7 +62,7 @@ pub fn check_address_space(memory: u64, threads: usize) -> Result<()> {
         mib(needed),
         mib(limit)
     );
-    let left = mib(limit.saturating_sub(beside(threads)));
+    let left = mib(limit.saturating_sub(address_space_besides_memory(threads)));
     let lower = if left == 0 { String::new() } else { format!("give -m {left}M at most, or ") };
     Err(Error::usage(what).hint(format!("{lower}raise the limit to {} MiB", mib(needed) + 1)))
 }
@@ -73,7 +74,7 @@ fn address_space() -> Option<(u64, &'static str)> {
 
 /// Returns the memory of the machine or the limit of the control groups, whichever is less, with
 /// words that name it.
-pub fn available() -> Option<(u64, &'static str)> {
+pub fn available_memory() -> Option<(u64, &'static str)> {
     let machine = machine_memory().map(|bytes| (bytes, "the machine has"));
     let group = group_limit().map(|bytes| (bytes, "the control group allows"));
     machine.into_iter().chain(group).min()

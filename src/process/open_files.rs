@@ -2,12 +2,12 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-const OTHERS: u64 = 256;
+const OTHER_FILES: u64 = 256;
 
 /// Raises the limit for `files` files, as far as the system allows an unprivileged process. If that
 /// is too little, opening a file fails later with an error of its own.
-pub fn allow(files: usize) {
-    let needed = files as u64 + OTHERS;
+pub fn raise_open_file_limit(files: usize) {
+    let needed = files as u64 + OTHER_FILES;
     let limits = getrlimit(Resource::Nofile);
     if limits.current.is_some_and(|current| current < needed) {
         let current = Some(limits.maximum.map_or(needed, |most| most.min(needed)));

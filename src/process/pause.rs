@@ -37,7 +37,7 @@ pub fn at(moment: Moment) {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
     static WANTED: OnceLock<Option<Pause>> = OnceLock::new();
     static TIMES: AtomicU32 = AtomicU32::new(0);
-    let Some(pause) = WANTED.get_or_init(Pause::wanted) else { return };
+    let Some(pause) = WANTED.get_or_init(Pause::from_environment) else { return };
     if pause.moment == format!("{moment:?}") && TIMES.fetch_add(1, Relaxed) + 1 == pause.time {
         // Errors are ignored: if the test has ended, the program continues.
         let _ = std::fs::File::options()
@@ -58,7 +58,7 @@ struct Pause {
 
 #[cfg(debug_assertions)]
 impl Pause {
-    fn wanted() -> Option<Self> {
+    fn from_environment() -> Option<Self> {
         let wanted = std::env::var("READMILL_PAUSE_AT").ok()?;
         let mut words = wanted.split(':').map(str::to_string);
         let (moment, say, wait) = (words.next()?, words.next()?, words.next()?);

@@ -7,7 +7,7 @@ use readmill_format::spill;
 
 use super::used;
 
-const MOST: usize = 240;
+const MAX_SAMPLES: usize = 240;
 
 const FIRST_DISTANCE: Duration = Duration::from_millis(25);
 
@@ -21,26 +21,26 @@ pub struct UsageSample {
 }
 
 #[derive(Debug)]
-pub struct Samples {
+pub struct UsageSamples {
     list: Vec<UsageSample>,
     distance: Duration,
 }
 
-impl Default for Samples {
+impl Default for UsageSamples {
     fn default() -> Self {
-        Samples { list: Vec::new(), distance: FIRST_DISTANCE }
+        UsageSamples { list: Vec::new(), distance: FIRST_DISTANCE }
     }
 }
 
-impl Samples {
+impl UsageSamples {
     /// Takes a sample at time `now` since the start, unless the last one is too recent or the
     /// system does not report memory.
-    pub fn take(&mut self, now: Duration) {
+    pub fn take_sample(&mut self, now: Duration) {
         if self.is_due(now)
-            && let Some(resident) = used::resident()
+            && let Some(resident) = used::resident_bytes()
         {
-            let (cpu_seconds, spilled) = (used::cpu_seconds(), spill::written_by_process());
-            self.add(UsageSample { seconds: now.as_secs_f64(), resident, cpu_seconds, spilled });
+            let (cpu_seconds, spilled) = (used::cpu_seconds(), spill::bytes_spilled_by_process());
+            self.add_sample(UsageSample { seconds: now.as_secs_f64(), resident, cpu_seconds, spilled });
         }
     }
 
@@ -51,8 +51,8 @@ impl Samples {
 
     /// Adds a sample. If there are too many, drops every other one, and doubles the distance of
     /// later ones.
-    fn add(&mut self, sample: UsageSample) {
-        if self.list.len() == MOST {
+    fn add_sample(&mut self, sample: UsageSample) {
+        if self.list.len() == MAX_SAMPLES {
             let mut number = 0;
             self.list.retain(|_| {
                 number += 1;
@@ -98,15 +98,15 @@ mod tests {
 
     #[test]
     fn however_long_a_run_takes_its_samples_are_few_and_cover_it() {
-        let mut samples = Samples::default();
+        let mut samples = UsageSamples::default();
         for step in 0..100_000u64 {
             let now = Duration::from_millis(10 * step);
             if samples.is_due(now) {
-                samples.add(sample(now.as_secs_f64()));
+                samples.add_sample(sample(now.as_secs_f64()));
             }
         }
         let times: Vec<f64> = samples.list().iter().map(|it| it.seconds).collect();
-        assert!(times.len() <= MOST && times.len() > MOST / 2 - 2, "{}", times.len());
+        assert!(times.len() <= MAX_SAMPLES && times.len() > MAX_SAMPLES / 2 - 2, "{}", times.len());
         assert!(times.is_sorted() && times[0] == 0.0 && times[times.len() - 1] > 985.0, "{times:?}");
     }
 

@@ -32,7 +32,7 @@ extern "C" fn look() {
 }
 
 /// Makes reads of standard input fail if it was closed. Call it first in `main`.
-pub fn begin() {
+pub fn report_closed_stdin() {
     if CLOSED.load(Relaxed) & 1 != 0 {
         input_file::set_stdin_closed();
     }
@@ -55,7 +55,7 @@ pub fn stdout_file() -> Result<File> {
 ///
 /// # Errors
 /// It was closed when the process started, or cannot be written.
-pub fn print(text: &str) -> Result<()> {
+pub fn write_stdout(text: &str) -> Result<()> {
     let written = stdout_file()?.write_all(text.as_bytes());
     written.map_err(|e| Error::io("standard output cannot be written", &e))
 }

@@ -13,13 +13,13 @@ use crate::process::console::Console;
 /// Warns if the base qualities were recalibrated before, according to the `@PG` lines
 /// of the header or to OQ fields in the first reads. There is no warning if the run
 /// starts from the original qualities in OQ.
-pub fn check(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> {
-    let wanted = plan.steps.recalibration.as_ref().filter(|wanted| !begins_with_original(wanted));
-    if wanted.is_none() || inputs.prepared_first().is_some() {
+pub fn warn_if_recalibrated(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> {
+    let wanted = plan.steps.recalibration.as_ref().filter(|wanted| !uses_original_qualities(wanted));
+    if wanted.is_none() || inputs.prepared_input().is_some() {
         return Ok(());
     }
-    let before = program(inputs.header());
-    let kept = have_original(inputs)?;
+    let before = find_recalibrating_program(inputs.header());
+    let kept = first_reads_have_oq(inputs)?;
     let why = match (&before, kept) {
         (Some(id), _) => format!("@PG line {id:?} says so"),
         (None, Some(true)) => "reads have OQ".into(),
@@ -30,7 +30,7 @@ pub fn check(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> 
         Some(false) => "reads have no OQ to begin with, so give the file from before that",
         None => "if reads have OQ, add --use-original-qualities to begin with it",
     };
-    let at = inputs.list().first().map_or_else(String::new, |it| format!("{}: ", it.path.display()));
+    let at = inputs.files().first().map_or_else(String::new, |it| format!("{}: ", it.path.display()));
     console.warn(&format!("{at}base qualities were recalibrated before ({why}); {way}"));
     Ok(())
 }
@@ -40,7 +40,7 @@ pub fn check(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> 
 ///
 /// # Errors
 /// Fails if there are reads, but the header has no read group.
-pub fn check_read_groups(
+pub fn require_read_groups(
     plan: &Plan,
     inputs: &mut Inputs,
     header: &Header,
@@ -50,10 +50,10 @@ pub fn check_read_groups(
         return Ok(());
     }
     let groups = ReadGroups::new(header, ledger)?;
-    if groups.names().is_empty() && inputs.prepared_first().is_none() {
+    if groups.names().is_empty() && inputs.prepared_input().is_none() {
         return match inputs.first_reads()? {
             FirstReads::Read { batch, .. } if !batch.is_empty() => {
-                groups.require_any().map_err(|error| match inputs.list().as_ref() {
+                groups.require_any().map_err(|error| match inputs.files().as_ref() {
                     [only] => error.file(&only.path),
                     _ => error,
                 })
@@ -64,22 +64,22 @@ pub fn check_read_groups(
     Ok(())
 }
 
-fn begins_with_original(wanted: &Recalibration) -> bool {
+fn uses_original_qualities(wanted: &Recalibration) -> bool {
     match &wanted.source {
         TableSource::Reads(request) => request.counting.use_original,
         TableSource::File(_) => wanted.apply.as_ref().is_some_and(|apply| apply.writing.use_original),
     }
 }
 
-fn program(header: &Header) -> Option<String> {
-    let line = header.lines_of(b"PG").find(|line| recalibrates(line))?;
+fn find_recalibrating_program(header: &Header) -> Option<String> {
+    let line = header.lines_of_kind(b"PG").find(|line| is_recalibrating_program(line))?;
     Some(String::from_utf8_lossy(line.get(b"ID")?).into_owned())
 }
 
 /// Returns whether a `@PG` line is from a program that recalibrates: GATK 4 ApplyBQSR
 /// under any ID, GATK 3 PrintReads with a table, or readmill and elPrep with their BQSR
 /// flags.
-fn recalibrates(line: &HeaderLine) -> bool {
+fn is_recalibrating_program(line: &HeaderLine) -> bool {
     let text = |key| String::from_utf8_lossy(line.get(key).unwrap_or_default()).to_lowercase();
     let (name, command) = (text(b"ID") + " " + &text(b"PN"), text(b"CL"));
     let mut words = command.split_ascii_whitespace();
@@ -95,8 +95,8 @@ fn recalibrates(line: &HeaderLine) -> bool {
 
 /// Returns whether any of the first reads has an OQ field. `None` if this would take
 /// much work, as for CRAM.
-fn have_original(inputs: &mut Inputs) -> Result<Option<bool>> {
-    if matches!(inputs.peek()?, Some(InputTask::Piece(_, Claim::Container(..)))) {
+fn first_reads_have_oq(inputs: &mut Inputs) -> Result<Option<bool>> {
+    if matches!(inputs.peek_task()?, Some(InputTask::Piece(_, Claim::Container(..)))) {
         return Ok(None);
     }
     let first = inputs.first_reads()?;
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn told(line: &str) -> Option<String> {
-        program(&Header::parse(format!("@PG\tID:bwa\n{line}\n").as_bytes()).unwrap())
+        find_recalibrating_program(&Header::parse(format!("@PG\tID:bwa\n{line}\n").as_bytes()).unwrap())
     }
 
     #[test]

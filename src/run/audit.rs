@@ -38,21 +38,21 @@ pub const SLACK: u64 = 4 << 20;
 /// read, and copies of them are charged before the first charge shrinks: with an
 /// optional field of 10 million numbers, the charges were 35 % beyond `-m`, while the
 /// process used two thirds of `-m` (design note 0005).
-const OVERDRAFT: u64 = 16 << 20;
-const OVERDRAFT_EIGHTHS: u64 = 3;
+const MAX_OVERDRAFT_BYTES: u64 = 16 << 20;
+const MAX_OVERDRAFT_EIGHTHS: u64 = 3;
 
-static LIVE: AtomicU64 = AtomicU64::new(0);
+static ALLOCATED_BYTES: AtomicU64 = AtomicU64::new(0);
 /// Peak of the allocated bytes beyond the charges, if it was more than [`SLACK`].
-static EXCESS: AtomicU64 = AtomicU64::new(0);
+static PEAK_EXCESS_BYTES: AtomicU64 = AtomicU64::new(0);
 /// Whether any run has begun, and whether one is being audited now.
-static BEGUN: AtomicBool = AtomicBool::new(false);
-static UNDER_WAY: AtomicBool = AtomicBool::new(false);
-static TRACED: AtomicBool = AtomicBool::new(false);
+static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
+static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
+static WAS_TRACED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// Whether this thread is making a backtrace. The backtrace allocates memory itself
     /// and must not start another one.
-    static TRACING: Cell<bool> = const { Cell::new(false) };
+    static IS_TRACING: Cell<bool> = const { Cell::new(false) };
 }
 
 pub struct CountingAllocator;
@@ -60,29 +60,29 @@ pub struct CountingAllocator;
 // SAFETY: all calls are passed on to the system's allocator with the same arguments.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        allocated(layout.size());
+        count_allocation(layout.size());
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        allocated(layout.size());
+        count_allocation(layout.size());
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if size >= layout.size() {
-            allocated(size - layout.size());
+            count_allocation(size - layout.size());
         } else {
-            freed(layout.size() - size);
+            count_release(layout.size() - size);
         }
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         unsafe { System.realloc(at, layout, size) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        freed(layout.size());
+        count_release(layout.size());
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         unsafe { System.dealloc(at, layout) }
     }
@@ -90,33 +90,34 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
 /// Counts an allocation, and compares the total with the charges while an audit is
 /// active.
-fn allocated(bytes: usize) {
-    let live = LIVE.fetch_add(bytes as u64, Relaxed) + bytes as u64;
-    if !UNDER_WAY.load(Relaxed) {
+fn count_allocation(bytes: usize) {
+    let live = ALLOCATED_BYTES.fetch_add(bytes as u64, Relaxed) + bytes as u64;
+    if !IS_ACTIVE.load(Relaxed) {
         return;
     }
     let charged = audit::sum_charged();
     let excess = (live + audit::sum_mapped() + memory::PROGRAM).saturating_sub(charged);
     if excess > SLACK {
-        EXCESS.fetch_max(excess, Relaxed);
-        if !TRACED.load(Relaxed) && !TRACING.replace(true) {
-            trace(excess);
-            TRACING.set(false);
+        PEAK_EXCESS_BYTES.fetch_max(excess, Relaxed);
+        if !WAS_TRACED.load(Relaxed) && !IS_TRACING.replace(true) {
+            print_backtrace(excess);
+            IS_TRACING.set(false);
         }
     }
 }
 
-fn freed(bytes: usize) {
-    LIVE.fetch_sub(bytes as u64, Relaxed);
+fn count_release(bytes: usize) {
+    ALLOCATED_BYTES.fetch_sub(bytes as u64, Relaxed);
 }
 
-fn trace(excess: u64) {
-    if !TRACED.swap(true, Relaxed) && std::env::var_os("READMILL_AUDIT").is_some_and(|it| it == "trace")
+fn print_backtrace(excess: u64) {
+    if !WAS_TRACED.swap(true, Relaxed)
+        && std::env::var_os("READMILL_AUDIT").is_some_and(|it| it == "trace")
     {
         eprintln!(
             "{} KiB are allocated beyond what is charged ({} KiB and {} KiB mapped, {} KiB charged), at\n{}",
             excess >> 10,
-            LIVE.load(Relaxed) >> 10,
+            ALLOCATED_BYTES.load(Relaxed) >> 10,
             audit::sum_mapped() >> 10,
             audit::sum_charged() >> 10,
             Backtrace::force_capture()
@@ -130,31 +131,31 @@ pub struct Audit;
 
 /// Begins the audit of a run. It is called when the memory of the run has been divided.
 #[must_use]
-pub fn begin() -> Audit {
-    BEGUN.store(true, Relaxed);
-    UNDER_WAY.store(true, Relaxed);
+pub fn begin_audit() -> Audit {
+    HAS_BEGUN.store(true, Relaxed);
+    IS_ACTIVE.store(true, Relaxed);
     Audit
 }
 
 impl Drop for Audit {
     fn drop(&mut self) {
-        UNDER_WAY.store(false, Relaxed);
+        IS_ACTIVE.store(false, Relaxed);
     }
 }
 
 /// Returns an error if a run has exceeded one of the limits that the module
 /// documentation lists. `limit` is `-m` in bytes.
-pub fn check(limit: u64) -> Result<()> {
-    let excess = EXCESS.load(Relaxed);
+pub fn check_limits(limit: u64) -> Result<()> {
+    let excess = PEAK_EXCESS_BYTES.load(Relaxed);
     if excess > 0 {
         return Err(Error::bug(format!("{} KiB were allocated beyond what was charged", excess >> 10)));
     }
-    let overdrawn = audit::most_overdrawn();
-    let allowed = OVERDRAFT.max(limit / 8 * OVERDRAFT_EIGHTHS);
-    if overdrawn > allowed && BEGUN.load(Relaxed) {
+    let overdrawn = audit::max_overdraft();
+    let allowed = MAX_OVERDRAFT_BYTES.max(limit / 8 * MAX_OVERDRAFT_EIGHTHS);
+    if overdrawn > allowed && HAS_BEGUN.load(Relaxed) {
         return Err(Error::bug(format!("{} KiB were charged beyond what -m allows", overdrawn >> 10)));
     }
-    match used::peak_rss().filter(|&peak| BEGUN.load(Relaxed) && peak > limit) {
+    match used::peak_resident_bytes().filter(|&peak| HAS_BEGUN.load(Relaxed) && peak > limit) {
         Some(peak) => Err(Error::bug(format!(
             "{} MiB of memory were used at most, and -m allows {}",
             peak.div_ceil(1 << 20),

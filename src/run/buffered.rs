@@ -16,19 +16,19 @@ use crate::outputs::report_files::ReportFiles;
 use crate::pipeline::batch_pipeline::BatchPipeline;
 use crate::pipeline::duplicates;
 use crate::pipeline::feed::Feed;
-use crate::pipeline::ingest::{Ingest, IngestBuffers, Stop};
+use crate::pipeline::ingest::{Ingest, IngestBuffers, IngestStop};
 use crate::pipeline::inputs::Inputs;
 use crate::pipeline::merge;
 use crate::pipeline::presorted::{self, Presorted};
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{READS, SortContext};
 use crate::process::console::log;
-use crate::run::summary::{Summary, draw_times};
+use crate::run::summary::{RunSummary, log_time_shares};
 use crate::run::tallies::{Tap, changes};
 
 impl RunState<'_> {
     /// Runs a plan that needs the whole input: ingest, resolve duplicates, recalibrate, merge.
-    pub(super) fn run_buffered(mut self, mut inputs: Inputs) -> Result<Summary> {
+    pub(super) fn run_buffered(mut self, mut inputs: Inputs) -> Result<RunSummary> {
         let mut sink = self.sink()?;
         sink.charge_index(&self.header, &self.memory.ledger)?;
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
@@ -38,16 +38,17 @@ impl RunState<'_> {
         let (in_flight, ledger) = (self.memory.crew.in_flight, &self.memory.ledger);
         let extra = extra::open(self.plan, &header, in_flight, ledger, self.console)?;
         let spill = self.spill();
-        spill.check()?;
-        let from_file = self.step_from_file()?;
-        let reference = self.recal_reference(&spill)?;
-        let recal_bytes = self.recal_bytes(reference.as_deref());
-        let known = spill.written();
+        spill.create_files()?;
+        let from_file = self.new_step_from_table_file()?;
+        let reference = self.open_recal_reference(&spill)?;
+        let recal_bytes = self.counting_bytes(reference.as_deref());
+        let known = spill.written_bytes();
         let wanted = self.plan.steps.duplicates.as_ref();
-        let prepare = |wanted| duplicates::prepare(wanted, &self.header, &mut inputs, self.console);
+        let prepare =
+            |wanted| duplicates::prepare_duplicate_ends(wanted, &self.header, &mut inputs, self.console);
         let duplicate_ends = wanted.map(prepare).transpose()?;
         let describe = self.plan.tallies.describe();
-        let duplicate_ends = duplicate_ends.map(|ends| ends.counting_tiles(describe));
+        let duplicate_ends = duplicate_ends.map(|ends| ends.with_tile_counts(describe));
         let (_charges, room) = self.reserve(&inputs, recal_bytes)?;
         let context = SortContext {
             crew: self.memory.crew,
@@ -56,21 +57,22 @@ impl RunState<'_> {
             room,
             spill,
             record_overhead: self.record_overhead(&inputs, duplicate_ends.as_ref()),
-            list: self.memory.sizes.list,
+            entries_per_list: self.memory.sizes.list,
             framing: Framing { size: self.memory.sizes.frame, codec: self.plan.resources.spill_codec },
         };
         self.check_forecast(&mut inputs, &context, duplicate_ends.as_ref(), &sink)?;
-        let stated = duplicates::stated(&inputs);
+        let stated = duplicates::stated_read_order(&inputs);
         let feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
-        let mut feed = feed.counting(self.tallies.fastqc());
+        let mut feed = feed.with_fastqc(self.tallies.fastqc());
 
         let mut buffer = self.ingest(&context, &mut feed, duplicate_ends.as_ref(), &mut sink)?;
         self.check_mates()?;
-        self.check_tag(buffer.tagged);
+        self.check_tag(buffer.has_sort_field);
         let (read, counts) = (buffer.records, std::mem::take(&mut buffer.counts));
-        let mut summary = Summary { read, counts, ..Summary::default() };
-        let cut = feed.link.was_cut();
-        let resolve = |ends| self.resolve(&context, ends, (stated, cut), &mut buffer, &mut summary);
+        let mut summary = RunSummary { read_records: read, counts, ..RunSummary::default() };
+        let cut = feed.link.has_cut_template();
+        let resolve =
+            |ends| self.resolve_duplicates(&context, ends, (stated, cut), &mut buffer, &mut summary);
         let resolved = duplicate_ends.as_ref().map(resolve).transpose()?;
         if self.plan.order() == Order::Minhash {
             set_order(&mut self.header, Order::Minhash, buffer.any_placed);
@@ -78,28 +80,37 @@ impl RunState<'_> {
         let (sources, presorted) = self.sources_after_presorted(&context, &mut buffer, &mut sink)?;
         let sources = Arc::new(sources);
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
-        let decide = |resolved: ResolvedDuplicates| resolved.decide(&self, &context, &sources);
+        let decide = |resolved: ResolvedDuplicates| resolved.decide_by_names(&self, &context, &sources);
         let marked = resolved.map(decide).transpose()?;
-        steps.extend(marked.iter().map(MarkedDuplicates::step));
+        steps.extend(marked.iter().map(MarkedDuplicates::new_marking_step));
         if self.plan.order() == Order::Minhash {
             steps.push(Box::new(Minimise));
         }
-        summary.runs = buffer.spilled;
+        summary.spilled_runs = buffer.runs_written;
         let verdict = marked.as_ref().map(MarkedDuplicates::verdict);
-        let (apply, counter) = self.recalibrate(&context, &sources, verdict, reference, &mut files)?;
+        let (apply, counter) =
+            self.count_and_recalibrate(&context, &sources, verdict, reference, &mut files)?;
         let recalibrated = apply.is_some();
         steps.append(&mut self.after_duplicates);
         steps.extend(from_file.into_iter().chain(apply));
-        self.console.stage("writing", Some(read.saturating_sub(presorted.records)), false);
-        let ((crew, _large), merge) = (context.crew_for(buffer.largest)?, Merge::new(sources));
+        self.console.begin_stage("writing", Some(read.saturating_sub(presorted.records)), false);
+        let ((crew, _large), merge) =
+            (context.crew_for(buffer.largest_record_bytes)?, Merge::new(sources));
         let large_parts = self.plan.destination.main().and_then(|output| output.format.large_parts());
         let Presorted { cutter, records: left_early, .. } = presorted;
-        let cutter = large_parts.map_or(cutter, |parts| Cutter::every(parts.bytes));
+        let cutter = large_parts.map_or(cutter, |parts| Cutter::with_size(parts.bytes));
         let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), extra.as_ref());
-        let written =
-            merge::to_sink(crew, merge, pipeline, &self.header, &mut sink, cutter.into(), self.console)?;
+        let written = merge::write_to_sink(
+            crew,
+            merge,
+            pipeline,
+            &self.header,
+            &mut sink,
+            cutter.into(),
+            self.console,
+        )?;
         if let Some(marked) = &marked {
-            marked.write_metrics(self.plan, &mut files)?;
+            marked.write_duplication_metrics(self.plan, &mut files)?;
         }
         if let Some(counter) = counter {
             self.finish_table(counter, &mut files, recalibrated)?;
@@ -108,8 +119,8 @@ impl RunState<'_> {
         self.tallies.verify(true, &changes(&self.steps), &changes(&steps), self.console)?;
         self.tallies.write(self.plan, &mut files, self.console)?;
         summary.counts.extend(written.counts);
-        summary.written = left_early + written.records;
-        summary.spilled = context.spill.written() - known;
+        summary.written_records = left_early + written.records;
+        summary.spilled_bytes = context.spill.written_bytes() - known;
         self.finish(&mut summary, Some(sink), extra, files)?;
         drop(marked);
         Ok(summary)
@@ -126,10 +137,13 @@ impl RunState<'_> {
         let mut sources = buffer.take_sources(context)?;
         let mut presorted = std::mem::take(&mut buffer.presorted);
         if !presorted.is_before(&sources) {
-            self.console.stage("taking back", None, true);
-            sources.runs.insert(0, presorted::take_back(context, &self.header, sink, buffer.largest)?);
+            self.console.begin_stage("taking back", None, true);
+            sources.runs.insert(
+                0,
+                presorted::move_output_to_run(context, &self.header, sink, buffer.largest_record_bytes)?,
+            );
             self.tallies.take_back();
-            buffer.spilled += 1;
+            buffer.runs_written += 1;
             presorted = Presorted::default();
         }
         if presorted.is_empty() {
@@ -146,7 +160,7 @@ impl RunState<'_> {
             && steps.recalibration.is_none()
             && self.after_duplicates.is_empty()
             && self.late.is_empty()
-            && self.plan.destination.most_extra_files() == 0
+            && self.plan.destination.max_extra_files() == 0
             && self.plan.order() != Order::Minhash;
         alone && sink.can_restart()
     }
@@ -169,19 +183,19 @@ impl RunState<'_> {
     ) -> Result<()> {
         let explain = self.plan.resources.explain;
         let early = self.may_leave_early(sink);
-        let sorted = inputs.list().iter().all(|input| input.header.claims_coordinate_order());
-        self.console.announce(forecast::shares(self.plan, early && sorted));
-        let Some(expected) = forecast::forecast(inputs, context, duplicate_ends, early)? else {
+        let sorted = inputs.files().iter().all(|input| input.header.declares_coordinate_order());
+        self.console.announce_stages(forecast::stage_time_shares(self.plan, early && sorted));
+        let Some(expected) = forecast::forecast_run(inputs, context, duplicate_ends, early)? else {
             if explain {
                 log("  the size of the input is unknown, and so is what will be spilled");
             }
             return Ok(());
         };
-        let available = forecast::check_space(&expected, context, self.console)?;
+        let available = forecast::check_disk_space(&expected, context, self.console)?;
         if explain {
-            expected.explain(available);
+            expected.log_forecast(available);
             log("  expected shares of the time:");
-            draw_times(&self.console.announced());
+            log_time_shares(&self.console.announced_stages());
         }
         Ok(())
     }
@@ -194,7 +208,7 @@ impl RunState<'_> {
         duplicate_ends: Option<&DuplicateEnds>,
         sink: &mut Sink,
     ) -> Result<SortBuffer> {
-        self.console.stage("reading", feed.input.inputs.size(), true);
+        self.console.begin_stage("reading", feed.input.inputs.size(), true);
         let writer =
             self.may_leave_early(sink).then(|| sink.writer(&self.header, context.crew.in_flight));
         let at = |tap| self.tallies.at(tap);
@@ -212,29 +226,29 @@ impl RunState<'_> {
             leaving: BatchPipeline {
                 tallies_before,
                 tallies_after,
-                tallies_of_main,
+                main_output_tallies: tallies_of_main,
                 ..BatchPipeline::default()
             },
             context,
             ends: duplicate_ends,
             writer: writer.as_ref(),
             console: self.console,
-            readers: feed.readers(),
+            readers: feed.new_reader_factory(),
             buffers: IngestBuffers::new(context.crew.in_flight),
         };
         let mut buffer =
             SortBuffer::new(context, duplicate_ends.map_or_else(EndStore::default, EndStore::new));
-        while ingest.fill(feed, &mut buffer, sink, &self.header)? != Stop::Ended {
+        while ingest.fill_sort_buffer(feed, &mut buffer, sink, &self.header)? != IngestStop::Ended {
             if buffer.has_too_many_runs(context) {
-                buffer.consolidate(context)?;
+                buffer.merge_newest_runs(context)?;
             } else if buffer.ends.bytes() > 0 {
                 buffer.spill_ends(context)?;
             } else {
-                let next = feed.input.inputs.peek()?.map_or(0, |next| context.room_for(next));
-                return Err(context.ledger.shortage(READS, next));
+                let next = feed.input.inputs.peek_task()?.map_or(0, |next| context.room_for_task(next));
+                return Err(context.ledger.shortage_error(READS, next));
             }
         }
-        buffer.records = feed.link.records();
+        buffer.records = feed.link.record_count();
         Ok(buffer)
     }
 }

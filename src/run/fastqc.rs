@@ -15,5 +15,5 @@ pub fn counters(request: &FastqcRequest, more: u64) -> FastqcRun {
 pub fn memory(request: &FastqcRequest, plan: &Plan, crew: Crew) -> u64 {
     let lanes = plan.aligning.iter().flat_map(|aligning| &aligning.lanes);
     let files = lanes.map(|lane| lane.files.len()).max().unwrap_or(1);
-    counters(request, 0).bytes(crew.in_flight as u64, files as u64)
+    counters(request, 0).memory_bytes(crew.in_flight as u64, files as u64)
 }

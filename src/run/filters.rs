@@ -15,7 +15,7 @@ use crate::plan::Plan;
 use crate::process::console::Console;
 
 /// Bytes the header of a dictionary may take.
-const MOST_DICTIONARY: Limit = Limit::of(64 << 20);
+const MAX_DICTIONARY: Limit = Limit::of_bytes(64 << 20);
 
 /// Refuses an input whose mates do not stand together if a filter needs that, as the header states or the first piece
 /// proves: two templates of one name that lack a mate.
@@ -23,17 +23,17 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     if !wanted.facts().any(|facts| facts.adjacent_mates) || inputs.lanes().is_some() {
         return Ok(()); // what is aligned comes by templates
     }
-    let list = inputs.list();
+    let list = inputs.files();
     let hint = "sort the reads by name first: readmill sort -n";
-    if let Some(input) = list.iter().find(|input| input.header.claims_coordinate_order()) {
+    if let Some(input) = list.iter().find(|input| input.header.declares_coordinate_order()) {
         let what = "reads are sorted by coordinate, and mates can be fixed, or missed, where they stand together";
         return Err(Error::input(what).hint(hint).file(&input.path));
     }
-    let Some(InputTask::Piece(number, _)) = inputs.peek()? else { return Ok(()) };
+    let Some(InputTask::Piece(number, _)) = inputs.peek_task()? else { return Ok(()) };
     let number = *number;
-    let evidence = inputs.first_reads()?.batch().map(Evidence::of);
+    let evidence = inputs.first_reads()?.batch().map(Evidence::of_batch);
     match evidence.is_some_and(|it| it.is_scattered()) {
-        true => Err(LoneMates::scattered().file(&list[number].path)),
+        true => Err(LoneMates::scattered_error().file(&list[number].path)),
         false => Ok(()),
     }
 }
@@ -47,7 +47,13 @@ pub fn make(
 ) -> Result<FilterSteps> {
     let host = Host { plan, ledger, console };
     let (lone_mates, discarded) = (None, None);
-    plan.steps.filters.make(&mut MakeContext { header, ledger, host: &host, lone_mates, discarded })
+    plan.steps.filters.make_steps(&mut MakeContext {
+        header,
+        ledger,
+        host: &host,
+        lone_mates,
+        discarded,
+    })
 }
 
 struct Host<'a> {
@@ -57,28 +63,28 @@ struct Host<'a> {
 }
 
 impl FilterHost for Host<'_> {
-    fn say(&self, text: &str) {
-        self.console.say(text);
+    fn print_info(&self, text: &str) {
+        self.console.write_line(text);
     }
 
-    fn warn(&self, text: &str) {
+    fn print_warning(&self, text: &str) {
         self.console.warn(text);
     }
 
-    fn header_of(&self, path: &Path) -> Result<Header> {
-        let (file, _) = open_input::open(path)?;
+    fn read_header(&self, path: &Path) -> Result<Header> {
+        let (file, _) = open_input::open_stream(path)?;
         let rules = OpenOptions {
             allow_missing_eof: true,
-            most: MOST_DICTIONARY,
+            max_line: MAX_DICTIONARY,
             ledger: self.ledger.clone(),
             ..OpenOptions::default()
         };
         let source = Source::open(file, &rules).map_err(|e| e.file(path))?;
-        self.console.warn_of_header(path, source.header());
+        self.console.warn_about_header(path, source.header());
         Ok(source.header().clone())
     }
 
-    fn reference(&self) -> Result<Reference> {
+    fn open_reference(&self) -> Result<Reference> {
         let reference = self.plan.resources.reference.as_ref();
         reference.ok_or_else(|| Error::bug("a filter has no reference"))?.open(self.ledger)
     }

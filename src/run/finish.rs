@@ -1,10 +1,10 @@
 //! The end of a run: all outputs are completed, then they get their names.
 
 use readmill_record::Result;
-use readmill_report::{PageOptions, page, page_bytes};
+use readmill_report::{PageOptions, page_bytes, render_page};
 
 use super::RunState;
-use super::summary::Summary;
+use super::summary::RunSummary;
 use crate::outputs::atomic_file::AtomicFile;
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::{ReportFile, ReportFiles};
@@ -16,14 +16,14 @@ impl RunState<'_> {
     /// their records to the summary, which is complete without them, and the parts of the main output with their bytes.
     pub(super) fn finish(
         &self,
-        summary: &mut Summary,
+        summary: &mut RunSummary,
         sink: Option<Sink>,
         extra: Option<ExtraWriter<'_>>,
         mut files: ReportFiles,
     ) -> Result<()> {
-        let dropped = self.trimming.iter().flat_map(|trimming| trimming.dropped());
+        let dropped = self.trimming.iter().flat_map(|trimming| trimming.dropped_by_reason());
         summary.counts.splice(0..0, dropped.map(|(name, reads)| (name.into(), reads)));
-        self.lone_reads.iter().for_each(|lone| lone.report(self.console));
+        self.lone_reads.iter().for_each(|lone| lone.warn_about_single_reads(self.console));
         let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
         if let Some(coverage) = &self.coverage {
             let complete = coverage.complete()?;
@@ -34,7 +34,8 @@ impl RunState<'_> {
         summary.parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);
         let (records, extra): (Vec<u64>, Vec<CompleteOutput>) =
             extra.unwrap_or_default().into_iter().unzip();
-        summary.others = extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
+        summary.extra_outputs =
+            extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
         if self.plan.tallies.describe() {
             let value = self.described(summary, main.as_ref(), &extra, &mut files);
             files.write_run(&value)?;
@@ -42,7 +43,7 @@ impl RunState<'_> {
                 let all = files.charge().bytes() + page_bytes(&value);
                 files.charge().grow_to(all)?;
                 let options = PageOptions { limits: request.limits.clone(), ..PageOptions::default() };
-                files.write(ReportFile::Page, page(&[&value], &options).as_bytes())?;
+                files.write(ReportFile::Page, render_page(&[&value], &options).as_bytes())?;
             }
         }
         pause::at(Moment::OutputsComplete);
@@ -58,7 +59,7 @@ impl RunState<'_> {
         drop(all_or_none);
         pause::at(Moment::AllNamed);
         signal::give_way();
-        removed.iter().for_each(|note| self.console.note(note));
+        removed.iter().for_each(|note| self.console.write_note(note));
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use readmill_sort::{FrameWriter, Frames, Key, run};
 use crate::pipeline::inputs::Inputs;
 use crate::pipeline::sort_context::SortContext;
 use crate::plan::{DEFAULT_LEVEL, Plan, Recalibration, TableSource};
-use crate::process::console::{Console, Shares, log};
+use crate::process::console::{Console, StageShares, log};
 
 /// The expected size of a run. All values are estimates, made from the sizes of the
 /// inputs and from the first batch of reads.
@@ -30,7 +30,7 @@ pub struct Forecast {
 impl Forecast {
     /// Logs the forecast for `--explain`. `available` is the free disk space in bytes,
     /// if known.
-    pub fn explain(&self, available: Option<u64>) {
+    pub fn log_forecast(&self, available: Option<u64>) {
         log(&format!("  expected: {} records of {} MiB", self.records, self.bytes >> 20));
         if self.runs == 0 {
             log("  expected: all of it fits into the memory, nothing is spilled");
@@ -59,7 +59,7 @@ impl Forecast {
 /// sorting took 40 of 100 parts, marking 2, and writing at level 6 58 (docs/shard.md).
 /// The other values follow from the ratios in docs/benchmarks.md. `leaves_early` means
 /// that sorted reads are written while the input is read.
-pub fn shares(plan: &Plan, leaves_early: bool) -> Shares {
+pub fn stage_time_shares(plan: &Plan, leaves_early: bool) -> StageShares {
     let level = plan.destination.main().map_or(0, |output| output.level.unwrap_or(DEFAULT_LEVEL));
     let writing = match level {
         _ if leaves_early => 0.0,
@@ -80,7 +80,7 @@ pub fn shares(plan: &Plan, leaves_early: bool) -> Shares {
 /// Forecasts a run that holds all reads of `inputs` before it writes. `early` means
 /// that reads that are already sorted can be written at once. Returns `None` if the
 /// size of the inputs is not known, for example for a pipe.
-pub fn forecast(
+pub fn forecast_run(
     inputs: &mut Inputs,
     context: &SortContext,
     duplicate_ends: Option<&DuplicateEnds>,
@@ -93,17 +93,17 @@ pub fn forecast(
     };
     let each = batch.record_bytes() as f64 / batch.len() as f64;
     let records = (bytes as f64 / each) as u64;
-    let ends = records * duplicate_ends.map_or(0, DuplicateEnds::usual_bytes);
-    let held = bytes + records * run::OVERHEAD as u64;
-    let expected = spread(records, bytes, held, ends, context);
+    let ends = records * duplicate_ends.map_or(0, DuplicateEnds::typical_bytes_per_record);
+    let held = bytes + records * run::RECORD_OVERHEAD as u64;
+    let expected = estimate_runs(records, bytes, held, ends, context);
     if expected.runs == 0 {
         return Ok(Some(expected));
     }
-    let disk = (expected.disk as f64 * packed(batch, context)) as u64;
-    Ok(Some(Forecast { disk, sorted: early && is_sorted(batch, context), ..expected }))
+    let disk = (expected.disk as f64 * spill_compression_ratio(batch, context)) as u64;
+    Ok(Some(Forecast { disk, sorted: early && is_in_output_order(batch, context), ..expected }))
 }
 
-fn is_sorted(batch: &Batch, context: &SortContext) -> bool {
+fn is_in_output_order(batch: &Batch, context: &SortContext) -> bool {
     let keyer = context.sort.keyer();
     batch.records().take(1).for_each(|(_, first)| keyer.set_anchor(first.qname()));
     batch.records().map(|(_, record)| keyer.key(record).ok()).is_sorted()
@@ -112,7 +112,7 @@ fn is_sorted(batch: &Batch, context: &SortContext) -> bool {
 /// Estimates how many runs are spilled, and their uncompressed bytes on disk. `held` is
 /// the memory of all reads with their sort entries, `ends` the memory of template ends
 /// for duplicate marking.
-fn spread(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext) -> Forecast {
+fn estimate_runs(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext) -> Forecast {
     // Ends are spilled when they take more than a quarter of the memory for reads.
     let most_ends = context.room / 4;
     let full = context.flush_threshold(0).saturating_sub(ends.min(most_ends)).max(1 << 20);
@@ -128,37 +128,37 @@ fn spread(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext)
 
 /// Estimates the compression ratio of the spill, as bytes on disk for each byte of
 /// records. The reads of `batch` are compressed for it, in input order.
-fn packed(batch: &Batch, context: &SortContext) -> f64 {
+fn spill_compression_ratio(batch: &Batch, context: &SortContext) -> f64 {
     let (mut writer, mut frames) = (FrameWriter::new(context.framing), Frames::default());
     for (stamp, record) in batch.records() {
         writer.push(Key::default(), &[], stamp, record.raw(), &mut frames);
     }
-    writer.close(&mut frames);
+    writer.close_frame(&mut frames);
     frames.bytes() as f64 / batch.record_bytes().max(1) as f64
 }
 
 /// An estimate of the disk space may be wrong by this factor before the run is refused
 /// for it.
-const CERTAIN: u64 = 3;
+const SAFETY_FACTOR: u64 = 3;
 
 /// Compares the forecast with the free disk space, and returns the free bytes if they
 /// are known. Warns if the spill may not fit.
 ///
 /// # Errors
 /// Fails if the forecast is more than three times the free space.
-pub fn check_space(
+pub fn check_disk_space(
     expected: &Forecast,
     context: &SortContext,
     console: &Console,
 ) -> Result<Option<u64>> {
-    let available = context.spill.available();
+    let available = context.spill.free_bytes();
     let Some(free) = available.filter(|&free| expected.runs > 0 && free < expected.disk) else {
         return Ok(available);
     };
     let dirs: Vec<String> = context.spill.dirs().iter().map(|dir| dir.display().to_string()).collect();
     let (disk, dirs) = (expected.disk >> 20, dirs.join(", "));
     let what = format!("about {disk} MiB will be spilled, and {dirs} has {} MiB free", free >> 20);
-    if expected.sorted || free.saturating_mul(CERTAIN) >= expected.disk {
+    if expected.sorted || free.saturating_mul(SAFETY_FACTOR) >= expected.disk {
         console.warn(&what);
         return Ok(available);
     }

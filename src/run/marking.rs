@@ -5,19 +5,19 @@
 use std::sync::Arc;
 
 use readmill_markdup::apply::FlaggedCounts;
-use readmill_markdup::grouping::Stated;
+use readmill_markdup::grouping::StatedOrder;
 use readmill_markdup::optical::CANDIDATE_BYTES;
-use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, Libraries, Resolved, Verdict, Writing};
+use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, Libraries, MarkOptions, Resolved, Verdict};
 use readmill_record::{Charge, Error, Result, Step};
 use readmill_sort::Sources;
 
 use super::RunState;
-use super::summary::{self, Summary};
+use super::summary::{self, RunSummary};
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::pipeline::duplicates::DuplicateResolver;
 use crate::pipeline::recollect::collect_ends_again;
 use crate::pipeline::sort_buffer::SortBuffer;
-use crate::pipeline::sort_context::{ENDS, SortContext, arena_in_use};
+use crate::pipeline::sort_context::{ENDS, SortContext, arena_in_use_error};
 use crate::pipeline::undecided;
 use crate::plan::Plan;
 
@@ -26,7 +26,7 @@ use crate::plan::Plan;
 pub struct ResolvedDuplicates {
     resolved: Resolved,
     charge: Charge,
-    writing: Writing,
+    writing: MarkOptions,
     libraries: Arc<Libraries>,
 }
 
@@ -43,56 +43,56 @@ impl RunState<'_> {
     /// Decides which reads are duplicates, after all input has been read. `stated` is
     /// the order that the headers state, and `cut` whether a template was too long to
     /// be kept in one batch.
-    pub(super) fn resolve(
+    pub(super) fn resolve_duplicates(
         &self,
         context: &SortContext,
         duplicate_ends: &DuplicateEnds,
-        (stated, cut): (Stated, bool),
+        (stated, cut): (StatedOrder, bool),
         buffer: &mut SortBuffer,
-        summary: &mut Summary,
+        summary: &mut RunSummary,
     ) -> Result<ResolvedDuplicates> {
         let Some(wanted) = &self.plan.steps.duplicates else {
             return Err(Error::bug("there are no duplicates to be resolved"));
         };
-        let writing = Writing {
+        let writing = MarkOptions {
             clear_dt: wanted.writing.clear_dt && buffer.ends.has_dt,
             ..wanted.writing.clone()
         };
-        self.console.stage("marking", None, true);
+        self.console.begin_stage("marking", None, true);
         let free = context.ledger.free();
         let largest = buffer.records.saturating_mul(CANDIDATE_BYTES);
-        let optical = self.plan.most_optical_bytes().min(largest);
-        if buffer.ends.any_halves() && free < context.room / 4 || free < optical {
-            buffer.spill(context)?;
+        let optical = self.plan.max_optical_bytes().min(largest);
+        if buffer.ends.has_halves() && free < context.room / 4 || free < optical {
+            buffer.spill_reads(context)?;
         }
         let resolver = DuplicateResolver {
             crew: context.crew,
             ledger: &context.ledger,
-            most: context.room / 2,
+            max_mark_bytes: context.room / 2,
             spill: &context.spill,
             duplicate_ends,
-            cut,
+            has_cut_template: cut,
             console: self.console,
         };
         let ends = std::mem::take(&mut buffer.ends);
-        let charge = std::mem::replace(&mut buffer.ends_charge, context.ledger.empty(ENDS));
+        let charge = std::mem::replace(&mut buffer.ends_charge, context.ledger.empty_charge(ENDS));
         let records = buffer.records;
         let collect_again = |by_place: &DuplicateEnds, ends: &mut EndStore, charge| {
-            buffer.spill(context)?; // frees memory for the ends
+            buffer.spill_reads(context)?; // frees memory for the ends
             let sources = Arc::new(buffer.take_sources(context)?);
-            let (crew, largest) = (context.crew, buffer.largest);
+            let (crew, largest) = (context.crew, buffer.largest_record_bytes);
             let charge =
                 collect_ends_again(crew, &sources, largest, by_place, ends, charge, self.console)?;
-            buffer.runs = Arc::into_inner(sources).ok_or_else(arena_in_use)?.runs;
+            buffer.runs = Arc::into_inner(sources).ok_or_else(arena_in_use_error)?.runs;
             Ok(charge)
         };
         let (resolved, charge) =
-            resolver.resolve(wanted.mode, stated, ends, charge, records, collect_again)?;
+            resolver.resolve_duplicates(wanted.mode, stated, ends, charge, records, collect_again)?;
         let verdict = &resolved.verdict;
         if wanted.rules.samtools.is_some() {
-            summary::found_by_samtools(&verdict.tally, self.console);
+            summary::log_samtools_duplicates(&verdict.tally, self.console);
         } else {
-            summary::found(&verdict.tally, &self.header, self.console);
+            summary::log_duplicates(&verdict.tally, &self.header, self.console);
             summary.mode = Some(verdict.mode);
         }
         let libraries = Arc::clone(&duplicate_ends.libraries);
@@ -103,7 +103,7 @@ impl RunState<'_> {
 impl ResolvedDuplicates {
     /// Decides the reads that depend on read names, in one pass over `sources`, and
     /// makes the step that sets the flags.
-    pub(super) fn decide(
+    pub(super) fn decide_by_names(
         self,
         state: &RunState<'_>,
         context: &SortContext,
@@ -114,7 +114,7 @@ impl ResolvedDuplicates {
         let by_samtools = undecided.is_some();
         if let Some(undecided) = undecided {
             let bits = charge.bytes() - undecided.bytes();
-            undecided::decide(
+            undecided::decide_by_names(
                 context.crew,
                 sources,
                 &mut verdict,
@@ -127,14 +127,14 @@ impl ResolvedDuplicates {
         let verdict = Arc::new(verdict);
         let (own, header) = (Arc::clone(&libraries), &state.header);
         let apply = ApplyMarks::new(Arc::clone(&verdict), writing, own, header);
-        let counted = apply.counted();
+        let counted = apply.flagged_counts();
         Ok(MarkedDuplicates { verdict, _charge: charge, apply, counted, libraries, by_samtools })
     }
 }
 
 impl MarkedDuplicates {
-    pub(super) fn step(&self) -> Box<dyn Step> {
-        self.apply.fork()
+    pub(super) fn new_marking_step(&self) -> Box<dyn Step> {
+        self.apply.fork_for_thread()
     }
 
     pub(super) fn verdict(&self) -> &Verdict {
@@ -143,7 +143,7 @@ impl MarkedDuplicates {
 
     /// Writes the duplication metrics (Picard's form and JSON) of the reads that were
     /// written, or the report of samtools markdup.
-    pub(super) fn write_metrics(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
+    pub(super) fn write_duplication_metrics(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
         if self.by_samtools {
             let report = self.counted.samtools_report(&self.verdict.tally);
             return files.write_samtools_report(plan, &report);

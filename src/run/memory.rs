@@ -11,7 +11,7 @@ use readmill_cram as cram;
 use readmill_engine::Crew;
 use readmill_filters::tally::stats::StatsOrder;
 use readmill_qc::QcTally;
-use readmill_record::{Charge, Error, Ledger, OrderedTally, Result, ledger::Name};
+use readmill_record::{Charge, Error, Ledger, OrderedTally, Result, ledger::UserName};
 use readmill_sort::{Entry, Order};
 
 use crate::aligning;
@@ -40,10 +40,10 @@ const THREAD: u64 = MIB;
 const THREAD_HIGH_LEVEL: u64 = 10 * MIB;
 
 /// The name of what recalibration takes.
-pub const RECALIBRATION: Name = "recalibration";
+pub const RECALIBRATION: UserName = "recalibration";
 
 /// The name of the share of tickets under way.
-const BATCHES: Name = "batches under way";
+const BATCHES: UserName = "batches under way";
 
 /// A ticket under way. Reading: its compressed chunk, its records and their next form, and, where all are
 /// as small as they can be, 27,000 spans, entries and ends. Merging: its records, their compressed
@@ -58,10 +58,10 @@ const LARGE_TICKET: u64 = 2 * MIB;
 const COUNTS: u64 = 2;
 
 /// The least memory for reads; with less, a run would spill all the time.
-const LEAST_ROOM: u64 = 16 * MIB;
+const MIN_ROOM: u64 = 16 * MIB;
 
 /// An entry has 39 bits for a place in the arena.
-const MOST_ROOM: u64 = (1 << 39) - 1;
+const MAX_ROOM: u64 = (1 << 39) - 1;
 
 /// About how many lists of entries fill the room: few enough to be merged at once.
 const LISTS: u64 = 64;
@@ -103,7 +103,7 @@ impl Sizes {
 /// How one total is divided among named shares.
 pub struct Division {
     total: u64,
-    shares: Vec<(Name, u64)>,
+    shares: Vec<(UserName, u64)>,
 }
 
 impl Division {
@@ -112,7 +112,7 @@ impl Division {
     }
 
     /// Adds a share, which need not fit.
-    fn take(&mut self, name: Name, bytes: u64) {
+    fn take(&mut self, name: UserName, bytes: u64) {
         self.shares.push((name, bytes));
     }
 
@@ -126,7 +126,7 @@ impl Division {
     }
 
     /// The shares, in the order in which they were taken.
-    pub fn shares(&self) -> &[(Name, u64)] {
+    pub fn shares(&self) -> &[(UserName, u64)] {
         &self.shares
     }
 }
@@ -161,9 +161,9 @@ pub struct Memory {
 }
 
 /// Returns the least memory with which this plan can be carried out, in steps of 1 MiB from what it has.
-pub fn least_of(plan: &Plan) -> u64 {
+pub fn min_of(plan: &Plan) -> u64 {
     let mut plan = plan.clone();
-    while Memory::divide(&plan).is_err() && plan.resources.memory < MAX_LEAST {
+    while Memory::divide(&plan).is_err() && plan.resources.memory < MAX_MIN_MEMORY {
         plan.resources.memory += MIB;
     }
     plan.resources.memory
@@ -178,7 +178,7 @@ fn keep_for_counts(plan: &Plan, for_reads: u64, least_room: u64) -> u64 {
 }
 
 /// Where [`least_of`] gives up: what is refused with so much memory is refused for another reason.
-const MAX_LEAST: u64 = 16 << 30;
+const MAX_MIN_MEMORY: u64 = 16 << 30;
 
 impl Memory {
     /// Divides the plan's memory, or returns an error that names the least memory.
@@ -190,8 +190,10 @@ impl Memory {
     pub(crate) fn divide_for(plan: &Plan, scope: &AlignScope) -> Result<Self> {
         let needs = match (&plan.aligning, scope) {
             (None, _) | (_, AlignScope::Header) => None,
-            (Some(wanted), AlignScope::Scan) => Some(aligning::needs(wanted)?.of_scan()),
-            (Some(wanted), _) => Some(aligning::needs(wanted)?),
+            (Some(wanted), AlignScope::Scan) => {
+                Some(aligning::estimate_needs(wanted)?.without_aligning())
+            }
+            (Some(wanted), _) => Some(aligning::estimate_needs(wanted)?),
         };
         let threads = plan.resources.threads.max(1);
         limit::check_address_space(plan.resources.memory, threads)?;
@@ -200,7 +202,7 @@ impl Memory {
         } else {
             crew(threads)
         };
-        Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, least_crew(threads)))
+        Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, min_crew(threads)))
     }
 
     /// Divides the memory for this crew.
@@ -215,10 +217,11 @@ impl Memory {
         if let Some(needs) = &needs {
             division.take("the aligner's index", needs.index);
             division.take("aligners", needs.thread * threads as u64);
-            division.take("reads to be aligned", needs.waiting(crew));
+            division.take("reads to be aligned", needs.read_memory_bytes(crew));
         }
         if let Some(wanted) = &plan.merging {
-            division.take("reads and alignments to be merged", merging::memory(wanted, crew));
+            division
+                .take("reads and alignments to be merged", merging::waiting_memory_bytes(wanted, crew));
         }
         if let Some(parts) = plan.destination.formats().find_map(|format| format.large_parts()) {
             let LargeParts { bytes, encoder_bytes, shares: [encoders, under_way], .. } = parts;
@@ -232,22 +235,22 @@ impl Memory {
             division.take("CRAM decoders", (cram::DECODER_BYTES * threads) as u64);
         }
         if let Some(wanted) = plan.steps.recalibration.as_ref().and_then(|it| it.table_request()) {
-            let counts = COUNTS * recal_setup::group_bytes(&wanted.counting);
+            let counts = COUNTS * recal_setup::max_counter_bytes(&wanted.counting);
             division.take(RECALIBRATION, (WORKER_BYTES as u64 + counts) * threads as u64);
         }
         for (name, bytes) in plan.steps.filters.facts().filter_map(|facts| facts.thread_memory) {
             division.take(name, bytes * threads as u64);
         }
-        let extra_files = plan.destination.most_extra_files();
+        let extra_files = plan.destination.max_extra_files();
         if extra_files > 0 {
             // What tickets bring, and buffers.
-            let tickets = MIB * (crew.in_flight * plan.destination.most_copies()) as u64;
+            let tickets = MIB * (crew.in_flight * plan.destination.max_copies()) as u64;
             division.take("other outputs", extra_writer::memory(extra_files) + tickets);
         }
         take_for_tallies(&mut division, plan, crew);
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);
-        let least_room = LEAST_ROOM.max(plan.most_optical_bytes());
+        let least_room = MIN_ROOM.max(plan.max_optical_bytes());
         // Candidates of short or repetitive reads take more than is usual, and so do long reads while they are aligned; a
         // quarter of what is left is for that.
         let left = division.remainder();
@@ -267,7 +270,7 @@ impl Memory {
         let more_for_fastqc = part_of_reads("modules of FastQC of unusual reads", fastqc, FASTQC_PART);
         let more_for_metrics = part_of_reads("quality metrics of unusual reads", qc, METRICS_PART);
         let aligning = needs.map(|needs| aligning::AlignRoom {
-            reads: needs.batches(crew.in_flight).saturating_add(more),
+            reads: needs.batch_memory_bytes(crew.in_flight).saturating_add(more),
             long: more,
             // With more memory, more tickets are under way.
             others: plan.resources.memory.saturating_sub(left).saturating_add(
@@ -276,7 +279,7 @@ impl Memory {
             left: least_room,
         });
         let for_counts = keep_for_counts(plan, division.remainder(), least_room);
-        let room = (division.remainder() - for_counts).min(MOST_ROOM);
+        let room = (division.remainder() - for_counts).min(MAX_ROOM);
         if room < least_room {
             let least = division.needed().saturating_add(least_room).div_ceil(MIB);
             return Err(Error::usage(format!(
@@ -285,13 +288,13 @@ impl Memory {
             ))
             .hint("raise -m, or use fewer threads"));
         }
-        let ledger = Ledger::of(division.total);
+        let ledger = Ledger::with_capacity(division.total);
         let charges = division.shares.iter().map(|&(name, bytes)| ledger.charge(name, bytes));
         let shares = charges.collect::<Result<_>>()?;
         if waits_and_counts(plan) {
-            ledger.keep(for_counts, IN_ORDER_PART, &IN_ORDER);
+            ledger.keep_free_for(for_counts, IN_ORDER_PART, &IN_ORDER);
         }
-        ledger.note_used("program", used::peak_rss().unwrap_or(PROGRAM));
+        ledger.record_used("program", used::peak_resident_bytes().unwrap_or(PROGRAM));
         let tickets = Arc::new(TicketUse::new(&ledger, BATCHES, crew.in_flight));
         Ok(Memory {
             crew,
@@ -315,7 +318,7 @@ impl Memory {
 const IN_ORDER_PART: u64 = 8;
 
 /// The names of what is counted of reads in order.
-const IN_ORDER: [Name; 3] = [coverage::COVERAGE, readmill_qc::ORDERED_MEMORY, StatsOrder::MEMORY];
+const IN_ORDER: [UserName; 3] = [coverage::COVERAGE, readmill_qc::ORDERED_MEMORY, StatsOrder::MEMORY];
 
 /// Whether reads wait, and are counted in order behind that.
 fn waits_and_counts(plan: &Plan) -> bool {
@@ -356,7 +359,7 @@ fn crew(threads: usize) -> Crew {
 }
 
 /// The smallest crew, where memory is short.
-fn least_crew(threads: usize) -> Crew {
+fn min_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: (2 * threads).min(threads + 4) }
 }
 
@@ -381,13 +384,13 @@ pub fn for_more_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
 
 /// Returns the bytes that aligning takes on `threads` threads, beside the steps.
 pub fn of_aligning(wanted: &Aligning, threads: usize) -> Result<u64> {
-    let (needs, crew) = (aligning::needs(wanted)?, aligning_crew(threads.max(1)));
+    let (needs, crew) = (aligning::estimate_needs(wanted)?, aligning_crew(threads.max(1)));
     let beside = needs.index + needs.thread * threads as u64 + TICKET * crew.in_flight as u64;
-    Ok(needs.waiting(crew).saturating_add(beside))
+    Ok(needs.read_memory_bytes(crew).saturating_add(beside))
 }
 
 /// Returns the bytes that merging alignments takes on `threads` threads, beside the steps.
 pub fn of_merging(wanted: &plan::Merging, threads: usize) -> u64 {
     let crew = aligning_crew(threads.max(1));
-    merging::memory(wanted, crew) + TICKET * crew.in_flight as u64
+    merging::waiting_memory_bytes(wanted, crew) + TICKET * crew.in_flight as u64
 }

@@ -28,7 +28,7 @@ use std::time::Instant;
 
 use readmill_cram::{Cache, DECODER_BYTES};
 use readmill_filters::spec::FilterSteps;
-use readmill_filters::{Discarded, LoneMates};
+use readmill_filters::{DiscardLimit, LoneMates};
 use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_format::summed::InputSums;
@@ -39,7 +39,7 @@ use readmill_record::{
 use readmill_sort as sort;
 use readmill_sort::Order;
 
-use crate::aligning::{self, AlignFastqc, ChosenLanes, Lanes, LoneReads, Trimming, Unaligned};
+use crate::aligning::{self, AlignFastqc, ChosenLanes, Lanes, SingleReadCounter, Trimming, Unaligned};
 use crate::merging::Merging;
 use crate::outputs::coverage::{CoverageTally, OpenCoverageFiles};
 use crate::outputs::extra_writer::ExtraWriter;
@@ -49,7 +49,7 @@ use crate::outputs::{Sink, extra};
 use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
 use crate::pipeline::count::CovariateCounter;
 use crate::pipeline::feed::Feed;
-use crate::pipeline::inputs::{Inputs, OpenOptions, Prepared};
+use crate::pipeline::inputs::{Inputs, OpenOptions, PreparedInput};
 use crate::pipeline::open_input;
 use crate::pipeline::stream::{self, StreamOutput};
 use crate::plan::{self, Aligning, Command, Destination, Output, Plan};
@@ -58,19 +58,19 @@ use crate::process::pause::{self, Moment};
 use additions::Additions;
 pub(crate) use align_scope::AlignScope;
 use memory::Memory;
-use summary::Summary;
+use summary::RunSummary;
 use tallies::{RunTallies, Tap, changes};
 
 /// How many copies of the header are in memory while it is written: as text, as BAM, compressed.
 const HEADER_FORMS: u64 = 3;
 
 /// Carries out a plan.
-pub fn run(plan: &Plan, console: &Console) -> Result<Summary> {
+pub fn run(plan: &Plan, console: &Console) -> Result<RunSummary> {
     run_with(plan, Additions::default(), console)
 }
 
 /// Carries out a plan, with steps and tallies of another program.
-pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<Summary> {
+pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<RunSummary> {
     let started = Instant::now();
     with_state(plan, AlignScope::Whole, additions, console, |state, inputs| {
         let (plan, ledger) = (state.plan, state.memory.ledger.clone());
@@ -83,9 +83,9 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
             _ if plan.holds_everything() => state.run_buffered(inputs),
             _ => state.run_streaming(inputs, true),
         }?;
-        console.done();
-        summary::conclude(plan, &ledger, &summary, started, console);
-        input_file::forget_all(); // another run may write to them
+        console.clear_progress();
+        summary::log_summary(plan, &ledger, &summary, started, console);
+        input_file::forget_inputs(); // another run may write to them
         Ok(summary)
     })
 }
@@ -100,25 +100,25 @@ pub(crate) fn with_state<T>(
 ) -> Result<T> {
     plan.check()?;
     if !plan.resources.allow_same_input {
-        open_input::check_once(&plan.inputs)?;
+        open_input::check_no_file_twice(&plan.inputs)?;
     }
     if !plan.resources.allow_missing_eof {
         let of_records = plan.aligning.as_ref().map(plan::Aligning::record_files);
-        open_input::check_ends(of_records.unwrap_or_else(|| plan.inputs.iter().collect()))?;
+        open_input::check_file_ends(of_records.unwrap_or_else(|| plan.inputs.iter().collect()))?;
     }
     let mut memory = Memory::divide_for(plan, &scope)?;
     let _shares = std::mem::take(&mut memory.shares); // to the end of the run
     #[cfg(debug_assertions)]
-    let _audit = audit::begin();
-    summary::announce(plan, &memory, console);
+    let _audit = audit::begin_audit();
+    summary::log_start(plan, &memory, console);
     report_files::check(plan)?;
     let sums = plan.tallies.describe().then(InputSums::default);
     let rules = OpenOptions {
         allow_missing_eof: plan.resources.allow_missing_eof,
-        most: Limit::part_of(memory.room, 8, &memory.ledger),
-        container: Limit::part_of(memory.room / 2 * 3, 2, &memory.ledger),
+        max_line: Limit::part_of(memory.room, 8, &memory.ledger),
+        max_container: Limit::part_of(memory.room / 2 * 3, 2, &memory.ledger),
         reference: plan.resources.reference.clone(),
-        cache: Cache::of_environment(),
+        cache: Cache::from_environment(),
         name: Vec::new(),
         header_alone: plan.regions.is_some() || plan.is_header_alone(),
         header_as_is: false,
@@ -135,19 +135,19 @@ pub(crate) fn with_state<T>(
         _ => Inputs::open(&plan.inputs, rules, plan.steps.group_by_file)?,
     };
     if let Some(regions) = &plan.regions {
-        let index = inputs.select(regions, console)?;
+        let index = inputs.select_regions(regions, console)?;
         report_files::check_spares(plan, &index)?;
     }
     if let (Some(sums), Some(lanes)) = (&sums, inputs.lanes()) {
-        lanes.sums().for_each(|(path, sum)| sums.put(path, sum.clone()));
+        lanes.file_sums().for_each(|(path, sum)| sums.set_sum(path, sum.clone()));
     }
     pause::at(Moment::InputOpened);
-    inputs.warn_of_headers(console);
-    inputs.warn_of_lengths(console);
+    inputs.warn_about_headers(console);
+    inputs.warn_about_lengths(console);
     filters::check(&plan.steps.filters, &mut inputs)?;
-    already_recalibrated::check(plan, &mut inputs, console)?;
+    already_recalibrated::warn_if_recalibrated(plan, &mut inputs, console)?;
     let plan = &extra::without_needless_sort(plan, inputs.header());
-    let mut header = inputs.header().copy()?;
+    let mut header = inputs.header().try_clone()?;
     let Additions { early, late: added_late, tallies: others } = additions;
     let FilterSteps { before_sort: mut steps, after_duplicates, last: mut late, lone, discarded } =
         filters::make(plan, &mut header, &memory.ledger, console)?;
@@ -158,7 +158,7 @@ pub(crate) fn with_state<T>(
     if let Some(output) = plan.destination.main() {
         output.format.complete_header(&mut header, &output.bases, &memory.ledger)?;
     }
-    already_recalibrated::check_read_groups(plan, &mut inputs, &header, &memory.ledger)?;
+    already_recalibrated::require_read_groups(plan, &mut inputs, &header, &memory.ledger)?;
     steps.extend(early);
     late.extend(added_late);
     tallies::check_order(plan, &header)?;
@@ -180,11 +180,11 @@ pub(crate) fn with_state<T>(
         tallies,
         coverage: None,
         trimming: inputs.lanes().and_then(|lanes| lanes.trimming.clone()),
-        lone_reads: inputs.lanes().map(|lanes| Arc::clone(&lanes.lone)),
+        lone_reads: inputs.lanes().map(|lanes| Arc::clone(&lanes.single_reads)),
         sums: sums.unwrap_or_default(),
     };
     let result = execute(state, inputs);
-    console.done();
+    console.clear_progress();
     for (path, _) in
         without_end.iter().filter(|(_, is_missing)| result.is_ok() && is_missing.load(Relaxed))
     {
@@ -212,12 +212,12 @@ fn aligned(
     let resources = &plan.resources;
     let records = wanted.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files);
     let mut unaligned = records.map(|path| Unaligned::open(path, rules)).collect::<Result<Vec<_>>>()?;
-    unaligned.iter().for_each(|file| console.warn_of_header(file.path(), file.header()));
+    unaligned.iter().for_each(|file| console.warn_about_header(file.path(), file.header()));
     let kernel = match scope {
-        AlignScope::Whole | AlignScope::Slice(Some(_)) => aligning::load(wanted)?,
-        _ => aligning::without_index(wanted)?,
+        AlignScope::Whole | AlignScope::Slice(Some(_)) => aligning::load_index(wanted)?,
+        _ => aligning::open_without_index(wanted)?,
     };
-    let header = aligning::header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
+    let header = aligning::build_header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
     if matches!(scope, AlignScope::Whole | AlignScope::First) {
         wanted.warnings.iter().for_each(|warning| console.warn(warning));
         aligning::report_alternates(&*kernel, console);
@@ -230,7 +230,7 @@ fn aligned(
             let mut records = unaligned.drain(..);
             if let Some(mut lane) = records.nth(of.lane) {
                 if let Some(stream) = of.stream.take() {
-                    lane.narrow(stream, rules, of.segments, of.start.reading.template)?;
+                    lane.narrow_to_slice(stream, rules, of.segments, of.start.reading.template)?;
                 }
                 drop(records);
                 unaligned.push(lane);
@@ -244,7 +244,7 @@ fn aligned(
     let room = memory.aligning.unwrap_or_default();
     let allow_missing_eof = resources.allow_missing_eof;
     let lanes = Lanes::open(wanted, chosen, unaligned, kernel, memory.crew, room, allow_missing_eof)?;
-    let lanes = lanes.counting(fastqc);
+    let lanes = lanes.with_fastqc(fastqc);
     if matches!(chosen, ChosenLanes::All) {
         lanes.report_encoding(console);
     }
@@ -252,7 +252,7 @@ fn aligned(
         lanes.check_layout(console)?;
     }
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
-    Ok(Inputs::prepared(Prepared::Aligned(Arc::new(lanes)), first, header))
+    Ok(Inputs::from_prepared(PreparedInput::Aligned(Arc::new(lanes)), first, header))
 }
 
 /// Opens reads and the alignments that they get as they are read.
@@ -265,9 +265,9 @@ fn merged(
 ) -> Result<Inputs> {
     let reference = plan.resources.reference.as_ref().map(|fasta| fasta.path());
     let merging = Merging::open(wanted, reference, memory.crew, rules)?;
-    merging.files().for_each(|file| console.warn_of_header(file.path(), file.header()));
+    merging.files().for_each(|file| console.warn_about_header(file.path(), file.header()));
     let header = merging.header.clone();
-    Ok(Inputs::prepared(Prepared::Merged(Arc::new(merging)), &wanted.unaligned, header))
+    Ok(Inputs::from_prepared(PreparedInput::Merged(Arc::new(merging)), &wanted.unaligned, header))
 }
 
 /// Adds the run to the header: order and @PG line, with the names of added steps.
@@ -283,7 +283,7 @@ fn describe(plan: &Plan, header: &mut Header, added: &[&str]) -> Result<()> {
 
 /// Sets the sort order in the header.
 fn set_order(header: &mut Header, order: Order, any_placed: bool) {
-    if let Some(order) = order.header(any_placed) {
+    if let Some(order) = order.header_fields(any_placed) {
         let (go, ss) = (order.go.map(str::as_bytes), order.ss.as_deref().map(str::as_bytes));
         header.set_order(order.so.as_bytes(), go, ss);
     }
@@ -302,14 +302,14 @@ pub(crate) struct RunState<'a> {
     /// Templates that lack a mate, where mates are fixed.
     lone: Option<Arc<LoneMates>>,
     /// Reads that are dropped, where only so many may be.
-    discarded: Option<Arc<Discarded>>,
+    discarded: Option<Arc<DiscardLimit>>,
     tallies: RunTallies,
     /// The coverage of the main output, once its files are open.
     coverage: Option<Arc<CoverageTally>>,
     /// What is trimmed, if reads are.
     trimming: Option<Arc<Trimming>>,
     /// Single reads among pairs that are aligned.
-    lone_reads: Option<Arc<LoneReads>>,
+    lone_reads: Option<Arc<SingleReadCounter>>,
     /// Checksums of the inputs, where the run is described.
     sums: InputSums,
 }
@@ -322,7 +322,7 @@ impl RunState<'_> {
 
     /// Adds what a stage has trimmed.
     pub(crate) fn add_trimmed(&self, more: &readmill_trim::TrimTally) {
-        self.trimming.iter().for_each(|trimming| trimming.add(more));
+        self.trimming.iter().for_each(|trimming| trimming.add_tally(more));
     }
 
     /// Bytes of memory for reads that wait.
@@ -386,8 +386,8 @@ impl RunState<'_> {
     fn reserve(&self, inputs: &Inputs, recal_bytes: u64) -> Result<(Vec<Charge>, u64)> {
         let Memory { ledger, crew, room, .. } = &self.memory;
         let is_written = !matches!(self.plan.destination, Destination::Nowhere);
-        let header = if is_written { bam::header::bytes(&self.header) * HEADER_FORMS } else { 0 };
-        let uncounted = inputs.any_cram() && !self.memory.decoders;
+        let header = if is_written { bam::header::header_bytes(&self.header) * HEADER_FORMS } else { 0 };
+        let uncounted = inputs.has_cram() && !self.memory.decoders;
         let decoders = if uncounted { (DECODER_BYTES * crew.threads) as u64 } else { 0 };
         let charges = [
             ("headers as they are written", header),
@@ -403,25 +403,25 @@ impl RunState<'_> {
             // Three quarters of a larger room must hold what is charged.
             let more = (4 * (room - free)).div_ceil(3).saturating_sub(*room);
             let more = memory::for_more_room(self.plan, &self.memory, more);
-            return Err(ledger.shortage("reads that wait", ledger.free() + more));
+            return Err(ledger.shortage_error("reads that wait", ledger.free() + more));
         }
         Ok((charges, free))
     }
 
     /// Returns the most bytes that a record takes in addition to itself in the sort buffer.
     fn record_overhead(&self, inputs: &Inputs, duplicate_ends: Option<&DuplicateEnds>) -> u64 {
-        let steps: usize = self.steps.iter().map(|step| step.growth()).sum();
-        let ends = duplicate_ends.map_or(0, DuplicateEnds::most_bytes);
-        (steps + inputs.growth() + ends + sort::run::OVERHEAD) as u64
+        let steps: usize = self.steps.iter().map(|step| step.max_growth_bytes()).sum();
+        let ends = duplicate_ends.map_or(0, DuplicateEnds::max_bytes_per_record);
+        (steps + inputs.max_record_growth() + ends + sort::run::RECORD_OVERHEAD) as u64
     }
 
     /// Fails if mates that were to be fixed did not stand together, or more reads were dropped than may be, and warns where
     /// most templates lack a mate.
     fn check_mates(&self) -> Result<()> {
-        self.discarded.as_ref().map_or(Ok(()), |discarded| discarded.check())?;
+        self.discarded.as_ref().map_or(Ok(()), |discarded| discarded.check_share())?;
         let Some(lone) = &self.lone else { return Ok(()) };
-        lone.check()?;
-        let (lone, all) = lone.share();
+        lone.check_adjacent()?;
+        let (lone, all) = lone.lone_and_all();
         if 2 * lone > all {
             let share = 100.0 * lone as f64 / all as f64;
             self.console.warn(&format!("{lone} of {all} templates ({share:.1} %) lack a mate"));
@@ -430,7 +430,7 @@ impl RunState<'_> {
     }
 
     fn max_record(&self) -> Limit {
-        Limit::part_of(self.memory.room, 5, &self.memory.ledger).at_most(1 << 30)
+        Limit::part_of(self.memory.room, 5, &self.memory.ledger).capped_at(1 << 30)
     }
 
     /// The pipeline of batches on their way out, whose first tallies are at `first`.
@@ -448,18 +448,18 @@ impl RunState<'_> {
             filters: None,
             steps,
             counter,
-            late: &self.late,
+            late_steps: &self.late,
             tallies_after,
             extra,
-            tallies_of_main,
+            main_output_tallies: tallies_of_main,
         }
     }
 
     /// Runs a plan that streams reads: no read is kept. Without a main output they are only tallied, counted or routed to
     /// extra outputs.
-    fn run_streaming(mut self, mut inputs: Inputs, has_main: bool) -> Result<Summary> {
+    fn run_streaming(mut self, mut inputs: Inputs, has_main: bool) -> Result<RunSummary> {
         if self.plan.is_header_alone() {
-            inputs.close();
+            inputs.stop_reading();
         }
         let mut sink = has_main.then(|| self.sink()).transpose()?;
         if let Some(sink) = &mut sink {
@@ -469,11 +469,11 @@ impl RunState<'_> {
         if let Some(sink) = &mut sink {
             self.count_output(sink, &mut files)?;
         }
-        let apply = self.step_from_file()?;
-        let reference = self.recal_reference(&self.spill())?;
-        let (_charges, room) = self.reserve(&inputs, self.recal_bytes(reference.as_deref()))?;
-        let counter = self.new_counter(reference);
-        let crew = stream::crew(
+        let apply = self.new_step_from_table_file()?;
+        let reference = self.open_recal_reference(&self.spill())?;
+        let (_charges, room) = self.reserve(&inputs, self.counting_bytes(reference.as_deref()))?;
+        let counter = self.new_input_counter(reference);
+        let crew = stream::choose_crew(
             self.memory.crew,
             std::slice::from_mut(&mut inputs),
             room,
@@ -486,9 +486,10 @@ impl RunState<'_> {
         if let Some(sink) = &mut sink {
             sink.begin(&self.header)?;
         }
-        self.console.stage("reading", inputs.size(), true);
+        self.console.begin_stage("reading", inputs.size(), true);
         let place = self.plan.destination.place_of_dropped();
-        let only_drop = steps.iter().take_while(|step| step.changes() == Changes::drops()).count();
+        let only_drop =
+            steps.iter().take_while(|step| step.changes() == Changes::dropping_reads()).count();
         let (drops, edits) = steps.split_at(place.map_or(0, |_| only_drop));
         let pipeline = BatchPipeline {
             filters: place.map(|place| RoutedFilters { steps: drops, place }),
@@ -496,19 +497,19 @@ impl RunState<'_> {
         };
         let main = self.plan.destination.main();
         let detail = match (self.plan.command, &sink) {
-            (Command::View, None) => pipeline.detail(),
+            (Command::View, None) => pipeline.required_detail(),
             (Command::View, Some(_)) => {
                 let written =
                     main.map_or(Detail::WithoutFields, |output| output.format.checked_detail());
-                pipeline.detail().max(written)
+                pipeline.required_detail().max(written)
             }
             _ => Detail::Whole,
         };
-        let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets).detail(detail);
-        let feed = feed.counting(self.tallies.fastqc());
+        let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets).with_detail(detail);
+        let feed = feed.with_fastqc(self.tallies.fastqc());
         let output = sink.as_mut().map(|sink| StreamOutput { sink, header: &self.header });
         let (read, written) =
-            stream::stream(crew, feed, pipeline, output, &self.memory.ledger, self.console)?;
+            stream::stream_reads(crew, feed, pipeline, output, &self.memory.ledger, self.console)?;
         self.check_mates()?;
         if let Some(counter) = counter {
             self.finish_table(counter, &mut files, false)?;
@@ -516,7 +517,8 @@ impl RunState<'_> {
         self.tallies.verify(false, &changes(&steps), &changes(&self.late), self.console)?;
         self.tallies.write(self.plan, &mut files, self.console)?;
         let (written, counts) = (written.records, written.counts);
-        let mut summary = Summary { read, written, counts, ..Summary::default() };
+        let mut summary =
+            RunSummary { read_records: read, written_records: written, counts, ..RunSummary::default() };
         self.finish(&mut summary, sink, extra, files)?;
         Ok(summary)
     }

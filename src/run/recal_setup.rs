@@ -5,33 +5,33 @@ use std::path::Path;
 use std::sync::Arc;
 
 use readmill_bqsr as bqsr;
-use readmill_bqsr::counters::most_group_bytes;
+use readmill_bqsr::counters::max_group_bytes;
 use readmill_bqsr::{
     self, ApplyRecalibration, CountOptions, ReadGroups, RecalReference, Recalibration, WellFormed,
 };
 use readmill_format::intervals::{IntervalArguments, Intervals};
 use readmill_format::reference::{Matched, Reference};
-use readmill_format::sites::Sites;
+use readmill_format::sites::KnownSites;
 use readmill_format::spill::Spill;
 use readmill_format::text;
 use readmill_record::{Charge, Error, Header, Ledger, Result, Step};
 
-use crate::plan::{self, Apply, TableSource};
+use crate::plan::{self, ApplyRequest, TableSource};
 use crate::process::console::Console;
 
-const TABLE: &str = "the recalibration table";
+const TABLE_MEMORY: &str = "the recalibration table";
 
 /// Bytes of a report, in memory and as text, for each byte of the counts of one thread.
 /// A cell of 8 bytes in the counts becomes 16 bytes in the totals, and a row of 48
 /// bytes and a line of 60 bytes in the report. The factor is still small, because no
 /// quality occurs with all contexts and cycles, and few of the 94 qualities occur at
 /// all.
-pub const REPORT: u64 = 2;
+pub const REPORT_BYTES_PER_COUNT_BYTE: u64 = 2;
 
 /// Opens the reference, the known sites and the intervals that reads are counted
 /// against. Known sites are read once and stored in the spill. All memory is charged to
 /// `ledger`.
-pub fn recal_reference(
+pub fn open_recal_reference(
     wanted: &plan::TableRequest,
     header: &Header,
     spill: &Arc<Spill>,
@@ -40,23 +40,23 @@ pub fn recal_reference(
 ) -> Result<RecalReference> {
     let groups = ReadGroups::new(header, ledger)?;
     let reference = Reference::open(&wanted.reference, ledger).map_err(|e| e.file(&wanted.reference))?;
-    reference.notes().iter().for_each(|note| console.note(note));
+    reference.notes().iter().for_each(|note| console.write_note(note));
     let contigs = Matched::new(&reference, header)?;
-    let intervals = intervals(wanted, header, ledger)?;
-    console.stage("known sites", None, false);
-    let sites = Sites::read(&wanted.known_sites, header, spill, ledger)?;
+    let intervals = read_intervals(wanted, header, ledger)?;
+    console.begin_stage("known sites", None, false);
+    let sites = KnownSites::read_files(&wanted.known_sites, header, spill, ledger)?;
     for file in sites.files() {
-        let elsewhere = match file.elsewhere {
+        let elsewhere = match file.ignored_sites {
             0 => String::new(),
             n => format!("; {n} more on contigs that the reads do not have"),
         };
-        console.say(&format!(
+        console.write_line(&format!(
             "readmill: {} known sites in {}{elsewhere}",
             file.sites,
             file.path.display()
         ));
     }
-    check_sites(wanted, &sites, console)?;
+    require_known_sites(wanted, &sites, console)?;
     Ok(RecalReference {
         groups,
         well_formed: WellFormed::new(header),
@@ -69,7 +69,11 @@ pub fn recal_reference(
 
 /// Returns an error if no file has a known site, unless `--allow-empty` is given. Also
 /// warns of each file without sites.
-fn check_sites(wanted: &plan::TableRequest, sites: &Sites, console: &Console) -> Result<()> {
+fn require_known_sites(
+    wanted: &plan::TableRequest,
+    sites: &KnownSites,
+    console: &Console,
+) -> Result<()> {
     let empty = sites.files().iter().filter(|file| file.sites == 0).map(|file| file.path.display());
     if let ([first, ..], true, false) = (sites.files(), sites.is_empty(), wanted.allow_empty) {
         let others = match sites.files().len() {
@@ -87,7 +91,7 @@ fn check_sites(wanted: &plan::TableRequest, sites: &Sites, console: &Console) ->
     Ok(())
 }
 
-fn intervals(
+fn read_intervals(
     wanted: &plan::TableRequest,
     header: &Header,
     ledger: &Ledger,
@@ -101,15 +105,15 @@ fn intervals(
         padding: wanted.interval_padding,
         ..IntervalArguments::default()
     };
-    Intervals::of(&chosen, header, ledger).map(Some)
+    Intervals::from_arguments(&chosen, header, ledger).map(Some)
 }
 
-pub fn group_bytes(counting: &CountOptions) -> u64 {
+pub fn max_counter_bytes(counting: &CountOptions) -> u64 {
     let arguments = &counting.arguments;
     let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
     let sizes = [mismatches, indels, indels];
     let events = if counting.indels { 3 } else { 1 };
-    most_group_bytes(&sizes[..events], arguments.maximum_cycle_value) as u64
+    max_group_bytes(&sizes[..events], arguments.maximum_cycle_value) as u64
 }
 
 pub struct RecalShares {
@@ -118,26 +122,29 @@ pub struct RecalShares {
     pub counters: usize,
     /// Bytes for counting in total, besides the reads: the counts of all threads, and
     /// the report.
-    pub all: u64,
+    pub total_bytes: u64,
 }
 
 /// Divides `room` bytes among `threads` threads. The counts of one read group for each
 /// thread are not included, because the run has set them aside already.
-pub fn shares(
+pub fn divide_counting_memory(
     reference: &RecalReference,
     counting: &CountOptions,
     room: u64,
     threads: u64,
 ) -> RecalShares {
-    let (group, groups) = (group_bytes(counting), reference.groups.names().len() as u64);
+    let (group, groups) = (max_counter_bytes(counting), reference.groups.names().len() as u64);
     let counters = (group * groups).min(room / 8 / threads).max(group);
     let threads = threads * (counters - group);
-    RecalShares { counters: counters as usize, all: threads + REPORT * group * groups }
+    RecalShares {
+        counters: counters as usize,
+        total_bytes: threads + REPORT_BYTES_PER_COUNT_BYTE * group * groups,
+    }
 }
 
-pub fn step(
+pub fn new_recalibration_step(
     recalibration: Recalibration,
-    apply: &Apply,
+    apply: &ApplyRequest,
     groups: ReadGroups,
     header: &Header,
 ) -> Box<dyn Step> {
@@ -147,7 +154,7 @@ pub fn step(
 
 /// Makes the step that applies a table from a file. Returns `None` if the plan does not
 /// have such a table.
-pub fn step_from_file(
+pub fn new_step_from_table_file(
     wanted: Option<&plan::Recalibration>,
     header: &Header,
     ledger: &Ledger,
@@ -156,16 +163,17 @@ pub fn step_from_file(
     else {
         return Ok(None);
     };
-    let (table, _charge) = read(path, ledger)?;
+    let (table, _charge) = read_report(path, ledger)?;
     let recalibration = Recalibration::new(&table, &apply.applying, ledger).map_err(|e| e.file(path))?;
-    Ok(Some(step(recalibration, apply, ReadGroups::new(header, ledger)?, header)))
+    Ok(Some(new_recalibration_step(recalibration, apply, ReadGroups::new(header, ledger)?, header)))
 }
 
 /// Reads a recalibration report. It may be compressed by gzip, as for GATK. Also
 /// returns the charge for its memory.
-pub fn read(path: &Path, ledger: &Ledger) -> Result<(bqsr::Report, Charge)> {
-    let (mut of_text, mut charge) = (ledger.empty(TABLE), ledger.empty(TABLE));
+pub fn read_report(path: &Path, ledger: &Ledger) -> Result<(bqsr::RecalReport, Charge)> {
+    let (mut of_text, mut charge) =
+        (ledger.empty_charge(TABLE_MEMORY), ledger.empty_charge(TABLE_MEMORY));
     let text = text::read_all(path, &mut of_text)?;
-    let report = bqsr::Report::read(&text, &mut charge).map_err(|e| e.file(path))?;
+    let report = bqsr::RecalReport::parse(&text, &mut charge).map_err(|e| e.file(path))?;
     Ok((report, charge))
 }

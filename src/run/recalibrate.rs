@@ -16,7 +16,7 @@ use crate::outputs::report_files::ReportFiles;
 use crate::pipeline::count::{self, CovariateCounter};
 use crate::pipeline::sort_context::SortContext;
 use crate::plan;
-use crate::plan::Apply;
+use crate::plan::ApplyRequest;
 use crate::run::memory::{Memory, RECALIBRATION};
 use crate::run::recal_setup;
 
@@ -27,45 +27,58 @@ type StepAndCounter = (Option<Box<dyn Step>>, Option<CovariateCounter>);
 impl RunState<'_> {
     /// Opens the reference data that bases are counted against. Returns `None` if no
     /// bases are counted.
-    pub(super) fn recal_reference(&self, spill: &Arc<Spill>) -> Result<Option<Arc<RecalReference>>> {
+    pub(super) fn open_recal_reference(
+        &self,
+        spill: &Arc<Spill>,
+    ) -> Result<Option<Arc<RecalReference>>> {
         let Some(wanted) = self.table_request() else { return Ok(None) };
         let ledger = &self.memory.ledger;
-        let reference = recal_setup::recal_reference(wanted, &self.header, spill, ledger, self.console);
+        let reference =
+            recal_setup::open_recal_reference(wanted, &self.header, spill, ledger, self.console);
         reference.map(Arc::new).map(Some)
     }
 
-    pub(super) fn step_from_file(&self) -> Result<Option<Box<dyn Step>>> {
+    pub(super) fn new_step_from_table_file(&self) -> Result<Option<Box<dyn Step>>> {
         let wanted = self.plan.steps.recalibration.as_ref();
-        recal_setup::step_from_file(wanted, &self.header, &self.memory.ledger)
+        recal_setup::new_step_from_table_file(wanted, &self.header, &self.memory.ledger)
     }
 
     pub(super) fn table_request(&self) -> Option<&plan::TableRequest> {
         self.plan.steps.recalibration.as_ref().and_then(plan::Recalibration::table_request)
     }
 
-    fn counter_with(&self, reference: &Arc<RecalReference>, counting: CountOptions) -> CovariateCounter {
-        let shares = self.shares(reference, &counting);
+    fn new_counter_with_options(
+        &self,
+        reference: &Arc<RecalReference>,
+        counting: CountOptions,
+    ) -> CovariateCounter {
+        let shares = self.counting_memory(reference, &counting);
         CovariateCounter::new(reference, counting, shares.counters)
     }
 
-    fn shares(&self, reference: &RecalReference, counting: &CountOptions) -> recal_setup::RecalShares {
+    fn counting_memory(
+        &self,
+        reference: &RecalReference,
+        counting: &CountOptions,
+    ) -> recal_setup::RecalShares {
         let Memory { crew, room, .. } = self.memory;
-        recal_setup::shares(reference, counting, room, crew.threads as u64)
+        recal_setup::divide_counting_memory(reference, counting, room, crew.threads as u64)
     }
 
-    pub(super) fn recal_bytes(&self, reference: Option<&RecalReference>) -> u64 {
+    pub(super) fn counting_bytes(&self, reference: Option<&RecalReference>) -> u64 {
         let wanted = self.table_request().zip(reference);
         let bootstrap = self.table_request().is_some_and(|wanted| wanted.bootstrap);
-        let found = if bootstrap { SiteCollector::bytes(self.header.references().len()) } else { 0 };
-        found + wanted.map_or(0, |(wanted, it)| self.shares(it, &wanted.counting).all)
+        let found =
+            if bootstrap { SiteCollector::needed_bytes(self.header.references().len()) } else { 0 };
+        found + wanted.map_or(0, |(wanted, it)| self.counting_memory(it, &wanted.counting).total_bytes)
     }
 
-    pub(super) fn new_counter(
+    pub(super) fn new_input_counter(
         &self,
         reference: Option<Arc<RecalReference>>,
     ) -> Option<CovariateCounter> {
         let counting = &self.table_request()?.counting;
-        reference.map(|reference| self.counter_with(&reference, counting.clone()))
+        reference.map(|reference| self.new_counter_with_options(&reference, counting.clone()))
     }
 
     /// Makes the table of the counts, writes it to a file if one is asked for, and
@@ -76,24 +89,27 @@ impl RunState<'_> {
         counter: CovariateCounter,
         files: &mut ReportFiles,
         after: bool,
-    ) -> Result<bqsr::Report> {
+    ) -> Result<bqsr::RecalReport> {
         let Memory { crew, ledger, .. } = &self.memory;
         let (each, totals) = counter.used_bytes();
-        ledger.note_used(RECALIBRATION, each * crew.threads as u64 + recal_setup::REPORT * totals);
-        let (table, bases) = counter.report()?;
+        ledger.record_used(
+            RECALIBRATION,
+            each * crew.threads as u64 + recal_setup::REPORT_BYTES_PER_COUNT_BYTE * totals,
+        );
+        let (table, bases) = counter.into_report()?;
         self.write_table(&table, bases, files, after)?;
         Ok(table)
     }
 
     pub(super) fn write_table(
         &self,
-        table: &bqsr::Report,
+        table: &bqsr::RecalReport,
         bases: u64,
         files: &mut ReportFiles,
         after: bool,
     ) -> Result<()> {
         let when = if after { " once more, with their new qualities" } else { " for recalibration" };
-        self.console.say(&format!("readmill: {bases} bases counted{when}"));
+        self.console.write_line(&format!("readmill: {bases} bases counted{when}"));
         if bases == 0 {
             self.console.warn("no base was counted: no read is fit for recalibration");
         }
@@ -104,7 +120,7 @@ impl RunState<'_> {
     /// are written. Also returns a counter for the reads as they are written: of reads
     /// with their new qualities if a second table is wanted, or of unchanged reads if
     /// only a table is wanted.
-    pub(super) fn recalibrate(
+    pub(super) fn count_and_recalibrate(
         &self,
         context: &SortContext,
         sources: &Arc<Sources>,
@@ -115,46 +131,49 @@ impl RunState<'_> {
         let (Some(wanted), Some(reference)) = (&self.plan.steps.recalibration, reference) else {
             return Ok((None, None));
         };
-        let reference = self.bootstrap(context, sources, verdict, reference)?;
-        let counter = self.new_counter(Some(Arc::clone(&reference)));
+        let reference = self.exclude_found_sites(context, sources, verdict, reference)?;
+        let counter = self.new_input_counter(Some(Arc::clone(&reference)));
         let Some(apply) = &wanted.apply else { return Ok((None, counter)) };
         let Some(counter) = counter else { return Ok((None, None)) };
-        self.console.stage("counting", None, false);
+        self.console.begin_stage("counting", None, false);
         let merge = Merge::new(Arc::clone(sources));
         count::count_runs(context.crew, merge, &counter, verdict, self.console)?;
         let table = self.finish_table(counter, files, false)?;
-        let step = self.step_of(&table, apply, reference.groups.clone())?;
-        Ok((Some(step), self.counter_after(&reference)))
+        let step = self.new_step_from_counts(&table, apply, reference.groups.clone())?;
+        Ok((Some(step), self.new_output_counter(&reference)))
     }
 
     /// Returns the counter of reads with their new qualities, for `--bqsr-after-table`.
     /// `None` if they are not counted.
-    pub(super) fn counter_after(&self, reference: &Arc<RecalReference>) -> Option<CovariateCounter> {
+    pub(super) fn new_output_counter(
+        &self,
+        reference: &Arc<RecalReference>,
+    ) -> Option<CovariateCounter> {
         let wanted = self.table_request().filter(|wanted| wanted.after.is_some())?;
         let counting = CountOptions { use_original: false, ..wanted.counting.clone() };
-        Some(self.counter_with(reference, counting))
+        Some(self.new_counter_with_options(reference, counting))
     }
 
     /// Makes the step that recalibrates reads by the table of their own counts. Reads
     /// of a read group that has no counts keep their qualities.
-    pub(super) fn step_of(
+    pub(super) fn new_step_from_counts(
         &self,
-        table: &bqsr::Report,
-        apply: &Apply,
+        table: &bqsr::RecalReport,
+        apply: &ApplyRequest,
         groups: ReadGroups,
     ) -> Result<Box<dyn Step>> {
         // The memory is charged together with the counts.
         let recalibration = bqsr::Recalibration::new(table, &apply.applying, &Ledger::unlimited())?;
         // A read group without counted reads has no row in the table.
         let writing = Writing { allow_missing_group: true, ..apply.writing.clone() };
-        let apply = Apply { writing, ..apply.clone() };
-        Ok(recal_setup::step(recalibration, &apply, groups, &self.header))
+        let apply = ApplyRequest { writing, ..apply.clone() };
+        Ok(recal_setup::new_recalibration_step(recalibration, &apply, groups, &self.header))
     }
 
     /// With `--bqsr-bootstrap`, finds the sites at which the sample differs from the
     /// reference, and returns `reference` with these sites left out. Otherwise returns
     /// `reference` unchanged.
-    fn bootstrap(
+    fn exclude_found_sites(
         &self,
         context: &SortContext,
         sources: &Arc<Sources>,
@@ -162,18 +181,19 @@ impl RunState<'_> {
         reference: Arc<RecalReference>,
     ) -> Result<Arc<RecalReference>> {
         let wanted = self.table_request().filter(|wanted| wanted.bootstrap);
-        let Some(counter) = wanted.map(|wanted| self.counter_with(&reference, wanted.counting.clone()))
+        let Some(counter) =
+            wanted.map(|wanted| self.new_counter_with_options(&reference, wanted.counting.clone()))
         else {
             return Ok(reference);
         };
-        self.console.stage("comparing", None, false);
+        self.console.begin_stage("comparing", None, false);
         // The memory is charged together with the counts.
         let found =
             SiteCollector::new(self.header.references().len(), &context.spill, &Ledger::unlimited())?;
         let merge = Merge::new(Arc::clone(sources));
         let (sites, n) =
-            count::find_suspects(context.crew, merge, &counter, verdict, found, self.console)?;
-        self.console.say(&format!("readmill: {n} positions differ too often, and are left out"));
+            count::find_suspect_sites(context.crew, merge, &counter, verdict, found, self.console)?;
+        self.console.write_line(&format!("readmill: {n} positions differ too often, and are left out"));
         Ok(Arc::new(RecalReference { sites, ..(*reference).clone() }))
     }
 }

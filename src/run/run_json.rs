@@ -7,12 +7,12 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use readmill_filters::spec::Stage;
+use readmill_filters::spec::FilterStage;
 use readmill_format::summed::InputSums;
 use serde_json::{Value, json};
 
 use super::RunState;
-use super::summary::Summary;
+use super::summary::RunSummary;
 use crate::outputs::CompleteOutput;
 use crate::outputs::report_files::ReportFiles;
 use crate::plan::{Destination, Plan};
@@ -27,7 +27,7 @@ impl RunState<'_> {
     /// Returns the description. The outputs are complete, but have no names yet.
     pub(super) fn described(
         &self,
-        summary: &Summary,
+        summary: &RunSummary,
         main: Option<&CompleteOutput>,
         extra: &[CompleteOutput],
         files: &mut ReportFiles,
@@ -56,29 +56,29 @@ impl RunState<'_> {
             "inputs": plan.inputs.iter().map(|path| input(path, &self.sums)).collect::<Vec<_>>(),
             "outputs": outputs,
             "reads": {
-                "read": summary.read,
-                "written": summary.written,
-                "written_elsewhere": summary.extra(),
+                "read": summary.read_records,
+                "written": summary.written_records,
+                "written_elsewhere": summary.extra_records(),
                 "counts": summary.counts.iter().map(|(name, n)| json!({ "name": name, "reads": n })).collect::<Vec<_>>(),
             },
-            "trimming": self.trimming.as_ref().map(|trimming| trimming.report()),
+            "trimming": self.trimming.as_ref().map(|trimming| trimming.to_fastp_report()),
             "reports": Value::Null,
             "resources": {
                 "threads": self.memory.crew.threads,
                 "memory_limit_bytes": plan.resources.memory,
-                "memory_peak_bytes": used::peak_rss(),
+                "memory_peak_bytes": used::peak_resident_bytes(),
                 "memory_shares": division.iter().map(|(name, bytes)| share(name, *bytes)).collect::<Vec<_>>(),
                 "memory_at_peak": at_peak.map(|(name, bytes)| share(name, *bytes)).collect::<Vec<_>>(),
                 "temp_dirs": plan.resources.temp_dirs.iter().map(|dir| dir.to_string_lossy()).collect::<Vec<_>>(),
-                "spilled_bytes": summary.spilled,
-                "spilled_runs": summary.runs,
+                "spilled_bytes": summary.spilled_bytes,
+                "spilled_runs": summary.spilled_runs,
             },
             "time": {
-                "ended": console::now(),
+                "ended": console::unix_seconds(),
                 "seconds": stages.iter().map(|stage| stage.seconds).sum::<f64>(),
                 "cpu_seconds": stages.iter().map(|stage| stage.cpu_seconds).sum::<f64>(),
             },
-            "samples": self.console.samples().iter().map(sample).collect::<Vec<_>>(),
+            "samples": self.console.take_samples().iter().map(sample).collect::<Vec<_>>(),
             "stages": stages.iter().map(stage).collect::<Vec<_>>(),
             "warnings": self.console.warnings(),
         });
@@ -96,7 +96,10 @@ fn share(name: &str, bytes: u64) -> Value {
 /// An input, with its bytes if it is a regular file.
 fn input(path: &Path, sums: &InputSums) -> Value {
     let bytes = bytes_of(path);
-    with_path(path, json!({ "bytes": bytes, "xxh128": bytes.and_then(|bytes| sums.of(path, bytes)) }))
+    with_path(
+        path,
+        json!({ "bytes": bytes, "xxh128": bytes.and_then(|bytes| sums.checksum_of(path, bytes)) }),
+    )
 }
 
 /// Adds a file name to an object. JSON is UTF-8, which a file name need not be: such a name is text with U+FFFD for the
@@ -137,7 +140,7 @@ fn sample(sample: &UsageSample) -> Value {
 /// All files that are written, but for the description itself and the page that is made of it.
 fn outputs(
     plan: &Plan,
-    summary: &Summary,
+    summary: &RunSummary,
     main: Option<&CompleteOutput>,
     extra: &[CompleteOutput],
     files: &ReportFiles,
@@ -148,11 +151,11 @@ fn outputs(
     let mut list = Vec::new();
     let has_main = matches!(plan.destination, Destination::Main(..));
     if let Some(main) = main.filter(|_| has_main) {
-        list.push(file("reads", main.path(), Some(main.bytes()), Some(summary.written)));
+        list.push(file("reads", main.path(), Some(main.bytes()), Some(summary.written_records)));
         list.extend(summary.parts.iter().map(|(path, bytes)| file("part", path, Some(*bytes), None)));
         list.extend(main.beside().map(|(path, bytes)| file("beside", path, bytes, None)));
     }
-    for (output, (_, reads)) in extra.iter().zip(&summary.others) {
+    for (output, (_, reads)) in extra.iter().zip(&summary.extra_outputs) {
         list.push(file("reads", output.path(), Some(output.bytes()), Some(*reads)));
         list.extend(output.beside().map(|(path, bytes)| file("beside", path, bytes, None)));
     }
@@ -171,24 +174,24 @@ fn steps(plan: &Plan) -> Vec<Value> {
     if let Some(merging) = &plan.merging {
         add("merge alignments", merging.command_words());
     }
-    let filters = |stage| steps.filters.words(stage);
-    if !filters(Stage::BeforeSort).is_empty() {
-        add("filter", filters(Stage::BeforeSort));
+    let filters = |stage| steps.filters.command_words(stage);
+    if !filters(FilterStage::BeforeSort).is_empty() {
+        add("filter", filters(FilterStage::BeforeSort));
     }
     if let Some(duplicates) = &steps.duplicates {
-        add("mark duplicates", duplicates.words());
+        add("mark duplicates", duplicates.command_words());
     }
     if let Some(order) = &steps.sort {
         add("sort", vec![order.name().to_string()]);
     }
-    if !filters(Stage::AfterDuplicates).is_empty() {
-        add("filter", filters(Stage::AfterDuplicates));
+    if !filters(FilterStage::AfterDuplicates).is_empty() {
+        add("filter", filters(FilterStage::AfterDuplicates));
     }
     if let Some(recalibration) = &steps.recalibration {
-        add("recalibrate", recalibration.words());
+        add("recalibrate", recalibration.command_words());
     }
-    if !filters(Stage::Last).is_empty() {
-        add("filter", filters(Stage::Last));
+    if !filters(FilterStage::Last).is_empty() {
+        add("filter", filters(FilterStage::Last));
     }
     list
 }

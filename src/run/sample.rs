@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use readmill_engine::{Crew, Pool, map_ordered};
-use readmill_format::bam::Encoder;
+use readmill_format::bam::BamEncoder;
 use readmill_format::bgzf::Codec;
 use readmill_record::{Batch, Error, Header, Ledger, Result, Span, Stamp};
 use readmill_simulate::Sample;
@@ -18,11 +18,11 @@ use crate::outputs::Sink;
 use crate::plan::{Index, Output, Verbosity};
 use crate::process::console::Console;
 
-const BATCH: usize = PARTITION as usize;
+const BATCH_BYTES: usize = PARTITION as usize;
 
 /// Writes the reads of `sample` as a BAM file, in the order in which an aligner would
 /// write them: by template.
-pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<()> {
+pub fn write_sample_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<()> {
     let header = Header::parse(sample.header_text().as_bytes())?;
     let console = Console::new(Verbosity::Quiet);
     let output = Output {
@@ -38,10 +38,10 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
     let mut records = sample.records();
     map_ordered(
         crew,
-        || Ok::<_, Error>(simulate(&mut records, batches.take().unwrap_or_default())),
-        || Encoder::new(Codec::default(), level, None),
+        || Ok::<_, Error>(simulate_batch(&mut records, batches.take().unwrap_or_default())),
+        || BamEncoder::new(Codec::default(), level, None),
         |encoder, mut batch| {
-            let part = compress(encoder, &mut batch, parts.take().unwrap_or_default())?;
+            let part = compress_batch(encoder, &mut batch, parts.take().unwrap_or_default())?;
             batches.put(batch);
             Ok(part)
         },
@@ -56,13 +56,16 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
 
 /// Simulates the next templates into `batch`, whose memory is reused. Returns `None` at
 /// the end of the sample.
-fn simulate(records: &mut readmill_simulate::SampleRecords<'_>, mut batch: Batch) -> Option<Batch> {
+fn simulate_batch(
+    records: &mut readmill_simulate::SampleRecords<'_>,
+    mut batch: Batch,
+) -> Option<Batch> {
     batch.clear();
-    while batch.bytes.len() < BATCH && records.next(&mut batch.bytes) {}
+    while batch.bytes.len() < BATCH_BYTES && records.append_next(&mut batch.bytes) {}
     (!batch.bytes.is_empty()).then_some(batch)
 }
 
-fn compress(encoder: &mut Encoder, batch: &mut Batch, mut part: Vec<u8>) -> Result<Vec<u8>> {
+fn compress_batch(encoder: &mut BamEncoder, batch: &mut Batch, mut part: Vec<u8>) -> Result<Vec<u8>> {
     let Batch { bytes, spans, .. } = &mut *batch;
     let mut start = 0;
     while let Some(size) = bytes[start..].first_chunk::<4>() {
@@ -71,7 +74,7 @@ fn compress(encoder: &mut Encoder, batch: &mut Batch, mut part: Vec<u8>) -> Resu
         start += len;
     }
     part.clear();
-    encoder.partition(batch, &mut part);
+    encoder.encode_partition(batch, &mut part);
     Ok(part)
 }
 
@@ -87,18 +90,18 @@ mod tests {
         let sample = Sample::new(Profile::small().with_pairs(3000).with_seed(7));
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("reads.bam");
-        write_bam(&sample, &path, 1, Crew { threads: 2, in_flight: 4 }).unwrap();
+        write_sample_bam(&sample, &path, 1, Crew { threads: 2, in_flight: 4 }).unwrap();
 
         let mut expected = Vec::new();
         sample.raw_header(&mut expected);
         let mut records = sample.records();
-        while records.next(&mut expected) {}
+        while records.append_next(&mut expected) {}
         let mut reader = BlockReader::new(File::open(&path).unwrap(), false);
         let (mut chunk, mut inflater, mut all) = (Chunk::default(), Inflater::default(), Vec::new());
         while reader.next_chunk(&mut chunk).unwrap() {
-            inflater.chunk(&chunk, &mut all).unwrap();
+            inflater.append_chunk(&chunk, &mut all).unwrap();
         }
-        assert!(all.len() > 2 * BATCH, "several batches are wanted");
+        assert!(all.len() > 2 * BATCH_BYTES, "several batches are wanted");
         assert!(all == expected);
     }
 }

@@ -3,53 +3,53 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use readmill_markdup::verdict::Deepest;
+use readmill_markdup::verdict::LargestSet;
 use readmill_markdup::{DuplicateCounts, Mode};
 use readmill_record::{Header, Ledger};
 
 use crate::pipeline::StepCounts;
 use crate::plan::{Destination, FastqFiles, Plan, QcRequest, SplitNames};
-use crate::process::console::{Console, Shares, log};
-use crate::process::drawing::{Tone, aligned, bar, columns, painted, with_commas};
+use crate::process::console::{Console, StageShares, log};
+use crate::process::drawing::{Tone, align_table, draw_bar, draw_columns, paint, with_commas};
 use crate::process::samples::resident_by_time;
 use crate::process::{limit, used};
 use crate::run::memory::Memory;
 
 #[derive(Debug, Default)]
-pub struct Summary {
-    pub read: u64,
-    pub written: u64,
-    pub others: Vec<(PathBuf, u64)>,
+pub struct RunSummary {
+    pub read_records: u64,
+    pub written_records: u64,
+    pub extra_outputs: Vec<(PathBuf, u64)>,
     /// Which records of duplicate templates were flagged. `None` if duplicates were not
     /// marked by Picard's rules.
     pub mode: Option<Mode>,
     /// Number of records that each step has dropped or changed, with the text for the
     /// log.
     pub counts: StepCounts,
-    pub spilled: u64,
-    pub runs: usize,
+    pub spilled_bytes: u64,
+    pub spilled_runs: usize,
     /// The parts of the main output and their sizes in bytes. Empty if the output is
     /// one file.
     pub parts: Vec<(PathBuf, u64)>,
 }
 
-impl Summary {
-    pub fn extra(&self) -> u64 {
-        self.others.iter().map(|(_, records)| records).sum()
+impl RunSummary {
+    pub fn extra_records(&self) -> u64 {
+        self.extra_outputs.iter().map(|(_, records)| records).sum()
     }
 }
 
-pub fn found(tally: &DuplicateCounts, header: &Header, console: &Console) {
+pub fn log_duplicates(tally: &DuplicateCounts, header: &Header, console: &Console) {
     let optical: u64 = tally.libraries.iter().map(|library| library.optical_pairs).sum();
     let optical = match optical + tally.optical_fragments {
         0 => String::new(),
         n => format!(", {n} of them optical"),
     };
-    console.say(&format!(
+    console.write_line(&format!(
         "readmill: {} pairs and {} single reads are duplicates{optical}",
         tally.pairs, tally.fragments
     ));
-    if let Some(Deepest { size, ref_id, five_prime }) = tally.deepest {
+    if let Some(LargestSet { size, ref_id, five_prime }) = tally.deepest {
         let contig = header.references().get(ref_id as usize);
         let contig = contig.map_or("*".into(), |contig| String::from_utf8_lossy(&contig.name));
         console.warn(&format!(
@@ -62,8 +62,8 @@ pub fn found(tally: &DuplicateCounts, header: &Header, console: &Console) {
 
 /// Logs how many reads are duplicates by the rules of samtools, which decide for each
 /// read of a pair separately.
-pub fn found_by_samtools(tally: &DuplicateCounts, console: &Console) {
-    console.say(&format!(
+pub fn log_samtools_duplicates(tally: &DuplicateCounts, console: &Console) {
+    console.write_line(&format!(
         "readmill: {} paired and {} single reads are duplicates by samtools' rules",
         tally.pairs, tally.fragments
     ));
@@ -71,7 +71,7 @@ pub fn found_by_samtools(tally: &DuplicateCounts, console: &Console) {
 
 /// Returns the name of the output for the log: the file of the reads, or else of the
 /// recalibration table or of a report.
-fn shown_output(plan: &Plan) -> String {
+fn describe_output(plan: &Plan) -> String {
     let request = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
     let table = request.and_then(|request| request.table.as_ref());
     let tally = plan.tallies.files.first().map(|(_, path)| path.as_path());
@@ -97,7 +97,7 @@ fn shown_output(plan: &Plan) -> String {
     }
 }
 
-fn shown_inputs(plan: &Plan) -> String {
+fn describe_inputs(plan: &Plan) -> String {
     match &plan.inputs[..] {
         [] => String::new(),
         [one] => one.display().to_string(),
@@ -107,23 +107,24 @@ fn shown_inputs(plan: &Plan) -> String {
 
 /// Logs the first line of a run: version, files, threads and memory. It is written only
 /// once for each console. Warns if `-m` exceeds the memory that the system allows.
-pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
+pub fn log_start(plan: &Plan, memory: &Memory, console: &Console) {
     if !console.begin_log() {
         return;
     }
     let mib = |bytes: u64| bytes >> 20;
-    console.say(&format!(
+    console.write_line(&format!(
         "readmill {} {}: {} -> {}; {} thread{} in total, {} MiB of memory in total, temporary files in {}",
         env!("CARGO_PKG_VERSION"),
         plan.command.name(),
-        shown_inputs(plan),
-        shown_output(plan),
+        describe_inputs(plan),
+        describe_output(plan),
         memory.crew.threads,
         if memory.crew.threads == 1 { "" } else { "s" },
         mib(plan.resources.memory),
         plan.resources.temp_dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "),
     ));
-    if let Some((limit, whose)) = limit::available().filter(|(limit, _)| *limit < plan.resources.memory)
+    if let Some((limit, whose)) =
+        limit::available_memory().filter(|(limit, _)| *limit < plan.resources.memory)
     {
         console.warn(&format!(
             "-m allows {} MiB, and {whose} {} MiB: a run that needs more is killed; lower -m",
@@ -134,32 +135,32 @@ pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
     if plan.resources.explain {
         log(&format!("plan: {}", plan.command_line()));
         let waiting = "reads and duplicate ends that wait; beyond it they are spilled";
-        draw_shares(memory.division.shares(), plan.resources.memory);
-        draw_shares(&[(waiting, memory.room)], plan.resources.memory);
+        log_memory_shares(memory.division.shares(), plan.resources.memory);
+        log_memory_shares(&[(waiting, memory.room)], plan.resources.memory);
     }
 }
 
-fn draw_shares<T: std::fmt::Display>(shares: &[(T, u64)], limit: u64) {
+fn log_memory_shares<T: std::fmt::Display>(shares: &[(T, u64)], limit: u64) {
     for (name, bytes) in shares {
         let mib = *bytes as f64 / f64::from(1 << 20);
         let share = *bytes as f64 / limit.max(1) as f64;
-        log(&format!("  {mib:>9.1} MiB  {}  {name}", bar(share, BAR)));
+        log(&format!("  {mib:>9.1} MiB  {}  {name}", draw_bar(share, BAR_WIDTH)));
     }
 }
 
-const BAR: usize = 24;
+const BAR_WIDTH: usize = 24;
 
-pub fn draw_times(shares: &Shares) {
+pub fn log_time_shares(shares: &StageShares) {
     let all: f64 = shares.iter().map(|(_, share)| share).sum();
     let shares = shares.iter().filter(|(_, share)| *share > 0.0);
     for (name, share) in shares {
         let part = share / all;
-        log(&format!("  {:>9.0} %    {}  {name}", part * 100.0, bar(part, BAR)));
+        log(&format!("  {:>9.0} %    {}  {name}", part * 100.0, draw_bar(part, BAR_WIDTH)));
     }
 }
 
-fn shown_written(plan: &Plan, summary: &Summary) -> String {
-    let (written, extra) = (summary.written, summary.extra());
+fn describe_written_records(plan: &Plan, summary: &RunSummary) -> String {
+    let (written, extra) = (summary.written_records, summary.extra_records());
     match &plan.destination {
         Destination::Main(_, selected) if selected.is_empty() => format!(", {written} written"),
         Destination::Main(..) => format!(", {written} written, and {extra} into other files,"),
@@ -169,18 +170,18 @@ fn shown_written(plan: &Plan, summary: &Summary) -> String {
 }
 
 /// If there are more extra outputs than this, the log only shows their number.
-const MOST_NAMED: usize = 24;
+const MAX_NAMED_OUTPUTS: usize = 24;
 
-fn say_others(others: &[(PathBuf, u64)], console: &Console) {
+fn log_extra_outputs(others: &[(PathBuf, u64)], console: &Console) {
     let name = |path: &PathBuf| match path.as_os_str() {
         path if path == "-" => "standard output".to_string(),
         path => path.display().to_string(),
     };
     let is_empty_pipe = |(path, reads): &&(PathBuf, u64)| path.as_os_str() == "-" && *reads == 0;
     match others {
-        [(first, _), .., (last, _)] if others.len() > MOST_NAMED => {
+        [(first, _), .., (last, _)] if others.len() > MAX_NAMED_OUTPUTS => {
             let reads = || others.iter().map(|(_, reads)| reads);
-            console.say(&format!(
+            console.write_line(&format!(
                 "readmill: {} files, {} to {}, have {} to {} reads each",
                 others.len(),
                 name(first),
@@ -190,32 +191,45 @@ fn say_others(others: &[(PathBuf, u64)], console: &Console) {
             ));
         }
         _ => others.iter().filter(|other| !is_empty_pipe(other)).for_each(|(path, reads)| {
-            console.say(&format!("readmill: {} has {reads} reads", name(path)));
+            console.write_line(&format!("readmill: {} has {reads} reads", name(path)));
         }),
     }
 }
 
 /// Warns if the input has records but none of them is in any output, and names the
 /// steps that dropped them.
-pub fn warn_of_no_reads(plan: &Plan, summary: &Summary, console: &Console) {
+pub fn warn_if_nothing_written(plan: &Plan, summary: &RunSummary, console: &Console) {
     let writes_reads = !matches!(plan.destination, Destination::Nowhere);
-    if !writes_reads || summary.read == 0 || summary.written + summary.extra() > 0 {
+    if !writes_reads
+        || summary.read_records == 0
+        || summary.written_records + summary.extra_records() > 0
+    {
         return;
     }
     let steps: Vec<String> =
         summary.counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")).collect();
     let why = if steps.is_empty() { String::new() } else { format!(" ({})", steps.join(", ")) };
-    console.warn(&format!("no read is left: none of the {} records read is written{why}", summary.read));
+    console.warn(&format!(
+        "no read is left: none of the {} records read is written{why}",
+        summary.read_records
+    ));
 }
 
 /// Logs the summary at the end of a run: records read and written, time, peak memory
 /// and spill. On a terminal, it is a table that also shows how memory grew.
-pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instant, console: &Console) {
-    warn_of_no_reads(plan, summary, console);
+pub fn log_summary(
+    plan: &Plan,
+    ledger: &Ledger,
+    summary: &RunSummary,
+    started: Instant,
+    console: &Console,
+) {
+    warn_if_nothing_written(plan, summary, console);
     match summary.mode {
-        Some(Mode::Template) => console
-            .say("readmill: duplicate mode template: every record of a duplicate template is flagged"),
-        Some(Mode::Coordinate) => console.say(
+        Some(Mode::Template) => console.write_line(
+            "readmill: duplicate mode template: every record of a duplicate template is flagged",
+        ),
+        Some(Mode::Coordinate) => console.write_line(
             "readmill: duplicate mode coordinate: mapped primary records of duplicates are flagged",
         ),
         None => {}
@@ -225,48 +239,50 @@ pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instan
         let sum: u64 = users.iter().map(|(_, bytes)| bytes).sum();
         log(&format!("memory when most was in use, {} MiB:", sum >> 20));
         let users: Vec<_> = users.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
-        draw_shares(&users, plan.resources.memory);
+        log_memory_shares(&users, plan.resources.memory);
     }
     if console.is_drawn() {
-        return table(plan, summary, started, console).iter().for_each(|line| console.say(line));
+        return summary_table(plan, summary, started, console)
+            .iter()
+            .for_each(|line| console.write_line(line));
     }
     for (name, n) in &summary.counts {
-        console.say(&format!("readmill: {n} {name}"));
+        console.write_line(&format!("readmill: {n} {name}"));
     }
-    say_others(&summary.others, console);
+    log_extra_outputs(&summary.extra_outputs, console);
     for (path, bytes) in &summary.parts {
-        console.say(&format!("readmill: {} has {bytes} bytes", path.display()));
+        console.write_line(&format!("readmill: {} has {bytes} bytes", path.display()));
     }
-    console.say(&format!(
+    console.write_line(&format!(
         "readmill: {} records read{} in {:.1} s; peak memory {} MiB; {} MiB spilled in {} runs",
-        summary.read,
-        shown_written(plan, summary),
+        summary.read_records,
+        describe_written_records(plan, summary),
         started.elapsed().as_secs_f64(),
-        used::peak_rss().unwrap_or(0).div_ceil(1 << 20),
-        summary.spilled >> 20,
-        summary.runs,
+        used::peak_resident_bytes().unwrap_or(0).div_ceil(1 << 20),
+        summary.spilled_bytes >> 20,
+        summary.spilled_runs,
     ));
 }
 
-const COLUMNS: usize = 32;
+const DIAGRAM_WIDTH: usize = 32;
 
-fn table(plan: &Plan, summary: &Summary, started: Instant, console: &Console) -> Vec<String> {
+fn summary_table(plan: &Plan, summary: &RunSummary, started: Instant, console: &Console) -> Vec<String> {
     let mut rows = Vec::new();
     let mut add = |label: &str, value: String, remark: String| {
         rows.push([label.to_string(), value, remark]);
     };
-    let share = |n: u64| format!("{:.2} %", n as f64 * 100.0 / summary.read.max(1) as f64);
-    add("records read", with_commas(summary.read), shown_inputs(plan));
+    let share = |n: u64| format!("{:.2} %", n as f64 * 100.0 / summary.read_records.max(1) as f64);
+    add("records read", with_commas(summary.read_records), describe_inputs(plan));
     for (name, n) in &summary.counts {
         add(name, with_commas(*n), share(*n));
     }
     if matches!(plan.destination, Destination::Main(..)) {
-        add("records written", with_commas(summary.written), shown_output(plan));
+        add("records written", with_commas(summary.written_records), describe_output(plan));
     }
-    match &summary.others[..] {
-        others if others.len() > MOST_NAMED => {
+    match &summary.extra_outputs[..] {
+        others if others.len() > MAX_NAMED_OUTPUTS => {
             let what = format!("{} other files", others.len());
-            add("records written", with_commas(summary.extra()), what);
+            add("records written", with_commas(summary.extra_records()), what);
         }
         others => others.iter().for_each(|(path, n)| {
             add("records written", with_commas(*n), path.display().to_string());
@@ -274,21 +290,25 @@ fn table(plan: &Plan, summary: &Summary, started: Instant, console: &Console) ->
     }
     let (seconds, cpu) = (started.elapsed().as_secs_f64(), used::cpu_seconds());
     add("time", format!("{seconds:.1} s"), format!("{cpu:.1} s of CPU"));
-    let (limit, samples) = (plan.resources.memory, console.samples());
-    let resident = resident_by_time(&samples, COLUMNS);
-    let line = columns(&resident, resident.iter().copied().max().unwrap_or(0));
-    let peak = used::peak_rss().unwrap_or(0).div_ceil(1 << 20);
+    let (limit, samples) = (plan.resources.memory, console.take_samples());
+    let resident = resident_by_time(&samples, DIAGRAM_WIDTH);
+    let line = draw_columns(&resident, resident.iter().copied().max().unwrap_or(0));
+    let peak = used::peak_resident_bytes().unwrap_or(0).div_ceil(1 << 20);
     let of = format!("of {} MiB; over time: {line}", limit >> 20);
     add("peak memory", format!("{peak} MiB"), of);
-    if summary.runs > 0 {
-        let spilled = format!("{} MiB", summary.spilled >> 20);
+    if summary.spilled_runs > 0 {
+        let spilled = format!("{} MiB", summary.spilled_bytes >> 20);
         add(
             "spilled",
             spilled,
-            if summary.runs == 1 { "1 run".to_string() } else { format!("{} runs", summary.runs) },
+            if summary.spilled_runs == 1 {
+                "1 run".to_string()
+            } else {
+                format!("{} runs", summary.spilled_runs)
+            },
         );
     }
-    let mut lines = vec![painted(Tone::Strong, &format!("readmill {}: done", plan.command.name()))];
-    lines.extend(aligned(&rows));
+    let mut lines = vec![paint(Tone::Strong, &format!("readmill {}: done", plan.command.name()))];
+    lines.extend(align_table(&rows));
     lines
 }

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
-use readmill_bqsr::{Report, plot_data};
+use readmill_bqsr::{RecalReport, plot_data};
 use readmill_record::{Ledger, Result};
 
 use crate::outputs::atomic_file::AtomicFile;
 use crate::outputs::report_files::spare;
-use crate::run::recal_setup::read;
+use crate::run::recal_setup::read_report;
 
 /// Adds up tables that were made with equal arguments from parts of the reads.
 pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
@@ -18,7 +18,7 @@ pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
         [one] => e.file(one),
         _ => e,
     })?;
-    write(output, &sum.text())
+    write(output, &sum.to_text())
 }
 
 /// Writes the data that AnalyzeCovariates plots; each table is shown under its name.
@@ -27,14 +27,15 @@ pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> 
         spare(path, output)?;
         Ok((name, read_freely(path)?))
     };
-    let reports: Vec<(&str, Report)> = tables.iter().map(read).collect::<Result<_>>()?;
-    let named: Vec<(&str, &Report)> = reports.iter().map(|(name, report)| (*name, report)).collect();
-    write(output, &plot_data::csv(&named)?)
+    let reports: Vec<(&str, RecalReport)> = tables.iter().map(read).collect::<Result<_>>()?;
+    let named: Vec<(&str, &RecalReport)> =
+        reports.iter().map(|(name, report)| (*name, report)).collect();
+    write(output, &plot_data::reports_to_csv(&named)?)
 }
 
 /// Reads a table with unlimited memory: there is nothing else in it.
-fn read_freely(path: &Path) -> Result<Report> {
-    Ok(read(path, &Ledger::unlimited())?.0)
+fn read_freely(path: &Path) -> Result<RecalReport> {
+    Ok(read_report(path, &Ledger::unlimited())?.0)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use readmill_engine::{Crew, map_ordered};
 use readmill_fastqc::FastqcRun;
 use readmill_filters::tally::stats::{StatsOrder, StatsSettings};
-use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext};
+use readmill_filters::tally::{Checksum, ChecksumColumns, RunNames, TallyContext, TallyReport};
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
-use readmill_format::region::{Part, Region};
+use readmill_format::region::{ContigPart, Region};
 use readmill_qc::{QcTally, ReferenceSpan, RunEnd, SpanThreads, SpanWork};
 use readmill_record::{
     Changes, DynOrderedTally, DynTally, Error, Header, Ledger, LongestSpan, Result, SharedOrderedTally,
@@ -61,7 +61,7 @@ pub struct RunTallies {
 struct RunReport {
     tap: Tap,
     files: Vec<ReportFile>,
-    report: Report,
+    report: TallyReport,
 }
 
 impl RunTallies {
@@ -76,10 +76,10 @@ impl RunTallies {
         memory: &Memory,
     ) -> Result<Self> {
         let wanted = &plan.tallies;
-        let sorted = plan.order() == Order::Coordinate || header.claims_coordinate_order();
+        let sorted = plan.order() == Order::Coordinate || header.declares_coordinate_order();
         let stats = wanted.count_stats().then(|| statistics(plan, header, memory)).transpose()?;
         let context = TallyContext { header, sorted, stats: stats.as_ref(), ledger: &memory.ledger };
-        let known = steps.iter().fold(late_changes(plan), |all, steps| all.and(&changes(steps)));
+        let known = steps.iter().fold(late_changes(plan), |all, steps| all.union(&changes(steps)));
         let tags = known.tags;
         let verifying = |header| SharedTally::new(Checksum::new(header, tags.clone()));
         let mut reports = Vec::new();
@@ -153,7 +153,7 @@ impl RunTallies {
 
     /// The bases of the reference that the longest read spans, as far as it was measured.
     pub fn longest_span(&self) -> Result<u32> {
-        self.spans.as_ref().map_or(Ok(0), SharedTally::total)
+        self.spans.as_ref().map_or(Ok(0), SharedTally::take_total)
     }
 
     /// Returns the ordered tallies of the main output, charged to `ledger`. Their order is that of the pieces in the
@@ -167,13 +167,13 @@ impl RunTallies {
     /// Returns the bytes of memory that all of them take on so many threads.
     pub fn bytes(&self, threads: u64) -> u64 {
         let taps = [Tap::Input, Tap::SortBuffer, Tap::BeforeLate, Tap::AfterLate, Tap::MainOutput];
-        taps.into_iter().flat_map(|tap| self.at(tap)).map(|tally| tally.bytes(threads)).sum()
+        taps.into_iter().flat_map(|tap| self.at(tap)).map(|tally| tally.memory_bytes(threads)).sum()
     }
 
     /// Resets the tallies of output reads, which were taken back.
     pub fn take_back(&self) {
         for tap in [Tap::BeforeLate, Tap::AfterLate, Tap::MainOutput] {
-            self.at(tap).into_iter().for_each(DynTally::reset);
+            self.at(tap).into_iter().for_each(DynTally::reset_total);
         }
     }
 
@@ -185,12 +185,12 @@ impl RunTallies {
 
     /// Returns all totals so far, to be added to those of another run of the same plan.
     pub fn save(&self) -> Result<Vec<Vec<u8>>> {
-        self.all().map(DynTally::save).collect()
+        self.all().map(DynTally::save_total).collect()
     }
 
     /// Adds the totals of another run of the same plan.
     pub fn add(&self, saved: &[Vec<u8>]) -> Result<()> {
-        self.all().zip(saved).try_for_each(|(tally, saved)| tally.add(saved))
+        self.all().zip(saved).try_for_each(|(tally, saved)| tally.add_saved(saved))
     }
 
     /// Writes the files that the plan asks for.
@@ -199,26 +199,26 @@ impl RunTallies {
         reports.try_for_each(|it| files.write_tally(plan, &it.files, &it.report))?;
         let counters = self.fastqc.iter().flat_map(|fastqc| fastqc.files());
         counters.enumerate().try_for_each(|(number, counter)| {
-            let report = counter.report()?;
-            report.warning().iter().for_each(|warning| console.warn(warning));
-            files.write(ReportFile::FastqcData(number), report.data().as_bytes())?;
-            files.write(ReportFile::FastqcSummary(number), report.summary().as_bytes())
+            let report = counter.make_report()?;
+            report.encoding_warning().iter().for_each(|warning| console.warn(warning));
+            files.write(ReportFile::FastqcData(number), report.format_data().as_bytes())?;
+            files.write(ReportFile::FastqcSummary(number), report.format_summary().as_bytes())
         })
     }
 
     /// Fails if reads were lost, doubled or altered. `held` says whether the run buffered its reads.
     pub fn verify(&self, held: bool, early: &Changes, late: &Changes, console: &Console) -> Result<()> {
         let Some([came, context, leaving, done]) = &self.verify else { return Ok(()) };
-        let (came, done) = (came.total()?, done.total()?);
+        let (came, done) = (came.take_total()?, done.take_total()?);
         if held {
-            let (context, leaving) = (context.total()?, leaving.total()?);
+            let (context, leaving) = (context.take_total()?, leaving.take_total()?);
             compare(&came, &context, early, "the filters and edits")?;
             compare(&context, &leaving, &Changes::nothing(), "waiting, sorting and merging")?;
             compare(&leaving, &done, late, "marking, recalibrating and what follows")?;
         } else {
-            compare(&came, &done, &early.clone().and(late), "the steps")?;
+            compare(&came, &done, &early.clone().union(late), "the steps")?;
         }
-        console.say(&format!(
+        console.write_line(&format!(
             "readmill: verified: {} records came, {} leave, and nothing was lost or altered that should not be",
             came.records, done.records
         ));
@@ -228,7 +228,7 @@ impl RunTallies {
 
 /// Refuses to count the coverage, or depths, of reads that do not leave by coordinate.
 pub fn check_order(plan: &Plan, header: &Header) -> Result<()> {
-    let claims = plan.order() == Order::Input && header.claims_coordinate_order();
+    let claims = plan.order() == Order::Input && header.declares_coordinate_order();
     if !plan.tallies.count_in_order() || plan.order() == Order::Coordinate || claims {
         return Ok(());
     }
@@ -263,14 +263,15 @@ fn quality(
     let counted = Arc::clone(&tally);
     let texts = move |names: &RunNames<'_>| {
         counted.texts(&RunEnd {
-            command: names.in_place_of,
+            command: names.picard_command_line,
             started: names.started,
             threads: &CrewThreads(crew),
             warn: &|warning| log(&format!("readmill: warning: {warning}")),
         })
     };
     let files = request.files().map(|(ending, _)| ReportFile::Qc(ending)).collect();
-    let report = RunReport { tap: Tap::MainOutput, files, report: Report::of_counted(tally, texts) };
+    let report =
+        RunReport { tap: Tap::MainOutput, files, report: TallyReport::of_counted(tally, texts) };
     Ok(Some((report, in_order)))
 }
 
@@ -284,7 +285,7 @@ fn statistics(plan: &Plan, header: &Header, memory: &Memory) -> Result<Arc<Stats
 }
 
 /// The parts of contigs that texts name.
-fn parts(texts: &[String], header: &Header) -> Result<Vec<Part>> {
+fn parts(texts: &[String], header: &Header) -> Result<Vec<ContigPart>> {
     let mut parts = Vec::new();
     for text in texts {
         if let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? {
@@ -314,15 +315,20 @@ fn fingerprint(plan: &Plan, header: &Header, memory: &Memory) -> Result<Option<R
     let sites = Sites::read(&request.sites, header, &memory.ledger)?;
     let tally = FingerprintTally::new(sites, header);
     let texts = |total: Fingerprint, names: &RunNames<'_>| {
-        Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.text().into()])
+        Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.to_text().into()])
     };
-    let (files, report) = (vec![ReportFile::Fingerprint], Report::of_files(tally, texts));
+    let (files, report) = (vec![ReportFile::Fingerprint], TallyReport::of_files(tally, texts));
     Ok(Some(RunReport { tap: Tap::MainOutput, files, report }))
 }
 
 /// Fails if reads differ after `what` in more than it may change.
-fn compare(before: &Columns, behind: &Columns, changes: &Changes, what: &str) -> Result<()> {
-    let broken = behind.broken(before, changes);
+fn compare(
+    before: &ChecksumColumns,
+    behind: &ChecksumColumns,
+    changes: &Changes,
+    what: &str,
+) -> Result<()> {
+    let broken = behind.forbidden_differences(before, changes);
     if broken.is_empty() {
         return Ok(());
     }
@@ -336,7 +342,7 @@ fn compare(before: &Columns, behind: &Columns, changes: &Changes, what: &str) ->
 
 /// Returns the changes that steps may make together.
 pub fn changes(steps: &[Box<dyn Step>]) -> Changes {
-    steps.iter().fold(Changes::nothing(), |all, step| all.and(&step.changes()))
+    steps.iter().fold(Changes::nothing(), |all, step| all.union(&step.changes()))
 }
 
 /// Returns the changes that marking duplicates and recalibrating may make.
@@ -345,5 +351,5 @@ pub fn late_changes(plan: &Plan) -> Changes {
     let recalibration = plan.steps.recalibration.as_ref().and_then(|it| it.apply.as_ref());
     let recalibration = recalibration.map(|apply| apply.writing.changes());
     let all = duplicates.into_iter().chain(recalibration);
-    all.fold(Changes::nothing(), |all, changes| all.and(&changes))
+    all.fold(Changes::nothing(), |all, changes| all.union(&changes))
 }

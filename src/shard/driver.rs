@@ -6,10 +6,10 @@ use std::path::Path;
 
 use readmill_record::{Error, ErrorKind, Result};
 
-use super::job::{InputIdentity, Job};
-use super::names::{PLAN, make_directory, sync_directory};
+use super::job::{InputIdentity, JobPlan};
+use super::names::{PLAN, create_synced_directory, sync_parent_directory};
 use super::stage::{JobStage, StageState};
-use super::work::{Work, is_stage_name};
+use super::work::{PlannedJob, is_stage_name};
 use super::{refusals, stages};
 use crate::plan::Plan;
 use crate::process::console::Console;
@@ -25,9 +25,9 @@ pub struct Division {
 
 /// Maximum number of times that `run` starts over after it has removed a damaged file.
 /// After that, it returns the error.
-const ATTEMPTS: usize = 8;
+const MAX_RESTARTS: usize = 8;
 
-impl Work {
+impl PlannedJob {
     /// Plans a job in `directory`, or returns the job that is there already if it was
     /// planned from the same command. `plan` is the checked form of `command`, and
     /// `command` is stored so that other machines can parse it again.
@@ -35,20 +35,20 @@ impl Work {
     /// # Errors
     /// Fails if the plan cannot be run in stages, if the directory has another job, or
     /// if an input has changed since the job was planned.
-    pub fn plan(
+    pub fn open_or_plan(
         directory: &Path,
         plan: Plan,
         command: Vec<String>,
         division: Division,
         console: &Console,
     ) -> Result<Self> {
-        refusals::check(&plan)?;
-        Work::check_names(directory, &plan)?;
-        let mut job = Job::new(&plan, command)?;
-        if let Some(planned) = Job::read(directory)? {
+        refusals::refuse_unsupported(&plan)?;
+        PlannedJob::refuse_stage_names(directory, &plan)?;
+        let mut job = JobPlan::new(&plan, command)?;
+        if let Some(planned) = JobPlan::read(directory)? {
             if planned.request == job.request && planned.command == job.command {
                 job.inputs = planned.inputs.clone();
-                job.inputs.iter().try_for_each(InputIdentity::check)?;
+                job.inputs.iter().try_for_each(InputIdentity::refuse_if_changed)?;
             }
             if !planned.does_the_same_as(&job) {
                 let directory = directory.display();
@@ -65,59 +65,60 @@ impl Work {
                 )));
             }
             if division.slices.is_some() || division.ranges.is_some() {
-                console.note("the job was planned before, and goes on as it was divided then");
+                console.write_note("the job was planned before, and goes on as it was divided then");
             }
             // The run that planned the job may have been killed before it synced these
             // names.
-            [directory, &directory.join(PLAN)].into_iter().for_each(sync_directory);
+            [directory, &directory.join(PLAN)].into_iter().for_each(sync_parent_directory);
             let (hash, sources) = (planned.hash(), RefCell::default());
-            return Ok(Work { directory: directory.into(), hash, job: planned, plan, sources });
+            return Ok(PlannedJob { directory: directory.into(), hash, job: planned, plan, sources });
         }
-        stages::plan(&plan, &mut job, division.slices, console)?;
+        stages::divide_job(&plan, &mut job, division.slices, console)?;
         job.ranges = division.ranges.unwrap_or(job.slices.len());
         // Temporary files of killed runs do not count: they are removed when their
         // stage begins.
-        if let Some(other) = Work::own_names(directory).find(|name| is_stage_name(name)) {
+        if let Some(other) = PlannedJob::list_own_files(directory).find(|name| is_stage_name(name)) {
             let what = format!(
                 "{} is there already, and a stage would write it",
                 directory.join(other).display()
             );
             return Err(Error::usage(what).hint("use an empty directory for the stages"));
         }
-        make_directory(directory)
+        create_synced_directory(directory)
             .map_err(|e| Error::io(format!("{} cannot be made", directory.display()), &e))?;
         job.write(directory)?;
         let (hash, sources) = (job.hash(), RefCell::default());
-        Ok(Work { directory: directory.into(), hash, job, plan, sources })
+        Ok(PlannedJob { directory: directory.into(), hash, job, plan, sources })
     }
 
     /// Runs all missing stages in this process, one after the other. If a stage finds a
     /// damaged file, the file is removed and the stage that writes it is run again, at
     /// most `ATTEMPTS` times.
-    pub fn run(&self, console: &Console) -> Result<()> {
-        if self.find(JobStage::Join)? {
-            console.say("readmill: everything was finished before");
+    pub fn run_missing_stages(&self, console: &Console) -> Result<()> {
+        if self.check_finished(JobStage::Join)? {
+            console.write_line("readmill: everything was finished before");
             return Ok(());
         }
         let stages = self.stages();
         let is_finished =
-            |stage: &JobStage| self.state(*stage).is_ok_and(|it| it == StageState::Finished);
+            |stage: &JobStage| self.stage_state(*stage).is_ok_and(|it| it == StageState::Finished);
         let finished = stages.iter().filter(|stage| is_finished(stage)).count();
         if finished > 0 {
-            console.say(&format!("readmill: resumed, {finished} of {} stages done", stages.len()));
+            console
+                .write_line(&format!("readmill: resumed, {finished} of {} stages done", stages.len()));
         }
         let mut attempts = 0;
         'again: loop {
             for &stage in &stages {
                 self.sources.borrow_mut().clear();
-                let found = if is_finished(&stage) { self.find(stage) } else { Ok(false) };
+                let found = if is_finished(&stage) { self.check_finished(stage) } else { Ok(false) };
                 let run =
                     |found| if found { Ok(()) } else { self.run_stage(stage, console).map(|_| ()) };
                 match found.and_then(run) {
                     Ok(()) => {}
                     // A damaged file was found and removed, so its stage has to be run
                     // again.
-                    Err(error) if error.kind == ErrorKind::Temporary && attempts < ATTEMPTS => {
+                    Err(error) if error.kind == ErrorKind::Temporary && attempts < MAX_RESTARTS => {
                         console.warn(&format!("{error}"));
                         attempts += 1;
                         continue 'again;

@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 use readmill_record::{Error, Result};
 
 use super::stage::{JobStage, StageState};
-use super::work::Work;
+use super::work::PlannedJob;
 
 /// The output format of `readmill shard graph`: a workflow engine, or a description of
 /// the stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub enum WorkflowEngine {
     /// One JSON object for each stage. The Python package that runs stages on a Dask
     /// cluster reads it, and so does the cost model in `experiments/cluster`.
     Json,
@@ -27,7 +27,7 @@ pub enum Engine {
     Slurm,
 }
 
-struct Step {
+struct StageGroup {
     name: &'static str,
     /// Number of stages with this name. `None` for a stage that exists once and has no
     /// number.
@@ -35,7 +35,7 @@ struct Step {
     needs: Vec<&'static str>,
 }
 
-struct Common {
+struct SharedValues {
     work: String,
     /// Threads of each stage, unless the engine overrides it.
     threads: usize,
@@ -43,22 +43,22 @@ struct Common {
     memory: u64,
 }
 
-impl Work {
+impl PlannedJob {
     /// Returns the text of the workflow for `engine`.
     ///
     /// # Errors
     /// Fails if the job's directory has a name that a workflow cannot contain: not
     /// UTF-8, or with control characters (for Snakemake also braces).
-    pub fn graph(&self, engine: Engine) -> Result<String> {
+    pub fn render_workflow(&self, engine: WorkflowEngine) -> Result<String> {
         let resources = &self.plan.resources;
         let (threads, memory) = (resources.threads, resources.memory >> 20);
-        let common = Common { work: self.directory_name()?, threads, memory };
+        let common = SharedValues { work: self.directory_name()?, threads, memory };
         Ok(match engine {
-            Engine::Json => self.json(&common.work),
-            Engine::Dot => self.dot()?,
-            Engine::Snakemake => snakemake(&common, &self.steps())?,
-            Engine::Nextflow => nextflow(&common, &self.steps()),
-            Engine::Slurm => slurm(&common, &self.steps()),
+            WorkflowEngine::Json => self.render_json(&common.work),
+            WorkflowEngine::Dot => self.render_dot()?,
+            WorkflowEngine::Snakemake => render_snakefile(&common, &self.group_stages())?,
+            WorkflowEngine::Nextflow => render_nextflow(&common, &self.group_stages()),
+            WorkflowEngine::Slurm => render_slurm_script(&common, &self.group_stages()),
         })
     }
 
@@ -71,22 +71,23 @@ impl Work {
         })
     }
 
-    fn steps(&self) -> Vec<Step> {
-        let mut steps: Vec<Step> = Vec::new();
+    fn group_stages(&self) -> Vec<StageGroup> {
+        let mut steps: Vec<StageGroup> = Vec::new();
         for stage in self.stages() {
             match steps.last_mut().filter(|step| step.name == stage.name()) {
                 Some(step) => step.count = stage.number(),
                 None => {
-                    let mut needs: Vec<_> = self.needs(stage).into_iter().map(JobStage::name).collect();
+                    let mut needs: Vec<_> =
+                        self.required_stages(stage).into_iter().map(JobStage::name).collect();
                     needs.dedup();
-                    steps.push(Step { name: stage.name(), count: stage.number(), needs });
+                    steps.push(StageGroup { name: stage.name(), count: stage.number(), needs });
                 }
             }
         }
         steps
     }
 
-    fn json(&self, work: &str) -> String {
+    fn render_json(&self, work: &str) -> String {
         let given = std::env::var("READMILL").ok().filter(|program| !program.is_empty());
         let program = given.unwrap_or_else(|| "readmill".to_string());
         let row = |stage: JobStage| {
@@ -96,24 +97,24 @@ impl Work {
                 "name": stage.title(),
                 "stage": stage.name(),
                 "number": stage.number(),
-                "needs": Vec::from_iter(self.needs(stage).into_iter().map(JobStage::title)),
+                "needs": Vec::from_iter(self.required_stages(stage).into_iter().map(JobStage::title)),
                 "command": Vec::from_iter(command.into_iter().chain(number)),
-                "file": format!("{work}/{}", stage.file_name()),
+                "file": format!("{work}/{}", stage.stage_file_name()),
             })
         };
         let rows = Vec::from_iter(self.stages().into_iter().map(|stage| format!("  {}", row(stage))));
         format!("[\n{}\n]\n", rows.join(",\n"))
     }
 
-    fn dot(&self) -> Result<String> {
+    fn render_dot(&self) -> Result<String> {
         let mut text = String::from(
             "// The stages of a job of readmill. Draw it: dot -Tsvg THIS_FILE > stages.svg\n\
              digraph stages {\n    rankdir=LR\n    node [shape=box, style=filled, fillcolor=white]\n",
         );
-        for Step { name, count, needs } in self.steps() {
+        for StageGroup { name, count, needs } in self.group_stages() {
             let mut finished = 0;
             for stage in self.stages().into_iter().filter(|stage| stage.name() == name) {
-                finished += usize::from(self.state(stage)? == StageState::Finished);
+                finished += usize::from(self.stage_state(stage)? == StageState::Finished);
             }
             let all = count.unwrap_or(1);
             let colour = if finished == all { ", fillcolor=palegreen" } else { "" };
@@ -141,20 +142,20 @@ work = WORK
 const NO_OUTPUT: &str = "    # It has no output here, so it runs each time: it looks whether output, index and reports are there.\n    \
                          default_target: True\n";
 
-fn snakemake(common: &Common, steps: &[Step]) -> Result<String> {
+fn render_snakefile(common: &SharedValues, steps: &[StageGroup]) -> Result<String> {
     if common.work.contains(['{', '}']) {
         let what = format!("{} has braces, which are wildcards for Snakemake", common.work);
         return Err(Error::usage(what).hint("rename this directory, or link to it"));
     }
     let mut text = SNAKEFILE.replace("WORK", &serde_json::Value::from(common.work.as_str()).to_string());
-    let Common { threads, memory, .. } = common;
+    let SharedValues { threads, memory, .. } = common;
     let files = |name: &str| {
         let count = steps.iter().find(|step| step.name == name).and_then(|step| step.count);
         count.map_or(format!("work + \"/{name}\""), |count| {
             format!("[work + f\"/{name}-{{n:04d}}\" for n in range(1, {})]", count + 1)
         })
     };
-    for Step { name, count, needs, .. } in steps {
+    for StageGroup { name, count, needs, .. } in steps {
         let needs = Vec::from_iter(needs.iter().map(|name| format!("        {},\n", files(name))));
         let input =
             if needs.is_empty() { String::new() } else { format!("    input:\n{}", needs.concat()) };
@@ -196,7 +197,7 @@ def stage(name, number) {
 "#;
 
 /// A template of one Nextflow process. Words in capitals are replaced.
-const PROCESS: &str = r#"
+const NEXTFLOW_PROCESS: &str = r#"
 process PROCESS {
     tag "TAG"
     cache false
@@ -218,21 +219,23 @@ process PROCESS {
 }
 "#;
 
-fn nextflow(common: &Common, steps: &[Step]) -> String {
+fn render_nextflow(common: &SharedValues, steps: &[StageGroup]) -> String {
     let work = format!("'{}'", common.work.replace('\\', r"\\").replace('\'', r"\'"));
     let (threads, memory) = (common.threads.to_string(), common.memory.to_string());
     // WORK is replaced last, since the path may contain any of the other words.
     let mut text =
         NEXTFLOW.replace("THREADS", &threads).replace("MEMORY", &memory).replace("WORK", &work);
     let mut calls = String::new();
-    for Step { name, count, needs, .. } in steps {
+    for StageGroup { name, count, needs, .. } in steps {
         let process = name.to_uppercase();
         let (tag, number) = match count {
             Some(_) => (format!("{name} ${{n}}"), "[n]"),
             None => (name.to_string(), "[]"),
         };
         let words = [("PROCESS", &process[..]), ("TAG", &tag), ("NAME", name), ("NUMBER", number)];
-        text += &words.iter().fold(PROCESS.to_string(), |text, (word, value)| text.replace(word, value));
+        text += &words
+            .iter()
+            .fold(NEXTFLOW_PROCESS.to_string(), |text, (word, value)| text.replace(word, value));
         let numbers =
             count.map_or_else(|| "Channel.of(1)".to_string(), |count| format!("Channel.of(1..{count})"));
         // The last earlier stage itself waits for all others, so waiting for it is
@@ -314,10 +317,10 @@ STAGE
 
 "#;
 
-fn slurm(common: &Common, steps: &[Step]) -> String {
+fn render_slurm_script(common: &SharedValues, steps: &[StageGroup]) -> String {
     let work = format!("'{}'", common.work.replace('\'', r"'\''"));
     let mut text = SLURM.replace("WORK", &work);
-    for Step { name, count, needs, .. } in steps {
+    for StageGroup { name, count, needs, .. } in steps {
         let after = needs.last().map_or_else(String::new, |last| format!("${last}"));
         let array = count.map_or_else(String::new, |count| format!(" --array=1-{count}"));
         let _ = writeln!(text, "{name}=$(submit \"{after}\" {name}{array} \"$@\")");

@@ -12,16 +12,16 @@ use readmill_record::{Error, Result};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use super::names::{PLAN, sync_directory, temporary_files, temporary_name};
+use super::names::{PLAN, find_temporary_files, sync_parent_directory, temporary_name};
 use crate::aligning::index_files;
 use crate::outputs::{exclusive, report_files, signal};
 use crate::plan::Plan;
 
 /// Version of the plan and of the stage files. A program that has another version
 /// refuses the job.
-const FORMAT: u32 = 3;
+const FORMAT_VERSION: u32 = 3;
 
-fn plan_anew(directory: &Path) -> String {
+fn replan_hint(directory: &Path) -> String {
     format!(
         "plan the job anew, in another directory, or in this one once it is empty: readmill shard clean --work {}",
         directory.display()
@@ -30,7 +30,7 @@ fn plan_anew(directory: &Path) -> String {
 
 /// Maximum number of slices, and of ranges: each slice takes memory while ranges are
 /// written.
-pub const MOST: usize = 4096;
+pub const MAX_PARTS: usize = 4096;
 
 /// A hash of the whole plan. Every stage file begins with it, so a file of another job
 /// is recognised.
@@ -41,7 +41,7 @@ pub struct JobHash(pub [u8; 16]);
 /// reads this plan, parses `command` again, and checks that it still means the same
 /// (`request`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
+pub struct JobPlan {
     pub format: u32,
     /// The version of the program and a hash of its executable. All stages of a job
     /// must be run by the same build.
@@ -70,7 +70,7 @@ pub struct Job {
 /// The only field of `job.json` that any version of the program can read. It is read
 /// first, so that a plan of another build is not reported as damaged.
 #[derive(Deserialize)]
-struct Written {
+struct PlanOrigin {
     program: Option<String>,
 }
 
@@ -89,16 +89,16 @@ pub struct InputIdentity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     pub input: usize,
-    pub part: Part,
+    pub part: SlicePart,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
+pub enum SlicePart {
     /// The whole input, because files of its kind cannot be divided.
     Whole,
     /// The records between two positions, at which templates begin.
-    Between(Bounds),
+    Between(SliceBounds),
     /// A part of a lane that is aligned. Its limits are not known yet when the job is
     /// planned: the `scan` stage finds them at borders between cohorts.
     Scanned {
@@ -111,16 +111,16 @@ pub enum Part {
 impl Slice {
     /// Returns the limits of the slice, if they are known from the plan. They are not
     /// for a slice of a lane that is aligned, whose limits the `scan` stage finds.
-    pub fn bounds(&self) -> Option<Bounds> {
+    pub fn bounds(&self) -> Option<SliceBounds> {
         match self.part {
-            Part::Between(bounds) => Some(bounds),
-            Part::Whole | Part::Scanned { .. } => None,
+            SlicePart::Between(bounds) => Some(bounds),
+            SlicePart::Whole | SlicePart::Scanned { .. } => None,
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bounds {
+pub struct SliceBounds {
     pub from: VirtualOffset,
     /// The first position after the slice. `None` if the slice ends with the file.
     pub to: Option<VirtualOffset>,
@@ -149,7 +149,7 @@ impl InputIdentity {
     ///
     /// # Errors
     /// Fails for a pipe or a directory, since stages read an input more than once.
-    pub fn of(path: &Path) -> Result<Self> {
+    pub fn read_identity(path: &Path) -> Result<Self> {
         let failed = |e| Error::io(format!("{} cannot be read", path.display()), &e);
         let meta = std::fs::metadata(path).map_err(failed)?;
         if !meta.is_file() {
@@ -160,8 +160,8 @@ impl InputIdentity {
         Ok(InputIdentity { path, size: meta.len(), changed: [meta.mtime(), meta.mtime_nsec()] })
     }
 
-    pub fn check(&self) -> Result<()> {
-        let now = InputIdentity::of(&self.path)?;
+    pub fn refuse_if_changed(&self) -> Result<()> {
+        let now = InputIdentity::read_identity(&self.path)?;
         if now == *self {
             return Ok(());
         }
@@ -170,24 +170,24 @@ impl InputIdentity {
     }
 }
 
-impl Job {
+impl JobPlan {
     /// Makes the job for `plan`. The slices, the ranges and the decisions about
     /// duplicates are added by the caller.
     pub fn new(plan: &Plan, command: Vec<String>) -> Result<Self> {
         let directory = std::env::current_dir()
             .map_err(|e| Error::io("the current directory cannot be read", &e))?;
         let inputs: Vec<InputIdentity> =
-            plan.inputs.iter().map(|path| InputIdentity::of(path)).collect::<Result<_>>()?;
+            plan.inputs.iter().map(|path| InputIdentity::read_identity(path)).collect::<Result<_>>()?;
         let mut paths = inputs.iter().map(|input| input.path.clone()).chain([directory.clone()]);
         if let Some(path) = paths.find(|path| path.to_str().is_none()) {
             return Err(Error::usage(format!("{} is not UTF-8", path.display()))
                 .hint("a job in stages needs names that are: rename the file, or link to it"));
         }
-        Ok(Job {
-            format: FORMAT,
-            program: program()?,
+        Ok(JobPlan {
+            format: FORMAT_VERSION,
+            program: program_identity()?,
             directory,
-            request: request(plan, &command)?,
+            request: hash_request(plan, &command)?,
             command,
             inputs,
             slices: Vec::new(),
@@ -218,27 +218,29 @@ impl Job {
         };
         // Another build may write other fields, so only the name of the build is read
         // first.
-        if let Ok(Written { program: Some(by) }) = serde_json::from_slice(&text)
-            && by != program()?
+        if let Ok(PlanOrigin { program: Some(by) }) = serde_json::from_slice(&text)
+            && by != program_identity()?
         {
             return Err(other_build(&by));
         }
-        let job: Job = serde_json::from_slice(&text).map_err(|error| {
-            Error::input(format!("the plan is damaged: {error}")).file(&path).hint(plan_anew(directory))
+        let job: JobPlan = serde_json::from_slice(&text).map_err(|error| {
+            Error::input(format!("the plan is damaged: {error}"))
+                .file(&path)
+                .hint(replan_hint(directory))
         })?;
-        if job.checksum != job.sum() {
+        if job.checksum != job.compute_checksum() {
             return Err(Error::input("the plan was edited, or is damaged")
                 .file(&path)
-                .hint(plan_anew(directory)));
+                .hint(replan_hint(directory)));
         }
-        if job.format != FORMAT {
+        if job.format != FORMAT_VERSION {
             return Err(other_build(&job.program));
         }
         Ok(Some(job))
     }
 
-    fn sum(&self) -> String {
-        let text = Job { checksum: String::new(), ..self.clone() }.text();
+    fn compute_checksum(&self) -> String {
+        let text = JobPlan { checksum: String::new(), ..self.clone() }.to_json();
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
@@ -249,17 +251,17 @@ impl Job {
     /// Fails if the directory already has a plan, even if another process has written
     /// it a moment ago.
     pub fn write(&mut self, directory: &Path) -> Result<()> {
-        self.checksum = self.sum();
+        self.checksum = self.compute_checksum();
         let path = directory.join(PLAN);
         let failed = |e: std::io::Error| Error::io(format!("{} cannot be written", path.display()), &e);
         let temporary = temporary_name(&path);
         // No other process uses what a killed run has left.
-        for other in temporary_files(&path) {
+        for other in find_temporary_files(&path) {
             exclusive::clean_up(&other);
         }
         let mut file = signal::create(&temporary, &path)?;
         let mut write = || {
-            std::io::Write::write_all(&mut file, self.text().as_bytes())?;
+            std::io::Write::write_all(&mut file, self.to_json().as_bytes())?;
             file.sync_all()?;
             // A link fails if the name exists, so the first of two plans wins.
             std::fs::hard_link(&temporary, &path)
@@ -267,28 +269,28 @@ impl Job {
         let written = write().map_err(failed);
         signal::remove(&temporary);
         written?;
-        sync_directory(&path);
+        sync_parent_directory(&path);
         Ok(())
     }
 
-    fn text(&self) -> String {
+    fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
     pub fn hash(&self) -> JobHash {
-        JobHash(xxh3_128(self.text().as_bytes()).to_be_bytes())
+        JobHash(xxh3_128(self.to_json().as_bytes()).to_be_bytes())
     }
 
     /// Returns whether another job writes the same output, even if it is divided in
     /// another way.
-    pub fn does_the_same_as(&self, other: &Job) -> bool {
+    pub fn does_the_same_as(&self, other: &JobPlan) -> bool {
         (&self.request, &self.inputs) == (&other.request, &other.inputs)
     }
 }
 
 /// Returns a hash of everything in a plan that determines its output, including the
 /// state of the files that the command names. `words` are the words of the command.
-fn request(plan: &Plan, words: &[String]) -> Result<String> {
+fn hash_request(plan: &Plan, words: &[String]) -> Result<String> {
     let Plan {
         command,
         inputs,
@@ -311,15 +313,15 @@ fn request(plan: &Plan, words: &[String]) -> Result<String> {
         resources.allow_missing_eof,
     );
     let coverage = tallies.coverage.iter().map(|it| format!(" {it:?}")).collect::<String>();
-    let mut said = said + &qc + &coverage + &side_files(plan, words);
+    let mut said = said + &qc + &coverage + &describe_side_files(plan, words);
     if let Some(aligning) = aligning {
         said += &format!(" {aligning:?}");
-        index_files(aligning)?.iter().for_each(|path| said += &state_of(path));
+        index_files(aligning)?.iter().for_each(|path| said += &describe_file_state(path));
     }
     Ok(format!("{:032x}", xxh3_128(said.as_bytes())))
 }
 
-fn state_of(path: &Path) -> String {
+fn describe_file_state(path: &Path) -> String {
     let meta = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
     meta.map_or_else(String::new, |meta| {
         let state = [meta.len() as i64, meta.mtime(), meta.mtime_nsec()];
@@ -330,14 +332,14 @@ fn state_of(path: &Path) -> String {
 /// Returns the state of all files that a command names besides its reads and outputs,
 /// such as the reference or known sites. If one of them changes, the job means
 /// something else.
-fn side_files(plan: &Plan, words: &[String]) -> String {
+fn describe_side_files(plan: &Plan, words: &[String]) -> String {
     let outputs = plan.destination.main().map_or_else(Vec::new, |output| output.names());
     let reports = report_files::paths(plan).into_iter().map(|(_, path)| path.to_path_buf());
     let others: Vec<PathBuf> = outputs.into_iter().chain(reports).chain(plan.inputs.clone()).collect();
     let mut text = String::new();
     for path in words.iter().flat_map(|word| word.split('=')).map(Path::new) {
         if !others.iter().any(|other| other == path) {
-            text += &state_of(path);
+            text += &describe_file_state(path);
         }
     }
     text
@@ -345,7 +347,7 @@ fn side_files(plan: &Plan, words: &[String]) -> String {
 
 /// Returns the version of this program and a hash of its executable, which is read once
 /// per process.
-fn program() -> Result<String> {
+fn program_identity() -> Result<String> {
     static PROGRAM: OnceLock<String> = OnceLock::new();
     match PROGRAM.get() {
         Some(program) => Ok(program.clone()),

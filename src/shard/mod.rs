@@ -43,8 +43,8 @@ mod stages;
 mod work;
 
 pub use driver::Division;
-pub use graph::Engine;
-pub use job::MOST;
-pub use stage::{JobStage, Outcome, StageState};
-pub use stages::may_heal;
-pub use work::Work;
+pub use graph::WorkflowEngine;
+pub use job::MAX_PARTS;
+pub use stage::{JobStage, StageOutcome, StageState};
+pub use stages::mark_retryable;
+pub use work::PlannedJob;

@@ -8,7 +8,7 @@ pub const PLAN: &str = "job.json";
 
 /// Returns the final name of a file with this temporary name. `None` if `name` is not a
 /// temporary name as [`temporary_name`] makes them.
-pub fn temporary_target(name: &str) -> Option<&str> {
+pub fn final_name_of_temporary(name: &str) -> Option<&str> {
     let (rest, nonce) = name.strip_prefix('.')?.rsplit_once('.')?;
     let (rest, process) = rest.rsplit_once('.')?;
     let is_ours = !nonce.is_empty()
@@ -23,13 +23,13 @@ pub fn temporary_target(name: &str) -> Option<&str> {
 
 /// Lists the temporary files next to `path` that were meant to become `path`. Runs that
 /// were killed leave them.
-pub fn temporary_files(path: &Path) -> Vec<PathBuf> {
+pub fn find_temporary_files(path: &Path) -> Vec<PathBuf> {
     let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let is_ours = |entry: &std::fs::DirEntry| {
         let name = entry.file_name();
         name.to_str()
-            .and_then(temporary_target)
+            .and_then(final_name_of_temporary)
             .is_some_and(|target| path.file_name() == Some(target.as_ref()))
     };
     entries.filter(is_ours).map(|entry| entry.path()).collect()
@@ -48,17 +48,17 @@ pub fn temporary_name(path: &Path) -> PathBuf {
 
 /// Creates a directory and its missing parents, and syncs them so that they survive a
 /// power loss.
-pub fn make_directory(directory: &Path) -> std::io::Result<()> {
+pub fn create_synced_directory(directory: &Path) -> std::io::Result<()> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let missing: Vec<&Path> = directory.ancestors().take_while(is_missing).collect();
     std::fs::create_dir_all(directory)?;
-    sync_directory(directory); // even if it was there: the run that made it may have been killed before it synced
-    missing.into_iter().skip(1).for_each(sync_directory);
+    sync_parent_directory(directory); // even if it was there: the run that made it may have been killed before it synced
+    missing.into_iter().skip(1).for_each(sync_parent_directory);
     Ok(())
 }
 
 /// Syncs the directory that contains `path`, so that a new name in it survives a power
 /// loss.
-pub fn sync_directory(path: &Path) {
+pub fn sync_parent_directory(path: &Path) {
     sync_directories([path]);
 }

@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use super::stage::JobStage;
 use super::stage_file::{self, StageFile};
-use super::work::Work;
+use super::work::PlannedJob;
 use crate::pipeline::StepCounts;
 use crate::run::stages::{Judgement, MappedSlice, RangeInput, Slices};
 
 /// A footer with the checksum of the data in the same file. A stage verifies `data`
 /// before it uses them; `None` if the file has no data without checksums of their own.
 #[derive(Serialize, Deserialize)]
-pub struct Checked<T> {
+pub struct VerifiedFooter<T> {
     pub value: T,
-    pub data: Option<stage_file::Checked>,
+    pub data: Option<stage_file::ChecksummedRange>,
 }
 
 /// The footer of the `cut` stage: how the records of all slices are numbered, and where
@@ -46,28 +46,33 @@ impl Slices {
     /// Adds the run of one slice. `base` is the number of records in earlier slices.
     /// The caller has passed the file of the slice to `Spill::adopt` before, so that
     /// the run can be read from it.
-    pub(super) fn push(&mut self, slice: MappedSlice, base: u64, ledger: &Ledger) {
+    pub(super) fn add_slice(&mut self, slice: MappedSlice, base: u64, ledger: &Ledger) {
         let MappedSlice { run, records, largest, any_placed, span, .. } = slice;
         self.records += records;
         self.largest = self.largest.max(largest);
         self.any_placed |= any_placed;
         self.span = self.span.max(span);
         if !run.is_empty() {
-            self.runs.push(run.open(base, ledger.empty("indexes of runs on disk")));
+            self.runs.push(run.open(base, ledger.empty_charge("indexes of runs on disk")));
         }
     }
 }
 
-impl Work {
-    pub(super) fn slices(&self, ledger: &Ledger) -> Result<Vec<StageFile<Checked<MappedSlice>>>> {
-        (0..self.job.slices.len()).map(|slice| self.need(JobStage::Map(slice), ledger)).collect()
+impl PlannedJob {
+    pub(super) fn open_slices(
+        &self,
+        ledger: &Ledger,
+    ) -> Result<Vec<StageFile<VerifiedFooter<MappedSlice>>>> {
+        (0..self.job.slices.len())
+            .map(|slice| self.open_required(JobStage::Map(slice), ledger))
+            .collect()
     }
 
     /// Collects the runs of all slices for a merge. `spill` takes over their files,
     /// from which the runs are read.
-    pub(super) fn runs(
+    pub(super) fn collect_runs(
         &self,
-        files: Vec<StageFile<Checked<MappedSlice>>>,
+        files: Vec<StageFile<VerifiedFooter<MappedSlice>>>,
         bases: &[u64],
         spill: &mut Spill,
         ledger: &Ledger,
@@ -75,8 +80,8 @@ impl Work {
         let mut slices = Slices::default();
         for (file, &base) in files.into_iter().zip(bases) {
             let mut slice = file.footer.value;
-            spill.adopt(&file.path, file.file, &mut [slice.run.extent_mut()]);
-            slices.push(slice, base, ledger);
+            spill.adopt_file(&file.path, file.file, &mut [slice.run.extent_mut()]);
+            slices.add_slice(slice, base, ledger);
         }
         Ok(slices)
     }
@@ -87,22 +92,24 @@ impl Work {
     ///
     /// Returns `None` if there are fewer ranges than were planned, as happens for small
     /// inputs.
-    pub(super) fn range(&self, number: usize, ledger: &Ledger) -> Result<Option<RangeInput>> {
-        let cut: StageFile<CutFile> = self.need(JobStage::Cut, ledger)?;
+    pub(super) fn open_range(&self, number: usize, ledger: &Ledger) -> Result<Option<RangeInput>> {
+        let cut: StageFile<CutFile> = self.open_required(JobStage::Cut, ledger)?;
         let starts = &cut.footer.starts;
         if number > starts.len() {
             return Ok(None);
         }
         let range = [number.checked_sub(1), Some(number)].map(|start| starts.get(start?).cloned());
         let mut spill = Spill::new(&self.plan.resources.temp_dirs);
-        let slices = self.runs(self.slices(ledger)?, &cut.footer.bases, &mut spill, ledger)?;
+        let slices =
+            self.collect_runs(self.open_slices(ledger)?, &cut.footer.bases, &mut spill, ledger)?;
         let mut judgement = None;
         if self.marks_duplicates() {
-            let mut file: StageFile<Checked<Judgement>> = self.need(JobStage::Judge, ledger)?;
+            let mut file: StageFile<VerifiedFooter<Judgement>> =
+                self.open_required(JobStage::Judge, ledger)?;
             if let Some(data) = &file.footer.data {
-                file.verify(data)?;
+                file.verify_data(data)?;
             }
-            spill.adopt(&file.path, file.file, &mut file.footer.value.verdict.extents_mut());
+            spill.adopt_file(&file.path, file.file, &mut file.footer.value.verdict.extents_mut());
             judgement = Some(file.footer.value);
         }
         let (sites, table, spill) = (None, None, Arc::new(spill));

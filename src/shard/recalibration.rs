@@ -6,8 +6,8 @@ use readmill_record::{Error, Ledger, Result};
 use serde::{Deserialize, Serialize};
 
 use super::stage::JobStage;
-use super::stage_file::{Checked, StageFile};
-use super::work::Work;
+use super::stage_file::{ChecksummedRange, StageFile};
+use super::work::PlannedJob;
 use crate::pipeline::inputs::Inputs;
 use crate::run::RunState;
 use crate::run::stages::{RangeInput, ReadSites, SiteFinder};
@@ -17,46 +17,46 @@ use crate::run::stages::{RangeInput, ReadSites, SiteFinder};
 /// say where reads begin, end, and differ from the reference.
 #[derive(Serialize, Deserialize)]
 struct ComparedRange {
-    events: Checked,
+    events: ChecksummedRange,
 }
 
 /// The footer of the `sites` stage. Its data are the sites at which the sample differs
 /// from the reference, in order: contig (4 bytes), and 0-based position (4 bytes).
 #[derive(Serialize, Deserialize)]
 struct FoundSites {
-    sites: Checked,
+    sites: ChecksummedRange,
     number: u64,
 }
 
-const SITE: usize = 8;
+const SITE_BYTES: usize = 8;
 
-impl Work {
+impl PlannedJob {
     /// Runs `compare`: writes where the reads of a range differ from the reference.
-    pub(super) fn compare(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
-        let range = self.range(number, state.ledger())?;
-        let into = self.create(JobStage::Compare(number))?;
-        let start = into.end()?;
+    pub(super) fn run_compare(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
+        let range = self.open_range(number, state.ledger())?;
+        let into = self.create_stage_file(JobStage::Compare(number))?;
+        let start = into.bytes_written()?;
         if let Some(range) = range {
-            let mut extent = into.spill().begin(0)?;
+            let mut extent = into.spill().begin_extent(0)?;
             state.compare(inputs, range, |events| {
                 let mut bytes = vec![0; 4];
-                bytes = postcard::to_extend(&events.packed(), bytes)
+                bytes = postcard::to_extend(&events.into_differences(), bytes)
                     .map_err(|error| Error::bug(format!("events cannot be encoded: {error}")))?;
                 let length = (bytes.len() - 4) as u32;
                 bytes[..4].copy_from_slice(&length.to_le_bytes());
                 into.spill().append(&mut extent, &bytes)
             })?;
         }
-        let events = into.check_from(start)?;
-        self.finish(into, &ComparedRange { events })
+        let events = into.checksum_since(start)?;
+        self.finish_stage(into, &ComparedRange { events })
     }
 
     /// Runs `sites`: joins the events of all ranges in order, and writes the positions
     /// at which reads differ from the reference too often.
-    pub(super) fn sites(&self, state: &RunState<'_>) -> Result<()> {
-        let into = self.create(JobStage::Sites)?;
-        let start = into.end()?;
-        let mut extent = into.spill().begin(0)?;
+    pub(super) fn run_sites(&self, state: &RunState<'_>) -> Result<()> {
+        let into = self.create_stage_file(JobStage::Sites)?;
+        let start = into.bytes_written()?;
+        let mut extent = into.spill().begin_extent(0)?;
         let (mut finder, mut found) = (SiteFinder::new(), Vec::new());
         let site = |found: &mut Vec<u8>, contig: u32, position: u32| {
             found.extend_from_slice(&contig.to_le_bytes());
@@ -64,10 +64,11 @@ impl Work {
             Ok(())
         };
         for range in 0..self.job().ranges {
-            let file: StageFile<ComparedRange> = self.need(JobStage::Compare(range), state.ledger())?;
-            file.verify(&file.footer.events)?;
+            let file: StageFile<ComparedRange> =
+                self.open_required(JobStage::Compare(range), state.ledger())?;
+            file.verify_data(&file.footer.events)?;
             let mut waiting = Vec::new();
-            file.read(&file.footer.events, |piece| {
+            file.read_verified(&file.footer.events, |piece| {
                 waiting.extend_from_slice(piece);
                 let mut rest = &waiting[..];
                 while let Some((length, behind)) = rest.split_first_chunk::<4>()
@@ -76,7 +77,7 @@ impl Work {
                 {
                     let events: SiteEvents = postcard::from_bytes(bytes)
                         .map_err(|_| Error::bug("events cannot be decoded"))?;
-                    finder.add(events.unpacked(), |contig, at| site(&mut found, contig, at))?;
+                    finder.add(events.into_positions(), |contig, at| site(&mut found, contig, at))?;
                     rest = behind;
                 }
                 let taken = waiting.len() - rest.len();
@@ -88,23 +89,25 @@ impl Work {
         }
         let number = finder.finish(|contig, at| site(&mut found, contig, at))?;
         into.spill().append(&mut extent, &found)?;
-        state.console().say(&format!("readmill: {number} positions differ too often, and are left out"));
-        let sites = into.check_from(start)?;
-        self.finish(into, &FoundSites { sites, number })
+        state
+            .console()
+            .write_line(&format!("readmill: {number} positions differ too often, and are left out"));
+        let sites = into.checksum_since(start)?;
+        self.finish_stage(into, &FoundSites { sites, number })
     }
 
     /// Opens the sites that the `sites` stage has found. Returns `None` without
     /// `--bqsr-bootstrap`. The closure in the result reads the sites from disk, in
     /// order.
-    pub(super) fn found_sites(&self, ledger: &Ledger) -> Result<Option<ReadSites>> {
+    pub(super) fn open_found_sites(&self, ledger: &Ledger) -> Result<Option<ReadSites>> {
         if !self.finds_sites() {
             return Ok(None);
         }
-        let file: StageFile<FoundSites> = self.need(JobStage::Sites, ledger)?;
-        file.verify(&file.footer.sites)?;
+        let file: StageFile<FoundSites> = self.open_required(JobStage::Sites, ledger)?;
+        file.verify_data(&file.footer.sites)?;
         Ok(Some(Box::new(move |each| {
-            file.read(&file.footer.sites, |piece| {
-                piece.as_chunks::<SITE>().0.iter().try_for_each(|site| {
+            file.read_verified(&file.footer.sites, |piece| {
+                piece.as_chunks::<SITE_BYTES>().0.iter().try_for_each(|site| {
                     let [contig, position] = [0, 4].map(|at| {
                         u32::from_le_bytes([site[at], site[at + 1], site[at + 2], site[at + 3]])
                     });
@@ -114,29 +117,29 @@ impl Work {
         })))
     }
 
-    pub(super) fn count(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
-        let range = self.range(number, state.ledger())?;
-        let into = self.create(JobStage::Count(number))?;
-        let sites = self.found_sites(state.ledger())?;
+    pub(super) fn run_count(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
+        let range = self.open_range(number, state.ledger())?;
+        let into = self.create_stage_file(JobStage::Count(number))?;
+        let sites = self.open_found_sites(state.ledger())?;
         let totals =
             range.map(|range| state.count(inputs, RangeInput { sites, ..range })).transpose()?;
-        self.finish(into, &totals.unwrap_or_default())
+        self.finish_stage(into, &totals.unwrap_or_default())
     }
 
-    pub(super) fn table(&self, state: &RunState<'_>) -> Result<()> {
+    pub(super) fn run_table(&self, state: &RunState<'_>) -> Result<()> {
         let mut all = Totals::default();
-        let mut charge = state.ledger().empty("counts of bases");
+        let mut charge = state.ledger().empty_charge("counts of bases");
         for range in 0..self.job().ranges {
-            let file: StageFile<Totals> = self.need(JobStage::Count(range), state.ledger())?;
+            let file: StageFile<Totals> = self.open_required(JobStage::Count(range), state.ledger())?;
             all.append(file.footer);
             charge.resize(all.heap_bytes() as u64);
         }
-        self.finish(self.create(JobStage::Table)?, &all)
+        self.finish_stage(self.create_stage_file(JobStage::Table)?, &all)
     }
 
     /// Opens the counts of all reads. Returns `None` if qualities are not recalibrated
     /// by counts of this input.
-    pub(super) fn totals(&self, ledger: &Ledger) -> Result<Option<StageFile<Totals>>> {
-        self.recalibrates().then(|| self.need(JobStage::Table, ledger)).transpose()
+    pub(super) fn open_totals(&self, ledger: &Ledger) -> Result<Option<StageFile<Totals>>> {
+        self.counts_for_recalibration().then(|| self.open_required(JobStage::Table, ledger)).transpose()
     }
 }

@@ -7,7 +7,7 @@ use crate::plan::{Destination, Plan};
 
 /// Returns a usage error if `plan` cannot be run in stages. The error names the reason
 /// and what to do instead.
-pub fn check(plan: &Plan) -> Result<()> {
+pub fn refuse_unsupported(plan: &Plan) -> Result<()> {
     let refuse = |what: &str, hint: &'static str| {
         Err(Error::usage(format!("{what}, which a job in stages cannot do")).hint(hint))
     };

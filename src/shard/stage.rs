@@ -49,7 +49,7 @@ impl JobStage {
         }
     }
 
-    pub(super) fn file_name(self) -> String {
+    pub(super) fn stage_file_name(self) -> String {
         match self.number() {
             Some(number) => format!("{}-{number:04}", self.name()),
             None => self.name().to_string(),
@@ -87,7 +87,7 @@ impl StageState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum StageOutcome {
     /// The stage was finished already, so nothing was done.
     Found,
     Done,

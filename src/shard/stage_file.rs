@@ -27,47 +27,47 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::job::JobHash;
-use super::names::{sync_directory, temporary_files, temporary_name};
+use super::names::{find_temporary_files, sync_parent_directory, temporary_name};
 use crate::outputs::exclusive::{self, FileId};
 use crate::outputs::signal;
 
 const MAGIC: &[u8; 8] = b"RMSTAGE\x01";
 
 /// Bytes before the data: magic, hash of the job, name of the stage.
-const HEAD: usize = MAGIC.len() + size_of::<JobHash>() + STAGE;
+const HEAD_BYTES: usize = MAGIC.len() + size_of::<JobHash>() + STAGE_NAME_BYTES;
 
-const STAGE: usize = 16;
+const STAGE_NAME_BYTES: usize = 16;
 
 /// Bytes after the footer: identity, length, magic.
-const TAIL: usize = 8 + 8 + MAGIC.len();
+const TAIL_BYTES: usize = 8 + 8 + MAGIC.len();
 
-const PIECE: usize = 1 << 20;
+const CHECKSUM_PIECE_BYTES: usize = 1 << 20;
 
-const FOOTERS: &str = "footers of stage files";
+const FOOTER_MEMORY: &str = "footers of stage files";
 
 /// A stage file from which another one was made. If its identity changes, the other
 /// file is stale, and its stage must be run again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct StageSource {
     pub name: String,
     /// Hash of its footer when it was read.
     pub identity: u64,
 }
 
-fn empty_directory(path: &Path) -> String {
+fn empty_directory_hint(path: &Path) -> String {
     let directory = path.parent().unwrap_or(path).display();
     format!("use another directory, or empty this one: readmill shard clean --work {directory}")
 }
 
 /// Returns the first [`HEAD`] bytes of the file `name`, by which a file of another job
 /// or stage is recognised.
-fn head(job: JobHash, name: &str) -> Vec<u8> {
+fn file_head(job: JobHash, name: &str) -> Vec<u8> {
     let mut head = [&MAGIC[..], &job.0, name.as_bytes()].concat();
-    head.resize(HEAD, 0);
+    head.resize(HEAD_BYTES, 0);
     head
 }
 
-fn name_of(path: &Path) -> String {
+fn file_name_of(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
@@ -83,7 +83,7 @@ pub struct StageWriter {
 /// A range of bytes of a stage file, with its CRC-32. Footers have such ranges for data
 /// that do not have checksums of their own.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Checked {
+pub struct ChecksummedRange {
     start: u64,
     end: u64,
     crc: u32,
@@ -94,13 +94,13 @@ impl StageWriter {
     /// files that killed runs of the same stage have left are removed.
     pub fn create(path: &Path, job: JobHash) -> Result<Self> {
         // They would fill the disk in the end.
-        for other in temporary_files(path) {
+        for other in find_temporary_files(path) {
             exclusive::clean_up(&other);
         }
         let temporary = temporary_name(path);
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
         let mut file = signal::create(&temporary, path)?;
-        file.write_all(&head(job, &name_of(path))).map_err(|e| failed(&e))?;
+        file.write_all(&file_head(job, &file_name_of(path))).map_err(|e| failed(&e))?;
         let same = file.try_clone().map_err(|e| failed(&e))?;
         let spill = Arc::new(Spill::into_file(&temporary, same));
         Ok(StageWriter { path: path.to_path_buf(), temporary, file, spill })
@@ -112,28 +112,28 @@ impl StageWriter {
 
     /// Returns the number of bytes written so far, which is the offset of the next
     /// data.
-    pub fn end(&self) -> Result<u64> {
+    pub fn bytes_written(&self) -> Result<u64> {
         self.file.metadata().map(|meta| meta.len()).map_err(|e| self.failed(&e))
     }
 
     /// Returns the range from `start` to the current end of the file, with its
     /// checksum. The data are read again from the file.
-    pub fn check_from(&self, start: u64) -> Result<Checked> {
-        let end = self.end()?;
-        let crc = checksum(&self.file, start, end, |_| Ok(())).map_err(|e| self.failed(&e))?;
-        Ok(Checked { start, end, crc })
+    pub fn checksum_since(&self, start: u64) -> Result<ChecksummedRange> {
+        let end = self.bytes_written()?;
+        let crc = checksum_range(&self.file, start, end, |_| Ok(())).map_err(|e| self.failed(&e))?;
+        Ok(ChecksummedRange { start, end, crc })
     }
 
     /// Writes the footer, syncs the file, and gives it its final name. `sources` are
     /// the files that the stage has read.
-    pub fn finish(self, sources: &[Source], footer: &impl Serialize) -> Result<()> {
+    pub fn finish(self, sources: &[StageSource], footer: &impl Serialize) -> Result<()> {
         let mut bytes = postcard::to_stdvec(&(sources, footer))
             .map_err(|error| Error::bug(format!("a footer cannot be encoded: {error}")))?;
         let (identity, length) = (xxh3_64(&bytes), bytes.len() as u64);
         bytes.extend_from_slice(&identity.to_le_bytes());
         bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(MAGIC);
-        let end = self.end()?;
+        let end = self.bytes_written()?;
         self.file.write_all_at(&bytes, end).map_err(|e| self.failed(&e))?;
         self.file.sync_all().map_err(|e| self.failed(&e))?;
         match std::fs::hard_link(&self.temporary, &self.path) {
@@ -142,7 +142,7 @@ impl StageWriter {
             // Some file systems have no hard links.
             Err(_) => std::fs::rename(&self.temporary, &self.path).map_err(|e| self.failed(&e))?,
         }
-        sync_directory(&self.path);
+        sync_parent_directory(&self.path);
         Ok(())
     }
 
@@ -177,12 +177,12 @@ pub struct UndecodedFile {
     file: File,
     pub id: FileId,
     identity: u64,
-    pub sources: Vec<Source>,
+    pub sources: Vec<StageSource>,
     footer: Vec<u8>,
     charge: Charge,
 }
 
-pub enum Found {
+pub enum StageFileState {
     Missing,
     /// A complete stage file of this job and stage. Its data are not verified.
     Whole(UndecodedFile),
@@ -190,23 +190,23 @@ pub enum Found {
     Damaged(FileId),
 }
 
-impl Found {
+impl StageFileState {
     /// Examines the file `path` of the job with hash `job`. Nothing is removed.
     ///
     /// # Errors
     /// Fails if the file belongs to another job or was not written by readmill, if it
     /// cannot be read, or if its footer does not fit into memory.
-    pub fn at(path: &Path, job: JobHash, ledger: &Ledger) -> Result<Self> {
+    pub fn examine(path: &Path, job: JobHash, ledger: &Ledger) -> Result<Self> {
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be read", path.display()), e);
         let file = match File::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == IoKind::NotFound => return Ok(Found::Missing),
+            Err(error) if error.kind() == IoKind::NotFound => return Ok(StageFileState::Missing),
             Err(error) => return Err(failed(&error)),
         };
         let meta = file.metadata().map_err(|e| failed(&e))?;
         let (size, id) = (meta.len(), FileId::from(&meta));
-        let damaged = Found::Damaged(id);
-        let mut start = [0; HEAD];
+        let damaged = StageFileState::Damaged(id);
+        let mut start = [0; HEAD_BYTES];
         let got = read_up_to(&file, &mut start, 0).map_err(|e| failed(&e))?;
         let is_of_a_stage = start.starts_with(MAGIC) || ends_with_magic(&file, size);
         // After a power loss, a file may consist of zeros.
@@ -215,18 +215,18 @@ impl Found {
                 .file(path)
                 .hint("move it away, or use another directory for the stages"));
         }
-        if got < HEAD || start[..MAGIC.len()] != *MAGIC {
+        if got < HEAD_BYTES || start[..MAGIC.len()] != *MAGIC {
             return Ok(damaged);
         }
         if start[MAGIC.len()..][..job.0.len()] != job.0 {
             return Err(Error::input("the file belongs to another job, or another version of readmill")
                 .file(path)
-                .hint(empty_directory(path)));
+                .hint(empty_directory_hint(path)));
         }
-        if start[..] != head(job, &name_of(path)) {
+        if start[..] != file_head(job, &file_name_of(path)) {
             return Ok(damaged); // the file of another stage
         }
-        let (bytes, identity, charge) = match footer(&file, size, ledger) {
+        let (bytes, identity, charge) = match read_footer(&file, size, ledger) {
             Ok(footer) => footer,
             Err(FooterError::Damaged) => return Ok(damaged),
             Err(FooterError::Io(error)) => return Err(failed(&error)),
@@ -235,16 +235,16 @@ impl Found {
         let Ok((sources, rest)) = postcard::take_from_bytes(&bytes) else { return Ok(damaged) };
         let footer = rest.to_vec();
         let path = path.to_path_buf();
-        Ok(Found::Whole(UndecodedFile { path, file, id, identity, sources, footer, charge }))
+        Ok(StageFileState::Whole(UndecodedFile { path, file, id, identity, sources, footer, charge }))
     }
 
     /// Returns the file if it is complete, and `None` if it does not exist. A damaged
     /// file is removed, and the error asks to run its stage again.
-    pub fn whole(self, path: &Path) -> Result<Option<UndecodedFile>> {
+    pub fn into_whole_or_remove(self, path: &Path) -> Result<Option<UndecodedFile>> {
         match self {
-            Found::Missing => Ok(None),
-            Found::Whole(file) => Ok(Some(file)),
-            Found::Damaged(id) => Err(damaged(path, id)),
+            StageFileState::Missing => Ok(None),
+            StageFileState::Whole(file) => Ok(Some(file)),
+            StageFileState::Damaged(id) => Err(remove_damaged(path, id)),
         }
     }
 }
@@ -252,18 +252,18 @@ impl Found {
 impl UndecodedFile {
     pub fn decode<T: DeserializeOwned>(self) -> Result<StageFile<T>> {
         let UndecodedFile { path, file, id, identity, footer, charge, .. } = self;
-        let footer = postcard::from_bytes(&footer).map_err(|_| damaged(&path, id))?;
+        let footer = postcard::from_bytes(&footer).map_err(|_| remove_damaged(&path, id))?;
         Ok(StageFile { path, file, id, identity, footer, charge })
     }
 }
 
 /// Reads the identity of the file `path` from its last bytes, without checking anything
 /// else. `None` if the file does not exist or is too short.
-pub fn identity(path: &Path) -> Option<u64> {
+pub fn read_identity(path: &Path) -> Option<u64> {
     let file = File::open(path).ok()?;
     let size = file.metadata().ok()?.len();
-    let mut tail = [0; TAIL];
-    file.read_exact_at(&mut tail, size.checked_sub(TAIL as u64)?).ok()?;
+    let mut tail = [0; TAIL_BYTES];
+    file.read_exact_at(&mut tail, size.checked_sub(TAIL_BYTES as u64)?).ok()?;
     tail.first_chunk::<8>().map(|identity| u64::from_le_bytes(*identity))
 }
 
@@ -272,15 +272,19 @@ impl<T> StageFile<T> {
     ///
     /// # Errors
     /// If they differ, the file is removed, and the error asks to run its stage again.
-    pub fn verify(&self, data: &Checked) -> Result<()> {
-        self.read(data, |_| Ok(()))
+    pub fn verify_data(&self, data: &ChecksummedRange) -> Result<()> {
+        self.read_verified(data, |_| Ok(()))
     }
 
     /// Reads data, passes them to `each` in pieces of up to 1 MiB, and compares them
     /// with their checksum at the end.
-    pub fn read(&self, data: &Checked, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    pub fn read_verified(
+        &self,
+        data: &ChecksummedRange,
+        mut each: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut refused = None;
-        let crc = checksum(&self.file, data.start, data.end, |piece| {
+        let crc = checksum_range(&self.file, data.start, data.end, |piece| {
             each(piece).map_err(|error| {
                 refused = Some(error);
                 std::io::Error::other("refused")
@@ -288,10 +292,10 @@ impl<T> StageFile<T> {
         });
         match (crc, refused) {
             (Ok(crc), _) if crc == data.crc => Ok(()),
-            (Ok(_), _) => Err(damaged(&self.path, self.id)),
+            (Ok(_), _) => Err(remove_damaged(&self.path, self.id)),
             (Err(_), Some(error)) => Err(error),
             (Err(error), None) if error.kind() == IoKind::UnexpectedEof => {
-                Err(damaged(&self.path, self.id))
+                Err(remove_damaged(&self.path, self.id))
             }
             (Err(error), None) => {
                 Err(Error::io(format!("{} cannot be read", self.path.display()), &error))
@@ -308,11 +312,11 @@ enum FooterError {
 
 /// Reads the footer and checks its hash. Returns its bytes, the identity of the file,
 /// and the charge for the memory of the bytes and of the decoded footer.
-fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Charge), FooterError> {
-    let least = (HEAD + TAIL) as u64;
+fn read_footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Charge), FooterError> {
+    let least = (HEAD_BYTES + TAIL_BYTES) as u64;
     let room = size.checked_sub(least).ok_or(FooterError::Damaged)?;
-    let mut tail = [0; TAIL];
-    file.read_exact_at(&mut tail, size - TAIL as u64).map_err(FooterError::Io)?;
+    let mut tail = [0; TAIL_BYTES];
+    file.read_exact_at(&mut tail, size - TAIL_BYTES as u64).map_err(FooterError::Io)?;
     let (identity, rest) = tail.split_first_chunk::<8>().ok_or(FooterError::Damaged)?;
     let (length, magic) = rest.split_first_chunk::<8>().ok_or(FooterError::Damaged)?;
     let length = u64::from_le_bytes(*length);
@@ -321,9 +325,9 @@ fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Char
     }
     // A decoded integer takes up to eight bytes, and its encoded form as little as one
     // byte.
-    let charge = ledger.charge(FOOTERS, 9 * length).map_err(FooterError::Memory)?;
+    let charge = ledger.charge(FOOTER_MEMORY, 9 * length).map_err(FooterError::Memory)?;
     let mut bytes = vec![0; length as usize];
-    file.read_exact_at(&mut bytes, size - TAIL as u64 - length).map_err(FooterError::Io)?;
+    file.read_exact_at(&mut bytes, size - TAIL_BYTES as u64 - length).map_err(FooterError::Io)?;
     let identity = u64::from_le_bytes(*identity);
     if xxh3_64(&bytes) != identity {
         return Err(FooterError::Damaged);
@@ -333,16 +337,16 @@ fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Char
 
 /// Computes the CRC-32 of the bytes from `start` to `end`. Each piece that is read is
 /// also passed to `each`.
-fn checksum(
+fn checksum_range(
     file: &File,
     start: u64,
     end: u64,
     mut each: impl FnMut(&[u8]) -> std::io::Result<()>,
 ) -> std::io::Result<u32> {
     let (mut hasher, mut at) = (crc32fast::Hasher::new(), start);
-    let mut bytes = vec![0; PIECE.min((end - start) as usize)];
+    let mut bytes = vec![0; CHECKSUM_PIECE_BYTES.min((end - start) as usize)];
     while at < end {
-        let piece = &mut bytes[..PIECE.min((end - at) as usize)];
+        let piece = &mut bytes[..CHECKSUM_PIECE_BYTES.min((end - at) as usize)];
         file.read_exact_at(piece, at)?;
         hasher.update(piece);
         each(piece)?;
@@ -368,19 +372,19 @@ fn ends_with_magic(file: &File, size: u64) -> bool {
         && end == *MAGIC
 }
 
-pub fn damaged(path: &Path, id: FileId) -> Error {
-    discarded(path, id, "was damaged")
+pub fn remove_damaged(path: &Path, id: FileId) -> Error {
+    remove_and_report(path, id, "was damaged")
 }
 
 /// Removes a file whose sources have been replaced since it was made, and returns the
 /// error for it.
-pub fn stale(path: &Path, id: FileId) -> Error {
-    discarded(path, id, "was made from files that have been made anew since")
+pub fn remove_stale(path: &Path, id: FileId) -> Error {
+    remove_and_report(path, id, "was made from files that have been made anew since")
 }
 
 /// Removes the file `id`, and returns the temporary error for it. The file stays if
 /// another process has replaced it in the meantime.
-fn discarded(path: &Path, id: FileId, why: &str) -> Error {
+fn remove_and_report(path: &Path, id: FileId, why: &str) -> Error {
     if id.is_at(path) {
         let _ = std::fs::remove_file(path);
     }

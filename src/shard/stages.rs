@@ -4,15 +4,15 @@
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use readmill_format::chain::INSIDE_A_RECORD;
+use readmill_format::chain::TRUNCATED_RECORD;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 
-use super::job::{DuplicateChoice, InputIdentity, Job, MOST, Part};
-use super::range::{Checked, CutFile};
-use super::stage::{JobStage, Outcome};
-use super::stage_file::{StageFile, damaged};
-use super::work::Work;
+use super::job::{DuplicateChoice, InputIdentity, JobPlan, MAX_PARTS, SlicePart};
+use super::range::{CutFile, VerifiedFooter};
+use super::stage::{JobStage, StageOutcome};
+use super::stage_file::{StageFile, remove_damaged};
+use super::work::PlannedJob;
 use super::{scan, slice};
 use crate::outputs::staged_parts::StagedPart;
 use crate::pipeline::{StepCounts, sum_counts};
@@ -27,26 +27,31 @@ use crate::run::stages::{
 use crate::run::{AlignScope, RunState, with_state};
 
 /// Maximum bytes of input in a slice, if the user does not give the number of slices.
-const MOST_SLICE: u64 = 1 << 30;
+const MAX_SLICE_BYTES: u64 = 1 << 30;
 
 /// Maximum number of slices in that case. With more runs, the merge would have to use
 /// small frames.
-const MOST_SLICES: u64 = 128;
+const MAX_DEFAULT_SLICES: u64 = 128;
 
 /// Returns the number of slices for inputs of `bytes` bytes, chosen so that the records
 /// of a slice fit into `room` bytes of memory and the slice is sorted without spilling.
 /// `record_bytes` is the size of the records in BAM, if known.
-fn usual_slices(bytes: u64, record_bytes: Option<u64>, room: u64) -> usize {
+fn default_slice_count(bytes: u64, record_bytes: Option<u64>, room: u64) -> usize {
     // For text and CRAM, the size of the records is not known. Sort entries and
     // template ends add half of the size of the records.
     let record_bytes = record_bytes.unwrap_or(4 * bytes);
-    let in_memory = (record_bytes / 2 * 3).div_ceil(room.max(1)).min(MOST_SLICES);
-    bytes.div_ceil(MOST_SLICE).max(in_memory).max(1) as usize
+    let in_memory = (record_bytes / 2 * 3).div_ceil(room.max(1)).min(MAX_DEFAULT_SLICES);
+    bytes.div_ceil(MAX_SLICE_BYTES).max(in_memory).max(1) as usize
 }
 
 /// Divides the inputs of `job` into `slices` slices or a suitable number, and makes the
 /// decisions that depend on the first reads.
-pub fn plan(plan: &Plan, job: &mut Job, slices: Option<usize>, console: &Console) -> Result<()> {
+pub fn divide_job(
+    plan: &Plan,
+    job: &mut JobPlan,
+    slices: Option<usize>,
+    console: &Console,
+) -> Result<()> {
     with_state(plan, AlignScope::First, Additions::default(), console, |state, mut inputs| {
         if state.fixes_mates() {
             return Err(Error::usage("mates are to be fixed, which a job in stages cannot do")
@@ -58,14 +63,14 @@ pub fn plan(plan: &Plan, job: &mut Job, slices: Option<usize>, console: &Console
             .map(|(mate_pairing, optical_distance)| DuplicateChoice { mate_pairing, optical_distance });
         let bytes = job.inputs.iter().map(|input| input.size).sum();
         let expected = match &plan.aligning {
-            Some(aligning) => Some(scan::expected_bytes(aligning)),
+            Some(aligning) => Some(scan::estimate_record_bytes(aligning)),
             None => inputs.expected_bytes(),
         };
-        let usual = || usual_slices(bytes, expected, state.room());
-        let slices = slices.unwrap_or_else(usual).min(MOST);
+        let usual = || default_slice_count(bytes, expected, state.room());
+        let slices = slices.unwrap_or_else(usual).min(MAX_PARTS);
         job.slices = match &plan.aligning {
-            Some(aligning) => scan::divide(aligning, slices)?,
-            None => slice::divide(&inputs, slices, state.ledger())?,
+            Some(aligning) => scan::divide_lanes(aligning, slices)?,
+            None => slice::divide_inputs(&inputs, slices, state.ledger())?,
         };
         Ok(())
     })
@@ -73,51 +78,52 @@ pub fn plan(plan: &Plan, job: &mut Job, slices: Option<usize>, console: &Console
 
 /// Turns an I/O error that may be temporary into [`ErrorKind::Temporary`], which has an
 /// exit code of its own (75), so that workflow engines start the stage again.
-pub fn may_heal(error: Error) -> Error {
+pub fn mark_retryable(error: Error) -> Error {
     match error.kind {
-        ErrorKind::Io if error.may_pass => Error { kind: ErrorKind::Temporary, ..error },
+        ErrorKind::Io if error.is_retryable => Error { kind: ErrorKind::Temporary, ..error },
         _ => error,
     }
 }
 
-impl Work {
+impl PlannedJob {
     /// Runs a stage, unless it is finished already.
     ///
     /// # Errors
     /// Fails if an input has changed, if an earlier stage is not finished, or if the
     /// stage itself fails. A damaged file of an earlier stage is removed.
-    pub fn run_stage(&self, stage: JobStage, console: &Console) -> Result<Outcome> {
+    pub fn run_stage(&self, stage: JobStage, console: &Console) -> Result<StageOutcome> {
         self.sources.borrow_mut().clear();
-        if self.find(stage)? {
-            console.say(&format!("readmill: {} was finished before", stage.title()));
-            return Ok(Outcome::Found);
+        if self.check_finished(stage)? {
+            console.write_line(&format!("readmill: {} was finished before", stage.title()));
+            return Ok(StageOutcome::Found);
         }
-        self.job.inputs.iter().try_for_each(InputIdentity::check)?;
-        console.say(&format!("readmill: {}", stage.title()));
-        open_files::allow(self.job.slices.len());
+        self.job.inputs.iter().try_for_each(InputIdentity::refuse_if_changed)?;
+        console.write_line(&format!("readmill: {}", stage.title()));
+        open_files::raise_open_file_limit(self.job.slices.len());
         let scope = self.align_scope(stage)?;
         let made =
             with_state(&self.plan, scope, Additions::default(), console, |state, inputs| match stage {
-                JobStage::Scan(lane) => self.scan(lane, &state),
-                JobStage::Map(slice) => self.map(slice, state, inputs),
-                JobStage::Cut => self.cut(&state),
-                JobStage::Judge => self.judge(state, &inputs),
-                JobStage::Compare(range) => self.compare(range, state, &inputs),
-                JobStage::Sites => self.sites(&state),
-                JobStage::Count(range) => self.count(range, state, &inputs),
-                JobStage::Table => self.table(&state),
-                JobStage::Write(range) => self.write(range, state, &inputs),
-                JobStage::Join => self.join(state),
+                JobStage::Scan(lane) => self.run_scan(lane, &state),
+                JobStage::Map(slice) => self.run_map(slice, state, inputs),
+                JobStage::Cut => self.run_cut(&state),
+                JobStage::Judge => self.run_judge(state, &inputs),
+                JobStage::Compare(range) => self.run_compare(range, state, &inputs),
+                JobStage::Sites => self.run_sites(&state),
+                JobStage::Count(range) => self.run_count(range, state, &inputs),
+                JobStage::Table => self.run_table(&state),
+                JobStage::Write(range) => self.run_write(range, state, &inputs),
+                JobStage::Join => self.run_join(state),
             });
-        made.map_err(|error| self.with_stage(stage, self.removed(error))).map(|()| Outcome::Done)
+        made.map_err(|error| self.number_record_in_input(stage, self.remove_if_damaged(error)))
+            .map(|()| StageOutcome::Done)
     }
 
     /// If the error is about damaged data of an earlier stage, removes the file of that
     /// stage, and returns the error that asks to run it again.
-    fn removed(&self, error: Error) -> Error {
+    fn remove_if_damaged(&self, error: Error) -> Error {
         match &error.place.file {
             Some(path) if error.kind == ErrorKind::Temporary && path.starts_with(&self.directory) => {
-                self.damaged(path).unwrap_or(error)
+                self.remove_damaged_source(path).unwrap_or(error)
             }
             _ => error,
         }
@@ -125,12 +131,12 @@ impl Work {
 
     /// Returns the number of records of the same input in earlier slices. `None` if one
     /// of these slices is not finished.
-    fn records_before(&self, slice: usize) -> Option<u64> {
+    fn count_records_before(&self, slice: usize) -> Option<u64> {
         let input = self.job.slices[slice].input;
         let before = (0..slice).filter(|&other| self.job.slices[other].input == input);
         let records = |other| {
             let found = self.open_file(JobStage::Map(other), &Ledger::unlimited()).ok()??;
-            Some(found.decode::<Checked<MappedSlice>>().ok()?.footer.value.records)
+            Some(found.decode::<VerifiedFooter<MappedSlice>>().ok()?.footer.value.records)
         };
         before.map(records).sum()
     }
@@ -138,14 +144,14 @@ impl Work {
     /// Changes the record number of an error from its place in the slice to its place
     /// in the whole input. If earlier slices are not finished, the message names the
     /// slice instead.
-    fn with_stage(&self, stage: JobStage, mut error: Error) -> Error {
+    fn number_record_in_input(&self, stage: JobStage, mut error: Error) -> Error {
         // Records of FASTQ are numbered from the start of the file already.
         if let (JobStage::Map(slice), Some(_)) = (stage, error.place.record)
             && self.plan.aligning.is_none()
         {
             let of = self.job.slices.len();
             let is_inner = self.job.slices[slice].bounds().is_some_and(|bounds| bounds.to.is_some());
-            if is_inner && error.what == INSIDE_A_RECORD {
+            if is_inner && error.what == TRUNCATED_RECORD {
                 error.what = format!(
                     "slice {} of {of} ends inside a record: its border was guessed wrong",
                     slice + 1
@@ -153,7 +159,7 @@ impl Work {
                 let work = self.directory.display();
                 error.hint = Some(format!("plan the job anew with another number of slices: readmill shard clean --work {work}, then readmill shard plan --work {work} --shards N COMMAND …").into());
             } else if let (Some(before), Some(record)) =
-                (self.records_before(slice), &mut error.place.record)
+                (self.count_records_before(slice), &mut error.place.record)
             {
                 *record += before;
             } else {
@@ -166,7 +172,7 @@ impl Work {
 
     /// Runs `map`: sorts the reads of a slice, and stores the template ends for
     /// duplicate marking.
-    fn map(
+    fn run_map(
         &self,
         number: usize,
         state: RunState<'_>,
@@ -174,26 +180,27 @@ impl Work {
     ) -> Result<()> {
         let slice = self.job.slices[number];
         match slice.part {
-            Part::Between(bounds) => {
-                let input = &inputs.list()[slice.input];
-                let (stream, _) = slice::read(input, bounds).map_err(|error| error.file(&input.path))?;
-                inputs.narrow(slice.input, stream)?;
+            SlicePart::Between(bounds) => {
+                let input = &inputs.files()[slice.input];
+                let (stream, _) =
+                    slice::open_slice(input, bounds).map_err(|error| error.file(&input.path))?;
+                inputs.narrow_to_slice(slice.input, stream)?;
             }
-            Part::Whole => inputs.narrow_to(slice.input),
-            Part::Scanned { .. } => {} // the scope of this stage has opened nothing else
+            SlicePart::Whole => inputs.narrow_to_input(slice.input),
+            SlicePart::Scanned { .. } => {} // the scope of this stage has opened nothing else
         }
-        let into = self.create(JobStage::Map(number))?;
-        let value = state.map(inputs, &self.decided(), into.spill())?;
+        let into = self.create_stage_file(JobStage::Map(number))?;
+        let value = state.map(inputs, &self.first_decisions(), into.spill())?;
         // The frames of the run have checksums of their own; the template ends have
         // none.
-        let data = value.ends.as_ref().and_then(|ends| ends.start());
-        let data = data.map(|start| into.check_from(start)).transpose()?;
-        self.finish(into, &Checked { value, data })
+        let data = value.ends.as_ref().and_then(|ends| ends.first_offset());
+        let data = data.map(|start| into.checksum_since(start)).transpose()?;
+        self.finish_stage(into, &VerifiedFooter { value, data })
     }
 
-    fn cut(&self, state: &RunState<'_>) -> Result<()> {
+    fn run_cut(&self, state: &RunState<'_>) -> Result<()> {
         let ledger = state.ledger();
-        let files = self.slices(ledger)?;
+        let files = self.open_slices(ledger)?;
         let mut spill = Spill::new(&[]);
         let mut cut = CutFile {
             bases: Vec::new(),
@@ -225,19 +232,19 @@ impl Work {
             )
             .hint("mark duplicates without stages, or in one slice: readmill shard plan --shards 1"));
         }
-        let slices = self.runs(files, &cut.bases, &mut spill, ledger)?;
+        let slices = self.collect_runs(files, &cut.bases, &mut spill, ledger)?;
         cut.starts = state.divide(slices, Arc::new(spill), self.job.ranges)?;
-        self.finish(self.create(JobStage::Cut)?, &cut)
+        self.finish_stage(self.create_stage_file(JobStage::Cut)?, &cut)
     }
 
-    fn judge(&self, state: RunState<'_>, inputs: &crate::pipeline::inputs::Inputs) -> Result<()> {
+    fn run_judge(&self, state: RunState<'_>, inputs: &crate::pipeline::inputs::Inputs) -> Result<()> {
         let ledger = state.ledger().clone();
-        let cut: StageFile<CutFile> = self.need(JobStage::Cut, &ledger)?;
+        let cut: StageFile<CutFile> = self.open_required(JobStage::Cut, &ledger)?;
         let mut spill = Spill::new(&self.plan.resources.temp_dirs);
         let (mut slices, mut runs, mut charges) = (Vec::new(), Slices::default(), Vec::new());
-        for (file, &base) in self.slices(&ledger)?.into_iter().zip(&cut.footer.bases) {
+        for (file, &base) in self.open_slices(&ledger)?.into_iter().zip(&cut.footer.bases) {
             if let Some(data) = &file.footer.data {
-                file.verify(data)?;
+                file.verify_data(data)?;
             }
             let mut slice = file.footer.value;
             let Some(mut ends) = slice.ends.take() else {
@@ -245,59 +252,60 @@ impl Work {
             };
             let mut extents = ends.extents_mut();
             extents.push(slice.run.extent_mut());
-            spill.adopt(&file.path, file.file, &mut extents);
-            runs.push(slice, base, &ledger);
+            spill.adopt_file(&file.path, file.file, &mut extents);
+            runs.add_slice(slice, base, &ledger);
             slices.push(SliceEnds { ends, base });
             charges.push(file.charge);
         }
-        let into = self.create(JobStage::Judge)?;
-        let start = into.end()?;
-        let decided = self.decided();
+        let into = self.create_stage_file(JobStage::Judge)?;
+        let start = into.bytes_written()?;
+        let decided = self.first_decisions();
         let was_cut = cut.footer.was_cut;
         let value =
             state.judge(inputs, &decided, InputEnds { slices, runs, was_cut, spill }, into.spill())?;
-        let data = Some(into.check_from(start)?);
-        self.finish(into, &Checked { value, data })
+        let data = Some(into.checksum_since(start)?);
+        self.finish_stage(into, &VerifiedFooter { value, data })
     }
 
     /// Runs `write`: merges a range from all slices, and stores it compressed, as parts
     /// of the output.
-    fn write(
+    fn run_write(
         &self,
         number: usize,
         state: RunState<'_>,
         inputs: &crate::pipeline::inputs::Inputs,
     ) -> Result<()> {
         let ledger = state.ledger().clone();
-        let range = self.range(number, &ledger)?;
-        let table = self.totals(&ledger)?.map(|file| file.footer);
-        let sites = self.found_sites(&ledger)?;
-        let into = self.create(JobStage::Write(number))?;
+        let range = self.open_range(number, &ledger)?;
+        let table = self.open_totals(&ledger)?.map(|file| file.footer);
+        let sites = self.open_found_sites(&ledger)?;
+        let into = self.create_stage_file(JobStage::Write(number))?;
         let value = match range {
             Some(range) => state.write(
                 inputs,
-                &self.decided(),
+                &self.first_decisions(),
                 RangeInput { sites, table, ..range },
                 into.spill(),
             )?,
             None => state.no_range(into.spill())?,
         };
-        self.finish(into, &value)
+        self.finish_stage(into, &value)
     }
 
-    fn join(&self, state: RunState<'_>) -> Result<()> {
+    fn run_join(&self, state: RunState<'_>) -> Result<()> {
         let ledger = state.ledger().clone();
-        let cut: StageFile<CutFile> = self.need(JobStage::Cut, &ledger)?;
+        let cut: StageFile<CutFile> = self.open_required(JobStage::Cut, &ledger)?;
         let judge = self.marks_duplicates();
-        let judge =
-            judge.then(|| self.need::<Checked<Judgement>>(JobStage::Judge, &ledger)).transpose()?;
-        let table = self.totals(&ledger)?.map(|file| file.footer);
+        let judge = judge
+            .then(|| self.open_required::<VerifiedFooter<Judgement>>(JobStage::Judge, &ledger))
+            .transpose()?;
+        let table = self.open_totals(&ledger)?.map(|file| file.footer);
         let CutFile { records, record_bytes, any_placed, counts, tallies, .. } = cut.footer;
         let verdict = judge.map(|file| file.footer.value.verdict);
         let joined = JoinedSlices { records, record_bytes, any_placed, counts, verdict, table, tallies };
         self.add_trimmed(&state, &ledger)?;
         let range = |number: usize| {
-            let file: StageFile<WrittenRange> = self.need(JobStage::Write(number), &ledger)?;
+            let file: StageFile<WrittenRange> = self.open_required(JobStage::Write(number), &ledger)?;
             let StageFile { path, file, id, footer: range, charge, .. } = file;
             let mut at = range.extent.start;
             let read = move |part: &StagedPart, bytes: &mut Vec<u8>| {
@@ -309,16 +317,20 @@ impl Work {
                     Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
                         Err(Error::io(format!("{} cannot be read", path.display()), &error))
                     }
-                    _ => Err(damaged(&path, id)),
+                    _ => Err(remove_damaged(&path, id)),
                 }
             };
             Ok(JoinedRange { range, read: Box::new(read), _charge: charge })
         };
         let console = state.console();
-        let summary = state.join(&self.decided(), joined, &mut (0..self.job.ranges).map(range))?;
-        crate::run::summary::warn_of_no_reads(&self.plan, &summary, console);
-        console.say(&format!("readmill: {} records read, {} written", summary.read, summary.written));
-        let outputs = self.outputs();
-        self.finish(self.create(JobStage::Join)?, &outputs)
+        let summary =
+            state.join(&self.first_decisions(), joined, &mut (0..self.job.ranges).map(range))?;
+        crate::run::summary::warn_if_nothing_written(&self.plan, &summary, console);
+        console.write_line(&format!(
+            "readmill: {} records read, {} written",
+            summary.read_records, summary.written_records
+        ));
+        let outputs = self.read_output_state();
+        self.finish_stage(self.create_stage_file(JobStage::Join)?, &outputs)
     }
 }

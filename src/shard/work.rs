@@ -11,10 +11,10 @@ use readmill_record::{Error, Ledger, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::job::{self, Job, JobHash};
-use super::names::{PLAN, sync_directory, temporary_target};
+use super::job::{self, JobHash, JobPlan};
+use super::names::{PLAN, final_name_of_temporary, sync_parent_directory};
 use super::stage::{JobStage, StageState};
-use super::stage_file::{self, Found, Source, StageFile, StageWriter, UndecodedFile};
+use super::stage_file::{self, StageFile, StageFileState, StageSource, StageWriter, UndecodedFile};
 use crate::outputs::exclusive::FileId;
 use crate::outputs::{index_names, report_files};
 use crate::plan::{Plan, Resources, Verbosity};
@@ -22,26 +22,26 @@ use crate::run::stages::FirstDecisions;
 
 /// A planned job in its directory. It is made by `plan`, or opened from `job.json` by
 /// each stage that is run.
-pub struct Work {
+pub struct PlannedJob {
     pub(super) directory: PathBuf,
-    pub(super) job: Job,
+    pub(super) job: JobPlan,
     pub(super) hash: JobHash,
     pub(super) plan: Plan,
     /// The stage files that the current stage has opened. They are stored in the file
     /// of the stage as its sources.
-    pub(super) sources: RefCell<Vec<(Source, FileId)>>,
+    pub(super) sources: RefCell<Vec<(StageSource, FileId)>>,
 }
 
 /// The footer of the `join` stage: the state of all output files after they were
 /// written. If a file has changed since, the stage counts as stale and is run again.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
-pub struct JoinFile {
+pub struct JoinFooter {
     /// Size and modification time (seconds since 1970, nanoseconds) of each file;
     /// `None` for a file that does not exist.
     outputs: Vec<Option<(u64, [i64; 2])>>,
 }
 
-impl Work {
+impl PlannedJob {
     /// Opens the job of a directory. `plan` was made from the command in `job`;
     /// `resources` then replaces its threads and memory by those of this stage.
     ///
@@ -50,27 +50,27 @@ impl Work {
     /// example because a file that it names has changed.
     pub fn open(
         directory: &Path,
-        job: Job,
+        job: JobPlan,
         plan: Plan,
         resources: impl FnOnce(&mut Resources),
     ) -> Result<Self> {
         let (mut plan, hash) = (plan, job.hash());
-        if !Job::new(&plan, job.command.clone())?.does_the_same_as(&job) {
-            job.inputs.iter().try_for_each(job::InputIdentity::check)?;
+        if !JobPlan::new(&plan, job.command.clone())?.does_the_same_as(&job) {
+            job.inputs.iter().try_for_each(job::InputIdentity::refuse_if_changed)?;
             return Err(Error::input(
                 "the command of this job means something else now, or a file that it reads was changed",
             )
             .hint("run its stages in the environment in which it was planned, or plan it anew"));
         }
         resources(&mut plan.resources);
-        Ok(Work { directory: directory.into(), job, hash, plan, sources: RefCell::default() })
+        Ok(PlannedJob { directory: directory.into(), job, hash, plan, sources: RefCell::default() })
     }
 
     pub fn verbosity(&self) -> Verbosity {
         self.plan.resources.verbosity
     }
 
-    pub fn job(&self) -> &Job {
+    pub fn job(&self) -> &JobPlan {
         &self.job
     }
 
@@ -78,21 +78,21 @@ impl Work {
     /// the other.
     pub fn stages(&self) -> Vec<JobStage> {
         let ranges = |stage: fn(usize) -> JobStage| (0..self.job.ranges).map(stage);
-        let mut stages: Vec<JobStage> = (0..self.lanes()).map(JobStage::Scan).collect();
+        let mut stages: Vec<JobStage> = (0..self.lane_count()).map(JobStage::Scan).collect();
         stages.extend((0..self.job.slices.len()).map(JobStage::Map));
         stages.push(JobStage::Cut);
         stages.extend(self.marks_duplicates().then_some(JobStage::Judge));
         if self.finds_sites() {
             stages.extend(ranges(JobStage::Compare).chain([JobStage::Sites]));
         }
-        if self.recalibrates() {
+        if self.counts_for_recalibration() {
             stages.extend(ranges(JobStage::Count).chain([JobStage::Table]));
         }
         stages.extend(ranges(JobStage::Write).chain([JobStage::Join]));
         stages
     }
 
-    pub fn needs(&self, stage: JobStage) -> Vec<JobStage> {
+    pub fn required_stages(&self, stage: JobStage) -> Vec<JobStage> {
         let needs = |other: &JobStage| match (stage, other) {
             (JobStage::Scan(_), _) => false,
             (JobStage::Map(slice), other) => *other == JobStage::Scan(self.job.slices[slice].input),
@@ -123,7 +123,7 @@ impl Work {
         self.stages().into_iter().filter(needs).collect()
     }
 
-    pub(super) fn lanes(&self) -> usize {
+    pub(super) fn lane_count(&self) -> usize {
         self.plan.aligning.as_ref().map_or(0, |aligning| aligning.lanes.len())
     }
 
@@ -140,22 +140,22 @@ impl Work {
 
     /// Returns whether qualities are recalibrated by a table that is counted from these
     /// reads.
-    pub(super) fn recalibrates(&self) -> bool {
+    pub(super) fn counts_for_recalibration(&self) -> bool {
         let recalibration = self.plan.steps.recalibration.as_ref();
         recalibration.is_some_and(|it| it.table_request().is_some() && it.apply.is_some())
     }
 
-    pub fn path(&self, stage: JobStage) -> PathBuf {
-        self.directory.join(stage.file_name())
+    pub fn stage_path(&self, stage: JobStage) -> PathBuf {
+        self.directory.join(stage.stage_file_name())
     }
 
     /// Returns the state of a stage's file, for the status of the job and for workflow
     /// graphs. Unlike `find`, it does not remove anything.
-    pub fn state(&self, stage: JobStage) -> Result<StageState> {
-        match Found::at(&self.path(stage), self.hash, &Ledger::unlimited())? {
-            Found::Missing => Ok(StageState::Missing),
-            Found::Damaged(_) => Ok(StageState::Damaged),
-            Found::Whole(file) => self.state_of(stage, file),
+    pub fn stage_state(&self, stage: JobStage) -> Result<StageState> {
+        match StageFileState::examine(&self.stage_path(stage), self.hash, &Ledger::unlimited())? {
+            StageFileState::Missing => Ok(StageState::Missing),
+            StageFileState::Damaged(_) => Ok(StageState::Damaged),
+            StageFileState::Whole(file) => self.state_of(stage, file),
         }
     }
 
@@ -165,23 +165,23 @@ impl Work {
     ///
     /// # Errors
     /// Fails if the file is damaged; it has been removed then.
-    pub(super) fn find(&self, stage: JobStage) -> Result<bool> {
-        let is_finished = self.is_whole(stage)?;
+    pub(super) fn check_finished(&self, stage: JobStage) -> Result<bool> {
+        let is_finished = self.discard_unless_current(stage)?;
         if is_finished {
-            sync_directory(&self.path(stage));
+            sync_parent_directory(&self.stage_path(stage));
         }
         Ok(is_finished)
     }
 
     /// Returns whether a stage is finished, and removes its file if it is stale or
     /// damaged.
-    fn is_whole(&self, stage: JobStage) -> Result<bool> {
+    fn discard_unless_current(&self, stage: JobStage) -> Result<bool> {
         let Some(found) = self.open_file(stage, &Ledger::unlimited())? else { return Ok(false) };
-        self.check_sources(&found.sources)?;
+        self.remove_damaged_sources(&found.sources)?;
         let id = found.id;
         let is_finished = self.state_of(stage, found)? == StageState::Finished;
         if !is_finished {
-            let _ = stage_file::stale(&self.path(stage), id); // the stage will write it again
+            let _ = stage_file::remove_stale(&self.stage_path(stage), id); // the stage will write it again
         }
         Ok(is_finished)
     }
@@ -191,22 +191,26 @@ impl Work {
     /// unchanged.
     fn state_of(&self, stage: JobStage, file: UndecodedFile) -> Result<StageState> {
         let is_current = self.is_current(&file.sources)?
-            && (stage != JobStage::Join || file.decode::<JoinFile>()?.footer == self.outputs());
+            && (stage != JobStage::Join
+                || file.decode::<JoinFooter>()?.footer == self.read_output_state());
         Ok(if is_current { StageState::Finished } else { StageState::Stale })
     }
 
     pub(super) fn open_file(&self, stage: JobStage, ledger: &Ledger) -> Result<Option<UndecodedFile>> {
-        let path = self.path(stage);
-        Found::at(&path, self.hash, ledger)?.whole(&path)
+        let path = self.stage_path(stage);
+        StageFileState::examine(&path, self.hash, ledger)?.into_whole_or_remove(&path)
     }
 
     /// Returns whether the files that exist now are those in `sources`. Missing and
     /// damaged files are not counted: they will be written again with the same content.
-    fn is_current(&self, sources: &[Source]) -> Result<bool> {
+    fn is_current(&self, sources: &[StageSource]) -> Result<bool> {
         for source in sources {
             let path = self.directory.join(&source.name);
-            if stage_file::identity(&path).is_some_and(|now| now != source.identity)
-                && matches!(Found::at(&path, self.hash, &Ledger::unlimited())?, Found::Whole(_))
+            if stage_file::read_identity(&path).is_some_and(|now| now != source.identity)
+                && matches!(
+                    StageFileState::examine(&path, self.hash, &Ledger::unlimited())?,
+                    StageFileState::Whole(_)
+                )
             {
                 return Ok(false);
             }
@@ -216,11 +220,12 @@ impl Work {
 
     /// Removes damaged files among `sources`, and returns an error if there was one.
     /// Only files whose identity differs from the recorded one are examined.
-    fn check_sources(&self, sources: &[Source]) -> Result<()> {
+    fn remove_damaged_sources(&self, sources: &[StageSource]) -> Result<()> {
         for source in sources {
             let path = self.directory.join(&source.name);
-            if stage_file::identity(&path).is_some_and(|now| now != source.identity) {
-                Found::at(&path, self.hash, &Ledger::unlimited())?.whole(&path)?;
+            if stage_file::read_identity(&path).is_some_and(|now| now != source.identity) {
+                StageFileState::examine(&path, self.hash, &Ledger::unlimited())?
+                    .into_whole_or_remove(&path)?;
             }
         }
         Ok(())
@@ -232,12 +237,12 @@ impl Work {
     /// # Errors
     /// Fails with a temporary error if the earlier stage is not finished, or if its
     /// file is damaged or stale.
-    pub(super) fn need<T: DeserializeOwned>(
+    pub(super) fn open_required<T: DeserializeOwned>(
         &self,
         stage: JobStage,
         ledger: &Ledger,
     ) -> Result<StageFile<T>> {
-        let path = self.path(stage);
+        let path = self.stage_path(stage);
         // The file may have been removed because it was damaged. On a shared file
         // system, a file that another machine has written may also become visible late.
         let missing = || {
@@ -246,19 +251,19 @@ impl Work {
                 .hint("run all stages that are missing: readmill shard run, or start the workflow again")
         };
         let file = self.open_file(stage, ledger)?.ok_or_else(missing)?;
-        self.check_sources(&file.sources)?;
+        self.remove_damaged_sources(&file.sources)?;
         if !self.is_current(&file.sources)? {
-            return Err(stage_file::stale(&path, file.id));
+            return Err(stage_file::remove_stale(&path, file.id));
         }
         let file = file.decode()?;
-        let source = Source { name: stage.file_name(), identity: file.identity };
+        let source = StageSource { name: stage.stage_file_name(), identity: file.identity };
         self.sources.borrow_mut().push((source, file.id));
         Ok(file)
     }
 
     /// Completes the file of the current stage. All files that were opened by
     /// [`Work::need`] become its sources.
-    pub(super) fn finish(&self, file: StageWriter, footer: &impl Serialize) -> Result<()> {
+    pub(super) fn finish_stage(&self, file: StageWriter, footer: &impl Serialize) -> Result<()> {
         let sources = Vec::from_iter(self.sources.borrow().iter().map(|(source, _)| source.clone()));
         file.finish(&sources, footer)
     }
@@ -268,7 +273,7 @@ impl Work {
     ///
     /// # Errors
     /// Fails with a temporary error if another process has the lock.
-    pub fn lock(&self) -> Result<File> {
+    pub fn lock_job(&self) -> Result<File> {
         let path = self.directory.join(PLAN);
         let failed = |e| Error::io(format!("{} cannot be read", path.display()), &e);
         // Over NFS, only a file that is open for writing can be locked.
@@ -283,23 +288,23 @@ impl Work {
 
     /// If `path` is a file that the current stage has read, removes it as damaged, and
     /// returns the error for it.
-    pub(super) fn damaged(&self, path: &Path) -> Option<Error> {
+    pub(super) fn remove_damaged_source(&self, path: &Path) -> Option<Error> {
         let name = path.file_name()?;
         let sources = self.sources.borrow();
         let (_, id) = sources.iter().find(|(source, _)| name == source.name.as_str())?;
-        Some(stage_file::damaged(path, *id))
+        Some(stage_file::remove_damaged(path, *id))
     }
 
-    pub(super) fn create(&self, stage: JobStage) -> Result<StageWriter> {
-        StageWriter::create(&self.path(stage), self.hash)
+    pub(super) fn create_stage_file(&self, stage: JobStage) -> Result<StageWriter> {
+        StageWriter::create(&self.stage_path(stage), self.hash)
     }
 
-    pub(super) fn decided(&self) -> FirstDecisions {
+    pub(super) fn first_decisions(&self) -> FirstDecisions {
         let duplicates = self.job.duplicates.map(|it| (it.mate_pairing, it.optical_distance));
         FirstDecisions { anchor: self.job.anchor.clone(), duplicates, slices: self.job.slices.len() }
     }
 
-    pub(super) fn outputs(&self) -> JoinFile {
+    pub(super) fn read_output_state(&self) -> JoinFooter {
         let main = self.plan.destination.main();
         let names = main.into_iter().flat_map(|output| {
             output.files().into_iter().chain(index_names(&output.path)).collect::<Vec<_>>()
@@ -309,12 +314,12 @@ impl Work {
             let meta = std::fs::metadata(path).ok()?;
             Some((meta.len(), [meta.mtime(), meta.mtime_nsec()]))
         };
-        JoinFile { outputs: names.chain(reports).map(state).collect() }
+        JoinFooter { outputs: names.chain(reports).map(state).collect() }
     }
 
     /// Returns a usage error if an input or output has the name of a stage file in the
     /// job's directory.
-    pub(super) fn check_names(directory: &Path, plan: &Plan) -> Result<()> {
+    pub(super) fn refuse_stage_names(directory: &Path, plan: &Plan) -> Result<()> {
         let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
         let is_there = |path: &Path| {
             let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
@@ -333,28 +338,28 @@ impl Work {
         }
     }
 
-    pub(super) fn own_names(directory: &Path) -> impl Iterator<Item = OsString> {
+    pub(super) fn list_own_files(directory: &Path) -> impl Iterator<Item = OsString> {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name()).filter(|name| is_own_name(name))
     }
 
     /// Removes the files of the job, and then the directory if it is empty (`readmill
     /// shard clean`).
-    pub fn clean(directory: &Path) -> Result<()> {
+    pub fn remove_job(directory: &Path) -> Result<()> {
         let failed =
             |e: std::io::Error| Error::io(format!("{} cannot be emptied", directory.display()), &e);
         if !directory.join(PLAN).exists() {
             return Err(Error::usage(format!("{} has no job in stages", directory.display()))
                 .hint("name the directory that was given to shard plan by --work"));
         }
-        let mut names: Vec<OsString> = Work::own_names(directory).collect();
+        let mut names: Vec<OsString> = PlannedJob::list_own_files(directory).collect();
         // The process may be killed here. So `join`, which means that the job is
         // finished, is removed near the end, and the plan last: without the plan, files
         // that reappear after a power loss would belong to no job.
         names.sort_by_key(|name| [name == PLAN, name == "join"]);
         for name in names {
             if name == PLAN {
-                sync_directory(&directory.join(PLAN));
+                sync_parent_directory(&directory.join(PLAN));
             }
             match std::fs::remove_file(directory.join(name)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
@@ -368,7 +373,10 @@ impl Work {
 
 fn is_own_name(name: &OsStr) -> bool {
     is_stage_name(name)
-        || name.to_str().and_then(temporary_target).is_some_and(|target| is_stage_name(target.as_ref()))
+        || name
+            .to_str()
+            .and_then(final_name_of_temporary)
+            .is_some_and(|target| is_stage_name(target.as_ref()))
 }
 
 /// Returns whether `name` is the name of the plan or of a complete stage file, such as

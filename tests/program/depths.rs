@@ -20,7 +20,7 @@ fn simulated(dir: &TestDir, pairs: u64) -> [String; 2] {
     let (mut reads, mut reference) = (Vec::new(), Vec::new());
     sample.raw_header(&mut reads);
     let mut records = sample.records();
-    while records.next(&mut reads) {}
+    while records.append_next(&mut reads) {}
     sample.write_fasta(&mut reference).expect("a reference");
     [arg(&dir.file("in.bam", bgzip(&reads))), arg(&dir.file("ref.fa", reference))]
 }

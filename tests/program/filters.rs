@@ -1,7 +1,7 @@
 //! Filters and edits in a run: their order, and those after duplicates.
 
 use readmill::plan::{DuplicateMode, Duplicates, Filters, Steps};
-use readmill_filters::spec::Stage;
+use readmill_filters::spec::FilterStage;
 use readmill_sort::Order;
 
 use crate::support::{self, TestDir, arg, readmill};
@@ -86,7 +86,7 @@ fn optional_fields_go_when_duplicates_no_longer_need_them() {
     };
     let given = [end("a", 0, "x"), end("b", 0, "y"), end("c", 0, "x")];
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
-    let duplicates = Duplicates::marked(DuplicateMode::Coordinate);
+    let duplicates = Duplicates::with_mode(DuplicateMode::Coordinate);
     for (sort, names) in [(Some(Order::Coordinate), "abc"), (None, "abc")] {
         let filters = filters(&["--keep-optional-fields", "NM"]);
         let steps = Steps { filters, sort, duplicates: Some(duplicates.clone()), ..Steps::default() };
@@ -118,10 +118,10 @@ fn the_program_line_says_what_was_done_in_the_order_in_which_it_was_done() {
     let words = words.split(' ').chain(["ID:z SM:s"]);
     let filters = Filters::from_words(words).expect("filters");
     assert_eq!(
-        filters.words(Stage::BeforeSort).join(" "),
+        filters.command_words(FilterStage::BeforeSort).join(" "),
         "--min-mapq 3 --exact-mapping-strict --clean-sam --read-group '@RG\\tID:z\\tSM:s'"
     );
-    assert_eq!(filters.words(Stage::Last).join(" "), "--keep-optional-fields none");
+    assert_eq!(filters.command_words(FilterStage::Last).join(" "), "--keep-optional-fields none");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn reads_are_sampled_before_duplicates_are_marked_or_after() {
         let steps = Steps {
             filters: Filters::from_words(words.take(if after_duplicates { 5 } else { 4 }))
                 .expect("filters"),
-            duplicates: Some(Duplicates::marked(DuplicateMode::Coordinate)),
+            duplicates: Some(Duplicates::with_mode(DuplicateMode::Coordinate)),
             ..Steps::default()
         };
         let left = run(&TestDir::new(), steps, &given);
@@ -218,7 +218,7 @@ fn later_filters_are_said_of_the_program_too() {
     let texts = ["--in-read-group", "a b", "--include", "mapq > 3"];
     let filters = Filters::from_words(words.split(' ').chain(texts)).expect("filters");
     assert_eq!(
-        filters.words(Stage::BeforeSort).join(" "),
+        filters.command_words(FilterStage::BeforeSort).join(" "),
         "--require-flags 1 --exclude-flags 4 --in-read-group 'a b' --include 'mapq > 3' \
          --subsample 0.25 --subsample-seed 3 --fix-mates samtools"
     );

@@ -26,7 +26,7 @@ fn shuffled(pairs: u64, unmapped: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
     let (mut header, mut records, mut template) = (Vec::new(), Vec::new(), Vec::new());
     sample.raw_header(&mut header);
     let mut source = sample.records();
-    while source.next(&mut template) {
+    while source.append_next(&mut template) {
         let mut rest = &template[..];
         let mut raw: Vec<Vec<u8>> = Vec::new();
         while let Some(size) = rest.first_chunk::<4>() {
@@ -46,7 +46,7 @@ fn shuffled(pairs: u64, unmapped: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
             if flags & 0x9 == 0x1 {
                 let mate = &cigars[usize::from(flags & 0x80 == 0)];
                 edit::append_text(&mut record, 0, *b"MC", mate.as_bytes());
-                edit::close(&mut record, 0);
+                edit::set_block_size(&mut record, 0);
             }
             records.push(record);
         }
@@ -170,7 +170,7 @@ fn same_error(inputs: &[&[u8]], command: &str) -> String {
 
 /// Where each record of an inflated BAM file starts.
 fn starts(bytes: &[u8]) -> Vec<usize> {
-    let parsed = readmill_format::bam::header::parse(bytes).expect("a header");
+    let parsed = readmill_format::bam::header::parse_header(bytes).expect("a header");
     let mut at = parsed.expect("a whole header").1;
     let mut starts = Vec::new();
     while let Some(size) = bytes[at..].first_chunk::<4>() {

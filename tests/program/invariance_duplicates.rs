@@ -85,7 +85,7 @@ fn record(name: &str, flag: u16, at: (i32, i32), next: (i32, i32), fields: &str)
 fn bam(records: &[Vec<u8>]) -> Vec<u8> {
     let header = readmill_record::Header::parse(HEADER.as_bytes()).expect("a header");
     let mut bytes = Vec::new();
-    readmill_format::bam::header::write(&header, &mut bytes).expect("a small header");
+    readmill_format::bam::header::write_header(&header, &mut bytes).expect("a small header");
     records.iter().for_each(|record| bytes.extend_from_slice(record));
     bgzip(&bytes)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use readmill::console::Console;
 use readmill::plan::{DuplicateMode, Duplicates, Plan, Verbosity};
-use readmill::{Additions, Summary};
+use readmill::{Additions, RunSummary};
 use readmill_record::{Batch, Changes, Error, ErrorKind, RecordRef, Step, edit};
 use readmill_sort::Order;
 
@@ -60,7 +60,7 @@ impl Step for FaultyStep {
         "break"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
@@ -79,7 +79,7 @@ impl Step for FaultyStep {
             Fault::Dropped => drop(batch.spans.remove(at)),
             Fault::Doubled => batch.spans.insert(at, span),
             Fault::Exchanged => batch.spans[neighbour] = span,
-            fault => batch.rewrite(|stamp, record, out| {
+            fault => batch.rewrite_records(|stamp, record, out| {
                 out.extend_from_slice(record.raw());
                 if stamp.ordinal() == HIT {
                     alter(fault, record, out);
@@ -108,7 +108,7 @@ fn alter(fault: Fault, record: RecordRef<'_>, out: &mut Vec<u8>) {
         Fault::TagValue => *out.last_mut().unwrap() ^= 1,
         _ => {
             let tag = record.fields().next().unwrap().tag;
-            edit::remove(out, start, tag);
+            edit::remove_fields(out, start, tag);
         }
     }
 }
@@ -121,12 +121,12 @@ fn plan(input: &Path, output: &Path, holds: bool) -> Plan {
     if holds {
         plan.resources.memory = 64 << 20;
         plan.steps.sort = Some(Order::Coordinate);
-        plan.steps.duplicates = Some(Duplicates::marked(DuplicateMode::Auto));
+        plan.steps.duplicates = Some(Duplicates::with_mode(DuplicateMode::Auto));
     }
     plan
 }
 
-fn run(plan: &Plan, fault: Fault, late: bool) -> Result<Summary, Error> {
+fn run(plan: &Plan, fault: Fault, late: bool) -> Result<RunSummary, Error> {
     let make = move |_: &mut _| Ok(Box::new(FaultyStep(fault)) as Box<dyn Step>);
     let none = Additions::default();
     let additions = if late { none.late_step(make) } else { none.step(make) };

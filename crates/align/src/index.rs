@@ -19,11 +19,11 @@ use libsais::SuffixArrayConstruction;
 use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result, input_file};
 
-use crate::Contig;
+use crate::IndexContig;
 
 /// A stage of building an index. The command line reports it as progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum IndexStage {
     Read,
     /// Suffixes are sorted. This takes longest, and libsais does not report its progress.
     Sort,
@@ -36,18 +36,18 @@ pub enum Stage {
 ///
 /// This is one byte for each base of both strands, plus the suffix array of both strands (4 bytes
 /// per entry, or 8 from 2^30 bases on), plus the packed bases and 16 MiB for libsais.
-pub fn index_memory(bases: u64) -> u64 {
+pub fn index_build_bytes(bases: u64) -> u64 {
     let entry = if has_long_entries(bases) { 8 } else { 4 };
     2 * bases * (1 + entry) + bases / 4 + (16 << 20)
 }
 
 /// Returns an error if the reference has no bases, or if building its index needs more than
 /// `memory` bytes.
-pub(crate) fn check_memory(reference: &Path, bases: u64, memory: Option<u64>) -> Result<()> {
+pub(crate) fn check_build_memory(reference: &Path, bases: u64, memory: Option<u64>) -> Result<()> {
     if bases == 0 {
         return Err(Error::input("it has no bases").file(reference));
     }
-    let needed = index_memory(bases);
+    let needed = index_build_bytes(bases);
     if memory.is_some_and(|memory| memory < needed) {
         let needed = needed.div_ceil(1 << 20);
         let what = format!("an index of its {bases} bases takes {needed}M of memory to make");
@@ -95,7 +95,7 @@ impl Suffixes {
 
 /// Returns the name of a format that holds reads ("FASTQ", for example) if the file starts like
 /// one. A file that cannot be read gives `None`.
-pub(crate) fn holds_reads(file: &Path) -> Option<&'static str> {
+pub(crate) fn reads_format_of_file(file: &Path) -> Option<&'static str> {
     let mut start = Vec::new();
     let _ = File::open(file).ok()?.take(1 << 16).read_to_end(&mut start);
     if start.starts_with(GZIP) {
@@ -103,11 +103,11 @@ pub(crate) fn holds_reads(file: &Path) -> Option<&'static str> {
         let _ = MultiGzDecoder::new(&start[..]).take(1 << 16).read_to_end(&mut text);
         start = text;
     }
-    kind_of_reads(&start)
+    reads_format(&start)
 }
 
-fn kind_of_reads(start: &[u8]) -> Option<&'static str> {
-    ReadsFormat::of(start).map(ReadsFormat::name)
+fn reads_format(start: &[u8]) -> Option<&'static str> {
+    ReadsFormat::recognize(start).map(ReadsFormat::name)
 }
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -125,7 +125,10 @@ pub(crate) enum FastaLine<'a> {
 /// # Errors
 /// Fails if the file holds reads or is not FASTA (the message names the line), or with any error of
 /// `take`.
-pub(crate) fn fasta_lines(file: &Path, mut take: impl FnMut(FastaLine<'_>) -> Result<()>) -> Result<()> {
+pub(crate) fn for_each_fasta_line(
+    file: &Path,
+    mut take: impl FnMut(FastaLine<'_>) -> Result<()>,
+) -> Result<()> {
     let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
     let open =
         input_file::open(file).map_err(|error| Error::io("cannot be opened", &error).file(file))?;
@@ -142,9 +145,9 @@ pub(crate) fn fasta_lines(file: &Path, mut take: impl FnMut(FastaLine<'_>) -> Re
         }
         number += 1;
         if number == 1
-            && let Some(kind) = kind_of_reads(&line)
+            && let Some(kind) = reads_format(&line)
         {
-            return Err(not_a_reference(kind, file));
+            return Err(not_a_reference_error(kind, file));
         }
         let line = line.strip_suffix(b"\n").unwrap_or(&line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -153,7 +156,7 @@ pub(crate) fn fasta_lines(file: &Path, mut take: impl FnMut(FastaLine<'_>) -> Re
             [] => {}
             [b'>', head @ ..] => {
                 begun = true;
-                take(head_of(head)).map_err(|error| error.file(file))?;
+                take(parse_head(head)).map_err(|error| error.file(file))?;
             }
             [b'@' | b'+', ..] => return wrong("a reference is FASTA, not FASTQ or SAM"),
             _ if !begun => return wrong("a FASTA file begins with `>`"),
@@ -163,7 +166,7 @@ pub(crate) fn fasta_lines(file: &Path, mut take: impl FnMut(FastaLine<'_>) -> Re
 }
 
 /// Returns the error for a user who tries to index reads instead of a reference.
-fn not_a_reference(kind: &str, file: &Path) -> Error {
+fn not_a_reference_error(kind: &str, file: &Path) -> Error {
     let what = format!(
         "this is {kind}; `readmill index` makes the index that `align` needs, of a reference in FASTA"
     );
@@ -174,7 +177,7 @@ fn not_a_reference(kind: &str, file: &Path) -> Error {
     error.hint("the index of a BAM or CRAM file is written beside sorted output: readmill sort IN.bam -o OUT.bam --write-index")
 }
 
-fn head_of(head: &[u8]) -> FastaLine<'_> {
+fn parse_head(head: &[u8]) -> FastaLine<'_> {
     match head.iter().position(u8::is_ascii_whitespace) {
         Some(end) => FastaLine::Head {
             name: &head[..end],
@@ -191,36 +194,36 @@ pub struct IndexFiles {
     pub(crate) hint: &'static str,
     /// Reads the description of the index with this prefix, and compares the sizes of its files
     /// with it.
-    pub(crate) check: fn(&Path) -> Result<Described>,
+    pub(crate) check: fn(&Path) -> Result<IndexDescription>,
 }
 
 /// What the index files say about the index, without loading it.
-pub(crate) struct Described {
-    pub(crate) contigs: Vec<Contig>,
+pub(crate) struct IndexDescription {
+    pub(crate) contigs: Vec<IndexContig>,
     pub(crate) warnings: Vec<String>,
     pub(crate) bytes: u64,
 }
 
-impl Described {
+impl IndexDescription {
     pub(crate) fn bases(&self) -> u64 {
         self.contigs.iter().map(|contig| contig.length).sum()
     }
 
     /// Returns whether a loaded index has exactly these sequences: the same names and lengths, in
     /// this order.
-    pub(crate) fn has<'a>(&'a self, loaded: impl Iterator<Item = (&'a [u8], u64)>) -> bool {
+    pub(crate) fn has_contigs<'a>(&'a self, loaded: impl Iterator<Item = (&'a [u8], u64)>) -> bool {
         loaded.eq(self.contigs.iter().map(|contig| (contig.name.as_bytes(), contig.length)))
     }
 }
 
 impl IndexFiles {
-    pub fn files(&self, prefix: &Path) -> Vec<PathBuf> {
-        self.suffixes.iter().map(|suffix| named(prefix, suffix)).collect()
+    pub fn file_paths(&self, prefix: &Path) -> Vec<PathBuf> {
+        self.suffixes.iter().map(|suffix| with_suffix(prefix, suffix)).collect()
     }
 
     /// Returns the paths that an index with this prefix would need but that are not files.
-    pub fn missing(&self, prefix: &Path) -> Vec<PathBuf> {
-        self.files(prefix).into_iter().filter(|file| !file.is_file()).collect()
+    pub fn missing_files(&self, prefix: &Path) -> Vec<PathBuf> {
+        self.file_paths(prefix).into_iter().filter(|file| !file.is_file()).collect()
     }
 
     /// Returns the prefix of a complete index of this reference.
@@ -231,10 +234,10 @@ impl IndexFiles {
     /// # Errors
     /// Fails if there is no complete index. The message says which files are missing and how to
     /// build them.
-    pub fn find(&self, reference: &Path) -> Result<PathBuf> {
+    pub fn find_prefix(&self, reference: &Path) -> Result<PathBuf> {
         let (mut prefix, mut nearest) = (reference.to_path_buf(), None);
         loop {
-            let missing = self.missing(&prefix).len();
+            let missing = self.missing_files(&prefix).len();
             if missing == 0 {
                 return Ok(prefix);
             }
@@ -243,7 +246,7 @@ impl IndexFiles {
             }
             let extension = prefix.extension().and_then(|it| it.to_str()).unwrap_or_default();
             if !["gz", "bgz", "fasta", "fa", "fna"].contains(&extension) {
-                return Err(self.not_found(reference, nearest.as_deref().unwrap_or(reference)));
+                return Err(self.not_found_error(reference, nearest.as_deref().unwrap_or(reference)));
             }
             prefix.set_extension("");
         }
@@ -251,11 +254,11 @@ impl IndexFiles {
 
     /// Returns the error for a reference without a complete index. `prefix` is the name with which
     /// some files exist.
-    fn not_found(&self, reference: &Path, prefix: &Path) -> Error {
+    fn not_found_error(&self, reference: &Path, prefix: &Path) -> Error {
         const FIRST: &str = "the reference comes first: readmill align REF READS...";
-        let missing = self.missing(prefix);
+        let missing = self.missing_files(prefix);
         let is_partial = missing.len() < self.suffixes.len();
-        let error = match (reference.metadata(), holds_reads(reference)) {
+        let error = match (reference.metadata(), reads_format_of_file(reference)) {
             (Err(error), _) if !is_partial => Error::io("the reference cannot be opened", &error)
                 .hint("give the FASTA file from which `readmill index` made the index; it comes before the reads"),
             (Ok(about), _) if about.is_dir() => {
@@ -284,12 +287,12 @@ impl IndexFiles {
 
     /// Returns the bytes of memory that the index will take, computed from its files without
     /// loading it.
-    pub fn bytes(&self, prefix: &Path) -> Result<u64> {
+    pub fn memory_bytes(&self, prefix: &Path) -> Result<u64> {
         (self.check)(prefix).map(|described| described.bytes)
     }
 }
 
-pub(crate) fn named(prefix: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn with_suffix(prefix: &Path, suffix: &str) -> PathBuf {
     let mut name = prefix.as_os_str().to_owned();
     name.push(OsStr::new(suffix));
     PathBuf::from(name)
@@ -299,27 +302,27 @@ pub(crate) fn named(prefix: &Path, suffix: &str) -> PathBuf {
 ///
 /// [`Partial::keep_all`] renames it; dropping it before that removes it. So a complete name always
 /// means a complete file.
-pub(crate) struct Partial {
-    place: PathBuf,
-    partial: PathBuf,
+pub(crate) struct PartialIndexFile {
+    final_path: PathBuf,
+    temporary_path: PathBuf,
     out: BufWriter<File>,
-    kept: bool,
+    is_renamed: bool,
 }
 
 /// Returns the temporary paths of the files that will get these suffixes, for cleaning up if the
 /// process is killed.
-pub(crate) fn partial_names(prefix: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
-    suffixes.iter().map(|suffix| in_work(&named(prefix, suffix))).collect()
+pub(crate) fn partial_paths(prefix: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
+    suffixes.iter().map(|suffix| partial_path(&with_suffix(prefix, suffix))).collect()
 }
 
-fn in_work(place: &Path) -> PathBuf {
-    named(place, &format!(".{}.partial", std::process::id()))
+fn partial_path(place: &Path) -> PathBuf {
+    with_suffix(place, &format!(".{}.partial", std::process::id()))
 }
 
-impl Partial {
+impl PartialIndexFile {
     pub(crate) fn new(prefix: &Path, suffix: &str) -> Result<Self> {
-        let place = named(prefix, suffix);
-        let partial = in_work(&place);
+        let place = with_suffix(prefix, suffix);
+        let partial = partial_path(&place);
         let failed = |error: std::io::Error| {
             let taken = error.kind() == ErrorKind::AlreadyExists;
             let error = Error::io("creating it", &error).file(&partial);
@@ -328,47 +331,57 @@ impl Partial {
         // `create_new` does not follow a link, and does not overwrite a file that another run is
         // writing.
         let file = File::create_new(&partial).map_err(failed)?;
-        Ok(Partial { place, partial, out: BufWriter::with_capacity(1 << 20, file), kept: false })
+        Ok(PartialIndexFile {
+            final_path: place,
+            temporary_path: partial,
+            out: BufWriter::with_capacity(1 << 20, file),
+            is_renamed: false,
+        })
     }
 
     /// Creates a temporary file and writes all of `bytes` to it.
     #[cfg(feature = "bwa")]
-    pub(crate) fn whole(prefix: &Path, suffix: &str, bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn create_with(prefix: &Path, suffix: &str, bytes: &[u8]) -> Result<Self> {
         let mut file = Self::new(prefix, suffix)?;
         file.write(bytes)?;
         Ok(file)
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.out.write_all(bytes).map_err(|error| Error::io("writing it", &error).file(&self.partial))
+        self.out
+            .write_all(bytes)
+            .map_err(|error| Error::io("writing it", &error).file(&self.temporary_path))
     }
 
     /// Syncs all files to disk, then renames them to their final names. `report` is called in
     /// between.
-    pub(crate) fn keep_all(files: Vec<Self>, report: &mut dyn FnMut(Stage)) -> Result<()> {
+    pub(crate) fn rename_all_to_final(
+        files: Vec<Self>,
+        report: &mut dyn FnMut(IndexStage),
+    ) -> Result<()> {
         let mut files = files;
-        files.iter_mut().try_for_each(Self::sync)?;
-        report(Stage::Name);
-        files.into_iter().try_for_each(Self::keep)
+        files.iter_mut().try_for_each(Self::sync_to_disk)?;
+        report(IndexStage::Name);
+        files.into_iter().try_for_each(Self::rename_to_final)
     }
 
-    fn sync(&mut self) -> Result<()> {
+    fn sync_to_disk(&mut self) -> Result<()> {
         let synced = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
-        synced.map_err(|error| Error::io("writing it", &error).file(&self.place))
+        synced.map_err(|error| Error::io("writing it", &error).file(&self.final_path))
     }
 
-    fn keep(mut self) -> Result<()> {
-        let named = std::fs::rename(&self.partial, &self.place);
-        named.map_err(|error| Error::io("writing it", &error).file(&self.place))?;
-        self.kept = true;
+    fn rename_to_final(mut self) -> Result<()> {
+        let named = std::fs::rename(&self.temporary_path, &self.final_path);
+        named.map_err(|error| Error::io("writing it", &error).file(&self.final_path))?;
+        self.is_renamed = true;
         Ok(())
     }
 }
 
-impl Drop for Partial {
+impl Drop for PartialIndexFile {
     fn drop(&mut self) {
-        if !self.kept {
-            let _ = std::fs::remove_file(&self.partial);
+        if !self.is_renamed {
+            let _ = std::fs::remove_file(&self.temporary_path);
         }
     }
 }

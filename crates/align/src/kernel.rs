@@ -12,7 +12,7 @@ use readmill_record::{Error, ReadBatch, Result};
 pub type Sink<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contig {
+pub struct IndexContig {
     pub name: String,
     pub length: u64,
     /// Whether it is an alternate locus (`AH:*` in its `@SQ` line). Such loci do not compete with
@@ -33,15 +33,15 @@ pub struct Contig {
 /// use readmill_record::{Read, ReadBatch, RecordRef};
 ///
 /// let mut batch = ReadBatch::new(1, 0);
-/// batch.push(Read { name: b"r1", comment: b"", bases: b"ACGT", qualities: Some(b"IIII") });
+/// batch.push_read(Read { name: b"r1", comment: b"", bases: b"ACGT", qualities: Some(b"IIII") });
 ///
 /// let kernel = Arc::new(NoAligner::default());
-/// let mut aligner = Arc::clone(&kernel).aligner()?;
-/// let seeded = aligner.seed(&batch)?;
-/// let model = kernel.infer(&[&seeded])?;
+/// let mut aligner = Arc::clone(&kernel).new_aligner()?;
+/// let seeded = aligner.seed_reads(&batch)?;
+/// let model = kernel.infer_insert_sizes(&[&seeded])?;
 ///
 /// let mut flags = Vec::new();
-/// aligner.emit(&batch, seeded, &model, None, &mut |_, record| {
+/// aligner.emit_records(&batch, seeded, &model, None, &mut |_, record| {
 ///     flags.push(RecordRef::new(record).flags().0);
 ///     Ok(())
 /// })?;
@@ -50,16 +50,16 @@ pub struct Contig {
 /// ```
 pub trait Kernel: Send + Sync {
     /// Returns the name of the program (PN) for `@PG`.
-    fn name(&self) -> &str;
+    fn program_name(&self) -> &str;
 
     /// Returns the aligner's own subcommand, such as `mem` of `bwa mem`, for the command line in
     /// `@PG`.
-    fn command(&self) -> &str;
+    fn subcommand_name(&self) -> &str;
 
-    fn version(&self) -> String;
+    fn program_version(&self) -> String;
 
     /// Returns the reference sequences. The reference index of a record counts from the first one.
-    fn contigs(&self) -> &[Contig];
+    fn contigs(&self) -> &[IndexContig];
 
     /// Returns warnings about the index files. The command line prints them when the kernel is
     /// loaded.
@@ -98,15 +98,15 @@ pub trait Kernel: Send + Sync {
     /// seeded. It was measured on real reads and is not a proven upper bound.
     fn seeded_bytes(&self, reads: &ReadBatch) -> u64;
 
-    fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>>;
+    fn new_aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>>;
 
     /// Estimates the insert sizes of a cohort from all its batches, which must be given in input
     /// order.
-    fn infer(&self, cohort: &[&Seeded]) -> Result<Model>;
+    fn infer_insert_sizes(&self, cohort: &[&Seeded]) -> Result<InsertModel>;
 }
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
-pub(crate) fn no_index() -> Error {
+pub(crate) fn no_index_error() -> Error {
     Error::bug("reads are to be aligned, and the index was not loaded")
 }
 
@@ -117,18 +117,18 @@ pub(crate) fn no_index() -> Error {
 /// it is in its [`Seeded`] value.
 pub trait Aligner: Send {
     /// Finds the candidate positions of each read, without choosing between them.
-    fn seed(&mut self, reads: &ReadBatch) -> Result<Seeded>;
+    fn seed_reads(&mut self, reads: &ReadBatch) -> Result<Seeded>;
 
     /// Chooses between the candidates and passes each record to `sink`.
     ///
     /// Reads keep their order, so the first segment of a template precedes the last one. Several
     /// records of one read keep the aligner's order. `group` is the ID of the `@RG` line that all
     /// records get.
-    fn emit(
+    fn emit_records(
         &mut self,
         reads: &ReadBatch,
         seeded: Seeded,
-        model: &Model,
+        model: &InsertModel,
         group: Option<&[u8]>,
         sink: &mut Sink<'_>,
     ) -> Result<()>;
@@ -154,29 +154,29 @@ impl Seeded {
 
     /// Returns the kernel's own data, or an error if another kernel made them.
     pub fn get<T: Any>(&self) -> Result<&T> {
-        self.inner.downcast_ref().ok_or_else(mixed)
+        self.inner.downcast_ref().ok_or_else(wrong_kernel_error)
     }
 
     /// Takes the kernel's own data out, or returns an error if another kernel made them.
     pub fn take<T: Any>(self) -> Result<T> {
-        self.inner.downcast().map(|inner| *inner).map_err(|_| mixed())
+        self.inner.downcast().map(|inner| *inner).map_err(|_| wrong_kernel_error())
     }
 }
 
 /// The insert sizes of one cohort, in whatever form the kernel estimates them.
-pub struct Model(Box<dyn Any + Send + Sync>);
+pub struct InsertModel(Box<dyn Any + Send + Sync>);
 
-impl Model {
+impl InsertModel {
     pub fn new(inner: impl Any + Send + Sync) -> Self {
-        Model(Box::new(inner))
+        InsertModel(Box::new(inner))
     }
 
     pub fn get<T: Any>(&self) -> Result<&T> {
-        self.0.downcast_ref().ok_or_else(mixed)
+        self.0.downcast_ref().ok_or_else(wrong_kernel_error)
     }
 }
 
-fn mixed() -> Error {
+fn wrong_kernel_error() -> Error {
     Error::bug("one kernel was given what another made")
 }
 
@@ -211,18 +211,18 @@ impl Cohorts {
     ///
     /// Call it again with the end of the returned range until the batch is used up.
     /// [`ReadBatch::slice`] makes a batch of such a range.
-    pub fn take(&mut self, reads: &ReadBatch, from: usize) -> (Range<usize>, bool) {
+    pub fn take_templates(&mut self, reads: &ReadBatch, from: usize) -> (Range<usize>, bool) {
         let segments = reads.segments().max(1);
-        for template in from..reads.templates() {
+        for template in from..reads.template_count() {
             let spans = &reads.spans()[template * segments..][..segments];
             self.bases += spans.iter().map(|span| u64::from(span.len)).sum::<u64>();
             self.reads += segments as u64;
             if self.bases >= self.limit && self.reads.is_multiple_of(2) {
-                self.end();
+                self.end_cohort();
                 return (from..template + 1, true);
             }
         }
-        (from..reads.templates(), false)
+        (from..reads.template_count(), false)
     }
 
     /// Adds one read of the next template, for input in which single reads stand between pairs.
@@ -233,13 +233,13 @@ impl Cohorts {
         self.reads += 1;
         let ends = self.bases >= self.limit && self.reads.is_multiple_of(2);
         if ends {
-            self.end();
+            self.end_cohort();
         }
         ends
     }
 
     /// Starts a new cohort. The caller also uses this at the end of the input.
-    pub fn end(&mut self) {
+    pub fn end_cohort(&mut self) {
         (self.bases, self.reads) = (0, 0);
     }
 }
@@ -247,19 +247,19 @@ impl Cohorts {
 /// Helpers that overwrite the defaults of C code with the options that the user gave.
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub(crate) mod given {
-    pub(crate) fn set<T>(to: &mut T, value: Option<T>) {
+    pub(crate) fn set_if_given<T>(to: &mut T, value: Option<T>) {
         if let Some(value) = value {
             *to = value;
         }
     }
 
-    pub(crate) fn set_both<T>(to: (&mut T, &mut T), values: Option<(T, T)>) {
+    pub(crate) fn set_both_if_given<T>(to: (&mut T, &mut T), values: Option<(T, T)>) {
         if let Some((first, second)) = values {
             (*to.0, *to.1) = (first, second);
         }
     }
 
-    pub(crate) fn flags<const N: usize>(flags: [(bool, u32); N]) -> u32 {
+    pub(crate) fn union_of_flags<const N: usize>(flags: [(bool, u32); N]) -> u32 {
         flags.into_iter().filter(|(asked, _)| *asked).fold(0, |all, (_, flag)| all | flag)
     }
 }
@@ -274,7 +274,7 @@ mod tests {
         let mut reads = ReadBatch::new(segments, 0);
         for &length in lengths {
             let bases = vec![b'A'; length];
-            reads.push(Read { name: b"r", comment: b"", bases: &bases, qualities: None });
+            reads.push_read(Read { name: b"r", comment: b"", bases: &bases, qualities: None });
         }
         reads
     }
@@ -283,17 +283,17 @@ mod tests {
     fn a_cohort_ends_with_the_first_pair_that_fills_it() {
         let reads = batch(2, &[50, 49, 1, 0, 60, 60, 1, 1]);
         let mut cohorts = Cohorts::new(100);
-        assert_eq!(cohorts.take(&reads, 0), (0..2, true));
-        assert_eq!(cohorts.take(&reads, 2), (2..3, true));
-        assert_eq!(cohorts.take(&reads, 3), (3..4, false));
-        assert_eq!(cohorts.take(&batch(2, &[50, 48]), 0), (0..1, true));
+        assert_eq!(cohorts.take_templates(&reads, 0), (0..2, true));
+        assert_eq!(cohorts.take_templates(&reads, 2), (2..3, true));
+        assert_eq!(cohorts.take_templates(&reads, 3), (3..4, false));
+        assert_eq!(cohorts.take_templates(&batch(2, &[50, 48]), 0), (0..1, true));
     }
 
     #[test]
     fn a_cohort_of_single_reads_is_even() {
         let reads = batch(1, &[100, 1, 100]);
         let mut cohorts = Cohorts::new(100);
-        assert_eq!(cohorts.take(&reads, 0), (0..2, true));
-        assert_eq!(cohorts.take(&reads, 2), (2..3, false));
+        assert_eq!(cohorts.take_templates(&reads, 0), (0..2, true));
+        assert_eq!(cohorts.take_templates(&reads, 2), (2..3, false));
     }
 }

@@ -76,8 +76,8 @@ mod no_aligner;
 mod text;
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
-pub use index::{IndexFiles, Stage, index_memory};
-pub use kernel::{Aligner, Cohorts, Contig, Kernel, Model, Seeded, Sink};
+pub use index::{IndexFiles, IndexStage, index_build_bytes};
+pub use kernel::{Aligner, Cohorts, IndexContig, InsertModel, Kernel, Seeded, Sink};
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub use limits::check_processor;
 pub use no_aligner::{Casava, NoAligner};

@@ -3,27 +3,27 @@
 use readmill_record::{Error, ReadBatch, Result};
 
 /// Maximum length of a read name in BAM, in bytes: `l_read_name` is one byte and counts a NUL.
-const LONGEST_NAME: usize = 254;
+const MAX_NAME_BYTES: usize = 254;
 
 /// Maximum length of a read that is aligned. Up to this length, an alignment with a positive score
 /// has no more CIGAR operators than a BAM record can hold.
-pub(crate) const LONGEST_READ: u32 = 200_000;
+pub(crate) const MAX_READ_BASES: u32 = 200_000;
 
 /// Returns an error for the first read that would make the C code end the process, or that no BAM
 /// record can hold.
-pub(crate) fn check(reads: &ReadBatch) -> Result<()> {
+pub(crate) fn check_reads(reads: &ReadBatch) -> Result<()> {
     for (at, read) in reads.iter().enumerate() {
-        let what = if read.name.len() > LONGEST_NAME {
+        let what = if read.name.len() > MAX_NAME_BYTES {
             "its name is longer than 254 bytes, which is all that BAM stores"
         } else if read.name.contains(&0) {
             "its name has a NUL"
-        } else if reads.spans()[at].len > LONGEST_READ {
+        } else if reads.spans()[at].len > MAX_READ_BASES {
             "it is longer than 200,000 bases, which is more than can be aligned here"
         } else {
             continue;
         };
-        let ordinal = reads.first() + (at / reads.segments().max(1)) as u64;
-        let shown = &read.name[..read.name.len().min(LONGEST_NAME)];
+        let ordinal = reads.first_template() + (at / reads.segments().max(1)) as u64;
+        let shown = &read.name[..read.name.len().min(MAX_NAME_BYTES)];
         return Err(Error::input(what).record(ordinal).qname(shown));
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_record::bases::CODES;
 use readmill_record::{Error, Flags, Read, ReadBatch, Result, edit, tag};
 
-use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
+use crate::{Aligner, IndexContig, InsertModel, Kernel, Seeded, Sink};
 
 /// A kernel that aligns nothing: it writes one unmapped record for each read, with its bases and
 /// qualities.
@@ -23,19 +23,19 @@ pub struct NoAligner {
 }
 
 impl Kernel for NoAligner {
-    fn name(&self) -> &str {
+    fn program_name(&self) -> &str {
         "none"
     }
 
-    fn command(&self) -> &str {
+    fn subcommand_name(&self) -> &str {
         ""
     }
 
-    fn version(&self) -> String {
+    fn program_version(&self) -> String {
         String::new()
     }
 
-    fn contigs(&self) -> &[Contig] {
+    fn contigs(&self) -> &[IndexContig] {
         &[]
     }
 
@@ -63,30 +63,30 @@ impl Kernel for NoAligner {
         0
     }
 
-    fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>> {
-        Ok(Box::new(Writer { rules: *self, record: Vec::new() }))
+    fn new_aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>> {
+        Ok(Box::new(UnmappedWriter { rules: *self, record: Vec::new() }))
     }
 
-    fn infer(&self, _: &[&Seeded]) -> Result<Model> {
-        Ok(Model::new(()))
+    fn infer_insert_sizes(&self, _: &[&Seeded]) -> Result<InsertModel> {
+        Ok(InsertModel::new(()))
     }
 }
 
-struct Writer {
+struct UnmappedWriter {
     rules: NoAligner,
     record: Vec<u8>,
 }
 
-impl Aligner for Writer {
-    fn seed(&mut self, _: &ReadBatch) -> Result<Seeded> {
+impl Aligner for UnmappedWriter {
+    fn seed_reads(&mut self, _: &ReadBatch) -> Result<Seeded> {
         Ok(Seeded::new((), 0))
     }
 
-    fn emit(
+    fn emit_records(
         &mut self,
         reads: &ReadBatch,
         _: Seeded,
-        _: &Model,
+        _: &InsertModel,
         group: Option<&[u8]>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
@@ -118,7 +118,7 @@ impl Aligner for Writer {
             if casava.is_some_and(|it| it.is_filtered) {
                 flags |= Flags::QC_FAIL;
             }
-            self.write(read, flags, group)?;
+            self.write_record(read, flags, group)?;
             sink(index, &self.record)?;
         }
         Ok(())
@@ -157,8 +157,8 @@ impl<'a> Casava<'a> {
     }
 }
 
-impl Writer {
-    fn write(&mut self, read: Read<'_>, flags: u16, group: Option<&[u8]>) -> Result<()> {
+impl UnmappedWriter {
+    fn write_record(&mut self, read: Read<'_>, flags: u16, group: Option<&[u8]>) -> Result<()> {
         let out = &mut self.record;
         let name_bytes = u8::try_from(read.name.len() + 1).map_err(|_| {
             Error::input("the name of the read is longer than 254 characters, which BAM cannot store")
@@ -184,7 +184,7 @@ impl Writer {
         edit::set_bin(out);
         match group {
             Some(group) => edit::append_text(out, 0, tag::RG, group),
-            None => edit::close(out, 0),
+            None => edit::set_block_size(out, 0),
         }
         Ok(())
     }
@@ -203,14 +203,18 @@ mod tests {
         group: Option<&[u8]>,
     ) -> Vec<Vec<u8>> {
         let mut batch = ReadBatch::new(segments, 0);
-        reads.iter().for_each(|read| batch.push(*read));
-        let (mut aligner, mut records) = (Arc::new(rules).aligner().expect("an aligner"), Vec::new());
-        let (seeded, model) = (aligner.seed(&batch).expect("seeds"), rules.infer(&[]).expect("a model"));
+        reads.iter().for_each(|read| batch.push_read(*read));
+        let (mut aligner, mut records) =
+            (Arc::new(rules).new_aligner().expect("an aligner"), Vec::new());
+        let (seeded, model) = (
+            aligner.seed_reads(&batch).expect("seeds"),
+            rules.infer_insert_sizes(&[]).expect("a model"),
+        );
         let mut keep = |_: usize, record: &[u8]| {
             records.push(record.to_vec());
             Ok(())
         };
-        aligner.emit(&batch, seeded, &model, group, &mut keep).expect("records");
+        aligner.emit_records(&batch, seeded, &model, group, &mut keep).expect("records");
         records
     }
 

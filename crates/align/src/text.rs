@@ -14,21 +14,21 @@ pub(crate) trait Transform {
 
     /// Returns the base before the suffix of this row, and the row of the suffix that starts with
     /// this base. `None` for the row whose suffix is the whole text.
-    fn before(&self, row: u64) -> Option<(u8, u64)>;
+    fn base_before(&self, row: u64) -> Option<(u8, u64)>;
 
     /// Returns how many rows share one sample of the suffix array: rows that are multiples of this
     /// have one.
-    fn period(&self) -> u64;
+    fn sample_period(&self) -> u64;
 
     /// Returns the start of the suffix in a row that is a multiple of the period.
-    fn start(&self, row: u64) -> u64;
+    fn sampled_start(&self, row: u64) -> u64;
 
     fn base(&self, at: u64) -> u8;
 }
 
 /// The part of an index that contradicts the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum IndexFault {
     Transform,
     Starts,
     Bases,
@@ -38,31 +38,31 @@ pub(crate) enum Fault {
 ///
 /// This exceeds the maximum read length (`limits.rs`). So even if a sample elsewhere is wrong, a
 /// read that starts at it cannot extend beyond the end of the text.
-pub(crate) const READ_BACK: u64 = 300_000;
+pub(crate) const READ_BACK_BASES: u64 = 300_000;
 
 /// Reads the last `most` bases of the text back, then a quarter as many at samples spread over the
 /// rest.
 ///
 /// `among_last` is the number of sampled suffixes, including the empty one, that claim to start in
 /// the last `most` bases. It must equal the number that is found.
-pub(crate) fn check(index: &impl Transform, most: u64, among_last: u64) -> Result<(), Fault> {
-    let (length, period) = (index.length(), index.period());
+pub(crate) fn check_text(index: &impl Transform, most: u64, among_last: u64) -> Result<(), IndexFault> {
+    let (length, period) = (index.length(), index.sample_period());
     let (mut row, mut at, mut found) = (0, length, 1);
     while at > length.saturating_sub(most) {
-        (row, at) = back(index, row, at)?;
+        (row, at) = step_back(index, row, at)?;
         found += u64::from(row % period == 0);
     }
     if found != among_last {
-        return Err(Fault::Starts);
+        return Err(IndexFault::Starts);
     }
     if at == 0 {
-        return if index.before(row).is_none() { Ok(()) } else { Err(Fault::Transform) };
+        return if index.base_before(row).is_none() { Ok(()) } else { Err(IndexFault::Transform) };
     }
     let mut left = most.div_ceil(4);
     for row in (period..=length).step_by((period * length.div_ceil(left)) as usize) {
-        let (mut row, mut at) = (row, index.start(row));
+        let (mut row, mut at) = (row, index.sampled_start(row));
         while left > 0 && at > 0 {
-            (row, at) = back(index, row, at)?;
+            (row, at) = step_back(index, row, at)?;
             left -= 1;
             if row % period == 0 {
                 break;
@@ -74,15 +74,15 @@ pub(crate) fn check(index: &impl Transform, most: u64, among_last: u64) -> Resul
 
 /// Steps back by one base. `row` is the row of the suffix that starts at `at`; returns the row and
 /// the start of the suffix that is one base longer.
-fn back(index: &impl Transform, row: u64, at: u64) -> Result<(u64, u64), Fault> {
-    let (base, row) = index.before(row).ok_or(Fault::Starts)?;
+fn step_back(index: &impl Transform, row: u64, at: u64) -> Result<(u64, u64), IndexFault> {
+    let (base, row) = index.base_before(row).ok_or(IndexFault::Starts)?;
     let (at, half) = (at - 1, index.length() / 2);
     let same = if at < half { index.base(at) } else { 3 - index.base(2 * half - 1 - at) };
     if base != same {
-        return Err(Fault::Bases);
+        return Err(IndexFault::Bases);
     }
-    if row % index.period() == 0 && index.start(row) != at {
-        return Err(Fault::Starts);
+    if row % index.sample_period() == 0 && index.sampled_start(row) != at {
+        return Err(IndexFault::Starts);
     }
     Ok((row, at))
 }

@@ -9,7 +9,7 @@
 //! GATK only counts well-formed reads (4.6.2, `WellformedReadFilter`), and its ApplyBQSR drops all
 //! others. [`WellFormed`] is this filter.
 
-use readmill_record::cigar::{HARD_CLIP, SKIP, SOFT_CLIP, consumes_query, consumes_reference};
+use readmill_record::cigar::{HARD_CLIP, SKIPPED_REGION, SOFT_CLIP, consumes_query, consumes_reference};
 use readmill_record::{Header, RecordRef};
 
 pub const INSERTION: u32 = 1;
@@ -20,7 +20,7 @@ pub type Op = (u32, u32);
 
 /// The counted part of a read and its alignment. Reuse one for many reads: it keeps its buffers.
 #[derive(Debug, Default)]
-pub struct Alignment {
+pub struct CountedAlignment {
     pub pos: i64,
     /// The operators in canonical form, with hard clips in place of everything that was cut.
     pub ops: Vec<Op>,
@@ -29,12 +29,12 @@ pub struct Alignment {
     spare: Vec<Op>,
 }
 
-impl Alignment {
+impl CountedAlignment {
     /// Replaces `self` by the record's alignment, without the parts that are not counted.
     ///
     /// Returns `false` if no base remains or the order of CIGAR operators is invalid. GATK does not
     /// count such reads.
-    pub fn take(&mut self, record: RecordRef<'_>) -> bool {
+    pub fn take_record(&mut self, record: RecordRef<'_>) -> bool {
         self.ops.clear();
         let mut builder = CigarBuilder::new(&mut self.ops);
         let built = record.cigar().ops().all(|op| builder.push(op)) && builder.finish();
@@ -87,9 +87,9 @@ impl Alignment {
         let Some((index, op)) = self.index_of(boundary) else { return true };
         if record.flags().is_reverse() {
             // In a deletion, `index` already is the base after it, which stays.
-            self.clip(0, index + usize::from(consumes_query(op)))
+            self.clip_bases(0, index + usize::from(consumes_query(op)))
         } else {
-            self.clip(index, self.len())
+            self.clip_bases(index, self.len())
         }
     }
 
@@ -106,12 +106,12 @@ impl Alignment {
             }
             index += if consumes_query(op) { len as usize } else { 0 };
         }
-        right.is_none_or(|right| self.clip(right, self.len())) && self.clip(0, left)
+        right.is_none_or(|right| self.clip_bases(right, self.len())) && self.clip_bases(0, left)
     }
 
     /// Removes the bases from `start` to `stop`, which must include the first or the last base.
     /// Returns `false` if no base remains.
-    fn clip(&mut self, start: usize, stop: usize) -> bool {
+    fn clip_bases(&mut self, start: usize, stop: usize) -> bool {
         if start >= stop {
             return true;
         }
@@ -120,7 +120,7 @@ impl Alignment {
             return false;
         }
         if is_left {
-            self.pos += shift(&self.ops, stop);
+            self.pos += position_shift(&self.ops, stop);
             self.from += stop;
         } else {
             self.to = self.from + start;
@@ -159,7 +159,7 @@ fn reference_length(ops: &[Op]) -> i64 {
 
 /// Returns how far the position moves if the first `clipped` bases are removed. Deletions directly
 /// after them are removed too.
-fn shift(ops: &[Op], clipped: usize) -> i64 {
+fn position_shift(ops: &[Op], clipped: usize) -> i64 {
     let (mut at, mut shift) = (0usize, 0i64);
     for &(op, len) in ops.iter().filter(|op| op.0 != HARD_CLIP) {
         let end = at + if consumes_query(op) { len as usize } else { 0 };
@@ -201,7 +201,7 @@ fn adaptor_boundary(record: RecordRef<'_>, end: i64) -> Option<i64> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Section {
+enum CigarSection {
     LeftHard,
     LeftSoft,
     Inside,
@@ -216,7 +216,7 @@ enum Section {
 struct CigarBuilder<'a> {
     ops: &'a mut Vec<Op>,
     last: Option<u32>,
-    section: Section,
+    section: CigarSection,
 }
 
 fn is_clip(op: u32) -> bool {
@@ -225,11 +225,11 @@ fn is_clip(op: u32) -> bool {
 
 impl<'a> CigarBuilder<'a> {
     fn new(ops: &'a mut Vec<Op>) -> Self {
-        CigarBuilder { ops, last: None, section: Section::LeftHard }
+        CigarBuilder { ops, last: None, section: CigarSection::LeftHard }
     }
 
     /// Returns the operator of the `n`th element from the end, counted from 1.
-    fn back(&self, n: usize) -> Option<u32> {
+    fn nth_last_operator(&self, n: usize) -> Option<u32> {
         self.ops.len().checked_sub(n).map(|at| self.ops[at].0)
     }
 
@@ -238,7 +238,7 @@ impl<'a> CigarBuilder<'a> {
         if len == 0 || op == DELETION && self.is_at_start() {
             return true;
         }
-        if !self.advance(op) {
+        if !self.enter_section(op) {
             return false;
         }
         let n = self.ops.len();
@@ -251,7 +251,7 @@ impl<'a> CigarBuilder<'a> {
             self.ops[n - 2] = self.ops[n - 1];
             self.ops[n - 1] = (op, len); // `last` stays the insertion
         } else if op == DELETION && self.last == Some(INSERTION) {
-            if self.back(2) == Some(DELETION) {
+            if self.nth_last_operator(2) == Some(DELETION) {
                 self.ops[n - 2].1 += len;
             } else {
                 self.ops.insert(n - 1, (op, len));
@@ -268,22 +268,22 @@ impl<'a> CigarBuilder<'a> {
     fn is_at_start(&self) -> bool {
         match self.last {
             None => true,
-            Some(INSERTION) => self.back(2).is_none_or(is_clip),
+            Some(INSERTION) => self.nth_last_operator(2).is_none_or(is_clip),
             Some(last) => is_clip(last),
         }
     }
 
     fn ends_with_deletion_and_insertion(&self) -> bool {
-        self.last == Some(INSERTION) && self.back(2) == Some(DELETION)
+        self.last == Some(INSERTION) && self.nth_last_operator(2) == Some(DELETION)
     }
 
-    fn advance(&mut self, op: u32) -> bool {
+    fn enter_section(&mut self, op: u32) -> bool {
         let next = match (op, self.section) {
-            (HARD_CLIP, Section::LeftHard) => Section::LeftHard,
-            (HARD_CLIP, _) => Section::RightHard,
-            (SOFT_CLIP, Section::LeftHard | Section::LeftSoft) => Section::LeftSoft,
-            (SOFT_CLIP, _) => Section::RightSoft,
-            _ => Section::Inside,
+            (HARD_CLIP, CigarSection::LeftHard) => CigarSection::LeftHard,
+            (HARD_CLIP, _) => CigarSection::RightHard,
+            (SOFT_CLIP, CigarSection::LeftHard | CigarSection::LeftSoft) => CigarSection::LeftSoft,
+            (SOFT_CLIP, _) => CigarSection::RightSoft,
+            _ => CigarSection::Inside,
         };
         let valid = next >= self.section;
         self.section = next;
@@ -298,7 +298,7 @@ impl<'a> CigarBuilder<'a> {
             let at = self.ops.len() - 2;
             self.ops.remove(at);
         }
-        !self.ops.is_empty() && self.section != Section::LeftSoft
+        !self.ops.is_empty() && self.section != CigarSection::LeftSoft
     }
 }
 
@@ -316,11 +316,11 @@ impl WellFormed {
     /// Returns whether SEQ, CIGAR and POS agree, and the CIGAR has no skips.
     ///
     /// A well-formed read also needs a read group and qualities, which the caller checks.
-    pub fn is_sound(&self, record: RecordRef<'_>) -> bool {
+    pub fn has_sound_alignment(&self, record: RecordRef<'_>) -> bool {
         let bases = record.l_seq();
         let mapped = !record.flags().is_unmapped() && record.ref_id() >= 0 && record.pos() >= 0;
         let agrees = || record.cigar().query_length() == bases as i64 && self.starts_inside(record);
-        bases > 0 && (!mapped || agrees()) && record.cigar().ops().all(|(op, _)| op != SKIP)
+        bases > 0 && (!mapped || agrees()) && record.cigar().ops().all(|(op, _)| op != SKIPPED_REGION)
     }
 
     fn starts_inside(&self, record: RecordRef<'_>) -> bool {
@@ -357,15 +357,15 @@ mod tests {
         raw.extend_from_slice(b"r\0");
         ops.iter().for_each(|op| raw.extend(((op.1 << 4) | op.0).to_le_bytes()));
         raw.resize(raw.len() + (bases.div_ceil(2) + bases) as usize, 0x11);
-        edit::close(&mut raw, 0);
+        edit::set_block_size(&mut raw, 0);
         raw
     }
 
     /// Returns POS, CIGAR and the range of the counted bases.
     fn taken(raw: &[u8]) -> Option<(i64, String, (usize, usize))> {
-        let mut alignment = Alignment::default();
+        let mut alignment = CountedAlignment::default();
         let record = RecordRef::new(raw);
-        alignment.take(record).then(|| {
+        alignment.take_record(record).then(|| {
             let shown = |op: &Op| format!("{}{}", op.1, char::from(OPERATORS[op.0 as usize]));
             let cigar = alignment.ops.iter().filter(|op| op.0 != HARD_CLIP).map(shown).collect();
             (alignment.pos, cigar, (alignment.from, alignment.to))
@@ -420,8 +420,8 @@ mod tests {
     #[test]
     fn positions_have_an_index_and_a_deletion_that_of_the_base_behind_it() {
         let raw = read("5S10M2I3D10M", 0, -1, 0);
-        let mut alignment = Alignment::default();
-        assert!(alignment.take(RecordRef::new(&raw)));
+        let mut alignment = CountedAlignment::default();
+        assert!(alignment.take_record(RecordRef::new(&raw)));
         let found: Vec<Option<(usize, u32)>> =
             [99, 100, 109, 110, 112, 113, 122, 123].map(|at| alignment.index_of(at)).into();
         let (m, d) = (0, DELETION);

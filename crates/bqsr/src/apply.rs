@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp, edit, tag};
 
 use super::alignment::WellFormed;
-use super::covariate_worker::too_long;
+use super::covariate_worker::too_many_cycles_error;
 use super::covariates::{self, Cycles, MAX_QUALITY, ReadGroups};
 use super::recalibration::{GroupRecalibration, Recalibration};
 use readmill_record::{Changes, Step};
@@ -26,7 +26,7 @@ pub struct Writing {
 impl Writing {
     /// Returns which parts of records the step changes, and whether it removes reads.
     pub fn changes(&self) -> Changes {
-        let tags = Changes::tags(&[tag::OQ, tag::BI, tag::BD]);
+        let tags = Changes::of_tags(&[tag::OQ, tag::BI, tag::BD]);
         Changes { reads: self.drop_malformed, qualities: true, ..tags }
     }
 }
@@ -61,7 +61,7 @@ enum GroupAction {
 #[derive(Clone, Copy, Default)]
 struct RecalCounts {
     recalibrated: u64,
-    unknown: u64,
+    quantized_only: u64,
     malformed: u64,
     dropped: u64,
 }
@@ -104,13 +104,13 @@ impl ApplyRecalibration {
     }
 
     /// Appends the record with its new qualities to `out`, unless it is dropped.
-    fn rewrite(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn rewrite_record(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let writing = &shared.writing;
         shared.groups.require_any()?;
-        let fields = RecalFields::of(record);
+        let fields = RecalFields::of_record(record);
         let present = covariates::has_qualities(record);
-        if fields.group.is_none() || !present || !shared.well_formed.is_sound(record) {
+        if fields.group.is_none() || !present || !shared.well_formed.has_sound_alignment(record) {
             self.counts.malformed += 1;
             if writing.drop_malformed {
                 self.counts.dropped += 1;
@@ -119,24 +119,24 @@ impl ApplyRecalibration {
         }
         let start = out.len();
         out.extend_from_slice(record.raw());
-        let has_any = present || writing.use_original && fields.original;
+        let has_any = present || writing.use_original && fields.has_original;
         let Some(id) = fields.group.filter(|_| has_any && record.l_seq() > 0) else { return Ok(()) };
         let group_action = self.group_action(id)?;
         covariates::base_qualities(record, writing.use_original, None, &mut self.read.old)?;
-        self.read.recalibrate(record, group_action, &shared)?;
+        self.read.compute_qualities(record, group_action, &shared)?;
         let end = start + record.fields_start();
         out[end - record.l_seq()..end].copy_from_slice(&self.read.new);
-        if fields.gaps {
-            edit::remove(out, start, tag::BI);
-            edit::remove(out, start, tag::BD);
+        if fields.has_gap_qualities {
+            edit::remove_fields(out, start, tag::BI);
+            edit::remove_fields(out, start, tag::BD);
         }
-        if writing.emit_original && !fields.original {
+        if writing.emit_original && !fields.has_original {
             let old: Vec<u8> = self.read.old.iter().map(|q| q + b'!').collect();
             edit::append_text(out, start, tag::OQ, &old);
         }
         match group_action {
             GroupAction::Recalibrated(_) => self.counts.recalibrated += 1,
-            GroupAction::Rounded => self.counts.unknown += 1,
+            GroupAction::Rounded => self.counts.quantized_only += 1,
         }
         Ok(())
     }
@@ -144,15 +144,15 @@ impl ApplyRecalibration {
 
 impl ApplyState {
     fn group_action(&self, id: &[u8]) -> Result<GroupAction> {
-        let number = self.groups.number(id);
+        let number = self.groups.number_of_id(id);
         match number.filter(|&number| self.by_number[number].is_some()) {
             Some(group) => Ok(GroupAction::Recalibrated(group)),
             None if self.writing.allow_missing_group => Ok(GroupAction::Rounded),
-            None => Err(self.missing(id, number)),
+            None => Err(self.missing_group_error(id, number)),
         }
     }
 
-    fn missing(&self, id: &[u8], number: Option<usize>) -> Error {
+    fn missing_group_error(&self, id: &[u8], number: Option<usize>) -> Error {
         let shown = String::from_utf8_lossy(id);
         let what = match number {
             Some(number) => format!(
@@ -168,7 +168,7 @@ impl ApplyState {
 }
 
 impl ReadBuffers {
-    fn recalibrate(
+    fn compute_qualities(
         &mut self,
         record: RecordRef<'_>,
         group_action: GroupAction,
@@ -182,17 +182,17 @@ impl ReadBuffers {
             GroupAction::Rounded => None,
         };
         let Some(group) = group else {
-            new.extend(old.iter().map(|&q| recalibration.without_group[usize::from(q)]));
+            new.extend(old.iter().map(|&q| recalibration.quantized_only[usize::from(q)]));
             return Ok(());
         };
         if old.len() > recalibration.maximum_cycle as usize {
-            return Err(too_long(old.len(), recalibration.maximum_cycle as usize));
+            return Err(too_many_cycles_error(old.len(), recalibration.maximum_cycle as usize));
         }
-        covariates::codes(record, codes);
+        covariates::write_base_codes(record, codes);
         let (size, low) = (recalibration.context_size, recalibration.low_quality_tail);
-        covariates::contexts(codes, old, record.flags().is_reverse(), size, low, contexts);
+        covariates::write_contexts(codes, old, record.flags().is_reverse(), size, low, contexts);
         new.extend_from_slice(old);
-        group.recalibrate(new, contexts, Cycles::of(record, old.len()));
+        group.recalibrate_read(new, contexts, Cycles::of_read(record, old.len()));
         Ok(())
     }
 }
@@ -201,18 +201,18 @@ impl ReadBuffers {
 /// exist.
 struct RecalFields<'a> {
     group: Option<&'a [u8]>,
-    original: bool,
-    gaps: bool,
+    has_original: bool,
+    has_gap_qualities: bool,
 }
 
 impl<'a> RecalFields<'a> {
-    fn of(record: RecordRef<'a>) -> Self {
-        let mut found = RecalFields { group: None, original: false, gaps: false };
+    fn of_record(record: RecordRef<'a>) -> Self {
+        let mut found = RecalFields { group: None, has_original: false, has_gap_qualities: false };
         for field in record.fields() {
             match field.tag {
                 tag::RG if field.kind == b'Z' => found.group = found.group.or(Some(field.value)),
-                tag::OQ => found.original = true,
-                tag::BI | tag::BD => found.gaps = true,
+                tag::OQ => found.has_original = true,
+                tag::BI | tag::BD => found.has_gap_qualities = true,
                 _ => {}
             }
         }
@@ -225,11 +225,11 @@ impl Step for ApplyRecalibration {
         "bqsr"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
-    fn growth(&self) -> usize {
+    fn max_growth_bytes(&self) -> usize {
         0 // reads are recalibrated when they leave
     }
 
@@ -238,11 +238,11 @@ impl Step for ApplyRecalibration {
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        batch.rewrite(|_: Stamp, record, out| self.rewrite(record, out))
+        batch.rewrite_records(|_: Stamp, record, out| self.rewrite_record(record, out))
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let RecalCounts { recalibrated, unknown, malformed, dropped } = self.counts;
+        let RecalCounts { recalibrated, quantized_only: unknown, malformed, dropped } = self.counts;
         let mut counts = vec![("reads recalibrated", recalibrated)];
         if unknown > 0 {
             counts.push(("reads not recalibrated, of whose read group nothing was counted", unknown));

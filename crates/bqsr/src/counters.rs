@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::covariates::{QUALITIES, empty_context};
 
 /// Number of bases after which [`Counters`] must be emptied: a 32-bit half must not overflow.
-const MOST_COUNTED: u64 = u32::MAX as u64 / 2;
+const MAX_COUNTED_BASES: u64 = u32::MAX as u64 / 2;
 
 const NO_ROW: u32 = u32::MAX;
 
@@ -52,7 +52,7 @@ impl Counters {
 
     /// Returns the cells of a read group, and adds a read of `bases` bases to the number of counted
     /// bases.
-    fn cells(&mut self, group: usize, bases: usize) -> &mut [Cells; 3] {
+    fn cells_of_group(&mut self, group: usize, bases: usize) -> &mut [Cells; 3] {
         self.counted += bases as u64;
         let sizes = self.context_sizes;
         self.groups[group].get_or_insert_with(|| Box::new(sizes.map(Cells::new)))
@@ -60,13 +60,13 @@ impl Counters {
 
     /// Calls `count` with the cells of a read group, to count a read of `bases` bases, and updates
     /// the memory used.
-    pub fn count<T>(
+    pub fn count_read<T>(
         &mut self,
         group: usize,
         bases: usize,
         count: impl FnOnce(&mut [Cells; 3]) -> T,
     ) -> T {
-        let cells = self.cells(group, bases);
+        let cells = self.cells_of_group(group, bases);
         let before: usize = cells.iter().map(Cells::bytes).sum();
         let done = count(cells);
         let after: usize = cells.iter().map(Cells::bytes).sum();
@@ -81,13 +81,18 @@ impl Counters {
     /// Returns whether they must be added to [`Totals`] before the next reads are counted, because
     /// a cell could overflow or they use more than `most_bytes`.
     pub fn are_full(&self, most_bytes: usize) -> bool {
-        self.counted > MOST_COUNTED || self.bytes > most_bytes
+        self.counted > MAX_COUNTED_BASES || self.bytes > most_bytes
     }
 }
 
 impl Cells {
     fn new(context_size: u8) -> Self {
-        Cells { starts: [NO_ROW; 256], contexts: contexts(context_size), cycles: 0, cells: Vec::new() }
+        Cells {
+            starts: [NO_ROW; 256],
+            contexts: context_cells(context_size),
+            cycles: 0,
+            cells: Vec::new(),
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -99,7 +104,7 @@ impl Cells {
     }
 
     /// Widens all rows so that cycle numbers below `cycles` have a cell.
-    pub fn reserve(&mut self, cycles: usize) {
+    pub fn reserve_cycles(&mut self, cycles: usize) {
         if cycles <= self.cycles {
             return;
         }
@@ -127,7 +132,7 @@ impl Cells {
     /// Counts the bases of a read. All slices have one element for each base.
     ///
     /// Qualities are at most 93. Cycles are below the limit that was passed to [`Cells::reserve`].
-    pub fn count(
+    pub fn count_bases(
         &mut self,
         qualities: &[u8],
         contexts: &[u16],
@@ -152,14 +157,14 @@ impl Cells {
 
 /// Returns the number of context cells in a row: contexts of `size` bases, the empty context, and
 /// no context.
-fn contexts(size: u8) -> usize {
+fn context_cells(size: u8) -> usize {
     usize::from(empty_context(size)) + 2
 }
 
 /// Returns the maximum bytes for the counts of one read group whose reads have at most `cycles`
 /// cycles.
-pub fn most_group_bytes(context_sizes: &[u8], cycles: u32) -> usize {
-    let widths = context_sizes.iter().map(|&size| contexts(size) + 2 * (cycles as usize + 1));
+pub fn max_group_bytes(context_sizes: &[u8], cycles: u32) -> usize {
+    let widths = context_sizes.iter().map(|&size| context_cells(size) + 2 * (cycles as usize + 1));
     widths.sum::<usize>() * QUALITIES * size_of::<u64>()
 }
 
@@ -177,13 +182,13 @@ pub struct Totals {
 }
 
 impl Totals {
-    pub fn add(&mut self, counters: &mut Counters) {
+    pub fn add_counters(&mut self, counters: &mut Counters) {
         self.groups.resize_with(self.groups.len().max(counters.groups.len()), || None);
         for (total, group) in self.groups.iter_mut().zip(&mut counters.groups) {
             let Some(events) = group.take() else { continue };
             let total = total.get_or_insert_with(GroupTable::default);
             for (table, cells) in total.events.iter_mut().zip(events.iter()) {
-                pour(cells, table);
+                add_cells(cells, table);
             }
         }
         (counters.counted, counters.bytes) = (0, 0);
@@ -203,25 +208,25 @@ impl Totals {
 
     pub fn heap_bytes(&self) -> usize {
         let tables = self.groups.iter().flatten().flat_map(|group| &group.events);
-        let rows = tables.flat_map(|table| table.seen());
+        let rows = tables.flat_map(|table| table.seen_qualities());
         let cells = rows.map(|(_, row)| row.contexts.capacity() + row.cycles.capacity());
         cells.sum::<usize>() * size_of::<Datum>()
     }
 
     /// Converts the counts to tables, without read groups that have no observations. `names` are
     /// the names of all read groups, by number.
-    pub fn tables(self, names: &[Vec<u8>]) -> Tables {
+    pub fn into_tables(self, names: &[Vec<u8>]) -> Tables {
         let named = self.groups.into_iter().zip(names);
         let named = named.filter_map(|(group, name)| Some(GroupTable { name: name.clone(), ..group? }));
         Tables { groups: named.collect() }
     }
 }
 
-fn datum(cell: u64) -> Datum {
+fn cell_datum(cell: u64) -> Datum {
     Datum { observations: cell & u64::from(u32::MAX), errors: (cell >> 32) as f64 }
 }
 
-fn pour(cells: &Cells, table: &mut EventTable) {
+fn add_cells(cells: &Cells, table: &mut EventTable) {
     table.qualities.resize_with(QUALITIES, || None);
     for (&start, total) in cells.starts.iter().zip(&mut table.qualities) {
         if start == NO_ROW {
@@ -233,9 +238,9 @@ fn pour(cells: &Cells, table: &mut EventTable) {
         let total = total.get_or_insert_default();
         total.contexts.resize(contexts.len(), Datum::default());
         total.cycles.resize(total.cycles.len().max(cycles.len()), Datum::default());
-        contexts.iter().zip(&mut total.contexts).for_each(|(&cell, sum)| sum.add(datum(cell)));
-        cycles.iter().for_each(|&cell| total.total.add(datum(cell)));
-        cycles.iter().zip(&mut total.cycles).skip(1).for_each(|(&cell, sum)| sum.add(datum(cell)));
+        contexts.iter().zip(&mut total.contexts).for_each(|(&cell, sum)| sum.add(cell_datum(cell)));
+        cycles.iter().for_each(|&cell| total.total.add(cell_datum(cell)));
+        cycles.iter().zip(&mut total.cycles).skip(1).for_each(|(&cell, sum)| sum.add(cell_datum(cell)));
     }
 }
 
@@ -254,7 +259,7 @@ impl Datum {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Event {
+pub enum ErrorEvent {
     Mismatch,
     /// An insertion to the reference follows the base.
     Insertion,
@@ -262,8 +267,8 @@ pub enum Event {
     Deletion,
 }
 
-impl Event {
-    pub const ALL: [Event; 3] = [Event::Mismatch, Event::Insertion, Event::Deletion];
+impl ErrorEvent {
+    pub const ALL: [ErrorEvent; 3] = [ErrorEvent::Mismatch, ErrorEvent::Insertion, ErrorEvent::Deletion];
 
     pub fn index(self) -> usize {
         self as usize
@@ -291,7 +296,7 @@ pub struct EventTable {
 }
 
 impl EventTable {
-    pub fn seen(&self) -> impl Iterator<Item = (u8, &QualityTable)> {
+    pub fn seen_qualities(&self) -> impl Iterator<Item = (u8, &QualityTable)> {
         let numbered = self.qualities.iter().zip(0u8..);
         numbered.filter_map(|(table, quality)| Some((quality, table.as_deref()?)))
     }

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use readmill_format::intervals::Intervals;
-use readmill_format::reference::{Matched, Reference, Window};
-use readmill_format::sites::{Cursor, Sites};
+use readmill_format::reference::{Matched, Reference, ReferenceWindow};
+use readmill_format::sites::{KnownSites, SiteCursor};
 use readmill_record::cigar::consumes_query;
 use readmill_record::{Error, RecordRef, Result, tag};
 
-use super::alignment::{Alignment, DELETION, INSERTION, WellFormed};
+use super::alignment::{CountedAlignment, DELETION, INSERTION, WellFormed};
 use super::counters::{Cells, Counters, Finding, SKIPPED};
 use super::covariates::{self, Cycles, NO_BASE, ReadGroups};
 use super::report::Arguments;
@@ -26,7 +26,7 @@ pub struct RecalReference {
     /// How the contigs of the reads correspond to the contigs of the reference.
     pub contigs: Matched,
     /// Known variants: a mismatch there is not a sequencing error, so it is not counted.
-    pub sites: Sites,
+    pub sites: KnownSites,
     /// Count only reads that overlap these intervals. `None` counts all reads.
     pub intervals: Option<Intervals>,
 }
@@ -59,8 +59,8 @@ impl Default for CountOptions {
 pub struct CovariateWorker {
     reference: Arc<RecalReference>,
     counting: Arc<CountOptions>,
-    window: Window,
-    cursor: Cursor,
+    window: ReferenceWindow,
+    cursor: SiteCursor,
     pub counters: Counters,
     /// ID and number of the last read's group, since consecutive reads often share it.
     group: (Vec<u8>, usize),
@@ -69,13 +69,13 @@ pub struct CovariateWorker {
 
 /// Memory of a worker in bytes, without its counters.
 pub const WORKER_BYTES: usize =
-    readmill_format::reference::WINDOW_BYTES + readmill_format::sites::CURSOR_BYTES + (64 << 10);
+    readmill_format::reference::WINDOW_BYTES + readmill_format::sites::MAX_CURSOR_BYTES + (64 << 10);
 
 /// The counted part of the current read. Vectors have an element for each counted base unless
 /// stated otherwise.
 #[derive(Default)]
 struct CountedRead {
-    alignment: Alignment,
+    alignment: CountedAlignment,
     /// Codes of all bases of SEQ, also of those that are not counted.
     codes: Vec<u8>,
     qualities: Vec<u8>,
@@ -87,13 +87,13 @@ struct CountedRead {
 }
 
 impl RecalReference {
-    pub fn worker(self: &Arc<Self>, counting: &Arc<CountOptions>) -> CovariateWorker {
+    pub fn new_worker(self: &Arc<Self>, counting: &Arc<CountOptions>) -> CovariateWorker {
         let arguments = &counting.arguments;
         let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
         CovariateWorker {
             reference: Arc::clone(self),
             counting: Arc::clone(counting),
-            window: self.reference.window(),
+            window: self.reference.code_window(),
             cursor: self.sites.cursor(),
             counters: Counters::new(self.groups.names().len(), [mismatches, indels, indels]),
             group: (Vec::new(), usize::MAX),
@@ -112,7 +112,7 @@ impl RecalReference {
         let mapq = record.mapq();
         let judged = !left_out && placed && mapq != 0 && mapq != 255;
         let has_qualities = covariates::has_qualities(record) || counting.default_quality.is_some();
-        judged && has_qualities && self.well_formed.is_sound(record) && self.is_inside(record)
+        judged && has_qualities && self.well_formed.has_sound_alignment(record) && self.is_inside(record)
     }
 
     fn is_inside(&self, record: RecordRef<'_>) -> bool {
@@ -125,14 +125,14 @@ impl RecalReference {
 impl CovariateWorker {
     /// Counts the bases of a read, unless it is filtered out. `duplicate` tells whether it is
     /// marked as a duplicate.
-    pub fn observe(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<()> {
-        let Some(group) = self.prepare(record, duplicate)? else { return Ok(()) };
+    pub fn observe_read(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<()> {
+        let Some(group) = self.compare_read(record, duplicate)? else { return Ok(()) };
         let CovariateWorker { counting, counters, read, .. } = self;
         let bases = read.alignment.len();
-        let cycles = Cycles::of(record, bases);
+        let cycles = Cycles::of_read(record, bases);
         let reverse = record.flags().is_reverse();
-        counters.count(group, bases, |[mismatches, gaps @ ..]| {
-            read.count(mismatches, reverse, cycles, &counting.arguments);
+        counters.count_read(group, bases, |[mismatches, gaps @ ..]| {
+            read.count_mismatches(mismatches, reverse, cycles, &counting.arguments);
             match counting.indels {
                 true => read.count_gaps(gaps, record, cycles, &counting.arguments),
                 false => Ok(()),
@@ -141,49 +141,49 @@ impl CovariateWorker {
     }
 
     /// Adds the position of a read and its mismatches to `seen`, unless it is filtered out.
-    pub fn suspect(
+    pub fn note_mismatches(
         &mut self,
         record: RecordRef<'_>,
         duplicate: bool,
         seen: &mut SiteEvents,
     ) -> Result<()> {
         if record.ref_id() >= 0 {
-            seen.begin(record.ref_id() as u32, record.pos().into());
+            seen.note_read_start(record.ref_id() as u32, record.pos().into());
         }
-        if self.prepare(record, duplicate)?.is_some() {
-            self.read.suspect(record.ref_id() as u32, seen);
+        if self.compare_read(record, duplicate)?.is_some() {
+            self.read.add_mismatches(record.ref_id() as u32, seen);
         }
         Ok(())
     }
 
     /// Compares a read with the reference. Returns the number of its read group, or `None` if it is
     /// filtered out.
-    fn prepare(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<Option<usize>> {
+    fn compare_read(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<Option<usize>> {
         let (reference, counting) = (Arc::clone(&self.reference), Arc::clone(&self.counting));
         reference.groups.require_any()?;
         let Some(id) = record.read_group() else { return Ok(None) };
         if !reference.is_counted(record, duplicate, &counting) {
             return Ok(None);
         }
-        let group = self.group(id)?;
+        let group = self.group_number(id)?;
         let read = &mut self.read;
-        if !read.take(record, &counting)? {
+        if !read.take_record(record, &counting)? {
             return Ok(None);
         }
         let bases = read.alignment.len();
         let most = counting.arguments.maximum_cycle_value as usize;
         if bases > most {
-            return Err(too_long(bases, most));
+            return Err(too_many_cycles_error(bases, most));
         }
         let Some((contig, length)) = reference.contigs.place(record.ref_id())? else { return Ok(None) };
-        read.compare(contig, length, &mut self.window)?;
-        read.skip(record.ref_id() as u32, counting.preserve_less_than, &mut self.cursor)?;
+        read.mark_mismatches(contig, length, &mut self.window)?;
+        read.mark_skipped(record.ref_id() as u32, counting.preserve_less_than, &mut self.cursor)?;
         Ok(Some(group))
     }
 
-    fn group(&mut self, id: &[u8]) -> Result<usize> {
+    fn group_number(&mut self, id: &[u8]) -> Result<usize> {
         if self.group.0 != id || self.group.1 == usize::MAX {
-            let number = self.reference.groups.number(id).ok_or_else(|| {
+            let number = self.reference.groups.number_of_id(id).ok_or_else(|| {
                 let id = String::from_utf8_lossy(id);
                 Error::input(format!("the read group {id} is not in the header"))
                     .hint("add its @RG line, or put all reads into one: readmill prep --read-group 'ID:… SM:… PL:ILLUMINA'")
@@ -194,15 +194,15 @@ impl CovariateWorker {
     }
 }
 
-pub fn too_long(bases: usize, most: usize) -> Error {
+pub fn too_many_cycles_error(bases: usize, most: usize) -> Error {
     Error::input(format!("the read has {bases} cycles, and {most} are the most that are counted"))
         .hint("raise --maximum-cycle-value where the table is made")
 }
 
 impl CountedRead {
     /// Loads a record. Returns `false` if none of its bases is counted.
-    fn take(&mut self, record: RecordRef<'_>, counting: &CountOptions) -> Result<bool> {
-        if !self.alignment.take(record) {
+    fn take_record(&mut self, record: RecordRef<'_>, counting: &CountOptions) -> Result<bool> {
+        if !self.alignment.take_record(record) {
             return Ok(false);
         }
         covariates::base_qualities(
@@ -211,16 +211,16 @@ impl CountedRead {
             counting.default_quality,
             &mut self.qualities,
         )?;
-        covariates::codes(record, &mut self.codes);
+        covariates::write_base_codes(record, &mut self.codes);
         Ok(true)
     }
 
-    fn kept(&self) -> std::ops::Range<usize> {
+    fn kept_range(&self) -> std::ops::Range<usize> {
         self.alignment.from..self.alignment.to
     }
 
     /// Marks the mismatches. Bases that are aligned beyond the end of the contig are skipped.
-    fn compare(&mut self, contig: u32, length: u32, window: &mut Window) -> Result<()> {
+    fn mark_mismatches(&mut self, contig: u32, length: u32, window: &mut ReferenceWindow) -> Result<()> {
         let CountedRead { alignment, codes, findings, .. } = self;
         let codes = &codes[alignment.from..alignment.to];
         findings.clear();
@@ -248,8 +248,8 @@ impl CountedRead {
 
     /// Marks the bases that are not counted: those with low quality, those other than A, C, G and
     /// T, and those at known sites.
-    fn skip(&mut self, contig: u32, preserve: u8, cursor: &mut Cursor) -> Result<()> {
-        let kept = self.kept();
+    fn mark_skipped(&mut self, contig: u32, preserve: u8, cursor: &mut SiteCursor) -> Result<()> {
+        let kept = self.kept_range();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
         let bases = self.findings.iter_mut().zip(codes.iter().zip(qualities));
         bases.for_each(|(finding, (&code, &quality))| {
@@ -259,16 +259,24 @@ impl CountedRead {
         let CountedRead { alignment, findings, .. } = self;
         let end = alignment.end().min(u32::MAX.into()) as u32;
         let pos = alignment.pos as u32;
-        cursor.overlapping(contig, pos, end, |start, end| mask(alignment, findings, start, end - 1))
+        cursor.for_each_overlap(contig, pos, end, |start, end| {
+            skip_site(alignment, findings, start, end - 1)
+        })
     }
 
-    fn count(&mut self, cells: &mut Cells, reverse: bool, cycles: Cycles, arguments: &Arguments) {
-        let kept = self.kept();
+    fn count_mismatches(
+        &mut self,
+        cells: &mut Cells,
+        reverse: bool,
+        cycles: Cycles,
+        arguments: &Arguments,
+    ) {
+        let kept = self.kept_range();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
         let (size, low) = (arguments.mismatches_context_size, arguments.low_quality_tail);
-        covariates::contexts(codes, qualities, reverse, size, low, &mut self.contexts);
-        cells.reserve(2 * codes.len() + 2);
-        cells.count(qualities, &self.contexts, &self.findings, cycles.each());
+        covariates::write_contexts(codes, qualities, reverse, size, low, &mut self.contexts);
+        cells.reserve_cycles(2 * codes.len() + 2);
+        cells.count_bases(qualities, &self.contexts, &self.findings, cycles.each_cycle());
     }
 
     /// Counts insertions and deletions, each at the base that is sequenced directly before it.
@@ -280,27 +288,27 @@ impl CountedRead {
         arguments: &Arguments,
     ) -> Result<()> {
         let reverse = record.flags().is_reverse();
-        self.find_gaps(reverse);
-        let kept = self.kept();
+        self.mark_gaps(reverse);
+        let kept = self.kept_range();
         let (codes, own) = (&self.codes[kept.clone()], &self.qualities[kept.clone()]);
         let (size, low) = (arguments.indels_context_size, arguments.low_quality_tail);
-        covariates::contexts(codes, own, reverse, size, low, &mut self.contexts);
+        covariates::write_contexts(codes, own, reverse, size, low, &mut self.contexts);
         for (event, cells) in cells.iter_mut().enumerate() {
             let qualities = covariates::gap_qualities(record, [tag::BI, tag::BD][event])?;
             let bases = codes.len();
             let cycles = (0..bases).map(|i| {
-                let near_end = i < CUSHION || i + CUSHION + 1 > bases;
+                let near_end = i < GAP_CUSHION_BASES || i + GAP_CUSHION_BASES + 1 > bases;
                 if near_end { 0 } else { cycles.at(i) }
             });
-            cells.reserve(2 * bases + 2);
-            cells.count(&qualities[kept.clone()], &self.contexts, &self.gaps[event], cycles);
+            cells.reserve_cycles(2 * bases + 2);
+            cells.count_bases(&qualities[kept.clone()], &self.contexts, &self.gaps[event], cycles);
         }
         Ok(())
     }
 
     /// Marks the base that is sequenced directly before each insertion and deletion, unless it is
     /// skipped.
-    fn find_gaps(&mut self, reverse: bool) {
+    fn mark_gaps(&mut self, reverse: bool) {
         for gaps in &mut self.gaps {
             gaps.clear();
             gaps.extend(self.findings.iter().map(|&it| if it == SKIPPED { SKIPPED } else { 0 }));
@@ -326,17 +334,17 @@ impl CountedRead {
     }
 
     /// Adds the aligned parts of the read and its mismatches to `seen`.
-    fn suspect(&self, contig: u32, seen: &mut SiteEvents) {
+    fn add_mismatches(&self, contig: u32, seen: &mut SiteEvents) {
         let (mut at, mut position) = (0, self.alignment.pos);
         for &(op, len) in &self.alignment.ops {
             match op {
                 INSERTION => at += len as usize,
                 DELETION => position += i64::from(len),
                 _ if consumes_query(op) => {
-                    seen.cover(contig, position, position + i64::from(len));
+                    seen.add_span(contig, position, position + i64::from(len));
                     let bases = at..at + len as usize;
                     let differing = bases.filter(|&i| self.findings[i] == 1);
-                    differing.for_each(|i| seen.differ(contig, position + (i - at) as i64));
+                    differing.for_each(|i| seen.add_mismatch(contig, position + (i - at) as i64));
                     (at, position) = (at + len as usize, position + i64::from(len));
                 }
                 _ => {}
@@ -347,12 +355,12 @@ impl CountedRead {
 
 /// Number of bases at either end of a read for which no cycle is counted with insertions and
 /// deletions.
-const CUSHION: usize = 4;
+const GAP_CUSHION_BASES: usize = 4;
 
 /// Skips the bases from reference position `first` to `last`, 0-based and inclusive.
 ///
 /// If `first` is in a deletion, the base before it is skipped too; if `last` is, the base after it.
-fn mask(alignment: &Alignment, findings: &mut [Finding], first: u32, last: u32) {
+fn skip_site(alignment: &CountedAlignment, findings: &mut [Finding], first: u32, last: u32) {
     let from = match alignment.index_of(first.into()) {
         None => 0,
         Some((index, DELETION)) => index.saturating_sub(1),

@@ -32,7 +32,7 @@ pub const fn empty_context(size: u8) -> u16 {
 
 /// Maximum size of a context for counting and applying. The number of a longer one would not fit in
 /// 16 bits.
-pub const LONGEST_CONTEXT: u8 = 7;
+pub const MAX_CONTEXT_SIZE: u8 = 7;
 
 /// Codes of BAM's sixteen base letters (`=ACMGRSVTWYHKDBN`): A 0, C 1, G 2, T 3, others
 /// [`NO_BASE`].
@@ -53,7 +53,7 @@ static PAIRS: [[u8; 2]; 256] = {
 };
 
 /// Replaces the contents of `codes` by the codes of the record's bases.
-pub fn codes(record: RecordRef<'_>, codes: &mut Vec<u8>) {
+pub fn write_base_codes(record: RecordRef<'_>, codes: &mut Vec<u8>) {
     codes.clear();
     codes.extend(record.seq().iter().flat_map(|&byte| PAIRS[usize::from(byte)]));
     codes.truncate(record.l_seq());
@@ -65,7 +65,14 @@ pub fn codes(record: RecordRef<'_>, codes: &mut Vec<u8>) {
 /// base-4 number whose most significant digit was sequenced first. Bases in both tails of the read
 /// with a quality of at most `low` (Phred) have no context. If that applies to all bases, see
 /// [`empty_context`].
-pub fn contexts(codes: &[u8], qualities: &[u8], reverse: bool, size: u8, low: i8, out: &mut Vec<u16>) {
+pub fn write_contexts(
+    codes: &[u8],
+    qualities: &[u8],
+    reverse: bool,
+    size: u8,
+    low: i8,
+    out: &mut Vec<u16>,
+) {
     out.clear();
     out.resize(codes.len(), NO_CONTEXT);
     let is_good = |&q: &u8| i16::from(q) > i16::from(low);
@@ -74,7 +81,7 @@ pub fn contexts(codes: &[u8], qualities: &[u8], reverse: bool, size: u8, low: i8
     };
     let last = qualities.iter().rposition(is_good).unwrap_or(first);
     if size == 2 {
-        return pairs(&codes[first..=last], reverse, &mut out[first..=last]);
+        return write_pair_contexts(&codes[first..=last], reverse, &mut out[first..=last]);
     }
     let size = usize::from(size);
     let mask = (1u16 << (2 * size)) - 1;
@@ -100,7 +107,7 @@ fn complement(code: u8) -> u8 {
 
 /// Writes contexts of two bases, the default size. Unlike the general loop it has no state, so
 /// compilers vectorize it.
-fn pairs(codes: &[u8], reverse: bool, out: &mut [u16]) {
+fn write_pair_contexts(codes: &[u8], reverse: bool, out: &mut [u16]) {
     // On the reverse strand, both bases are complemented at once: 15 minus the two digits.
     let turned = if reverse { 15 } else { 0 };
     let context = |before: u8, own: u8| {
@@ -131,7 +138,7 @@ pub struct Cycles {
 impl Cycles {
     /// Returns the cycles of a read of `len` counted bases. On the reverse strand they count
     /// backwards.
-    pub fn of(record: RecordRef<'_>, len: usize) -> Self {
+    pub fn of_read(record: RecordRef<'_>, len: usize) -> Self {
         let flags = record.flags();
         let second = i64::from(flags.is_paired() && flags.is_last());
         if flags.is_reverse() {
@@ -146,7 +153,7 @@ impl Cycles {
     }
 
     /// Returns the cycle numbers in the order of SEQ. The iterator does not end.
-    pub fn each(self) -> impl Iterator<Item = usize> {
+    pub fn each_cycle(self) -> impl Iterator<Item = usize> {
         (0..).map(move |i| self.at(i))
     }
 }
@@ -174,12 +181,12 @@ impl ReadGroups {
     /// change it. The memory is charged to `ledger`.
     pub fn new(header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut by_id, mut names) = (HashMap::new(), Vec::new());
-        let mut prepaid = Prepaid::new(ledger.empty("read groups"));
+        let mut prepaid = Prepaid::new(ledger.empty_charge("read groups"));
         let mut numbers: HashMap<&[u8], u32> = HashMap::new();
-        for line in header.lines_of(b"RG") {
+        for line in header.lines_of_kind(b"RG") {
             let Some(id) = line.get(b"ID") else { continue };
             let name = line.get(b"PU").filter(|name| !name.is_empty()).unwrap_or(id);
-            prepaid.block(ENTRY + id.len()).and(prepaid.block(name.len()))?;
+            prepaid.pay_block(ENTRY + id.len()).and(prepaid.pay_block(name.len()))?;
             let number = *numbers.entry(name).or_insert_with(|| {
                 names.push(name.to_vec());
                 names.len() as u32 - 1
@@ -202,7 +209,7 @@ impl ReadGroups {
     }
 
     /// Returns the number of the read group with this ID, or `None` if the header does not have it.
-    pub fn number(&self, id: &[u8]) -> Option<usize> {
+    pub fn number_of_id(&self, id: &[u8]) -> Option<usize> {
         self.0.by_id.get(id).map(|&number| number as usize)
     }
 
@@ -291,7 +298,7 @@ mod tests {
         let mut qualities = vec![30; codes.len()];
         low.iter().for_each(|&i| qualities[i] = 2);
         let mut out = Vec::new();
-        contexts(&codes, &qualities, reverse, size, 2, &mut out);
+        write_contexts(&codes, &qualities, reverse, size, 2, &mut out);
         let text = |context: &u16| match *context {
             NO_CONTEXT => "-".to_string(),
             code if code == empty_context(size) => "0".to_string(),

@@ -6,7 +6,7 @@ use readmill_record::{Error, Result};
 
 use super::java;
 use super::recal_datum::RecalDatum;
-use super::report::{Arguments, CovariateRow, GroupRows, QualityRow, Quantization, Report};
+use super::report::{Arguments, CovariateRow, GroupRows, QualityRow, Quantization, RecalReport};
 
 /// Adds reports in the given order.
 ///
@@ -18,7 +18,7 @@ use super::report::{Arguments, CovariateRow, GroupRows, QualityRow, Quantization
 /// # Errors
 /// Fails, as GATK does, if the longest context or the maximum cycle differs, and if no report has
 /// any rows.
-pub fn gather(reports: impl IntoIterator<Item = Result<Report>>) -> Result<Report> {
+pub fn gather(reports: impl IntoIterator<Item = Result<RecalReport>>) -> Result<RecalReport> {
     let mut reports = reports.into_iter();
     let mut sum = reports.next().ok_or_else(|| Error::usage("there is no report to gather"))??;
     for report in reports {
@@ -26,19 +26,23 @@ pub fn gather(reports: impl IntoIterator<Item = Result<Report>>) -> Result<Repor
         if report.is_empty() {
             continue;
         }
-        check(&sum.arguments, &report.arguments)?;
-        sum.groups =
-            merged(sum.groups, report.groups, |a, b| java::compare(&a.name, &b.name), add_group);
+        check_arguments(&sum.arguments, &report.arguments)?;
+        sum.groups = merge_sorted(
+            sum.groups,
+            report.groups,
+            |a, b| java::compare_utf16(&a.name, &b.name),
+            add_group,
+        );
     }
     if sum.is_empty() {
         return Err(Error::input("no report has any base"));
     }
-    sum.quantization = Quantization::of(&sum.groups, sum.arguments.quantizing_levels);
+    sum.quantization = Quantization::of_groups(&sum.groups, sum.arguments.quantizing_levels);
     Ok(sum)
 }
 
-fn check(one: &Arguments, two: &Arguments) -> Result<()> {
-    let longest = |arguments: &Arguments| u32::from(arguments.longest_context());
+fn check_arguments(one: &Arguments, two: &Arguments) -> Result<()> {
+    let longest = |arguments: &Arguments| u32::from(arguments.max_context_size());
     let pairs = [
         ("the longest context", longest(one), longest(two)),
         ("maximum_cycle_value", one.maximum_cycle_value, two.maximum_cycle_value),
@@ -63,28 +67,28 @@ fn add_group(into: &mut GroupRows, other: GroupRows) {
     }
     let qualities = std::mem::take(&mut into.qualities);
     let key = |row: &QualityRow| (row.quality, row.event);
-    into.qualities = merged(
+    into.qualities = merge_sorted(
         qualities,
         other.qualities,
         |a, b| key(a).cmp(&key(b)),
-        |a, b| add(&mut a.recal_datum, b.recal_datum),
+        |a, b| add_datum(&mut a.recal_datum, b.recal_datum),
     );
     let covariates = std::mem::take(&mut into.covariates);
     let key = |row: &CovariateRow| (row.quality, row.covariate, row.event);
-    into.covariates = merged(
+    into.covariates = merge_sorted(
         covariates,
         other.covariates,
         |a, b| key(a).cmp(&key(b)),
-        |a, b| add(&mut a.recal_datum, b.recal_datum),
+        |a, b| add_datum(&mut a.recal_datum, b.recal_datum),
     );
 }
 
-fn add(into: &mut RecalDatum, other: RecalDatum) {
+fn add_datum(into: &mut RecalDatum, other: RecalDatum) {
     into.combine(&other);
 }
 
 /// Merges two sorted lists. `add` combines elements that are equal in `order`.
-fn merged<T>(
+fn merge_sorted<T>(
     one: Vec<T>,
     two: Vec<T>,
     order: impl Fn(&T, &T) -> Ordering,

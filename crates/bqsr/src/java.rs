@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 ///
 /// Java rounds half up, and starts from the shortest decimal text that identifies the number. So
 /// 1.005 becomes 1.01, although its binary value is lower.
-pub fn fixed(number: f64, decimals: usize) -> String {
+pub fn format_fixed(number: f64, decimals: usize) -> String {
     if number.fract() == 0.0 && number.abs() < 1e15 {
         return format!("{number:.decimals$}");
     }
@@ -27,7 +27,7 @@ pub fn fixed(number: f64, decimals: usize) -> String {
     // A leading 0 can take the carry.
     kept.insert(0, b'0');
     if digit(last + 1) >= b'5' {
-        carry(&mut kept);
+        increment_digits(&mut kept);
     }
     while kept.len() > decimals + 1 && kept[0] == b'0' {
         kept.remove(0);
@@ -44,7 +44,7 @@ pub fn fixed(number: f64, decimals: usize) -> String {
 }
 
 /// Increments a number given as decimal digits. An overflow of the first digit is lost.
-fn carry(digits: &mut [u8]) {
+fn increment_digits(digits: &mut [u8]) {
     for digit in digits.iter_mut().rev() {
         if *digit != b'9' {
             *digit += 1;
@@ -58,7 +58,7 @@ fn carry(digits: &mut [u8]) {
 /// numbers of Java source, and for `null`, `NA`, `NaN` and infinities.
 pub fn aligns_right(text: &[u8]) -> bool {
     let words: [&[u8]; 5] = [b"null", b"NA", b"NaN", b"Infinity", b"-Infinity"];
-    words.contains(&text) || is_number(trim(text))
+    words.contains(&text) || is_number(trim_blanks(text))
 }
 
 /// Returns whether text is a number as `NumberUtils.isCreatable` of commons-lang3 accepts it.
@@ -87,19 +87,19 @@ fn is_number(text: &[u8]) -> bool {
 /// Returns whether text is a decimal number, optionally with an exponent and a type suffix. With
 /// the suffix `L`, it has neither point nor exponent.
 fn is_decimal(text: &[u8]) -> bool {
-    let (whole, rest) = digits(text);
+    let (whole, rest) = split_digits(text);
     if !whole.is_empty() && matches!(rest, [b'l' | b'L']) {
         return true;
     }
     let (decimals, rest) = match rest {
-        [b'.', rest @ ..] => digits(rest),
+        [b'.', rest @ ..] => split_digits(rest),
         _ => (&[] as &[u8], rest),
     };
     if whole.is_empty() && decimals.is_empty() {
         return false;
     }
     let rest = match rest {
-        [b'e' | b'E', b'+' | b'-', rest @ ..] | [b'e' | b'E', rest @ ..] => match digits(rest) {
+        [b'e' | b'E', b'+' | b'-', rest @ ..] | [b'e' | b'E', rest @ ..] => match split_digits(rest) {
             ([], _) => return false,
             (_, rest) => rest,
         },
@@ -108,12 +108,12 @@ fn is_decimal(text: &[u8]) -> bool {
     matches!(rest, [] | [b'd' | b'D' | b'f' | b'F'])
 }
 
-fn digits(text: &[u8]) -> (&[u8], &[u8]) {
+fn split_digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.iter().take_while(|byte| byte.is_ascii_digit()).count())
 }
 
 /// Removes spaces and control characters from both ends, as `String.trim` does.
-pub fn trim(text: &[u8]) -> &[u8] {
+pub fn trim_blanks(text: &[u8]) -> &[u8] {
     let Some(first) = text.iter().position(|&byte| byte > b' ') else {
         return &[];
     };
@@ -122,7 +122,7 @@ pub fn trim(text: &[u8]) -> &[u8] {
 }
 
 /// Returns the length as Java counts it: in UTF-16 units, or in bytes if the text is not UTF-8.
-pub fn length(text: &[u8]) -> usize {
+pub fn utf16_length(text: &[u8]) -> usize {
     match std::str::from_utf8(text) {
         Ok(text) if !text.is_ascii() => text.encode_utf16().count(),
         _ => text.len(),
@@ -130,7 +130,7 @@ pub fn length(text: &[u8]) -> usize {
 }
 
 /// Compares texts as `String.compareTo` does: by UTF-16 units.
-pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
+pub fn compare_utf16(a: &[u8], b: &[u8]) -> Ordering {
     match (std::str::from_utf8(a), std::str::from_utf8(b)) {
         (Ok(a), Ok(b)) if !a.is_ascii() || !b.is_ascii() => a.encode_utf16().cmp(b.encode_utf16()),
         _ => a.cmp(b),
@@ -158,7 +158,7 @@ mod tests {
             (1.0e22, 2, "10000000000000000000000.00"),
             (123456789012.345, 2, "123456789012.35"),
         ] {
-            assert_eq!(fixed(number, decimals), text);
+            assert_eq!(format_fixed(number, decimals), text);
         }
     }
 
@@ -181,8 +181,8 @@ mod tests {
 
     #[test]
     fn strings_are_compared_in_utf16() {
-        assert_eq!(compare("\u{ff5e}".as_bytes(), "\u{1f9ec}".as_bytes()), Ordering::Greater);
-        assert_eq!(compare(b"-1", b"1"), Ordering::Less);
-        assert_eq!(length("µ🧬".as_bytes()), 3);
+        assert_eq!(compare_utf16("\u{ff5e}".as_bytes(), "\u{1f9ec}".as_bytes()), Ordering::Greater);
+        assert_eq!(compare_utf16(b"-1", b"1"), Ordering::Less);
+        assert_eq!(utf16_length("µ🧬".as_bytes()), 3);
     }
 }

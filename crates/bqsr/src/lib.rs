@@ -43,10 +43,10 @@ pub mod suspects;
 
 pub use alignment::WellFormed;
 pub use apply::{ApplyRecalibration, Writing};
-pub use counters::{Counters, Datum, Event, EventTable, GroupTable, QualityTable, Tables, Totals};
+pub use counters::{Counters, Datum, ErrorEvent, EventTable, GroupTable, QualityTable, Tables, Totals};
 pub use covariate_worker::{CountOptions, CovariateWorker, RecalReference};
 pub use covariates::ReadGroups;
 pub use gather::gather;
 pub use recalibration::{GroupRecalibration, Recalibration};
-pub use report::{Arguments, Report};
+pub use report::{Arguments, RecalReport};
 pub use results::ApplyOptions;

@@ -5,10 +5,10 @@ use std::io::Write;
 
 use readmill_record::{Error, Result};
 
-use super::counters::{Event, context_bases, cycle_index};
-use super::java::fixed;
+use super::counters::{ErrorEvent, context_bases, cycle_index};
+use super::java::format_fixed;
 use super::recal_datum::RecalDatum;
-use super::report::{Covariate, GroupRows, Report, covariate_name, covariate_text};
+use super::report::{Covariate, GroupRows, RecalReport, covariate_name, covariate_text};
 
 /// The header line. Accuracy is the empirical minus the reported quality; both and
 /// AverageReportedQuality are Phred.
@@ -22,12 +22,12 @@ const HEAD: &str = "ReadGroup,CovariateValue,CovariateName,EventType,Observation
 ///
 /// # Errors
 /// Fails if there are no reports, or if their arguments differ.
-pub fn csv(reports: &[(&str, &Report)]) -> Result<Vec<u8>> {
+pub fn reports_to_csv(reports: &[(&str, &RecalReport)]) -> Result<Vec<u8>> {
     let Some((first, rest)) = reports.split_first() else {
         return Err(Error::usage("there is no report to show"));
     };
     for report in rest {
-        let differences = first.1.arguments.differences(&report.1.arguments);
+        let differences = first.1.arguments.describe_differences(&report.1.arguments);
         if !differences.is_empty() {
             let what =
                 format!("the reports {} and {} were made with other arguments", first.0, report.0);
@@ -36,7 +36,7 @@ pub fn csv(reports: &[(&str, &Report)]) -> Result<Vec<u8>> {
     }
     let mut out = HEAD.as_bytes().to_vec();
     for (name, report) in reports {
-        report.groups.iter().for_each(|group| add_group(&mut out, group, name));
+        report.groups.iter().for_each(|group| append_group(&mut out, group, name));
     }
     Ok(out)
 }
@@ -53,10 +53,10 @@ enum Subject {
 }
 
 impl Subject {
-    fn of(covariate: Covariate) -> Self {
+    fn of_covariate(covariate: Covariate) -> Self {
         match covariate {
             Covariate::Context { size, code } => {
-                Subject::Context(rank(usize::from(size), code), covariate)
+                Subject::Context(context_sort_key(usize::from(size), code), covariate)
             }
             Covariate::Cycle(cycle) => Subject::Cycle(cycle_index(cycle), covariate),
         }
@@ -65,7 +65,7 @@ impl Subject {
 
 /// Returns the sort key of a context: its bases from last to first, padded to 13, then their
 /// number.
-fn rank(size: usize, code: u32) -> Vec<u8> {
+fn context_sort_key(size: usize, code: u32) -> Vec<u8> {
     let mut bases = vec![b'A'; 13 - size.min(13)];
     bases.extend(context_bases(code as usize, size).into_iter().rev());
     bases.push(size as u8);
@@ -74,13 +74,13 @@ fn rank(size: usize, code: u32) -> Vec<u8> {
 
 /// Appends the lines of a read group. The line of a context or cycle is the sum over all reported
 /// qualities, added in ascending order.
-fn add_group(out: &mut Vec<u8>, group: &GroupRows, name: &str) {
-    let mut lines: BTreeMap<(Subject, Event), RecalDatum> = BTreeMap::new();
+fn append_group(out: &mut Vec<u8>, group: &GroupRows, name: &str) {
+    let mut lines: BTreeMap<(Subject, ErrorEvent), RecalDatum> = BTreeMap::new();
     for row in &group.qualities {
         lines.insert((Subject::Quality(row.quality), row.event), row.recal_datum);
     }
     for row in &group.covariates {
-        let sum = lines.entry((Subject::of(row.covariate), row.event));
+        let sum = lines.entry((Subject::of_covariate(row.covariate), row.event));
         sum.and_modify(|sum| sum.combine(&row.recal_datum)).or_insert(row.recal_datum);
     }
     for ((subject, event), recal_datum) in lines {
@@ -98,20 +98,20 @@ fn add_group(out: &mut Vec<u8>, group: &GroupRows, name: &str) {
         let _ = writeln!(
             out,
             ",{kind},{},{},{},{},{},{},{name}",
-            spelled(event),
+            event_name(event),
             recal_datum.observations,
-            fixed(recal_datum.errors(), 2),
-            fixed(empirical, 2),
-            fixed(reported, 2),
-            fixed(empirical - reported, 2),
+            format_fixed(recal_datum.errors(), 2),
+            format_fixed(empirical, 2),
+            format_fixed(reported, 2),
+            format_fixed(empirical - reported, 2),
         );
     }
 }
 
-fn spelled(event: Event) -> &'static str {
+fn event_name(event: ErrorEvent) -> &'static str {
     match event {
-        Event::Mismatch => "Base Substitution",
-        Event::Insertion => "Base Insertion",
-        Event::Deletion => "Base Deletion",
+        ErrorEvent::Mismatch => "Base Substitution",
+        ErrorEvent::Insertion => "Base Insertion",
+        ErrorEvent::Deletion => "Base Deletion",
     }
 }

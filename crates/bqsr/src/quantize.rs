@@ -7,53 +7,53 @@
 use super::covariates::QUALITIES;
 use readmill_record::exact::{log10, power_of_ten};
 
-const UNINTERESTING: usize = 6;
+const MAX_FREE_QUALITY: usize = 6;
 
 /// Maps each quality (Phred, 0 to 93) to one of at most `levels` qualities. `counts` are the
 /// numbers of bases with each quality.
 pub fn quantize(counts: &[u64; QUALITIES], levels: usize) -> [u8; QUALITIES] {
-    let mut intervals: Vec<Interval> =
-        (0..QUALITIES).map(|quality| Interval::of(quality, counts[quality])).collect();
+    let mut intervals: Vec<QualityInterval> =
+        (0..QUALITIES).map(|quality| QualityInterval::of_quality(quality, counts[quality])).collect();
     while intervals.len() > levels.max(1) {
         merge_cheapest(&mut intervals);
     }
     let mut map = [0; QUALITIES];
     for interval in &intervals {
-        map[interval.first..=interval.last].fill(interval.quality());
+        map[interval.first..=interval.last].fill(interval.written_quality());
     }
     map
 }
 
 /// Returns the number of runs of equal qualities in a map. GATK treats it as the number of levels.
-pub fn levels(map: &[u8; QUALITIES]) -> usize {
+pub fn count_levels(map: &[u8; QUALITIES]) -> usize {
     map.chunk_by(|a, b| a == b).count()
 }
 
 /// Merges the two adjacent intervals with the lowest penalty. Of several, it takes the first.
-fn merge_cheapest(intervals: &mut Vec<Interval>) {
+fn merge_cheapest(intervals: &mut Vec<QualityInterval>) {
     let mut cheapest: Option<(usize, f64)> = None;
     for (at, pair) in intervals.windows(2).enumerate() {
-        let penalty = penalty(&pair[0], &pair[1]);
+        let penalty = merge_penalty(&pair[0], &pair[1]);
         if cheapest.is_none_or(|(_, least)| penalty < least) {
             cheapest = Some((at, penalty));
         }
     }
     let Some((at, _)) = cheapest else { return };
     let right = intervals.remove(at + 1);
-    let left = std::mem::replace(&mut intervals[at], Interval::of(0, 0));
-    intervals[at] = left.merged(right);
+    let left = std::mem::replace(&mut intervals[at], QualityInterval::of_quality(0, 0));
+    intervals[at] = left.merge_with(right);
 }
 
 /// Returns the penalty of merging two intervals: the change of log10 of the error rate, summed over
 /// all bases.
-fn penalty(left: &Interval, right: &Interval) -> f64 {
+fn merge_penalty(left: &QualityInterval, right: &QualityInterval) -> f64 {
     let rate =
         error_rate(left.observations.saturating_add(right.observations), left.errors + right.errors);
     if rate == 0.0 {
         return 0.0;
     }
     let rate = log10(rate);
-    left.cost(rate) + right.cost(rate)
+    left.penalty_at_rate(rate) + right.penalty_at_rate(rate)
 }
 
 /// Returns the error rate with one pseudo-error and one pseudo-base, or 0 without bases.
@@ -62,7 +62,7 @@ fn error_rate(observations: u64, errors: u64) -> f64 {
 }
 
 /// A range of adjacent quality scores that share one written quality.
-struct Interval {
+struct QualityInterval {
     first: usize,
     last: usize,
     observations: u64,
@@ -70,19 +70,26 @@ struct Interval {
     /// log10 of the error rate. Only used for an interval of a single quality.
     rate: f64,
     /// The two intervals that were merged, or `None` for a single quality.
-    parts: Option<Box<(Interval, Interval)>>,
+    parts: Option<Box<(QualityInterval, QualityInterval)>>,
 }
 
-impl Interval {
-    fn of(quality: usize, observations: u64) -> Self {
+impl QualityInterval {
+    fn of_quality(quality: usize, observations: u64) -> Self {
         let rate = power_of_ten(quality as f64 / -10.0);
         // GATK stores the number of errors in a Java int.
         let errors = ((observations as f64 * rate).floor() as u64).min(i32::MAX as u64);
-        Interval { first: quality, last: quality, observations, errors, rate: log10(rate), parts: None }
+        QualityInterval {
+            first: quality,
+            last: quality,
+            observations,
+            errors,
+            rate: log10(rate),
+            parts: None,
+        }
     }
 
-    fn merged(self, other: Interval) -> Interval {
-        Interval {
+    fn merge_with(self, other: QualityInterval) -> QualityInterval {
+        QualityInterval {
             first: self.first,
             last: other.last,
             observations: self.observations.saturating_add(other.observations),
@@ -95,15 +102,15 @@ impl Interval {
     /// Returns the penalty of its bases if log10 of their error rate becomes `rate`.
     ///
     /// The sum follows the order of merging, because a different order would change the last bits.
-    fn cost(&self, rate: f64) -> f64 {
+    fn penalty_at_rate(&self, rate: f64) -> f64 {
         match &self.parts {
-            Some(parts) => parts.0.cost(rate) + parts.1.cost(rate),
-            None if self.last <= UNINTERESTING => 0.0,
+            Some(parts) => parts.0.penalty_at_rate(rate) + parts.1.penalty_at_rate(rate),
+            None if self.last <= MAX_FREE_QUALITY => 0.0,
             None => (self.rate - rate).abs() * self.observations as f64,
         }
     }
 
-    fn quality(&self) -> u8 {
+    fn written_quality(&self) -> u8 {
         if self.parts.is_none() {
             return self.first as u8;
         }
@@ -138,8 +145,8 @@ mod tests {
     fn as_many_levels_as_qualities_change_nothing() {
         let identity = std::array::from_fn(|quality| quality as u8);
         assert_eq!(quantize(&[1; QUALITIES], QUALITIES), identity);
-        assert_eq!(levels(&identity), QUALITIES);
+        assert_eq!(count_levels(&identity), QUALITIES);
         // Intervals that are merged separately may become equal.
-        assert!(levels(&quantize(&[5; QUALITIES], 7)) <= 7);
+        assert!(count_levels(&quantize(&[5; QUALITIES], 7)) <= 7);
     }
 }

@@ -58,37 +58,37 @@ impl RecalDatum {
 
     /// Rounds the errors to two decimals and the reported quality to four, the precision of a
     /// report.
-    pub fn round(&mut self) {
-        self.scaled_errors = rounded(self.errors(), 100.0) * ERROR_SCALE;
-        self.reported = rounded(self.reported, 10_000.0);
+    pub fn round_as_printed(&mut self) {
+        self.scaled_errors = round_to_parts(self.errors(), 100.0) * ERROR_SCALE;
+        self.reported = round_to_parts(self.reported, 10_000.0);
     }
 
     /// Returns the empirical quality, with the reported quality as the mean of the prior.
     pub fn empirical(&self) -> u8 {
-        self.expecting(self.reported)
+        self.empirical_with_prior(self.reported)
     }
 
     /// Returns the empirical quality, with `expected` (Phred) as the mean of the prior.
-    pub fn expecting(&self, expected: f64) -> u8 {
+    pub fn empirical_with_prior(&self, expected: f64) -> u8 {
         empirical_quality(self.observations, self.errors(), expected)
     }
 }
 
 /// Returns the nearest multiple of 1 / `parts`. As in GATK's `MathUtils.roundToNDecimalPlaces`, the
 /// number is first increased by its distance to the next larger one.
-fn rounded(number: f64, parts: f64) -> f64 {
+fn round_to_parts(number: f64, parts: f64) -> f64 {
     let scaled = (number + (number.abs().next_up() - number.abs())) * parts;
     let floor = scaled.floor();
     (if scaled - floor >= 0.5 { floor + 1.0 } else { floor }) / parts
 }
 
-const HIGHEST: u8 = 60;
+const MAX_EMPIRICAL_QUALITY: u8 = 60;
 
 /// Maximum difference from the expected quality in the prior. Larger ones count as this.
-const FARTHEST: f64 = 40.0;
+const MAX_PRIOR_DISTANCE: f64 = 40.0;
 
 /// Maximum number of bases. Larger counts are scaled down to it, and their errors too, as in GATK.
-const MOST: u64 = (1 << 31) - 2;
+const MAX_OBSERVATIONS: u64 = (1 << 31) - 2;
 
 const PRIOR_SCALE: f64 = 0.225_791_352_644_727_44;
 
@@ -97,14 +97,14 @@ const PRIOR_SCALE: f64 = 0.225_791_352_644_727_44;
 pub fn empirical_quality(observations: u64, errors: f64, expected: f64) -> u8 {
     let wrong = ((errors + 0.5) as u64).saturating_add(1);
     let seen = observations.saturating_add(2);
-    let (seen, wrong) = if seen > MOST { scaled(seen, wrong) } else { (seen, wrong) };
+    let (seen, wrong) = if seen > MAX_OBSERVATIONS { scale_counts(seen, wrong) } else { (seen, wrong) };
     if wrong > seen {
         return 0;
     }
     let likelihood = Likelihood::new(seen as f64, wrong as f64);
     let mut best = (0, f64::NEG_INFINITY);
-    for quality in worth_trying(seen, wrong, expected) {
-        let posterior = log_prior(quality, expected) + likelihood.at(quality);
+    for quality in candidate_qualities(seen, wrong, expected) {
+        let posterior = log_prior(quality, expected) + likelihood.log_at_quality(quality);
         if posterior > best.1 {
             best = (quality, posterior);
         }
@@ -112,32 +112,32 @@ pub fn empirical_quality(observations: u64, errors: f64, expected: f64) -> u8 {
     best.0
 }
 
-fn scaled(seen: u64, wrong: u64) -> (u64, u64) {
-    let fraction = MOST as f64 / seen as f64;
-    (MOST, (wrong as f64 * fraction).round() as u64)
+fn scale_counts(seen: u64, wrong: u64) -> (u64, u64) {
+    let fraction = MAX_OBSERVATIONS as f64 / seen as f64;
+    (MAX_OBSERVATIONS, (wrong as f64 * fraction).round() as u64)
 }
 
 /// Returns the range of qualities that must be tried.
 ///
 /// The posterior rises up to the lower of the expected and the observed quality, and falls after
 /// the higher one. So the best quality is not far outside of this range.
-fn worth_trying(seen: u64, wrong: u64, expected: f64) -> std::ops::RangeInclusive<u8> {
+fn candidate_qualities(seen: u64, wrong: u64, expected: f64) -> std::ops::RangeInclusive<u8> {
     let observed = -10.0 * LOG10_E * ln(wrong as f64 / seen as f64);
     let low = expected.min(observed).floor() - 2.0;
     let high = expected.max(observed).ceil() + 2.0;
-    let bounded = |quality: f64| quality.clamp(0.0, f64::from(HIGHEST)) as u8;
+    let bounded = |quality: f64| quality.clamp(0.0, f64::from(MAX_EMPIRICAL_QUALITY)) as u8;
     bounded(low)..=bounded(high)
 }
 
 /// Returns the natural logarithm of the prior density. As in GATK, the difference is truncated to
 /// an integer, so differences below 1 count as 0.
 fn log_prior(quality: u8, expected: f64) -> f64 {
-    let difference = (f64::from(quality) - expected).trunc().abs().min(FARTHEST);
+    let difference = (f64::from(quality) - expected).trunc().abs().min(MAX_PRIOR_DISTANCE);
     let deviations = difference / 0.5;
     -0.5 * deviations * deviations - PRIOR_SCALE
 }
 
-static ERROR_PROBABILITIES: LazyLock<[f64; HIGHEST as usize + 1]> =
+static ERROR_PROBABILITIES: LazyLock<[f64; MAX_EMPIRICAL_QUALITY as usize + 1]> =
     LazyLock::new(|| std::array::from_fn(|quality| power_of_ten(quality as f64 / -10.0)));
 
 struct Likelihood {
@@ -158,13 +158,13 @@ impl Likelihood {
         Likelihood { seen, wrong, right, stirling, factor }
     }
 
-    fn at(&self, quality: u8) -> f64 {
+    fn log_at_quality(&self, quality: u8) -> f64 {
         let error = ERROR_PROBABILITIES[usize::from(quality)];
         let good = 1.0 - error;
         let log = if self.wrong == 0.0 {
-            self.all_alike(error, good)
+            self.log_all_alike(error, good)
         } else if self.right == 0.0 {
-            self.all_alike(good, error)
+            self.log_all_alike(good, error)
         } else {
             let wrong = deviance(self.wrong, self.seen * error);
             let right = deviance(self.right, self.seen * good);
@@ -175,7 +175,7 @@ impl Likelihood {
 
     /// Returns `seen` × ln(`always`), for bases that all are errors or all are correct. `never` is
     /// 1 - `always`.
-    fn all_alike(&self, never: f64, always: f64) -> f64 {
+    fn log_all_alike(&self, never: f64, always: f64) -> f64 {
         if never < 0.1 {
             -deviance(self.seen, self.seen * always) - self.seen * never
         } else {
@@ -272,7 +272,7 @@ pub fn ln(x: f64) -> f64 {
     if x == f64::INFINITY {
         return x;
     }
-    let (exponent, mantissa) = parts(x);
+    let (exponent, mantissa) = split_exponent(x);
     // ln(1 + f) = 2 atanh(s) = f - f²/2 + s (f²/2 + 2 s² (1/3 + s²/5 + ...)), where s = f / (2 + f).
     let f = mantissa - 1.0;
     let s = f / (2.0 + f);
@@ -285,7 +285,7 @@ pub fn ln(x: f64) -> f64 {
 
 /// Splits a number into a power of two and a factor between √½ and √2. Returns the exponent and the
 /// factor.
-fn parts(x: f64) -> (f64, f64) {
+fn split_exponent(x: f64) -> (f64, f64) {
     let bits = x.to_bits();
     let exponent = (bits >> 52) as i32 - 1023;
     let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
@@ -312,7 +312,7 @@ mod tests {
         sum.combine(&recal_datum(33_333_333, 77.05, 41.0));
         assert_eq!((sum.observations, sum.errors()), (749_950_349, 376_387.82));
         assert_eq!((sum.reported, sum.empirical()), (2.197434572392056, 33));
-        sum.round();
+        sum.round_as_printed();
         assert_eq!((sum.errors(), sum.reported), (376_387.82, 2.1974));
     }
 
@@ -326,9 +326,9 @@ mod tests {
             (48.99994999999999, 49.0),
             (0.0, 0.0),
         ] {
-            assert_eq!(rounded(number, 10_000.0), expected);
+            assert_eq!(round_to_parts(number, 10_000.0), expected);
         }
-        assert_eq!(rounded(1.005, 100.0), 1.01);
+        assert_eq!(round_to_parts(1.005, 100.0), 1.01);
     }
 
     #[test]
@@ -357,13 +357,14 @@ mod tests {
     #[test]
     fn qualities_that_are_not_tried_are_worse() {
         for (seen, wrong, expected) in
-            [(2, 1, 30.0), (1002, 1, 2.5), (1002, 1000, 60.0), (MOST, 5, 0.0), (40, 40, 9.0)]
+            [(2, 1, 30.0), (1002, 1, 2.5), (1002, 1000, 60.0), (MAX_OBSERVATIONS, 5, 0.0), (40, 40, 9.0)]
         {
             let likelihood = Likelihood::new(seen as f64, wrong as f64);
-            let posterior = |quality| log_prior(quality, expected) + likelihood.at(quality);
-            let best = (0..=HIGHEST).map(posterior).fold(f64::NEG_INFINITY, f64::max);
-            let found =
-                worth_trying(seen, wrong, expected).map(posterior).fold(f64::NEG_INFINITY, f64::max);
+            let posterior = |quality| log_prior(quality, expected) + likelihood.log_at_quality(quality);
+            let best = (0..=MAX_EMPIRICAL_QUALITY).map(posterior).fold(f64::NEG_INFINITY, f64::max);
+            let found = candidate_qualities(seen, wrong, expected)
+                .map(posterior)
+                .fold(f64::NEG_INFINITY, f64::max);
             assert_eq!(best, found, "{wrong} of {seen}, {expected}");
         }
     }

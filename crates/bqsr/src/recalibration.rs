@@ -14,14 +14,14 @@ use std::sync::Arc;
 
 use readmill_record::{Charge, Error, Ledger, Result};
 
-use super::counters::{Event, cycle_index};
-use super::covariates::{Cycles, LONGEST_CONTEXT, QUALITIES, empty_context};
-use super::report::{Covariate, CovariateRow, GroupRows, Report};
-use super::results::{ApplyOptions, Maps, Results, ZERO};
+use super::counters::{ErrorEvent, cycle_index};
+use super::covariates::{Cycles, MAX_CONTEXT_SIZE, QUALITIES, empty_context};
+use super::report::{Covariate, CovariateRow, GroupRows, RecalReport};
+use super::results::{ApplyOptions, DELTA_OFFSET, QuantizationMaps, WrittenQualities};
 
 /// Maximum number of cycles in a table that can be applied. Each cycle takes memory for every
 /// quality.
-pub const MOST_CYCLES: u32 = 1_000_000;
+pub const MAX_CYCLES: u32 = 1_000_000;
 
 /// The map from reported to recalibrated qualities, for all read groups of a report.
 ///
@@ -30,7 +30,7 @@ pub const MOST_CYCLES: u32 = 1_000_000;
 /// ```
 /// use readmill_bqsr::covariates::NO_CONTEXT;
 /// use readmill_bqsr::{ApplyOptions, Arguments, Datum, EventTable, GroupTable, QualityTable};
-/// use readmill_bqsr::{Recalibration, Report, Tables};
+/// use readmill_bqsr::{RecalReport, Recalibration, Tables};
 /// use readmill_record::Ledger;
 ///
 /// // One read group with a million bases of quality 30 and one percent errors.
@@ -41,7 +41,7 @@ pub const MOST_CYCLES: u32 = 1_000_000;
 /// let events = [mismatches, EventTable::default(), EventTable::default()];
 /// let tables = Tables { groups: vec![GroupTable { name: b"lane1".to_vec(), events }] };
 ///
-/// let report = Report::new(&tables, Arguments::default())?;
+/// let report = RecalReport::new(&tables, Arguments::default())?;
 /// let ledger = Ledger::unlimited();
 /// let recalibration = Recalibration::new(&report, &ApplyOptions::default(), &ledger)?;
 /// let group = recalibration.group(b"lane1").expect("a read group of the report");
@@ -57,7 +57,7 @@ pub struct Recalibration {
     pub maximum_cycle: u32,
     /// The map for reads whose read group is not in the report. It also applies to qualities below
     /// [`ApplyOptions::preserve_below`].
-    pub without_group: [u8; QUALITIES],
+    pub quantized_only: [u8; QUALITIES],
     groups: Vec<GroupRecalibration>,
     _charge: Arc<Charge>,
 }
@@ -68,24 +68,26 @@ impl Recalibration {
     /// # Errors
     /// Fails if the contexts or the number of cycles are larger than this crate supports, or if a
     /// read group has no row for mismatches.
-    pub fn new(report: &Report, applying: &ApplyOptions, ledger: &Ledger) -> Result<Recalibration> {
-        let maps = Maps::new(&report.quantization, applying)?;
+    pub fn new(report: &RecalReport, applying: &ApplyOptions, ledger: &Ledger) -> Result<Recalibration> {
+        let maps = QuantizationMaps::new(&report.quantization, applying)?;
         let context_size = report.arguments.mismatches_context_size;
-        if context_size > LONGEST_CONTEXT {
+        if context_size > MAX_CONTEXT_SIZE {
             return Err(Error::input(format!(
-                "the table has contexts of {context_size} bases, and {LONGEST_CONTEXT} are the most"
+                "the table has contexts of {context_size} bases, and {MAX_CONTEXT_SIZE} are the most"
             ))
             .hint("make it with a smaller --mismatches-context-size"));
         }
         let most = report.arguments.maximum_cycle_value;
-        if most > MOST_CYCLES {
+        if most > MAX_CYCLES {
             return Err(Error::input(format!(
-                "the table allows {most} cycles, and {MOST_CYCLES} are the most"
+                "the table allows {most} cycles, and {MAX_CYCLES} are the most"
             ))
             .hint("make it with a smaller --maximum-cycle-value"));
         }
-        let sizes =
-            report.groups.iter().map(|group| GroupRecalibration::bytes(group, context_size) as u64);
+        let sizes = report
+            .groups
+            .iter()
+            .map(|group| GroupRecalibration::memory_bytes(group, context_size) as u64);
         let charge = ledger.charge("recalibration", sizes.fold(0, u64::saturating_add))?;
         let mut groups = Vec::with_capacity(report.groups.len());
         for group in &report.groups {
@@ -96,7 +98,7 @@ impl Recalibration {
             context_size,
             low_quality_tail: report.arguments.low_quality_tail,
             maximum_cycle: report.arguments.maximum_cycle_value,
-            without_group: std::array::from_fn(|quality| maps.map(quality)),
+            quantized_only: std::array::from_fn(|quality| maps.map_without_group(quality)),
             groups,
             _charge: Arc::new(charge),
         })
@@ -119,14 +121,14 @@ impl Recalibration {
 pub struct GroupRecalibration {
     name: Vec<u8>,
     /// The lowest quality that is changed, and the number of qualities from it on.
-    changed: (u8, u8),
+    changed_range: (u8, u8),
     slots: Slots,
     /// For each context, one value per slot: the empirical quality of the reported one, plus the
     /// delta of the context, plus [`ZERO`]. The last row is for bases without context.
     contexts: Vec<u8>,
     /// For each cycle index, one value per slot: the delta of the cycle plus [`ZERO`].
     cycles: Vec<u8>,
-    results: Results,
+    results: WrittenQualities,
 }
 
 /// Numbers the reported qualities that occur in a report. Slot 0 is shared by all others.
@@ -138,11 +140,13 @@ pub(super) struct Slots {
 
 impl Slots {
     /// Assigns a slot to each quality that has a row for mismatches.
-    pub fn of(group: &GroupRows) -> Self {
+    pub fn of_group(group: &GroupRows) -> Self {
         let reported = group.qualities.iter().map(|row| (row.event, row.quality));
         let covariates = group.covariates.iter().map(|row| (row.event, row.quality));
         let mut slots = Slots { of: [0; 256], width: 1 };
-        for (_, quality) in reported.chain(covariates).filter(|(event, _)| *event == Event::Mismatch) {
+        for (_, quality) in
+            reported.chain(covariates).filter(|(event, _)| *event == ErrorEvent::Mismatch)
+        {
             let slot = &mut slots.of[usize::from(quality)];
             if *slot == 0 {
                 *slot = slots.width as u8;
@@ -159,8 +163,8 @@ impl Slots {
 }
 
 /// Returns the number of cycle indexes: one more than the highest in the group's rows, or 0.
-fn cycles(group: &GroupRows) -> usize {
-    let rows = group.covariates.iter().filter(|row| row.event == Event::Mismatch);
+fn count_cycle_indexes(group: &GroupRows) -> usize {
+    let rows = group.covariates.iter().filter(|row| row.event == ErrorEvent::Mismatch);
     let index = |row: &CovariateRow| match row.covariate {
         Covariate::Cycle(cycle) => cycle_index(cycle) + 1,
         Covariate::Context { .. } => 0,
@@ -169,60 +173,63 @@ fn cycles(group: &GroupRows) -> usize {
 }
 
 /// Returns the number of context rows: contexts of `size` bases, the empty context, and no context.
-pub(super) fn contexts(size: u8) -> usize {
+pub(super) fn count_context_rows(size: u8) -> usize {
     usize::from(empty_context(size)) + 2
 }
 
 impl GroupRecalibration {
-    pub(super) fn bytes(group: &GroupRows, context_size: u8) -> usize {
-        let width = Slots::of(group).width;
-        size_of::<Self>() + group.name.len() + width * (contexts(context_size) + cycles(group))
+    pub(super) fn memory_bytes(group: &GroupRows, context_size: u8) -> usize {
+        let width = Slots::of_group(group).width;
+        size_of::<Self>()
+            + group.name.len()
+            + width * (count_context_rows(context_size) + count_cycle_indexes(group))
     }
 
     pub(super) fn new(
         group: &GroupRows,
         context_size: u8,
         applying: &ApplyOptions,
-        maps: &Maps,
+        maps: &QuantizationMaps,
     ) -> Result<Self> {
-        let Some(all) = &group.events[Event::Mismatch.index()] else {
+        let Some(all) = &group.events[ErrorEvent::Mismatch.index()] else {
             let name = String::from_utf8_lossy(&group.name);
             return Err(Error::input(format!(
                 "the read group {name} has no row of event M in RecalTable0"
             )));
         };
-        let whole =
-            all.expecting(applying.global_prior.filter(|&prior| prior > 0.0).unwrap_or(all.reported));
+        let whole = all.empirical_with_prior(
+            applying.global_prior.filter(|&prior| prior > 0.0).unwrap_or(all.reported),
+        );
         let mut empirical = [whole; QUALITIES];
-        for row in group.qualities.iter().filter(|row| row.event == Event::Mismatch) {
-            empirical[usize::from(row.quality)] = row.recal_datum.expecting(f64::from(whole));
+        for row in group.qualities.iter().filter(|row| row.event == ErrorEvent::Mismatch) {
+            empirical[usize::from(row.quality)] = row.recal_datum.empirical_with_prior(f64::from(whole));
         }
         let lowest = applying.preserve_below;
         let mut it = GroupRecalibration {
             name: group.name.clone(),
-            changed: (lowest, (QUALITIES as u8).saturating_sub(lowest)),
-            slots: Slots::of(group),
+            changed_range: (lowest, (QUALITIES as u8).saturating_sub(lowest)),
+            slots: Slots::of_group(group),
             contexts: Vec::new(),
             cycles: Vec::new(),
-            results: maps.results(),
+            results: maps.make_results(),
         };
-        it.fill(group, context_size, &empirical);
+        it.fill_deltas(group, context_size, &empirical);
         Ok(it)
     }
 
     /// Fills the tables of contexts and cycles. `empirical` has the empirical quality of each
     /// reported quality.
-    fn fill(&mut self, group: &GroupRows, context_size: u8, empirical: &[u8; QUALITIES]) {
+    fn fill_deltas(&mut self, group: &GroupRows, context_size: u8, empirical: &[u8; QUALITIES]) {
         let width = self.slots.width;
         let mut bases = vec![0; width];
         for (&empirical, quality) in empirical.iter().zip(0..) {
-            bases[self.slots.slot(quality)] = empirical + ZERO;
+            bases[self.slots.slot(quality)] = empirical + DELTA_OFFSET;
         }
-        self.contexts = bases.repeat(contexts(context_size));
-        self.cycles = vec![ZERO; cycles(group) * width];
-        for row in group.covariates.iter().filter(|row| row.event == Event::Mismatch) {
+        self.contexts = bases.repeat(count_context_rows(context_size));
+        self.cycles = vec![DELTA_OFFSET; count_cycle_indexes(group) * width];
+        for row in group.covariates.iter().filter(|row| row.event == ErrorEvent::Mismatch) {
             let base = empirical[usize::from(row.quality)];
-            let delta = row.recal_datum.expecting(f64::from(base)) as i8 - base as i8;
+            let delta = row.recal_datum.empirical_with_prior(f64::from(base)) as i8 - base as i8;
             let slot = self.slots.slot(row.quality);
             match row.covariate {
                 Covariate::Context { size, code } if size == context_size || size == 0 => {
@@ -234,7 +241,7 @@ impl GroupRecalibration {
                 Covariate::Context { .. } => {}
                 Covariate::Cycle(cycle) => {
                     let at = cycle_index(cycle) * width + slot;
-                    self.cycles[at] = ZERO.saturating_add_signed(delta);
+                    self.cycles[at] = DELTA_OFFSET.saturating_add_signed(delta);
                 }
             }
         }
@@ -247,30 +254,34 @@ impl GroupRecalibration {
     /// Replaces the qualities of a read (Phred). Values above 93 do not change.
     ///
     /// `contexts` has one element for each base, in the order of the record.
-    pub fn recalibrate(&self, qualities: &mut [u8], contexts: &[u16], cycles: Cycles) {
+    pub fn recalibrate_read(&self, qualities: &mut [u8], contexts: &[u16], cycles: Cycles) {
         let width = self.slots.width;
         let without = self.contexts.len() / width - 1;
-        let bases = qualities.iter_mut().zip(contexts).zip(cycles.each());
+        let bases = qualities.iter_mut().zip(contexts).zip(cycles.each_cycle());
         for ((quality, &context), cycle) in bases {
             let context = usize::from(context).min(without) * width;
-            *quality = self.changed(*quality, context, cycle * width);
+            *quality = self.new_quality(*quality, context, cycle * width);
         }
     }
 
     pub fn quality(&self, reported: u8, context: u16, cycle: usize) -> u8 {
         let width = self.slots.width;
         let without = self.contexts.len() / width - 1;
-        self.changed(reported, usize::from(context).min(without) * width, cycle.wrapping_mul(width))
+        self.new_quality(reported, usize::from(context).min(without) * width, cycle.wrapping_mul(width))
     }
 
     /// Returns the new quality. `context` and `cycle` are the starts of their rows in the tables;
     /// if the cycle's row does not exist, its delta is 0.
     #[inline]
-    fn changed(&self, reported: u8, context: usize, cycle: usize) -> u8 {
+    fn new_quality(&self, reported: u8, context: usize, cycle: usize) -> u8 {
         let slot = self.slots.slot(reported);
         let Some(&base) = self.contexts.get(context + slot) else { return reported };
-        let delta = self.cycles.get(cycle + slot).copied().unwrap_or(ZERO);
+        let delta = self.cycles.get(cycle + slot).copied().unwrap_or(DELTA_OFFSET);
         let changed = self.results.at(base, delta);
-        if reported.wrapping_sub(self.changed.0) < self.changed.1 { changed } else { reported }
+        if reported.wrapping_sub(self.changed_range.0) < self.changed_range.1 {
+            changed
+        } else {
+            reported
+        }
     }
 }

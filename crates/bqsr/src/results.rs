@@ -5,15 +5,15 @@ use readmill_record::exact::power_of_ten;
 use readmill_record::{Error, Result};
 
 use super::covariates::QUALITIES;
-use super::quantize::{levels, quantize};
+use super::quantize::{count_levels, quantize};
 use super::report::Quantization;
 
 /// Offset that makes deltas nonnegative. They range from -60 to 60, since empirical qualities range
 /// from 0 to 60.
-pub(super) const ZERO: u8 = 60;
+pub(super) const DELTA_OFFSET: u8 = 60;
 
 /// Static quantization keeps qualities below this (GATK's MIN_USABLE_Q_SCORE).
-const LOWEST_STATIC: usize = 6;
+const MIN_STATIC_QUALITY: usize = 6;
 
 /// Length of the table. It is a power of two, so that the compiler can mask indexes instead of
 /// checking them.
@@ -21,9 +21,9 @@ const RESULTS: usize = 512;
 
 /// The written quality for each sum of a quality, its deltas, and twice [`ZERO`].
 #[derive(Clone, Debug)]
-pub(super) struct Results([u8; RESULTS]);
+pub(super) struct WrittenQualities([u8; RESULTS]);
 
-impl Results {
+impl WrittenQualities {
     #[inline]
     pub fn at(&self, base: u8, delta: u8) -> u8 {
         self.0[(usize::from(base) + usize::from(delta)) % RESULTS]
@@ -32,44 +32,44 @@ impl Results {
 
 /// The maps of quantization: the map of the report or a recomputed one, then the map to static
 /// qualities, if requested.
-pub(super) struct Maps {
+pub(super) struct QuantizationMaps {
     quantized: [u8; QUALITIES],
     fixed: Option<[u8; QUALITIES]>,
 }
 
-impl Maps {
+impl QuantizationMaps {
     pub fn new(report: &Quantization, applying: &ApplyOptions) -> Result<Self> {
         let quantized = match usize::try_from(applying.quantize) {
             // GATK keeps the report's value for quality 93.
             Ok(0) => {
                 std::array::from_fn(|quality| if quality < 93 { quality as u8 } else { report.map[93] })
             }
-            Ok(wanted) if wanted != levels(&report.map) => quantize(&report.counts, wanted),
+            Ok(wanted) if wanted != count_levels(&report.map) => quantize(&report.counts, wanted),
             _ => report.map,
         };
         let fixed = match applying.static_quantized.as_slice() {
             [] => None,
-            qualities => Some(fixed(qualities, applying.round_down)?),
+            qualities => Some(static_map(qualities, applying.round_down)?),
         };
-        Ok(Maps { quantized, fixed })
+        Ok(QuantizationMaps { quantized, fixed })
     }
 
     /// Returns the written quality for a read group that is not in the report, which is only
     /// quantized.
-    pub fn map(&self, quality: usize) -> u8 {
+    pub fn map_without_group(&self, quality: usize) -> u8 {
         match &self.fixed {
             Some(fixed) => fixed[quality],
             None => self.quantized[quality],
         }
     }
 
-    pub fn results(&self) -> Results {
+    pub fn make_results(&self) -> WrittenQualities {
         let result = |place: usize| {
-            let bounded = place.saturating_sub(2 * usize::from(ZERO)).clamp(1, 93);
+            let bounded = place.saturating_sub(2 * usize::from(DELTA_OFFSET)).clamp(1, 93);
             let quantized = self.quantized[bounded];
             self.fixed.map_or(quantized, |fixed| fixed[usize::from(quantized)])
         };
-        Results(std::array::from_fn(result))
+        WrittenQualities(std::array::from_fn(result))
     }
 }
 
@@ -78,7 +78,7 @@ impl Maps {
 /// It rounds to the one whose probability of a correct base is nearest (the lower one of two), or
 /// always down with `round_down`. Qualities below the first are rounded as if 6 were among them. If
 /// there is only one, all qualities from 6 on become it.
-fn fixed(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
+fn static_map(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
     let mut qualities = qualities.to_vec();
     qualities.sort_unstable();
     if let Some(&high) = qualities.last().filter(|&&high| usize::from(high) >= QUALITIES) {
@@ -88,11 +88,11 @@ fn fixed(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
     }
     let mut map: [u8; QUALITIES] = std::array::from_fn(|quality| quality as u8);
     if let [only] = qualities.as_slice() {
-        map[LOWEST_STATIC..].fill(*only);
+        map[MIN_STATIC_QUALITY..].fill(*only);
         return Ok(map);
     }
     let right = |quality: usize| 1.0 - power_of_ten(quality as f64 / -10.0);
-    let mut lower = LOWEST_STATIC;
+    let mut lower = MIN_STATIC_QUALITY;
     for upper in qualities.into_iter().map(usize::from) {
         for (quality, result) in map.iter_mut().enumerate().take(upper).skip(lower) {
             let nearer_above = right(quality) - right(lower) > right(upper) - right(quality);

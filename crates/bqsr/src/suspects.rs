@@ -15,17 +15,17 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub const LEAST_READS: u64 = 3;
+pub const MIN_MISMATCHING_READS: u64 = 3;
 
 /// A position is a suspect if at least one read in this many mismatches. There must also be at least
 /// [`LEAST_READS`] of them, since fewer are sequencing errors at any depth.
-pub const ONE_OF: u64 = 5;
+pub const MAX_READS_PER_MISMATCH: u64 = 5;
 
 /// A genomic position as one number: the contig's index in the upper 32 bits, the 0-based position
 /// in the lower ones.
 type SitePosition = u64;
 
-fn place(contig: u32, position: i64) -> SitePosition {
+fn site_position(contig: u32, position: i64) -> SitePosition {
     u64::from(contig) << 32 | position.max(0) as u64
 }
 
@@ -42,7 +42,7 @@ impl SiteEvents {
     /// Sorts the positions and replaces them by their differences, which take fewer bytes in a
     /// file.
     #[must_use]
-    pub fn packed(mut self) -> Self {
+    pub fn into_differences(mut self) -> Self {
         for places in [&mut self.starts, &mut self.ends, &mut self.differing] {
             places.sort_unstable();
             let mut before = 0;
@@ -54,7 +54,7 @@ impl SiteEvents {
     }
 
     #[must_use]
-    pub fn unpacked(mut self) -> Self {
+    pub fn into_positions(mut self) -> Self {
         for places in [&mut self.starts, &mut self.ends, &mut self.differing] {
             let mut sum = 0u64;
             for place in places {
@@ -66,18 +66,18 @@ impl SiteEvents {
     }
 
     /// Notes the start of a read, even if it is not counted. No later read starts before it.
-    pub fn begin(&mut self, contig: u32, position: i64) {
-        self.first.get_or_insert(place(contig, position));
+    pub fn note_read_start(&mut self, contig: u32, position: i64) {
+        self.first.get_or_insert(site_position(contig, position));
     }
 
     /// Adds the compared bases of a read, from `start` up to but not including `end`.
-    pub fn cover(&mut self, contig: u32, start: i64, end: i64) {
-        self.starts.push(place(contig, start));
-        self.ends.push(place(contig, end));
+    pub fn add_span(&mut self, contig: u32, start: i64, end: i64) {
+        self.starts.push(site_position(contig, start));
+        self.ends.push(site_position(contig, end));
     }
 
-    pub fn differ(&mut self, contig: u32, position: i64) {
-        self.differing.push(place(contig, position));
+    pub fn add_mismatch(&mut self, contig: u32, position: i64) {
+        self.differing.push(site_position(contig, position));
     }
 }
 
@@ -96,13 +96,13 @@ pub struct SiteScan {
 impl SiteScan {
     /// Adds the next batch. Calls `found` with the contig and position of each suspect that this
     /// decides, in order.
-    pub fn add<E>(
+    pub fn add_batch<E>(
         &mut self,
         seen: SiteEvents,
         found: impl FnMut(u32, u32) -> Result<(), E>,
     ) -> Result<(), E> {
         if let Some(first) = seen.first {
-            self.decide(first, found)?;
+            self.decide_before(first, found)?;
         }
         let SiteEvents { starts, ends, differing, .. } = seen;
         let counts = [&mut self.starts, &mut self.ends, &mut self.differing];
@@ -114,26 +114,26 @@ impl SiteScan {
 
     /// Decides all remaining positions, after the last read.
     pub fn finish<E>(&mut self, found: impl FnMut(u32, u32) -> Result<(), E>) -> Result<(), E> {
-        self.decide(SitePosition::MAX, found)
+        self.decide_before(SitePosition::MAX, found)
     }
 
-    fn decide<E>(
+    fn decide_before<E>(
         &mut self,
         limit: SitePosition,
         mut found: impl FnMut(u32, u32) -> Result<(), E>,
     ) -> Result<(), E> {
         while let Some((at, reads)) = take_before(&mut self.differing, limit) {
-            self.pass(at + 1);
-            if reads >= LEAST_READS && reads * ONE_OF >= self.depth {
+            self.advance_depth(at + 1);
+            if reads >= MIN_MISMATCHING_READS && reads * MAX_READS_PER_MISMATCH >= self.depth {
                 found((at >> 32) as u32, at as u32)?;
             }
         }
-        self.pass(limit);
+        self.advance_depth(limit);
         Ok(())
     }
 
     /// Updates the depth with all starts and ends before `limit`.
-    fn pass(&mut self, limit: SitePosition) {
+    fn advance_depth(&mut self, limit: SitePosition) {
         while let Some((_, reads)) = take_before(&mut self.starts, limit) {
             self.depth += reads;
         }
@@ -163,11 +163,11 @@ mod tests {
         for stretch in reads.chunks(together) {
             let mut seen = SiteEvents::default();
             for &(contig, start, end, differing) in stretch {
-                seen.begin(contig, start);
-                seen.cover(contig, start, end);
-                differing.iter().for_each(|&at| seen.differ(contig, at));
+                seen.note_read_start(contig, start);
+                seen.add_span(contig, start, end);
+                differing.iter().for_each(|&at| seen.add_mismatch(contig, at));
             }
-            pile.add(seen, &mut take).unwrap();
+            pile.add_batch(seen, &mut take).unwrap();
         }
         pile.finish(&mut take).unwrap();
         all

@@ -3,68 +3,68 @@
 //! All depth counters use it for the reads of a batch. These are near each other, so most changes fall
 //! into a short array with one element per position. The few that are farther away are sorted.
 
-pub use crate::join::merge;
-pub use crate::mates::Event;
+pub use crate::join::merge_changes;
+pub use crate::mates::DepthChange;
 
-const LEAST_WINDOW: usize = 4096;
+const MIN_ARRAY_BASES: usize = 4096;
 
 /// The array may have one element for 2^3 bytes of reads at most, so that its memory is bounded by the
 /// size of the batch.
-const WINDOW_SHIFT: u32 = 3;
+const ARRAY_SHIFT: u32 = 3;
 
 /// Changes of the depth on one contig.
 ///
 /// A read adds `(start, 1)` and `(end, -1)` for each of its aligned blocks:
 ///
 /// ```
-/// use readmill_coverage::changes::Changes;
+/// use readmill_coverage::changes::DepthChanges;
 ///
-/// let mut changes = Changes::default();
-/// changes.begin(100, 1_000, 4096); // the first read starts at 100; the contig has 1,000 bases
+/// let mut changes = DepthChanges::default();
+/// changes.start_batch(100, 1_000, 4096); // the first read starts at 100; the contig has 1,000 bases
 /// for event in [(100, 1), (150, -1), (110, 1), (150, -1)] {
 ///     changes.add(event);
 /// }
 /// // Each change with its distance from the one before; those at 150 are one.
-/// assert_eq!(changes.take(), [(0, 1), (10, 1), (40, -2)]);
+/// assert_eq!(changes.take_sorted(), [(0, 1), (10, 1), (40, -2)]);
 /// ```
 #[derive(Default)]
-pub struct Changes {
+pub struct DepthChanges {
     base: u32,
     length: u32,
     near: Vec<i32>,
     /// Maximum length of `near`. Changes after it are added to `far`.
-    most: usize,
-    far: Vec<Event>,
+    max_near: usize,
+    far: Vec<DepthChange>,
 }
 
-impl Changes {
+impl DepthChanges {
     /// Starts a new list of changes at `base`, for a batch with `bytes` bytes of records. Changes at
     /// `length` or later are ignored.
-    pub fn begin(&mut self, base: u32, length: u32, bytes: u64) {
-        let most = ((bytes >> WINDOW_SHIFT) as usize).max(LEAST_WINDOW);
-        (self.base, self.length, self.most) = (base, length, most);
+    pub fn start_batch(&mut self, base: u32, length: u32, bytes: u64) {
+        let most = ((bytes >> ARRAY_SHIFT) as usize).max(MIN_ARRAY_BASES);
+        (self.base, self.length, self.max_near) = (base, length, most);
         self.near.clear();
         self.far.clear();
     }
 
     /// Adds a change. Its position must not be before the `base` of [`Changes::begin`].
     #[inline(always)]
-    pub fn add(&mut self, (position, more): Event) {
+    pub fn add(&mut self, (position, more): DepthChange) {
         let at = (position - self.base) as usize;
         match self.near.get_mut(at) {
             Some(sum) => *sum += more,
-            None => self.add_behind(position, more),
+            None => self.add_far(position, more),
         }
     }
 
     #[cold]
-    fn add_behind(&mut self, position: u32, more: i32) {
+    fn add_far(&mut self, position: u32, more: i32) {
         let at = (position - self.base) as usize;
         if position >= self.length {
             return;
         }
-        if at < self.most {
-            let all = ((self.length - self.base) as usize).min(self.most);
+        if at < self.max_near {
+            let all = ((self.length - self.base) as usize).min(self.max_near);
             self.near.resize((at + 1 + at / 2 + 256).min(all), 0);
             self.near[at] += more;
         } else {
@@ -74,7 +74,7 @@ impl Changes {
 
     /// Returns the changes in order, with the distance from the previous change (the first: from `base`)
     /// in place of the position. Changes at one position are added up, and left out if the sum is 0.
-    pub fn take(&mut self) -> Vec<Event> {
+    pub fn take_sorted(&mut self) -> Vec<DepthChange> {
         let (mut events, mut last) = (Vec::with_capacity(self.near.len() / 8 + self.far.len()), 0);
         let (chunks, rest) = self.near.as_chunks::<8>();
         let mut push = |at: u32, more: i32| {

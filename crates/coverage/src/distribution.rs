@@ -3,16 +3,16 @@
 
 use std::fmt::Write;
 
-const MOST: i32 = 400_000;
+const MAX_DEPTH: i32 = 400_000;
 
 /// The depth that deeper bases count as.
-const CAPPED: i32 = MOST - 10;
+const CAPPED_DEPTH: i32 = MAX_DEPTH - 10;
 
 /// Depths up to this one have a line even if no base has them.
-const LISTED: usize = 300;
+const MAX_LISTED_DEPTH: usize = 300;
 
 /// Minimum share of bases for a line.
-const LEAST_SHARE: f64 = 8e-5;
+const MIN_SHARE: f64 = 8e-5;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Distribution(Vec<u64>);
@@ -24,7 +24,7 @@ impl Distribution {
 
     #[inline]
     pub(crate) fn add(&mut self, depth: i32, bases: u64) {
-        let depth = if depth > MOST { CAPPED } else { depth };
+        let depth = if depth > MAX_DEPTH { CAPPED_DEPTH } else { depth };
         let Ok(depth) = usize::try_from(depth) else { return };
         if depth >= self.0.len() {
             self.0.resize(depth + 1, 0);
@@ -45,19 +45,19 @@ impl Distribution {
 
     /// Appends a line for each depth, from the maximum down: the share of bases with at least this
     /// depth.
-    pub(crate) fn write(&self, name: &str, out: &mut String) {
+    pub(crate) fn write_lines(&self, name: &str, out: &mut String) {
         let sum: u64 = self.0.iter().sum();
         if sum < 1 {
             return;
         }
         let mut share = 0.0;
-        for depth in (0..self.0.len().max(LISTED + 1)).rev() {
+        for depth in (0..self.0.len().max(MAX_LISTED_DEPTH + 1)).rev() {
             let bases = self.0.get(depth).copied().unwrap_or(0);
-            if depth > LISTED && bases == 0 {
+            if depth > MAX_LISTED_DEPTH && bases == 0 {
                 continue;
             }
             share += bases as f64 / sum as f64;
-            if share >= LEAST_SHARE {
+            if share >= MIN_SHARE {
                 let _ = writeln!(out, "{name}\t{depth}\t{share:.2}");
             }
         }
@@ -69,8 +69,8 @@ impl Distribution {
 pub(crate) struct DepthSummary {
     length: u64,
     bases: u64,
-    least: u32,
-    greatest: u32,
+    min_depth: u32,
+    max_depth: u32,
 }
 
 impl DepthSummary {
@@ -78,26 +78,26 @@ impl DepthSummary {
     /// the totals and for the regions of the first contig, so that their minimum is always 0; all others
     /// start with `u32::MAX`.
     pub(crate) fn new(least: u32) -> Self {
-        DepthSummary { length: 0, bases: 0, least, greatest: 0 }
+        DepthSummary { length: 0, bases: 0, min_depth: least, max_depth: 0 }
     }
 
     #[inline]
     pub(crate) fn add(&mut self, depth: i32, bases: u64) {
         self.length += bases;
         self.bases = self.bases.wrapping_add(i64::from(depth).cast_unsigned().wrapping_mul(bases));
-        self.least = self.least.min(depth.cast_unsigned());
-        self.greatest = self.greatest.max(depth.cast_unsigned());
+        self.min_depth = self.min_depth.min(depth.cast_unsigned());
+        self.max_depth = self.max_depth.max(depth.cast_unsigned());
     }
 
     pub(crate) fn add_all(&mut self, other: &DepthSummary) {
         self.length += other.length;
         self.bases = self.bases.wrapping_add(other.bases);
-        self.least = self.least.min(other.least);
-        self.greatest = self.greatest.max(other.greatest);
+        self.min_depth = self.min_depth.min(other.min_depth);
+        self.max_depth = self.max_depth.max(other.max_depth);
     }
 
-    pub(crate) fn write(&self, name: &str, suffix: &str, out: &mut String) {
-        let DepthSummary { length, bases, least, greatest } = *self;
+    pub(crate) fn write_line(&self, name: &str, suffix: &str, out: &mut String) {
+        let DepthSummary { length, bases, min_depth: least, max_depth: greatest } = *self;
         let mean = if length > 0 { bases as f64 / length as f64 } else { 0.0 };
         let least = if least == u32::MAX { 0 } else { least };
         let _ = writeln!(out, "{name}{suffix}\t{length}\t{bases}\t{mean:.2}\t{least}\t{greatest}");
@@ -124,12 +124,12 @@ mod tests {
         all.add(400, 9_999);
         all.add(0, 9_990_000);
         let mut text = String::new();
-        all.write("c", &mut text);
+        all.write_lines("c", &mut text);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines[0], lines.len()), ("c\t400\t0.00", 302));
         assert_eq!((lines[1], lines[301]), ("c\t300\t0.00", "c\t0\t1.00"));
         all.add(1_000_000, 10_000);
-        all.write("c", &mut text);
+        all.write_lines("c", &mut text);
         assert!(text.contains("c\t399990\t0.00\n"));
     }
 }

@@ -6,59 +6,59 @@
 
 use std::sync::Arc;
 
-use readmill_record::{Error, Result, slots_to_grow};
+use readmill_record::{Error, Result, extra_slots_to_grow};
 
-use crate::mates::{ByName, Event, WaitingRead, take_back};
-use crate::piece::{ContigPiece, CoveragePiece, HeadOp, SORT_FIRST};
+use crate::mates::{ByName, DepthChange, WaitingRead, subtract_overlap};
+use crate::piece::{ContigPiece, CoveragePiece, HeadOp, SORT_HINT};
 
 /// Receives the depths of all contigs, in the order of the header. Implemented by
 /// [`Report`](crate::Report) for the files of mosdepth, and by [`Piles`](crate::Piles).
 ///
-/// [`Join`] calls `begin`, `run` any number of times, and `end` for each contig with reads, and `pass`
+/// [`Join`] calls `begin_contig`, `add_run` any number of times, and `end_contig` for each contig with reads, and `skip_contig`
 /// for each other contig:
 ///
 /// ```
-/// use readmill_coverage::{Depths, Run};
+/// use readmill_coverage::{DepthReceiver, DepthRun};
 /// use readmill_record::Result;
 ///
 /// /// Counts the bases that at least one read covers.
 /// #[derive(Default)]
 /// struct Breadth(u64);
 ///
-/// impl Depths for Breadth {
-///     fn begin(&mut self, _contig: u32) -> Result<()> { Ok(()) }
-///     fn run(&mut self, run: Run) -> Result<()> {
+/// impl DepthReceiver for Breadth {
+///     fn begin_contig(&mut self, _contig: u32) -> Result<()> { Ok(()) }
+///     fn add_run(&mut self, run: DepthRun) -> Result<()> {
 ///         self.0 += if run.depth > 0 { u64::from(run.end - run.start) } else { 0 };
 ///         Ok(())
 ///     }
-///     fn end(&mut self) -> Result<()> { Ok(()) }
-///     fn pass(&mut self, _contig: u32) -> Result<()> { Ok(()) }
+///     fn end_contig(&mut self) -> Result<()> { Ok(()) }
+///     fn skip_contig(&mut self, _contig: u32) -> Result<()> { Ok(()) }
 /// }
 ///
 /// let mut breadth = Breadth::default();
-/// breadth.begin(0)?;
-/// breadth.run(Run { start: 0, end: 40, depth: 2 })?;
-/// breadth.run(Run { start: 40, end: 100, depth: 0 })?;
-/// breadth.end()?;
+/// breadth.begin_contig(0)?;
+/// breadth.add_run(DepthRun { start: 0, end: 40, depth: 2 })?;
+/// breadth.add_run(DepthRun { start: 40, end: 100, depth: 0 })?;
+/// breadth.end_contig()?;
 /// assert_eq!(breadth.0, 40);
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
-pub trait Depths {
+pub trait DepthReceiver {
     /// Begins a contig with reads. They may all be filtered: the contig is then one run of depth 0.
-    fn begin(&mut self, contig: u32) -> Result<()>;
+    fn begin_contig(&mut self, contig: u32) -> Result<()>;
 
     /// Takes the next run of the contig. Runs have no gaps between them, and neighbours differ in depth.
-    fn run(&mut self, run: Run) -> Result<()>;
+    fn add_run(&mut self, run: DepthRun) -> Result<()>;
 
-    fn end(&mut self) -> Result<()>;
+    fn end_contig(&mut self) -> Result<()>;
 
     /// Takes a contig without reads.
-    fn pass(&mut self, contig: u32) -> Result<()>;
+    fn skip_contig(&mut self, contig: u32) -> Result<()>;
 }
 
 /// Adjacent bases with the same depth, 0-based and half-open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct DepthRun {
     pub start: u32,
     pub end: u32,
     pub depth: i32,
@@ -69,42 +69,42 @@ pub struct Run {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use readmill_coverage::{CoveragePieceMaker, Join, Piles, ReadOptions};
+/// use readmill_coverage::{CoverageJoin, CoveragePieceMaker, Piles, ReadOptions};
 /// use readmill_format::sam::LineParser;
 /// use readmill_record::{Batch, Header, Ledger, PieceMaker, Stamp};
 ///
 /// let header = Header::parse(b"@SQ\tSN:chr1\tLN:100\n")?;
 /// let lengths: Arc<[u32]> = Arc::new([100]);
 /// let mut maker = CoveragePieceMaker::new(&Arc::new(ReadOptions::default()), &lengths);
-/// let mut charge = Ledger::unlimited().empty("coverage");
-/// let (mut join, mut piles) = (Join::new(&lengths), Piles::default());
+/// let mut charge = Ledger::unlimited().empty_charge("coverage");
+/// let (mut join, mut piles) = (CoverageJoin::new(&lengths), Piles::default());
 ///
 /// // Two batches with one read each; the reads cover bases 0-9 and 5-14 (0-based).
 /// for line in ["a\t0\tchr1\t1\t60\t10M\t*\t0\t0\t*\t*", "b\t0\tchr1\t6\t60\t10M\t*\t0\t0\t*\t*"] {
 ///     let (mut raw, mut batch) = (Vec::new(), Batch::default());
 ///     LineParser::new(&header).parse(line.as_bytes(), &mut raw)?;
 ///     batch.push(&raw, Stamp::default())?;
-///     join.add(maker.make(&batch, &mut charge)?, &mut piles)?;
+///     join.add_piece(maker.make(&batch, &mut charge)?, &mut piles)?;
 /// }
 /// join.finish(&mut piles)?;
 /// let deepest = piles.deepest()[0];
-/// assert_eq!((deepest.bases, deepest.most), (20, 2));
+/// assert_eq!((deepest.bases, deepest.max_depth), (20, 2));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
-pub struct Join {
+pub struct CoverageJoin {
     lengths: Arc<[u32]>,
-    open: Option<OpenContig>,
-    next: u32,
-    merged: Vec<Event>,
+    open: Option<CoverageContig>,
+    next_contig: u32,
+    merged: Vec<DepthChange>,
 }
 
 #[derive(Default)]
-struct OpenContig {
+struct CoverageContig {
     number: u32,
     length: u32,
-    changes: Vec<Event>,
+    changes: Vec<DepthChange>,
     depth: i32,
-    from: u32,
+    run_start: u32,
     /// Position of the last read. Depths before it are final, because later reads start there or after
     /// it.
     last: u32,
@@ -112,22 +112,22 @@ struct OpenContig {
     waiting: ByName<WaitingRead>,
     /// Number of waiting reads at which those that end before the last read are removed. It is twice the
     /// number that remained last time, so that each read is checked only a few times.
-    enough: usize,
+    waiting_limit: usize,
 }
 
-const ENOUGH: usize = 256;
+const MIN_WAITING: usize = 256;
 
 const WAITING_BYTES: usize = size_of::<WaitingRead>() + 64;
 
 /// Returns an upper bound of the elements that a vector of this capacity allocates while it grows to
 /// `length`: its capacity doubles.
-fn grown(capacity: usize, length: usize) -> usize {
+fn max_growth(capacity: usize, length: usize) -> usize {
     if length > capacity { 2 * length } else { 0 }
 }
 
-impl Join {
+impl CoverageJoin {
     pub fn new(lengths: &Arc<[u32]>) -> Self {
-        Join { lengths: Arc::clone(lengths), open: None, next: 0, merged: Vec::new() }
+        CoverageJoin { lengths: Arc::clone(lengths), open: None, next_contig: 0, merged: Vec::new() }
     }
 
     /// Adds the next piece, and passes the runs that it completes to `depths`.
@@ -135,38 +135,38 @@ impl Join {
     /// # Errors
     /// A read of the piece starts before the last read of an earlier piece: the file is not sorted by
     /// coordinate. Or `depths` fails.
-    pub fn add(&mut self, piece: CoveragePiece, depths: &mut impl Depths) -> Result<()> {
+    pub fn add_piece(&mut self, piece: CoveragePiece, depths: &mut impl DepthReceiver) -> Result<()> {
         for part in piece.contigs {
             match &self.open {
                 Some(open) if open.number == part.contig => {}
-                _ => self.begin(part.contig, depths)?,
+                _ => self.open_contig(part.contig, depths)?,
             }
             let Some(open) = &mut self.open else { continue };
-            open.add(part, &mut self.merged, depths)?;
+            open.add_part(part, &mut self.merged, depths)?;
         }
         Ok(())
     }
 
     /// Ends the last contig with reads, and passes all contigs after it. Called once, after the last
     /// piece.
-    pub fn finish(&mut self, depths: &mut impl Depths) -> Result<()> {
-        self.close(depths)?;
-        self.pass_to(self.lengths.len() as u32, depths)
+    pub fn finish(&mut self, depths: &mut impl DepthReceiver) -> Result<()> {
+        self.close_contig(depths)?;
+        self.skip_contigs_to(self.lengths.len() as u32, depths)
     }
 
     pub fn heap_bytes(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, |open| {
-            open.changes.capacity() * size_of::<Event>() + open.waiting.capacity() * WAITING_BYTES
+            open.changes.capacity() * size_of::<DepthChange>() + open.waiting.capacity() * WAITING_BYTES
         });
-        (self.merged.capacity() * size_of::<Event>() + open) as u64
+        (self.merged.capacity() * size_of::<DepthChange>() + open) as u64
     }
 
     /// Returns the peak memory in bytes while `piece` is added. The caller charges it before it calls
     /// [`Join::add`].
-    pub fn most_bytes(&self, piece: &CoveragePiece) -> u64 {
+    pub fn max_bytes_to_add(&self, piece: &CoveragePiece) -> u64 {
         let (mut events, mut tails) = (self.merged.len(), 0);
         for part in &piece.contigs {
-            let taken_back: usize = part.head.iter().map(|op| 2 * op.blocks()).sum();
+            let taken_back: usize = part.head.iter().map(|op| 2 * op.block_capacity()).sum();
             events += part.events.len() + taken_back;
             tails += part.head.len() + part.tail.len();
         }
@@ -175,54 +175,54 @@ impl Join {
             (open.changes.len(), (open.waiting.capacity(), open.waiting.len()))
         });
         // Vectors of changes double when they grow, and are copied then.
-        let lists = 2 * grown(self.merged.capacity(), carried + events)
-            + grown(open.map_or(0, |open| open.changes.capacity()), carried + events);
-        let table = slots_to_grow(waiting.0, waiting.1, tails) * WAITING_BYTES;
-        self.heap_bytes() + (lists * size_of::<Event>() + table) as u64
+        let lists = 2 * max_growth(self.merged.capacity(), carried + events)
+            + max_growth(open.map_or(0, |open| open.changes.capacity()), carried + events);
+        let table = extra_slots_to_grow(waiting.0, waiting.1, tails) * WAITING_BYTES;
+        self.heap_bytes() + (lists * size_of::<DepthChange>() + table) as u64
     }
 
-    fn begin(&mut self, contig: u32, depths: &mut impl Depths) -> Result<()> {
-        self.close(depths)?;
-        if contig < self.next {
-            return Err(unsorted());
+    fn open_contig(&mut self, contig: u32, depths: &mut impl DepthReceiver) -> Result<()> {
+        self.close_contig(depths)?;
+        if contig < self.next_contig {
+            return Err(unsorted_error());
         }
-        self.pass_to(contig, depths)?;
-        self.next = contig + 1;
-        depths.begin(contig)?;
+        self.skip_contigs_to(contig, depths)?;
+        self.next_contig = contig + 1;
+        depths.begin_contig(contig)?;
         let length = self.lengths.get(contig as usize).copied().unwrap_or(0);
-        self.open = Some(OpenContig { number: contig, length, ..OpenContig::default() });
+        self.open = Some(CoverageContig { number: contig, length, ..CoverageContig::default() });
         Ok(())
     }
 
-    fn pass_to(&mut self, contig: u32, depths: &mut impl Depths) -> Result<()> {
-        (self.next..contig).try_for_each(|contig| depths.pass(contig))?;
-        self.next = self.next.max(contig);
+    fn skip_contigs_to(&mut self, contig: u32, depths: &mut impl DepthReceiver) -> Result<()> {
+        (self.next_contig..contig).try_for_each(|contig| depths.skip_contig(contig))?;
+        self.next_contig = self.next_contig.max(contig);
         Ok(())
     }
 
-    fn close(&mut self, depths: &mut impl Depths) -> Result<()> {
+    fn close_contig(&mut self, depths: &mut impl DepthReceiver) -> Result<()> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
-        open.advance(u32::MAX, depths)?;
-        if open.from < open.length {
-            depths.run(Run { start: open.from, end: open.length, depth: open.depth })?;
+        open.pass_runs_before(u32::MAX, depths)?;
+        if open.run_start < open.length {
+            depths.add_run(DepthRun { start: open.run_start, end: open.length, depth: open.depth })?;
         }
-        depths.end()
+        depths.end_contig()
     }
 }
 
-impl OpenContig {
-    fn add(
+impl CoverageContig {
+    fn add_part(
         &mut self,
         part: ContigPiece,
-        merged: &mut Vec<Event>,
-        depths: &mut impl Depths,
+        merged: &mut Vec<DepthChange>,
+        depths: &mut impl DepthReceiver,
     ) -> Result<()> {
         let ContigPiece { first, last, events, head, tail, .. } = part;
         if first < self.last {
-            return Err(unsorted());
+            return Err(unsorted_error());
         }
         let carried = self.changes.len();
-        head.into_iter().for_each(|op| self.meet(op));
+        head.into_iter().for_each(|op| self.apply_head_op(op));
         if self.changes.len() > carried {
             self.changes.sort_unstable_by_key(|&(position, _)| position);
         }
@@ -231,13 +231,13 @@ impl OpenContig {
             at += further;
             (at, more)
         });
-        merge(&self.changes, events, merged);
+        merge_changes(&self.changes, events, merged);
         std::mem::swap(&mut self.changes, merged);
-        self.advance(last, depths)?;
+        self.pass_runs_before(last, depths)?;
         self.last = last;
-        if self.waiting.len() + tail.len() > self.enough.max(ENOUGH) {
+        if self.waiting.len() + tail.len() > self.waiting_limit.max(MIN_WAITING) {
             self.waiting.retain(|_, read| read.place.end > last);
-            self.enough = 2 * (self.waiting.len() + tail.len());
+            self.waiting_limit = 2 * (self.waiting.len() + tail.len());
         }
         self.waiting.extend(tail.into_iter().map(|read| (read.name, read)));
         Ok(())
@@ -245,7 +245,7 @@ impl OpenContig {
 
     /// Carries out an operation on the waiting reads that the thread which made the piece could not: it
     /// did not know the reads of earlier pieces.
-    fn meet(&mut self, op: HeadOp) {
+    fn apply_head_op(&mut self, op: HeadOp) {
         let (read, either) = match op {
             HeadOp::Forget(name) => return drop(self.waiting.remove(&name)),
             HeadOp::Meet(read) => (read, false),
@@ -254,7 +254,7 @@ impl OpenContig {
         match self.waiting.remove(&read.name).filter(|mate| mate.place.end > read.place.start) {
             Some(mate) => {
                 let (changes, length) = (&mut self.changes, self.length);
-                take_back((read.place, &read.blocks), (mate.place, &mate.blocks), |event| {
+                subtract_overlap((read.place, &read.blocks), (mate.place, &mate.blocks), |event| {
                     if event.0 < length {
                         changes.push(event);
                     }
@@ -265,12 +265,12 @@ impl OpenContig {
         }
     }
 
-    fn advance(&mut self, to: u32, depths: &mut impl Depths) -> Result<()> {
+    fn pass_runs_before(&mut self, to: u32, depths: &mut impl DepthReceiver) -> Result<()> {
         let n = self.changes.partition_point(|&(position, _)| position < to);
         for &(position, more) in &self.changes[..n] {
-            if position > self.from {
-                depths.run(Run { start: self.from, end: position, depth: self.depth })?;
-                self.from = position;
+            if position > self.run_start {
+                depths.add_run(DepthRun { start: self.run_start, end: position, depth: self.depth })?;
+                self.run_start = position;
             }
             self.depth += more;
         }
@@ -281,9 +281,13 @@ impl OpenContig {
 
 /// Merges two sorted lists of changes into `into`. Changes at one position are added up, and left out if
 /// the sum is 0.
-pub fn merge(carried: &[Event], events: impl Iterator<Item = Event>, into: &mut Vec<Event>) {
+pub fn merge_changes(
+    carried: &[DepthChange],
+    events: impl Iterator<Item = DepthChange>,
+    into: &mut Vec<DepthChange>,
+) {
     into.clear();
-    let mut push = |(position, more): Event| match into.last_mut() {
+    let mut push = |(position, more): DepthChange| match into.last_mut() {
         Some(last) if last.0 == position => last.1 += more,
         Some(last) if last.1 == 0 => *last = (position, more),
         _ => into.push((position, more)),
@@ -301,7 +305,7 @@ pub fn merge(carried: &[Event], events: impl Iterator<Item = Event>, into: &mut 
     }
 }
 
-fn unsorted() -> Error {
+fn unsorted_error() -> Error {
     Error::input("the reads are not sorted by coordinate, and coverage is counted of sorted reads")
-        .hint(SORT_FIRST)
+        .hint(SORT_HINT)
 }

@@ -7,8 +7,8 @@
 //! ```text
 //!  batch ─► CoveragePieceMaker ─► CoveragePiece ─┐ any thread
 //!                                                ▼ one thread at a time, in order
-//!                                              Join ─► Report ─► Pages ─┐
-//!                                                                       ▼ any thread
+//!                                  CoverageJoin ─► CoverageReport ─► BedPages ─┐
+//!                                                                              ▼ any thread
 //!                                                        PageEncoder ─► file and index
 //! ```
 //!
@@ -42,10 +42,10 @@ pub mod piles;
 pub mod regions;
 pub mod report;
 
-pub use join::{Depths, Join, Run};
-pub use options::{By, Quantize, ReadOptions, ReportOptions};
-pub use page::{BedContigs, EncodedPage, Page, PageEncoder, PageTarget, Pages};
+pub use join::{CoverageJoin, DepthReceiver, DepthRun};
+pub use options::{Quantize, ReadOptions, RegionChoice, ReportOptions};
+pub use page::{BedContigs, BedPage, BedPages, EncodedPage, PageEncoder, PageTarget};
 pub use piece::{CoveragePiece, CoveragePieceMaker};
-pub use piles::{Both, Pile, Piles};
-pub use regions::Regions;
-pub use report::{CoverageFile, Lines, Report};
+pub use piles::{BothReceivers, Pile, Piles};
+pub use regions::CoverageRegions;
+pub use report::{CoverageFile, CoverageReport, LineReceiver};

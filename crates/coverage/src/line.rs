@@ -3,9 +3,9 @@
 //! Digits are computed eight at a time in one 64-bit integer, and lines are written with copies of fixed
 //! size, without checking each digit.
 
-use crate::join::Run;
+use crate::join::DepthRun;
 
-const MOST_DIGITS: usize = 10;
+const MAX_DIGITS: usize = 10;
 
 /// A number as decimal digits, the first digit in the lowest byte.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl Decimal {
     /// Writes the number followed by the byte `behind`. Up to [`MOST_DIGITS`] + 1 bytes of `to` may be
     /// overwritten, because digits are copied in blocks. Returns the length of the number plus one.
     #[inline]
-    fn write(self, behind: u8, to: &mut [u8]) -> usize {
+    fn write_digits(self, behind: u8, to: &mut [u8]) -> usize {
         if self.head_digits > 0 {
             to[..2].copy_from_slice(&self.head.to_le_bytes());
         }
@@ -55,19 +55,19 @@ fn eight_digits(number: u32) -> u64 {
     tens | ((quarters - 10 * tens) << 8)
 }
 
-pub(crate) fn write_number(number: u32, out: &mut Vec<u8>) {
-    let mut text = [0; MOST_DIGITS + 1];
-    let length = Decimal::new(number).write(0, &mut text) - 1;
+pub(crate) fn append_number(number: u32, out: &mut Vec<u8>) {
+    let mut text = [0; MAX_DIGITS + 1];
+    let length = Decimal::new(number).write_digits(0, &mut text) - 1;
     out.extend_from_slice(&text[..length]);
 }
 
-const MOST_NUMBERS: usize = 3 * (MOST_DIGITS + 1) + 1;
+const MAX_NUMBER_BYTES: usize = 3 * (MAX_DIGITS + 1) + 1;
 
 /// Number of writable bytes that [`Line::write`] needs after the end of a line.
-pub(crate) const ROOM: usize = MOST_NUMBERS;
+pub(crate) const LINE_PADDING: usize = MAX_NUMBER_BYTES;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line<'a> {
+pub(crate) struct RunLine<'a> {
     name: &'a [u8],
     start: Decimal,
     end: Decimal,
@@ -75,7 +75,7 @@ pub(crate) struct Line<'a> {
     depth: Decimal,
 }
 
-impl Line<'_> {
+impl RunLine<'_> {
     #[inline]
     pub fn length(&self) -> usize {
         let sign = usize::from(self.is_negative);
@@ -84,16 +84,16 @@ impl Line<'_> {
 
     /// Writes the line. Up to [`ROOM`] bytes after it may be overwritten.
     #[inline]
-    pub fn write(&self, to: &mut [u8]) {
+    pub fn write_text(&self, to: &mut [u8]) {
         to[..self.name.len()].copy_from_slice(self.name);
-        let to = &mut to[self.name.len()..][..MOST_NUMBERS];
-        let mut at = self.start.write(b'\t', to);
-        at += self.end.write(b'\t', &mut to[at..]);
+        let to = &mut to[self.name.len()..][..MAX_NUMBER_BYTES];
+        let mut at = self.start.write_digits(b'\t', to);
+        at += self.end.write_digits(b'\t', &mut to[at..]);
         if self.is_negative {
             to[at] = b'-';
             at += 1;
         }
-        self.depth.write(b'\n', &mut to[at..]);
+        self.depth.write_digits(b'\n', &mut to[at..]);
     }
 }
 
@@ -113,11 +113,11 @@ impl RunLines {
     }
 
     #[inline]
-    pub fn line(&mut self, run: Run) -> Line<'_> {
+    pub fn make_line(&mut self, run: DepthRun) -> RunLine<'_> {
         let start = if run.start == self.end { self.decimal_end } else { Decimal::new(run.start) };
         (self.end, self.decimal_end) = (run.end, Decimal::new(run.end));
         let depth = Decimal::new(run.depth.unsigned_abs());
-        Line { name: &self.name, start, end: self.decimal_end, is_negative: run.depth < 0, depth }
+        RunLine { name: &self.name, start, end: self.decimal_end, is_negative: run.depth < 0, depth }
     }
 }
 
@@ -132,8 +132,8 @@ mod tests {
         for start in numbers {
             for end in numbers {
                 for depth in [0, 7, 10, 99, 100, 123_456, -1, -30, i32::MIN, i32::MAX] {
-                    let (line, mut text) = (lines.line(Run { start, end, depth }), [0; 100]);
-                    line.write(&mut text);
+                    let (line, mut text) = (lines.make_line(DepthRun { start, end, depth }), [0; 100]);
+                    line.write_text(&mut text);
                     let expected = format!("chr1\t{start}\t{end}\t{depth}\n");
                     assert_eq!(&text[..line.length()], expected.as_bytes());
                 }
@@ -148,7 +148,7 @@ mod tests {
         let between = (0..u32::MAX).step_by(99_991);
         for number in near.chain(between) {
             let mut text = Vec::new();
-            write_number(number, &mut text);
+            append_number(number, &mut text);
             assert_eq!(text, number.to_string().as_bytes());
         }
     }

@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A change of the depth: its 0-based position, and what is added from there on.
-pub type Event = (u32, i32);
+pub type DepthChange = (u32, i32);
 
 /// A block of aligned bases, 0-based and half-open.
-pub type Block = (u32, u32);
+pub type AlignedBlock = (u32, u32);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WaitingRead {
     pub(crate) name: u64,
     pub(crate) place: ReadPlace,
-    pub(crate) blocks: Vec<Block>,
+    pub(crate) blocks: Vec<AlignedBlock>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ impl Meeting {
     /// Decides for a read that ends at `end`, 0-based and exclusive. Like mosdepth, only proper pairs
     /// are considered, without supplementary records.
     #[inline]
-    pub(crate) fn of(record: RecordRef<'_>, end: i64) -> Self {
+    pub(crate) fn for_record(record: RecordRef<'_>, end: i64) -> Self {
         const PROPER: u16 = 0x2;
         const SUPPLEMENTARY: u16 = 0x800;
         let flags = record.flags().0;
@@ -69,7 +69,7 @@ impl Meeting {
 }
 
 #[inline]
-pub(crate) fn name_of(record: RecordRef<'_>) -> u64 {
+pub(crate) fn hash_name(record: RecordRef<'_>) -> u64 {
     xxh3_64(record.qname())
 }
 
@@ -77,10 +77,10 @@ pub(crate) fn name_of(record: RecordRef<'_>) -> u64 {
 ///
 /// If both CIGARs have a single aligning operator, mosdepth 0.3.3 subtracts from the start of the read
 /// to the end of the mate, even if the read ends first.
-pub(crate) fn take_back(
-    read: (ReadPlace, &[Block]),
-    mate: (ReadPlace, &[Block]),
-    mut event: impl FnMut(Event),
+pub(crate) fn subtract_overlap(
+    read: (ReadPlace, &[AlignedBlock]),
+    mate: (ReadPlace, &[AlignedBlock]),
+    mut event: impl FnMut(DepthChange),
 ) {
     let ((place, blocks), (mate, of_mate)) = (read, mate);
     if place.is_simple && mate.is_simple {
@@ -127,14 +127,14 @@ pub(crate) type ByName<T> = HashMap<u64, T, BuildHasherDefault<NoHasher>>;
 mod tests {
     use super::*;
 
-    fn shared(read: (&[Block], bool), mate: (&[Block], bool)) -> Vec<Event> {
-        let place = |(blocks, is_simple): (&[Block], bool)| {
+    fn shared(read: (&[AlignedBlock], bool), mate: (&[AlignedBlock], bool)) -> Vec<DepthChange> {
+        let place = |(blocks, is_simple): (&[AlignedBlock], bool)| {
             let (start, end) = (blocks[0].0, blocks[blocks.len() - 1].1);
             (ReadPlace { start, end, is_simple }, blocks.to_vec())
         };
         let ((a, a_blocks), (b, b_blocks)) = (place(read), place(mate));
         let mut events = Vec::new();
-        take_back((a, &a_blocks), (b, &b_blocks), |event| events.push(event));
+        subtract_overlap((a, &a_blocks), (b, &b_blocks), |event| events.push(event));
         events
     }
 

@@ -5,7 +5,7 @@ use readmill_record::{Error, RecordRef, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Minimum mapping quality (mosdepth `--mapq`).
-    pub mapq: u8,
+    pub min_mapq: u8,
     /// Do not count reads with any of these FLAG bits.
     pub exclude_flags: u16,
     /// Count only reads with any of these FLAG bits; 0 counts all.
@@ -19,12 +19,12 @@ pub struct ReadOptions {
 
 impl ReadOptions {
     /// The default of `exclude_flags`: unmapped, secondary, QC-failed and duplicate reads.
-    pub const EXCLUDED: u16 = 1796;
+    pub const DEFAULT_EXCLUDED_FLAGS: u16 = 1796;
 
     #[inline]
-    pub(crate) fn counts(&self, record: RecordRef<'_>) -> bool {
+    pub(crate) fn is_counted(&self, record: RecordRef<'_>) -> bool {
         let flags = record.flags().0;
-        record.mapq() >= self.mapq
+        record.mapq() >= self.min_mapq
             && flags & self.exclude_flags == 0
             && (self.include_flags == 0 || flags & self.include_flags != 0)
             && (self.read_groups.is_empty() || self.is_of_group(record))
@@ -38,8 +38,8 @@ impl ReadOptions {
 impl Default for ReadOptions {
     fn default() -> Self {
         ReadOptions {
-            mapq: 0,
-            exclude_flags: ReadOptions::EXCLUDED,
+            min_mapq: 0,
+            exclude_flags: ReadOptions::DEFAULT_EXCLUDED_FLAGS,
             include_flags: 0,
             read_groups: Vec::new(),
             fast_mode: false,
@@ -50,7 +50,7 @@ impl Default for ReadOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportOptions {
     pub no_per_base: bool,
-    pub by: Option<By>,
+    pub by: Option<RegionChoice>,
     pub use_median: bool,
     /// Depths, in ascending order. For each region, the number of bases with at least each of them is
     /// written.
@@ -60,7 +60,7 @@ pub struct ReportOptions {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum RegionChoice {
     Window(u32),
     Bed,
 }
@@ -107,7 +107,7 @@ impl Quantize {
         self.0.is_empty()
     }
 
-    pub(crate) fn segment(&self, depth: i32) -> Option<usize> {
+    pub(crate) fn bin_of_depth(&self, depth: i32) -> Option<usize> {
         let depth = i64::from(depth);
         if depth < *self.0.first()? || depth > *self.0.last()? {
             return None;
@@ -121,7 +121,7 @@ impl Quantize {
 
     /// Returns the name of a bin, such as `4:100` or `100:inf`. `None` for a depth equal to the last
     /// border, which starts no bin.
-    pub(crate) fn label(&self, segment: usize) -> Option<String> {
+    pub(crate) fn bin_label(&self, segment: usize) -> Option<String> {
         let (from, to) = (self.0.get(segment)?, self.0.get(segment + 1)?);
         Some(if *to == i64::MAX { format!("{from}:inf") } else { format!("{from}:{to}") })
     }
@@ -140,7 +140,8 @@ mod tests {
     fn borders_of_depths() {
         let segments = |text: &str, depths: &[i32]| {
             let quantize = Quantize::parse(text).unwrap();
-            let label = |&depth: &i32| quantize.segment(depth).and_then(|it| quantize.label(it));
+            let label =
+                |&depth: &i32| quantize.bin_of_depth(depth).and_then(|it| quantize.bin_label(it));
             depths.iter().map(|depth| label(depth).unwrap_or_default()).collect::<Vec<_>>()
         };
         assert_eq!(segments("0:1:4:", &[0, 1, 3, 4, 900]), ["0:1", "1:4", "1:4", "4:inf", "4:inf"]);

@@ -16,17 +16,19 @@ use std::sync::Arc;
 use readmill_record::{Batch, Charge, Error, PieceMaker, RecordRef, Result, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::changes::Changes;
-use crate::mates::{Block, ByName, Event, Meeting, ReadPlace, WaitingRead, name_of, take_back};
+use crate::changes::DepthChanges;
+use crate::mates::{
+    AlignedBlock, ByName, DepthChange, Meeting, ReadPlace, WaitingRead, hash_name, subtract_overlap,
+};
 use crate::options::ReadOptions;
 
 /// The hint for unsorted reads. It also names the flag of the commands that sort and count in one pass.
-pub(crate) const SORT_FIRST: &str = "sort the file first: readmill sort IN -o SORTED (prep and align count in the same pass: --sort coordinate)";
+pub(crate) const SORT_HINT: &str = "sort the file first: readmill sort IN -o SORTED (prep and align count in the same pass: --sort coordinate)";
 
 /// Distance in bases from the first read of a piece within which the mate position of a read (PNEXT) may
 /// point to a read of an earlier piece. The position is exact unless a program has moved a read without
 /// updating its mate.
-const BORDER: u32 = 1024;
+const BORDER_BASES: u32 = 1024;
 
 /// The contribution of one batch of reads, made by [`CoveragePieceMaker`] and added by
 /// [`Join::add`](crate::Join::add).
@@ -40,12 +42,12 @@ pub struct CoveragePiece {
 impl CoveragePiece {
     pub fn heap_bytes(&self) -> u64 {
         let bytes = |it: &ContigPiece| {
-            let blocks: usize = it.head.iter().map(|op| op.blocks()).sum();
+            let blocks: usize = it.head.iter().map(|op| op.block_capacity()).sum();
             let tails: usize = it.tail.iter().map(|read| read.blocks.capacity()).sum();
-            it.events.capacity() * size_of::<Event>()
+            it.events.capacity() * size_of::<DepthChange>()
                 + it.head.capacity() * size_of::<HeadOp>()
                 + it.tail.capacity() * size_of::<WaitingRead>()
-                + (blocks + tails) * size_of::<Block>()
+                + (blocks + tails) * size_of::<AlignedBlock>()
         };
         self.contigs.iter().map(|it| bytes(it) as u64 + 96).sum()
     }
@@ -58,7 +60,7 @@ pub(crate) struct ContigPiece {
     pub(crate) last: u32,
     /// Changes of the depth, in order. Instead of a position, each has its distance from the previous
     /// change (the first: from the first read).
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<DepthChange>,
     pub(crate) head: Vec<HeadOp>,
     pub(crate) tail: Vec<WaitingRead>,
 }
@@ -75,7 +77,7 @@ pub(crate) enum HeadOp {
 }
 
 impl HeadOp {
-    pub(crate) fn blocks(&self) -> usize {
+    pub(crate) fn block_capacity(&self) -> usize {
         match self {
             HeadOp::Forget(_) => 0,
             HeadOp::Meet(read) | HeadOp::Either(read) => read.blocks.capacity(),
@@ -86,21 +88,21 @@ impl HeadOp {
 pub struct CoveragePieceMaker {
     options: Arc<ReadOptions>,
     lengths: Arc<[u32]>,
-    changes: Changes,
-    names: Names,
-    blocks: Vec<Block>,
+    changes: DepthChanges,
+    names: WaitingNames,
+    blocks: Vec<AlignedBlock>,
 }
 
 /// The reads of the current contig that wait for a mate in the same batch.
 #[derive(Default)]
-struct Names {
-    by_name: ByName<Standing>,
+struct WaitingNames {
+    by_name: ByName<NameState>,
     reads: Vec<LocalRead>,
-    blocks: Vec<Block>,
+    blocks: Vec<AlignedBlock>,
 }
 
 #[derive(Clone, Copy)]
-enum Standing {
+enum NameState {
     /// The read with this index in [`Names::reads`] waits.
     Waits(u32),
     Unknown,
@@ -113,24 +115,24 @@ struct LocalRead {
     waits: bool,
 }
 
-impl Names {
+impl WaitingNames {
     fn clear(&mut self) {
         self.by_name.clear();
         self.reads.clear();
         self.blocks.clear();
     }
 
-    fn wait(&mut self, name: u64, place: ReadPlace, blocks: &[Block]) {
+    fn add_waiting(&mut self, name: u64, place: ReadPlace, blocks: &[AlignedBlock]) {
         let from = self.blocks.len();
         self.blocks.extend_from_slice(blocks);
         let number = self.reads.len() as u32;
         self.reads.push(LocalRead { name, place, blocks: from..self.blocks.len(), waits: true });
-        if let Some(Standing::Waits(before)) = self.by_name.insert(name, Standing::Waits(number)) {
+        if let Some(NameState::Waits(before)) = self.by_name.insert(name, NameState::Waits(number)) {
             self.reads[before as usize].waits = false;
         }
     }
 
-    fn tail(&self, last: u32) -> Vec<WaitingRead> {
+    fn collect_tail(&self, last: u32) -> Vec<WaitingRead> {
         let waiting = self.reads.iter().filter(|read| read.waits && read.place.end > last);
         let owned = |read: &LocalRead| WaitingRead {
             name: read.name,
@@ -159,7 +161,7 @@ impl PieceMaker for CoveragePieceMaker {
         while let Some(&first) = rest.first() {
             let contig = batch.record(first).ref_id().cast_unsigned();
             if before.is_some_and(|before| contig < before) {
-                return Err(unsorted(batch, first));
+                return Err(unsorted_error(batch, first));
             }
             before = Some(contig);
             let other = |&&span: &&Span| batch.record(span).ref_id().cast_unsigned() != contig;
@@ -171,7 +173,7 @@ impl PieceMaker for CoveragePieceMaker {
             let (spans, more) = rest.split_at(n);
             rest = more;
             if let Some(&length) = self.lengths.get(contig as usize) {
-                piece.contigs.extend(self.contig(batch, spans, contig, length)?);
+                piece.contigs.extend(self.make_contig_piece(batch, spans, contig, length)?);
             }
         }
         Ok(piece)
@@ -179,7 +181,7 @@ impl PieceMaker for CoveragePieceMaker {
 }
 
 impl CoveragePieceMaker {
-    fn contig(
+    fn make_contig_piece(
         &mut self,
         batch: &Batch,
         spans: &[Span],
@@ -193,26 +195,26 @@ impl CoveragePieceMaker {
         let Some(first) = spans.iter().find_map(start).filter(|&first| first < length) else {
             return Ok(None);
         };
-        self.changes.begin(first, length, bytes);
+        self.changes.start_batch(first, length, bytes);
         self.names.clear();
         let (mut head, mut last) = (Vec::new(), first);
         for &span in spans {
             let record = batch.record(span);
             let Ok(start) = u32::try_from(record.pos()) else { continue };
             if start < last || record.ref_id().cast_unsigned() != contig {
-                return Err(unsorted(batch, span));
+                return Err(unsorted_error(batch, span));
             }
             last = start;
-            if self.options.counts(record) && start < length {
-                self.count(record, start, first, &mut head);
+            if self.options.is_counted(record) && start < length {
+                self.count_read(record, start, first, &mut head);
             }
         }
-        let (events, tail) = (self.changes.take(), self.names.tail(last));
+        let (events, tail) = (self.changes.take_sorted(), self.names.collect_tail(last));
         Ok(Some(ContigPiece { contig, first, last, events, head, tail }))
     }
 
     #[inline]
-    fn count(&mut self, record: RecordRef<'_>, start: u32, first: u32, head: &mut Vec<HeadOp>) {
+    fn count_read(&mut self, record: RecordRef<'_>, start: u32, first: u32, head: &mut Vec<HeadOp>) {
         let cigar = record.cigar();
         if self.options.fast_mode {
             let end = record.end().min(u32::MAX.into()) as u32;
@@ -221,21 +223,21 @@ impl CoveragePieceMaker {
             return;
         }
         self.blocks.clear();
-        let end = blocks(cigar.ops(), start, &mut self.blocks);
+        let end = append_blocks(cigar.ops(), start, &mut self.blocks);
         for &(from, to) in &self.blocks {
             self.changes.add((from, 1));
             self.changes.add((to, -1));
         }
         let end = if record.flags().is_unmapped() { start + 1 } else { end.max(start + 1) };
-        let meeting = Meeting::of(record, end.into());
+        let meeting = Meeting::for_record(record, end.into());
         if meeting != Meeting::Apart {
             let is_simple = cigar.ops().len() == 1 && !self.blocks.is_empty();
             let place = ReadPlace { start, end, is_simple };
-            self.meet(record, meeting, place, first, head);
+            self.meet_mate(record, meeting, place, first, head);
         }
     }
 
-    fn meet(
+    fn meet_mate(
         &mut self,
         record: RecordRef<'_>,
         meeting: Meeting,
@@ -243,33 +245,33 @@ impl CoveragePieceMaker {
         first: u32,
         head: &mut Vec<HeadOp>,
     ) {
-        let name = name_of(record);
-        let border = first.saturating_add(BORDER);
+        let name = hash_name(record);
+        let border = first.saturating_add(BORDER_BASES);
         let CoveragePieceMaker { names, changes, blocks, .. } = self;
         if meeting == Meeting::Wait {
-            if place.start < border || matches!(names.by_name.get(&name), Some(Standing::Unknown)) {
+            if place.start < border || matches!(names.by_name.get(&name), Some(NameState::Unknown)) {
                 head.push(HeadOp::Forget(name));
             }
-            names.wait(name, place, blocks);
+            names.add_waiting(name, place, blocks);
             return;
         }
-        let owned = |blocks: &[Block]| WaitingRead { name, place, blocks: blocks.to_vec() };
+        let owned = |blocks: &[AlignedBlock]| WaitingRead { name, place, blocks: blocks.to_vec() };
         match names.by_name.get(&name).copied() {
-            Some(Standing::Waits(number)) => {
+            Some(NameState::Waits(number)) => {
                 names.by_name.remove(&name);
                 let mate = &mut names.reads[number as usize];
                 mate.waits = false;
                 if mate.place.end > place.start {
                     let of_mate = &names.blocks[mate.blocks.clone()];
-                    take_back((place, blocks), (mate.place, of_mate), |event| changes.add(event));
+                    subtract_overlap((place, blocks), (mate.place, of_mate), |event| changes.add(event));
                 } else if meeting == Meeting::Either {
-                    names.wait(name, place, blocks);
+                    names.add_waiting(name, place, blocks);
                 }
             }
-            Some(Standing::Unknown) if meeting == Meeting::Either => {
+            Some(NameState::Unknown) if meeting == Meeting::Either => {
                 head.push(HeadOp::Either(owned(blocks)));
             }
-            Some(Standing::Unknown) => {
+            Some(NameState::Unknown) => {
                 names.by_name.remove(&name);
                 head.push(HeadOp::Meet(owned(blocks)));
             }
@@ -279,9 +281,9 @@ impl CoveragePieceMaker {
                 match meeting {
                     Meeting::Either if may_be_before => {
                         head.push(HeadOp::Either(owned(blocks)));
-                        names.by_name.insert(name, Standing::Unknown);
+                        names.by_name.insert(name, NameState::Unknown);
                     }
-                    Meeting::Either => names.wait(name, place, blocks),
+                    Meeting::Either => names.add_waiting(name, place, blocks),
                     _ if may_be_before => head.push(HeadOp::Meet(owned(blocks))),
                     _ => {}
                 }
@@ -293,7 +295,7 @@ impl CoveragePieceMaker {
 /// Appends the aligned blocks of a CIGAR to `out`. Deletions and skips separate blocks, insertions do
 /// not. Returns the position after the last reference base.
 #[inline]
-fn blocks(ops: impl Iterator<Item = (u32, u32)>, start: u32, out: &mut Vec<Block>) -> u32 {
+fn append_blocks(ops: impl Iterator<Item = (u32, u32)>, start: u32, out: &mut Vec<AlignedBlock>) -> u32 {
     const ALIGNED: u32 = 0b1_1000_0001;
     const DELETED: u32 = 0b0_0000_1100;
     let mut at = start;
@@ -312,8 +314,8 @@ fn blocks(ops: impl Iterator<Item = (u32, u32)>, start: u32, out: &mut Vec<Block
     at
 }
 
-fn unsorted(batch: &Batch, span: Span) -> Error {
+fn unsorted_error(batch: &Batch, span: Span) -> Error {
     let what = "the read lies before the one ahead of it, and coverage is counted of sorted reads";
     let record = batch.record(span);
-    Error::input(what).record(span.stamp.ordinal()).qname(record.qname()).hint(SORT_FIRST)
+    Error::input(what).record(span.stamp.ordinal()).qname(record.qname()).hint(SORT_HINT)
 }

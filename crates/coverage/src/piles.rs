@@ -5,11 +5,11 @@
 
 use readmill_record::Result;
 
-use crate::join::{Depths, Run};
+use crate::join::{DepthReceiver, DepthRun};
 
-pub const WINDOW: u32 = 1000;
+pub const WINDOW_BASES: u32 = 1000;
 
-pub const MOST: usize = 20;
+pub const MAX_WINDOWS: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pile {
@@ -17,11 +17,11 @@ pub struct Pile {
     pub start: u32,
     pub end: u32,
     pub bases: u64,
-    pub most: u32,
+    pub max_depth: u32,
 }
 
 impl Pile {
-    pub fn mean(&self) -> f64 {
+    pub fn mean_depth(&self) -> f64 {
         self.bases as f64 / f64::from(self.end - self.start)
     }
 
@@ -37,16 +37,16 @@ impl Pile {
 /// first one is preferred.
 ///
 /// ```
-/// use readmill_coverage::{Depths, Piles, Run};
+/// use readmill_coverage::{DepthReceiver, DepthRun, Piles};
 ///
 /// let mut piles = Piles::default();
-/// piles.begin(0)?;
-/// piles.run(Run { start: 0, end: 1500, depth: 3 })?;
-/// piles.run(Run { start: 1500, end: 2000, depth: 90 })?;
-/// piles.run(Run { start: 2000, end: 9000, depth: 3 })?;
-/// piles.end()?;
+/// piles.begin_contig(0)?;
+/// piles.add_run(DepthRun { start: 0, end: 1500, depth: 3 })?;
+/// piles.add_run(DepthRun { start: 1500, end: 2000, depth: 90 })?;
+/// piles.add_run(DepthRun { start: 2000, end: 9000, depth: 3 })?;
+/// piles.end_contig()?;
 /// let deepest = piles.deepest()[0];
-/// assert_eq!((deepest.start, deepest.end, deepest.mean()), (1000, 2000, 46.5));
+/// assert_eq!((deepest.start, deepest.end, deepest.mean_depth()), (1000, 2000, 46.5));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 #[derive(Default)]
@@ -64,13 +64,13 @@ impl Piles {
     }
 
     /// Ends the open window. The window before it is kept if it is deeper than both neighbours.
-    fn complete(&mut self) {
+    fn complete_window(&mut self) {
         let Some(pile) = self.open.take() else { return };
         let rises = match self.last.take() {
             Some((last, rises)) => {
                 let is_deeper = pile.is_deeper(&last);
                 if rises && !is_deeper {
-                    self.keep(last);
+                    self.keep_if_deep(last);
                 }
                 is_deeper
             }
@@ -79,78 +79,78 @@ impl Piles {
         self.last = Some((pile, rises));
     }
 
-    fn keep(&mut self, pile: Pile) {
+    fn keep_if_deep(&mut self, pile: Pile) {
         if pile.bases == 0 {
             return;
         }
         let at = self.deepest.partition_point(|other| !pile.is_deeper(other));
-        if at < MOST {
-            self.deepest.truncate(MOST - 1);
+        if at < MAX_WINDOWS {
+            self.deepest.truncate(MAX_WINDOWS - 1);
             self.deepest.insert(at, pile);
         }
     }
 }
 
-impl Depths for Piles {
-    fn begin(&mut self, contig: u32) -> Result<()> {
+impl DepthReceiver for Piles {
+    fn begin_contig(&mut self, contig: u32) -> Result<()> {
         self.contig = contig;
         Ok(())
     }
 
-    fn run(&mut self, run: Run) -> Result<()> {
+    fn add_run(&mut self, run: DepthRun) -> Result<()> {
         let depth = run.depth.max(0).unsigned_abs();
         let mut from = run.start;
         while from < run.end {
-            let start = from - from % WINDOW;
+            let start = from - from % WINDOW_BASES;
             if self.open.is_some_and(|open| open.start != start) {
-                self.complete();
+                self.complete_window();
             }
-            let to = run.end.min(start.saturating_add(WINDOW));
-            let empty = Pile { contig: self.contig, start, end: from, bases: 0, most: 0 };
+            let to = run.end.min(start.saturating_add(WINDOW_BASES));
+            let empty = Pile { contig: self.contig, start, end: from, bases: 0, max_depth: 0 };
             let open = self.open.get_or_insert(empty);
             open.end = to;
             open.bases += u64::from(depth) * u64::from(to - from);
-            open.most = open.most.max(depth);
+            open.max_depth = open.max_depth.max(depth);
             from = to;
         }
         Ok(())
     }
 
-    fn end(&mut self) -> Result<()> {
-        self.complete();
+    fn end_contig(&mut self) -> Result<()> {
+        self.complete_window();
         if let Some((last, true)) = self.last.take() {
-            self.keep(last);
+            self.keep_if_deep(last);
         }
         Ok(())
     }
 
-    fn pass(&mut self, _: u32) -> Result<()> {
+    fn skip_contig(&mut self, _: u32) -> Result<()> {
         Ok(())
     }
 }
 
 /// Passes depths to two receivers: the report and the search for deep windows, in one walk.
-pub struct Both<'a, A, B>(pub &'a mut A, pub &'a mut B);
+pub struct BothReceivers<'a, A, B>(pub &'a mut A, pub &'a mut B);
 
-impl<A: Depths, B: Depths> Depths for Both<'_, A, B> {
-    fn begin(&mut self, contig: u32) -> Result<()> {
-        self.0.begin(contig)?;
-        self.1.begin(contig)
+impl<A: DepthReceiver, B: DepthReceiver> DepthReceiver for BothReceivers<'_, A, B> {
+    fn begin_contig(&mut self, contig: u32) -> Result<()> {
+        self.0.begin_contig(contig)?;
+        self.1.begin_contig(contig)
     }
 
-    fn run(&mut self, run: Run) -> Result<()> {
-        self.0.run(run)?;
-        self.1.run(run)
+    fn add_run(&mut self, run: DepthRun) -> Result<()> {
+        self.0.add_run(run)?;
+        self.1.add_run(run)
     }
 
-    fn end(&mut self) -> Result<()> {
-        self.0.end()?;
-        self.1.end()
+    fn end_contig(&mut self) -> Result<()> {
+        self.0.end_contig()?;
+        self.1.end_contig()
     }
 
-    fn pass(&mut self, contig: u32) -> Result<()> {
-        self.0.pass(contig)?;
-        self.1.pass(contig)
+    fn skip_contig(&mut self, contig: u32) -> Result<()> {
+        self.0.skip_contig(contig)?;
+        self.1.skip_contig(contig)
     }
 }
 
@@ -162,16 +162,16 @@ mod tests {
     fn found(contigs: &[&[(u32, i32)]]) -> Vec<(u32, u32, u32, u64, u32)> {
         let mut piles = Piles::default();
         for (contig, runs) in contigs.iter().enumerate() {
-            piles.begin(contig as u32).unwrap();
+            piles.begin_contig(contig as u32).unwrap();
             let mut start = 0;
             for &(end, depth) in *runs {
-                piles.run(Run { start, end, depth }).unwrap();
+                piles.add_run(DepthRun { start, end, depth }).unwrap();
                 start = end;
             }
-            piles.end().unwrap();
+            piles.end_contig().unwrap();
         }
         let list = piles.deepest().iter();
-        list.map(|it| (it.contig, it.start, it.end, it.bases, it.most)).collect()
+        list.map(|it| (it.contig, it.start, it.end, it.bases, it.max_depth)).collect()
     }
 
     #[test]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use readmill_record::Result;
 
 use crate::distribution::{DepthSummary, Distribution};
-use crate::join::{Depths, Run};
-use crate::options::{By, ReportOptions};
-use crate::regions::{Region, Regions};
+use crate::join::{DepthReceiver, DepthRun};
+use crate::options::{RegionChoice, ReportOptions};
+use crate::regions::{CoverageRegion, CoverageRegions};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoverageFile {
@@ -37,7 +37,7 @@ impl CoverageFile {
     ];
 
     /// Returns the end of the file name, which is added to the prefix that the user gives.
-    pub fn ending(self) -> &'static str {
+    pub fn file_suffix(self) -> &'static str {
         match self {
             CoverageFile::PerBase => ".per-base.bed.gz",
             CoverageFile::Regions => ".regions.bed.gz",
@@ -50,10 +50,10 @@ impl CoverageFile {
     }
 
     pub fn is_bed(self) -> bool {
-        self.ending().ends_with(".bed.gz")
+        self.file_suffix().ends_with(".bed.gz")
     }
 
-    pub fn is_of(self, options: &ReportOptions) -> bool {
+    pub fn is_requested(self, options: &ReportOptions) -> bool {
         match self {
             CoverageFile::PerBase => !options.no_per_base,
             CoverageFile::Regions | CoverageFile::RegionDistribution => options.by.is_some(),
@@ -69,17 +69,23 @@ impl CoverageFile {
 ///
 /// The text of numbers is left to the receiver for [`Lines::per_base`], by far the longest file, so that
 /// it can be made on another thread.
-pub trait Lines {
-    fn per_base(&mut self, contig: u32, run: Run) -> Result<()>;
+pub trait LineReceiver {
+    fn add_per_base(&mut self, contig: u32, run: DepthRun) -> Result<()>;
 
     /// Takes a line of a BED file: its start and end (0-based, half-open), and the text of its columns
     /// from the fourth on.
-    fn bed(&mut self, file: CoverageFile, contig: u32, place: [u32; 2], columns: &[u8]) -> Result<()>;
+    fn add_bed_line(
+        &mut self,
+        file: CoverageFile,
+        contig: u32,
+        place: [u32; 2],
+        columns: &[u8],
+    ) -> Result<()>;
 
     /// Takes a comment line of a BED file, including its line feed.
-    fn comment(&mut self, file: CoverageFile, line: &[u8]) -> Result<()>;
+    fn add_comment(&mut self, file: CoverageFile, line: &[u8]) -> Result<()>;
 
-    fn text(&mut self, file: CoverageFile, text: &str) -> Result<()>;
+    fn add_text(&mut self, file: CoverageFile, text: &str) -> Result<()>;
 }
 
 /// Makes the lines of all files as runs of depth arrive.
@@ -88,43 +94,43 @@ pub trait Lines {
 /// [`Pages`](crate::Pages):
 ///
 /// ```
-/// use readmill_coverage::{By, CoverageFile, Depths, Lines};
-/// use readmill_coverage::{Report, ReportOptions, Run};
+/// use readmill_coverage::{CoverageFile, DepthReceiver, DepthRun, LineReceiver};
+/// use readmill_coverage::{CoverageReport, RegionChoice, ReportOptions};
 /// use readmill_record::Result;
 ///
 /// /// Keeps the lines of regions, and drops all others.
 /// struct RegionLines(Vec<String>);
 ///
-/// impl Lines for RegionLines {
-///     fn bed(&mut self, file: CoverageFile, _: u32, place: [u32; 2], rest: &[u8]) -> Result<()> {
+/// impl LineReceiver for RegionLines {
+///     fn add_bed_line(&mut self, file: CoverageFile, _: u32, place: [u32; 2], rest: &[u8]) -> Result<()> {
 ///         assert_eq!(file, CoverageFile::Regions);
 ///         self.0.push(format!("{place:?} {}", String::from_utf8_lossy(rest)));
 ///         Ok(())
 ///     }
-///     fn per_base(&mut self, _: u32, _: Run) -> Result<()> { Ok(()) }
-///     fn comment(&mut self, _: CoverageFile, _: &[u8]) -> Result<()> { Ok(()) }
-///     fn text(&mut self, _: CoverageFile, _: &str) -> Result<()> { Ok(()) }
+///     fn add_per_base(&mut self, _: u32, _: DepthRun) -> Result<()> { Ok(()) }
+///     fn add_comment(&mut self, _: CoverageFile, _: &[u8]) -> Result<()> { Ok(()) }
+///     fn add_text(&mut self, _: CoverageFile, _: &str) -> Result<()> { Ok(()) }
 /// }
 ///
-/// let options = ReportOptions { by: Some(By::Window(50)), ..ReportOptions::default() };
+/// let options = ReportOptions { by: Some(RegionChoice::Window(50)), ..ReportOptions::default() };
 /// let contigs = vec![("chr1".into(), 100)];
-/// let mut report = Report::new(RegionLines(Vec::new()), options, contigs, None)?;
-/// report.begin(0)?;
-/// report.run(Run { start: 0, end: 75, depth: 2 })?;
-/// report.run(Run { start: 75, end: 100, depth: 0 })?;
-/// report.end()?;
+/// let mut report = CoverageReport::new(RegionLines(Vec::new()), options, contigs, None)?;
+/// report.begin_contig(0)?;
+/// report.add_run(DepthRun { start: 0, end: 75, depth: 2 })?;
+/// report.add_run(DepthRun { start: 75, end: 100, depth: 0 })?;
+/// report.end_contig()?;
 /// assert_eq!(report.finish()?.0, ["[0, 50] 2.00", "[50, 100] 1.00"]);
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
-pub struct Report<L> {
+pub struct CoverageReport<L> {
     lines: L,
     options: ReportOptions,
     contigs: Vec<(String, u32)>,
-    regions: Option<Arc<Regions>>,
+    regions: Option<Arc<CoverageRegions>>,
     contig: u32,
     /// Contigs without regions are left out of all files, because only a file by regions is written.
     needs_regions: bool,
-    is_passed_over: bool,
+    is_skipped: bool,
     summary: DepthSummary,
     distribution: Distribution,
     all: DepthSummary,
@@ -162,20 +168,20 @@ struct OpenRegion {
     mean: f64,
     counts: Vec<u32>,
     bases: u64,
-    deep: Vec<u64>,
+    bases_by_threshold: Vec<u64>,
 }
 
 /// Maximum depth in a median. Deeper bases count as this depth.
-const MOST_OF_MEDIAN: usize = 65_535;
+const MAX_MEDIAN_DEPTH: usize = 65_535;
 
 /// Maximum mean depth in the distribution of windows. Deeper windows count as this depth.
-const MOST_OF_WINDOWS: i32 = 999;
+const MAX_WINDOW_MEAN: i32 = 999;
 
 impl OpenRegion {
     #[inline]
-    fn add(&mut self, depth: i32, bases: u32, options: &ReportOptions) {
+    fn add_bases(&mut self, depth: i32, bases: u32, options: &ReportOptions) {
         if options.use_median {
-            let at = usize::try_from(depth).unwrap_or(0).min(MOST_OF_MEDIAN);
+            let at = usize::try_from(depth).unwrap_or(0).min(MAX_MEDIAN_DEPTH);
             if self.counts.len() <= at {
                 self.counts.resize(at + 1, 0);
             }
@@ -189,7 +195,7 @@ impl OpenRegion {
             (0..bases).for_each(|_| mean += share);
             self.mean = mean;
         }
-        for (deep, threshold) in self.deep.iter_mut().zip(&options.thresholds) {
+        for (deep, threshold) in self.bases_by_threshold.iter_mut().zip(&options.thresholds) {
             if depth < *threshold {
                 break;
             }
@@ -197,7 +203,7 @@ impl OpenRegion {
         }
     }
 
-    fn value(&self, options: &ReportOptions) -> f64 {
+    fn depth_value(&self, options: &ReportOptions) -> f64 {
         if !options.use_median {
             return self.mean;
         }
@@ -211,19 +217,19 @@ impl OpenRegion {
     }
 }
 
-impl<L: Lines> Report<L> {
+impl<L: LineReceiver> CoverageReport<L> {
     /// Makes a report for contigs with these names and lengths. `regions` are required for [`By::Bed`].
     /// Writes the header line of the thresholds file.
     pub fn new(
         lines: L,
         options: ReportOptions,
         contigs: Vec<(String, u32)>,
-        regions: Option<Arc<Regions>>,
+        regions: Option<Arc<CoverageRegions>>,
     ) -> Result<Self> {
         let needs_regions = options.no_per_base
             && options.thresholds.is_empty()
             && options.quantize.is_empty()
-            && options.by == Some(By::Bed);
+            && options.by == Some(RegionChoice::Bed);
         let of_regions = OpenRegions {
             list: VecDeque::new(),
             next: 0,
@@ -232,14 +238,14 @@ impl<L: Lines> Report<L> {
             distribution: Distribution::default(),
             spare: Vec::new(),
         };
-        let mut report = Report {
+        let mut report = CoverageReport {
             lines,
             options,
             contigs,
             regions,
             contig: 0,
             needs_regions,
-            is_passed_over: false,
+            is_skipped: false,
             summary: DepthSummary::new(u32::MAX),
             distribution: Distribution::default(),
             all: DepthSummary::new(0),
@@ -277,12 +283,12 @@ impl<L: Lines> Report<L> {
             self.write_summary("total", "_region", self.all_of_regions)?;
         }
         let mut text = String::new();
-        self.all_distribution.write("total", &mut text);
-        self.lines.text(CoverageFile::GlobalDistribution, &text)?;
+        self.all_distribution.write_lines("total", &mut text);
+        self.lines.add_text(CoverageFile::GlobalDistribution, &text)?;
         if self.options.by.is_some() {
             text.clear();
-            self.all_regions_distribution.write("total", &mut text);
-            self.lines.text(CoverageFile::RegionDistribution, &text)?;
+            self.all_regions_distribution.write_lines("total", &mut text);
+            self.lines.add_text(CoverageFile::RegionDistribution, &text)?;
         }
         Ok(self.lines)
     }
@@ -297,7 +303,7 @@ impl<L: Lines> Report<L> {
         }
         let names = self.options.thresholds.iter().map(|threshold| format!("\t{threshold}X"));
         let line = format!("#chrom\tstart\tend\tregion{}\n", names.collect::<String>());
-        self.lines.comment(CoverageFile::Thresholds, line.as_bytes())
+        self.lines.add_comment(CoverageFile::Thresholds, line.as_bytes())
     }
 
     fn write_summary(&mut self, name: &str, suffix: &str, summary: DepthSummary) -> Result<()> {
@@ -306,31 +312,31 @@ impl<L: Lines> Report<L> {
             self.scratch.push_str("chrom\tlength\tbases\tmean\tmin\tmax\n");
             self.has_header = true;
         }
-        summary.write(name, suffix, &mut self.scratch);
-        self.lines.text(CoverageFile::Summary, &self.scratch)
+        summary.write_line(name, suffix, &mut self.scratch);
+        self.lines.add_text(CoverageFile::Summary, &self.scratch)
     }
 
-    fn length(&self) -> u32 {
+    fn contig_length(&self) -> u32 {
         self.contigs.get(self.contig as usize).map_or(0, |(_, length)| *length)
     }
 
-    fn open(&mut self, contig: u32) -> bool {
+    fn open_contig(&mut self, contig: u32) -> bool {
         self.contig = contig;
-        let regions = self.regions.as_ref().map_or(&[][..], |regions| regions.of(contig));
-        self.is_passed_over = self.needs_regions && regions.is_empty();
+        let regions = self.regions.as_ref().map_or(&[][..], |regions| regions.on_contig(contig));
+        self.is_skipped = self.needs_regions && regions.is_empty();
         self.of_regions.next = 0;
         self.of_regions.next_window = match self.options.by {
-            Some(By::Window(_)) => Some(0),
+            Some(RegionChoice::Window(_)) => Some(0),
             _ => None,
         };
-        !self.is_passed_over
+        !self.is_skipped
     }
 
     fn next_start(&self) -> Option<u64> {
         match (&self.options.by, &self.regions) {
-            (Some(By::Window(_)), _) => self.of_regions.next_window.map(u64::from),
-            (Some(By::Bed), Some(regions)) => {
-                let next = regions.of(self.contig).get(self.of_regions.next)?;
+            (Some(RegionChoice::Window(_)), _) => self.of_regions.next_window.map(u64::from),
+            (Some(RegionChoice::Bed), Some(regions)) => {
+                let next = regions.on_contig(self.contig).get(self.of_regions.next)?;
                 Some(next.start.into())
             }
             _ => None,
@@ -339,16 +345,18 @@ impl<L: Lines> Report<L> {
 
     fn begin_region(&mut self) {
         let (number, start, end) = match (&self.options.by, &self.regions) {
-            (Some(By::Window(window)), _) => {
+            (Some(RegionChoice::Window(window)), _) => {
                 let Some(start) = self.of_regions.next_window else { return };
-                let length = self.length();
+                let length = self.contig_length();
                 let end = start.saturating_add(*window).min(length);
                 self.of_regions.next_window = Some(end).filter(|&end| end < length);
                 (None, start, end)
             }
-            (Some(By::Bed), Some(regions)) => {
+            (Some(RegionChoice::Bed), Some(regions)) => {
                 let number = self.of_regions.next;
-                let Some(&Region { start, end, .. }) = regions.of(self.contig).get(number) else {
+                let Some(&CoverageRegion { start, end, .. }) =
+                    regions.on_contig(self.contig).get(number)
+                else {
                     return;
                 };
                 self.of_regions.next += 1;
@@ -356,11 +364,13 @@ impl<L: Lines> Report<L> {
             }
             _ => return,
         };
-        let OpenRegion { mut counts, mut deep, .. } = self.of_regions.spare.pop().unwrap_or_default();
+        let OpenRegion { mut counts, bases_by_threshold: mut deep, .. } =
+            self.of_regions.spare.pop().unwrap_or_default();
         counts.clear();
         deep.clear();
         deep.resize(self.options.thresholds.len(), 0);
-        let region = OpenRegion { number, start, end, counts, deep, ..OpenRegion::default() };
+        let region =
+            OpenRegion { number, start, end, counts, bases_by_threshold: deep, ..OpenRegion::default() };
         self.of_regions.list.push_back(region);
     }
 
@@ -373,27 +383,27 @@ impl<L: Lines> Report<L> {
             }
             let to = self.next_start().map_or(end, |next| next.min(end));
             let OpenRegions { list, summary, distribution, .. } = &mut self.of_regions;
-            let is_window = matches!(self.options.by, Some(By::Window(_)));
+            let is_window = matches!(self.options.by, Some(RegionChoice::Window(_)));
             for region in list.iter_mut() {
                 let to = to.min(region.end.into());
                 if at < to {
                     let bases = to - at;
-                    region.add(depth, bases as u32, &self.options);
+                    region.add_bases(depth, bases as u32, &self.options);
                     summary.add(depth, bases);
                     if !is_window {
                         distribution.add(depth, bases);
                     }
                 }
             }
-            self.end_regions(to, true)?;
+            self.write_ended_regions(to, true)?;
             at = to;
         }
         Ok(())
     }
 
-    fn end_all_regions(&mut self, has_reads: bool) -> Result<()> {
+    fn write_all_regions(&mut self, has_reads: bool) -> Result<()> {
         loop {
-            self.end_regions(u64::MAX, has_reads)?;
+            self.write_ended_regions(u64::MAX, has_reads)?;
             if self.next_start().is_none() {
                 return Ok(());
             }
@@ -403,7 +413,7 @@ impl<L: Lines> Report<L> {
 
     /// Writes open regions from the first one on, as long as they end at or before `end`. The file is in
     /// the order of starts, so a region waits for earlier ones that are longer.
-    fn end_regions(&mut self, end: u64, has_reads: bool) -> Result<()> {
+    fn write_ended_regions(&mut self, end: u64, has_reads: bool) -> Result<()> {
         while self.of_regions.list.front().is_some_and(|region| u64::from(region.end) <= end) {
             let Some(region) = self.of_regions.list.pop_front() else { break };
             self.write_region(&region, has_reads)?;
@@ -413,10 +423,10 @@ impl<L: Lines> Report<L> {
     }
 
     fn write_region(&mut self, region: &OpenRegion, has_reads: bool) -> Result<()> {
-        let value = region.value(&self.options);
+        let value = region.depth_value(&self.options);
         let name = region.number.zip(self.regions.as_deref()).map_or(&[][..], |(number, regions)| {
-            let region: Option<&Region> = regions.of(self.contig).get(number);
-            region.map_or(&[], |region| regions.name(region))
+            let region: Option<&CoverageRegion> = regions.on_contig(self.contig).get(number);
+            region.map_or(&[], |region| regions.region_name(region))
         });
         let place = [region.start, region.end];
         let mut columns = name.to_vec();
@@ -424,36 +434,41 @@ impl<L: Lines> Report<L> {
             columns.push(b'\t');
         }
         columns.extend_from_slice(format!("{value:.2}").as_bytes());
-        self.lines.bed(CoverageFile::Regions, self.contig, place, &columns)?;
-        if matches!(self.options.by, Some(By::Window(_))) && has_reads {
+        self.lines.add_bed_line(CoverageFile::Regions, self.contig, place, &columns)?;
+        if matches!(self.options.by, Some(RegionChoice::Window(_))) && has_reads {
             let rounded = (value + 0.5) as i32;
-            self.of_regions.distribution.add(rounded.min(MOST_OF_WINDOWS), 1);
+            self.of_regions.distribution.add(rounded.min(MAX_WINDOW_MEAN), 1);
         }
         if !self.options.thresholds.is_empty() {
             columns.clear();
             columns.extend_from_slice(if name.is_empty() { b"unknown" } else { name });
-            for deep in &region.deep {
+            for deep in &region.bases_by_threshold {
                 columns.extend_from_slice(format!("\t{deep}").as_bytes());
             }
-            self.lines.bed(CoverageFile::Thresholds, self.contig, place, &columns)?;
+            self.lines.add_bed_line(CoverageFile::Thresholds, self.contig, place, &columns)?;
         }
         Ok(())
     }
 
     fn write_segment(&mut self, to: u32) -> Result<()> {
         let OpenSegment { number, from, .. } = self.segment;
-        match number.and_then(|number| self.options.quantize.label(number)) {
-            Some(label) => {
-                self.lines.bed(CoverageFile::Quantized, self.contig, [from, to], label.as_bytes())
-            }
+        match number.and_then(|number| self.options.quantize.bin_label(number)) {
+            Some(label) => self.lines.add_bed_line(
+                CoverageFile::Quantized,
+                self.contig,
+                [from, to],
+                label.as_bytes(),
+            ),
             None => Ok(()),
         }
     }
 
-    fn quantize(&mut self, run: Run) -> Result<()> {
-        let number = self.options.quantize.segment(run.depth);
+    fn extend_segment(&mut self, run: DepthRun) -> Result<()> {
+        let number = self.options.quantize.bin_of_depth(run.depth);
         // mosdepth ignores a change of the bin at the last base of a contig.
-        if self.segment.is_open && (number == self.segment.number || run.start + 1 == self.length()) {
+        if self.segment.is_open
+            && (number == self.segment.number || run.start + 1 == self.contig_length())
+        {
             return Ok(());
         }
         if self.segment.is_open {
@@ -467,12 +482,12 @@ impl<L: Lines> Report<L> {
         let name = self.contigs.get(self.contig as usize).map_or("", |(name, _)| name);
         let mut text = std::mem::take(&mut self.scratch);
         text.clear();
-        self.distribution.write(name, &mut text);
-        self.lines.text(CoverageFile::GlobalDistribution, &text)?;
+        self.distribution.write_lines(name, &mut text);
+        self.lines.add_text(CoverageFile::GlobalDistribution, &text)?;
         if self.options.by.is_some() {
             text.clear();
-            self.of_regions.distribution.write(name, &mut text);
-            self.lines.text(CoverageFile::RegionDistribution, &text)?;
+            self.of_regions.distribution.write_lines(name, &mut text);
+            self.lines.add_text(CoverageFile::RegionDistribution, &text)?;
             self.all_regions_distribution.add_all(&self.of_regions.distribution);
         }
         self.all_distribution.add_all(&self.distribution);
@@ -483,43 +498,43 @@ impl<L: Lines> Report<L> {
     }
 }
 
-impl<L: Lines> Depths for Report<L> {
-    fn begin(&mut self, contig: u32) -> Result<()> {
-        self.open(contig);
+impl<L: LineReceiver> DepthReceiver for CoverageReport<L> {
+    fn begin_contig(&mut self, contig: u32) -> Result<()> {
+        self.open_contig(contig);
         self.summary = DepthSummary::new(u32::MAX);
         self.segment = OpenSegment::default();
         Ok(())
     }
 
-    fn run(&mut self, run: Run) -> Result<()> {
-        if self.is_passed_over {
+    fn add_run(&mut self, run: DepthRun) -> Result<()> {
+        if self.is_skipped {
             return Ok(());
         }
         let bases = u64::from(run.end - run.start);
         self.summary.add(run.depth, bases);
         self.distribution.add(run.depth, bases);
         if !self.options.no_per_base {
-            self.lines.per_base(self.contig, run)?;
+            self.lines.add_per_base(self.contig, run)?;
         }
         if self.options.by.is_some() {
             self.add_to_regions(run.start.into(), run.end.into(), run.depth)?;
         }
         if !self.options.quantize.is_empty() {
-            self.quantize(run)?;
+            self.extend_segment(run)?;
         }
         Ok(())
     }
 
-    fn end(&mut self) -> Result<()> {
-        if self.is_passed_over {
+    fn end_contig(&mut self) -> Result<()> {
+        if self.is_skipped {
             return Ok(());
         }
-        let length = self.length();
+        let length = self.contig_length();
         if self.options.by.is_some() {
             let end = u64::from(length);
             // mosdepth counts one more base, of depth 0, in regions that reach beyond the contig.
             self.add_to_regions(end, end + 1, 0)?;
-            self.end_all_regions(true)?;
+            self.write_all_regions(true)?;
         }
         if self.segment.is_open {
             self.write_segment(length)?;
@@ -537,20 +552,20 @@ impl<L: Lines> Depths for Report<L> {
         self.write_distributions()
     }
 
-    fn pass(&mut self, contig: u32) -> Result<()> {
-        if !self.open(contig) {
+    fn skip_contig(&mut self, contig: u32) -> Result<()> {
+        if !self.open_contig(contig) {
             return Ok(());
         }
-        let length = self.length();
+        let length = self.contig_length();
         if self.options.by.is_some() {
-            self.end_all_regions(false)?;
+            self.write_all_regions(false)?;
         }
         if !self.options.no_per_base {
-            self.lines.per_base(contig, Run { start: 0, end: length, depth: 0 })?;
+            self.lines.add_per_base(contig, DepthRun { start: 0, end: length, depth: 0 })?;
         }
-        match self.options.quantize.label(0).filter(|_| self.options.quantize.begins_at_zero()) {
+        match self.options.quantize.bin_label(0).filter(|_| self.options.quantize.begins_at_zero()) {
             Some(label) => {
-                self.lines.bed(CoverageFile::Quantized, contig, [0, length], label.as_bytes())
+                self.lines.add_bed_line(CoverageFile::Quantized, contig, [0, length], label.as_bytes())
             }
             None => Ok(()),
         }

@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use readmill_format::reference::{Reference, Window};
+use readmill_format::reference::{Reference, ReferenceWindow};
 use readmill_record::{Charge, Error, Header, Ledger, Prepaid, Result, make_room};
 
 /// Returns the MD5 of the bases of a contig, in the form of the M5 field of @SQ lines.
-pub fn md5(reference: &Reference, contig: u32) -> Result<String> {
+pub fn contig_md5(reference: &Reference, contig: u32) -> Result<String> {
     reference.md5(contig)
 }
 
@@ -19,9 +19,9 @@ pub fn md5(reference: &Reference, contig: u32) -> Result<String> {
 pub struct Cache(Vec<String>);
 
 impl Cache {
-    pub fn of_environment() -> Self {
+    pub fn from_environment() -> Self {
         let text = |name: &str| std::env::var(name).unwrap_or_default();
-        Self::of(&text("REF_CACHE"), &text("REF_PATH"))
+        Self::from_patterns(&text("REF_CACHE"), &text("REF_PATH"))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -29,7 +29,7 @@ impl Cache {
     }
 
     /// Returns the patterns of `cache`, which holds one, and of `path`, a list separated by colons.
-    pub fn of(cache: &str, path: &str) -> Self {
+    pub fn from_patterns(cache: &str, path: &str) -> Self {
         let mut patterns: Vec<String> = Vec::new();
         patterns.extend((!cache.is_empty()).then(|| cache.to_string()));
         // A colon that belongs to a URL does not separate patterns: it is doubled, or a slash
@@ -42,14 +42,14 @@ impl Cache {
         Cache(patterns)
     }
 
-    fn find(&self, md5: &str) -> Option<PathBuf> {
-        self.0.iter().map(|pattern| fill_in(pattern, md5)).find(|path| path.is_file())
+    fn find_file(&self, md5: &str) -> Option<PathBuf> {
+        self.0.iter().map(|pattern| fill_md5_pattern(pattern, md5)).find(|path| path.is_file())
     }
 }
 
 /// Returns the path for an MD5: `%s` is replaced by it, and `%ns` by its next n characters. What
 /// remains of the MD5 is the file name. The rules are those of htslib.
-fn fill_in(pattern: &str, md5: &str) -> PathBuf {
+fn fill_md5_pattern(pattern: &str, md5: &str) -> PathBuf {
     let (mut out, mut rest, mut left) = (String::new(), pattern, md5);
     while let Some(at) = rest.find('%') {
         out.push_str(&rest[..at]);
@@ -70,7 +70,7 @@ fn fill_in(pattern: &str, md5: &str) -> PathBuf {
 }
 
 #[derive(Clone, Debug)]
-struct Contig {
+struct ReferenceContig {
     name: Vec<u8>,
     length: u32,
     number: Option<u32>,
@@ -95,22 +95,23 @@ struct SharedReferences {
     /// that the file lacks.
     unfit: Option<Error>,
     cache: Cache,
-    contigs: Vec<Contig>,
+    contigs: Vec<ReferenceContig>,
     charge: Charge,
 }
 
-const NAME: &str = "contigs of CRAM";
+const CONTIGS_LEDGER_NAME: &str = "contigs of CRAM";
 
 impl SharedReferences {
-    fn read(
+    fn read_contigs(
         header: &Header,
         numbers: Vec<Option<u32>>,
         ledger: &Ledger,
-    ) -> Result<(Vec<Contig>, Charge)> {
-        let (mut contigs, mut prepaid) = (Vec::new(), Prepaid::new(ledger.empty(NAME)));
-        make_room(&mut contigs, header.references().len(), prepaid.charge())?;
+    ) -> Result<(Vec<ReferenceContig>, Charge)> {
+        let (mut contigs, mut prepaid) =
+            (Vec::new(), Prepaid::new(ledger.empty_charge(CONTIGS_LEDGER_NAME)));
+        make_room(&mut contigs, header.references().len(), prepaid.charge_mut())?;
         let mut numbers = numbers.into_iter();
-        for (contig, line) in header.references().iter().zip(header.lines_of(b"SQ")) {
+        for (contig, line) in header.references().iter().zip(header.lines_of_kind(b"SQ")) {
             let text = |key: &[u8; 2]| Some(String::from_utf8_lossy(line.get(key)?).into_owned());
             let file = text(b"UR").and_then(|uri| {
                 let path = uri.strip_prefix("file://").or(uri.strip_prefix("file:")).unwrap_or(&uri);
@@ -121,8 +122,12 @@ impl SharedReferences {
             let md5 = md5.filter(|md5| md5.bytes().all(|byte| byte.is_ascii_hexdigit()));
             let others =
                 [md5.as_ref().map(String::len), file.as_ref().map(|file| file.as_os_str().len())];
-            [Some(name.len())].into_iter().chain(others).flatten().try_for_each(|n| prepaid.block(n))?;
-            contigs.push(Contig { name, length, number: numbers.next().flatten(), md5, file });
+            [Some(name.len())]
+                .into_iter()
+                .chain(others)
+                .flatten()
+                .try_for_each(|n| prepaid.pay_block(n))?;
+            contigs.push(ReferenceContig { name, length, number: numbers.next().flatten(), md5, file });
         }
         Ok((contigs, prepaid.into_charge()))
     }
@@ -142,13 +147,13 @@ impl References {
         ledger: &Ledger,
     ) -> Result<Self> {
         let n = header.references().len() * size_of::<Option<u32>>();
-        let _numbers = ledger.charge(NAME, n as u64)?;
-        let (numbers, unfit) = match fasta.map(|fasta| fasta.numbers(header)) {
+        let _numbers = ledger.charge(CONTIGS_LEDGER_NAME, n as u64)?;
+        let (numbers, unfit) = match fasta.map(|fasta| fasta.contig_numbers(header)) {
             Some(Ok(numbers)) => (numbers, None),
             Some(Err(error)) => (Vec::new(), Some(error)),
             None => (Vec::new(), None),
         };
-        let (contigs, charge) = SharedReferences::read(header, numbers, ledger)?;
+        let (contigs, charge) = SharedReferences::read_contigs(header, numbers, ledger)?;
         let (fasta, cache) = (fasta.cloned(), cache.clone());
         Ok(References(Arc::new(SharedReferences { fasta, unfit, cache, contigs, charge })))
     }
@@ -163,35 +168,37 @@ impl References {
 
     /// Returns whether the bases of at least one contig can be found, or there are no contigs.
     /// Writing CRAM is refused early if not.
-    pub fn has_any(&self) -> bool {
+    pub fn has_any_bases(&self) -> bool {
         let mut contigs = self.0.contigs.iter();
-        self.has_fasta() || contigs.len() == 0 || contigs.any(|contig| self.elsewhere(contig).is_ok())
+        self.has_fasta()
+            || contigs.len() == 0
+            || contigs.any(|contig| self.open_other_source(contig).is_ok())
     }
 
-    pub fn count(&self) -> usize {
+    pub fn contig_count(&self) -> usize {
         self.0.contigs.len()
     }
 
     /// Returns the length of a contig in the header, in bases; 0 if there is no such contig.
-    pub fn length(&self, contig: i32) -> i64 {
+    pub fn contig_length(&self, contig: i32) -> i64 {
         self.0.contigs.get(contig as usize).map_or(0, |contig| i64::from(contig.length))
     }
 
     /// Returns how many bases of a contig are available: its length in the header, or in the FASTA
     /// file if that is shorter.
-    pub fn known_length(&self, contig: i32) -> i64 {
-        let length = self.length(contig);
+    pub fn available_length(&self, contig: i32) -> i64 {
+        let length = self.contig_length(contig);
         let number = self.0.contigs.get(contig as usize).and_then(|contig| contig.number);
-        let known = self.0.fasta.as_ref().zip(number).map(|(fasta, number)| fasta.length(number));
+        let known = self.0.fasta.as_ref().zip(number).map(|(fasta, number)| fasta.contig_length(number));
         known.map_or(length, |known| length.min(i64::from(known)))
     }
 
     /// Describes a contig whose length differs between the FASTA file and the header, and counts
     /// the others. Returns `None` if all lengths are equal.
-    pub fn unequal_lengths(&self) -> Option<String> {
+    pub fn describe_unequal_lengths(&self) -> Option<String> {
         let fasta = self.0.fasta.as_ref()?;
-        let length = |contig: &Contig| contig.number.map(|number| fasta.length(number));
-        let differs = |contig: &&Contig| length(contig).is_some_and(|n| n != contig.length);
+        let length = |contig: &ReferenceContig| contig.number.map(|number| fasta.contig_length(number));
+        let differs = |contig: &&ReferenceContig| length(contig).is_some_and(|n| n != contig.length);
         let mut unequal = self.0.contigs.iter().filter(differs);
         let first = unequal.next()?;
         let (file, name) = (fasta.path().display(), String::from_utf8_lossy(&first.name));
@@ -204,27 +211,27 @@ impl References {
     }
 
     /// Returns the name of a contig for messages; `?` if there is no such contig.
-    pub fn name(&self, contig: i32) -> String {
+    pub fn contig_name(&self, contig: i32) -> String {
         let name =
             self.0.contigs.get(contig as usize).map(|contig| String::from_utf8_lossy(&contig.name));
         name.map_or_else(|| "?".into(), |name| name.into_owned())
     }
 
-    pub fn bases(&self) -> Bases {
+    pub fn bases_reader(&self) -> Bases {
         Bases {
             references: self.clone(),
-            window: self.0.fasta.as_ref().map(Reference::letters),
+            window: self.0.fasta.as_ref().map(Reference::letter_window),
             other: None,
         }
     }
 
-    fn missing(&self, contig: &Contig) -> Error {
+    fn missing_bases_error(&self, contig: &ReferenceContig) -> Error {
         let name = String::from_utf8_lossy(&contig.name);
         let md5 = contig.md5.as_ref().map_or("no M5".into(), |md5| format!("M5 {md5}"));
         let hint =
             "give the FASTA file by --reference, or set REF_CACHE to where the file of that MD5 lies";
         match &self.0.fasta {
-            Some(fasta) => fasta.lacks(&contig.name),
+            Some(fasta) => fasta.missing_contig_error(&contig.name),
             None => {
                 let what =
                     format!("CRAM needs the bases of contig {name} ({md5}), and there is no reference");
@@ -238,25 +245,25 @@ impl References {
 
     /// Opens the source of a contig if no FASTA file is given: the file of its MD5, or the FASTA
     /// file of its UR field. Returns it with the number of the contig there.
-    fn elsewhere(&self, contig: &Contig) -> Result<(Window, u32)> {
-        if let Some(file) = contig.md5.as_ref().and_then(|md5| self.0.cache.find(md5)) {
-            let reference = Reference::of_bases(&file, &contig.name, self.0.charge.ledger())?;
-            return Ok((reference.letters(), 0));
+    fn open_other_source(&self, contig: &ReferenceContig) -> Result<(ReferenceWindow, u32)> {
+        if let Some(file) = contig.md5.as_ref().and_then(|md5| self.0.cache.find_file(md5)) {
+            let reference = Reference::open_bases(&file, &contig.name, self.0.charge.ledger())?;
+            return Ok((reference.letter_window(), 0));
         }
-        if let Some(file) = contig.file.as_ref().filter(|file| is_indexed(file)) {
+        if let Some(file) = contig.file.as_ref().filter(|file| has_fasta_index(file)) {
             let reference = Reference::open(file, self.0.charge.ledger())?;
             let number = reference.contigs().position(|(name, _)| name == contig.name);
             if let Some(number) = number {
-                return Ok((reference.letters(), number as u32));
+                return Ok((reference.letter_window(), number as u32));
             }
         }
-        Err(self.missing(contig))
+        Err(self.missing_bases_error(contig))
     }
 }
 
 /// Returns whether a FASTA file and its .fai index exist. A file without an index is not used as a
 /// source.
-fn is_indexed(fasta: &Path) -> bool {
+fn has_fasta_index(fasta: &Path) -> bool {
     let mut index = fasta.as_os_str().to_owned();
     index.push(OsStr::new(".fai"));
     fasta.is_file() && Path::new(&index).is_file()
@@ -264,9 +271,9 @@ fn is_indexed(fasta: &Path) -> bool {
 
 pub struct Bases {
     references: References,
-    window: Option<Window>,
+    window: Option<ReferenceWindow>,
     /// Without a FASTA file: the contig that was read last, its source, and its number there.
-    other: Option<(i32, Window, u32)>,
+    other: Option<(i32, ReferenceWindow, u32)>,
 }
 
 impl Bases {
@@ -280,27 +287,27 @@ impl Bases {
     /// # Errors
     /// No source has the contig or these bases.
     #[inline]
-    pub fn get(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
+    pub fn read_bases(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
         let known = self.references.0.contigs.get(contig as usize);
         let known = known.ok_or_else(|| Error::bug("bases are wanted of a contig that there is not"))?;
-        let Some(number) = known.number else { return self.get_elsewhere(contig, start, end) };
+        let Some(number) = known.number else { return self.read_other_bases(contig, start, end) };
         let window = self.window.as_mut();
         let window =
             window.ok_or_else(|| Error::bug("a contig has a number in a file that there is not"))?;
         window.codes(number, start, end)
     }
 
-    fn get_elsewhere(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
+    fn read_other_bases(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
         if let Some(error) = &self.references.0.unfit {
             return Err(error.clone());
         }
         let known = &self.references.0.contigs[contig as usize];
         if self.references.0.fasta.is_some() {
-            return Err(self.references.missing(known));
+            return Err(self.references.missing_bases_error(known));
         }
         if self.other.as_ref().is_none_or(|(of, ..)| *of != contig) {
             self.other = None;
-            let (window, number) = self.references.elsewhere(known)?;
+            let (window, number) = self.references.open_other_source(known)?;
             self.other = Some((contig, window, number));
         }
         match &mut self.other {
@@ -316,7 +323,7 @@ mod tests {
 
     #[test]
     fn patterns_are_filled_in_as_htslib_does() {
-        let path = |pattern| fill_in(pattern, "0123456789abcdef").display().to_string();
+        let path = |pattern| fill_md5_pattern(pattern, "0123456789abcdef").display().to_string();
         assert_eq!(path("/c/%2s/%2s/%s"), "/c/01/23/456789abcdef");
         assert_eq!(path("/c/%s"), "/c/0123456789abcdef");
         assert_eq!(path("/c"), "/c/0123456789abcdef");
@@ -325,6 +332,6 @@ mod tests {
     #[test]
     fn urls_are_left_out() {
         let path = "/a/%s:http://x.org/%s:https\\://y.org/%s:/b";
-        assert_eq!(Cache::of("/c", path).0, ["/c", "/a/%s", "/b"]);
+        assert_eq!(Cache::from_patterns("/c", path).0, ["/c", "/a/%s", "/b"]);
     }
 }

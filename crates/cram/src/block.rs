@@ -4,7 +4,7 @@ use readmill_record::{Error, Result};
 
 use crate::Version;
 use crate::codec::{self, Codecs, Method};
-use crate::num::{ByteCursor, damaged, put_itf8};
+use crate::num::{ByteCursor, damaged_cram, put_itf8};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentType {
@@ -29,12 +29,12 @@ pub struct CramBlock<'a> {
 impl<'a> CramBlock<'a> {
     pub fn read(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
         let all = cursor.0;
-        let block = Self::outline(cursor)?;
+        let block = Self::read_header(cursor)?;
         if version.major >= 3 {
             let covered = &all[..all.len() - cursor.0.len()];
-            let stored = cursor.u32()?;
+            let stored = cursor.read_u32()?;
             if crc32fast::hash(covered) != stored {
-                return Err(damaged("a block does not match its checksum"));
+                return Err(damaged_cram("a block does not match its checksum"));
             }
         }
         Ok(block)
@@ -42,9 +42,9 @@ impl<'a> CramBlock<'a> {
 
     /// Reads the header of the next block and skips its data. The checksum is not verified.
     pub fn skip(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
-        let block = Self::outline(cursor)?;
+        let block = Self::read_header(cursor)?;
         if version.major >= 3 {
-            cursor.u32()?;
+            cursor.read_u32()?;
         }
         Ok(block)
     }
@@ -53,34 +53,34 @@ impl<'a> CramBlock<'a> {
     /// checksum. `bytes` may end inside the block.
     pub fn stored_size(bytes: &[u8], version: Version) -> Result<usize> {
         let mut cursor = ByteCursor(bytes);
-        cursor.take(2)?; // method and content
-        cursor.itf8()?;
-        let (size, _raw) = (cursor.count()?, cursor.count()?);
+        cursor.take_bytes(2)?; // method and content
+        cursor.read_itf8()?;
+        let (size, _raw) = (cursor.read_count()?, cursor.read_count()?);
         let checksum = if version.major >= 3 { 4 } else { 0 };
         Ok((bytes.len() - cursor.0.len()).saturating_add(size).saturating_add(checksum))
     }
 
-    fn outline(cursor: &mut ByteCursor<'a>) -> Result<Self> {
-        let method = Method::from_byte(cursor.byte()?)?;
-        let content = match cursor.byte()? {
+    fn read_header(cursor: &mut ByteCursor<'a>) -> Result<Self> {
+        let method = Method::from_byte(cursor.read_byte()?)?;
+        let content = match cursor.read_byte()? {
             0 => ContentType::FileHeader,
             1 => ContentType::CompressionHeader,
             2 => ContentType::SliceHeader,
             4 => ContentType::External,
             5 => ContentType::Core,
-            other => return Err(damaged(format!("there is no block content type {other}"))),
+            other => return Err(damaged_cram(format!("there is no block content type {other}"))),
         };
-        let id = cursor.itf8()?;
-        let (size, raw_size) = (cursor.count()?, cursor.count()?);
-        let data = cursor.take(size)?;
+        let id = cursor.read_itf8()?;
+        let (size, raw_size) = (cursor.read_count()?, cursor.read_count()?);
+        let data = cursor.take_bytes(size)?;
         if method == Method::Raw && size != raw_size {
-            return Err(damaged("the sizes of an uncompressed block differ"));
+            return Err(damaged_cram("the sizes of an uncompressed block differ"));
         }
         Ok(CramBlock { content, id, raw_size, method, data })
     }
 
-    pub fn scratch(&self) -> usize {
-        codec::scratch(self.method, self.data, self.raw_size)
+    pub fn scratch_bytes(&self) -> usize {
+        codec::scratch_bytes(self.method, self.data, self.raw_size)
     }
 
     /// Replaces the content of `out` by the uncompressed block. The capacity of `out` grows to
@@ -93,7 +93,7 @@ impl<'a> CramBlock<'a> {
         }
         codecs.inflate(self.method, self.data, self.raw_size, out)?;
         if out.len() != self.raw_size {
-            return Err(damaged("a block has not the size it claims"));
+            return Err(damaged_cram("a block has not the size it claims"));
         }
         Ok(())
     }
@@ -104,7 +104,7 @@ impl<'a> CramBlock<'a> {
 /// # Errors
 /// The length leaves no room for the header's own numbers below 2 GiB. The message names the data
 /// `what`.
-pub fn fits(length: usize, what: &str) -> Result<i32> {
+pub fn to_block_length(length: usize, what: &str) -> Result<i32> {
     i32::try_from(length).ok().filter(|&length| length < i32::MAX - (1 << 16)).ok_or_else(|| {
         Error::input(format!("{what} takes more than 2 GiB, which CRAM cannot hold"))
             .hint("write BAM: -O bam")
@@ -112,7 +112,7 @@ pub fn fits(length: usize, what: &str) -> Result<i32> {
 }
 
 /// Appends a block in the form of version 3. The caller has checked its size with [`fits`].
-pub fn write(
+pub fn write_block(
     content: ContentType,
     id: i32,
     method: Method,
@@ -144,9 +144,9 @@ mod tests {
     /// Guards against a former defect: lengths were cut to 32 bits.
     #[test]
     fn what_a_block_cannot_hold_is_refused() {
-        assert_eq!(fits(1 << 20, "it").unwrap(), 1 << 20);
+        assert_eq!(to_block_length(1 << 20, "it").unwrap(), 1 << 20);
         for length in [i32::MAX as usize, 1 << 31, 1 << 32, (1 << 32) + 5] {
-            let error = fits(length, "it").unwrap_err();
+            let error = to_block_length(length, "it").unwrap_err();
             assert!(error.to_string().contains("it takes more than 2 GiB"), "{error}");
         }
     }

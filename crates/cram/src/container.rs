@@ -5,7 +5,7 @@ use readmill_record::{Header, Result};
 
 use crate::block::{self, ContentType, CramBlock};
 use crate::codec::{Codecs, Method};
-use crate::num::{ByteCursor, damaged, put_itf8, put_ltf8};
+use crate::num::{ByteCursor, damaged_cram, put_itf8, put_ltf8};
 use crate::{MAGIC, Version};
 
 /// The end-of-file container of version 3. Writers append it to each file; a file without it is
@@ -24,7 +24,7 @@ const EOF_2_1: &[u8] = b"\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0
 
 /// Returns whether a file with these first and last bytes ends with its end-of-file container. It
 /// is true for CRAM 2.0, which has no such container, and for files of other formats.
-pub fn ends_well(start: &[u8], end: &[u8]) -> bool {
+pub fn has_valid_end(start: &[u8], end: &[u8]) -> bool {
     match start.strip_prefix(MAGIC) {
         Some([3, ..]) => end.ends_with(&EOF[EOF_HEAD..]),
         Some([2, 1, ..]) => end.ends_with(EOF_2_1),
@@ -61,17 +61,19 @@ impl ContainerHeader {
     /// `bytes` end inside the header, or its checksum is wrong (version 3).
     pub fn read(bytes: &[u8], version: Version) -> Result<(Self, usize)> {
         let mut cursor = ByteCursor(bytes);
-        let length = cursor.u32()?.cast_signed();
-        let length = usize::try_from(length).map_err(|_| damaged("a container's length is negative"))?;
-        let (contig, start, span) = (cursor.itf8()?, cursor.itf8()?, cursor.itf8()?);
-        let records = cursor.count()?;
-        let counter = if version.major >= 3 { cursor.ltf8()? } else { i64::from(cursor.itf8()?) };
-        let bases = cursor.ltf8()?;
-        let (blocks, landmarks) = (cursor.count()?, cursor.itf8s()?);
+        let length = cursor.read_u32()?.cast_signed();
+        let length =
+            usize::try_from(length).map_err(|_| damaged_cram("a container's length is negative"))?;
+        let (contig, start, span) = (cursor.read_itf8()?, cursor.read_itf8()?, cursor.read_itf8()?);
+        let records = cursor.read_count()?;
+        let counter =
+            if version.major >= 3 { cursor.read_ltf8()? } else { i64::from(cursor.read_itf8()?) };
+        let bases = cursor.read_ltf8()?;
+        let (blocks, landmarks) = (cursor.read_count()?, cursor.read_itf8_list()?);
         if version.major >= 3 {
             let covered = &bytes[..bytes.len() - cursor.0.len()];
-            if cursor.u32()? != crc32fast::hash(covered) {
-                return Err(damaged("the header of a container does not match its checksum"));
+            if cursor.read_u32()? != crc32fast::hash(covered) {
+                return Err(damaged_cram("the header of a container does not match its checksum"));
             }
         }
         let taken = bytes.len() - cursor.0.len();
@@ -89,7 +91,7 @@ impl ContainerHeader {
             put_itf8(out, n);
         }
         let counter = out.len() - at;
-        out.extend_from_slice(&long(self.counter));
+        out.extend_from_slice(&ltf8_of_nine_bytes(self.counter));
         put_ltf8(out, self.bases);
         put_itf8(out, self.blocks as i32);
         put_itf8(out, self.landmarks.len() as i32);
@@ -107,7 +109,7 @@ impl ContainerHeader {
 
 /// Encodes `n` as LTF8 in nine bytes, the maximum width, so that it can be replaced by any other
 /// number.
-pub fn long(n: i64) -> [u8; 9] {
+pub fn ltf8_of_nine_bytes(n: i64) -> [u8; 9] {
     let mut bytes = [0xff; 9];
     bytes[1..].copy_from_slice(&n.to_be_bytes());
     bytes
@@ -124,10 +126,10 @@ pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
         raw.extend_from_slice(line.text());
         raw.push(b'\n');
     }
-    let length = block::fits(raw.len() - 4, "the header")?;
+    let length = block::to_block_length(raw.len() - 4, "the header")?;
     raw[..4].copy_from_slice(&length.to_le_bytes());
     let mut blocks = Vec::new();
-    block::write(ContentType::FileHeader, 0, Method::Raw, raw.len(), &raw, &mut blocks);
+    block::write_block(ContentType::FileHeader, 0, Method::Raw, raw.len(), &raw, &mut blocks);
     let container =
         ContainerHeader { length: blocks.len(), blocks: 1, landmarks: vec![0], ..Default::default() };
     let mut out = MAGIC.to_vec();
@@ -142,15 +144,15 @@ pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// The block holds something else, or is damaged.
-pub fn header_text(block: CramBlock<'_>, codecs: &mut Codecs) -> Result<Vec<u8>> {
+pub fn read_header_text(block: CramBlock<'_>, codecs: &mut Codecs) -> Result<Vec<u8>> {
     if block.content != ContentType::FileHeader {
-        return Err(damaged("the first container does not hold the header"));
+        return Err(damaged_cram("the first container does not hold the header"));
     }
     let mut text = Vec::new();
     block.inflate(codecs, &mut text)?;
     let mut cursor = ByteCursor(&text);
-    let length = cursor.u32()? as usize;
-    cursor.take(length)?;
+    let length = cursor.read_u32()? as usize;
+    cursor.take_bytes(length)?;
     text.drain(..4);
     text.truncate(length);
     Ok(text)
@@ -169,7 +171,7 @@ mod tests {
         let (container, taken) = ContainerHeader::read(&bytes[26..], Version::DEFAULT).unwrap();
         assert_eq!(container.length, bytes.len() - 26 - taken);
         let block = CramBlock::read(&mut ByteCursor(&bytes[26 + taken..]), Version::DEFAULT).unwrap();
-        let text = header_text(block, &mut Codecs::default()).unwrap();
+        let text = read_header_text(block, &mut Codecs::default()).unwrap();
         assert_eq!(text, header.to_text());
     }
 }

@@ -10,16 +10,16 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
-use readmill_format::region::Part;
+use readmill_format::region::ContigPart;
 use readmill_format::text::LineReader;
 use readmill_record::{Charge, Error, Ledger, Result, make_room};
 use serde::{Deserialize, Serialize};
 
 /// Contig numbers of reads without a contig, and of slices with one line for several contigs.
 const UNPLACED: i32 = -1;
-const SEVERAL: i32 = -2;
+const SEVERAL_CONTIGS: i32 = -2;
 
-const INDEX: &str = "the index of the input";
+const INDEX_LEDGER_NAME: &str = "the index of the input";
 
 /// A line of the index: the reads on one contig in one slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,19 +55,19 @@ impl CraiEntry {
 
     /// Returns the smallest file offset at which the slice can end. The size of the container's
     /// header is not in the index, so it is taken as zero.
-    fn least_end(&self) -> u64 {
+    fn min_end(&self) -> u64 {
         let CraiEntry { container, slice: (at, size), .. } = self;
         container.saturating_add(*at).saturating_add(*size)
     }
 
-    fn write(&self, text: &mut Vec<u8>) -> std::io::Result<()> {
+    fn write_line(&self, text: &mut Vec<u8>) -> std::io::Result<()> {
         let CraiEntry { contig, start, span, container, slice: (at, size) } = self;
         writeln!(text, "{contig}\t{start}\t{span}\t{container}\t{at}\t{size}")
     }
 
     /// Returns the reference bases that the slice covers, 0-based and half-open. A span of zero
     /// counts as one base.
-    fn bounds(&self) -> (i64, i64) {
+    fn base_range(&self) -> (i64, i64) {
         let start = self.start.saturating_sub(1);
         (start, start.saturating_add(self.span.max(1)))
     }
@@ -115,7 +115,7 @@ impl CraiBuilder {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         for entry in &self.entries {
-            entry.write(&mut text).map_err(|e| Error::io("making the index failed", &e))?;
+            entry.write_line(&mut text).map_err(|e| Error::io("making the index failed", &e))?;
         }
         let mut gzip = libdeflater::Compressor::new(libdeflater::CompressionLvl::default());
         let mut bytes = vec![0; gzip.gzip_compress_bound(text.len())];
@@ -144,12 +144,12 @@ struct IndexedContainer {
     first: u32,
     last: u32,
     lines: u64,
-    least_end: u64,
+    min_end: u64,
 }
 
 /// Returns the rank of a contig in a sorted file. Reads without a contig are last, so -1 becomes
 /// the largest number.
-fn rank(contig: i32) -> u32 {
+fn file_rank(contig: i32) -> u32 {
     contig.cast_unsigned()
 }
 
@@ -176,20 +176,20 @@ impl CraiIndex {
     /// The index is damaged, does not cover the file, or does not fit the memory.
     pub fn open(path: &Path, file: Range<u64>, contigs: usize, ledger: &Ledger) -> Result<Self> {
         let mut lines = LineReader::open(path, ledger)?;
-        let mut charge = ledger.empty(INDEX);
+        let mut charge = ledger.empty_charge(INDEX_LEDGER_NAME);
         let mut list: BTreeMap<i32, Vec<IndexedSlice>> = BTreeMap::new();
-        while lines.advance()? {
+        while lines.advance_line()? {
             if lines.line().is_empty() {
                 continue;
             }
             let wrong = |what: &str| {
                 lines
-                    .wrong(format!("the index is damaged, or is that of another file: {what}"))
+                    .line_error(format!("the index is damaged, or is that of another file: {what}"))
                     .hint("make the index anew: readmill index FILE")
             };
             let entry = CraiEntry::parse(lines.line());
             let entry = entry.ok_or_else(|| wrong("six numbers of at most 31 bits are expected"))?;
-            if !(i64::from(SEVERAL)..contigs as i64).contains(&entry.contig.into()) {
+            if !(i64::from(SEVERAL_CONTIGS)..contigs as i64).contains(&entry.contig.into()) {
                 return Err(wrong("the header has no such contig"));
             }
             if !file.contains(&entry.container) {
@@ -199,45 +199,45 @@ impl CraiIndex {
             make_room(slices, 1, &mut charge)?;
             slices.push(IndexedSlice { entry, reach: 0 });
         }
-        let containers = containers(&list, &mut charge)?;
-        if let Some(at) = first_gap(&containers, &file) {
+        let containers = collect_containers(&list, &mut charge)?;
+        if let Some(at) = find_first_gap(&containers, &file) {
             let what = format!(
                 "the index is damaged, or is that of another file: it does not say what is in the file from byte {at} on"
             );
             return Err(Error::input(what).file(path).hint("make the index anew: readmill index FILE"));
         }
         for slices in list.values_mut() {
-            slices.sort_by_key(|slice| (slice.entry.bounds().0, slice.entry.container));
+            slices.sort_by_key(|slice| (slice.entry.base_range().0, slice.entry.container));
             let mut reach = i64::MIN;
             for slice in slices {
-                reach = reach.max(slice.entry.bounds().1);
+                reach = reach.max(slice.entry.base_range().1);
                 slice.reach = reach;
             }
         }
         Ok(CraiIndex { contigs: list, containers, _charge: charge })
     }
 
-    fn slices(&self, contig: i32) -> &[IndexedSlice] {
+    fn contig_slices(&self, contig: i32) -> &[IndexedSlice] {
         self.contigs.get(&contig).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the entries of slices that may hold reads of a region; `None` means reads without a
     /// contig. Lines for several contigs do not say which, so they are always included.
-    fn of(&self, part: Option<&Part>) -> impl Iterator<Item = &CraiEntry> {
+    fn overlapping_entries(&self, part: Option<&ContigPart>) -> impl Iterator<Item = &CraiEntry> {
         let contig = part.map_or(UNPLACED, |part| part.contig.cast_signed());
         let (start, end) = part.map_or((i64::MIN, i64::MAX), |part| (part.start, part.end));
-        let slices = self.slices(contig);
+        let slices = self.contig_slices(contig);
         let from = slices.partition_point(|slice| slice.reach <= start);
         let own = slices[from..].iter().map(|slice| &slice.entry);
-        let own = own.take_while(move |entry| entry.bounds().0 < end);
-        let own = own.filter(move |entry| entry.bounds().1 > start);
-        own.chain(self.slices(SEVERAL).iter().map(|slice| &slice.entry))
+        let own = own.take_while(move |entry| entry.base_range().0 < end);
+        let own = own.filter(move |entry| entry.base_range().1 > start);
+        own.chain(self.contig_slices(SEVERAL_CONTIGS).iter().map(|slice| &slice.entry))
     }
 
     /// Returns one entry for each container that may hold reads of a region, in the order of the
     /// file; `None` means reads without a contig.
-    pub fn containers(&self, part: Option<&Part>) -> Vec<CraiEntry> {
-        let mut entries: Vec<CraiEntry> = self.of(part).copied().collect();
+    pub fn find_containers(&self, part: Option<&ContigPart>) -> Vec<CraiEntry> {
+        let mut entries: Vec<CraiEntry> = self.overlapping_entries(part).copied().collect();
         entries.sort_unstable_by_key(|entry| (entry.container, entry.contig));
         entries.dedup_by_key(|entry| entry.container);
         entries
@@ -250,12 +250,13 @@ impl CraiIndex {
     /// containers of the region's contig; neither is needed if the region begins after the first
     /// start of the contig and ends before the last one. If the contig has no line at all,
     /// containers whose range of contigs includes it are returned, too.
-    pub fn neighbours(&self, part: Option<&Part>) -> Vec<u64> {
+    pub fn find_unlisted_containers(&self, part: Option<&ContigPart>) -> Vec<u64> {
         let contig = part.map_or(UNPLACED, |part| part.contig.cast_signed());
         let (start, end) = part.map_or((i64::MIN, i64::MAX), |part| (part.start, part.end));
-        let (slices, rank) = (self.slices(contig), rank(contig));
+        let (slices, rank) = (self.contig_slices(contig), file_rank(contig));
         let covered = slices.first().zip(slices.last());
-        let covered = covered.map(|(first, last)| (first.entry.bounds().0, last.entry.bounds().0));
+        let covered =
+            covered.map(|(first, last)| (first.entry.base_range().0, last.entry.base_range().0));
         // A container whose line is lost can start at the same base as the first or the last one
         // that has a line.
         let is_before = covered.is_none_or(|(first, _)| start <= first);
@@ -270,12 +271,12 @@ impl CraiIndex {
 
     /// Returns the bytes of all slices that may hold reads of a region, which estimates how much
     /// will be read.
-    pub fn bytes(&self, part: Option<&Part>) -> u64 {
-        self.of(part).fold(0, |sum, entry| entry.slice.1.saturating_add(sum))
+    pub fn region_bytes(&self, part: Option<&ContigPart>) -> u64 {
+        self.overlapping_entries(part).fold(0, |sum, entry| entry.slice.1.saturating_add(sum))
     }
 }
 
-fn containers(
+fn collect_containers(
     contigs: &BTreeMap<i32, Vec<IndexedSlice>>,
     charge: &mut Charge,
 ) -> Result<Vec<IndexedContainer>> {
@@ -283,10 +284,10 @@ fn containers(
     make_room(&mut list, contigs.values().map(Vec::len).sum(), charge)?;
     list.extend(contigs.values().flatten().map(|IndexedSlice { entry, .. }| IndexedContainer {
         offset: entry.container,
-        first: rank(entry.contig),
-        last: rank(entry.contig),
+        first: file_rank(entry.contig),
+        last: file_rank(entry.contig),
         lines: 1,
-        least_end: entry.least_end(),
+        min_end: entry.min_end(),
     }));
     list.sort_unstable_by_key(|it| it.offset);
     list.dedup_by(|next, kept| {
@@ -295,7 +296,7 @@ fn containers(
             kept.first = kept.first.min(next.first);
             kept.last = kept.last.max(next.last);
             kept.lines += 1;
-            kept.least_end = kept.least_end.max(next.least_end);
+            kept.min_end = kept.min_end.max(next.min_end);
         }
         is_same
     });
@@ -305,7 +306,7 @@ fn containers(
 /// Returns the first byte of the file that no slice covers, if the gap is larger than a container
 /// header (and, at the end of the file, the end-of-file container). The index then belongs to
 /// another file, or lacks lines.
-fn first_gap(containers: &[IndexedContainer], file: &Range<u64>) -> Option<u64> {
+fn find_first_gap(containers: &[IndexedContainer], file: &Range<u64>) -> Option<u64> {
     let first = containers.first()?;
     if first.offset != file.start {
         return Some(file.start);
@@ -314,9 +315,9 @@ fn first_gap(containers: &[IndexedContainer], file: &Range<u64>) -> Option<u64> 
     let nexts = nexts.chain([(file.end, END_BYTES)]);
     let mut gaps = containers.iter().zip(nexts).filter(|(it, (next, end))| {
         let header = CONTAINER_HEADER_BYTES.saturating_add(it.lines * SLICE_PLACE_BYTES);
-        *next < it.least_end || next - it.least_end > header + end
+        *next < it.min_end || next - it.min_end > header + end
     });
-    gaps.next().map(|(it, _)| it.least_end)
+    gaps.next().map(|(it, _)| it.min_end)
 }
 
 #[cfg(test)]
@@ -327,7 +328,7 @@ mod tests {
     fn open(text: &str) -> Result<CraiIndex> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        CraiIndex::open(file.path(), 30..1000, 2, &Ledger::of(1 << 20))
+        CraiIndex::open(file.path(), 30..1000, 2, &Ledger::with_capacity(1 << 20))
     }
 
     #[test]
@@ -336,7 +337,7 @@ mod tests {
                     1\t1\t9\t300\t60\t7\n-1\t0\t0\t400\t5\t530\n";
         let index = open(text).unwrap();
         let of = |contig, start, end| {
-            let entries = index.containers(Some(&Part { contig, start, end }));
+            let entries = index.find_containers(Some(&ContigPart { contig, start, end }));
             entries.iter().map(|entry| entry.container).collect::<Vec<_>>()
         };
         assert_eq!(of(0, 0, 10), [30]);
@@ -345,8 +346,8 @@ mod tests {
         assert_eq!(of(0, 2000, 3000), []);
         assert_eq!(of(1, 0, 1), [300]);
         let unplaced = CraiEntry { contig: -1, start: 0, span: 0, container: 400, slice: (5, 530) };
-        assert_eq!(index.containers(None), [unplaced]);
-        assert_eq!(index.bytes(Some(&Part { contig: 0, start: 0, end: 100 })), 151);
+        assert_eq!(index.find_containers(None), [unplaced]);
+        assert_eq!(index.region_bytes(Some(&ContigPart { contig: 0, start: 0, end: 100 })), 151);
     }
 
     #[test]
@@ -376,17 +377,17 @@ mod tests {
             "-1\t0\t0\t620\t50\t270\n",
         ];
         let offsets = |index: &CraiIndex, contig| {
-            let part = Part { contig, start: 0, end: i64::MAX };
-            let own = index.containers(Some(&part)).into_iter().map(|entry| entry.container);
-            let mut all: Vec<u64> = own.chain(index.neighbours(Some(&part))).collect();
+            let part = ContigPart { contig, start: 0, end: i64::MAX };
+            let own = index.find_containers(Some(&part)).into_iter().map(|entry| entry.container);
+            let mut all: Vec<u64> = own.chain(index.find_unlisted_containers(Some(&part))).collect();
             all.sort_unstable();
             all.dedup();
             all
         };
         let whole = open(&lines.concat()).unwrap();
         assert_eq!((offsets(&whole, 0), offsets(&whole, 1)), (vec![30, 400, 620], vec![30, 400, 620]));
-        let inside = Part { contig: 0, start: 20, end: 30 };
-        assert_eq!(whole.neighbours(Some(&inside)), []);
+        let inside = ContigPart { contig: 0, start: 20, end: 30 };
+        assert_eq!(whole.find_unlisted_containers(Some(&inside)), []);
         for lost in 0..lines.len() {
             let mut left = lines.to_vec();
             left.remove(lost);

@@ -23,7 +23,7 @@
 //! use std::sync::Arc;
 //!
 //! use readmill_cram::{Cache, Decoder, EOF, Encoder, EncoderOptions, Reader, References, Setup, Version};
-//! use readmill_format::{chain::Opened, sam::LineParser};
+//! use readmill_format::{chain::OpenedChunk, sam::LineParser};
 //! use readmill_record::{Batch, Detail, Header, Ledger, Limit, Stamp};
 //!
 //! # fn main() -> readmill_record::Result<()> {
@@ -41,10 +41,10 @@
 //! file.extend_from_slice(&containers);
 //! file.extend_from_slice(&EOF);
 //!
-//! let mut reader = Reader::open(Box::new(Cursor::new(file)), false, Limit::of(1 << 28), &ledger)?;
+//! let mut reader = Reader::open(Box::new(Cursor::new(file)), false, Limit::of_bytes(1 << 28), &ledger)?;
 //! let references = References::new(reader.header(), None, &Cache::default(), &ledger)?;
 //! let setup = Setup::new(reader.version(), reader.header(), references, b"r.cram")?;
-//! let mut opened = Opened::reuse(Batch::default());
+//! let mut opened = OpenedChunk::reuse(Batch::default());
 //! let container = reader.claim(Vec::new())?.expect("the file has one container");
 //! Decoder::new(Arc::new(setup)).open(&container, Detail::Whole, &mut opened);
 //! assert_eq!(opened.into_batch()?.len(), 1);
@@ -69,12 +69,12 @@ mod scheme;
 #[cfg(test)]
 mod tests;
 
-pub use bases::{Cache, References, md5};
+pub use bases::{Cache, References, contig_md5};
 pub use codec::Profile;
-pub use container::{ContainerHeader, EOF, ends_well, header_container};
+pub use container::{ContainerHeader, EOF, has_valid_end, header_container};
 pub use crai::{CraiBuilder, CraiEntry, CraiIndex};
 pub use decode::{DECODER_BYTES, DecodeOptions, Decoder, Setup, Stop};
-pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes, partition_bytes};
+pub use encode::{Encoded, Encoder, EncoderOptions, max_encoder_bytes, partition_bytes};
 pub use places::SliceScanner;
 pub use reader::{Container, Reader};
 

@@ -5,13 +5,13 @@ use readmill_record::{Error, Result};
 
 /// Returns the error for content that is not valid CRAM. The whole crate uses it, so that all such
 /// messages start alike and give the same advice.
-pub fn damaged(what: impl std::fmt::Display) -> Error {
+pub fn damaged_cram(what: impl std::fmt::Display) -> Error {
     Error::input(format!("the CRAM data is damaged: {what}")).hint("get the file again")
 }
 
 #[cold]
-pub fn short() -> Error {
-    damaged("a block ends too early")
+pub fn block_too_short() -> Error {
+    damaged_cram("a block ends too early")
 }
 
 /// Reads values from the front of a byte string; the field is the part that is not read yet.
@@ -20,35 +20,35 @@ pub struct ByteCursor<'a>(pub &'a [u8]);
 
 impl<'a> ByteCursor<'a> {
     #[inline]
-    pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
-        let (head, rest) = self.0.split_at_checked(n).ok_or_else(short)?;
+    pub fn take_bytes(&mut self, n: usize) -> Result<&'a [u8]> {
+        let (head, rest) = self.0.split_at_checked(n).ok_or_else(block_too_short)?;
         self.0 = rest;
         Ok(head)
     }
 
     #[inline]
-    pub fn byte(&mut self) -> Result<u8> {
-        let (&head, rest) = self.0.split_first().ok_or_else(short)?;
+    pub fn read_byte(&mut self) -> Result<u8> {
+        let (&head, rest) = self.0.split_first().ok_or_else(block_too_short)?;
         self.0 = rest;
         Ok(head)
     }
 
-    pub fn u32(&mut self) -> Result<u32> {
-        let bytes = self.take(4)?;
+    pub fn read_u32(&mut self) -> Result<u32> {
+        let bytes = self.take_bytes(4)?;
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
     /// Reads an ITF8 number of one to five bytes. The leading ones of the first byte count the
     /// bytes after it.
     #[inline]
-    pub fn itf8(&mut self) -> Result<i32> {
-        let (&head, rest) = self.0.split_first().ok_or_else(short)?;
+    pub fn read_itf8(&mut self) -> Result<i32> {
+        let (&head, rest) = self.0.split_first().ok_or_else(block_too_short)?;
         if head < 0x80 {
             self.0 = rest;
             return Ok(i32::from(head));
         }
         let more = (head.leading_ones() as usize).min(4);
-        let bytes = self.take(1 + more)?;
+        let bytes = self.take_bytes(1 + more)?;
         let high = u32::from(head) & if more == 4 { 0xf } else { 0x7f >> more };
         let number = match bytes[1..] {
             [a] => high << 8 | u32::from(a),
@@ -64,40 +64,41 @@ impl<'a> ByteCursor<'a> {
     }
 
     /// Reads an ITF8 number that is a length or a count. A negative one is an error.
-    pub fn count(&mut self) -> Result<usize> {
-        usize::try_from(self.itf8()?).map_err(|_| damaged("a length is negative"))
+    pub fn read_count(&mut self) -> Result<usize> {
+        usize::try_from(self.read_itf8()?).map_err(|_| damaged_cram("a length is negative"))
     }
 
-    pub fn ltf8(&mut self) -> Result<i64> {
-        let head = self.byte()?;
+    pub fn read_ltf8(&mut self) -> Result<i64> {
+        let head = self.read_byte()?;
         let more = head.leading_ones();
         let high = if more >= 7 { 0 } else { u64::from(head) & (0x7f >> more) };
-        let number = self.take(more as usize)?.iter().fold(high, |n, &byte| n << 8 | u64::from(byte));
+        let number =
+            self.take_bytes(more as usize)?.iter().fold(high, |n, &byte| n << 8 | u64::from(byte));
         Ok(number.cast_signed())
     }
 
     /// Reads a list of ITF8 numbers, which starts with their count. A count that exceeds the
     /// remaining bytes is an error, so that a damaged one does not allocate memory.
-    pub fn itf8s(&mut self) -> Result<Vec<i32>> {
-        let n = self.count()?;
+    pub fn read_itf8_list(&mut self) -> Result<Vec<i32>> {
+        let n = self.read_count()?;
         if n > self.0.len() {
-            return Err(short());
+            return Err(block_too_short());
         }
-        (0..n).map(|_| self.itf8()).collect()
+        (0..n).map(|_| self.read_itf8()).collect()
     }
 
     /// Reads a number with seven bits in each byte, the most significant first. All bytes but the
     /// last have their top bit set (CRAM codecs, section 2.1).
-    pub fn uint7(&mut self) -> Result<u32> {
+    pub fn read_uint7(&mut self) -> Result<u32> {
         let mut n = 0u32;
         for _ in 0..5 {
-            let byte = self.byte()?;
+            let byte = self.read_byte()?;
             n = n << 7 | u32::from(byte & 0x7f);
             if byte & 0x80 == 0 {
                 return Ok(n);
             }
         }
-        Err(damaged("a number has too many bytes"))
+        Err(damaged_cram("a number has too many bytes"))
     }
 }
 
@@ -149,13 +150,13 @@ mod tests {
             let mut out = Vec::new();
             put_itf8(&mut out, n as i32);
             let mut cursor = ByteCursor(&out);
-            assert_eq!((cursor.itf8().unwrap(), cursor.0.len()), (n as i32, 0), "{n}");
+            assert_eq!((cursor.read_itf8().unwrap(), cursor.0.len()), (n as i32, 0), "{n}");
         }
         for n in (0..63).map(|bit| 1i64 << bit).flat_map(|n| [n, n - 1, -n]) {
             let mut out = Vec::new();
             put_ltf8(&mut out, n);
             let mut cursor = ByteCursor(&out);
-            assert_eq!((cursor.ltf8().unwrap(), cursor.0.len()), (n, 0), "{n}");
+            assert_eq!((cursor.read_ltf8().unwrap(), cursor.0.len()), (n, 0), "{n}");
         }
     }
 
@@ -164,13 +165,13 @@ mod tests {
         let mut out = Vec::new();
         put_itf8(&mut out, 4_542_278); // the start of an EOF container
         assert_eq!(out, [0xe0, 0x45, 0x4f, 0x46]);
-        assert_eq!(ByteCursor(&[0xff, 0xff, 0xff, 0xff, 0x0f]).itf8().unwrap(), -1);
-        assert_eq!(ByteCursor(&[0x81, 0x00]).uint7().unwrap(), 128);
+        assert_eq!(ByteCursor(&[0xff, 0xff, 0xff, 0xff, 0x0f]).read_itf8().unwrap(), -1);
+        assert_eq!(ByteCursor(&[0x81, 0x00]).read_uint7().unwrap(), 128);
         for n in (0..32).map(|bit| 1u32 << bit).flat_map(|n| [n - 1, n, n | 1]).chain([u32::MAX]) {
             let mut out = Vec::new();
             put_uint7(&mut out, n);
             let mut cursor = ByteCursor(&out);
-            assert_eq!((cursor.uint7().unwrap(), cursor.0.len()), (n, 0));
+            assert_eq!((cursor.read_uint7().unwrap(), cursor.0.len()), (n, 0));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_format::chain::Opened;
+use readmill_format::chain::OpenedChunk;
 use readmill_record::{Batch, Detail, Error, Result, UncheckedBatch};
 
 use crate::block::{ContentType, CramBlock};
@@ -10,7 +10,7 @@ use crate::codec::Codecs;
 use crate::crai::CraiEntry;
 use crate::decode::{Decoder, Setup};
 use crate::encode::ContigRange;
-use crate::num::{ByteCursor, damaged};
+use crate::num::{ByteCursor, damaged_cram};
 use crate::reader::Container;
 
 /// Finds the index entries of containers, one scanner for each thread.
@@ -24,7 +24,7 @@ pub struct SliceScanner {
     head: Vec<u8>,
 }
 
-const SEVERAL: i32 = -2;
+const SEVERAL_CONTIGS: i32 = -2;
 
 struct SliceHead {
     contig: i32,
@@ -45,7 +45,7 @@ impl SliceScanner {
     ///
     /// # Errors
     /// The container is damaged, or its reads are not in coordinate order.
-    pub fn entries(&mut self, container: &Container) -> Result<Vec<CraiEntry>> {
+    pub fn find_entries(&mut self, container: &Container) -> Result<Vec<CraiEntry>> {
         let landmarks = &container.header.landmarks;
         let mut reads: Option<Vec<ContigRange>> = None;
         let (mut out, mut before) = (Vec::new(), 0);
@@ -53,15 +53,15 @@ impl SliceScanner {
             let next =
                 landmarks.get(number + 1).map_or(container.header.length as i64, |&at| i64::from(at));
             let slice = (landmark as u64, (next - i64::from(landmark)).max(0) as u64);
-            let head = self.head(container, landmark)?;
-            if head.contig == SEVERAL {
+            let head = self.read_slice_head(container, landmark)?;
+            if head.contig == SEVERAL_CONTIGS {
                 if reads.is_none() {
-                    let mut opened = Opened::reuse(Batch::default());
+                    let mut opened = OpenedChunk::reuse(Batch::default());
                     self.decoder.open(container, Detail::Places, &mut opened);
                     reads = Some(read_ranges(&opened.into_batch()?)?);
                 }
                 let reads = reads.iter().flatten().skip(before).take(head.records);
-                several(reads.copied(), slice, &mut out)?;
+                add_contig_entries(reads.copied(), slice, &mut out)?;
             } else {
                 let (start, span) = (i64::from(head.start), i64::from(head.span));
                 out.push(CraiEntry { contig: head.contig, start, span, container: 0, slice });
@@ -71,13 +71,13 @@ impl SliceScanner {
         Ok(out)
     }
 
-    fn head(&mut self, container: &Container, landmark: i32) -> Result<SliceHead> {
+    fn read_slice_head(&mut self, container: &Container, landmark: i32) -> Result<SliceHead> {
         let bytes = usize::try_from(landmark).ok().and_then(|at| container.blocks().get(at..));
         let mut cursor =
-            ByteCursor(bytes.ok_or_else(|| damaged("a slice starts outside of its container"))?);
+            ByteCursor(bytes.ok_or_else(|| damaged_cram("a slice starts outside of its container"))?);
         let block = CramBlock::read(&mut cursor, self.setup.version)?;
         if block.content != ContentType::SliceHeader {
-            return Err(damaged("a slice does not begin with its header"));
+            return Err(damaged_cram("a slice does not begin with its header"));
         }
         block.inflate(&mut self.codecs, &mut self.head)?;
         SliceHead::parse(&self.head)
@@ -87,18 +87,18 @@ impl SliceScanner {
 impl SliceHead {
     fn parse(bytes: &[u8]) -> Result<Self> {
         let mut bytes = ByteCursor(bytes);
-        let (contig, start, span) = (bytes.itf8()?, bytes.itf8()?, bytes.itf8()?);
+        let (contig, start, span) = (bytes.read_itf8()?, bytes.read_itf8()?, bytes.read_itf8()?);
         if contig >= 0 && span < 0 {
-            return Err(damaged("a slice covers a negative number of bases"));
+            return Err(damaged_cram("a slice covers a negative number of bases"));
         }
-        Ok(SliceHead { contig, start, span, records: bytes.count()? })
+        Ok(SliceHead { contig, start, span, records: bytes.read_count()? })
     }
 }
 
 fn read_ranges(batch: &UncheckedBatch) -> Result<Vec<ContigRange>> {
     let mut out = Vec::with_capacity(batch.len());
     for record in batch.records() {
-        let record = record.check(i32::MAX).map_err(damaged)?;
+        let record = record.check(i32::MAX).map_err(damaged_cram)?;
         let start = i64::from(record.pos()) + 1;
         out.push(ContigRange { contig: record.ref_id(), start, end: record.end().max(start) });
     }
@@ -109,7 +109,7 @@ fn read_ranges(batch: &UncheckedBatch) -> Result<Vec<ContigRange>> {
 ///
 /// # Errors
 /// The reads are not in coordinate order.
-fn several(
+fn add_contig_entries(
     ranges: impl Iterator<Item = ContigRange>,
     slice: (u64, u64),
     out: &mut Vec<CraiEntry>,
@@ -150,6 +150,6 @@ mod tests {
         assert_eq!(head(0, i32::MAX).unwrap().span, i32::MAX);
         let error = head(0, i32::MIN).err().unwrap().to_string();
         assert!(error.contains("a slice covers a negative number of bases"), "{error}");
-        assert!(head(SEVERAL, -1).is_ok());
+        assert!(head(SEVERAL_CONTIGS, -1).is_ok());
     }
 }

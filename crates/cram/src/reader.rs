@@ -13,18 +13,18 @@ use crate::block::{ContentType, CramBlock};
 use crate::codec::Codecs;
 use crate::container::{self, ContainerHeader};
 use crate::encoding::ExternalBlock;
-use crate::num::{ByteCursor, damaged};
+use crate::num::{ByteCursor, damaged_cram};
 use crate::{MAGIC, Version};
 
 type Input = Box<dyn Read + Send>;
 
 /// Maximum bytes of a container header: fixed numbers, and up to 4,096 landmarks of 5 bytes.
 /// Reading stops with an error if a damaged header claims more.
-const MOST_HEADER: usize = 64 + 5 * 4096;
+const MAX_HEADER_BYTES: usize = 64 + 5 * 4096;
 
 /// Bytes added to [`Container::bound`] for data that takes no space in the file: deleted bases in
 /// MD come from the reference.
-const SLACK: usize = 256 << 10;
+const IMPLIED_SLACK_BYTES: usize = 256 << 10;
 
 /// One container of the file, its blocks still compressed.
 ///
@@ -62,12 +62,12 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    fn add(&mut self, block: &CramBlock<'_>) {
+    fn add_block(&mut self, block: &CramBlock<'_>) {
         self.blocks += 1;
         self.raw = self.raw.saturating_add(block.raw_size);
-        self.scratch = self.scratch.max(block.scratch());
+        self.scratch = self.scratch.max(block.scratch_bytes());
         if block.content == ContentType::CompressionHeader {
-            self.scheme = self.scheme.max(block.raw_size.saturating_mul(SCHEME));
+            self.scheme = self.scheme.max(block.raw_size.saturating_mul(SCHEME_BYTES_PER_BYTE));
         }
     }
 
@@ -75,12 +75,12 @@ impl Sizes {
     ///
     /// # Errors
     /// The block was not counted when the container was claimed.
-    pub fn take(&mut self, block: &CramBlock<'_>) -> Result<()> {
+    pub fn take_block(&mut self, block: &CramBlock<'_>) -> Result<()> {
         let is_scheme = block.content == ContentType::CompressionHeader;
-        let scheme = if is_scheme { block.raw_size.saturating_mul(SCHEME) } else { 0 };
-        let fits = block.scratch() <= self.scratch && scheme <= self.scheme;
+        let scheme = if is_scheme { block.raw_size.saturating_mul(SCHEME_BYTES_PER_BYTE) } else { 0 };
+        let fits = block.scratch_bytes() <= self.scratch && scheme <= self.scheme;
         let left = self.raw.checked_sub(block.raw_size).filter(|_| fits);
-        self.raw = left.ok_or_else(too_much)?;
+        self.raw = left.ok_or_else(exceeds_container_error)?;
         Ok(())
     }
 }
@@ -92,24 +92,24 @@ pub fn parts_bound(record: usize) -> usize {
     record.saturating_mul(2)
 }
 
-pub fn too_much() -> Error {
-    damaged("a container holds more than its header says")
+pub fn exceeds_container_error() -> Error {
+    damaged_cram("a container holds more than its header says")
 }
 
 /// Bytes of memory for each byte of a compression header: encodings and tag lists, and a second
 /// copy of them that is resolved for a slice.
-const SCHEME: usize = 64;
+const SCHEME_BYTES_PER_BYTE: usize = 64;
 
 /// Bytes per record for what the decoder keeps until the slice is complete and mates can be joined.
-const NOTES: usize = 192;
+const NOTE_BYTES: usize = 192;
 
 /// Bytes for the parts of a record that [`DECODER_BYTES`](crate::DECODER_BYTES) includes. Only
 /// larger parts are charged.
-const PARTS: usize = 1 << 20;
+const FREE_PARTS_BYTES: usize = 1 << 20;
 
 /// In a container whose reads have at least this many bases on average, the parts of a record are
 /// charged.
-const USUAL: usize = 1000;
+const LONG_READ_BASES: usize = 1000;
 
 impl Container {
     /// Returns the blocks, still compressed. Landmarks are offsets into these bytes.
@@ -125,14 +125,14 @@ impl Container {
     /// and each of these bytes makes at most four bytes of BAM: a tag of one byte makes four, a
     /// deletion of three bytes makes two CIGAR operators and an entry of MD. Deleted bases in MD
     /// come from the reference; a fixed slack covers them.
-    pub fn bound(&self) -> usize {
-        let (raw, bases) = (self.sizes.raw, self.bases());
+    pub fn max_bam_bytes(&self) -> usize {
+        let (raw, bases) = (self.sizes.raw, self.claimed_bases());
         let others = raw.saturating_sub(bases);
         let records = self.header.records.saturating_mul(64 + self.implied_bytes);
         records
             .saturating_add(bases / 2 * 3)
             .saturating_add(others.saturating_mul(4))
-            .saturating_add(SLACK)
+            .saturating_add(IMPLIED_SLACK_BYTES)
     }
 
     /// Returns about how many bytes the records take, at most [`bound`](Self::bound). It assumes
@@ -140,34 +140,34 @@ impl Container {
     /// grows at most once.
     pub fn likely_bytes(&self) -> usize {
         let records = self.header.records.saturating_mul(128);
-        records.saturating_add(self.bases() / 2 * 3).min(self.bound())
+        records.saturating_add(self.claimed_bases() / 2 * 3).min(self.max_bam_bytes())
     }
 
     /// Returns the number of bases that the header claims, limited to eight for each uncompressed
     /// byte because the number may be wrong.
-    fn bases(&self) -> usize {
+    fn claimed_bases(&self) -> usize {
         usize::try_from(self.header.bases).unwrap_or(0).min(self.sizes.raw.saturating_mul(8))
     }
 
     /// Returns the maximum bytes in memory while the container is decoded, without its records:
     /// compressed and inflated blocks, encodings, notes about records, and the parts of a long
     /// record.
-    pub fn working(&self) -> usize {
-        let records = self.header.records.saturating_mul(NOTES);
+    pub fn working_bytes(&self) -> usize {
+        let records = self.header.records.saturating_mul(NOTE_BYTES);
         let blocks = self.bytes.len() + self.sizes.blocks * size_of::<ExternalBlock>();
         let Sizes { raw, scratch, scheme, .. } = self.sizes;
-        let parts = self.parts().saturating_sub(PARTS);
+        let parts = self.max_parts_bytes().saturating_sub(FREE_PARTS_BYTES);
         [raw, scratch, scheme, records, parts].into_iter().fold(blocks, usize::saturating_add)
     }
 
     /// Returns the maximum bytes of the parts of one record before they are assembled. If reads
     /// have the usual length, none is much longer than the others. If some are long, a single one
     /// may take nearly all bases.
-    pub fn parts(&self) -> usize {
-        if self.bases() / USUAL < self.header.records {
-            PARTS
+    pub fn max_parts_bytes(&self) -> usize {
+        if self.claimed_bases() / LONG_READ_BASES < self.header.records {
+            FREE_PARTS_BYTES
         } else {
-            PARTS + parts_bound(self.bound())
+            FREE_PARTS_BYTES + parts_bound(self.max_bam_bytes())
         }
     }
 
@@ -199,7 +199,7 @@ impl Container {
 /// file.extend_from_slice(&EOF);
 ///
 /// let input = Box::new(Cursor::new(file));
-/// let mut reader = Reader::open(input, false, Limit::of(1 << 20), &Ledger::unlimited())?;
+/// let mut reader = Reader::open(input, false, Limit::of_bytes(1 << 20), &Ledger::unlimited())?;
 /// assert_eq!(reader.version(), Version::DEFAULT);
 /// assert_eq!(reader.header().references().len(), 1);
 /// assert!(reader.claim(Vec::new())?.is_none()); // the file has no records
@@ -212,14 +212,14 @@ pub struct Reader {
     header: Header,
     offset: u64,
     allow_missing_eof: bool,
-    most: Limit,
+    max_container: Limit,
     ended: bool,
     implied_bytes: usize,
 }
 
 /// Reads until `buffer` is full or the input ends. Returns the number of bytes read, which is
 /// smaller than the buffer only at the end of the input.
-fn fill(input: &mut Input, buffer: &mut [u8]) -> Result<usize> {
+fn read_full(input: &mut Input, buffer: &mut [u8]) -> Result<usize> {
     let mut n = 0;
     while n < buffer.len() {
         match input.read(&mut buffer[n..]) {
@@ -247,7 +247,7 @@ impl Reader {
     /// The input is not CRAM 2.0 to 3.1, its header is damaged or cut short, or it does not fit the
     /// memory.
     pub fn open(input: Input, allow_missing_eof: bool, most: Limit, ledger: &Ledger) -> Result<Self> {
-        Self::open_by(Header::read, input, allow_missing_eof, most, ledger)
+        Self::open_by(Header::parse_and_mend, input, allow_missing_eof, most, ledger)
     }
 
     /// Opens `input` like [`Reader::open`], but accepts header lines that other programs refuse.
@@ -269,7 +269,7 @@ impl Reader {
         ledger: &Ledger,
     ) -> Result<Self> {
         let mut definition = [0; 26];
-        if fill(&mut input, &mut definition)? < definition.len() || !definition.starts_with(MAGIC) {
+        if read_full(&mut input, &mut definition)? < definition.len() || !definition.starts_with(MAGIC) {
             return Err(Error::input("the file ends inside its header").hint("get the file again"));
         }
         let version = Version { major: definition[4], minor: definition[5] };
@@ -282,14 +282,24 @@ impl Reader {
         }
         let header = Header::default();
         let (offset, ended) = (definition.len() as u64, false);
-        let mut reader =
-            Reader { input, version, header, offset, allow_missing_eof, most, ended, implied_bytes: 0 };
-        let mut first = reader.take(Vec::new())?.ok_or_else(|| damaged("there is no header"))?;
+        let mut reader = Reader {
+            input,
+            version,
+            header,
+            offset,
+            allow_missing_eof,
+            max_container: most,
+            ended,
+            implied_bytes: 0,
+        };
+        let mut first =
+            reader.read_container(Vec::new())?.ok_or_else(|| damaged_cram("there is no header"))?;
         reader.complete_block(&mut first.bytes)?;
         let block = CramBlock::read(&mut ByteCursor(&first.bytes), version)?;
-        let needed = first.bytes.len().saturating_add(block.raw_size).saturating_add(block.scratch());
+        let needed =
+            first.bytes.len().saturating_add(block.raw_size).saturating_add(block.scratch_bytes());
         let _reading = ledger.charge("headers", needed as u64)?;
-        let text = container::header_text(block, &mut Codecs::default())?;
+        let text = container::read_header_text(block, &mut Codecs::default())?;
         reader.header = read_header(&text, ledger)?;
         Ok(reader)
     }
@@ -315,13 +325,13 @@ impl Reader {
 
     /// Limits the memory of each later container, including its records, to `most`. A larger
     /// container is an error.
-    pub fn limit(&mut self, most: Limit) {
-        self.most = most;
+    pub fn limit_containers(&mut self, most: Limit) {
+        self.max_container = most;
     }
 
     /// Continues with the container at byte `offset` of the file, where `input` must start. Reading
     /// by regions calls it for each container that the index names.
-    pub fn go_to(&mut self, input: Input, offset: u64) {
+    pub fn resume_at(&mut self, input: Input, offset: u64) {
         (self.input, self.offset, self.ended) = (input, offset, false);
     }
 
@@ -333,7 +343,7 @@ impl Reader {
     /// container needs more memory than the limit.
     pub fn claim(&mut self, mut reuse: Vec<u8>) -> Result<Option<Container>> {
         while !self.ended {
-            let Some(container) = self.take(reuse)? else { break };
+            let Some(container) = self.read_container(reuse)? else { break };
             if container.header.is_end() {
                 self.ended = true;
                 break;
@@ -355,25 +365,26 @@ impl Reader {
 
     /// Reads the next container, with or without records, and checks it against the memory limit;
     /// `None` at the end of the file.
-    fn take(&mut self, mut bytes: Vec<u8>) -> Result<Option<Container>> {
+    fn read_container(&mut self, mut bytes: Vec<u8>) -> Result<Option<Container>> {
         let at = self.offset;
         let Some(header) = self.read_header().map_err(|e| e.offset(at))? else { return Ok(None) };
-        if !self.most.allows(header.length as u64) {
-            return Err(self.most.refusal(CONTAINER, header.length as u64).offset(at));
+        if !self.max_container.allows(header.length as u64) {
+            return Err(self.max_container.limit_error(CONTAINER, header.length as u64).offset(at));
         }
         bytes.clear();
-        self.append(header.length, &mut bytes).map_err(|e| e.offset(at))?;
-        let sizes = self.sizes(&header, &bytes).map_err(|e| e.offset(at))?;
+        self.read_bytes(header.length, &mut bytes).map_err(|e| e.offset(at))?;
+        let sizes = self.sum_block_sizes(&header, &bytes).map_err(|e| e.offset(at))?;
         let container =
             Container { header, offset: at, bytes, sizes, implied_bytes: self.implied_bytes };
-        let needed = container.working().saturating_add(container.bound().saturating_mul(2));
-        if container.header.records > 0 && !self.most.allows(needed as u64) {
-            return Err(self.most.refusal(CONTAINER, needed as u64).offset(at));
+        let needed =
+            container.working_bytes().saturating_add(container.max_bam_bytes().saturating_mul(2));
+        if container.header.records > 0 && !self.max_container.allows(needed as u64) {
+            return Err(self.max_container.limit_error(CONTAINER, needed as u64).offset(at));
         }
         Ok(Some(container))
     }
 
-    fn append(&mut self, n: usize, bytes: &mut Vec<u8>) -> Result<()> {
+    fn read_bytes(&mut self, n: usize, bytes: &mut Vec<u8>) -> Result<()> {
         // Reads in pieces, so that a wrong length in a damaged file does not allocate memory.
         let (mut left, input) = (n, &mut self.input);
         while left > 0 {
@@ -382,7 +393,7 @@ impl Reader {
                 bytes.reserve_exact(left.min(from.max(n)));
             }
             bytes.resize(from + n, 0);
-            if fill(input, &mut bytes[from..])? < n {
+            if read_full(input, &mut bytes[from..])? < n {
                 return Err(cut_short());
             }
             left -= n;
@@ -396,17 +407,17 @@ impl Reader {
     /// after the block, as htslib reads it.
     fn complete_block(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
         let whole = CramBlock::stored_size(bytes, self.version)?;
-        if !self.most.allows(whole as u64) {
-            return Err(self.most.refusal("the header of the CRAM file", whole as u64));
+        if !self.max_container.allows(whole as u64) {
+            return Err(self.max_container.limit_error("the header of the CRAM file", whole as u64));
         }
-        self.append(whole.saturating_sub(bytes.len()), bytes)
+        self.read_bytes(whole.saturating_sub(bytes.len()), bytes)
     }
 
     /// Reads a container header number by number, because its length is not stored; `None` at the
     /// end of the file.
     fn read_header(&mut self) -> Result<Option<ContainerHeader>> {
         let mut bytes = vec![0; 4];
-        match fill(&mut self.input, &mut bytes)? {
+        match read_full(&mut self.input, &mut bytes)? {
             0 => return Ok(None),
             4 => {}
             _ => return Err(cut_short()),
@@ -414,12 +425,12 @@ impl Reader {
         let mut header = HeaderBytes { input: &mut self.input, bytes };
         let recent = self.version.major >= 3;
         for is_long in [false, false, false, false, recent, true, false] {
-            header.number(is_long)?;
+            header.append_number(is_long)?;
         }
-        for _ in 0..header.number(false)? {
-            header.number(false)?; // a landmark
+        for _ in 0..header.append_number(false)? {
+            header.append_number(false)?; // a landmark
         }
-        header.append(if recent { 4 } else { 0 })?; // its checksum
+        header.append_bytes(if recent { 4 } else { 0 })?; // its checksum
         let bytes = header.bytes;
         let (header, taken) = ContainerHeader::read(&bytes, self.version)?;
         debug_assert_eq!(taken, bytes.len());
@@ -427,7 +438,7 @@ impl Reader {
         Ok(Some(header))
     }
 
-    fn sizes(&self, header: &ContainerHeader, bytes: &[u8]) -> Result<Sizes> {
+    fn sum_block_sizes(&self, header: &ContainerHeader, bytes: &[u8]) -> Result<Sizes> {
         let (mut cursor, mut sizes) = (ByteCursor(bytes), Sizes::default());
         // A container without records may have a wrong number of blocks.
         if header.records == 0 {
@@ -436,7 +447,7 @@ impl Reader {
         // htsjdk does not count the compression header and the slice headers.
         while sizes.blocks < header.blocks || !cursor.0.is_empty() {
             match CramBlock::skip(&mut cursor, self.version) {
-                Ok(block) => sizes.add(&block),
+                Ok(block) => sizes.add_block(&block),
                 Err(error) if sizes.blocks < header.blocks => return Err(error),
                 Err(_) => break, // no landmark points there
             }
@@ -452,22 +463,22 @@ struct HeaderBytes<'a> {
 }
 
 impl HeaderBytes<'_> {
-    fn append(&mut self, n: usize) -> Result<()> {
+    fn append_bytes(&mut self, n: usize) -> Result<()> {
         let from = self.bytes.len();
-        if from + n > MOST_HEADER {
-            return Err(damaged("the header of a container has no end"));
+        if from + n > MAX_HEADER_BYTES {
+            return Err(damaged_cram("the header of a container has no end"));
         }
         self.bytes.resize(from + n, 0);
-        if fill(self.input, &mut self.bytes[from..])? < n { Err(cut_short()) } else { Ok(()) }
+        if read_full(self.input, &mut self.bytes[from..])? < n { Err(cut_short()) } else { Ok(()) }
     }
 
     /// Reads one number: LTF8 if `is_long`, else ITF8. Its first byte gives its length.
-    fn number(&mut self, is_long: bool) -> Result<i64> {
+    fn append_number(&mut self, is_long: bool) -> Result<i64> {
         let from = self.bytes.len();
-        self.append(1)?;
+        self.append_bytes(1)?;
         let more = self.bytes[from].leading_ones() as usize;
-        self.append(if is_long { more } else { more.min(4) })?;
+        self.append_bytes(if is_long { more } else { more.min(4) })?;
         let mut cursor = ByteCursor(&self.bytes[from..]);
-        if is_long { cursor.ltf8() } else { cursor.itf8().map(i64::from) }
+        if is_long { cursor.read_ltf8() } else { cursor.read_itf8().map(i64::from) }
     }
 }

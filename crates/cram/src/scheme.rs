@@ -3,8 +3,8 @@
 
 use readmill_record::{Detail, Result};
 
-use crate::encoding::{Encoding, Streams};
-use crate::num::{ByteCursor, damaged};
+use crate::encoding::{SeriesEncoding, Streams};
+use crate::num::{ByteCursor, damaged_cram};
 
 /// A data series: one field of all records. Its number is its index in [`KEYS`] and [`Encodings`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,25 +42,25 @@ pub enum Series {
 
 /// Series that `Detail::Places` does not need, because they say neither where a read is aligned nor
 /// which kind of read it is: names, tag lists, bases and qualities.
-const BESIDE_PLACES: [Series; 6] =
+const NOT_PLACE_SERIES: [Series; 6] =
     [Series::Rn, Series::Tl, Series::Ba, Series::Qs, Series::Bs, Series::Qq];
 
 /// Series that `Detail::Flags` needs: MAPQ, and all series from which FLAG is restored. The mate is
 /// among them, because CRAM leaves out the mate bits of FLAG if the mate is in the slice.
-const OF_FLAGS: [Series; 5] = [Series::Bf, Series::Cf, Series::Mf, Series::Nf, Series::Mq];
+const FLAG_SERIES: [Series; 5] = [Series::Bf, Series::Cf, Series::Mf, Series::Nf, Series::Mq];
 
 /// The external blocks of a slice to inflate, by content id.
 pub enum Blocks {
     All,
-    Beside(Vec<i32>),
+    AllExcept(Vec<i32>),
     Only(Vec<i32>),
 }
 
 impl Blocks {
-    pub fn have(&self, id: i32) -> bool {
+    pub fn contains(&self, id: i32) -> bool {
         match self {
             Blocks::All => true,
-            Blocks::Beside(others) => !others.contains(&id),
+            Blocks::AllExcept(others) => !others.contains(&id),
             Blocks::Only(ids) => ids.contains(&id),
         }
     }
@@ -72,7 +72,7 @@ pub const KEYS: [[u8; 2]; 28] = [
     *b"SC", *b"MQ", *b"BB", *b"QQ",
 ];
 
-pub type Encodings = [Encoding; 28];
+pub type Encodings = [SeriesEncoding; 28];
 
 pub const BASES: &[u8; 5] = b"ACGTN";
 
@@ -89,16 +89,16 @@ pub type TagKey = [u8; 3];
 pub struct Scheme {
     /// Whether the names of all reads are stored (key RN). If not, the decoder makes names, the
     /// same for both mates.
-    pub names: bool,
+    pub has_names: bool,
     /// Whether a position is stored as the difference from the record before it (key AP).
-    pub delta: bool,
-    pub reference: bool,
+    pub is_delta: bool,
+    pub needs_reference: bool,
     pub substitutions: Substitutions,
     /// Tag lists (key TD). Each lists the tags that records have together; a record stores the
     /// number of its list.
-    pub lines: Vec<Vec<TagKey>>,
+    pub tag_lists: Vec<Vec<TagKey>>,
     pub series: Encodings,
-    pub tags: Vec<(TagKey, Encoding)>,
+    pub tags: Vec<(TagKey, SeriesEncoding)>,
 }
 
 impl Scheme {
@@ -106,45 +106,48 @@ impl Scheme {
     /// preservation key is an error.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let mut cursor = ByteCursor(bytes);
-        let mut scheme = Scheme { names: true, delta: true, reference: true, ..Scheme::default() };
+        let mut scheme =
+            Scheme { has_names: true, is_delta: true, needs_reference: true, ..Scheme::default() };
         scheme.read_preservation(&mut cursor)?;
-        map(&mut cursor, |map| {
-            let key = map.take(2)?;
-            let encoding = Encoding::read(map)?;
+        read_map_entries(&mut cursor, |map| {
+            let key = map.take_bytes(2)?;
+            let encoding = SeriesEncoding::read(map)?;
             if let Some(at) = KEYS.iter().position(|known| known == key) {
                 scheme.series[at] = encoding;
             }
             Ok(())
         })?;
-        map(&mut cursor, |map| {
-            let key = map.itf8()?.to_be_bytes();
-            scheme.tags.push(([key[1], key[2], key[3]], Encoding::read(map)?));
+        read_map_entries(&mut cursor, |map| {
+            let key = map.read_itf8()?.to_be_bytes();
+            scheme.tags.push(([key[1], key[2], key[3]], SeriesEncoding::read(map)?));
             Ok(())
         })?;
         Ok(scheme)
     }
 
     fn read_preservation(&mut self, cursor: &mut ByteCursor<'_>) -> Result<()> {
-        map(cursor, |map| {
-            match map.take(2)? {
-                b"RN" => self.names = map.byte()? != 0,
-                b"AP" => self.delta = map.byte()? != 0,
-                b"RR" => self.reference = map.byte()? != 0,
-                b"SM" => self.substitutions = substitutions(map.take(5)?),
+        read_map_entries(cursor, |map| {
+            match map.take_bytes(2)? {
+                b"RN" => self.has_names = map.read_byte()? != 0,
+                b"AP" => self.is_delta = map.read_byte()? != 0,
+                b"RR" => self.needs_reference = map.read_byte()? != 0,
+                b"SM" => self.substitutions = decode_substitutions(map.take_bytes(5)?),
                 b"TD" => {
-                    let length = map.count()?;
-                    let lines = map.take(length)?;
+                    let length = map.read_count()?;
+                    let lines = map.take_bytes(length)?;
                     let lines = lines.strip_suffix(b"\0").unwrap_or(lines);
                     let keys =
                         |line: &[u8]| line.chunks_exact(3).map(|key| [key[0], key[1], key[2]]).collect();
-                    self.lines = lines.split(|&byte| byte == 0).map(keys).collect();
+                    self.tag_lists = lines.split(|&byte| byte == 0).map(keys).collect();
                 }
                 b"PI" | b"QO" => {
-                    map.byte()?; // keys of old versions, and of future ones
+                    map.read_byte()?; // keys of old versions, and of future ones
                 }
                 key => {
                     let key = String::from_utf8_lossy(key).into_owned();
-                    return Err(damaged(format!("the preservation map has the unknown key {key:?}")));
+                    return Err(damaged_cram(format!(
+                        "the preservation map has the unknown key {key:?}"
+                    )));
                 }
             }
             Ok(())
@@ -153,25 +156,25 @@ impl Scheme {
 
     /// Returns the external blocks to inflate for this much of each record. They are all blocks if
     /// the values that are not wanted share blocks with others.
-    pub fn blocks(&self, detail: Detail) -> Blocks {
-        let of_flags = if detail == Detail::Flags { self.blocks_of_flags() } else { None };
-        let beside = if detail <= Detail::Places { self.blocks_beside_places() } else { None };
-        of_flags.map(Blocks::Only).or(beside.map(Blocks::Beside)).unwrap_or(Blocks::All)
+    pub fn needed_blocks(&self, detail: Detail) -> Blocks {
+        let of_flags = if detail == Detail::Flags { self.find_flag_blocks() } else { None };
+        let beside = if detail <= Detail::Places { self.find_skippable_blocks() } else { None };
+        of_flags.map(Blocks::Only).or(beside.map(Blocks::AllExcept)).unwrap_or(Blocks::All)
     }
 
     /// Returns the blocks of the series for FLAG and MAPQ. `None` if another series shares one of
     /// these blocks, or if values are bits of the core block, where those of all series are mixed.
-    fn blocks_of_flags(&self) -> Option<Vec<i32>> {
+    fn find_flag_blocks(&self) -> Option<Vec<i32>> {
         let (mut wanted, mut others) = (Vec::new(), Vec::new());
         for (at, encoding) in self.series.iter().enumerate() {
-            if !OF_FLAGS.iter().any(|&it| it as usize == at) {
-                encoding.blocks(&mut others);
-            } else if !encoding.blocks(&mut wanted) {
+            if !FLAG_SERIES.iter().any(|&it| it as usize == at) {
+                encoding.collect_block_ids(&mut others);
+            } else if !encoding.collect_block_ids(&mut wanted) {
                 return None;
             }
         }
         for (_, encoding) in &self.tags {
-            encoding.blocks(&mut others);
+            encoding.collect_block_ids(&mut others);
         }
         wanted.iter().all(|id| !others.contains(id)).then_some(wanted)
     }
@@ -179,18 +182,18 @@ impl Scheme {
     /// Returns the blocks of names, bases, qualities and tags, which places, flags and lengths do
     /// not need. `None` if another series shares one of these blocks, or if values are bits of the
     /// core block.
-    fn blocks_beside_places(&self) -> Option<Vec<i32>> {
+    fn find_skippable_blocks(&self) -> Option<Vec<i32>> {
         let mut beside = Vec::new();
         let known = self.tags.iter().map(|(_, encoding)| encoding);
-        for encoding in BESIDE_PLACES.iter().map(|&it| &self.series[it as usize]).chain(known) {
-            if !encoding.blocks(&mut beside) {
+        for encoding in NOT_PLACE_SERIES.iter().map(|&it| &self.series[it as usize]).chain(known) {
+            if !encoding.collect_block_ids(&mut beside) {
                 return None;
             }
         }
         let mut others = Vec::new();
         for (at, encoding) in self.series.iter().enumerate() {
-            if !BESIDE_PLACES.iter().any(|&it| it as usize == at) {
-                encoding.blocks(&mut others);
+            if !NOT_PLACE_SERIES.iter().any(|&it| it as usize == at) {
+                encoding.collect_block_ids(&mut others);
             }
         }
         beside.iter().all(|id| !others.contains(id)).then_some(beside)
@@ -198,37 +201,37 @@ impl Scheme {
 
     /// Replaces the encodings of names, bases, qualities and tags by empty values, so that decoding
     /// a record does not touch their blocks.
-    pub fn leave_places(&mut self) {
-        for series in BESIDE_PLACES {
+    pub fn keep_only_places(&mut self) {
+        for series in NOT_PLACE_SERIES {
             self.series[series as usize] = match series {
-                Series::Rn | Series::Qq => Encoding::empty_array(),
-                _ => Encoding::zero(),
+                Series::Rn | Series::Qq => SeriesEncoding::empty_array(),
+                _ => SeriesEncoding::constant_zero(),
             };
         }
         self.tags.clear();
-        self.lines.clear();
+        self.tag_lists.clear();
     }
 
     /// Returns the encodings for a slice, with the index of each block in `streams` instead of its
     /// content id. A value is then read without a search for its block.
-    pub fn resolve(&self, streams: &Streams) -> (Encodings, Vec<(TagKey, Encoding)>) {
-        let place = |id| streams.place(id);
-        let tags = self.tags.iter().map(|(key, encoding)| (*key, encoding.resolve(&place)));
+    pub fn resolve_blocks(&self, streams: &Streams) -> (Encodings, Vec<(TagKey, SeriesEncoding)>) {
+        let place = |id| streams.find_block(id);
+        let tags = self.tags.iter().map(|(key, encoding)| (*key, encoding.with_block_indexes(&place)));
         let mut series = Encodings::default();
-        series.iter_mut().zip(&self.series).for_each(|(to, from)| *to = from.resolve(&place));
+        series.iter_mut().zip(&self.series).for_each(|(to, from)| *to = from.with_block_indexes(&place));
         (series, tags.collect())
     }
 }
 
 /// Reads a map of the compression header: `entry` is called for each entry and reads its key and
 /// value.
-fn map<'a>(
+fn read_map_entries<'a>(
     cursor: &mut ByteCursor<'a>,
     mut entry: impl FnMut(&mut ByteCursor<'a>) -> Result<()>,
 ) -> Result<()> {
-    let size = cursor.count()?;
-    let mut map = ByteCursor(cursor.take(size)?);
-    for _ in 0..map.count()? {
+    let size = cursor.read_count()?;
+    let mut map = ByteCursor(cursor.take_bytes(size)?);
+    for _ in 0..map.read_count()? {
         entry(&mut map)?;
     }
     Ok(())
@@ -236,7 +239,7 @@ fn map<'a>(
 
 /// Decodes the substitution matrix: one byte for each reference base, with two bits for each of the
 /// four other bases.
-pub fn substitutions(bytes: &[u8]) -> Substitutions {
+pub fn decode_substitutions(bytes: &[u8]) -> Substitutions {
     let mut all = [[b'N'; 4]; 5];
     for (i, (row, &byte)) in all.iter_mut().zip(bytes).enumerate() {
         let others = BASES.iter().enumerate().filter(|&(j, _)| j != i);

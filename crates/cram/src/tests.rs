@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use readmill_format::chain::{ChunkLinker, Opened};
+use readmill_format::chain::{ChunkLinker, OpenedChunk};
 use readmill_format::reference::Reference;
 use readmill_format::sam::{self, LineParser};
 use readmill_record::{Batch, Detail, Error, Header, Ledger, Limit, RecordRef, Stamp};
@@ -104,7 +104,7 @@ fn try_decode(
     let mut reader = Reader::open(
         Box::new(Cursor::new(file.to_vec())),
         false,
-        Limit::of(1 << 28),
+        Limit::of_bytes(1 << 28),
         &Ledger::unlimited(),
     )?;
     let header = reader.header().clone();
@@ -112,18 +112,18 @@ fn try_decode(
     let references =
         References::new(&header, reference.as_ref(), &Cache::default(), &Ledger::unlimited()).unwrap();
     let setup = Arc::new(Setup::new(reader.version(), &header, references, b"x.cram")?);
-    let (mut decoder, mut link) = (Decoder::new(setup), ChunkLinker::new(Limit::of(1 << 28)));
+    let (mut decoder, mut link) = (Decoder::new(setup), ChunkLinker::new(Limit::of_bytes(1 << 28)));
     let (mut ended, wanted) = (false, wanted.into());
     while !ended {
         let container = reader.claim(Vec::new())?;
         ended = container.is_none();
         let linked = match container {
             Some(container) => {
-                let mut opened = Opened::reuse(Batch::default());
+                let mut opened = OpenedChunk::reuse(Batch::default());
                 decoder.open(&container, wanted, &mut opened);
-                link.link(opened)
+                link.link_chunk(opened)
             }
-            None => link.finish(Batch::default()),
+            None => link.finish_input(Batch::default()),
         };
         let records = linked.batch.check(0, header.n_ref())?;
         for (_, record) in records.records() {
@@ -307,7 +307,7 @@ fn contigs_with_many_reads_have_containers_of_their_own() {
     let mut bytes = Vec::new();
     let encoded = Encoder::new(&writing).partition(&batch, &mut bytes).unwrap();
     let found: Vec<Vec<(i32, i64, i64)>> = encoded
-        .entries()
+        .index_entries()
         .map(|(_, entries)| entries.iter().map(|it| (it.contig, it.start, it.span)).collect())
         .collect();
     assert_eq!(found, [vec![(0, 1, 1504)], vec![(1, 1, 9), (-1, 0, 0)]]);
@@ -356,7 +356,7 @@ fn reads_without_bases_keep_their_cigar() {
 fn unknown_bases_beyond_the_memory_are_refused() {
     let line = |bases: u32| format!("long\t0\tone\t1\t60\t5M{bases}I\t*\t0\t0\t*\t*");
     let within = |bytes: u64, lines: &[String]| {
-        let ledger = Ledger::of(bytes);
+        let ledger = Ledger::with_capacity(bytes);
         let writing = EncoderOptions::new(&header(), Version::DEFAULT, None, 6, &ledger);
         Encoder::new(&writing).partition(&batch(lines), &mut Vec::new()).map(drop)
     };
@@ -467,15 +467,16 @@ fn a_header_that_inflates_beyond_the_memory_is_refused_before_it_does() {
     let size = 64 << 20;
     gzip.write_all(&vec![0; size]).unwrap();
     let (data, mut blocks) = (gzip.finish().unwrap(), Vec::new());
-    crate::block::write(ContentType::FileHeader, 0, Method::Gzip, size, &data, &mut blocks);
+    crate::block::write_block(ContentType::FileHeader, 0, Method::Gzip, size, &data, &mut blocks);
     let header = ContainerHeader { length: blocks.len(), blocks: 1, ..Default::default() };
     let mut file = header_container(&self::header(), Version::DEFAULT).unwrap()[..26].to_vec();
     header.write(&mut file);
     file.extend(blocks);
     assert!(file.len() < 1 << 20);
-    let ledger = Ledger::of(20 << 20);
-    let error =
-        Reader::open(Box::new(Cursor::new(file)), false, Limit::of(10 << 20), &ledger).err().unwrap();
+    let ledger = Ledger::with_capacity(20 << 20);
+    let error = Reader::open(Box::new(Cursor::new(file)), false, Limit::of_bytes(10 << 20), &ledger)
+        .err()
+        .unwrap();
     assert!(error.to_string().starts_with("headers: needs 65 MiB"), "{error}");
     assert_eq!(ledger.peak(), 0);
 }
@@ -497,7 +498,7 @@ fn blocks_that_a_container_does_not_count_are_charged_and_read() {
         other.extend_from_slice(&file[at + taken..]);
         let ledger = Ledger::unlimited();
         let input = Box::new(Cursor::new(other.clone()));
-        let mut reader = Reader::open(input, false, Limit::of(1 << 28), &ledger).unwrap();
+        let mut reader = Reader::open(input, false, Limit::of_bytes(1 << 28), &ledger).unwrap();
         let claimed = reader.claim(Vec::new()).unwrap().unwrap();
         assert_eq!(claimed.sizes().blocks, blocks, "{counted} are counted");
         let (lines, error) = decode(&other, Some(&desk));

@@ -24,45 +24,46 @@ use super::phases::{Pass, Ticket};
 
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-type Outcome<P, T> = Result<T, <P as Pass>::Error>;
-type Claim<'a, P> = dyn FnMut(Ticket) -> Outcome<P, Option<<P as Pass>::Input>> + Send + 'a;
-type Link<'a, P> = dyn FnMut(Ticket, <P as Pass>::Opened) -> Outcome<P, <P as Pass>::Linked> + Send + 'a;
-type Commit<'a, P> = dyn FnMut(Ticket, <P as Pass>::Output) -> Outcome<P, ()> + Send + 'a;
+type PhaseResult<P, T> = Result<T, <P as Pass>::Error>;
+type ClaimFn<'a, P> = dyn FnMut(Ticket) -> PhaseResult<P, Option<<P as Pass>::Input>> + Send + 'a;
+type LinkFn<'a, P> =
+    dyn FnMut(Ticket, <P as Pass>::Opened) -> PhaseResult<P, <P as Pass>::Linked> + Send + 'a;
+type CommitFn<'a, P> = dyn FnMut(Ticket, <P as Pass>::Output) -> PhaseResult<P, ()> + Send + 'a;
 
 /// A unit of work for one thread. Jobs of serial phases carry the closure of the phase, so only one
 /// thread can be in that phase.
-pub(crate) enum Job<'a, P: Pass> {
-    Claim(Ticket, &'a mut Claim<'a, P>),
+pub(crate) enum PassJob<'a, P: Pass> {
+    Claim(Ticket, &'a mut ClaimFn<'a, P>),
     Open(Ticket, P::Input),
-    Link(Ticket, &'a mut Link<'a, P>, P::Opened),
+    Link(Ticket, &'a mut LinkFn<'a, P>, P::Opened),
     Work(Ticket, P::Linked),
-    Commit(Ticket, &'a mut Commit<'a, P>, P::Output),
+    Commit(Ticket, &'a mut CommitFn<'a, P>, P::Output),
 }
 
 /// The result of a job, with the closure to put back.
 pub(crate) enum JobResult<'a, P: Pass> {
-    Claim(Ticket, &'a mut Claim<'a, P>, Outcome<P, Option<P::Input>>),
-    Open(Ticket, Outcome<P, P::Opened>),
-    Link(Ticket, &'a mut Link<'a, P>, Outcome<P, P::Linked>),
-    Work(Ticket, Outcome<P, P::Output>),
-    Commit(Ticket, &'a mut Commit<'a, P>, Outcome<P, ()>),
+    Claim(Ticket, &'a mut ClaimFn<'a, P>, PhaseResult<P, Option<P::Input>>),
+    Open(Ticket, PhaseResult<P, P::Opened>),
+    Link(Ticket, &'a mut LinkFn<'a, P>, PhaseResult<P, P::Linked>),
+    Work(Ticket, PhaseResult<P, P::Output>),
+    Commit(Ticket, &'a mut CommitFn<'a, P>, PhaseResult<P, ()>),
 }
 
-impl<'a, P: Pass> Job<'a, P> {
+impl<'a, P: Pass> PassJob<'a, P> {
     /// Runs the user's code for this job, without holding the lock.
-    pub(crate) fn perform(self, pass: &P, worker: &mut P::Worker) -> JobResult<'a, P> {
+    pub(crate) fn run_phase(self, pass: &P, worker: &mut P::Worker) -> JobResult<'a, P> {
         match self {
-            Job::Claim(ticket, claim) => {
+            PassJob::Claim(ticket, claim) => {
                 let outcome = claim(ticket);
                 JobResult::Claim(ticket, claim, outcome)
             }
-            Job::Open(ticket, input) => JobResult::Open(ticket, pass.open(worker, input)),
-            Job::Link(ticket, link, opened) => {
+            PassJob::Open(ticket, input) => JobResult::Open(ticket, pass.open(worker, input)),
+            PassJob::Link(ticket, link, opened) => {
                 let outcome = link(ticket, opened);
                 JobResult::Link(ticket, link, outcome)
             }
-            Job::Work(ticket, linked) => JobResult::Work(ticket, pass.work(worker, linked)),
-            Job::Commit(ticket, commit, output) => {
+            PassJob::Work(ticket, linked) => JobResult::Work(ticket, pass.work(worker, linked)),
+            PassJob::Commit(ticket, commit, output) => {
                 let outcome = commit(ticket, output);
                 JobResult::Commit(ticket, commit, outcome)
             }
@@ -71,7 +72,7 @@ impl<'a, P: Pass> Job<'a, P> {
 }
 
 /// The entrance to a serial phase: values arrive in any order and enter one at a time, in ticket order.
-struct Gate<F, T> {
+struct PhaseGate<F, T> {
     /// The closure of the phase, or `None` while a thread runs it.
     turn: Option<F>,
     next: Ticket,
@@ -79,12 +80,12 @@ struct Gate<F, T> {
     ready: VecDeque<Option<T>>,
 }
 
-impl<F, T> Gate<F, T> {
+impl<F, T> PhaseGate<F, T> {
     fn new(turn: F) -> Self {
-        Gate { turn: Some(turn), next: 0, ready: VecDeque::new() }
+        PhaseGate { turn: Some(turn), next: 0, ready: VecDeque::new() }
     }
 
-    fn arrive(&mut self, ticket: Ticket, value: T) {
+    fn store_arrival(&mut self, ticket: Ticket, value: T) {
         let place = (ticket - self.next) as usize; // less than in_flight
         if self.ready.len() <= place {
             self.ready.resize_with(place + 1, || None);
@@ -96,7 +97,7 @@ impl<F, T> Gate<F, T> {
         self.next < end && self.turn.is_some() && matches!(self.ready.front(), Some(Some(_)))
     }
 
-    fn enter(&mut self, end: Ticket) -> Option<(Ticket, F, T)> {
+    fn enter_next(&mut self, end: Ticket) -> Option<(Ticket, F, T)> {
         if !self.is_open(end) {
             return None;
         }
@@ -109,14 +110,14 @@ impl<F, T> Gate<F, T> {
 
 pub(crate) struct Board<'a, P: Pass> {
     in_flight: u64,
-    claim: Option<&'a mut Claim<'a, P>>,
+    claim: Option<&'a mut ClaimFn<'a, P>>,
     /// Number of tickets claimed, including the one that is being claimed; also the number of the next
     /// ticket.
     claimed: Ticket,
-    links: Gate<&'a mut Link<'a, P>, P::Opened>,
+    links: PhaseGate<&'a mut LinkFn<'a, P>, P::Opened>,
     /// Tickets ready for work. The oldest is first, because links end in ticket order.
     linked: VecDeque<(Ticket, P::Linked)>,
-    commits: Gate<&'a mut Commit<'a, P>, P::Output>,
+    commits: PhaseGate<&'a mut CommitFn<'a, P>, P::Output>,
     /// Number of tickets committed, without the one that is being committed.
     committed: Ticket,
     end: Ticket,
@@ -128,17 +129,17 @@ pub(crate) struct Board<'a, P: Pass> {
 impl<'a, P: Pass> Board<'a, P> {
     pub(crate) fn new(
         in_flight: usize,
-        claim: &'a mut Claim<'a, P>,
-        link: &'a mut Link<'a, P>,
-        commit: &'a mut Commit<'a, P>,
+        claim: &'a mut ClaimFn<'a, P>,
+        link: &'a mut LinkFn<'a, P>,
+        commit: &'a mut CommitFn<'a, P>,
     ) -> Self {
         Board {
             in_flight: in_flight.max(1) as u64,
             claim: Some(claim),
             claimed: 0,
-            links: Gate::new(link),
+            links: PhaseGate::new(link),
             linked: VecDeque::new(),
-            commits: Gate::new(commit),
+            commits: PhaseGate::new(commit),
             committed: 0,
             end: Ticket::MAX,
             errors: Vec::new(),
@@ -163,54 +164,54 @@ impl<'a, P: Pass> Board<'a, P> {
     /// Links are first because they are short and give work to other threads, then commits because they
     /// free memory. A thread that leaves a gate takes the next value there before any other thread does,
     /// so it drains the gate. A new ticket is claimed only if nothing can be done for those in flight.
-    pub(crate) fn take_job(&mut self) -> Option<Job<'a, P>> {
-        if let Some((ticket, link, opened)) = self.links.enter(self.end) {
-            return Some(Job::Link(ticket, link, opened));
+    pub(crate) fn take_job(&mut self) -> Option<PassJob<'a, P>> {
+        if let Some((ticket, link, opened)) = self.links.enter_next(self.end) {
+            return Some(PassJob::Link(ticket, link, opened));
         }
-        if let Some((ticket, commit, output)) = self.commits.enter(self.end) {
-            return Some(Job::Commit(ticket, commit, output));
+        if let Some((ticket, commit, output)) = self.commits.enter_next(self.end) {
+            return Some(PassJob::Commit(ticket, commit, output));
         }
         if self.can_work() {
-            return self.linked.pop_front().map(|(ticket, linked)| Job::Work(ticket, linked));
+            return self.linked.pop_front().map(|(ticket, linked)| PassJob::Work(ticket, linked));
         }
         if self.can_claim() {
             let ticket = self.claimed;
             self.claimed += 1;
-            return self.claim.take().map(|claim| Job::Claim(ticket, claim));
+            return self.claim.take().map(|claim| PassJob::Claim(ticket, claim));
         }
         None
     }
 
     /// Records a result. A claimed input is returned at once as the job to open it, because it is still
     /// in this thread's cache.
-    pub(crate) fn complete(&mut self, done: JobResult<'a, P>) -> Option<Job<'a, P>> {
+    pub(crate) fn record_result(&mut self, done: JobResult<'a, P>) -> Option<PassJob<'a, P>> {
         match done {
             JobResult::Claim(ticket, claim, outcome) => {
                 self.claim = Some(claim);
                 match outcome {
-                    Ok(Some(input)) => return Some(Job::Open(ticket, input)),
+                    Ok(Some(input)) => return Some(PassJob::Open(ticket, input)),
                     Ok(None) => self.end = self.end.min(ticket),
-                    Err(error) => self.fail(ticket, error),
+                    Err(error) => self.record_error(ticket, error),
                 }
             }
-            JobResult::Open(ticket, Ok(opened)) => self.links.arrive(ticket, opened),
+            JobResult::Open(ticket, Ok(opened)) => self.links.store_arrival(ticket, opened),
             JobResult::Link(ticket, link, outcome) => {
                 self.links.turn = Some(link);
                 match outcome {
                     Ok(linked) => self.linked.push_back((ticket, linked)),
-                    Err(error) => self.fail(ticket, error),
+                    Err(error) => self.record_error(ticket, error),
                 }
             }
-            JobResult::Work(ticket, Ok(output)) => self.commits.arrive(ticket, output),
+            JobResult::Work(ticket, Ok(output)) => self.commits.store_arrival(ticket, output),
             JobResult::Commit(ticket, commit, outcome) => {
                 self.commits.turn = Some(commit);
                 match outcome {
                     Ok(()) => self.committed += 1,
-                    Err(error) => self.fail(ticket, error),
+                    Err(error) => self.record_error(ticket, error),
                 }
             }
             JobResult::Open(ticket, Err(error)) | JobResult::Work(ticket, Err(error)) => {
-                self.fail(ticket, error)
+                self.record_error(ticket, error)
             }
         }
         None
@@ -237,7 +238,7 @@ impl<'a, P: Pass> Board<'a, P> {
 
     /// Ends the pass at `ticket`. Errors of later tickets are kept, too: dropping one here would run the
     /// user's code under the lock.
-    fn fail(&mut self, ticket: Ticket, error: P::Error) {
+    fn record_error(&mut self, ticket: Ticket, error: P::Error) {
         self.end = self.end.min(ticket);
         self.errors.push((ticket, error));
     }

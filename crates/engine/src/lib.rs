@@ -43,6 +43,6 @@ mod progress;
 mod sync;
 
 pub use map_ordered::map_ordered;
-pub use pass::{Crew, Pass, Ticket, run};
+pub use pass::{Crew, Pass, Ticket, run_pass};
 pub use pool::Pool;
 pub use progress::Progress;

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::pass::{Crew, Pass, run};
+use super::pass::{Crew, Pass, run_pass};
 
 struct MapPass<I, O, M, N>(N, M, PhantomData<fn(I) -> O>);
 
@@ -22,7 +22,7 @@ where
     type Worker = W;
     type Error = E;
 
-    fn worker(&self) -> W {
+    fn make_worker(&self) -> W {
         self.0()
     }
 
@@ -63,5 +63,5 @@ pub fn map_ordered<I: Send, O: Send, W: Send, E: Send>(
     mut commit: impl FnMut(O) -> Result<(), E> + Send,
 ) -> Result<Vec<W>, E> {
     let pass = MapPass(worker, map, PhantomData);
-    run(crew, &pass, |_| claim(), |_, output| Ok(output), |_, output| commit(output))
+    run_pass(crew, &pass, |_| claim(), |_, output| Ok(output), |_, output| commit(output))
 }

@@ -20,13 +20,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::PoisonError;
 
-use super::board::{Board, Job, JobResult, Payload};
+use super::board::{Board, JobResult, PassJob, Payload};
 pub use super::phases::{Pass, Ticket};
 use super::sync::{Condvar, Mutex, MutexGuard, thread};
 
 /// Stack of a spawned thread. It is set explicitly, because the division of memory among its users must
 /// not depend on the environment or the platform.
-const STACK_BYTES: usize = 2 << 20;
+const WORKER_STACK_BYTES: usize = 2 << 20;
 
 /// Limits of concurrency. A zero in either field counts as one.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ pub struct Crew {
 /// `threads` if the system refused to start more.
 ///
 /// ```
-/// use readmill_engine::{Crew, Pass, run};
+/// use readmill_engine::{Crew, Pass, run_pass};
 ///
 /// /// Squares numbers.
 /// struct Square;
@@ -60,7 +60,7 @@ pub struct Crew {
 ///     type Worker = ();
 ///     type Error = ();
 ///
-///     fn worker(&self) {}
+///     fn make_worker(&self) {}
 ///     fn open(&self, (): &mut (), number: u64) -> Result<u64, ()> {
 ///         Ok(number * number)
 ///     }
@@ -80,7 +80,7 @@ pub struct Crew {
 ///     sums.push(sum);
 ///     Ok(())
 /// };
-/// run(crew, &Square, claim, link, commit)?;
+/// run_pass(crew, &Square, claim, link, commit)?;
 /// assert_eq!(sums, [0, 1, 5, 14]);
 /// # Ok::<(), ()>(())
 /// ```
@@ -92,7 +92,7 @@ pub struct Crew {
 ///
 /// # Panics
 /// Resumes the first panic of the user's code, once all threads have finished their current jobs.
-pub fn run<P: Pass>(
+pub fn run_pass<P: Pass>(
     crew: Crew,
     pass: &P,
     mut claim: impl FnMut(Ticket) -> Result<Option<P::Input>, P::Error> + Send,
@@ -107,7 +107,7 @@ pub fn run<P: Pass>(
         let mut handles = Vec::new();
         for number in 1..crew.threads {
             let builder =
-                thread::Builder::new().name(format!("worker-{number}")).stack_size(STACK_BYTES);
+                thread::Builder::new().name(format!("worker-{number}")).stack_size(WORKER_STACK_BYTES);
             match builder.spawn_scoped(scope, || runner.run_jobs(pass)) {
                 Ok(handle) => handles.push(handle),
                 Err(_) => break, // the threads that did start, at least the caller, can do all the work
@@ -139,31 +139,31 @@ impl<'a, P: Pass> Runner<'a, P> {
         // A panic drops the worker through which it unwinds, and a closure that was not put back is
         // never called again.
         let work = AssertUnwindSafe(|| {
-            let mut worker = pass.worker();
+            let mut worker = pass.make_worker();
             let mut job = self.next_job();
             while let Some(current) = job {
-                let done = current.perform(pass, &mut worker);
-                job = self.complete(done);
+                let done = current.run_phase(pass, &mut worker);
+                job = self.complete_job(done);
             }
             worker
         });
-        catch_unwind(work).map_err(|payload| self.stop(payload)).ok()
+        catch_unwind(work).map_err(|payload| self.record_panic(payload)).ok()
     }
 
     /// Puts the result of a job on the board and takes the next job; `None` means that the pass is over.
-    fn complete(&self, done: JobResult<'a, P>) -> Option<Job<'a, P>> {
-        let mut board = self.lock();
-        match board.complete(done) {
+    fn complete_job(&self, done: JobResult<'a, P>) -> Option<PassJob<'a, P>> {
+        let mut board = self.lock_board();
+        match board.record_result(done) {
             Some(job) => self.leave_with(job, board),
-            None => self.choose(board),
+            None => self.wait_for_job(board),
         }
     }
 
-    fn next_job(&self) -> Option<Job<'a, P>> {
-        self.choose(self.lock())
+    fn next_job(&self) -> Option<PassJob<'a, P>> {
+        self.wait_for_job(self.lock_board())
     }
 
-    fn choose(&self, mut board: MutexGuard<'_, Board<'a, P>>) -> Option<Job<'a, P>> {
+    fn wait_for_job(&self, mut board: MutexGuard<'_, Board<'a, P>>) -> Option<PassJob<'a, P>> {
         loop {
             if board.is_over() {
                 if board.sleepers > 0 {
@@ -182,7 +182,11 @@ impl<'a, P: Pass> Runner<'a, P> {
 
     /// Wakes another thread if there is another job. Sleepers are counted, because notifying costs a
     /// system call even if no thread sleeps.
-    fn leave_with(&self, job: Job<'a, P>, board: MutexGuard<'_, Board<'a, P>>) -> Option<Job<'a, P>> {
+    fn leave_with(
+        &self,
+        job: PassJob<'a, P>,
+        board: MutexGuard<'_, Board<'a, P>>,
+    ) -> Option<PassJob<'a, P>> {
         let wake = board.sleepers > 0 && board.has_job();
         drop(board);
         if wake {
@@ -191,13 +195,13 @@ impl<'a, P: Pass> Runner<'a, P> {
         Some(job)
     }
 
-    fn stop(&self, payload: Payload) {
-        self.lock().panics.push(payload);
+    fn record_panic(&self, payload: Payload) {
+        self.lock_board().panics.push(payload);
         self.wakeup.notify_all();
     }
 
     /// Locks the board. The user's code never runs under this lock, so its panics do not poison it.
-    fn lock(&self) -> MutexGuard<'_, Board<'a, P>> {
+    fn lock_board(&self) -> MutexGuard<'_, Board<'a, P>> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

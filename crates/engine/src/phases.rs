@@ -24,7 +24,7 @@ pub trait Pass: Sync {
     type Error: Send;
 
     /// Makes the scratch memory of the calling thread. Called once for each thread.
-    fn worker(&self) -> Self::Worker;
+    fn make_worker(&self) -> Self::Worker;
 
     /// The first parallel phase: everything that can be done for an input without its predecessors, such
     /// as inflating.

@@ -33,11 +33,11 @@ impl<T: Send> Pool<T> {
 
     /// Takes an idle value. `None` means that there is none, and the caller makes its own.
     pub fn take(&self) -> Option<T> {
-        self.idle().pop()
+        self.lock_idle().pop()
     }
 
     pub fn put(&self, value: T) {
-        let mut idle = self.idle();
+        let mut idle = self.lock_idle();
         if idle.len() < self.limit {
             idle.push(value);
             return;
@@ -45,7 +45,7 @@ impl<T: Send> Pool<T> {
         drop(idle); // `value` is dropped after this, not under the lock
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<T>> {
+    fn lock_idle(&self) -> MutexGuard<'_, Vec<T>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The value of `total` while the total is not known.
-const UNKNOWN: u64 = u64::MAX;
+const UNKNOWN_TOTAL: u64 = u64::MAX;
 
 /// Counters of finished and total work, which a display polls. The caller decides on the unit, such as
 /// bytes of the input.
@@ -24,7 +24,7 @@ pub struct Progress {
 
 impl Progress {
     pub fn new() -> Self {
-        Progress { done: AtomicU64::new(0), total: AtomicU64::new(UNKNOWN) }
+        Progress { done: AtomicU64::new(0), total: AtomicU64::new(UNKNOWN_TOTAL) }
     }
 
     pub fn add(&self, n: u64) {
@@ -42,11 +42,11 @@ impl Progress {
     }
 
     pub fn set_total(&self, total: Option<u64>) {
-        self.total.store(total.unwrap_or(UNKNOWN), Relaxed);
+        self.total.store(total.unwrap_or(UNKNOWN_TOTAL), Relaxed);
     }
 
     pub fn total(&self) -> Option<u64> {
-        Some(self.total.load(Relaxed)).filter(|total| *total != UNKNOWN)
+        Some(self.total.load(Relaxed)).filter(|total| *total != UNKNOWN_TOTAL)
     }
 }
 

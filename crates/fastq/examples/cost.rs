@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
+use readmill_fastq::{BatchLinker, BatchOptions, Claims, FastqInput, FastqLayout};
 use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater, EOF_BLOCK};
 use readmill_record::{ReadBatch, Result};
 
@@ -48,7 +48,7 @@ fn pack(from: &Path, to: &Path, bgzf: bool) {
     let mut out = Vec::new();
     if bgzf {
         let mut deflater = Deflater::new(Codec::default(), 4);
-        text.chunks(BLOCK_PAYLOAD).for_each(|piece| deflater.block(piece, &mut out));
+        text.chunks(BLOCK_PAYLOAD).for_each(|piece| deflater.deflate_block(piece, &mut out));
         out.extend_from_slice(&EOF_BLOCK);
     } else {
         let mut member = flate2::write::GzEncoder::new(&mut out, flate2::Compression::new(4));
@@ -142,8 +142,9 @@ fn by_bytes(paths: &[&Path; 2]) -> (u64, u64) {
 /// Reads batches with this crate. Returns the number of reads and the nanoseconds of linking alone,
 /// which is serial.
 fn by_claims(paths: &[&Path; 2], block_bytes: usize, is_unusual: bool) -> Result<(u64, u64)> {
-    let layout = Layout::Paired(FastqInput::from(paths[0]), FastqInput::from(paths[1]));
-    let claims = Arc::new(Claims::open(layout, Options { block_bytes, ..Options::default() })?);
+    let layout = FastqLayout::Paired(FastqInput::from(paths[0]), FastqInput::from(paths[1]));
+    let claims =
+        Arc::new(Claims::open(layout, BatchOptions { block_bytes, ..BatchOptions::default() })?);
     let (mut order, mut reads, mut total, mut serial) =
         (BatchLinker::new(&claims), ReadBatch::default(), 0, 0);
     for ticket in 0.. {
@@ -153,11 +154,11 @@ fn by_claims(paths: &[&Path; 2], block_bytes: usize, is_unusual: bool) -> Result
         serial += start.elapsed().as_nanos() as u64;
         total += reads.len() as u64;
         std::hint::black_box(reads.spans());
-        if claims.ended() {
+        if claims.has_ended() {
             break;
         }
     }
-    assert_eq!(order.reread() > 0, is_unusual);
+    assert_eq!(order.reread_count() > 0, is_unusual);
     Ok((total, serial))
 }
 

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use readmill_record::{Error, Read, ReadBatch, ReadSpan, Result};
 
 use crate::claims::{BatchFinding, Claims, TakenBatch};
-use crate::general::{Parser, different_names};
+use crate::general::{RecordParser, different_names_error};
 use crate::line::{is_same_template, template_name};
 use crate::restart::TextPlace;
-use crate::text::{Position, Text};
+use crate::text::{FastqText, TextPosition};
 
 /// Checks batches one after the other, in the order of their numbers.
 ///
@@ -31,7 +31,7 @@ pub struct BatchLinker {
     next: u64,
     templates: u64,
     /// For each file, the position at which the next batch starts.
-    at: Vec<Position>,
+    at: Vec<TextPosition>,
     reread: u64,
     /// Number of single reads among the pairs of an interleaved file so far. `None` before the
     /// first one.
@@ -44,7 +44,7 @@ pub struct BatchLinker {
 
 impl BatchLinker {
     pub fn new(claims: &Arc<Claims>) -> Self {
-        let at = vec![Position::default(); claims.files.len()];
+        let at = vec![TextPosition::default(); claims.files.len()];
         let templates = claims.options.first;
         let (singles, ahead, ahead_text) = (None, None, Vec::new());
         BatchLinker {
@@ -66,14 +66,14 @@ impl BatchLinker {
     /// # Errors
     ///
     /// A file cannot be read.
-    pub fn places(&self) -> Result<Option<Vec<TextPlace>>> {
+    pub fn take_places(&self) -> Result<Option<Vec<TextPlace>>> {
         if self.singles.is_some() {
             return Ok(None); // a record may have been read ahead
         }
         let files = self.claims.files.iter().zip(&self.at);
         files
             .map(|(text, &at)| {
-                let place = text.place(at)?;
+                let place = text.find_place(at)?;
                 place.into_iter().for_each(|place| text.restart().forget_before(place));
                 Ok(place)
             })
@@ -95,7 +95,7 @@ impl BatchLinker {
             return Err(Error::bug(format!("batch {} comes where {} is due", taken.ticket, self.next)));
         }
         self.next += 1;
-        if self.claims.ended() {
+        if self.claims.has_ended() {
             reads.reset(self.claims.segments, self.templates);
             return Ok(false);
         }
@@ -110,8 +110,8 @@ impl BatchLinker {
             }
             BatchFinding::Last if !serial => self.claims.ended.store(true, Ordering::Release),
             _ => {
-                self.read(reads)?;
-                self.templates += reads.all_templates() as u64;
+                self.reread_batch(reads)?;
+                self.templates += reads.template_count_with_singles() as u64;
                 return Ok(false);
             }
         }
@@ -119,11 +119,11 @@ impl BatchLinker {
         Ok(true)
     }
 
-    pub fn reread(&self) -> u64 {
+    pub fn reread_count(&self) -> u64 {
         self.reread
     }
 
-    fn read(&mut self, reads: &mut ReadBatch) -> Result<()> {
+    fn reread_batch(&mut self, reads: &mut ReadBatch) -> Result<()> {
         self.reread += 1;
         let claims = Arc::clone(&self.claims);
         let Claims { files, segments, read_files, options, .. } = &*claims;
@@ -131,18 +131,18 @@ impl BatchLinker {
         reads.expect_index_reads(files.len() - read_files);
         let first_read = 2 * self.templates - self.singles.unwrap_or(0);
         if self.singles.is_some() {
-            reads.expect_singles(first_read);
+            reads.allow_singles(first_read);
         }
         for (text, at) in files.iter().zip(&self.at) {
             text.release_below(at.block);
         }
-        let parser = |(file, (text, at)): (usize, (_, &Position))| {
+        let parser = |(file, (text, at)): (usize, (_, &TextPosition))| {
             let records = match self.singles {
                 Some(_) => first_read + u64::from(self.ahead.is_some()),
-                None => self.templates * claims.records_in(file) as u64,
+                None => self.templates * claims.records_per_template(file) as u64,
             };
             let numbering = options.numbering.filter(|_| file < *read_files);
-            Parser::new(text, *at, records, options.record_bytes).without_numbers(numbering)
+            RecordParser::new(text, *at, records, options.record_bytes).with_numbering(numbering)
         };
         let mut parsers: Vec<_> = files.iter().zip(&self.at).enumerate().map(parser).collect();
         let (parsers, index) = parsers.split_at_mut(*read_files);
@@ -159,14 +159,14 @@ impl BatchLinker {
                 }
                 continue;
             }
-            let Some(spans) = self.template(parsers, &mut text)? else {
+            let Some(spans) = self.read_template(parsers, &mut text)? else {
                 index.iter_mut().try_for_each(|file| check_index_end(file, &files[0], &mut text))?;
                 self.claims.ended.store(true, Ordering::Release);
                 break;
             };
             spans.iter().take(*segments).for_each(|&span| reads.push_span(span));
             for file in &mut *index {
-                let span = read_index(file, &parsers[0], &spans[0], (&claims, &mut text))?;
+                let span = read_index_read(file, &parsers[0], &spans[0], (&claims, &mut text))?;
                 reads.push_index_span(span);
             }
             if text.len() >= options.batch_bytes {
@@ -174,9 +174,10 @@ impl BatchLinker {
             }
         }
         *reads.text_mut() = text;
-        self.at = parsers.iter().chain(&*index).map(Parser::position).collect();
-        let is_due = |(file, at): (usize, &Position)| at.lines == self.next * claims.lines(file);
-        if reads.templates() < options.templates || !self.at.iter().enumerate().all(is_due) {
+        self.at = parsers.iter().chain(&*index).map(RecordParser::position).collect();
+        let is_due =
+            |(file, at): (usize, &TextPosition)| at.lines == self.next * claims.lines_per_batch(file);
+        if reads.template_count() < options.templates || !self.at.iter().enumerate().all(is_due) {
             self.claims.serial.store(true, Ordering::Relaxed);
         }
         Ok(())
@@ -187,7 +188,7 @@ impl BatchLinker {
     /// false at the end of the file.
     fn read_pair_or_single(
         &mut self,
-        parser: &mut Parser<'_>,
+        parser: &mut RecordParser<'_>,
         text: &mut Vec<u8>,
         reads: &mut ReadBatch,
     ) -> Result<bool> {
@@ -195,13 +196,13 @@ impl BatchLinker {
         let one = match self.ahead.take() {
             Some(span) => {
                 text.extend_from_slice(&self.ahead_text);
-                Some(shift(span, |at| at + start as u32))
+                Some(shift_span(span, |at| at + start as u32))
             }
-            None => parser.record(text)?,
+            None => parser.read_record(text)?,
         };
         let Some(one) = one else { return Ok(false) };
         let behind = text.len();
-        let other = parser.record(text)?;
+        let other = parser.read_record(text)?;
         let part = |at: u32, len: u32| &text[at as usize..][..len as usize];
         let name = |span: ReadSpan| template_name(part(span.name, span.name_len));
         if let Some(other) = other.filter(|&other| name(one) == name(other)) {
@@ -210,7 +211,7 @@ impl BatchLinker {
             return Ok(true);
         }
         if self.singles.is_none() {
-            reads.expect_singles(2 * self.templates);
+            reads.allow_singles(2 * self.templates);
             self.claims.serial.store(true, Ordering::Relaxed);
         }
         *self.singles.get_or_insert(0) += 1;
@@ -222,43 +223,46 @@ impl BatchLinker {
         });
         self.ahead_text.clear();
         self.ahead_text.extend_from_slice(&text[behind..]);
-        self.ahead = other.map(|span| shift(span, |at| at - behind as u32));
+        self.ahead = other.map(|span| shift_span(span, |at| at - behind as u32));
         text.truncate(start);
         Ok(true)
     }
 
     /// Reads the records of the next template, and checks that mates have the same name. `None` at
     /// the end of all files. For single reads, both elements are the same.
-    fn template(&self, parsers: &mut [Parser<'_>], text: &mut Vec<u8>) -> Result<Option<[ReadSpan; 2]>> {
+    fn read_template(
+        &self,
+        parsers: &mut [RecordParser<'_>],
+        text: &mut Vec<u8>,
+    ) -> Result<Option<[ReadSpan; 2]>> {
         let files = &self.claims.files[..self.claims.read_files];
-        let one = parsers[0].record(text)?;
+        let one = parsers[0].read_record(text)?;
         if self.claims.segments == 1 {
             return Ok(one.map(|span| [span, span]));
         }
         let mate = files.len() - 1;
         let other = match (&one, mate) {
             (None, 0) => None,
-            _ => parsers[mate].record(text)?,
+            _ => parsers[mate].read_record(text)?,
         };
         let (one, other) = match (one, other) {
             (None, None) => return Ok(None),
             (Some(one), Some(other)) => (one, other),
-            (Some(one), None) => return Err(parsers[0].without_mate(&one, text, &files[mate])),
-            (None, Some(other)) => return Err(parsers[mate].without_mate(&other, text, &files[0])),
+            (Some(one), None) => return Err(parsers[0].missing_mate_error(&one, text, &files[mate])),
+            (None, Some(other)) => return Err(parsers[mate].missing_mate_error(&other, text, &files[0])),
         };
         let name = |span: ReadSpan| &text[span.name as usize..][..span.name_len as usize];
         if template_name(name(one)) != template_name(name(other)) {
             let file =
                 if mate == 0 { String::new() } else { format!(" in {}", files[1].name().display()) };
-            return Err(
-                parsers[0].blame(different_names(name(one), name(other), &file), u64::from(mate == 0))
-            );
+            return Err(parsers[0]
+                .at_record(different_names_error(name(one), name(other), &file), u64::from(mate == 0)));
         }
         Ok(Some([one, other]))
     }
 }
 
-fn shift(span: ReadSpan, change: impl Fn(u32) -> u32) -> ReadSpan {
+fn shift_span(span: ReadSpan, change: impl Fn(u32) -> u32) -> ReadSpan {
     let qualities =
         if span.qualities == ReadSpan::NONE { ReadSpan::NONE } else { change(span.qualities) };
     let [name, comment, bases] = [span.name, span.comment, span.bases].map(&change);
@@ -266,13 +270,13 @@ fn shift(span: ReadSpan, change: impl Fn(u32) -> u32) -> ReadSpan {
 }
 
 /// Reads the index read of the template whose first read is `span`, and checks its name.
-fn read_index(
-    index: &mut Parser<'_>,
-    reads: &Parser<'_>,
+fn read_index_read(
+    index: &mut RecordParser<'_>,
+    reads: &RecordParser<'_>,
     span: &ReadSpan,
     (claims, text): (&Claims, &mut Vec<u8>),
 ) -> Result<ReadSpan> {
-    let found = index.record(text)?;
+    let found = index.read_record(text)?;
     let name = |span: &ReadSpan| &text[span.name as usize..][..span.name_len as usize];
     match found {
         Some(found) if is_same_template(name(&found), name(span), claims.options.numbering) => Ok(found),
@@ -284,21 +288,21 @@ fn read_index(
                 reads.file().display(),
                 shown(span)
             );
-            Err(index.blame(Error::input(what), 0).hint(SAME_RUN))
+            Err(index.at_record(Error::input(what), 0).hint(SAME_RUN))
         }
         None => {
             let what = format!("the read has no index read: {} ends before", index.file().display());
-            let error = reads.blame(Error::input(what), claims.records_in(0) as u64 - 1);
+            let error = reads.at_record(Error::input(what), claims.records_per_template(0) as u64 - 1);
             Err(error.qname(name(span)).hint(SAME_RUN))
         }
     }
 }
 
-fn check_index_end(index: &mut Parser<'_>, reads: &Text, text: &mut Vec<u8>) -> Result<()> {
-    let Some(found) = index.record(text)? else { return Ok(()) };
+fn check_index_end(index: &mut RecordParser<'_>, reads: &FastqText, text: &mut Vec<u8>) -> Result<()> {
+    let Some(found) = index.read_record(text)? else { return Ok(()) };
     let what = format!("the index read belongs to no read: {} ends before", reads.name().display());
     let name = &text[found.name as usize..][..found.name_len as usize];
-    Err(index.blame(Error::input(what), 0).qname(name).hint(SAME_RUN))
+    Err(index.at_record(Error::input(what), 0).qname(name).hint(SAME_RUN))
 }
 
 const SAME_RUN: &str = "files of index reads have one record for each template, in the order of the reads: are they of one run, and whole?";

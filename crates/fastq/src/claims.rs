@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use readmill_format::summed::StreamSum;
 use readmill_record::{ReadBatch, Result};
 
-use crate::general::MOST_TEXT;
+use crate::general::MAX_BATCH_TEXT;
 use crate::layout::{self, Doubt};
 use crate::restart::{RestartPoint, TextPlace};
 use crate::ring::Reach;
 use crate::source::{FastqInput, Packing};
 use crate::strict;
-use crate::text::{Position, Text, TextOptions};
+use crate::text::{FastqText, TextOptions, TextPosition};
 
 /// The files of a sequencing run, and how the reads of a template are distributed over them.
-pub enum Layout {
+pub enum FastqLayout {
     Single(FastqInput),
     /// Two files: the first and the last read of each template, in the same order.
     Paired(FastqInput, FastqInput),
@@ -27,7 +27,7 @@ pub enum Layout {
 /// Options for reading batches. The batches depend on the text, `templates` and `batch_bytes` only;
 /// the other options decide how fast they are read and with how much memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct BatchOptions {
     pub templates: usize,
     /// Bytes of text at which a batch ends even if it has fewer templates; it may exceed them by
     /// one template. From the first such batch on, all batches are read serially.
@@ -58,9 +58,9 @@ pub struct Options {
     pub numbering: Option<u8>,
 }
 
-impl Default for Options {
+impl Default for BatchOptions {
     fn default() -> Self {
-        Options {
+        BatchOptions {
             templates: 1024,
             batch_bytes: 2 << 20,
             block_bytes: 512 << 10,
@@ -89,26 +89,26 @@ const RECORD_TEXT: usize = 768;
 /// their first records parsed, before the first batch is taken:
 ///
 /// ```
-/// use readmill_fastq::{Claims, Doubt, FastqInput, Layout, Options};
+/// use readmill_fastq::{Claims, Doubt, FastqInput, FastqLayout, BatchOptions};
 ///
 /// let file = |name: &str, text: &'static [u8]| FastqInput::Stream(name.into(), Box::new(text));
-/// let swapped = Layout::Paired(
+/// let swapped = FastqLayout::Paired(
 ///     file("R2.fastq", b"@read/2\nACG\n+\nIII\n"),
 ///     file("R1.fastq", b"@read/1\nCCT\n+\nHHH\n"),
 /// );
-/// let claims = Claims::open(swapped, Options::default())?;
+/// let claims = Claims::open(swapped, BatchOptions::default())?;
 /// assert_eq!(claims.segments(), 2);
 /// assert_eq!(claims.first_name(), Some(&b"read"[..])); // without the number of the read
-/// assert!(matches!(claims.doubt(), Some(Doubt::Certain(_))));
+/// assert!(matches!(claims.layout_doubt(), Some(Doubt::Certain(_))));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub struct Claims {
-    pub(crate) files: Vec<Text>,
+    pub(crate) files: Vec<FastqText>,
     pub(crate) segments: usize,
     /// Number of files that have the reads themselves. The others have index reads, one for each
     /// template.
     pub(crate) read_files: usize,
-    pub(crate) options: Options,
+    pub(crate) options: BatchOptions,
     /// Set once batches are no longer where the count of lines puts them. From then on they are
     /// read serially.
     pub(crate) serial: AtomicBool,
@@ -128,7 +128,7 @@ pub struct TakenBatch {
 pub(crate) enum BatchFinding {
     /// A full batch of records of four lines each, which ends at these positions, one for each
     /// file.
-    Batch(Vec<Position>),
+    Batch(Vec<TextPosition>),
     /// The last records of the files, of four lines each. There may be none.
     Last,
     Unusual,
@@ -149,7 +149,7 @@ impl Claims {
     /// # Errors
     ///
     /// A file cannot be opened or read, or is not FASTQ.
-    pub fn open(layout: Layout, options: Options) -> Result<Self> {
+    pub fn open(layout: FastqLayout, options: BatchOptions) -> Result<Self> {
         Claims::open_with_index_reads(layout, Vec::new(), options)
     }
 
@@ -161,14 +161,14 @@ impl Claims {
     ///
     /// A file cannot be opened or read, or is not FASTQ.
     pub fn open_with_index_reads(
-        layout: Layout,
+        layout: FastqLayout,
         index: Vec<FastqInput>,
-        options: Options,
+        options: BatchOptions,
     ) -> Result<Self> {
         let (mut inputs, segments) = match layout {
-            Layout::Single(one) => (vec![one], 1),
-            Layout::Paired(one, two) => (vec![one, two], 2),
-            Layout::Interleaved(both) => (vec![both], 2),
+            FastqLayout::Single(one) => (vec![one], 1),
+            FastqLayout::Paired(one, two) => (vec![one, two], 2),
+            FastqLayout::Interleaved(both) => (vec![both], 2),
         };
         let templates = options.templates.max(1);
         let read_files = inputs.len();
@@ -184,14 +184,14 @@ impl Claims {
             },
             patience: options.patience,
         };
-        let files = Text::open(inputs, rules)?;
-        let batch_bytes = options.batch_bytes.clamp(1, MOST_TEXT);
+        let files = FastqText::open(inputs, rules)?;
+        let batch_bytes = options.batch_bytes.clamp(1, MAX_BATCH_TEXT);
         let numbering = options.numbering.or_else(|| match &files[..read_files] {
-            [one, two] => layout::numbering(one.first().iter().zip(two.first())),
-            [one] if segments == 2 => layout::numbering_of_neighbours(one.first()),
+            [one, two] => layout::find_numbering(one.first_records().iter().zip(two.first_records())),
+            [one] if segments == 2 => layout::find_numbering_of_neighbours(one.first_records()),
             _ => None,
         });
-        let options = Options { templates, batch_bytes, numbering, ..options };
+        let options = BatchOptions { templates, batch_bytes, numbering, ..options };
         let (serial, ended) = (false.into(), false.into());
         Ok(Claims { files, segments, read_files, options, serial, ended })
     }
@@ -201,14 +201,14 @@ impl Claims {
     /// has checked or replaced them.
     pub fn take(&self, ticket: u64, reads: &mut ReadBatch) -> TakenBatch {
         reads.reset(self.segments, self.options.first + ticket * self.options.templates as u64);
-        let found = self.find(ticket, reads);
-        TakenBatch { ticket, templates: reads.templates() as u64, found }
+        let found = self.take_regular_batch(ticket, reads);
+        TakenBatch { ticket, templates: reads.template_count() as u64, found }
     }
 
     /// Returns the name of the first template. `None` if there is none, or if its record does not
     /// have four lines.
     pub fn first_name(&self) -> Option<&[u8]> {
-        self.files.first()?.first().first().map(layout::FirstRead::name)
+        self.files.first()?.first_records().first().map(layout::FirstRead::name)
     }
 
     /// Returns the byte between name and read number, if mates are called `X.1` and `X.2`: the one
@@ -219,24 +219,26 @@ impl Claims {
 
     /// Compares the first records with the layout, and returns what makes it doubtful: mates in
     /// files of single reads, swapped or unrelated files.
-    pub fn doubt(&self) -> Option<Doubt> {
+    pub fn layout_doubt(&self) -> Option<Doubt> {
         match &self.files[..self.read_files] {
-            [one, two] => layout::of_pair([one.name(), two.name()], [one.first(), two.first()]),
-            [one] if self.segments == 2 => layout::of_interleaved(one.name(), one.first()),
-            [one] => layout::of_single(one.name(), one.first()),
+            [one, two] => {
+                layout::check_pair([one.name(), two.name()], [one.first_records(), two.first_records()])
+            }
+            [one] if self.segments == 2 => layout::check_interleaved(one.name(), one.first_records()),
+            [one] => layout::check_single(one.name(), one.first_records()),
             _ => None,
         }
     }
 
     /// Returns the files with checksums of their bytes as stored. Plain text has none, since it is
     /// not read from front to back.
-    pub fn sums(&self) -> impl Iterator<Item = (&Path, &StreamSum)> {
-        self.files.iter().map(|file| (file.name(), file.sum()))
+    pub fn checksums(&self) -> impl Iterator<Item = (&Path, &StreamSum)> {
+        self.files.iter().map(|file| (file.name(), file.checksum()))
     }
 
     /// Returns the files, each with a flag that is set when BGZF ends without its empty last block
     /// and that was not allowed.
-    pub fn missing_ends(&self) -> impl Iterator<Item = (&Path, Arc<AtomicBool>)> {
+    pub fn missing_eof_flags(&self) -> impl Iterator<Item = (&Path, Arc<AtomicBool>)> {
         self.files.iter().map(|file| (file.name(), file.lacks_eof()))
     }
 
@@ -245,12 +247,12 @@ impl Claims {
     }
 
     /// Returns whether the last batch has been linked. No further batch must be taken then.
-    pub fn ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
 
     /// Ends the reads here: batches that are linked later are empty.
-    pub fn end(&self) {
+    pub fn end_reads(&self) {
         self.ended.store(true, Ordering::Release);
     }
 
@@ -272,45 +274,45 @@ impl Claims {
     /// Returns the bytes of the files read so far and the bytes of all files, both as stored. The
     /// latter is `None` if one of them is no regular file.
     pub fn progress(&self) -> (u64, Option<u64>) {
-        let each = self.files.iter().map(Text::progress);
+        let each = self.files.iter().map(FastqText::progress);
         each.fold((0, Some(0)), |(read, all), (r, a)| (read + r, all.zip(a).map(|(all, a)| all + a)))
     }
 
     /// Returns the number of blocks that were filled twice, because a thread did not wait for the
     /// one that had claimed them.
-    pub fn refilled(&self) -> u64 {
-        self.files.iter().map(Text::refilled).sum()
+    pub fn refilled_blocks(&self) -> u64 {
+        self.files.iter().map(FastqText::refilled_blocks).sum()
     }
 
     /// Returns the maximum memory in bytes that the text takes at once with `threads` threads,
     /// besides the batches. For each plain file this is (⌈`in_flight` · records · 768 /
     /// `block_bytes`⌉ + 4 + threads) · `block_bytes`, with the records of a batch in that file. For
     /// BGZF `block_bytes` is 1.06 MiB, and compressed blocks take up to 1 MiB more.
-    pub fn most_bytes(&self, threads: usize) -> usize {
-        self.files.iter().map(|text| text.most_bytes(threads)).sum()
+    pub fn max_text_bytes(&self, threads: usize) -> usize {
+        self.files.iter().map(|text| text.max_bytes(threads)).sum()
     }
 
     pub fn may_have_singles(&self) -> bool {
         self.options.singles_among_pairs && self.segments == 2 && self.files.len() == 1
     }
 
-    pub(crate) fn records_in(&self, file: usize) -> usize {
+    pub(crate) fn records_per_template(&self, file: usize) -> usize {
         if file < self.read_files { self.segments / self.read_files } else { 1 }
     }
 
-    pub(crate) fn lines(&self, file: usize) -> u64 {
-        (4 * self.options.templates * self.records_in(file)) as u64
+    pub(crate) fn lines_per_batch(&self, file: usize) -> u64 {
+        (4 * self.options.templates * self.records_per_template(file)) as u64
     }
 
-    fn find(&self, ticket: u64, reads: &mut ReadBatch) -> BatchFinding {
-        if self.serial.load(Ordering::Relaxed) || self.ended() {
+    fn take_regular_batch(&self, ticket: u64, reads: &mut ReadBatch) -> BatchFinding {
+        if self.serial.load(Ordering::Relaxed) || self.has_ended() {
             return BatchFinding::Unusual;
         }
         let mut reach = vec![Reach::Full; self.files.len()];
         for turn in 0..self.files.len() {
             // Threads start with different files, so that not all of them wait for the same one.
             let file = (turn + ticket as usize) % self.files.len();
-            reach[file] = self.files[file].reach((ticket + 1) * self.lines(file));
+            reach[file] = self.files[file].reach((ticket + 1) * self.lines_per_batch(file));
             if reach[file] == Reach::Full {
                 return BatchFinding::Unusual;
             }
@@ -320,17 +322,17 @@ impl Claims {
         }
         let full = reach[0] == Reach::Enough;
         let mut text = std::mem::take(reads.text_mut());
-        let places = self.copy(ticket, full, &mut text);
+        let places = self.copy_lines(ticket, full, &mut text);
         let clean = places.as_ref().is_some_and(|(parts, _)| {
             let part = |file: usize| file.checked_sub(1).map_or(0, |before| parts[before])..parts[file];
             let index = (self.read_files..parts.len()).map(part).collect();
             let second = (self.read_files > 1).then(|| part(1));
-            let parts = strict::Parts { first: part(0), second, index };
-            strict::parse(&text, &parts, self.options.numbering, reads)
+            let parts = strict::FileParts { first: part(0), second, index };
+            strict::parse_batch(&text, &parts, self.options.numbering, reads)
         });
         *reads.text_mut() = text;
         match places {
-            Some((_, ends)) if clean && full && reads.templates() == self.options.templates => {
+            Some((_, ends)) if clean && full && reads.template_count() == self.options.templates => {
                 BatchFinding::Batch(ends)
             }
             Some(_) if clean && !full => BatchFinding::Last,
@@ -341,15 +343,20 @@ impl Claims {
     /// Appends the lines of batch `ticket` of each file to `out`; to the end of the files if it is
     /// not `full`. Returns the end of each file's lines in `out` and in the file, or `None` if
     /// there are more bytes than a batch may have.
-    fn copy(&self, ticket: u64, full: bool, out: &mut Vec<u8>) -> Option<(Vec<usize>, Vec<Position>)> {
+    fn copy_lines(
+        &self,
+        ticket: u64,
+        full: bool,
+        out: &mut Vec<u8>,
+    ) -> Option<(Vec<usize>, Vec<TextPosition>)> {
         let (mut parts, mut ends) = (Vec::new(), Vec::new());
         for (file, text) in self.files.iter().enumerate() {
-            let start = text.end_of_line(ticket * self.lines(file))?;
+            let start = text.end_of_line(ticket * self.lines_per_batch(file))?;
             let end = match full {
-                true => Some(text.end_of_line((ticket + 1) * self.lines(file))?),
+                true => Some(text.end_of_line((ticket + 1) * self.lines_per_batch(file))?),
                 false => None,
             };
-            if !text.copy(start, end, out, self.options.batch_bytes) {
+            if !text.copy_text(start, end, out, self.options.batch_bytes) {
                 return None;
             }
             parts.push(out.len());
@@ -378,8 +385,10 @@ mod tests {
     #[test]
     fn threads_that_vanish_hold_up_nobody() {
         let directory = tempfile::tempdir().unwrap();
-        let options = Options { templates: 10, block_bytes: 50, patience: 3, ..Options::default() };
-        let claims = Arc::new(Claims::open(Layout::Single(file(&directory, 1000)), options).unwrap());
+        let options =
+            BatchOptions { templates: 10, block_bytes: 50, patience: 3, ..BatchOptions::default() };
+        let claims =
+            Arc::new(Claims::open(FastqLayout::Single(file(&directory, 1000)), options).unwrap());
         let (mut order, mut reads, mut vanished) = (BatchLinker::new(&claims), ReadBatch::default(), 0);
         for ticket in 0..100 {
             // Each iteration claims a block and never fills it.
@@ -388,18 +397,20 @@ mod tests {
             }
             let taken = claims.take(ticket, &mut reads);
             order.link(taken, &mut reads).unwrap();
-            assert_eq!(reads.templates(), 10);
+            assert_eq!(reads.template_count(), 10);
             assert_eq!(reads.read(9).name, (ticket * 10 + 9).to_string().as_bytes());
         }
         assert!(vanished > 100);
-        assert_eq!(order.reread(), 0);
+        assert_eq!(order.reread_count(), 0);
     }
 
     #[test]
     fn tickets_in_any_order_are_the_same_batches() {
         let directory = tempfile::tempdir().unwrap();
-        let options = Options { templates: 7, block_bytes: 100, in_flight: 5, ..Options::default() };
-        let claims = Arc::new(Claims::open(Layout::Single(file(&directory, 1000)), options).unwrap());
+        let options =
+            BatchOptions { templates: 7, block_bytes: 100, in_flight: 5, ..BatchOptions::default() };
+        let claims =
+            Arc::new(Claims::open(FastqLayout::Single(file(&directory, 1000)), options).unwrap());
         let mut order = BatchLinker::new(&claims);
         let mut total = 0;
         for window in 0..29 {
@@ -410,11 +421,11 @@ mod tests {
             let last_first: Vec<_> = (window * 5..window * 5 + 5).rev().map(take).collect();
             for (ticket, (taken, mut reads)) in (window * 5..).zip(last_first.into_iter().rev()) {
                 order.link(taken, &mut reads).unwrap();
-                assert_eq!(reads.first(), (ticket * 7).min(1000));
+                assert_eq!(reads.first_template(), (ticket * 7).min(1000));
                 total += reads.len();
             }
         }
-        assert_eq!((total, order.reread()), (1000, 0));
+        assert_eq!((total, order.reread_count()), (1000, 0));
         assert_eq!(claims.progress().0, claims.progress().1.unwrap());
     }
 
@@ -431,8 +442,8 @@ mod tests {
         let read = |window_log| {
             let packed = std::io::Cursor::new(zstd(b"@r\nACGT\n+\nIIII\n", window_log));
             let input = FastqInput::Stream("r.fastq.zst".into(), Box::new(packed));
-            let options = Options { zstd_window_log: 22, ..Options::default() };
-            let claims = Arc::new(Claims::open(Layout::Single(input), options).unwrap());
+            let options = BatchOptions { zstd_window_log: 22, ..BatchOptions::default() };
+            let claims = Arc::new(Claims::open(FastqLayout::Single(input), options).unwrap());
             let mut reads = ReadBatch::default();
             let taken = claims.take(0, &mut reads);
             BatchLinker::new(&claims).link(taken, &mut reads).map(|_| reads.len())

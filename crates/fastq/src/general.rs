@@ -15,49 +15,49 @@ use std::sync::Arc;
 
 use readmill_record::{Error, ReadSpan, Result};
 
-use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name, without_number};
-use crate::text::{Position, Text, TextBlock};
+use crate::line::{fault_of_name, is_graphic, name_and_comment, strip_read_number, template_name};
+use crate::text::{FastqText, TextBlock, TextPosition};
 
 const TRUNCATED: &str = "the file is truncated: get it again";
 
 /// Maximum bytes of text in a batch: spans have offsets of 32 bits.
-pub(crate) const MOST_TEXT: usize = u32::MAX as usize - 1;
+pub(crate) const MAX_BATCH_TEXT: usize = u32::MAX as usize - 1;
 
-pub(crate) struct Parser<'a> {
-    text: &'a Text,
+pub(crate) struct RecordParser<'a> {
+    text: &'a FastqText,
     block: Option<Arc<TextBlock>>,
-    at: Position,
+    at: TextPosition,
     /// Number of records before the current one, including those that another parser has read.
     records: u64,
-    most: usize,
+    max: usize,
     /// Length of the current record's name, once it is known, for error messages.
     name: Option<usize>,
     numbering: Option<u8>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> RecordParser<'a> {
     /// Creates a parser that starts at position `at`, where record `records` (0-based) of the file
     /// begins. A record may have `most` bytes.
-    pub fn new(text: &'a Text, at: Position, records: u64, most: usize) -> Self {
-        Parser { text, block: None, at, records, most, name: None, numbering: None }
+    pub fn new(text: &'a FastqText, at: TextPosition, records: u64, most: usize) -> Self {
+        RecordParser { text, block: None, at, records, max: most, name: None, numbering: None }
     }
 
     /// Removes this byte and the read number after it from the ends of names.
-    pub fn without_numbers(self, numbering: Option<u8>) -> Self {
-        Parser { numbering, ..self }
+    pub fn with_numbering(self, numbering: Option<u8>) -> Self {
+        RecordParser { numbering, ..self }
     }
 
     pub fn file(&self) -> &Path {
         self.text.name()
     }
 
-    pub fn position(&self) -> Position {
+    pub fn position(&self) -> TextPosition {
         self.at
     }
 
     /// Adds file and record to an error: the last record that was read, or the one `before` records
     /// before it.
-    pub fn blame(&self, error: Error, before: u64) -> Error {
+    pub fn at_record(&self, error: Error, before: u64) -> Error {
         error.file(self.text.name()).record(self.records - 1 - before)
     }
 
@@ -66,10 +66,10 @@ impl<'a> Parser<'a> {
     /// # Errors
     ///
     /// A fault in the record, with file, record and name.
-    pub fn record(&mut self, out: &mut Vec<u8>) -> Result<Option<ReadSpan>> {
+    pub fn read_record(&mut self, out: &mut Vec<u8>) -> Result<Option<ReadSpan>> {
         let start = out.len();
         self.name = None;
-        let result = self.parts(out);
+        let result = self.read_parts(out);
         let name = self.name.unwrap_or_else(|| name_and_comment(&out[start..]).0);
         let span = result.map_err(|error| {
             error.file(self.text.name()).record(self.records).qname(&out[start..start + name])
@@ -78,33 +78,33 @@ impl<'a> Parser<'a> {
         Ok(span)
     }
 
-    pub fn without_mate(&self, span: &ReadSpan, out: &[u8], other: &Text) -> Error {
+    pub fn missing_mate_error(&self, span: &ReadSpan, out: &[u8], other: &FastqText) -> Error {
         let name = &out[span.name as usize..][..span.name_len as usize];
         let what = match std::ptr::eq(self.text, other) {
             true => "the read has no mate: the file ends behind it".to_owned(),
             false => format!("the read has no mate: {} ends before", other.name().display()),
         };
-        self.blame(Error::input(what), 0)
+        self.at_record(Error::input(what), 0)
             .qname(name)
             .hint("is one of the files truncated, or of another run?")
     }
 
-    fn parts(&mut self, out: &mut Vec<u8>) -> Result<Option<ReadSpan>> {
-        if self.at == Position::default() {
+    fn read_parts(&mut self, out: &mut Vec<u8>) -> Result<Option<ReadSpan>> {
+        if self.at == TextPosition::default() {
             self.skip_byte_order_mark()?;
         }
-        let Some(marker) = self.marker(out)? else { return Ok(None) };
+        let Some(marker) = self.read_marker(out)? else { return Ok(None) };
         let start = out.len();
-        self.line(out, start)?;
+        self.append_line(out, start)?;
         let (name_len, comment) = name_and_comment(&out[start..]);
         self.name = Some(name_len);
         if let Some(fault) = fault_of_name(&out[start..start + name_len]) {
             return Err(Error::input(fault));
         }
-        let name_len = without_number(&out[start..start + name_len], self.numbering).len();
+        let name_len = strip_read_number(&out[start..start + name_len], self.numbering).len();
         let bases = out.len();
-        while self.peek()?.is_some_and(|b| !matches!(b, b'@' | b'>' | b'+')) {
-            self.line(out, start)?;
+        while self.peek_byte()?.is_some_and(|b| !matches!(b, b'@' | b'>' | b'+')) {
+            self.append_line(out, start)?;
         }
         let mut span = ReadSpan {
             name: start as u32,
@@ -119,8 +119,8 @@ impl<'a> Parser<'a> {
             return Err(Error::input("there is something else than bases on the lines of the bases")
                 .hint("the file is damaged, or not FASTQ"));
         }
-        match self.peek()? {
-            Some(b'+') => span.qualities = self.qualities(out, start, bases)?,
+        match self.peek_byte()? {
+            Some(b'+') => span.qualities = self.read_qualities(out, start, bases)?,
             Some(_) if marker == b'@' => {
                 return Err(Error::input("the read has no qualities: no line starts with +")
                     .hint("a record of FASTQ is @name, bases, + and qualities"));
@@ -135,19 +135,19 @@ impl<'a> Parser<'a> {
 
     /// Skips blank lines and consumes the character that starts a record, which it returns. `None`
     /// at the end of the file.
-    fn marker(&mut self, out: &mut Vec<u8>) -> Result<Option<u8>> {
+    fn read_marker(&mut self, out: &mut Vec<u8>) -> Result<Option<u8>> {
         loop {
             let start = out.len();
-            match self.peek()? {
+            match self.peek_byte()? {
                 None => return Ok(None),
                 Some(marker @ (b'@' | b'>')) => {
                     self.at.offset += 1;
                     return Ok(Some(marker));
                 }
-                Some(_) => self.line(out, start)?,
+                Some(_) => self.append_line(out, start)?,
             }
             if out.len() > start {
-                let error = no_start(&out[start..]);
+                let error = no_record_start_error(&out[start..]);
                 out.truncate(start);
                 return Err(error);
             }
@@ -156,16 +156,16 @@ impl<'a> Parser<'a> {
 
     /// Reads the line with `+` and appends the qualities of the bases that start at `bases` in
     /// `out`. Returns the offset of the qualities.
-    fn qualities(&mut self, out: &mut Vec<u8>, start: usize, bases: usize) -> Result<u32> {
+    fn read_qualities(&mut self, out: &mut Vec<u8>, start: usize, bases: usize) -> Result<u32> {
         let from = out.len();
-        self.line(out, start)?;
+        self.append_line(out, start)?;
         out.truncate(from);
         let len = from - bases;
         loop {
-            if self.peek()?.is_none() {
+            if self.peek_byte()?.is_none() {
                 break;
             }
-            self.line(out, start)?;
+            self.append_line(out, start)?;
             if out.len() - from >= len {
                 break;
             }
@@ -189,10 +189,10 @@ impl<'a> Parser<'a> {
 
     /// Returns the next byte without consuming it; `None` at the end of the file. Blocks before the
     /// current one are released.
-    fn peek(&mut self) -> Result<Option<u8>> {
+    fn peek_byte(&mut self) -> Result<Option<u8>> {
         loop {
             let Some(block) = &self.block else {
-                self.block = self.text.block(self.at.block)?;
+                self.block = self.text.load_block(self.at.block)?;
                 if self.block.is_none() {
                     return Ok(None);
                 }
@@ -204,25 +204,25 @@ impl<'a> Parser<'a> {
             if let Some(fault) = block.fault() {
                 return Err(fault.clone());
             }
-            let Some(next) = self.text.block(self.at.block + 1)? else { return Ok(None) };
+            let Some(next) = self.text.load_block(self.at.block + 1)? else { return Ok(None) };
             self.block = Some(next);
-            self.at = Position { block: self.at.block + 1, offset: 0, ..self.at };
+            self.at = TextPosition { block: self.at.block + 1, offset: 0, ..self.at };
             self.text.release_below(self.at.block);
         }
     }
 
     /// Appends the rest of the line, without its end, to `out`. The record starts at `start` in
     /// `out`, for the check of its length.
-    fn line(&mut self, out: &mut Vec<u8>, start: usize) -> Result<()> {
+    fn append_line(&mut self, out: &mut Vec<u8>, start: usize) -> Result<()> {
         let begun = out.len();
         let mut ended = false;
-        while !ended && self.peek()?.is_some() {
+        while !ended && self.peek_byte()?.is_some() {
             let Some(block) = &self.block else { break };
             let rest = &block.text()[self.at.offset..];
             let newline = memchr::memchr(b'\n', rest);
             let piece = &rest[..newline.unwrap_or(rest.len())];
-            if out.len() + piece.len() > MOST_TEXT.min(start + self.most) {
-                let what = format!("the record has more than {} bytes, which is the most", self.most);
+            if out.len() + piece.len() > MAX_BATCH_TEXT.min(start + self.max) {
+                let what = format!("the record has more than {} bytes, which is the most", self.max);
                 return Err(Error::input(what)
                     .hint("the file is damaged, or its reads are too long to be aligned"));
             }
@@ -239,8 +239,12 @@ impl<'a> Parser<'a> {
 
     fn skip_byte_order_mark(&mut self) -> Result<()> {
         for (place, byte) in b"\xef\xbb\xbf".iter().enumerate() {
-            if self.peek()? != Some(*byte) {
-                return if place == 0 { Ok(()) } else { Err(no_start(&b"\xef\xbb"[..place])) };
+            if self.peek_byte()? != Some(*byte) {
+                return if place == 0 {
+                    Ok(())
+                } else {
+                    Err(no_record_start_error(&b"\xef\xbb"[..place]))
+                };
             }
             self.at.offset += 1;
         }
@@ -248,13 +252,13 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn no_start(line: &[u8]) -> Error {
+fn no_record_start_error(line: &[u8]) -> Error {
     let shown = String::from_utf8_lossy(&line[..line.len().min(20)]).into_owned();
     Error::input(format!("a record starts with {shown:?} where @ is expected"))
         .hint("the record before may have more or fewer lines than four, or this is not FASTQ")
 }
 
-pub(crate) fn different_names(one: &[u8], other: &[u8], other_file: &str) -> Error {
+pub(crate) fn different_names_error(one: &[u8], other: &[u8], other_file: &str) -> Error {
     let shown = |name: &[u8]| String::from_utf8_lossy(template_name(name)).into_owned();
     Error::input(format!("its mate{other_file} is called {}", shown(other))).qname(one).hint(
         "mates must have the same name; sort or repair the files so that they stand in the same order",

@@ -24,16 +24,16 @@ use zlib_rs::{Inflate, InflateFlush, Status};
 /// Bytes of text before a deflate block that it may refer to (RFC 1951).
 const WINDOW: usize = 32 << 10;
 
-const SPACING: u64 = 1 << 20;
+const MIN_SPACING: u64 = 1 << 20;
 
-const PROOF: usize = 512;
+const PROOF_BYTES: usize = 512;
 
 const READ_SIZE: usize = 256 << 10;
 
 const WINDOW_BITS: u8 = 15;
 
 /// Added to the window bits to make zlib read the gzip format.
-const GZIP: u8 = 16;
+const GZIP_FLAG: u8 = 16;
 
 /// A place in a gzip file from which the text after it can be read. It is stored in the job of a
 /// process that reads one slice of the file.
@@ -66,19 +66,19 @@ struct NotedPoint {
 pub struct GzipPoints(Arc<Mutex<VecDeque<NotedPoint>>>);
 
 impl GzipPoints {
-    fn list(&self) -> MutexGuard<'_, VecDeque<NotedPoint>> {
+    fn lock_points(&self) -> MutexGuard<'_, VecDeque<NotedPoint>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the offset in the file of the last place at or before byte `text` of the text.
     pub fn stored_bytes(&self, text: u64) -> u64 {
-        let list = self.list();
+        let list = self.lock_points();
         let after = list.partition_point(|point| point.text <= text);
         after.checked_sub(1).map_or(0, |last| list[last].offset)
     }
 
     pub fn forget_before(&self, text: u64) {
-        let mut list = self.list();
+        let mut list = self.lock_points();
         while list.get(1).is_some_and(|next| next.text <= text) {
             list.pop_front();
         }
@@ -91,8 +91,8 @@ impl GzipPoints {
     /// # Errors
     ///
     /// The file cannot be read.
-    pub fn before(&self, text: u64, file: &Arc<File>) -> io::Result<Option<GzipPoint>> {
-        let list = self.list();
+    pub fn find_before(&self, text: u64, file: &Arc<File>) -> io::Result<Option<GzipPoint>> {
+        let list = self.lock_points();
         let after = list.partition_point(|point| point.text <= text);
         let Some(point) = after.checked_sub(1).and_then(|last| list.get(last)) else { return Ok(None) };
         let mut found = GzipPoint {
@@ -153,28 +153,28 @@ impl<R: Read> GzipScan<R> {
         }
     }
 
-    fn fill(&mut self) -> io::Result<bool> {
+    fn fill_packed(&mut self) -> io::Result<bool> {
         if self.at < self.packed.len() {
             return Ok(true);
         }
         self.offset += self.packed.len() as u64;
         self.at = 0;
         self.packed.resize(READ_SIZE, 0);
-        let read = read_some(&mut self.input, &mut self.packed);
+        let read = read_uninterrupted(&mut self.input, &mut self.packed);
         self.packed.truncate(*read.as_ref().unwrap_or(&0));
         Ok(read? > 0)
     }
 
-    fn decoded(&mut self, text: &[u8]) {
+    fn track_decoded(&mut self, text: &[u8]) {
         if text.is_empty() {
             return;
         }
-        self.points.list().extend(self.candidate.take());
+        self.points.lock_points().extend(self.candidate.take());
         self.crc.update(text);
         self.member += text.len() as u64;
         self.text += text.len() as u64;
-        if let Some(last) = self.points.list().back_mut() {
-            let missing = PROOF.saturating_sub(last.proof.len());
+        if let Some(last) = self.points.lock_points().back_mut() {
+            let missing = PROOF_BYTES.saturating_sub(last.proof.len());
             last.proof.extend_from_slice(&text[..text.len().min(missing)]);
         }
         let text = &text[text.len().saturating_sub(WINDOW)..];
@@ -187,8 +187,8 @@ impl<R: Read> GzipScan<R> {
 
     /// Makes the current position, which is between two blocks or after the last one, the candidate
     /// for the next place.
-    fn note(&mut self) {
-        if self.points.list().back().is_none_or(|last| self.text >= last.text + SPACING) {
+    fn note_place(&mut self) {
+        if self.points.lock_points().back().is_none_or(|last| self.text >= last.text + MIN_SPACING) {
             self.candidate = Some(NotedPoint {
                 offset: self.offset + self.at as u64,
                 text: self.text,
@@ -203,7 +203,7 @@ impl<R: Read> GzipScan<R> {
 impl<R: Read> Read for GzipScan<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while !into.is_empty() {
-            let more = self.fill()?;
+            let more = self.fill_packed()?;
             if more && self.inflate.is_none() && self.offset + self.at as u64 > 0 {
                 let nuls = self.packed[self.at..].iter().take_while(|byte| **byte == 0).count();
                 self.at += nuls;
@@ -212,7 +212,7 @@ impl<R: Read> Read for GzipScan<R> {
                     continue;
                 }
                 if self.in_padding {
-                    return Err(damaged("the bytes behind the gzip data are not gzip"));
+                    return Err(damaged_error("the bytes behind the gzip data are not gzip"));
                 }
             }
             let inflate = match &mut self.inflate {
@@ -220,7 +220,7 @@ impl<R: Read> Read for GzipScan<R> {
                 Some(_) => return Err(ErrorKind::UnexpectedEof.into()),
                 None if more => {
                     (self.crc, self.member) = (crc32fast::Hasher::new(), 0);
-                    self.inflate.insert(Inflate::new(true, GZIP + WINDOW_BITS))
+                    self.inflate.insert(Inflate::new(true, GZIP_FLAG + WINDOW_BITS))
                 }
                 None => return Ok(0),
             };
@@ -229,13 +229,13 @@ impl<R: Read> Read for GzipScan<R> {
             let [taken, written] =
                 [inflate.total_in() - before[0], inflate.total_out() - before[1]].map(|n| n as usize);
             self.at += taken;
-            self.decoded(&into[..written]);
+            self.track_decoded(&into[..written]);
             match status {
                 Ok(Status::StreamEnd) => (self.inflate, self.candidate) = (None, None),
                 // The decoder has data and room left, so it has stopped after a block.
-                Ok(_) if self.at < self.packed.len() && written < into.len() => self.note(),
+                Ok(_) if self.at < self.packed.len() && written < into.len() => self.note_place(),
                 Ok(_) => {}
-                Err(error) => return Err(damaged(error.as_str())),
+                Err(error) => return Err(damaged_error(error.as_str())),
             }
             if written > 0 {
                 return Ok(written);
@@ -245,7 +245,7 @@ impl<R: Read> Read for GzipScan<R> {
     }
 }
 
-fn read_some(input: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+fn read_uninterrupted(input: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     loop {
         match input.read(into) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -254,7 +254,7 @@ fn read_some(input: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-fn damaged(what: &str) -> io::Error {
+fn damaged_error(what: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, what)
 }
 
@@ -286,7 +286,7 @@ impl GzipTail {
     pub fn open(file: &Arc<File>, point: &GzipPoint) -> io::Result<Self> {
         let window = zstd::bulk::decompress(&point.window, WINDOW)?;
         let mut inflate = Inflate::new(false, WINDOW_BITS);
-        inflate.set_dictionary(&window).map_err(|error| damaged(error.as_str()))?;
+        inflate.set_dictionary(&window).map_err(|error| damaged_error(error.as_str()))?;
         let (crc, text) = point.member;
         let member = MemberTail {
             inflate,
@@ -304,7 +304,7 @@ impl GzipTail {
 }
 
 impl MemberTail {
-    fn fill(&mut self, file: &File) -> io::Result<bool> {
+    fn fill_shifted(&mut self, file: &File) -> io::Result<bool> {
         if self.at < self.shifted.len() {
             return Ok(true);
         }
@@ -338,9 +338,9 @@ impl MemberTail {
         Ok(!self.shifted.is_empty())
     }
 
-    fn read(&mut self, file: &File, into: &mut [u8]) -> io::Result<Option<usize>> {
+    fn read_text(&mut self, file: &File, into: &mut [u8]) -> io::Result<Option<usize>> {
         while !self.ended {
-            if !self.fill(file)? {
+            if !self.fill_shifted(file)? {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
             let before = [self.inflate.total_in(), self.inflate.total_out()];
@@ -353,7 +353,7 @@ impl MemberTail {
             self.text += written as u64;
             self.ended = match status {
                 Ok(status) => status == Status::StreamEnd,
-                Err(error) => return Err(damaged(error.as_str())),
+                Err(error) => return Err(damaged_error(error.as_str())),
             };
             if written > 0 {
                 return Ok(Some(written));
@@ -365,7 +365,7 @@ impl MemberTail {
     /// Compares checksum and length of the member, which follow its data, and returns the offset of
     /// the next member. They start at a byte boundary, but since the data was shifted, this can be
     /// one of two bytes.
-    fn end(&self, file: &File) -> io::Result<u64> {
+    fn check_end(&self, file: &File) -> io::Result<u64> {
         let last = self.point.offset + self.inflate.total_in();
         let sums = [self.crc.clone().finalize(), self.text as u32].map(u32::to_le_bytes).concat();
         for at in last.saturating_sub(u64::from(self.point.bits > 0))..=last {
@@ -376,7 +376,7 @@ impl MemberTail {
                 _ => {}
             }
         }
-        Err(damaged("the checksum of the text is wrong"))
+        Err(damaged_error("the checksum of the text is wrong"))
     }
 }
 
@@ -388,16 +388,16 @@ impl Read for GzipTail {
         loop {
             match &mut self.state {
                 TailState::Member(member) => {
-                    if let Some(n) = member.read(&self.file, into)? {
+                    if let Some(n) = member.read_text(&self.file, into)? {
                         return Ok(n);
                     }
-                    let (next, size) = (member.end(&self.file)?, self.file.metadata()?.len());
+                    let (next, size) = (member.check_end(&self.file)?, self.file.metadata()?.len());
                     self.state = if next == size {
                         TailState::End
                     } else {
                         let rest = FileSlice::new(&self.file, next, size);
                         let rest = BufReader::with_capacity(READ_SIZE, rest);
-                        TailState::Rest(Box::new(GzipMembers::behind_member(rest)))
+                        TailState::Rest(Box::new(GzipMembers::after_member(rest)))
                     };
                 }
                 TailState::Rest(rest) => return rest.read(into),

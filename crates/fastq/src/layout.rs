@@ -6,13 +6,15 @@ use std::path::Path;
 
 use readmill_record::Error;
 
-use crate::line::{fault_of_name, name_and_comment, numbers_of_mates, template_name, without_return};
+use crate::line::{
+    fault_of_name, name_and_comment, numbers_of_mates, strip_carriage_return, template_name,
+};
 
-const RECORDS: usize = 64;
+const EXAMINED_RECORDS: usize = 64;
 
 /// Minimum number of records that must agree if their names have no read numbers; with numbers, one
 /// pair is enough. So many equal names are not chance.
-const MANY: usize = 16;
+const MIN_UNNUMBERED: usize = 16;
 
 const TAKE_ANYHOW: &str =
     "give the files in another order; if they are right as they are, say --as-given";
@@ -48,7 +50,7 @@ pub enum Doubt {
 /// `SRR1.7.2`. It is returned only if the names of all mates differ in nothing but the same two
 /// numbers. A single pair must have the numbers 1 and 2, since with others it may be two unrelated
 /// reads.
-pub(crate) fn numbering<'a>(
+pub(crate) fn find_numbering<'a>(
     mut mates: impl Iterator<Item = (&'a FirstRead, &'a FirstRead)>,
 ) -> Option<u8> {
     let numbers = |(first, last): (&FirstRead, &FirstRead)| numbers_of_mates(&first.name, &last.name);
@@ -63,7 +65,7 @@ pub(crate) fn numbering<'a>(
 
 /// Returns the same byte as [`numbering`], for an interleaved file in which single reads may be
 /// among the pairs.
-pub(crate) fn numbering_of_neighbours(reads: &[FirstRead]) -> Option<u8> {
+pub(crate) fn find_numbering_of_neighbours(reads: &[FirstRead]) -> Option<u8> {
     let numbers = |two: &[FirstRead]| numbers_of_mates(&two[0].name, &two[1].name);
     let (separator, of_mates) = reads.windows(2).find_map(numbers)?;
     let is_so = |read: &FirstRead| matches!(&read.name[..], [.., before, digit] if *before == separator && of_mates.contains(digit));
@@ -71,18 +73,18 @@ pub(crate) fn numbering_of_neighbours(reads: &[FirstRead]) -> Option<u8> {
     (reads.iter().all(is_so) && (pairs > 1 || of_mates == *b"12")).then_some(separator)
 }
 
-pub(crate) fn neighbours(reads: &[FirstRead]) -> impl Iterator<Item = (&FirstRead, &FirstRead)> {
+pub(crate) fn adjacent_pairs(reads: &[FirstRead]) -> impl Iterator<Item = (&FirstRead, &FirstRead)> {
     reads.chunks_exact(2).map(|two| (&two[0], &two[1]))
 }
 
 /// Parses the first records of a text that may end within a record. Stops at the first record that
 /// does not have four lines.
-pub(crate) fn first_reads(text: &[u8]) -> Vec<FirstRead> {
+pub(crate) fn parse_first_reads(text: &[u8]) -> Vec<FirstRead> {
     let mut lines =
         text.split_inclusive(|&byte| byte == b'\n').map_while(|line| line.strip_suffix(b"\n"));
     let mut reads = Vec::new();
-    while reads.len() < RECORDS {
-        let mut next = || lines.next().map(without_return);
+    while reads.len() < EXAMINED_RECORDS {
+        let mut next = || lines.next().map(strip_carriage_return);
         let (Some([b'@', head @ ..]), Some(bases), Some([b'+', ..]), Some(qualities)) =
             (next(), next(), next(), next())
         else {
@@ -93,7 +95,7 @@ pub(crate) fn first_reads(text: &[u8]) -> Vec<FirstRead> {
         if fault_of_name(name).is_some() || qualities.len() != bases.len() {
             break;
         }
-        let number = number(name, &head[comment..]);
+        let number = find_read_number(name, &head[comment..]);
         reads.push(FirstRead { name: template_name(name).to_vec(), number, bases: bases.to_vec() });
     }
     reads
@@ -102,7 +104,7 @@ pub(crate) fn first_reads(text: &[u8]) -> Vec<FirstRead> {
 /// Returns the number of a read in its template, from `/1` or `/2` at the end of its name or from a
 /// comment such as `1:N:0:ACGT`. `None` if there is no number, or if name and comment contradict
 /// each other.
-fn number(name: &[u8], comment: &[u8]) -> Option<u8> {
+fn find_read_number(name: &[u8], comment: &[u8]) -> Option<u8> {
     let digit = |byte: u8| matches!(byte, b'1' | b'2').then(|| byte - b'0');
     let of_name = match name {
         [_, .., b'/', last] => digit(*last),
@@ -118,21 +120,21 @@ fn number(name: &[u8], comment: &[u8]) -> Option<u8> {
     }
 }
 
-pub(crate) fn of_single(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
-    let (pairs, mates) = (reads.len() / 2, mates(reads));
-    if interleaved(reads) {
+pub(crate) fn check_single(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
+    let (pairs, mates) = (reads.len() / 2, count_mates(reads));
+    if is_interleaved(reads) {
         let what = "each read is followed by its mate, and the file was given as one of single reads";
         return Some(Doubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
     }
-    if reads.len() >= 4 && numbering(neighbours(reads)).is_some() {
+    if reads.len() >= 4 && find_numbering(adjacent_pairs(reads)).is_some() {
         let [one, two] = [0, 1].map(|at| String::from_utf8_lossy(&reads[at].name).into_owned());
         let file = file.display();
         return Some(Doubt::Likely(format!(
             "{file}: reads are called {one}, {two} and so on, as mates are, and are aligned as single reads; say -p if they are pairs"
         )));
     }
-    let beside = reads.windows(2).filter(|two| same_template(two)).count();
-    (mates > 0 && mates == pairs || beside > 0 && numbers(reads).any(|it| it == 2)).then(|| {
+    let beside = reads.windows(2).filter(|two| are_mates(two)).count();
+    (mates > 0 && mates == pairs || beside > 0 && read_numbers(reads).any(|it| it == 2)).then(|| {
         let (file, n) = (file.display(), reads.len());
         Doubt::Likely(format!(
             "{file}: {beside} of the first {n} reads stand beside a read of the same name, and are aligned as single reads; \
@@ -141,28 +143,25 @@ say -p if they are pairs"
     })
 }
 
-pub(crate) fn of_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
+pub(crate) fn check_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
     let mut pairs = reads.chunks_exact(2).peekable();
     pairs.peek()?;
     let certain = |what: &str, hint| Some(Doubt::Certain(Error::input(what).file(file).hint(hint)));
-    if pairs
-        .clone()
-        .all(|two| same_template(two) && (two[0].number, two[1].number) == (Some(2), Some(1)))
-    {
+    if pairs.clone().all(|two| are_mates(two) && (two[0].number, two[1].number) == (Some(2), Some(1))) {
         return certain("the last read (R2) of each pair stands before the first one (R1)", TAKE_ANYHOW);
     }
-    let apart = pairs.all(|two| !same_template(two));
-    match all_numbers(reads) {
+    let apart = pairs.all(|two| !are_mates(two));
+    match common_number(reads) {
         Some(1) if apart => certain("it has first reads (R1) alone, and no pairs", NOT_INTERLEAVED),
         Some(2) if apart => certain("it has last reads (R2) alone, and no pairs", NOT_INTERLEAVED),
         _ => None,
     }
 }
 
-pub(crate) fn of_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<Doubt> {
+pub(crate) fn check_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<Doubt> {
     let certain = |what: String, hint| Some(Doubt::Certain(Error::input(what).hint(hint)));
     for (file, reads) in files.into_iter().zip(reads) {
-        if interleaved(reads) && numbers(reads).next().is_some() {
+        if is_interleaved(reads) && read_numbers(reads).next().is_some() {
             let what = "each read is followed by its mate, and the file was given as one of two";
             return Some(Doubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
         }
@@ -176,7 +175,7 @@ pub(crate) fn of_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<Dou
     let same_names = both().all(|(one, two)| one.name == two.name);
     let same_bases = both().all(|(one, two)| one.bases == two.bases);
     let kind = |number| if number == 1 { "first reads (R1)" } else { "last reads (R2)" };
-    match reads.map(all_numbers) {
+    match reads.map(common_number) {
         [Some(2), Some(1)] => {
             return certain(
                 format!(
@@ -202,7 +201,7 @@ pub(crate) fn of_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<Dou
         }
         _ => {}
     }
-    if same_names && same_bases && n >= MANY {
+    if same_names && same_bases && n >= MIN_UNNUMBERED {
         return certain(format!("{one} and {two} have the same reads"), SIDE_BY_SIDE);
     }
     let wrong = |at: usize, number| reads[at].iter().filter(|it| it.number == Some(number)).count();
@@ -218,29 +217,29 @@ numbered 1; {one} is taken for R1, and {two} for R2",
 }
 
 /// Returns whether two reads have the same name, and no numbers or different ones.
-fn same_template(two: &[FirstRead]) -> bool {
+fn are_mates(two: &[FirstRead]) -> bool {
     let [one, two] = two else { return false };
     one.name == two.name && (one.number.is_none() || one.number != two.number)
 }
 
 /// Counts the mates among the pairs of reads 1 and 2, 3 and 4, and so on.
-fn mates(reads: &[FirstRead]) -> usize {
-    reads.chunks_exact(2).filter(|two| same_template(two)).count()
+fn count_mates(reads: &[FirstRead]) -> usize {
+    reads.chunks_exact(2).filter(|two| are_mates(two)).count()
 }
 
 /// Returns whether each read is followed by its mate. Without read numbers, [`MANY`] reads are
 /// needed to tell.
-fn interleaved(reads: &[FirstRead]) -> bool {
+fn is_interleaved(reads: &[FirstRead]) -> bool {
     let pairs = reads.len() / 2;
     let numbered = reads[..2 * pairs].iter().all(|read| read.number.is_some());
-    pairs > 0 && mates(reads) == pairs && (numbered || reads.len() >= MANY)
+    pairs > 0 && count_mates(reads) == pairs && (numbered || reads.len() >= MIN_UNNUMBERED)
 }
 
-fn numbers(reads: &[FirstRead]) -> impl Iterator<Item = u8> {
+fn read_numbers(reads: &[FirstRead]) -> impl Iterator<Item = u8> {
     reads.iter().filter_map(|read| read.number)
 }
 
-fn all_numbers(reads: &[FirstRead]) -> Option<u8> {
+fn common_number(reads: &[FirstRead]) -> Option<u8> {
     let first = reads.first()?.number?;
     reads.iter().all(|read| read.number == Some(first)).then_some(first)
 }
@@ -254,7 +253,7 @@ mod tests {
         let bases =
             |at: usize| format!("{:0>12}", format!("{at:b}")).replace('0', "A").replace('1', "C");
         let record = |(at, head): (usize, &&str)| format!("@{head}\n{0}\n+\n{0}\n", bases(at));
-        first_reads(heads.iter().enumerate().map(record).collect::<String>().as_bytes())
+        parse_first_reads(heads.iter().enumerate().map(record).collect::<String>().as_bytes())
     }
 
     /// The message, after `!` for an error and `?` for a warning.
@@ -267,17 +266,17 @@ mod tests {
     }
 
     fn single(heads: &[&str]) -> String {
-        said(of_single(Path::new("x"), &reads(heads)))
+        said(check_single(Path::new("x"), &reads(heads)))
     }
 
     fn interleaved(heads: &[&str]) -> String {
-        said(of_interleaved(Path::new("x"), &reads(heads)))
+        said(check_interleaved(Path::new("x"), &reads(heads)))
     }
 
     fn pair(one: &[&str], two: &[&str]) -> String {
         // The bases of mates differ, because the second file starts with another record.
         let two = [&["first"], two].concat();
-        said(of_pair([Path::new("x"), Path::new("y")], [&reads(one), &reads(&two)[1..]]))
+        said(check_pair([Path::new("x"), Path::new("y")], [&reads(one), &reads(&two)[1..]]))
     }
 
     #[test]
@@ -304,7 +303,7 @@ mod tests {
     fn all_first_mates_are_numbered_or_none_is() {
         let separator = |one: &[&str], two: &[&str]| {
             let (one, two) = (reads(one), reads(two));
-            numbering(one.iter().zip(&two))
+            find_numbering(one.iter().zip(&two))
         };
         assert_eq!(separator(&["S.1.1", "S.2.1"], &["S.1.2", "S.2.2"]), Some(b'.'));
         assert_eq!(separator(&["S.1_1", "S.2_1"], &["S.1_4", "S.2_4"]), Some(b'_'));
@@ -314,7 +313,7 @@ mod tests {
         assert_eq!(separator(&["S.1.1", "S.2.1"], &["S.1.2", "S.2.3"]), None);
         assert_eq!(separator(&["S", "T"], &["S", "T"]), None);
         assert_eq!(separator(&[], &[]), None);
-        let alternating = |names: &[&str]| numbering_of_neighbours(&reads(names));
+        let alternating = |names: &[&str]| find_numbering_of_neighbours(&reads(names));
         assert_eq!(alternating(&["S.1.1", "S.2.1", "S.2.2", "S.3.2", "S.4.1", "S.4.2"]), Some(b'.'));
         assert_eq!(alternating(&["S.1", "S.2"]), Some(b'.'));
         assert_eq!(alternating(&["S.1", "S.2", "S.3", "S.4"]), None, "single reads");
@@ -328,11 +327,11 @@ mod tests {
     #[test]
     fn only_whole_records_of_four_lines_are_looked_at() {
         assert_eq!(reads(&["a/1", "b/1"]).len(), 2);
-        assert_eq!(first_reads(b"@a/1\nAC\n+\nII\n@b/1\nAC\n+\nII").len(), 1);
-        assert_eq!(first_reads(b"@a/1\r\nAC\r\n+\r\nII\r\n")[0].bases, b"AC");
-        assert_eq!(first_reads(b"@a\nAC\nGT\n+\nIIII\n"), []);
-        assert_eq!(first_reads(b">a\nAC\n"), []);
-        assert_eq!(first_reads(b"@a\nA\n+\nI\n".repeat(1000).as_slice()).len(), RECORDS);
+        assert_eq!(parse_first_reads(b"@a/1\nAC\n+\nII\n@b/1\nAC\n+\nII").len(), 1);
+        assert_eq!(parse_first_reads(b"@a/1\r\nAC\r\n+\r\nII\r\n")[0].bases, b"AC");
+        assert_eq!(parse_first_reads(b"@a\nAC\nGT\n+\nIIII\n"), []);
+        assert_eq!(parse_first_reads(b">a\nAC\n"), []);
+        assert_eq!(parse_first_reads(b"@a\nA\n+\nI\n".repeat(1000).as_slice()).len(), EXAMINED_RECORDS);
     }
 
     #[test]
@@ -341,7 +340,7 @@ mod tests {
             "!each read is followed by its mate, and the file was given as one of single reads";
         assert_eq!(single(&["a/1", "a/2", "b/1", "b/2", "c/1"]), certain);
         assert_eq!(single(&["a 1:N:0:A", "a 2:N:0:A"]), certain);
-        let unnumbered: Vec<String> = (0..MANY).map(|at| format!("r{}", at / 2)).collect();
+        let unnumbered: Vec<String> = (0..MIN_UNNUMBERED).map(|at| format!("r{}", at / 2)).collect();
         let unnumbered: Vec<&str> = unnumbered.iter().map(String::as_str).collect();
         assert_eq!(single(&unnumbered), certain);
         assert!(single(&["a", "a", "b", "b"]).starts_with("?x: 2 of the first 4 reads"));
@@ -390,11 +389,11 @@ mod tests {
     fn the_same_reads_twice_are_no_pairs() {
         let twice = |heads: &[&str]| {
             let reads = reads(heads);
-            said(of_pair([Path::new("x"), Path::new("y")], [&reads, &reads]))
+            said(check_pair([Path::new("x"), Path::new("y")], [&reads, &reads]))
         };
         assert_eq!(twice(&["a/1", "b/1"]), "!x and y have the same reads");
         assert_eq!(twice(&["a", "b"]), "", "two reads may be alike");
-        let many: Vec<String> = (0..MANY).map(|at| format!("r{at}")).collect();
+        let many: Vec<String> = (0..MIN_UNNUMBERED).map(|at| format!("r{at}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(twice(&many), "!x and y have the same reads");
     }

@@ -1,7 +1,7 @@
 //! Reads FASTQ with many threads at once.
 //!
-//! A *batch* is a fixed number `K` of templates: batch `t` has the templates from `t * K` to `(t +
-//! 1) * K`. Where a batch is in the files follows from the number of lines before it, and lines can
+//! A *batch* is a fixed number `K` of templates: batch `t` has the templates from `t * K` up to, but
+//! not including, `(t + 1) * K`. Where a batch is in the files follows from the number of lines before it, and lines can
 //! be counted in any part of a file and in any order. So the text is cut into blocks; a thread that
 //! needs a block claims it, fills it and counts its lines (`ring.rs`, `text.rs`), and sums of these
 //! counts give the start and end of each batch.
@@ -23,19 +23,19 @@
 //! either way.
 //!
 //! ```
-//! use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
+//! use readmill_fastq::{BatchLinker, Claims, FastqInput, FastqLayout, BatchOptions};
 //! use readmill_record::ReadBatch;
 //! use std::sync::Arc;
 //!
 //! let file = |text: &'static [u8]| FastqInput::Stream("reads.fastq".into(), Box::new(text));
-//! let layout = Layout::Paired(file(b"@r/1\nACG\n+\nIII\n"), file(b"@r/2\nCCT\n+\nHHH\n"));
-//! let claims = Arc::new(Claims::open(layout, Options::default())?);
+//! let layout = FastqLayout::Paired(file(b"@r/1\nACG\n+\nIII\n"), file(b"@r/2\nCCT\n+\nHHH\n"));
+//! let claims = Arc::new(Claims::open(layout, BatchOptions::default())?);
 //! let mut reads = ReadBatch::default();
 //! let taken = claims.take(0, &mut reads); // by any thread
 //! let mut linker = BatchLinker::new(&claims);
 //! linker.link(taken, &mut reads)?; // one batch after the other
-//! assert_eq!((reads.templates(), reads.read(1).bases), (1, &b"CCT"[..]));
-//! assert!(claims.ended());
+//! assert_eq!((reads.template_count(), reads.read(1).bases), (1, &b"CCT"[..]));
+//! assert!(claims.has_ended());
 //! # Ok::<(), readmill_record::Error>(())
 //! ```
 
@@ -59,10 +59,10 @@ mod sync;
 mod text;
 
 pub use batch_linker::BatchLinker;
-pub use claims::{Claims, Layout, Options, TakenBatch};
+pub use claims::{BatchOptions, Claims, FastqLayout, TakenBatch};
 pub use layout::Doubt;
 pub use line::template_name;
-pub use qualities::Encoding;
+pub use qualities::QualityEncoding;
 pub use restart::{RestartPoint, TextPlace};
-pub use source::{Bytes, FastqInput, holds_fastq, holds_records};
+pub use source::{ByteReader, FastqInput, holds_fastq, holds_records};
 pub use structure::{Purpose, ReadStructure};

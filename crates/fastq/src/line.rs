@@ -2,7 +2,7 @@
 
 /// Maximum length of a template's name, which BAM stores with its NUL in a byte (SAM specification,
 /// section 4.2: `l_read_name`).
-pub(crate) const MOST_NAME: usize = 254;
+pub(crate) const MAX_NAME_LEN: usize = 254;
 
 /// Returns the name that both reads of a template share: the name without `/` and a digit at its
 /// end, as bwa 0.7.19 (`trim_readno`) removes them.
@@ -22,13 +22,13 @@ pub fn template_name(name: &[u8]) -> &[u8] {
 /// number after `numbering`; the name of the index read may still have it.
 pub(crate) fn is_same_template(index: &[u8], template: &[u8], numbering: Option<u8>) -> bool {
     let (index, template) = (template_name(index), template_name(template));
-    index == template || without_number(index, numbering) == template
+    index == template || strip_read_number(index, numbering) == template
 }
 
-const BEFORE_NUMBER: &[u8] = b"._:";
+const NUMBER_SEPARATORS: &[u8] = b"._:";
 
 /// Returns the name without the read number that follows `separator`: `SRR1.7` for `SRR1.7.1`.
-pub(crate) fn without_number(name: &[u8], separator: Option<u8>) -> &[u8] {
+pub(crate) fn strip_read_number(name: &[u8], separator: Option<u8>) -> &[u8] {
     match name {
         [rest @ .., before, digit] if Some(*before) == separator && digit.is_ascii_digit() => {
             if rest.is_empty() { name } else { rest }
@@ -45,10 +45,10 @@ pub(crate) fn numbers_of_mates(first: &[u8], last: &[u8]) -> Option<(u8, [u8; 2]
     let [_, .., before] = one else { return None };
     let are_numbers = number.is_ascii_digit() && other_number.is_ascii_digit();
     let is_numbered = one == other && are_numbers && number < other_number;
-    (is_numbered && BEFORE_NUMBER.contains(before)).then_some((*before, [*number, *other_number]))
+    (is_numbered && NUMBER_SEPARATORS.contains(before)).then_some((*before, [*number, *other_number]))
 }
 
-pub(crate) fn without_return(line: &[u8]) -> &[u8] {
+pub(crate) fn strip_carriage_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn name_and_comment(line: &[u8]) -> (usize, usize) {
 pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     if name.is_empty() {
         Some("the read has no name")
-    } else if template_name(name).len() > MOST_NAME {
+    } else if template_name(name).len() > MAX_NAME_LEN {
         Some("the name of the read is longer than 254 characters, which BAM cannot store")
     } else if name.iter().fold(false, |found, b| found | b.is_ascii_control()) {
         Some("the name of the read has a control character")
@@ -106,11 +106,11 @@ mod tests {
         ] {
             assert_eq!(numbers_of_mates(first.as_bytes(), last.as_bytes()), expected, "{first} {last}");
         }
-        assert_eq!(without_number(b"SRR1.7.1", Some(b'.')), b"SRR1.7");
+        assert_eq!(strip_read_number(b"SRR1.7.1", Some(b'.')), b"SRR1.7");
         for (name, separator) in
             [("r.1", None), ("r:1", Some(b'.')), ("r.x", Some(b'.')), (".1", Some(b'.'))]
         {
-            assert_eq!(without_number(name.as_bytes(), separator), name.as_bytes());
+            assert_eq!(strip_read_number(name.as_bytes(), separator), name.as_bytes());
         }
     }
 

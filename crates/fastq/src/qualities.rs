@@ -6,28 +6,28 @@ use std::sync::Arc;
 
 use readmill_record::{Error, ReadBatch, Result};
 
-use crate::{BatchLinker, Claims, Layout, Options};
+use crate::{BatchLinker, BatchOptions, Claims, FastqLayout};
 
 /// Number of records from which the encoding is found, of all files together: the same as in Picard
 /// FastqToSam 3.4.0.
-const RECORDS: usize = 10_000;
+const EXAMINED_RECORDS: usize = 10_000;
 
 /// The meaning of the characters in quality lines (Cock and others, Nucleic Acids Research 2010).
 ///
 /// ```
-/// use readmill_fastq::Encoding;
+/// use readmill_fastq::QualityEncoding;
 ///
 /// // Picard's rule: no character up to `:` means that it is one of the old encodings.
 /// let mut seen = [false; 256];
 /// for &character in b"BdhhhT" {
 ///     seen[usize::from(character)] = true;
 /// }
-/// assert_eq!(Encoding::of_letters(&seen)?, Encoding::Illumina);
-/// assert_eq!("illumina".parse(), Ok(Encoding::Illumina));
+/// assert_eq!(QualityEncoding::detect_from_characters(&seen)?, QualityEncoding::Illumina);
+/// assert_eq!("illumina".parse(), Ok(QualityEncoding::Illumina));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
+pub enum QualityEncoding {
     /// Phred + 33: `!` is 0. Used by all sequencers since 2011.
     #[default]
     Standard,
@@ -37,33 +37,34 @@ pub enum Encoding {
     Solexa,
 }
 
-impl FromStr for Encoding {
+impl FromStr for QualityEncoding {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Encoding::ALL
+        QualityEncoding::ALL
             .into_iter()
             .find(|encoding| encoding.name() == text)
             .ok_or_else(|| Error::usage(format!("{text:?} is none of standard, illumina and solexa")))
     }
 }
 
-impl Encoding {
-    pub const ALL: [Encoding; 3] = [Encoding::Standard, Encoding::Illumina, Encoding::Solexa];
+impl QualityEncoding {
+    pub const ALL: [QualityEncoding; 3] =
+        [QualityEncoding::Standard, QualityEncoding::Illumina, QualityEncoding::Solexa];
 
     pub fn name(self) -> &'static str {
         match self {
-            Encoding::Standard => "standard",
-            Encoding::Illumina => "illumina",
-            Encoding::Solexa => "solexa",
+            QualityEncoding::Standard => "standard",
+            QualityEncoding::Illumina => "illumina",
+            QualityEncoding::Solexa => "solexa",
         }
     }
 
-    fn lowest(self) -> u8 {
+    fn lowest_character(self) -> u8 {
         match self {
-            Encoding::Standard => b'!',
-            Encoding::Illumina => b'@',
-            Encoding::Solexa => b';',
+            QualityEncoding::Standard => b'!',
+            QualityEncoding::Illumina => b'@',
+            QualityEncoding::Solexa => b';',
         }
     }
 
@@ -72,22 +73,22 @@ impl Encoding {
     /// (SolexaQualityConverter).
     ///
     /// ```
-    /// use readmill_fastq::Encoding;
-    /// assert_eq!(Encoding::Standard.phred(b'I'), Some(40));
-    /// assert_eq!(Encoding::Illumina.phred(b'h'), Some(40));
-    /// assert_eq!(["?", "@", "J"].map(|letter| Encoding::Solexa.phred(letter.as_bytes()[0])), [Some(0), Some(3), Some(10)]);
-    /// assert_eq!(Encoding::Illumina.phred(b'?'), None);
+    /// use readmill_fastq::QualityEncoding;
+    /// assert_eq!(QualityEncoding::Standard.phred(b'I'), Some(40));
+    /// assert_eq!(QualityEncoding::Illumina.phred(b'h'), Some(40));
+    /// assert_eq!(["?", "@", "J"].map(|letter| QualityEncoding::Solexa.phred(letter.as_bytes()[0])), [Some(0), Some(3), Some(10)]);
+    /// assert_eq!(QualityEncoding::Illumina.phred(b'?'), None);
     /// ```
     pub fn phred(self, letter: u8) -> Option<u8> {
         /// Phred scores of the Solexa scores 0 to 9. From 10 on, both scores are equal.
         const OF_SOLEXA: [u8; 10] = [3, 4, 4, 5, 5, 6, 7, 8, 9, 10];
-        if !(self.lowest()..=b'~').contains(&letter) {
+        if !(self.lowest_character()..=b'~').contains(&letter) {
             return None;
         }
         Some(match self {
-            Encoding::Standard => letter - b'!',
-            Encoding::Illumina => letter - b'@',
-            Encoding::Solexa => {
+            QualityEncoding::Standard => letter - b'!',
+            QualityEncoding::Illumina => letter - b'@',
+            QualityEncoding::Solexa => {
                 let score = letter.saturating_sub(b'@');
                 match OF_SOLEXA.get(usize::from(score)) {
                     Some(_) if letter < b'@' => 0,
@@ -105,48 +106,56 @@ impl Encoding {
     /// # Errors
     ///
     /// No encoding has all characters, or there are none.
-    pub fn of_letters(letters: &[bool; 256]) -> Result<Self> {
+    pub fn detect_from_characters(letters: &[bool; 256]) -> Result<Self> {
         let seen = || (0..=255u8).filter(|&letter| letters[usize::from(letter)]);
-        let has_all = |encoding: Encoding| seen().all(|letter| encoding.phred(letter).is_some());
+        let has_all = |encoding: QualityEncoding| seen().all(|letter| encoding.phred(letter).is_some());
         if seen().next().is_none() {
             return Err(Error::input("there are no qualities that could tell their encoding")
                 .hint("name it: --quality-encoding standard"));
         }
         if seen().any(|letter| letter <= b':') {
-            return if has_all(Encoding::Standard) { Ok(Encoding::Standard) } else { Err(unknown()) };
+            return if has_all(QualityEncoding::Standard) {
+                Ok(QualityEncoding::Standard)
+            } else {
+                Err(unknown_encoding_error())
+            };
         }
         // Solexa's encoding has all characters of Illumina's, so Illumina's is tried first.
-        let later = [Encoding::Illumina, Encoding::Solexa];
-        later.into_iter().find(|&encoding| has_all(encoding)).ok_or_else(unknown)
+        let later = [QualityEncoding::Illumina, QualityEncoding::Solexa];
+        later.into_iter().find(|&encoding| has_all(encoding)).ok_or_else(unknown_encoding_error)
     }
 
     /// Returns the encoding that the first 10,000 records of these files probably have
-    /// ([`Encoding::of_letters`]). Files without records have the standard encoding.
+    /// ([`QualityEncoding::of_letters`]). Files without records have the standard encoding.
     ///
     /// # Errors
     ///
     /// The files cannot be read, or no encoding has all their characters.
-    pub fn of_files(layout: Layout, options: Options) -> Result<Self> {
+    pub fn detect_from_files(layout: FastqLayout, options: BatchOptions) -> Result<Self> {
         let claims = Arc::new(Claims::open(layout, options)?);
         let (mut linker, mut reads) = (BatchLinker::new(&claims), ReadBatch::default());
-        let (mut letters, mut left) = ([false; 256], RECORDS);
+        let (mut letters, mut left) = ([false; 256], EXAMINED_RECORDS);
         for ticket in 0.. {
             let taken = claims.take(ticket, &mut reads);
             linker.link(taken, &mut reads)?;
-            for (of, at) in reads.in_order().take(left) {
+            for (of, at) in reads.iter_in_file_order().take(left) {
                 let qualities = of.read(at).qualities.unwrap_or_default();
                 qualities.iter().for_each(|&letter| letters[usize::from(letter)] = true);
             }
-            left = left.saturating_sub(reads.in_order().count());
-            if left == 0 || claims.ended() {
+            left = left.saturating_sub(reads.iter_in_file_order().count());
+            if left == 0 || claims.has_ended() {
                 break;
             }
         }
-        if left == RECORDS { Ok(Encoding::Standard) } else { Encoding::of_letters(&letters) }
+        if left == EXAMINED_RECORDS {
+            Ok(QualityEncoding::Standard)
+        } else {
+            QualityEncoding::detect_from_characters(&letters)
+        }
     }
 }
 
-fn unknown() -> Error {
+fn unknown_encoding_error() -> Error {
     Error::input("the qualities are of no known encoding").hint(
         "they are neither Phred + 33, nor Phred + 64, nor Solexa's; see what is in the fourth lines",
     )
@@ -157,18 +166,18 @@ mod tests {
     use super::*;
     use crate::FastqInput;
 
-    fn detected(text: &[u8]) -> Result<Encoding> {
+    fn detected(text: &[u8]) -> Result<QualityEncoding> {
         let mut letters = [false; 256];
         text.iter().for_each(|&letter| letters[usize::from(letter)] = true);
-        Encoding::of_letters(&letters)
+        QualityEncoding::detect_from_characters(&letters)
     }
 
     #[test]
     fn letters_tell_the_encoding() {
-        assert_eq!(detected(b"#5I"), Ok(Encoding::Standard));
-        assert_eq!(detected(b":~"), Ok(Encoding::Standard));
-        assert_eq!(detected(b";h"), Ok(Encoding::Solexa));
-        assert_eq!(detected(b"Bh"), Ok(Encoding::Illumina), "standard needs a letter up to :");
+        assert_eq!(detected(b"#5I"), Ok(QualityEncoding::Standard));
+        assert_eq!(detected(b":~"), Ok(QualityEncoding::Standard));
+        assert_eq!(detected(b";h"), Ok(QualityEncoding::Solexa));
+        assert_eq!(detected(b"Bh"), Ok(QualityEncoding::Illumina), "standard needs a letter up to :");
         assert!(detected(b"").is_err());
         assert!(detected(b" ").is_err());
         assert!(detected(b"\x7f").is_err());
@@ -180,13 +189,16 @@ mod tests {
         let of = |before: usize| {
             let text = record("h").repeat(before) + &record("!");
             let input = FastqInput::Stream("r.fq".into(), Box::new(std::io::Cursor::new(text)));
-            Encoding::of_files(Layout::Single(input), Options::default())
+            QualityEncoding::detect_from_files(FastqLayout::Single(input), BatchOptions::default())
         };
-        assert_eq!([of(9_999), of(10_000)], [Ok(Encoding::Standard), Ok(Encoding::Illumina)]);
+        assert_eq!(
+            [of(9_999), of(10_000)],
+            [Ok(QualityEncoding::Standard), Ok(QualityEncoding::Illumina)]
+        );
         let nothing = FastqInput::Stream("r.fq".into(), Box::new(&b""[..]));
         assert_eq!(
-            Encoding::of_files(Layout::Single(nothing), Options::default()),
-            Ok(Encoding::Standard)
+            QualityEncoding::detect_from_files(FastqLayout::Single(nothing), BatchOptions::default()),
+            Ok(QualityEncoding::Standard)
         );
     }
 
@@ -194,7 +206,11 @@ mod tests {
     fn solexa_scores_are_rounded() {
         for score in 0..=62u8 {
             let exact = 10.0 * (1.0 + 10f64.powf(f64::from(score) / 10.0)).log10();
-            assert_eq!(Encoding::Solexa.phred(b'@' + score), Some(exact.round() as u8), "{score}");
+            assert_eq!(
+                QualityEncoding::Solexa.phred(b'@' + score),
+                Some(exact.round() as u8),
+                "{score}"
+            );
         }
     }
 }

@@ -58,14 +58,14 @@ pub(crate) enum Restart {
 impl Restart {
     /// Returns the point from which the text can be read again, starting at `place`. `None` if it
     /// cannot be.
-    pub fn point(&self, place: TextPlace) -> io::Result<Option<RestartPoint>> {
+    pub fn find_point(&self, place: TextPlace) -> io::Result<Option<RestartPoint>> {
         let text = place.block + place.within;
         Ok(match self {
             _ if text == 0 => Some(RestartPoint::Start),
             Restart::Nowhere => None,
             Restart::Text => Some(RestartPoint::Text(text)),
             Restart::Blocks => Some(RestartPoint::Blocks(place.block, place.within)),
-            Restart::Gzip(file, points) => points.before(text, file)?.map(|point| {
+            Restart::Gzip(file, points) => points.find_before(text, file)?.map(|point| {
                 let behind = text - point.text;
                 RestartPoint::Gzip(Box::new(point), behind)
             }),

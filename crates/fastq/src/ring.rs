@@ -38,7 +38,7 @@ use std::sync::PoisonError;
 
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, spin_loop, yield_now};
 
-const UNKNOWN: u64 = u64::MAX;
+const UNKNOWN_END: u64 = u64::MAX;
 
 /// Bits of a word for the number of lines. The two bits above them hold the state, the rest holds
 /// the round of the ring.
@@ -93,7 +93,7 @@ impl<T: Clone> Ring<T> {
             claimed: AtomicU64::new(0),
             summed: AtomicU64::new(0),
             released: AtomicU64::new(0),
-            end: AtomicU64::new(blocks.unwrap_or(UNKNOWN)),
+            end: AtomicU64::new(blocks.unwrap_or(UNKNOWN_END)),
         }
     }
 
@@ -132,13 +132,13 @@ impl<T: Clone> Ring<T> {
     /// thread has published it before, so that its memory can be used again.
     pub fn publish(&self, number: u64, lines: u64, block: T) -> Option<T> {
         let slot = self.slot(number);
-        let mut held = lock(&slot.held);
+        let mut held = lock_slot(&slot.held);
         if held.expected != number {
             return Some(block);
         }
         held.expected = number + self.slots.len() as u64;
         held.block = Some(block);
-        slot.word.store(self.word(number, State::Counted(lines)), Ordering::Release);
+        slot.word.store(self.pack_word(number, State::Counted(lines)), Ordering::Release);
         None
     }
 
@@ -156,7 +156,7 @@ impl<T: Clone> Ring<T> {
     /// Returns how many lines end in the blocks up to and including `number`. `None` if that block
     /// is not summed up yet, or already released.
     pub fn lines_through(&self, number: u64) -> Option<u64> {
-        match self.state(number) {
+        match self.unpack_state(number) {
             State::Summed(lines) => Some(lines),
             State::Absent | State::Counted(_) => None,
         }
@@ -165,12 +165,12 @@ impl<T: Clone> Ring<T> {
     /// Sums up block `number`; `before` lines end before it. Returns false if the block is not
     /// published, or was released.
     pub fn sum(&self, number: u64, before: u64) -> bool {
-        match self.state(number) {
+        match self.unpack_state(number) {
             State::Absent => return false,
             State::Summed(_) => {}
             State::Counted(lines) => {
-                let counted = self.word(number, State::Counted(lines));
-                let summed = self.word(number, State::Summed(before + lines));
+                let counted = self.pack_word(number, State::Counted(lines));
+                let summed = self.pack_word(number, State::Summed(before + lines));
                 // If another thread does this at the same time, it writes the same number.
                 let _ = self.slot(number).word.compare_exchange(
                     counted,
@@ -185,12 +185,12 @@ impl<T: Clone> Ring<T> {
     }
 
     pub fn is_published(&self, number: u64) -> bool {
-        lock(&self.slot(number).held).expected > number
+        lock_slot(&self.slot(number).held).expected > number
     }
 
     /// Returns the content of block `number`. `None` if it has not been published or was released.
     pub fn get(&self, number: u64) -> Option<T> {
-        let held = lock(&self.slot(number).held);
+        let held = lock_slot(&self.slot(number).held);
         let is_here = held.expected == number + self.slots.len() as u64;
         held.block.as_ref().filter(|_| is_here).cloned()
     }
@@ -202,7 +202,7 @@ impl<T: Clone> Ring<T> {
         let first = self.released.load(Ordering::Relaxed);
         debug_assert!(number <= first || number < self.summed.load(Ordering::Relaxed));
         for old in first..number {
-            lock(&self.slot(old).held).block.take().into_iter().for_each(&mut keep);
+            lock_slot(&self.slot(old).held).block.take().into_iter().for_each(&mut keep);
         }
         self.released.fetch_max(number, Ordering::AcqRel);
     }
@@ -211,7 +211,7 @@ impl<T: Clone> Ring<T> {
         &self.slots[(number % self.slots.len() as u64) as usize]
     }
 
-    fn word(&self, number: u64, state: State) -> u64 {
+    fn pack_word(&self, number: u64, state: State) -> u64 {
         let (kind, lines) = match state {
             State::Absent => (0, 0),
             State::Counted(lines) => (1, lines),
@@ -225,17 +225,17 @@ impl<T: Clone> Ring<T> {
     }
 
     /// Unpacks the state of block `number`; [`State::Absent`] if its slot has another block.
-    fn state(&self, number: u64) -> State {
+    fn unpack_state(&self, number: u64) -> State {
         let word = self.slot(number).word.load(Ordering::Acquire);
         let lines = word & ((1 << LINES_BITS) - 1);
         [State::Counted(lines), State::Summed(lines)]
             .into_iter()
-            .find(|&state| self.word(number, state) == word)
+            .find(|&state| self.pack_word(number, state) == word)
             .unwrap_or(State::Absent)
     }
 }
 
-fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_slot<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -304,7 +304,7 @@ pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
         if supply.ring().ends_at(blocks) {
             return Reach::End;
         }
-        if !bring(supply, patience, goal, blocks, lines) {
+        if !bring_block(supply, patience, goal, blocks, lines) {
             return Reach::Full;
         }
     }
@@ -314,7 +314,7 @@ pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
 ///
 /// While another thread fills the block, this one claims the blocks after it, as far as the goal
 /// needs them. So many threads read at the same time.
-fn bring(supply: &impl Supply, patience: u32, goal: Goal, number: u64, before: u64) -> bool {
+fn bring_block(supply: &impl Supply, patience: u32, goal: Goal, number: u64, before: u64) -> bool {
     let ring = supply.ring();
     let mut left = patience;
     loop {

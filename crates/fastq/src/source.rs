@@ -17,22 +17,22 @@ use readmill_record::{Error, ErrorKind, Result, input_file};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::gzip::{GzipPoints, GzipScan, GzipTail};
-use crate::layout::{FirstRead, first_reads};
+use crate::layout::{FirstRead, parse_first_reads};
 use crate::restart::{Restart, RestartPoint};
 
 /// Bytes that are read to detect the format: enough for one BGZF block.
-const PEEK: usize = 1 << 16;
+const PEEK_BYTES: usize = 1 << 16;
 
 const READ_SIZE: usize = 256 << 10;
 
-pub type Bytes = Box<dyn Read + Send>;
+pub type ByteReader = Box<dyn Read + Send>;
 
 /// An input of FASTQ text, not opened yet. [`Claims::open`](crate::Claims::open) opens it and
 /// detects how it is compressed.
 pub enum FastqInput {
     /// A regular file, a named pipe or, as `-`, the standard input.
     Path(PathBuf),
-    Stream(PathBuf, Bytes),
+    Stream(PathBuf, ByteReader),
     /// A regular file, read from a place inside. A process that aligns one slice of a file starts
     /// this way.
     From(PathBuf, RestartPoint),
@@ -49,12 +49,12 @@ pub(crate) enum TextSource {
     Plain(File, Range<u64>),
     /// BGZF, whose blocks can be inflated by any thread, and the number of bytes to leave out at
     /// the start of its text.
-    Blocks(Box<BlockReader<Bytes>>, usize),
+    Blocks(Box<BlockReader<ByteReader>>, usize),
     /// A stream that can only be read from front to back: gzip, zstd, or text from a pipe.
     Stream(ByteStream),
 }
 
-pub(crate) struct Opened {
+pub(crate) struct OpenedInput {
     pub name: PathBuf,
     pub source: TextSource,
     pub meter: Meter,
@@ -74,7 +74,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    fn of(total: u64) -> Self {
+    fn with_total(total: u64) -> Self {
         Meter { total: Some(total), ..Meter::default() }
     }
 
@@ -83,13 +83,13 @@ impl Meter {
     }
 }
 
-struct Metered(Bytes, Meter);
+struct Metered(ByteReader, Meter);
 
 impl Read for Metered {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let n = self.0.read(into)?;
         self.1.read.fetch_add(n as u64, Ordering::Relaxed);
-        self.1.sum.add(&into[..n]);
+        self.1.sum.add_bytes(&into[..n]);
         Ok(n)
     }
 }
@@ -106,122 +106,125 @@ impl Packing {
     /// empty last block (bcl2fastq), plain gzip members (`cat`), or NUL bytes. Places inside plain
     /// members are not known, so these members are refused if reading again from a place must be
     /// possible.
-    fn blocks<R: Read>(self, reader: BlockReader<R>, meter: &Meter) -> BlockReader<R> {
+    fn configure_blocks<R: Read>(self, reader: BlockReader<R>, meter: &Meter) -> BlockReader<R> {
         let tail = if self.restartable { BlockTail::Nuls } else { BlockTail::Members };
         let reader = reader.with_tail(tail);
         match self.allow_missing_eof {
             true => reader,
-            false => reader.noting_missing_eof(Arc::clone(&meter.lacks_eof)),
+            false => reader.with_missing_eof_flag(Arc::clone(&meter.lacks_eof)),
         }
     }
 
-    fn zstd<'a, R: BufRead>(self, packed: R) -> io::Result<zstd::stream::read::Decoder<'a, R>> {
+    fn open_zstd<'a, R: BufRead>(self, packed: R) -> io::Result<zstd::stream::read::Decoder<'a, R>> {
         let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
         decoder.window_log_max(self.zstd_window_log)?;
         Ok(decoder)
     }
 }
 
-enum Handle {
+enum InputHandle {
     Regular(File, u64),
     Pipe(File),
-    Other(Bytes),
+    Other(ByteReader),
     From(File, u64, RestartPoint),
 }
 
 /// Opens all inputs, and then reads the start of each. If several are pipes, they are read together
 /// ([`join_pipes`]).
-pub(crate) fn open(inputs: Vec<FastqInput>, packing: Packing) -> Result<Vec<Opened>> {
-    let handles = inputs.into_iter().map(handle).collect::<Result<Vec<_>>>()?;
+pub(crate) fn open_inputs(inputs: Vec<FastqInput>, packing: Packing) -> Result<Vec<OpenedInput>> {
+    let handles = inputs.into_iter().map(open_handle).collect::<Result<Vec<_>>>()?;
     let handles = join_pipes(handles);
-    handles.into_iter().map(|(name, handle)| source(name, handle, packing)).collect()
+    handles.into_iter().map(|(name, handle)| open_source(name, handle, packing)).collect()
 }
 
 /// Opens the path of an input and finds out whether it is a regular file. An empty file is treated
 /// as a pipe.
-fn handle(input: FastqInput) -> Result<(PathBuf, Handle)> {
+fn open_handle(input: FastqInput) -> Result<(PathBuf, InputHandle)> {
     let path = match input {
-        FastqInput::Stream(name, bytes) => return Ok((name, Handle::Other(bytes))),
+        FastqInput::Stream(name, bytes) => return Ok((name, InputHandle::Other(bytes))),
         FastqInput::Path(path) if path.as_os_str() == "-" => {
-            let stdin = input_file::stdin();
+            let stdin = input_file::open_stdin();
             let stdin = stdin.map_err(|e| Error::io("standard input cannot be read", &e))?;
-            return Ok((path, Handle::Other(Box::new(stdin))));
+            return Ok((path, InputHandle::Other(Box::new(stdin))));
         }
         FastqInput::Path(path) | FastqInput::From(path, RestartPoint::Start) => path,
         FastqInput::From(path, point) => {
             let failed = |e| Error::io("cannot be opened", &e).file(&path);
             let file = input_file::open(&path).map_err(failed)?;
             let size = file.metadata().map_err(failed)?.len();
-            return Ok((path, Handle::From(file, size, point)));
+            return Ok((path, InputHandle::From(file, size, point)));
         }
     };
     let failed = |e| Error::io("cannot be opened", &e).file(&path);
     let file = input_file::open(&path).map_err(failed)?;
     let about = file.metadata().map_err(failed)?;
     let handle = match about.len() {
-        0 => Handle::Pipe(file),
-        len if about.is_file() => Handle::Regular(file, len),
-        _ => Handle::Pipe(file),
+        0 => InputHandle::Pipe(file),
+        len if about.is_file() => InputHandle::Regular(file, len),
+        _ => InputHandle::Pipe(file),
     };
     Ok((path, handle))
 }
 
-fn source(name: PathBuf, handle: Handle, packing: Packing) -> Result<Opened> {
-    let (mut bytes, file): (Bytes, _) = match handle {
-        Handle::Regular(file, len) => {
+fn open_source(name: PathBuf, handle: InputHandle, packing: Packing) -> Result<OpenedInput> {
+    let (mut bytes, file): (ByteReader, _) = match handle {
+        InputHandle::Regular(file, len) => {
             let again = file.try_clone().map_err(|e| Error::io("cannot be opened", &e).file(&name))?;
             (Box::new(file), Some((len, again)))
         }
-        Handle::Pipe(file) => (Box::new(file), None),
-        Handle::Other(bytes) => (bytes, None),
-        Handle::From(file, size, point) => {
-            return open_from(&name, file, size, point, packing)
+        InputHandle::Pipe(file) => (Box::new(file), None),
+        InputHandle::Other(bytes) => (bytes, None),
+        InputHandle::From(file, size, point) => {
+            return open_at_point(&name, file, size, point, packing)
                 .map_err(|e| Error::io("reading failed", &e).file(&name));
         }
     };
     let mut peek = Vec::new();
-    let read = (&mut bytes).take(PEEK as u64).read_to_end(&mut peek);
+    let read = (&mut bytes).take(PEEK_BYTES as u64).read_to_end(&mut peek);
     read.map_err(|e| Error::io("reading failed", &e).file(&name))?;
-    let format = Format::of(&peek).map_err(|error| error.file(&name))?;
-    let first = first_reads(&format.start(&peek, packing));
+    let format = TextFormat::detect(&peek).map_err(|error| error.file(&name))?;
+    let first = parse_first_reads(&format.decompress_start(&peek, packing));
     let meter = Meter { total: file.as_ref().map(|&(len, _)| len), ..Meter::default() };
-    let whole: Bytes = Box::new(Metered(Box::new(Cursor::new(peek).chain(bytes)), meter.clone()));
+    let whole: ByteReader = Box::new(Metered(Box::new(Cursor::new(peek).chain(bytes)), meter.clone()));
     let buffered = |whole| BufReader::with_capacity(READ_SIZE, whole);
     let mut restart = Restart::Nowhere;
     let source = match (format, file) {
-        (Format::Text, Some((len, file))) => {
+        (TextFormat::Text, Some((len, file))) => {
             restart = Restart::Text;
             TextSource::Plain(file, 0..len)
         }
-        (Format::Text, None) => TextSource::Stream(ByteStream(whole)),
-        (Format::Bgzf, file) => {
+        (TextFormat::Text, None) => TextSource::Stream(ByteStream(whole)),
+        (TextFormat::Bgzf, file) => {
             restart = file.map_or(Restart::Nowhere, |_| Restart::Blocks);
-            let reader = packing.blocks(BlockReader::new(whole, packing.allow_missing_eof), &meter);
+            let reader =
+                packing.configure_blocks(BlockReader::new(whole, packing.allow_missing_eof), &meter);
             TextSource::Blocks(Box::new(reader), 0)
         }
-        (Format::Gzip, Some((_, file))) if packing.restartable => {
+        (TextFormat::Gzip, Some((_, file))) if packing.restartable => {
             let points = GzipPoints::default();
             restart = Restart::Gzip(Arc::new(file), points.clone());
             TextSource::Stream(ByteStream(Box::new(GzipScan::new(whole, points))))
         }
-        (Format::Gzip, _) => TextSource::Stream(ByteStream(Box::new(GzipMembers::new(buffered(whole))))),
-        (Format::Zstd, _) => {
-            let zstd = packing.zstd(buffered(whole));
+        (TextFormat::Gzip, _) => {
+            TextSource::Stream(ByteStream(Box::new(GzipMembers::new(buffered(whole)))))
+        }
+        (TextFormat::Zstd, _) => {
+            let zstd = packing.open_zstd(buffered(whole));
             let zstd = zstd.map_err(|e| Error::io("reading failed", &e).file(&name))?;
             TextSource::Stream(ByteStream(Box::new(zstd)))
         }
     };
-    Ok(Opened { name, source, meter, first, restart })
+    Ok(OpenedInput { name, source, meter, first, restart })
 }
 
-fn open_from(
+fn open_at_point(
     name: &Path,
     mut file: File,
     size: u64,
     point: RestartPoint,
     packing: Packing,
-) -> io::Result<Opened> {
-    let meter = Meter::of(size.saturating_sub(point.stored_bytes()));
+) -> io::Result<OpenedInput> {
+    let meter = Meter::with_total(size.saturating_sub(point.stored_bytes()));
     let source = match point {
         RestartPoint::Start => TextSource::Plain(file, 0..size),
         RestartPoint::Text(offset) => TextSource::Plain(file, offset.min(size)..size),
@@ -229,7 +232,7 @@ fn open_from(
             file.seek(SeekFrom::Start(offset))?;
             let stream = Box::new(Metered(Box::new(file), meter.clone()));
             let reader = BlockReader::new(stream as Box<_>, packing.allow_missing_eof);
-            let reader = packing.blocks(reader.from_offset(offset), &meter);
+            let reader = packing.configure_blocks(reader.from_offset(offset), &meter);
             TextSource::Blocks(Box::new(reader), skipped as usize)
         }
         RestartPoint::Gzip(point, skipped) => {
@@ -238,80 +241,80 @@ fn open_from(
             TextSource::Stream(ByteStream(Box::new(tail)))
         }
     };
-    Ok(Opened { name: name.into(), source, meter, first: Vec::new(), restart: Restart::Nowhere })
+    Ok(OpenedInput { name: name.into(), source, meter, first: Vec::new(), restart: Restart::Nowhere })
 }
 
-enum Format {
+enum TextFormat {
     Text,
     Bgzf,
     Gzip,
     Zstd,
 }
 
-impl Format {
+impl TextFormat {
     /// Detects the format from the first bytes.
     ///
     /// # Errors
     ///
     /// The data is compressed by a program that is not supported, or has alignments instead of
     /// FASTQ.
-    fn of(peek: &[u8]) -> Result<Self> {
+    fn detect(peek: &[u8]) -> Result<Self> {
         const DECOMPRESS: &str = "decompress it on the way: bzip2 -dc, xz -dc or the like, into a pipe";
         let format = match peek {
             [0x1f, 0x8b, 8, flags, ..] => {
                 let mut start = Vec::new();
                 // Damage is reported later, when the data is read.
                 let text = flate2::read::MultiGzDecoder::new(peek);
-                let _ = text.take(PEEK as u64).read_to_end(&mut start);
+                let _ = text.take(PEEK_BYTES as u64).read_to_end(&mut start);
                 refuse_reads_of_other_kinds(&start)?;
-                if flags & 4 != 0 && has_block_size(peek) { Format::Bgzf } else { Format::Gzip }
+                if flags & 4 != 0 && has_block_size(peek) { TextFormat::Bgzf } else { TextFormat::Gzip }
             }
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Format::Zstd,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => TextFormat::Zstd,
             [b'B', b'Z', b'h', ..] => {
                 return Err(Error::input("this is compressed by bzip2").hint(DECOMPRESS));
             }
             [0xfd, b'7', b'z', b'X', b'Z', ..] => {
                 return Err(Error::input("this is compressed by xz").hint(DECOMPRESS));
             }
-            _ => Format::Text,
+            _ => TextFormat::Text,
         };
         refuse_reads_of_other_kinds(peek)?;
         Ok(format)
     }
 
     /// Decompresses the start of a file, as far as it is complete, to at most 256 KiB of text.
-    fn start<'a>(&self, peek: &'a [u8], packing: Packing) -> Cow<'a, [u8]> {
+    fn decompress_start<'a>(&self, peek: &'a [u8], packing: Packing) -> Cow<'a, [u8]> {
         let unpacked: Box<dyn Read + 'a> = match self {
-            Format::Text => return Cow::Borrowed(peek),
-            Format::Bgzf | Format::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(peek)),
-            Format::Zstd => match packing.zstd(peek) {
+            TextFormat::Text => return Cow::Borrowed(peek),
+            TextFormat::Bgzf | TextFormat::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(peek)),
+            TextFormat::Zstd => match packing.open_zstd(peek) {
                 Ok(decoder) => Box::new(decoder),
                 Err(_) => return Cow::Borrowed(&[]),
             },
         };
         let mut text = Vec::new();
         // The start may be cut at any byte. Damage is reported later, when all data is read.
-        let _ = unpacked.take(4 * PEEK as u64).read_to_end(&mut text);
+        let _ = unpacked.take(4 * PEEK_BYTES as u64).read_to_end(&mut text);
         Cow::Owned(text)
     }
 }
 
 fn refuse_reads_of_other_kinds(start: &[u8]) -> Result<()> {
     const SAY_SO: &str = "readmill align: say --unaligned, if its reads are not aligned";
-    match other_kind(start) {
+    match other_format(start) {
         Some(kind) => Err(Error::input(format!("this is {kind}, not FASTQ")).hint(SAY_SO)),
         None => Ok(()),
     }
 }
 
-fn other_kind(start: &[u8]) -> Option<ReadsFormat> {
-    ReadsFormat::of(start).filter(|format| *format != ReadsFormat::Fastq)
+fn other_format(start: &[u8]) -> Option<ReadsFormat> {
+    ReadsFormat::recognize(start).filter(|format| *format != ReadsFormat::Fastq)
 }
 
 /// Returns whether the path is a regular file with SAM, BAM or CRAM. The command line treats such
 /// files as unaligned reads.
 pub fn holds_records(path: &Path) -> bool {
-    start_of(path).is_some_and(|start| other_kind(&start).is_some())
+    read_start(path).is_some_and(|start| other_format(&start).is_some())
 }
 
 /// Returns whether the path is a regular file that starts as FASTQ does, plain or compressed. If it
@@ -320,14 +323,14 @@ pub fn holds_fastq(path: &Path) -> bool {
     const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd]; // no other format of reads is compressed by zstd
     let begins_so = |start: Vec<u8>| match start.iter().all(u8::is_ascii_whitespace) {
         _ if start.starts_with(ZSTD) => true,
-        true => is_named_so(path),
-        false => ReadsFormat::of(&start) == Some(ReadsFormat::Fastq),
+        true => has_fastq_name(path),
+        false => ReadsFormat::recognize(&start) == Some(ReadsFormat::Fastq),
     };
-    start_of(path).is_some_and(begins_so)
+    read_start(path).is_some_and(begins_so)
 }
 
 /// Returns whether the name ends in `.fastq` or `.fq`, before `.gz` or `.zst`, in any case.
-fn is_named_so(path: &Path) -> bool {
+fn has_fastq_name(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     [".fastq", ".fq"].iter().any(|end| name.ends_with(end))
@@ -335,16 +338,16 @@ fn is_named_so(path: &Path) -> bool {
 
 /// Returns the first bytes of a regular file, without its gzip compression. `None` for a pipe,
 /// whose bytes could not be read again, and for a file that cannot be opened.
-fn start_of(path: &Path) -> Option<Vec<u8>> {
+fn read_start(path: &Path) -> Option<Vec<u8>> {
     let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
     let file = is_file.then(|| File::open(path))?.ok()?;
     let mut peek = Vec::new();
-    let _ = file.take(PEEK as u64).read_to_end(&mut peek); // the real reader reports errors
+    let _ = file.take(PEEK_BYTES as u64).read_to_end(&mut peek); // the real reader reports errors
     let mut start = Vec::new();
     if peek.starts_with(&[0x1f, 0x8b]) {
         // The start may be cut at any byte, and the first BGZF block can be empty.
         let text = flate2::read::MultiGzDecoder::new(&peek[..]);
-        let _ = text.take(PEEK as u64).read_to_end(&mut start);
+        let _ = text.take(PEEK_BYTES as u64).read_to_end(&mut start);
         peek = start;
     }
     Some(peek)
@@ -365,7 +368,7 @@ fn has_block_size(member: &[u8]) -> bool {
     false
 }
 
-pub(crate) struct ByteStream(Bytes);
+pub(crate) struct ByteStream(ByteReader);
 
 impl ByteStream {
     /// Fills `into` as far as there is text. Returns the number of bytes, and the error after them,
@@ -377,7 +380,7 @@ impl ByteStream {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return (filled, Some(fault(&e))),
+                Err(e) => return (filled, Some(explain_read_error(&e))),
             }
         }
         (filled, None)
@@ -388,7 +391,7 @@ const TOO_LARGE_WINDOW: &str = "requires too much memory";
 
 /// Converts an error of reading to one that says what to do. Errors with a number come from the
 /// operating system, all others from a decoder, which has found damage.
-fn fault(error: &io::Error) -> Error {
+fn explain_read_error(error: &io::Error) -> Error {
     const GET_AGAIN: &str = "get the file again";
     if error.raw_os_error().is_some() {
         return Error::io("reading failed", error);
@@ -412,11 +415,11 @@ const PIPE_READ_SIZE: usize = 64 << 10;
 
 /// Maximum bytes that are buffered for each pipe. A program that is further ahead with one pipe has
 /// to wait; if it is so far ahead with two pipes alternately, it waits forever.
-const MOST_BUFFERED: usize = 64 << 20;
+const MAX_BUFFERED: usize = 64 << 20;
 
 /// Replaces pipes by streams that are read together, if there are several of them ([`twins`]).
-fn join_pipes(handles: Vec<(PathBuf, Handle)>) -> Vec<(PathBuf, Handle)> {
-    let is_pipe = |(_, handle): &&(PathBuf, Handle)| matches!(handle, Handle::Pipe(_));
+fn join_pipes(handles: Vec<(PathBuf, InputHandle)>) -> Vec<(PathBuf, InputHandle)> {
+    let is_pipe = |(_, handle): &&(PathBuf, InputHandle)| matches!(handle, InputHandle::Pipe(_));
     if handles.iter().filter(is_pipe).count() < 2 {
         return handles;
     }
@@ -424,16 +427,16 @@ fn join_pipes(handles: Vec<(PathBuf, Handle)>) -> Vec<(PathBuf, Handle)> {
     let others: Vec<_> = handles
         .into_iter()
         .map(|(name, handle)| match handle {
-            Handle::Pipe(file) => {
+            InputHandle::Pipe(file) => {
                 files.push(file);
                 (name, None)
             }
             other => (name, Some(other)),
         })
         .collect();
-    let mut joined = twins(files);
-    let mut next = |other: Option<Handle>| {
-        other.or_else(|| joined.next().map(|twin| Handle::Other(Box::new(twin))))
+    let mut joined = join_as_twins(files);
+    let mut next = |other: Option<InputHandle>| {
+        other.or_else(|| joined.next().map(|twin| InputHandle::Other(Box::new(twin))))
     };
     others.into_iter().filter_map(|(name, other)| Some((name, next(other)?))).collect()
 }
@@ -455,7 +458,7 @@ pub(crate) struct Twin {
 ///
 /// Such a program waits as soon as one of its pipes is full, and a batch of reads is larger than a
 /// pipe. So while a reader waits for one pipe, the data of the others is buffered.
-pub(crate) fn twins(files: Vec<File>) -> impl Iterator<Item = Twin> {
+pub(crate) fn join_as_twins(files: Vec<File>) -> impl Iterator<Item = Twin> {
     let count = files.len();
     let pipe = |file| Pipe { file, buffered: Vec::new(), at: 0, has_ended: false };
     let pipes = Arc::new(Mutex::new(files.into_iter().map(pipe).collect::<Vec<_>>()));
@@ -466,7 +469,7 @@ impl Read for Twin {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
         while pipes[self.which].buffered.is_empty() {
-            let ready = ready(&pipes, self.which)?;
+            let ready = wait_until_readable(&pipes, self.which)?;
             if ready.contains(&self.which) {
                 return pipes[self.which].file.read(into);
             }
@@ -489,7 +492,7 @@ impl Read for Twin {
 
 impl Pipe {
     fn has_room(&self) -> bool {
-        !self.has_ended && self.buffered.len() < MOST_BUFFERED
+        !self.has_ended && self.buffered.len() < MAX_BUFFERED
     }
 
     /// Moves the data that is available to the buffer, or notes the end of the pipe.
@@ -505,7 +508,7 @@ impl Pipe {
 
 /// Waits until pipe `own`, or another pipe that may be buffered, can be read. Returns the indexes
 /// of those that can.
-fn ready(pipes: &[Pipe], own: usize) -> io::Result<Vec<usize>> {
+fn wait_until_readable(pipes: &[Pipe], own: usize) -> io::Result<Vec<usize>> {
     let looked_at: Vec<usize> =
         (0..pipes.len()).filter(|&which| which == own || pipes[which].has_room()).collect();
     let mut polled: Vec<_> =

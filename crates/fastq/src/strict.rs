@@ -10,8 +10,8 @@ use std::ops::Range;
 use readmill_record::{ReadBatch, ReadSpan};
 
 use crate::line::{
-    fault_of_name, is_graphic, is_same_template, name_and_comment, template_name, without_number,
-    without_return,
+    fault_of_name, is_graphic, is_same_template, name_and_comment, strip_carriage_return,
+    strip_read_number, template_name,
 };
 
 struct StrictRecords<'a> {
@@ -22,7 +22,7 @@ struct StrictRecords<'a> {
     numbering: Option<u8>,
 }
 
-pub(crate) struct Parts {
+pub(crate) struct FileParts {
     pub first: Range<usize>,
     pub second: Option<Range<usize>>,
     pub index: Vec<Range<usize>>,
@@ -34,9 +34,9 @@ pub(crate) struct Parts {
 ///
 /// Returns whether all parts were read to their ends, nothing is unusual, and the reads of each
 /// template have the same name. If not, the content of `reads` must not be used.
-pub(crate) fn parse(
+pub(crate) fn parse_batch(
     text: &[u8],
-    Parts { first, second, index }: &Parts,
+    FileParts { first, second, index }: &FileParts,
     numbering: Option<u8>,
     reads: &mut ReadBatch,
 ) -> bool {
@@ -54,17 +54,17 @@ pub(crate) fn parse(
     files.iter_mut().for_each(|file| file.numbering = numbering);
     let mate = usize::from(second.is_some());
     while files[0].at < files[0].text.len() {
-        let Some(one) = files[0].record() else { return false };
+        let Some(one) = files[0].parse_record() else { return false };
         reads.push_span(one);
         if paired {
-            let Some(other) = files[mate].record() else { return false };
+            let Some(other) = files[mate].parse_record() else { return false };
             reads.push_span(other);
             if name(one) != name(other) {
                 return false;
             }
         }
         for file in &mut index {
-            match file.record() {
+            match file.parse_record() {
                 Some(span) if is_same_template(name(span), name(one), numbering) => {
                     reads.push_index_span(span)
                 }
@@ -78,24 +78,24 @@ pub(crate) fn parse(
 impl StrictRecords<'_> {
     /// Parses the next record; `None` if it is unusual in any way. The spans point into the text of
     /// the batch.
-    fn record(&mut self) -> Option<ReadSpan> {
+    fn parse_record(&mut self) -> Option<ReadSpan> {
         let at = self.at;
         if self.text.get(at) != Some(&b'@') {
             return None;
         }
         let name = at + 1;
         let end = self.end_of_line(name);
-        let line = without_return(&self.text[name..end]);
+        let line = strip_carriage_return(&self.text[name..end]);
         let (name_len, comment) = name_and_comment(line);
         let comment_len = line.len() - comment;
         if fault_of_name(&line[..name_len]).is_some() {
             return None;
         }
-        let name_len = without_number(&line[..name_len], self.numbering).len();
+        let name_len = strip_read_number(&line[..name_len], self.numbering).len();
         let bases = end + 1;
-        let end = self.end_of_guessed(bases)?;
+        let end = self.find_printable_line_end(bases)?;
         self.guess = end - bases;
-        let len = without_return(&self.text[bases..end]).len();
+        let len = strip_carriage_return(&self.text[bases..end]).len();
         if len > 0 && matches!(self.text[bases], b'@' | b'>' | b'+') {
             return None;
         }
@@ -104,8 +104,8 @@ impl StrictRecords<'_> {
             return None;
         }
         let qualities = self.end_of_line(plus) + 1;
-        let end = self.end_of_guessed(qualities)?;
-        if without_return(&self.text[qualities..end]).len() != len {
+        let end = self.find_printable_line_end(qualities)?;
+        if strip_carriage_return(&self.text[qualities..end]).len() != len {
             return None;
         }
         self.at = self.text.len().min(end + 1);
@@ -126,8 +126,8 @@ impl StrictRecords<'_> {
 
     /// Returns the end of a line of bases or qualities, and tries the length of the last line
     /// first. `None` if there is no such line or it has a character that is not printable.
-    fn end_of_guessed(&self, at: usize) -> Option<usize> {
-        let is_fine = |end| is_graphic(without_return(&self.text[at..end]));
+    fn find_printable_line_end(&self, at: usize) -> Option<usize> {
+        let is_fine = |end| is_graphic(strip_carriage_return(&self.text[at..end]));
         let guess = at + self.guess;
         // A newline is not printable, so the line does not end earlier.
         if self.text.get(guess) == Some(&b'\n') && is_fine(guess) {
@@ -145,9 +145,9 @@ mod tests {
 
     fn records(text: &[u8]) -> Option<Vec<Owned>> {
         let mut reads = ReadBatch::new(1, 0);
-        let clean = parse(
+        let clean = parse_batch(
             text,
-            &Parts { first: 0..text.len(), second: None, index: Vec::new() },
+            &FileParts { first: 0..text.len(), second: None, index: Vec::new() },
             None,
             &mut reads,
         );

@@ -22,7 +22,7 @@ pub enum Purpose {
     Skipped,
 }
 
-const LETTERS: [(u8, Purpose); 5] = [
+const PURPOSE_LETTERS: [(u8, Purpose); 5] = [
     (b'T', Purpose::Template),
     (b'M', Purpose::Molecule),
     (b'B', Purpose::Sample),
@@ -46,12 +46,12 @@ struct ReadSegment {
 ///
 /// // A UMI of eight bases, three bases to skip, then the template.
 /// let structure: ReadStructure = "8M3S+T".parse()?;
-/// let segments: Vec<_> = structure.pieces(100).collect();
+/// let segments: Vec<_> = structure.segments(100).collect();
 /// assert_eq!(
 ///     segments,
 ///     [(Purpose::Molecule, 0..8), (Purpose::Skipped, 8..11), (Purpose::Template, 11..100)]
 /// );
-/// assert_eq!(structure.least_bases(), 11);
+/// assert_eq!(structure.min_bases(), 11);
 /// assert!("8M3S+T5S".parse::<ReadStructure>().is_err()); // only the last segment may have a +
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
@@ -74,7 +74,7 @@ impl FromStr for ReadStructure {
                 digits.push(char::from(byte));
                 continue;
             }
-            let Some(&(_, purpose)) = LETTERS.iter().find(|(letter, _)| *letter == byte) else {
+            let Some(&(_, purpose)) = PURPOSE_LETTERS.iter().find(|(letter, _)| *letter == byte) else {
                 return refused("letters are T, M, B, C and S");
             };
             let bases = match (&digits[..], digits.parse::<u32>()) {
@@ -103,7 +103,7 @@ impl FromStr for ReadStructure {
 impl fmt::Display for ReadStructure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|piece| {
-            let letter = LETTERS.iter().find(|(_, purpose)| *purpose == piece.purpose);
+            let letter = PURPOSE_LETTERS.iter().find(|(_, purpose)| *purpose == piece.purpose);
             let letter = letter.map_or('?', |(letter, _)| char::from(*letter));
             match piece.bases {
                 Some(bases) => write!(f, "{bases}{letter}"),
@@ -114,23 +114,23 @@ impl fmt::Display for ReadStructure {
 }
 
 impl ReadStructure {
-    pub fn least_bases(&self) -> usize {
+    pub fn min_bases(&self) -> usize {
         self.0.iter().filter_map(|piece| piece.bases).sum()
     }
 
     /// Returns the structure of a read in which all bases have one purpose, such as an index read.
-    pub fn whole(purpose: Purpose) -> Self {
+    pub fn whole_read(purpose: Purpose) -> Self {
         ReadStructure(vec![ReadSegment { bases: None, purpose }])
     }
 
-    pub fn has(&self, purpose: Purpose) -> bool {
+    pub fn has_purpose(&self, purpose: Purpose) -> bool {
         self.0.iter().any(|piece| piece.purpose == purpose)
     }
 
     /// Returns the segments of a read of `len` bases with their purposes. A caller checks first
     /// that `len` is at least [`ReadStructure::least_bases`]; in a shorter read, segments are cut
     /// at its end.
-    pub fn pieces(&self, len: usize) -> impl Iterator<Item = (Purpose, Range<usize>)> {
+    pub fn segments(&self, len: usize) -> impl Iterator<Item = (Purpose, Range<usize>)> {
         let mut at = 0;
         self.0.iter().map(move |piece| {
             let start = at;
@@ -151,20 +151,20 @@ mod tests {
     #[test]
     fn pieces_follow_each_other() {
         let read = structure("8m3S+T").unwrap();
-        assert_eq!((read.to_string().as_str(), read.least_bases()), ("8M3S+T", 11));
-        let pieces = |len| read.pieces(len).map(|(_, range)| range).collect::<Vec<_>>();
+        assert_eq!((read.to_string().as_str(), read.min_bases()), ("8M3S+T", 11));
+        let pieces = |len| read.segments(len).map(|(_, range)| range).collect::<Vec<_>>();
         assert_eq!(pieces(20), [0..8, 8..11, 11..20]);
         assert_eq!(pieces(11), [0..8, 8..11, 11..11]);
         let fixed = structure("5T2B4C").unwrap();
-        let purposes: Vec<_> = fixed.pieces(30).collect();
+        let purposes: Vec<_> = fixed.segments(30).collect();
         let wanted = [(Purpose::Template, 0..5), (Purpose::Sample, 5..7), (Purpose::Cell, 7..11)];
         assert_eq!(purposes, wanted);
-        assert!(fixed.has(Purpose::Cell) && !fixed.has(Purpose::Molecule));
+        assert!(fixed.has_purpose(Purpose::Cell) && !fixed.has_purpose(Purpose::Molecule));
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        assert!(!structure("8M").unwrap().has(Purpose::Template), "of an index read");
+        assert!(!structure("8M").unwrap().has_purpose(Purpose::Template), "of an index read");
         for text in [
             "",
             "T",

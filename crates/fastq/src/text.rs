@@ -14,13 +14,13 @@ use readmill_record::{Error, Result};
 use crate::layout::FirstRead;
 use crate::restart::{Restart, RestartPoint, TextPlace};
 use crate::ring::{Claim, Goal, Reach, Ring, Supply, reach};
-use crate::source::{self, ByteStream, Bytes, FastqInput, Meter, Opened, Packing, TextSource};
+use crate::source::{self, ByteReader, ByteStream, FastqInput, Meter, OpenedInput, Packing, TextSource};
 
 /// Approximate bytes of a line in FASTQ with reads of 150 bases. Used until a block is counted.
-const USUAL_LINE: u64 = 92;
+const USUAL_LINE_BYTES: u64 = 92;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Position {
+pub(crate) struct TextPosition {
     /// The block that has the position in it or at its end, 0-based.
     pub block: u64,
     pub offset: usize,
@@ -41,45 +41,45 @@ type Compressed = (Chunk, Option<Error>);
 
 /// A slot for compressed blocks that were read but not inflated yet: the number of the block of
 /// text and its data. If its claimer is slow, another thread inflates them, too.
-type Handed = Mutex<Option<(u64, Arc<Compressed>)>>;
+type HandedChunk = Mutex<Option<(u64, Arc<Compressed>)>>;
 
 enum BlockSource {
     /// Plain text: the file, and the range of its bytes to read. Any thread can read any block.
     Plain(File, Range<u64>),
     Blocks {
-        reader: Mutex<BlockReader<Bytes>>,
+        reader: Mutex<BlockReader<ByteReader>>,
         skipped: usize,
-        handed: Box<[Handed]>,
+        handed: Box<[HandedChunk]>,
         spare: Mutex<Vec<Chunk>>,
     },
     Stream(Mutex<ByteStream>),
 }
 
 /// The text of one file of a run: its blocks in memory, and the means to fill more of them.
-pub(crate) struct Text {
+pub(crate) struct FastqText {
     name: PathBuf,
     first: Vec<FirstRead>,
     kind: BlockSource,
     ring: Ring<Arc<TextBlock>>,
     slots: usize,
-    shelf: Shelf,
+    shelf: BufferShelf,
     meter: Meter,
     restart: Restart,
     rules: TextOptions,
     refilled: AtomicU64,
 }
 
-impl Text {
+impl FastqText {
     /// Opens the inputs, each as a text. All are opened before anything is read from them.
     pub fn open(inputs: Vec<FastqInput>, rules: TextOptions) -> Result<Vec<Self>> {
-        let opened = source::open(inputs, rules.packing)?;
-        Ok(opened.into_iter().map(|opened| Text::new(opened, rules)).collect())
+        let opened = source::open_inputs(inputs, rules.packing)?;
+        Ok(opened.into_iter().map(|opened| FastqText::new(opened, rules)).collect())
     }
 
-    fn new(opened: Opened, rules: TextOptions) -> Self {
-        let Opened { name, source, meter, first, restart } = opened;
+    fn new(opened: OpenedInput, rules: TextOptions) -> Self {
+        let OpenedInput { name, source, meter, first, restart } = opened;
         let block_bytes = match source {
-            TextSource::Blocks(..) => block_reader::MAX_CHUNK,
+            TextSource::Blocks(..) => block_reader::MAX_CHUNK_BYTES,
             TextSource::Plain(..) | TextSource::Stream(_) => rules.block_bytes.max(1),
         };
         let slots = rules.window_bytes.div_ceil(block_bytes) + 4;
@@ -98,22 +98,22 @@ impl Text {
             TextSource::Stream(stream) => BlockSource::Stream(Mutex::new(stream)),
         };
         let rules = TextOptions { block_bytes, ..rules };
-        let (ring, shelf) = (Ring::new(slots, blocks), Shelf::default());
+        let (ring, shelf) = (Ring::new(slots, blocks), BufferShelf::default());
         let refilled = AtomicU64::new(0);
-        Text { name, first, kind, ring, slots, shelf, meter, restart, rules, refilled }
+        FastqText { name, first, kind, ring, slots, shelf, meter, restart, rules, refilled }
     }
 
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    pub fn first(&self) -> &[FirstRead] {
+    pub fn first_records(&self) -> &[FirstRead] {
         &self.first
     }
 
     /// Returns the checksum of the file as stored. Plain text, which is not read from front to
     /// back, has the checksum of no bytes.
-    pub fn sum(&self) -> &StreamSum {
+    pub fn checksum(&self) -> &StreamSum {
         &self.meter.sum
     }
 
@@ -134,13 +134,13 @@ impl Text {
         (read, self.meter.total)
     }
 
-    pub fn refilled(&self) -> u64 {
+    pub fn refilled_blocks(&self) -> u64 {
         self.refilled.load(Ordering::Relaxed)
     }
 
     /// Returns the maximum memory in bytes that blocks take at once: one in each slot, and one for
     /// each thread.
-    pub fn most_bytes(&self, threads: usize) -> usize {
+    pub fn max_bytes(&self, threads: usize) -> usize {
         let compressed = match self.kind {
             BlockSource::Blocks { .. } => 1 << 20,
             BlockSource::Plain(..) | BlockSource::Stream(_) => 0,
@@ -155,7 +155,7 @@ impl Text {
 
     /// Returns block `number`, and fills it first if necessary. `None` after the last block. Only
     /// the thread that releases blocks may call this, for blocks that it has not released.
-    pub fn block(&self, number: u64) -> Result<Option<Arc<TextBlock>>> {
+    pub fn load_block(&self, number: u64) -> Result<Option<Arc<TextBlock>>> {
         match reach(self, self.rules.patience, Goal::Blocks(number + 1)) {
             Reach::Enough => {
                 let lost = || Error::bug("a block of text was released too early");
@@ -168,8 +168,8 @@ impl Text {
 
     /// Returns the position after line `number`, counted from 1. `None` if the line is not in
     /// memory: not filled yet, or released.
-    pub fn end_of_line(&self, number: u64) -> Option<Position> {
-        let Some(line) = number.checked_sub(1) else { return Some(Position::default()) };
+    pub fn end_of_line(&self, number: u64) -> Option<TextPosition> {
+        let Some(line) = number.checked_sub(1) else { return Some(TextPosition::default()) };
         let (blocks, mut through) = self.ring.summed();
         for block in (0..blocks).rev() {
             let previous =
@@ -180,7 +180,7 @@ impl Text {
             };
             if (before..through).contains(&line) {
                 let offset = self.ring.get(block)?.end_of_line(number - before)?;
-                return Some(Position { block, offset, lines: number });
+                return Some(TextPosition { block, offset, lines: number });
             }
             through = before;
         }
@@ -190,7 +190,13 @@ impl Text {
     /// Appends the text from `from` to `to` to `out`; without `to`, to the end of the text. Returns
     /// false if the text has been released, cannot be read, or would make `out` longer than `most`
     /// bytes.
-    pub fn copy(&self, from: Position, to: Option<Position>, out: &mut Vec<u8>, most: usize) -> bool {
+    pub fn copy_text(
+        &self,
+        from: TextPosition,
+        to: Option<TextPosition>,
+        out: &mut Vec<u8>,
+        most: usize,
+    ) -> bool {
         let last = to.map_or_else(|| self.ring.summed().0, |to| to.block + 1);
         for number in from.block..last {
             let Some(block) = self.ring.get(number) else { return false };
@@ -209,10 +215,10 @@ impl Text {
 
     /// Converts a position that is not released to a place in the file; `None` at the end of the
     /// text. Only the thread that releases blocks may call this.
-    pub fn place(&self, at: Position) -> Result<Option<TextPlace>> {
+    pub fn find_place(&self, at: TextPosition) -> Result<Option<TextPlace>> {
         let block = match &self.kind {
             BlockSource::Plain(..) | BlockSource::Stream(_) => at.block * self.rules.block_bytes as u64,
-            BlockSource::Blocks { .. } => match self.block(at.block)? {
+            BlockSource::Blocks { .. } => match self.load_block(at.block)? {
                 Some(block) => block.stored,
                 None => return Ok(None),
             },
@@ -223,7 +229,7 @@ impl Text {
     /// Returns the point from which the file can be read again, starting at `place`; `None` if it
     /// cannot be.
     pub fn restart_point(&self, place: TextPlace) -> Result<Option<RestartPoint>> {
-        self.restart.point(place).map_err(|e| Error::io("reading failed", &e).file(&self.name))
+        self.restart.find_point(place).map_err(|e| Error::io("reading failed", &e).file(&self.name))
     }
 
     pub fn restart(&self) -> &Restart {
@@ -233,25 +239,25 @@ impl Text {
     /// Releases all blocks before `number`, which must have been filled, and keeps their buffers
     /// for new blocks. One thread at a time may do this.
     pub fn release_below(&self, number: u64) {
-        self.ring.release_below(number, |block| self.keep(block));
+        self.ring.release_below(number, |block| self.recycle_block(block));
     }
 
     /// Publishes a block that was filled. A block with an error after its text is the last one.
-    fn publish(&self, number: u64, block: TextBlock) {
+    fn publish_block(&self, number: u64, block: TextBlock) {
         if block.fault().is_some() {
             self.ring.end_at(number + 1);
         }
         let lines = block.lines();
         if let Some(unwanted) = self.ring.publish(number, lines, Arc::new(block)) {
             self.refilled.fetch_add(1, Ordering::Relaxed);
-            self.keep(unwanted);
+            self.recycle_block(unwanted);
         }
     }
 
-    fn read(&self, file: &File, all: &Range<u64>, number: u64) -> TextBlock {
+    fn read_block(&self, file: &File, all: &Range<u64>, number: u64) -> TextBlock {
         let start = all.start + number * self.rules.block_bytes as u64;
         let n = (all.end - start).min(self.rules.block_bytes as u64) as usize;
-        let mut bytes = self.room();
+        let mut bytes = self.take_buffer();
         match file.read_exact_at(&mut bytes[..n], start) {
             Ok(()) => TextBlock::new(bytes, n, None),
             Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
@@ -261,18 +267,18 @@ impl Text {
         }
     }
 
-    fn fill(&self, stream: &mut ByteStream) -> TextBlock {
-        let mut bytes = self.room();
+    fn fill_block(&self, stream: &mut ByteStream) -> TextBlock {
+        let mut bytes = self.take_buffer();
         let (n, fault) = stream.fill(&mut bytes);
         TextBlock::new(bytes, n, fault)
     }
 
     /// Inflates the chunk that becomes block `number`. In the first block, `skipped` bytes of text
     /// are left out.
-    fn inflate(&self, (chunk, behind): &Compressed, number: u64, skipped: usize) -> TextBlock {
+    fn inflate_chunk(&self, (chunk, behind): &Compressed, number: u64, skipped: usize) -> TextBlock {
         let mut bytes = self.shelf.take();
         bytes.clear();
-        let Err(error) = Inflater::default().chunk(chunk, &mut bytes) else {
+        let Err(error) = Inflater::default().append_chunk(chunk, &mut bytes) else {
             if number == 0 {
                 bytes.drain(..skipped.min(bytes.len()));
             }
@@ -286,35 +292,35 @@ impl Text {
         TextBlock::new(bytes, len, Some(error))
     }
 
-    fn room(&self) -> Vec<u8> {
+    fn take_buffer(&self) -> Vec<u8> {
         let mut bytes = self.shelf.take();
         bytes.resize(self.rules.block_bytes, 0);
         bytes
     }
 
-    fn keep(&self, block: Arc<TextBlock>) {
+    fn recycle_block(&self, block: Arc<TextBlock>) {
         if let Some(block) = Arc::into_inner(block) {
             self.shelf.put(block.into_bytes());
         }
     }
 
-    fn put_away(
+    fn retire_chunk(
         &self,
-        handed: &[Handed],
+        handed: &[HandedChunk],
         spare: &Mutex<Vec<Chunk>>,
         number: u64,
         chunk: Arc<Compressed>,
     ) {
-        let mut slot = lock(&handed[number as usize % self.slots]);
+        let mut slot = lock_mutex(&handed[number as usize % self.slots]);
         if slot.as_ref().is_some_and(|(of, _)| *of == number) {
             *slot = None;
         }
         drop(slot);
-        lock(spare).extend(Arc::into_inner(chunk).map(|(chunk, _)| chunk));
+        lock_mutex(spare).extend(Arc::into_inner(chunk).map(|(chunk, _)| chunk));
     }
 }
 
-impl Supply for Text {
+impl Supply for FastqText {
     type Content = Arc<TextBlock>;
 
     fn ring(&self) -> &Ring<Arc<TextBlock>> {
@@ -324,68 +330,72 @@ impl Supply for Text {
     fn claim(&self, wanted: u64) -> bool {
         match &self.kind {
             BlockSource::Plain(file, bytes) => match self.ring.claim() {
-                Claim::Block(number) => self.publish(number, self.read(file, bytes, number)),
+                Claim::Block(number) => self.publish_block(number, self.read_block(file, bytes, number)),
                 Claim::Full => return self.ring.claimed() > wanted,
                 Claim::End => {}
             },
             BlockSource::Stream(stream) => {
-                let mut stream = lock(stream);
+                let mut stream = lock_mutex(stream);
                 if self.ring.claimed() <= wanted {
                     let Claim::Block(number) = self.ring.claim() else { return false };
-                    let block = self.fill(&mut stream);
+                    let block = self.fill_block(&mut stream);
                     if block.text().is_empty() {
                         self.ring.end_at(number + 1);
                     }
-                    self.publish(number, block);
+                    self.publish_block(number, block);
                 }
             }
             BlockSource::Blocks { reader, skipped, handed, spare } => {
-                let mut reader = lock(reader);
+                let mut reader = lock_mutex(reader);
                 if self.ring.claimed() > wanted {
                     return true;
                 }
                 let Claim::Block(number) = self.ring.claim() else { return false };
-                let mut chunk = lock(spare).pop().unwrap_or_default();
+                let mut chunk = lock_mutex(spare).pop().unwrap_or_default();
                 let next = reader.next_chunk(&mut chunk);
                 if !matches!(next, Ok(true)) {
                     self.ring.end_at(number + 1);
                 }
                 let chunk = Arc::new((chunk, next.err()));
-                *lock(&handed[number as usize % self.slots]) = Some((number, chunk.clone()));
+                *lock_mutex(&handed[number as usize % self.slots]) = Some((number, chunk.clone()));
                 drop(reader);
-                self.publish(number, self.inflate(&chunk, number, *skipped));
-                self.put_away(handed, spare, number, chunk);
+                self.publish_block(number, self.inflate_chunk(&chunk, number, *skipped));
+                self.retire_chunk(handed, spare, number, chunk);
             }
         }
         true
     }
 
     fn guess(&self) -> u64 {
-        self.rules.block_bytes as u64 / USUAL_LINE
+        self.rules.block_bytes as u64 / USUAL_LINE_BYTES
     }
 
     fn help(&self, number: u64) {
         match &self.kind {
-            BlockSource::Plain(file, bytes) => self.publish(number, self.read(file, bytes, number)),
-            BlockSource::Stream(stream) => drop(lock(stream)), // its claimer publishes it before it leaves the lock
+            BlockSource::Plain(file, bytes) => {
+                self.publish_block(number, self.read_block(file, bytes, number))
+            }
+            BlockSource::Stream(stream) => drop(lock_mutex(stream)), // its claimer publishes it before it leaves the lock
             BlockSource::Blocks { reader, skipped, handed, .. } => {
-                let handed = lock(&handed[number as usize % self.slots]).clone();
+                let handed = lock_mutex(&handed[number as usize % self.slots]).clone();
                 match handed.filter(|(of, _)| *of == number) {
-                    Some((_, chunk)) => self.publish(number, self.inflate(&chunk, number, *skipped)),
-                    None => drop(lock(reader)), // its claimer hands it over before it leaves the lock
+                    Some((_, chunk)) => {
+                        self.publish_block(number, self.inflate_chunk(&chunk, number, *skipped))
+                    }
+                    None => drop(lock_mutex(reader)), // its claimer hands it over before it leaves the lock
                 }
             }
         }
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes of text after which the count of lines is stored. Finding a line scans at most this many
 /// bytes.
-const STRIDE: usize = 16 << 10;
+const STRIDE_BYTES: usize = 16 << 10;
 
 pub(crate) struct TextBlock {
     bytes: Vec<u8>,
@@ -405,7 +415,7 @@ impl TextBlock {
             lines += memchr::memchr_iter(b'\n', stride).count() as u32;
             lines
         };
-        let marks = bytes[..len].chunks(STRIDE).map(count).collect();
+        let marks = bytes[..len].chunks(STRIDE_BYTES).map(count).collect();
         TextBlock { bytes, len, marks, fault, stored: 0 }
     }
 
@@ -427,9 +437,9 @@ impl TextBlock {
     pub fn end_of_line(&self, number: u64) -> Option<usize> {
         let stride = self.marks.partition_point(|&lines| u64::from(lines) < number);
         let before = stride.checked_sub(1).map_or(0, |previous| self.marks[previous]);
-        let text = self.text().chunks(STRIDE).nth(stride)?;
+        let text = self.text().chunks(STRIDE_BYTES).nth(stride)?;
         let rank = (number - u64::from(before)).checked_sub(1)? as usize;
-        memchr::memchr_iter(b'\n', text).nth(rank).map(|at| stride * STRIDE + at + 1)
+        memchr::memchr_iter(b'\n', text).nth(rank).map(|at| stride * STRIDE_BYTES + at + 1)
     }
 
     pub fn into_bytes(self) -> Vec<u8> {
@@ -438,9 +448,9 @@ impl TextBlock {
 }
 
 #[derive(Default)]
-pub(crate) struct Shelf(Mutex<Vec<Vec<u8>>>);
+pub(crate) struct BufferShelf(Mutex<Vec<Vec<u8>>>);
 
-impl Shelf {
+impl BufferShelf {
     pub fn take(&self) -> Vec<u8> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }

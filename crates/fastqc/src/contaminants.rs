@@ -11,42 +11,42 @@ const PRIMERS: [(&str, &str); 5] = [
 ];
 
 /// Indexes of the first twelve TruSeq adapters, and the adapter sequence before and after the index.
-const INDEXES: [&str; 12] = [
+const TRUSEQ_INDEXES: [&str; 12] = [
     "ATCACG", "CGATGT", "TTAGGC", "TGACCA", "ACAGTG", "GCCAAT", "CAGATC", "ACTTGA", "GATCAG", "TAGCTT",
     "GGCTAC", "CTTGTA",
 ];
 const AROUND_INDEX: [&str; 2] = ["GATCGGAAGAGCACACGTCTGAACTCCAGTCAC", "ATCTCGTATGCCGTCTTCTGCTTG"];
 
-static KNOWN: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
+static KNOWN_SEQUENCES: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     let primers =
         PRIMERS.iter().map(|(name, sequence)| (name.to_string(), sequence.as_bytes().to_vec()));
     let [before, behind] = AROUND_INDEX;
-    let indexed = (1..).zip(INDEXES).map(|(number, index)| {
+    let indexed = (1..).zip(TRUSEQ_INDEXES).map(|(number, index)| {
         (format!("TruSeq Adapter, Index {number}"), format!("{before}{index}{behind}").into_bytes())
     });
     primers.chain(indexed).collect()
 });
 
 /// A match must be longer than this, and may contain one mismatch.
-const FEWEST: usize = 20;
+const MIN_MATCH_BASES: usize = 20;
 
 /// Lengths of sequences that are too short for such a match: they must be contained in a known sequence
 /// without a mismatch.
-const SHORT: std::ops::Range<usize> = 8..FEWEST;
+const SHORT_LENGTHS: std::ops::Range<usize> = 8..MIN_MATCH_BASES;
 
 /// The longest match of two sequences: its bases, and the percentage of them that agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hit {
+struct SequenceMatch {
     bases: usize,
     percent: usize,
 }
 
 /// Returns the known sequence with the longest match on either strand, as FastQC's column "Possible
 /// Source" has it, or `None` without a match.
-pub(crate) fn source(sequence: &[u8]) -> Option<String> {
-    let mut best: Option<(&str, Hit)> = None;
-    for (name, known) in KNOWN.iter() {
-        let hit = hit_on_both(known, sequence);
+pub(crate) fn find_source(sequence: &[u8]) -> Option<String> {
+    let mut best: Option<(&str, SequenceMatch)> = None;
+    for (name, known) in KNOWN_SEQUENCES.iter() {
+        let hit = match_both_strands(known, sequence);
         if let Some(hit) = hit.filter(|hit| best.is_none_or(|(_, best)| hit.bases > best.bases)) {
             best = Some((name, hit));
         }
@@ -54,7 +54,7 @@ pub(crate) fn source(sequence: &[u8]) -> Option<String> {
     best.map(|(name, hit)| format!("{name} ({}% over {}bp)", hit.percent, hit.bases))
 }
 
-fn hit_on_both(known: &[u8], sequence: &[u8]) -> Option<Hit> {
+fn match_both_strands(known: &[u8], sequence: &[u8]) -> Option<SequenceMatch> {
     let complement = |base: &u8| match base {
         b'A' => b'T',
         b'C' => b'G',
@@ -63,17 +63,17 @@ fn hit_on_both(known: &[u8], sequence: &[u8]) -> Option<Hit> {
     };
     let strands = [known.to_vec(), known.iter().rev().map(complement).collect()];
     let holds = |strand: &Vec<u8>| strand.windows(sequence.len()).any(|part| part == sequence);
-    if SHORT.contains(&sequence.len()) && strands.iter().any(holds) {
-        return Some(Hit { bases: sequence.len(), percent: 100 });
+    if SHORT_LENGTHS.contains(&sequence.len()) && strands.iter().any(holds) {
+        return Some(SequenceMatch { bases: sequence.len(), percent: 100 });
     }
-    let mut best: Option<Hit> = None;
+    let mut best: Option<SequenceMatch> = None;
     for strand in &strands {
         // `start` is the position in `sequence` where the known sequence begins. It is negative if the
         // known sequence begins earlier.
-        for start in
-            (FEWEST as isize - strand.len() as isize)..(sequence.len() as isize - FEWEST as isize)
+        for start in (MIN_MATCH_BASES as isize - strand.len() as isize)
+            ..(sequence.len() as isize - MIN_MATCH_BASES as isize)
         {
-            let hit = hit_at(strand, sequence, start);
+            let hit = match_at_offset(strand, sequence, start);
             if let Some(hit) = hit.filter(|hit| best.is_none_or(|best| hit.bases > best.bases)) {
                 best = Some(hit);
             }
@@ -84,15 +84,15 @@ fn hit_on_both(known: &[u8], sequence: &[u8]) -> Option<Hit> {
 
 /// Finds the longest stretch with at most one mismatch if base 0 of `known` is aligned to position
 /// `start` of `sequence`.
-fn hit_at(known: &[u8], sequence: &[u8], start: isize) -> Option<Hit> {
-    let mut best: Option<Hit> = None;
+fn match_at_offset(known: &[u8], sequence: &[u8], start: isize) -> Option<SequenceMatch> {
+    let mut best: Option<SequenceMatch> = None;
     // The current stretch, from its first base to its last match, and the mismatches in it.
     let (mut first, mut last, mut others) = (0, 0, 0);
     let mut note = |first: usize, last: usize, others: usize| {
         let bases = 1 + last - first.min(last + 1);
-        let hit = Hit { bases, percent: (bases.saturating_sub(others)) * 100 / bases.max(1) };
+        let hit = SequenceMatch { bases, percent: (bases.saturating_sub(others)) * 100 / bases.max(1) };
         let is_better = best.is_none_or(|best| (hit.bases, hit.percent) > (best.bases, best.percent));
-        if bases > FEWEST && is_better {
+        if bases > MIN_MATCH_BASES && is_better {
             best = Some(hit);
         }
     };
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn frequent_sequences_are_explained() {
-        let of = |sequence: &str| source(sequence.as_bytes());
+        let of = |sequence: &str| find_source(sequence.as_bytes());
         let first = "GATCGGAAGAGCACACGTCTGAACTCCAGTCACATCACGATCTCGTATGC";
         assert_eq!(of(first).unwrap(), "TruSeq Adapter, Index 1 (100% over 50bp)");
         assert_eq!(

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use readmill_record::{Error, Result, Room};
+use readmill_record::{CountingRoom, Error, Result};
 
-use crate::distinct::{self, Distinct};
-use crate::options::Options;
-use crate::piece::{Piece, SequencedRead};
-use crate::report::Report;
+use crate::distinct::{self, DistinctSequences};
+use crate::options::FastqcOptions;
+use crate::piece::{FastqcPiece, SequencedRead};
+use crate::report::FastqcFileReport;
 use crate::totals::Totals;
 
 /// Counts the reads of one input.
@@ -19,59 +19,59 @@ use crate::totals::Totals;
 ///
 /// ```
 /// use readmill_fastqc::piece::SequencedRead;
-/// use readmill_fastqc::{FastqcRun, Options};
+/// use readmill_fastqc::{FastqcOptions, FastqcRun};
 ///
-/// let run = FastqcRun::new(["lane1.fq".into()], Options::default(), 0);
+/// let run = FastqcRun::new(["lane1.fq".into()], FastqcOptions::default(), 0);
 /// let file = run.file(0).unwrap();
 /// let add = |number: u64, bases: &[u8]| {
-///     let mut piece = file.piece(number);
-///     file.count(&mut piece, &SequencedRead { number, name: b"@r", bases, quals: b"II" })?;
-///     file.close(&mut piece);
-///     file.take(piece)
+///     let mut piece = file.start_piece(number);
+///     file.count_read(&mut piece, &SequencedRead { number, name: b"@r", bases, quals: b"II" })?;
+///     file.close_piece(&mut piece);
+///     file.add_piece(piece)
 /// };
 ///
 /// add(1, b"CC")?; // waits for read 0
-/// assert!(file.report().is_err());
+/// assert!(file.make_report().is_err());
 /// add(0, b"AA")?;
-/// assert!(file.report()?.data().contains("Total Sequences\t2\n"));
+/// assert!(file.make_report()?.format_data().contains("Total Sequences\t2\n"));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub struct FileCounter {
     name: String,
-    options: Options,
-    room: Arc<Room>,
+    options: FastqcOptions,
+    room: Arc<CountingRoom>,
     ordered: Mutex<Ordered>,
     /// The tracked sequences, once there are as many as are ever tracked. From then on, threads look
     /// sequences up themselves.
-    known: OnceLock<Distinct>,
+    known: OnceLock<DistinctSequences>,
 }
 
 struct Ordered {
-    next: u64,
+    next_read: u64,
     /// Pieces that arrived before the reads in front of them, by the number of their first read.
-    waiting: BTreeMap<u64, Piece>,
+    waiting: BTreeMap<u64, FastqcPiece>,
     totals: Totals,
-    growing: Distinct,
-    spare: Vec<Piece>,
+    growing: DistinctSequences,
+    spare_pieces: Vec<FastqcPiece>,
 }
 
 impl FileCounter {
-    pub(crate) fn new(name: String, options: Options, room: Arc<Room>) -> Self {
+    pub(crate) fn new(name: String, options: FastqcOptions, room: Arc<CountingRoom>) -> Self {
         let ordered = Ordered {
-            next: 0,
+            next_read: 0,
             waiting: BTreeMap::new(),
             totals: Totals::new(),
-            growing: Distinct::default(),
-            spare: Vec::new(),
+            growing: DistinctSequences::default(),
+            spare_pieces: Vec::new(),
         };
         FileCounter { name, options, room, ordered: Mutex::new(ordered), known: OnceLock::new() }
     }
 
     /// Returns an empty piece for a batch whose first read has the 0-based number `first` in the file.
     /// Reuses the memory of a piece that was added.
-    pub fn piece(&self, first: u64) -> Piece {
-        let mut piece = self.ordered().spare.pop().unwrap_or_else(Piece::new);
-        piece.restart(first);
+    pub fn start_piece(&self, first: u64) -> FastqcPiece {
+        let mut piece = self.lock_ordered().spare_pieces.pop().unwrap_or_else(FastqcPiece::new);
+        piece.restart_at(first);
         piece
     }
 
@@ -81,31 +81,31 @@ impl FileCounter {
     /// A quality is not a printable character from `!` to `~`, or the read is too long for the memory of
     /// the run.
     #[inline]
-    pub fn count(&self, piece: &mut Piece, read: &SequencedRead<'_>) -> Result<()> {
-        piece.add(read, &self.room)
+    pub fn count_read(&self, piece: &mut FastqcPiece, read: &SequencedRead<'_>) -> Result<()> {
+        piece.add_read(read, &self.room)
     }
 
     /// Finishes a piece before it is given to [`FileCounter::take`]. Looks up its sequences here, on the
     /// calling thread, if all tracked sequences are known.
-    pub fn close(&self, piece: &mut Piece) {
-        piece.close(self.known.get());
+    pub fn close_piece(&self, piece: &mut FastqcPiece) {
+        piece.look_up_sequences(self.known.get());
     }
 
     /// Adds a piece to the totals as soon as all reads before it have been added.
     ///
     /// # Errors
     /// The memory of the run does not suffice for the length of the reads or the number of tiles.
-    pub fn take(&self, piece: Piece) -> Result<()> {
+    pub fn add_piece(&self, piece: FastqcPiece) -> Result<()> {
         if piece.shapes.is_empty() {
             return Ok(());
         }
-        let mut ordered = self.ordered();
-        let Ordered { next, waiting, totals, growing, spare } = &mut *ordered;
+        let mut ordered = self.lock_ordered();
+        let Ordered { next_read: next, waiting, totals, growing, spare_pieces: spare } = &mut *ordered;
         waiting.insert(piece.first, piece);
         while let Some(mut piece) = waiting.remove(next) {
-            totals.add(&mut piece, growing, self.known.get(), &self.room)?;
+            totals.add_piece(&mut piece, growing, self.known.get(), &self.room)?;
             *next = totals.reads;
-            if growing.len() == distinct::MOST {
+            if growing.len() == distinct::MAX_SEQUENCES {
                 let _ = self.known.set(std::mem::take(growing)); // it is set only once
             }
             spare.push(piece);
@@ -115,24 +115,24 @@ impl FileCounter {
 
     /// Drops a piece without adding it, and returns its memory to the run. Called if a batch of FASTQ
     /// turns out to have been cut in the wrong place: its reads are counted again.
-    pub fn discard(&self, piece: Piece) {
-        self.room.give_back(piece.far.capacity() as u64);
+    pub fn discard_piece(&self, piece: FastqcPiece) {
+        self.room.return_bytes(piece.far.capacity() as u64);
     }
 
     /// Makes the report of the file. Called when all reads have been counted.
     ///
     /// # Errors
     /// A piece still waits for reads before it, which is a bug.
-    pub fn report(&self) -> Result<Report> {
-        let ordered = self.ordered();
+    pub fn make_report(&self) -> Result<FastqcFileReport> {
+        let ordered = self.lock_ordered();
         if !ordered.waiting.is_empty() {
             return Err(Error::bug(format!("reads of {} were not counted", self.name)));
         }
         let known = self.known.get().unwrap_or(&ordered.growing);
-        Ok(Report::new(&self.name, &ordered.totals, known, self.options))
+        Ok(FastqcFileReport::new(&self.name, &ordered.totals, known, self.options))
     }
 
-    fn ordered(&self) -> MutexGuard<'_, Ordered> {
+    fn lock_ordered(&self) -> MutexGuard<'_, Ordered> {
         self.ordered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

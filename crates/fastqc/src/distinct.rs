@@ -2,29 +2,29 @@
 
 use hashbrown::HashTable;
 
-pub(crate) const MOST: usize = 100_000;
+pub(crate) const MAX_SEQUENCES: usize = 100_000;
 
 /// Returns the part of a read that identifies its sequence: reads of more than 75 bases are compared by
 /// their first 50, as in FastQC, because errors at the end would make duplicates differ.
 #[inline]
-pub(crate) fn key(bases: &[u8]) -> &[u8] {
-    if bases.len() > LONGEST { &bases[..SHORT] } else { bases }
+pub(crate) fn sequence_key(bases: &[u8]) -> &[u8] {
+    if bases.len() > MAX_WHOLE_KEY { &bases[..KEY_PREFIX] } else { bases }
 }
 
-const LONGEST: usize = 75;
-const SHORT: usize = 50;
+const MAX_WHOLE_KEY: usize = 75;
+const KEY_PREFIX: usize = 50;
 
 #[derive(Default)]
-pub(crate) struct Distinct {
+pub(crate) struct DistinctSequences {
     numbers: HashTable<u32>,
     ends: Vec<u32>,
     text: Vec<u8>,
 }
 
-impl Distinct {
+impl DistinctSequences {
     /// Maximum memory in bytes, with the counts of reads and the order in which the report lists the
     /// sequences.
-    pub const BYTES: u64 = (MOST * (LONGEST + 4 + 4 + 24) + (1 << 17) * 2 * 5) as u64;
+    pub const BYTES: u64 = (MAX_SEQUENCES * (MAX_WHOLE_KEY + 4 + 4 + 24) + (1 << 17) * 2 * 5) as u64;
 
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -37,7 +37,9 @@ impl Distinct {
 
     #[inline]
     pub fn find(&self, sequence: &[u8]) -> Option<u32> {
-        self.numbers.find(hash(sequence), |&number| self.sequence(number as usize) == sequence).copied()
+        self.numbers
+            .find(hash_sequence(sequence), |&number| self.sequence(number as usize) == sequence)
+            .copied()
     }
 
     /// Returns the number of a sequence, which gets the next number if it is new. The caller stops at
@@ -49,25 +51,25 @@ impl Distinct {
         if self.ends.capacity() == 0 {
             // All memory is allocated with the first sequence. Its size is charged in the plan, and no
             // buffer is copied later.
-            self.ends.reserve_exact(MOST);
-            self.text.reserve_exact(MOST * LONGEST);
-            self.numbers.reserve(MOST, |_| 0);
+            self.ends.reserve_exact(MAX_SEQUENCES);
+            self.text.reserve_exact(MAX_SEQUENCES * MAX_WHOLE_KEY);
+            self.numbers.reserve(MAX_SEQUENCES, |_| 0);
         }
         let number = self.ends.len() as u32;
         self.text.extend_from_slice(sequence);
         self.ends.push(self.text.len() as u32);
-        let Distinct { numbers, ends, text } = self;
+        let DistinctSequences { numbers, ends, text } = self;
         let of = |number: usize| {
             let start = if number == 0 { 0 } else { ends[number - 1] };
-            hash(&text[start as usize..ends[number] as usize])
+            hash_sequence(&text[start as usize..ends[number] as usize])
         };
-        numbers.insert_unique(hash(sequence), number, |&number| of(number as usize));
+        numbers.insert_unique(hash_sequence(sequence), number, |&number| of(number as usize));
         number
     }
 }
 
 #[inline]
-fn hash(sequence: &[u8]) -> u64 {
+fn hash_sequence(sequence: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
     let fold = |hash: u64, word: u64| {
         let product = u128::from(hash ^ word) * u128::from(FACTOR);
@@ -87,11 +89,11 @@ mod tests {
 
     #[test]
     fn sequences_have_numbers_in_the_order_in_which_they_come() {
-        let mut distinct = Distinct::default();
+        let mut distinct = DistinctSequences::default();
         let numbers = [&b"ACGT"[..], b"", b"ACG", b"ACGT", b"", b"ACGTACGTACGT"];
         assert_eq!(numbers.map(|sequence| distinct.find_or_insert(sequence)), [0, 1, 2, 0, 1, 3]);
         assert_eq!((distinct.len(), distinct.sequence(2)), (4, &b"ACG"[..]));
         assert_eq!((distinct.find(b"ACG"), distinct.find(b"AC")), (Some(2), None));
-        assert_eq!((key(&[b'A'; 75]).len(), key(&[b'A'; 76]).len()), (75, 50));
+        assert_eq!((sequence_key(&[b'A'; 75]).len(), sequence_key(&[b'A'; 76]).len()), (75, 50));
     }
 }

@@ -10,19 +10,19 @@ use readmill_record::java;
 
 use crate::module::{Module, Status};
 
-const PERCENTS: usize = 101;
+const PERCENT_CLASSES: usize = 101;
 
 /// Limits of the sum of deviations from a normal distribution, in percent of the reads: above the first
 /// is a warning, above the second a failure.
-const LIMITS: [f64; 2] = [15.0, 30.0];
+const DEVIATION_LIMITS: [f64; 2] = [15.0, 30.0];
 
 /// Maximum read length for which the percents of each k are stored. For longer reads they are computed
 /// each time.
-const KEPT: usize = 1000;
+const MAX_TABLE_LENGTH: usize = 1000;
 
 /// Returns how many bases of a read are used: the length rounded down to a multiple of 100 (1000 for
 /// reads of more than 1000 bases). The number of different lengths, each with a table, stays small.
-pub(crate) fn looked_at(length: usize) -> usize {
+pub(crate) fn used_bases(length: usize) -> usize {
     match length {
         1001.. => length / 1000 * 1000,
         101.. => length / 100 * 100,
@@ -32,7 +32,7 @@ pub(crate) fn looked_at(length: usize) -> usize {
 
 /// Counts G and C, in blocks of 255 bases whose count fits into a byte.
 #[inline]
-pub(crate) fn count(bases: &[u8]) -> u32 {
+pub(crate) fn count_gc(bases: &[u8]) -> u32 {
     let few = |bases: &[u8]| {
         bases.iter().fold(0_u8, |sum, &base| sum.wrapping_add(u8::from(base == b'G' || base == b'C')))
     };
@@ -40,18 +40,18 @@ pub(crate) fn count(bases: &[u8]) -> u32 {
 }
 
 struct Spread {
-    shares: [f64; PERCENTS],
+    shares: [f64; PERCENT_CLASSES],
     percents: Vec<[u8; 2]>,
 }
 
 impl Spread {
     fn new(length: usize) -> Self {
-        let mut claims = [0_u32; PERCENTS];
-        let mut percents = Vec::with_capacity(if length <= KEPT { length + 1 } else { 0 });
+        let mut claims = [0_u32; PERCENT_CLASSES];
+        let mut percents = Vec::with_capacity(if length <= MAX_TABLE_LENGTH { length + 1 } else { 0 });
         for gc in 0..=length {
-            let [low, high] = reached(gc, length);
+            let [low, high] = percent_range(gc, length);
             claims[usize::from(low)..=usize::from(high)].iter_mut().for_each(|claims| *claims += 1);
-            if length <= KEPT {
+            if length <= MAX_TABLE_LENGTH {
                 percents.push([low, high]);
             }
         }
@@ -61,19 +61,19 @@ impl Spread {
 
 /// Returns the first and the last percent for which a read of `length` bases, `gc` of them G or C, may
 /// stand.
-fn reached(gc: usize, length: usize) -> [u8; 2] {
+fn percent_range(gc: usize, length: usize) -> [u8; 2] {
     let (gc, length) = (gc as f64, length as f64);
-    [gc - 0.5, gc + 0.5].map(|gc| round(gc.clamp(0.0, length) * 100.0 / length))
+    [gc - 0.5, gc + 0.5].map(|gc| round_half_up(gc.clamp(0.0, length) * 100.0 / length))
 }
 
 /// Rounds to the nearest integer, and halves up like Java's `Math.round`.
-fn round(number: f64) -> u8 {
+fn round_half_up(number: f64) -> u8 {
     let whole = number.floor();
     (whole + f64::from(u8::from(number - whole >= 0.5))) as u8
 }
 
 pub(crate) struct GcCounts {
-    counts: [f64; PERCENTS],
+    counts: [f64; PERCENT_CLASSES],
     by_length: HashMap<u32, Spread>,
     /// The table for the length of the previous read. Reads of one length often follow each other, so it
     /// is kept out of the map.
@@ -82,7 +82,7 @@ pub(crate) struct GcCounts {
 
 impl Default for GcCounts {
     fn default() -> Self {
-        GcCounts { counts: [0.0; PERCENTS], by_length: HashMap::new(), last: None }
+        GcCounts { counts: [0.0; PERCENT_CLASSES], by_length: HashMap::new(), last: None }
     }
 }
 
@@ -94,7 +94,7 @@ impl GcCounts {
     /// Adds a read of `length` bases, `gc` of them G or C. Reads must come in the order of the file: the
     /// last digits of floating-point sums depend on it.
     #[inline]
-    pub fn add(&mut self, length: u32, gc: u32) {
+    pub fn add_read(&mut self, length: u32, gc: u32) {
         let spread = match &mut self.last {
             Some((last, spread)) if *last == length => &**spread,
             last => {
@@ -107,26 +107,29 @@ impl GcCounts {
             }
         };
         let kept = spread.percents.get(gc as usize).copied();
-        let [low, high] = kept.unwrap_or_else(|| reached(gc as usize, length as usize)).map(usize::from);
+        let [low, high] =
+            kept.unwrap_or_else(|| percent_range(gc as usize, length as usize)).map(usize::from);
         for (count, share) in self.counts[low..=high].iter_mut().zip(&spread.shares[low..=high]) {
             *count += share;
         }
     }
 
-    pub fn module(&self) -> Module {
+    pub fn make_module(&self) -> Module {
         let rows = self.counts.iter().enumerate();
         Module {
             name: "Per sequence GC content",
-            status: Status::above(self.deviation(), LIMITS),
+            status: Status::from_limits(self.normal_deviation(), DEVIATION_LIMITS),
             notes: Vec::new(),
             columns: vec!["GC Content".into(), "Count".into()],
-            rows: rows.map(|(percent, &count)| vec![percent.to_string(), java::double(count)]).collect(),
+            rows: rows
+                .map(|(percent, &count)| vec![percent.to_string(), java::format_double(count)])
+                .collect(),
         }
     }
 
     /// Returns the sum of the differences between the counts and a normal distribution around their
     /// mode, in percent of the reads. NaN without reads.
-    fn deviation(&self) -> f64 {
+    fn normal_deviation(&self) -> f64 {
         let total: f64 = self.counts.iter().sum();
         let mode = self.mode();
         let squares = self.counts.iter().enumerate();
@@ -154,7 +157,7 @@ impl GcCounts {
         let is_high = |count: &f64| *count > counts[first] - counts[first] / 10.0;
         let above = counts[first..].iter().take_while(|count| is_high(count)).count();
         let below = counts[..first].iter().rev().take_while(|count| is_high(count)).count();
-        if first + above == PERCENTS || below == first {
+        if first + above == PERCENT_CLASSES || below == first {
             return first as f64;
         }
         let sum: usize = (first - below..first + above).sum();
@@ -169,28 +172,28 @@ mod tests {
     #[test]
     fn a_read_is_spread_over_the_percents_it_may_stand_for() {
         assert_eq!(
-            [0, 100, 101, 199, 200, 1000, 1001, 2500].map(looked_at),
+            [0, 100, 101, 199, 200, 1000, 1001, 2500].map(used_bases),
             [0, 100, 100, 100, 200, 1000, 1000, 2000]
         );
-        assert_eq!(reached(0, 1), [0, 50]);
-        assert_eq!(reached(1, 1), [50, 100]);
-        assert_eq!(reached(50, 100), [50, 51], "49.5 and 50.5 are rounded up");
-        assert_eq!(reached(100, 100), [100, 100]);
+        assert_eq!(percent_range(0, 1), [0, 50]);
+        assert_eq!(percent_range(1, 1), [50, 100]);
+        assert_eq!(percent_range(50, 100), [50, 51], "49.5 and 50.5 are rounded up");
+        assert_eq!(percent_range(100, 100), [100, 100]);
         let mut counts = GcCounts::default();
-        counts.add(1, 0);
-        counts.add(100, 100);
+        counts.add_read(1, 0);
+        counts.add_read(100, 100);
         assert_eq!((counts.counts[0], counts.counts[50], counts.counts[100]), (1.0, 0.5, 0.5));
-        counts.add(1, 1);
+        counts.add_read(1, 1);
         assert_eq!((counts.counts[50], counts.counts[51], counts.counts[100]), (1.0, 1.0, 1.5));
-        assert_eq!(count(&[b'G'; 1000]), 1000);
-        assert_eq!(count(b"ACGTNGC"), 4);
+        assert_eq!(count_gc(&[b'G'; 1000]), 1000);
+        assert_eq!(count_gc(b"ACGTNGC"), 4);
     }
 
     #[test]
     fn the_mode_is_the_middle_of_the_top() {
         let mut counts = GcCounts::default();
         assert_eq!(counts.mode(), 0.0);
-        assert!(counts.deviation().is_nan());
+        assert!(counts.normal_deviation().is_nan());
         (counts.counts[40], counts.counts[41], counts.counts[42], counts.counts[43]) =
             (80.0, 95.0, 100.0, 91.0);
         assert_eq!(counts.mode(), 42.0);

@@ -22,23 +22,23 @@ impl Group {
 
 /// Maximum read length for which each position has its own line, and upper limit of the number of groups
 /// of longer reads.
-const UNGROUPED: usize = 75;
+const MAX_UNGROUPED_LENGTH: usize = 75;
 
-const SINGLE: usize = 9;
+const SINGLE_POSITIONS: usize = 9;
 
 /// Divides the positions of reads with `length` bases into groups.
 ///
 /// Reads of up to 75 bases, and all reads with `no_group`, have one group per position. Longer reads
 /// have the first nine positions and then intervals of 2, 5 or 10 times a power of ten, so that there
 /// are fewer than 75 groups. These are FastQC's groups.
-pub(crate) fn groups(length: usize, no_group: bool) -> Vec<Group> {
-    let interval = if no_group || length <= UNGROUPED { 1 } else { interval(length) };
+pub(crate) fn make_groups(length: usize, no_group: bool) -> Vec<Group> {
+    let interval = if no_group || length <= MAX_UNGROUPED_LENGTH { 1 } else { choose_interval(length) };
     let (mut groups, mut first) = (Vec::new(), 1);
     while first <= length {
         // If intervals are longer than 10, the group that starts at position 10 is shorter, so that all
         // later ones begin at multiples of the interval.
         let next = match first {
-            1..=SINGLE => first + 1,
+            1..=SINGLE_POSITIONS => first + 1,
             10 if interval > 10 => interval,
             _ => first + interval,
         };
@@ -48,8 +48,10 @@ pub(crate) fn groups(length: usize, no_group: bool) -> Vec<Group> {
     groups
 }
 
-fn interval(length: usize) -> usize {
-    let few = |&interval: &usize| SINGLE + (length - SINGLE).div_ceil(interval) < UNGROUPED;
+fn choose_interval(length: usize) -> usize {
+    let few = |&interval: &usize| {
+        SINGLE_POSITIONS + (length - SINGLE_POSITIONS).div_ceil(interval) < MAX_UNGROUPED_LENGTH
+    };
     let wanted =
         (0..).map(|power| 10_usize.pow(power)).flat_map(|factor| [2, 5, 10].map(|it| it * factor));
     wanted.take(60).find(few).unwrap_or(length)
@@ -60,7 +62,7 @@ mod tests {
     use super::*;
 
     fn names(length: usize) -> Vec<String> {
-        groups(length, false).into_iter().map(Group::name).collect()
+        make_groups(length, false).into_iter().map(Group::name).collect()
     }
 
     #[test]
@@ -73,6 +75,6 @@ mod tests {
         assert_eq!(names(151).last().unwrap(), "150-151");
         assert_eq!(names(1000)[8..12], ["9", "10-19", "20-39", "40-59"]);
         assert!(names(1_000_000).len() < 75);
-        assert_eq!(groups(300, true).len(), 300);
+        assert_eq!(make_groups(300, true).len(), 300);
     }
 }

@@ -5,10 +5,10 @@
 //! (for example, only the first 100,000 distinct sequences are tracked):
 //!
 //! ```text
-//!  batch of reads ─► FileCounter::count ─► Piece ─┐   any thread, any order
-//!  batch of reads ─► FileCounter::count ─► Piece ─┤
-//!                                                 ▼   one thread at a time, in file order
-//!                                      FileCounter::take ─► FileCounter::report ─► Report
+//!  batch of reads ─► FileCounter::count_read ─► FastqcPiece ─┐   any thread, any order
+//!  batch of reads ─► FileCounter::count_read ─► FastqcPiece ─┤
+//!                                                            ▼   one thread at a time, in file order
+//!                                      FileCounter::add_piece ─► FileCounter::make_report ─► FastqcFileReport
 //! ```
 //!
 //! | subject | module |
@@ -48,13 +48,13 @@ mod tiles;
 mod totals;
 
 pub use counter::FileCounter;
-pub use options::Options;
-pub use piece::Piece;
+pub use options::FastqcOptions;
+pub use piece::FastqcPiece;
 pub use records::RecordText;
-pub use report::Report;
+pub use report::FastqcFileReport;
 pub use run::FastqcRun;
 
 /// The lowest quality character, `!`: Phred 0 in files with Phred+33 qualities.
-pub(crate) const LOWEST: u8 = b'!';
+pub(crate) const MIN_QUAL_CHAR: u8 = b'!';
 
-pub(crate) const QUALS: usize = 94;
+pub(crate) const QUAL_COUNT: usize = 94;

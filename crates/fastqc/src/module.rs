@@ -1,6 +1,6 @@
 //! A module of the report with its verdict, and the encodings of qualities that FastQC distinguishes.
 
-use crate::LOWEST;
+use crate::MIN_QUAL_CHAR;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
@@ -12,11 +12,11 @@ pub(crate) enum Status {
 impl Status {
     /// Returns the verdict on a number that should be small: a failure above `fail`, a warning above
     /// `warn`. NaN, the result of a module without reads, passes.
-    pub fn above(number: f64, [warn, fail]: [f64; 2]) -> Self {
-        Status::of(number > warn, number > fail)
+    pub fn from_limits(number: f64, [warn, fail]: [f64; 2]) -> Self {
+        Status::from_warns_and_fails(number > warn, number > fail)
     }
 
-    pub fn of(warns: bool, fails: bool) -> Self {
+    pub fn from_warns_and_fails(warns: bool, fails: bool) -> Self {
         match (warns, fails) {
             (_, true) => Status::Fail,
             (true, _) => Status::Warn,
@@ -42,18 +42,18 @@ pub(crate) struct Module {
     pub rows: Vec<Vec<String>>,
 }
 
-pub(crate) struct Encoding {
+pub(crate) struct FastqcEncoding {
     pub name: &'static str,
     pub offset: u8,
 }
 
-impl Encoding {
+impl FastqcEncoding {
     /// Guesses the encoding from the lowest quality character of a file, by the thresholds of FastQC.
-    pub fn of(lowest: u8) -> Self {
+    pub fn from_min_char(lowest: u8) -> Self {
         match lowest {
-            ..=63 => Encoding { name: "Sanger / Illumina 1.9", offset: LOWEST },
-            65 => Encoding { name: "Illumina 1.3", offset: 64 },
-            _ => Encoding { name: "Illumina 1.5", offset: 64 },
+            ..=63 => FastqcEncoding { name: "Sanger / Illumina 1.9", offset: MIN_QUAL_CHAR },
+            65 => FastqcEncoding { name: "Illumina 1.3", offset: 64 },
+            _ => FastqcEncoding { name: "Illumina 1.5", offset: 64 },
         }
     }
 }
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn encodings_are_told_by_the_lowest_character() {
-        let name = |lowest| Encoding::of(lowest).name;
+        let name = |lowest| FastqcEncoding::from_min_char(lowest).name;
         let names = ["Sanger / Illumina 1.9", "Illumina 1.5", "Illumina 1.3", "Illumina 1.5"];
         assert_eq!([63, 64, 65, 66].map(name), names);
     }

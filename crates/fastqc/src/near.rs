@@ -2,33 +2,33 @@
 
 /// Number of positions that are counted in the batch. Later positions are added one by one to the totals
 /// of the file.
-pub(crate) const NEAR: usize = 512;
+pub(crate) const NEAR_POSITIONS: usize = 512;
 
 pub(crate) const LETTERS: &[u8; 5] = b"ACGTN";
 
-const MOST: u8 = u8::MAX;
+const MAX_BYTE_READS: u8 = u8::MAX;
 
 /// Counts of bases and qualities by position.
 ///
 /// Bases are first counted in bytes, which the compiler adds 16 or more at a time. After 255 reads, the
 /// bytes are added to 32-bit counters.
-pub(crate) struct Near {
-    few: [[u8; NEAR]; LETTERS.len()],
-    waiting: u8,
-    letters: [[u32; NEAR]; LETTERS.len()],
+pub(crate) struct NearCounts {
+    byte_counts: [[u8; NEAR_POSITIONS]; LETTERS.len()],
+    unflushed_reads: u8,
+    letters: [[u32; NEAR_POSITIONS]; LETTERS.len()],
     length: usize,
     quals: Vec<[u16; 128]>,
     reads: u16,
 }
 
-impl Near {
-    pub const BYTES: usize = size_of::<Near>() + NEAR * size_of::<[u16; 128]>();
+impl NearCounts {
+    pub const BYTES: usize = size_of::<NearCounts>() + NEAR_POSITIONS * size_of::<[u16; 128]>();
 
     pub fn new() -> Box<Self> {
-        Box::new(Near {
-            few: [[0; NEAR]; LETTERS.len()],
-            waiting: 0,
-            letters: [[0; NEAR]; LETTERS.len()],
+        Box::new(NearCounts {
+            byte_counts: [[0; NEAR_POSITIONS]; LETTERS.len()],
+            unflushed_reads: 0,
+            letters: [[0; NEAR_POSITIONS]; LETTERS.len()],
             length: 0,
             quals: Vec::new(),
             reads: 0,
@@ -37,16 +37,16 @@ impl Near {
 
     #[inline]
     pub fn add_bases(&mut self, bases: &[u8]) {
-        let bases = &bases[..bases.len().min(NEAR)];
-        for (counts, &letter) in self.few.iter_mut().zip(LETTERS) {
+        let bases = &bases[..bases.len().min(NEAR_POSITIONS)];
+        for (counts, &letter) in self.byte_counts.iter_mut().zip(LETTERS) {
             for (count, &base) in counts.iter_mut().zip(bases) {
                 *count = count.wrapping_add(u8::from(base == letter)); // at most 255
             }
         }
         self.length = self.length.max(bases.len());
-        self.waiting += 1;
-        if self.waiting == MOST {
-            self.flush();
+        self.unflushed_reads += 1;
+        if self.unflushed_reads == MAX_BYTE_READS {
+            self.flush_byte_counts();
         }
     }
 
@@ -57,7 +57,7 @@ impl Near {
 
     #[inline]
     pub fn add_quals(&mut self, quals: &[u8]) {
-        let quals = &quals[..quals.len().min(NEAR)];
+        let quals = &quals[..quals.len().min(NEAR_POSITIONS)];
         self.reads = self.reads.saturating_add(1);
         if self.quals.len() < quals.len() {
             self.quals.resize(quals.len(), [0; 128]);
@@ -68,13 +68,13 @@ impl Near {
         }
     }
 
-    fn flush(&mut self) {
-        for (all, few) in self.letters.iter_mut().zip(&mut self.few) {
+    fn flush_byte_counts(&mut self) {
+        for (all, few) in self.letters.iter_mut().zip(&mut self.byte_counts) {
             for (all, few) in all.iter_mut().zip(few).take(self.length) {
                 *all += u32::from(std::mem::take(few));
             }
         }
-        self.waiting = 0;
+        self.unflushed_reads = 0;
     }
 
     pub fn lengths(&self) -> (usize, usize) {
@@ -89,12 +89,12 @@ impl Near {
         mut letters: impl FnMut(usize, [u32; LETTERS.len()]),
         mut quals: impl FnMut(usize, &[u16]),
     ) {
-        self.flush();
+        self.flush_byte_counts();
         for at in 0..self.length {
             letters(at, std::array::from_fn(|letter| std::mem::take(&mut self.letters[letter][at])));
         }
         for (at, counts) in self.quals.iter_mut().enumerate() {
-            quals(at, &counts[usize::from(crate::LOWEST)..][..crate::QUALS]);
+            quals(at, &counts[usize::from(crate::MIN_QUAL_CHAR)..][..crate::QUAL_COUNT]);
             counts.fill(0);
         }
         (self.length, self.reads) = (0, 0);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn letters_of_many_reads_are_counted() {
-        let mut near = Near::new();
+        let mut near = NearCounts::new();
         for n in 0..600 {
             near.add_bases(if n % 3 == 0 { b"ACGTN" } else { b"NR" });
             near.add_quals(b"!~");

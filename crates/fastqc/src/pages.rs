@@ -1,26 +1,26 @@
 //! Base and quality counts by position, allocated in pages as reads get longer.
 
-use readmill_record::{Result, Room};
+use readmill_record::{CountingRoom, Result};
 
-use crate::QUALS;
+use crate::QUAL_COUNT;
 use crate::near::LETTERS;
 
-const PAGE: usize = 64;
+const PAGE_POSITIONS: usize = 64;
 
 #[derive(Clone)]
-pub(crate) struct Position {
+pub(crate) struct FastqcPosition {
     pub letters: [u64; LETTERS.len()],
-    pub quals: [u64; QUALS],
+    pub quals: [u64; QUAL_COUNT],
 }
 
-const EMPTY: Position = Position { letters: [0; LETTERS.len()], quals: [0; QUALS] };
+const EMPTY: FastqcPosition = FastqcPosition { letters: [0; LETTERS.len()], quals: [0; QUAL_COUNT] };
 
 /// The counts of all positions of a file.
 ///
 /// Pages are never moved when reads get longer, so growing needs no second copy of the counts.
 #[derive(Default)]
 pub(crate) struct Pages {
-    pages: Vec<Box<[Position]>>,
+    pages: Vec<Box<[FastqcPosition]>>,
     /// Number of positions that have bases, and that have qualities. They differ if a record lacks one
     /// of both.
     pub lengths: [usize; 2],
@@ -31,14 +31,17 @@ impl Pages {
     ///
     /// # Errors
     /// The memory of the run does not suffice for reads of this length.
-    pub fn lengthen(&mut self, lengths: [usize; 2], room: &Room) -> Result<()> {
+    pub fn grow_to(&mut self, lengths: [usize; 2], room: &CountingRoom) -> Result<()> {
         for (known, length) in self.lengths.iter_mut().zip(lengths) {
             *known = (*known).max(length);
         }
-        while self.pages.len() * PAGE < lengths[0].max(lengths[1]) {
+        while self.pages.len() * PAGE_POSITIONS < lengths[0].max(lengths[1]) {
             // The list of pages is paid here, too: it may be copied when it grows.
-            room.take((PAGE * size_of::<Position>() + 4 * size_of::<Box<[Position]>>()) as u64)?;
-            self.pages.push(vec![EMPTY; PAGE].into());
+            room.take_bytes(
+                (PAGE_POSITIONS * size_of::<FastqcPosition>() + 4 * size_of::<Box<[FastqcPosition]>>())
+                    as u64,
+            )?;
+            self.pages.push(vec![EMPTY; PAGE_POSITIONS].into());
         }
         Ok(())
     }
@@ -46,11 +49,11 @@ impl Pages {
     /// Returns the counts of a 0-based position, for which [`Pages::lengthen`] must have allocated
     /// memory.
     #[inline]
-    pub fn at_mut(&mut self, at: usize) -> &mut Position {
-        &mut self.pages[at / PAGE][at % PAGE]
+    pub fn at_mut(&mut self, at: usize) -> &mut FastqcPosition {
+        &mut self.pages[at / PAGE_POSITIONS][at % PAGE_POSITIONS]
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Position> {
+    pub fn iter(&self) -> impl Iterator<Item = &FastqcPosition> {
         self.pages.iter().flat_map(|page| page.iter())
     }
 }

@@ -1,12 +1,12 @@
 //! The counts of one batch of reads. Any thread can make them.
 
-use readmill_record::{Error, Result, Room};
+use readmill_record::{CountingRoom, Error, Result};
 
 use crate::adapters::AdapterFinder;
-use crate::distinct::{self, Distinct};
-use crate::near::{NEAR, Near};
+use crate::distinct::{self, DistinctSequences};
+use crate::near::{NEAR_POSITIONS, NearCounts};
 use crate::tiles::TileSample;
-use crate::{LOWEST, QUALS, gc, tiles};
+use crate::{MIN_QUAL_CHAR, QUAL_COUNT, gc, tiles};
 
 #[derive(Clone, Copy, Debug)]
 pub struct SequencedRead<'a> {
@@ -25,22 +25,22 @@ pub struct SequencedRead<'a> {
 /// Its memory for reads of up to 512 bases is part of [`FastqcRun::bytes`](crate::FastqcRun::bytes).
 /// What longer reads need in addition is taken from the memory of the run, and returned when the piece
 /// is added.
-pub struct Piece {
+pub struct FastqcPiece {
     pub(crate) first: u64,
     /// The length of each read, and the number of G and C among the bases that the GC module uses
     /// ([`gc::looked_at`]).
     pub(crate) shapes: Vec<(u32, u32)>,
-    pub(crate) near: Box<Near>,
+    pub(crate) near: Box<NearCounts>,
     /// Bases and qualities after the first 512 positions, read by read, and how many there are of both.
     /// They are counted one by one when the piece is added.
     pub(crate) far: Vec<u8>,
     pub(crate) far_lengths: Vec<[u32; 2]>,
     pub(crate) lowest: u8,
-    pub(crate) mean_quals: [u32; QUALS],
+    pub(crate) mean_quals: [u32; QUAL_COUNT],
     /// Adapters that were found: index of the read in the piece, index of the adapter, and 0-based start
     /// in the read.
     pub(crate) adapters: Vec<(u32, u8, u32)>,
-    pub(crate) sequences: Sequences,
+    pub(crate) sequences: PieceSequences,
     pub(crate) tiles: Vec<TileSample>,
     pub(crate) tile_quals: Vec<u8>,
     finder: AdapterFinder,
@@ -48,7 +48,7 @@ pub struct Piece {
 }
 
 #[derive(Default)]
-pub(crate) struct Sequences {
+pub(crate) struct PieceSequences {
     pub keys: Vec<u8>,
     pub lengths: Vec<u8>,
     /// Numbers of the tracked sequences that were found. Filled instead of the keys once all tracked
@@ -56,10 +56,10 @@ pub(crate) struct Sequences {
     pub known: Vec<u32>,
 }
 
-impl Sequences {
+impl PieceSequences {
     /// Replaces the keys by the numbers of tracked sequences. All keys of a piece are looked up in one
     /// loop, so that the cache misses of successive lookups overlap.
-    fn look_up(&mut self, known: &Distinct) {
+    fn look_up(&mut self, known: &DistinctSequences) {
         let mut keys = &self.keys[..];
         for &length in &self.lengths {
             let (key, rest) = keys.split_at(length.into());
@@ -70,20 +70,20 @@ impl Sequences {
     }
 }
 
-impl Piece {
-    pub(crate) const BYTES: u64 = Near::BYTES as u64 + (5 << 18);
+impl FastqcPiece {
+    pub(crate) const BYTES: u64 = NearCounts::BYTES as u64 + (5 << 18);
 
     pub(crate) fn new() -> Self {
-        Piece {
+        FastqcPiece {
             first: 0,
             shapes: Vec::new(),
-            near: Near::new(),
+            near: NearCounts::new(),
             far: Vec::new(),
             far_lengths: Vec::new(),
             lowest: u8::MAX,
-            mean_quals: [0; QUALS],
+            mean_quals: [0; QUAL_COUNT],
             adapters: Vec::new(),
-            sequences: Sequences::default(),
+            sequences: PieceSequences::default(),
             tiles: Vec::new(),
             tile_quals: Vec::new(),
             finder: AdapterFinder::default(),
@@ -95,13 +95,13 @@ impl Piece {
         self.near.is_full()
     }
 
-    pub(crate) fn close(&mut self, known: Option<&Distinct>) {
+    pub(crate) fn look_up_sequences(&mut self, known: Option<&DistinctSequences>) {
         known.into_iter().for_each(|known| self.sequences.look_up(known));
     }
 
     /// Empties the piece for a batch that begins with read `first`, 0-based. The earlier counts have
     /// been added to the totals.
-    pub(crate) fn restart(&mut self, first: u64) {
+    pub(crate) fn restart_at(&mut self, first: u64) {
         self.first = first;
         self.shapes.clear();
         self.far_lengths.clear();
@@ -111,8 +111,8 @@ impl Piece {
         self.adapters.clear();
         self.tiles.clear();
         self.tile_quals.clear();
-        self.upper.shrink_to(NEAR);
-        let Sequences { keys, lengths, known } = &mut self.sequences;
+        self.upper.shrink_to(NEAR_POSITIONS);
+        let PieceSequences { keys, lengths, known } = &mut self.sequences;
         keys.clear();
         lengths.clear();
         known.clear();
@@ -123,32 +123,32 @@ impl Piece {
     /// # Errors
     /// A quality is not a printable character from `!` to `~`, or the read is too long for the memory of
     /// the run.
-    pub(crate) fn add(&mut self, read: &SequencedRead<'_>, room: &Room) -> Result<()> {
+    pub(crate) fn add_read(&mut self, read: &SequencedRead<'_>, room: &CountingRoom) -> Result<()> {
         // Lower-case letters have bit 0x20 set, upper-case letters do not.
         if read.bases.iter().fold(0, |all, base| all | base) & 0x20 != 0 {
             let mut upper = std::mem::take(&mut self.upper);
             upper.clear();
             upper.extend(read.bases.iter().map(u8::to_ascii_uppercase));
-            let added = self.add_upper(&SequencedRead { bases: &upper, ..*read }, room);
+            let added = self.add_uppercase_read(&SequencedRead { bases: &upper, ..*read }, room);
             self.upper = upper;
             return added;
         }
-        self.add_upper(read, room)
+        self.add_uppercase_read(read, room)
     }
 
-    fn add_upper(&mut self, read: &SequencedRead<'_>, room: &Room) -> Result<()> {
+    fn add_uppercase_read(&mut self, read: &SequencedRead<'_>, room: &CountingRoom) -> Result<()> {
         let &SequencedRead { number, name, bases, quals } = read;
         self.add_quals(quals)?;
         self.near.add_bases(bases);
         self.near.add_quals(quals);
-        if bases.len().max(quals.len()) > NEAR {
+        if bases.len().max(quals.len()) > NEAR_POSITIONS {
             self.add_far([bases, quals], room)?;
         }
         let in_piece = self.shapes.len() as u32;
         let adapters = &mut self.adapters;
-        self.finder.find(bases, |which, at| adapters.push((in_piece, which as u8, at as u32)));
-        self.shapes.push((bases.len() as u32, gc::count(&bases[..gc::looked_at(bases.len())])));
-        let key = distinct::key(bases);
+        self.finder.find_adapters(bases, |which, at| adapters.push((in_piece, which as u8, at as u32)));
+        self.shapes.push((bases.len() as u32, gc::count_gc(&bases[..gc::used_bases(bases.len())])));
+        let key = distinct::sequence_key(bases);
         self.sequences.keys.extend_from_slice(key);
         self.sequences.lengths.push(key.len() as u8);
         if tiles::is_sampled(number) {
@@ -165,33 +165,33 @@ impl Piece {
         if quals.is_empty() {
             return Ok(());
         }
-        if low < LOWEST || usize::from(high - LOWEST) >= QUALS {
-            let highest = LOWEST + (QUALS as u8 - 1);
-            let wrong = if low < LOWEST { low } else { high };
+        if low < MIN_QUAL_CHAR || usize::from(high - MIN_QUAL_CHAR) >= QUAL_COUNT {
+            let highest = MIN_QUAL_CHAR + (QUAL_COUNT as u8 - 1);
+            let wrong = if low < MIN_QUAL_CHAR { low } else { high };
             let what = format!(
-                "a quality is {wrong} as a character; those of reads are from {LOWEST} to {highest}"
+                "a quality is {wrong} as a character; those of reads are from {MIN_QUAL_CHAR} to {highest}"
             );
             return Err(Error::input(what).hint("without --fastqc, qualities are not looked at"));
         }
         self.lowest = self.lowest.min(low);
         let add = |sum: u32, &qual: &u8| sum.wrapping_add(qual.into());
         let sum: u64 = quals.chunks(1 << 16).map(|quals| u64::from(quals.iter().fold(0, add))).sum();
-        let mean = sum / quals.len() as u64 - u64::from(LOWEST);
-        self.mean_quals[(mean as usize).min(QUALS - 1)] += 1;
+        let mean = sum / quals.len() as u64 - u64::from(MIN_QUAL_CHAR);
+        self.mean_quals[(mean as usize).min(QUAL_COUNT - 1)] += 1;
         Ok(())
     }
 
     #[cold]
-    fn add_far(&mut self, texts: [&[u8]; 2], room: &Room) -> Result<()> {
-        let rest = texts.map(|text| text.get(NEAR..).unwrap_or_default());
+    fn add_far(&mut self, texts: [&[u8]; 2], room: &CountingRoom) -> Result<()> {
+        let rest = texts.map(|text| text.get(NEAR_POSITIONS..).unwrap_or_default());
         let bytes = rest[0].len() + rest[1].len();
         let (needed, old) = (self.far.len() + bytes, self.far.capacity());
         if needed > old {
             // Both the old and the new buffer exist while the bytes are copied.
             let capacity = needed.max(2 * old);
-            room.take(capacity as u64)?;
+            room.take_bytes(capacity as u64)?;
             self.far.reserve_exact(capacity - self.far.len());
-            room.give_back(old as u64);
+            room.return_bytes(old as u64);
         }
         rest.iter().for_each(|rest| self.far.extend_from_slice(rest));
         self.far_lengths.push(rest.map(|rest| rest.len() as u32));

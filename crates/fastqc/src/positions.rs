@@ -3,11 +3,11 @@
 use readmill_record::java;
 
 use crate::adapters::{self, ADAPTERS};
-use crate::groups::{Group, groups};
-use crate::module::{Encoding, Module, Status};
-use crate::pages::Position;
+use crate::groups::{Group, make_groups};
+use crate::module::{FastqcEncoding, Module, Status};
+use crate::pages::FastqcPosition;
 use crate::totals::Totals;
-use crate::{LOWEST, QUALS};
+use crate::{MIN_QUAL_CHAR, QUAL_COUNT};
 
 /// Phred limits of the lower quartile and of the median of a position. Values below the first are a
 /// warning, values below the second a failure.
@@ -23,29 +23,31 @@ const N_LIMITS: [f64; 2] = [5.0, 20.0];
 const ADAPTER_LIMITS: [f64; 2] = [5.0, 10.0];
 
 /// Minimum number of qualities at a position for percentiles. FastQC reports none for fewer.
-const FEWEST: u64 = 101;
+const MIN_QUALITIES: u64 = 101;
 
 /// Makes the module "Per base sequence quality". `None` if no read has qualities.
-pub(crate) fn qualities(totals: &Totals, no_group: bool) -> Option<Module> {
+pub(crate) fn make_quality_module(totals: &Totals, no_group: bool) -> Option<Module> {
     let length = totals.positions.lengths[1];
     if length == 0 {
         return None;
     }
-    let skipped = usize::from(Encoding::of(totals.lowest).offset - LOWEST);
+    let skipped = usize::from(FastqcEncoding::from_min_char(totals.lowest).offset - MIN_QUAL_CHAR);
     let positions = Vec::from_iter(totals.positions.iter().take(length));
     let (mut rows, mut warns, mut fails) = (Vec::new(), false, false);
-    for group in groups(length, no_group) {
+    for group in make_groups(length, no_group) {
         let of_group = &positions[group.range()];
-        let percentile =
-            |percent| mean_of(of_group.iter().filter_map(|at| percentile(&at.quals, skipped, percent)));
-        let mean = mean_of(of_group.iter().filter_map(|at| mean(&at.quals, skipped))).unwrap_or(0.0);
+        let percentile = |percent| {
+            mean_of(of_group.iter().filter_map(|at| quality_percentile(&at.quals, skipped, percent)))
+        };
+        let mean =
+            mean_of(of_group.iter().filter_map(|at| mean_quality(&at.quals, skipped))).unwrap_or(0.0);
         let [median, lower, upper, lowest, highest] =
             [50, 25, 75, 10, 90].map(|percent| percentile(percent).unwrap_or(f64::NAN));
         if !lower.is_nan() {
             warns |= lower < QUARTILE_LIMITS[0] || median < MEDIAN_LIMITS[0];
             fails |= lower < QUARTILE_LIMITS[1] || median < MEDIAN_LIMITS[1];
         }
-        rows.push(row(group, [mean, median, lower, upper, lowest, highest]));
+        rows.push(format_row(group, [mean, median, lower, upper, lowest, highest]));
     }
     let columns = [
         "Base",
@@ -58,15 +60,15 @@ pub(crate) fn qualities(totals: &Totals, no_group: bool) -> Option<Module> {
     ];
     Some(Module {
         name: "Per base sequence quality",
-        status: Status::of(warns, fails),
+        status: Status::from_warns_and_fails(warns, fails),
         notes: Vec::new(),
         columns: columns.map(String::from).into(),
         rows,
     })
 }
 
-fn row<const N: usize>(group: Group, numbers: [f64; N]) -> Vec<String> {
-    std::iter::once(group.name()).chain(numbers.map(java::double)).collect()
+fn format_row<const N: usize>(group: Group, numbers: [f64; N]) -> Vec<String> {
+    std::iter::once(group.name()).chain(numbers.map(java::format_double)).collect()
 }
 
 fn mean_of(numbers: impl Iterator<Item = f64>) -> Option<f64> {
@@ -76,7 +78,7 @@ fn mean_of(numbers: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// Returns the mean Phred score of a position, or `None` if it has no qualities. `skipped` is the number
 /// of quality characters below Phred 0 of the encoding: 0 for Phred+33, 31 for Phred+64.
-fn mean(quals: &[u64; QUALS], skipped: usize) -> Option<f64> {
+fn mean_quality(quals: &[u64; QUAL_COUNT], skipped: usize) -> Option<f64> {
     let all = quals.iter().skip(skipped);
     let (sum, count) =
         (0..).zip(all).fold((0, 0), |(sum, count), (qual, n)| (sum + qual * n, count + n));
@@ -85,9 +87,9 @@ fn mean(quals: &[u64; QUALS], skipped: usize) -> Option<f64> {
 
 /// Returns the lowest Phred score that at least `percent` of the reads do not exceed, or `None` if there
 /// are too few qualities. The count of reads is rounded down, as in FastQC's integers.
-fn percentile(quals: &[u64; QUALS], skipped: usize, percent: u64) -> Option<f64> {
+fn quality_percentile(quals: &[u64; QUAL_COUNT], skipped: usize, percent: u64) -> Option<f64> {
     let total: u64 = quals.iter().sum();
-    if total < FEWEST {
+    if total < MIN_QUALITIES {
         return None;
     }
     let (wanted, mut count) = (total * percent / 100, 0);
@@ -98,29 +100,30 @@ fn percentile(quals: &[u64; QUALS], skipped: usize, percent: u64) -> Option<f64>
     quals.iter().skip(skipped).position(reaches).map(|qual| qual as f64)
 }
 
-pub(crate) fn letters(totals: &Totals, no_group: bool) -> Module {
+pub(crate) fn make_base_module(totals: &Totals, no_group: bool) -> Module {
     let length = totals.positions.lengths[0];
     let positions = Vec::from_iter(totals.positions.iter().take(length));
     let (mut rows, mut most) = (Vec::new(), 0.0_f64);
-    for group in groups(length, no_group) {
-        let sum =
-            |letter| positions[group.range()].iter().map(|at: &&Position| at.letters[letter]).sum();
+    for group in make_groups(length, no_group) {
+        let sum = |letter| {
+            positions[group.range()].iter().map(|at: &&FastqcPosition| at.letters[letter]).sum()
+        };
         let counts: [u64; 4] = [0, 1, 2, 3].map(sum);
         let total: u64 = counts.iter().sum();
         let [a, c, g, t] = counts.map(|count| (count as f64 / total as f64) * 100.0);
         most = most.max((c - g).abs()).max((t - a).abs());
-        rows.push(row(group, [g, a, t, c]));
+        rows.push(format_row(group, [g, a, t, c]));
     }
     Module {
         name: "Per base sequence content",
-        status: Status::above(most, LETTER_LIMITS),
+        status: Status::from_limits(most, LETTER_LIMITS),
         notes: Vec::new(),
         columns: ["Base", "G", "A", "T", "C"].map(String::from).into(),
         rows,
     }
 }
 
-pub(crate) fn without_call(totals: &Totals, no_group: bool) -> Module {
+pub(crate) fn make_n_module(totals: &Totals, no_group: bool) -> Module {
     let length = totals.positions.lengths[0];
     // The number of reads that reach each position, summed from the longest reads backwards.
     let mut reads = vec![0; length + 1];
@@ -129,15 +132,15 @@ pub(crate) fn without_call(totals: &Totals, no_group: bool) -> Module {
     }
     let n = Vec::from_iter(totals.positions.iter().take(length).map(|at| at.letters[4]));
     let (mut rows, mut most) = (Vec::new(), 0.0_f64);
-    for group in groups(length, no_group) {
+    for group in make_groups(length, no_group) {
         let [count, total]: [u64; 2] = [&n, &reads].map(|counts| counts[group.range()].iter().sum());
         let percent = 100.0 * (count as f64 / total as f64);
         most = most.max(percent);
-        rows.push(row(group, [percent]));
+        rows.push(format_row(group, [percent]));
     }
     Module {
         name: "Per base N content",
-        status: Status::above(most, N_LIMITS),
+        status: Status::from_limits(most, N_LIMITS),
         notes: Vec::new(),
         columns: ["Base", "N-Count"].map(String::from).into(),
         rows,
@@ -147,7 +150,7 @@ pub(crate) fn without_call(totals: &Totals, no_group: bool) -> Module {
 /// Makes the module "Adapter Content": for each position, the percentage of reads in which an adapter
 /// starts there or before. A warning without a table if no read is longer than the 12 bases of an
 /// adapter.
-pub(crate) fn adapters(totals: &Totals, no_group: bool) -> Module {
+pub(crate) fn make_adapter_module(totals: &Totals, no_group: bool) -> Module {
     let longest = totals.adapters.longest as usize;
     let name = "Adapter Content";
     if longest == 0 {
@@ -160,7 +163,7 @@ pub(crate) fn adapters(totals: &Totals, no_group: bool) -> Module {
             rows: Vec::new(),
         };
     }
-    let groups = groups(longest - adapters::LENGTH + 1, no_group);
+    let groups = make_groups(longest - adapters::ADAPTER_BASES + 1, no_group);
     let (mut rows, mut most) = (Vec::from_iter(groups.iter().map(|group| vec![group.name()])), 0.0_f64);
     for starts in &totals.adapters.starts {
         let mut started = 0;
@@ -172,13 +175,13 @@ pub(crate) fn adapters(totals: &Totals, no_group: bool) -> Module {
             }
             percent /= group.range().len() as f64;
             most = most.max(percent);
-            row.push(java::double(percent));
+            row.push(java::format_double(percent));
         }
     }
     let columns = std::iter::once("Position").chain(ADAPTERS.iter().map(|(name, _)| *name));
     Module {
         name,
-        status: Status::above(most, ADAPTER_LIMITS),
+        status: Status::from_limits(most, ADAPTER_LIMITS),
         notes: Vec::new(),
         columns: columns.map(String::from).collect(),
         rows,
@@ -191,18 +194,18 @@ mod tests {
 
     #[test]
     fn percentiles_are_of_whole_reads() {
-        let mut quals = [0; QUALS];
+        let mut quals = [0; QUAL_COUNT];
         (quals[2], quals[40]) = (50, 50);
-        assert_eq!(percentile(&quals, 0, 50), None, "of too few");
+        assert_eq!(quality_percentile(&quals, 0, 50), None, "of too few");
         quals[40] = 51;
         assert_eq!(
-            [10, 49, 50, 75].map(|percent| percentile(&quals, 0, percent)),
+            [10, 49, 50, 75].map(|percent| quality_percentile(&quals, 0, percent)),
             [2.0, 2.0, 2.0, 40.0].map(Some)
         );
         quals[2] = 0;
         quals[60] = 50;
-        assert_eq!(percentile(&quals, 31, 25), Some(9.0));
-        assert_eq!(mean(&quals, 31), Some((51.0 * 9.0 + 50.0 * 29.0) / 101.0));
-        assert_eq!(mean(&[0; QUALS], 0), None);
+        assert_eq!(quality_percentile(&quals, 31, 25), Some(9.0));
+        assert_eq!(mean_quality(&quals, 31), Some((51.0 * 9.0 + 50.0 * 29.0) / 101.0));
+        assert_eq!(mean_quality(&[0; QUAL_COUNT], 0), None);
     }
 }

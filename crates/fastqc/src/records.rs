@@ -15,7 +15,7 @@ impl RecordText {
     /// If a record has no bases or no qualities, the result is `*`, which is counted like a base or a
     /// quality, because FastQC reads it from the text of SAM. A quality above 93 gives a character above
     /// `~`, which [`FileCounter::count`](crate::FileCounter::count) rejects.
-    pub fn of(&mut self, record: RecordRef<'_>) -> [&[u8]; 2] {
+    pub fn sequenced_text(&mut self, record: RecordRef<'_>) -> [&[u8]; 2] {
         let (seq, quals, length) = (record.seq(), record.qual(), record.l_seq());
         let is_reverse = record.flags().0 & Flags::REVERSE != 0;
         self.bases.clear();
@@ -28,7 +28,7 @@ impl RecordText {
             self.bases.iter_mut().for_each(|base| *base = COMPLEMENTS[usize::from(*base & 127)]);
         }
         let quals = if quals.first() == Some(&0xff) { &[] } else { quals };
-        let as_character = |&qual: &u8| qual.saturating_add(crate::LOWEST);
+        let as_character = |&qual: &u8| qual.saturating_add(crate::MIN_QUAL_CHAR);
         match is_reverse {
             true => self.quals.extend(quals.iter().rev().map(as_character)),
             false => self.quals.extend(quals.iter().map(as_character)),
@@ -41,7 +41,7 @@ impl RecordText {
         [&self.bases, &self.quals]
     }
 
-    pub fn shrink(&mut self) {
+    pub fn shrink_buffers(&mut self) {
         self.bases.shrink_to(1 << 12);
         self.quals.shrink_to(1 << 12);
     }

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use readmill_record::java;
 
-use crate::distinct::Distinct;
-use crate::module::{Encoding, Module, Status};
-use crate::options::Options;
+use crate::distinct::DistinctSequences;
+use crate::module::{FastqcEncoding, Module, Status};
+use crate::options::FastqcOptions;
 use crate::totals::Totals;
-use crate::{LOWEST, QUALS, positions, sequences};
+use crate::{MIN_QUAL_CHAR, QUAL_COUNT, positions, sequences};
 
 pub const VERSION: &str = "0.11.9";
 
@@ -17,36 +17,45 @@ pub const VERSION: &str = "0.11.9";
 /// Made by [`FileCounter::report`](crate::FileCounter::report). Modules are in the order of FastQC; a
 /// module that FastQC leaves out (qualities of a file without any, tiles if names have none) is missing
 /// here, too.
-pub struct Report {
+pub struct FastqcFileReport {
     file: String,
     modules: Vec<Module>,
 }
 
-impl Report {
-    pub(crate) fn new(file: &str, totals: &Totals, sequences: &Distinct, options: Options) -> Self {
+impl FastqcFileReport {
+    pub(crate) fn new(
+        file: &str,
+        totals: &Totals,
+        sequences: &DistinctSequences,
+        options: FastqcOptions,
+    ) -> Self {
         let no_group = options.no_group;
         let modules = [
-            Some(basic(file, totals)),
-            positions::qualities(totals, no_group),
-            totals.tiles.module(no_group),
-            mean_qualities(totals),
-            Some(positions::letters(totals, no_group)),
-            Some(totals.gc.module()),
-            Some(positions::without_call(totals, no_group)),
-            Some(lengths(&totals.lengths, no_group)),
+            Some(make_basic_module(file, totals)),
+            positions::make_quality_module(totals, no_group),
+            totals.tiles.make_module(no_group),
+            make_mean_quality_module(totals),
+            Some(positions::make_base_module(totals, no_group)),
+            Some(totals.gc.make_module()),
+            Some(positions::make_n_module(totals, no_group)),
+            Some(make_length_module(&totals.lengths, no_group)),
         ];
-        let [levels, frequent] = sequences::modules(totals, sequences);
-        let last = [levels, frequent, positions::adapters(totals, no_group)];
-        Report { file: file.into(), modules: modules.into_iter().flatten().chain(last).collect() }
+        let [levels, frequent] = sequences::make_modules(totals, sequences);
+        let last = [levels, frequent, positions::make_adapter_module(totals, no_group)];
+        FastqcFileReport {
+            file: file.into(),
+            modules: modules.into_iter().flatten().chain(last).collect(),
+        }
     }
 
     /// Returns a warning if the file is reported as Phred+64. FastQC guesses this for files without a
     /// quality character below `@`, but the best reads of recent instruments have none either. `None` if
     /// the file is empty or reported as Phred+33.
-    pub fn warning(&self) -> Option<String> {
+    pub fn encoding_warning(&self) -> Option<String> {
         let rows = &self.modules.first()?.rows;
         let value = |name: &str| rows.iter().find(|row| row[0] == name).map(|row| row[1].as_str());
-        let encoding = value("Encoding").filter(|name| *name != Encoding::of(LOWEST).name)?;
+        let encoding = value("Encoding")
+            .filter(|name| *name != FastqcEncoding::from_min_char(MIN_QUAL_CHAR).name)?;
         let has_reads = value("Total Sequences").is_some_and(|reads| reads != "0");
         let file = &self.file;
         has_reads.then(|| {
@@ -57,7 +66,7 @@ Phred + 33, as all since 2011, add 31 to its qualities"
         })
     }
 
-    pub fn data(&self) -> String {
+    pub fn format_data(&self) -> String {
         let mut text = format!("##FastQC\t{VERSION}\n");
         for module in &self.modules {
             let _ = writeln!(text, ">>{}\t{}", module.name, module.status.name());
@@ -71,7 +80,7 @@ Phred + 33, as all since 2011, add 31 to its qualities"
         text
     }
 
-    pub fn summary(&self) -> String {
+    pub fn format_summary(&self) -> String {
         let line = |module: &Module| {
             format!("{}\t{}\t{}\n", module.status.name().to_uppercase(), module.name, self.file)
         };
@@ -80,7 +89,7 @@ Phred + 33, as all since 2011, add 31 to its qualities"
 }
 
 /// Makes the first module: file name, encoding, read count, read lengths and %GC.
-fn basic(file: &str, totals: &Totals) -> Module {
+fn make_basic_module(file: &str, totals: &Totals) -> Module {
     let letters = |letter: usize| totals.positions.iter().map(|at| at.letters[letter]).sum::<u64>();
     let [a, c, g, t] = [0, 1, 2, 3].map(letters);
     let percent = ((c + g) * 100).checked_div(a + c + g + t).unwrap_or(0);
@@ -93,7 +102,8 @@ fn basic(file: &str, totals: &Totals) -> Module {
         _ => format!("{shortest}-{longest}"),
     };
     let kind = if totals.reads == 0 { "null" } else { "Conventional base calls" };
-    let encoding = Encoding::of(totals.lowest.min(LOWEST + QUALS as u8 - 1)).name;
+    let encoding =
+        FastqcEncoding::from_min_char(totals.lowest.min(MIN_QUAL_CHAR + QUAL_COUNT as u8 - 1)).name;
     let rows = [
         ("Filename", file.to_string()),
         ("File type", kind.into()),
@@ -114,38 +124,39 @@ fn basic(file: &str, totals: &Totals) -> Module {
 
 /// Limits of the most frequent mean quality: at or below the first it is a warning, at or below the
 /// second a failure.
-const MEAN_LIMITS: [i64; 2] = [27, 20];
+const MEAN_QUALITY_LIMITS: [i64; 2] = [27, 20];
 
-fn mean_qualities(totals: &Totals) -> Option<Module> {
+fn make_mean_quality_module(totals: &Totals) -> Option<Module> {
     let counts = &totals.mean_quals;
     let first = counts.iter().position(|&reads| reads > 0)?;
     let last = counts.iter().rposition(|&reads| reads > 0)?;
-    let offset = i64::from(Encoding::of(totals.lowest).offset) - i64::from(LOWEST);
+    let offset =
+        i64::from(FastqcEncoding::from_min_char(totals.lowest).offset) - i64::from(MIN_QUAL_CHAR);
     let most = counts.iter().max()?;
     let most_frequent = counts.iter().position(|reads| reads == most)? as i64 - offset;
-    let row = |at: usize| vec![(at as i64 - offset).to_string(), java::double(counts[at] as f64)];
-    let [warn, fail] = MEAN_LIMITS.map(|limit| most_frequent <= limit);
+    let row = |at: usize| vec![(at as i64 - offset).to_string(), java::format_double(counts[at] as f64)];
+    let [warn, fail] = MEAN_QUALITY_LIMITS.map(|limit| most_frequent <= limit);
     Some(Module {
         name: "Per sequence quality scores",
-        status: Status::of(warn, fail),
+        status: Status::from_warns_and_fails(warn, fail),
         notes: Vec::new(),
         columns: ["Quality", "Count"].map(String::from).into(),
         rows: (first..=last).map(row).collect(),
     })
 }
 
-const MOST_LENGTHS: usize = 50;
+const MAX_LENGTH_GROUPS: usize = 50;
 
 /// Makes the module "Sequence Length Distribution". Lengths are grouped into intervals of 1, 2 or 5
 /// times a power of ten bases, so that the table stays short, unless `no_group` is set.
-fn lengths(lengths: &[u64], no_group: bool) -> Module {
+fn make_length_module(lengths: &[u64], no_group: bool) -> Module {
     let known = || lengths.iter().enumerate().filter(|(_, reads)| **reads > 0).map(|(length, _)| length);
     // FastQC's plot has one empty length on both sides, and its intervals begin there.
     let shortest = known().next().unwrap_or(0).saturating_sub(1);
     let longest = known().next_back().unwrap_or(0) + 1;
     let steps =
         (0..18).map(|power| 10_usize.pow(power)).flat_map(|factor| [1, 2, 5].map(|it| it * factor));
-    let is_wide = |&step: &usize| (longest - shortest) / step <= MOST_LENGTHS;
+    let is_wide = |&step: &usize| (longest - shortest) / step <= MAX_LENGTH_GROUPS;
     let step = if no_group { 1 } else { steps.take(54).find(is_wide).unwrap_or(1) };
     let first = if no_group { shortest } else { shortest / step * step };
     let starts = Vec::from_iter((first..=longest).step_by(step));
@@ -157,11 +168,14 @@ fn lengths(lengths: &[u64], no_group: bool) -> Module {
             continue;
         }
         let name = if step == 1 { start.to_string() } else { format!("{start}-{end}") };
-        rows.push(vec![name, java::double(reads as f64)]);
+        rows.push(vec![name, java::format_double(reads as f64)]);
     }
     Module {
         name: "Sequence Length Distribution",
-        status: Status::of(known().count() > 1, lengths.first().is_some_and(|&reads| reads > 0)),
+        status: Status::from_warns_and_fails(
+            known().count() > 1,
+            lengths.first().is_some_and(|&reads| reads > 0),
+        ),
         notes: Vec::new(),
         columns: ["Length", "Count"].map(String::from).into(),
         rows,
@@ -175,7 +189,7 @@ mod tests {
     fn rows(of: &[(usize, u64)]) -> Vec<String> {
         let mut all = vec![0; 2000];
         of.iter().for_each(|&(length, reads)| all[length] = reads);
-        lengths(&all, false).rows.iter().map(|row| row.join(" ")).collect()
+        make_length_module(&all, false).rows.iter().map(|row| row.join(" ")).collect()
     }
 
     #[test]
@@ -185,8 +199,8 @@ mod tests {
         assert_eq!(rows(&[(10, 7), (61, 1)])[..2], ["10-11 7.0", "12-13 0.0"], "from 8 to 62");
         let wide = rows(&[(100, 3), (1000, 1)]);
         assert_eq!((&wide[0][..], &wide[wide.len() - 1][..]), ("100-119 3.0", "1000-1001 1.0"));
-        assert_eq!(lengths(&[], false).rows, [[""; 0]; 0]);
-        assert_eq!(lengths(&[1], false).status, Status::Fail);
-        assert_eq!(lengths(&[0, 1, 1], false).status, Status::Warn);
+        assert_eq!(make_length_module(&[], false).rows, [[""; 0]; 0]);
+        assert_eq!(make_length_module(&[1], false).status, Status::Fail);
+        assert_eq!(make_length_module(&[0, 1, 1], false).status, Status::Warn);
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use readmill_record::{Room, RoomUser};
+use readmill_record::{CountingRoom, CountingRoomUser};
 
 use crate::counter::FileCounter;
-use crate::options::Options;
-use crate::piece::Piece;
+use crate::options::FastqcOptions;
+use crate::piece::FastqcPiece;
 use crate::totals::Totals;
 
 /// The FastQC counters of all inputs of a run, which share one allowance of memory.
@@ -16,20 +16,20 @@ use crate::totals::Totals;
 ///
 /// ```
 /// use readmill_fastqc::piece::SequencedRead;
-/// use readmill_fastqc::{FastqcRun, Options};
+/// use readmill_fastqc::{FastqcOptions, FastqcRun};
 ///
-/// let run = FastqcRun::new(["lane1.fq".into()], Options::default(), 0);
+/// let run = FastqcRun::new(["lane1.fq".into()], FastqcOptions::default(), 0);
 /// let file = run.file(0).unwrap();
 ///
-/// let mut piece = file.piece(0);
+/// let mut piece = file.start_piece(0);
 /// let read = SequencedRead { number: 0, name: b"@r1", bases: b"ACGT", quals: b"IIII" };
-/// file.count(&mut piece, &read)?;
-/// file.close(&mut piece);
-/// file.take(piece)?;
+/// file.count_read(&mut piece, &read)?;
+/// file.close_piece(&mut piece);
+/// file.add_piece(piece)?;
 ///
-/// let report = file.report()?;
-/// assert!(report.summary().starts_with("PASS\tBasic Statistics\tlane1.fq\n"));
-/// assert!(report.data().contains("Total Sequences\t1\n"));
+/// let report = file.make_report()?;
+/// assert!(report.format_summary().starts_with("PASS\tBasic Statistics\tlane1.fq\n"));
+/// assert!(report.format_data().contains("Total Sequences\t1\n"));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub struct FastqcRun {
@@ -37,9 +37,9 @@ pub struct FastqcRun {
     room: u64,
 }
 
-const USUAL: u64 = 1 << 20;
+const USUAL_BYTES_PER_FILE: u64 = 1 << 20;
 
-const USER: RoomUser = RoomUser {
+const ROOM_USER: CountingRoomUser = CountingRoomUser {
     what: "the modules of FastQC",
     why: "the reads are long, or of many tiles",
     hint: "raise -m, or leave --fastqc out",
@@ -48,18 +48,18 @@ const USER: RoomUser = RoomUser {
 impl FastqcRun {
     /// Makes a counter for each input; `names` are written in the reports. `more` is the memory in bytes
     /// for reads that are longer than usual, or that name many tiles, in all files together.
-    pub fn new(names: impl IntoIterator<Item = String>, options: Options, more: u64) -> Self {
+    pub fn new(names: impl IntoIterator<Item = String>, options: FastqcOptions, more: u64) -> Self {
         let names = Vec::from_iter(names);
-        let bytes = USUAL * names.len() as u64 + more;
-        let room = Arc::new(Room::new(bytes, &USER));
+        let bytes = USUAL_BYTES_PER_FILE * names.len() as u64 + more;
+        let room = Arc::new(CountingRoom::new(bytes, &ROOM_USER));
         let file = |name| FileCounter::new(name, options, Arc::clone(&room));
         FastqcRun { files: names.into_iter().map(file).collect(), room: bytes }
     }
 
     /// Returns the memory of all counters in bytes, if `in_flight` batches are counted at once and each
     /// may have reads of up to `files` inputs (two for a pair of FASTQ files).
-    pub fn bytes(&self, in_flight: u64, files: u64) -> u64 {
-        self.room + Totals::BYTES * self.files.len() as u64 + Piece::BYTES * in_flight * files
+    pub fn memory_bytes(&self, in_flight: u64, files: u64) -> u64 {
+        self.room + Totals::BYTES * self.files.len() as u64 + FastqcPiece::BYTES * in_flight * files
     }
 
     pub fn file(&self, number: usize) -> Option<&FileCounter> {

@@ -7,19 +7,19 @@
 use readmill_record::java;
 
 use crate::contaminants;
-use crate::distinct::Distinct;
+use crate::distinct::DistinctSequences;
 use crate::module::{Module, Status};
 use crate::totals::Totals;
 
 /// Limits of the percentage of reads that would remain after removing duplicates: below the first is a
 /// warning, below the second a failure.
-const LEFT_LIMITS: [f64; 2] = [70.0, 50.0];
+const REMAINING_LIMITS: [f64; 2] = [70.0, 50.0];
 
 /// Limits of the percentage of reads that share one sequence. Sequences above the first are listed, with
 /// a warning; one above the second is a failure.
 const FREQUENT_LIMITS: [f64; 2] = [0.1, 1.0];
 
-const LEVELS: [(&str, u64); 16] = [
+const DUPLICATION_LEVELS: [(&str, u64); 16] = [
     ("1", 1),
     ("2", 2),
     ("3", 3),
@@ -38,24 +38,28 @@ const LEVELS: [(&str, u64); 16] = [
     (">10k+", u64::MAX),
 ];
 
-pub(crate) fn modules(totals: &Totals, sequences: &Distinct) -> [Module; 2] {
-    let buckets = java::buckets(sequences.len());
+pub(crate) fn make_modules(totals: &Totals, sequences: &DistinctSequences) -> [Module; 2] {
+    let buckets = java::bucket_count(sequences.len());
     let mut order = Vec::from_iter(0..sequences.len() as u32);
     // FastQC iterates over a Java HashMap. Floating-point sums, and the order of equally frequent
     // sequences, follow its order.
     let bucket = |&number: &u32| {
-        java::bucket(java::string_hash(sequences.sequence(number as usize)), buckets) as u32
+        java::bucket_index(java::string_hash(sequences.sequence(number as usize)), buckets) as u32
     };
     order.sort_by_cached_key(bucket);
-    [levels(totals, &order), frequent(totals, sequences, &order)]
+    [make_duplication_module(totals, &order), make_overrepresented_module(totals, sequences, &order)]
 }
 
-fn levels(totals: &Totals, order: &[u32]) -> Module {
-    let [mut different, mut all] = [[0.0; LEVELS.len()]; 2];
+fn make_duplication_module(totals: &Totals, order: &[u32]) -> Module {
+    let [mut different, mut all] = [[0.0; DUPLICATION_LEVELS.len()]; 2];
     let [mut sum_of_different, mut sum_of_all] = [0.0; 2];
-    for (times, sequences) in frequencies(order.iter().map(|&number| totals.seen[number as usize])) {
-        let count = corrected(totals.reads_at_limit, totals.reads, times, sequences);
-        let level = LEVELS.iter().position(|(_, most)| times <= *most).unwrap_or(LEVELS.len() - 1);
+    for (times, sequences) in count_frequencies(order.iter().map(|&number| totals.seen[number as usize]))
+    {
+        let count = estimate_sequence_count(totals.reads_at_limit, totals.reads, times, sequences);
+        let level = DUPLICATION_LEVELS
+            .iter()
+            .position(|(_, most)| times <= *most)
+            .unwrap_or(DUPLICATION_LEVELS.len() - 1);
         let reads = count * times as f64;
         sum_of_different += count;
         sum_of_all += reads;
@@ -63,23 +67,23 @@ fn levels(totals: &Totals, order: &[u32]) -> Module {
         all[level] += reads;
     }
     let left = if sum_of_all == 0.0 { 100.0 } else { sum_of_different / sum_of_all * 100.0 };
-    let percent = |part: f64, sum: f64| java::double(part / sum * 100.0);
+    let percent = |part: f64, sum: f64| java::format_double(part / sum * 100.0);
     let row = |((name, _), (different, all)): (&(&str, _), (&f64, &f64))| {
         vec![name.to_string(), percent(*different, sum_of_different), percent(*all, sum_of_all)]
     };
     let columns = ["Duplication Level", "Percentage of deduplicated", "Percentage of total"];
     Module {
         name: "Sequence Duplication Levels",
-        status: Status::of(left < LEFT_LIMITS[0], left < LEFT_LIMITS[1]),
-        notes: vec![format!("Total Deduplicated Percentage\t{}", java::double(left))],
+        status: Status::from_warns_and_fails(left < REMAINING_LIMITS[0], left < REMAINING_LIMITS[1]),
+        notes: vec![format!("Total Deduplicated Percentage\t{}", java::format_double(left))],
         columns: columns.map(String::from).into(),
-        rows: LEVELS.iter().zip(different.iter().zip(&all)).map(row).collect(),
+        rows: DUPLICATION_LEVELS.iter().zip(different.iter().zip(&all)).map(row).collect(),
     }
 }
 
 /// Returns how many sequences have each number of reads, as pairs of reads and sequences, in the order
 /// of a Java HashMap.
-fn frequencies(seen: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+fn count_frequencies(seen: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     let mut places = std::collections::HashMap::new();
     let mut frequencies: Vec<(u64, u64)> = Vec::new();
     for times in seen {
@@ -89,8 +93,8 @@ fn frequencies(seen: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
         }
         frequencies[place].1 += 1;
     }
-    let buckets = java::buckets(frequencies.len());
-    frequencies.sort_by_key(|(times, _)| java::bucket(*times as u32, buckets));
+    let buckets = java::bucket_count(frequencies.len());
+    frequencies.sort_by_key(|(times, _)| java::bucket_index(*times as u32, buckets));
     frequencies
 }
 
@@ -99,7 +103,7 @@ fn frequencies(seen: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
 ///
 /// `limit` is the number of reads until the last tracked sequence was new; `reads` are all reads of the
 /// file. A sequence was missed if none of its reads was among the first `limit`.
-fn corrected(limit: u64, reads: u64, times: u64, found: u64) -> f64 {
+fn estimate_sequence_count(limit: u64, reads: u64, times: u64, found: u64) -> f64 {
     let known = found as f64;
     if limit == reads || reads - found < limit {
         return known;
@@ -118,7 +122,7 @@ fn corrected(limit: u64, reads: u64, times: u64, found: u64) -> f64 {
     known / (1.0 - missed)
 }
 
-fn frequent(totals: &Totals, sequences: &Distinct, order: &[u32]) -> Module {
+fn make_overrepresented_module(totals: &Totals, sequences: &DistinctSequences, order: &[u32]) -> Module {
     let percent = |number: u32| totals.seen[number as usize] as f64 / totals.reads as f64 * 100.0;
     let often = order.iter().copied().filter(|&number| percent(number) > FREQUENT_LIMITS[0]);
     let mut often = Vec::from_iter(often);
@@ -128,15 +132,15 @@ fn frequent(totals: &Totals, sequences: &Distinct, order: &[u32]) -> Module {
         vec![
             String::from_utf8_lossy(sequence).into_owned(),
             totals.seen[number as usize].to_string(),
-            java::double(percent(number)),
-            contaminants::source(sequence).unwrap_or_else(|| "No Hit".into()),
+            java::format_double(percent(number)),
+            contaminants::find_source(sequence).unwrap_or_else(|| "No Hit".into()),
         ]
     };
     let most = often.first().map_or(0.0, |&number| percent(number));
     let columns = ["Sequence", "Count", "Percentage", "Possible Source"];
     Module {
         name: "Overrepresented sequences",
-        status: Status::of(!often.is_empty(), most > FREQUENT_LIMITS[1]),
+        status: Status::from_warns_and_fails(!often.is_empty(), most > FREQUENT_LIMITS[1]),
         notes: Vec::new(),
         columns: if often.is_empty() { Vec::new() } else { columns.map(String::from).into() },
         rows: often.iter().map(row).collect(),
@@ -149,15 +153,18 @@ mod tests {
 
     #[test]
     fn sequences_that_were_missed_are_inferred() {
-        assert_eq!(corrected(10, 10, 2, 5), 5.0, "all are known");
-        assert_eq!(corrected(8, 10, 1, 3), 3.0, "no more can be hidden");
-        assert_eq!(corrected(1, 4, 1, 1), 1.0 / (1.0 - 3.0 / 4.0));
-        assert_eq!(corrected(2, 4, 1, 1), 1.0 / (1.0 - 3.0 / 4.0 * (2.0 / 3.0)));
-        assert_eq!(corrected(100_000, 1_000_000, 1000, 7), 7.0);
+        assert_eq!(estimate_sequence_count(10, 10, 2, 5), 5.0, "all are known");
+        assert_eq!(estimate_sequence_count(8, 10, 1, 3), 3.0, "no more can be hidden");
+        assert_eq!(estimate_sequence_count(1, 4, 1, 1), 1.0 / (1.0 - 3.0 / 4.0));
+        assert_eq!(estimate_sequence_count(2, 4, 1, 1), 1.0 / (1.0 - 3.0 / 4.0 * (2.0 / 3.0)));
+        assert_eq!(estimate_sequence_count(100_000, 1_000_000, 1000, 7), 7.0);
     }
 
     #[test]
     fn frequencies_are_in_the_order_of_java() {
-        assert_eq!(frequencies([17, 1, 2, 17, 33].into_iter()), [(17, 2), (1, 1), (33, 1), (2, 1)]);
+        assert_eq!(
+            count_frequencies([17, 1, 2, 17, 33].into_iter()),
+            [(17, 2), (1, 1), (33, 1), (2, 1)]
+        );
     }
 }

@@ -3,7 +3,7 @@
 use readmill_record::{Error, ReadBatch, RecordRef, Result};
 
 use crate::counter::FileCounter;
-use crate::piece::{Piece, SequencedRead};
+use crate::piece::{FastqcPiece, SequencedRead};
 use crate::records::RecordText;
 
 impl FileCounter {
@@ -13,26 +13,26 @@ impl FileCounter {
     /// # Errors
     /// Returns the first record, with its number and name, whose qualities cannot be counted, or which
     /// is too long for the memory of the run.
-    pub fn take_records<'a>(
+    pub fn count_records<'a>(
         &self,
         first: u64,
         records: impl Iterator<Item = RecordRef<'a>>,
         text: &mut RecordText,
     ) -> Result<()> {
-        let mut piece = self.piece(first);
+        let mut piece = self.start_piece(first);
         for (number, record) in (first..).zip(records) {
             if piece.is_full() {
-                self.close(&mut piece);
-                self.take(std::mem::replace(&mut piece, self.piece(number)))?;
+                self.close_piece(&mut piece);
+                self.add_piece(std::mem::replace(&mut piece, self.start_piece(number)))?;
             }
             let name = record.qname();
-            let [bases, quals] = text.of(record);
-            self.count(&mut piece, &SequencedRead { number, name, bases, quals })
+            let [bases, quals] = text.sequenced_text(record);
+            self.count_read(&mut piece, &SequencedRead { number, name, bases, quals })
                 .map_err(|error| error.record(number).qname(name))?;
         }
-        text.shrink();
-        self.close(&mut piece);
-        self.take(piece)
+        text.shrink_buffers();
+        self.close_piece(&mut piece);
+        self.add_piece(piece)
     }
 
     /// Counts the reads of a FASTQ batch that belong to this file, and returns their piece. The caller
@@ -44,18 +44,20 @@ impl FileCounter {
     /// # Errors
     /// Returns the first read, with its number and name, whose qualities cannot be counted, or which is
     /// too long for the memory of the run.
-    pub fn piece_of(&self, reads: &ReadBatch, segment: Option<usize>) -> Result<Piece> {
+    pub fn count_batch(&self, reads: &ReadBatch, segment: Option<usize>) -> Result<FastqcPiece> {
         let segments = reads.segments().max(1);
         let (first, start, step) = match (segment, reads.singles()) {
-            (Some(segment), _) => (reads.first(), segment, segments),
+            (Some(segment), _) => (reads.first_template(), segment, segments),
             (None, Some(singles)) => (singles.first_read, 0, 1),
-            (None, None) => (reads.first() * segments as u64, 0, 1),
+            (None, None) => (reads.first_template() * segments as u64, 0, 1),
         };
-        let mut piece = self.piece(first);
+        let mut piece = self.start_piece(first);
         if reads.len() + reads.singles().map_or(0, |it| it.reads.len()) >= usize::from(u16::MAX) {
             return Err(Error::bug("a batch has too many reads to be counted"));
         }
-        for (number, (reads, index)) in (first..).zip(reads.in_order().skip(start).step_by(step)) {
+        for (number, (reads, index)) in
+            (first..).zip(reads.iter_in_file_order().skip(start).step_by(step))
+        {
             let (read, span, text) = (reads.read(index), &reads.spans()[index], reads.text());
             let end = if span.comment_len > 0 {
                 span.comment + span.comment_len
@@ -64,10 +66,10 @@ impl FileCounter {
             };
             let name = text.get(span.name as usize..end as usize).unwrap_or(read.name);
             let (bases, quals) = (read.bases, read.qualities.unwrap_or_default());
-            self.count(&mut piece, &SequencedRead { number, name, bases, quals })
+            self.count_read(&mut piece, &SequencedRead { number, name, bases, quals })
                 .map_err(|error| error.record(number).qname(read.name))?;
         }
-        self.close(&mut piece);
+        self.close_piece(&mut piece);
         Ok(piece)
     }
 }

@@ -6,19 +6,19 @@
 
 use std::collections::HashMap;
 
-use readmill_record::{Result, Room, java};
+use readmill_record::{CountingRoom, Result, java};
 
-use crate::LOWEST;
-use crate::groups::groups;
-use crate::module::{Encoding, Module, Status};
+use crate::MIN_QUAL_CHAR;
+use crate::groups::make_groups;
+use crate::module::{FastqcEncoding, Module, Status};
 
 /// Maximum number of tiles. With more, the field is taken for something else, and the module is left
 /// out.
-const MOST: usize = 1001;
+const MAX_TILES: usize = 1001;
 
 /// Phred limits of the deviation of a tile from the mean of all tiles: above the first is a warning,
 /// above the second a failure.
-const LIMITS: [f64; 2] = [5.0, 10.0];
+const DEVIATION_LIMITS: [f64; 2] = [5.0, 10.0];
 
 /// Returns whether the read with this 0-based number is used. FastQC counts from 1 and uses each tenth
 /// read.
@@ -39,7 +39,7 @@ pub(crate) struct TileSample {
 
 /// 0-based fields that may be the tile: the third in names of older instruments, the fifth in names with
 /// seven fields.
-const PLACES: [usize; 2] = [2, 4];
+const TILE_FIELDS: [usize; 2] = [2, 4];
 
 impl TileSample {
     pub fn new(name: &[u8], quals: u32) -> Self {
@@ -49,7 +49,7 @@ impl TileSample {
             if !field.is_empty() || at == 0 && !name.contains(&b':') {
                 count = at + 1;
             }
-            if let Some(place) = PLACES.iter().position(|&place| place == at) {
+            if let Some(place) = TILE_FIELDS.iter().position(|&place| place == at) {
                 numbers[place] = std::str::from_utf8(field).ok().and_then(|text| text.parse().ok());
             }
         }
@@ -70,13 +70,13 @@ struct Tile {
     high_sums: Vec<u64>,
 }
 
-const POSITION: usize = 4 * size_of::<u64>();
+const POSITION_BYTES: usize = 4 * size_of::<u64>();
 
 #[derive(Default)]
 pub(crate) struct Tiles {
     /// Which element of [`TileSample::numbers`] is the tile. `None` before the first sampled read.
     field: Option<usize>,
-    is_without: bool,
+    is_left_out: bool,
     tiles: Vec<Tile>,
     places: HashMap<i32, usize>,
     length: usize,
@@ -89,8 +89,8 @@ impl Tiles {
     ///
     /// # Errors
     /// The memory of the run does not suffice for this number of tiles and this read length.
-    pub fn add(&mut self, sample: &TileSample, quals: &[u8], room: &Room) -> Result<()> {
-        if self.is_without {
+    pub fn add_sample(&mut self, sample: &TileSample, quals: &[u8], room: &CountingRoom) -> Result<()> {
+        if self.is_left_out {
             return Ok(());
         }
         let field = match (self.field, sample.fields) {
@@ -101,14 +101,14 @@ impl Tiles {
         };
         self.field = field;
         let Some(number) = field.and_then(|field| sample.numbers[field]) else {
-            self.leave_out(room);
+            self.drop_tiles(room);
             return Ok(());
         };
         self.length = self.length.max(quals.len());
         let place = match self.places.get(&number) {
             Some(&place) => place,
-            None if self.tiles.len() == MOST => {
-                self.leave_out(room);
+            None if self.tiles.len() == MAX_TILES => {
+                self.drop_tiles(room);
                 return Ok(());
             }
             None => {
@@ -117,29 +117,32 @@ impl Tiles {
                 self.tiles.len() - 1
             }
         };
-        self.tiles[place].add(quals, room)
+        self.tiles[place].add_quals(quals, room)
     }
 
-    fn leave_out(&mut self, room: &Room) {
-        room.give_back(self.tiles.iter().map(|tile| (tile.sums.capacity() * POSITION) as u64).sum());
-        (self.is_without, self.tiles, self.places) = (true, Vec::new(), HashMap::new());
+    fn drop_tiles(&mut self, room: &CountingRoom) {
+        room.return_bytes(
+            self.tiles.iter().map(|tile| (tile.sums.capacity() * POSITION_BYTES) as u64).sum(),
+        );
+        (self.is_left_out, self.tiles, self.places) = (true, Vec::new(), HashMap::new());
     }
 
     /// Makes the module: for each tile and group of positions, the mean quality minus the mean over all
     /// tiles. `None` if reads have no tiles or no qualities.
-    pub fn module(&self, no_group: bool) -> Option<Module> {
-        if self.is_without || self.length == 0 {
+    pub fn make_module(&self, no_group: bool) -> Option<Module> {
+        if self.is_left_out || self.length == 0 {
             return None;
         }
         // FastQC guesses the encoding from the first tile in the order of a Java HashMap.
-        let buckets = java::buckets(self.tiles.len());
-        let first = self.tiles.iter().min_by_key(|tile| java::bucket(tile.number as u32, buckets))?;
-        let offset = Encoding::of(first.lowest).offset;
-        let groups = groups(self.length, no_group);
+        let buckets = java::bucket_count(self.tiles.len());
+        let first =
+            self.tiles.iter().min_by_key(|tile| java::bucket_index(tile.number as u32, buckets))?;
+        let offset = FastqcEncoding::from_min_char(first.lowest).offset;
+        let groups = make_groups(self.length, no_group);
         let mut tiles: Vec<&Tile> = self.tiles.iter().collect();
         tiles.sort_by_key(|tile| tile.number);
         let of_tile =
-            |tile: &&Tile| groups.iter().map(|group| tile.mean(group.range(), offset)).collect();
+            |tile: &&Tile| groups.iter().map(|group| tile.mean_quality(group.range(), offset)).collect();
         let mut means: Vec<Vec<f64>> = tiles.iter().map(of_tile).collect();
         let mut most = 0.0;
         for group in 0..groups.len() {
@@ -152,14 +155,14 @@ impl Tiles {
             }
         }
         let row = |tile: i32, group: &crate::groups::Group, mean: f64| {
-            vec![tile.to_string(), group.name(), java::double(mean)]
+            vec![tile.to_string(), group.name(), java::format_double(mean)]
         };
         let rows = tiles.iter().zip(&means).flat_map(|(tile, means)| {
             groups.iter().zip(means).map(move |(group, &mean)| row(tile.number, group, mean))
         });
         Some(Module {
             name: "Per tile sequence quality",
-            status: Status::above(most, LIMITS),
+            status: Status::from_limits(most, DEVIATION_LIMITS),
             notes: Vec::new(),
             columns: ["Tile", "Base", "Mean"].map(String::from).into(),
             rows: rows.collect(),
@@ -173,21 +176,21 @@ impl Tile {
         Tile { number, lowest: u8::MAX, ends, sums, high_counts, high_sums }
     }
 
-    fn add(&mut self, quals: &[u8], room: &Room) -> Result<()> {
+    fn add_quals(&mut self, quals: &[u8], room: &CountingRoom) -> Result<()> {
         let Some(last) = quals.len().checked_sub(1) else { return Ok(()) };
         if self.sums.len() < quals.len() {
             let old = self.sums.capacity();
             let grows = quals.len() > old;
             let capacity = if grows { quals.len().max(old + old / 4) } else { old };
             // While one of the four vectors is copied, its old and its new buffer exist.
-            let copied = if grows { (old * POSITION / 4) as u64 } else { 0 };
-            room.take(((capacity - old) * POSITION) as u64 + copied)?;
+            let copied = if grows { (old * POSITION_BYTES / 4) as u64 } else { 0 };
+            room.take_bytes(((capacity - old) * POSITION_BYTES) as u64 + copied)?;
             let lists = [&mut self.ends, &mut self.sums, &mut self.high_counts, &mut self.high_sums];
             for list in lists {
                 list.reserve_exact(capacity - list.len());
                 list.resize(quals.len(), 0);
             }
-            room.give_back(copied);
+            room.return_bytes(copied);
         }
         self.ends[last] += 1;
         self.lowest = quals.iter().fold(self.lowest, |lowest, &qual| lowest.min(qual));
@@ -205,14 +208,14 @@ impl Tile {
 
     /// Returns the mean Phred score over positions, each position weighted alike, or 0 if none of them
     /// has qualities. `offset` is the character of quality 0.
-    fn mean(&self, positions: std::ops::Range<usize>, offset: u8) -> f64 {
+    fn mean_quality(&self, positions: std::ops::Range<usize>, offset: u8) -> f64 {
         let range = positions.start.min(self.sums.len())..positions.end.min(self.sums.len());
         let (mut sum, mut count) = (0.0, 0);
         // A position has the qualities of all reads that end there or later.
         let mut reads: u64 = self.ends[range.start..].iter().sum();
         for at in range {
             let (all, of) = match offset {
-                LOWEST => (self.sums[at], reads),
+                MIN_QUAL_CHAR => (self.sums[at], reads),
                 _ => (self.high_sums[at], self.high_counts[at]),
             };
             reads -= self.ends[at];
@@ -243,18 +246,18 @@ mod tests {
 
     #[test]
     fn a_name_without_a_tile_ends_the_module() {
-        const USER: readmill_record::RoomUser =
-            readmill_record::RoomUser { what: "", why: "", hint: "" };
-        let room = Room::new(1 << 20, &USER);
+        const USER: readmill_record::CountingRoomUser =
+            readmill_record::CountingRoomUser { what: "", why: "", hint: "" };
+        let room = CountingRoom::new(1 << 20, &USER);
         let mut tiles = Tiles::default();
         let add = |tiles: &mut Tiles, name: &str| {
-            tiles.add(&TileSample::new(name.as_bytes(), 2), b"5I", &room).unwrap();
+            tiles.add_sample(&TileSample::new(name.as_bytes(), 2), b"5I", &room).unwrap();
         };
         add(&mut tiles, "a:b:c:d:1:x:y");
         add(&mut tiles, "a:b:c:d:2:x:y");
-        let module = tiles.module(false).unwrap();
+        let module = tiles.make_module(false).unwrap();
         assert_eq!(module.rows[1], ["1", "2", "0.0"]);
         add(&mut tiles, "a:b:9:d:e");
-        assert!(tiles.module(false).is_none());
+        assert!(tiles.make_module(false).is_none());
     }
 }

@@ -1,22 +1,22 @@
 //! The totals of a file. Pieces are added in the order of the file.
 
-use readmill_record::{Result, Room};
+use readmill_record::{CountingRoom, Result};
 
 use crate::adapters::{self, ADAPTERS};
-use crate::distinct::{self, Distinct};
+use crate::distinct::{self, DistinctSequences};
 use crate::gc::{self, GcCounts};
-use crate::near::{LETTERS, NEAR};
+use crate::near::{LETTERS, NEAR_POSITIONS};
 use crate::pages::Pages;
-use crate::piece::{Piece, Sequences};
+use crate::piece::{FastqcPiece, PieceSequences};
 use crate::tiles::Tiles;
-use crate::{LOWEST, QUALS};
+use crate::{MIN_QUAL_CHAR, QUAL_COUNT};
 
 pub(crate) struct Totals {
     pub reads: u64,
     pub lowest: u8,
     pub lengths: Vec<u64>,
     pub positions: Pages,
-    pub mean_quals: [u64; QUALS],
+    pub mean_quals: [u64; QUAL_COUNT],
     pub gc: GcCounts,
     pub adapters: AdapterStarts,
     pub seen: Vec<u64>,
@@ -34,7 +34,7 @@ pub(crate) struct AdapterStarts {
 }
 
 impl Totals {
-    pub const BYTES: u64 = GcCounts::BYTES + Tiles::BYTES + Distinct::BYTES + (64 << 10);
+    pub const BYTES: u64 = GcCounts::BYTES + Tiles::BYTES + DistinctSequences::BYTES + (64 << 10);
 
     pub fn new() -> Self {
         Totals {
@@ -42,7 +42,7 @@ impl Totals {
             lowest: u8::MAX,
             lengths: Vec::new(),
             positions: Pages::default(),
-            mean_quals: [0; QUALS],
+            mean_quals: [0; QUAL_COUNT],
             gc: GcCounts::default(),
             adapters: AdapterStarts::default(),
             seen: Vec::new(),
@@ -58,12 +58,12 @@ impl Totals {
     ///
     /// # Errors
     /// The memory of the run does not suffice for the length of the reads or the number of tiles.
-    pub fn add(
+    pub fn add_piece(
         &mut self,
-        piece: &mut Piece,
-        growing: &mut Distinct,
-        known: Option<&Distinct>,
-        room: &Room,
+        piece: &mut FastqcPiece,
+        growing: &mut DistinctSequences,
+        known: Option<&DistinctSequences>,
+        room: &CountingRoom,
     ) -> Result<()> {
         self.add_shapes(piece, room)?;
         self.add_positions(piece, room)?;
@@ -75,7 +75,7 @@ impl Totals {
         let mut quals = &piece.tile_quals[..];
         for sample in &piece.tiles {
             let (own, rest) = quals.split_at(sample.quals as usize);
-            self.tiles.add(sample, own, room)?;
+            self.tiles.add_sample(sample, own, room)?;
             quals = rest;
         }
         self.reads += piece.shapes.len() as u64;
@@ -84,39 +84,39 @@ impl Totals {
 
     /// Adds read lengths, GC counts and adapters. They are added together because FastQC counts a read
     /// of exactly 12 bases with an adapter only after a longer read.
-    fn add_shapes(&mut self, piece: &Piece, room: &Room) -> Result<()> {
+    fn add_shapes(&mut self, piece: &FastqcPiece, room: &CountingRoom) -> Result<()> {
         let mut adapters = piece.adapters.iter().peekable();
         for (number, &(length, gc)) in (0..).zip(&piece.shapes) {
             if self.lengths.len() <= length as usize {
-                room.lengthen(&mut self.lengths, length as usize + 1, usize::MAX)?;
+                room.lengthen_list(&mut self.lengths, length as usize + 1, usize::MAX)?;
             }
             self.lengths[length as usize] += 1;
-            let looked_at = gc::looked_at(length as usize) as u32;
+            let looked_at = gc::used_bases(length as usize) as u32;
             if looked_at > 0 {
-                self.gc.add(looked_at, gc);
+                self.gc.add_read(looked_at, gc);
             }
-            if length as usize > adapters::LENGTH {
+            if length as usize > adapters::ADAPTER_BASES {
                 self.adapters.longest = self.adapters.longest.max(length);
             }
             while let Some(&(_, which, at)) = adapters.next_if(|it| it.0 == number) {
-                self.adapters.add(which, at, room)?;
+                self.adapters.add_start(which, at, room)?;
             }
         }
         Ok(())
     }
 
-    fn add_positions(&mut self, piece: &mut Piece, room: &Room) -> Result<()> {
-        let Piece { near, far, far_lengths, .. } = piece;
+    fn add_positions(&mut self, piece: &mut FastqcPiece, room: &CountingRoom) -> Result<()> {
+        let FastqcPiece { near, far, far_lengths, .. } = piece;
         let mut lengths = [0; 2];
         let (letters, quals) = near.lengths();
         lengths[0] = letters;
         lengths[1] = quals;
         for rest in &*far_lengths {
             for (length, &rest) in lengths.iter_mut().zip(rest) {
-                *length = (*length).max(if rest > 0 { NEAR + rest as usize } else { 0 });
+                *length = (*length).max(if rest > 0 { NEAR_POSITIONS + rest as usize } else { 0 });
             }
         }
-        self.positions.lengthen(lengths, room)?;
+        self.positions.grow_to(lengths, room)?;
         let positions = std::cell::RefCell::new(&mut self.positions);
         near.drain(
             |at, counts| {
@@ -137,22 +137,27 @@ impl Totals {
             let (bases, rest) = text.split_at(letters as usize);
             let (quals, rest) = rest.split_at(quals as usize);
             text = rest;
-            for (at, &base) in (NEAR..).zip(bases) {
+            for (at, &base) in (NEAR_POSITIONS..).zip(bases) {
                 if let Some(letter) = LETTERS.iter().position(|&letter| letter == base) {
                     self.positions.at_mut(at).letters[letter] += 1;
                 }
             }
-            for (at, &qual) in (NEAR..).zip(quals) {
-                self.positions.at_mut(at).quals[usize::from(qual - LOWEST)] += 1;
+            for (at, &qual) in (NEAR_POSITIONS..).zip(quals) {
+                self.positions.at_mut(at).quals[usize::from(qual - MIN_QUAL_CHAR)] += 1;
             }
         }
-        room.give_back(far.capacity() as u64);
+        room.return_bytes(far.capacity() as u64);
         *far = Vec::new();
         Ok(())
     }
 
-    fn add_sequences(&mut self, more: &Sequences, growing: &mut Distinct, known: Option<&Distinct>) {
-        let Sequences { keys, lengths, known: numbers } = more;
+    fn add_sequences(
+        &mut self,
+        more: &PieceSequences,
+        growing: &mut DistinctSequences,
+        known: Option<&DistinctSequences>,
+    ) {
+        let PieceSequences { keys, lengths, known: numbers } = more;
         numbers.iter().for_each(|&number| self.seen[number as usize] += 1);
         let mut keys = &keys[..];
         for (reads, &length) in (self.reads + 1..).zip(lengths) {
@@ -160,7 +165,7 @@ impl Totals {
             keys = rest;
             let number = match known {
                 Some(known) => known.find(key),
-                None if growing.len() == distinct::MOST => growing.find(key),
+                None if growing.len() == distinct::MAX_SEQUENCES => growing.find(key),
                 None => {
                     self.reads_at_limit = reads;
                     Some(growing.find_or_insert(key))
@@ -178,12 +183,12 @@ impl Totals {
 impl AdapterStarts {
     /// Counts an adapter that starts at position `at`, 0-based. FastQC ignores adapters until it has
     /// seen a read of more than 12 bases.
-    fn add(&mut self, which: u8, at: u32, room: &Room) -> Result<()> {
+    fn add_start(&mut self, which: u8, at: u32, room: &CountingRoom) -> Result<()> {
         if self.longest == 0 {
             return Ok(());
         }
         let starts = &mut self.starts[usize::from(which)];
-        room.lengthen(starts, at as usize + 1, usize::MAX)?;
+        room.lengthen_list(starts, at as usize + 1, usize::MAX)?;
         starts[at as usize] += 1;
         Ok(())
     }

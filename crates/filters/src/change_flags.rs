@@ -2,24 +2,29 @@
 
 use readmill_record::{Batch, Changes, Result, Step, edit};
 
-use crate::flag::{Flag, Value, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
-        Flag::with_value("add-flags", Value::Flags, "FLAGS", "Set these bits of FLAG in all reads")
-            .repeats(),
-        Flag::with_value("remove-flags", Value::Flags, "FLAGS", "Clear these bits of FLAG in all reads")
-            .repeats(),
+        Flag::with_value("add-flags", FlagValue::Flags, "FLAGS", "Set these bits of FLAG in all reads")
+            .repeatable(),
+        Flag::with_value(
+            "remove-flags",
+            FlagValue::Flags,
+            "FLAGS",
+            "Clear these bits of FLAG in all reads",
+        )
+        .repeatable(),
     ],
     parse: |given, filters| {
         let change = ChangeFlags {
-            set: given.bits("add-flags")?,
-            clear: given.bits("remove-flags")?,
+            set: given.flag_bits("add-flags")?,
+            clear: given.flag_bits("remove-flags")?,
             changed: 0,
         };
         if change.set | change.clear != 0 {
-            filters.add(change);
+            filters.add_filter(change);
         }
         Ok(())
     },
@@ -35,13 +40,13 @@ pub struct ChangeFlags {
 }
 
 impl Filter for ChangeFlags {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         let changes = [("--add-flags", self.set), ("--remove-flags", self.clear)];
         let changes = changes.into_iter().filter(|(_, bits)| *bits != 0);
-        changes.flat_map(|(flag, bits)| with_value(flag, bits)).collect()
+        changes.flat_map(|(flag, bits)| flag_with_value(flag, bits)).collect()
     }
 
-    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         Ok(Box::new(self.clone()))
     }
 }
@@ -51,7 +56,7 @@ impl Step for ChangeFlags {
         "change-flags"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
@@ -59,13 +64,13 @@ impl Step for ChangeFlags {
         Changes { flags: true, ..Changes::default() }
     }
 
-    fn by_record(&self) -> bool {
+    fn is_per_record(&self) -> bool {
         true
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let ChangeFlags { set, clear, changed } = self;
-        batch.edit(|_, raw| {
+        batch.edit_in_place(|_, raw| {
             let before = readmill_record::RecordRef::new(raw).flags().0;
             let after = (before | *set) & !*clear;
             if after != before {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_reference};
-use readmill_record::realign::{self, Packed};
+use readmill_record::realign::{self, PackedOperator};
 use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Step, edit, tag};
 
 use crate::flag::Flag;
@@ -24,11 +24,11 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 struct CleanSamRequest;
 
 impl Filter for CleanSamRequest {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         vec!["--clean-sam".to_string()]
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         Ok(Box::new(CleanSam::new(context.header)))
     }
 }
@@ -45,8 +45,8 @@ impl Filter for CleanSamRequest {
 #[derive(Clone)]
 pub struct CleanSam {
     lengths: Arc<[i64]>,
-    ops: Vec<Packed>,
-    clipped: Vec<Packed>,
+    ops: Vec<PackedOperator>,
+    clipped: Vec<PackedOperator>,
     text: Vec<u8>,
     counts: CleanCounts,
 }
@@ -68,59 +68,63 @@ impl CleanSam {
 
     /// Returns by how many reference bases `end` (0-based, exclusive) lies beyond the end of the
     /// sequence; 0 or less if it does not, or if there is no such sequence.
-    fn overhang(&self, ref_id: i32, end: i64) -> i64 {
+    fn bases_beyond_end(&self, ref_id: i32, end: i64) -> i64 {
         let length = usize::try_from(ref_id).ok().and_then(|id| self.lengths.get(id));
         length.map_or(0, |length| end - length)
     }
 
     /// Returns the overhang of the read itself, in reference bases; 0 or less if nothing is to be
     /// clipped.
-    fn own(&self, record: RecordRef<'_>) -> i64 {
+    fn read_overhang(&self, record: RecordRef<'_>) -> i64 {
         if record.flags().is_unmapped() || record.pos() < 0 {
             return 0;
         }
         let span = record.cigar().reference_length();
-        if span == 0 { 0 } else { self.overhang(record.ref_id(), i64::from(record.pos()) + span) }
+        if span == 0 {
+            0
+        } else {
+            self.bases_beyond_end(record.ref_id(), i64::from(record.pos()) + span)
+        }
     }
 
     /// Returns the overhang of the mate, 0 or less if it has none. The mate's CIGAR is taken from
     /// MC and left in `self.ops` for [`clip`].
-    fn mate(&mut self, record: RecordRef<'_>) -> i64 {
+    fn mate_overhang(&mut self, record: RecordRef<'_>) -> i64 {
         let flags = record.flags();
         let none = !flags.is_paired() || flags.is_mate_unmapped() || record.next_pos() < 0;
         if none || record.next_ref_id() < 0 {
             return 0;
         }
         let field = record.field(tag::MC).filter(|field| field.kind == b'Z');
-        if !field.is_some_and(|field| realign::parse(field.value, &mut self.ops)) {
+        if !field.is_some_and(|field| realign::parse_cigar(field.value, &mut self.ops)) {
             return 0;
         }
         let span = reference_length(&self.ops);
         if span == 0 {
             0
         } else {
-            self.overhang(record.next_ref_id(), i64::from(record.next_pos()) + span)
+            self.bases_beyond_end(record.next_ref_id(), i64::from(record.next_pos()) + span)
         }
     }
 
     fn is_clean(&mut self, record: RecordRef<'_>) -> bool {
         let idle = record.flags().is_unmapped() && record.mapq() != 0;
-        !idle && self.own(record) <= 0 && self.mate(record) <= 0
+        !idle && self.read_overhang(record) <= 0 && self.mate_overhang(record) <= 0
     }
 
     /// Appends the record to `out` with its own CIGAR and MC clipped, and with MAPQ 0 if it is
     /// unmapped.
-    fn write(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) {
-        let (start, own) = (out.len(), self.own(record));
+    fn write_cleaned(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) {
+        let (start, own) = (out.len(), self.read_overhang(record));
         if own > 0 {
             self.ops.clear();
             self.ops.extend(record.cigar().ops().map(|(op, n)| n << 4 | op));
             self.counts.clipped += 1;
-            if clip(&self.ops, own, &mut self.clipped) {
+            if clip_overhang(&self.ops, own, &mut self.clipped) {
                 realign::copy_with_cigar(record, &self.clipped, out);
             } else {
                 realign::copy_with_cigar(record, &[], out);
-                unmap(&mut out[start..]);
+                unmap_read(&mut out[start..]);
                 self.counts.lost += 1;
             }
         } else {
@@ -130,10 +134,10 @@ impl CleanSam {
             edit::set_mapq(&mut out[start..], 0);
             self.counts.mapq += 1;
         }
-        let mate = self.mate(record);
-        if mate > 0 && clip(&self.ops, mate, &mut self.clipped) {
+        let mate = self.mate_overhang(record);
+        if mate > 0 && clip_overhang(&self.ops, mate, &mut self.clipped) {
             self.text.clear();
-            realign::write(self.clipped.iter().map(|op| (op & 15, op >> 4)), &mut self.text);
+            realign::write_cigar(self.clipped.iter().map(|op| (op & 15, op >> 4)), &mut self.text);
             let copy = out.split_off(start);
             edit::copy_with_text(RecordRef::new(&copy), tag::MC, &self.text, out);
             self.counts.mates += 1;
@@ -141,7 +145,7 @@ impl CleanSam {
     }
 }
 
-fn unmap(raw: &mut [u8]) {
+fn unmap_read(raw: &mut [u8]) {
     let flags = RecordRef::new(raw).flags().0;
     edit::set_flags(raw, flags & !Flags::PROPER | Flags::UNMAPPED);
     edit::set_ref_id(raw, -1);
@@ -150,24 +154,24 @@ fn unmap(raw: &mut [u8]) {
     edit::set_bin(raw);
 }
 
-pub(super) fn reference_length(ops: &[Packed]) -> i64 {
+pub(super) fn reference_length(ops: &[PackedOperator]) -> i64 {
     ops.iter().filter(|&&op| consumes_reference(op & 15)).map(|&op| i64::from(op >> 4)).sum()
 }
 
-fn query_length(ops: &[Packed]) -> i64 {
+fn query_length(ops: &[PackedOperator]) -> i64 {
     ops.iter().filter(|&&op| consumes_query(op & 15)).map(|&op| i64::from(op >> 4)).sum()
 }
 
-fn aligns(op: Packed) -> bool {
+fn aligns_bases(op: PackedOperator) -> bool {
     consumes_query(op & 15) && consumes_reference(op & 15)
 }
 
 /// Writes `ops` to `out` with an overhang of `overhang` reference bases clipped: as Picard does if
 /// that gives a usable CIGAR, else exactly at the end of the sequence. Returns `false` if no base
 /// before the end is aligned, so that the read has to become unmapped.
-fn clip(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
+fn clip_overhang(ops: &[PackedOperator], overhang: i64, out: &mut Vec<PackedOperator>) -> bool {
     let fits = clip_as_picard(ops, overhang, out) && query_length(out) == query_length(ops);
-    if fits && out.iter().any(|&op| aligns(op)) {
+    if fits && out.iter().any(|&op| aligns_bases(op)) {
         return true;
     }
     clip_at_end(ops, overhang, out)
@@ -176,7 +180,7 @@ fn clip(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
 /// Replaces an overhang of `overhang` reference bases by a soft clip; hard clips at the end remain.
 /// Returns `false` if no base before the end is aligned. `--fix-mates samtools` clips by this
 /// function, too.
-pub(super) fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
+pub(super) fn clip_at_end(ops: &[PackedOperator], overhang: i64, out: &mut Vec<PackedOperator>) -> bool {
     let hard = ops.iter().rposition(|op| op & 15 != HARD_CLIP).map_or(0, |last| last + 1);
     let (mut left, mut soft) = (reference_length(ops) - overhang, 0);
     out.clear();
@@ -184,7 +188,7 @@ pub(super) fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) 
         let (kind, n) = (op & 15, i64::from(op >> 4));
         let kept =
             if !consumes_reference(kind) { if left > 0 { n } else { 0 } } else { n.min(left.max(0)) };
-        let leads = kind == HARD_CLIP || kind == SOFT_CLIP && !out.iter().any(|&op| aligns(op));
+        let leads = kind == HARD_CLIP || kind == SOFT_CLIP && !out.iter().any(|&op| aligns_bases(op));
         if leads {
             out.push(op);
             continue;
@@ -195,7 +199,8 @@ pub(super) fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) 
         soft += if consumes_query(kind) { n - kept } else { 0 };
         left -= if consumes_reference(kind) { n } else { 0 };
     }
-    while out.last().is_some_and(|&op| !aligns(op) && op & 15 != SOFT_CLIP && op & 15 != HARD_CLIP) {
+    while out.last().is_some_and(|&op| !aligns_bases(op) && op & 15 != SOFT_CLIP && op & 15 != HARD_CLIP)
+    {
         let op = out.pop().unwrap_or_default(); // a deletion or an insertion before the clip is meaningless
         soft += if consumes_query(op & 15) { i64::from(op >> 4) } else { 0 };
     }
@@ -203,13 +208,13 @@ pub(super) fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) 
         out.push((soft as u32) << 4 | SOFT_CLIP);
     }
     out.extend_from_slice(&ops[hard..]);
-    out.iter().any(|&op| aligns(op))
+    out.iter().any(|&op| aligns_bases(op))
 }
 
 /// Clips as many bases of the read as the overhang has reference bases (`AbstractAlignmentMerger`
 /// of Picard 3.4, `CigarUtil.softClipEndOfRead` of htsjdk 4.2). Returns `false` for CIGARs on which
 /// these fail.
-fn clip_as_picard(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
+fn clip_as_picard(ops: &[PackedOperator], overhang: i64, out: &mut Vec<PackedOperator>) -> bool {
     out.clear();
     let Some(&last) = ops.last() else { return false };
     let of_kind = |kind| if last & 15 == kind { i64::from(last >> 4) } else { 0 };
@@ -257,27 +262,27 @@ impl Step for CleanSam {
         "clean-sam"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
     /// A clip adds at most two operators (8 bytes) to the CIGAR and their text (10 bytes) to MC.
-    fn growth(&self) -> usize {
+    fn max_growth_bytes(&self) -> usize {
         8 + 10
     }
 
     fn changes(&self) -> Changes {
-        Changes { flags: true, alignment: true, ..Changes::tags(&[tag::MC, tag::CG]) }
+        Changes { flags: true, alignment: true, ..Changes::of_tags(&[tag::MC, tag::CG]) }
     }
 
-    fn by_record(&self) -> bool {
+    fn is_per_record(&self) -> bool {
         true
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let dirty = batch.positions(|record| !self.is_clean(record));
-        batch.amend(&dirty, |_, record, out| {
-            self.write(record, out);
+        let dirty = batch.find_positions(|record| !self.is_clean(record));
+        batch.amend_records(&dirty, |_, record, out| {
+            self.write_cleaned(record, out);
             Ok(())
         })
     }
@@ -313,7 +318,7 @@ mod tests {
     /// Returns the CIGAR that a read with this CIGAR at this position has after the step.
     fn cigar(pos: u32, cigar: &str) -> String {
         let mut ops = Vec::new();
-        assert!(realign::parse(cigar.as_bytes(), &mut ops));
+        assert!(realign::parse_cigar(cigar.as_bytes(), &mut ops));
         let bases = "A".repeat(query_length(&ops) as usize);
         let after = cleaned(&format!("r 0 c {pos} 60 {cigar} * 0 0 {bases} *"));
         let words: Vec<&str> = after.split(' ').collect();

@@ -21,16 +21,16 @@ use readmill_record::{Batch, Changes, Detail, RecordRef, Result, Step};
 ///         "first-of-pair"
 ///     }
 ///
-///     fn dropped(&self) -> &'static str {
+///     fn dropped_label(&self) -> &'static str {
 ///         "reads dropped that are not the first of a pair"
 ///     }
 ///
-///     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+///     fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
 ///         Ok(record.flags().is_first())
 ///     }
 /// }
 ///
-/// let step = FirstOfPair.step(); // a Step for the pipeline
+/// let step = FirstOfPair.into_step(); // a Step for the pipeline
 /// # let _ = step;
 /// ```
 pub trait Criterion: Clone + Send + Sync + 'static {
@@ -38,14 +38,14 @@ pub trait Criterion: Clone + Send + Sync + 'static {
     fn name(&self) -> &'static str;
 
     /// Returns the line of the run's summary that counts the dropped reads.
-    fn dropped(&self) -> &'static str;
+    fn dropped_label(&self) -> &'static str;
 
     /// Returns whether the read is kept. Called once for each read, so it must not allocate.
     ///
     /// # Errors
     /// The question has no answer for this read, such as arithmetic with a text field. The run
     /// stops at it.
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool>;
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool>;
 
     /// Returns the parts of a record that [`Criterion::keeps`] needs. A reader need not decode the
     /// others.
@@ -53,31 +53,31 @@ pub trait Criterion: Clone + Send + Sync + 'static {
         Detail::Whole
     }
 
-    fn step(self) -> Keep<Self> {
-        Keep { criterion: self, dropped: 0 }
+    fn into_step(self) -> CriterionStep<Self> {
+        CriterionStep { criterion: self, dropped: 0 }
     }
 }
 
 #[derive(Clone)]
-pub struct Keep<C> {
+pub struct CriterionStep<C> {
     criterion: C,
     dropped: u64,
 }
 
-impl<C: Criterion> Step for Keep<C> {
+impl<C: Criterion> Step for CriterionStep<C> {
     fn name(&self) -> &'static str {
         self.criterion.name()
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
     fn changes(&self) -> Changes {
-        Changes::drops()
+        Changes::dropping_reads()
     }
 
-    fn by_record(&self) -> bool {
+    fn is_per_record(&self) -> bool {
         true
     }
 
@@ -88,7 +88,7 @@ impl<C: Criterion> Step for Keep<C> {
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let (before, mut failed) = (batch.len(), None);
         batch.retain(|stamp, record| {
-            self.criterion.keeps(record).unwrap_or_else(|error| {
+            self.criterion.keeps_read(record).unwrap_or_else(|error| {
                 failed.get_or_insert_with(|| error.record(stamp.ordinal()).qname(record.qname()));
                 false
             })
@@ -98,6 +98,6 @@ impl<C: Criterion> Step for Keep<C> {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![(self.criterion.dropped(), self.dropped)]
+        vec![(self.criterion.dropped_label(), self.dropped)]
     }
 }

@@ -7,20 +7,20 @@ use readmill_record::{Error, Result};
 /// Counts dropped reads over all threads, and fails the run at its end if their share is too large:
 /// as Picard RevertSam does with `MAX_DISCARD_FRACTION`.
 #[derive(Debug, Default)]
-pub struct Discarded {
+pub struct DiscardLimit {
     dropped: AtomicU64,
     all: AtomicU64,
-    most: f64,
+    max_share: f64,
 }
 
-impl Discarded {
+impl DiscardLimit {
     /// Creates an empty count. `most` is the maximum share of all reads that may be dropped, 0 to
     /// 1.
     pub(crate) fn new(most: f64) -> Self {
-        Discarded { most, ..Discarded::default() }
+        DiscardLimit { max_share: most, ..DiscardLimit::default() }
     }
 
-    pub(crate) fn note(&self, dropped: u64, all: u64) {
+    pub(crate) fn add_counts(&self, dropped: u64, all: u64) {
         self.dropped.fetch_add(dropped, Relaxed);
         self.all.fetch_add(all, Relaxed);
     }
@@ -29,17 +29,17 @@ impl Discarded {
     ///
     /// # Errors
     /// More reads were dropped than the limit allows.
-    pub fn check(&self) -> Result<()> {
+    pub fn check_share(&self) -> Result<()> {
         let (dropped, all) = (self.dropped.load(Relaxed), self.all.load(Relaxed));
         let share = dropped as f64 / all.max(1) as f64;
-        if share <= self.most {
+        if share <= self.max_share {
             return Ok(());
         }
         let percent = |share: f64| format!("{:.3} %", 100.0 * share);
         let what = format!(
             "--whole-templates drops {dropped} of {all} reads ({}), more than {}",
             percent(share),
-            percent(self.most)
+            percent(self.max_share)
         );
         Err(Error::input(what).hint("if the rest is worth having, allow more by --max-discarded 1"))
     }

@@ -8,17 +8,18 @@ use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
-        Flag::switch("drop-unmapped", "Drop reads flagged unmapped").aliases(&["filter-unmapped-reads"]),
+        Flag::switch("drop-unmapped", "Drop reads flagged unmapped")
+            .with_aliases(&["filter-unmapped-reads"]),
         Flag::switch(
             "drop-unmapped-strict",
             "Drop reads flagged unmapped, and reads without reference sequence or position",
         )
-        .aliases(&["filter-unmapped-reads-strict"]),
+        .with_aliases(&["filter-unmapped-reads-strict"]),
     ],
     parse: |given, filters| {
         let strict = given.is_given("drop-unmapped-strict");
         if strict || given.is_given("drop-unmapped") {
-            filters.add(DropUnmapped { strict });
+            filters.add_filter(DropUnmapped { strict });
         }
         Ok(())
     },
@@ -32,12 +33,12 @@ pub struct DropUnmapped {
 }
 
 impl Filter for DropUnmapped {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         vec![if self.strict { "--drop-unmapped-strict" } else { "--drop-unmapped" }.to_string()]
     }
 
-    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        Ok(Box::new(self.clone().step()))
+    fn make_step(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(self.clone().into_step()))
     }
 }
 
@@ -46,7 +47,7 @@ impl Criterion for DropUnmapped {
         "drop-unmapped"
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         "unmapped reads dropped"
     }
 
@@ -55,7 +56,7 @@ impl Criterion for DropUnmapped {
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let placed = || record.ref_id() >= 0 && record.pos() >= 0;
         Ok(!record.flags().is_unmapped() && (!self.strict || placed()))
     }

@@ -10,12 +10,12 @@ use crate::spec::{Filter, FilterSpec, MakeContext};
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::switch("exact-mapping", "Drop reads whose CIGAR has operators other than M and S")
-            .aliases(&["filter-non-exact-mapping-reads"]),
+            .with_aliases(&["filter-non-exact-mapping-reads"]),
         Flag::switch(
             "exact-mapping-strict",
             "Drop reads that do not say to be the one hit without mismatch or gap (X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0)",
         )
-        .aliases(&["filter-non-exact-mapping-reads-strict"]),
+        .with_aliases(&["filter-non-exact-mapping-reads-strict"]),
     ],
     parse: |given, filters| {
         for (flag, strict) in [("exact-mapping", false), ("exact-mapping-strict", true)] {
@@ -38,20 +38,23 @@ pub struct ExactMapping {
     pub strict: bool,
 }
 
-const SAID: [(Tag, i64); 5] = [(*b"X0", 1), (*b"X1", 0), (*b"XM", 0), (*b"XO", 0), (*b"XG", 0)];
+const REQUIRED_FIELDS: [(Tag, i64); 5] =
+    [(*b"X0", 1), (*b"X1", 0), (*b"XM", 0), (*b"XO", 0), (*b"XG", 0)];
 
-fn aligned_without_gaps(record: RecordRef<'_>) -> bool {
+fn has_only_matches_and_clips(record: RecordRef<'_>) -> bool {
     record.cigar().ops().all(|(op, _)| op == 0 || op == 4)
 }
 
 /// Returns whether the fields state a unique and exact hit. If a tag occurs twice, its first field
 /// counts.
-fn said_to_be_exact(record: RecordRef<'_>) -> bool {
-    let mut missing = (1u8 << SAID.len()) - 1;
+fn has_exact_hit_fields(record: RecordRef<'_>) -> bool {
+    let mut missing = (1u8 << REQUIRED_FIELDS.len()) - 1;
     for field in record.fields() {
-        let Some(which) = SAID.iter().position(|(tag, _)| *tag == field.tag) else { continue };
+        let Some(which) = REQUIRED_FIELDS.iter().position(|(tag, _)| *tag == field.tag) else {
+            continue;
+        };
         if missing >> which & 1 == 1 {
-            if integer(field) != Some(SAID[which].1) {
+            if integer_value(field) != Some(REQUIRED_FIELDS[which].1) {
                 return false;
             }
             missing &= !(1 << which);
@@ -60,7 +63,7 @@ fn said_to_be_exact(record: RecordRef<'_>) -> bool {
     missing == 0
 }
 
-pub(super) fn integer(field: Field<'_>) -> Option<i64> {
+pub(super) fn integer_value(field: Field<'_>) -> Option<i64> {
     let v = field.value;
     Some(match (field.kind, v.len()) {
         (b'c', 1) => i64::from(v[0].cast_signed()),
@@ -74,12 +77,12 @@ pub(super) fn integer(field: Field<'_>) -> Option<i64> {
 }
 
 impl Filter for ExactMapping {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         vec![format!("--{}", self.name())]
     }
 
-    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        Ok(Box::new(self.clone().step()))
+    fn make_step(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(self.clone().into_step()))
     }
 }
 
@@ -88,7 +91,7 @@ impl Criterion for ExactMapping {
         if self.strict { "exact-mapping-strict" } else { "exact-mapping" }
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         match self.strict {
             true => "reads dropped that do not say that they map exactly",
             false => "reads dropped that do not map exactly",
@@ -96,8 +99,8 @@ impl Criterion for ExactMapping {
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
-        Ok(if self.strict { said_to_be_exact(record) } else { aligned_without_gaps(record) })
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        Ok(if self.strict { has_exact_hit_fields(record) } else { has_only_matches_and_clips(record) })
     }
 }
 
@@ -115,7 +118,7 @@ mod tests {
         ];
         let reads = cigars.map(|cigar| format!("{cigar} 0 c 5 60 {cigar} * 0 0 ACGT IIII"));
         let reads = reads.each_ref().map(String::as_str);
-        let mut step = ExactMapping { strict: false }.step();
+        let mut step = ExactMapping { strict: false }.into_step();
         // htslib, and therefore the reader, treats a placed read without CIGAR as unmapped; it has
         // nothing inexact.
         assert_eq!(kept(&mut step, &header, &reads), "4M 1S3M 2M2S 4S *");
@@ -142,6 +145,6 @@ mod tests {
             with("float", &yes.replace("XO:i:0", "XO:f:0")),
         ];
         let reads = reads.each_ref().map(String::as_str);
-        assert_eq!(kept(&mut ExactMapping { strict: true }.step(), &header, &reads), "yes order");
+        assert_eq!(kept(&mut ExactMapping { strict: true }.into_step(), &header, &reads), "yes order");
     }
 }

@@ -14,17 +14,17 @@ use readmill_record::{Error, Flags, Result};
 /// The description of one flag, from which argument, help and @PG follow.
 ///
 /// ```
-/// use readmill_filters::flag::{Flag, Value};
+/// use readmill_filters::flag::{Flag, FlagValue};
 ///
-/// const MIN_MAPQ: Flag = Flag::with_value("min-mapq", Value::U8, "N", "Drop reads with a lower MAPQ");
-/// const STRICT: Flag = Flag::switch("strict", "Drop reads without MAPQ, too").requires("min-mapq");
+/// const MIN_MAPQ: Flag = Flag::with_value("min-mapq", FlagValue::U8, "N", "Drop reads with a lower MAPQ");
+/// const STRICT: Flag = Flag::switch("strict", "Drop reads without MAPQ, too").requires_flag("min-mapq");
 /// assert_eq!(STRICT.requires, Some(MIN_MAPQ.name));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
     pub name: &'static str,
     pub help: &'static str,
-    pub value: Value,
+    pub value: FlagValue,
     pub metavar: &'static str,
     pub repeats: bool,
     pub aliases: &'static [&'static str],
@@ -36,7 +36,7 @@ pub struct Flag {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Value {
+pub enum FlagValue {
     None,
     Text,
     File,
@@ -49,12 +49,12 @@ pub enum Value {
 
 impl Flag {
     pub const fn switch(name: &'static str, help: &'static str) -> Self {
-        Self::with_value(name, Value::None, "", help)
+        Self::with_value(name, FlagValue::None, "", help)
     }
 
     pub const fn with_value(
         name: &'static str,
-        value: Value,
+        value: FlagValue,
         metavar: &'static str,
         help: &'static str,
     ) -> Self {
@@ -63,22 +63,22 @@ impl Flag {
     }
 
     #[must_use]
-    pub const fn repeats(self) -> Self {
+    pub const fn repeatable(self) -> Self {
         Flag { repeats: true, ..self }
     }
 
     #[must_use]
-    pub const fn aliases(self, aliases: &'static [&'static str]) -> Self {
+    pub const fn with_aliases(self, aliases: &'static [&'static str]) -> Self {
         Flag { aliases, ..self }
     }
 
     #[must_use]
-    pub const fn samtools(self, samtools: &'static [&'static str]) -> Self {
+    pub const fn with_samtools_names(self, samtools: &'static [&'static str]) -> Self {
         Flag { samtools, ..self }
     }
 
     #[must_use]
-    pub const fn requires(self, name: &'static str) -> Self {
+    pub const fn requires_flag(self, name: &'static str) -> Self {
         Flag { requires: Some(name), ..self }
     }
 
@@ -91,12 +91,12 @@ impl Flag {
 /// The flags that a user gave, with their values, in any order.
 ///
 /// ```
-/// use readmill_filters::flag::{Flag, GivenFlags, Value};
+/// use readmill_filters::flag::{Flag, GivenFlags, FlagValue};
 ///
 /// # fn main() -> readmill_record::Result<()> {
-/// let flags = [Flag::with_value("min-mapq", Value::U8, "N", ""), Flag::switch("strict", "")];
+/// let flags = [Flag::with_value("min-mapq", FlagValue::U8, "N", ""), Flag::switch("strict", "")];
 /// let given = GivenFlags::from_words(flags.iter(), ["--min-mapq", "20"])?;
-/// assert_eq!(given.parsed::<u8>("min-mapq")?, Some(20));
+/// assert_eq!(given.parse_value::<u8>("min-mapq")?, Some(20));
 /// assert!(!given.is_given("strict"));
 /// # Ok(())
 /// # }
@@ -125,17 +125,17 @@ impl GivenFlags {
                 return Err(Error::usage(format!("--{} is given twice", flag.name)));
             }
             let value = match flag.value {
-                Value::None => OsString::new(),
-                _ => words.next().ok_or_else(|| lacks(flag, "a value"))?,
+                FlagValue::None => OsString::new(),
+                _ => words.next().ok_or_else(|| missing_error(flag, "a value"))?,
             };
-            given.add(flag.name, value);
+            given.add_flag(flag.name, value);
         }
         for flag in flags.clone().filter(|flag| given.is_given(flag.name)) {
             // A required flag that is not in this list, such as --reference, is checked by the
             // caller.
             let known = |name: &&str| flags.clone().any(|flag| flag.name == *name);
             if let Some(other) = flag.requires.filter(known).filter(|other| !given.is_given(other)) {
-                return Err(lacks(flag, &format!("--{other}")));
+                return Err(missing_error(flag, &format!("--{other}")));
             }
             if let Some(other) = flag.conflicts.filter(|other| given.is_given(other)) {
                 return Err(Error::usage(format!(
@@ -147,35 +147,35 @@ impl GivenFlags {
         Ok(given)
     }
 
-    pub fn add(&mut self, name: &'static str, value: impl Into<OsString>) {
+    pub fn add_flag(&mut self, name: &'static str, value: impl Into<OsString>) {
         self.0.push((name, value.into()));
     }
 
-    fn values(&self, name: &str) -> impl Iterator<Item = &OsStr> {
+    fn raw_values(&self, name: &str) -> impl Iterator<Item = &OsStr> {
         self.0.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_os_str())
     }
 
     pub fn is_given(&self, name: &str) -> bool {
-        self.values(name).next().is_some()
+        self.raw_values(name).next().is_some()
     }
 
-    pub fn path(&self, name: &str) -> Option<PathBuf> {
-        self.values(name).next().map(PathBuf::from)
+    pub fn path_value(&self, name: &str) -> Option<PathBuf> {
+        self.raw_values(name).next().map(PathBuf::from)
     }
 
     /// Returns the parsed value of a flag, or `None` if it was not given.
     ///
     /// # Errors
     /// The value cannot be parsed; the error names the flag.
-    pub fn parsed<T: FromStr<Err: Display>>(&self, name: &str) -> Result<Option<T>> {
-        Ok(self.all(name)?.pop())
+    pub fn parse_value<T: FromStr<Err: Display>>(&self, name: &str) -> Result<Option<T>> {
+        Ok(self.parse_values(name)?.pop())
     }
 
     /// Returns all values of a flag that may be given several times, in their order.
     ///
     /// # Errors
     /// A value cannot be parsed; the error names the flag.
-    pub fn all<T: FromStr<Err: Display>>(&self, name: &str) -> Result<Vec<T>> {
+    pub fn parse_values<T: FromStr<Err: Display>>(&self, name: &str) -> Result<Vec<T>> {
         let parse = |value: &OsStr| {
             let wrong = |why: &dyn Display| {
                 Error::usage(format!("--{name} cannot be {}: {why}", value.display()))
@@ -183,28 +183,28 @@ impl GivenFlags {
             let text = value.to_str().ok_or_else(|| wrong(&"it is not UTF-8"))?;
             text.parse().map_err(|error: T::Err| wrong(&error))
         };
-        self.values(name).map(parse).collect()
+        self.raw_values(name).map(parse).collect()
     }
 
     /// Returns the union of the FLAG bits of all values of this flag, 0 if it was not given.
     ///
     /// # Errors
     /// A value is neither a number nor a list of bit names.
-    pub fn bits(&self, name: &str) -> Result<u16> {
-        Ok(self.all(name)?.into_iter().fold(0, |bits, flags: Flags| bits | flags.0))
+    pub fn flag_bits(&self, name: &str) -> Result<u16> {
+        Ok(self.parse_values(name)?.into_iter().fold(0, |bits, flags: Flags| bits | flags.0))
     }
 }
 
-fn lacks(flag: &Flag, what: &str) -> Error {
+fn missing_error(flag: &Flag, what: &str) -> Error {
     Error::usage(format!("--{} needs {what}", flag.name))
 }
 
-pub(crate) fn with_value(flag: &str, value: impl Display) -> Vec<String> {
+pub(crate) fn flag_with_value(flag: &str, value: impl Display) -> Vec<String> {
     vec![flag.to_string(), value.to_string()]
 }
 
 /// Quotes a word for a POSIX shell, so that the command line in @PG can be pasted.
-pub(crate) fn quoted(word: &str) -> String {
+pub(crate) fn shell_quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
@@ -213,10 +213,10 @@ mod tests {
     use super::*;
 
     const FLAGS: [Flag; 4] = [
-        Flag::with_value("least", Value::U8, "N", ""),
-        Flag::with_value("bits", Value::Flags, "FLAGS", "").repeats(),
-        Flag::switch("strict", "").requires("least"),
-        Flag::switch("all", "").conflicts_with("bits").requires("reference"),
+        Flag::with_value("least", FlagValue::U8, "N", ""),
+        Flag::with_value("bits", FlagValue::Flags, "FLAGS", "").repeatable(),
+        Flag::switch("strict", "").requires_flag("least"),
+        Flag::switch("all", "").conflicts_with("bits").requires_flag("reference"),
     ];
 
     fn given(line: &str) -> Result<GivenFlags> {
@@ -226,8 +226,8 @@ mod tests {
     #[test]
     fn values_are_parsed_and_repeated_bits_are_joined() {
         let flags = given("--bits 1 --least 20 --bits UNMAP --strict").unwrap();
-        assert_eq!(flags.parsed::<u8>("least").unwrap(), Some(20));
-        assert_eq!(flags.bits("bits").unwrap(), 5);
+        assert_eq!(flags.parse_value::<u8>("least").unwrap(), Some(20));
+        assert_eq!(flags.flag_bits("bits").unwrap(), 5);
         assert!(flags.is_given("strict") && !flags.is_given("all"));
         assert!(given("--all").is_ok(), "--reference is no flag of this list");
     }
@@ -244,7 +244,7 @@ mod tests {
         ] {
             assert_eq!(given(line).unwrap_err().what, what);
         }
-        let error = given("--least 256").unwrap().parsed::<u8>("least").unwrap_err();
+        let error = given("--least 256").unwrap().parse_value::<u8>("least").unwrap_err();
         assert!(error.what.starts_with("--least cannot be 256: "), "{error}");
     }
 }

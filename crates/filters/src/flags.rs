@@ -4,38 +4,40 @@
 use readmill_record::{Detail, Flags, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, Value, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
-        bits(
+        flag_bits_flag(
             "require-flags",
             "Keep only reads with all of these bits in FLAG: a number, or names such as PAIRED,UNMAP",
         )
-        .samtools(&["f"]),
-        bits("exclude-flags", "Drop reads with any of these bits")
-            .aliases(&["excl-flags"])
-            .samtools(&["F"]),
-        bits("include-flags", "Keep only reads with any of these bits").aliases(&["rf", "incl-flags"]),
-        bits("exclude-all-flags", "Drop reads with all of these bits").samtools(&["G"]),
+        .with_samtools_names(&["f"]),
+        flag_bits_flag("exclude-flags", "Drop reads with any of these bits")
+            .with_aliases(&["excl-flags"])
+            .with_samtools_names(&["F"]),
+        flag_bits_flag("include-flags", "Keep only reads with any of these bits")
+            .with_aliases(&["rf", "incl-flags"]),
+        flag_bits_flag("exclude-all-flags", "Drop reads with all of these bits")
+            .with_samtools_names(&["G"]),
     ],
     parse: |given, filters| {
         let rules = FlagRules {
-            required: given.bits("require-flags")?,
-            excluded: given.bits("exclude-flags")?,
-            any_of: given.bits("include-flags")?,
-            excluded_together: given.bits("exclude-all-flags")?,
+            required: given.flag_bits("require-flags")?,
+            excluded: given.flag_bits("exclude-flags")?,
+            any_of: given.flag_bits("include-flags")?,
+            excluded_together: given.flag_bits("exclude-all-flags")?,
         };
         if rules != FlagRules::default() {
-            filters.add(rules);
+            filters.add_filter(rules);
         }
         Ok(())
     },
 };
 
-const fn bits(name: &'static str, help: &'static str) -> Flag {
-    Flag::with_value(name, Value::Flags, "FLAGS", help).repeats()
+const fn flag_bits_flag(name: &'static str, help: &'static str) -> Flag {
+    Flag::with_value(name, FlagValue::Flags, "FLAGS", help).repeatable()
 }
 
 /// Keeps the reads whose FLAG fulfils all of these rules. A rule of 0 has no effect.
@@ -45,8 +47,8 @@ const fn bits(name: &'static str, help: &'static str) -> Flag {
 /// use readmill_record::Flags;
 ///
 /// let rules = FlagRules { required: Flags::PAIRED, excluded: Flags::DUPLICATE, ..FlagRules::default() };
-/// assert!(rules.keep(Flags(Flags::PAIRED | Flags::PROPER)));
-/// assert!(!rules.keep(Flags(Flags::PAIRED | Flags::DUPLICATE)));
+/// assert!(rules.keeps_flags(Flags(Flags::PAIRED | Flags::PROPER)));
+/// assert!(!rules.keeps_flags(Flags(Flags::PAIRED | Flags::DUPLICATE)));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlagRules {
@@ -61,7 +63,7 @@ pub struct FlagRules {
 }
 
 impl FlagRules {
-    pub fn keep(&self, flags: Flags) -> bool {
+    pub fn keeps_flags(&self, flags: Flags) -> bool {
         let Flags(bits) = flags;
         bits & self.required == self.required
             && bits & self.excluded == 0
@@ -71,7 +73,7 @@ impl FlagRules {
 }
 
 impl Filter for FlagRules {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         let rules = [
             ("--require-flags", self.required),
             ("--exclude-flags", self.excluded),
@@ -79,11 +81,11 @@ impl Filter for FlagRules {
             ("--exclude-all-flags", self.excluded_together),
         ];
         let rules = rules.into_iter().filter(|(_, bits)| *bits != 0);
-        rules.flat_map(|(flag, bits)| with_value(flag, bits)).collect()
+        rules.flat_map(|(flag, bits)| flag_with_value(flag, bits)).collect()
     }
 
-    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        Ok(Box::new(self.step()))
+    fn make_step(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(self.into_step()))
     }
 }
 
@@ -92,7 +94,7 @@ impl Criterion for FlagRules {
         "flags"
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         "reads dropped by their flags"
     }
 
@@ -101,8 +103,8 @@ impl Criterion for FlagRules {
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
-        Ok(self.keep(record.flags()))
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        Ok(self.keeps_flags(record.flags()))
     }
 }
 
@@ -113,7 +115,7 @@ mod tests {
     #[test]
     fn each_rule_by_itself_and_all_together() {
         let kept = |rules: FlagRules| -> Vec<u16> {
-            [0, 1, 2, 3, 4, 5, 6, 7].into_iter().filter(|&bits| rules.keep(Flags(bits))).collect()
+            [0, 1, 2, 3, 4, 5, 6, 7].into_iter().filter(|&bits| rules.keeps_flags(Flags(bits))).collect()
         };
         let none = FlagRules::default();
         assert_eq!(kept(none).len(), 8);

@@ -4,27 +4,31 @@
 use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Detail, Error, Header, Result, Step};
 
-use crate::flag::{Flag, Value, quoted, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value, shell_quote};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::with_value(
             "set-sample",
-            Value::Text,
+            FlagValue::Text,
             "NAME",
             "Give all read groups this sample, SM; they must be of one",
         ),
         Flag::with_value(
             "set-library",
-            Value::Text,
+            FlagValue::Text,
             "NAME",
             "Give all read groups this library, LB; they must be of one",
         ),
     ],
     parse: |given, filters| {
         for (flag, field) in [("set-sample", b"SM"), ("set-library", b"LB")] {
-            filters.extend(given.parsed(flag)?.map(|name| GroupField { flag, field: *field, name }));
+            filters.extend(given.parse_value(flag)?.map(|name| GroupField {
+                flag,
+                field: *field,
+                name,
+            }));
         }
         Ok(())
     },
@@ -43,7 +47,7 @@ impl GroupField {
     /// # Errors
     /// The name has characters that a header cannot hold, or the read groups have different values.
     /// Picard RevertSam 3.4.0 refuses these, too.
-    fn set(&self, header: &mut Header) -> Result<()> {
+    fn set_in_header(&self, header: &mut Header) -> Result<()> {
         if self.name.is_empty() || !self.name.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
             return Err(Error::usage(format!(
                 "--{} {:?} cannot stand in a header",
@@ -51,7 +55,7 @@ impl GroupField {
             ))
             .hint("give a name of printable ASCII characters"));
         }
-        let mut lines: Vec<HeaderLine> = header.lines_of(b"RG").cloned().collect();
+        let mut lines: Vec<HeaderLine> = header.lines_of_kind(b"RG").cloned().collect();
         if let Some(other) = lines.iter().find(|line| line.get(&self.field) != lines[0].get(&self.field))
         {
             let shown = |line: &HeaderLine| {
@@ -66,39 +70,39 @@ impl GroupField {
             );
             return Err(Error::usage(what).hint("change the header: readmill reheader"));
         }
-        lines.iter_mut().for_each(|line| line.set(&self.field, self.name.as_bytes()));
-        header.replace(b"RG", lines, &[b"PG", b"CO"])
+        lines.iter_mut().for_each(|line| line.set_field(&self.field, self.name.as_bytes()));
+        header.replace_lines(b"RG", lines, &[b"PG", b"CO"])
     }
 }
 
 impl Filter for GroupField {
-    fn words(&self) -> Vec<String> {
-        with_value(&format!("--{}", self.flag), quoted(&self.name))
+    fn command_words(&self) -> Vec<String> {
+        flag_with_value(&format!("--{}", self.flag), shell_quote(&self.name))
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        self.set(context.header)?;
-        Ok(Box::new(HeaderAlone(self.flag)))
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        self.set_in_header(context.header)?;
+        Ok(Box::new(HeaderOnlyStep(self.flag)))
     }
 }
 
 /// A step that does not change reads, for edits of the header alone.
-struct HeaderAlone(&'static str);
+struct HeaderOnlyStep(&'static str);
 
-impl Step for HeaderAlone {
+impl Step for HeaderOnlyStep {
     fn name(&self) -> &'static str {
         self.0
     }
 
-    fn fork(&self) -> Box<dyn Step> {
-        Box::new(HeaderAlone(self.0))
+    fn fork_for_thread(&self) -> Box<dyn Step> {
+        Box::new(HeaderOnlyStep(self.0))
     }
 
     fn changes(&self) -> Changes {
         Changes::nothing()
     }
 
-    fn by_record(&self) -> bool {
+    fn is_per_record(&self) -> bool {
         true
     }
 
@@ -119,7 +123,7 @@ mod tests {
     fn set(before: &str, name: &str) -> Result<String> {
         let mut header = header(before);
         let field = GroupField { flag: "set-sample", field: *b"SM", name: name.to_string() };
-        field.set(&mut header)?;
+        field.set_in_header(&mut header)?;
         Ok(String::from_utf8(header.to_text()).unwrap().replace('\n', ";").replace('\t', " "))
     }
 

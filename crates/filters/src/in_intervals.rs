@@ -7,49 +7,49 @@ use readmill_format::intervals::{IntervalArguments, Intervals, is_unmapped};
 use readmill_record::{Detail, Error, Header, Ledger, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, Value, quoted, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value, shell_quote};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::with_value(
             "in-intervals",
-            Value::Text,
+            FlagValue::Text,
             "REGION|FILE",
             "Drop reads that overlap none of these intervals, as with GATK -L: chr1:5-9, a BED file, an interval list, or a .list of regions; unmapped means reads without a position; may be given again",
         )
-        .repeats(),
+        .repeatable(),
         Flag::with_value(
             "outside-intervals",
-            Value::Text,
+            FlagValue::Text,
             "REGION|FILE",
             "The same for what is left of the intervals, or of all contigs, without these (GATK -XL)",
         )
-        .repeats(),
+        .repeatable(),
         Flag::with_value(
             "in-intervals-padding",
-            Value::U32,
+            FlagValue::U32,
             "N",
             "Bases added on both sides of each of --in-intervals [default: 0]",
         )
-        .requires("in-intervals"),
+        .requires_flag("in-intervals"),
         Flag::with_value(
             "outside-intervals-padding",
-            Value::U32,
+            FlagValue::U32,
             "N",
             "Bases added on both sides of each of --outside-intervals [default: 0]",
         )
-        .requires("outside-intervals"),
+        .requires_flag("outside-intervals"),
     ],
     parse: |given, filters| {
         let request = InIntervalsRequest {
-            include: given.all("in-intervals")?,
-            exclude: given.all("outside-intervals")?,
-            padding: given.parsed("in-intervals-padding")?.unwrap_or(0),
-            exclusion_padding: given.parsed("outside-intervals-padding")?.unwrap_or(0),
+            include: given.parse_values("in-intervals")?,
+            exclude: given.parse_values("outside-intervals")?,
+            padding: given.parse_value("in-intervals-padding")?.unwrap_or(0),
+            exclusion_padding: given.parse_value("outside-intervals-padding")?.unwrap_or(0),
         };
         if !request.include.is_empty() || !request.exclude.is_empty() {
-            filters.add(request);
+            filters.add_filter(request);
         }
         Ok(())
     },
@@ -64,13 +64,13 @@ struct InIntervalsRequest {
 }
 
 impl Filter for InIntervalsRequest {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         let each = |flag: &str, values: &[String]| {
-            Vec::from_iter(values.iter().flat_map(|value| with_value(flag, quoted(value))))
+            Vec::from_iter(values.iter().flat_map(|value| flag_with_value(flag, shell_quote(value))))
         };
         let padding = |flag: &str, bases: u32| match bases {
             0 => Vec::new(),
-            bases => with_value(flag, bases),
+            bases => flag_with_value(flag, bases),
         };
         [
             each("--in-intervals", &self.include),
@@ -81,13 +81,13 @@ impl Filter for InIntervalsRequest {
         .concat()
     }
 
-    fn files(&self) -> Vec<PathBuf> {
+    fn input_files(&self) -> Vec<PathBuf> {
         let files = self.include.iter().chain(&self.exclude).map(Path::new);
         files.filter(|path| path.is_file()).map(Path::to_path_buf).collect()
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        Ok(Box::new(InIntervals::new(self, context.header, context.ledger)?.step()))
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(InIntervals::new(self, context.header, context.ledger)?.into_step()))
     }
 }
 
@@ -118,7 +118,10 @@ impl InIntervals {
             padding: request.padding,
             exclusion_padding: request.exclusion_padding,
         };
-        Ok(InIntervals { intervals: Some(Intervals::of(&chosen, header, ledger)?), unplaced })
+        Ok(InIntervals {
+            intervals: Some(Intervals::from_arguments(&chosen, header, ledger)?),
+            unplaced,
+        })
     }
 }
 
@@ -127,7 +130,7 @@ impl Criterion for InIntervals {
         "in-intervals"
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         "reads outside the intervals dropped"
     }
 
@@ -136,7 +139,7 @@ impl Criterion for InIntervals {
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let (Ok(contig), Ok(start)) = (u32::try_from(record.ref_id()), u32::try_from(record.pos()))
         else {
             return Ok(self.unplaced);
@@ -167,18 +170,18 @@ mod tests {
     fn keeps(words: &[&str]) -> Result<String> {
         let given = GivenFlags::from_words(SPEC.flags.iter(), words)?;
         let request = InIntervalsRequest {
-            include: given.all("in-intervals")?,
-            exclude: given.all("outside-intervals")?,
-            padding: given.parsed("in-intervals-padding")?.unwrap_or(0),
-            exclusion_padding: given.parsed("outside-intervals-padding")?.unwrap_or(0),
+            include: given.parse_values("in-intervals")?,
+            exclude: given.parse_values("outside-intervals")?,
+            padding: given.parse_value("in-intervals-padding")?.unwrap_or(0),
+            exclusion_padding: given.parse_value("outside-intervals-padding")?.unwrap_or(0),
         };
         let mut filters = Filters::default();
         (SPEC.parse)(&given, &mut filters)?;
-        let said = filters.words(crate::spec::Stage::BeforeSort);
-        assert_eq!(said, request.words(), "{words:?}");
+        let said = filters.command_words(crate::spec::FilterStage::BeforeSort);
+        assert_eq!(said, request.command_words(), "{words:?}");
         let header = header(HEADER);
         let step = InIntervals::new(&request, &header, &Ledger::unlimited())?;
-        Ok(kept(&mut step.step(), &header, &READS))
+        Ok(kept(&mut step.into_step(), &header, &READS))
     }
 
     #[test]

@@ -11,32 +11,34 @@ use readmill_record::header::HeaderLine;
 use readmill_record::{Charge, Error, Header, Prepaid, RecordRef, Result, Step, make_room};
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, Value, quoted, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value, shell_quote};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::with_value(
             "in-read-group",
-            Value::Text,
+            FlagValue::Text,
             "ID",
             "Keep only reads of this read group, and reads without one; may be given again",
         )
-        .repeats()
-        .samtools(&["r"]),
+        .repeatable()
+        .with_samtools_names(&["r"]),
         Flag::with_value(
             "in-read-groups",
-            Value::File,
+            FlagValue::File,
             "FILE",
             "Keep only reads of the read groups that this file lists; ^FILE: drop those",
         )
-        .samtools(&["R"]),
+        .with_samtools_names(&["R"]),
     ],
     parse: |given, filters| {
-        let request =
-            InReadGroupsRequest { ids: given.all("in-read-group")?, list: given.path("in-read-groups") };
+        let request = InReadGroupsRequest {
+            ids: given.parse_values("in-read-group")?,
+            list: given.path_value("in-read-groups"),
+        };
         if !request.ids.is_empty() || request.list.is_some() {
-            filters.add(request);
+            filters.add_filter(request);
         }
         Ok(())
     },
@@ -50,7 +52,7 @@ struct InReadGroupsRequest {
 }
 
 impl InReadGroupsRequest {
-    fn list(&self) -> Option<(&Path, bool)> {
+    fn list_file(&self) -> Option<(&Path, bool)> {
         let path = self.list.as_deref()?;
         let dropped = path.as_os_str().as_bytes().strip_prefix(b"^");
         Some((dropped.map_or(path, |name| Path::new(OsStr::from_bytes(name))), dropped.is_none()))
@@ -58,44 +60,48 @@ impl InReadGroupsRequest {
 }
 
 impl Filter for InReadGroupsRequest {
-    fn words(&self) -> Vec<String> {
-        let list = self.list.iter().flat_map(|path| with_value("--in-read-groups", path.display()));
-        self.ids.iter().flat_map(|id| with_value("--in-read-group", quoted(id))).chain(list).collect()
+    fn command_words(&self) -> Vec<String> {
+        let list = self.list.iter().flat_map(|path| flag_with_value("--in-read-groups", path.display()));
+        self.ids
+            .iter()
+            .flat_map(|id| flag_with_value("--in-read-group", shell_quote(id)))
+            .chain(list)
+            .collect()
     }
 
-    fn files(&self) -> Vec<PathBuf> {
-        self.list().map(|(path, _)| path.to_path_buf()).into_iter().collect()
+    fn input_files(&self) -> Vec<PathBuf> {
+        self.list_file().map(|(path, _)| path.to_path_buf()).into_iter().collect()
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let mut ids: Vec<Vec<u8>> = self.ids.iter().map(|id| id.clone().into()).collect();
-        let mut prepaid = Prepaid::new(context.ledger.empty("read groups"));
-        if let Some((path, keep)) = self.list() {
+        let mut prepaid = Prepaid::new(context.ledger.empty_charge("read groups"));
+        if let Some((path, keep)) = self.list_file() {
             if !keep && !ids.is_empty() {
                 return Err(Error::usage("read groups are to be kept and others dropped")
                     .hint("give --in-read-group, or a file behind ^"));
             }
-            let mut reading = context.ledger.empty("read groups");
+            let mut reading = context.ledger.empty_charge("read groups");
             let text = text::read_all(path, &mut reading)?;
-            listed(&text, &mut ids, &mut prepaid).map_err(|e| e.file(path))?;
+            read_listed_ids(&text, &mut ids, &mut prepaid).map_err(|e| e.file(path))?;
         }
         let mut seen = HashSet::new();
-        let undefined = undefined(&ids, context.header).filter(|id| seen.insert(id.clone()));
-        let undefined: Vec<String> = undefined.take(MOST_NAMED + 1).collect();
+        let undefined = undefined_ids(&ids, context.header).filter(|id| seen.insert(id.clone()));
+        let undefined: Vec<String> = undefined.take(MAX_NAMED + 1).collect();
         match &undefined[..] {
             [] => {}
-            [id] => context.host.warn(&format!("no read group of the header is called {id}")),
+            [id] => context.host.print_warning(&format!("no read group of the header is called {id}")),
             ids => {
-                let (named, more) = (ids.len().min(MOST_NAMED), ids.len() > MOST_NAMED);
+                let (named, more) = (ids.len().min(MAX_NAMED), ids.len() > MAX_NAMED);
                 let (named, more) = (ids[..named].join(", "), if more { ", ..." } else { "" });
-                context
-                    .host
-                    .warn(&format!("the header has no read groups of these names: {named}{more}"));
+                context.host.print_warning(&format!(
+                    "the header has no read groups of these names: {named}{more}"
+                ));
             }
         }
-        let keep = self.list().is_none_or(|(_, keep)| keep);
+        let keep = self.list_file().is_none_or(|(_, keep)| keep);
         let groups = InReadGroups::new(ids, keep, context.header)?;
-        Ok(Box::new(groups.paid_by(prepaid.into_charge()).step()))
+        Ok(Box::new(groups.hold_charge(prepaid.into_charge()).into_step()))
     }
 }
 
@@ -120,9 +126,9 @@ impl InReadGroups {
     /// if it is not. Removes the `@RG` lines of dropped groups from `header`.
     pub fn new(mut ids: Vec<Vec<u8>>, keep: bool, header: &mut Header) -> Result<Self> {
         ids.sort_unstable();
-        let stays = |line: &&HeaderLine| line.get(b"ID").is_none_or(|id| contains(&ids, id) == keep);
-        let lines: Vec<HeaderLine> = header.lines_of(b"RG").filter(stays).cloned().collect();
-        header.replace(b"RG", lines, &[b"PG", b"CO"])?;
+        let stays = |line: &&HeaderLine| line.get(b"ID").is_none_or(|id| contains_id(&ids, id) == keep);
+        let lines: Vec<HeaderLine> = header.lines_of_kind(b"RG").filter(stays).cloned().collect();
+        header.replace_lines(b"RG", lines, &[b"PG", b"CO"])?;
         Ok(InReadGroups { ids: ids.into(), keep, keep_ungrouped: true, _charge: None })
     }
 
@@ -132,12 +138,12 @@ impl InReadGroups {
     }
 
     #[must_use]
-    pub fn paid_by(self, charge: Charge) -> Self {
+    pub fn hold_charge(self, charge: Charge) -> Self {
         InReadGroups { _charge: Some(Arc::new(charge)), ..self }
     }
 }
 
-fn contains(ids: &[Vec<u8>], id: &[u8]) -> bool {
+fn contains_id(ids: &[Vec<u8>], id: &[u8]) -> bool {
     ids.binary_search_by(|other| other.as_slice().cmp(id)).is_ok()
 }
 
@@ -146,24 +152,25 @@ fn contains(ids: &[Vec<u8>], id: &[u8]) -> bool {
 ///
 /// # Errors
 /// The ledger has no memory left for them.
-pub fn listed(text: &[u8], ids: &mut Vec<Vec<u8>>, prepaid: &mut Prepaid) -> Result<()> {
-    for word in words(text) {
-        make_room(ids, 1, prepaid.charge())?;
-        prepaid.block(word.len())?;
+pub fn read_listed_ids(text: &[u8], ids: &mut Vec<Vec<u8>>, prepaid: &mut Prepaid) -> Result<()> {
+    for word in split_words(text) {
+        make_room(ids, 1, prepaid.charge_mut())?;
+        prepaid.pay_block(word.len())?;
         ids.push(word.to_vec());
     }
     Ok(())
 }
 
-pub fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn split_words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let words = text.split(|byte| byte.is_ascii_whitespace() || *byte == 0x0B);
     words.filter(|word| !word.is_empty())
 }
 
-const MOST_NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
-pub fn undefined(ids: &[Vec<u8>], header: &Header) -> impl Iterator<Item = String> {
-    let defined: HashSet<&[u8]> = header.lines_of(b"RG").filter_map(|line| line.get(b"ID")).collect();
+pub fn undefined_ids(ids: &[Vec<u8>], header: &Header) -> impl Iterator<Item = String> {
+    let defined: HashSet<&[u8]> =
+        header.lines_of_kind(b"RG").filter_map(|line| line.get(b"ID")).collect();
     let unknown = ids.iter().filter(move |id| !defined.contains(id.as_slice()));
     unknown.map(|id| String::from_utf8_lossy(id).into_owned())
 }
@@ -173,14 +180,14 @@ impl Criterion for InReadGroups {
         "in-read-groups"
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         "reads of other read groups dropped"
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let group = record.read_group();
-        Ok(group.map_or(self.keep_ungrouped, |id| contains(&self.ids, id) == self.keep))
+        Ok(group.map_or(self.keep_ungrouped, |id| contains_id(&self.ids, id) == self.keep))
     }
 }
 
@@ -200,13 +207,13 @@ mod tests {
             raw[12] = 2;
             raw.extend([name, 0]);
             raw.extend(fields);
-            edit::close(&mut raw, 0);
+            edit::set_block_size(&mut raw, 0);
             batch.push(&raw, Stamp::default()).unwrap();
         }
         let mut header = Header::parse(HEADER.as_bytes()).unwrap();
         let ids = ids.iter().map(|id| id.as_bytes().to_vec()).collect();
         let groups = InReadGroups::new(ids, keep, &mut header).unwrap();
-        let mut step = if ungrouped { groups } else { groups.without_ungrouped() }.step();
+        let mut step = if ungrouped { groups } else { groups.without_ungrouped() }.into_step();
         step.apply(&mut batch).unwrap();
         assert_eq!(step.counts()[0].1, 3 - batch.len() as u64);
         let names = batch.records().map(|(_, record)| char::from(record.qname()[0])).collect();
@@ -232,13 +239,13 @@ mod tests {
 
     #[test]
     fn lists_are_words_and_unknown_ones_are_named() {
-        let (ledger, mut ids) = (Ledger::of(1 << 20), Vec::new());
-        let mut prepaid = Prepaid::new(ledger.empty("read groups"));
-        listed(b" a\nb c\r\n\n\td", &mut ids, &mut prepaid).unwrap();
+        let (ledger, mut ids) = (Ledger::with_capacity(1 << 20), Vec::new());
+        let mut prepaid = Prepaid::new(ledger.empty_charge("read groups"));
+        read_listed_ids(b" a\nb c\r\n\n\td", &mut ids, &mut prepaid).unwrap();
         assert_eq!(ids, [b"a", b"b", b"c", b"d"]);
         let header = Header::parse(HEADER.as_bytes()).unwrap();
-        assert_eq!(undefined(&ids, &header).collect::<Vec<_>>(), ["c", "d"]);
-        let error = listed(&b"ab ".repeat(100_000), &mut ids, &mut prepaid).unwrap_err();
+        assert_eq!(undefined_ids(&ids, &header).collect::<Vec<_>>(), ["c", "d"]);
+        let error = read_listed_ids(&b"ab ".repeat(100_000), &mut ids, &mut prepaid).unwrap_err();
         assert!(error.what.starts_with("read groups"), "{error}");
     }
 }

@@ -67,13 +67,13 @@ pub mod with_tag;
 pub use change_flags::ChangeFlags;
 pub use clean_sam::CleanSam;
 pub use criterion::Criterion;
-pub use discarded::Discarded;
+pub use discarded::DiscardLimit;
 pub use drop_unmapped::DropUnmapped;
 pub use exact_mapping::ExactMapping;
 pub use fix_mates::FixMates;
 pub use flags::FlagRules;
 pub use in_read_groups::InReadGroups;
-pub use library::Library;
+pub use library::InLibrary;
 pub use lone_mates::LoneMates;
 pub use min_mapq::MinMapq;
 pub use min_query_length::MinQueryLength;
@@ -126,7 +126,7 @@ impl Filters {
     ///
     /// # Errors
     /// A value is wrong, or flags contradict each other.
-    pub fn parse(given: &GivenFlags) -> Result<Self> {
+    pub fn from_given_flags(given: &GivenFlags) -> Result<Self> {
         let mut filters = Filters::default();
         FILTERS.iter().try_for_each(|spec| (spec.parse)(given, &mut filters))?;
         Ok(filters)
@@ -139,7 +139,7 @@ impl Filters {
     /// A flag is unknown, or its value is wrong.
     pub fn from_words<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Result<Self> {
         let flags = FILTERS.iter().flat_map(|spec| spec.flags);
-        Filters::parse(&GivenFlags::from_words(flags, words)?)
+        Filters::from_given_flags(&GivenFlags::from_words(flags, words)?)
     }
 }
 

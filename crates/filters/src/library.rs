@@ -3,18 +3,18 @@
 use readmill_record::{Header, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, Value, quoted, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value, shell_quote};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
         "library",
-        Value::Text,
+        FlagValue::Text,
         "LIB",
         "Keep only reads whose read group has this library (LB)",
     )],
     parse: |given, filters| {
-        filters.extend(given.parsed("library")?.map(|library| LibraryRequest { library }));
+        filters.extend(given.parse_value("library")?.map(|library| LibraryRequest { library }));
         Ok(())
     },
 };
@@ -25,48 +25,50 @@ struct LibraryRequest {
 }
 
 impl Filter for LibraryRequest {
-    fn words(&self) -> Vec<String> {
-        with_value("--library", quoted(&self.library))
+    fn command_words(&self) -> Vec<String> {
+        flag_with_value("--library", shell_quote(&self.library))
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        let library = Library::new(self.library.as_bytes(), context.header);
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let library = InLibrary::new(self.library.as_bytes(), context.header);
         if library.groups.is_empty() {
-            context.host.warn(&format!("no read group of the header has library {}", self.library));
+            context
+                .host
+                .print_warning(&format!("no read group of the header has library {}", self.library));
         }
-        Ok(Box::new(library.step()))
+        Ok(Box::new(library.into_step()))
     }
 }
 
 /// Keeps the reads whose read group has this library, LB (`samtools view -l`). Reads without a read
 /// group are dropped.
 #[derive(Clone)]
-pub struct Library {
+pub struct InLibrary {
     groups: Vec<Vec<u8>>,
 }
 
-impl Library {
+impl InLibrary {
     /// Creates the criterion from the `@RG` lines of `header`. If none has this library, all reads
     /// are dropped.
     pub fn new(library: &[u8], header: &Header) -> Self {
-        let own = header.lines_of(b"RG").filter(|line| line.get(b"LB") == Some(library));
+        let own = header.lines_of_kind(b"RG").filter(|line| line.get(b"LB") == Some(library));
         let mut groups: Vec<Vec<u8>> = own.filter_map(|line| Some(line.get(b"ID")?.to_vec())).collect();
         groups.sort_unstable();
-        Library { groups }
+        InLibrary { groups }
     }
 }
 
-impl Criterion for Library {
+impl Criterion for InLibrary {
     fn name(&self) -> &'static str {
         "library"
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         "reads of other libraries dropped"
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let Some(id) = record.read_group() else { return Ok(false) };
         Ok(self.groups.binary_search_by(|group| group.as_slice().cmp(id)).is_ok())
     }
@@ -90,7 +92,7 @@ mod tests {
             read("f", "NM:i:1"),
         ];
         let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
-        assert_eq!(kept(&mut Library::new(b"l", &header).step(), &header, &reads), "a c");
-        assert_eq!(kept(&mut Library::new(b"n", &header).step(), &header, &reads), "");
+        assert_eq!(kept(&mut InLibrary::new(b"l", &header).into_step(), &header, &reads), "a c");
+        assert_eq!(kept(&mut InLibrary::new(b"n", &header).into_step(), &header, &reads), "");
     }
 }

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Number of bits of a hash that choose its slot: 65,536 slots of 8 bytes.
 const SLOT_BITS: u32 = 16;
 
-const TWICE: u64 = 1;
+const SEEN_TWICE: u64 = 1;
 
 /// Detects names that occur twice, in a fixed amount of memory (512 KiB).
 ///
@@ -36,15 +36,15 @@ impl Default for LoneMates {
 impl LoneMates {
     /// Records the name of a template that lacks a mate. Unnamed reads are ignored, since `*` does
     /// not identify a template.
-    pub(crate) fn note(&self, name: &[u8]) {
+    pub(crate) fn note_name(&self, name: &[u8]) {
         if name == b"*" {
             return;
         }
         let hash = xxh3_64(name);
-        let (slot, hash) = ((hash >> (64 - SLOT_BITS)) as usize, hash & !TWICE & (u64::MAX >> 1));
-        let keep = |kept: u64| match (kept & !TWICE).cmp(&hash) {
+        let (slot, hash) = ((hash >> (64 - SLOT_BITS)) as usize, hash & !SEEN_TWICE & (u64::MAX >> 1));
+        let keep = |kept: u64| match (kept & !SEEN_TWICE).cmp(&hash) {
             std::cmp::Ordering::Less => None,
-            std::cmp::Ordering::Equal => Some(kept | TWICE),
+            std::cmp::Ordering::Equal => Some(kept | SEEN_TWICE),
             std::cmp::Ordering::Greater => Some(hash),
         };
         let _ = self.slots[slot].fetch_update(Relaxed, Relaxed, keep);
@@ -54,31 +54,31 @@ impl LoneMates {
     ///
     /// # Errors
     /// Mates are not adjacent in the input.
-    pub fn check(&self) -> Result<()> {
+    pub fn check_adjacent(&self) -> Result<()> {
         let kept = self.slots.iter().map(|slot| slot.load(Relaxed)).filter(|&kept| kept != u64::MAX);
-        if kept.filter(|kept| kept & TWICE != 0).count() == 0 {
+        if kept.filter(|kept| kept & SEEN_TWICE != 0).count() == 0 {
             return Ok(());
         }
-        Err(Self::scattered())
+        Err(Self::scattered_error())
     }
 
     /// Returns the error for an input whose mates are not adjacent. It is also used before the run,
     /// if the header or the first reads show it.
-    pub fn scattered() -> Error {
+    pub fn scattered_error() -> Error {
         Error::input("mates do not stand together, so they cannot be told of each other")
             .hint("bring mates together first: readmill collate IN -o together.bam, or readmill sort -n")
     }
 
     /// Adds to the counts: templates of paired reads that lack a mate, and all templates of paired
     /// reads.
-    pub(crate) fn count(&self, lone: u64, all: u64) {
+    pub(crate) fn add_counts(&self, lone: u64, all: u64) {
         self.lone.fetch_add(lone, Relaxed);
         self.all.fetch_add(all, Relaxed);
     }
 
     /// Returns the number of templates that lack a mate, and of all templates of paired reads. The
     /// run warns if the first is more than half of the second.
-    pub fn share(&self) -> (u64, u64) {
+    pub fn lone_and_all(&self) -> (u64, u64) {
         (self.lone.load(Relaxed), self.all.load(Relaxed))
     }
 }
@@ -91,13 +91,13 @@ mod tests {
     fn names_that_occur_twice_are_found_in_any_order() {
         let names: Vec<String> = (0..200_000).map(|i| format!("r{i}")).collect();
         let once = LoneMates::default();
-        names.iter().for_each(|name| once.note(name.as_bytes()));
-        (0..3).for_each(|_| once.note(b"*"));
-        assert!(once.check().is_ok());
-        names.iter().for_each(|name| once.note(name.as_bytes()));
-        assert!(once.check().is_err());
+        names.iter().for_each(|name| once.note_name(name.as_bytes()));
+        (0..3).for_each(|_| once.note_name(b"*"));
+        assert!(once.check_adjacent().is_ok());
+        names.iter().for_each(|name| once.note_name(name.as_bytes()));
+        assert!(once.check_adjacent().is_err());
         let few = LoneMates::default();
-        ["a", "b", "c", "b"].into_iter().for_each(|name| few.note(name.as_bytes()));
-        assert!(few.check().is_err());
+        ["a", "b", "c", "b"].into_iter().for_each(|name| few.note_name(name.as_bytes()));
+        assert!(few.check_adjacent().is_err());
     }
 }

@@ -3,20 +3,20 @@
 use readmill_record::{Detail, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, Value, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
         "min-mapq",
-        Value::U8,
+        FlagValue::U8,
         "N",
         "Drop reads whose mapping quality is below this",
     )
-    .aliases(&["filter-mapping-quality", "min-MQ"])
-    .samtools(&["q"])],
+    .with_aliases(&["filter-mapping-quality", "min-MQ"])
+    .with_samtools_names(&["q"])],
     parse: |given, filters| {
-        filters.extend(given.parsed("min-mapq")?.map(|least| MinMapq { least }));
+        filters.extend(given.parse_value("min-mapq")?.map(|least| MinMapq { min_mapq: least }));
         Ok(())
     },
 };
@@ -25,16 +25,16 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 /// `--filter-mapping-quality`). An unknown quality, 255, is compared as a number, as in both tools.
 #[derive(Clone, Debug)]
 pub struct MinMapq {
-    pub least: u8,
+    pub min_mapq: u8,
 }
 
 impl Filter for MinMapq {
-    fn words(&self) -> Vec<String> {
-        with_value("--min-mapq", self.least)
+    fn command_words(&self) -> Vec<String> {
+        flag_with_value("--min-mapq", self.min_mapq)
     }
 
-    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        Ok(Box::new(self.clone().step()))
+    fn make_step(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(self.clone().into_step()))
     }
 }
 
@@ -43,7 +43,7 @@ impl Criterion for MinMapq {
         "min-mapq"
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         "reads of low mapping quality dropped"
     }
 
@@ -52,8 +52,8 @@ impl Criterion for MinMapq {
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
-        Ok(record.mapq() >= self.least)
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        Ok(record.mapq() >= self.min_mapq)
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
         for (least, answer) in
             [(0, "q0 q19 q20 q21 q255"), (1, "q19 q20 q21 q255"), (20, "q20 q21 q255"), (255, "q255")]
         {
-            let mut step = MinMapq { least }.step();
+            let mut step = MinMapq { min_mapq: least }.into_step();
             assert_eq!(kept(&mut step, &header, &reads), answer);
             let left = answer.split(' ').count() as u64;
             assert_eq!(step.counts()[0].1, 5 - left);

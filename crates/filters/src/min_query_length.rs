@@ -3,20 +3,20 @@
 use readmill_record::{Detail, RecordRef, Result, Step, cigar};
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, Value, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
         "min-query-length",
-        Value::U32,
+        FlagValue::U32,
         "N",
         "Drop reads whose CIGAR takes fewer bases of the read, clips included",
     )
-    .samtools(&["min-qlen"])],
+    .with_samtools_names(&["min-qlen"])],
     parse: |given, filters| {
-        let least = given.parsed("min-query-length")?.filter(|&least: &u32| least > 0);
-        filters.extend(least.map(|least| MinQueryLength { least }));
+        let least = given.parse_value("min-query-length")?.filter(|&least: &u32| least > 0);
+        filters.extend(least.map(|least| MinQueryLength { min_bases: least }));
         Ok(())
     },
 };
@@ -25,16 +25,16 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 /// Soft and hard clips count; a read without a CIGAR has length 0.
 #[derive(Clone, Debug)]
 pub struct MinQueryLength {
-    pub least: u32,
+    pub min_bases: u32,
 }
 
 impl Filter for MinQueryLength {
-    fn words(&self) -> Vec<String> {
-        with_value("--min-query-length", self.least)
+    fn command_words(&self) -> Vec<String> {
+        flag_with_value("--min-query-length", self.min_bases)
     }
 
-    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        Ok(Box::new(self.clone().step()))
+    fn make_step(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(self.clone().into_step()))
     }
 }
 
@@ -43,7 +43,7 @@ impl Criterion for MinQueryLength {
         "min-query-length"
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         "reads with few bases in their CIGAR dropped"
     }
 
@@ -52,10 +52,10 @@ impl Criterion for MinQueryLength {
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let clipped = record.cigar().ops().filter(|&(op, _)| op == cigar::HARD_CLIP);
         let clipped: i64 = clipped.map(|(_, n)| i64::from(n)).sum();
-        Ok(record.cigar().query_length() + clipped >= i64::from(self.least))
+        Ok(record.cigar().query_length() + clipped >= i64::from(self.min_bases))
     }
 }
 
@@ -74,6 +74,6 @@ mod tests {
             "e 0 c 7 60 2M2H * 0 0 AC II",
             "d 4 * 0 0 * * 0 0 ACGT IIII",
         ];
-        assert_eq!(kept(&mut MinQueryLength { least: 4 }.step(), &header, &reads), "a b e");
+        assert_eq!(kept(&mut MinQueryLength { min_bases: 4 }.into_step(), &header, &reads), "a b e");
     }
 }

@@ -1,19 +1,18 @@
 //! The flag `--nm-md-uq`: write the fields that describe how a read differs from the reference.
 
-use readmill_format::reference::{Matched, Reference, WINDOW_BYTES, Window};
+use readmill_format::reference::{Matched, Reference, ReferenceWindow, WINDOW_BYTES};
 use readmill_record::bases::CODES;
-use readmill_record::realign::number;
+use readmill_record::realign::write_number;
 use readmill_record::tag::Tag;
 use readmill_record::{Batch, Changes, Error, Header, RecordRef, Result, Step, edit};
 
-use super::exact_mapping::integer;
+use super::exact_mapping::integer_value;
 use crate::flag::Flag;
-use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext, PlanFacts, Stage};
+use crate::spec::{Filter, FilterFacts, FilterSpec, FilterStage, MakeContext, PlanFacts};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
-    flags: &[
-        Flag::switch("nm-md-uq", "Write NM, MD and UQ as Picard SetNmMdAndUqTags").requires("reference")
-    ],
+    flags: &[Flag::switch("nm-md-uq", "Write NM, MD and UQ as Picard SetNmMdAndUqTags")
+        .requires_flag("reference")],
     parse: |given, filters| {
         filters.extend(given.is_given("nm-md-uq").then_some(NmMdUqRequest));
         Ok(())
@@ -24,16 +23,16 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 struct NmMdUqRequest;
 
 impl Filter for NmMdUqRequest {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         vec!["--nm-md-uq".to_string()]
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        Ok(Box::new(NmMdUq::new(context.host.reference()?, context.header)?))
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(NmMdUq::new(context.host.open_reference()?, context.header)?))
     }
 
-    fn stage(&self) -> Stage {
-        Stage::AfterDuplicates
+    fn stage(&self) -> FilterStage {
+        FilterStage::AfterDuplicates
     }
 
     fn facts(&self) -> FilterFacts {
@@ -41,7 +40,7 @@ impl Filter for NmMdUqRequest {
         FilterFacts { reference: true, thread_memory, ..FilterFacts::default() }
     }
 
-    fn check(&self, plan: PlanFacts) -> Result<()> {
+    fn check_plan(&self, plan: PlanFacts) -> Result<()> {
         if !plan.has_reference {
             return Err(Error::usage("NM, MD and UQ need the reference").hint("add --reference"));
         }
@@ -65,7 +64,7 @@ impl Filter for NmMdUqRequest {
 /// coordinate order makes the best use of the cached reference.
 pub struct NmMdUq {
     reference: Reference,
-    window: Window,
+    window: ReferenceWindow,
     contigs: Matched,
     differences: ReadDifferences,
     counts: NmMdUqCounts,
@@ -96,7 +95,7 @@ impl NmMdUq {
     /// # Errors
     /// The contigs of the header do not match those of the reference.
     pub fn new(reference: Reference, header: &Header) -> Result<Self> {
-        let (window, contigs) = (reference.letters(), Matched::new(&reference, header)?);
+        let (window, contigs) = (reference.letter_window(), Matched::new(&reference, header)?);
         Ok(NmMdUq {
             reference,
             window,
@@ -108,7 +107,7 @@ impl NmMdUq {
 
     /// Compares a read with the reference and leaves the result in `self.differences`. Returns
     /// `false` if there is nothing to compare: the read is unmapped, or has no bases.
-    fn compare(&mut self, record: RecordRef<'_>) -> Result<bool> {
+    fn compare_with_reference(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let Ok(pos) = u32::try_from(record.pos()) else { return Ok(false) };
         if record.flags().is_unmapped() {
             return Ok(false);
@@ -121,19 +120,19 @@ impl NmMdUq {
         let differences = &mut self.differences;
         (differences.nm, differences.uq, differences.matched) = (0, 0, 0);
         differences.md.clear();
-        differences.walk(record, &mut self.window, contig, length, pos)?;
-        number(differences.matched, &mut differences.md);
+        differences.compare_alignment(record, &mut self.window, contig, length, pos)?;
+        write_number(differences.matched, &mut differences.md);
         Ok(true)
     }
 
     /// Appends the record with its fields to `out`. Returns whether any field changed.
-    fn write(&self, record: RecordRef<'_>, out: &mut Vec<u8>) -> bool {
+    fn write_fields(&self, record: RecordRef<'_>, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         out.extend_from_slice(record.raw());
-        let says = |tag, n: u32| record.field(tag).and_then(integer) == Some(i64::from(n));
+        let says = |tag, n: u32| record.field(tag).and_then(integer_value) == Some(i64::from(n));
         let mut changed = false;
         if !says(NM, self.differences.nm) {
-            edit::set_field(out, start, NM, &narrow(self.differences.nm));
+            edit::set_field(out, start, NM, &smallest_integer_field(self.differences.nm));
             changed = true;
         }
         if record.field(MD).is_none_or(|field| field.kind != b'Z' || field.value != self.differences.md)
@@ -142,7 +141,7 @@ impl NmMdUq {
             changed = true;
         }
         if has_qualities(record) && !says(UQ, self.differences.uq) {
-            edit::set_field(out, start, UQ, &narrow(self.differences.uq));
+            edit::set_field(out, start, UQ, &smallest_integer_field(self.differences.uq));
             changed = true;
         }
         changed
@@ -153,7 +152,7 @@ fn has_qualities(record: RecordRef<'_>) -> bool {
     record.qual().first().is_some_and(|&quality| quality != 0xff)
 }
 
-fn narrow(n: u32) -> Vec<u8> {
+fn smallest_integer_field(n: u32) -> Vec<u8> {
     match (u8::try_from(n), u16::try_from(n)) {
         (Ok(n), _) => vec![b'C', n],
         (_, Ok(n)) => [&b"S"[..], &n.to_le_bytes()].concat(),
@@ -166,10 +165,10 @@ impl ReadDifferences {
     ///
     /// Bases beyond the end of the contig are not a difference, as in samtools calmd: a read that
     /// begins there gets `NM:i:0 MD:Z:0`.
-    fn walk(
+    fn compare_alignment(
         &mut self,
         record: RecordRef<'_>,
-        window: &mut Window,
+        window: &mut ReferenceWindow,
         contig: u32,
         length: u32,
         mut at: u32,
@@ -183,7 +182,7 @@ impl ReadDifferences {
                     let n_here = on_contig.min(l_seq.saturating_sub(base));
                     if n_here > 0 {
                         let letters = window.codes(contig, at, at + n_here)?;
-                        self.aligned(record, base as usize, letters);
+                        self.compare_bases(record, base as usize, letters);
                     }
                     if n_here < n {
                         return Ok(());
@@ -191,7 +190,7 @@ impl ReadDifferences {
                     (at, base) = (at + n, base + n);
                 }
                 2 => {
-                    self.break_off();
+                    self.end_match_run();
                     self.md.push(b'^');
                     if on_contig > 0 {
                         self.md.extend_from_slice(window.codes(contig, at, at + on_contig)?);
@@ -213,7 +212,7 @@ impl ReadDifferences {
 
     /// Compares the bases of the read from `base` on with the letters of the reference at the same
     /// positions.
-    fn aligned(&mut self, record: RecordRef<'_>, base: usize, letters: &[u8]) {
+    fn compare_bases(&mut self, record: RecordRef<'_>, base: usize, letters: &[u8]) {
         let (seq, qual) = (record.seq(), record.qual());
         let counts_qualities = has_qualities(record);
         for (i, &letter) in letters.iter().enumerate() {
@@ -223,7 +222,7 @@ impl ReadDifferences {
                 self.matched += 1;
                 continue;
             }
-            self.break_off();
+            self.end_match_run();
             self.md.push(letter);
             self.nm += 1;
             self.uq += if counts_qualities { u32::from(qual[i]) } else { 0 };
@@ -232,8 +231,8 @@ impl ReadDifferences {
 
     /// Writes the number of matching bases to MD, and starts a new count. Called before each
     /// difference.
-    fn break_off(&mut self) {
-        number(std::mem::take(&mut self.matched), &mut self.md);
+    fn end_match_run(&mut self) {
+        write_number(std::mem::take(&mut self.matched), &mut self.md);
     }
 }
 
@@ -242,21 +241,21 @@ impl Step for NmMdUq {
         "nm-md-uq"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         let (reference, contigs) = (self.reference.clone(), self.contigs.clone());
-        let window = reference.letters();
+        let window = reference.letter_window();
         let (differences, counts) = Default::default();
         Box::new(NmMdUq { reference, window, contigs, differences, counts })
     }
 
     fn changes(&self) -> Changes {
-        Changes::tags(&[NM, MD, UQ])
+        Changes::of_tags(&[NM, MD, UQ])
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        batch.rewrite(|_, record, out| {
-            if self.compare(record)? {
-                self.counts.changed += u64::from(self.write(record, out));
+        batch.rewrite_records(|_, record, out| {
+            if self.compare_with_reference(record)? {
+                self.counts.changed += u64::from(self.write_fields(record, out));
             } else {
                 out.extend_from_slice(record.raw());
             }

@@ -6,24 +6,24 @@ use std::str::FromStr;
 use readmill_record::tag::Tag;
 use readmill_record::{Batch, Changes, Error, Result, Step, edit};
 
-use crate::flag::{Flag, Value, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
         "number-records",
-        Value::Text,
+        FlagValue::Text,
         "TAG",
         "Store the number of each record in the input, from 0, in this field; TAG:DIGITS stores text of so many digits (samtools import --order)",
     )],
     parse: |given, filters| {
-        let numbers: Option<NumberRecords> = given.parsed("number-records")?;
+        let numbers: Option<NumberRecords> = given.parse_value("number-records")?;
         filters.extend(numbers);
         Ok(())
     },
 };
 
-const MOST_DIGITS: usize = 20;
+const MAX_DIGITS: usize = 20;
 
 /// Stores the number of each record in the input, from 0, in an optional field, as samtools import
 /// 1.24 `--order` does. With it, the order of the input can be restored after a sort.
@@ -46,7 +46,7 @@ impl FromStr for NumberRecords {
             Some((tag, digits)) => (tag, Some(digits.parse().map_err(|_| wrong())?)),
             None => (text, None),
         };
-        if digits.is_some_and(|digits| !(1..=MOST_DIGITS).contains(&digits)) {
+        if digits.is_some_and(|digits| !(1..=MAX_DIGITS).contains(&digits)) {
             return Err(wrong());
         }
         Ok(NumberRecords { tag: Tag::try_from(tag.as_bytes()).map_err(|_| wrong())?, digits })
@@ -61,11 +61,11 @@ impl fmt::Display for NumberRecords {
 }
 
 impl Filter for NumberRecords {
-    fn words(&self) -> Vec<String> {
-        with_value("--number-records", self)
+    fn command_words(&self) -> Vec<String> {
+        flag_with_value("--number-records", self)
     }
 
-    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         Ok(Box::new(self.clone()))
     }
 }
@@ -75,20 +75,20 @@ impl Step for NumberRecords {
         "number-records"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
-    fn growth(&self) -> usize {
-        4 + MOST_DIGITS
+    fn max_growth_bytes(&self) -> usize {
+        4 + MAX_DIGITS
     }
 
     fn changes(&self) -> Changes {
-        Changes::tags(&[self.tag])
+        Changes::of_tags(&[self.tag])
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        batch.rewrite(|stamp, record, out| {
+        batch.rewrite_records(|stamp, record, out| {
             let number = stamp.ordinal();
             if let Some(digits) = self.digits {
                 let text = format!("{number:0digits$}");
@@ -102,7 +102,7 @@ impl Step for NumberRecords {
             })?;
             let start = out.len();
             out.extend_from_slice(record.raw());
-            edit::remove(out, start, self.tag);
+            edit::remove_fields(out, start, self.tag);
             edit::append_integer(out, start, self.tag, number);
             Ok(())
         })

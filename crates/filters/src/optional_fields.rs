@@ -1,39 +1,39 @@
 //! The flags `--remove-optional-fields` and `--keep-optional-fields`.
 
 use readmill_record::tag::{self, Fields, Tag, TagSet};
-use readmill_record::{Batch, Changes, Error, RecordRef, Result, Step, Tags, edit};
+use readmill_record::{Batch, ChangedTags, Changes, Error, RecordRef, Result, Step, edit};
 
-use crate::flag::{Flag, Value, with_value};
-use crate::spec::{Filter, FilterSpec, MakeContext, Stage};
+use crate::flag::{Flag, FlagValue, flag_with_value};
+use crate::spec::{Filter, FilterSpec, FilterStage, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::with_value(
             "remove-optional-fields",
-            Value::Text,
+            FlagValue::Text,
             "TAGS",
             "Remove these optional fields at the end: NM,MD…, or all; ^NM,MD… removes all but these",
         )
-        .repeats()
-        .samtools(&["x", "remove-tag"]),
+        .repeatable()
+        .with_samtools_names(&["x", "remove-tag"]),
         Flag::with_value(
             "keep-optional-fields",
-            Value::Text,
+            FlagValue::Text,
             "TAGS",
             "Remove all optional fields at the end but these: RG,NM…, or none",
         )
-        .repeats()
-        .samtools(&["keep-tag"])
+        .repeatable()
+        .with_samtools_names(&["keep-tag"])
         .conflicts_with("remove-optional-fields"),
     ],
     parse: |given, filters| {
-        if given.all::<String>("remove-optional-fields")?.iter().any(|list| list == "all") {
-            filters.add(OptionalFieldsRequest { named: Vec::new(), keep: true });
+        if given.parse_values::<String>("remove-optional-fields")?.iter().any(|list| list == "all") {
+            filters.add_filter(OptionalFieldsRequest { named: Vec::new(), keep: true });
             return Ok(());
         }
         let mut request: Option<OptionalFieldsRequest> = None;
         for (flag, keep) in [("remove-optional-fields", false), ("keep-optional-fields", true)] {
-            for list in given.all::<String>(flag)? {
+            for list in given.parse_values::<String>(flag)? {
                 let (keep, named) = match list.strip_prefix('^') {
                     None if keep && list == "none" => (true, Vec::new()),
                     Some(list) => (!keep, parse_tags(list)?),
@@ -62,20 +62,24 @@ struct OptionalFieldsRequest {
 }
 
 impl Filter for OptionalFieldsRequest {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         let tags: Vec<_> = self.named.iter().map(|tag| String::from_utf8_lossy(tag)).collect();
         let tags = if tags.is_empty() { "none".to_string() } else { tags.join(",") };
-        with_value(if self.keep { "--keep-optional-fields" } else { "--remove-optional-fields" }, tags)
+        flag_with_value(
+            if self.keep { "--keep-optional-fields" } else { "--remove-optional-fields" },
+            tags,
+        )
     }
 
-    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let named = self.named.clone();
-        let step = if self.keep { OptionalFields::keep(named) } else { OptionalFields::remove(named) };
+        let step =
+            if self.keep { OptionalFields::keeping(named) } else { OptionalFields::removing(named) };
         Ok(Box::new(step))
     }
 
-    fn stage(&self) -> Stage {
-        Stage::Last
+    fn stage(&self) -> FilterStage {
+        FilterStage::Last
     }
 }
 
@@ -86,7 +90,7 @@ impl Filter for OptionalFieldsRequest {
 pub struct OptionalFields {
     named: Vec<Tag>,
     keep: bool,
-    removing: TagSet,
+    removed_tags: TagSet,
     removed: u64,
 }
 
@@ -114,19 +118,19 @@ pub fn parse_tags(list: &str) -> Result<Vec<Tag>> {
 }
 
 impl OptionalFields {
-    pub fn remove(named: Vec<Tag>) -> Self {
-        OptionalFields { removing: TagSet::of(&named), named, keep: false, removed: 0 }
+    pub fn removing(named: Vec<Tag>) -> Self {
+        OptionalFields { removed_tags: TagSet::from_tags(&named), named, keep: false, removed: 0 }
     }
 
-    pub fn keep(named: Vec<Tag>) -> Self {
-        OptionalFields { removing: TagSet::all_but(&named), named, keep: true, removed: 0 }
+    pub fn keeping(named: Vec<Tag>) -> Self {
+        OptionalFields { removed_tags: TagSet::all_but(&named), named, keep: true, removed: 0 }
     }
 
     /// Moves the remaining optional fields together. Returns the new length of the record in bytes,
     /// and the number of removed fields.
-    fn strip(&self, raw: &mut [u8]) -> (usize, u64) {
+    fn strip_fields(&self, raw: &mut [u8]) -> (usize, u64) {
         let record = RecordRef::new(raw);
-        if !self.removing.meets(record.field_bytes()) {
+        if !self.removed_tags.contains_any(record.field_bytes()) {
             return (raw.len(), 0);
         }
         let (first, holds_cigar) = (record.fields_start(), record.long_cigar().is_some());
@@ -134,7 +138,7 @@ impl OptionalFields {
         loop {
             let mut fields = Fields::new(&raw[from..]);
             let Some(field) = fields.next() else { break };
-            let stays = !self.removing.contains(field.tag) || holds_cigar && field.tag == tag::CG;
+            let stays = !self.removed_tags.contains(field.tag) || holds_cigar && field.tag == tag::CG;
             let end = raw.len() - fields.rest().len();
             if stays {
                 raw.copy_within(from..end, to);
@@ -144,7 +148,7 @@ impl OptionalFields {
             }
             from = end;
         }
-        edit::close(&mut raw[..to], 0);
+        edit::set_block_size(&mut raw[..to], 0);
         (to, removed)
     }
 }
@@ -154,23 +158,24 @@ impl Step for OptionalFields {
         if self.keep { "keep-optional-fields" } else { "remove-optional-fields" }
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
     fn changes(&self) -> Changes {
-        let tags = if self.keep { Tags::All } else { Tags::Some(self.named.clone()) };
+        let tags = if self.keep { ChangedTags::All } else { ChangedTags::Some(self.named.clone()) };
         Changes { tags, ..Changes::default() }
     }
 
-    fn by_record(&self) -> bool {
+    fn is_per_record(&self) -> bool {
         true
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let Batch { bytes, spans, .. } = batch;
         for span in spans {
-            let (length, removed) = self.strip(&mut bytes[span.start as usize..][..span.len as usize]);
+            let (length, removed) =
+                self.strip_fields(&mut bytes[span.start as usize..][..span.len as usize]);
             span.len = length as u32;
             self.removed += removed;
         }
@@ -199,13 +204,13 @@ mod tests {
     #[test]
     fn the_named_go_or_stay_in_their_order() {
         let tags = |list| parse_tags(list).unwrap();
-        let removing = |list| left(OptionalFields::remove(tags(list)));
-        let keeping = |list| left(OptionalFields::keep(tags(list)));
+        let removing = |list| left(OptionalFields::removing(tags(list)));
+        let keeping = |list| left(OptionalFields::keeping(tags(list)));
         assert_eq!(removing("NM,MD"), ("XA:A:c RG:Z:g XB:B:s,1,-2 XF:f:0.5".into(), 3));
         assert_eq!(removing("XX"), (FIELDS.into(), 0));
         assert_eq!(removing("XA , XF"), ("NM:i:3 RG:Z:g MD:Z:4 NM:i:4 XB:B:s,1,-2".into(), 2));
         assert_eq!(keeping("RG,NM"), ("NM:i:3 RG:Z:g NM:i:4".into(), 4));
-        assert_eq!(left(OptionalFields::keep(Vec::new())), (String::new(), 7));
+        assert_eq!(left(OptionalFields::keeping(Vec::new())), (String::new(), 7));
         for bad in ["", "NM,", "N", "NMM", "1N", "NM;MD", "é"] {
             assert!(parse_tags(bad).is_err(), "{bad}");
         }
@@ -215,7 +220,8 @@ mod tests {
     fn a_cigar_in_a_field_is_not_removed() {
         let header = header("@SQ SN:c LN:99999999");
         let line = format!("r 0 c 5 60 {} * 0 0 {} * NM:i:1", "1M".repeat(70_000), "A".repeat(70_000));
-        let after = applied(&mut OptionalFields::keep(Vec::new()), &header, &header, &[&line]).remove(0);
+        let after =
+            applied(&mut OptionalFields::keeping(Vec::new()), &header, &header, &[&line]).remove(0);
         assert_eq!(after, line.replace(" NM:i:1", ""));
     }
 }

@@ -2,26 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
-use readmill_format::features::Features;
-use readmill_format::intervals::{List, Set};
+use readmill_format::features::FeatureReader;
+use readmill_format::intervals::{IntervalCollector, IntervalSet};
 use readmill_format::unknown_contigs::UnknownContigs;
 use readmill_record::{Detail, Header, Ledger, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, Value, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
         "overlap",
-        Value::File,
+        FlagValue::File,
         "BED",
         "Drop reads that overlap no region of this BED file, interval list or VCF",
     )
-    .aliases(&["filter-non-overlapping-reads", "targets-file"])
-    .samtools(&["L"])],
+    .with_aliases(&["filter-non-overlapping-reads", "targets-file"])
+    .with_samtools_names(&["L"])],
     parse: |given, filters| {
-        filters.extend(given.path("overlap").map(|path| OverlapRequest { path }));
+        filters.extend(given.path_value("overlap").map(|path| OverlapRequest { path }));
         Ok(())
     },
 };
@@ -32,22 +32,27 @@ struct OverlapRequest {
 }
 
 impl Filter for OverlapRequest {
-    fn words(&self) -> Vec<String> {
-        with_value("--overlap", self.path.display())
+    fn command_words(&self) -> Vec<String> {
+        flag_with_value("--overlap", self.path.display())
     }
 
-    fn files(&self) -> Vec<PathBuf> {
+    fn input_files(&self) -> Vec<PathBuf> {
         vec![self.path.clone()]
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let overlap = Overlap::open(&self.path, context.header, context.ledger)?;
         if overlap.is_empty() {
             let path = self.path.display();
-            context.host.warn(&format!("{path}: there is no region in it, so that no read is kept"));
+            context
+                .host
+                .print_warning(&format!("{path}: there is no region in it, so that no read is kept"));
         }
-        overlap.warning(&self.path).iter().for_each(|warning| context.host.warn(warning));
-        Ok(Box::new(overlap.step()))
+        overlap
+            .unknown_contigs_warning(&self.path)
+            .iter()
+            .for_each(|warning| context.host.print_warning(warning));
+        Ok(Box::new(overlap.into_step()))
     }
 }
 
@@ -61,7 +66,7 @@ impl Filter for OverlapRequest {
 /// (a CIGAR with deletions or skips and no base of the read), this step follows samtools.
 #[derive(Clone)]
 pub struct Overlap {
-    regions: Set,
+    regions: IntervalSet,
     unknown: UnknownContigs,
 }
 
@@ -76,24 +81,24 @@ impl Overlap {
     /// The file cannot be read, or all its regions are on unknown contigs, so that it probably
     /// belongs to another genome.
     pub fn open(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
-        let (mut regions, mut unknown) = (List::new(ledger), UnknownContigs::default());
-        let mut features = Features::open(path, ledger)?;
-        features.dictionary().check(header, path)?;
+        let (mut regions, mut unknown) = (IntervalCollector::new(ledger), UnknownContigs::default());
+        let mut features = FeatureReader::open(path, ledger)?;
+        features.dictionary().check_header(header, path)?;
         while let Some(place) = features.next_place()? {
             match header.reference_id(place.contig) {
-                Some(id) => regions.push(id as u32, place.start, place.end),
-                None => unknown.add(place.contig),
+                Some(id) => regions.push_interval(id as u32, place.start, place.end),
+                None => unknown.add_place(place.contig),
             }
         }
-        regions.check().map_err(|e| e.file(path))?;
+        regions.check_memory().map_err(|e| e.file(path))?;
         if regions.is_empty() && !unknown.is_empty() {
-            return Err(unknown.error(path));
+            return Err(unknown.other_genome_error(path));
         }
         Ok(Overlap { regions: regions.into_set(header.references().len())?, unknown })
     }
 
     /// Returns a warning about the ignored regions of the file `path`; `None` if none was ignored.
-    pub fn warning(&self, path: &Path) -> Option<String> {
+    pub fn unknown_contigs_warning(&self, path: &Path) -> Option<String> {
         self.unknown.warning(path, "regions")
     }
 
@@ -114,7 +119,7 @@ impl Criterion for Overlap {
         "overlap"
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         "reads outside the regions dropped"
     }
 
@@ -123,9 +128,9 @@ impl Criterion for Overlap {
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let Ok(contig) = usize::try_from(record.ref_id()) else { return Ok(false) };
-        let next = self.regions.first_behind(contig, record.pos().into());
+        let next = self.regions.first_ending_after(contig, record.pos().into());
         Ok(next.is_some_and(|region| i64::from(region.0) < record.end()))
     }
 }
@@ -144,7 +149,7 @@ mod tests {
 
     fn keeps(bed: &str, reads: &[&str]) -> String {
         kept(
-            &mut step(bed).unwrap().step(),
+            &mut step(bed).unwrap().into_step(),
             &header("@SQ SN:c LN:1000;@SQ SN:d LN:1000;@SQ SN:e LN:1000"),
             reads,
         )
@@ -194,7 +199,9 @@ mod tests {
     fn regions_are_charged() {
         let file = tempfile::Builder::new().suffix(".bed").tempfile().unwrap();
         std::fs::write(file.path(), "c\t1\t2\n".repeat(100_000)).unwrap();
-        let open = |bytes| Overlap::open(file.path(), &header("@SQ SN:c LN:1000"), &Ledger::of(bytes));
+        let open = |bytes| {
+            Overlap::open(file.path(), &header("@SQ SN:c LN:1000"), &Ledger::with_capacity(bytes))
+        };
         assert!(open(3 << 20).is_ok());
         let error = open(1 << 20).err().unwrap().to_string();
         assert!(error.contains("regions: needs"), "{error}");

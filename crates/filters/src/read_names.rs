@@ -14,8 +14,8 @@ use readmill_record::{Charge, Detail, Error, RecordRef, Result, Step, make_room,
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, Value, with_value};
-use crate::in_read_groups::words;
+use crate::flag::{Flag, FlagValue, flag_with_value};
+use crate::in_read_groups::split_words;
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 const NAMES: &str = "names of reads";
@@ -23,13 +23,13 @@ const NAMES: &str = "names of reads";
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
         "qname-file",
-        Value::File,
+        FlagValue::File,
         "FILE",
         "Keep only reads whose names this file lists; ^FILE: drop those",
     )
-    .samtools(&["N"])],
+    .with_samtools_names(&["N"])],
     parse: |given, filters| {
-        filters.extend(given.path("qname-file").map(|list| ReadNamesRequest { list }));
+        filters.extend(given.path_value("qname-file").map(|list| ReadNamesRequest { list }));
         Ok(())
     },
 };
@@ -41,7 +41,7 @@ struct ReadNamesRequest {
 }
 
 impl ReadNamesRequest {
-    fn file(&self) -> (&Path, bool) {
+    fn list_file(&self) -> (&Path, bool) {
         match self.list.as_os_str().as_bytes().strip_prefix(b"^") {
             Some(name) => (Path::new(OsStr::from_bytes(name)), false),
             None => (&self.list, true),
@@ -50,26 +50,26 @@ impl ReadNamesRequest {
 }
 
 impl Filter for ReadNamesRequest {
-    fn words(&self) -> Vec<String> {
-        with_value("--qname-file", self.list.display())
+    fn command_words(&self) -> Vec<String> {
+        flag_with_value("--qname-file", self.list.display())
     }
 
-    fn files(&self) -> Vec<PathBuf> {
-        vec![self.file().0.to_path_buf()]
+    fn input_files(&self) -> Vec<PathBuf> {
+        vec![self.list_file().0.to_path_buf()]
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        let (path, keep) = self.file();
-        Ok(Box::new(ReadNames { names: WordSet::open(path, context)?, keep }.step()))
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let (path, keep) = self.list_file();
+        Ok(Box::new(ReadNames { names: WordSet::open(path, context)?, keep }.into_step()))
     }
 }
 
 /// A set of the words of a file, whose memory is charged to the ledger. Clones share it, so that
 /// all threads use one table. `--with-tag-in` uses it, too.
 #[derive(Clone)]
-pub struct WordSet(Arc<Words>);
+pub struct WordSet(Arc<WordTable>);
 
-struct Words {
+struct WordTable {
     text: Vec<u8>,
     /// First and last byte (exclusive) of each word in `text`.
     places: Vec<(usize, usize)>,
@@ -83,18 +83,18 @@ impl WordSet {
     /// # Errors
     /// The file cannot be read, or the ledger has no memory left for it.
     pub fn open(path: &Path, context: &MakeContext<'_>) -> Result<Self> {
-        let mut charge = context.ledger.empty(NAMES);
+        let mut charge = context.ledger.empty_charge(NAMES);
         let text = text::read_all(path, &mut charge)?;
-        WordSet::of_text(text, charge).map_err(|e| e.file(path))
+        WordSet::from_text(text, charge).map_err(|e| e.file(path))
     }
 
     /// Builds the set from a text whose memory is already charged to `charge`.
     ///
     /// # Errors
     /// There are 2^32 words or more, or the ledger has no memory left for the table.
-    fn of_text(text: Vec<u8>, mut charge: Charge) -> Result<Self> {
+    fn from_text(text: Vec<u8>, mut charge: Charge) -> Result<Self> {
         let mut places = Vec::new();
-        for word in words(&text) {
+        for word in split_words(&text) {
             make_room(&mut places, 1, &mut charge)?;
             let start = word.as_ptr() as usize - text.as_ptr() as usize;
             places.push((start, start + word.len()));
@@ -114,11 +114,11 @@ impl WordSet {
                 table.insert_unique(hash, number, |&other| xxh3_64(at(other)));
             }
         }
-        Ok(WordSet(Arc::new(Words { text, places, table, _charge: charge })))
+        Ok(WordSet(Arc::new(WordTable { text, places, table, _charge: charge })))
     }
 
     pub fn contains(&self, word: &[u8]) -> bool {
-        let Words { text, places, table, .. } = &*self.0;
+        let WordTable { text, places, table, .. } = &*self.0;
         let is_it = |&number: &u32| {
             let (from, to) = places[number as usize];
             &text[from..to] == word
@@ -134,7 +134,7 @@ impl WordSet {
 ///
 /// # fn main() -> readmill_record::Result<()> {
 /// let filters = Filters::from_words(["--qname-file", "^names.txt"])?; // drops the listed reads
-/// assert_eq!(filters.files().next().unwrap().to_str(), Some("names.txt"));
+/// assert_eq!(filters.input_files().next().unwrap().to_str(), Some("names.txt"));
 /// # Ok(())
 /// # }
 /// ```
@@ -149,7 +149,7 @@ impl Criterion for ReadNames {
         "qname-file"
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         "reads dropped by their names"
     }
 
@@ -158,7 +158,7 @@ impl Criterion for ReadNames {
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
         Ok(self.names.contains(record.qname()) == self.keep)
     }
 }
@@ -175,25 +175,26 @@ mod tests {
         let reads = ["a", "b", "aa"].map(|name| format!("{name} 0 c 7 60 4M * 0 0 ACGT IIII"));
         let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
         let text = b" a\nx\x0by a\n".to_vec();
-        let names = WordSet::of_text(text, Ledger::unlimited().empty(NAMES)).unwrap();
+        let names = WordSet::from_text(text, Ledger::unlimited().empty_charge(NAMES)).unwrap();
         let known = ["a", "x", "y", "", "a\nx"].map(|word| names.contains(word.as_bytes()));
         assert_eq!(known, [true, true, true, false, false]);
-        let left = |keep| kept(&mut ReadNames { names: names.clone(), keep }.step(), &header, &reads);
+        let left =
+            |keep| kept(&mut ReadNames { names: names.clone(), keep }.into_step(), &header, &reads);
         assert_eq!((left(true), left(false)), ("a".into(), "b aa".into()));
     }
 
     #[test]
     fn the_text_of_a_list_is_paid_for_as_long_as_it_is_there() {
         let text = (0..100_000).fold(String::new(), |text, n| text + &format!("name{n}\n")).into_bytes();
-        let ledger = Ledger::of(16 << 20);
+        let ledger = Ledger::with_capacity(16 << 20);
         let charge = ledger.charge(NAMES, text.capacity() as u64).unwrap();
         let held = text.capacity() + 100_000 * 16 + 131_072 * 5;
-        let names = WordSet::of_text(text, charge).unwrap();
+        let names = WordSet::from_text(text, charge).unwrap();
         assert!(names.contains(b"name77") && ledger.used() >= held as u64, "{}", ledger.used());
         let text = vec![b'\n'; 1 << 20];
-        let charge = Ledger::of(1 << 20).charge(NAMES, 1 << 20).unwrap();
-        assert!(WordSet::of_text(text, charge).is_ok(), "a list without words");
-        let charge = Ledger::of(60).charge(NAMES, 4).unwrap();
-        assert!(WordSet::of_text(b"a b ".to_vec(), charge).is_err());
+        let charge = Ledger::with_capacity(1 << 20).charge(NAMES, 1 << 20).unwrap();
+        assert!(WordSet::from_text(text, charge).is_ok(), "a list without words");
+        let charge = Ledger::with_capacity(60).charge(NAMES, 4).unwrap();
+        assert!(WordSet::from_text(b"a b ".to_vec(), charge).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use readmill_record::header::{Fate, IdRenames, Renames};
+use readmill_record::header::{IdChange, IdRenames, Renames};
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Batch, Changes, RecordRef, Result, Step, edit};
 
@@ -42,9 +42,9 @@ impl Reconcile {
     /// Makes the step put all reads into one read group. `id` is its ID in the header of the input;
     /// `renames` gives its ID in the merged header. Used if each input file becomes a read group.
     pub fn into_group(self, renames: &IdRenames, id: &[u8]) -> Self {
-        let id = match renames.fate(id) {
-            Fate::Become(new) => new,
-            Fate::Keep | Fate::Remove => id,
+        let id = match renames.change_for(id) {
+            IdChange::Become(new) => new,
+            IdChange::Keep | IdChange::Remove => id,
         };
         let names = self.names.iter().filter(|(tag, _)| *tag != tag::RG).cloned().collect();
         Reconcile { group: Some(id.into()), names, ..self }
@@ -59,7 +59,7 @@ impl Reconcile {
 /// Calls `show` for each ID of a record in the fields `names`, with the index of the tag, the ID,
 /// and the byte range of the field among the optional fields. If a tag occurs twice, which is
 /// invalid, only its first field is shown.
-fn each_id<'a>(
+fn for_each_id<'a>(
     names: &[(Tag, IdRenames)],
     record: RecordRef<'a>,
     mut show: impl FnMut(usize, &'a [u8], Range<usize>),
@@ -81,9 +81,9 @@ fn each_id<'a>(
     }
 }
 
-fn renumber(batch: &mut Batch, new_ids: &[i32]) {
+fn renumber_references(batch: &mut Batch, new_ids: &[i32]) {
     let new_id = |old: i32| usize::try_from(old).ok().and_then(|old| new_ids.get(old).copied());
-    batch.edit(|_, raw| {
+    batch.edit_in_place(|_, raw| {
         let record = RecordRef::new(raw);
         let (own, next) = (new_id(record.ref_id()), new_id(record.next_ref_id()));
         edit::set_ref_id(raw, own.unwrap_or(-1));
@@ -91,14 +91,14 @@ fn renumber(batch: &mut Batch, new_ids: &[i32]) {
     });
 }
 
-fn all_stay(batch: &Batch, names: &[(Tag, IdRenames)]) -> bool {
+fn has_only_kept_ids(batch: &Batch, names: &[(Tag, IdRenames)]) -> bool {
     let mut last: [&[u8]; 2] = [b"", b""]; // neighbours usually have the same groups
     batch.records().all(|(_, record)| {
         let mut stays = true;
-        each_id(names, record, |which, id, _| {
+        for_each_id(names, record, |which, id, _| {
             if id != last[which] {
                 last[which] = id;
-                stays &= names[which].1.fate(id) == Fate::Keep;
+                stays &= names[which].1.change_for(id) == IdChange::Keep;
             }
         });
         stays
@@ -107,25 +107,25 @@ fn all_stay(batch: &Batch, names: &[(Tag, IdRenames)]) -> bool {
 
 /// Appends the record with its new IDs to `out`. Returns the number of removed fields: an ID that
 /// only another input defines must not be mistaken for the renamed one, so its field is removed.
-fn rename(record: RecordRef<'_>, names: &[(Tag, IdRenames)], out: &mut Vec<u8>) -> u64 {
+fn write_renamed(record: RecordRef<'_>, names: &[(Tag, IdRenames)], out: &mut Vec<u8>) -> u64 {
     let (raw, fields, start) = (record.raw(), record.fields_start(), out.len());
     let (mut copied, mut removed) = (0, 0);
-    each_id(names, record, |which, id, place| {
+    for_each_id(names, record, |which, id, place| {
         let (tag, names) = &names[which];
-        let fate = names.fate(id);
-        if fate == Fate::Keep {
+        let fate = names.change_for(id);
+        if fate == IdChange::Keep {
             return;
         }
         out.extend_from_slice(&raw[copied..fields + place.start]);
         copied = fields + place.end;
-        if let Fate::Become(id) = fate {
+        if let IdChange::Become(id) = fate {
             edit::append_text(out, start, *tag, id);
         } else {
             removed += 1;
         }
     });
     out.extend_from_slice(&raw[copied..]);
-    edit::close(out, start);
+    edit::set_block_size(out, start);
     removed
 }
 
@@ -134,35 +134,35 @@ impl Step for Reconcile {
         "reconcile"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
-    fn growth(&self) -> usize {
+    fn max_growth_bytes(&self) -> usize {
         let group = self.group.as_ref().map_or(0, |id| id.len() + 4);
-        self.names.iter().map(|(_, names)| names.growth()).sum::<usize>() + group
+        self.names.iter().map(|(_, names)| names.max_growth_bytes()).sum::<usize>() + group
     }
 
     fn changes(&self) -> Changes {
-        Changes::tags(&[tag::RG, PG]) // reference sequences keep their names
+        Changes::of_tags(&[tag::RG, PG]) // reference sequences keep their names
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         if let Some(new_ids) = &self.ref_ids {
-            renumber(batch, new_ids);
+            renumber_references(batch, new_ids);
         }
         if let Some(id) = &self.group {
-            batch.rewrite(|_, record, out| {
+            batch.rewrite_records(|_, record, out| {
                 edit::copy_with_text(record, tag::RG, id, out);
                 Ok(())
             })?;
         }
-        if self.names.is_empty() || all_stay(batch, &self.names) {
+        if self.names.is_empty() || has_only_kept_ids(batch, &self.names) {
             return Ok(());
         }
         let (names, removed) = (&self.names, &mut self.removed);
-        batch.rewrite(|_, record, out| {
-            *removed += rename(record, names, out);
+        batch.rewrite_records(|_, record, out| {
+            *removed += write_renamed(record, names, out);
             Ok(())
         })
     }
@@ -176,7 +176,7 @@ impl Step for Reconcile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use readmill_record::header::Merged;
+    use readmill_record::header::MergedHeader;
     use readmill_record::{Header, Stamp};
 
     /// Returns a record called `r` with these reference indexes and optional fields.
@@ -188,7 +188,7 @@ mod tests {
         edit::set_next_ref_id(&mut raw, next_ref_id);
         raw.extend_from_slice(b"r\0");
         raw.extend_from_slice(fields);
-        edit::close(&mut raw, 0);
+        edit::set_block_size(&mut raw, 0);
         raw
     }
 
@@ -200,7 +200,7 @@ mod tests {
         batch
     }
 
-    fn merge(texts: &[&str]) -> Merged {
+    fn merge(texts: &[&str]) -> MergedHeader {
         let headers: Vec<Header> = texts.iter().map(|t| Header::parse(t.as_bytes()).unwrap()).collect();
         Header::merge(&headers).unwrap()
     }
@@ -213,7 +213,7 @@ mod tests {
         let after: Vec<Vec<u8>> = batch.records().map(|(_, record)| record.raw().to_vec()).collect();
         for (i, (before, after)) in before.iter().zip(&after).enumerate() {
             assert_eq!(RecordRef::check(after, n_ref), Ok(()));
-            assert!(after.len() <= before.len() + step.growth());
+            assert!(after.len() <= before.len() + step.max_growth_bytes());
             assert_eq!(batch.spans[i].stamp.ordinal(), i as u64);
         }
         after
@@ -232,7 +232,7 @@ mod tests {
             record(1, -1, b"RGZnobody's\0PGZp\0"),
             record(1, 0, b"RGAgPGZq\0PGZp\0"),
         ];
-        assert_eq!(first.growth(), 0);
+        assert_eq!(first.max_growth_bytes(), 0);
         assert_eq!(
             applied(&mut first, &given, 3),
             [
@@ -242,7 +242,7 @@ mod tests {
                 record(2, 0, b"RGAgPGZq\0PGZp\0"),
             ]
         );
-        assert_eq!(second.growth(), 4);
+        assert_eq!(second.max_growth_bytes(), 4);
         assert_eq!(
             applied(&mut second, &given, 3),
             [

@@ -11,18 +11,18 @@ use readmill_record::{
     Batch, Changes, Charge, Error, Header, Ledger, Prepaid, RecordRef, Result, Step, edit,
 };
 
-use crate::flag::{Flag, Value, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
         "rename-contigs",
-        Value::File,
+        FlagValue::File,
         "FILE",
         "Rename reference sequences by this table of old and new names, also in SA, OA, XA, XB and CC",
     )],
     parse: |given, filters| {
-        filters.extend(given.path("rename-contigs").map(|path| RenameContigsRequest { path }));
+        filters.extend(given.path_value("rename-contigs").map(|path| RenameContigsRequest { path }));
         Ok(())
     },
 };
@@ -33,15 +33,15 @@ struct RenameContigsRequest {
 }
 
 impl Filter for RenameContigsRequest {
-    fn words(&self) -> Vec<String> {
-        with_value("--rename-contigs", self.path.display())
+    fn command_words(&self) -> Vec<String> {
+        flag_with_value("--rename-contigs", self.path.display())
     }
 
-    fn files(&self) -> Vec<PathBuf> {
+    fn input_files(&self) -> Vec<PathBuf> {
         vec![self.path.clone()]
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         Ok(Box::new(RenameContigs::open(&self.path, context.header, context.ledger)?))
     }
 }
@@ -59,20 +59,20 @@ pub struct RenameContigs {
     names: Arc<HashMap<Vec<u8>, Vec<u8>>>,
     fields: TagSet,
     /// Largest number of bytes by which a new name is longer than the old one, for `Step::growth`.
-    longer: usize,
+    max_growth: usize,
     _charge: Option<Arc<Charge>>,
 }
 
 /// Bytes of a table entry without its names: two byte vectors, in a table that is at worst half
 /// full and exists twice while it grows.
-const ENTRY: usize = 3 * 2 * size_of::<Vec<u8>>();
+const ENTRY_BYTES: usize = 3 * 2 * size_of::<Vec<u8>>();
 
 const LISTS: [Tag; 4] = [*b"SA", *b"OA", *b"XA", *b"XB"];
 
 const CC: Tag = *b"CC";
 
 /// Minimum number of commas in an entry that starts with a name: `name,pos,CIGAR,NM` has three.
-const COMMAS: usize = 3;
+const MIN_COMMAS: usize = 3;
 
 impl RenameContigs {
     /// Reads a table of old and new names, one pair on each line, separated by a tab or spaces, and
@@ -84,22 +84,25 @@ impl RenameContigs {
     /// name.
     pub fn open(path: &Path, header: &mut Header, ledger: &Ledger) -> Result<Self> {
         let (mut lines, mut table) = (LineReader::open(path, ledger)?, HashMap::new());
-        let mut prepaid = Prepaid::new(ledger.empty("new names of contigs"));
-        while lines.advance()? {
-            let words: Vec<&[u8]> = words(lines.line()).take(3).collect();
+        let mut prepaid = Prepaid::new(ledger.empty_charge("new names of contigs"));
+        while lines.advance_line()? {
+            let words: Vec<&[u8]> = split_words(lines.line()).take(3).collect();
             match words[..] {
                 [] => {}
                 [comment, ..] if comment.starts_with(b"#") => {}
-                [old, new] if is_name(new) => {
-                    let paid = prepaid.block(old.len()).and(prepaid.block(new.len() + ENTRY));
+                [old, new] if is_reference_name(new) => {
+                    let paid =
+                        prepaid.pay_block(old.len()).and(prepaid.pay_block(new.len() + ENTRY_BYTES));
                     paid.map_err(|e| e.file(path))?;
                     if table.insert(old.to_vec(), new.to_vec()).is_some_and(|before| before != new) {
                         let old = String::from_utf8_lossy(old);
-                        return Err(lines.wrong(format!("{old} has two new names")));
+                        return Err(lines.line_error(format!("{old} has two new names")));
                     }
                 }
                 _ => {
-                    return Err(lines.wrong("a line has an old and a new name, with a tab between them"));
+                    return Err(
+                        lines.line_error("a line has an old and a new name, with a tab between them")
+                    );
                 }
             }
         }
@@ -130,14 +133,19 @@ impl RenameContigs {
                 return Err(Error::input(format!("two reference sequences would be called {name}")));
             }
         }
-        let renamed = header.lines_of(b"SQ").map(|line| rename_line(line, &table)).collect();
-        header.replace(b"SQ", renamed, &[])?;
+        let renamed = header.lines_of_kind(b"SQ").map(|line| rename_line(line, &table)).collect();
+        header.replace_lines(b"SQ", renamed, &[])?;
         let longer = table.iter().map(|(old, new)| new.len().saturating_sub(old.len())).max();
-        let fields = TagSet::of(&naming());
-        Ok(RenameContigs { names: Arc::new(table), fields, longer: longer.unwrap_or(0), _charge: None })
+        let fields = TagSet::from_tags(&naming_tags());
+        Ok(RenameContigs {
+            names: Arc::new(table),
+            fields,
+            max_growth: longer.unwrap_or(0),
+            _charge: None,
+        })
     }
 
-    fn write(&self, record: RecordRef<'_>, out: &mut Vec<u8>) {
+    fn write_renamed(&self, record: RecordRef<'_>, out: &mut Vec<u8>) {
         let (start, bytes) = (out.len(), record.field_bytes());
         out.extend_from_slice(&record.raw()[..record.fields_start()]);
         let (mut fields, mut from) = (Fields::new(bytes), 0);
@@ -148,7 +156,7 @@ impl RenameContigs {
             }
             from = to;
         }
-        edit::close(out, start);
+        edit::set_block_size(out, start);
     }
 
     /// Appends a field with its new names to `out`; returns `false`, and appends nothing, if this
@@ -171,7 +179,7 @@ impl RenameContigs {
     fn write_entry(&self, entry: &[u8], out: &mut Vec<u8>) {
         let name = entry.iter().position(|&byte| byte == b',').unwrap_or(0);
         let commas = || entry.iter().filter(|&&byte| byte == b',').count();
-        match self.names.get(&entry[..name]).filter(|_| commas() >= COMMAS) {
+        match self.names.get(&entry[..name]).filter(|_| commas() >= MIN_COMMAS) {
             Some(new) => {
                 out.extend_from_slice(new);
                 out.extend_from_slice(&entry[name..]);
@@ -181,15 +189,15 @@ impl RenameContigs {
     }
 }
 
-fn naming() -> Vec<Tag> {
+fn naming_tags() -> Vec<Tag> {
     LISTS.into_iter().chain([CC]).collect()
 }
 
-fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn split_words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-fn is_name(name: &[u8]) -> bool {
+fn is_reference_name(name: &[u8]) -> bool {
     let fits = |byte: u8| byte.is_ascii_graphic() && !b"\\,\"'`()[]{}<>".contains(&byte);
     !matches!(name, [] | [b'*' | b'=', ..]) && name.iter().all(|&byte| fits(byte))
 }
@@ -197,14 +205,14 @@ fn is_name(name: &[u8]) -> bool {
 fn rename_line(line: &HeaderLine, table: &HashMap<Vec<u8>, Vec<u8>>) -> HeaderLine {
     let mut line = line.clone();
     let Some(new) = line.get(b"SN").and_then(|old| table.get(old)) else { return line };
-    line.set(b"SN", new);
+    line.set_field(b"SN", new);
     let others = line.get(b"AN").map(|others| {
         let others = others.split(|&byte| byte == b',').filter(|other| other != new);
         others.collect::<Vec<_>>().join(&b',')
     });
     match others {
-        Some(others) if others.is_empty() => line.remove(b"AN"),
-        Some(others) => line.set(b"AN", &others),
+        Some(others) if others.is_empty() => line.remove_field(b"AN"),
+        Some(others) => line.set_field(b"AN", &others),
         None => {}
     }
     line
@@ -215,29 +223,29 @@ impl Step for RenameContigs {
         "rename-contigs"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
     /// A renamed entry of a list has at least five bytes, so a record of 38 bytes, the smallest
     /// that has one, grows by at most this, CC included. Memory is reserved as if all reads were
     /// that small.
-    fn growth(&self) -> usize {
-        (38 / 5 + 2) * self.longer
+    fn max_growth_bytes(&self) -> usize {
+        (38 / 5 + 2) * self.max_growth
     }
 
     fn changes(&self) -> Changes {
-        Changes { alignment: true, ..Changes::tags(&naming()) }
+        Changes { alignment: true, ..Changes::of_tags(&naming_tags()) }
     }
 
-    fn by_record(&self) -> bool {
+    fn is_per_record(&self) -> bool {
         true
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let naming = batch.positions(|record| self.fields.meets(record.field_bytes()));
-        batch.amend(&naming, |_, record, out| {
-            self.write(record, out);
+        let naming = batch.find_positions(|record| self.fields.contains_any(record.field_bytes()));
+        batch.amend_records(&naming, |_, record, out| {
+            self.write_renamed(record, out);
             Ok(())
         })
     }
@@ -314,7 +322,7 @@ mod tests {
         std::fs::write(file.path(), names).unwrap();
         let open = |bytes| {
             let mut header = Header::parse(b"@SQ\tSN:1\tLN:9\n").unwrap();
-            RenameContigs::open(file.path(), &mut header, &Ledger::of(bytes))
+            RenameContigs::open(file.path(), &mut header, &Ledger::with_capacity(bytes))
         };
         assert!(open(8 << 20).is_ok());
         let error = open(2 << 20).err().unwrap().to_string();

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit, tag};
 
-use crate::flag::{Flag, Value, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value};
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
         "sequence-dictionary",
-        Value::File,
+        FlagValue::File,
         "FILE",
         "Replace, reorder and filter reference sequences by the dictionary of this SAM, BAM or .dict file; reads on others are removed",
     )
-    .aliases(&["replace-reference-sequences"])],
+    .with_aliases(&["replace-reference-sequences"])],
     parse: |given, filters| {
-        filters.extend(given.path("sequence-dictionary").map(|path| ReplaceDictionaryRequest { path }));
+        filters.extend(given.path_value("sequence-dictionary").map(|path| ReplaceDictionaryRequest { path }));
         Ok(())
     },
 };
@@ -29,11 +29,11 @@ struct ReplaceDictionaryRequest {
 }
 
 impl Filter for ReplaceDictionaryRequest {
-    fn words(&self) -> Vec<String> {
-        with_value("--sequence-dictionary", self.path.display())
+    fn command_words(&self) -> Vec<String> {
+        flag_with_value("--sequence-dictionary", self.path.display())
     }
 
-    fn files(&self) -> Vec<PathBuf> {
+    fn input_files(&self) -> Vec<PathBuf> {
         vec![self.path.clone()]
     }
 
@@ -41,8 +41,8 @@ impl Filter for ReplaceDictionaryRequest {
         FilterFacts { other_header: true, ..FilterFacts::default() }
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        let dictionary = context.host.header_of(&self.path)?;
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let dictionary = context.host.read_header(&self.path)?;
         let step = ReplaceDictionary::new(&dictionary, context.header);
         Ok(Box::new(step.map_err(|e| e.file(&self.path))?))
     }
@@ -68,8 +68,8 @@ impl ReplaceDictionary {
     /// A sequence has another length or MD5 in the dictionary.
     pub fn new(dictionary: &Header, header: &mut Header) -> Result<Self> {
         let mut new_ids = Vec::new();
-        let old_lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
-        let new_lines: Vec<HeaderLine> = dictionary.lines_of(b"SQ").cloned().collect();
+        let old_lines: Vec<HeaderLine> = header.lines_of_kind(b"SQ").cloned().collect();
+        let new_lines: Vec<HeaderLine> = dictionary.lines_of_kind(b"SQ").cloned().collect();
         for (old, line) in header.references().iter().zip(&old_lines) {
             let id = dictionary.reference_id(&old.name);
             if let Some(id) = id {
@@ -89,10 +89,10 @@ impl ReplaceDictionary {
             }
             new_ids.push(id);
         }
-        if !new_ids.iter().flatten().is_sorted() && header.claims_coordinate_order() {
+        if !new_ids.iter().flatten().is_sorted() && header.declares_coordinate_order() {
             header.set_order(b"unknown", None, None);
         }
-        header.replace(b"SQ", new_lines, &[b"RG", b"PG", b"CO"])?;
+        header.replace_lines(b"SQ", new_lines, &[b"RG", b"PG", b"CO"])?;
         Ok(ReplaceDictionary { new_ids: new_ids.into(), removed: 0, unmated: 0 })
     }
 
@@ -108,16 +108,16 @@ impl Step for ReplaceDictionary {
         "sequence-dictionary"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
     fn changes(&self) -> Changes {
         let changes = Changes { reads: true, flags: true, alignment: true, ..Changes::default() };
-        changes.and(&Changes::tags(&[tag::MC]))
+        changes.union(&Changes::of_tags(&[tag::MC]))
     }
 
-    fn by_record(&self) -> bool {
+    fn is_per_record(&self) -> bool {
         true
     }
 
@@ -126,7 +126,7 @@ impl Step for ReplaceDictionary {
         batch.retain(|_, record| self.new_id(record.ref_id()).is_some());
         self.removed += (before - batch.len()) as u64;
         let (mut at, mut unmated) = (0, Vec::new());
-        batch.edit(|_, raw| {
+        batch.edit_in_place(|_, raw| {
             let record = RecordRef::new(raw);
             let flags = record.flags().0;
             let (own, next) = (self.new_id(record.ref_id()), self.new_id(record.next_ref_id()));
@@ -141,8 +141,8 @@ impl Step for ReplaceDictionary {
             at += 1;
         });
         self.unmated += unmated.len() as u64;
-        batch.amend(&unmated, |_, record, out| {
-            edit::copy_without(record, tag::MC, out);
+        batch.amend_records(&unmated, |_, record, out| {
+            edit::copy_without_field(record, tag::MC, out);
             Ok(())
         })
     }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use readmill_record::header::GivenReadGroup;
 use readmill_record::{Batch, Changes, Header, Result, Step, edit, tag};
 
-use crate::flag::{Flag, Value, quoted, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value, shell_quote};
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
         "read-group",
-        Value::Text,
+        FlagValue::Text,
         "RG",
         "Put all reads into this read group: 'ID:g1 LB:l1 SM:s1 …' or '@RG\\tID:g1\\tLB:l1…'",
     )
-    .aliases(&["replace-read-group"])],
+    .with_aliases(&["replace-read-group"])],
     parse: |given, filters| {
-        filters.extend(given.parsed("read-group")?.map(|group| ReplaceReadGroupRequest { group }));
+        filters.extend(given.parse_value("read-group")?.map(|group| ReplaceReadGroupRequest { group }));
         Ok(())
     },
 };
@@ -28,17 +28,17 @@ struct ReplaceReadGroupRequest {
 }
 
 impl Filter for ReplaceReadGroupRequest {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         let line = GivenReadGroup::parse_any(&self.group).map_or_else(
             |_| self.group.clone(),
             |given| String::from_utf8_lossy(given.line.text()).into_owned(),
         );
-        with_value("--read-group", quoted(&line.replace('\t', "\\t")))
+        flag_with_value("--read-group", shell_quote(&line.replace('\t', "\\t")))
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let given = GivenReadGroup::parse_any(&self.group)?;
-        given.warning().iter().for_each(|warning| context.host.warn(warning));
+        given.empty_fields_warning().iter().for_each(|warning| context.host.print_warning(warning));
         Ok(Box::new(ReplaceReadGroup::new(&self.group, context.header)?))
     }
 
@@ -61,7 +61,7 @@ impl ReplaceReadGroup {
     pub fn new(group: &str, header: &mut Header) -> Result<Self> {
         let line = GivenReadGroup::parse_any(group)?.line;
         let id = line.get(b"ID").unwrap_or_default().into();
-        header.replace(b"RG", vec![line], &[b"PG", b"CO"])?;
+        header.replace_lines(b"RG", vec![line], &[b"PG", b"CO"])?;
         Ok(ReplaceReadGroup { id })
     }
 }
@@ -71,20 +71,20 @@ impl Step for ReplaceReadGroup {
         "read-group"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
-    fn growth(&self) -> usize {
+    fn max_growth_bytes(&self) -> usize {
         self.id.len() + 4
     }
 
     fn changes(&self) -> Changes {
-        Changes::tags(&[tag::RG])
+        Changes::of_tags(&[tag::RG])
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        batch.rewrite(|_, record, out| {
+        batch.rewrite_records(|_, record, out| {
             edit::copy_with_text(record, tag::RG, &self.id, out);
             Ok(())
         })

@@ -9,9 +9,9 @@ use readmill_record::header::HeaderLine;
 use readmill_record::tag::{self, Fields, Tag};
 use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit};
 
-use crate::flag::{Flag, GivenFlags, Value, quoted};
+use crate::flag::{Flag, FlagValue, GivenFlags, shell_quote};
 use crate::spec::{Filter, FilterFacts, FilterSpec, Filters, MakeContext};
-use crate::turn::turn;
+use crate::turn::reverse_field_value;
 
 const KEPT: &[(&str, &str)] = &[
     ("alignments", "where reads are aligned, and all fields and header lines"),
@@ -27,46 +27,46 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "revert",
             "Make reads as they were before they were aligned: drop secondary and supplementary records, take alignments and duplicate flags away, restore OQ (Picard RevertSam)",
         ),
-        Flag::with_value("revert-keep", Value::OneOf(KEPT), "WHAT", "Leave this as it is")
-            .repeats()
-            .requires("revert"),
+        Flag::with_value("revert-keep", FlagValue::OneOf(KEPT), "WHAT", "Leave this as it is")
+            .repeatable()
+            .requires_flag("revert"),
         Flag::with_value(
             "revert-clear",
-            Value::Text,
+            FlagValue::Text,
             "TAGS",
             "Fields that go with the alignment [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
         )
-        .requires("revert"),
+        .requires_flag("revert"),
         Flag::switch("revert-read-groups", "Take RG of reads and the lines @RG of the header away, too")
-            .requires("revert"),
+            .requires_flag("revert"),
         Flag::with_value(
             "revert-reverse",
-            Value::Text,
+            FlagValue::Text,
             "TAGS",
             "Fields in which reads that were reversed are turned back [default: OQ,U2]",
         )
-        .requires("revert"),
+        .requires_flag("revert"),
         Flag::with_value(
             "revert-complement",
-            Value::Text,
+            FlagValue::Text,
             "TAGS",
             "The same, of fields that have bases, which become their complements [default: E2,SQ]",
         )
-        .requires("revert"),
+        .requires_flag("revert"),
         Flag::with_value(
             "revert-programs-before",
-            Value::Text,
+            FlagValue::Text,
             "ID",
             "Leave the lines @PG before the one of this ID (samtools reset --reject-PG)",
         )
-        .requires("revert"),
+        .requires_flag("revert"),
         Flag::switch(
             "revert-erase-unequal",
             "Leave a read whose OQ or XQ has another length than its bases without qualities, so that --whole-templates drops it [default: such a read is an error]",
         )
-        .requires("revert"),
+        .requires_flag("revert"),
     ],
-    parse,
+    parse: parse_flags,
 };
 
 /// Default tags of Picard RevertSam 3.4.0 (`ATTRIBUTE_TO_CLEAR`), and of htsjdk 4.2.0
@@ -101,27 +101,27 @@ impl fmt::Display for TagList {
     }
 }
 
-fn parse(given: &GivenFlags, filters: &mut Filters) -> Result<()> {
-    filters.extend(rules_of(given)?);
+fn parse_flags(given: &GivenFlags, filters: &mut Filters) -> Result<()> {
+    filters.extend(rules_from_flags(given)?);
     Ok(())
 }
 
-fn rules_of(given: &GivenFlags) -> Result<Option<Rules>> {
+fn rules_from_flags(given: &GivenFlags) -> Result<Option<RevertRules>> {
     if !given.is_given("revert") {
         return Ok(None);
     }
-    let kept: Vec<String> = given.all("revert-keep")?;
+    let kept: Vec<String> = given.parse_values("revert-keep")?;
     let keeps = |what: &str| kept.iter().any(|word| word == what);
     let tags = |name: &str, usual: &[Tag]| {
-        given.parsed(name).map(|list: Option<TagList>| list.unwrap_or(TagList(usual.to_vec())))
+        given.parse_value(name).map(|list: Option<TagList>| list.unwrap_or(TagList(usual.to_vec())))
     };
-    Ok(Some(Rules {
+    Ok(Some(RevertRules {
         alignments: !keeps("alignments"),
         duplicates: !keeps("duplicates"),
         qualities: !keeps("qualities"),
         hard_clips: !keeps("hard-clips") && !keeps("alignments"),
         programs: keeps("programs"),
-        programs_before: given.parsed("revert-programs-before")?,
+        programs_before: given.parse_value("revert-programs-before")?,
         erases_unequal: given.is_given("revert-erase-unequal"),
         read_groups: given.is_given("revert-read-groups"),
         cleared: tags("revert-clear", &CLEARED)?,
@@ -132,7 +132,7 @@ fn rules_of(given: &GivenFlags) -> Result<Option<Rules>> {
 
 /// What a revert changes. `true` means that the part is reverted, unless the field says otherwise.
 #[derive(Clone, Debug)]
-struct Rules {
+struct RevertRules {
     alignments: bool,
     duplicates: bool,
     qualities: bool,
@@ -150,8 +150,8 @@ struct Rules {
     complemented: TagList,
 }
 
-impl Filter for Rules {
-    fn words(&self) -> Vec<String> {
+impl Filter for RevertRules {
+    fn command_words(&self) -> Vec<String> {
         let mut words = vec!["--revert".to_string()];
         let kept = [
             (self.alignments, "alignments"),
@@ -164,7 +164,7 @@ impl Filter for Rules {
             words.extend(["--revert-keep".to_string(), what.to_string()]);
         }
         if let Some(id) = &self.programs_before {
-            words.extend(["--revert-programs-before".to_string(), quoted(id)]);
+            words.extend(["--revert-programs-before".to_string(), shell_quote(id)]);
         }
         words.extend(self.erases_unequal.then(|| "--revert-erase-unequal".to_string()));
         words.extend(self.read_groups.then(|| "--revert-read-groups".to_string()));
@@ -187,7 +187,7 @@ impl Filter for Rules {
         FilterFacts { other_header: self.alignments, ..FilterFacts::default() }
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         Ok(Box::new(Revert::new(self.clone(), context.header)?))
     }
 }
@@ -203,7 +203,7 @@ impl Filter for Rules {
 ///    removed.
 #[derive(Clone)]
 struct Revert {
-    rules: Rules,
+    rules: RevertRules,
     dropped: u64,
     restored: u64,
     erased: u64,
@@ -214,25 +214,25 @@ struct Revert {
 impl Revert {
     /// Creates the step, and reverts the header. Unless alignments are kept, it loses all lines but
     /// `@HD`, `@RG` and the `@PG` lines that the rules keep.
-    fn new(rules: Rules, header: &mut Header) -> Result<Self> {
+    fn new(rules: RevertRules, header: &mut Header) -> Result<Self> {
         if rules.alignments {
             let rejected = rules.programs_before.as_deref().map(str::as_bytes);
             let stays = |line: &&HeaderLine| rejected.is_none() || line.get(b"ID") != rejected;
             let mut programs: Vec<HeaderLine> =
-                header.lines_of(b"PG").take_while(stays).cloned().collect();
+                header.lines_of_kind(b"PG").take_while(stays).cloned().collect();
             if !rules.programs && rejected.is_none() {
                 programs.clear();
             }
-            header.replace(b"PG", programs, &[b"CO"])?;
+            header.replace_lines(b"PG", programs, &[b"CO"])?;
             for kind in [b"SQ", b"CO"] {
-                header.replace(kind, Vec::new(), &[])?;
+                header.replace_lines(kind, Vec::new(), &[])?;
             }
             header.set_order(b"unsorted", None, None);
         } else {
-            header.replace(b"CO", Vec::new(), &[])?;
+            header.replace_lines(b"CO", Vec::new(), &[])?;
         }
         if rules.read_groups {
-            header.replace(b"RG", Vec::new(), &[])?;
+            header.replace_lines(b"RG", Vec::new(), &[])?;
         }
         Ok(Revert {
             rules,
@@ -244,14 +244,16 @@ impl Revert {
         })
     }
 
-    fn write(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn write_reverted(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
         let (start, rules) = (out.len(), &self.rules);
         let is_turned = rules.alignments && record.flags().is_reverse();
         // htsjdk treats an empty OQ as missing, too.
-        let original = rules.qualities.then(|| text(record, tag::OQ)).flatten();
+        let original = rules.qualities.then(|| text_field(record, tag::OQ)).flatten();
         let original = original.filter(|letters| !letters.is_empty());
-        let cut =
-            rules.hard_clips.then(|| text(record, CUT_BASES).zip(text(record, CUT_QUALITIES))).flatten();
+        let cut = rules
+            .hard_clips
+            .then(|| text_field(record, CUT_BASES).zip(text_field(record, CUT_QUALITIES)))
+            .flatten();
         self.bases.clear();
         self.qualities.clear();
         if original.is_some() || is_turned || cut.is_some() {
@@ -332,7 +334,7 @@ impl Revert {
             edit::set_tlen(raw, 0);
         }
         edit::set_flags(raw, flags);
-        edit::close(out, start);
+        edit::set_block_size(out, start);
         if self.rules.alignments {
             edit::set_bin(&mut out[start..]);
         }
@@ -364,15 +366,15 @@ impl Revert {
             let value = out.len() + 3;
             out.extend_from_slice(bytes);
             if is_turned && rules.complemented.0.contains(&field.tag) {
-                turn(field.kind, &mut out[value..], true);
+                reverse_field_value(field.kind, &mut out[value..], true);
             } else if is_turned && rules.reversed.0.contains(&field.tag) {
-                turn(field.kind, &mut out[value..], false);
+                reverse_field_value(field.kind, &mut out[value..], false);
             }
         }
     }
 }
 
-fn text(record: RecordRef<'_>, tag: Tag) -> Option<&[u8]> {
+fn text_field(record: RecordRef<'_>, tag: Tag) -> Option<&[u8]> {
     record.field(tag).filter(|field| field.kind == b'Z').map(|field| field.value)
 }
 
@@ -381,7 +383,7 @@ impl Step for Revert {
         "revert"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
@@ -392,7 +394,7 @@ impl Step for Revert {
             alignment: self.rules.alignments,
             bases: self.rules.alignments,
             qualities: true,
-            tags: readmill_record::Tags::All,
+            tags: readmill_record::ChangedTags::All,
         }
     }
 
@@ -400,7 +402,7 @@ impl Step for Revert {
         let before = batch.len();
         batch.retain(|_, record| record.flags().is_primary());
         self.dropped += (before - batch.len()) as u64;
-        batch.rewrite(|_, record, out| self.write(record, out))
+        batch.rewrite_records(|_, record, out| self.write_reverted(record, out))
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
@@ -426,16 +428,21 @@ mod tests {
         let (before, mut after) = (header(HEADER), header(HEADER));
         let given = GivenFlags::from_words(SPEC.flags.iter(), ["--revert"].iter().chain(words)).unwrap();
         let mut filters = Filters::default();
-        parse(&given, &mut filters).unwrap();
-        assert!(filters.words(crate::spec::Stage::BeforeSort).join(" ").starts_with("--revert"));
+        parse_flags(&given, &mut filters).unwrap();
+        assert!(
+            filters
+                .command_words(crate::spec::FilterStage::BeforeSort)
+                .join(" ")
+                .starts_with("--revert")
+        );
         let rules = rules(&given);
         let mut step = Revert::new(rules, &mut after).unwrap();
         applied(&mut step, &before, &after, lines)
     }
 
     /// Returns the rules that these flags ask for.
-    fn rules(given: &GivenFlags) -> Rules {
-        rules_of(given).unwrap().unwrap()
+    fn rules(given: &GivenFlags) -> RevertRules {
+        rules_from_flags(given).unwrap().unwrap()
     }
 
     #[test]

@@ -28,11 +28,11 @@ use readmill_record::{Batch, Error, Flags, Header, RecordRef, Result};
 /// # fn main() -> readmill_record::Result<()> {
 /// let header = Header::parse(b"@SQ\tSN:1\tLN:100\n@SQ\tSN:2\tLN:60\n@SQ\tSN:3\tLN:40\n")?;
 /// let mut route = ByContigs::new(&header, Some(100)); // groups of at most 100 bases
-/// assert_eq!(route.groups(), 2); // 1 alone, 2 and 3 together
+/// assert_eq!(route.group_count(), 2); // 1 alone, 2 and 3 together
 /// let mut raw = Vec::new();
 /// LineParser::new(&header).parse(b"r\t0\t3\t7\t60\t4M\t*\t0\t0\tACGT\tIIII", &mut raw)?;
 /// let mut places = Vec::new();
-/// let stays = route.route(RecordRef::new(&raw), &mut places)?;
+/// let stays = route.route_read(RecordRef::new(&raw), &mut places)?;
 /// assert_eq!((&places[..], stays), (&[1][..], false));
 /// # Ok(())
 /// # }
@@ -46,33 +46,33 @@ pub trait Route: Send + Sync {
     /// # Errors
     /// The choice cannot be made for this read, such as an expression with a field of the wrong
     /// type.
-    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool>;
+    fn route_read(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool>;
 }
 
 /// A class of reads that `--copy-to FILE=CLASS` and `--move-to FILE=CLASS` accept by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum ReadClass {
     Unmapped,
     Discordant,
     Duplicates,
 }
 
-impl Class {
-    pub fn named(name: &str) -> Option<Self> {
+impl ReadClass {
+    pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
-            "unmapped" => Class::Unmapped,
-            "discordant" => Class::Discordant,
-            "duplicates" => Class::Duplicates,
+            "unmapped" => ReadClass::Unmapped,
+            "discordant" => ReadClass::Discordant,
+            "duplicates" => ReadClass::Duplicates,
             _ => return None,
         })
     }
 
-    pub fn holds(self, record: RecordRef<'_>) -> bool {
+    pub fn contains_read(self, record: RecordRef<'_>) -> bool {
         let flags = record.flags();
         match self {
-            Class::Unmapped => flags.is_unmapped(),
-            Class::Duplicates => flags.is_duplicate(),
-            Class::Discordant => {
+            ReadClass::Unmapped => flags.is_unmapped(),
+            ReadClass::Duplicates => flags.is_duplicate(),
+            ReadClass::Discordant => {
                 let mapped = !flags.is_unmapped() && !flags.is_mate_unmapped();
                 flags.is_paired() && mapped && !flags.is_proper()
             }
@@ -90,7 +90,7 @@ impl Route for Everything {
         Box::new(*self)
     }
 
-    fn route(&mut self, _: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
+    fn route_read(&mut self, _: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
         places.push(0);
         Ok(false)
     }
@@ -106,19 +106,19 @@ pub struct ByReadGroup {
 
 impl ByReadGroup {
     pub fn new(header: &Header) -> Self {
-        let ids = header.lines_of(b"RG").filter_map(|line| line.get(b"ID"));
+        let ids = header.lines_of_kind(b"RG").filter_map(|line| line.get(b"ID"));
         let places = ids.enumerate().map(|(place, id)| (id.to_vec(), place));
         ByReadGroup { places: Arc::new(places.collect()), last: (Vec::new(), usize::MAX) }
     }
 
     /// Returns the number of read groups, which is also the number of the output for reads in none
     /// of them.
-    pub fn rest(&self) -> usize {
+    pub fn rest_output(&self) -> usize {
         self.places.len()
     }
 
-    fn place(&self, group: Option<&[u8]>) -> usize {
-        group.and_then(|group| self.places.get(group).copied()).unwrap_or(self.rest())
+    fn output_of_group(&self, group: Option<&[u8]>) -> usize {
+        group.and_then(|group| self.places.get(group).copied()).unwrap_or(self.rest_output())
     }
 }
 
@@ -127,13 +127,13 @@ impl Route for ByReadGroup {
         Box::new(self.clone())
     }
 
-    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
+    fn route_read(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
         let Some(group) = record.read_group() else {
-            places.push(self.rest());
+            places.push(self.rest_output());
             return Ok(false);
         };
         if self.last.0 != group || self.last.1 == usize::MAX {
-            self.last = (group.to_vec(), self.place(Some(group)));
+            self.last = (group.to_vec(), self.output_of_group(Some(group)));
         }
         places.push(self.last.1);
         Ok(false)
@@ -167,7 +167,7 @@ impl ByContigs {
         ByContigs { places: places.into(), groups }
     }
 
-    pub fn groups(&self) -> usize {
+    pub fn group_count(&self) -> usize {
         self.groups
     }
 }
@@ -177,7 +177,7 @@ impl Route for ByContigs {
         Box::new(self.clone())
     }
 
-    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
+    fn route_read(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
         let contig = usize::try_from(record.ref_id()).ok();
         places.push(contig.and_then(|id| self.places.get(id).copied()).unwrap_or(self.groups));
         Ok(false)
@@ -193,7 +193,7 @@ pub struct BySegment {
     /// Outputs for reads flagged as neither end or as both, for first ends, and for last ends.
     /// `None` drops these reads.
     pub places: [Option<usize>; 3],
-    pub singles: Singles,
+    pub singles: SingletonOutput,
     pub exclude: u16,
     pub single_end: bool,
     /// If given, the number of the template's read group is added to the number of its output. The
@@ -202,7 +202,7 @@ pub struct BySegment {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Singles {
+pub enum SingletonOutput {
     Stay,
     To(usize),
     Dropped,
@@ -210,7 +210,7 @@ pub enum Singles {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Segments {
+pub struct SegmentCounts {
     pub excluded: u64,
     /// Records that were dropped because another record of the same end was written, such as
     /// secondary and supplementary alignments.
@@ -224,7 +224,7 @@ impl BySegment {
     ///
     /// # Errors
     /// The read is paired, and its FLAG does not exclude it.
-    pub fn check(&self, record: RecordRef<'_>) -> Result<()> {
+    pub fn check_single_end(&self, record: RecordRef<'_>) -> Result<()> {
         let flags = record.flags();
         if self.single_end && flags.is_paired() && flags.0 & self.exclude == 0 {
             return Err(Error::input("the read is paired, and single-end reads are expected").hint(
@@ -242,17 +242,18 @@ impl BySegment {
     ///
     /// # Errors
     /// An end lacks its other end and [`Singles::Refused`] is set, or `show` fails.
-    pub fn route<'b>(
+    pub fn route_template<'b>(
         &self,
         records: impl Iterator<Item = RecordRef<'b>>,
-        counts: &mut Segments,
+        counts: &mut SegmentCounts,
         mut show: impl FnMut(usize, RecordRef<'b>) -> Result<()>,
     ) -> Result<()> {
         let (mut ends, mut neither) = ([None::<RecordRef<'b>>; 3], Vec::new());
         let mut group = 0;
         for record in records {
             if record.flags().0 & self.exclude == 0 {
-                group = self.groups.as_ref().map_or(0, |groups| groups.place(record.read_group()));
+                group =
+                    self.groups.as_ref().map_or(0, |groups| groups.output_of_group(record.read_group()));
             }
             let end = match record.flags().0 & (Flags::FIRST | Flags::LAST) {
                 Flags::FIRST => 1,
@@ -277,12 +278,14 @@ impl BySegment {
         for (end, record) in ends.into_iter().enumerate() {
             let Some(record) = record else { continue };
             let place = match self.singles {
-                Singles::To(place) if alone => Some(place),
-                Singles::Dropped if alone => {
+                SingletonOutput::To(place) if alone => Some(place),
+                SingletonOutput::Dropped if alone => {
                     counts.dropped += 1;
                     None
                 }
-                Singles::Refused if alone => return Err(lacks_other_end().qname(record.qname())),
+                SingletonOutput::Refused if alone => {
+                    return Err(missing_mate_error().qname(record.qname()));
+                }
                 _ => self.places[end],
             };
             place.map_or(Ok(()), |place| show(place + group, record))?;
@@ -295,14 +298,14 @@ impl BySegment {
     }
 }
 
-fn lacks_other_end() -> Error {
+fn missing_mate_error() -> Error {
     Error::input("the read is paired, and its other end is not there, or was left out for its flags")
         .hint("write such reads to a file by -s, or leave them out by --drop-singles (Picard: VALIDATION_STRINGENCY=LENIENT)")
 }
 
 /// Returns the index of the first record of each template of a batch, and at last the length of the
 /// batch. A template is a run of adjacent records with one name; records named `*` are each alone.
-pub fn templates(batch: &Batch) -> Vec<usize> {
+pub fn template_starts(batch: &Batch) -> Vec<usize> {
     let name = |i: usize| batch.record(batch.spans[i]).qname();
     let begins = (0..batch.len()).filter(|&i| i == 0 || name(i) != name(i - 1) || name(i) == b"*");
     begins.chain([batch.len()]).collect()

@@ -4,30 +4,30 @@ use readmill_record::{RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
 use crate::expression::Expression;
-use crate::flag::{Flag, Value, quoted, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value, shell_quote};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::with_value(
             "include",
-            Value::Text,
+            FlagValue::Text,
             "EXPR",
             "Keep only reads for which this holds, as samtools view -e: 'mapq >= 20 && !flag.dup && [NM] < 5'; may be given again",
         )
-        .repeats()
-        .samtools(&["e", "expr"]),
+        .repeatable()
+        .with_samtools_names(&["e", "expr"]),
         Flag::with_value(
             "exclude",
-            Value::Text,
+            FlagValue::Text,
             "EXPR",
             "Drop reads for which this holds; may be given again",
         )
-        .repeats(),
+        .repeatable(),
     ],
     parse: |given, filters| {
         for (flag, keep) in [("include", true), ("exclude", false)] {
-            filters.extend(given.all(flag)?.into_iter().map(|text| SelectRequest { text, keep }));
+            filters.extend(given.parse_values(flag)?.into_iter().map(|text| SelectRequest { text, keep }));
         }
         Ok(())
     },
@@ -48,13 +48,13 @@ struct SelectRequest {
 }
 
 impl Filter for SelectRequest {
-    fn words(&self) -> Vec<String> {
-        with_value(if self.keep { "--include" } else { "--exclude" }, quoted(&self.text))
+    fn command_words(&self) -> Vec<String> {
+        flag_with_value(if self.keep { "--include" } else { "--exclude" }, shell_quote(&self.text))
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let expression = Expression::parse(&self.text, context.header)?;
-        Ok(Box::new(Select { expression, keep: self.keep }.step()))
+        Ok(Box::new(Select { expression, keep: self.keep }.into_step()))
     }
 }
 
@@ -63,7 +63,7 @@ impl Criterion for Select {
         if self.keep { "include" } else { "exclude" }
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         match self.keep {
             true => "reads dropped that the --include expression does not hold for",
             false => "reads dropped that the --exclude expression holds for",
@@ -71,7 +71,7 @@ impl Criterion for Select {
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
         Ok(self.expression.matches(record)? == self.keep)
     }
 }

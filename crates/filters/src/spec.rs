@@ -20,7 +20,7 @@ use std::sync::Arc;
 use readmill_format::reference::Reference;
 use readmill_record::{Header, Ledger, Result, Step};
 
-use crate::discarded::Discarded;
+use crate::discarded::DiscardLimit;
 use crate::flag::{Flag, GivenFlags};
 use crate::lone_mates::LoneMates;
 
@@ -36,12 +36,12 @@ use crate::lone_mates::LoneMates;
 /// use readmill_filters::{FILTERS, Filters};
 ///
 /// # fn main() -> readmill_record::Result<()> {
-/// let has_flag = |name| FILTERS.iter().find(|spec| spec.flags.iter().any(|flag| flag.name == name));
-/// let spec = has_flag("min-mapq").unwrap();
+/// let find = |name| FILTERS.iter().find(|spec| spec.flags.iter().any(|flag| flag.name == name));
+/// let spec = find("min-mapq").unwrap();
 /// let given = GivenFlags::from_words(spec.flags.iter(), ["--min-mapq", "20"])?;
 /// let mut filters = Filters::default();
 /// (spec.parse)(&given, &mut filters)?;
-/// # let words = filters.words(readmill_filters::spec::Stage::BeforeSort);
+/// # let words = filters.command_words(readmill_filters::spec::FilterStage::BeforeSort);
 /// # assert_eq!(words, ["--min-mapq", "20"]);
 /// # Ok(())
 /// # }
@@ -53,7 +53,7 @@ pub struct FilterSpec {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum FilterStage {
     /// Before the sort and duplicate marking, while the input is read.
     BeforeSort,
     /// After the sort and duplicate marking, before base qualities are recalibrated.
@@ -70,21 +70,21 @@ pub enum Stage {
 pub trait Filter: Debug + Send + Sync {
     /// Returns the flags and values of this filter as @PG states them. Parsing them again gives the
     /// same filter.
-    fn words(&self) -> Vec<String>;
+    fn command_words(&self) -> Vec<String>;
 
     /// Makes the step. Opens files, charges their memory, and edits the header in the way in which
     /// the step will edit reads.
     ///
     /// # Errors
     /// A file cannot be read, memory is not available, or the request does not fit the header.
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>>;
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>>;
 
-    fn stage(&self) -> Stage {
-        Stage::BeforeSort
+    fn stage(&self) -> FilterStage {
+        FilterStage::BeforeSort
     }
 
     /// Returns the files that the filter reads, so that no output overwrites them.
-    fn files(&self) -> Vec<PathBuf> {
+    fn input_files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
@@ -96,7 +96,7 @@ pub trait Filter: Debug + Send + Sync {
     ///
     /// # Errors
     /// The plan lacks something that the filter needs, such as a reference.
-    fn check(&self, _plan: PlanFacts) -> Result<()> {
+    fn check_plan(&self, _plan: PlanFacts) -> Result<()> {
         Ok(())
     }
 }
@@ -130,28 +130,28 @@ pub struct MakeContext<'a> {
     /// Set by a filter that needs adjacent mates. The run checks it when all reads have been seen.
     pub lone_mates: Option<Arc<LoneMates>>,
     /// Set by a filter that limits the share of dropped reads. The run checks it at its end.
-    pub discarded: Option<Arc<Discarded>>,
+    pub discarded: Option<Arc<DiscardLimit>>,
 }
 
 /// Services of a run for filters that make their steps: messages, headers of other files, the
 /// reference. A trait, because this crate may not depend on the program above it.
 pub trait FilterHost {
     /// Prints a line of information for the user, such as the seed of a subsample.
-    fn say(&self, text: &str);
+    fn print_info(&self, text: &str);
 
-    fn warn(&self, text: &str);
+    fn print_warning(&self, text: &str);
 
     /// Reads the header of a SAM, BAM, CRAM or .dict file.
     ///
     /// # Errors
     /// The file cannot be read, or its header is larger than the run allows.
-    fn header_of(&self, path: &Path) -> Result<Header>;
+    fn read_header(&self, path: &Path) -> Result<Header>;
 
     /// Opens the reference of the run.
     ///
     /// # Errors
     /// The reference cannot be read, or the run has none.
-    fn reference(&self) -> Result<Reference>;
+    fn open_reference(&self) -> Result<Reference>;
 }
 
 /// The filters of a plan, in the order in which they are applied.
@@ -160,19 +160,19 @@ pub trait FilterHost {
 ///
 /// ```
 /// use readmill_filters::Filters;
-/// use readmill_filters::spec::Stage;
+/// use readmill_filters::spec::FilterStage;
 ///
 /// # fn main() -> readmill_record::Result<()> {
 /// let filters = Filters::from_words(["--remove-optional-fields", "XA", "--min-mapq", "20"])?;
-/// assert_eq!(filters.words(Stage::BeforeSort), ["--min-mapq", "20"]);
-/// assert_eq!(filters.words(Stage::Last), ["--remove-optional-fields", "XA"]);
+/// assert_eq!(filters.command_words(FilterStage::BeforeSort), ["--min-mapq", "20"]);
+/// assert_eq!(filters.command_words(FilterStage::Last), ["--remove-optional-fields", "XA"]);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Filters(Vec<Arc<dyn Filter>>);
 
-/// The steps of the filters of a run, sorted by [`Stage`], and the checks that the run makes at its
+/// The steps of the filters of a run, sorted by [`FilterStage`], and the checks that the run makes at its
 /// end.
 #[derive(Default)]
 pub struct FilterSteps {
@@ -180,22 +180,22 @@ pub struct FilterSteps {
     pub after_duplicates: Vec<Box<dyn Step>>,
     pub last: Vec<Box<dyn Step>>,
     pub lone: Option<Arc<LoneMates>>,
-    pub discarded: Option<Arc<Discarded>>,
+    pub discarded: Option<Arc<DiscardLimit>>,
 }
 
 impl Filters {
-    pub fn add(&mut self, filter: impl Filter + 'static) {
+    pub fn add_filter(&mut self, filter: impl Filter + 'static) {
         self.0.push(Arc::new(filter));
     }
 
     /// Returns the canonical command line of the filters of a stage, for @PG. Parsing it gives the
     /// same filters.
-    pub fn words(&self, stage: Stage) -> Vec<String> {
-        self.0.iter().filter(|it| it.stage() == stage).flat_map(|it| it.words()).collect()
+    pub fn command_words(&self, stage: FilterStage) -> Vec<String> {
+        self.0.iter().filter(|it| it.stage() == stage).flat_map(|it| it.command_words()).collect()
     }
 
-    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
-        self.0.iter().flat_map(|it| it.files())
+    pub fn input_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.0.iter().flat_map(|it| it.input_files())
     }
 
     pub fn facts(&self) -> impl Iterator<Item = FilterFacts> {
@@ -206,22 +206,22 @@ impl Filters {
     ///
     /// # Errors
     /// The plan lacks something that one of them needs.
-    pub fn check(&self, plan: PlanFacts) -> Result<()> {
-        self.0.iter().try_for_each(|it| it.check(plan))
+    pub fn check_plan(&self, plan: PlanFacts) -> Result<()> {
+        self.0.iter().try_for_each(|it| it.check_plan(plan))
     }
 
     /// Makes the steps. Each filter sees the header as the filters before it have changed it.
     ///
     /// # Errors
     /// A file cannot be read, memory is not available, or a request does not fit the header.
-    pub fn make(&self, context: &mut MakeContext<'_>) -> Result<FilterSteps> {
+    pub fn make_steps(&self, context: &mut MakeContext<'_>) -> Result<FilterSteps> {
         let mut steps = FilterSteps::default();
         for filter in &self.0 {
-            let step = filter.make(context)?;
+            let step = filter.make_step(context)?;
             match filter.stage() {
-                Stage::BeforeSort => &mut steps.before_sort,
-                Stage::AfterDuplicates => &mut steps.after_duplicates,
-                Stage::Last => &mut steps.last,
+                FilterStage::BeforeSort => &mut steps.before_sort,
+                FilterStage::AfterDuplicates => &mut steps.after_duplicates,
+                FilterStage::Last => &mut steps.last,
             }
             .push(step);
         }
@@ -233,7 +233,7 @@ impl Filters {
 
 impl<F: Filter + 'static> Extend<F> for Filters {
     fn extend<I: IntoIterator<Item = F>>(&mut self, filters: I) {
-        filters.into_iter().for_each(|filter| self.add(filter));
+        filters.into_iter().for_each(|filter| self.add_filter(filter));
     }
 }
 
@@ -241,13 +241,14 @@ impl<F: Filter + 'static> Extend<F> for Filters {
 mod tests {
     use super::*;
     use crate::FILTERS;
-    use crate::flag::Value;
+    use crate::flag::FlagValue;
     use readmill_simulate::Rng;
 
-    const STAGES: [Stage; 3] = [Stage::BeforeSort, Stage::AfterDuplicates, Stage::Last];
+    const STAGES: [FilterStage; 3] =
+        [FilterStage::BeforeSort, FilterStage::AfterDuplicates, FilterStage::Last];
 
     fn line(filters: &Filters) -> String {
-        STAGES.map(|stage| filters.words(stage).join(" ")).join(" ")
+        STAGES.map(|stage| filters.command_words(stage).join(" ")).join(" ")
     }
 
     /// Splits a line as a shell does, as far as canonical command lines need it.
@@ -271,9 +272,9 @@ mod tests {
     fn value(flag: &Flag, random: &mut Rng) -> String {
         let number = 1 + random.below(255);
         let words: &[&str] = match (flag.value, flag.name) {
-            (Value::U8 | Value::U32 | Value::Flags, _) => return number.to_string(),
-            (Value::F64, _) => return (f64::from(number) / 1000.0).to_string(),
-            (Value::OneOf(words), _) => return random.pick(words).0.to_string(),
+            (FlagValue::U8 | FlagValue::U32 | FlagValue::Flags, _) => return number.to_string(),
+            (FlagValue::F64, _) => return (f64::from(number) / 1000.0).to_string(),
+            (FlagValue::OneOf(words), _) => return random.pick(words).0.to_string(),
             (_, "remove-optional-fields") => &["all", "NM", "XA , NM,XA"],
             (_, "keep-optional-fields") => &["none", "RG,NM"],
             (_, "revert-clear" | "revert-reverse" | "revert-complement") => &["NM,XT", ",", "OQ"],
@@ -281,7 +282,7 @@ mod tests {
             (_, "with-tag") => &["XI", "XI:5", "XI:it's a"],
             (_, "with-tag-in") => &["XI:list", "XI:/a/b list"],
             (_, "read-group") => &["ID:g SM:s", "@RG\tID:it's\tDS:two words", "@RG\\tID:x"],
-            (Value::File, _) => &["in.bed", "^list", "/a/b.dict"],
+            (FlagValue::File, _) => &["in.bed", "^list", "/a/b.dict"],
             _ => &["mapq > 3", "it's", "a", "[NM] =~ \"\\d'\""],
         };
         random.pick(words).to_string()
@@ -299,14 +300,19 @@ mod tests {
                 for _ in 0..if fits { times } else { 0 } {
                     given.push(flag.name);
                     words.push(format!("--{}", flag.name));
-                    words.extend((!matches!(flag.value, Value::None)).then(|| value(flag, &mut random)));
+                    words.extend(
+                        (!matches!(flag.value, FlagValue::None)).then(|| value(flag, &mut random)),
+                    );
                 }
             }
             let filters = Filters::from_words(&words).unwrap();
             let canonical = line(&filters);
             let again = Filters::from_words(split(&canonical)).unwrap();
             assert_eq!(line(&again), canonical, "{words:?}");
-            assert_eq!(again.files().collect::<Vec<_>>(), filters.files().collect::<Vec<_>>());
+            assert_eq!(
+                again.input_files().collect::<Vec<_>>(),
+                filters.input_files().collect::<Vec<_>>()
+            );
         }
     }
 

@@ -4,35 +4,35 @@ use readmill_record::header::HeaderLine;
 use readmill_record::{Detail, Error, Header, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, Value, with_value};
-use crate::spec::{Filter, FilterSpec, MakeContext, PlanFacts, Stage};
+use crate::flag::{Flag, FlagValue, flag_with_value};
+use crate::spec::{Filter, FilterSpec, FilterStage, MakeContext, PlanFacts};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::with_value(
             "subsample",
-            Value::F64,
+            FlagValue::F64,
             "FRACTION",
             "Keep so much of the templates, such as 0.1: those that samtools view --subsample keeps",
         ),
         Flag::with_value(
             "subsample-seed",
-            Value::U32,
+            FlagValue::U32,
             "N",
             "Seed of the choice of templates [default: made from the header]",
         )
-        .requires("subsample"),
+        .requires_flag("subsample"),
         Flag::switch(
             "subsample-after-duplicates",
             "Choose templates when duplicates are marked, among all reads",
         )
-        .requires("subsample"),
+        .requires_flag("subsample"),
     ],
     parse: |given, filters| {
-        let seed = given.parsed("subsample-seed")?;
+        let seed = given.parse_value("subsample-seed")?;
         let after_duplicates = given.is_given("subsample-after-duplicates");
-        if let Some(fraction) = given.parsed("subsample")? {
-            filters.add(SubsampleRequest { fraction, seed, after_duplicates });
+        if let Some(fraction) = given.parse_value("subsample")? {
+            filters.add_filter(SubsampleRequest { fraction, seed, after_duplicates });
         }
         Ok(())
     },
@@ -47,36 +47,36 @@ struct SubsampleRequest {
 }
 
 impl Filter for SubsampleRequest {
-    fn words(&self) -> Vec<String> {
-        let mut words = with_value("--subsample", self.fraction);
-        words.extend(self.seed.into_iter().flat_map(|seed| with_value("--subsample-seed", seed)));
+    fn command_words(&self) -> Vec<String> {
+        let mut words = flag_with_value("--subsample", self.fraction);
+        words.extend(self.seed.into_iter().flat_map(|seed| flag_with_value("--subsample-seed", seed)));
         words.extend(self.after_duplicates.then(|| "--subsample-after-duplicates".to_string()));
         words
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let sample = Subsample::new(self.fraction, self.seed, context.header)?;
         let (fraction, seed) = (self.fraction, sample.seed());
-        context.host.say(&format!("readmill: {fraction} of the templates stay, by seed {seed}"));
+        context.host.print_info(&format!("readmill: {fraction} of the templates stay, by seed {seed}"));
         if let Some(earlier) = earlier_fraction(context.header, seed) {
             let effect = if earlier <= fraction {
                 "this step keeps all of them".to_string()
             } else {
                 format!("this step keeps {:.3} of them", fraction / earlier)
             };
-            context.host.warn(&format!(
+            context.host.print_warning(&format!(
                 "the reads are already a sample of {earlier} by seed {seed}, and {effect}: give another --subsample-seed"
             ));
         }
-        sample.note(context.header)?;
-        Ok(Box::new(sample.step()))
+        sample.add_comment(context.header)?;
+        Ok(Box::new(sample.into_step()))
     }
 
-    fn stage(&self) -> Stage {
-        if self.after_duplicates { Stage::Last } else { Stage::BeforeSort }
+    fn stage(&self) -> FilterStage {
+        if self.after_duplicates { FilterStage::Last } else { FilterStage::BeforeSort }
     }
 
-    fn check(&self, plan: PlanFacts) -> Result<()> {
+    fn check_plan(&self, plan: PlanFacts) -> Result<()> {
         if self.after_duplicates && !plan.marks_duplicates {
             return Err(Error::usage("no duplicates are marked after which reads could be sampled")
                 .hint("mark them in the same run (readmill prep --mark-duplicates), or drop --subsample-after-duplicates"));
@@ -109,8 +109,8 @@ impl Subsample {
             return Err(Error::usage(format!("{fraction} is no fraction of reads to keep"))
                 .hint("give more than 0 and at most 1"));
         }
-        let seed = seed.unwrap_or_else(|| fnv1a(&header.to_text()));
-        let mask = if seed == 0 { 0 } else { first_random(seed) };
+        let seed = seed.unwrap_or_else(|| hash_fnv1a(&header.to_text()));
+        let mask = if seed == 0 { 0 } else { first_glibc_rand(seed) };
         Ok(Subsample { fraction, seed, mask })
     }
 
@@ -120,11 +120,11 @@ impl Subsample {
 
     /// Adds the comment line of samtools to the header. It records fraction and seed, and it also
     /// changes the seed of the next sample that is drawn without one.
-    pub fn note(&self, header: &mut Header) -> Result<()> {
-        let mut lines: Vec<HeaderLine> = header.lines_of(b"CO").cloned().collect();
+    pub fn add_comment(&self, header: &mut Header) -> Result<()> {
+        let mut lines: Vec<HeaderLine> = header.lines_of_kind(b"CO").cloned().collect();
         let (fraction, seed) = (self.fraction, self.seed);
         lines.push(HeaderLine::new(format!("@CO\tSub-sampled fraction={fraction} seed={seed}")));
-        header.replace(b"CO", lines, &[])
+        header.replace_lines(b"CO", lines, &[])
     }
 }
 
@@ -132,14 +132,14 @@ impl Subsample {
 /// and programs of the header state it; `None` if there was none. A second sample with that seed
 /// would keep the same names.
 fn earlier_fraction(header: &Header, seed: u32) -> Option<f64> {
-    let comments = header.lines_of(b"CO").filter_map(|line| {
+    let comments = header.lines_of_kind(b"CO").filter_map(|line| {
         let text = std::str::from_utf8(line.text()).ok()?;
         let (fraction, seed) = text.strip_prefix("@CO\tSub-sampled fraction=")?.split_once(" seed=")?;
         Some((fraction.parse().ok()?, seed.parse().ok()?))
     });
-    let programs = header.lines_of(b"PG").filter_map(|line| {
+    let programs = header.lines_of_kind(b"PG").filter_map(|line| {
         let words: Vec<&str> = std::str::from_utf8(line.get(b"CL")?).ok()?.split(' ').collect();
-        sample_of_samtools(&words)
+        parse_samtools_sample(&words)
     });
     let fractions = comments.chain(programs).filter(|(_, other)| *other == seed);
     fractions.map(|(fraction, _)| fraction).reduce(f64::min)
@@ -147,7 +147,7 @@ fn earlier_fraction(header: &Header, seed: u32) -> Option<f64> {
 
 /// Parses the fraction and the seed of a samtools command line: `samtools view -s SEED.FRACTION`,
 /// or `--subsample` and `--subsample-seed`.
-fn sample_of_samtools(words: &[&str]) -> Option<(f64, u32)> {
+fn parse_samtools_sample(words: &[&str]) -> Option<(f64, u32)> {
     let value = |flag: &str| {
         let at = words.iter().position(|word| {
             word.strip_prefix(flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
@@ -164,14 +164,14 @@ fn sample_of_samtools(words: &[&str]) -> Option<(f64, u32)> {
 }
 
 /// Returns klib's hash of a name, with signed bytes as on x86 (`__ac_X31_hash_string` in khash.h).
-fn x31(text: &[u8]) -> u32 {
+fn hash_x31(text: &[u8]) -> u32 {
     text.iter().fold(0, |hash: u32, &byte| {
         hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed()).cast_unsigned())
     })
 }
 
 /// Returns Thomas Wang's 32-bit mix of a number (`__ac_Wang_hash` in klib's khash.h).
-fn wang(mut key: u32) -> u32 {
+fn mix_wang(mut key: u32) -> u32 {
     key = key.wrapping_add(!(key << 15));
     key ^= key >> 10;
     key = key.wrapping_add(key << 3);
@@ -180,13 +180,13 @@ fn wang(mut key: u32) -> u32 {
     key ^ key >> 16
 }
 
-fn fnv1a(text: &[u8]) -> u32 {
+fn hash_fnv1a(text: &[u8]) -> u32 {
     text.iter().fold(2_166_136_261, |hash: u32, &byte| (hash ^ u32::from(byte)).wrapping_mul(16_777_619))
 }
 
 /// Returns the first number of glibc's `rand` after `srand(seed)`: an additive feedback generator
 /// of 31 words, which a linear congruential generator fills, after 310 discarded numbers.
-fn first_random(seed: u32) -> u32 {
+fn first_glibc_rand(seed: u32) -> u32 {
     const MODULUS: i64 = 2_147_483_647;
     let mut words = [0u32; 345];
     words[0] = seed;
@@ -208,7 +208,7 @@ impl Criterion for Subsample {
         "subsample"
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         "reads dropped by subsampling"
     }
 
@@ -217,8 +217,8 @@ impl Criterion for Subsample {
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
-        let hash = wang(x31(record.qname()) ^ self.mask);
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        let hash = mix_wang(hash_x31(record.qname()) ^ self.mask);
         Ok(f64::from(hash & 0xFF_FFFF) / f64::from(1 << 24) < self.fraction)
     }
 }
@@ -239,16 +239,16 @@ mod tests {
             (4294967295, 254925627),
             (123456789, 1965102536),
         ] {
-            assert_eq!(first_random(seed), first, "{seed}");
+            assert_eq!(first_glibc_rand(seed), first, "{seed}");
         }
     }
 
     #[test]
     fn hashes_have_their_known_values() {
-        assert_eq!(fnv1a(b""), 0x811C_9DC5);
-        assert_eq!(fnv1a(b"foobar"), 0xBF9C_F968); // the authors' test vector
-        assert_eq!(x31(b"ab"), 97 * 31 + 98);
-        assert_eq!(x31(b"\xFF"), u32::MAX);
+        assert_eq!(hash_fnv1a(b""), 0x811C_9DC5);
+        assert_eq!(hash_fnv1a(b"foobar"), 0xBF9C_F968); // the authors' test vector
+        assert_eq!(hash_x31(b"ab"), 97 * 31 + 98);
+        assert_eq!(hash_x31(b"\xFF"), u32::MAX);
     }
 
     #[test]
@@ -264,10 +264,10 @@ mod tests {
                 let mut raw = vec![0u8; 36];
                 raw[12] = name.len() as u8;
                 raw.extend(name.bytes());
-                edit::close(&mut raw, 0);
+                edit::set_block_size(&mut raw, 0);
                 batch.push(&raw, Stamp::new(i, 0)).unwrap();
             }
-            let mut step = Subsample::new(fraction, Some(seed), &header).unwrap().step();
+            let mut step = Subsample::new(fraction, Some(seed), &header).unwrap().into_step();
             step.apply(&mut batch).unwrap();
             let kept: Vec<u64> = batch.records().map(|(stamp, _)| stamp.ordinal()).collect();
             let both: Vec<u64> = names.iter().flat_map(|name| [2 * name, 2 * name + 1]).collect();
@@ -301,14 +301,14 @@ mod tests {
             assert!(Subsample::new(bad, Some(1), &header).is_err());
         }
         let all = Subsample::new(1.0, None, &header).unwrap();
-        assert_eq!(all.seed(), fnv1a(b""));
+        assert_eq!(all.seed(), hash_fnv1a(b""));
     }
 
     #[test]
     fn the_comment_in_the_header_changes_the_next_seed() {
         let mut header = Header::parse(b"@HD\tVN:1.6\n@CO\tfirst\n").unwrap();
         let sample = Subsample::new(0.25, None, &header).unwrap();
-        sample.note(&mut header).unwrap();
+        sample.add_comment(&mut header).unwrap();
         let text =
             format!("@HD\tVN:1.6\n@CO\tfirst\n@CO\tSub-sampled fraction=0.25 seed={}\n", sample.seed());
         assert_eq!(String::from_utf8(header.to_text()).unwrap(), text);

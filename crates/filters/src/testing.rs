@@ -13,7 +13,7 @@ pub fn batch(header: &Header, lines: &[&str]) -> Batch {
         parser.parse(line.as_bytes(), &mut raw).unwrap_or_else(|error| panic!("{line}: {error}"));
         batch.push(&raw, Stamp::default()).unwrap();
     }
-    batch.stamp(0);
+    batch.stamp_templates(0);
     batch
 }
 

@@ -6,38 +6,38 @@ use std::sync::Arc;
 use readmill_record::header::{GivenReadGroup, HeaderLine};
 use readmill_record::{Batch, Changes, Error, Header, Result, Step, edit, tag};
 
-use crate::flag::{Flag, Value, quoted, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value, shell_quote};
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::with_value(
             "to-read-group",
-            Value::Text,
+            FlagValue::Text,
             "ID",
             "Put all reads into this read group of the header, which keeps the others",
         )
         .conflicts_with("read-group"),
         Flag::with_value(
             "orphans-to-read-group",
-            Value::Text,
+            FlagValue::Text,
             "RG",
             "Put reads without a read group into this one: the ID of one in the header, or a new one as for --read-group",
         )
         .conflicts_with("read-group"),
     ],
     parse: |given, filters| {
-        let request = |flag: &'static str, of: Reads| {
-            Ok(given.parsed(flag)?.map(|group| ToReadGroupRequest { flag, group, of }))
+        let request = |flag: &'static str, of: RegroupedReads| {
+            Ok(given.parse_value(flag)?.map(|group| ToReadGroupRequest { flag, group, of }))
         };
-        filters.extend(request("to-read-group", Reads::All)?);
-        filters.extend(request("orphans-to-read-group", Reads::WithoutGroup)?);
+        filters.extend(request("to-read-group", RegroupedReads::All)?);
+        filters.extend(request("orphans-to-read-group", RegroupedReads::WithoutGroup)?);
         Ok(())
     },
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reads {
+pub enum RegroupedReads {
     All,
     WithoutGroup,
 }
@@ -46,29 +46,29 @@ pub enum Reads {
 struct ToReadGroupRequest {
     flag: &'static str,
     group: String,
-    of: Reads,
+    of: RegroupedReads,
 }
 
 impl Filter for ToReadGroupRequest {
-    fn words(&self) -> Vec<String> {
-        with_value(&format!("--{}", self.flag), quoted(&self.group.replace('\t', "\\t")))
+    fn command_words(&self) -> Vec<String> {
+        flag_with_value(&format!("--{}", self.flag), shell_quote(&self.group.replace('\t', "\\t")))
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let made = match self.of {
-            Reads::All => ToReadGroup::all(&self.group, context.header),
-            Reads::WithoutGroup => {
+            RegroupedReads::All => ToReadGroup::for_all_reads(&self.group, context.header),
+            RegroupedReads::WithoutGroup => {
                 let given = GivenReadGroup::parse_any(&self.group).ok();
-                let warning = given.and_then(|given| given.warning());
-                warning.iter().for_each(|warning| context.host.warn(warning));
-                ToReadGroup::orphans(&self.group, context.header)
+                let warning = given.and_then(|given| given.empty_fields_warning());
+                warning.iter().for_each(|warning| context.host.print_warning(warning));
+                ToReadGroup::for_orphans(&self.group, context.header)
             }
         };
         Ok(Box::new(made?))
     }
 
     fn facts(&self) -> FilterFacts {
-        FilterFacts { sets_read_group: self.of == Reads::All, ..FilterFacts::default() }
+        FilterFacts { sets_read_group: self.of == RegroupedReads::All, ..FilterFacts::default() }
     }
 }
 
@@ -77,7 +77,7 @@ impl Filter for ToReadGroupRequest {
 #[derive(Clone)]
 pub struct ToReadGroup {
     id: Arc<[u8]>,
-    of: Reads,
+    of: RegroupedReads,
 }
 
 impl ToReadGroup {
@@ -85,9 +85,9 @@ impl ToReadGroup {
     ///
     /// # Errors
     /// The header has no such read group.
-    pub fn all(id: &str, header: &Header) -> Result<Self> {
-        match group_of(header, id.as_bytes()) {
-            Some(_) => Ok(ToReadGroup { id: id.as_bytes().into(), of: Reads::All }),
+    pub fn for_all_reads(id: &str, header: &Header) -> Result<Self> {
+        match find_read_group(header, id.as_bytes()) {
+            Some(_) => Ok(ToReadGroup { id: id.as_bytes().into(), of: RegroupedReads::All }),
             None => Err(Error::usage(format!("the header has no read group {id}")).hint(
                 "the IDs are in its @RG lines; --read-group 'ID:g1 SM:s1' puts all reads into a new one",
             )),
@@ -99,13 +99,13 @@ impl ToReadGroup {
     ///
     /// # Errors
     /// It is neither, or the header has another read group with the ID of the new one.
-    pub fn orphans(group: &str, header: &mut Header) -> Result<Self> {
-        if group_of(header, group.as_bytes()).is_some() {
-            return Ok(ToReadGroup { id: group.as_bytes().into(), of: Reads::WithoutGroup });
+    pub fn for_orphans(group: &str, header: &mut Header) -> Result<Self> {
+        if find_read_group(header, group.as_bytes()).is_some() {
+            return Ok(ToReadGroup { id: group.as_bytes().into(), of: RegroupedReads::WithoutGroup });
         }
         let line = GivenReadGroup::parse_any(group)?.line;
         let id: Arc<[u8]> = line.get(b"ID").unwrap_or_default().into();
-        match group_of(header, &id) {
+        match find_read_group(header, &id) {
             Some(old) if old.text() != line.text() => {
                 let id = String::from_utf8_lossy(&id);
                 return Err(Error::usage(format!("the header has another read group {id} already"))
@@ -115,41 +115,41 @@ impl ToReadGroup {
             }
             Some(_) => {}
             None => {
-                let lines = header.lines_of(b"RG").cloned().chain([line]).collect();
-                header.replace(b"RG", lines, &[b"PG", b"CO"])?;
+                let lines = header.lines_of_kind(b"RG").cloned().chain([line]).collect();
+                header.replace_lines(b"RG", lines, &[b"PG", b"CO"])?;
             }
         }
-        Ok(ToReadGroup { id, of: Reads::WithoutGroup })
+        Ok(ToReadGroup { id, of: RegroupedReads::WithoutGroup })
     }
 }
 
-fn group_of<'a>(header: &'a Header, id: &[u8]) -> Option<&'a HeaderLine> {
-    header.lines_of(b"RG").find(|line| line.get(b"ID") == Some(id))
+fn find_read_group<'a>(header: &'a Header, id: &[u8]) -> Option<&'a HeaderLine> {
+    header.lines_of_kind(b"RG").find(|line| line.get(b"ID") == Some(id))
 }
 
 impl Step for ToReadGroup {
     fn name(&self) -> &'static str {
         match self.of {
-            Reads::All => "to-read-group",
-            Reads::WithoutGroup => "orphans-to-read-group",
+            RegroupedReads::All => "to-read-group",
+            RegroupedReads::WithoutGroup => "orphans-to-read-group",
         }
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
-    fn growth(&self) -> usize {
+    fn max_growth_bytes(&self) -> usize {
         self.id.len() + 4
     }
 
     fn changes(&self) -> Changes {
-        Changes::tags(&[tag::RG])
+        Changes::of_tags(&[tag::RG])
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        batch.rewrite(|_, record, out| {
-            if self.of == Reads::All || record.field(tag::RG).is_none() {
+        batch.rewrite_records(|_, record, out| {
+            if self.of == RegroupedReads::All || record.field(tag::RG).is_none() {
                 edit::copy_with_text(record, tag::RG, &self.id, out);
             } else {
                 out.extend_from_slice(record.raw());
@@ -175,27 +175,27 @@ mod tests {
     #[test]
     fn all_reads_or_those_without_a_group_get_the_one_of_the_header() {
         let mut header = header(GROUPS);
-        let all = ToReadGroup::all("b", &header).unwrap();
+        let all = ToReadGroup::for_all_reads("b", &header).unwrap();
         assert_eq!(groups(all, &header), ["RG:Z:b", "RG:Z:b NM:i:1"]);
-        let orphans = ToReadGroup::orphans("b", &mut header).unwrap();
+        let orphans = ToReadGroup::for_orphans("b", &mut header).unwrap();
         assert_eq!(groups(orphans, &header), ["RG:Z:b", "RG:Z:a NM:i:1"]);
-        assert_eq!(header.lines_of(b"RG").count(), 2);
+        assert_eq!(header.lines_of_kind(b"RG").count(), 2);
     }
 
     #[test]
     fn a_new_group_is_added_to_the_header_behind_the_others() {
         let mut header = header(GROUPS);
-        let orphans = ToReadGroup::orphans("ID:n SM:y", &mut header).unwrap();
+        let orphans = ToReadGroup::for_orphans("ID:n SM:y", &mut header).unwrap();
         assert_eq!(groups(orphans, &header), ["RG:Z:n", "RG:Z:a NM:i:1"]);
         assert_eq!(header.to_text(), b"@RG\tID:a\tSM:x\n@RG\tID:b\n@RG\tID:n\tSM:y\n@PG\tID:p\n");
     }
 
     #[test]
     fn a_group_that_is_missing_or_whose_id_another_has_is_refused() {
-        assert!(ToReadGroup::all("c", &header(GROUPS)).is_err());
+        assert!(ToReadGroup::for_all_reads("c", &header(GROUPS)).is_err());
         for bad in ["c", "ID:a SM:other", "SM:x"] {
-            assert!(ToReadGroup::orphans(bad, &mut header(GROUPS)).is_err(), "{bad}");
+            assert!(ToReadGroup::for_orphans(bad, &mut header(GROUPS)).is_err(), "{bad}");
         }
-        assert!(ToReadGroup::orphans("ID:a SM:x", &mut header(GROUPS)).is_ok());
+        assert!(ToReadGroup::for_orphans("ID:a SM:x", &mut header(GROUPS)).is_ok());
     }
 }

@@ -1,22 +1,22 @@
 //! Turns optional fields whose values follow the direction of the read, when the read is turned.
 
-use readmill_record::tag::width;
+use readmill_record::tag::value_bytes;
 
 /// Reverses the value of a field, as BAM stores it: the letters of a text, the elements of an
 /// array.
 ///
 /// If `is_bases` is set, letters also become their complements. Letters other than A, C, G and T do
 /// not change, as in htsjdk 4.2.0 (`SequenceUtil.complement`).
-pub fn turn(kind: u8, value: &mut [u8], is_bases: bool) {
+pub fn reverse_field_value(kind: u8, value: &mut [u8], is_bases: bool) {
     match (kind, value) {
         (b'Z' | b'H', [text @ .., _]) => {
             text.reverse();
             if is_bases {
-                text.iter_mut().for_each(|base| *base = complement(*base));
+                text.iter_mut().for_each(|base| *base = complement_base(*base));
             }
         }
         (b'B', [element, _, _, _, _, elements @ ..]) => {
-            let bytes = width(*element).unwrap_or(1);
+            let bytes = value_bytes(*element).unwrap_or(1);
             elements.reverse();
             elements.chunks_mut(bytes).for_each(<[u8]>::reverse);
         }
@@ -24,7 +24,7 @@ pub fn turn(kind: u8, value: &mut [u8], is_bases: bool) {
     }
 }
 
-fn complement(base: u8) -> u8 {
+fn complement_base(base: u8) -> u8 {
     match base {
         b'A' => b'T',
         b'C' => b'G',

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use readmill_record::{Batch, Changes, RecordRef, Result, Step};
 
-use crate::discarded::Discarded;
-use crate::flag::{Flag, Value};
-use crate::route::templates;
+use crate::discarded::DiscardLimit;
+use crate::flag::{Flag, FlagValue};
+use crate::route::template_starts;
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
 
 /// The default of `--max-discarded`, which is that of Picard RevertSam.
-const USUAL_SHARE: f64 = 0.01;
+const DEFAULT_MAX_SHARE: f64 = 0.01;
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
@@ -22,20 +22,22 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "first-of-each-end",
             "Keep the first read of each end where a template has several",
         )
-        .requires("whole-templates"),
+        .requires_flag("whole-templates"),
         Flag::with_value(
             "max-discarded",
-            Value::F64,
+            FlagValue::F64,
             "SHARE",
             "Fail if a larger share of reads is dropped by --whole-templates [default: 0.01]",
         )
-        .requires("whole-templates"),
+        .requires_flag("whole-templates"),
     ],
     parse: |given, filters| {
         if given.is_given("whole-templates") {
-            let share = given.parsed("max-discarded")?.unwrap_or(USUAL_SHARE);
-            filters
-                .add(WholeTemplatesRequest { keep_first: given.is_given("first-of-each-end"), share });
+            let share = given.parse_value("max-discarded")?.unwrap_or(DEFAULT_MAX_SHARE);
+            filters.add_filter(WholeTemplatesRequest {
+                keep_first: given.is_given("first-of-each-end"),
+                share,
+            });
         }
         Ok(())
     },
@@ -48,10 +50,10 @@ struct WholeTemplatesRequest {
 }
 
 impl Filter for WholeTemplatesRequest {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         let mut words = vec!["--whole-templates".to_string()];
         words.extend(self.keep_first.then(|| "--first-of-each-end".to_string()));
-        if self.share != USUAL_SHARE {
+        if self.share != DEFAULT_MAX_SHARE {
             words.extend(["--max-discarded".to_string(), self.share.to_string()]);
         }
         words
@@ -61,8 +63,8 @@ impl Filter for WholeTemplatesRequest {
         FilterFacts { adjacent_mates: true, ..FilterFacts::default() }
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        let discarded = Arc::new(Discarded::new(self.share));
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let discarded = Arc::new(DiscardLimit::new(self.share));
         context.discarded = Some(Arc::clone(&discarded));
         Ok(Box::new(WholeTemplates { keep_first: self.keep_first, dropped: 0, discarded }))
     }
@@ -75,11 +77,11 @@ impl Filter for WholeTemplatesRequest {
 struct WholeTemplates {
     keep_first: bool,
     dropped: u64,
-    discarded: Arc<Discarded>,
+    discarded: Arc<DiscardLimit>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stay {
+enum TemplateFate {
     All,
     None,
     /// The first read of each end or, if there are only single reads, the first of these.
@@ -87,11 +89,11 @@ enum Stay {
 }
 
 impl WholeTemplates {
-    fn judge<'a>(&self, reads: impl Iterator<Item = RecordRef<'a>>) -> Stay {
+    fn choose_kept_reads<'a>(&self, reads: impl Iterator<Item = RecordRef<'a>>) -> TemplateFate {
         let (mut firsts, mut lasts, mut singles) = (0, 0, 0);
         for read in reads {
             if read.l_seq() > 0 && read.qual().first() == Some(&0xff) {
-                return Stay::None;
+                return TemplateFate::None;
             }
             let flags = read.flags();
             firsts += u32::from(flags.is_paired() && flags.is_first());
@@ -99,10 +101,10 @@ impl WholeTemplates {
             singles += u32::from(!flags.is_paired());
         }
         match (firsts, lasts, singles) {
-            (1, 1, _) | (0, 0, 0..=1) => Stay::All,
-            (0, 0, _) if self.keep_first => Stay::First,
-            (1.., 1.., _) if self.keep_first => Stay::First,
-            _ => Stay::None,
+            (1, 1, _) | (0, 0, 0..=1) => TemplateFate::All,
+            (0, 0, _) if self.keep_first => TemplateFate::First,
+            (1.., 1.., _) if self.keep_first => TemplateFate::First,
+            _ => TemplateFate::None,
         }
     }
 }
@@ -112,23 +114,23 @@ impl Step for WholeTemplates {
         "whole-templates"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
     fn changes(&self) -> Changes {
-        Changes::drops()
+        Changes::dropping_reads()
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let starts = templates(batch);
+        let starts = template_starts(batch);
         let mut keeps = vec![true; batch.len()];
         for range in starts.windows(2).map(|ends| ends[0]..ends[1]) {
             let record = |at: usize| batch.record(batch.spans[at]);
-            match self.judge(range.clone().map(record)) {
-                Stay::All => {}
-                Stay::None => keeps[range].fill(false),
-                Stay::First => {
+            match self.choose_kept_reads(range.clone().map(record)) {
+                TemplateFate::All => {}
+                TemplateFate::None => keeps[range].fill(false),
+                TemplateFate::First => {
                     let ends = |at: usize| {
                         let flags = record(at).flags();
                         [
@@ -149,7 +151,7 @@ impl Step for WholeTemplates {
         }
         let dropped = keeps.iter().filter(|keeps| !**keeps).count() as u64;
         self.dropped += dropped;
-        self.discarded.note(dropped, batch.len() as u64);
+        self.discarded.add_counts(dropped, batch.len() as u64);
         let mut keeps = keeps.into_iter();
         batch.retain(|_, _| keeps.next().unwrap_or(true));
         Ok(())
@@ -183,7 +185,7 @@ mod tests {
     ];
 
     fn step(keep_first: bool, most: f64) -> WholeTemplates {
-        let discarded = Arc::new(Discarded::new(most));
+        let discarded = Arc::new(DiscardLimit::new(most));
         WholeTemplates { keep_first, dropped: 0, discarded }
     }
 
@@ -192,7 +194,7 @@ mod tests {
         let header = header("@HD VN:1.6");
         let mut step = step(false, 0.5);
         assert_eq!(kept(&mut step, &header, &READS), "a a c g g");
-        let error = step.discarded.check().unwrap_err();
+        let error = step.discarded.check_share().unwrap_err();
         assert!(error.what.contains("drops 9 of 14 reads (64.286 %), more than 50.000 %"), "{error}");
     }
 
@@ -201,6 +203,6 @@ mod tests {
         let header = header("@HD VN:1.6");
         let mut step = step(true, 0.5);
         assert_eq!(kept(&mut step, &header, &READS), "a a c d e e g g");
-        assert_eq!(step.discarded.check(), Ok(()));
+        assert_eq!(step.discarded.check_share(), Ok(()));
     }
 }

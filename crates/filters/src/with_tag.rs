@@ -7,7 +7,7 @@ use readmill_record::tag::{Field, Tag};
 use readmill_record::{Error, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, Value, quoted, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value, shell_quote};
 use crate::optional_fields::parse_tags;
 use crate::read_names::WordSet;
 use crate::spec::{Filter, FilterSpec, MakeContext};
@@ -16,20 +16,20 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::with_value(
             "with-tag",
-            Value::Text,
+            FlagValue::Text,
             "TAG[:VALUE]",
             "Keep only reads with this optional field, or this value of it; may be given again for more values",
         )
-        .repeats()
-        .samtools(&["d", "tag"]),
+        .repeatable()
+        .with_samtools_names(&["d", "tag"]),
         Flag::with_value(
             "with-tag-in",
-            Value::Text,
+            FlagValue::Text,
             "TAG:FILE",
             "Keep only reads whose value of this optional field is listed in a file",
         )
-        .repeats()
-        .samtools(&["D", "tag-file"]),
+        .repeatable()
+        .with_samtools_names(&["D", "tag-file"]),
     ],
     parse: |given, filters| {
         let mut request: Option<WithTagRequest> = None;
@@ -41,7 +41,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             Ok((parse_tags(name)?[0], value))
         };
         for (flag, in_file) in [("with-tag", false), ("with-tag-in", true)] {
-            for text in given.all::<String>(flag)? {
+            for text in given.parse_values::<String>(flag)? {
                 let (tag, value) = split(&text)?;
                 let request = request.get_or_insert_with(|| WithTagRequest { tag, ..Default::default() });
                 if request.tag != tag {
@@ -72,26 +72,28 @@ struct WithTagRequest {
 }
 
 impl Filter for WithTagRequest {
-    fn words(&self) -> Vec<String> {
+    fn command_words(&self) -> Vec<String> {
         let tag = String::from_utf8_lossy(&self.tag).into_owned();
-        let value = |value: &String| with_value("--with-tag", quoted(&format!("{tag}:{value}")));
-        let file =
-            |file: &PathBuf| with_value("--with-tag-in", quoted(&format!("{tag}:{}", file.display())));
+        let value =
+            |value: &String| flag_with_value("--with-tag", shell_quote(&format!("{tag}:{value}")));
+        let file = |file: &PathBuf| {
+            flag_with_value("--with-tag-in", shell_quote(&format!("{tag}:{}", file.display())))
+        };
         let all = self.values.iter().flat_map(value).chain(self.files.iter().flat_map(file));
         let all = Vec::from_iter(all);
-        if all.is_empty() { with_value("--with-tag", &tag) } else { all }
+        if all.is_empty() { flag_with_value("--with-tag", &tag) } else { all }
     }
 
-    fn files(&self) -> Vec<PathBuf> {
+    fn input_files(&self) -> Vec<PathBuf> {
         self.files.clone()
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let lists = self.files.iter().map(|path: &PathBuf| WordSet::open(Path::new(path), context));
         let lists = lists.collect::<Result<Vec<_>>>()?;
         let values = self.values.iter().map(|value| value.clone().into_bytes()).collect();
         let any = self.values.is_empty() && self.files.is_empty();
-        Ok(Box::new(WithTag { tag: self.tag, values, lists, any }.step()))
+        Ok(Box::new(WithTag { tag: self.tag, values, lists, any }.into_step()))
     }
 }
 
@@ -114,7 +116,7 @@ impl WithTag {
             || self.lists.iter().any(|it| it.contains(value))
     }
 
-    fn holds(&self, field: &Field<'_>) -> bool {
+    fn matches_value(&self, field: &Field<'_>) -> bool {
         match (field.integer(), field.kind) {
             (Some(number), _) => self.is_listed(number.to_string().as_bytes()),
             (None, b'A' | b'Z' | b'H') => self.is_listed(field.value),
@@ -128,14 +130,14 @@ impl Criterion for WithTag {
         "with-tag"
     }
 
-    fn dropped(&self) -> &'static str {
+    fn dropped_label(&self) -> &'static str {
         "reads without the optional field or its values dropped"
     }
 
     #[inline]
-    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+    fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let field = record.field(self.tag);
-        Ok(field.is_some_and(|field| self.any || self.holds(&field)))
+        Ok(field.is_some_and(|field| self.any || self.matches_value(&field)))
     }
 }
 
@@ -153,7 +155,11 @@ mod tests {
         let keeps = |values: &[&str]| {
             let values: Vec<Vec<u8>> = values.iter().map(|it| it.as_bytes().to_vec()).collect();
             let any = values.is_empty();
-            kept(&mut WithTag { tag: *b"XI", values, lists: Vec::new(), any }.step(), &header, &reads)
+            kept(
+                &mut WithTag { tag: *b"XI", values, lists: Vec::new(), any }.into_step(),
+                &header,
+                &reads,
+            )
         };
         assert_eq!(keeps(&[]), "XI:i:5 XI:i:-70000 XI:A:5 XI:Z:five XI:f:5");
         assert_eq!(keeps(&["5"]), "XI:i:5 XI:A:5");

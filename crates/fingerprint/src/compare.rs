@@ -29,7 +29,7 @@ pub struct Agreement {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum IdentityVerdict {
     /// One person, or identical twins.
     Same,
     /// Relatives, or one sample is a mixture.
@@ -39,13 +39,13 @@ pub enum Verdict {
     Unclear,
 }
 
-impl Verdict {
+impl IdentityVerdict {
     pub fn name(self) -> &'static str {
         match self {
-            Verdict::Same => "same",
-            Verdict::Related => "related",
-            Verdict::Different => "different",
-            Verdict::Unclear => "unclear",
+            IdentityVerdict::Same => "same",
+            IdentityVerdict::Related => "related",
+            IdentityVerdict::Different => "different",
+            IdentityVerdict::Unclear => "unclear",
         }
     }
 }
@@ -63,14 +63,14 @@ impl Agreement {
 
     /// Returns `Same` from a relatedness of 0.8, `Different` below 0.2, and `Related` between
     /// these. With fewer than 20 heterozygous sites in a sample, it is `Unclear`.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> IdentityVerdict {
         match self.relatedness() {
             Some(it) if self.heterozygous[0].min(self.heterozygous[1]) >= MIN_HETEROZYGOUS => match it {
-                _ if it >= 0.8 => Verdict::Same,
-                _ if it < 0.2 => Verdict::Different,
-                _ => Verdict::Related,
+                _ if it >= 0.8 => IdentityVerdict::Same,
+                _ if it < 0.2 => IdentityVerdict::Different,
+                _ => IdentityVerdict::Related,
             },
-            _ => Verdict::Unclear,
+            _ => IdentityVerdict::Unclear,
         }
     }
 }
@@ -82,12 +82,12 @@ pub fn compare(one: &Fingerprint, two: &Fingerprint) -> Agreement {
     let (mut a, mut b) = (0, 0);
     let mut found = Agreement::default();
     while let (Some(left), Some(right)) = (one.get(a), two.get(b)) {
-        match left.key().cmp(&right.key()) {
+        match left.identity_key().cmp(&right.identity_key()) {
             Ordering::Less => a += 1,
             Ordering::Greater => b += 1,
             Ordering::Equal => {
-                if let (Some(left), Some(right)) = (genotype(left), genotype(right)) {
-                    found.add(left, right);
+                if let (Some(left), Some(right)) = (call_genotype(left), call_genotype(right)) {
+                    found.add_genotypes(left, right);
                 }
                 (a, b) = (a + 1, b + 1);
             }
@@ -97,7 +97,7 @@ pub fn compare(one: &Fingerprint, two: &Fingerprint) -> Agreement {
 }
 
 impl Agreement {
-    fn add(&mut self, one: Genotype, two: Genotype) {
+    fn add_genotypes(&mut self, one: Genotype, two: Genotype) {
         self.sites += 1;
         self.same += u64::from(one == two);
         self.opposite += u64::from(one.abs_diff(two) == 2);
@@ -109,7 +109,7 @@ impl Agreement {
 
 /// Returns the genotype of a site; `None` if there are too few bases, too many of another allele,
 /// or a share between those of the genotypes.
-fn genotype(site: &SiteCounts) -> Option<Genotype> {
+fn call_genotype(site: &SiteCounts) -> Option<Genotype> {
     let [first, second, other] = site.counts;
     let depth = first + second;
     let share = |n: u64| n as f64 / depth as f64;
@@ -151,7 +151,7 @@ mod tests {
             [9, 0, 2],
             [3, 9, 1],
         ]);
-        let found: Vec<_> = all.sites.iter().map(genotype).collect();
+        let found: Vec<_> = all.sites.iter().map(call_genotype).collect();
         assert_eq!(found, [Some(0), None, Some(0), Some(1), None, Some(2), None, Some(1)]);
     }
 
@@ -167,12 +167,12 @@ mod tests {
             fingerprint(&Vec::from_iter(counts))
         };
         let (one, other) = (person(1 << 17), person(0x9999_8888_7777 << 2));
-        assert_eq!(compare(&one, &one).verdict(), Verdict::Same);
+        assert_eq!(compare(&one, &one).verdict(), IdentityVerdict::Same);
         assert_eq!(compare(&one, &one).relatedness(), Some(1.0));
         let apart = compare(&one, &other);
         assert!(apart.sites == 900 && apart.same < 600, "{apart:?}");
         let few = fingerprint(&[[15, 15, 0]; 19]);
-        assert_eq!(compare(&few, &few).verdict(), Verdict::Unclear);
+        assert_eq!(compare(&few, &few).verdict(), IdentityVerdict::Unclear);
         assert_eq!(compare(&few, &one).sites, 19);
     }
 }

@@ -37,7 +37,7 @@ mod sites;
 mod table;
 mod tally;
 
-pub use compare::{Agreement, Verdict, compare};
+pub use compare::{Agreement, IdentityVerdict, compare};
 pub use sites::{Site, Sites};
 pub use table::{Fingerprint, ReadsOn, SiteCounts};
 pub use tally::{FingerprintTally, MIN_BASE_QUALITY, MIN_MAPPING_QUALITY};

@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::path::Path;
 
-use readmill_format::features::Features;
+use readmill_format::features::FeatureReader;
 use readmill_format::text::LineReader;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
-const MOST_SITES: usize = 1_000_000;
+const MAX_SITES: usize = 1_000_000;
 
-const CHUNK: usize = 1 << 14;
+const SITES_PER_CHARGE: usize = 1 << 14;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
@@ -40,19 +40,19 @@ impl Sites {
         // A pipe can be read only once, so its contigs are not compared. Errors in lines are
         // reported as they are read, below.
         if path.is_file()
-            && let Ok(features) = Features::open(path, ledger)
+            && let Ok(features) = FeatureReader::open(path, ledger)
         {
-            features.dictionary().check(header, path)?;
+            features.dictionary().check_header(header, path)?;
         }
         let mut lines = LineReader::open(path, ledger)?;
         let (mut list, mut charges, mut elsewhere) = (Vec::new(), Vec::new(), 0u64);
         let mut is_known = false;
-        while lines.advance()? {
+        while lines.advance_line()? {
             let line = lines.line();
             match line.first() {
                 None | Some(b'@') => continue,
                 Some(b'#') => {
-                    is_known |= names_columns(line);
+                    is_known |= is_column_line(line);
                     continue;
                 }
                 Some(_) => {}
@@ -63,22 +63,25 @@ impl Sites {
                     "give a VCF file of common single-base variants, or a haplotype map of Picard CrosscheckFingerprints",
                 ));
             }
-            let Some((contig, site)) = site(line).map_err(|what| lines.wrong(what))? else { continue };
+            let Some((contig, site)) = parse_site(line).map_err(|what| lines.line_error(what))? else {
+                continue;
+            };
             let Some(ref_id) = header.reference_id(contig) else {
                 elsewhere += 1;
                 continue;
             };
             if list.len() == list.capacity() {
-                if list.len() >= MOST_SITES {
-                    let what = format!("{} has more than {MOST_SITES} sites", path.display());
+                if list.len() >= MAX_SITES {
+                    let what = format!("{} has more than {MAX_SITES} sites", path.display());
                     return Err(
                         Error::usage(what).hint("give common sites alone: some thousands are enough")
                     );
                 }
-                charges.push(
-                    ledger.charge("sites of the fingerprint", (CHUNK * size_of::<Site>()) as u64)?,
-                );
-                list.reserve_exact(CHUNK);
+                charges.push(ledger.charge(
+                    "sites of the fingerprint",
+                    (SITES_PER_CHARGE * size_of::<Site>()) as u64,
+                )?);
+                list.reserve_exact(SITES_PER_CHARGE);
             }
             list.push(Site { ref_id, ..site });
         }
@@ -104,7 +107,7 @@ impl Sites {
     }
 
     /// Returns the indexes of the sites of a contig within a range of positions (0-based).
-    pub fn within(&self, ref_id: i32, range: Range<i32>) -> Range<usize> {
+    pub fn indexes_within(&self, ref_id: i32, range: Range<i32>) -> Range<usize> {
         let at = |id: i32| self.starts.get(id as usize).map_or(self.list.len(), |&start| start as usize);
         if ref_id < 0 {
             return 0..0;
@@ -117,13 +120,13 @@ impl Sites {
     }
 }
 
-fn names_columns(line: &[u8]) -> bool {
+fn is_column_line(line: &[u8]) -> bool {
     line.starts_with(b"#CHROM\t") || line.starts_with(b"#CHROMOSOME\t")
 }
 
 /// Parses the contig and the site of a line; `None` unless it is a single base with one other
 /// allele.
-fn site(line: &[u8]) -> std::result::Result<Option<(&[u8], Site)>, &'static str> {
+fn parse_site(line: &[u8]) -> std::result::Result<Option<(&[u8], Site)>, &'static str> {
     let fields: Vec<&[u8]> = line.split(|&byte| byte == b'\t').take(ALLELES[1] + 1).collect();
     let [contig, pos, ..] = fields[..] else { return Err("it has fewer than five columns") };
     let pos = std::str::from_utf8(pos).ok().and_then(|pos| pos.parse::<i32>().ok());
@@ -163,10 +166,10 @@ mod tests {
             sites.list(),
             [site(0, 1, b'C', b'T'), site(0, 8, b'G', b'T'), site(1, 4, b'A', b'C')]
         );
-        assert_eq!(sites.within(0, 2..9), 1..2);
-        assert_eq!(sites.within(0, 0..100), 0..2);
-        assert_eq!(sites.within(1, 0..4), 2..2);
-        assert_eq!(sites.within(-1, 0..4), 0..0);
+        assert_eq!(sites.indexes_within(0, 2..9), 1..2);
+        assert_eq!(sites.indexes_within(0, 0..100), 0..2);
+        assert_eq!(sites.indexes_within(1, 0..4), 2..2);
+        assert_eq!(sites.indexes_within(-1, 0..4), 0..0);
     }
 
     #[test]

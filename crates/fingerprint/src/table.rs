@@ -56,7 +56,7 @@ pub struct SiteCounts {
 impl SiteCounts {
     /// Returns what identifies the site. Two files may have different sites, which are matched by
     /// this.
-    pub(crate) fn key(&self) -> (&str, i32, [u8; 2]) {
+    pub(crate) fn identity_key(&self) -> (&str, i32, [u8; 2]) {
         (&self.contig, self.pos, self.alleles)
     }
 }
@@ -81,7 +81,7 @@ impl Fingerprint {
         }
     }
 
-    pub fn text(&self) -> Vec<u8> {
+    pub fn to_text(&self) -> Vec<u8> {
         let mut text = format!("{FIRST_LINE}\n##sample={}\n", self.sample);
         for (name, on) in KINDS.iter().zip(self.reads) {
             let _ = writeln!(text, "##{name}={},{}", on.reads, on.bases);
@@ -99,7 +99,7 @@ impl Fingerprint {
     /// # Errors
     /// The file cannot be read, is not a fingerprint, or does not fit the memory.
     pub fn read(path: &Path, ledger: &Ledger) -> Result<Self> {
-        Self::of(LineReader::open(path, ledger)?, path, ledger)
+        Self::read_lines(LineReader::open(path, ledger)?, path, ledger)
     }
 
     /// Parses the text of such a file.
@@ -109,23 +109,27 @@ impl Fingerprint {
     pub fn parse(text: &str) -> Result<Self> {
         let ledger = Ledger::unlimited();
         let input = TextInput::plain(Cursor::new(text.to_owned().into_bytes()), &ledger);
-        Self::of(LineReader::new(Path::new("text"), input), Path::new("text"), &ledger)
+        Self::read_lines(LineReader::new(Path::new("text"), input), Path::new("text"), &ledger)
     }
 
-    fn of(mut lines: LineReader, path: &Path, ledger: &Ledger) -> Result<Self> {
-        if !lines.advance()? || lines.line() != FIRST_LINE.as_bytes() {
+    fn read_lines(mut lines: LineReader, path: &Path, ledger: &Ledger) -> Result<Self> {
+        if !lines.advance_line()? || lines.line() != FIRST_LINE.as_bytes() {
             let what = format!("{} is no fingerprint", path.display());
             return Err(Error::input(what)
                 .hint("make it by: readmill fingerprint count READS --sites VCF -o FILE"));
         }
         let mut found = Fingerprint::default();
-        let mut charge = ledger.empty("fingerprints");
-        while lines.advance()? {
-            let line = std::str::from_utf8(lines.line()).map_err(|_| lines.wrong("it is no text"))?;
+        let mut charge = ledger.empty_charge("fingerprints");
+        while lines.advance_line()? {
+            let line =
+                std::str::from_utf8(lines.line()).map_err(|_| lines.line_error("it is no text"))?;
             if let Some(told) = line.strip_prefix("##") {
-                found.tell(told).ok_or_else(|| lines.wrong("it is not as readmill writes it"))?;
+                found
+                    .parse_head_line(told)
+                    .ok_or_else(|| lines.line_error("it is not as readmill writes it"))?;
             } else if !line.starts_with('#') {
-                let site = site(line).ok_or_else(|| lines.wrong("it is no site with its counts"))?;
+                let site = parse_site_line(line)
+                    .ok_or_else(|| lines.line_error("it is no site with its counts"))?;
                 if found.sites.len() == found.sites.capacity() {
                     let more = found.sites.len().max(1 << 10);
                     charge.grow(more as u64 * SITE_BYTES)?;
@@ -134,13 +138,13 @@ impl Fingerprint {
                 found.sites.push(site);
             }
         }
-        found.sites.sort_by(|one, two| one.key().cmp(&two.key()));
+        found.sites.sort_by(|one, two| one.identity_key().cmp(&two.identity_key()));
         Ok(found)
     }
 
     /// Parses a line of the head, without `##`; `None` if it is not as expected. Lines with other
     /// names are ignored.
-    fn tell(&mut self, told: &str) -> Option<()> {
+    fn parse_head_line(&mut self, told: &str) -> Option<()> {
         let (name, value) = told.split_once('=')?;
         if name == "sample" {
             self.sample = value.into();
@@ -152,7 +156,7 @@ impl Fingerprint {
     }
 }
 
-fn site(line: &str) -> Option<SiteCounts> {
+fn parse_site_line(line: &str) -> Option<SiteCounts> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [contig, pos, first, second, counts @ ..] = &fields[..] else { return None };
     let base = |text: &str| match text.as_bytes() {
@@ -180,7 +184,7 @@ mod tests {
         let all = Fingerprint { sample: "NA 1".into(), reads, sites: vec![site(3), site(9)] };
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.tsv");
-        std::fs::write(&path, all.text()).unwrap();
+        std::fs::write(&path, all.to_text()).unwrap();
         assert_eq!(Fingerprint::read(&path, &Ledger::unlimited()).unwrap(), all);
         for wrong in [
             "",

@@ -43,11 +43,11 @@ pub struct AlleleCounts {
 impl FingerprintTally {
     /// Returns a tally for reads with this header. The contigs of `sites` must be numbered by it.
     pub fn new(sites: Sites, header: &Header) -> Self {
-        let kinds = header.references().iter().map(|contig| kind(&contig.name)).collect();
+        let kinds = header.references().iter().map(|contig| contig_kind(&contig.name)).collect();
         FingerprintTally { sites: Arc::new(sites), header: header.clone(), kinds }
     }
 
-    fn count(&self, counts: &mut AlleleCounts, record: RecordRef<'_>) {
+    fn count_record(&self, counts: &mut AlleleCounts, record: RecordRef<'_>) {
         if record.flags().0 & EXCLUDED != 0 || record.mapq() < MIN_MAPPING_QUALITY {
             return;
         }
@@ -57,7 +57,7 @@ impl FingerprintTally {
         let start = record.pos();
         let end = i64::from(start) + record.cigar().reference_length();
         let end = i32::try_from(end).unwrap_or(i32::MAX);
-        let mut wanted = self.sites.within(record.ref_id(), start..end);
+        let mut wanted = self.sites.indexes_within(record.ref_id(), start..end);
         if wanted.is_empty() {
             return;
         }
@@ -90,7 +90,7 @@ impl FingerprintTally {
 
 /// Returns the kind of a contig from its name, with or without `chr`; `None` unless it is X, Y, or
 /// a number of one or two digits.
-fn kind(name: &[u8]) -> Option<usize> {
+fn contig_kind(name: &[u8]) -> Option<usize> {
     let name = name.strip_prefix(b"chr").unwrap_or(name);
     match name {
         b"X" => Some(1),
@@ -109,7 +109,7 @@ impl Tally for FingerprintTally {
 
     fn observe(&self, partial: &mut AlleleCounts, batch: &Batch) -> Result<()> {
         partial.sites.resize(self.sites.list().len(), [0; 3]);
-        batch.records().for_each(|(_, record)| self.count(partial, record));
+        batch.records().for_each(|(_, record)| self.count_record(partial, record));
         Ok(())
     }
 
@@ -142,7 +142,7 @@ impl Tally for FingerprintTally {
         Ok(Fingerprint { sample: String::new(), reads, sites: sites.collect() })
     }
 
-    fn bytes(&self, threads: u64) -> u64 {
+    fn memory_bytes(&self, threads: u64) -> u64 {
         let sites = self.sites.list().len() as u64;
         let (counts, result, line) = (size_of::<[u64; 3]>(), size_of::<SiteCounts>() + 16, 64);
         sites * ((threads + 1) * counts as u64 + result as u64 + line)
@@ -158,7 +158,7 @@ mod tests {
     fn kinds_are_known_by_name() {
         let names: [&[u8]; 8] =
             [b"chr1", b"22", b"chrX", b"Y", b"chrM", b"chr1_random", b"HLA-A", b"chr"];
-        assert_eq!(names.map(kind), [Some(0), Some(0), Some(1), Some(2), None, None, None, None]);
+        assert_eq!(names.map(contig_kind), [Some(0), Some(0), Some(1), Some(2), None, None, None, None]);
     }
 
     /// Counts of the sites of chr1 at 1-based positions 3, 5, 8 and 10, each A and C, in one read of SAM.

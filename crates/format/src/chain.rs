@@ -17,21 +17,21 @@
 //!
 //! Few records move, so linking takes only microseconds for each chunk.
 
-use readmill_record::view::FIXED;
+use readmill_record::view::FIXED_BYTES;
 use readmill_record::{Batch, Error, Limit, RecordRef, Result, Stamp, UncheckedBatch, batch::Span};
 
 use crate::bgzf::{Chunk, Inflater};
 
 /// Maximum number of bytes of a template that waits for its remaining records. A longer template is
 /// split between batches, and the input no longer counts as grouped by name.
-const MAX_WAITING: usize = 1 << 20;
+const MAX_WAITING_BYTES: usize = 1 << 20;
 
-const MOST_REUSED: usize = 3 << 19;
+const MAX_REUSED_BYTES: usize = 3 << 19;
 
 /// Number of consecutive records that must look right for a guess. A wrong guess costs only time.
-const CHAIN: usize = 4;
+const MIN_GUESS_RECORDS: usize = 4;
 
-pub const INSIDE_A_RECORD: &str = "the file ends inside a record";
+pub const TRUNCATED_RECORD: &str = "the file ends inside a record";
 
 /// A chunk of inflated bytes, and the records that start in it.
 ///
@@ -39,27 +39,31 @@ pub const INSIDE_A_RECORD: &str = "the file ends inside a record";
 /// appends records to [`Opened::bytes_mut`] and registers each with [`Opened::push`]. A
 /// [`ChunkLinker`] consumes it.
 #[derive(Default)]
-pub struct Opened {
+pub struct OpenedChunk {
     batch: UncheckedBatch,
     first: usize,
     exit: usize,
     fault: Option<Error>,
     /// True if the buffer still holds the bytes of an earlier chunk. They are cleared only when necessary,
     /// because inflating can overwrite them.
-    stale: bool,
+    is_stale: bool,
 }
 
-impl Opened {
+impl OpenedChunk {
     pub fn reuse(mut batch: Batch) -> Self {
-        if batch.bytes.capacity() > MOST_REUSED {
+        if batch.bytes.capacity() > MAX_REUSED_BYTES {
             batch = Batch::default(); // free the memory of one large record
         }
-        Opened { batch: UncheckedBatch::reuse(batch), stale: true, ..Opened::default() }
+        OpenedChunk {
+            batch: UncheckedBatch::in_memory_of(batch),
+            is_stale: true,
+            ..OpenedChunk::default()
+        }
     }
 
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         let bytes = self.batch.parts_mut().0;
-        if std::mem::take(&mut self.stale) {
+        if std::mem::take(&mut self.is_stale) {
             bytes.clear();
         }
         bytes
@@ -69,27 +73,27 @@ impl Opened {
     ///
     /// # Errors
     /// A block is damaged.
-    pub fn inflate(&mut self, inflater: &mut Inflater, chunk: &Chunk) -> Result<()> {
-        self.stale = false;
-        inflater.replace(chunk, self.batch.parts_mut().0)
+    pub fn inflate_chunk(&mut self, inflater: &mut Inflater, chunk: &Chunk) -> Result<()> {
+        self.is_stale = false;
+        inflater.replace_with_chunk(chunk, self.batch.parts_mut().0)
     }
 
     /// Guesses where the first record starts, and follows the chain from there. `n_ref` is the
     /// number of reference sequences in the header, which a plausible record does not exceed.
-    pub fn guess(&mut self, n_ref: i32) {
+    pub fn guess_first_record(&mut self, n_ref: i32) {
         let bytes = self.batch.bytes();
         let at = (0..bytes.len()).find(|&at| looks_like_records(&bytes[at..], n_ref));
         let first = at.unwrap_or(bytes.len());
-        self.hop(first);
+        self.follow_chain(first);
     }
 
-    fn hop(&mut self, first: usize) {
+    fn follow_chain(&mut self, first: usize) {
         let (bytes, spans) = self.batch.parts_mut();
         spans.clear();
         (self.first, self.exit, self.fault) = (first, first, None);
         while let Some(head) = bytes.get(self.exit..).and_then(|rest| rest.first_chunk::<4>()) {
             let size = u32::from_le_bytes(*head);
-            if let Err(fault) = sane(size) {
+            if let Err(fault) = check_block_size(size) {
                 self.fault = Some(fault);
                 return;
             }
@@ -110,18 +114,18 @@ impl Opened {
 
     /// Registers the record that was just appended to the bytes at `start`. Decoders of formats
     /// with known record starts, such as SAM text, call it.
-    pub fn push(&mut self, start: usize) {
-        self.push_sized(start, self.batch.bytes().len() - start);
+    pub fn push_record(&mut self, start: usize) {
+        self.push_sized_record(start, self.batch.bytes().len() - start);
     }
 
-    pub fn push_sized(&mut self, start: usize, len: usize) {
+    pub fn push_sized_record(&mut self, start: usize, len: usize) {
         match Span::new(start, len, Stamp::default()) {
             Ok(span) if self.fault.is_none() => {
                 self.batch.parts_mut().1.push(span);
                 self.exit = start + len;
             }
             Ok(_) => {}
-            Err(fault) => self.fail(fault),
+            Err(fault) => self.set_fault(fault),
         }
     }
 
@@ -142,28 +146,28 @@ impl Opened {
     }
 
     pub fn len(&self) -> usize {
-        if self.stale { 0 } else { self.batch.bytes().len() }
+        if self.is_stale { 0 } else { self.batch.bytes().len() }
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    pub fn records(&self) -> usize {
+    pub fn record_count(&self) -> usize {
         self.batch.len()
     }
 
     /// Ends the chunk with an error in the record after the last one. The linker reports it when
     /// all records before it have been passed on.
-    pub fn fail(&mut self, error: Error) {
+    pub fn set_fault(&mut self, error: Error) {
         self.fault = Some(error);
     }
 }
 
 /// Checks that a record can have this `block_size`: at least the fixed fields (SAM specification,
 /// section 4.2), and at most 2^31 - 1 bytes.
-pub(crate) fn sane(block_size: u32) -> Result<()> {
-    if (FIXED as u32 - 4..=i32::MAX as u32).contains(&block_size) {
+pub(crate) fn check_block_size(block_size: u32) -> Result<()> {
+    if (FIXED_BYTES as u32 - 4..=i32::MAX as u32).contains(&block_size) {
         return Ok(());
     }
     Err(Error::input(format!("a record claims to be {block_size} bytes long"))
@@ -172,11 +176,11 @@ pub(crate) fn sane(block_size: u32) -> Result<()> {
 
 pub(crate) fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
     let mut rest = bytes;
-    for _ in 0..CHAIN {
-        if rest.len() < FIXED {
+    for _ in 0..MIN_GUESS_RECORDS {
+        if rest.len() < FIXED_BYTES {
             return true; // the chunk ends here; all records before looked right
         }
-        if !RecordRef::plausible(rest, n_ref) {
+        if !RecordRef::is_plausible(rest, n_ref) {
             return false;
         }
         let size = u32::from_le_bytes([rest[0], rest[1], rest[2], rest[3]]) as usize + 4;
@@ -192,24 +196,24 @@ pub(crate) fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
 /// returns the last of them.
 ///
 /// ```
-/// use readmill_format::chain::{ChunkLinker, Opened};
+/// use readmill_format::chain::{ChunkLinker, OpenedChunk};
 /// use readmill_record::{Batch, Header, Limit};
 ///
 /// # fn main() -> Result<(), readmill_record::Error> {
 /// let header = Header::parse(b"")?;
 /// let mut parser = readmill_format::sam::LineParser::new(&header);
-/// let mut chunk = Opened::reuse(Batch::default());
+/// let mut chunk = OpenedChunk::reuse(Batch::default());
 /// for name in ["pair", "pair", "last"] {
 ///     let line = format!("{name}\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII");
 ///     let start = chunk.bytes_mut().len();
 ///     parser.parse(line.as_bytes(), chunk.bytes_mut())?;
-///     chunk.push(start);
+///     chunk.push_record(start);
 /// }
 ///
-/// let mut linker = ChunkLinker::new(Limit::of(1 << 20));
-/// let linked = linker.link(chunk);
+/// let mut linker = ChunkLinker::new(Limit::of_bytes(1 << 20));
+/// let linked = linker.link_chunk(chunk);
 /// assert_eq!(linked.batch.len(), 2, "more records named `last` may follow");
-/// let linked = linker.finish(Batch::default());
+/// let linked = linker.finish_input(Batch::default());
 /// assert_eq!((linked.batch.len(), linked.first), (1, 2));
 /// # Ok(())
 /// # }
@@ -221,12 +225,12 @@ pub struct ChunkLinker {
     /// Number of the first record of the current input, so that errors count from the start of its
     /// file.
     base: u64,
-    cut: bool,
+    has_split: bool,
     spare: Vec<Span>,
     max_record: Limit,
 }
 
-pub struct Linked {
+pub struct LinkedRecords {
     /// The records. Their content has not been checked, and they have no ordinals yet.
     pub batch: UncheckedBatch,
     /// Ordinal of the first record, counted over all inputs.
@@ -243,16 +247,16 @@ impl ChunkLinker {
     /// cannot exhaust the memory.
     pub fn new(max_record: Limit) -> Self {
         let (waiting, lengths, spare) = Default::default();
-        ChunkLinker { waiting, lengths, next: 0, base: 0, cut: false, spare, max_record }
+        ChunkLinker { waiting, lengths, next: 0, base: 0, has_split: false, spare, max_record }
     }
 
     /// Returns whether a template was split because it was too long to wait for. The input then
     /// does not count as grouped by name.
-    pub fn was_cut(&self) -> bool {
-        self.cut
+    pub fn has_split_template(&self) -> bool {
+        self.has_split
     }
 
-    pub fn records(&self) -> u64 {
+    pub fn record_count(&self) -> u64 {
         self.next
     }
 
@@ -262,46 +266,46 @@ impl ChunkLinker {
 
     /// Takes the next chunk and returns the records whose templates are complete. An error of the
     /// input is in [`Linked::fault`].
-    pub fn link(&mut self, mut opened: Opened) -> Linked {
+    pub fn link_chunk(&mut self, mut opened: OpenedChunk) -> LinkedRecords {
         let border = opened.bytes_mut().len();
-        let entry = match self.complete_straddler(opened.batch.bytes()) {
+        let entry = match self.complete_partial_record(opened.batch.bytes()) {
             Ok(Some(entry)) => entry,
             Ok(None) => {
                 let bytes = opened.batch.bytes();
                 self.waiting.reserve_exact(bytes.len()); // a long record; doubling the buffer would take too much memory
                 self.waiting.extend_from_slice(bytes);
                 opened.batch.parts_mut().1.clear();
-                return self.give(opened.batch, 0, None);
+                return self.number_records(opened.batch, 0, None);
             }
-            Err(fault) => return self.fail(fault, opened.batch),
+            Err(fault) => return self.end_with_fault(fault, opened.batch),
         };
         if entry != opened.first {
-            opened.hop(entry);
+            opened.follow_chain(entry);
         }
-        let Opened { mut batch, exit, fault, .. } = opened;
+        let OpenedChunk { mut batch, exit, fault, .. } = opened;
         if let Err(fault) = self.put_waiting_first(&mut batch, border) {
-            return self.fail(fault, batch);
+            return self.end_with_fault(fault, batch);
         }
         let fault = fault.map(|fault| fault.record(self.next - self.base + batch.len() as u64));
-        let keep = if fault.is_some() { batch.len() } else { self.complete_templates(&batch) };
+        let keep = if fault.is_some() { batch.len() } else { self.complete_template_records(&batch) };
         self.waiting.clear();
-        self.waiting.shrink_to(MOST_REUSED);
+        self.waiting.shrink_to(MAX_REUSED_BYTES);
         self.lengths.clear();
         for &span in &batch.spans()[keep..] {
             self.waiting.extend_from_slice(batch.record(span).raw());
             self.lengths.push(span.len);
         }
         self.waiting.extend_from_slice(&batch.bytes()[exit..border]);
-        self.give(batch, keep, fault)
+        self.number_records(batch, keep, fault)
     }
 
     /// Ends the input: returns the records of the last template, and an error if the input ends
     /// within a record. Another input may follow; its records are numbered further.
-    pub fn finish(&mut self, memory: Batch) -> Linked {
-        let mut batch = UncheckedBatch::reuse(memory);
+    pub fn finish_input(&mut self, memory: Batch) -> LinkedRecords {
+        let mut batch = UncheckedBatch::in_memory_of(memory);
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
         let mut fault = (whole < self.waiting.len()).then(|| {
-            Error::input(INSIDE_A_RECORD)
+            Error::input(TRUNCATED_RECORD)
                 .record(self.next - self.base + self.lengths.len() as u64)
                 .hint("it is truncated: get it again")
         });
@@ -309,15 +313,15 @@ impl ChunkLinker {
             fault = Some(too_much);
         }
         let keep = batch.len();
-        let linked = self.give(batch, keep, fault);
+        let linked = self.number_records(batch, keep, fault);
         self.base = self.next;
         linked
     }
 
     /// Returns an empty batch in the memory of another one, for a ticket that brings no chunk of
     /// input: a step of alignment or of merging.
-    pub fn pause(&mut self, memory: Batch) -> Linked {
-        self.give(UncheckedBatch::reuse(memory), 0, None)
+    pub fn link_nothing(&mut self, memory: Batch) -> LinkedRecords {
+        self.number_records(UncheckedBatch::in_memory_of(memory), 0, None)
     }
 
     fn put_waiting_first(&mut self, batch: &mut UncheckedBatch, border: usize) -> Result<()> {
@@ -349,24 +353,29 @@ impl ChunkLinker {
         Ok(())
     }
 
-    fn fail(&mut self, fault: Error, mut batch: UncheckedBatch) -> Linked {
+    fn end_with_fault(&mut self, fault: Error, mut batch: UncheckedBatch) -> LinkedRecords {
         let fault = fault.record(self.next - self.base + self.lengths.len() as u64);
         // If they do not fit into a batch, this error is enough: it is reported at the same record.
         let _ = self.release_waiting(&mut batch);
         let keep = batch.len();
-        self.give(batch, keep, Some(fault))
+        self.number_records(batch, keep, Some(fault))
     }
 
-    fn give(&mut self, mut batch: UncheckedBatch, keep: usize, fault: Option<Error>) -> Linked {
+    fn number_records(
+        &mut self,
+        mut batch: UncheckedBatch,
+        keep: usize,
+        fault: Option<Error>,
+    ) -> LinkedRecords {
         batch.parts_mut().1.truncate(keep);
         let first = self.next;
         self.next += keep as u64;
-        Linked { batch, first, number: first - self.base, fault }
+        LinkedRecords { batch, first, number: first - self.base, fault }
     }
 
     /// Completes the waiting partial record with the start of `chunk`. Returns the position of the
     /// first record that starts in the chunk; `None` if the chunk ends within the partial record.
-    fn complete_straddler(&mut self, chunk: &[u8]) -> Result<Option<usize>> {
+    fn complete_partial_record(&mut self, chunk: &[u8]) -> Result<Option<usize>> {
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
         let partial = self.waiting.len() - whole;
         if partial == 0 {
@@ -379,9 +388,9 @@ impl ChunkLinker {
         }
         head.iter_mut().zip(known).for_each(|(to, from)| *to = *from);
         let size = u32::from_le_bytes(head);
-        sane(size)?;
+        check_block_size(size)?;
         if !self.max_record.allows(size.into()) {
-            return Err(self.max_record.refusal("a record", size.into()));
+            return Err(self.max_record.limit_error("a record", size.into()));
         }
         let missing = (size as usize + 4) - partial;
         if missing > chunk.len() {
@@ -392,7 +401,7 @@ impl ChunkLinker {
         Ok(Some(missing))
     }
 
-    fn complete_templates(&mut self, batch: &UncheckedBatch) -> usize {
+    fn complete_template_records(&mut self, batch: &UncheckedBatch) -> usize {
         let name = |span: &Span| batch.record(*span).name();
         let Some((last, before)) = batch.spans().split_last() else { return 0 };
         let mut bytes = last.len as usize;
@@ -402,8 +411,8 @@ impl ChunkLinker {
                 return keep;
             }
             bytes += span.len as usize;
-            if bytes > MAX_WAITING {
-                self.cut = true;
+            if bytes > MAX_WAITING_BYTES {
+                self.has_split = true;
                 return batch.len();
             }
             keep -= 1;
@@ -427,7 +436,7 @@ mod tests {
         raw.extend_from_slice(b"XXZ");
         raw.extend(std::iter::repeat_n(b'.', extra));
         raw.push(0);
-        edit::close(&mut raw, 0);
+        edit::set_block_size(&mut raw, 0);
         raw
     }
 
@@ -436,20 +445,20 @@ mod tests {
 
     /// Feeds `bytes` in pieces of `size` bytes; returns the records of each batch, or the error.
     fn feed(bytes: &[u8], size: usize) -> Result<Vec<Taken>> {
-        let (mut link, mut batches) = (ChunkLinker::new(Limit::of(1 << 20)), Vec::new());
-        let mut take = |linked: Linked| -> Result<()> {
+        let (mut link, mut batches) = (ChunkLinker::new(Limit::of_bytes(1 << 20)), Vec::new());
+        let mut take = |linked: LinkedRecords| -> Result<()> {
             let mut batch = linked.batch.check(linked.number, i32::MAX)?;
-            batch.stamp(linked.first);
+            batch.stamp_templates(linked.first);
             batches.push(batch.records().map(|(s, r)| (s.ordinal(), r.raw().to_vec())).collect());
             linked.fault.map_or(Ok(()), Err)
         };
         for piece in bytes.chunks(size) {
-            let mut opened = Opened::reuse(Batch::default());
+            let mut opened = OpenedChunk::reuse(Batch::default());
             opened.bytes_mut().extend_from_slice(piece);
-            opened.guess(0);
-            take(link.link(opened))?;
+            opened.guess_first_record(0);
+            take(link.link_chunk(opened))?;
         }
-        take(link.finish(Batch::default()))?;
+        take(link.finish_input(Batch::default()))?;
         Ok(batches)
     }
 
@@ -474,11 +483,11 @@ mod tests {
     /// Guards against a former defect: offsets were cut to 32 bits.
     #[test]
     fn a_record_beyond_four_gigabytes_of_a_chunk_is_a_fault() {
-        let mut opened = Opened::reuse(Batch::default());
-        opened.push_sized(0, 40);
-        opened.push_sized(u32::MAX as usize - 10, 40);
-        opened.push_sized(40, 40);
-        assert_eq!(opened.records(), 1);
+        let mut opened = OpenedChunk::reuse(Batch::default());
+        opened.push_sized_record(0, 40);
+        opened.push_sized_record(u32::MAX as usize - 10, 40);
+        opened.push_sized_record(40, 40);
+        assert_eq!(opened.record_count(), 1);
         let said = opened.fault.unwrap().what;
         assert!(said.contains("more than 4 GiB"), "{said}");
     }

@@ -7,7 +7,7 @@ use readmill_record::bases::{COMPLEMENTS, LETTERS};
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{RecordRef, tag};
 
-use crate::fastq_trim::Trim;
+use crate::fastq_trim::FastqTrim;
 use crate::sam;
 
 /// How reads are written as FASTQ.
@@ -36,7 +36,7 @@ pub struct FastqStyle {
     pub original_qualities: bool,
     /// Phred quality to write for each base of a read without qualities.
     pub default_quality: u8,
-    pub trim: Trim,
+    pub trim: FastqTrim,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,13 +52,13 @@ impl Default for FastqStyle {
             tags: TagSelection::Some(Vec::new()),
             original_qualities: false,
             default_quality: 33, // samtools writes this value, regardless of its option -v
-            trim: Trim::default(),
+            trim: FastqTrim::default(),
         }
     }
 }
 
 impl FastqStyle {
-    fn writes(&self, field: &Field<'_>) -> bool {
+    fn is_selected(&self, field: &Field<'_>) -> bool {
         match &self.tags {
             TagSelection::All => true,
             TagSelection::Some(tags) => tags.contains(&field.tag),
@@ -68,7 +68,7 @@ impl FastqStyle {
 
 /// Returns the number of the read in its template: 1 if only flag 0x40 is set, 2 if only 0x80 is
 /// set. `None` if both flags or neither is set.
-pub fn segment(record: RecordRef<'_>) -> Option<u8> {
+pub fn segment_number(record: RecordRef<'_>) -> Option<u8> {
     let flags = record.flags();
     match (flags.is_first(), flags.is_last()) {
         (true, false) => Some(1),
@@ -80,30 +80,30 @@ pub fn segment(record: RecordRef<'_>) -> Option<u8> {
 pub fn write_record(style: &FastqStyle, record: RecordRef<'_>, out: &mut Vec<u8>) {
     out.push(b'@');
     out.extend_from_slice(record.qname());
-    if let Some(segment) = segment(record).filter(|_| style.suffix) {
+    if let Some(segment) = segment_number(record).filter(|_| style.suffix) {
         out.extend([b'/', b'0' + segment]);
     }
-    for field in record.fields().filter(|field| style.writes(field)) {
+    for field in record.fields().filter(|field| style.is_selected(field)) {
         sam::write_field(field, out);
     }
     out.push(b'\n');
     let bases = out.len();
     push_bases(record, out);
-    out.extend_from_slice(BETWEEN);
+    out.extend_from_slice(QUALITY_SEPARATOR);
     push_qualities(style, record, out);
     if !style.trim.is_nothing() {
-        trim(&style.trim, record, bases, out);
+        trim_last_record(&style.trim, record, bases, out);
     }
     out.push(b'\n');
 }
 
-const BETWEEN: &[u8] = b"\n+\n";
+const QUALITY_SEPARATOR: &[u8] = b"\n+\n";
 
-fn trim(trim: &Trim, record: RecordRef<'_>, start: usize, out: &mut Vec<u8>) {
-    let length = (out.len() - start - BETWEEN.len()) / 2;
+fn trim_last_record(trim: &FastqTrim, record: RecordRef<'_>, start: usize, out: &mut Vec<u8>) {
+    let length = (out.len() - start - QUALITY_SEPARATOR.len()) / 2;
     let (bases, rest) = out[start..].split_at_mut(length);
-    let kept = trim.apply(record, bases, &mut rest[BETWEEN.len()..]);
-    let qualities = start + length + BETWEEN.len();
+    let kept = trim.trim_read(record, bases, &mut rest[QUALITY_SEPARATOR.len()..]);
+    let qualities = start + length + QUALITY_SEPARATOR.len();
     out.truncate(qualities + kept.end);
     out.drain(start + kept.end..start + length);
     out.drain(qualities - (length - kept.end)..qualities - (length - kept.end) + kept.start);
@@ -112,7 +112,7 @@ fn trim(trim: &Trim, record: RecordRef<'_>, start: usize, out: &mut Vec<u8>) {
 
 /// Appends the bases and the qualities (Phred + 33) of a read in the direction of sequencing, 5' to
 /// 3'. The aligner gets its reads from BAM files in this way.
-pub fn push_sequenced(record: RecordRef<'_>, bases: &mut Vec<u8>, qualities: &mut Vec<u8>) {
+pub fn push_read_in_read_order(record: RecordRef<'_>, bases: &mut Vec<u8>, qualities: &mut Vec<u8>) {
     push_bases(record, bases);
     push_qualities(&FastqStyle::default(), record, qualities);
 }
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn reads_are_trimmed() {
-        let trim = Trim { skip: [1, 0], most: [Some(2), None], ..Trim::default() };
+        let trim = FastqTrim { skip: [1, 0], max_bases: [Some(2), None], ..FastqTrim::default() };
         let style = FastqStyle { trim, ..FastqStyle::default() };
         assert_eq!(text(&style, "r\t4\t*\t0\t0\t*\t*\t0\t0\tACGTA\t56789"), "@r\nCG\n+\n67\n");
         assert_eq!(text(&style, "r\t141\t*\t0\t0\t*\t*\t0\t0\tACG\t567"), "@r\nACG\n+\n567\n");
@@ -193,7 +193,7 @@ mod tests {
         let mut odd = raw("r\t4\t*\t0\t0\t*\t*\t0\t0\tA\tI");
         let end = odd.len() - 1;
         odd[end] = 200;
-        edit::close(&mut odd, 0);
+        edit::set_block_size(&mut odd, 0);
         let mut out = Vec::new();
         write_record(&style, RecordRef::new(&odd), &mut out);
         assert_eq!(out, b"@r\nA\n+\n~\n", "no quality that FASTQ has no letter for");

@@ -14,29 +14,29 @@ use readmill_record::tag::Tag;
 /// 3. trim low qualities at the end (`quality`),
 /// 4. limit the length (`most`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trim {
+pub struct FastqTrim {
     /// Clips reads at a position that an optional field gives (`CLIPPING_ATTRIBUTE`).
-    pub clip: Option<Clip>,
+    pub clip: Option<FastqClip>,
     /// Bases to remove at the start: of single and first reads, and of last reads.
     pub skip: [usize; 2],
     /// Phred threshold for trimming low qualities at the end with bwa's algorithm, which leaves at
     /// least one base.
     pub quality: Option<i32>,
     /// Maximum length in bases: of single and first reads, and of last reads.
-    pub most: [Option<usize>; 2],
+    pub max_bases: [Option<usize>; 2],
     /// Write reads in the direction of the alignment instead of the direction of sequencing.
     pub as_aligned: bool,
 }
 
 /// Where reads are clipped, and what happens to the clipped bases.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Clip {
+pub struct FastqClip {
     /// The optional field with the position of the first clipped base, 1-based in the direction of
     /// sequencing.
     pub tag: Tag,
     pub action: ClipAction,
     /// Minimum position, 1-based: a smaller value in the field is raised to it (`CLIPPING_MIN_LENGTH`).
-    pub least: usize,
+    pub min_position: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,39 +46,45 @@ pub enum ClipAction {
     Quality(u8),
 }
 
-impl Trim {
+impl FastqTrim {
     pub fn is_nothing(&self) -> bool {
-        *self == Trim::default()
+        *self == FastqTrim::default()
     }
 
     /// Clips and trims a read in place; `bases` and `qualities` (Phred + 33) are in the direction
     /// of sequencing. Returns the range that remains.
-    pub fn apply(&self, record: RecordRef<'_>, bases: &mut [u8], qualities: &mut [u8]) -> Range<usize> {
+    pub fn trim_read(
+        &self,
+        record: RecordRef<'_>,
+        bases: &mut [u8],
+        qualities: &mut [u8],
+    ) -> Range<usize> {
         let flags = record.flags();
-        let kept = self.clip.as_ref().map_or(bases.len(), |clip| clip.apply(record, bases, qualities));
+        let kept =
+            self.clip.as_ref().map_or(bases.len(), |clip| clip.clip_read(record, bases, qualities));
         if self.as_aligned && flags.is_reverse() {
             bases[..kept].reverse();
-            bases[..kept].iter_mut().for_each(|base| *base = complement(*base));
+            bases[..kept].iter_mut().for_each(|base| *base = complement_letter(*base));
             qualities[..kept].reverse();
         }
         let end = usize::from(flags.is_paired() && flags.is_last());
         let start = self.skip[end].min(kept);
         let mut length = kept - start;
         if let Some(quality) = self.quality {
-            length = length.min(trim_point(&qualities[start..kept], quality).max(1));
+            length = length.min(quality_trim_point(&qualities[start..kept], quality).max(1));
         }
-        start..start + self.most[end].map_or(length, |most| length.min(most))
+        start..start + self.max_bases[end].map_or(length, |most| length.min(most))
     }
 }
 
-impl Clip {
+impl FastqClip {
     /// Clips the read in place. Returns how many bases remain from its start; with `Mask` and
     /// `Quality` that is all of them.
-    fn apply(&self, record: RecordRef<'_>, bases: &mut [u8], qualities: &mut [u8]) -> usize {
+    fn clip_read(&self, record: RecordRef<'_>, bases: &mut [u8], qualities: &mut [u8]) -> usize {
         let place = record.field(self.tag).and_then(|field| field.integer());
         let Some(place) = place else { return bases.len() };
         let place = usize::try_from(place).unwrap_or(0);
-        let place = if place < self.least { bases.len().min(self.least) } else { place };
+        let place = if place < self.min_position { bases.len().min(self.min_position) } else { place };
         let kept = place.saturating_sub(1).min(bases.len());
         match self.action {
             ClipAction::Cut => return kept,
@@ -91,7 +97,7 @@ impl Clip {
 
 /// Returns the number of bases that remain after trimming low qualities at the end: bwa's
 /// algorithm, as implemented by `TrimmingUtil` of htsjdk 4.2.0.
-fn trim_point(qualities: &[u8], least: i32) -> usize {
+fn quality_trim_point(qualities: &[u8], least: i32) -> usize {
     let (mut score, mut most, mut point) = (0_i32, 0, qualities.len());
     if least < 1 {
         return 0;
@@ -109,7 +115,7 @@ fn trim_point(qualities: &[u8], least: i32) -> usize {
     point
 }
 
-fn complement(base: u8) -> u8 {
+fn complement_letter(base: u8) -> u8 {
     use readmill_record::bases::{CODES, COMPLEMENTS};
     COMPLEMENTS[usize::from(CODES[usize::from(base)])]
 }
@@ -123,21 +129,24 @@ mod tests {
 
     /// Returns the bases and qualities that remain of a read. Its bases are ACGTA, or TACGT if it
     /// is reversed.
-    fn trimmed(trim: &Trim, flags: u16, field: &str) -> String {
+    fn trimmed(trim: &FastqTrim, flags: u16, field: &str) -> String {
         let header = Header::parse(b"").unwrap();
         let mut raw = Vec::new();
         let line = format!("r\t{flags}\t*\t0\t0\t*\t*\t0\t0\tACGTA\t5678!{field}");
         LineParser::new(&header).parse(line.as_bytes(), &mut raw).unwrap();
         let record = RecordRef::new(&raw);
         let (mut bases, mut qualities) = (Vec::new(), Vec::new());
-        crate::fastq::push_sequenced(record, &mut bases, &mut qualities);
-        let kept = trim.apply(record, &mut bases, &mut qualities);
+        crate::fastq::push_read_in_read_order(record, &mut bases, &mut qualities);
+        let kept = trim.trim_read(record, &mut bases, &mut qualities);
         let text = |part: &[u8]| String::from_utf8(part.to_vec()).unwrap();
         format!("{} {}", text(&bases[kept.clone()]), text(&qualities[kept]))
     }
 
-    fn clip(action: ClipAction, least: usize) -> Trim {
-        Trim { clip: Some(Clip { tag: *b"XT", action, least }), ..Trim::default() }
+    fn clip(action: ClipAction, least: usize) -> FastqTrim {
+        FastqTrim {
+            clip: Some(FastqClip { tag: *b"XT", action, min_position: least }),
+            ..FastqTrim::default()
+        }
     }
 
     #[test]
@@ -154,18 +163,18 @@ mod tests {
         );
         assert_eq!(trimmed(&clip(ClipAction::Cut, 9), 4, "\tXT:i:2"), "ACGT 5678");
         assert_eq!(trimmed(&clip(ClipAction::Cut, 0), 16, "\tXT:i:3"), "TA !8", "by sequencing");
-        let as_aligned = Trim { as_aligned: true, ..clip(ClipAction::Cut, 0) };
+        let as_aligned = FastqTrim { as_aligned: true, ..clip(ClipAction::Cut, 0) };
         assert_eq!(trimmed(&as_aligned, 16, "\tXT:i:3"), "TA 8!");
     }
 
     #[test]
     fn ends_are_trimmed_by_number_and_quality() {
-        let ends = Trim { skip: [1, 2], most: [Some(2), None], ..Trim::default() };
+        let ends = FastqTrim { skip: [1, 2], max_bases: [Some(2), None], ..FastqTrim::default() };
         assert_eq!(trimmed(&ends, 4, ""), "CG 67");
         assert_eq!(trimmed(&ends, 77, ""), "CG 67");
         assert_eq!(trimmed(&ends, 141, ""), "GTA 78!");
-        assert_eq!(trimmed(&Trim { skip: [9, 0], ..Trim::default() }, 4, ""), " ");
-        let quality = |least| Trim { quality: Some(least), ..Trim::default() };
+        assert_eq!(trimmed(&FastqTrim { skip: [9, 0], ..FastqTrim::default() }, 4, ""), " ");
+        let quality = |least| FastqTrim { quality: Some(least), ..FastqTrim::default() };
         assert_eq!(trimmed(&quality(10), 4, ""), "ACGT 5678");
         assert_eq!(trimmed(&quality(40), 4, ""), "A 5");
         assert_eq!(trimmed(&quality(0), 4, ""), "A 5", "as Picard");
@@ -174,7 +183,7 @@ mod tests {
     #[test]
     fn a_quality_near_32_bits_trims_one_base_as_picard() {
         for least in [i32::MAX, 1_200_000_000] {
-            let quality = Trim { quality: Some(least), ..Trim::default() };
+            let quality = FastqTrim { quality: Some(least), ..FastqTrim::default() };
             assert_eq!(trimmed(&quality, 4, ""), "ACGT 5678", "{least}");
         }
     }

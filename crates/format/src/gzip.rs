@@ -7,25 +7,25 @@ use flate2::bufread::GzDecoder;
 /// A reader of the text of all members. NUL bytes after the last one are skipped, as `gzip -d`
 /// does: tapes and some copies fill their last block with them. Anything else there is an error.
 pub struct GzipMembers<R> {
-    decoder: GzDecoder<Held<R>>,
-    state: State,
+    decoder: GzDecoder<TakeableInput<R>>,
+    state: GzipState,
 }
 
-enum State {
+enum GzipState {
     Member,
     Between,
     End,
 }
 
-struct Held<R>(Option<R>);
+struct TakeableInput<R>(Option<R>);
 
-impl<R: BufRead> Read for Held<R> {
+impl<R: BufRead> Read for TakeableInput<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.0.as_mut().map_or(Ok(0), |input| input.read(into))
     }
 }
 
-impl<R: BufRead> BufRead for Held<R> {
+impl<R: BufRead> BufRead for TakeableInput<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.0.as_mut().map_or(Ok(&[]), |input| input.fill_buf())
     }
@@ -39,24 +39,24 @@ impl<R: BufRead> BufRead for Held<R> {
 
 impl<R: BufRead> GzipMembers<R> {
     pub fn new(input: R) -> Self {
-        GzipMembers { decoder: GzDecoder::new(Held(Some(input))), state: State::Member }
+        GzipMembers { decoder: GzDecoder::new(TakeableInput(Some(input))), state: GzipState::Member }
     }
 
     /// Returns a reader of `input`, which starts after the end of a member. The FASTQ reader calls
     /// it if it has inflated the first members itself.
-    pub fn behind_member(input: R) -> Self {
+    pub fn after_member(input: R) -> Self {
         // `GzDecoder::new` reads the header of a member at once, and NUL bytes may come before it.
-        let mut decoder = GzDecoder::new(Held(None));
-        *decoder.get_mut() = Held(Some(input));
-        GzipMembers { decoder, state: State::Between }
+        let mut decoder = GzDecoder::new(TakeableInput(None));
+        *decoder.get_mut() = TakeableInput(Some(input));
+        GzipMembers { decoder, state: GzipState::Between }
     }
 
     fn next_member(&mut self) -> io::Result<bool> {
         let input = self.decoder.get_mut();
-        if !pass_over_nuls(input)? {
+        if !skip_nuls(input)? {
             return Ok(false);
         }
-        let next = Held(input.0.take());
+        let next = TakeableInput(input.0.take());
         self.decoder.reset(next);
         Ok(true)
     }
@@ -64,7 +64,7 @@ impl<R: BufRead> GzipMembers<R> {
 
 /// Skips NUL bytes. Returns whether a member follows; NUL bytes may only be followed by the end of
 /// the input.
-fn pass_over_nuls(input: &mut impl BufRead) -> io::Result<bool> {
+fn skip_nuls(input: &mut impl BufRead) -> io::Result<bool> {
     let mut any = false;
     loop {
         let bytes = input.fill_buf()?;
@@ -87,17 +87,17 @@ impl<R: BufRead> Read for GzipMembers<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.state {
-                State::Member => {
+                GzipState::Member => {
                     let n = self.decoder.read(into)?;
                     if n > 0 || into.is_empty() {
                         return Ok(n);
                     }
-                    self.state = State::Between;
+                    self.state = GzipState::Between;
                 }
-                State::Between => {
-                    self.state = if self.next_member()? { State::Member } else { State::End };
+                GzipState::Between => {
+                    self.state = if self.next_member()? { GzipState::Member } else { GzipState::End };
                 }
-                State::End => return Ok(0),
+                GzipState::End => return Ok(0),
             }
         }
     }
@@ -135,7 +135,7 @@ mod tests {
         }
         let behind = io::BufReader::new(&two[..]);
         let mut text = Vec::new();
-        GzipMembers::behind_member(behind).read_to_end(&mut text).unwrap();
+        GzipMembers::after_member(behind).read_to_end(&mut text).unwrap();
         assert_eq!(text, b"one\ntwo\n");
     }
 }

@@ -10,19 +10,19 @@
 
 use readmill_record::exact::exp;
 
-const STEPS: usize = 40;
+const HALVINGS: usize = 40;
 
 /// Estimates the number of molecules of a library in which `unique_pairs` of `pairs` read pairs are
 /// unique (optical duplicates are not counted in `pairs`). Returns `None` if there are no pairs or
 /// no duplicates, because then the size has no upper bound.
 ///
 /// ```
-/// use readmill_format::library_size::estimated_library_size;
+/// use readmill_format::library_size::estimate_library_size;
 ///
-/// assert_eq!(estimated_library_size(1_148_501, 1_109_298), Some(16_438_335));
-/// assert_eq!(estimated_library_size(500, 500), None);
+/// assert_eq!(estimate_library_size(1_148_501, 1_109_298), Some(16_438_335));
+/// assert_eq!(estimate_library_size(500, 500), None);
 /// ```
-pub fn estimated_library_size(pairs: u64, unique_pairs: u64) -> Option<u64> {
+pub fn estimate_library_size(pairs: u64, unique_pairs: u64) -> Option<u64> {
     if pairs <= unique_pairs {
         return None;
     }
@@ -36,7 +36,7 @@ pub fn estimated_library_size(pairs: u64, unique_pairs: u64) -> Option<u64> {
     while excess(high) > 0.0 {
         high *= 10.0;
     }
-    for _ in 0..STEPS {
+    for _ in 0..HALVINGS {
         let middle = (low + high) / 2.0;
         let excess = excess(middle);
         if excess > 0.0 {
@@ -96,12 +96,12 @@ mod tests {
     #[test]
     fn sizes_are_those_of_picard() {
         for &(pairs, unique, size) in SIZES {
-            assert_eq!(estimated_library_size(pairs, unique), Some(size), "{pairs}, {unique}");
+            assert_eq!(estimate_library_size(pairs, unique), Some(size), "{pairs}, {unique}");
         }
         for (pairs, unique) in [(0, 0), (5, 5), (5, 6)] {
-            assert_eq!(estimated_library_size(pairs, unique), None, "{pairs}, {unique}");
+            assert_eq!(estimate_library_size(pairs, unique), None, "{pairs}, {unique}");
         }
         // Comparisons with NaN give the same result as in Java.
-        assert_eq!(estimated_library_size(5, 0), Some(0));
+        assert_eq!(estimate_library_size(5, 0), Some(0));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-pub fn comments(command_line: &str, started: &str) -> Vec<u8> {
+pub fn comment_lines(command_line: &str, started: &str) -> Vec<u8> {
     let mut text = Vec::new();
     for comment in [command_line.to_owned(), format!("Started on: {started}")] {
         let comment = comment.replace(['\n', '\r'], " ");
@@ -15,23 +15,23 @@ pub fn comments(command_line: &str, started: &str) -> Vec<u8> {
 /// A line of a metrics table. Its values are appended in the order of the columns.
 ///
 /// ```
-/// use readmill_format::metrics::{Row, put_table};
+/// use readmill_format::metrics::{MetricsRow, append_table};
 ///
-/// let mut row = Row::default();
-/// row.text(b"lib1").number(1_000u32).decimal(1.0 / 3.0);
+/// let mut row = MetricsRow::default();
+/// row.push_text(b"lib1").push_integer(1_000u32).push_decimal(1.0 / 3.0);
 /// let mut file = Vec::new();
-/// put_table(&mut file, "picard.ExampleMetrics", &["LIBRARY", "READS", "FRACTION"], &[row]);
+/// append_table(&mut file, "picard.ExampleMetrics", &["LIBRARY", "READS", "FRACTION"], &[row]);
 /// let table = "LIBRARY\tREADS\tFRACTION\nlib1\t1000\t0.333333\n";
 /// assert!(String::from_utf8_lossy(&file).ends_with(table));
 /// ```
 #[derive(Debug, Default)]
-pub struct Row {
+pub struct MetricsRow {
     line: Vec<u8>,
     values: usize,
 }
 
-impl Row {
-    pub fn text(&mut self, value: &[u8]) -> &mut Self {
+impl MetricsRow {
+    pub fn push_text(&mut self, value: &[u8]) -> &mut Self {
         if self.values > 0 {
             self.line.push(b'\t');
         }
@@ -40,22 +40,22 @@ impl Row {
         self
     }
 
-    pub fn number(&mut self, value: impl Into<i128>) -> &mut Self {
-        self.text(value.into().to_string().as_bytes())
+    pub fn push_integer(&mut self, value: impl Into<i128>) -> &mut Self {
+        self.push_text(value.into().to_string().as_bytes())
     }
 
-    pub fn decimal(&mut self, value: f64) -> &mut Self {
-        self.text(decimal(value).as_bytes())
+    pub fn push_decimal(&mut self, value: f64) -> &mut Self {
+        self.push_text(format_decimal(value).as_bytes())
     }
 
-    pub fn optional(&mut self, value: Option<&[u8]>) -> &mut Self {
-        self.text(value.unwrap_or_default())
+    pub fn push_optional(&mut self, value: Option<&[u8]>) -> &mut Self {
+        self.push_text(value.unwrap_or_default())
     }
 }
 
 /// Appends a table: its metrics class, the names of the columns, and the rows. Appends nothing if
 /// there are no rows, as htsjdk.
-pub fn put_table(text: &mut Vec<u8>, class: &str, columns: &[&str], rows: &[Row]) {
+pub fn append_table(text: &mut Vec<u8>, class: &str, columns: &[&str], rows: &[MetricsRow]) {
     if rows.is_empty() {
         return;
     }
@@ -76,7 +76,7 @@ pub struct HistogramColumn {
 
 /// Appends the histograms that are not empty as one table, in which each key has a line. `class` is
 /// the Java class of the keys, and `keys` is the title of their column.
-pub fn put_histograms(text: &mut Vec<u8>, class: &str, keys: &str, columns: &[HistogramColumn]) {
+pub fn append_histograms(text: &mut Vec<u8>, class: &str, keys: &str, columns: &[HistogramColumn]) {
     let mut columns: Vec<(&HistogramColumn, &[(i64, f64)])> =
         columns.iter().map(|column| (column, &column.bins[..])).collect();
     columns.retain(|(_, bins)| !bins.is_empty());
@@ -99,7 +99,7 @@ pub fn put_histograms(text: &mut Vec<u8>, class: &str, keys: &str, columns: &[Hi
                 }
                 _ => 0.0,
             };
-            let _ = write!(text, "\t{}", decimal(value));
+            let _ = write!(text, "\t{}", format_decimal(value));
         }
         text.push(b'\n');
     }
@@ -113,13 +113,13 @@ pub fn put_histograms(text: &mut Vec<u8>, class: &str, keys: &str, columns: &[Hi
 /// binary value is below the middle, becomes 0.000001.
 ///
 /// ```
-/// use readmill_format::metrics::decimal;
+/// use readmill_format::metrics::format_decimal;
 ///
-/// assert_eq!(decimal(0.5), "0.5");
-/// assert_eq!(decimal(2.0 / 3.0), "0.666667");
-/// assert_eq!(decimal(f64::NAN), "?");
+/// assert_eq!(format_decimal(0.5), "0.5");
+/// assert_eq!(format_decimal(2.0 / 3.0), "0.666667");
+/// assert_eq!(format_decimal(f64::NAN), "?");
 /// ```
-pub fn decimal(value: f64) -> String {
+pub fn format_decimal(value: f64) -> String {
     let sign = if value.is_sign_negative() { "-" } else { "" };
     if !value.is_finite() {
         return if value.is_nan() { "?".into() } else { format!("{sign}?") };
@@ -128,12 +128,12 @@ pub fn decimal(value: f64) -> String {
     if shortest.split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 6) {
         return shortest;
     }
-    let millionths = if value.abs() == 5e-7 { 1 } else { millionths(value.abs()) };
+    let millionths = if value.abs() == 5e-7 { 1 } else { round_to_millionths(value.abs()) };
     let text = format!("{sign}{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn millionths(number: f64) -> u128 {
+fn round_to_millionths(number: f64) -> u128 {
     let bits = number.to_bits();
     let exponent = (bits >> 52) as i32;
     let mantissa = bits & ((1 << 52) - 1) | u64::from(exponent > 0) << 52;
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn decimals_are_those_of_java() {
         for &(bits, text) in DECIMALS {
-            assert_eq!(decimal(f64::from_bits(bits)), text, "{:e}", f64::from_bits(bits));
+            assert_eq!(format_decimal(f64::from_bits(bits)), text, "{:e}", f64::from_bits(bits));
         }
     }
 
@@ -215,12 +215,12 @@ mod tests {
         let columns =
             [column("a", &[(1, 2.0), (3, 0.5)]), column("none", &[]), column("b", &[(2, 7.0)])];
         let mut text = Vec::new();
-        put_histograms(&mut text, "java.lang.Integer", "KEY", &columns);
+        append_histograms(&mut text, "java.lang.Integer", "KEY", &columns);
         let wanted = "## HISTOGRAM\tjava.lang.Integer\nKEY\ta\tb\n1\t2\t0\n2\t0\t7\n3\t0.5\t0\n";
         assert_eq!(String::from_utf8_lossy(&text), wanted);
         let before = text.len();
-        put_histograms(&mut text, "java.lang.Integer", "KEY", &[column("none", &[])]);
-        put_table(&mut text, "Class", &["A"], &[]);
+        append_histograms(&mut text, "java.lang.Integer", "KEY", &[column("none", &[])]);
+        append_table(&mut text, "Class", &["A"], &[]);
         assert_eq!(text.len(), before, "what is empty is left out");
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use readmill_record::{Error, Ledger, Result};
 
-use crate::features::number;
+use crate::features::parse_java_int;
 use crate::text::LineReader;
 
 const COLUMNS: usize = 11;
@@ -45,7 +45,7 @@ impl RefFlatReader {
     /// # Errors
     /// A line does not have eleven columns, or a position is not a number.
     pub fn next_row(&mut self, is_known: impl Fn(&[u8]) -> bool) -> Result<Option<RefFlatRow>> {
-        while self.0.advance()? {
+        while self.0.advance_line()? {
             let line = self.0.line();
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if line.is_empty() || line.starts_with(b"#") {
@@ -55,23 +55,24 @@ impl RefFlatReader {
             if columns.len() != COLUMNS {
                 let what =
                     format!("a line of refFlat has {COLUMNS} columns, this one {}", columns.len());
-                return Err(self.0.wrong(what));
+                return Err(self.0.line_error(what));
             }
             if is_known(columns[2]) {
-                return parse(&columns).map(Some).map_err(|what| self.0.wrong(what));
+                return parse_row(&columns).map(Some).map_err(|what| self.0.line_error(what));
             }
         }
         Ok(None)
     }
 
-    pub fn wrong(&self, what: &str) -> Error {
-        self.0.wrong(what)
+    pub fn line_error(&self, what: &str) -> Error {
+        self.0.line_error(what)
     }
 }
 
-fn parse(columns: &[&[u8]]) -> std::result::Result<RefFlatRow, String> {
+fn parse_row(columns: &[&[u8]]) -> std::result::Result<RefFlatRow, String> {
     let shown = |text: &[u8]| String::from_utf8_lossy(&text[..text.len().min(60)]).into_owned();
-    let of = |text: &[u8]| number(text).ok_or_else(|| format!("{:?} is no position", shown(text)));
+    let of =
+        |text: &[u8]| parse_java_int(text).ok_or_else(|| format!("{:?} is no position", shown(text)));
     let list = |text: &[u8]| -> std::result::Result<Vec<u32>, String> {
         let text = text.strip_suffix(b",").unwrap_or(text);
         text.split(|&byte| byte == b',').map(of).collect()

@@ -10,11 +10,11 @@ use readmill_record::Header;
 /// of the reads in the file.
 ///
 /// ```
-/// use readmill_format::region::{Part, Region};
+/// use readmill_format::region::{ContigPart, Region};
 /// use readmill_record::Header;
 ///
 /// let header = Header::parse(b"@SQ\tSN:chr1\tLN:5000\n@SQ\tSN:chr2\tLN:900\n").unwrap();
-/// let part = Part { contig: 1, start: 99, end: 200 };
+/// let part = ContigPart { contig: 1, start: 99, end: 200 };
 /// assert_eq!(Region::parse("chr2:100-200", &header), Ok(Region::Part(part)));
 /// assert_eq!(Region::parse("*", &header), Ok(Region::Unplaced));
 /// assert!(Region::parse("2:100-200", &header).unwrap_err().contains("write chr2"));
@@ -22,13 +22,13 @@ use readmill_record::Header;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Region {
     All,
-    Part(Part),
+    Part(ContigPart),
     Unplaced,
 }
 
 /// A range of positions on a contig, 0-based and half-open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Part {
+pub struct ContigPart {
     pub contig: u32,
     pub start: i64,
     /// The base after the last one. It may be beyond the end of the contig ([`NO_END`]).
@@ -38,7 +38,7 @@ pub struct Part {
 /// The end of a region that states no end: no read has a larger position.
 pub const NO_END: i64 = i32::MAX as i64;
 
-impl Part {
+impl ContigPart {
     /// Returns whether a read that extends from `pos` to `end` (0-based, half-open) shares a base
     /// with this part.
     #[inline]
@@ -65,11 +65,12 @@ impl Region {
         }
         let names = header.references().iter().map(|contig| &contig.name[..]);
         let find = |name: &[u8]| header.reference_id(name).and_then(|id| u32::try_from(id).ok());
-        Part::parse(text, find, || unknown_names("the header", names.clone())).map(Region::Part)
+        ContigPart::parse(text, find, || unknown_contig_words("the header", names.clone()))
+            .map(Region::Part)
     }
 }
 
-impl Part {
+impl ContigPart {
     /// Parses a contig, with or without a range of positions. The caller supplies the names: `find`
     /// returns the index of a contig, and `others` two words for the message about an unknown
     /// contig (see [`unknown_names`]).
@@ -82,14 +83,14 @@ impl Part {
         others: impl Fn() -> [String; 2],
     ) -> Result<Self, String> {
         let id = |name: &str| find(name.as_bytes());
-        let unknown = |name: &str| unknown(name, &find, others());
-        let whole = |contig| Ok(Part { contig, start: 0, end: NO_END });
+        let unknown = |name: &str| unknown_contig_message(name, &find, others());
+        let whole = |contig| Ok(ContigPart { contig, start: 0, end: NO_END });
         if let Some(quoted) = text.strip_prefix('{') {
             let (name, rest) =
                 quoted.split_once('}').ok_or_else(|| format!("{text:?} lacks its closing brace"))?;
             let contig = id(name).ok_or_else(|| unknown(name))?;
             return match rest.strip_prefix(':') {
-                Some(range) => part(contig, range, text),
+                Some(range) => parse_range(contig, range, text),
                 None if rest.is_empty() => whole(contig),
                 None => {
                     Err(format!("{text:?} has {rest:?} behind the brace, where a colon is expected"))
@@ -105,15 +106,15 @@ impl Part {
                 "{text:?} can be contig {text} and a part of contig {name}: write {{{text}}} or {{{name}}}:{range}"
             )),
             (Some(contig), None) => whole(contig),
-            (None, Some(contig)) => part(contig, range, text),
+            (None, Some(contig)) => parse_range(contig, range, text),
             (None, None) => Err(unknown(name)),
         }
     }
 }
 
-fn part(contig: u32, range: &str, text: &str) -> Result<Part, String> {
+fn parse_range(contig: u32, range: &str, text: &str) -> Result<ContigPart, String> {
     let position = |digits: &str| {
-        position(digits).ok_or_else(|| format!("{digits:?} in {text:?} is not a position"))
+        parse_position(digits).ok_or_else(|| format!("{digits:?} in {text:?} is not a position"))
     };
     let (first, last) = match range.split_once('-') {
         None if range.is_empty() => (1, NO_END),
@@ -126,12 +127,12 @@ fn part(contig: u32, range: &str, text: &str) -> Result<Part, String> {
     if last <= start {
         return Err(format!("{text:?} ends ({last}) before it starts ({first})"));
     }
-    Ok(Part { contig, start, end: last })
+    Ok(ContigPart { contig, start, end: last })
 }
 
 /// Parses a position with optional commas, or with K, M or G after it (thousand, million, billion).
 /// Numbers above [`NO_END`] become [`NO_END`].
-fn position(text: &str) -> Option<i64> {
+fn parse_position(text: &str) -> Option<i64> {
     let (digits, unit) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 1_000),
         b'm' | b'M' => (&text[..text.len() - 1], 1_000_000),
@@ -146,7 +147,7 @@ fn position(text: &str) -> Option<i64> {
     Some(number.saturating_mul(unit).min(NO_END))
 }
 
-pub fn unknown_names<'a>(place: &str, mut names: impl Iterator<Item = &'a [u8]>) -> [String; 2] {
+pub fn unknown_contig_words<'a>(place: &str, mut names: impl Iterator<Item = &'a [u8]>) -> [String; 2] {
     let first: Vec<String> =
         names.by_ref().take(5).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
     let more = if names.next().is_some() { ", …" } else { "" };
@@ -155,7 +156,11 @@ pub fn unknown_names<'a>(place: &str, mut names: impl Iterator<Item = &'a [u8]>)
 
 /// Returns the message for an unknown contig, with the name that the user may have meant: with or
 /// without `chr`, or the other name of the mitochondrion.
-fn unknown(name: &str, find: impl Fn(&[u8]) -> Option<u32>, [place, names]: [String; 2]) -> String {
+fn unknown_contig_message(
+    name: &str,
+    find: impl Fn(&[u8]) -> Option<u32>,
+    [place, names]: [String; 2],
+) -> String {
     let other = match name.strip_prefix("chr") {
         Some(bare) => bare.to_string(),
         None => format!("chr{name}"),
@@ -210,7 +215,7 @@ mod tests {
             ("x:y:3-4", 5, 2, 4),
             ("7:1-2", 6, 0, 2),
         ] {
-            assert_eq!(parse(text), Ok(Region::Part(Part { contig, start, end })), "{text}");
+            assert_eq!(parse(text), Ok(Region::Part(ContigPart { contig, start, end })), "{text}");
         }
         assert_eq!(parse("*"), Ok(Region::Unplaced));
         assert_eq!(parse("."), Ok(Region::All));
@@ -242,7 +247,7 @@ mod tests {
 
     #[test]
     fn one_shared_base_is_an_overlap() {
-        let part = Part { contig: 0, start: 10, end: 20 };
+        let part = ContigPart { contig: 0, start: 10, end: 20 };
         for (pos, end, answer) in [
             (9, 10, false),
             (9, 11, true),

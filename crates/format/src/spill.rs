@@ -18,16 +18,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{spill_codec, write_back};
 
-static WRITTEN: AtomicU64 = AtomicU64::new(0);
+static SPILLED_BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the bytes that all spills of this process have written so far, except to files with a
 /// name. The progress line shows it.
-pub fn written_by_process() -> u64 {
-    WRITTEN.load(Relaxed)
+pub fn bytes_spilled_by_process() -> u64 {
+    SPILLED_BYTES.load(Relaxed)
 }
 
 /// After each multiple of this many bytes, data of a file with a name is sent to disk.
-const WRITE_BACK: u64 = 8 << 20;
+const WRITE_BACK_BYTES: u64 = 8 << 20;
 
 /// The files of the given temporary directories, shared by all threads.
 ///
@@ -38,14 +38,14 @@ const WRITE_BACK: u64 = 8 << 20;
 /// use readmill_format::spill::Spill;
 ///
 /// let spill = Spill::new(&[std::env::temp_dir()]);
-/// let mut extent = spill.begin(0)?;
+/// let mut extent = spill.begin_extent(0)?;
 /// spill.append(&mut extent, b"sorted ")?;
 /// spill.append(&mut extent, b"records")?;
 ///
 /// let mut bytes = [0; 7];
 /// spill.read(&extent, extent.start + 7, &mut bytes)?;
 /// assert_eq!(&bytes, b"records");
-/// assert_eq!(spill.written(), 14);
+/// assert_eq!(spill.written_bytes(), 14);
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub struct Spill {
@@ -82,32 +82,33 @@ impl Spill {
 
     /// Adds a file that is only read, and makes `extents` refer to it. Later stages of a job read
     /// the data of earlier ones in this way.
-    pub fn adopt(&mut self, path: &Path, file: File, extents: &mut [&mut Extent]) {
+    pub fn adopt_file(&mut self, path: &Path, file: File, extents: &mut [&mut Extent]) {
         let number = self.dirs.len() + self.adopted.len();
         self.adopted.push((path.to_path_buf(), file));
         extents.iter_mut().for_each(|extent| extent.file = number);
     }
 
-    fn adopted(&self, file: usize) -> Option<&(PathBuf, File)> {
+    fn adopted_file(&self, file: usize) -> Option<&(PathBuf, File)> {
         self.adopted.get(file.checked_sub(self.dirs.len())?)
     }
 
-    fn files(&self) -> Result<&[File]> {
+    fn open_files(&self) -> Result<&[File]> {
         if let Some(files) = self.files.get() {
             return Ok(files);
         }
-        let made = self.dirs.iter().map(|dir| unlinked_file(dir)).collect::<Result<Vec<File>>>()?;
+        let made =
+            self.dirs.iter().map(|dir| create_unlinked_file(dir)).collect::<Result<Vec<File>>>()?;
         Ok(self.files.get_or_init(|| made))
     }
 
     /// Creates the files now, so that a missing or unwritable directory is an error at the start of
     /// a run.
-    pub fn check(&self) -> Result<()> {
-        self.files().map(drop)
+    pub fn create_files(&self) -> Result<()> {
+        self.open_files().map(drop)
     }
 
     /// Returns the number of bytes written to all files, including extents that were freed.
-    pub fn written(&self) -> u64 {
+    pub fn written_bytes(&self) -> u64 {
         self.written.load(Relaxed)
     }
 
@@ -118,7 +119,7 @@ impl Spill {
     /// Returns the free disk space for this user in bytes: the minimum over the directories times
     /// their number, because runs are written to each in turn. `None` if a file system does not
     /// report it.
-    pub fn available(&self) -> Option<u64> {
+    pub fn free_bytes(&self) -> Option<u64> {
         let free = |dir: &PathBuf| {
             let system = rustix::fs::statvfs(dir).ok()?;
             Some(system.f_bavail.saturating_mul(system.f_frsize))
@@ -129,34 +130,34 @@ impl Spill {
 
     /// Begins an empty extent at the end of a file, which `turn` modulo the number of files
     /// selects.
-    pub fn begin(&self, turn: usize) -> Result<Extent> {
-        let files = self.files()?;
+    pub fn begin_extent(&self, turn: usize) -> Result<Extent> {
+        let files = self.open_files()?;
         let file = turn % files.len();
-        let meta = files[file].metadata().map_err(|e| self.error(file, "spilling", &e))?;
+        let meta = files[file].metadata().map_err(|e| self.io_error(file, "spilling", &e))?;
         Ok(Extent { file, start: meta.len(), end: meta.len() })
     }
 
     /// Appends `bytes` to an extent, which must be the last one begun in its file.
     pub fn append(&self, extent: &mut Extent, bytes: &[u8]) -> Result<()> {
-        let file = &self.files()?[extent.file];
-        file.write_all_at(bytes, extent.end).map_err(|e| self.error(extent.file, "spilling", &e))?;
+        let file = &self.open_files()?[extent.file];
+        file.write_all_at(bytes, extent.end).map_err(|e| self.io_error(extent.file, "spilling", &e))?;
         let before = extent.end;
         extent.end += bytes.len() as u64;
         self.written.fetch_add(bytes.len() as u64, Relaxed);
         if !self.has_name {
-            WRITTEN.fetch_add(bytes.len() as u64, Relaxed);
+            SPILLED_BYTES.fetch_add(bytes.len() as u64, Relaxed);
         }
         // A file with a name is synced at the end: its data is sent to disk while more is made.
-        if self.has_name && before / WRITE_BACK != extent.end / WRITE_BACK {
-            let start = (before / WRITE_BACK).saturating_sub(1) * WRITE_BACK;
-            write_back::begin(file, start, extent.end - start);
+        if self.has_name && before / WRITE_BACK_BYTES != extent.end / WRITE_BACK_BYTES {
+            let start = (before / WRITE_BACK_BYTES).saturating_sub(1) * WRITE_BACK_BYTES;
+            write_back::start_write_back(file, start, extent.end - start);
         }
         Ok(())
     }
 
     /// Gives the disk space of an extent back to the file system, if that supports holes. Failure
     /// is ignored.
-    pub fn free(&self, extent: &Extent) {
+    pub fn free_extent(&self, extent: &Extent) {
         use rustix::fs::{FallocateFlags, fallocate};
         let Some(file) = self.files.get().and_then(|files| files.get(extent.file)) else { return };
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -166,27 +167,27 @@ impl Spill {
     /// Fills `into` with the bytes from file offset `at` on. The range must be inside the extent.
     pub fn read(&self, extent: &Extent, at: u64, into: &mut [u8]) -> Result<()> {
         debug_assert!(at >= extent.start && at + into.len() as u64 <= extent.end);
-        if let Some((path, file)) = self.adopted(extent.file) {
+        if let Some((path, file)) = self.adopted_file(extent.file) {
             return file.read_exact_at(into, at).map_err(|e| match e.kind() {
-                std::io::ErrorKind::UnexpectedEof => self.damaged(extent),
+                std::io::ErrorKind::UnexpectedEof => self.damaged_error(extent),
                 _ => Error::io(format!("{} cannot be read", path.display()), &e),
             });
         }
-        let file = &self.files()?[extent.file];
+        let file = &self.open_files()?[extent.file];
         file.read_exact_at(into, at)
-            .map_err(|e| self.error(extent.file, "reading back what was spilled", &e))
+            .map_err(|e| self.io_error(extent.file, "reading back what was spilled", &e))
     }
 
     /// Returns the error for an extent whose data has changed since it was written. It names the file if
     /// the file has a name.
-    pub fn damaged(&self, extent: &Extent) -> Error {
-        match self.adopted(extent.file) {
+    pub fn damaged_error(&self, extent: &Extent) -> Error {
+        match self.adopted_file(extent.file) {
             Some((path, _)) => Error::temporary("the file is damaged").file(path),
-            None => spill_codec::damaged("data"),
+            None => spill_codec::damaged_spill_error("data"),
         }
     }
 
-    fn error(&self, file: usize, doing: &str, error: &std::io::Error) -> Error {
+    fn io_error(&self, file: usize, doing: &str, error: &std::io::Error) -> Error {
         let error = Error::io(format!("{doing} in {} failed", self.dirs[file].display()), error);
         if self.has_name {
             return error;
@@ -197,7 +198,7 @@ impl Spill {
 
 /// Creates a file without a name: `O_TMPFILE` if the file system has it, otherwise a file with a
 /// random name that is unlinked at once.
-fn unlinked_file(dir: &Path) -> Result<File> {
+fn create_unlinked_file(dir: &Path) -> Result<File> {
     if dir.metadata().is_ok_and(|meta| !meta.is_dir()) {
         let what =
             format!("{} is not a directory, so no temporary file can be made there", dir.display());
@@ -219,7 +220,7 @@ mod tests {
         let spill = Spill::new(&[dir.path().to_path_buf()]);
         let mut extents = Vec::new();
         for i in 0..5u8 {
-            let mut extent = spill.begin(i.into()).unwrap();
+            let mut extent = spill.begin_extent(i.into()).unwrap();
             spill.append(&mut extent, &vec![i; 1000]).unwrap();
             spill.append(&mut extent, &[i; 10]).unwrap();
             extents.push(extent);
@@ -229,13 +230,13 @@ mod tests {
             spill.read(extent, extent.start, &mut bytes).unwrap();
             assert!(bytes.iter().all(|&b| usize::from(b) == i));
         }
-        assert_eq!(spill.written(), 5050);
+        assert_eq!(spill.written_bytes(), 5050);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn a_directory_that_is_not_there_is_named() {
-        let error = Spill::new(&["/nonexistent/dir".into()]).begin(0).unwrap_err();
+        let error = Spill::new(&["/nonexistent/dir".into()]).begin_extent(0).unwrap_err();
         assert!(error.to_string().contains("/nonexistent/dir"), "{error}");
     }
 }

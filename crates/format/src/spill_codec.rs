@@ -39,7 +39,7 @@ pub enum SpillCodec {
 
 /// Maximum number of bytes that a compressor keeps from frame to frame, enough for frames without
 /// long reads.
-const KEPT_BYTES: usize = 3 << 19;
+const MAX_KEPT_BYTES: usize = 3 << 19;
 
 /// Higher levels save a few percent of the size each; lower ones save little time.
 const ZSTD_LEVEL: i32 = 1;
@@ -71,11 +71,11 @@ impl SpillCodec {
             SpillCodec::Zstd => zstd::bulk::decompress_to_buffer(input, into).ok(),
             SpillCodec::None => None,
         };
-        if n == Some(into.len()) { Ok(()) } else { Err(damaged("data")) }
+        if n == Some(into.len()) { Ok(()) } else { Err(damaged_spill_error("data")) }
     }
 }
 
-pub fn damaged(what: &str) -> Error {
+pub fn damaged_spill_error(what: &str) -> Error {
     let error = std::io::Error::other(format!("the spilled {what} came back changed"));
     Error::io("reading back what was spilled failed", &error)
         .hint("check the temporary directory's disk")
@@ -136,12 +136,12 @@ impl FrameCompressor {
         };
         let packed = n.filter(|n| *n < frame.len()).map(|n| &self.packed[..n]);
         let bytes = packed.unwrap_or(frame);
-        if bytes.len() > KEPT_BYTES {
+        if bytes.len() > MAX_KEPT_BYTES {
             out.reserve_exact(bytes.len()); // doubling would take more memory
         }
         out.extend_from_slice(bytes);
-        self.packed.truncate(KEPT_BYTES);
-        self.packed.shrink_to(KEPT_BYTES);
+        self.packed.truncate(MAX_KEPT_BYTES);
+        self.packed.shrink_to(MAX_KEPT_BYTES);
     }
 }
 

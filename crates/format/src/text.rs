@@ -13,11 +13,11 @@ const READ_SIZE: usize = 256 << 10;
 
 /// The maximum length of a line in bytes. A VCF of a hundred thousand samples has lines of
 /// megabytes.
-const MAX_LINE: usize = 256 << 20;
+const MAX_LINE_BYTES: usize = 256 << 20;
 
 /// The maximum memory of a BGZF chunk, compressed and inflated, in bytes. Both buffers may have
 /// grown by doubling.
-pub(crate) const BGZF_BYTES: usize = 4 * crate::bgzf::block_reader::MAX_CHUNK;
+pub(crate) const MAX_BGZF_BYTES: usize = 4 * crate::bgzf::block_reader::MAX_CHUNK_BYTES;
 
 const GZIP_BYTES: usize = 96 << 10;
 
@@ -32,7 +32,7 @@ impl TextInput {
     /// Returns an input that is not compressed. Memory that reading needs later is charged to
     /// `ledger`.
     pub fn plain(from: impl Read + Send + 'static, ledger: &Ledger) -> Self {
-        TextInput { from: Box::new(from), charge: ledger.empty(READING) }
+        TextInput { from: Box::new(from), charge: ledger.empty_charge(LEDGER_NAME) }
     }
 
     pub fn ledger(&self) -> &Ledger {
@@ -40,7 +40,7 @@ impl TextInput {
     }
 
     #[must_use]
-    pub fn behind(self, start: Vec<u8>) -> Self {
+    pub fn with_start(self, start: Vec<u8>) -> Self {
         TextInput { from: Box::new(Cursor::new(start).chain(self.from)), charge: self.charge }
     }
 
@@ -64,14 +64,14 @@ impl TextInput {
     ///
     /// # Errors
     /// Reading fails, or the memory is not available. The error does not name the file.
-    pub fn append(&mut self, n: u64, bytes: &mut Vec<u8>, charge: &mut Charge) -> Result<u64> {
+    pub fn append_bytes(&mut self, n: u64, bytes: &mut Vec<u8>, charge: &mut Charge) -> Result<u64> {
         let mut read = 0;
         while read < n {
             let now = (READ_SIZE as u64).min(n - read) as usize;
             make_room(bytes, now, charge)?;
             let from = bytes.len();
             bytes.resize(from + now, 0);
-            let got = self.fill(&mut bytes[from..]).map_err(|e| failure(&e))?;
+            let got = self.fill(&mut bytes[from..]).map_err(|e| unnamed_read_error(&e))?;
             bytes.truncate(from + got);
             read += got as u64;
             if got < now {
@@ -90,7 +90,7 @@ impl Read for TextInput {
 
 /// Opens a file and inflates it while it is read, if it is compressed. Its buffers are charged to
 /// `ledger`.
-pub fn open(path: &Path, ledger: &Ledger) -> Result<TextInput> {
+pub fn open_inflated(path: &Path, ledger: &Ledger) -> Result<TextInput> {
     let opening = |e| {
         let error = Error::io("it cannot be opened", &e).file(path);
         // Users separate file names by commas, which some tools accept.
@@ -100,8 +100,8 @@ pub fn open(path: &Path, ledger: &Ledger) -> Result<TextInput> {
         }
         error
     };
-    let (from, bytes) = inflated(input_file::open(path).map_err(opening)?).map_err(opening)?;
-    let charge = ledger.charge(READING, bytes as u64).map_err(|e| e.file(path))?;
+    let (from, bytes) = inflating_reader(input_file::open(path).map_err(opening)?).map_err(opening)?;
+    let charge = ledger.charge(LEDGER_NAME, bytes as u64).map_err(|e| e.file(path))?;
     Ok(TextInput { from, charge })
 }
 
@@ -112,7 +112,7 @@ type Inflated<'a> = (Box<dyn Read + Send + 'a>, usize);
 ///
 /// # Errors
 /// The first bytes cannot be read.
-pub fn inflated<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Inflated<'a>> {
+pub fn inflating_reader<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Inflated<'a>> {
     let mut start = Vec::new();
     (&mut packed).take(18).read_to_end(&mut start)?;
     let (gzip, bgzf) = (start.starts_with(&[0x1f, 0x8b]), is_bgzf(&start));
@@ -120,7 +120,7 @@ pub fn inflated<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Inflat
     Ok(match (gzip, bgzf) {
         (_, true) => {
             let blocks = BlockReader::new(whole, false).with_tail(BlockTail::Members);
-            (Box::new(InflateReader::new(blocks)), BGZF_BYTES)
+            (Box::new(InflateReader::new(blocks)), MAX_BGZF_BYTES)
         }
         (true, _) => (Box::new(GzipMembers::new(BufReader::new(whole))), GZIP_BYTES),
         (false, _) => (Box::new(whole), 0),
@@ -130,8 +130,8 @@ pub fn inflated<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Inflat
 /// Reads a whole file, inflates it if it is compressed, and pays for its bytes with `charge`.
 pub fn read_all(path: &Path, charge: &mut Charge) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut input = open(path, charge.ledger())?;
-    input.append(u64::MAX, &mut bytes, charge).map_err(|e| e.file(path))?;
+    let mut input = open_inflated(path, charge.ledger())?;
+    input.append_bytes(u64::MAX, &mut bytes, charge).map_err(|e| e.file(path))?;
     Ok(bytes)
 }
 
@@ -141,11 +141,11 @@ pub fn is_bgzf(start: &[u8]) -> bool {
     start.len() >= 14 && start[..3] == [0x1f, 0x8b, 8] && start[3] & 4 != 0 && start[12..14] == *b"BC"
 }
 
-pub fn reading(error: &std::io::Error, path: &Path) -> Error {
-    failure(error).file(path)
+pub fn read_error(error: &std::io::Error, path: &Path) -> Error {
+    unnamed_read_error(error).file(path)
 }
 
-pub(crate) fn failure(error: &std::io::Error) -> Error {
+pub(crate) fn unnamed_read_error(error: &std::io::Error) -> Error {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).cloned();
     let ours = ours.map(|ours| ours.hint("it is cut short or damaged: get it again"));
@@ -158,7 +158,7 @@ pub(crate) fn failure(error: &std::io::Error) -> Error {
     })
 }
 
-const READING: &str = "files being read";
+const LEDGER_NAME: &str = "files being read";
 
 /// A text file that is read line by line. Lines end in LF or CRLF; the last one may lack its end.
 ///
@@ -169,11 +169,11 @@ const READING: &str = "files being read";
 /// let text: &[u8] = b"chr1\t5\r\nchr2\t7";
 /// let input = TextInput::plain(text, &Ledger::unlimited());
 /// let mut lines = LineReader::new("a.bed".as_ref(), input);
-/// assert!(lines.advance()?);
+/// assert!(lines.advance_line()?);
 /// assert_eq!(lines.line(), b"chr1\t5");
-/// assert!(lines.advance()?);
-/// assert_eq!(lines.wrong("no end").to_string().matches("line 2").count(), 1);
-/// assert!(!lines.advance()?);
+/// assert!(lines.advance_line()?);
+/// assert_eq!(lines.line_error("no end").to_string().matches("line 2").count(), 1);
+/// assert!(!lines.advance_line()?);
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub struct LineReader {
@@ -183,19 +183,28 @@ pub struct LineReader {
     line: Range<usize>,
     at: usize,
     number: u64,
-    ended: bool,
+    has_ended: bool,
     charge: Charge,
 }
 
 impl LineReader {
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
-        Ok(Self::new(path, open(path, ledger)?))
+        Ok(Self::new(path, open_inflated(path, ledger)?))
     }
 
     /// Returns a reader of the lines of `input`; `path` is for messages.
     pub fn new(path: &Path, input: TextInput) -> Self {
-        let (path, charge) = (path.to_path_buf(), input.charge.ledger().empty("a line of text"));
-        LineReader { path, input, bytes: Vec::new(), line: 0..0, at: 0, number: 0, ended: false, charge }
+        let (path, charge) = (path.to_path_buf(), input.charge.ledger().empty_charge("a line of text"));
+        LineReader {
+            path,
+            input,
+            bytes: Vec::new(),
+            line: 0..0,
+            at: 0,
+            number: 0,
+            has_ended: false,
+            charge,
+        }
     }
 
     /// Moves to the next line; returns `false` at the end of the file.
@@ -203,13 +212,13 @@ impl LineReader {
     /// # Errors
     /// The file cannot be read, a line is longer than 256 MiB, or the memory for it is not
     /// available.
-    pub fn advance(&mut self) -> Result<bool> {
+    pub fn advance_line(&mut self) -> Result<bool> {
         let mut searched = self.at;
         let end = loop {
             if let Some(found) = memchr::memchr(b'\n', &self.bytes[searched..]) {
                 break searched + found;
             }
-            if self.ended {
+            if self.has_ended {
                 break self.bytes.len();
             }
             searched = self.bytes.len() - self.at;
@@ -239,49 +248,51 @@ impl LineReader {
     fn read_more(&mut self) -> Result<()> {
         self.bytes.drain(..self.at);
         self.at = 0;
-        if self.bytes.len() > MAX_LINE {
-            return Err(self.too_long());
+        if self.bytes.len() > MAX_LINE_BYTES {
+            return Err(self.too_long_error());
         }
         if make_room(&mut self.bytes, READ_SIZE, &mut self.charge).is_err() {
-            return Err(self.measure()?);
+            return Err(self.measure_long_line()?);
         }
         let read = (&mut self.input).take(READ_SIZE as u64).read_to_end(&mut self.bytes);
-        self.ended = read.map_err(|e| reading(&e, &self.path))? == 0;
+        self.has_ended = read.map_err(|e| read_error(&e, &self.path))? == 0;
         Ok(())
     }
 
     /// Returns the error for a line that does not fit into memory. It skips the rest of the line to
     /// report the memory that the line needs.
-    fn measure(&mut self) -> Result<Error> {
+    fn measure_long_line(&mut self) -> Result<Error> {
         let mut length = self.bytes.len();
         let mut piece = std::mem::take(&mut self.bytes);
         piece.truncate(READ_SIZE);
         while !piece.is_empty() {
-            let n = self.input.fill(&mut piece).map_err(|e| reading(&e, &self.path))?;
+            let n = self.input.fill(&mut piece).map_err(|e| read_error(&e, &self.path))?;
             piece.truncate(n);
             let end = memchr::memchr(b'\n', &piece);
             length += end.unwrap_or(n);
-            if length > MAX_LINE {
-                return Ok(self.too_long());
+            if length > MAX_LINE_BYTES {
+                return Ok(self.too_long_error());
             }
             if end.is_some() {
                 break;
             }
         }
         let needed = (length + 2 * READ_SIZE) as u64; // the buffer may hold one read before the line and one after it
-        let mut error =
-            self.charge.ledger().shortage("a line of text", needed.saturating_sub(self.charge.bytes()));
+        let mut error = self
+            .charge
+            .ledger()
+            .shortage_error("a line of text", needed.saturating_sub(self.charge.bytes()));
         error.what = format!("line {}: {}", self.number + 1, error.what);
         Ok(error.file(&self.path))
     }
 
-    fn too_long(&mut self) -> Error {
+    fn too_long_error(&mut self) -> Error {
         self.number += 1;
-        self.wrong("it is longer than 256 MiB").hint("is this the right file?")
+        self.line_error("it is longer than 256 MiB").hint("is this the right file?")
     }
 
     /// Returns an error that names the file and the current line.
-    pub fn wrong(&self, what: impl std::fmt::Display) -> Error {
+    pub fn line_error(&self, what: impl std::fmt::Display) -> Error {
         let what = format!("line {}: {what}", self.number);
         Error::input(what).file(&self.path).hint("mend the line, or get the file again")
     }
@@ -302,10 +313,10 @@ mod tests {
         file.write_all(bytes).unwrap();
         let mut lines = LineReader::open(file.path(), &Ledger::unlimited())?;
         let mut all = Vec::new();
-        while lines.advance()? {
+        while lines.advance_line()? {
             if all.len() == 2 {
                 lines.go_back();
-                assert!(lines.advance()?);
+                assert!(lines.advance_line()?);
             }
             all.push(lines.line().to_vec());
         }
@@ -320,7 +331,7 @@ mod tests {
 
     fn bgzf(text: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        Deflater::new(Codec::default(), 1).block(text, &mut bytes);
+        Deflater::new(Codec::default(), 1).deflate_block(text, &mut bytes);
         bytes.extend_from_slice(&EOF_BLOCK);
         bytes
     }

@@ -16,7 +16,7 @@ const MAX_NAME_BYTES: usize = 60;
 ///
 /// let mut unknown = UnknownContigs::default();
 /// for contig in ["1", "1", "2"] {
-///     unknown.add(contig.as_bytes());
+///     unknown.add_place(contig.as_bytes());
 /// }
 /// let warning = unknown.warning("a.bed".as_ref(), "regions").unwrap();
 /// assert_eq!(warning, "a.bed: 3 regions lie on contigs that the header lacks, and are left out: 1, 2");
@@ -29,7 +29,7 @@ pub struct UnknownContigs {
 }
 
 impl UnknownContigs {
-    pub fn add(&mut self, contig: &[u8]) {
+    pub fn add_place(&mut self, contig: &[u8]) {
         self.places += 1;
         let shown = String::from_utf8_lossy(&contig[..contig.len().min(MAX_NAME_BYTES)]);
         if self.names.iter().any(|known| *known == shown) {
@@ -58,7 +58,7 @@ impl UnknownContigs {
 
     /// Returns the error for a file in which all places are on unknown contigs, so that it belongs
     /// to another genome.
-    pub fn error(&self, path: &Path) -> Error {
+    pub fn other_genome_error(&self, path: &Path) -> Error {
         let first = self.names.first().map_or("", String::as_str);
         let what = format!("none of its contigs is in the header of the reads; the first is {first}");
         Error::input(what)
@@ -76,7 +76,7 @@ mod tests {
         let mut unknown = UnknownContigs::default();
         assert_eq!(unknown.warning(Path::new("a"), "regions"), None);
         for n in 0..7 {
-            unknown.add(format!("c{n}").as_bytes());
+            unknown.add_place(format!("c{n}").as_bytes());
         }
         let warning = unknown.warning(Path::new("a"), "regions").unwrap();
         assert!(warning.ends_with(": c0, c1, c2, c3, c4, and others"), "{warning}");

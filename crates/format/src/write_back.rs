@@ -6,7 +6,7 @@ use std::fs::File;
 
 /// Begins to write `bytes` bytes from offset `start` on to disk. This is only a hint: errors are
 /// ignored.
-pub fn begin(file: &File, start: u64, bytes: u64) {
+pub fn start_write_back(file: &File, start: u64, bytes: u64) {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;

@@ -4,28 +4,28 @@ use std::sync::Arc;
 
 use readmill_cram as cram;
 use readmill_format::bgzf::Chunk;
-use readmill_format::reference::Fasta;
+use readmill_format::reference::LazyReference;
 use readmill_format::summed::InputSums;
 use readmill_record::{Ledger, Limit};
 
-use crate::selection::Selection;
+use crate::selection::ContainerSelection;
 
 /// Number of BGZF blocks of SAM text that are inflated together. They stay in the cache until their
 /// lines are used.
 pub(crate) const BLOCKS_OF_TEXT: usize = 4;
 
-pub(crate) const TEXT_CHUNK: usize = 1 << 19;
+pub(crate) const TEXT_CHUNK_BYTES: usize = 1 << 19;
 
 #[derive(Clone, Default)]
 pub struct OpenOptions {
     /// Accept a BGZF file without its EOF block, and a CRAM file without its end-of-file container.
     pub allow_missing_eof: bool,
     /// Maximum bytes of a line of SAM.
-    pub most: Limit,
+    pub max_line: Limit,
     pub ledger: Ledger,
     /// Maximum bytes of a CRAM container, including its records.
-    pub container: Limit,
-    pub reference: Option<Fasta>,
+    pub max_container: Limit,
+    pub reference: Option<LazyReference>,
     pub cache: cram::Cache,
     /// Name of the file. As in htslib, it begins the names of reads if CRAM does not store names.
     pub name: Vec<u8>,
@@ -48,22 +48,22 @@ pub enum Claim {
     Bytes(Vec<u8>),
     Text(Vec<u8>),
     /// A CRAM container, and the selection of its reads; `None` means all of them.
-    Container(Box<cram::Container>, Option<Arc<Selection>>),
+    Container(Box<cram::Container>, Option<Arc<ContainerSelection>>),
 }
 
 impl Claim {
     /// Returns an upper bound of the bytes of the claim's records as BAM.
-    pub fn bound(&self) -> usize {
+    pub fn max_bam_bytes(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.inflated,
             Claim::Bytes(bytes) => bytes.len(),
-            Claim::Text(text) => text_bound(text),
-            Claim::Container(container, _) => container.bound(),
+            Claim::Text(text) => max_text_bam_bytes(text),
+            Claim::Container(container, _) => container.max_bam_bytes(),
         }
     }
 
     /// Returns an upper bound of the number of records, if it is known without opening the claim.
-    pub fn most_records(&self) -> Option<usize> {
+    pub fn max_records(&self) -> Option<usize> {
         match self {
             Claim::Container(container, _) => Some(container.header.records),
             _ => None,
@@ -72,11 +72,13 @@ impl Claim {
 
     /// Returns the bytes that opening takes in addition to the records. A CRAM container is larger
     /// than a chunk of BAM, and its blocks are in memory at the same time as its records.
-    pub fn working(&self) -> usize {
+    pub fn working_bytes(&self) -> usize {
         match self {
-            Claim::Container(container, _) => container.working().saturating_add(container.bound()),
+            Claim::Container(container, _) => {
+                container.working_bytes().saturating_add(container.max_bam_bytes())
+            }
             // A long line of SAM is in memory at the same time as its record.
-            Claim::Text(text) if is_long(text) => text.len() + self.bound(),
+            Claim::Text(text) if is_long_text(text) => text.len() + self.max_bam_bytes(),
             _ => 0,
         }
     }
@@ -93,10 +95,10 @@ impl Claim {
 
 /// Returns an upper bound of the bytes of SAM lines as BAM. Two characters of a B:i array become
 /// four bytes; the shortest line, of 22 characters, has 38 bytes of fixed fields.
-pub(crate) fn text_bound(text: &[u8]) -> usize {
+pub(crate) fn max_text_bam_bytes(text: &[u8]) -> usize {
     2 * text.len() + 64
 }
 
-pub(crate) fn is_long(text: &[u8]) -> bool {
-    text.len() > 2 * TEXT_CHUNK
+pub(crate) fn is_long_text(text: &[u8]) -> bool {
+    text.len() > 2 * TEXT_CHUNK_BYTES
 }

@@ -2,7 +2,7 @@
 //! records.
 
 use readmill_format::bam::header as bam_header;
-use readmill_format::bgzf::{Block, Chunk, Inflater};
+use readmill_format::bgzf::{BgzfBlock, Chunk, Inflater};
 use readmill_record::{Error, Result};
 
 /// Remembers between chunks whether the last block was empty, as the EOF block of a file is.
@@ -16,7 +16,7 @@ impl Joints {
     ///
     /// # Errors
     /// A BAM header starts after an empty block. Empty blocks alone are allowed.
-    pub fn check(&mut self, chunk: &Chunk) -> Result<()> {
+    pub fn check_blocks(&mut self, chunk: &Chunk) -> Result<()> {
         for block in &chunk.blocks {
             let after_empty = std::mem::replace(&mut self.after_empty, block.inflated == 0);
             if after_empty && block.inflated > 0 && begins_file(chunk, block) {
@@ -32,14 +32,14 @@ impl Joints {
 
 /// Returns whether a block starts with a BAM header. A damaged block does not; the thread that
 /// inflates it reports the damage.
-fn begins_file(chunk: &Chunk, block: &Block) -> bool {
+fn begins_file(chunk: &Chunk, block: &BgzfBlock) -> bool {
     let member = &chunk.compressed[block.start as usize..][..block.size as usize];
     let alone = Chunk {
         compressed: member.to_vec(),
-        blocks: vec![Block { start: 0, ..*block }],
+        blocks: vec![BgzfBlock { start: 0, ..*block }],
         offset: 0,
         inflated: block.inflated as usize,
     };
     let mut bytes = Vec::new();
-    Inflater::default().chunk(&alone, &mut bytes).is_ok() && bytes.starts_with(bam_header::MAGIC)
+    Inflater::default().append_chunk(&alone, &mut bytes).is_ok() && bytes.starts_with(bam_header::MAGIC)
 }

@@ -25,37 +25,37 @@ use std::sync::Arc;
 use readmill_cram as cram;
 use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::{BlockReader, BlockTail, Chunk, InflateReader, Inflater, block_reader};
-use readmill_format::chain::Opened;
+use readmill_format::chain::OpenedChunk;
 use readmill_format::gzip::GzipMembers;
 use readmill_format::sam::LineParser;
 use readmill_record::header::text::{BYTE_ORDER_MARK, ReadsFormat, belongs_to_header};
 use readmill_record::{Charge, Detail, Error, Header, Limit, Result, make_room};
 
-use claim::{BLOCKS_OF_TEXT, TEXT_CHUNK, is_long, text_bound};
+use claim::{BLOCKS_OF_TEXT, TEXT_CHUNK_BYTES, is_long_text, max_text_bam_bytes};
 pub use claim::{Claim, OpenOptions};
 use joints::Joints;
-use regions::{BgzfRegions, CramRegions, IndexedInput, RegionReader, Regions};
-pub use selection::Selection;
+use regions::{BgzfRegions, CramRegions, IndexedInput, RegionReader, RequestedRegions};
+pub use selection::ContainerSelection;
 pub use signature::check_file_ending;
 use signature::inflated_start;
 
-const PEEK: usize = 1 << 16;
+const PEEK_BYTES: usize = 1 << 16;
 
 /// Free bytes at the end of a buffer, so that the read that finds the end of the input does not
 /// make it grow.
-const PROBE: usize = 32;
+const PROBE_BYTES: usize = 32;
 
 type Input = Box<dyn Read + Send>;
 
 /// The text of SAM: as it is, unpacked from gzip, or in BGZF blocks.
-enum Text {
+enum SamText {
     Plain(Input),
     Blocks(Box<InflateReader<Input>>),
 }
 
-enum Format {
+enum InputFormat {
     Bam { blocks: BlockReader<Input>, rest: Vec<u8>, joints: Joints },
-    Sam { text: Text, rest: Vec<u8>, ended: bool, most: Limit, long: Charge },
+    Sam { text: SamText, rest: Vec<u8>, ended: bool, most: Limit, long: Charge },
     Cram(Box<cram::Reader>),
     Regions(RegionReader),
 }
@@ -69,7 +69,7 @@ enum Format {
 /// ```
 /// use std::io::Cursor;
 ///
-/// use readmill_format::{bgzf::Chunk, chain::Opened};
+/// use readmill_format::{bgzf::Chunk, chain::OpenedChunk};
 /// use readmill_input::{OpenOptions, Opener, Source};
 /// use readmill_record::Batch;
 ///
@@ -79,7 +79,7 @@ enum Format {
 /// let mut opener = Opener::new(source.header(), source.setup().as_ref());
 ///
 /// let claim = source.claim(Chunk::default())?.expect("there is a record");
-/// let mut opened = Opened::reuse(Batch::default());
+/// let mut opened = OpenedChunk::reuse(Batch::default());
 /// let reuse = opener.open(claim, &mut opened)?;
 /// assert!(source.claim(reuse)?.is_none());
 /// assert_eq!(opened.into_batch()?.len(), 1);
@@ -88,12 +88,12 @@ enum Format {
 /// ```
 pub struct Source {
     header: Header,
-    kind: Format,
+    kind: InputFormat,
     setup: Option<Arc<cram::Setup>>,
 }
 
 /// Maximum bytes of records in one claim of BAM. Plans of memory are based on it.
-pub const MAX_CLAIM: usize = block_reader::MAX_CHUNK;
+pub const MAX_CLAIM_BYTES: usize = block_reader::MAX_CHUNK_BYTES;
 
 #[derive(Default)]
 struct HeaderEnd {
@@ -128,9 +128,9 @@ impl HeaderEnd {
 
 /// Makes room for `more` bytes of a header. Its length is not known yet, so a refusal asks for
 /// twice as much as there is.
-fn header_room(text: &mut Vec<u8>, more: usize, charge: &mut Charge) -> Result<()> {
+fn reserve_header(text: &mut Vec<u8>, more: usize, charge: &mut Charge) -> Result<()> {
     make_room(text, more, charge)
-        .map_err(|_| charge.ledger().shortage("headers", text.len().max(more) as u64))
+        .map_err(|_| charge.ledger().shortage_error("headers", text.len().max(more) as u64))
 }
 
 impl Source {
@@ -141,21 +141,21 @@ impl Source {
     /// the memory.
     pub fn open(mut input: Input, options: &OpenOptions) -> Result<Self> {
         let mut peek = Vec::new();
-        let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
+        let read = (&mut input).take(PEEK_BYTES as u64).read_to_end(&mut peek);
         read.map_err(|e| Error::io("reading failed", &e))?;
         if peek.is_empty() {
             return Err(Error::input("the file is empty").hint("even a file without reads has a header; if reads were piped in, look at the program that should write them"));
         }
         let whole: Input = Box::new(Cursor::new(peek.clone()).chain(input));
         if peek.starts_with(cram::MAGIC) {
-            return Self::cram(whole, options);
+            return Self::open_cram(whole, options);
         }
         if peek.starts_with(bam_header::MAGIC) {
             return Err(Error::input("this is BAM without its BGZF layer")
                 .hint("compress it: bgzip, or samtools view -b"));
         }
         if !peek.starts_with(&[0x1f, 0x8b]) {
-            return Self::sam(Text::Plain(whole), Vec::new(), options);
+            return Self::open_sam(SamText::Plain(whole), Vec::new(), options);
         }
         let is_bam = inflated_start(&peek).starts_with(bam_header::MAGIC);
         if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
@@ -166,16 +166,16 @@ impl Source {
                 .hint("compress it again: gzip -dc FILE | bgzip > NEW.bam"));
             }
             let text: Input = Box::new(GzipMembers::new(BufReader::new(whole)));
-            return Self::sam(Text::Plain(text), Vec::new(), options);
+            return Self::open_sam(SamText::Plain(text), Vec::new(), options);
         }
         let tail = if is_bam { BlockTail::Nothing } else { BlockTail::Members };
-        Self::bgzf(BlockReader::new(whole, options.allow_missing_eof).with_tail(tail), options)
+        Self::open_bgzf(BlockReader::new(whole, options.allow_missing_eof).with_tail(tail), options)
     }
 
     /// Returns the memory in bytes for opening a file whose header is known, as when a file is
     /// opened again.
     pub fn opening_bytes(header: &Header) -> u64 {
-        bam_header::bytes(header) / 2 * 3 + MAX_CLAIM as u64 + header.heap_bytes()
+        bam_header::header_bytes(header) / 2 * 3 + MAX_CLAIM_BYTES as u64 + header.heap_bytes()
     }
 
     pub fn header(&self) -> &Header {
@@ -184,13 +184,13 @@ impl Source {
 
     /// Returns the bytes of BAM records for each byte of the input read so far, to estimate the
     /// records in the rest; `None` for SAM and CRAM.
-    pub fn expansion(&self) -> Option<f64> {
+    pub fn expansion_ratio(&self) -> Option<f64> {
         match &self.kind {
-            Format::Bam { blocks, .. } => {
-                let (compressed, inflated) = blocks.sizes();
+            InputFormat::Bam { blocks, .. } => {
+                let (compressed, inflated) = blocks.offset_and_inflated_bytes();
                 Some(inflated as f64 / compressed.max(1) as f64)
             }
-            Format::Sam { .. } | Format::Cram(_) | Format::Regions(_) => None,
+            InputFormat::Sam { .. } | InputFormat::Cram(_) | InputFormat::Regions(_) => None,
         }
     }
 
@@ -198,9 +198,9 @@ impl Source {
     /// formats ignore it.
     pub fn limit_containers(&mut self, most: Limit) {
         match &mut self.kind {
-            Format::Cram(reader) => reader.limit(most),
-            Format::Regions(reader) => reader.limit_containers(most),
-            Format::Bam { .. } | Format::Sam { .. } => {}
+            InputFormat::Cram(reader) => reader.limit_containers(most),
+            InputFormat::Regions(reader) => reader.limit_containers(most),
+            InputFormat::Bam { .. } | InputFormat::Sam { .. } => {}
         }
     }
 
@@ -209,24 +209,24 @@ impl Source {
     ///
     /// # Errors
     /// The file has no index of its kind, the index does not fit it, or does not fit the memory.
-    pub fn select(
+    pub fn select_regions(
         self,
         input: &IndexedInput<'_>,
-        regions: Regions,
+        regions: RequestedRegions,
         options: &OpenOptions,
     ) -> Result<Self> {
         let Source { header, kind, setup } = self;
         let kind = match kind {
-            Format::Cram(reader) => {
+            InputFormat::Cram(reader) => {
                 match CramRegions::open(input, &header, *reader, regions, options)? {
-                    Ok(regions) => Format::Regions(RegionReader::Cram(Box::new(regions))),
-                    Err(whole) => Format::Cram(Box::new(whole)),
+                    Ok(regions) => InputFormat::Regions(RegionReader::Cram(Box::new(regions))),
+                    Err(whole) => InputFormat::Cram(Box::new(whole)),
                 }
             }
             kind => {
-                let is_bam = matches!(kind, Format::Bam { .. });
+                let is_bam = matches!(kind, InputFormat::Bam { .. });
                 match BgzfRegions::open(input, &header, is_bam, regions, options)? {
-                    Some(regions) => Format::Regions(RegionReader::Bgzf(Box::new(regions))),
+                    Some(regions) => InputFormat::Regions(RegionReader::Bgzf(Box::new(regions))),
                     None => kind,
                 }
             }
@@ -236,7 +236,7 @@ impl Source {
 
     pub fn region_bytes(&self) -> Option<u64> {
         match &self.kind {
-            Format::Regions(reader) => Some(reader.bytes()),
+            InputFormat::Regions(reader) => Some(reader.expected_bytes()),
             _ => None,
         }
     }
@@ -245,53 +245,57 @@ impl Source {
         self.setup.clone()
     }
 
-    fn cram(input: Input, options: &OpenOptions) -> Result<Self> {
+    fn open_cram(input: Input, options: &OpenOptions) -> Result<Self> {
         let ledger = &options.ledger;
         let open = if options.header_as_is { cram::Reader::open_as_is } else { cram::Reader::open };
-        let mut reader = open(input, options.allow_missing_eof, options.container, ledger)?;
+        let mut reader = open(input, options.allow_missing_eof, options.max_container, ledger)?;
         let header = reader.header().clone();
         let reference = options.reference.as_ref().map(|fasta| fasta.open(ledger)).transpose()?;
         let references = cram::References::new(&header, reference.as_ref(), &options.cache, ledger)?;
         let setup = cram::Setup::new(reader.version(), &header, references, &options.name)?;
-        reader.set_implied_bytes(setup.most_implied_bytes());
-        Ok(Source { header, kind: Format::Cram(Box::new(reader)), setup: Some(Arc::new(setup)) })
+        reader.set_implied_bytes(setup.max_implied_bytes());
+        Ok(Source { header, kind: InputFormat::Cram(Box::new(reader)), setup: Some(Arc::new(setup)) })
     }
 
-    fn bgzf(mut blocks: BlockReader<Input>, options: &OpenOptions) -> Result<Self> {
+    fn open_bgzf(mut blocks: BlockReader<Input>, options: &OpenOptions) -> Result<Self> {
         blocks.limit_chunks(options.header_alone.then_some(1));
         let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
         let (mut outline, mut charge) =
-            (bam_header::Outline::default(), options.ledger.empty("headers"));
+            (bam_header::HeaderOutline::default(), options.ledger.empty_charge("headers"));
         let (mut ended, mut joints) = (false, Joints::default());
         loop {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
                 drop(charge);
                 blocks.limit_chunks(Some(BLOCKS_OF_TEXT));
-                let text = Text::Blocks(Box::new(InflateReader::new(blocks)));
-                return Self::sam(text, bytes, options);
+                let text = SamText::Blocks(Box::new(InflateReader::new(blocks)));
+                return Self::open_sam(text, bytes, options);
             }
             if bytes.len() >= bam_header::MAGIC.len() && outline.is_complete(&bytes)? {
                 let (header, taken) = match options.header_as_is {
-                    true => outline.parse_as_is(&bytes, &options.ledger)?,
-                    false => outline.parse(&bytes, &options.ledger)?,
+                    true => outline.parse_header_as_is(&bytes, &options.ledger)?,
+                    false => outline.parse_header(&bytes, &options.ledger)?,
                 };
                 let rest = bytes.split_off(taken);
                 blocks.limit_chunks(None);
-                return Ok(Source { header, kind: Format::Bam { blocks, rest, joints }, setup: None });
+                return Ok(Source {
+                    header,
+                    kind: InputFormat::Bam { blocks, rest, joints },
+                    setup: None,
+                });
             }
             if ended {
                 return Err(Error::input("the file ends inside its header").hint("get the file again"));
             }
             ended = !blocks.next_chunk(&mut chunk)?;
             if !ended {
-                joints.check(&chunk)?;
-                header_room(&mut bytes, chunk.inflated, &mut charge)?;
-                inflater.chunk(&chunk, &mut bytes)?;
+                joints.check_blocks(&chunk)?;
+                reserve_header(&mut bytes, chunk.inflated, &mut charge)?;
+                inflater.append_chunk(&chunk, &mut bytes)?;
             }
         }
     }
 
-    fn sam(mut text: Text, mut rest: Vec<u8>, options: &OpenOptions) -> Result<Self> {
+    fn open_sam(mut text: SamText, mut rest: Vec<u8>, options: &OpenOptions) -> Result<Self> {
         let mut charge = options.ledger.charge("headers", rest.capacity() as u64)?;
         let (mut ended, mut searched, mut end) = (false, 0, HeaderEnd::default());
         let mut complete = 0;
@@ -302,32 +306,32 @@ impl Source {
             if end.advance(&rest, if ended { rest.len() } else { complete })? || ended {
                 break;
             }
-            header_room(&mut rest, TEXT_CHUNK, &mut charge)?;
-            ended = fill(&mut text, &mut rest, TEXT_CHUNK)?;
+            reserve_header(&mut rest, TEXT_CHUNK_BYTES, &mut charge)?;
+            ended = fill_text(&mut text, &mut rest, TEXT_CHUNK_BYTES)?;
         }
         let end = end.at;
         let marked = rest.starts_with(BYTE_ORDER_MARK);
         let start = if marked { BYTE_ORDER_MARK.len() } else { 0 };
-        if ReadsFormat::of(&rest) == Some(ReadsFormat::Fastq) {
-            return Err(signature::not_reads(&rest[start..]));
+        if ReadsFormat::recognize(&rest) == Some(ReadsFormat::Fastq) {
+            return Err(signature::not_reads_error(&rest[start..]));
         }
         let mut lines = rest[end..].split(|&b| b == b'\n');
         let first = lines.next().unwrap_or_default();
         let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // the line may be cut
         if !first.is_empty() && first.split(|&b| b == b'\t').count() < expected {
-            return Err(signature::not_reads(&rest[start..]));
+            return Err(signature::not_reads_error(&rest[start..]));
         }
         let header = &rest[start.min(end)..end];
         let mut header = match options.header_as_is {
             true => Header::parse_within(header, &options.ledger)?,
-            false => Header::read(header, &options.ledger)?,
+            false => Header::parse_and_mend(header, &options.ledger)?,
         };
         if marked {
             header.add_note("the byte order mark at its start is removed");
         }
         let rest = rest.split_off(end);
-        let (most, long) = (options.most, options.ledger.empty("a long line of SAM"));
-        Ok(Source { header, kind: Format::Sam { text, rest, ended, most, long }, setup: None })
+        let (most, long) = (options.max_line, options.ledger.empty_charge("a long line of SAM"));
+        Ok(Source { header, kind: InputFormat::Sam { text, rest, ended, most, long }, setup: None })
     }
 
     /// Returns the next part of the input; `None` at the end. The memory of `reuse`, which
@@ -338,33 +342,33 @@ impl Source {
     /// ([`Error::is_shortage`]), the next call continues with that line.
     pub fn claim(&mut self, reuse: Chunk) -> Result<Option<Claim>> {
         match &mut self.kind {
-            Format::Bam { rest, .. } if !rest.is_empty() => {
+            InputFormat::Bam { rest, .. } if !rest.is_empty() => {
                 let all = std::mem::take(rest);
-                let cut = all.len().min(MAX_CLAIM);
+                let cut = all.len().min(MAX_CLAIM_BYTES);
                 let mut piece = all;
                 *rest = piece.split_off(cut);
                 Ok(Some(Claim::Bytes(piece)))
             }
-            Format::Bam { blocks, joints, .. } => {
+            InputFormat::Bam { blocks, joints, .. } => {
                 let mut chunk = reuse;
                 let any = blocks.next_chunk(&mut chunk)?;
-                joints.check(&chunk)?;
+                joints.check_blocks(&chunk)?;
                 Ok(any.then_some(Claim::Blocks(chunk)))
             }
-            Format::Regions(reader) => reader.claim(reuse),
-            Format::Cram(reader) => {
+            InputFormat::Regions(reader) => reader.claim(reuse),
+            InputFormat::Cram(reader) => {
                 let container = reader.claim(reuse.compressed)?;
                 Ok(container.map(|container| Claim::Container(Box::new(container), None)))
             }
-            Format::Sam { text, rest, ended, most, long } => {
+            InputFormat::Sam { text, rest, ended, most, long } => {
                 let mut searched = 0;
-                if rest.len() <= TEXT_CHUNK {
+                if rest.len() <= TEXT_CHUNK_BYTES {
                     long.resize(0); // a longer text is a line for which memory was short
                 }
                 loop {
-                    if !*ended && rest.len() < TEXT_CHUNK {
-                        rest.reserve_exact(TEXT_CHUNK + PROBE - rest.len()); // rather than by doubling
-                        *ended = fill(text, rest, TEXT_CHUNK - rest.len())?;
+                    if !*ended && rest.len() < TEXT_CHUNK_BYTES {
+                        rest.reserve_exact(TEXT_CHUNK_BYTES + PROBE_BYTES - rest.len()); // rather than by doubling
+                        *ended = fill_text(text, rest, TEXT_CHUNK_BYTES - rest.len())?;
                     }
                     let whole =
                         memchr::memrchr(b'\n', &rest[searched..]).map_or(0, |at| searched + at + 1);
@@ -376,21 +380,21 @@ impl Source {
                         tail.extend_from_slice(&rest[cut..]);
                         rest.truncate(cut);
                         let mut lines = std::mem::replace(rest, tail);
-                        if is_long(&lines) {
+                        if is_long_text(&lines) {
                             lines.shrink_to_fit();
                         }
                         return Ok((!lines.is_empty()).then_some(Claim::Text(lines)));
                     }
                     if !most.allows(rest.len() as u64) {
-                        return Err(most.refusal("a line", line_length(text, rest)?));
+                        return Err(most.limit_error("a line", skip_line(text, rest)?));
                     }
                     searched = rest.len();
                     // A line longer than a chunk. The thread that opens it charges it to its own
                     // account.
                     let more = rest.len() as u64; // the present length again, for each batch in flight
-                    make_room(rest, TEXT_CHUNK + PROBE, long)
-                        .map_err(|error| error.hint(most.advice(more)).that_may_pass())?;
-                    *ended = fill(text, rest, TEXT_CHUNK)?;
+                    make_room(rest, TEXT_CHUNK_BYTES + PROBE_BYTES, long)
+                        .map_err(|error| error.hint(most.memory_hint(more)).as_retryable())?;
+                    *ended = fill_text(text, rest, TEXT_CHUNK_BYTES)?;
                 }
             }
         }
@@ -399,11 +403,11 @@ impl Source {
 
 /// Reads the rest of a line that starts with `start`, without keeping it. Returns the length of the
 /// line for the message that refuses it.
-fn line_length(text: &mut Text, start: &mut Vec<u8>) -> Result<u64> {
+fn skip_line(text: &mut SamText, start: &mut Vec<u8>) -> Result<u64> {
     let mut length = start.len() as u64;
     loop {
         start.clear();
-        let ended = fill(text, start, TEXT_CHUNK)?;
+        let ended = fill_text(text, start, TEXT_CHUNK_BYTES)?;
         if let Some(end) = memchr::memchr(b'\n', start) {
             return Ok(length + end as u64);
         }
@@ -414,10 +418,10 @@ fn line_length(text: &mut Text, start: &mut Vec<u8>) -> Result<u64> {
     }
 }
 
-fn fill(text: &mut Text, into: &mut Vec<u8>, n: usize) -> Result<bool> {
+fn fill_text(text: &mut SamText, into: &mut Vec<u8>, n: usize) -> Result<bool> {
     let input = match text {
-        Text::Plain(input) => input,
-        Text::Blocks(blocks) => return Ok(blocks.append(n, into)? < n),
+        SamText::Plain(input) => input,
+        SamText::Blocks(blocks) => return Ok(blocks.append(n, into)? < n),
     };
     let got = input.take(n as u64).read_to_end(into).map_err(|e| match e.get_ref() {
         Some(inner) if inner.is::<Error>() => {
@@ -458,9 +462,9 @@ impl Opener {
 
     /// Sets how much of each record of CRAM and SAM is decoded from now on
     /// ([`cram::Decoder::open`], [`LineParser::decode`]). Records of BAM are always whole.
-    pub fn decode(&mut self, detail: Detail) {
+    pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
-        self.lines.decode(detail);
+        self.lines.set_detail(detail);
     }
 
     /// Turns a claim into records in `opened`. Returns the memory of the claim for the next one. An
@@ -468,40 +472,40 @@ impl Opener {
     ///
     /// # Errors
     /// The blocks of a BAM file are damaged.
-    pub fn open(&mut self, claim: Claim, opened: &mut Opened) -> Result<Chunk> {
+    pub fn open(&mut self, claim: Claim, opened: &mut OpenedChunk) -> Result<Chunk> {
         match claim {
             Claim::Blocks(chunk) => {
-                opened.inflate(&mut self.inflater, &chunk)?;
-                opened.guess(self.n_ref);
+                opened.inflate_chunk(&mut self.inflater, &chunk)?;
+                opened.guess_first_record(self.n_ref);
                 Ok(chunk)
             }
             Claim::Bytes(mut bytes) => {
                 std::mem::swap(opened.bytes_mut(), &mut bytes);
-                opened.guess(self.n_ref);
+                opened.guess_first_record(self.n_ref);
                 Ok(Chunk { compressed: bytes, ..Chunk::default() })
             }
             Claim::Text(text) => {
-                self.parse(&text, opened);
+                self.parse_lines(&text, opened);
                 Ok(Chunk { compressed: text, ..Chunk::default() })
             }
             Claim::Container(container, wanted) => {
                 let decoder = self.cram.as_mut();
                 let decoder = decoder.ok_or_else(|| Error::bug("nothing is there to decode CRAM"))?;
                 let least = if wanted.is_some() { Detail::Places } else { Detail::Flags };
-                let stop = wanted.as_ref().and_then(|wanted| wanted.stop());
+                let stop = wanted.as_ref().and_then(|wanted| wanted.decode_stop());
                 let options = cram::DecodeOptions { detail: self.detail.max(least), stop };
                 decoder.open(&container, options, opened);
                 if let Some(wanted) = wanted {
-                    opened.retain(|record| wanted.holds(record));
+                    opened.retain(|record| wanted.is_wanted(record));
                 }
                 Ok(Chunk { compressed: container.into_bytes(), ..Chunk::default() })
             }
         }
     }
 
-    fn parse(&mut self, text: &[u8], opened: &mut Opened) {
-        if is_long(text) {
-            opened.bytes_mut().reserve_exact(text_bound(text)); // rather than by doubling
+    fn parse_lines(&mut self, text: &[u8], opened: &mut OpenedChunk) {
+        if is_long_text(text) {
+            opened.bytes_mut().reserve_exact(max_text_bam_bytes(text)); // rather than by doubling
         }
         let without_nul = memchr::memchr(0, text).is_none();
         let mut rest = text;
@@ -514,8 +518,8 @@ impl Opener {
             }
             let start = opened.bytes_mut().len();
             match self.lines.parse_line(line, without_nul, opened.bytes_mut()) {
-                Ok(()) => opened.push(start),
-                Err(error) => return opened.fail(error),
+                Ok(()) => opened.push_record(start),
+                Err(error) => return opened.set_fault(error),
             }
         }
     }

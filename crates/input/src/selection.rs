@@ -1,7 +1,7 @@
 //! Which reads of a CRAM container are wanted.
 
 use readmill_cram::Stop;
-use readmill_format::region::Part;
+use readmill_format::region::ContigPart;
 use readmill_record::UncheckedRecord;
 
 /// Selects the reads of a region, or of several, from a CRAM container.
@@ -10,24 +10,24 @@ use readmill_record::UncheckedRecord;
 /// it. The [`Claim`](crate::Claim) of the container carries the selection, and the
 /// [`Opener`](crate::Opener) drops the other reads after decoding.
 #[derive(Debug)]
-pub struct Selection {
+pub struct ContainerSelection {
     /// Regions in the order of the header, without overlaps.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<ContigPart>,
     pub(crate) unplaced: bool,
     pub(crate) n_ref: i32,
 }
 
-impl Selection {
+impl ContainerSelection {
     /// Returns the end of the last region, where decoding may stop; `None` if reads without a
     /// contig are wanted, which are last in the file.
-    pub(crate) fn stop(&self) -> Option<Stop> {
+    pub(crate) fn decode_stop(&self) -> Option<Stop> {
         let last = self.parts.last().filter(|_| !self.unplaced)?;
         Some(Stop { contig: last.contig, pos: last.end })
     }
 
     /// Returns whether a raw BAM record is wanted. A damaged record is, so that its damage is
     /// reported later.
-    pub fn holds(&self, record: &[u8]) -> bool {
+    pub fn is_wanted(&self, record: &[u8]) -> bool {
         let Ok(record) = UncheckedRecord::new(record).check_without_fields(self.n_ref) else {
             return true;
         };

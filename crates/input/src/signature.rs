@@ -36,9 +36,9 @@ const TO_UTF_8: &str = "convert it: iconv -f UTF-16 -t UTF-8 FILE";
 
 /// Returns the error for text that is not SAM. If the kind of file is known, it says which one and
 /// what to do.
-pub fn not_reads(text: &[u8]) -> Error {
+pub fn not_reads_error(text: &[u8]) -> Error {
     let known = KINDS.iter().find(|(start, ..)| text.starts_with(start));
-    let is_fastq = ReadsFormat::of(text) == Some(ReadsFormat::Fastq);
+    let is_fastq = ReadsFormat::recognize(text) == Some(ReadsFormat::Fastq);
     let (what, hint) = match known {
         _ if is_fastq => ("it is FASTQ", "align its reads first: readmill align REF R1 R2"),
         Some(&(_, what, hint)) => (what, hint),
@@ -50,7 +50,7 @@ pub fn not_reads(text: &[u8]) -> Error {
     Error::input(format!("this is none of BAM, SAM and CRAM: {what}")).hint(hint)
 }
 
-const ENDING: usize = 64;
+const ENDING_BYTES: usize = 64;
 
 /// Checks that a BGZF or CRAM file of `size` bytes ends as it should. Other formats have no end to
 /// check.
@@ -59,7 +59,7 @@ const ENDING: usize = 64;
 /// The end-of-file marker is missing, or other bytes follow it. A file that cannot be read is not
 /// an error here; opening it reports that.
 pub fn check_file_ending(file: &File, size: u64) -> Result<()> {
-    let look = size.min(ENDING as u64);
+    let look = size.min(ENDING_BYTES as u64);
     let mut start = vec![0; look as usize];
     let mut end = start.clone();
     let read =
@@ -68,7 +68,7 @@ pub fn check_file_ending(file: &File, size: u64) -> Result<()> {
         return Ok(());
     }
     check_ending(&start, &end).or_else(|error| match text::is_bgzf(&start) {
-        true => explain(file, size, error),
+        true => explain_bad_ending(file, size, error),
         false => Err(error),
     })
 }
@@ -76,7 +76,7 @@ pub fn check_file_ending(file: &File, size: u64) -> Result<()> {
 /// Walks over the blocks of a file that does not end with the EOF block, to say why. Returns
 /// `error`, or a more exact one if bytes follow the EOF block. After the blocks of SAM text, other
 /// bytes are accepted; the reader of the text checks them.
-fn explain(file: &File, size: u64, error: Error) -> Result<()> {
+fn explain_bad_ending(file: &File, size: u64, error: Error) -> Result<()> {
     let mut peek = vec![0; size.min(1 << 16) as usize];
     let read = file.read_exact_at(&mut peek, 0);
     let is_text = read.is_ok() && !inflated_start(&peek).starts_with(bam_header::MAGIC);
@@ -108,7 +108,7 @@ fn explain(file: &File, size: u64, error: Error) -> Result<()> {
 fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
     let what = if text::is_bgzf(start) && !end.ends_with(&EOF_BLOCK) {
         "the BGZF EOF block is missing at the end, so the file is truncated"
-    } else if !readmill_cram::ends_well(start, end) {
+    } else if !readmill_cram::has_valid_end(start, end) {
         "the container that ends a CRAM file is missing, so the file is truncated"
     } else {
         return Ok(());
@@ -143,7 +143,7 @@ mod tests {
             (b"@HD\tVN:1.6\nhello\nworld\n", "11 fields"),
             (b"", "11 fields"),
         ] {
-            let error = not_reads(text).to_string();
+            let error = not_reads_error(text).to_string();
             assert!(error.contains(told), "{told}: {error}");
         }
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Stamp, Step, edit};
 
-use super::barcodes::{self, strand};
+use super::barcodes::{self, molecule_strand};
 use super::libraries::Libraries;
 use super::metrics::LibraryCounts;
 use super::samtools::SamtoolsReport;
@@ -18,7 +18,7 @@ use super::verdict::{DuplicateCounts, Verdict};
 
 /// Which marks are written to records. The default is Picard's, except for `clear_dt`.
 #[derive(Clone, Debug, Default)]
-pub struct Writing {
+pub struct MarkOptions {
     pub remove: bool,
     pub remove_optical: bool,
     /// Remove DT fields of an earlier run from all records (Picard's CLEAR_DT).
@@ -68,7 +68,7 @@ const KIND: Tag = *b"dt";
 const ORIGINAL: Tag = *b"do";
 const COUNT: Tag = *b"dc";
 
-const OF_SAMTOOLS: [Tag; 2] = [KIND, ORIGINAL];
+const SAMTOOLS_TAGS: [Tag; 2] = [KIND, ORIGINAL];
 
 /// Which duplicates get a DT field: `SQ` for optical ones, `LB` for others (Picard's TAGGING_POLICY).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub enum DuplicateTypes {
     All,
 }
 
-impl Writing {
+impl MarkOptions {
     fn changes_fields(&self) -> bool {
         let types = self.duplicate_types != DuplicateTypes::DontTag;
         self.clear_dt
@@ -87,10 +87,10 @@ impl Writing {
             || self.members
             || self.molecule.is_some()
             || self.molecule_number.is_some()
-            || self.writes_samtools()
+            || self.writes_samtools_fields()
     }
 
-    fn writes_samtools(&self) -> bool {
+    fn writes_samtools_fields(&self) -> bool {
         self.samtools.kind || self.samtools.original || self.samtools.count
     }
 
@@ -99,11 +99,11 @@ impl Writing {
     pub fn changes(&self) -> Changes {
         let mut tags = vec![tag::DT, tag::DI, tag::DS];
         tags.extend(self.molecule.iter().chain(&self.molecule_number).map(|(tag, _)| *tag));
-        if self.earlier == EarlierMarks::Clear || self.writes_samtools() {
-            tags.extend(OF_SAMTOOLS);
+        if self.earlier == EarlierMarks::Clear || self.writes_samtools_fields() {
+            tags.extend(SAMTOOLS_TAGS);
         }
         tags.extend(self.samtools.count.then_some(COUNT));
-        Changes { reads: self.remove || self.remove_optical, ..Changes::tags(&tags) }
+        Changes { reads: self.remove || self.remove_optical, ..Changes::of_tags(&tags) }
     }
 }
 
@@ -113,7 +113,7 @@ impl Writing {
 #[derive(Clone)]
 pub struct ApplyMarks {
     verdict: Arc<Verdict>,
-    writing: Arc<Writing>,
+    writing: Arc<MarkOptions>,
     libraries: Arc<Libraries>,
     header: Header,
     counted: Arc<FlaggedCounts>,
@@ -164,7 +164,7 @@ impl FlaggedCounts {
 impl ApplyMarks {
     pub fn new(
         verdict: Arc<Verdict>,
-        writing: Writing,
+        writing: MarkOptions,
         libraries: Arc<Libraries>,
         header: &Header,
     ) -> Self {
@@ -181,13 +181,13 @@ impl ApplyMarks {
     }
 
     /// Returns the counters that all forks share. Read them after the last batch.
-    pub fn counted(&self) -> Arc<FlaggedCounts> {
+    pub fn flagged_counts(&self) -> Arc<FlaggedCounts> {
         Arc::clone(&self.counted)
     }
 
     /// Counts a record that was flagged as a duplicate. Like Picard's metrics, this counts only
     /// mapped primary records, and counts pairs apart from fragments.
-    fn count(&self, record: RecordRef<'_>) {
+    fn count_flagged(&self, record: RecordRef<'_>) {
         let flags = record.flags();
         if flags.is_unmapped() || !flags.is_primary() {
             return;
@@ -204,13 +204,13 @@ impl ApplyMarks {
     /// # Errors
     /// The set or molecule of the record cannot be read from the spill, or a duplex strand needs the
     /// MC field.
-    fn rewrite(&self, record: RecordRef<'_>, stamp: Stamp, out: &mut Vec<u8>) -> Result<()> {
-        let Writing { clear_dt, duplicate_types, members, molecule, molecule_number, .. } =
+    fn rewrite_fields(&self, record: RecordRef<'_>, stamp: Stamp, out: &mut Vec<u8>) -> Result<()> {
+        let MarkOptions { clear_dt, duplicate_types, members, molecule, molecule_number, .. } =
             &*self.writing;
         let mut fields = FieldEditor::new(record, out);
-        self.write_samtools(&mut fields, record, stamp)?;
+        self.write_samtools_fields(&mut fields, record, stamp)?;
         if *clear_dt {
-            fields.remove(tag::DT);
+            fields.remove_field(tag::DT);
         }
         if record.flags().is_duplicate() {
             match (duplicate_types, self.verdict.is_optical(stamp)) {
@@ -220,7 +220,7 @@ impl ApplyMarks {
             }
         }
         if let Some((tag, _)) = *molecule_number {
-            fields.remove(tag); // a number of an earlier run would name a different molecule
+            fields.remove_field(tag); // a number of an earlier run would name a different molecule
         }
         if let Some(set) = self.verdict.membership(stamp)? {
             let takes_part = !record.flags().is_unmapped() && record.flags().is_primary();
@@ -238,7 +238,7 @@ impl ApplyMarks {
             }
         }
         if let Some((tag, duplex)) = molecule {
-            let molecule = self.molecule(record, *duplex)?;
+            let molecule = self.molecule_identifier(record, *duplex)?;
             fields.set_text(*tag, &molecule);
         }
         Ok(())
@@ -246,7 +246,7 @@ impl ApplyMarks {
 
     /// Writes the fields of samtools markdup. As in samtools, fields that exist are replaced in
     /// place, and new ones are appended.
-    fn write_samtools(
+    fn write_samtools_fields(
         &self,
         fields: &mut FieldEditor<'_>,
         record: RecordRef<'_>,
@@ -254,7 +254,7 @@ impl ApplyMarks {
     ) -> Result<()> {
         let SamtoolsTags { kind, original, count, other_records } = self.writing.samtools;
         if self.verdict.is_duplicate(stamp) {
-            if original && let Some(name) = self.verdict.original(stamp)? {
+            if original && let Some(name) = self.verdict.original_name(stamp)? {
                 fields.replace_text(ORIGINAL, &name);
             }
             if kind {
@@ -266,14 +266,14 @@ impl ApplyMarks {
             let stands_for = self.verdict.stands_for(stamp)?.min(u32::MAX.into());
             fields.replace_integer(COUNT, stands_for as u32);
         } else if count && other_records {
-            fields.remove(COUNT);
+            fields.remove_field(COUNT);
         }
         Ok(())
     }
 
     /// Returns the identifier of a molecule: contig, position of the reverse read, and the strand
     /// (Picard, UmiUtil).
-    fn molecule(&self, record: RecordRef<'_>, duplex: bool) -> Result<Vec<u8>> {
+    fn molecule_identifier(&self, record: RecordRef<'_>, duplex: bool) -> Result<Vec<u8>> {
         let flags = record.flags();
         let placed = usize::try_from(record.ref_id()).ok().filter(|_| !flags.is_unmapped());
         let contig = placed.and_then(|id| self.header.references().get(id));
@@ -282,10 +282,10 @@ impl ApplyMarks {
         let pos = if reverse { record.pos() } else { record.next_pos() };
         let mut molecule = [contig, format!(":{}/", i64::from(pos) + 1).as_bytes()].concat();
         if duplex {
-            match strand(record)? {
-                barcodes::Strand::Top => molecule.extend(b"/A"),
-                barcodes::Strand::Bottom => molecule.extend(b"/B"),
-                barcodes::Strand::Unknown => {}
+            match molecule_strand(record)? {
+                barcodes::BarcodeStrand::Top => molecule.extend(b"/A"),
+                barcodes::BarcodeStrand::Bottom => molecule.extend(b"/B"),
+                barcodes::BarcodeStrand::Unknown => {}
             }
         }
         Ok(molecule)
@@ -304,12 +304,12 @@ impl<'a> FieldEditor<'a> {
         FieldEditor { out, start }
     }
 
-    fn remove(&mut self, tag: Tag) {
-        edit::remove(self.out, self.start, tag);
+    fn remove_field(&mut self, tag: Tag) {
+        edit::remove_fields(self.out, self.start, tag);
     }
 
     fn set_text(&mut self, tag: Tag, value: &[u8]) {
-        self.remove(tag);
+        self.remove_field(tag);
         edit::append_text(self.out, self.start, tag, value);
     }
 
@@ -334,7 +334,7 @@ impl<'a> FieldEditor<'a> {
     }
 
     fn set_integer(&mut self, tag: Tag, value: u32) {
-        self.remove(tag);
+        self.remove_field(tag);
         edit::append_integer(self.out, self.start, tag, value);
     }
 }
@@ -344,7 +344,7 @@ impl Step for ApplyMarks {
         "mark-duplicates"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
 
@@ -355,17 +355,17 @@ impl Step for ApplyMarks {
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let (mut flagged, mut others, mut optical, mut removed) = (0, 0, 0, 0);
         let this = &*self;
-        let Writing { remove, remove_optical, earlier, .. } = *this.writing;
+        let MarkOptions { remove, remove_optical, earlier, .. } = *this.writing;
         if earlier == EarlierMarks::Clear {
-            batch.rewrite(|_, record, out| {
+            batch.rewrite_records(|_, record, out| {
                 let mut fields = FieldEditor::new(record, out);
                 if record.flags().is_duplicate() {
-                    OF_SAMTOOLS.into_iter().for_each(|tag| fields.remove(tag));
+                    SAMTOOLS_TAGS.into_iter().for_each(|tag| fields.remove_field(tag));
                 }
                 Ok(())
             })?;
         }
-        batch.edit(|stamp, raw| {
+        batch.edit_in_place(|stamp, raw| {
             let before = RecordRef::new(raw).flags();
             let (flags, stays) = (before.0, earlier == EarlierMarks::Keep && before.is_duplicate());
             if this.verdict.is_duplicate(stamp) {
@@ -376,7 +376,7 @@ impl Step for ApplyMarks {
                 optical += u64::from(is_counted && this.verdict.is_optical(stamp));
                 removed += u64::from(remove && (stays || !is_other));
                 edit::set_flags(raw, flags | Flags::DUPLICATE);
-                this.count(RecordRef::new(raw));
+                this.count_flagged(RecordRef::new(raw));
             } else if stays {
                 removed += u64::from(remove);
             } else {
@@ -394,7 +394,7 @@ impl Step for ApplyMarks {
             batch.retain(|_, record| !record.flags().is_duplicate());
         }
         if this.writing.changes_fields() {
-            batch.rewrite(|stamp, record, out| this.rewrite(record, stamp, out))?;
+            batch.rewrite_records(|stamp, record, out| this.rewrite_fields(record, stamp, out))?;
         }
         self.flagged += flagged;
         Ok(())
@@ -402,8 +402,8 @@ impl Step for ApplyMarks {
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
         let name = match *self.writing {
-            Writing { remove: true, .. } => "duplicates removed",
-            Writing { remove_optical: true, .. } => "duplicates flagged or, if optical, removed",
+            MarkOptions { remove: true, .. } => "duplicates removed",
+            MarkOptions { remove_optical: true, .. } => "duplicates flagged or, if optical, removed",
             _ => "duplicates flagged",
         };
         vec![(name, self.flagged)]

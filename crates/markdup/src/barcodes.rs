@@ -20,7 +20,7 @@ pub struct Barcodes {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strand {
+pub enum BarcodeStrand {
     /// The first segment is the left one.
     Top,
     /// The first segment is the right one.
@@ -33,18 +33,18 @@ impl Barcodes {
     ///
     /// # Errors
     /// A barcode field is not text, has illegal letters, or is not a valid duplex barcode.
-    pub fn code(&self, record: RecordRef<'_>) -> Result<u128> {
+    pub fn hash_barcodes(&self, record: RecordRef<'_>) -> Result<u128> {
         let template = match self.template {
             None => 0,
-            Some(tag) => match text(record, tag)? {
+            Some(tag) => match text_field(record, tag)? {
                 None => 31,
-                Some(barcode) => 31i32.wrapping_add(self.normalised(record, barcode)?),
+                Some(barcode) => 31i32.wrapping_add(self.hash_normalised(record, barcode)?),
             },
         };
         let flags = record.flags();
         let is_first = !flags.is_paired() || flags.is_first();
         let own = if is_first { self.first } else { self.second };
-        let own = own.map(|tag| text(record, tag)).transpose()?.flatten().map_or(0, hash);
+        let own = own.map(|tag| text_field(record, tag)).transpose()?.flatten().map_or(0, java_hash);
         let (first, second) = if is_first { (own, 0) } else { (0, own) };
         Ok(u128::from(template as u32) << 64
             | u128::from(first as u32) << 32
@@ -53,39 +53,43 @@ impl Barcodes {
 
     /// Combines the codes of two mates. Like Picard, it takes the template's barcode from the mate
     /// seen first.
-    pub fn of_pair(seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
+    pub fn combine_codes(seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
         let own = if arriving.first_segment { 0xffff_ffff << 32 } else { 0xffff_ffff };
         seen.code & !own | arriving.code & own
     }
 
     /// Returns the hash of a barcode. The halves of a duplex barcode are put into the order of the
     /// top strand, so that both strands of a molecule have one hash.
-    fn normalised(&self, record: RecordRef<'_>, barcode: &[u8]) -> Result<i32> {
+    fn hash_normalised(&self, record: RecordRef<'_>, barcode: &[u8]) -> Result<i32> {
         if !barcode.iter().all(|b| b"ATCGNatcgn-".contains(b)) {
-            return Err(illegal(record, barcode, "has letters other than A, C, G, T, N and -"));
+            return Err(illegal_barcode_error(
+                record,
+                barcode,
+                "has letters other than A, C, G, T, N and -",
+            ));
         }
         if !self.duplex {
-            return Ok(hash(barcode));
+            return Ok(java_hash(barcode));
         }
         let mut halves = barcode.split(|&b| b == b'-');
         let (Some(one), Some(two @ [_, ..]), None) = (halves.next(), halves.next(), halves.next())
         else {
-            return Err(illegal(record, barcode, "has not two halves joined by a hyphen"));
+            return Err(illegal_barcode_error(record, barcode, "has not two halves joined by a hyphen"));
         };
-        Ok(if strand(record)? == Strand::Bottom {
-            hash(&[two, b"-", one].concat())
+        Ok(if molecule_strand(record)? == BarcodeStrand::Bottom {
+            java_hash(&[two, b"-", one].concat())
         } else {
-            hash(barcode)
+            java_hash(barcode)
         })
     }
 }
 
-fn illegal(record: RecordRef<'_>, barcode: &[u8], why: &str) -> Error {
+fn illegal_barcode_error(record: RecordRef<'_>, barcode: &[u8], why: &str) -> Error {
     Error::input(format!("the barcode {:?} {why}", String::from_utf8_lossy(barcode)))
         .qname(record.qname())
 }
 
-fn text(record: RecordRef<'_>, tag: Tag) -> Result<Option<&[u8]>> {
+fn text_field(record: RecordRef<'_>, tag: Tag) -> Result<Option<&[u8]>> {
     let Some(field) = record.field(tag) else { return Ok(None) };
     if field.kind == b'Z' {
         return Ok(Some(field.value));
@@ -95,7 +99,7 @@ fn text(record: RecordRef<'_>, tag: Tag) -> Result<Option<&[u8]>> {
 }
 
 /// Java's `String.hashCode`, which Picard uses to compare barcodes.
-fn hash(text: &[u8]) -> i32 {
+fn java_hash(text: &[u8]) -> i32 {
     text.iter().fold(0i32, |hash, &b| hash.wrapping_mul(31).wrapping_add(b.into()))
 }
 
@@ -104,10 +108,10 @@ fn hash(text: &[u8]) -> i32 {
 ///
 /// # Errors
 /// The read is not paired, or MC is missing or invalid.
-pub fn strand(record: RecordRef<'_>) -> Result<Strand> {
+pub fn molecule_strand(record: RecordRef<'_>) -> Result<BarcodeStrand> {
     let flags = record.flags();
     if flags.is_unmapped() {
-        return Ok(Strand::Unknown);
+        return Ok(BarcodeStrand::Unknown);
     }
     if !flags.is_paired() {
         return Err(Error::input("a read that is not paired has no strand of a molecule")
@@ -115,14 +119,14 @@ pub fn strand(record: RecordRef<'_>) -> Result<Strand> {
             .qname(record.qname()));
     }
     if flags.is_mate_unmapped() {
-        return Ok(Strand::Unknown);
+        return Ok(BarcodeStrand::Unknown);
     }
     let left = if record.ref_id() == record.next_ref_id() {
         record.five_prime() <= mate_five_prime(record)?
     } else {
         record.ref_id() < record.next_ref_id()
     };
-    Ok(if flags.is_first() == left { Strand::Top } else { Strand::Bottom })
+    Ok(if flags.is_first() == left { BarcodeStrand::Top } else { BarcodeStrand::Bottom })
 }
 
 /// Returns the unclipped 5′ position of the mate, 0-based, from PNEXT and the CIGAR in MC.
@@ -132,7 +136,7 @@ fn mate_five_prime(record: RecordRef<'_>) -> Result<i64> {
             .hint("let readmill filter --fix-mates samtools add it, to reads that are grouped by name")
             .qname(record.qname())
     };
-    let cigar = text(record, tag::MC)?.ok_or_else(missing)?;
+    let cigar = text_field(record, tag::MC)?.ok_or_else(missing)?;
     let (mut length, mut leading, mut trailing, mut aligned) = (0i64, 0i64, 0i64, false);
     let mut rest = cigar;
     while !rest.is_empty() {

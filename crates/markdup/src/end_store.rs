@@ -6,7 +6,7 @@ use readmill_record::Result;
 use super::ends::{DuplicateEnds, EndsPart};
 use super::grouping::Grouping;
 use super::item::{Barcoded, ItemLayout, PositionOnly};
-use super::metrics::Examined;
+use super::metrics::ExaminedCounts;
 use super::rules::FieldCounts;
 use super::samtools::SamtoolsItems;
 use super::sorter::{Sorter, Sorting, spill_sorted};
@@ -28,19 +28,22 @@ impl<S: ItemLayout> Default for ItemSorters<S> {
 }
 
 impl<S: ItemLayout> ItemSorters<S> {
-    fn push(&mut self, part: &EndsPart) {
-        self.pairs.extend(&part.pairs);
-        self.paired_ends.extend(&part.paired_ends);
-        self.halves.extend(&part.halves);
-        self.fragments.extend(&part.fragments);
+    fn push_part(&mut self, part: &EndsPart) {
+        self.pairs.extend_from_words(&part.pairs);
+        self.paired_ends.extend_from_words(&part.paired_ends);
+        self.halves.extend_from_words(&part.halves);
+        self.fragments.extend_from_words(&part.fragments);
     }
 
     pub fn bytes(&self) -> u64 {
         self.pairs.bytes() + self.paired_ends.bytes() + self.halves.bytes() + self.fragments.bytes()
     }
 
-    pub fn filled(&self) -> u64 {
-        self.pairs.filled() + self.paired_ends.filled() + self.halves.filled() + self.fragments.filled()
+    pub fn filled_bytes(&self) -> u64 {
+        self.pairs.filled_bytes()
+            + self.paired_ends.filled_bytes()
+            + self.halves.filled_bytes()
+            + self.fragments.filled_bytes()
     }
 
     /// Sorts the items in memory and writes them to the spill as one run for each kind. `turn`
@@ -74,7 +77,7 @@ pub struct EndStore {
     /// the input is not grouped by name.
     pub incomplete: Sorter<[u64; 2]>,
     pub grouping: Grouping,
-    pub examined: Examined,
+    pub examined: ExaminedCounts,
     pub fields: FieldCounts,
     /// Paired reads without a read group, or with one that the header lacks; the pipeline warns about
     /// them.
@@ -115,11 +118,11 @@ impl EndStore {
     /// Adds the items and counts of a batch. Batches must arrive in input order.
     pub fn push(&mut self, part: &EndsPart) {
         self.push_items(part);
-        self.grouping.add(&part.evidence);
+        self.grouping.add_evidence(&part.evidence);
         if self.grouping.is_scattered() {
             self.incomplete = Sorter::default(); // the input is already known not to be grouped
         } else {
-            part.evidence.incomplete().iter().for_each(|&name| self.incomplete.push(name));
+            part.evidence.incomplete_names().iter().for_each(|&name| self.incomplete.push(name));
         }
         self.examined.add(&part.examined);
         self.fields.add(&part.fields);
@@ -130,7 +133,7 @@ impl EndStore {
 
     /// Returns whether mates were paired within batches. Such pairs are useless if the input turns
     /// out not to be grouped and is marked in coordinate mode.
-    pub fn any_pairs(&self) -> bool {
+    pub fn has_pairs(&self) -> bool {
         match &self.items {
             AnyItems::PositionOnly(items) => !items.pairs.is_empty(),
             AnyItems::Barcoded(items) => !items.pairs.is_empty(),
@@ -148,15 +151,15 @@ impl EndStore {
     /// Adds the items of a batch without its counts, which were added when it was first collected.
     pub fn push_items(&mut self, part: &EndsPart) {
         match &mut self.items {
-            AnyItems::PositionOnly(items) => items.push(part),
-            AnyItems::Barcoded(items) => items.push(part),
-            AnyItems::Samtools(items) => items.push(&part.samtools),
+            AnyItems::PositionOnly(items) => items.push_part(part),
+            AnyItems::Barcoded(items) => items.push_part(part),
+            AnyItems::Samtools(items) => items.push_part(&part.samtools),
         }
-        self.name_groups.extend(&part.name_groups);
-        self.name_groups.extend(&part.samtools.names);
+        self.name_groups.extend_from_words(&part.name_groups);
+        self.name_groups.extend_from_words(&part.samtools.names);
     }
 
-    pub fn any_halves(&self) -> bool {
+    pub fn has_halves(&self) -> bool {
         match &self.items {
             AnyItems::PositionOnly(items) => !items.halves.is_empty(),
             AnyItems::Barcoded(items) => !items.halves.is_empty(),
@@ -173,13 +176,13 @@ impl EndStore {
         items + self.name_groups.bytes() + self.incomplete.bytes()
     }
 
-    pub fn filled(&self) -> u64 {
+    pub fn filled_bytes(&self) -> u64 {
         let items = match &self.items {
-            AnyItems::PositionOnly(items) => items.filled(),
-            AnyItems::Barcoded(items) => items.filled(),
-            AnyItems::Samtools(items) => items.filled(),
+            AnyItems::PositionOnly(items) => items.filled_bytes(),
+            AnyItems::Barcoded(items) => items.filled_bytes(),
+            AnyItems::Samtools(items) => items.filled_bytes(),
         };
-        items + self.name_groups.filled() + self.incomplete.filled()
+        items + self.name_groups.filled_bytes() + self.incomplete.filled_bytes()
     }
 
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {

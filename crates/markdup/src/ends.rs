@@ -25,7 +25,7 @@ use super::item::{
 };
 use super::libraries::Libraries;
 use super::location::Location;
-use super::metrics::Examined;
+use super::metrics::ExaminedCounts;
 use super::rules::{Coding, FieldCounts, Rules};
 use super::samtools::{self, SamtoolsPart};
 use super::umi::Umi;
@@ -52,7 +52,7 @@ pub enum MatePairing {
 }
 
 impl MatePairing {
-    pub fn in_batch(self) -> bool {
+    pub fn is_in_batch(self) -> bool {
         matches!(self, MatePairing::InBatch | MatePairing::InBatchThenName)
     }
 }
@@ -72,7 +72,7 @@ impl MatePairing {
 /// let mut scratch = ends.scratch();
 /// for batch in [Batch::default()] {
 ///     let mut part = EndsPart::default();
-///     ends.accept(&mut scratch, &batch, &mut part).unwrap();
+///     ends.collect_ends(&mut scratch, &batch, &mut part).unwrap();
 ///     store.push(&part);
 /// }
 /// assert_eq!(store.bytes(), 0); // the batch had no reads
@@ -86,7 +86,7 @@ pub struct DuplicateEnds {
 impl DuplicateEnds {
     /// Returns this collector with pairs counted by tile if `counts`. The count is for the
     /// description of the run and is made during the scan for duplicates.
-    pub fn counting_tiles(mut self, counts: bool) -> Self {
+    pub fn with_tile_counts(mut self, counts: bool) -> Self {
         Arc::make_mut(&mut self.rules).tiles = counts;
         self
     }
@@ -117,7 +117,7 @@ pub struct EndsPart {
     pub(super) fragments: Vec<u64>,
     pub(super) name_groups: Vec<u64>,
     pub(super) evidence: Evidence,
-    pub(super) examined: Examined,
+    pub(super) examined: ExaminedCounts,
     pub(super) fields: FieldCounts,
     pub(super) without_read_group: u64,
     pub(super) has_dt: bool,
@@ -137,7 +137,7 @@ impl EndsScratch {
     /// remove one mate of a template. Does nothing if mates are not paired within batches.
     pub fn collect_evidence(&mut self, batch: &Batch, part: &mut EndsPart) {
         if self.collect_evidence {
-            part.evidence = Evidence::of(batch);
+            part.evidence = Evidence::of_batch(batch);
         }
     }
 }
@@ -160,7 +160,7 @@ impl DuplicateEnds {
 
     /// Returns a collector that joins mates by name in coordinate order. The pipeline collects all
     /// items again with it if input that was paired in batches turns out not to be grouped.
-    pub fn by_place(&self) -> Self {
+    pub fn paired_by_coordinate(&self) -> Self {
         let (libraries, rules) = (Arc::clone(&self.libraries), Arc::clone(&self.rules));
         DuplicateEnds { libraries, rules, mate_pairing: MatePairing::NameCoordinate }
     }
@@ -175,54 +175,63 @@ impl DuplicateEnds {
 
     /// Returns the maximum number of bytes that one record can add: a half, a fragment, a name group
     /// and an incomplete name. Bounds the memory of a range whose items are collected again.
-    pub fn most_bytes(&self) -> usize {
-        fn of<S: ItemLayout>() -> usize {
+    pub fn max_bytes_per_record(&self) -> usize {
+        fn max_item_bytes<S: ItemLayout>() -> usize {
             8 * (S::Half::WORDS + S::Fragment::WORDS + 2 + 3)
         }
         match (&self.rules.samtools, self.is_barcoded()) {
-            (Some(_), _) => 8 * samtools::MOST_WORDS,
-            (None, true) => of::<Barcoded>(),
-            (None, false) => of::<PositionOnly>(),
+            (Some(_), _) => 8 * samtools::MAX_WORDS_PER_RECORD,
+            (None, true) => max_item_bytes::<Barcoded>(),
+            (None, false) => max_item_bytes::<PositionOnly>(),
         }
     }
 
     /// Returns the bytes that a typical record adds: half of a pair if mates are adjacent, otherwise
     /// a half. Used to forecast memory before the input is read.
-    pub fn usual_bytes(&self) -> u64 {
-        fn of<S: ItemLayout>(together: bool) -> usize {
+    pub fn typical_bytes_per_record(&self) -> u64 {
+        fn typical_item_bytes<S: ItemLayout>(together: bool) -> usize {
             if together { 4 * S::Pair::WORDS } else { 8 * S::Half::WORDS }
         }
         if self.rules.samtools.is_some() {
-            return samtools::USUAL_BYTES;
+            return samtools::TYPICAL_BYTES_PER_RECORD;
         }
-        let together = self.mate_pairing.in_batch();
-        (if self.is_barcoded() { of::<Barcoded>(together) } else { of::<PositionOnly>(together) }) as u64
+        let together = self.mate_pairing.is_in_batch();
+        (if self.is_barcoded() {
+            typical_item_bytes::<Barcoded>(together)
+        } else {
+            typical_item_bytes::<PositionOnly>(together)
+        }) as u64
     }
 
     pub fn scratch(&self) -> EndsScratch {
-        EndsScratch { collect_evidence: self.mate_pairing.in_batch(), group: None }
+        EndsScratch { collect_evidence: self.mate_pairing.is_in_batch(), group: None }
     }
 
     /// Appends the items of a batch to `part`. The batch must be stamped and filtered.
     ///
     /// # Errors
     /// A read has an invalid barcode or UMI, or lacks a field that the rules of samtools need.
-    pub fn accept(&self, scratch: &mut EndsScratch, batch: &Batch, part: &mut EndsPart) -> Result<()> {
+    pub fn collect_ends(
+        &self,
+        scratch: &mut EndsScratch,
+        batch: &Batch,
+        part: &mut EndsPart,
+    ) -> Result<()> {
         if let Some(rules) = &self.rules.samtools {
-            part.samtools.collect(rules, batch, |record| {
-                let group = self.group(scratch, record.read_group()).number;
+            part.samtools.collect_keys(rules, batch, |record| {
+                let group = self.find_group(scratch, record.read_group()).number;
                 if self.libraries.is_known(group) { group + 1 } else { 0 }
             })
         } else if self.is_barcoded() {
-            self.accept_as::<Barcoded>(scratch, batch, part)
+            self.collect_ends_as::<Barcoded>(scratch, batch, part)
         } else {
-            self.accept_as::<PositionOnly>(scratch, batch, part)
+            self.collect_ends_as::<PositionOnly>(scratch, batch, part)
         }
     }
 
     /// Collects by the rules of Picard, with items of layout `S`. A template is a run of records with
     /// equal template stamps; reads still pending when it ends are stored as halves.
-    fn accept_as<S: ItemLayout>(
+    fn collect_ends_as<S: ItemLayout>(
         &self,
         scratch: &mut EndsScratch,
         batch: &Batch,
@@ -232,20 +241,20 @@ impl DuplicateEnds {
         let (mut template, mut location, mut first_record_participates) = (None, None, false);
         for (stamp, record) in batch.records() {
             if template.replace(stamp.template()) != Some(stamp.template()) {
-                self.flush::<S>(&mut pending, part);
+                self.flush_pending::<S>(&mut pending, part);
                 location = None;
-                first_record_participates = takes_part(record);
+                first_record_participates = is_compared(record);
                 self.note_name_group(stamp, record, part);
             }
             let id = scan_fields(record, part);
-            let group = self.group(scratch, id);
+            let group = self.find_group(scratch, id);
             let flags = record.flags();
-            part.examined.count(flags, self.libraries.library(group.number));
+            part.examined.count_record(flags, self.libraries.library(group.number));
             if flags.is_unmapped() || !flags.is_primary() {
                 if self.mate_pairing == MatePairing::NameInput {
                     self.push_half::<S>(
                         HalfKind::Bystander,
-                        &bystander(record, stamp),
+                        &summarize_bystander(record, stamp),
                         group,
                         record,
                         part,
@@ -254,10 +263,11 @@ impl DuplicateEnds {
                 continue;
             }
             if self.rules.coding.is_some() {
-                part.fields.count(&self.rules, record);
+                part.fields.count_fields(&self.rules, record);
             }
             let location = *location.get_or_insert_with(|| self.rules.names.location(record.qname()));
-            let read = self.read(record, stamp, group.number, location.unwrap_or(Location::NONE));
+            let read =
+                self.summarize_read(record, stamp, group.number, location.unwrap_or(Location::NONE));
             let read = read.map(|read| ReadSummary { first_record_participates, ..read });
             let read = read.map_err(|error| error.record(stamp.ordinal()))?;
             if !flags.is_paired() || flags.is_mate_unmapped() {
@@ -266,29 +276,30 @@ impl DuplicateEnds {
             }
             part.without_read_group += u64::from(!self.libraries.is_known(group.number));
             if record.qname() == b"*" {
-                self.paired_end::<S>(&read, part); // "*" is not a name, so its mate cannot be found
+                self.push_paired_end::<S>(&read, part); // "*" is not a name, so its mate cannot be found
                 continue;
             }
-            if !self.mate_pairing.in_batch() {
+            if !self.mate_pairing.is_in_batch() {
                 self.push_half::<S>(HalfKind::Paired, &read, group, record, part);
                 continue;
             }
             if read.next_ref_id < 0 {
-                push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // without a mate reference, also a single read
+                push_words(&mut part.fragments, &self.rules.pack_fragment::<S>(&read)); // without a mate reference, also a single read
             }
             // Pending reads share a name, so the read group is the key. Unknown IDs share a number, hence the hash.
             let known = id.is_none() || self.libraries.is_known(group.number);
             let key = if known { group.number.into() } else { u128::from(group.seed) << 16 };
             let EndsPart { pairs, paired_ends: seconds, .. } = part;
-            let replaced = meet(&mut pending, key, read, (record, group.seed), |seen, arriving| {
-                let end = |end: &S::EndKey| push(seconds, end);
-                self.rules.pair::<S>(seen, arriving, |pair| push(pairs, pair), end);
-            });
+            let replaced =
+                pair_or_hold(&mut pending, key, read, (record, group.seed), |seen, arriving| {
+                    let end = |end: &S::EndKey| push_words(seconds, end);
+                    self.rules.emit_pair::<S>(seen, arriving, |pair| push_words(pairs, pair), end);
+                });
             if let Some((replaced, (record, seed))) = replaced {
                 self.push_unmatched::<S>(replaced, record, seed, part);
             }
         }
-        self.flush::<S>(&mut pending, part);
+        self.flush_pending::<S>(&mut pending, part);
         Ok(())
     }
 
@@ -296,14 +307,18 @@ impl DuplicateEnds {
     /// groups of one name if the input turns out not to be grouped.
     fn note_name_group(&self, stamp: Stamp, record: RecordRef<'_>, part: &mut EndsPart) {
         if self.mate_pairing == MatePairing::InBatchThenName && record.qname() != b"*" {
-            let name = hash(NO_GROUP, record.qname());
-            let first_record_participates = takes_part(record);
+            let name = hash_name(NO_GROUP, record.qname());
+            let first_record_participates = is_compared(record);
             let first = stamp.template() << 1 | u64::from(first_record_participates);
             part.name_groups.extend([(name >> 64) as u64, name as u64, first]);
         }
     }
 
-    fn flush<S: ItemLayout>(&self, pending: &mut Pending<(RecordRef<'_>, u64)>, part: &mut EndsPart) {
+    fn flush_pending<S: ItemLayout>(
+        &self,
+        pending: &mut Pending<(RecordRef<'_>, u64)>,
+        part: &mut EndsPart,
+    ) {
         for (_, read, (record, seed)) in pending.drain(..) {
             self.push_unmatched::<S>(read, record, seed, part);
         }
@@ -321,15 +336,20 @@ impl DuplicateEnds {
     ) {
         let push_half = if self.mate_pairing == MatePairing::InBatchThenName {
             let read = ReadSummary { ordinal: read.ordinal - u64::from(read.template_offset), ..read };
-            item::half::<S>(hash(NO_GROUP, record.qname()), &read, HalfKind::Paired, HalfOrder::Input)
+            item::pack_half::<S>(
+                hash_name(NO_GROUP, record.qname()),
+                &read,
+                HalfKind::Paired,
+                HalfOrder::Input,
+            )
         } else {
-            let name = hash(seed, record.qname());
-            item::half::<S>(name, &read, HalfKind::Paired, HalfOrder::Place)
+            let name = hash_name(seed, record.qname());
+            item::pack_half::<S>(name, &read, HalfKind::Paired, HalfOrder::Place)
         };
-        push(&mut part.halves, &push_half);
+        push_words(&mut part.halves, &push_half);
     }
 
-    fn group(&self, scratch: &mut EndsScratch, id: Option<&[u8]>) -> GroupKey {
+    fn find_group(&self, scratch: &mut EndsScratch, id: Option<&[u8]>) -> GroupKey {
         let Some(id) = id else {
             return GroupKey { number: self.libraries.group(None), seed: NO_GROUP };
         };
@@ -356,7 +376,7 @@ impl DuplicateEnds {
         if self.mate_pairing == MatePairing::NameInput && record.qname() != b"*" {
             self.push_half::<S>(HalfKind::Alone, read, group, record, part);
         } else {
-            push(&mut part.fragments, &self.rules.fragment::<S>(read));
+            push_words(&mut part.fragments, &self.rules.pack_fragment::<S>(read));
         }
     }
 
@@ -376,24 +396,24 @@ impl DuplicateEnds {
             _ => (group.seed, HalfOrder::Place),
         };
         if record.qname() != b"*" {
-            let name = hash(seed, record.qname());
-            push(&mut part.halves, &item::half::<S>(name, read, kind, order));
+            let name = hash_name(seed, record.qname());
+            push_words(&mut part.halves, &item::pack_half::<S>(name, read, kind, order));
         }
         if kind == HalfKind::Paired && order == HalfOrder::Place && read.next_ref_id < 0 {
             // Without a mate reference, it also counts as a single read.
-            push(&mut part.fragments, &self.rules.fragment::<S>(read));
+            push_words(&mut part.fragments, &self.rules.pack_fragment::<S>(read));
         }
     }
 
     /// Stores only the end of a read whose mate cannot be identified. Picard still treats every
     /// fragment with that end as a duplicate.
-    fn paired_end<S: ItemLayout>(&self, read: &ReadSummary, part: &mut EndsPart) {
+    fn push_paired_end<S: ItemLayout>(&self, read: &ReadSummary, part: &mut EndsPart) {
         if read.next_ref_id >= 0 {
-            push(&mut part.paired_ends, &self.rules.paired_end::<S>(read));
+            push_words(&mut part.paired_ends, &self.rules.pack_paired_end::<S>(read));
         }
     }
 
-    fn read(
+    fn summarize_read(
         &self,
         record: RecordRef<'_>,
         stamp: Stamp,
@@ -417,7 +437,7 @@ impl DuplicateEnds {
             ordinal: stamp.ordinal(),
             template_offset: (stamp.ordinal() - stamp.template()) as u32,
             first_record_participates: false,
-            code: self.rules.code(record)?,
+            code: self.rules.code_of_read(record)?,
         })
     }
 }
@@ -437,7 +457,7 @@ fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8
 
 /// Summarizes a record that is not compared itself but gets the marks of its template: secondary,
 /// supplementary and unmapped records.
-fn bystander(record: RecordRef<'_>, stamp: Stamp) -> ReadSummary {
+fn summarize_bystander(record: RecordRef<'_>, stamp: Stamp) -> ReadSummary {
     ReadSummary {
         end: End { library: 0, ref_id: record.ref_id(), five_prime: 0, reverse: false },
         pos: record.pos(),
@@ -454,11 +474,11 @@ fn bystander(record: RecordRef<'_>, stamp: Stamp) -> ReadSummary {
 }
 
 impl Rules {
-    fn code(&self, record: RecordRef<'_>) -> Result<u128> {
+    fn code_of_read(&self, record: RecordRef<'_>) -> Result<u128> {
         match &self.coding {
             None => Ok(0),
-            Some(Coding::Barcodes(barcodes)) => barcodes.code(record),
-            Some(Coding::Umis(umis)) => umis.code(record),
+            Some(Coding::Barcodes(barcodes)) => barcodes.hash_barcodes(record),
+            Some(Coding::Umis(umis)) => umis.code_of_read(record),
         }
     }
 
@@ -467,7 +487,7 @@ impl Rules {
     /// Without barcodes, only the second end is passed, since the first one can be derived from the
     /// pair. With barcodes both are passed: each end has its own code, while the pair combines the
     /// codes of both reads.
-    pub(super) fn pair<S: ItemLayout>(
+    pub(super) fn emit_pair<S: ItemLayout>(
         &self,
         seen: &ReadSummary,
         arriving: &ReadSummary,
@@ -476,10 +496,10 @@ impl Rules {
     ) {
         let code = match &self.coding {
             None => 0,
-            Some(Coding::Barcodes(_)) => Barcodes::of_pair(seen, arriving),
-            Some(Coding::Umis(umis)) => umis.of_pair(seen, arriving),
+            Some(Coding::Barcodes(_)) => Barcodes::combine_codes(seen, arriving),
+            Some(Coding::Umis(umis)) => umis.code_of_pair(seen, arriving),
         };
-        let (pair, second) = item::pair::<S>(seen, arriving, code);
+        let (pair, second) = item::pack_pair::<S>(seen, arriving, code);
         pairs(&pair);
         if self.coding.is_none() {
             second.iter().for_each(|end| ends(&item::end_key::<S>(end, 0)));
@@ -488,41 +508,41 @@ impl Rules {
         // Each end has its own code, while the code of the pair combines both reads.
         for read in [seen, arriving].into_iter().filter(|read| read.next_ref_id >= 0) {
             let code = match &self.coding {
-                Some(Coding::Umis(umis)) => umis.of_mate(seen, arriving, read),
+                Some(Coding::Umis(umis)) => umis.code_of_mate(seen, arriving, read),
                 _ => read.code,
             };
             ends(&item::end_key::<S>(&read.end, code));
         }
     }
 
-    pub(super) fn fragment<S: ItemLayout>(&self, read: &ReadSummary) -> S::Fragment {
-        item::fragment::<S>(&ReadSummary { code: self.single(read), ..*read })
+    pub(super) fn pack_fragment<S: ItemLayout>(&self, read: &ReadSummary) -> S::Fragment {
+        item::pack_fragment::<S>(&ReadSummary { code: self.single_end_code(read), ..*read })
     }
 
-    pub(super) fn paired_end<S: ItemLayout>(&self, read: &ReadSummary) -> S::EndKey {
-        item::end_key::<S>(&read.end, self.single(read))
+    pub(super) fn pack_paired_end<S: ItemLayout>(&self, read: &ReadSummary) -> S::EndKey {
+        item::end_key::<S>(&read.end, self.single_end_code(read))
     }
 
     /// Returns the code by which this read is compared as a single end. A UMI is placed in the
     /// segment that the read is from.
-    fn single(&self, read: &ReadSummary) -> u128 {
+    fn single_end_code(&self, read: &ReadSummary) -> u128 {
         let umi = Umi::from_code(read.code);
         match &self.coding {
-            Some(Coding::Umis(umis)) if read.first_segment => umis.of_end(umi, Umi::NONE, true),
-            Some(Coding::Umis(umis)) => umis.of_end(Umi::NONE, umi, false),
+            Some(Coding::Umis(umis)) if read.first_segment => umis.code_of_end(umi, Umi::NONE, true),
+            Some(Coding::Umis(umis)) => umis.code_of_end(Umi::NONE, umi, false),
             _ => read.code,
         }
     }
 }
 
-fn takes_part(record: RecordRef<'_>) -> bool {
+fn is_compared(record: RecordRef<'_>) -> bool {
     !record.flags().is_unmapped() && record.flags().is_primary()
 }
 
 const NO_GROUP: u64 = 0;
 
 /// Hashes read group and name to 128 bits: 10^9 names collide with a probability of 10^-21.
-fn hash(group: u64, name: &[u8]) -> u128 {
+fn hash_name(group: u64, name: &[u8]) -> u128 {
     xxhash_rust::xxh3::xxh3_128_with_seed(name, group)
 }
 
@@ -533,7 +553,7 @@ pub(super) type Pending<T> = Vec<(u128, ReadSummary, T)>;
 /// Mates are recognized by `key` and the reference sequence of the mate. A pending read with the same
 /// key and mate reference is replaced and returned: it stays without a mate. Picard 3.4 does so on
 /// queryname-grouped input, and stops with an error on coordinate-sorted input.
-pub(super) fn meet<T>(
+pub(super) fn pair_or_hold<T>(
     pending: &mut Pending<T>,
     key: u128,
     read: ReadSummary,
@@ -553,6 +573,6 @@ pub(super) fn meet<T>(
     replaced.map(|(_, read, from)| (read, from))
 }
 
-fn push<T: Item>(words: &mut Vec<u64>, item: &T) {
+fn push_words<T: Item>(words: &mut Vec<u64>, item: &T) {
     words.extend_from_slice(item.as_ref());
 }

@@ -14,28 +14,28 @@ use serde::{Deserialize, Serialize};
 
 /// Number of incomplete name groups that are compared early, so that input that is not grouped is
 /// usually detected in its first chunks. All of them are compared at the end.
-const COMPARED_AT_ONCE: usize = 1 << 13;
+const MAX_COMPARED_EARLY: usize = 1 << 13;
 
 /// The order of reads that the headers of the inputs declare (SO and GO of the @HD line).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stated {
+pub enum StatedOrder {
     Grouped,
     Coordinate,
     Neither,
 }
 
-impl Stated {
+impl StatedOrder {
     /// Returns the order that the headers of all inputs declare. Inputs are read one after the other,
     /// so several coordinate-sorted inputs are not sorted as a whole.
-    pub fn by<'a>(mut headers: impl ExactSizeIterator<Item = &'a Header> + Clone) -> Self {
+    pub fn by_headers<'a>(mut headers: impl ExactSizeIterator<Item = &'a Header> + Clone) -> Self {
         let one = headers.len() == 1;
-        let grouped = |it: &Header| it.claims_name_groups() && !it.claims_coordinate_order();
+        let grouped = |it: &Header| it.declares_name_groups() && !it.declares_coordinate_order();
         if headers.len() > 0 && headers.clone().all(grouped) {
-            Stated::Grouped
-        } else if one && headers.all(Header::claims_coordinate_order) {
-            Stated::Coordinate
+            StatedOrder::Grouped
+        } else if one && headers.all(Header::declares_coordinate_order) {
+            StatedOrder::Coordinate
         } else {
-            Stated::Neither
+            StatedOrder::Neither
         }
     }
 }
@@ -58,7 +58,7 @@ impl CoordinateSpan {
         CoordinateSpan { ends: Some((place, place)), broken: false }
     }
 
-    fn add(&mut self, next: CoordinateSpan) {
+    fn append_span(&mut self, next: CoordinateSpan) {
         self.broken |= next.broken;
         self.ends = match (self.ends, next.ends) {
             (Some((first, before)), Some((behind, last))) => {
@@ -82,15 +82,15 @@ pub struct Evidence {
 impl Evidence {
     /// Examines the name groups of a batch, which must be stamped and not yet filtered: a filter may
     /// remove one mate.
-    pub fn of(batch: &Batch) -> Self {
+    pub fn of_batch(batch: &Batch) -> Self {
         let mut evidence = Evidence::default();
         let template = |span: &Span| span.stamp.template();
         for name_group in batch.spans.chunk_by(|a, b| template(a) == template(b)) {
             let mut ends = PrimaryCounts::default();
             for &span in name_group {
                 let record = batch.record(span);
-                ends.add(record);
-                evidence.places.add(CoordinateSpan::of(record));
+                ends.count_record(record);
+                evidence.places.append_span(CoordinateSpan::of(record));
             }
             evidence.name_groups += 1;
             evidence.doubled += u64::from(ends.has_doubled_end());
@@ -105,7 +105,7 @@ impl Evidence {
         evidence
     }
 
-    pub fn incomplete(&self) -> &[[u64; 2]] {
+    pub fn incomplete_names(&self) -> &[[u64; 2]] {
         &self.incomplete
     }
 
@@ -143,7 +143,7 @@ struct PrimaryCounts {
 }
 
 impl PrimaryCounts {
-    fn add(&mut self, record: RecordRef<'_>) {
+    fn count_record(&mut self, record: RecordRef<'_>) {
         let flags = record.flags();
         if !flags.is_primary() {
             return;
@@ -189,11 +189,11 @@ pub struct GroupingDecision {
 impl Grouping {
     /// Adds the evidence of a batch. Batches must arrive in input order, because coordinate order is
     /// tracked across them.
-    pub fn add(&mut self, evidence: &Evidence) {
+    pub fn add_evidence(&mut self, evidence: &Evidence) {
         self.without_primary += evidence.without_primary;
         self.doubled += evidence.doubled;
-        self.places.add(evidence.places);
-        let room = COMPARED_AT_ONCE - self.first.len();
+        self.places.append_span(evidence.places);
+        let room = MAX_COMPARED_EARLY - self.first.len();
         for &name in evidence.incomplete.iter().take(room) {
             self.scattered |= !self.first.insert(name);
         }
@@ -202,10 +202,10 @@ impl Grouping {
     /// Adds the evidence of the next slice of the input (a job in stages). Incomplete name groups of
     /// different slices are not compared here; see
     /// [`EndStore::compare_incomplete`](super::EndStore::compare_incomplete).
-    pub fn append(&mut self, next: Grouping) {
+    pub fn append_slice(&mut self, next: Grouping) {
         self.without_primary += next.without_primary;
         self.doubled += next.doubled;
-        self.places.add(next.places);
+        self.places.append_span(next.places);
         self.scattered |= next.scattered;
     }
 
@@ -215,7 +215,7 @@ impl Grouping {
 
     /// Returns the number of name groups with two first or two last segments. Duplicates among such
     /// reads are not marked reliably, and the pipeline warns about them.
-    pub fn doubled(&self) -> u64 {
+    pub fn doubled_groups(&self) -> u64 {
         self.doubled
     }
 
@@ -233,16 +233,16 @@ impl Grouping {
     /// Decides by the content, and by the header if the content is inconclusive: it has name groups
     /// without any primary record, or is both grouped and sorted by coordinate, or most of its first
     /// name groups are incomplete though no template is scattered.
-    pub fn decide(&self, stated: Stated) -> GroupingDecision {
+    pub fn decide(&self, stated: StatedOrder) -> GroupingDecision {
         let contradicts = match stated {
-            Stated::Grouped => self.scattered,
-            Stated::Coordinate => self.is_proved() && self.places.broken,
-            Stated::Neither => false,
+            StatedOrder::Grouped => self.scattered,
+            StatedOrder::Coordinate => self.is_proved() && self.places.broken,
+            StatedOrder::Neither => false,
         };
         let grouped = match stated {
-            Stated::Grouped => !self.scattered,
-            Stated::Coordinate => contradicts,
-            Stated::Neither => self.is_proved(),
+            StatedOrder::Grouped => !self.scattered,
+            StatedOrder::Coordinate => contradicts,
+            StatedOrder::Neither => self.is_proved(),
         };
         GroupingDecision { grouped, contradicts }
     }

@@ -26,10 +26,10 @@ enum FlowCellKind {
 
 type Identified = (FlowCellKind, &'static str);
 
-const FAR: i32 = 2500;
+const PATTERNED_DISTANCE: i32 = 2500;
 
 /// Distance on flow cells without a pattern, and if the flow cell is unknown.
-const NEAR: i32 = 100;
+const UNPATTERNED_DISTANCE: i32 = 100;
 
 /// Flow cells whose IDs have nine letters and digits, the eighth an X. These are the sixth and
 /// seventh.
@@ -102,15 +102,17 @@ pub fn pixel_distance(qname: &[u8]) -> (i32, &'static str) {
     let instrument = fields.next().unwrap_or_default();
     let has_flow_cell = qname.iter().filter(|&&byte| byte == b':').count() >= 6;
     let cell = if has_flow_cell { fields.nth(1).unwrap_or_default() } else { &[] };
-    let known = flow_cell(cell).or_else(|| dnbseq(instrument)).or_else(|| serial(instrument));
+    let known = identify_flow_cell(cell)
+        .or_else(|| identify_dnbseq(instrument))
+        .or_else(|| identify_instrument(instrument));
     match known {
-        Some((Patterned, why)) => (FAR, why),
-        Some((NotPatterned, why)) => (NEAR, why),
-        None => (NEAR, "the read name names no instrument known here"),
+        Some((Patterned, why)) => (PATTERNED_DISTANCE, why),
+        Some((NotPatterned, why)) => (UNPATTERNED_DISTANCE, why),
+        None => (UNPATTERNED_DISTANCE, "the read name names no instrument known here"),
     }
 }
 
-fn flow_cell(id: &[u8]) -> Option<Identified> {
+fn identify_flow_cell(id: &[u8]) -> Option<Identified> {
     if id.starts_with(b"000000000-") {
         return Some((NotPatterned, "MiSeq flow cell, not patterned"));
     }
@@ -136,7 +138,7 @@ fn flow_cell(id: &[u8]) -> Option<Identified> {
 
 /// Returns the kind of flow cell that an instrument uses, from the letters and length of its serial
 /// number.
-fn serial(instrument: &[u8]) -> Option<Identified> {
+fn identify_instrument(instrument: &[u8]) -> Option<Identified> {
     if instrument.starts_with(b"G4-") {
         return Some((NotPatterned, "Singular G4, for which no distance is documented"));
     }
@@ -147,7 +149,7 @@ fn serial(instrument: &[u8]) -> Option<Identified> {
     found.map(|&(_, _, kind, why)| (kind, why))
 }
 
-fn dnbseq(name: &[u8]) -> Option<Identified> {
+fn identify_dnbseq(name: &[u8]) -> Option<Identified> {
     let matches = |byte: u8, sign: u8| if sign == b'0' { byte.is_ascii_digit() } else { byte == sign };
     let is_place =
         |window: &[u8]| window.iter().zip(b"L0C000R000").all(|(&byte, &sign)| matches(byte, sign));

@@ -11,7 +11,7 @@ use readmill_format::spill::Spill;
 use readmill_record::Result;
 
 use super::end_store::ItemSorters;
-use super::ends::{MatePairing, Pending, meet};
+use super::ends::{MatePairing, Pending, pair_or_hold};
 use super::item::{self, HalfKind, HalfOrder, ItemLayout, ReadSummary};
 use super::libraries::Libraries;
 use super::rules::Rules;
@@ -19,7 +19,7 @@ use super::sorter::Sorter;
 
 /// The rules, libraries and spill that joining needs. The resolver calls one of its methods, depending on
 /// [`MatePairing`] and on whether the input proved to be grouped.
-pub struct Join<'a> {
+pub struct HalfJoiner<'a> {
     pub libraries: &'a Libraries,
     pub rules: &'a Rules,
     pub spill: &'a Spill,
@@ -40,7 +40,7 @@ struct NameEnds {
 }
 
 impl NameEnds {
-    fn add(&mut self, read: &ReadSummary, counts: &JoinCounts) {
+    fn note_segment(&mut self, read: &ReadSummary, counts: &JoinCounts) {
         let seen = &mut self.seen[usize::from(read.first_segment)];
         if *seen && !self.is_doubled {
             self.is_doubled = true;
@@ -55,10 +55,10 @@ const CHECK_INTERVAL: u64 = 1 << 16;
 /// Pairs of ordinals: the first record of a template, and one of its records.
 pub type TemplateRecords = Sorter<[u64; 2]>;
 
-impl Join<'_> {
+impl HalfJoiner<'_> {
     /// Joins the halves of each name in coordinate order, as Picard does in a coordinate-sorted file.
     /// `spill_if_full` is called regularly, so that the joined items can be spilled.
-    pub fn by_place<S: ItemLayout>(
+    pub fn join_by_place<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
         mut spill_if_full: impl FnMut(&mut ItemSorters<S>) -> Result<()>,
@@ -70,24 +70,24 @@ impl Join<'_> {
         while let Some(half) = halves.next_item()? {
             let name = item::half_name::<S>(&half);
             if previous.replace(name) != Some(name) {
-                self.leave(&mut pending, items);
+                self.store_pending_ends(&mut pending, items);
                 ends = NameEnds::default();
             }
-            let (_, read) = self.read::<S>(&half, HalfOrder::Place);
-            ends.add(&read, self.counts);
-            self.meet(&mut pending, 0, read, items);
+            let (_, read) = self.unpack_half::<S>(&half, HalfOrder::Place);
+            ends.note_segment(&read, self.counts);
+            self.pair_or_hold(&mut pending, 0, read, items);
             joined += 1;
             if joined.is_multiple_of(CHECK_INTERVAL) {
                 spill_if_full(items)?;
             }
         }
-        self.leave(&mut pending, items);
+        self.store_pending_ends(&mut pending, items);
         Ok(())
     }
 
     /// Stores the ends of all halves as paired ends. Called if the input is grouped by name, since
     /// then their mates are missing from the file.
-    pub fn alone<S: ItemLayout>(
+    pub fn store_all_unmated<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
         mate_pairing: MatePairing,
@@ -102,7 +102,7 @@ impl Join<'_> {
         let mut halves = sorted.merge(self.spill)?;
         let mut noted = 0u64;
         while let Some(half) = halves.next_item()? {
-            self.stay_alone(&self.read::<S>(&half, order).1, items);
+            self.store_unmated_end(&self.unpack_half::<S>(&half, order).1, items);
             noted += 1;
             if noted.is_multiple_of(CHECK_INTERVAL) {
                 spill_if_full(items)?;
@@ -113,7 +113,7 @@ impl Join<'_> {
 
     /// Joins the halves of each name in input order, as if they were adjacent there, and returns the
     /// records of each template, through which marks reach all records of a name.
-    pub fn by_input<S: ItemLayout>(
+    pub fn join_by_input<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
         mut spill_if_full: impl FnMut(&mut ItemSorters<S>, &mut TemplateRecords) -> Result<()>,
@@ -126,9 +126,9 @@ impl Join<'_> {
         let mut ends = NameEnds::default();
         while let Some(half) = halves.next_item()? {
             let name = item::half_name::<S>(&half);
-            let (kind, read) = self.read::<S>(&half, HalfOrder::Input);
+            let (kind, read) = self.unpack_half::<S>(&half, HalfOrder::Input);
             if previous.replace(name) != Some(name) {
-                self.leave(&mut pending, items);
+                self.store_pending_ends(&mut pending, items);
                 template = read.ordinal;
                 first_record_participates = kind != HalfKind::Bystander;
                 ends = NameEnds::default();
@@ -141,13 +141,13 @@ impl Join<'_> {
             );
             match kind {
                 HalfKind::Bystander => {}
-                HalfKind::Alone => items.fragments.push(self.rules.fragment::<S>(&read)),
+                HalfKind::Alone => items.fragments.push(self.rules.pack_fragment::<S>(&read)),
                 HalfKind::Paired => {
-                    ends.add(&read, self.counts);
+                    ends.note_segment(&read, self.counts);
                     if read.next_ref_id < 0 {
-                        items.fragments.push(self.rules.fragment::<S>(&read));
+                        items.fragments.push(self.rules.pack_fragment::<S>(&read));
                     }
-                    self.meet(&mut pending, group, read, items);
+                    self.pair_or_hold(&mut pending, group, read, items);
                 }
             }
             joined += 1;
@@ -155,14 +155,14 @@ impl Join<'_> {
                 spill_if_full(items, &mut members)?;
             }
         }
-        self.leave(&mut pending, items);
+        self.store_pending_ends(&mut pending, items);
         Ok(members)
     }
 
     /// Joins the halves of each name in input order if most templates were paired in their batch. The
     /// pair gets the number of the name's first name group; the sorted `name_groups` say where each
     /// name group begins.
-    pub fn linked<S: ItemLayout>(
+    pub fn join_by_name_groups<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
         name_groups: &Sorter<[u64; 3]>,
@@ -176,7 +176,7 @@ impl Join<'_> {
         while let Some(half) = halves.next_item()? {
             let name = item::half_name::<S>(&half);
             if previous.replace(name) != Some(name) {
-                self.leave(&mut pending, items);
+                self.store_pending_ends(&mut pending, items);
                 while let Some([high, low, first]) = name_groups.next_item()? {
                     if [high, low] >= name {
                         template = first;
@@ -184,27 +184,27 @@ impl Join<'_> {
                     }
                 }
             }
-            let (_, read) = self.read::<S>(&half, HalfOrder::Input);
+            let (_, read) = self.unpack_half::<S>(&half, HalfOrder::Input);
             let read = ReadSummary {
                 ordinal: template >> 1,
                 first_record_participates: template & 1 == 1,
                 ..read
             };
-            self.meet(&mut pending, read.read_group.into(), read, items);
+            self.pair_or_hold(&mut pending, read.read_group.into(), read, items);
             joined += 1;
             if joined.is_multiple_of(CHECK_INTERVAL) {
                 spill_if_full(items)?;
             }
         }
-        self.leave(&mut pending, items);
+        self.store_pending_ends(&mut pending, items);
         Ok(())
     }
 
-    fn read<S: ItemLayout>(&self, half: &S::Half, order: HalfOrder) -> (HalfKind, ReadSummary) {
-        item::half_read::<S>(half, order, |group| self.libraries.library(group))
+    fn unpack_half<S: ItemLayout>(&self, half: &S::Half, order: HalfOrder) -> (HalfKind, ReadSummary) {
+        item::unpack_half::<S>(half, order, |group| self.libraries.library(group))
     }
 
-    fn meet<S: ItemLayout>(
+    fn pair_or_hold<S: ItemLayout>(
         &self,
         pending: &mut Pending<()>,
         name: u128,
@@ -212,25 +212,30 @@ impl Join<'_> {
         items: &mut ItemSorters<S>,
     ) {
         let ItemSorters { pairs, paired_ends, .. } = items;
-        let replaced = meet(pending, name, read, (), |seen, arriving| {
-            self.rules.pair::<S>(seen, arriving, |pair| pairs.push(*pair), |end| paired_ends.push(*end));
+        let replaced = pair_or_hold(pending, name, read, (), |seen, arriving| {
+            self.rules.emit_pair::<S>(
+                seen,
+                arriving,
+                |pair| pairs.push(*pair),
+                |end| paired_ends.push(*end),
+            );
         });
         if let Some((replaced, ())) = replaced {
-            self.stay_alone(&replaced, items);
+            self.store_unmated_end(&replaced, items);
         }
     }
 
     /// Stores the ends of the reads of a name that are still pending, since they have no mate in the
     /// file.
-    fn leave<S: ItemLayout>(&self, pending: &mut Pending<()>, items: &mut ItemSorters<S>) {
-        pending.drain(..).for_each(|(_, read, ())| self.stay_alone(&read, items));
+    fn store_pending_ends<S: ItemLayout>(&self, pending: &mut Pending<()>, items: &mut ItemSorters<S>) {
+        pending.drain(..).for_each(|(_, read, ())| self.store_unmated_end(&read, items));
     }
 
     /// Counts a read without a mate and stores its end: fragments with that end are still duplicates.
-    fn stay_alone<S: ItemLayout>(&self, read: &ReadSummary, items: &mut ItemSorters<S>) {
+    fn store_unmated_end<S: ItemLayout>(&self, read: &ReadSummary, items: &mut ItemSorters<S>) {
         self.counts.lone.set(self.counts.lone.get() + 1);
         if read.next_ref_id >= 0 {
-            items.paired_ends.push(self.rules.paired_end::<S>(read));
+            items.paired_ends.push(self.rules.pack_paired_end::<S>(read));
         }
     }
 }

@@ -67,7 +67,7 @@ pub mod verdict;
 
 use serde::{Deserialize, Serialize};
 
-pub use apply::{ApplyMarks, DuplicateTypes, EarlierMarks, SamtoolsTags, Writing};
+pub use apply::{ApplyMarks, DuplicateTypes, EarlierMarks, MarkOptions, SamtoolsTags};
 pub use end_store::EndStore;
 pub use ends::{DuplicateEnds, EndsPart, EndsScratch, MatePairing};
 pub use item::Item;

@@ -44,7 +44,7 @@ impl Libraries {
         let (mut groups, mut library_of) = (HashMap::new(), Vec::new());
         let mut numbers: HashMap<Vec<u8>, u16> = HashMap::from([(names[0].clone(), UNKNOWN)]);
         let mut unknown_is_used = false;
-        for line in header.lines_of(b"RG") {
+        for line in header.lines_of_kind(b"RG") {
             let index = library_of.len() as u16;
             if index == NO_GROUP - 1 {
                 return Err(Error::input("the header has more than 65,534 read groups"));
@@ -86,7 +86,7 @@ impl Libraries {
 
     /// Returns the number by which the optical test compares read groups. Picard treats a record
     /// without a read group as a member of the first group.
-    pub fn optical(group: u16) -> u16 {
+    pub fn optical_group(group: u16) -> u16 {
         if group == NO_GROUP { 0 } else { group }
     }
 

@@ -19,13 +19,13 @@ use super::item::{self, ItemLayout};
 use super::libraries::Libraries;
 use super::optical::{CANDIDATE_BYTES, Candidates, SetMember};
 use super::rules::{Optical, Rules};
-use super::sorter::{Merged, Sorter, Sorting, spill_sorted};
+use super::sorter::{MergedItems, Sorter, Sorting, spill_sorted};
 use super::tables::{BitSet, RowStore};
-use super::tiles::{Seen, TileCounter, TileCounts};
-use super::verdict::{Deepest, DuplicateCounts};
+use super::tiles::{TileCounter, TileCounts, TileEvent};
+use super::verdict::{DuplicateCounts, LargestSet};
 
 /// Minimum size of a duplicate set that is reported as unusually large.
-const DEEP: u64 = 100_000;
+const MIN_REPORTED_SET_SIZE: u64 = 100_000;
 
 /// The duplicate marks of all records, filled set by set during the scan.
 ///
@@ -52,9 +52,9 @@ pub struct DuplicateMarks<'a, T> {
     pub(super) tally: DuplicateCounts,
     tiles: Option<TileCounter>,
     buffered: i64,
-    most_buffered: i64,
+    peak_buffered: i64,
     /// Largest memory in bytes used by members and sets before they were spilled.
-    most_noted: u64,
+    peak_spillable_bytes: u64,
 }
 
 pub(super) struct SetEntry {
@@ -90,8 +90,8 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
             tally,
             tiles: rules.counts_tiles().then(TileCounter::default),
             buffered: 0,
-            most_buffered: 0,
-            most_noted: 0,
+            peak_buffered: 0,
+            peak_spillable_bytes: 0,
         }
     }
 
@@ -110,7 +110,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
     /// The candidates for optical duplicates of one set do not fit into the memory, or the spill
     /// fails.
     pub fn mark_sets<S: ItemLayout>(&mut self, items: &ItemSorters<S>) -> Result<()> {
-        let mut fragments = Fragments::<S>::new(items.fragments.merge(self.spill)?)?;
+        let mut fragments = FragmentScan::<S>::new(items.fragments.merge(self.spill)?)?;
         let mut paired_ends = items.paired_ends.merge(self.spill)?;
         let mut other = paired_ends.next_item()?;
         let mut pairs = items.pairs.merge(self.spill)?;
@@ -121,38 +121,38 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
             {
                 // First all paired ends that sort before the end of this pair.
                 while let Some(key) = other.filter(|key| *key <= end) {
-                    fragments.paired_end(&key, self)?;
+                    fragments.advance_to_end(&key, self)?;
                     other = paired_ends.next_item()?;
                 }
-                fragments.paired_end(&end, self)?;
+                fragments.advance_to_end(&end, self)?;
             }
             match &mut set {
                 Some(set) if item::same_set::<S>(&set.first, &pair) => {
-                    set.add(pair, self);
+                    set.add_pair(pair, self);
                     self.check_room()?;
                 }
                 _ => {
                     if let Some(set) = set.take() {
-                        set.close(self)?;
+                        set.close_set(self)?;
                     }
                     set = Some(PairSet::new(pair, self.sets.len(), self));
                 }
             }
         }
         if let Some(set) = set {
-            set.close(self)?;
+            set.close_set(self)?;
         }
         while let Some(key) = other {
-            fragments.paired_end(&key, self)?;
+            fragments.advance_to_end(&key, self)?;
             other = paired_ends.next_item()?;
         }
-        fragments.finish(self)
+        fragments.finish_sets(self)
     }
 
     pub(super) fn pair_entry<S: ItemLayout>(&self, pair: &S::Pair) -> SetEntry {
         let (one, two, template) = item::pair_ordinals::<S>(pair);
         let (location, group, pos) = item::pair_member::<S>(pair);
-        let group = Libraries::optical(group);
+        let group = Libraries::optical_group(group);
         match self.mode {
             Mode::Template => {
                 let (pos, ids) = (0, (template, template));
@@ -178,7 +178,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
     pub(super) fn fragment_entry<S: ItemLayout>(&self, fragment: &S::Fragment) -> SetEntry {
         let (ordinal, template) = item::fragment_ordinals::<S>(fragment);
         let (location, group, pos) = item::fragment_member::<S>(fragment);
-        let group = Libraries::optical(group);
+        let group = Libraries::optical_group(group);
         let (pos, number) = match self.mode {
             Mode::Template => (0, template),
             Mode::Coordinate => (pos, ordinal),
@@ -187,43 +187,43 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         SetEntry { member, number, is_reported: true }
     }
 
-    fn optical_alone(&self) -> bool {
-        self.rules.optical.is_some_and(|optical| optical.alone)
+    fn marks_only_optical(&self) -> bool {
+        self.rules.optical.is_some_and(|optical| optical.only_optical)
     }
 
     fn mark_pair(&mut self, entry: &SetEntry) {
-        if !self.optical_alone() {
+        if !self.marks_only_optical() {
             self.duplicates.set(entry.member.ids.0);
             self.duplicates.set(entry.member.ids.1);
             self.tally.pairs += 1;
-            self.count_tile(&entry.member, Seen::Duplicate);
+            self.count_tile(&entry.member, TileEvent::Duplicate);
         }
     }
 
     pub(super) fn mark_fragment<S: ItemLayout>(&mut self, fragment: &S::Fragment) {
-        if !self.optical_alone() {
+        if !self.marks_only_optical() {
             let number = self.fragment_entry::<S>(fragment).number;
             self.duplicates.set(number);
             self.tally.fragments += 1;
         }
     }
 
-    fn count_tile(&mut self, member: &SetMember, what: Seen) {
+    fn count_tile(&mut self, member: &SetMember, what: TileEvent) {
         if let Some(tiles) = &mut self.tiles {
-            tiles.count(member, what);
+            tiles.count_pair(member, what);
         }
     }
 
     pub(super) fn take_tiles(&mut self) -> Vec<TileCounts> {
-        self.tiles.take().map_or_else(Vec::new, TileCounter::sorted)
+        self.tiles.take().map_or_else(Vec::new, TileCounter::into_sorted_counts)
     }
 
     /// Marks the optical duplicates among the candidates of a set and returns their number. `keeper`
     /// is the template that stays.
     fn mark_optical(&mut self, candidates: Candidates, keeper: &SetEntry, are_pairs: bool) -> u64 {
-        let Some(Optical { distance, alone, .. }) = self.rules.optical else { return 0 };
-        self.buffered -= candidates.buffered();
-        let marked = candidates.optical(distance, keeper.member.place());
+        let Some(Optical { distance, only_optical: alone, .. }) = self.rules.optical else { return 0 };
+        self.buffered -= candidates.buffered_count();
+        let marked = candidates.find_optical(distance, keeper.member.place());
         for member in &marked {
             for id in [member.ids.0, member.ids.1] {
                 if let Some(optical) = &mut self.optical {
@@ -234,9 +234,9 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
                 }
             }
             if are_pairs {
-                self.count_tile(member, Seen::Optical);
+                self.count_tile(member, TileEvent::Optical);
                 if alone {
-                    self.count_tile(member, Seen::Duplicate);
+                    self.count_tile(member, TileEvent::Duplicate);
                 }
             }
         }
@@ -248,7 +248,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
     ///
     /// Without a search for optical duplicates, only sets of one pair enter the histogram of set
     /// sizes, as in Picard with READ_NAME_REGEX=null.
-    fn count(&mut self, library: u16, size: u64, optical: u64, locus: (i32, i64)) {
+    fn count_set(&mut self, library: u16, size: u64, optical: u64, locus: (i32, i64)) {
         let tally = &mut self.tally;
         if self.rules.optical.is_some() || size == 1 {
             tally.sizes.count(size, optical);
@@ -265,8 +265,9 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
 
     /// Remembers the largest set if it has at least [`DEEP`] members; the summary warns about it.
     fn note_depth(&mut self, size: u64, ref_id: i32, five_prime: i64) {
-        if size >= DEEP && self.tally.deepest.is_none_or(|deepest| deepest.size < size) {
-            self.tally.deepest = Some(Deepest { size, ref_id, five_prime });
+        if size >= MIN_REPORTED_SET_SIZE && self.tally.deepest.is_none_or(|deepest| deepest.size < size)
+        {
+            self.tally.deepest = Some(LargestSet { size, ref_id, five_prime });
         }
     }
 
@@ -286,9 +287,9 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
 
     /// Returns an upper bound of the bytes that members, sets and candidates used at the same time,
     /// to report peak memory to the ledger.
-    pub fn most_bytes(&self) -> u64 {
-        let noted = self.most_noted.max(self.members.filled() + self.sets.bytes());
-        noted + self.most_buffered.max(0) as u64 * CANDIDATE_BYTES
+    pub fn peak_bytes(&self) -> u64 {
+        let noted = self.peak_spillable_bytes.max(self.members.filled_bytes() + self.sets.bytes());
+        noted + self.peak_buffered.max(0) as u64 * CANDIDATE_BYTES
     }
 
     /// Spills members and sets if they exceed the memory limit.
@@ -299,7 +300,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         if self.members.len().is_multiple_of(1 << 14) {
             self.spill_if_full()?;
         }
-        self.most_buffered = self.most_buffered.max(self.buffered);
+        self.peak_buffered = self.peak_buffered.max(self.buffered);
         if self.buffered.max(0) as u64 * CANDIDATE_BYTES <= self.room {
             return Ok(());
         }
@@ -312,7 +313,8 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
 
     fn spill_if_full(&mut self) -> Result<()> {
         if self.members.bytes() + self.sets.bytes() > self.room {
-            self.most_noted = self.most_noted.max(self.members.bytes() + self.sets.bytes());
+            self.peak_spillable_bytes =
+                self.peak_spillable_bytes.max(self.members.bytes() + self.sets.bytes());
             spill_sorted(&mut self.members, self.threads, self.spill, 0)?;
             self.sets.spill(self.spill)?;
         }
@@ -346,24 +348,24 @@ impl<S: ItemLayout> PairSet<S> {
             marks.note_member(&marks.pair_entry::<S>(&first), number);
         }
         if marks.tiles.is_some() {
-            marks.count_tile(&marks.pair_entry::<S>(&first).member, Seen::Pair);
+            marks.count_tile(&marks.pair_entry::<S>(&first).member, TileEvent::Pair);
         }
         PairSet { first, kept: first, size: 1, number, candidates: Default::default() }
     }
 
     /// Adds a pair. It or the pair that stayed so far becomes a duplicate: the one with the worse
     /// score, or the later one if they tie.
-    pub(super) fn add<T: Sorting>(&mut self, pair: S::Pair, marks: &mut DuplicateMarks<'_, T>) {
+    pub(super) fn add_pair<T: Sorting>(&mut self, pair: S::Pair, marks: &mut DuplicateMarks<'_, T>) {
         if self.size == 1 {
             let first = self.first;
-            let entry = self.join(&first, marks);
+            let entry = self.add_candidate(&first, marks);
             if marks.rules.members && !marks.rules.molecules && entry.is_reported {
                 marks.note_member(&entry, self.number);
             }
         }
         self.size += 1;
-        let new = self.join(&pair, marks);
-        marks.count_tile(&new.member, Seen::Pair);
+        let new = self.add_candidate(&pair, marks);
+        marks.count_tile(&new.member, TileEvent::Pair);
         if marks.rules.molecules || marks.rules.members && new.is_reported {
             marks.note_member(&new, self.number);
         }
@@ -377,31 +379,35 @@ impl<S: ItemLayout> PairSet<S> {
         }
     }
 
-    fn join<T: Sorting>(&mut self, pair: &S::Pair, marks: &mut DuplicateMarks<'_, T>) -> SetEntry {
+    fn add_candidate<T: Sorting>(
+        &mut self,
+        pair: &S::Pair,
+        marks: &mut DuplicateMarks<'_, T>,
+    ) -> SetEntry {
         let entry = marks.pair_entry::<S>(pair);
         if let Some(optical) = marks.rules.optical {
-            let lies = usize::from(item::pair_sequenced::<S>(pair) == REVERSE_FORWARD);
-            marks.buffered += self.candidates[lies].add(entry.member, optical.most);
+            let lies = usize::from(item::pair_sequenced_strands::<S>(pair) == REVERSE_FORWARD);
+            marks.buffered += self.candidates[lies].add(entry.member, optical.max_set_size);
         }
         entry
     }
 
     /// Completes a set: finds its optical duplicates and counts it. If all members have one
     /// orientation as sequenced, Picard searches them together, otherwise in two parts.
-    pub(super) fn close<T: Sorting>(self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
+    pub(super) fn close_set<T: Sorting>(self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
         let kept = marks.pair_entry::<S>(&self.kept);
         let mut optical = 0;
         if self.size > 1 {
             if let Some(rules) = marks.rules.optical {
                 let [mut others, reverse_forward] = self.candidates;
                 if others.is_empty() || reverse_forward.is_empty() {
-                    others.join(reverse_forward, rules.most);
+                    others.merge_part(reverse_forward, rules.max_set_size);
                 } else {
                     optical += marks.mark_optical(reverse_forward, &kept, true);
                 }
                 optical += marks.mark_optical(others, &kept, true);
             }
-            if marks.optical_alone() {
+            if marks.marks_only_optical() {
                 marks.tally.pairs += optical;
             }
         }
@@ -410,14 +416,14 @@ impl<S: ItemLayout> PairSet<S> {
         }
         let (library, locus) =
             (item::pair_library::<S>(&self.first), item::pair_locus::<S>(&self.first));
-        marks.count(library, self.size, optical, locus);
+        marks.count_set(library, self.size, optical, locus);
         Ok(())
     }
 }
 
 /// A cursor over sorted fragments that advances with the paired ends and marks fragments set by set.
-struct Fragments<'a, S: ItemLayout> {
-    merged: Merged<'a, S::Fragment>,
+struct FragmentScan<'a, S: ItemLayout> {
+    merged: MergedItems<'a, S::Fragment>,
     next: Option<S::Fragment>,
     set: Option<(S::EndKey, FragmentSet<S>)>,
 }
@@ -440,22 +446,26 @@ impl<S: ItemLayout> FragmentSet<S> {
         let locus = item::fragment_locus::<S>(&fragment);
         let mut set = FragmentSet { kept, size, candidates, locus };
         if paired {
-            set.add(fragment, marks);
+            set.add_fragment(fragment, marks);
         } else {
             (set.kept, set.size) = (Some(fragment), 1);
-            if let Some(optical) = marks.rules.optical.filter(|optical| optical.single) {
+            if let Some(optical) = marks.rules.optical.filter(|optical| optical.includes_singles) {
                 let member = marks.fragment_entry::<S>(&fragment).member;
-                marks.buffered += set.candidates.add(member, optical.most);
+                marks.buffered += set.candidates.add(member, optical.max_set_size);
             }
         }
         set
     }
 
-    pub(super) fn add<T: Sorting>(&mut self, fragment: S::Fragment, marks: &mut DuplicateMarks<'_, T>) {
+    pub(super) fn add_fragment<T: Sorting>(
+        &mut self,
+        fragment: S::Fragment,
+        marks: &mut DuplicateMarks<'_, T>,
+    ) {
         self.size += 1;
         let new = marks.fragment_entry::<S>(&fragment);
-        if let Some(optical) = marks.rules.optical.filter(|optical| optical.single) {
-            marks.buffered += self.candidates.add(new.member, optical.most);
+        if let Some(optical) = marks.rules.optical.filter(|optical| optical.includes_singles) {
+            marks.buffered += self.candidates.add(new.member, optical.max_set_size);
         }
         let Some(kept) = self.kept else {
             return marks.mark_fragment::<S>(&fragment);
@@ -470,7 +480,7 @@ impl<S: ItemLayout> FragmentSet<S> {
         }
     }
 
-    pub(super) fn close<T: Sorting>(self, marks: &mut DuplicateMarks<'_, T>) {
+    pub(super) fn close_set<T: Sorting>(self, marks: &mut DuplicateMarks<'_, T>) {
         marks.note_depth(self.size, self.locus.0, self.locus.1);
         if self.size < 2 {
             return;
@@ -488,20 +498,20 @@ impl<S: ItemLayout> FragmentSet<S> {
         let keeper = self.kept.map_or(nobody, |kept| marks.fragment_entry::<S>(&kept));
         let optical = marks.mark_optical(self.candidates, &keeper, false);
         marks.tally.optical_fragments += optical;
-        if marks.optical_alone() {
+        if marks.marks_only_optical() {
             marks.tally.fragments += optical;
         }
     }
 }
 
-impl<'a, S: ItemLayout> Fragments<'a, S> {
-    fn new(mut merged: Merged<'a, S::Fragment>) -> Result<Self> {
-        Ok(Fragments { next: merged.next_item()?, merged, set: None })
+impl<'a, S: ItemLayout> FragmentScan<'a, S> {
+    fn new(mut merged: MergedItems<'a, S::Fragment>) -> Result<Self> {
+        Ok(FragmentScan { next: merged.next_item()?, merged, set: None })
     }
 
     /// Advances to a paired end. Of each set before it one read stays; all fragments at it are
     /// duplicates.
-    fn paired_end<T: Sorting>(
+    fn advance_to_end<T: Sorting>(
         &mut self,
         key: &S::EndKey,
         marks: &mut DuplicateMarks<'_, T>,
@@ -511,12 +521,12 @@ impl<'a, S: ItemLayout> Fragments<'a, S> {
             if end > *key {
                 break;
             }
-            self.add(fragment, end == *key, marks)?;
+            self.add_next(fragment, end == *key, marks)?;
         }
         Ok(())
     }
 
-    fn add<T: Sorting>(
+    fn add_next<T: Sorting>(
         &mut self,
         fragment: S::Fragment,
         paired: bool,
@@ -525,12 +535,12 @@ impl<'a, S: ItemLayout> Fragments<'a, S> {
         let end = item::fragment_end::<S>(&fragment);
         match &mut self.set {
             Some((of, set)) if *of == end => {
-                set.add(fragment, marks);
+                set.add_fragment(fragment, marks);
                 marks.check_room()?;
             }
             _ => {
                 if let Some((_, set)) = self.set.take() {
-                    set.close(marks);
+                    set.close_set(marks);
                 }
                 self.set = Some((end, FragmentSet::new(fragment, paired, marks)));
             }
@@ -539,12 +549,12 @@ impl<'a, S: ItemLayout> Fragments<'a, S> {
         Ok(())
     }
 
-    fn finish<T: Sorting>(mut self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
+    fn finish_sets<T: Sorting>(mut self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
         while let Some(fragment) = self.next {
-            self.add(fragment, false, marks)?;
+            self.add_next(fragment, false, marks)?;
         }
         if let Some((_, set)) = self.set {
-            set.close(marks);
+            set.close_set(marks);
         }
         Ok(())
     }

@@ -13,12 +13,12 @@ use readmill_record::{Error, Result};
 use super::end_store::ItemSorters;
 use super::item::{self, Item, ItemLayout};
 use super::marks::{DuplicateMarks, FragmentSet, PairSet};
-use super::sorter::{Merged, Sorting};
-use super::umi::{Strand, UmiCount, Umis, cluster, code, code_apart, code_strand, code_umi};
+use super::sorter::{MergedItems, Sorting};
+use super::umi::{Strand, UmiCount, Umis, cluster, code, code_separates, code_strand, code_umi};
 
 /// Memory in bytes for one distinct UMI of the current position, including its set and cluster
 /// indices.
-const EACH: u64 = 400;
+const BYTES_PER_UMI: u64 = 400;
 
 /// Marks duplicates among pairs and fragments, whose chunks must be sorted. Called by the resolver
 /// instead of [`DuplicateMarks::mark_sets`].
@@ -37,11 +37,11 @@ pub fn mark_sets<S: ItemLayout, T: Sorting>(
 /// A merge of sorted items that shows its next item before it is taken.
 struct Lookahead<'a, T> {
     next: Option<T>,
-    rest: Merged<'a, T>,
+    rest: MergedItems<'a, T>,
 }
 
 impl<'a, T: Item> Lookahead<'a, T> {
-    fn new(mut rest: Merged<'a, T>) -> Result<Self> {
+    fn new(mut rest: MergedItems<'a, T>) -> Result<Self> {
         Ok(Lookahead { next: rest.next_item()?, rest })
     }
 
@@ -65,7 +65,7 @@ struct UmiCounts {
 impl UmiCounts {
     /// Counts a template. Equal codes must be adjacent. `place` is an ordinal; the smallest one of
     /// each UMI breaks ties as in umi_tools.
-    fn add(&mut self, code: u128, place: u64) {
+    fn count_template(&mut self, code: u128, place: u64) {
         let umi = code_umi(code);
         self.templates += 1;
         match self.seen.last_mut() {
@@ -77,8 +77,8 @@ impl UmiCounts {
         }
     }
 
-    fn check(&self, room: u64) -> Result<()> {
-        if self.seen.len() as u64 * EACH <= room {
+    fn check_room(&self, room: u64) -> Result<()> {
+        if self.seen.len() as u64 * BYTES_PER_UMI <= room {
             return Ok(());
         }
         let what =
@@ -96,17 +96,17 @@ fn mark_pairs<S: ItemLayout, T: Sorting>(
     let mut ahead = Lookahead::new(items.pairs.merge(spill)?)?;
     let mut behind = items.pairs.merge(spill)?;
     while let Some(first) = ahead.next {
-        let side = code_apart(item::pair_code::<S>(&first));
+        let side = code_separates(item::pair_code::<S>(&first));
         let mut counted = UmiCounts::default();
         let stands = |pair: &S::Pair| {
-            item::pairs_stand_together::<S>(&first, pair)
-                && code_apart(item::pair_code::<S>(pair)) == side
+            item::pairs_share_position::<S>(&first, pair)
+                && code_separates(item::pair_code::<S>(pair)) == side
         };
         while let Some(pair) = ahead.next_if(stands)? {
             let code = item::pair_code::<S>(&pair);
             let (left, right, _) = item::pair_ordinals::<S>(&pair);
-            counted.add(code, if code_strand(code) == Strand::A { left } else { right });
-            counted.check(marks.room)?;
+            counted.count_template(code, if code_strand(code) == Strand::A { left } else { right });
+            counted.check_room(marks.room)?;
         }
         let roots = cluster(&counted.seen, umis.method, umis.edits);
         let mut molecules = Molecules::new(roots, marks.sets.len(), umis);
@@ -119,8 +119,8 @@ fn mark_pairs<S: ItemLayout, T: Sorting>(
                 at += 1;
             }
             let root = counted.seen[molecules.roots[at] as usize].umi;
-            let own = code::strand_beside(root, code_umi(code), code_strand(code), umis.edits);
-            let (set, number) = molecules.set(at, own);
+            let own = code::strand_in_molecule(root, code_umi(code), code_strand(code), umis.edits);
+            let (set, number) = molecules.assign_set(at, own);
             if sets.len() <= set {
                 sets.resize_with(
                     set / molecules.strands * molecules.strands + molecules.strands,
@@ -129,7 +129,7 @@ fn mark_pairs<S: ItemLayout, T: Sorting>(
             }
             match &mut sets[set] {
                 Some(set) => {
-                    set.add(pair, marks);
+                    set.add_pair(pair, marks);
                     marks.check_room()?;
                 }
                 none => *none = Some(PairSet::new(pair, number, marks)),
@@ -137,7 +137,7 @@ fn mark_pairs<S: ItemLayout, T: Sorting>(
         }
         for set in sets {
             match set {
-                Some(set) => set.close(marks)?,
+                Some(set) => set.close_set(marks)?,
                 None => marks.note_set(0, 0)?,
             }
         }
@@ -165,7 +165,7 @@ impl Molecules {
 
     /// Returns the set of the UMI at index `at` on `strand`: its index within the position, and its
     /// number in the whole input.
-    fn set(&mut self, at: usize, strand: Strand) -> (usize, u64) {
+    fn assign_set(&mut self, at: usize, strand: Strand) -> (usize, u64) {
         let molecule = &mut self.number_of[self.roots[at] as usize];
         if *molecule == u32::MAX {
             *molecule = self.met;
@@ -195,8 +195,8 @@ fn mark_fragments<S: ItemLayout, T: Sorting>(
             ahead.next_if(|fragment| item::end_place(fragment.as_ref()) == place)?
         {
             let ordinal = item::fragment_ordinals::<S>(&fragment).0;
-            counted.add(item::fragment_code::<S>(&fragment), ordinal);
-            counted.check(marks.room)?;
+            counted.count_template(item::fragment_code::<S>(&fragment), ordinal);
+            counted.check_room(marks.room)?;
         }
         let fragments = std::mem::take(&mut counted.templates);
         let own = counted.seen.len();
@@ -216,7 +216,7 @@ fn mark_fragments<S: ItemLayout, T: Sorting>(
                     counted.seen.push(UmiCount { umi, count: 1, place: u64::MAX });
                 }
             }
-            counted.check(marks.room)?;
+            counted.check_room(marks.room)?;
         }
         let roots = cluster(&counted.seen, umis.method, umis.edits);
         let mut is_paired = vec![false; roots.len()];
@@ -229,10 +229,10 @@ fn mark_fragments<S: ItemLayout, T: Sorting>(
             while counted.seen[at].umi != code_umi(item::fragment_code::<S>(&fragment)) {
                 at += 1;
             }
-            let (set, number) = molecules.set(at, Strand::A);
+            let (set, number) = molecules.assign_set(at, Strand::A);
             match sets.get_mut(set / molecules.strands) {
                 Some(set) => {
-                    set.add(fragment, marks);
+                    set.add_fragment(fragment, marks);
                     marks.check_room()?;
                 }
                 None => {
@@ -245,7 +245,7 @@ fn mark_fragments<S: ItemLayout, T: Sorting>(
             }
         }
         for set in sets {
-            set.close(marks);
+            set.close_set(marks);
             (0..molecules.strands).try_for_each(|_| marks.note_set(0, 0))?;
         }
     }

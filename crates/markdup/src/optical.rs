@@ -55,7 +55,7 @@ pub const CANDIDATE_BYTES: u64 = 120;
 /// for member in [kept, member(1, 1060), member(2, 9000)] {
 ///     candidates.add(member, 300_000);
 /// }
-/// let optical = candidates.optical(100, kept.place());
+/// let optical = candidates.find_optical(100, kept.place());
 /// assert_eq!(optical.len(), 1);
 /// assert_eq!(optical[0].ids.0, 1);
 /// ```
@@ -83,7 +83,7 @@ impl Candidates {
         self.located.len() as i64 - before
     }
 
-    pub fn buffered(&self) -> i64 {
+    pub fn buffered_count(&self) -> i64 {
         self.located.len() as i64
     }
 
@@ -91,7 +91,7 @@ impl Candidates {
         self.count == 0
     }
 
-    pub fn join(&mut self, other: Candidates, most: u64) {
+    pub fn merge_part(&mut self, other: Candidates, most: u64) {
         self.count += other.count;
         self.located.extend(other.located);
         if self.count > most {
@@ -104,16 +104,16 @@ impl Candidates {
     /// `distance` is the maximum in x and in y. `keeper` is the position in the file of the template
     /// that is not a duplicate; it is never returned. If it is not among the candidates, one
     /// candidate of each group of close ones stays.
-    pub fn optical(mut self, distance: i32, keeper: FilePosition) -> Vec<SetMember> {
+    pub fn find_optical(mut self, distance: i32, keeper: FilePosition) -> Vec<SetMember> {
         if self.located.len() < 2 {
             return Vec::new();
         }
         self.located.sort_unstable_by_key(|m| (m.location.tile, m.location.x, m.location.y, m.place()));
         let keeper = self.located.iter().position(|member| member.place() == keeper);
         let marked = if self.count < 4 {
-            few(&self.located, distance, keeper)
+            mark_few(&self.located, distance, keeper)
         } else {
-            many(&self.located, distance, keeper)
+            mark_clusters(&self.located, distance, keeper)
         };
         let mut marked = marked.into_iter();
         self.located.retain(|_| marked.next() == Some(true));
@@ -123,7 +123,7 @@ impl Candidates {
 
 /// Returns whether two members of one read group and tile are at most `distance` apart, in x and in
 /// y.
-fn close(a: &SetMember, b: &SetMember, distance: i32) -> bool {
+fn are_close(a: &SetMember, b: &SetMember, distance: i32) -> bool {
     let near = |a: i32, b: i32| i64::from(a).abs_diff(b.into()) as i64 <= i64::from(distance);
     a.group == b.group
         && a.location.tile == b.location.tile
@@ -133,8 +133,8 @@ fn close(a: &SetMember, b: &SetMember, distance: i32) -> bool {
 
 /// Marks the optical duplicates among two or three members: first those close to the keeper, then one
 /// of any other two that are close.
-fn few(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool> {
-    let close = |i: usize, j: usize| close(&members[i], &members[j], distance);
+fn mark_few(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool> {
+    let close = |i: usize, j: usize| are_close(&members[i], &members[j], distance);
     let mut marked = vec![false; members.len()];
     if let Some(keeper) = keeper {
         for i in (0..members.len()).filter(|&i| i != keeper) {
@@ -156,29 +156,29 @@ fn few(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool>
 /// Marks the optical duplicates among four or more members. Members linked by steps of at most
 /// `distance` form a cluster. One of each cluster stays: the keeper, or the one with the smallest x,
 /// then y.
-fn many(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool> {
+fn mark_clusters(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool> {
     let mut clusters = Clusters((0..members.len() as u32).collect());
     let mut tiles: HashMap<(u16, i32), Vec<u32>> = HashMap::new();
     for (i, member) in members.iter().enumerate() {
         tiles.entry((member.group, member.location.tile)).or_default().push(i as u32);
     }
-    tiles.values().for_each(|tile| connect(members, tile, distance, &mut clusters));
+    tiles.values().for_each(|tile| join_close_members(members, tile, distance, &mut clusters));
     let rank = |i: usize| (Some(i) != keeper, members[i].location.x, members[i].location.y, i);
     let mut stays: HashMap<u32, usize> = HashMap::new();
     for i in 0..members.len() {
-        let best = stays.entry(clusters.root(i as u32)).or_insert(i);
+        let best = stays.entry(clusters.find_root(i as u32)).or_insert(i);
         if rank(i) < rank(*best) {
             *best = i;
         }
     }
-    (0..members.len()).map(|i| stays.get(&clusters.root(i as u32)) != Some(&i)).collect()
+    (0..members.len()).map(|i| stays.get(&clusters.find_root(i as u32)) != Some(&i)).collect()
 }
 
 /// Disjoint sets of member indices (union-find with path halving).
 struct Clusters(Vec<u32>);
 
 impl Clusters {
-    fn root(&mut self, mut i: u32) -> u32 {
+    fn find_root(&mut self, mut i: u32) -> u32 {
         while self.0[i as usize] != i {
             let above = self.0[self.0[i as usize] as usize];
             self.0[i as usize] = above;
@@ -187,8 +187,8 @@ impl Clusters {
         i
     }
 
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
+    fn join_sets(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find_root(a), self.find_root(b));
         self.0[a.max(b) as usize] = a.min(b);
     }
 }
@@ -198,7 +198,7 @@ impl Clusters {
 /// The tile is divided into squares so small that all members of one square are close; for two
 /// neighbouring squares it is enough to find one close pair. So time grows with the number of members
 /// instead of its square.
-fn connect(members: &[SetMember], tile: &[u32], distance: i32, clusters: &mut Clusters) {
+fn join_close_members(members: &[SetMember], tile: &[u32], distance: i32, clusters: &mut Clusters) {
     if distance < 0 {
         return;
     }
@@ -210,12 +210,12 @@ fn connect(members: &[SetMember], tile: &[u32], distance: i32, clusters: &mut Cl
         squares.entry(square).or_default().push(i);
     }
     for (&(x, y), square) in &squares {
-        square.windows(2).for_each(|two| clusters.join(two[0], two[1]));
+        square.windows(2).for_each(|two| clusters.join_sets(two[0], two[1]));
         for neighbour in [(x + 1, y - 1), (x + 1, y), (x + 1, y + 1), (x, y + 1)] {
             let Some(other) = squares.get(&neighbour) else { continue };
-            let together = clusters.root(square[0]) == clusters.root(other[0]);
-            if !together && touch(members, square, other, distance) {
-                clusters.join(square[0], other[0]);
+            let together = clusters.find_root(square[0]) == clusters.find_root(other[0]);
+            if !together && squares_touch(members, square, other, distance) {
+                clusters.join_sets(square[0], other[0]);
             }
         }
     }
@@ -223,7 +223,7 @@ fn connect(members: &[SetMember], tile: &[u32], distance: i32, clusters: &mut Cl
 
 /// Returns whether any member of `left` is close to any of `right`, two neighbouring squares of one
 /// tile. Sweeps over x and keeps the members of `left` within the distance ordered by y.
-fn touch(members: &[SetMember], left: &[u32], right: &[u32], distance: i32) -> bool {
+fn squares_touch(members: &[SetMember], left: &[u32], right: &[u32], distance: i32) -> bool {
     let point = |&i: &u32| {
         let at = members[i as usize].location;
         (i64::from(at.x), i64::from(at.y))
@@ -272,7 +272,7 @@ mod tests {
             candidates.add(member, 300_000);
         }
         let mut optical: Vec<u64> =
-            candidates.optical(100, (0, keeper, 0)).iter().map(|member| member.ids.0).collect();
+            candidates.find_optical(100, (0, keeper, 0)).iter().map(|member| member.ids.0).collect();
         optical.sort_unstable();
         assert_eq!(optical, expected, "{points:?}");
     }
@@ -306,17 +306,17 @@ mod tests {
             let all: Vec<u32> = (0..members.len() as u32).collect();
             let distance = random(150) as i32;
             let mut fast = Clusters(all.clone());
-            connect(&members, &all, distance, &mut fast);
+            join_close_members(&members, &all, distance, &mut fast);
             let mut slow = Clusters(all.clone());
             for i in 0..members.len() {
                 for j in 0..i {
-                    if close(&members[i], &members[j], distance) {
-                        slow.join(i as u32, j as u32);
+                    if are_close(&members[i], &members[j], distance) {
+                        slow.join_sets(i as u32, j as u32);
                     }
                 }
             }
             for &i in &all {
-                assert_eq!(fast.root(i), slow.root(i), "{points:?} at {distance}");
+                assert_eq!(fast.find_root(i), slow.find_root(i), "{points:?} at {distance}");
             }
         }
     }

@@ -18,7 +18,7 @@ use readmill_record::Result;
 use super::end_store::{AnyItems, EndStore, ItemSorters};
 use super::ends::{DuplicateEnds, MatePairing};
 use super::item::ItemLayout;
-use super::join::{Join, JoinCounts, TemplateRecords};
+use super::join::{HalfJoiner, JoinCounts, TemplateRecords};
 use super::marks::DuplicateMarks;
 use super::optical::CANDIDATE_BYTES;
 use super::rules::{Coding, Rules};
@@ -31,7 +31,7 @@ use super::verdict::{DuplicateCounts, DuplicateSets, Verdict};
 use super::{Mode, molecules};
 
 /// Minimum memory in bytes for joined items before they are spilled.
-const LEAST: u64 = 8 << 20;
+const MIN_JOIN_BYTES: u64 = 8 << 20;
 
 /// Resolves the duplicates of an input, with the threads, memory and spill of the caller.
 ///
@@ -82,7 +82,7 @@ pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
     let optical = details.is_some_and(|details| details.optical.is_some());
     let bits = 1 + u64::from(rules.optical.is_some() || optical);
     let tables = u64::from(rules.members || rules.molecules || rules.samtools.is_some());
-    let tables = tables + details.map_or(0, Findings::tables);
+    let tables = tables + details.map_or(0, Findings::table_count);
     bits * BitSet::bytes(records) + tables * OrdinalTable::bytes_of_bits(records)
 }
 
@@ -105,18 +105,18 @@ impl<T: Sorting> DuplicateResolver<'_, T> {
         if grouped {
             name_groups = Sorter::default();
         }
-        let tally = DuplicateCounts { libraries: examined.counts(), ..DuplicateCounts::default() };
+        let tally = DuplicateCounts { libraries: examined.into_counts(), ..DuplicateCounts::default() };
         let run = |name_groups| ResolverRun { resolver: self, mode, grouped, name_groups, records };
         let verdict = match items {
-            AnyItems::PositionOnly(items) => run(name_groups).resolve(items, tally)?,
-            AnyItems::Barcoded(items) => run(name_groups).resolve(items, tally)?,
+            AnyItems::PositionOnly(items) => run(name_groups).resolve_items(items, tally)?,
+            AnyItems::Barcoded(items) => run(name_groups).resolve_items(items, tally)?,
             AnyItems::Samtools(items) => {
                 let &DuplicateResolver { threads, ref spill, room, in_use, .. } = self;
                 let names = name_groups;
                 let keys = KeyedReads { items, names, records, threads, spill, room, in_use };
                 let details = self.duplicate_ends.rules.samtools.as_ref().map(|rules| &rules.details);
                 let none = DuplicateDetails::default();
-                let (verdict, undecided) = keys.resolve(mode, details.unwrap_or(&none), tally)?;
+                let (verdict, undecided) = keys.resolve_keys(mode, details.unwrap_or(&none), tally)?;
                 return Ok(Resolved { verdict, undecided: Some(undecided) });
             }
         };
@@ -133,36 +133,39 @@ struct ResolverRun<'a, T> {
 }
 
 impl<T: Sorting> ResolverRun<'_, T> {
-    fn resolve<S: ItemLayout>(
+    fn resolve_items<S: ItemLayout>(
         mut self,
         mut items: ItemSorters<S>,
         mut tally: DuplicateCounts,
     ) -> Result<Verdict> {
         let &DuplicateResolver { threads, duplicate_ends, room, .. } = self.resolver;
         let spill = &*self.resolver.spill;
-        (self.resolver.in_use)(items.filled() + self.name_groups.filled());
+        (self.resolver.in_use)(items.filled_bytes() + self.name_groups.filled_bytes());
         if self.name_groups.bytes() > room / 4 {
             spill_sorted(&mut self.name_groups, threads, spill, 0)?;
         }
         threads.sort(self.name_groups.chunks_mut())?;
         let counts = JoinCounts::default();
-        let templates = self.join(&mut items, &counts)?;
+        let templates = self.join_halves(&mut items, &counts)?;
         tally.mated = items.pairs.len();
         (tally.lone, tally.doubled_names) = (counts.lone.get(), counts.doubled.get());
         if items.fragments.is_empty() {
             items.paired_ends = Sorter::default(); // paired ends are only compared with single reads
         }
-        let most = duplicate_ends.rules.optical.map_or(0, |optical| optical.most.min(items.pairs.len()));
+        let most = duplicate_ends
+            .rules
+            .optical
+            .map_or(0, |optical| optical.max_set_size.min(items.pairs.len()));
         let beside = self.name_groups.bytes() + templates.as_ref().map_or(0, Sorter::bytes);
-        (self.resolver.in_use)(items.filled() + beside);
+        (self.resolver.in_use)(items.filled_bytes() + beside);
         if items.bytes() + beside + most * CANDIDATE_BYTES > room {
             items.spill(threads, spill, 0)?;
         }
         threads.sort(items.pairs.chunks_mut())?;
         threads.sort(items.paired_ends.chunks_mut())?;
         threads.sort(items.fragments.chunks_mut())?;
-        let tiles = if duplicate_ends.rules.counts_tiles() { tiles::MOST_BYTES } else { 0 };
-        let room = room.saturating_sub(items.bytes() + beside + tiles).max(LEAST);
+        let tiles = if duplicate_ends.rules.counts_tiles() { tiles::MAX_COUNTER_BYTES } else { 0 };
+        let room = room.saturating_sub(items.bytes() + beside + tiles).max(MIN_JOIN_BYTES);
         let mut marks = DuplicateMarks::new(
             self.mode,
             &duplicate_ends.rules,
@@ -176,20 +179,20 @@ impl<T: Sorting> ResolverRun<'_, T> {
             Some(Coding::Umis(umis)) => molecules::mark_sets(&mut marks, &items, umis)?,
             _ => marks.mark_sets(&items)?,
         }
-        (self.resolver.in_use)(items.filled() + beside + marks.most_bytes());
+        (self.resolver.in_use)(items.filled_bytes() + beside + marks.peak_bytes());
         drop(items);
         if let Some(mut templates) = templates {
             threads.sort(templates.chunks_mut())?;
-            share(&mut marks, &templates, spill)?;
+            share_marks(&mut marks, &templates, spill)?;
             self.share_members(&mut marks, &templates)?;
         }
-        link(&mut marks, &self.name_groups, spill)?;
-        self.conclude(marks)
+        share_marks_by_name(&mut marks, &self.name_groups, spill)?;
+        self.build_verdict(marks)
     }
 
     /// Joins the halves by name, in the way that the mate pairing requires. With
     /// [`MatePairing::NameInput`], also returns the records of each template.
-    fn join<S: ItemLayout>(
+    fn join_halves<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
         counts: &JoinCounts,
@@ -202,10 +205,10 @@ impl<T: Sorting> ResolverRun<'_, T> {
         if items.bytes() + items.halves.bytes() > room {
             items.spill(threads, spill, 0)?;
         }
-        let limit = room.saturating_sub(items.bytes() + self.name_groups.bytes()).max(LEAST);
+        let limit = room.saturating_sub(items.bytes() + self.name_groups.bytes()).max(MIN_JOIN_BYTES);
         threads.sort(items.halves.chunks_mut())?;
         let DuplicateEnds { libraries, rules, .. } = duplicate_ends;
-        let join = Join { libraries, rules, spill, counts };
+        let join = HalfJoiner { libraries, rules, spill, counts };
         let by_input = duplicate_ends.mate_pairing() == MatePairing::NameInput;
         let spill_if_full = |items: &mut ItemSorters<S>| {
             if items.bytes() > if by_input { limit / 2 } else { limit } {
@@ -214,20 +217,20 @@ impl<T: Sorting> ResolverRun<'_, T> {
             Ok(())
         };
         if self.grouped {
-            join.alone(items, duplicate_ends.mate_pairing(), spill_if_full)?;
+            join.store_all_unmated(items, duplicate_ends.mate_pairing(), spill_if_full)?;
             return Ok(None);
         }
         if duplicate_ends.mate_pairing() == MatePairing::InBatch
             || duplicate_ends.mate_pairing() == MatePairing::NameCoordinate
         {
-            join.by_place(items, spill_if_full)?;
+            join.join_by_place(items, spill_if_full)?;
             return Ok(None);
         }
         if duplicate_ends.mate_pairing() == MatePairing::InBatchThenName {
-            join.linked(items, &self.name_groups, spill_if_full)?;
+            join.join_by_name_groups(items, &self.name_groups, spill_if_full)?;
             return Ok(None);
         }
-        let templates = join.by_input(items, |items, templates| {
+        let templates = join.join_by_input(items, |items, templates| {
             if templates.bytes() > limit / 2 {
                 spill_sorted(templates, threads, spill, 0)?;
             }
@@ -238,7 +241,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
 
     /// Turns the marks into the verdict, with tables of set membership if sets are written to
     /// records.
-    fn conclude(&self, mut marks: DuplicateMarks<'_, T>) -> Result<Verdict> {
+    fn build_verdict(&self, mut marks: DuplicateMarks<'_, T>) -> Result<Verdict> {
         let DuplicateResolver { threads, spill, duplicate_ends, room, in_use } = self.resolver;
         let tiles = marks.take_tiles();
         let DuplicateMarks { mode, duplicates, optical, mut members, sets: rows, mut tally, .. } = marks;
@@ -249,7 +252,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
             let of = OrdinalTable::new(&members, self.records, spill, room / 4)?;
             let linked = self.linked_members(&of)?;
             let tables = of.bytes_of_rows() + linked.as_ref().map_or(0, OrdinalTable::bytes_of_rows);
-            in_use(self.name_groups.filled() + members.filled() + rows.bytes() + tables);
+            in_use(self.name_groups.filled_bytes() + members.filled_bytes() + rows.bytes() + tables);
             sets = Some(DuplicateSets { of, linked, rows });
         }
         let by_template =
@@ -264,7 +267,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
     fn linked_members(&self, of: &OrdinalTable) -> Result<Option<OrdinalTable>> {
         let DuplicateResolver { threads, spill, room, .. } = self.resolver;
         let mut linked: Sorter<[u64; 2]> = Sorter::default();
-        each_name(&self.name_groups, spill, |firsts| {
+        for_each_name(&self.name_groups, spill, |firsts| {
             let mut set = None;
             for &first in firsts {
                 set = set.or(of.get(first, spill)?);
@@ -321,7 +324,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
 }
 
 /// Gives every record of a template the marks of its first record.
-fn share<T: Sorting>(
+fn share_marks<T: Sorting>(
     marks: &mut DuplicateMarks<'_, T>,
     templates: &TemplateRecords,
     spill: &Spill,
@@ -341,12 +344,12 @@ fn share<T: Sorting>(
 }
 
 /// Gives all name groups of one name the marks of any of them.
-fn link<T: Sorting>(
+fn share_marks_by_name<T: Sorting>(
     marks: &mut DuplicateMarks<'_, T>,
     name_groups: &Sorter<[u64; 3]>,
     spill: &Spill,
 ) -> Result<()> {
-    each_name(name_groups, spill, |firsts| {
+    for_each_name(name_groups, spill, |firsts| {
         share_among(&mut marks.duplicates, firsts);
         marks.optical.iter_mut().for_each(|bits| share_among(bits, firsts));
         Ok(())
@@ -360,7 +363,7 @@ fn share_among(bits: &mut BitSet, firsts: &[u64]) {
 }
 
 /// Calls `show` with the first records of all name groups, for each name that has several.
-fn each_name(
+fn for_each_name(
     name_groups: &Sorter<[u64; 3]>,
     spill: &Spill,
     mut show: impl FnMut(&[u64]) -> Result<()>,

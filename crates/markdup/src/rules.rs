@@ -54,16 +54,16 @@ pub struct Optical {
     pub distance: i32,
     /// Maximum number of templates in a set that is searched (Picard's
     /// MAX_OPTICAL_DUPLICATE_SET_SIZE, default 300,000).
-    pub most: u64,
+    pub max_set_size: u64,
     /// Whether sets of single reads are searched as well. Picard searches only pairs.
-    pub single: bool,
+    pub includes_singles: bool,
     /// Whether only optical duplicates are marked, and others are not.
-    pub alone: bool,
+    pub only_optical: bool,
 }
 
 impl Default for Optical {
     fn default() -> Self {
-        Optical { distance: 100, most: 300_000, single: false, alone: false }
+        Optical { distance: 100, max_set_size: 300_000, includes_singles: false, only_optical: false }
     }
 }
 
@@ -73,14 +73,14 @@ pub enum Coding {
     Umis(Umis),
 }
 
-const MOST: usize = 3;
+const MAX_FIELDS: usize = 3;
 
 /// How many reads have each field that holds a barcode or UMI. Index 0 counts first segments and
 /// single reads, index 1 last segments.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct FieldCounts {
     reads: [u64; 2],
-    have: [[u64; 2]; MOST],
+    have: [[u64; 2]; MAX_FIELDS],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl EligibleField {
 }
 
 impl Rules {
-    fn fields(&self) -> [Option<EligibleField>; MOST] {
+    fn eligible_fields(&self) -> [Option<EligibleField>; MAX_FIELDS] {
         let both = [true, true];
         match (&self.samtools, &self.coding) {
             (Some(samtools), _) => [EligibleField::new(samtools.barcode, both, true), None, None],
@@ -121,15 +121,15 @@ impl Rules {
                 EligibleField::new(barcodes.first, [true, false], false),
                 EligibleField::new(barcodes.second, [false, true], false),
             ],
-            (None, None) => [None; MOST],
+            (None, None) => [None; MAX_FIELDS],
         }
     }
 }
 
 impl FieldCounts {
-    pub fn count(&mut self, rules: &Rules, record: RecordRef<'_>) {
+    pub fn count_fields(&mut self, rules: &Rules, record: RecordRef<'_>) {
         let end = self.count_read(record);
-        for (have, eligible) in self.have.iter_mut().zip(rules.fields()) {
+        for (have, eligible) in self.have.iter_mut().zip(rules.eligible_fields()) {
             if let Some(EligibleField { tag, .. }) = eligible.filter(|field| field.ends[end]) {
                 have[end] += u64::from(record.field(tag).is_some());
             }
@@ -161,8 +161,8 @@ impl FieldCounts {
     /// The end that has the field more often counts for the template. If each read needs the field
     /// and one end has it less often, reads are counted instead. A field that only one end can have
     /// is left out if that end has no reads.
-    pub fn shares(&self, rules: &Rules) -> impl Iterator<Item = FieldShare> {
-        let shares = rules.fields().into_iter().zip(self.have).map(|(eligible, have)| {
+    pub fn field_shares(&self, rules: &Rules) -> impl Iterator<Item = FieldShare> {
+        let shares = rules.eligible_fields().into_iter().zip(self.have).map(|(eligible, have)| {
             let EligibleField { tag, ends, by_read } = eligible?;
             let part = |have: u64, of: u64| (u128::from(have) << 64) / u128::from(of);
             let seen = [0, 1].into_iter().filter(|&end| ends[end] && self.reads[end] > 0);

@@ -4,9 +4,9 @@
 use readmill_record::RecordRef;
 
 /// Maximum score of a single read: half of Picard's 16-bit range, so that the sum of two mates fits.
-const CAP: u32 = (i16::MAX / 2) as u32;
+const MAX_READ_SCORE: u32 = (i16::MAX / 2) as u32;
 
-const LEAST_QUALITY: u8 = 15;
+const MIN_QUALITY: u8 = 15;
 
 /// How reads are scored (Picard's DUPLICATE_SCORING_STRATEGY).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,9 +25,9 @@ impl Strategy {
     /// control scores below every read that passes.
     pub fn score(self, record: RecordRef<'_>) -> i16 {
         let score = match self {
-            Strategy::SumOfBaseQualities => sum_of_qualities(record.qual()).min(CAP) as i16,
+            Strategy::SumOfBaseQualities => sum_of_qualities(record.qual()).min(MAX_READ_SCORE) as i16,
             Strategy::TotalMappedReferenceLength => {
-                record.cigar().reference_length().clamp(0, CAP.into()) as i16
+                record.cigar().reference_length().clamp(0, MAX_READ_SCORE.into()) as i16
             }
             // 14 bits of the hash plus 8192: the sum of two mates can overflow and wrap
             Strategy::Random => (murmur3(record.qname()) & 0x3fff) as i16 - i16::MIN / 4,
@@ -42,28 +42,28 @@ fn sum_of_qualities(qual: &[u8]) -> u32 {
     if qual.first() == Some(&0xff) {
         return 0;
     }
-    qual.chunks(COUNTED_TOGETHER).map(sum).fold(0, u32::saturating_add)
+    qual.chunks(QUALITIES_PER_BLOCK).map(sum_block).fold(0, u32::saturating_add)
 }
 
 /// Sums the qualities of at least 15 as samtools does: those above 127 count, and a read without
 /// qualities has 255 for each base.
 pub fn sum_of_all_qualities(qual: &[u8]) -> u64 {
     if qual.iter().fold(0, |all, q| all | q) < 0x80 {
-        return qual.chunks(COUNTED_TOGETHER).map(|block| u64::from(sum(block))).sum();
+        return qual.chunks(QUALITIES_PER_BLOCK).map(|block| u64::from(sum_block(block))).sum();
     }
-    qual.iter().filter(|&&q| q >= LEAST_QUALITY).map(|&q| u64::from(q)).sum()
+    qual.iter().filter(|&&q| q >= MIN_QUALITY).map(|&q| u64::from(q)).sum()
 }
 
 /// Number of qualities in one block. Each is at most 127 and is added to one of four 16-bit sums, two
 /// of eight at a time, so no sum reaches 2^16.
-const COUNTED_TOGETHER: usize = 8 * 256;
+const QUALITIES_PER_BLOCK: usize = 8 * 256;
 
 /// Sums the qualities from 15 to 127, eight at a time. A compiler turns the plain loop into four
 /// times as many instructions, which were a fifth of the cost of marking.
-fn sum(qual: &[u8]) -> u32 {
+fn sum_block(qual: &[u8]) -> u32 {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     const LOW_BYTES: u64 = 0x00ff_00ff_00ff_00ff;
-    const TO_128: u64 = (0x80 - LEAST_QUALITY as u64) * 0x0101_0101_0101_0101;
+    const TO_128: u64 = (0x80 - MIN_QUALITY as u64) * 0x0101_0101_0101_0101;
     let (eights, rest) = qual.as_chunks::<8>();
     let mut sums = 0u64;
     for eight in eights {
@@ -73,7 +73,7 @@ fn sum(qual: &[u8]) -> u32 {
         sums += (counted & LOW_BYTES) + (counted >> 8 & LOW_BYTES);
     }
     let sums = (0..4).map(|n| (sums >> (16 * n)) as u32 & 0xffff).sum::<u32>();
-    let counted = |&q: &u8| if (LEAST_QUALITY..128).contains(&q) { u32::from(q) } else { 0 };
+    let counted = |&q: &u8| if (MIN_QUALITY..128).contains(&q) { u32::from(q) } else { 0 };
     sums + rest.iter().map(counted).sum::<u32>()
 }
 
@@ -106,7 +106,7 @@ mod tests {
                 let qual = &all[from..from + length];
                 let expected: u32 =
                     qual.iter().filter(|q| (15..128).contains(*q)).map(|&q| u32::from(q)).sum();
-                assert_eq!(sum(qual), expected, "{length} from {from}");
+                assert_eq!(sum_block(qual), expected, "{length} from {from}");
             }
         }
         assert_eq!(sum_of_qualities(&[127; 100_000]), 12_700_000);

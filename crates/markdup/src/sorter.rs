@@ -39,21 +39,21 @@ pub fn spill_sorted<T: Item>(
 /// with it.
 const CHUNK: usize = 1 << 16;
 
-const FEW: usize = 1 << 10;
+const FIRST_CHUNK_CAPACITY: usize = 1 << 10;
 
 const READ_BACK: usize = 512;
 
 /// Maximum number of runs. At this number they are merged into one, because each run that is read has
 /// a buffer of up to 28 KiB.
-const MOST_RUNS: usize = 64;
+const MAX_RUNS: usize = 64;
 
 /// Renumbers the records in an item of a slice whose first record is record `base` of the whole
 /// input.
-pub type CountFrom<T> = fn(item: &mut T, base: u64);
+pub type RenumberItem<T> = fn(item: &mut T, base: u64);
 
 struct ItemRun<T> {
     extent: Extent,
-    count_from: Option<(CountFrom<T>, u64)>,
+    count_from: Option<(RenumberItem<T>, u64)>,
 }
 
 /// Items of one kind, sorted in parts.
@@ -96,7 +96,11 @@ impl<T: Item> Sorter<T> {
         match self.chunks.last_mut() {
             Some(chunk) if chunk.len() < CHUNK => chunk.push(item),
             _ => {
-                let mut chunk = Vec::with_capacity(if self.chunks.is_empty() { FEW } else { CHUNK });
+                let mut chunk = Vec::with_capacity(if self.chunks.is_empty() {
+                    FIRST_CHUNK_CAPACITY
+                } else {
+                    CHUNK
+                });
                 chunk.push(item);
                 self.chunks.push(chunk);
             }
@@ -104,8 +108,8 @@ impl<T: Item> Sorter<T> {
         self.len += 1;
     }
 
-    pub fn extend(&mut self, words: &[u64]) {
-        words.chunks_exact(T::WORDS).for_each(|words| self.push(item(words)));
+    pub fn extend_from_words(&mut self, words: &[u64]) {
+        words.chunks_exact(T::WORDS).for_each(|words| self.push(item_from_words(words)));
     }
 
     pub fn len(&self) -> u64 {
@@ -120,7 +124,7 @@ impl<T: Item> Sorter<T> {
         self.chunks.iter().map(|chunk| (chunk.capacity() * size_of::<T>()) as u64).sum()
     }
 
-    pub fn filled(&self) -> u64 {
+    pub fn filled_bytes(&self) -> u64 {
         self.chunks.iter().map(|chunk| size_of_val(&chunk[..]) as u64).sum()
     }
 
@@ -133,13 +137,13 @@ impl<T: Item> Sorter<T> {
     pub fn spill(&mut self, spill: &Spill, turn: usize) -> Result<()> {
         if !self.chunks.is_empty() {
             let chunks = Self { chunks: std::mem::take(&mut self.chunks), ..Self::default() };
-            let extent = chunks.write(spill, spill, turn)?;
+            let extent = chunks.write_run(spill, spill, turn)?;
             self.runs.push(ItemRun { extent, count_from: None });
         }
-        if self.runs.len() >= MOST_RUNS {
+        if self.runs.len() >= MAX_RUNS {
             let runs = Self { runs: std::mem::take(&mut self.runs), ..Self::default() };
-            let extent = runs.write(spill, spill, turn)?;
-            runs.runs.iter().for_each(|merged| spill.free(&merged.extent));
+            let extent = runs.write_run(spill, spill, turn)?;
+            runs.runs.iter().for_each(|merged| spill.free_extent(&merged.extent));
             self.runs.push(ItemRun { extent, count_from: None });
         }
         Ok(())
@@ -147,11 +151,11 @@ impl<T: Item> Sorter<T> {
 
     /// Adds a sorted run of a file that `spill` has adopted. Its records are renumbered from `base`
     /// while they are read, which keeps the order of the items.
-    pub fn adopt(
+    pub fn adopt_run(
         &mut self,
         run: StoredItems,
         base: u64,
-        count_from: CountFrom<T>,
+        count_from: RenumberItem<T>,
         spill: &Spill,
     ) -> Result<()> {
         let StoredItems { extent, len } = run;
@@ -163,13 +167,13 @@ impl<T: Item> Sorter<T> {
         self.spill(spill, 0)
     }
 
-    pub fn store(&self, spill: &Spill, into: &Spill) -> Result<StoredItems> {
-        Ok(StoredItems { extent: self.write(spill, into, 0)?, len: self.len })
+    pub fn store_run(&self, spill: &Spill, into: &Spill) -> Result<StoredItems> {
+        Ok(StoredItems { extent: self.write_run(spill, into, 0)?, len: self.len })
     }
 
-    fn write(&self, spill: &Spill, into: &Spill, turn: usize) -> Result<Extent> {
+    fn write_run(&self, spill: &Spill, into: &Spill, turn: usize) -> Result<Extent> {
         let mut items = self.merge(spill)?;
-        let mut extent = into.begin(turn)?;
+        let mut extent = into.begin_extent(turn)?;
         let mut bytes = Vec::with_capacity(READ_BACK * 8 * T::WORDS);
         while let Some(item) = items.next_item()? {
             item.as_ref().iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
@@ -184,7 +188,7 @@ impl<T: Item> Sorter<T> {
 
     /// Opens all items in order; the chunks must be sorted. Several merges can be open at the same
     /// time, as the scan with UMIs needs.
-    pub fn merge<'a>(&'a self, spill: &'a Spill) -> Result<Merged<'a, T>> {
+    pub fn merge<'a>(&'a self, spill: &'a Spill) -> Result<MergedItems<'a, T>> {
         let runs = self.runs.iter().map(|&ItemRun { extent, count_from }| ItemCursor::Disk {
             spill,
             extent,
@@ -194,12 +198,12 @@ impl<T: Item> Sorter<T> {
         });
         let chunks = self.chunks.iter().map(|chunk| ItemCursor::Memory(chunk.iter()));
         let mut sources: Vec<ItemCursor<'_, T>> = runs.chain(chunks).collect();
-        let first = sources.iter_mut().map(ItemCursor::next).collect::<Result<_>>()?;
-        Ok(Merged { sources, tree: LoserTree::new(first) })
+        let first = sources.iter_mut().map(ItemCursor::next_or_last).collect::<Result<_>>()?;
+        Ok(MergedItems { sources, tree: LoserTree::new(first) })
     }
 }
 
-fn item<T: Item>(words: &[u64]) -> T {
+fn item_from_words<T: Item>(words: &[u64]) -> T {
     let mut item = T::ZERO;
     item.as_mut().copy_from_slice(words);
     item
@@ -214,13 +218,13 @@ enum ItemCursor<'a, T> {
         extent: Extent,
         at: u64,
         buffer: Vec<T>,
-        count_from: Option<(CountFrom<T>, u64)>,
+        count_from: Option<(RenumberItem<T>, u64)>,
     },
 }
 
 impl<T: Item> ItemCursor<'_, T> {
     /// Returns the next item, or the largest possible item at the end, as the loser tree expects.
-    fn next(&mut self) -> Result<T> {
+    fn next_or_last(&mut self) -> Result<T> {
         match self {
             ItemCursor::Memory(items) => Ok(items.next().copied().unwrap_or(T::LAST)),
             ItemCursor::Disk { spill, extent, at, buffer, count_from } => {
@@ -231,7 +235,7 @@ impl<T: Item> ItemCursor<'_, T> {
                     *at += bytes.len() as u64;
                     let words: Vec<u64> =
                         bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-                    buffer.extend(words.chunks_exact(T::WORDS).rev().map(item::<T>));
+                    buffer.extend(words.chunks_exact(T::WORDS).rev().map(item_from_words::<T>));
                     if let Some((count_from, base)) = count_from {
                         buffer.iter_mut().for_each(|item| count_from(item, *base));
                     }
@@ -242,16 +246,16 @@ impl<T: Item> ItemCursor<'_, T> {
     }
 }
 
-pub struct Merged<'a, T> {
+pub struct MergedItems<'a, T> {
     sources: Vec<ItemCursor<'a, T>>,
     tree: LoserTree<T>,
 }
 
-impl<T: Item> Merged<'_, T> {
+impl<T: Item> MergedItems<'_, T> {
     pub fn next_item(&mut self) -> Result<Option<T>> {
         let Some((item, source)) = self.tree.winner() else { return Ok(None) };
-        let next = self.sources[source].next()?;
-        self.tree.replace(next);
+        let next = self.sources[source].next_or_last()?;
+        self.tree.replace_winner(next);
         Ok(Some(item))
     }
 }

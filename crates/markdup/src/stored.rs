@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::end_store::{AnyItems, EndStore, ItemSorters};
 use super::grouping::Grouping;
 use super::item::{self, HalfOrder, ItemLayout};
-use super::metrics::Examined;
+use super::metrics::ExaminedCounts;
 use super::rules::FieldCounts;
 use super::sorter::{Sorting, StoredItems};
 
@@ -25,7 +25,7 @@ pub struct StoredEnds {
     incomplete: StoredItems,
     is_barcoded: bool,
     grouping: Grouping,
-    examined: Examined,
+    examined: ExaminedCounts,
     fields: FieldCounts,
     without_read_group: u64,
     has_dt: bool,
@@ -34,7 +34,7 @@ pub struct StoredEnds {
 impl StoredEnds {
     /// Returns the offset in the file of the first item; items follow each other. `None` if there is
     /// no item.
-    pub fn start(&self) -> Option<u64> {
+    pub fn first_offset(&self) -> Option<u64> {
         let first = [&self.pairs, &self.paired_ends, &self.halves, &self.fragments];
         let all = first.into_iter().chain([&self.name_groups, &self.incomplete]);
         all.filter(|items| items.len > 0).map(|items| items.extent.start).min()
@@ -60,17 +60,22 @@ impl EndStore {
     ///
     /// # Errors
     /// The rules are those of samtools, whose keys are not stored.
-    pub fn store(mut self, threads: &impl Sorting, spill: &Spill, into: &Spill) -> Result<StoredEnds> {
+    pub fn store_ends(
+        mut self,
+        threads: &impl Sorting,
+        spill: &Spill,
+        into: &Spill,
+    ) -> Result<StoredEnds> {
         match &mut self.items {
-            AnyItems::PositionOnly(items) => items.sort(threads)?,
-            AnyItems::Barcoded(items) => items.sort(threads)?,
+            AnyItems::PositionOnly(items) => items.sort_items(threads)?,
+            AnyItems::Barcoded(items) => items.sort_items(threads)?,
             AnyItems::Samtools(_) => return Err(other_layout()),
         }
         threads.sort(self.name_groups.chunks_mut())?;
         threads.sort(self.incomplete.chunks_mut())?;
         let (is_barcoded, [pairs, paired_ends, halves, fragments]) = match &self.items {
-            AnyItems::PositionOnly(items) => (false, items.store(spill, into)?),
-            AnyItems::Barcoded(items) => (true, items.store(spill, into)?),
+            AnyItems::PositionOnly(items) => (false, items.store_items(spill, into)?),
+            AnyItems::Barcoded(items) => (true, items.store_items(spill, into)?),
             AnyItems::Samtools(_) => return Err(other_layout()),
         };
         Ok(StoredEnds {
@@ -78,8 +83,8 @@ impl EndStore {
             paired_ends,
             halves,
             fragments,
-            name_groups: self.name_groups.store(spill, into)?,
-            incomplete: self.incomplete.store(spill, into)?,
+            name_groups: self.name_groups.store_run(spill, into)?,
+            incomplete: self.incomplete.store_run(spill, into)?,
             is_barcoded,
             grouping: self.grouping,
             examined: self.examined,
@@ -94,20 +99,26 @@ impl EndStore {
     ///
     /// # Errors
     /// They have another layout than this store.
-    pub fn adopt(&mut self, ends: StoredEnds, base: u64, order: HalfOrder, spill: &Spill) -> Result<()> {
+    pub fn adopt_ends(
+        &mut self,
+        ends: StoredEnds,
+        base: u64,
+        order: HalfOrder,
+        spill: &Spill,
+    ) -> Result<()> {
         match (&mut self.items, ends.is_barcoded) {
-            (AnyItems::PositionOnly(items), false) => items.adopt(&ends, base, order, spill)?,
-            (AnyItems::Barcoded(items), true) => items.adopt(&ends, base, order, spill)?,
+            (AnyItems::PositionOnly(items), false) => items.adopt_items(&ends, base, order, spill)?,
+            (AnyItems::Barcoded(items), true) => items.adopt_items(&ends, base, order, spill)?,
             _ => return Err(other_layout()),
         }
-        self.name_groups.adopt(
+        self.name_groups.adopt_run(
             ends.name_groups,
             base,
             |[_, _, first], base| *first += base << 1,
             spill,
         )?;
-        self.incomplete.adopt(ends.incomplete, 0, |_, _| {}, spill)?;
-        self.grouping.append(ends.grouping);
+        self.incomplete.adopt_run(ends.incomplete, 0, |_, _| {}, spill)?;
+        self.grouping.append_slice(ends.grouping);
         self.examined.add(&ends.examined);
         self.fields.add(&ends.fields);
         self.without_read_group += ends.without_read_group;
@@ -121,30 +132,36 @@ fn other_layout() -> Error {
 }
 
 impl<S: ItemLayout> ItemSorters<S> {
-    fn sort(&mut self, threads: &impl Sorting) -> Result<()> {
+    fn sort_items(&mut self, threads: &impl Sorting) -> Result<()> {
         threads.sort(self.pairs.chunks_mut())?;
         threads.sort(self.paired_ends.chunks_mut())?;
         threads.sort(self.halves.chunks_mut())?;
         threads.sort(self.fragments.chunks_mut())
     }
 
-    fn store(&self, spill: &Spill, into: &Spill) -> Result<[StoredItems; 4]> {
+    fn store_items(&self, spill: &Spill, into: &Spill) -> Result<[StoredItems; 4]> {
         Ok([
-            self.pairs.store(spill, into)?,
-            self.paired_ends.store(spill, into)?,
-            self.halves.store(spill, into)?,
-            self.fragments.store(spill, into)?,
+            self.pairs.store_run(spill, into)?,
+            self.paired_ends.store_run(spill, into)?,
+            self.halves.store_run(spill, into)?,
+            self.fragments.store_run(spill, into)?,
         ])
     }
 
-    fn adopt(&mut self, ends: &StoredEnds, base: u64, order: HalfOrder, spill: &Spill) -> Result<()> {
-        self.pairs.adopt(ends.pairs, base, item::count_pair_from::<S>, spill)?;
-        self.paired_ends.adopt(ends.paired_ends, 0, |_, _| {}, spill)?;
+    fn adopt_items(
+        &mut self,
+        ends: &StoredEnds,
+        base: u64,
+        order: HalfOrder,
+        spill: &Spill,
+    ) -> Result<()> {
+        self.pairs.adopt_run(ends.pairs, base, item::renumber_pair::<S>, spill)?;
+        self.paired_ends.adopt_run(ends.paired_ends, 0, |_, _| {}, spill)?;
         let half = match order {
-            HalfOrder::Place => item::count_half_by_place_from::<S>,
-            HalfOrder::Input => item::count_half_by_input_from::<S>,
+            HalfOrder::Place => item::renumber_half_by_place::<S>,
+            HalfOrder::Input => item::renumber_half_by_input::<S>,
         };
-        self.halves.adopt(ends.halves, base, half, spill)?;
-        self.fragments.adopt(ends.fragments, base, item::count_fragment_from::<S>, spill)
+        self.halves.adopt_run(ends.halves, base, half, spill)?;
+        self.fragments.adopt_run(ends.fragments, base, item::renumber_fragment::<S>, spill)
     }
 }

@@ -30,7 +30,7 @@ impl BitSet {
     }
 
     pub(super) fn write(&self, into: &Spill) -> Result<Extent> {
-        let mut extent = into.begin(0)?;
+        let mut extent = into.begin_extent(0)?;
         for words in self.0.chunks(PIECE) {
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             into.append(&mut extent, &bytes)?;
@@ -132,7 +132,7 @@ impl<const N: usize> RowStore<N> {
         let whole = self.memory.len() / PIECE * PIECE;
         for piece in self.memory[..whole].chunks(PIECE) {
             let bytes: Vec<u8> = piece.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
-            let mut extent = spill.begin(0)?;
+            let mut extent = spill.begin_extent(0)?;
             spill.append(&mut extent, &bytes)?;
             self.spilled.push(extent);
         }
@@ -141,7 +141,7 @@ impl<const N: usize> RowStore<N> {
     }
 
     pub(super) fn write(&self, spill: &Spill, into: &Spill) -> Result<Extent> {
-        let mut extent = into.begin(0)?;
+        let mut extent = into.begin_extent(0)?;
         let mut bytes = vec![0; PIECE * 8 * N];
         for piece in &self.spilled {
             spill.read(piece, piece.start, &mut bytes)?;
@@ -156,7 +156,7 @@ impl<const N: usize> RowStore<N> {
 
     /// Opens rows that were written in order. Only the rows of the last, incomplete piece are read
     /// into memory.
-    pub(super) fn open(rows: Extent, spill: &Spill) -> Result<Self> {
+    pub(super) fn open_rows(rows: Extent, spill: &Spill) -> Result<Self> {
         let (mut spilled, mut rest) = (Vec::new(), rows);
         let size = (PIECE * 8 * N) as u64;
         while rest.end - rest.start >= size {

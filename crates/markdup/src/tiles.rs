@@ -10,19 +10,19 @@ use super::optical::SetMember;
 
 /// Maximum number of tiles that are counted: about twice as many as the largest flow cells have. If
 /// there are more, the read names hold something other than tiles.
-const MOST: usize = 1 << 15;
+const MAX_TILES: usize = 1 << 15;
 
 /// Maximum memory of the counts in bytes: a hash table, which may be half empty, and the sorted list
 /// that is made from it.
-pub const MOST_BYTES: u64 = MOST as u64 * (2 * 36 + 32);
+pub const MAX_COUNTER_BYTES: u64 = MAX_TILES as u64 * (2 * 36 + 32);
 
 /// Bytes of the description of a tile as JSON: five values, one of them the name of a read group.
-const DESCRIBED: u64 = 256;
+const DESCRIPTION_BYTES: u64 = 256;
 
 /// Returns the bytes that the counts of tiles and their description take, to charge them to the
 /// ledger.
-pub fn bytes(tiles: &[TileCounts]) -> u64 {
-    tiles.len() as u64 * (size_of::<TileCounts>() as u64 + DESCRIBED)
+pub fn tile_counts_bytes(tiles: &[TileCounts]) -> u64 {
+    tiles.len() as u64 * (size_of::<TileCounts>() as u64 + DESCRIPTION_BYTES)
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,14 +43,14 @@ pub(super) struct TileCounter {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Seen {
+pub(super) enum TileEvent {
     Pair,
     Duplicate,
     Optical,
 }
 
 impl TileCounter {
-    pub fn count(&mut self, member: &SetMember, what: Seen) {
+    pub fn count_pair(&mut self, member: &SetMember, what: TileEvent) {
         if self.is_full || member.location.tile == Location::NONE.tile {
             return;
         }
@@ -60,7 +60,7 @@ impl TileCounter {
             counts[what as usize] += 1;
             return;
         }
-        if self.tiles.len() == MOST {
+        if self.tiles.len() == MAX_TILES {
             *self = TileCounter { tiles: HashMap::new(), is_full: true };
             return;
         }
@@ -70,7 +70,7 @@ impl TileCounter {
     }
 
     /// Returns the counts by read group and tile. Empty if there were too many tiles.
-    pub fn sorted(self) -> Vec<TileCounts> {
+    pub fn into_sorted_counts(self) -> Vec<TileCounts> {
         let counts = |(key, [pairs, duplicates, optical]): (u32, [u64; 3])| TileCounts {
             group: (key >> 16) as u16,
             tile: key as u16,
@@ -96,16 +96,16 @@ mod tests {
     fn pairs_are_counted_by_read_group_and_tile() {
         let mut counter = TileCounter::default();
         for (group, tile, what) in [
-            (1, 1101, Seen::Pair),
-            (0, 2101, Seen::Pair),
-            (0, 1101, Seen::Pair),
-            (0, 1101, Seen::Pair),
-            (0, 1101, Seen::Duplicate),
-            (0, 1101, Seen::Optical),
-            (0, Location::NONE.tile, Seen::Pair),
-            (0, i32::from(40_000_u16 as i16), Seen::Pair),
+            (1, 1101, TileEvent::Pair),
+            (0, 2101, TileEvent::Pair),
+            (0, 1101, TileEvent::Pair),
+            (0, 1101, TileEvent::Pair),
+            (0, 1101, TileEvent::Duplicate),
+            (0, 1101, TileEvent::Optical),
+            (0, Location::NONE.tile, TileEvent::Pair),
+            (0, i32::from(40_000_u16 as i16), TileEvent::Pair),
         ] {
-            counter.count(&member(group, tile), what);
+            counter.count_pair(&member(group, tile), what);
         }
         let tile = |group, tile, pairs, duplicates, optical| TileCounts {
             group,
@@ -120,21 +120,21 @@ mod tests {
             tile(0, 40_000, 1, 0, 0),
             tile(1, 1101, 1, 0, 0),
         ];
-        assert_eq!(counter.sorted(), wanted);
+        assert_eq!(counter.into_sorted_counts(), wanted);
     }
 
     #[test]
     fn too_many_tiles_are_not_counted() {
         let mut counter = TileCounter::default();
         let count = |counter: &mut TileCounter, n: usize| {
-            counter.count(&member((n >> 10) as u16, (n & 1023) as i32), Seen::Pair);
+            counter.count_pair(&member((n >> 10) as u16, (n & 1023) as i32), TileEvent::Pair);
         };
-        (0..MOST).for_each(|n| count(&mut counter, n));
-        (0..MOST).for_each(|n| count(&mut counter, n));
+        (0..MAX_TILES).for_each(|n| count(&mut counter, n));
+        (0..MAX_TILES).for_each(|n| count(&mut counter, n));
         count(&mut counter, 7);
-        assert_eq!(counter.tiles.len(), MOST);
-        count(&mut counter, MOST);
+        assert_eq!(counter.tiles.len(), MAX_TILES);
+        count(&mut counter, MAX_TILES);
         count(&mut counter, 7);
-        assert_eq!(counter.sorted(), []);
+        assert_eq!(counter.into_sorted_counts(), []);
     }
 }

@@ -41,7 +41,7 @@ pub struct DuplicateCounts {
     pub sizes: SetSizes,
     /// Pairs by tile, in the order of read groups and tiles. Empty if they are not counted.
     pub tiles: Vec<TileCounts>,
-    pub deepest: Option<Deepest>,
+    pub deepest: Option<LargestSet>,
     pub reads: ReadCounts,
     pub mated: u64,
     pub lone: u64,
@@ -49,7 +49,7 @@ pub struct DuplicateCounts {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deepest {
+pub struct LargestSet {
     pub size: u64,
     pub ref_id: i32,
     pub five_prime: i64,
@@ -102,7 +102,7 @@ impl StoredVerdict {
     /// Returns the bytes of memory that the marks will take once they are loaded.
     pub fn bytes(&self) -> u64 {
         let tables = self.sets.as_ref().map_or(0, |sets| 1 + u64::from(sets.linked.is_some()));
-        tiles::bytes(&self.tally.tiles)
+        tiles::tile_counts_bytes(&self.tally.tiles)
             + BitSet::bytes(self.records) * (1 + u64::from(self.optical.is_some()))
             + tables * OrdinalTable::bytes_of_bits(self.records)
     }
@@ -129,11 +129,11 @@ impl StoredVerdict {
         let optical = optical.map(read).transpose()?;
         let table = |StoredTable { has, rows }: StoredTable| {
             let has = Ranks::new(BitSet::read(records, &has, &spill)?);
-            Ok(OrdinalTable { has, rows: RowStore::open(rows, &spill)? })
+            Ok(OrdinalTable { has, rows: RowStore::open_rows(rows, &spill)? })
         };
         let sets = sets.map(|StoredSets { of, linked, rows }| {
             let (of, linked) = (table(of)?, linked.map(table).transpose()?);
-            Ok::<_, Error>(DuplicateSets { of, linked, rows: RowStore::open(rows, &spill)? })
+            Ok::<_, Error>(DuplicateSets { of, linked, rows: RowStore::open_rows(rows, &spill)? })
         });
         let sets = sets.transpose()?;
         let findings = None;
@@ -142,7 +142,7 @@ impl StoredVerdict {
 }
 
 impl Verdict {
-    pub fn store(self, records: u64, into: &Spill) -> Result<StoredVerdict> {
+    pub fn store_marks(self, records: u64, into: &Spill) -> Result<StoredVerdict> {
         let Verdict { mode, by_template, tally, spill, .. } = self;
         let duplicates = self.duplicates.write(into)?;
         let optical = self.optical.map(|bits| bits.write(into)).transpose()?;
@@ -164,14 +164,15 @@ impl Verdict {
         let sets = self.sets.as_ref().map_or(0, |DuplicateSets { of, linked, rows }| {
             rows.bytes() + of.bytes_of_rows() + linked.as_ref().map_or(0, OrdinalTable::bytes_of_rows)
         });
-        sets + tiles::bytes(&self.tally.tiles) + self.findings.as_ref().map_or(0, Findings::bytes)
+        sets + tiles::tile_counts_bytes(&self.tally.tiles)
+            + self.findings.as_ref().map_or(0, Findings::bytes)
     }
 
     /// Returns the name of the read that stays in the place of this duplicate (the field do). `None`
     /// if it was not stored.
-    pub fn original(&self, stamp: Stamp) -> Result<Option<Vec<u8>>> {
+    pub fn original_name(&self, stamp: Stamp) -> Result<Option<Vec<u8>>> {
         let Some(findings) = &self.findings else { return Ok(None) };
-        findings.original(stamp.ordinal(), &self.spill)
+        findings.original_name(stamp.ordinal(), &self.spill)
     }
 
     /// Returns the number of reads that this one represents (the field dc); 1 if it was not stored.
@@ -180,22 +181,22 @@ impl Verdict {
         findings.stands_for(stamp.ordinal(), &self.spill)
     }
 
-    fn ordinal(&self, stamp: Stamp) -> u64 {
+    fn lookup_ordinal(&self, stamp: Stamp) -> u64 {
         if self.by_template { stamp.template() } else { stamp.ordinal() }
     }
 
     pub fn is_duplicate(&self, stamp: Stamp) -> bool {
-        self.duplicates.get(self.ordinal(stamp))
+        self.duplicates.get(self.lookup_ordinal(stamp))
     }
 
     pub fn is_optical(&self, stamp: Stamp) -> bool {
-        self.optical.as_ref().is_some_and(|bits| bits.get(self.ordinal(stamp)))
+        self.optical.as_ref().is_some_and(|bits| bits.get(self.lookup_ordinal(stamp)))
     }
 
     /// Returns the duplicate set of a record. `None` if it is in no set or sets were not stored.
     pub fn membership(&self, stamp: Stamp) -> Result<Option<Membership>> {
         let Some(DuplicateSets { of, linked, rows }) = &self.sets else { return Ok(None) };
-        let ordinal = self.ordinal(stamp);
+        let ordinal = self.lookup_ordinal(stamp);
         let set = match (of.get(ordinal, &self.spill)?, linked) {
             (None, Some(linked)) => linked.get(ordinal, &self.spill)?,
             (set, _) => set,

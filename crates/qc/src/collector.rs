@@ -1,6 +1,6 @@
 //! One thread's counts of all programs, and what they share.
 
-use readmill_record::{Result, Room};
+use readmill_record::{CountingRoom, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::levels::{Levels, Unit};
@@ -15,14 +15,14 @@ pub struct ReadContext<'a> {
     pub(crate) pages: ReferencePages,
     pub(crate) levels: &'a Levels,
     /// Pays for counts that grow with the reads.
-    pub(crate) room: &'a Room,
+    pub(crate) room: &'a CountingRoom,
 }
 
 impl<'a> ReadContext<'a> {
     pub(crate) fn new(
         reference: Option<&'a ReferenceContigs>,
         levels: &'a Levels,
-        room: &'a Room,
+        room: &'a CountingRoom,
     ) -> Self {
         ReadContext { reference, pages: ReferencePages::default(), levels, room }
     }
@@ -55,7 +55,7 @@ impl<T: Clone + Default> ByGroup<T> {
     #[inline]
     pub fn of(&mut self, group: usize, context: &ReadContext<'_>) -> Result<&mut T> {
         let groups = context.levels.groups;
-        context.room.lengthen(&mut self.0, groups, groups)?;
+        context.room.lengthen_list(&mut self.0, groups, groups)?;
         Ok(&mut self.0[group])
     }
 

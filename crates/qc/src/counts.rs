@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use readmill_record::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::room::Room;
+use crate::room::CountingRoom;
 
 /// Keys below this have a place in a list, which grows to what is needed; others are in a map.
 const DENSE: usize = 1 << 14;
@@ -23,7 +23,7 @@ pub(crate) struct Counts {
 impl Counts {
     /// Counts `key` once.
     #[inline]
-    pub fn add(&mut self, key: u32, room: &Room) -> Result<()> {
+    pub fn add(&mut self, key: u32, room: &CountingRoom) -> Result<()> {
         match self.dense.get_mut(key as usize) {
             Some(count) => *count += 1,
             None => self.add_new(key, room)?,
@@ -32,9 +32,9 @@ impl Counts {
     }
 
     #[cold]
-    fn add_new(&mut self, key: u32, room: &Room) -> Result<()> {
+    fn add_new(&mut self, key: u32, room: &CountingRoom) -> Result<()> {
         if (key as usize) < DENSE {
-            room.lengthen(&mut self.dense, key as usize + 1, DENSE)?;
+            room.lengthen_list(&mut self.dense, key as usize + 1, DENSE)?;
             self.dense[key as usize] += 1;
             return Ok(());
         }
@@ -42,7 +42,7 @@ impl Counts {
             *count += 1;
             return Ok(());
         }
-        room.take(MAPPED)?;
+        room.take_bytes(MAPPED)?;
         self.mapped.insert(key, 1);
         Ok(())
     }

@@ -1,17 +1,17 @@
 //! MeanQualityByCycle and CollectBaseDistributionByCycle: qualities and bases by cycle, the position in the read as it was
 //! sequenced.
 
-use readmill_format::metrics::{self, HistogramColumn, Row};
+use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
 use readmill_record::{ReportText, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::counts::add_each;
 use crate::options::QcOptions;
-use crate::room::Room;
+use crate::room::CountingRoom;
 use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
 /// Cycles that have rows; later ones are not counted.
-pub const MOST_CYCLES: usize = 1 << 16;
+pub const MAX_CYCLES: usize = 1 << 16;
 
 /// Columns of the table of bases.
 const COLUMNS: [&str; 7] = ["READ_END", "CYCLE", "PCT_A", "PCT_C", "PCT_G", "PCT_T", "PCT_N"];
@@ -20,7 +20,7 @@ const COLUMNS: [&str; 7] = ["READ_END", "CYCLE", "PCT_A", "PCT_C", "PCT_G", "PCT
 const BASES: [u8; 4] = [1, 2, 4, 8];
 
 /// Reads after which small sums are added to large ones: 255 ones fit into 8 bits, and 255 qualities into 16.
-const MOST_READS: u32 = 255;
+const MAX_READS: u32 = 255;
 
 /// Sums by cycle. Those of the last few reads are small numbers, of which the processor adds many at once, in the order of
 /// the record: sums of forward reads begin with the first cycle, those of reverse reads end with it.
@@ -42,9 +42,9 @@ impl<T: Copy + Default + Into<u64>> CycleSums<T> {
         &'a mut self,
         values: &'b [u8],
         is_reverse: bool,
-        room: &Room,
+        room: &CountingRoom,
     ) -> Result<(&'a mut [T], &'b [u8])> {
-        let length = values.len().min(MOST_CYCLES);
+        let length = values.len().min(MAX_CYCLES);
         if self.forward.len() < length {
             self.lengthen(length, room)?;
         }
@@ -58,11 +58,11 @@ impl<T: Copy + Default + Into<u64>> CycleSums<T> {
     }
 
     #[cold]
-    fn lengthen(&mut self, length: usize, room: &Room) -> Result<()> {
+    fn lengthen(&mut self, length: usize, room: &CountingRoom) -> Result<()> {
         self.flush();
-        room.lengthen(&mut self.sums, length, MOST_CYCLES)?;
-        room.lengthen(&mut self.forward, length, MOST_CYCLES)?;
-        room.lengthen(&mut self.reverse, length, MOST_CYCLES)
+        room.lengthen_list(&mut self.sums, length, MAX_CYCLES)?;
+        room.lengthen_list(&mut self.forward, length, MAX_CYCLES)?;
+        room.lengthen_list(&mut self.reverse, length, MAX_CYCLES)
     }
 
     /// Adds the small sums to the large ones.
@@ -92,11 +92,11 @@ struct CycleReads {
 impl CycleReads {
     /// Counts a read of this length; returns whether small sums are full with it.
     #[inline]
-    fn add(&mut self, length: usize, room: &Room) -> Result<bool> {
-        let length = length.min(MOST_CYCLES);
-        room.lengthen(&mut self.ended, length, MOST_CYCLES)?;
+    fn add(&mut self, length: usize, room: &CountingRoom) -> Result<bool> {
+        let length = length.min(MAX_CYCLES);
+        room.lengthen_list(&mut self.ended, length, MAX_CYCLES)?;
         self.ended[length - 1] += 1;
-        self.few = (self.few + 1) % MOST_READS;
+        self.few = (self.few + 1) % MAX_READS;
         Ok(self.few == 0)
     }
 
@@ -131,7 +131,13 @@ struct EndQualities {
 impl CycleQualities {
     /// Counts a read with these qualities.
     #[inline]
-    fn add(&mut self, read: &PreparedRead<'_>, quals: &[u8], offset: u8, room: &Room) -> Result<()> {
+    fn add(
+        &mut self,
+        read: &PreparedRead<'_>,
+        quals: &[u8],
+        offset: u8,
+        room: &CountingRoom,
+    ) -> Result<()> {
         self.has_reads = true;
         if quals.is_empty() {
             return Ok(());
@@ -242,7 +248,7 @@ impl ReadMetric for MeanQuality {
         }
         Ok(end.files(&Self::PROGRAM, |[text]| {
             text.push(b'\n');
-            metrics::put_histograms(text, "java.lang.Integer", "CYCLE", &columns);
+            metrics::append_histograms(text, "java.lang.Integer", "CYCLE", &columns);
         }))
     }
 }
@@ -326,16 +332,21 @@ impl ReadMetric for BaseDistribution {
                 let cycle = n as u64 + 1;
                 let bases = counts.bases.each_ref().map(|it| it.sums.get(n).copied().unwrap_or(0));
                 let others = all - bases.iter().sum::<u64>();
-                let mut row = Row::default();
-                row.number(number).number(after + cycle);
+                let mut row = MetricsRow::default();
+                row.push_integer(number).push_integer(after + cycle);
                 let bases = bases.into_iter().chain([others]);
-                bases.for_each(|n| _ = row.decimal(100.0 * n as f64 / all as f64));
+                bases.for_each(|n| _ = row.push_decimal(100.0 * n as f64 / all as f64));
                 rows.push(row);
                 last = last.max(if number == 1 { cycle } else { 0 });
             }
         }
         Ok(end.files(&Self::PROGRAM, |[text]| {
-            metrics::put_table(text, "picard.analysis.BaseDistributionByCycleMetrics", &COLUMNS, &rows);
+            metrics::append_table(
+                text,
+                "picard.analysis.BaseDistributionByCycleMetrics",
+                &COLUMNS,
+                &rows,
+            );
             text.push(b'\n');
         }))
     }

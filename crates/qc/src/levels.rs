@@ -114,10 +114,10 @@ impl Levels {
         let by_read_group: HashMap<Vec<u8>, usize> = if levels == [Level::AllReads] {
             HashMap::new()
         } else {
-            let names = header.lines_of(b"RG").enumerate();
+            let names = header.lines_of_kind(b"RG").enumerate();
             names.filter_map(|(n, line)| Some((line.get(b"ID")?.to_vec(), n + 1))).collect()
         };
-        let groups = if by_read_group.is_empty() { 1 } else { header.lines_of(b"RG").count() + 1 };
+        let groups = if by_read_group.is_empty() { 1 } else { header.lines_of_kind(b"RG").count() + 1 };
         let mut units = Vec::new();
         for (level, _) in Level::NAMED.into_iter().filter(|(level, _)| levels.contains(level)) {
             match level.key() {
@@ -129,7 +129,7 @@ impl Levels {
     }
 
     /// The most bytes of memory of these levels, and of the rows that are made of them.
-    pub fn most_bytes(header: &Header, levels: &[Level]) -> u64 {
+    pub fn max_bytes(header: &Header, levels: &[Level]) -> u64 {
         if levels == [Level::AllReads] {
             return 0;
         }
@@ -138,7 +138,7 @@ impl Levels {
             let names = line.text().len() as u64 + 5 * 40;
             128 + levels.len() as u64 * (2 * size_of::<Unit>() as u64 + 64 + names) + 2 * 64
         };
-        header.lines_of(b"RG").map(each).sum()
+        header.lines_of_kind(b"RG").map(each).sum()
     }
 
     /// How many rows there are, and the numbers of those to which each group of reads adds.
@@ -198,7 +198,7 @@ fn units_of(header: &Header, level: Level, key: &[u8; 2]) -> Vec<Unit> {
     let mut keys: HashMap<Option<&[u8]>, usize> = HashMap::new();
     let mut units: Vec<Unit> = Vec::new();
     let mut unknown = vec![0];
-    for (number, line) in (1..).zip(header.lines_of(b"RG")) {
+    for (number, line) in (1..).zip(header.lines_of_kind(b"RG")) {
         let value = line.get(key);
         let at = *keys.entry(value).or_insert(units.len());
         if at == units.len() {

@@ -200,7 +200,7 @@ impl<'a> MetricSetup<'a> {
     ) -> Result<Self> {
         let intervals = selection.options.intervals.iter().map(|path| {
             let file = [path.to_string_lossy().into_owned()];
-            Intervals::parse(&file, header, ledger)
+            Intervals::parse_union(&file, header, ledger)
         });
         let levels = Levels::new(header, &selection.options.levels());
         Ok(MetricSetup {
@@ -216,7 +216,6 @@ impl<'a> MetricSetup<'a> {
         })
     }
 
-    /// Returns the options.
     pub fn options(&self) -> &'a QcOptions {
         &self.selection.options
     }
@@ -254,7 +253,7 @@ impl<'a> MetricSetup<'a> {
     /// # Errors
     /// A file is wrong, or the memory is not free.
     pub(crate) fn named_intervals(&self, paths: &[PathBuf]) -> Result<Option<NamedIntervals>> {
-        let read = || NamedIntervals::read(paths, self.header, self.ledger);
+        let read = || NamedIntervals::read_files(paths, self.header, self.ledger);
         (!paths.is_empty()).then(read).transpose()
     }
 

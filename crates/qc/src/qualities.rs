@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::counts::add_each;
 use crate::options::QcOptions;
 use crate::read::N;
-use crate::room::Room;
+use crate::room::CountingRoom;
 use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
 /// Qualities that have rows. Larger ones do not exist in SAM.
-const MOST: usize = 128;
+const MAX: usize = 128;
 
 /// Numbers of bases by quality, of QUAL and OQ.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ const PAIRS: usize = 1 << (2 * BITS);
 const LISTS: usize = 4;
 
 /// Pairs that a list may count: its numbers have 16 bits. All lists take 32 KiB.
-const MOST_WAITING: usize = u16::MAX as usize;
+const MAX_WAITING: usize = u16::MAX as usize;
 
 /// The bits of the first and of the second quality of each of four pairs.
 const LOWER: u64 = 0x003f_003f_003f_003f;
@@ -60,8 +60,8 @@ impl Default for ByQuality {
 impl ByQuality {
     /// Counts qualities, above `offset`, but not those of N among `bases`.
     #[inline]
-    fn add(&mut self, quals: &[u8], offset: u8, bases: &[u8], room: &Room) -> Result<()> {
-        room.lengthen(&mut self.pairs, LISTS * PAIRS, LISTS * PAIRS)?;
+    fn add(&mut self, quals: &[u8], offset: u8, bases: &[u8], room: &CountingRoom) -> Result<()> {
+        room.lengthen_list(&mut self.pairs, LISTS * PAIRS, LISTS * PAIRS)?;
         self.add_all(quals, offset);
         for (&qual, _) in quals.iter().zip(bases).filter(|(_, base)| **base == N) {
             let count = &mut self.counts[usize::from(qual.wrapping_sub(offset))];
@@ -74,8 +74,8 @@ impl ByQuality {
     #[inline]
     fn add_all(&mut self, quals: &[u8], offset: u8) {
         let (eights, rest) = quals.as_chunks::<{ 2 * LISTS }>();
-        for eights in eights.chunks(MOST_WAITING) {
-            if self.waiting + eights.len() > MOST_WAITING {
+        for eights in eights.chunks(MAX_WAITING) {
+            if self.waiting + eights.len() > MAX_WAITING {
                 self.flush();
             }
             self.waiting += eights.len();
@@ -143,13 +143,12 @@ impl ByQuality {
     }
 
     fn column(&self, label: &str) -> HistogramColumn {
-        let bins = self.counts[..MOST].iter().enumerate().filter(|(_, count)| **count > 0);
+        let bins = self.counts[..MAX].iter().enumerate().filter(|(_, count)| **count > 0);
         let bins = bins.map(|(qual, &count)| (qual as i64, count as f64)).collect();
         HistogramColumn { label: label.as_bytes().to_vec(), bins }
     }
 }
 
-/// QualityScoreDistribution.
 pub(crate) struct QualityScoreDistribution(QcOptions);
 
 impl ReadMetric for QualityScoreDistribution {
@@ -194,7 +193,7 @@ impl ReadMetric for QualityScoreDistribution {
         let columns = [total.quals.column("COUNT_OF_Q"), total.original.column("COUNT_OF_OQ")];
         Ok(end.files(&Self::PROGRAM, |[text]| {
             text.push(b'\n');
-            metrics::put_histograms(text, "java.lang.Byte", "QUALITY", &columns);
+            metrics::append_histograms(text, "java.lang.Byte", "QUALITY", &columns);
         }))
     }
 }
@@ -228,12 +227,12 @@ mod tests {
     #[test]
     fn more_equal_pairs_than_a_list_can_count_are_flushed() {
         let (mut counts, room) = (ByQuality::default(), crate::room::of(1 << 20));
-        for length in [8, 8 * MOST_WAITING, 8 * MOST_WAITING + 9, 3 * 8 * MOST_WAITING, 100] {
+        for length in [8, 8 * MAX_WAITING, 8 * MAX_WAITING + 9, 3 * 8 * MAX_WAITING, 100] {
             counts.add(&vec![37; length], 0, &[], &room).unwrap();
         }
         counts.flush();
         counts.flush();
-        let all = 8 + 5 * 8 * MOST_WAITING + 9 + 100;
+        let all = 8 + 5 * 8 * MAX_WAITING + 9 + 100;
         assert_eq!(counts.column("").bins, [(37, all as f64)]);
     }
 }

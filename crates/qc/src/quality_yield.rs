@@ -1,6 +1,6 @@
 //! CollectQualityYieldMetrics: reads, bases, and how good they are.
 
-use readmill_format::metrics::{self, Row};
+use readmill_format::metrics::{self, MetricsRow};
 use readmill_record::{ReportText, Result};
 use serde::{Deserialize, Serialize};
 
@@ -69,14 +69,20 @@ impl ReadMetric for QualityYield {
 
     fn texts(&self, [failing, passing]: [Yield; 2], end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
         let all = failing.plus(&passing);
-        let mut row = Row::default();
-        row.number(all.reads).number(passing.reads);
-        row.number(all.bases.checked_div(all.reads).unwrap_or(0) as i32);
-        row.number(all.bases).number(passing.bases).number(all.q20).number(passing.q20);
-        row.number(all.q30).number(passing.q30).number(all.sum / 20).number(passing.sum / 20);
+        let mut row = MetricsRow::default();
+        row.push_integer(all.reads).push_integer(passing.reads);
+        row.push_integer(all.bases.checked_div(all.reads).unwrap_or(0) as i32);
+        row.push_integer(all.bases)
+            .push_integer(passing.bases)
+            .push_integer(all.q20)
+            .push_integer(passing.q20);
+        row.push_integer(all.q30)
+            .push_integer(passing.q30)
+            .push_integer(all.sum / 20)
+            .push_integer(passing.sum / 20);
         let class = "picard.analysis.CollectQualityYieldMetrics$QualityYieldMetrics";
         Ok(end.files(&Self::PROGRAM, |[text]| {
-            metrics::put_table(text, class, &COLUMNS, &[row]);
+            metrics::append_table(text, class, &COLUMNS, &[row]);
             text.push(b'\n');
         }))
     }

@@ -15,7 +15,6 @@ pub(crate) const N: u8 = 15;
 pub struct PreparedRead<'a> {
     /// The record itself.
     pub record: RecordRef<'a>,
-    /// Its flags.
     pub flags: Flags,
     /// The group of read groups that it is counted in, as [`Levels`](crate::levels) number them; 0 if it was not asked for.
     pub(crate) group: usize,

@@ -1,6 +1,6 @@
 //! The reference, as codes of bases.
 
-use readmill_format::reference::{Matched, Reference, WINDOW_BYTES, Window};
+use readmill_format::reference::{Matched, Reference, ReferenceWindow, WINDOW_BYTES};
 use readmill_record::{Header, Result};
 
 /// The contigs of the reads in a reference. Clones share them.
@@ -23,7 +23,6 @@ impl ReferenceContigs {
         Ok(ReferenceContigs { reference, contigs })
     }
 
-    /// The reference.
     pub fn file(&self) -> &Reference {
         &self.reference
     }
@@ -37,12 +36,12 @@ impl ReferenceContigs {
 
 /// One thread's pages of the reference.
 #[derive(Default)]
-pub(crate) struct ReferencePages(Option<Box<Window>>);
+pub(crate) struct ReferencePages(Option<Box<ReferenceWindow>>);
 
 impl ReferencePages {
     /// The pages, which are those of this reference.
     #[inline]
-    pub fn of(&mut self, reference: &ReferenceContigs) -> &mut Window {
-        self.0.get_or_insert_with(|| Box::new(reference.reference.codes()))
+    pub fn of(&mut self, reference: &ReferenceContigs) -> &mut ReferenceWindow {
+        self.0.get_or_insert_with(|| Box::new(reference.reference.bam_code_window()))
     }
 }

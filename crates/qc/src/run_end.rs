@@ -25,7 +25,7 @@ impl RunEnd<'_> {
         program: &PicardProgram,
         put: impl FnOnce(&mut [Vec<u8>; N]),
     ) -> Vec<ReportText> {
-        let mut begin = metrics::comments(&(self.command)(program.name), self.started);
+        let mut begin = metrics::comment_lines(&(self.command)(program.name), self.started);
         begin.push(b'\n');
         let mut texts = [const { Vec::new() }; N];
         texts.fill(begin);

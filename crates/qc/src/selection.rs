@@ -16,7 +16,6 @@ pub struct PicardProgram {
 /// The programs of a run, and the options of all.
 #[derive(Clone, Debug)]
 pub struct MetricSelection {
-    /// The options.
     pub options: QcOptions,
     /// The wanted programs, in the order of [`PROGRAMS`](crate::PROGRAMS).
     pub(crate) wanted: Vec<&'static PicardProgram>,

@@ -98,13 +98,13 @@ impl Libraries {
         let each = |tag, unknown: &[u8]| {
             let mut names: Vec<Vec<u8>> = Vec::new();
             let mut seen = HashSet::new();
-            for line in header.lines_of(b"RG") {
+            for line in header.lines_of_kind(b"RG") {
                 let name = line.get(tag).unwrap_or(unknown).to_vec();
                 if seen.insert(name.clone()) {
                     names.push(name);
                 }
             }
-            java::hash_order(&mut names);
+            java::sort_by_hash(&mut names);
             names
         };
         let mut names = each(b"LB", UNKNOWN_LIBRARY);
@@ -114,7 +114,7 @@ impl Libraries {
             names.push(UNKNOWN_LIBRARY.to_vec());
         }
         let numbers: HashMap<&[u8], usize> = names.iter().map(Vec::as_slice).zip(0..).collect();
-        let by_read_group = header.lines_of(b"RG").filter_map(|line| {
+        let by_read_group = header.lines_of_kind(b"RG").filter_map(|line| {
             let library = line.get(b"LB").and_then(|name| numbers.get(name));
             Some((line.get(b"ID")?.to_vec(), library.copied().unwrap_or(unknown)))
         });

@@ -12,7 +12,7 @@ use crate::levels::{GroupFinder, Levels};
 use crate::program::{MetricSetup, RunningProgram};
 use crate::read::PreparedRead;
 use crate::reference::ReferenceContigs;
-use crate::room::{self, Room};
+use crate::room::{self, CountingRoom};
 use crate::run_end::RunEnd;
 use crate::selection::MetricSelection;
 
@@ -22,7 +22,7 @@ pub struct QcTally {
     levels: Arc<Levels>,
     /// The reference, if reads are compared with it one by one.
     reference: Option<ReferenceContigs>,
-    room: Room,
+    room: CountingRoom,
     /// Bytes of memory that grow with the header and the files of the options.
     bytes: u64,
     warnings: Vec<String>,
@@ -71,7 +71,7 @@ impl QcTally {
         let reference = if compares || selection.needs_order() { setup.reference()? } else { None };
         let programs: Vec<_> = programs.into_iter().map(|(_, program)| program).collect();
         let results: u64 = programs.iter().map(|program| program.result_bytes()).sum();
-        let levels = Levels::most_bytes(header, &selection.options.levels());
+        let levels = Levels::max_bytes(header, &selection.options.levels());
         Ok(QcTally {
             programs,
             levels: Arc::clone(&setup.levels),
@@ -106,7 +106,7 @@ impl QcTally {
 }
 
 impl DynTally for QcTally {
-    fn worker(&self) -> Box<dyn TallyWorker + '_> {
+    fn make_worker(&self) -> Box<dyn TallyWorker + '_> {
         let collectors: Vec<_> =
             self.programs.iter().filter_map(|program| program.collector()).collect();
         Box::new(QcWorker {
@@ -118,24 +118,24 @@ impl DynTally for QcTally {
         })
     }
 
-    fn reset(&self) {
+    fn reset_total(&self) {
         self.programs.iter().for_each(|program| program.reset());
     }
 
-    fn save(&self) -> Result<Vec<u8>> {
+    fn save_total(&self) -> Result<Vec<u8>> {
         let counts = self.programs.iter().map(|program| program.save()).collect::<Result<Vec<_>>>()?;
         postcard::to_stdvec(&counts)
             .map_err(|error| Error::bug(format!("counts cannot be stored: {error}")))
     }
 
-    fn add(&self, saved: &[u8]) -> Result<()> {
+    fn add_saved(&self, saved: &[u8]) -> Result<()> {
         let counts: Vec<Vec<u8>> = postcard::from_bytes(saved).map_err(|error| {
             Error::input(format!("these are not the counts of such a tally: {error}"))
         })?;
         self.programs.iter().zip(&counts).try_for_each(|(program, counts)| program.add(counts))
     }
 
-    fn bytes(&self, _: u64) -> u64 {
+    fn memory_bytes(&self, _: u64) -> u64 {
         self.bytes
     }
 
@@ -178,7 +178,7 @@ impl TallyWorker for QcWorker<'_> {
         Ok(())
     }
 
-    fn merge(self: Box<Self>) {
+    fn merge_into_total(self: Box<Self>) {
         self.collectors.into_iter().for_each(|collector| collector.merge());
     }
 }

@@ -62,9 +62,9 @@ fn tally(header: &Header) -> QcTally {
 }
 
 fn observe(tally: &QcTally, header: &Header, lines: &[&str]) {
-    let mut worker = tally.worker();
+    let mut worker = tally.make_worker();
     worker.observe(&batch(header, lines)).unwrap();
-    worker.merge();
+    worker.merge_into_total();
 }
 
 /// The thread of the test.
@@ -167,7 +167,7 @@ fn parts_of_the_reads_sum_up_to_the_same_files() {
     let (first, second) = (tally(&header), tally(&header));
     READS[..3].iter().for_each(|line| observe(&first, &header, &[line]));
     observe(&second, &header, &READS[3..]);
-    second.add(&first.save().unwrap()).unwrap();
+    second.add_saved(&first.save_total().unwrap()).unwrap();
     assert_eq!(texts(&second), texts(&whole));
 }
 

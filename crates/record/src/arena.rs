@@ -18,7 +18,7 @@ use crate::ledger::audit;
 
 /// Minimum capacity, in bytes, from which pages of 2 MiB are requested. In a smaller arena the unused
 /// rest of the last such page would be a notable part of the whole.
-const LARGE: usize = 64 << 20;
+const MIN_HUGE_PAGE_BYTES: usize = 64 << 20;
 
 /// Memory that threads fill with records.
 ///
@@ -40,15 +40,15 @@ pub struct Arena {
     /// the slices that they hold.
     start: *mut u8,
     capacity: usize,
-    used: Used,
+    used: UsedBytes,
 }
 
 /// Number of bytes that were handed out. On drop, they leave the audit of debug builds.
-struct Used(AtomicUsize);
+struct UsedBytes(AtomicUsize);
 
-impl Drop for Used {
+impl Drop for UsedBytes {
     fn drop(&mut self) {
-        audit::unmapped(*self.0.get_mut());
+        audit::subtract_mapped(*self.0.get_mut());
     }
 }
 
@@ -59,9 +59,9 @@ unsafe impl Send for Arena {}
 unsafe impl Sync for Arena {}
 
 /// An arena that is no longer filled. All threads may read its bytes.
-pub struct Sealed {
+pub struct SealedArena {
     map: Option<MmapMut>,
-    used: Used,
+    used: UsedBytes,
 }
 
 impl Arena {
@@ -75,18 +75,18 @@ impl Arena {
         }
         let map = options.map_anon()?;
         #[cfg(all(target_os = "linux", not(miri)))]
-        if capacity >= LARGE {
+        if capacity >= MIN_HUGE_PAGE_BYTES {
             let _ = map.advise(memmap2::Advice::HugePage); // fewer page faults, where the system has them
         }
-        Ok(Self::over(Some(map)))
+        Ok(Self::from_map(Some(map)))
     }
 
     /// Returns an arena without capacity. It takes the place of an arena that was full and is now sealed.
     pub fn empty() -> Self {
-        Self::over(None)
+        Self::from_map(None)
     }
 
-    fn over(mut map: Option<MmapMut>) -> Self {
+    fn from_map(mut map: Option<MmapMut>) -> Self {
         let (start, capacity) = match &mut map {
             Some(map) => {
                 let bytes = map.len();
@@ -94,7 +94,7 @@ impl Arena {
             }
             None => (std::ptr::null_mut(), 0),
         };
-        Arena { map, start, capacity, used: Used(AtomicUsize::new(0)) }
+        Arena { map, start, capacity, used: UsedBytes(AtomicUsize::new(0)) }
     }
 
     pub fn capacity(&self) -> usize {
@@ -114,19 +114,19 @@ impl Arena {
             return Some((0, &mut []));
         }
         let offset = self.used.0.fetch_update(Relaxed, Relaxed, fits).ok()?;
-        audit::mapped(len);
+        audit::add_mapped(len);
         // SAFETY: `offset..offset + len` lies in the map (checked by `fits`), the cursor gives it to
         // this call alone, and the slice's lifetime keeps the arena from being sealed or dropped.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.start.add(offset), len) };
         Some((offset, bytes))
     }
 
-    pub fn seal(self) -> Sealed {
-        Sealed { used: self.used, map: self.map }
+    pub fn seal(self) -> SealedArena {
+        SealedArena { used: self.used, map: self.map }
     }
 }
 
-impl Sealed {
+impl SealedArena {
     pub fn bytes(&self) -> &[u8] {
         self.map.as_ref().map_or(&[], |map| &map[..self.used.0.load(Relaxed)])
     }
@@ -135,7 +135,7 @@ impl Sealed {
 /// Prefetches the start of the record at `offset` (three cache lines) on x86-64; does nothing on other
 /// processors. The merge calls it some records ahead of the record that it copies.
 #[inline]
-pub fn prefetch(bytes: &[u8], offset: usize) {
+pub fn prefetch_record(bytes: &[u8], offset: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in bytes.get(offset..).unwrap_or_default().chunks(64).take(3) {
         // SAFETY: the address lies in a live slice; a prefetch reads nothing the program can see.

@@ -31,7 +31,7 @@ impl Stamp {
     /// Adds `base` to the ordinal. A run on disk stores ordinals relative to its first record, and the
     /// merge turns them back into ordinals of the input.
     #[must_use]
-    pub fn counted_from(self, base: u64) -> Self {
+    pub fn with_base(self, base: u64) -> Self {
         Stamp(self.0 + (base << 24))
     }
 
@@ -71,7 +71,7 @@ impl Span {
 
 /// [`Batch::amend`] moves single records to the end if at most one record in this many changes;
 /// otherwise it rewrites the batch.
-const FEW: usize = 8;
+const MIN_RECORDS_PER_AMEND: usize = 8;
 
 /// Records in order, as they pass through the steps of the pipeline.
 ///
@@ -89,13 +89,13 @@ const FEW: usize = 8;
 ///
 /// let mut raw = vec![0; 38]; // 36 bytes of fixed fields, and the name "r" with its NUL
 /// (raw[12], raw[36]) = (2, b'r');
-/// edit::close(&mut raw, 0); // sets block_size
+/// edit::set_block_size(&mut raw, 0); // sets block_size
 ///
 /// let mut batch = Batch::default();
 /// for ordinal in 0..3 {
 ///     batch.push(&raw, Stamp::new(ordinal, 0))?;
 /// }
-/// batch.edit(|_, raw| edit::set_mapq(raw, 60));
+/// batch.edit_in_place(|_, raw| edit::set_mapq(raw, 60));
 /// batch.retain(|stamp, record| stamp.ordinal() != 1 && record.mapq() == 60);
 /// assert_eq!(batch.len(), 2);
 /// # Ok::<(), readmill_record::Error>(())
@@ -105,10 +105,10 @@ pub struct Batch {
     /// Bytes of the records. Gaps are allowed, and spans need not be in address order.
     pub bytes: Vec<u8>,
     pub spans: Vec<Span>,
-    spare: Vec<u8>,
+    spare_bytes: Vec<u8>,
     spare_spans: Vec<Span>,
     /// Whether `spans` holds only the records of one slice ([`Batch::in_slices`]).
-    in_part: bool,
+    is_slice: bool,
 }
 
 impl Batch {
@@ -140,7 +140,7 @@ impl Batch {
     /// Removes the records before the batch goes back to a pool, and frees the buffer if it is larger
     /// than `most` bytes. The bytes keep their values, so that a reader can fill the buffer again
     /// without first setting it to zero.
-    pub fn retire(&mut self, most: usize) {
+    pub fn clear_for_reuse(&mut self, most: usize) {
         self.spans.clear();
         if self.bytes.capacity() > most {
             self.bytes = Vec::new();
@@ -149,7 +149,7 @@ impl Batch {
 
     pub fn heap_bytes(&self) -> u64 {
         let spans = (self.spans.capacity() + self.spare_spans.capacity()) * size_of::<Span>();
-        (self.bytes.capacity() + self.spare.capacity() + spans) as u64
+        (self.bytes.capacity() + self.spare_bytes.capacity() + spans) as u64
     }
 
     pub fn largest_record(&self) -> u64 {
@@ -179,7 +179,7 @@ impl Batch {
     }
 
     /// Calls `change` for each record. The length of a record must not change.
-    pub fn edit(&mut self, mut change: impl FnMut(Stamp, &mut [u8])) {
+    pub fn edit_in_place(&mut self, mut change: impl FnMut(Stamp, &mut [u8])) {
         for span in &self.spans {
             change(span.stamp, &mut self.bytes[span.start as usize..][..span.len as usize]);
         }
@@ -192,14 +192,14 @@ impl Batch {
     /// # Errors
     /// `write` failed, or the batch would become larger than 4 GiB. The error gets the record's number
     /// and name.
-    pub fn rewrite(
+    pub fn rewrite_records(
         &mut self,
         mut write: impl FnMut(Stamp, RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        if self.in_part {
+        if self.is_slice {
             return Err(Error::bug("a step that works record by record rewrites the batch"));
         }
-        let mut out = std::mem::take(&mut self.spare);
+        let mut out = std::mem::take(&mut self.spare_bytes);
         out.clear();
         let bytes = &self.bytes;
         let mut failed = None;
@@ -217,13 +217,13 @@ impl Batch {
             }
             failed.is_none() && span.len > 0
         });
-        self.spare = std::mem::replace(&mut self.bytes, out);
+        self.spare_bytes = std::mem::replace(&mut self.bytes, out);
         failed.map_or(Ok(()), Err)
     }
 
     /// Calls `work` for `records` records at a time, so that they stay in the CPU caches during all
     /// steps. `work` may drop records, change them in place, or [amend](Batch::amend) them.
-    pub fn in_slices(
+    pub fn for_each_slice(
         &mut self,
         records: usize,
         mut work: impl FnMut(&mut Batch) -> Result<()>,
@@ -231,7 +231,7 @@ impl Batch {
         let mut all = std::mem::take(&mut self.spans);
         let mut kept = std::mem::take(&mut self.spare_spans);
         kept.clear();
-        self.in_part = true;
+        self.is_slice = true;
         let most = self.bytes.len() / 2 * 3;
         let (mut from, mut outcome) = (0, Ok(()));
         while from < all.len() && outcome.is_ok() {
@@ -242,30 +242,30 @@ impl Batch {
             kept.extend_from_slice(&self.spans);
             from = to;
             if self.bytes.len() > most {
-                outcome = outcome.and(self.close_gaps(kept.iter_mut().chain(&mut all[from..])));
+                outcome = outcome.and(self.copy_without_gaps(kept.iter_mut().chain(&mut all[from..])));
             }
         }
-        self.in_part = false;
+        self.is_slice = false;
         (self.spans, self.spare_spans) = (kept, all);
         outcome
     }
 
     /// Copies the records to a new buffer without gaps, after amended records have left many.
-    fn close_gaps<'a>(&mut self, spans: impl Iterator<Item = &'a mut Span>) -> Result<()> {
-        let mut out = std::mem::take(&mut self.spare);
+    fn copy_without_gaps<'a>(&mut self, spans: impl Iterator<Item = &'a mut Span>) -> Result<()> {
+        let mut out = std::mem::take(&mut self.spare_bytes);
         out.clear();
         for span in spans {
             let moved = Span::new(out.len(), span.len as usize, span.stamp)?;
             out.extend_from_slice(&self.bytes[span.start as usize..][..span.len as usize]);
             *span = moved;
         }
-        self.spare = std::mem::replace(&mut self.bytes, out);
+        self.spare_bytes = std::mem::replace(&mut self.bytes, out);
         Ok(())
     }
 
     /// Returns the indexes in `spans` of the records for which `holds` is true, as [`Batch::amend`]
     /// takes them.
-    pub fn positions(&self, mut holds: impl FnMut(RecordRef<'_>) -> bool) -> Vec<u32> {
+    pub fn find_positions(&self, mut holds: impl FnMut(RecordRef<'_>) -> bool) -> Vec<u32> {
         let at = self.spans.iter().zip(0..).filter(|&(&span, _)| holds(self.record(span)));
         at.map(|(_, at)| at).collect()
     }
@@ -275,17 +275,17 @@ impl Batch {
     ///
     /// If few records change, their new bytes go to the end of the buffer and all other records stay
     /// where they are. If many change, the whole batch is rewritten.
-    pub fn amend(
+    pub fn amend_records(
         &mut self,
         positions: &[u32],
         mut write: impl FnMut(Stamp, RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        if self.in_part || positions.len() <= self.len() / FEW {
+        if self.is_slice || positions.len() <= self.len() / MIN_RECORDS_PER_AMEND {
             let bytes = positions.iter().map(|&at| self.spans[at as usize].len as usize).sum();
             self.bytes.reserve_exact(bytes);
             let mut dropped = false;
             for &at in positions {
-                dropped |= self.replace(at as usize, &mut write)? == 0;
+                dropped |= self.append_replacement(at as usize, &mut write)? == 0;
             }
             if dropped {
                 self.spans.retain(|span| span.len > 0);
@@ -293,7 +293,7 @@ impl Batch {
             return Ok(());
         }
         let (mut at, mut next) = (0, positions.iter().peekable());
-        self.rewrite(|stamp, record, out| {
+        self.rewrite_records(|stamp, record, out| {
             at += 1;
             if next.next_if(|&&position| position + 1 == at).is_some() {
                 return write(stamp, record, out);
@@ -303,12 +303,12 @@ impl Batch {
         })
     }
 
-    fn replace(
+    fn append_replacement(
         &mut self,
         at: usize,
         write: &mut impl FnMut(Stamp, RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
     ) -> Result<usize> {
-        let mut out = std::mem::take(&mut self.spare);
+        let mut out = std::mem::take(&mut self.spare_bytes);
         out.clear();
         let span = self.spans[at];
         let record = self.record(span);
@@ -317,13 +317,13 @@ impl Batch {
             .map_err(|error| error.record(span.stamp.ordinal()).qname(record.qname()))?;
         self.bytes.extend_from_slice(&out);
         let bytes = out.len();
-        self.spare = out;
+        self.spare_bytes = out;
         Ok(bytes)
     }
 
     /// Numbers the records `first, first + 1, …`, each as a template of one record. For input that is
     /// not grouped by name.
-    pub fn number(&mut self, first: u64) {
+    pub fn number_records(&mut self, first: u64) {
         for (i, span) in self.spans.iter_mut().enumerate() {
             span.stamp = Stamp::new(first + i as u64, 0);
         }
@@ -332,7 +332,7 @@ impl Batch {
     /// Numbers the records `first, first + 1, …` and notes where each template starts. A template is a
     /// run of records with the same name. A record named `*` has no name and is a template of one
     /// record.
-    pub fn stamp(&mut self, first: u64) {
+    pub fn stamp_templates(&mut self, first: u64) {
         let (mut lead, mut previous) = (0u32, None::<Span>);
         for i in 0..self.spans.len() {
             let span = self.spans[i];
@@ -369,7 +369,7 @@ mod tests {
         raw[12] = name.len() as u8 + 1;
         raw.extend_from_slice(name.as_bytes());
         raw.push(0);
-        edit::close(&mut raw, 0);
+        edit::set_block_size(&mut raw, 0);
         raw
     }
 
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn templates_are_runs_of_one_name() {
         let mut b = batch(&["a", "a", "a", "b", "*", "*", "a"]);
-        b.stamp(100);
+        b.stamp_templates(100);
         let templates: Vec<u64> = b.spans.iter().map(|s| s.stamp.template()).collect();
         assert_eq!(templates, [100, 100, 100, 103, 104, 105, 106]);
         let ordinals: Vec<u64> = b.spans.iter().map(|s| s.stamp.ordinal()).collect();
@@ -398,10 +398,10 @@ mod tests {
         let mut b = batch(&names);
         for round in 0..2 {
             let mut sizes = Vec::new();
-            b.in_slices(10, |few| {
+            b.for_each_slice(10, |few| {
                 sizes.push(few.len());
                 few.retain(|_, record| !record.qname().ends_with(b"7"));
-                few.edit(|_, raw| edit::set_mapq(raw, 30));
+                few.edit_in_place(|_, raw| edit::set_mapq(raw, 30));
                 Ok(())
             })
             .unwrap();
@@ -410,10 +410,10 @@ mod tests {
         let left: Vec<_> = b.records().map(|(_, r)| (r.qname(), r.mapq())).collect();
         let expected = names.iter().filter(|name| !name.ends_with('7'));
         assert_eq!(left, expected.map(|name| (name.as_bytes(), 30)).collect::<Vec<_>>());
-        assert!(b.in_slices(10, |_| Err(Error::input("wrong"))).is_err());
-        let rewriting = |few: &mut Batch| few.rewrite(|_, _, _| Ok(()));
-        assert!(b.in_slices(10, rewriting).unwrap_err().to_string().contains("rewrites"));
-        b.rewrite(|_, _, _| Ok(())).unwrap();
+        assert!(b.for_each_slice(10, |_| Err(Error::input("wrong"))).is_err());
+        let rewriting = |few: &mut Batch| few.rewrite_records(|_, _, _| Ok(()));
+        assert!(b.for_each_slice(10, rewriting).unwrap_err().to_string().contains("rewrites"));
+        b.rewrite_records(|_, _, _| Ok(())).unwrap();
         assert!(b.is_empty());
     }
 
@@ -422,10 +422,10 @@ mod tests {
         let names: Vec<String> = (0..1000).map(|i| format!("read{i}")).collect();
         let mut b = batch(&names.iter().map(String::as_str).collect::<Vec<_>>());
         let before = b.bytes.len();
-        b.in_slices(10, |few| {
+        b.for_each_slice(10, |few| {
             for tag in [*b"XA", *b"XB", *b"XA"] {
-                let all = few.positions(|record| !record.qname().ends_with(b"5"));
-                few.amend(&all, |_, record, out| {
+                let all = few.find_positions(|record| !record.qname().ends_with(b"5"));
+                few.amend_records(&all, |_, record, out| {
                     edit::copy_with_text(record, tag, b"1", out);
                     Ok(())
                 })?;
@@ -451,7 +451,7 @@ mod tests {
         {
             let mut b = batch(&names);
             let before = b.bytes.clone();
-            b.amend(&chosen, |_, record, out| {
+            b.amend_records(&chosen, |_, record, out| {
                 if record.qname() != b"read3" {
                     edit::copy_with_text(record, tag::RG, b"group", out);
                 }
@@ -464,17 +464,21 @@ mod tests {
                 .collect();
             let left: Vec<_> = b.records().map(|(_, r)| (r.qname(), r.read_group())).collect();
             assert_eq!(left, expected, "{chosen:?}");
-            assert_eq!(b.bytes.starts_with(&before), chosen.len() <= 40 / FEW, "{chosen:?}");
+            assert_eq!(
+                b.bytes.starts_with(&before),
+                chosen.len() <= 40 / MIN_RECORDS_PER_AMEND,
+                "{chosen:?}"
+            );
         }
         let mut b = batch(&names);
-        let wrong = b.amend(&[7], |_, _, _| Err(Error::input("wrong"))).unwrap_err();
+        let wrong = b.amend_records(&[7], |_, _, _| Err(Error::input("wrong"))).unwrap_err();
         assert!(wrong.to_string().contains("read7"), "{wrong}");
     }
 
     #[test]
     fn rewriting_may_lengthen_and_drop() {
         let mut b = batch(&["a", "b", "c"]);
-        b.rewrite(|_, record, out| {
+        b.rewrite_records(|_, record, out| {
             if record.qname() != b"b" {
                 edit::copy_with_text(record, tag::RG, b"group", out);
             }

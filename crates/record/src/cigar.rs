@@ -19,7 +19,7 @@ pub const OPERATORS: &[u8; 9] = b"MIDNSHP=X";
 
 pub const SOFT_CLIP: u32 = 4;
 pub const HARD_CLIP: u32 = 5;
-pub const SKIP: u32 = 3;
+pub const SKIPPED_REGION: u32 = 3;
 
 /// Returns whether the operator consumes reference bases (M, D, N, =, X). Each operator has one bit of
 /// the mask.
@@ -57,16 +57,16 @@ impl<'a> Cigar<'a> {
 
     /// Returns the number of bases clipped, soft and hard, before the first other operator.
     pub fn leading_clip(self) -> i64 {
-        clip(self.ops())
+        sum_clips(self.ops())
     }
 
     /// Returns the number of bases clipped, soft and hard, after the last other operator.
     pub fn trailing_clip(self) -> i64 {
-        clip(self.ops().rev())
+        sum_clips(self.ops().rev())
     }
 }
 
-fn clip(ops: impl Iterator<Item = (u32, u32)>) -> i64 {
+fn sum_clips(ops: impl Iterator<Item = (u32, u32)>) -> i64 {
     ops.take_while(|&(op, _)| op == SOFT_CLIP || op == HARD_CLIP).map(|(_, n)| i64::from(n)).sum()
 }
 

@@ -20,20 +20,20 @@
 use crate::tag::{self, Tag};
 use crate::view::RecordRef;
 
-fn put(raw: &mut [u8], at: usize, bytes: &[u8]) {
+fn put_bytes(raw: &mut [u8], at: usize, bytes: &[u8]) {
     raw[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
 pub fn set_flags(raw: &mut [u8], flags: u16) {
-    put(raw, 18, &flags.to_le_bytes());
+    put_bytes(raw, 18, &flags.to_le_bytes());
 }
 
 pub fn set_ref_id(raw: &mut [u8], ref_id: i32) {
-    put(raw, 4, &ref_id.to_le_bytes());
+    put_bytes(raw, 4, &ref_id.to_le_bytes());
 }
 
 pub fn set_pos(raw: &mut [u8], pos: i32) {
-    put(raw, 8, &pos.to_le_bytes());
+    put_bytes(raw, 8, &pos.to_le_bytes());
 }
 
 pub fn set_mapq(raw: &mut [u8], mapq: u8) {
@@ -43,13 +43,13 @@ pub fn set_mapq(raw: &mut [u8], mapq: u8) {
 /// Sets the BAI bin from POS, CIGAR and FLAG. htslib and htsjdk do so when they change one of these.
 pub fn set_bin(raw: &mut [u8]) {
     let record = RecordRef::new(raw);
-    let bin = bin(record.pos().into(), record.end());
-    put(raw, 14, &bin.to_le_bytes());
+    let bin = bai_bin(record.pos().into(), record.end());
+    put_bytes(raw, 14, &bin.to_le_bytes());
 }
 
 /// Returns the BAI bin (SAM specification, section 5.3) of the alignment `start..end`, 0-based.
 /// Positions beyond the range of BAI wrap around, as in htslib.
-pub fn bin(start: i64, end: i64) -> u16 {
+pub fn bai_bin(start: i64, end: i64) -> u16 {
     let (first, last) = (start, end - 1);
     for (shift, offset) in [(14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)] {
         if first >> shift == last >> shift {
@@ -60,30 +60,30 @@ pub fn bin(start: i64, end: i64) -> u16 {
 }
 
 pub fn set_next_ref_id(raw: &mut [u8], ref_id: i32) {
-    put(raw, 24, &ref_id.to_le_bytes());
+    put_bytes(raw, 24, &ref_id.to_le_bytes());
 }
 
 pub fn set_next_pos(raw: &mut [u8], pos: i32) {
-    put(raw, 28, &pos.to_le_bytes());
+    put_bytes(raw, 28, &pos.to_le_bytes());
 }
 
 pub fn set_tlen(raw: &mut [u8], tlen: i32) {
-    put(raw, 32, &tlen.to_le_bytes());
+    put_bytes(raw, 32, &tlen.to_le_bytes());
 }
 
 /// Appends a copy of `record` to `out`, without the optional fields called `tag`. Returns the offset of
 /// the copy.
-pub fn copy_without(record: RecordRef<'_>, tag: Tag, out: &mut Vec<u8>) -> usize {
+pub fn copy_without_field(record: RecordRef<'_>, tag: Tag, out: &mut Vec<u8>) -> usize {
     let start = out.len();
     let fields = record.fields_start();
     out.extend_from_slice(&record.raw()[..fields]);
     let mut rest = record.field_bytes();
-    while let Some(found) = tag::locate(rest, tag) {
+    while let Some(found) = tag::locate_field(rest, tag) {
         out.extend_from_slice(&rest[..found.start]);
         rest = &rest[found.end..];
     }
     out.extend_from_slice(rest);
-    close(out, start);
+    set_block_size(out, start);
     start
 }
 
@@ -92,7 +92,7 @@ pub fn append_text(out: &mut Vec<u8>, start: usize, tag: Tag, value: &[u8]) {
     out.push(b'Z');
     out.extend_from_slice(value);
     out.push(0);
-    close(out, start);
+    set_block_size(out, start);
 }
 
 /// Appends an integer field to the record at `start`, in the smallest unsigned type that holds the
@@ -108,14 +108,14 @@ pub fn append_integer(out: &mut Vec<u8>, start: usize, tag: Tag, value: u32) {
         out.push(b'I');
         out.extend(value.to_le_bytes());
     }
-    close(out, start);
+    set_block_size(out, start);
 }
 
 /// Appends a copy of `record` to `out` with the text field `tag` set to `value`. The value replaces the
 /// first field of that name, later ones are removed, and a missing field is appended.
 pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut Vec<u8>) {
     let fields = record.field_bytes();
-    let Some(found) = tag::locate(fields, tag) else {
+    let Some(found) = tag::locate_field(fields, tag) else {
         let start = out.len();
         out.extend_from_slice(record.raw());
         return append_text(out, start, tag, value);
@@ -124,39 +124,39 @@ pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut V
     out.extend_from_slice(&record.raw()[..record.fields_start() + found.start]);
     append_text(out, start, tag, value);
     let mut rest = &fields[found.end..];
-    while let Some(again) = tag::locate(rest, tag) {
+    while let Some(again) = tag::locate_field(rest, tag) {
         out.extend_from_slice(&rest[..again.start]);
         rest = &rest[again.end..];
     }
     out.extend_from_slice(rest);
-    close(out, start);
+    set_block_size(out, start);
 }
 
 /// Sets the first field `tag` of the record at `start`, or appends it. `typed` is a type letter and the
 /// bytes of a value, as BAM stores them.
 pub fn set_field(out: &mut Vec<u8>, start: usize, tag: Tag, typed: &[u8]) {
     let fields = start + RecordRef::new(&out[start..]).fields_start();
-    if let Some(found) = tag::locate(&out[fields..], tag) {
+    if let Some(found) = tag::locate_field(&out[fields..], tag) {
         out.splice(fields + found.start + 2..fields + found.end, typed.iter().copied());
     } else {
         out.extend_from_slice(&tag);
         out.extend_from_slice(typed);
     }
-    close(out, start);
+    set_block_size(out, start);
 }
 
-pub fn remove(out: &mut Vec<u8>, start: usize, tag: Tag) {
+pub fn remove_fields(out: &mut Vec<u8>, start: usize, tag: Tag) {
     let fields = start + RecordRef::new(&out[start..]).fields_start();
-    while let Some(found) = tag::locate(&out[fields..], tag) {
+    while let Some(found) = tag::locate_field(&out[fields..], tag) {
         out.drain(fields + found.start..fields + found.end);
     }
-    close(out, start);
+    set_block_size(out, start);
 }
 
 /// Sets `block_size` of the record at `start` so that it reaches to the end of `out`.
-pub fn close(out: &mut [u8], start: usize) {
+pub fn set_block_size(out: &mut [u8], start: usize) {
     let size = (out.len() - start - 4) as u32;
-    put(&mut out[start..], 0, &size.to_le_bytes());
+    put_bytes(&mut out[start..], 0, &size.to_le_bytes());
 }
 
 #[cfg(test)]
@@ -171,7 +171,7 @@ mod tests {
         raw[12] = 2;
         raw.extend_from_slice(b"r\0");
         raw.extend_from_slice(fields);
-        close(&mut raw, 0);
+        set_block_size(&mut raw, 0);
         raw
     }
 
@@ -195,7 +195,7 @@ mod tests {
     fn every_field_of_that_tag_is_removed() {
         let raw = with_fields(b"MCZ1M\0NMc\x01MCZ2M\0");
         let mut out = Vec::new();
-        copy_without(RecordRef::new(&raw), tag::MC, &mut out);
+        copy_without_field(RecordRef::new(&raw), tag::MC, &mut out);
         assert_eq!(RecordRef::check(&out, 0), Ok(()));
         assert_eq!(RecordRef::new(&out).field_bytes(), b"NMc\x01");
     }

@@ -72,12 +72,12 @@ pub struct Error {
     pub place: Box<ErrorContext>,
     /// Whether the same operation may succeed later, because space or memory can be freed or a server
     /// can return. Callers that can wait or spill use this to decide whether to try again.
-    pub may_pass: bool,
+    pub is_retryable: bool,
 }
 
 impl Error {
     fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Error { kind, what: what.into(), hint: None, place: Box::default(), may_pass: false }
+        Error { kind, what: what.into(), hint: None, place: Box::default(), is_retryable: false }
     }
 
     /// Returns an error for input that is damaged, or is not what it claims to be.
@@ -116,8 +116,8 @@ impl Error {
             std::io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
             _ => ErrorKind::Io,
         };
-        let mut it = Self::new(kind, format!("{doing}: {}", describe(error)));
-        it.may_pass = may_pass(error.kind());
+        let mut it = Self::new(kind, format!("{doing}: {}", describe_io_error(error)));
+        it.is_retryable = is_retryable_kind(error.kind());
         if error.kind() == std::io::ErrorKind::StorageFull {
             it.hint = Some("free some space, or choose another directory".into());
         }
@@ -127,14 +127,14 @@ impl Error {
     /// Marks the error as temporary: the operation may succeed once other users of memory release some.
     /// The readers of text set it for a line that does not fit at the moment.
     #[must_use]
-    pub fn that_may_pass(self) -> Self {
-        Error { may_pass: true, ..self }
+    pub fn as_retryable(self) -> Self {
+        Error { is_retryable: true, ..self }
     }
 
     /// Returns whether this is a temporary lack of memory ([`Error::that_may_pass`]), after which the
     /// caller can spill or wait and try again.
     pub fn is_shortage(&self) -> bool {
-        self.kind == ErrorKind::Usage && self.may_pass
+        self.kind == ErrorKind::Usage && self.is_retryable
     }
 
     #[must_use]
@@ -173,7 +173,7 @@ impl Error {
     }
 }
 
-fn may_pass(kind: std::io::ErrorKind) -> bool {
+fn is_retryable_kind(kind: std::io::ErrorKind) -> bool {
     use std::io::ErrorKind as Io;
     matches!(
         kind,
@@ -191,7 +191,7 @@ fn may_pass(kind: std::io::ErrorKind) -> bool {
 }
 
 /// Returns the system's text for an I/O error, without the "(os error 28)" that Rust appends.
-fn describe(error: &std::io::Error) -> String {
+fn describe_io_error(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(cut) => text[..cut].to_string(),

@@ -32,8 +32,8 @@ const LOG10_E: DoubleDouble = DoubleDouble(std::f64::consts::LOG10_E, 1.09831965
 /// assert_eq!(exp(0.0), 1.0);
 /// ```
 pub fn power_of_ten(x: f64) -> f64 {
-    let (power, exponent) = power_of_e(times(LN_10, DoubleDouble(x, 0.0)));
-    let DoubleDouble(high, low) = scale(power, 2f64.powi(exponent as i32));
+    let (power, exponent) = power_of_e(multiply(LN_10, DoubleDouble(x, 0.0)));
+    let DoubleDouble(high, low) = scale_by_power_of_two(power, 2f64.powi(exponent as i32));
     high + low
 }
 
@@ -56,11 +56,12 @@ pub fn log10(x: f64) -> f64 {
     // The correction of the estimate is ln(1 + r) = r - r²/2, with a tiny r.
     let estimate = x.ln();
     let (power, exponent) = power_of_e(DoubleDouble(-estimate, 0.0));
-    let DoubleDouble(high, low) = times(scale(power, 2f64.powi(exponent as i32)), DoubleDouble(x, 0.0));
-    let rest = exact(high - 1.0, low);
+    let DoubleDouble(high, low) =
+        multiply(scale_by_power_of_two(power, 2f64.powi(exponent as i32)), DoubleDouble(x, 0.0));
+    let rest = add_exactly(high - 1.0, low);
     let lack = DoubleDouble(rest.0, rest.1 - rest.0 * rest.0 / 2.0);
-    let sum = exact(estimate, lack.0);
-    let DoubleDouble(high, low) = times(DoubleDouble(sum.0, sum.1 + lack.1), LOG10_E);
+    let sum = add_exactly(estimate, lack.0);
+    let DoubleDouble(high, low) = multiply(DoubleDouble(sum.0, sum.1 + lack.1), LOG10_E);
     high + low
 }
 
@@ -68,55 +69,55 @@ pub fn log10(x: f64) -> f64 {
 fn power_of_e(x: DoubleDouble) -> (DoubleDouble, f64) {
     let exponent = (x.0 / std::f64::consts::LN_2).round();
     // e^r - 1 for the small remainder r: a series for r / 256, whose result is then squared eight times.
-    let rest = scale(less(x, exponent), 1.0 / 256.0);
+    let rest = scale_by_power_of_two(subtract_exponent(x, exponent), 1.0 / 256.0);
     let mut power = DoubleDouble(0.0, 0.0);
     for n in (1..=12).rev() {
-        power = times(over(rest, f64::from(n)), plus(power, 1.0));
+        power = multiply(divide_by(rest, f64::from(n)), add_number(power, 1.0));
     }
     for _ in 0..8 {
-        power = join(scale(power, 2.0), times(power, power));
+        power = add_pairs(scale_by_power_of_two(power, 2.0), multiply(power, power));
     }
-    (plus(power, 1.0), exponent)
+    (add_number(power, 1.0), exponent)
 }
 
-fn less(x: DoubleDouble, exponent: f64) -> DoubleDouble {
+fn subtract_exponent(x: DoubleDouble, exponent: f64) -> DoubleDouble {
     let product = exponent * LN_2[1];
     let error = exponent.mul_add(LN_2[1], -product);
-    let DoubleDouble(high, low) = exact(x.0 - exponent * LN_2[0], -product);
-    exact(high, low - error - exponent * LN_2[2] + x.1)
+    let DoubleDouble(high, low) = add_exactly(x.0 - exponent * LN_2[0], -product);
+    add_exactly(high, low - error - exponent * LN_2[2] + x.1)
 }
 
 /// Returns the exact sum of two numbers: the rounded sum and the rounding error (Knuth's TwoSum).
-fn exact(a: f64, b: f64) -> DoubleDouble {
+fn add_exactly(a: f64, b: f64) -> DoubleDouble {
     let sum = a + b;
     let part = sum - a;
     DoubleDouble(sum, (a - (sum - part)) + (b - part))
 }
 
-fn plus(a: DoubleDouble, b: f64) -> DoubleDouble {
-    let DoubleDouble(high, low) = exact(a.0, b);
-    exact(high, low + a.1)
+fn add_number(a: DoubleDouble, b: f64) -> DoubleDouble {
+    let DoubleDouble(high, low) = add_exactly(a.0, b);
+    add_exactly(high, low + a.1)
 }
 
-fn join(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
-    let DoubleDouble(high, low) = exact(a.0, b.0);
-    exact(high, low + (a.1 + b.1))
+fn add_pairs(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
+    let DoubleDouble(high, low) = add_exactly(a.0, b.0);
+    add_exactly(high, low + (a.1 + b.1))
 }
 
-fn times(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
+fn multiply(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
     let product = a.0 * b.0;
     let error = a.0.mul_add(b.0, -product);
-    exact(product, error + (a.0 * b.1 + a.1 * b.0))
+    add_exactly(product, error + (a.0 * b.1 + a.1 * b.0))
 }
 
-fn over(a: DoubleDouble, b: f64) -> DoubleDouble {
+fn divide_by(a: DoubleDouble, b: f64) -> DoubleDouble {
     let quotient = a.0 / b;
     let error = (-quotient).mul_add(b, a.0);
-    exact(quotient, (error + a.1) / b)
+    add_exactly(quotient, (error + a.1) / b)
 }
 
 /// Multiplies by a power of two, which is exact.
-fn scale(a: DoubleDouble, by: f64) -> DoubleDouble {
+fn scale_by_power_of_two(a: DoubleDouble, by: f64) -> DoubleDouble {
     DoubleDouble(a.0 * by, a.1 * by)
 }
 

@@ -19,7 +19,7 @@ static OPENED: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
 
 static STDIN_IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-fn opened() -> MutexGuard<'static, BTreeSet<(u64, u64)>> {
+fn lock_opened() -> MutexGuard<'static, BTreeSet<(u64, u64)>> {
     OPENED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -28,15 +28,15 @@ fn opened() -> MutexGuard<'static, BTreeSet<(u64, u64)>> {
 /// # Errors
 /// The errors of [`File::open`], with an explanation if the path is a URL.
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
-    let file = File::open(&path).map_err(|error| explain(error, path.as_ref()))?;
+    let file = File::open(&path).map_err(|error| explain_url_error(error, path.as_ref()))?;
     if let Ok(meta) = file.metadata() {
-        remember(&meta);
+        remember_input(&meta);
     }
     Ok(file)
 }
 
 /// Replaces "not found" for a path that is a URL by an explanation; returns any other error unchanged.
-pub fn explain(error: io::Error, path: &Path) -> io::Error {
+pub fn explain_url_error(error: io::Error, path: &Path) -> io::Error {
     let is_address = error.kind() == io::ErrorKind::NotFound && path.to_string_lossy().contains("://");
     if !is_address {
         return error;
@@ -51,13 +51,13 @@ pub fn explain(error: io::Error, path: &Path) -> io::Error {
 /// # Errors
 /// Standard input was closed when the process started (`<&-`). The standard library would then read
 /// `/dev/null`, and a missing input would look like an empty one.
-pub fn stdin() -> io::Result<io::Stdin> {
+pub fn open_stdin() -> io::Result<io::Stdin> {
     if STDIN_IS_CLOSED.load(Relaxed) {
         return Err(io::Error::other("it is closed"));
     }
     let stdin = io::stdin();
     if let Ok(meta) = stdin.as_fd().try_clone_to_owned().and_then(|copy| File::from(copy).metadata()) {
-        remember(&meta);
+        remember_input(&meta);
     }
     Ok(stdin)
 }
@@ -69,20 +69,20 @@ pub fn set_stdin_closed() {
 }
 
 /// Remembers an input that was opened elsewhere. Pipes and devices are not remembered.
-pub fn remember(meta: &Metadata) {
+pub fn remember_input(meta: &Metadata) {
     if meta.is_file() {
-        opened().insert((meta.dev(), meta.ino()));
+        lock_opened().insert((meta.dev(), meta.ino()));
     }
 }
 
 /// Returns whether this file, under any name or link, is an input of the run.
 pub fn is_input(meta: &Metadata) -> bool {
-    meta.is_file() && opened().contains(&(meta.dev(), meta.ino()))
+    meta.is_file() && lock_opened().contains(&(meta.dev(), meta.ino()))
 }
 
 /// Forgets all inputs after a run, because the next run of this process may write to them.
-pub fn forget_all() {
-    opened().clear();
+pub fn forget_inputs() {
+    lock_opened().clear();
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
         assert!(!is_known(&file));
         drop(open(&file).unwrap());
         assert!(is_known(&file) && is_known(&linked) && !is_known(&other) && !is_known(&dir));
-        forget_all();
+        forget_inputs();
         assert!(!is_known(&file));
         std::fs::remove_dir_all(&dir).unwrap();
     }

@@ -5,11 +5,11 @@
 /// below a thousandth.
 ///
 /// ```
-/// use readmill_record::java::double;
+/// use readmill_record::java::format_double;
 ///
-/// assert_eq!([12.0, 1.25e7, 0.0005].map(double), ["12.0", "1.25E7", "5.0E-4"]);
+/// assert_eq!([12.0, 1.25e7, 0.0005].map(format_double), ["12.0", "1.25E7", "5.0E-4"]);
 /// ```
-pub fn double(value: f64) -> String {
+pub fn format_double(value: f64) -> String {
     if value.is_nan() {
         return "NaN".into();
     }
@@ -38,13 +38,13 @@ pub fn double(value: f64) -> String {
 
 /// Sorts names in the order in which a Java HashSet lists them if they are added one by one. Names must
 /// be distinct.
-pub fn hash_order(names: &mut [Vec<u8>]) {
-    let buckets = buckets(names.len());
-    names.sort_by_key(|name| bucket(string_hash(name), buckets));
+pub fn sort_by_hash(names: &mut [Vec<u8>]) {
+    let buckets = bucket_count(names.len());
+    names.sort_by_key(|name| bucket_index(string_hash(name), buckets));
 }
 
 /// Returns the number of buckets of a HashMap to which `keys` keys were added one by one.
-pub fn buckets(keys: usize) -> usize {
+pub fn bucket_count(keys: usize) -> usize {
     let mut buckets = 16_usize;
     while keys * 4 > buckets * 3 {
         buckets *= 2;
@@ -54,7 +54,7 @@ pub fn buckets(keys: usize) -> usize {
 
 /// Returns the bucket of a key with this hash code. Keys of one bucket are listed in the order in which
 /// they were added.
-pub fn bucket(hash: u32, buckets: usize) -> usize {
+pub fn bucket_index(hash: u32, buckets: usize) -> usize {
     (hash ^ hash >> 16) as usize & (buckets - 1)
 }
 
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(string_hash(b"lib1"), 3_321_420, "'l' * 31^3 + 'i' * 31^2 + 'b' * 31 + '1'");
         let ordered = |names: &[&str]| {
             let mut names: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
-            hash_order(&mut names);
+            sort_by_hash(&mut names);
             names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
         };
         assert_eq!(
@@ -83,7 +83,7 @@ mod tests {
             ["q", "a", "b", "r"],
             "q and a share a bucket, as b and r do"
         );
-        assert_eq!([0, 12, 13, 24, 25].map(buckets), [16, 16, 32, 32, 64]);
+        assert_eq!([0, 12, 13, 24, 25].map(bucket_count), [16, 16, 32, 32, 64]);
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
             (f64::NAN, "NaN"),
             (f64::NEG_INFINITY, "-Infinity"),
         ] {
-            assert_eq!(double(value), text);
+            assert_eq!(format_double(value), text);
         }
     }
 }

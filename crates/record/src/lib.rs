@@ -43,7 +43,7 @@ mod tally;
 mod unchecked;
 pub mod view;
 
-pub use arena::{Arena, Sealed};
+pub use arena::{Arena, SealedArena};
 pub use batch::{Batch, Span, Stamp};
 pub use cigar::Cigar;
 pub use detail::Detail;
@@ -57,9 +57,9 @@ pub use ordered_tally::{
     SharedOrderedTally,
 };
 pub use read_batch::{Read, ReadBatch, ReadSpan};
-pub use room::{Prepaid, SharedPrepaid, make_room, slots_to_grow, table_slots};
-pub use shared_room::{Room, RoomUser};
-pub use step::{Changes, Step, Tags};
+pub use room::{Prepaid, SharedPrepaid, extra_slots_to_grow, make_room, table_slots};
+pub use shared_room::{CountingRoom, CountingRoomUser};
+pub use step::{ChangedTags, Changes, Step};
 pub use tally::{DynTally, ReportText, SharedTally, Tally, TallyWorker};
 pub use unchecked::{UncheckedBatch, UncheckedRecord};
 pub use view::RecordRef;

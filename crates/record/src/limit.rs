@@ -14,9 +14,9 @@ use crate::ledger::Ledger;
 /// use readmill_record::{Ledger, Limit};
 ///
 /// // Four threads share 80 MiB of the 100 MiB that -m gives.
-/// let line = Limit::part_of(80 << 20, 4, &Ledger::of(100 << 20));
+/// let line = Limit::part_of(80 << 20, 4, &Ledger::with_capacity(100 << 20));
 /// assert!(line.allows(20 << 20));
-/// let error = line.refusal("a line", 30 << 20).to_string();
+/// let error = line.limit_error("a line", 30 << 20).to_string();
 /// assert!(error.ends_with("raise -m to 141M or more"), "{error}");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,14 +35,14 @@ impl Limit {
         Limit { bytes: room / parts, parts, capacity: ledger.capacity() }
     }
 
-    pub const NONE: Limit = Limit::of(u64::MAX);
+    pub const UNLIMITED: Limit = Limit::of_bytes(u64::MAX);
 
-    pub const fn of(bytes: u64) -> Self {
+    pub const fn of_bytes(bytes: u64) -> Self {
         Limit { bytes, parts: 0, capacity: 0 }
     }
 
     #[must_use]
-    pub fn at_most(self, most: u64) -> Self {
+    pub fn capped_at(self, most: u64) -> Self {
         Limit { bytes: self.bytes.min(most), ..self }
     }
 
@@ -56,7 +56,7 @@ impl Limit {
 
     /// Returns the error for an object of `bytes` bytes that exceeds the limit. If the limit is a part
     /// of the memory, the hint names the `-m` with which the object would be allowed.
-    pub fn refusal(self, what: &str, bytes: u64) -> Error {
+    pub fn limit_error(self, what: &str, bytes: u64) -> Error {
         let mib = |bytes: u64| bytes.div_ceil(1 << 20);
         if self.parts == 0 {
             let (needed, most) = (mib(bytes), self.bytes >> 20);
@@ -64,10 +64,10 @@ impl Limit {
         }
         let (needed, most) = (mib(bytes), self.bytes >> 20);
         Error::usage(format!("{what} needs {needed} MiB, and {most} MiB are available for it"))
-            .hint(self.advice(bytes.saturating_sub(self.bytes)))
+            .hint(self.memory_hint(bytes.saturating_sub(self.bytes)))
     }
 
-    pub fn advice(self, more: u64) -> String {
+    pub fn memory_hint(self, more: u64) -> String {
         let capacity = self.capacity.saturating_add(more.saturating_mul(self.parts));
         format!("raise -m to {}M or more", capacity.div_ceil(1 << 20) + 1)
     }
@@ -79,14 +79,14 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_memory_that_is_enough() {
-        let limit = Limit::part_of(80 << 20, 4, &Ledger::of(100 << 20));
+        let limit = Limit::part_of(80 << 20, 4, &Ledger::with_capacity(100 << 20));
         assert!(limit.allows(20 << 20) && !limit.allows((20 << 20) + 1));
-        let error = limit.refusal("a line", 30 << 20).to_string();
+        let error = limit.limit_error("a line", 30 << 20).to_string();
         let expected = "a line needs 30 MiB, and 20 MiB are available for it; raise -m to 141M or more";
         assert_eq!(error, expected);
-        let enough = Limit::part_of((80 + 41) << 20, 4, &Ledger::of(141 << 20));
+        let enough = Limit::part_of((80 + 41) << 20, 4, &Ledger::with_capacity(141 << 20));
         assert!(enough.allows(30 << 20));
-        let error = Limit::of(1 << 20).refusal("a line", (1 << 20) + 1).to_string();
+        let error = Limit::of_bytes(1 << 20).limit_error("a line", (1 << 20) + 1).to_string();
         assert_eq!(error, "a line needs 2 MiB; at most 1 MiB are read");
     }
 }

@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 use crate::batch::Batch;
 use crate::detail::Detail;
 use crate::error::{Error, Result};
-use crate::ledger::{Charge, Ledger, Name};
+use crate::ledger::{Charge, Ledger, UserName};
 use crate::tally::Tally;
 
 /// Counts something of coordinate-sorted reads that depends on their order.
@@ -77,7 +77,7 @@ use crate::tally::Tally;
 /// ```
 pub trait OrderedTally: Send + Sync + 'static {
     /// The name of its memory in the ledger and in messages.
-    const MEMORY: Name;
+    const MEMORY: UserName;
 
     /// Bytes that a piece usually takes. The plan sets them aside for each ticket in flight; only what a piece takes
     /// beyond them is charged one by one.
@@ -241,7 +241,7 @@ pub struct SharedOrderedTally<T: OrderedTally> {
 impl<T: OrderedTally> SharedOrderedTally<T> {
     /// Charges `tally` to `ledger`. Who needs the result keeps another reference to `tally`.
     pub fn new(tally: Arc<T>, ledger: &Ledger) -> Self {
-        let charge = Mutex::new(ledger.empty(T::MEMORY));
+        let charge = Mutex::new(ledger.empty_charge(T::MEMORY));
         SharedOrderedTally { tally, charge, ledger: ledger.clone() }
     }
 
@@ -258,7 +258,7 @@ impl<T: OrderedTally> SharedOrderedTally<T> {
 /// Wraps a piece whose making was paid by `charge`, which pays from now on for what the piece takes beyond the usual.
 fn charge_piece<T: OrderedTally>(piece: T::Piece, mut charge: Charge) -> Result<OrderedPiece> {
     let bytes = T::piece_bytes(&piece).saturating_sub(T::USUAL_PIECE_BYTES);
-    charge.around(bytes, || Ok(((), bytes)))?;
+    charge.charge_around(bytes, || Ok(((), bytes)))?;
     Ok(OrderedPiece { piece: Box::new(piece), _charge: charge })
 }
 
@@ -287,7 +287,7 @@ impl<T: OrderedTally> DynOrderedTally for SharedOrderedTally<T> {
         let mut charge = self.charge();
         // One usual piece is set aside for what is in use while nothing unusual waits.
         let max = self.tally.max_bytes_to_add(&piece).saturating_sub(T::USUAL_PIECE_BYTES);
-        charge.around(max, || {
+        charge.charge_around(max, || {
             self.tally.add(*piece)?;
             Ok(((), self.tally.heap_bytes().saturating_sub(T::USUAL_PIECE_BYTES)))
         })
@@ -296,7 +296,7 @@ impl<T: OrderedTally> DynOrderedTally for SharedOrderedTally<T> {
     fn load<'a>(&self, bytes: &'a [u8]) -> Result<(OrderedPiece, &'a [u8])> {
         let (piece, rest) = postcard::take_from_bytes(bytes)
             .map_err(|error| Error::bug(format!("stored {} cannot be read: {error}", T::MEMORY)))?;
-        Ok((charge_piece::<T>(piece, self.ledger.empty(T::MEMORY))?, rest))
+        Ok((charge_piece::<T>(piece, self.ledger.empty_charge(T::MEMORY))?, rest))
     }
 
     fn write_pending(&self) -> Result<()> {
@@ -312,7 +312,7 @@ struct ChargedMaker<T: OrderedTally> {
 
 impl<T: OrderedTally> BatchCounter for ChargedMaker<T> {
     fn count(&mut self, batch: &Batch, max_span: Option<u32>) -> Result<OrderedPiece> {
-        let mut charge = self.ledger.empty(T::MEMORY);
+        let mut charge = self.ledger.empty_charge(T::MEMORY);
         let mut piece = self.maker.make(batch, &mut charge)?;
         // Before it is trimmed, too, it is paid for.
         charge.grow_to(T::piece_bytes(&piece).saturating_sub(T::USUAL_PIECE_BYTES))?;

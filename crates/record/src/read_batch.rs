@@ -17,10 +17,10 @@ use std::ops::Range;
 ///
 /// let mut reads = ReadBatch::new(2, 0); // pairs, from the first template of the input on
 /// for name in [b"r1", b"r1"] {
-///     reads.push(Read { name, comment: b"", bases: b"ACGTT", qualities: Some(b"IIII#") });
+///     reads.push_read(Read { name, comment: b"", bases: b"ACGTT", qualities: Some(b"IIII#") });
 /// }
-/// reads.trim(1, 0..4); // the last base of the second read
-/// assert_eq!((reads.templates(), reads.len(), reads.bases()), (1, 2, 9));
+/// reads.trim_read(1, 0..4); // the last base of the second read
+/// assert_eq!((reads.template_count(), reads.len(), reads.base_count()), (1, 2, 9));
 /// assert_eq!(reads.read(1).qualities, Some(&b"IIII"[..]));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct ReadBatch {
     adapters: Vec<u32>,
     index: Vec<ReadSpan>,
     index_reads: usize,
-    singles: Option<Box<Singles>>,
+    singles: Option<Box<BatchSingles>>,
     /// For a batch of single reads: the number of pairs before each of them in the file.
     pairs_before: Vec<u32>,
     segments: usize,
@@ -44,7 +44,7 @@ pub struct ReadBatch {
 
 /// The single reads among the pairs of a batch, for files in which some mates are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Singles {
+pub struct BatchSingles {
     pub reads: ReadBatch,
     /// Number of the first read of the batch in the file, pair or single, 0-based.
     pub first_read: u64,
@@ -99,23 +99,23 @@ impl ReadBatch {
 
     /// Allows single reads among the pairs ([`ReadBatch::push_single`]). `first_read` is the number in
     /// the file of the first read of this batch, 0-based.
-    pub fn expect_singles(&mut self, first_read: u64) {
+    pub fn allow_singles(&mut self, first_read: u64) {
         let reads = ReadBatch::new(1, self.first);
-        self.singles = Some(Box::new(Singles { reads, first_read }));
+        self.singles = Some(Box::new(BatchSingles { reads, first_read }));
     }
 
     /// Adds a copy of a single read after the pairs so far. Does nothing unless
     /// [`ReadBatch::expect_singles`] was called.
     pub fn push_single(&mut self, read: Read<'_>) {
-        let pairs = self.templates() as u32;
+        let pairs = self.template_count() as u32;
         if let Some(singles) = &mut self.singles {
-            singles.reads.push(read);
+            singles.reads.push_read(read);
             singles.reads.pairs_before.push(pairs);
         }
     }
 
-    pub fn push_copy_of_single(&mut self, from: &ReadBatch, index: usize) {
-        let pairs = self.templates() as u32;
+    pub fn push_single_copy(&mut self, from: &ReadBatch, index: usize) {
+        let pairs = self.template_count() as u32;
         if let Some(singles) = &mut self.singles {
             singles.reads.push_copy(from, index);
             singles.reads.pairs_before.push(pairs);
@@ -128,7 +128,7 @@ impl ReadBatch {
 
     /// Returns the single reads among the pairs, or `None` if all templates have the same number of
     /// reads.
-    pub fn singles(&self) -> Option<&Singles> {
+    pub fn singles(&self) -> Option<&BatchSingles> {
         self.singles.as_deref()
     }
 
@@ -136,27 +136,27 @@ impl ReadBatch {
         self.singles.is_some() || !self.pairs_before.is_empty()
     }
 
-    pub fn bases_of_longest(&self) -> usize {
+    pub fn max_read_length(&self) -> usize {
         self.spans.iter().map(|span| span.len as usize).max().unwrap_or(0)
     }
 
     /// Takes the single reads out, so that they can be changed as a batch; [`ReadBatch::put_singles`]
     /// returns them.
-    pub fn take_singles(&mut self) -> Option<Box<Singles>> {
+    pub fn take_singles(&mut self) -> Option<Box<BatchSingles>> {
         self.singles.take()
     }
 
-    pub fn put_singles(&mut self, singles: Option<Box<Singles>>) {
+    pub fn set_singles(&mut self, singles: Option<Box<BatchSingles>>) {
         self.singles = singles;
     }
 
-    pub fn all_templates(&self) -> usize {
-        self.templates() + self.singles().map_or(0, |singles| singles.reads.len())
+    pub fn template_count_with_singles(&self) -> usize {
+        self.template_count() + self.singles().map_or(0, |singles| singles.reads.len())
     }
 
     /// Iterates over pairs and single reads in the order of the file. Each item is a batch (this one, or
     /// the batch of single reads) and the index of a read in it.
-    pub fn in_order(&self) -> impl Iterator<Item = (&ReadBatch, usize)> {
+    pub fn iter_in_file_order(&self) -> impl Iterator<Item = (&ReadBatch, usize)> {
         let singles = self.singles().map(|singles| &singles.reads).into_iter();
         let mut lone =
             singles.flat_map(|it| it.pairs_before.iter().zip(0..).map(move |at| (at, it))).peekable();
@@ -191,7 +191,7 @@ impl ReadBatch {
             .get(start..start + self.index_reads)
             .unwrap_or_default()
             .iter()
-            .map(|span| self.of(span))
+            .map(|span| self.read_at_span(span))
     }
 
     /// Removes the index reads, once their barcodes are optional fields of the reads.
@@ -218,7 +218,7 @@ impl ReadBatch {
     }
 
     /// Adds a copy of a read. The text must stay below 4 GiB, because spans have 32-bit offsets.
-    pub fn push(&mut self, read: Read<'_>) {
+    pub fn push_read(&mut self, read: Read<'_>) {
         let mut place = |bytes: &[u8]| {
             let start = self.text.len() as u32;
             self.text.extend_from_slice(bytes);
@@ -236,7 +236,7 @@ impl ReadBatch {
         self.spans.push(span);
     }
 
-    pub fn trim(&mut self, index: usize, bases: Range<usize>) {
+    pub fn trim_read(&mut self, index: usize, bases: Range<usize>) {
         let span = &mut self.spans[index];
         let kept = bases.start.min(span.len as usize)..bases.end.min(span.len as usize);
         span.bases += kept.start as u32;
@@ -281,7 +281,7 @@ impl ReadBatch {
             });
         }
         let segments = self.segments.max(1);
-        if (0..self.templates()).all(&stays) {
+        if (0..self.template_count()).all(&stays) {
             return;
         }
         if let Some(singles) = &mut self.singles {
@@ -301,7 +301,7 @@ impl ReadBatch {
 
     /// Sets the number of the first template. It is lower than in the input if templates before this
     /// batch were dropped.
-    pub fn set_first(&mut self, first: u64) {
+    pub fn set_first_template(&mut self, first: u64) {
         self.first = first;
     }
 
@@ -312,7 +312,7 @@ impl ReadBatch {
     }
 
     pub fn fields(&self, index: usize) -> &[u8] {
-        self.fields.get(index).map_or(&[], |&(start, len)| self.part(start, len))
+        self.fields.get(index).map_or(&[], |&(start, len)| self.text_part(start, len))
     }
 
     pub fn push_flags(&mut self, flags: u16) {
@@ -323,7 +323,7 @@ impl ReadBatch {
         self.flags.get(index).copied().unwrap_or(0)
     }
 
-    pub fn set_adapter(&mut self, index: usize, start: Option<usize>) {
+    pub fn set_adapter_start(&mut self, index: usize, start: Option<usize>) {
         if self.adapters.len() <= index {
             if start.is_none() {
                 return;
@@ -334,7 +334,7 @@ impl ReadBatch {
     }
 
     /// Returns the first base of the adapter in read `index`, 1-based (the value of `XT`), or `None`.
-    pub fn adapter(&self, index: usize) -> Option<u32> {
+    pub fn adapter_start(&self, index: usize) -> Option<u32> {
         self.adapters.get(index).copied().filter(|&start| start > 0)
     }
 
@@ -354,7 +354,7 @@ impl ReadBatch {
         self.segments
     }
 
-    pub fn first(&self) -> u64 {
+    pub fn first_template(&self) -> u64 {
         self.first
     }
 
@@ -366,24 +366,25 @@ impl ReadBatch {
         self.spans.is_empty()
     }
 
-    pub fn templates(&self) -> usize {
+    pub fn template_count(&self) -> usize {
         self.spans.len() / self.segments.max(1)
     }
 
-    pub fn bases(&self) -> u64 {
+    pub fn base_count(&self) -> u64 {
         self.spans.iter().map(|span| u64::from(span.len)).sum()
     }
 
     pub fn read(&self, index: usize) -> Read<'_> {
-        self.of(&self.spans[index])
+        self.read_at_span(&self.spans[index])
     }
 
-    fn of(&self, span: &ReadSpan) -> Read<'_> {
+    fn read_at_span(&self, span: &ReadSpan) -> Read<'_> {
         Read {
-            name: self.part(span.name, span.name_len),
-            comment: self.part(span.comment, span.comment_len),
-            bases: self.part(span.bases, span.len),
-            qualities: (span.qualities != ReadSpan::NONE).then(|| self.part(span.qualities, span.len)),
+            name: self.text_part(span.name, span.name_len),
+            comment: self.text_part(span.comment, span.comment_len),
+            bases: self.text_part(span.bases, span.len),
+            qualities: (span.qualities != ReadSpan::NONE)
+                .then(|| self.text_part(span.qualities, span.len)),
         }
     }
 
@@ -393,7 +394,7 @@ impl ReadBatch {
 
     /// Returns a copy of some templates, given by their numbers in this batch, without their index
     /// reads.
-    pub fn slice(&self, templates: Range<usize>) -> ReadBatch {
+    pub fn copy_templates(&self, templates: Range<usize>) -> ReadBatch {
         let mut part = ReadBatch::new(self.segments, self.first + templates.start as u64);
         for index in templates.start * self.segments..templates.end * self.segments {
             part.push_copy(self, index);
@@ -403,10 +404,10 @@ impl ReadBatch {
 
     /// Adds a copy of a read of another batch, with its optional fields, flags and adapter.
     pub fn push_copy(&mut self, from: &ReadBatch, index: usize) {
-        self.push(from.read(index));
+        self.push_read(from.read(index));
         self.flags.extend(from.flags.get(index));
-        if let Some(start) = from.adapter(index) {
-            self.set_adapter(self.len() - 1, Some(start as usize - 1));
+        if let Some(start) = from.adapter_start(index) {
+            self.set_adapter_start(self.len() - 1, Some(start as usize - 1));
         }
         if !from.fields.is_empty() {
             let start = self.text.len() as u32;
@@ -415,7 +416,7 @@ impl ReadBatch {
         }
     }
 
-    fn part(&self, start: u32, len: u32) -> &[u8] {
+    fn text_part(&self, start: u32, len: u32) -> &[u8] {
         &self.text[start as usize..start as usize + len as usize]
     }
 }
@@ -432,40 +433,40 @@ mod tests {
     fn gives_back_what_was_put_in() {
         let mut reads = ReadBatch::new(2, 7);
         for name in ["a", "a", "b", "b"] {
-            reads.push(read(name));
+            reads.push_read(read(name));
         }
-        reads.push(Read { qualities: None, ..read("c") });
-        reads.push(read("c"));
-        assert_eq!((reads.templates(), reads.len(), reads.bases()), (3, 6, 24));
+        reads.push_read(Read { qualities: None, ..read("c") });
+        reads.push_read(read("c"));
+        assert_eq!((reads.template_count(), reads.len(), reads.base_count()), (3, 6, 24));
         assert_eq!(reads.read(2), read("b"));
         assert_eq!(reads.read(4).qualities, None);
-        let part = reads.slice(1..3);
-        assert_eq!((part.first(), part.templates()), (8, 2));
+        let part = reads.copy_templates(1..3);
+        assert_eq!((part.first_template(), part.template_count()), (8, 2));
         assert_eq!(part.iter().collect::<Vec<_>>(), reads.iter().skip(2).collect::<Vec<_>>());
     }
 
     #[test]
     fn single_reads_stand_among_pairs() {
         let mut reads = ReadBatch::new(2, 0);
-        reads.expect_singles(0);
+        reads.allow_singles(0);
         for names in [&["a"][..], &["b", "b"], &["c"], &["d"], &["e", "e"], &["f", "f"], &["g"]] {
             match names {
                 [name] => reads.push_single(read(name)),
-                pair => pair.iter().for_each(|name| reads.push(read(name))),
+                pair => pair.iter().for_each(|name| reads.push_read(read(name))),
             }
         }
         let names = |reads: &ReadBatch| -> String {
             reads
-                .in_order()
+                .iter_in_file_order()
                 .map(|(of, at)| String::from_utf8_lossy(of.read(at).name).into_owned())
                 .collect()
         };
-        assert_eq!((names(&reads).as_str(), reads.all_templates()), ("abbcdeeffg", 7));
+        assert_eq!((names(&reads).as_str(), reads.template_count_with_singles()), ("abbcdeeffg", 7));
         reads.retain_templates(|pair| pair != 1);
-        assert_eq!((names(&reads).as_str(), reads.all_templates()), ("abbcdffg", 6));
+        assert_eq!((names(&reads).as_str(), reads.template_count_with_singles()), ("abbcdffg", 6));
         reads.reset(2, 0);
-        reads.push(read("x"));
-        reads.push(read("x"));
+        reads.push_read(read("x"));
+        reads.push_read(read("x"));
         assert_eq!(names(&reads), "xx");
     }
 
@@ -473,19 +474,22 @@ mod tests {
     fn fields_go_with_their_read_and_bases_can_be_cut_off() {
         let mut reads = ReadBatch::new(1, 0);
         for name in ["a", "b", "c"] {
-            reads.push(read(name));
+            reads.push_read(read(name));
         }
         for fields in [&b"RXZA\0"[..], b"", b"RXZC\0"] {
             let start = reads.text().len() as u32;
             reads.text_mut().extend_from_slice(fields);
             reads.push_fields(start..start + fields.len() as u32);
         }
-        reads.trim(2, 1..3);
-        reads.set_adapter(2, None);
-        reads.set_adapter(1, Some(3));
-        let part = reads.slice(1..3);
+        reads.trim_read(2, 1..3);
+        reads.set_adapter_start(2, None);
+        reads.set_adapter_start(1, Some(3));
+        let part = reads.copy_templates(1..3);
         assert_eq!([part.fields(0), part.fields(1)], [&b""[..], b"RXZC\0"]);
-        assert_eq!([part.adapter(0), part.adapter(1), reads.adapter(0)], [Some(4), None, None]);
+        assert_eq!(
+            [part.adapter_start(0), part.adapter_start(1), reads.adapter_start(0)],
+            [Some(4), None, None]
+        );
         let last = part.read(1);
         assert_eq!((last.bases, last.qualities), (&b"CG"[..], Some(&b"II"[..])));
         reads.trim_name(0, 9);
@@ -493,20 +497,20 @@ mod tests {
         assert_eq!((reads.read(0).name, reads.read(0).qualities), (&b"a"[..], Some(&b"III#"[..])));
         reads.trim_name(0, 0);
         assert_eq!(reads.read(0).name, b"");
-        reads.trim(0, 4..9);
+        reads.trim_read(0, 4..9);
         assert_eq!((reads.read(0).bases, reads.read(0).qualities), (&b""[..], Some(&b""[..])));
         reads.set_base(2, 1, b'A', b'5');
         reads.set_base(2, 2, b'T', b'5');
         assert_eq!((reads.read(2).bases, reads.read(2).qualities), (&b"CA"[..], Some(&b"I5"[..])));
         reads.retain_templates(|template| template != 0);
-        reads.set_first(9);
+        reads.set_first_template(9);
         assert_eq!(
-            (reads.len(), reads.first(), reads.adapter(0), reads.adapter(1)),
+            (reads.len(), reads.first_template(), reads.adapter_start(0), reads.adapter_start(1)),
             (2, 9, Some(4), None)
         );
         assert_eq!([reads.fields(0), reads.fields(1)], [&b""[..], b"RXZC\0"]);
         reads.reset(1, 0);
-        reads.push(read("d"));
-        assert_eq!((reads.fields(0), reads.adapter(0)), (&b""[..], None));
+        reads.push_read(read("d"));
+        assert_eq!((reads.fields(0), reads.adapter_start(0)), (&b""[..], None));
     }
 }

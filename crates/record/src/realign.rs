@@ -1,29 +1,29 @@
 //! Records with a changed CIGAR, and the text form of CIGARs, as `MC` and `SA` have it.
 
-use crate::cigar::{OPERATORS, SKIP, SOFT_CLIP, consumes_reference};
+use crate::cigar::{OPERATORS, SKIPPED_REGION, SOFT_CLIP, consumes_reference};
 use crate::edit;
 use crate::tag;
 use crate::view::RecordRef;
 
 /// One operator as BAM stores it: length << 4 | operator.
-pub type Packed = u32;
+pub type PackedOperator = u32;
 
 /// Maximum number of operators in the CIGAR field of a record (SAM specification, section 4.2.2).
-const MOST_STORED: usize = u16::MAX as usize;
+const MAX_STORED_OPERATORS: usize = u16::MAX as usize;
 
 /// Parses a CIGAR into `ops`, which is cleared first. Returns false if the text is not a CIGAR.
 ///
 /// ```
-/// use readmill_record::realign::{parse, write};
+/// use readmill_record::realign::{parse_cigar, write_cigar};
 ///
 /// let (mut ops, mut text) = (Vec::new(), Vec::new());
-/// assert!(parse(b"5S10M", &mut ops));
+/// assert!(parse_cigar(b"5S10M", &mut ops));
 /// assert_eq!(ops, [5 << 4 | 4, 10 << 4]);
-/// write(ops.iter().map(|op| (op & 15, op >> 4)), &mut text);
+/// write_cigar(ops.iter().map(|op| (op & 15, op >> 4)), &mut text);
 /// assert_eq!(text, b"5S10M");
-/// assert!(!parse(b"10", &mut ops) && parse(b"*", &mut ops) && ops.is_empty());
+/// assert!(!parse_cigar(b"10", &mut ops) && parse_cigar(b"*", &mut ops) && ops.is_empty());
 /// ```
-pub fn parse(text: &[u8], ops: &mut Vec<Packed>) -> bool {
+pub fn parse_cigar(text: &[u8], ops: &mut Vec<PackedOperator>) -> bool {
     ops.clear();
     if text == b"*" {
         return true;
@@ -46,10 +46,10 @@ pub fn parse(text: &[u8], ops: &mut Vec<Packed>) -> bool {
     !digits && !text.is_empty()
 }
 
-pub fn write(ops: impl Iterator<Item = (u32, u32)>, out: &mut Vec<u8>) {
+pub fn write_cigar(ops: impl Iterator<Item = (u32, u32)>, out: &mut Vec<u8>) {
     let start = out.len();
     for (op, length) in ops {
-        number(length, out);
+        write_number(length, out);
         out.push(OPERATORS.get(op as usize).copied().unwrap_or(b'?'));
     }
     if out.len() == start {
@@ -57,7 +57,7 @@ pub fn write(ops: impl Iterator<Item = (u32, u32)>, out: &mut Vec<u8>) {
     }
 }
 
-pub fn number(mut n: u32, out: &mut Vec<u8>) {
+pub fn write_number(mut n: u32, out: &mut Vec<u8>) {
     let (mut digits, mut at) = ([0u8; 10], 10);
     loop {
         at -= 1;
@@ -74,13 +74,13 @@ pub fn number(mut n: u32, out: &mut Vec<u8>) {
 ///
 /// `block_size` and the bin are set to fit. More than 65,535 operators are stored in `CG`; with fewer, a
 /// `CG` field that held the old CIGAR is removed.
-pub fn copy_with_cigar(record: RecordRef<'_>, ops: &[Packed], out: &mut Vec<u8>) -> usize {
+pub fn copy_with_cigar(record: RecordRef<'_>, ops: &[PackedOperator], out: &mut Vec<u8>) -> usize {
     let (raw, start) = (record.raw(), out.len());
-    let name_end = crate::view::FIXED + usize::from(raw[12]);
+    let name_end = crate::view::FIXED_BYTES + usize::from(raw[12]);
     let cigar_end = name_end + record.stored_cigar().0.len();
     let span: u32 = ops.iter().filter(|&&op| consumes_reference(op & 15)).map(|op| op >> 4).sum();
-    let placeholder = [(record.l_seq() as u32) << 4 | SOFT_CLIP, span << 4 | SKIP];
-    let hidden = ops.len() > MOST_STORED;
+    let placeholder = [(record.l_seq() as u32) << 4 | SOFT_CLIP, span << 4 | SKIPPED_REGION];
+    let hidden = ops.len() > MAX_STORED_OPERATORS;
     let stored = if hidden { &placeholder[..] } else { ops };
     out.extend_from_slice(&raw[..name_end]);
     out.extend(stored.iter().flat_map(|op| op.to_le_bytes()));
@@ -88,14 +88,14 @@ pub fn copy_with_cigar(record: RecordRef<'_>, ops: &[Packed], out: &mut Vec<u8>)
     let n = (stored.len() as u16).to_le_bytes();
     out[start + 16..start + 18].copy_from_slice(&n);
     if record.long_cigar().is_some() {
-        edit::remove(out, start, tag::CG);
+        edit::remove_fields(out, start, tag::CG);
     }
     if hidden {
         out.extend_from_slice(b"CGBI");
         out.extend_from_slice(&(ops.len() as u32).to_le_bytes());
         out.extend(ops.iter().flat_map(|op| op.to_le_bytes()));
     }
-    edit::close(out, start);
+    edit::set_block_size(out, start);
     edit::set_bin(&mut out[start..]);
     start
 }
@@ -104,9 +104,9 @@ pub fn copy_with_cigar(record: RecordRef<'_>, ops: &[Packed], out: &mut Vec<u8>)
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<Vec<Packed>> {
+    fn read(text: &str) -> Option<Vec<PackedOperator>> {
         let mut ops = vec![7];
-        parse(text.as_bytes(), &mut ops).then_some(ops)
+        parse_cigar(text.as_bytes(), &mut ops).then_some(ops)
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
         for text in ["1S20M300I4000D5N6H7P8=9X", "*", "268435455M"] {
             let ops = read(text).unwrap();
             let mut out = b"x".to_vec();
-            write(ops.iter().map(|op| (op & 15, op >> 4)), &mut out);
+            write_cigar(ops.iter().map(|op| (op & 15, op >> 4)), &mut out);
             assert_eq!(out, [b"x", text.as_bytes()].concat());
         }
         for bad in ["", "M", "10", "10M5", "10Q", "268435456M", "-1M", "*1M"] {
@@ -129,7 +129,7 @@ mod tests {
         raw.extend_from_slice(b"r\0");
         raw.extend((3u32 << 4).to_le_bytes());
         raw.extend_from_slice(b"\x12\x40\x1e\x1e\x1eNMc\x01");
-        edit::close(&mut raw, 0);
+        edit::set_block_size(&mut raw, 0);
         let record = RecordRef::new(&raw);
         let mut out = vec![9];
         let at = copy_with_cigar(record, &read("1M2000000N2S").unwrap(), &mut out);

@@ -6,16 +6,16 @@ use crate::error::Result;
 use crate::ledger::Charge;
 
 /// Bytes that are charged in advance, so that small blocks do not take the lock of the ledger each time.
-const AHEAD: u64 = 64 << 10;
+const PREPAID_BYTES: u64 = 64 << 10;
 
 /// A charge for many small blocks, such as names, which is paid 64 KiB in advance.
 ///
 /// ```
 /// use readmill_record::{Ledger, Prepaid};
 ///
-/// let ledger = Ledger::of(1 << 20);
-/// let mut prepaid = Prepaid::new(ledger.empty("names"));
-/// prepaid.block(20)?; // then allocate the 20 bytes
+/// let ledger = Ledger::with_capacity(1 << 20);
+/// let mut prepaid = Prepaid::new(ledger.empty_charge("names"));
+/// prepaid.pay_block(20)?; // then allocate the 20 bytes
 /// assert!(ledger.used() > 20);
 /// drop(prepaid.into_charge());
 /// assert_eq!(ledger.used(), 0);
@@ -36,22 +36,22 @@ impl Prepaid {
     /// # Errors
     /// The bytes are not free, see [`Charge::grow`].
     #[inline]
-    pub fn block(&mut self, bytes: usize) -> Result<()> {
-        let bytes = (bytes + BESIDE) as u64;
+    pub fn pay_block(&mut self, bytes: usize) -> Result<()> {
+        let bytes = (bytes + MAX_ALLOCATOR_OVERHEAD) as u64;
         match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
-            None => self.pay(bytes)?,
+            None => self.pay_ahead(bytes)?,
         }
         Ok(())
     }
 
     #[cold]
-    fn pay(&mut self, bytes: u64) -> Result<()> {
-        let more = bytes - self.left + AHEAD;
+    fn pay_ahead(&mut self, bytes: u64) -> Result<()> {
+        let more = bytes - self.left + PREPAID_BYTES;
         if !self.charge.try_grow(more) {
-            return Err(self.charge.refusal(more.max(self.charge.bytes()))); // asks for twice the present size
+            return Err(self.charge.shortage_error(more.max(self.charge.bytes()))); // asks for twice the present size
         }
-        self.left = AHEAD;
+        self.left = PREPAID_BYTES;
         Ok(())
     }
 
@@ -59,7 +59,7 @@ impl Prepaid {
         self.charge
     }
 
-    pub fn charge(&mut self) -> &mut Charge {
+    pub fn charge_mut(&mut self) -> &mut Charge {
         &mut self.charge
     }
 }
@@ -89,15 +89,15 @@ impl SharedPrepaid {
     #[cold]
     fn pay_ahead(&self, left: &mut u64, bytes: u64) -> Result<()> {
         let mut charge = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = charge.bytes() + bytes - *left + AHEAD;
+        let all = charge.bytes() + bytes - *left + PREPAID_BYTES;
         charge.grow_to(all)?;
-        *left = AHEAD;
+        *left = PREPAID_BYTES;
         Ok(())
     }
 }
 
 /// Maximum overhead in bytes that the allocator adds to an allocation.
-const BESIDE: usize = 16;
+const MAX_ALLOCATOR_OVERHEAD: usize = 16;
 
 /// Makes room in `list` for `more` elements, and charges them before the allocation.
 ///
@@ -110,8 +110,8 @@ const BESIDE: usize = 16;
 /// ```
 /// use readmill_record::{Ledger, make_room};
 ///
-/// let ledger = Ledger::of(1000);
-/// let mut charge = ledger.empty("numbers");
+/// let ledger = Ledger::with_capacity(1000);
+/// let mut charge = ledger.empty_charge("numbers");
 /// let mut list = Vec::new();
 /// for number in 0..100u64 {
 ///     make_room(&mut list, 1, &mut charge)?;
@@ -122,37 +122,37 @@ const BESIDE: usize = 16;
 /// ```
 #[inline]
 pub fn make_room<T>(list: &mut Vec<T>, more: usize, charge: &mut Charge) -> Result<()> {
-    if list.capacity() - list.len() >= more { Ok(()) } else { grow(list, more, charge) }
+    if list.capacity() - list.len() >= more { Ok(()) } else { grow_list(list, more, charge) }
 }
 
 #[cold]
-fn grow<T>(list: &mut Vec<T>, more: usize, charge: &mut Charge) -> Result<()> {
+fn grow_list<T>(list: &mut Vec<T>, more: usize, charge: &mut Charge) -> Result<()> {
     let needed = list.len().saturating_add(more);
     let twice = needed.max(2 * list.capacity());
-    if try_capacity(list, twice, charge) || try_capacity(list, needed, charge) {
+    if try_grow_list(list, twice, charge) || try_grow_list(list, needed, charge) {
         return Ok(());
     }
     // Nobody knows how long the list will become, so the refusal asks for twice the present size.
-    Err(charge.refusal(cost(list, twice)))
+    Err(charge.shortage_error(growth_bytes(list, twice)))
 }
 
-fn try_capacity<T>(list: &mut Vec<T>, capacity: usize, charge: &mut Charge) -> bool {
-    let free = charge.try_grow(cost(list, capacity));
+fn try_grow_list<T>(list: &mut Vec<T>, capacity: usize, charge: &mut Charge) -> bool {
+    let free = charge.try_grow(growth_bytes(list, capacity));
     if free {
         list.reserve_exact(capacity - list.len());
     }
     free
 }
 
-fn cost<T>(list: &Vec<T>, capacity: usize) -> u64 {
-    let beside = if list.capacity() == 0 { BESIDE } else { 0 };
+fn growth_bytes<T>(list: &Vec<T>, capacity: usize) -> u64 {
+    let beside = if list.capacity() == 0 { MAX_ALLOCATOR_OVERHEAD } else { 0 };
     ((capacity - list.capacity()) as u64).saturating_mul(size_of::<T>() as u64) + beside as u64
 }
 
 /// Returns the slots of the new table if a hash table of `len` entries grows by `more`, or 0 if they
 /// fit. While it grows, these slots exist in addition to the present ones. `capacity` is the capacity
 /// that the map or set reports.
-pub fn slots_to_grow(capacity: usize, len: usize, more: usize) -> usize {
+pub fn extra_slots_to_grow(capacity: usize, len: usize, more: usize) -> usize {
     let needed = len.saturating_add(more);
     if needed <= capacity { 0 } else { table_slots(needed.max(capacity + 1)) }
 }
@@ -175,28 +175,28 @@ mod tests {
 
     #[test]
     fn small_blocks_are_paid_ahead() {
-        let ledger = Ledger::of(3 * AHEAD);
-        let mut prepaid = Prepaid::new(ledger.empty("names"));
+        let ledger = Ledger::with_capacity(3 * PREPAID_BYTES);
+        let mut prepaid = Prepaid::new(ledger.empty_charge("names"));
         let mut paid = 0;
-        while prepaid.block(84).is_ok() {
+        while prepaid.pay_block(84).is_ok() {
             paid += 100;
-            assert!((paid..=paid + AHEAD).contains(&ledger.used()), "{paid}");
+            assert!((paid..=paid + PREPAID_BYTES).contains(&ledger.used()), "{paid}");
         }
-        assert!(paid > 2 * AHEAD - 100);
+        assert!(paid > 2 * PREPAID_BYTES - 100);
         drop(prepaid.into_charge());
         assert_eq!(ledger.used(), 0);
     }
 
     #[test]
     fn threads_pay_ahead_from_one_charge() {
-        let ledger = Ledger::of(3 * AHEAD);
-        let paid = SharedPrepaid::new(ledger.empty("groups"));
+        let ledger = Ledger::with_capacity(3 * PREPAID_BYTES);
+        let paid = SharedPrepaid::new(ledger.empty_charge("groups"));
         let (mut one, mut other) = (0, 0);
         paid.pay(&mut one, 100).unwrap();
         paid.pay(&mut other, 100).unwrap();
-        assert_eq!((one, other, ledger.used()), (AHEAD, AHEAD, 2 * AHEAD + 200));
-        paid.pay(&mut one, AHEAD - 1).unwrap();
-        assert_eq!((one, ledger.used()), (1, 2 * AHEAD + 200));
+        assert_eq!((one, other, ledger.used()), (PREPAID_BYTES, PREPAID_BYTES, 2 * PREPAID_BYTES + 200));
+        paid.pay(&mut one, PREPAID_BYTES - 1).unwrap();
+        assert_eq!((one, ledger.used()), (1, 2 * PREPAID_BYTES + 200));
         assert!(paid.pay(&mut one, 2).is_err());
     }
 
@@ -204,7 +204,7 @@ mod tests {
     fn tables_are_as_large_as_is_foretold() {
         let mut map = std::collections::HashMap::new();
         for n in 0..100_000 {
-            let slots = slots_to_grow(map.capacity(), map.len(), 1);
+            let slots = extra_slots_to_grow(map.capacity(), map.len(), 1);
             let before = map.capacity();
             map.insert(n, ());
             // A table is filled to seven eighths.
@@ -216,12 +216,12 @@ mod tests {
 
     #[test]
     fn a_list_doubles_while_that_is_free_and_then_grows_to_the_last_byte() {
-        let ledger = Ledger::of(100 + BESIDE as u64);
-        let (mut list, mut charge) = (Vec::<u32>::new(), ledger.empty("numbers"));
+        let ledger = Ledger::with_capacity(100 + MAX_ALLOCATOR_OVERHEAD as u64);
+        let (mut list, mut charge) = (Vec::<u32>::new(), ledger.empty_charge("numbers"));
         for n in 0..25 {
             make_room(&mut list, 1, &mut charge).unwrap();
             list.push(n);
-            assert_eq!(charge.bytes(), (list.capacity() * 4 + BESIDE) as u64);
+            assert_eq!(charge.bytes(), (list.capacity() * 4 + MAX_ALLOCATOR_OVERHEAD) as u64);
         }
         assert_eq!((list.capacity(), ledger.free()), (25, 0));
         let error = make_room(&mut list, 1, &mut charge).unwrap_err();

@@ -10,49 +10,49 @@ use crate::error::{Error, Result};
 /// room without a lock, and an input for which it is too small gets an error instead of more memory.
 ///
 /// ```
-/// use readmill_record::{Room, RoomUser};
+/// use readmill_record::{CountingRoom, CountingRoomUser};
 ///
-/// static USER: RoomUser = RoomUser { what: "the metrics", why: "the reads are long", hint: "raise -m" };
-/// let room = Room::new(1 << 20, &USER);
-/// room.take(1000)?;
-/// let error = room.take(1 << 20).unwrap_err();
+/// static USER: CountingRoomUser = CountingRoomUser { what: "the metrics", why: "the reads are long", hint: "raise -m" };
+/// let room = CountingRoom::new(1 << 20, &USER);
+/// room.take_bytes(1000)?;
+/// let error = room.take_bytes(1 << 20).unwrap_err();
 /// assert_eq!(error.to_string(), "the metrics need more than 1 MiB: the reads are long; raise -m");
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Room {
+pub struct CountingRoom {
     bytes: u64,
     left: AtomicU64,
-    user: &'static RoomUser,
+    user: &'static CountingRoomUser,
 }
 
 /// The parts of the error message if the memory of a room is not enough.
 #[derive(Debug)]
-pub struct RoomUser {
+pub struct CountingRoomUser {
     pub what: &'static str,
     pub why: &'static str,
     pub hint: &'static str,
 }
 
-impl Room {
-    pub fn new(bytes: u64, user: &'static RoomUser) -> Self {
-        Room { bytes, left: AtomicU64::new(bytes), user }
+impl CountingRoom {
+    pub fn new(bytes: u64, user: &'static CountingRoomUser) -> Self {
+        CountingRoom { bytes, left: AtomicU64::new(bytes), user }
     }
 
     /// Takes bytes before they are allocated.
     ///
     /// # Errors
     /// Fewer bytes than these are left.
-    pub fn take(&self, bytes: u64) -> Result<()> {
+    pub fn take_bytes(&self, bytes: u64) -> Result<()> {
         let taken = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes));
         if taken.is_ok() {
             return Ok(());
         }
-        let RoomUser { what, why, hint } = self.user;
+        let CountingRoomUser { what, why, hint } = self.user;
         Err(Error::usage(format!("{what} need more than {} MiB: {why}", self.bytes >> 20)).hint(*hint))
     }
 
-    pub fn give_back(&self, bytes: u64) {
+    pub fn return_bytes(&self, bytes: u64) {
         self.left.fetch_add(bytes, Relaxed);
     }
 
@@ -60,19 +60,24 @@ impl Room {
     /// not beyond `most`. Twice the growth is taken from the room, because the lists of two threads
     /// exist at the same time while they are added.
     #[inline]
-    pub fn lengthen<T: Clone + Default>(
+    pub fn lengthen_list<T: Clone + Default>(
         &self,
         list: &mut Vec<T>,
         needed: usize,
         most: usize,
     ) -> Result<()> {
-        if list.len() >= needed { Ok(()) } else { self.grow(list, needed, most) }
+        if list.len() >= needed { Ok(()) } else { self.grow_list(list, needed, most) }
     }
 
     #[cold]
-    fn grow<T: Clone + Default>(&self, list: &mut Vec<T>, needed: usize, most: usize) -> Result<()> {
+    fn grow_list<T: Clone + Default>(
+        &self,
+        list: &mut Vec<T>,
+        needed: usize,
+        most: usize,
+    ) -> Result<()> {
         let more = needed.next_power_of_two().min(most).max(needed) - list.len();
-        self.take(2 * (more * size_of::<T>()) as u64)?;
+        self.take_bytes(2 * (more * size_of::<T>()) as u64)?;
         list.reserve_exact(more);
         list.resize(list.len() + more, T::default());
         Ok(())

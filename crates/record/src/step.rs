@@ -27,11 +27,11 @@ use crate::tag::Tag;
 ///     fn name(&self) -> &'static str {
 ///         "drop-shorter"
 ///     }
-///     fn fork(&self) -> Box<dyn Step> {
+///     fn fork_for_thread(&self) -> Box<dyn Step> {
 ///         Box::new(self.clone())
 ///     }
 ///     fn changes(&self) -> Changes {
-///         Changes::drops()
+///         Changes::dropping_reads()
 ///     }
 ///     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
 ///         batch.retain(|_, record| record.l_seq() >= self.0);
@@ -39,7 +39,7 @@ use crate::tag::Tag;
 ///     }
 /// }
 ///
-/// let mut step = DropShorter(30).fork();
+/// let mut step = DropShorter(30).fork_for_thread();
 /// step.apply(&mut Batch::default())?;
 /// assert!(step.changes().reads && !step.changes().flags);
 /// # Ok::<(), readmill_record::Error>(())
@@ -48,11 +48,11 @@ pub trait Step: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Returns a copy for one thread, with its own scratch memory and with counts of 0.
-    fn fork(&self) -> Box<dyn Step>;
+    fn fork_for_thread(&self) -> Box<dyn Step>;
 
     /// Returns the maximum number of bytes by which the step may lengthen a record. The memory for
     /// batches is computed from it.
-    fn growth(&self) -> usize {
+    fn max_growth_bytes(&self) -> usize {
         0
     }
 
@@ -62,7 +62,7 @@ pub trait Step: Send + Sync {
     /// Returns whether the step looks at each record on its own, and drops it, changes it in place or
     /// amends it ([`Batch::amend`]), but never rewrites the batch. Several such steps in a row get a few
     /// records at a time, which stay in the CPU caches from one step to the next.
-    fn by_record(&self) -> bool {
+    fn is_per_record(&self) -> bool {
         false
     }
 
@@ -84,11 +84,11 @@ pub trait Step: Send + Sync {
 /// the reads before and after.
 ///
 /// ```
-/// use readmill_record::{Changes, Tags, tag};
+/// use readmill_record::{ChangedTags, Changes, tag};
 ///
-/// let both = Changes::drops().and(&Changes::tags(&[tag::RG]));
+/// let both = Changes::dropping_reads().union(&Changes::of_tags(&[tag::RG]));
 /// assert!(both.reads && !both.bases);
-/// assert_eq!(both.tags, Tags::Some(vec![tag::RG]));
+/// assert_eq!(both.tags, ChangedTags::Some(vec![tag::RG]));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
@@ -98,18 +98,18 @@ pub struct Changes {
     pub alignment: bool,
     pub bases: bool,
     pub qualities: bool,
-    pub tags: Tags,
+    pub tags: ChangedTags,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tags {
+pub enum ChangedTags {
     Some(Vec<Tag>),
     All,
 }
 
-impl Default for Tags {
+impl Default for ChangedTags {
     fn default() -> Self {
-        Tags::Some(Vec::new())
+        ChangedTags::Some(Vec::new())
     }
 }
 
@@ -119,26 +119,26 @@ impl Changes {
     }
 
     /// Returns the changes of a filter: reads are dropped, and the others stay as they are.
-    pub fn drops() -> Self {
+    pub fn dropping_reads() -> Self {
         Changes { reads: true, ..Changes::default() }
     }
 
-    pub fn tags(tags: &[Tag]) -> Self {
-        Changes { tags: Tags::Some(tags.to_vec()), ..Changes::default() }
+    pub fn of_tags(tags: &[Tag]) -> Self {
+        Changes { tags: ChangedTags::Some(tags.to_vec()), ..Changes::default() }
     }
 
-    pub fn and(mut self, other: &Changes) -> Self {
+    pub fn union(mut self, other: &Changes) -> Self {
         self.reads |= other.reads;
         self.flags |= other.flags;
         self.alignment |= other.alignment;
         self.bases |= other.bases;
         self.qualities |= other.qualities;
         self.tags = match (self.tags, &other.tags) {
-            (Tags::Some(mut tags), Tags::Some(more)) => {
+            (ChangedTags::Some(mut tags), ChangedTags::Some(more)) => {
                 tags.extend(more.iter().filter(|tag| !tags.contains(tag)).copied().collect::<Vec<_>>());
-                Tags::Some(tags)
+                ChangedTags::Some(tags)
             }
-            _ => Tags::All,
+            _ => ChangedTags::All,
         };
         self
     }

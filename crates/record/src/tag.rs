@@ -24,7 +24,7 @@ pub const BD: Tag = *b"BD";
 /// use readmill_record::tag::{self, Fields};
 ///
 /// let bytes = b"NMC\x03RGZlane1\0";
-/// assert_eq!(tag::find(bytes, *b"NM").and_then(|field| field.integer()), Some(3));
+/// assert_eq!(tag::find_field(bytes, *b"NM").and_then(|field| field.integer()), Some(3));
 /// let kinds: Vec<_> = Fields::new(bytes).map(|field| (field.tag, field.kind)).collect();
 /// assert_eq!(kinds, [(*b"NM", b'C'), (tag::RG, b'Z')]);
 /// ```
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-pub const fn width(kind: u8) -> Option<usize> {
+pub const fn value_bytes(kind: u8) -> Option<usize> {
     match kind {
         b'A' | b'c' | b'C' => Some(1),
         b's' | b'S' => Some(2),
@@ -82,30 +82,30 @@ pub const fn width(kind: u8) -> Option<usize> {
 
 /// Bytes of a field with its tag and type, by type letter; 0 for types of variable size and unknown
 /// ones.
-const LENGTHS: [u8; 256] = {
+const FIELD_LENGTHS: [u8; 256] = {
     let mut lengths = [0; 256];
     let mut kind = 0;
     while kind < 256 {
-        if let Some(bytes) = width(kind as u8) {
-            lengths[kind] = HEAD as u8 + bytes as u8;
+        if let Some(bytes) = value_bytes(kind as u8) {
+            lengths[kind] = FIELD_HEAD_BYTES as u8 + bytes as u8;
         }
         kind += 1;
     }
     lengths
 };
 
-const HEAD: usize = 3;
+const FIELD_HEAD_BYTES: usize = 3;
 
 /// Returns the position of the first NUL. Most texts are short, so four words are tested before the
 /// general search (memchr) starts, which is faster only for long texts.
 #[inline]
-fn nul(bytes: &[u8]) -> Option<usize> {
+fn find_nul(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     while at < 32 {
         let Some((word, _)) = bytes.get(at..)?.split_first_chunk::<8>() else {
-            return nul_in_rest(bytes);
+            return find_nul_in_rest(bytes);
         };
-        let found = nuls(u64::from_le_bytes(*word));
+        let found = mark_nuls(u64::from_le_bytes(*word));
         if found != 0 {
             return Some(at + found.trailing_zeros() as usize / 8);
         }
@@ -116,18 +116,18 @@ fn nul(bytes: &[u8]) -> Option<usize> {
 
 /// Returns the position of the first NUL in fewer than 8 remaining bytes: the last 8 bytes are tested,
 /// whose first part is known to have none.
-fn nul_in_rest(bytes: &[u8]) -> Option<usize> {
+fn find_nul_in_rest(bytes: &[u8]) -> Option<usize> {
     let Some(word) = bytes.last_chunk::<8>() else {
         return bytes.iter().position(|&byte| byte == 0);
     };
-    let found = nuls(u64::from_le_bytes(*word));
+    let found = mark_nuls(u64::from_le_bytes(*word));
     (found != 0).then(|| bytes.len() - 8 + found.trailing_zeros() as usize / 8)
 }
 
 /// Returns a word whose high bits are set in each byte that is 0. Bytes after the first such byte may be
 /// set, too, so only the first one is used.
 #[inline]
-fn nuls(word: u64) -> u64 {
+fn mark_nuls(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
     const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
     word.wrapping_sub(ONES) & !word & HIGHS
@@ -137,7 +137,7 @@ fn nuls(word: u64) -> u64 {
 fn array_length(bytes: &[u8]) -> Option<usize> {
     let head = bytes.first_chunk::<5>()?;
     let count = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;
-    let each = width(head[0]).filter(|_| !matches!(head[0], b'A' | b'd'))?;
+    let each = value_bytes(head[0]).filter(|_| !matches!(head[0], b'A' | b'd'))?;
     5usize.checked_add(count.checked_mul(each)?)
 }
 
@@ -145,14 +145,14 @@ fn array_length(bytes: &[u8]) -> Option<usize> {
 /// off. Numbers and short texts, which are most fields, take the fast path here.
 #[inline(always)]
 fn field_length(bytes: &[u8]) -> Option<usize> {
-    if let Some(&[_, _, kind, ref word @ ..]) = bytes.first_chunk::<{ HEAD + 8 }>() {
-        let length = usize::from(LENGTHS[usize::from(kind)]);
+    if let Some(&[_, _, kind, ref word @ ..]) = bytes.first_chunk::<{ FIELD_HEAD_BYTES + 8 }>() {
+        let length = usize::from(FIELD_LENGTHS[usize::from(kind)]);
         if length != 0 {
             return Some(length); // at most 11 bytes, which were just read
         }
-        let found = nuls(u64::from_le_bytes(*word));
+        let found = mark_nuls(u64::from_le_bytes(*word));
         if kind == b'Z' && found != 0 {
-            return Some(HEAD + found.trailing_zeros() as usize / 8 + 1);
+            return Some(FIELD_HEAD_BYTES + found.trailing_zeros() as usize / 8 + 1);
         }
     }
     any_field_length(bytes)
@@ -160,10 +160,10 @@ fn field_length(bytes: &[u8]) -> Option<usize> {
 
 #[inline(never)]
 fn any_field_length(bytes: &[u8]) -> Option<usize> {
-    let (&[_, _, kind], body) = bytes.split_first_chunk::<HEAD>()?;
-    let length = match usize::from(LENGTHS[usize::from(kind)]) {
-        0 if matches!(kind, b'Z' | b'H') => HEAD + nul(body)? + 1,
-        0 if kind == b'B' => HEAD + array_length(body)?,
+    let (&[_, _, kind], body) = bytes.split_first_chunk::<FIELD_HEAD_BYTES>()?;
+    let length = match usize::from(FIELD_LENGTHS[usize::from(kind)]) {
+        0 if matches!(kind, b'Z' | b'H') => FIELD_HEAD_BYTES + find_nul(body)? + 1,
+        0 if kind == b'B' => FIELD_HEAD_BYTES + array_length(body)?,
         0 => return None,
         length => length,
     };
@@ -171,7 +171,7 @@ fn any_field_length(bytes: &[u8]) -> Option<usize> {
 }
 
 #[inline]
-fn field(whole: &[u8]) -> Option<Field<'_>> {
+fn parse_field(whole: &[u8]) -> Option<Field<'_>> {
     let (&[a, b, kind], value) = whole.split_first_chunk::<3>()?;
     let text = usize::from(matches!(kind, b'Z' | b'H'));
     Some(Field { tag: [a, b], kind, value: value.get(..value.len() - text)? })
@@ -184,12 +184,12 @@ impl<'a> Iterator for Fields<'a> {
     fn next(&mut self) -> Option<Field<'a>> {
         let (whole, rest) = self.rest.split_at_checked(field_length(self.rest)?)?;
         self.rest = rest;
-        field(whole)
+        parse_field(whole)
     }
 }
 
 /// Returns whether `bytes` consists of whole fields of known types.
-pub fn well_formed(mut bytes: &[u8]) -> bool {
+pub fn is_well_formed(mut bytes: &[u8]) -> bool {
     while !bytes.is_empty()
         && let Some(length) = field_length(bytes)
     {
@@ -198,11 +198,11 @@ pub fn well_formed(mut bytes: &[u8]) -> bool {
     bytes.is_empty()
 }
 
-pub fn find(bytes: &[u8], tag: Tag) -> Option<Field<'_>> {
-    field(&bytes[locate(bytes, tag)?])
+pub fn find_field(bytes: &[u8], tag: Tag) -> Option<Field<'_>> {
+    parse_field(&bytes[locate_field(bytes, tag)?])
 }
 
-pub fn locate(bytes: &[u8], tag: Tag) -> Option<std::ops::Range<usize>> {
+pub fn locate_field(bytes: &[u8], tag: Tag) -> Option<std::ops::Range<usize>> {
     let mut at = 0;
     loop {
         let rest = bytes.get(at..)?;
@@ -221,43 +221,43 @@ pub fn locate(bytes: &[u8], tag: Tag) -> Option<std::ops::Range<usize>> {
 /// ```
 /// use readmill_record::tag::{self, TagSet};
 ///
-/// let qualities = TagSet::of(&[tag::OQ, tag::BI, tag::BD]);
-/// assert!(qualities.meets(b"NMC\x03OQZII\0"));
+/// let qualities = TagSet::from_tags(&[tag::OQ, tag::BI, tag::BD]);
+/// assert!(qualities.contains_any(b"NMC\x03OQZII\0"));
 /// assert!(!qualities.contains(tag::RG));
 /// ```
 #[derive(Clone)]
 pub struct TagSet(Box<[u64; 1024]>);
 
 impl TagSet {
-    pub fn of(tags: &[Tag]) -> Self {
+    pub fn from_tags(tags: &[Tag]) -> Self {
         let mut set = TagSet(Box::new([0; 1024]));
         for &tag in tags {
-            let (word, bit) = TagSet::place(tag);
+            let (word, bit) = TagSet::bit_of(tag);
             set.0[word] |= bit;
         }
         set
     }
 
     pub fn all_but(tags: &[Tag]) -> Self {
-        let mut set = TagSet::of(tags);
+        let mut set = TagSet::from_tags(tags);
         set.0.iter_mut().for_each(|word| *word = !*word);
         set
     }
 
     #[inline]
-    fn place(tag: Tag) -> (usize, u64) {
+    fn bit_of(tag: Tag) -> (usize, u64) {
         let number = u16::from_le_bytes(tag);
         (usize::from(number >> 6), 1 << (number & 63))
     }
 
     #[inline]
     pub fn contains(&self, tag: Tag) -> bool {
-        let (word, bit) = TagSet::place(tag);
+        let (word, bit) = TagSet::bit_of(tag);
         self.0[word] & bit != 0
     }
 
     /// Returns whether any field stored in `bytes` has a tag of the set.
-    pub fn meets(&self, mut bytes: &[u8]) -> bool {
+    pub fn contains_any(&self, mut bytes: &[u8]) -> bool {
         while let Some(&[a, b]) = bytes.first_chunk()
             && let Some(length) = field_length(bytes)
         {
@@ -278,14 +278,14 @@ mod tests {
     fn the_first_nul_is_found_wherever_it_is() {
         for length in 0..80 {
             let mut bytes = vec![0x80; length];
-            assert_eq!(nul(&bytes), None);
+            assert_eq!(find_nul(&bytes), None);
             for at in (0..length).rev() {
                 bytes[at] = 0;
-                assert_eq!(nul(&bytes), Some(at), "{length}");
+                assert_eq!(find_nul(&bytes), Some(at), "{length}");
                 if at + 1 < length {
                     bytes[at + 1] = 1; // a byte that the borrow could set wrongly
                 }
-                assert_eq!(nul(&bytes), Some(at), "{length}");
+                assert_eq!(find_nul(&bytes), Some(at), "{length}");
             }
         }
     }
@@ -299,13 +299,13 @@ mod tests {
         bytes.extend(b"RGZg1\0");
         bytes.extend(b"X4BS\x02\0\0\0\x01\0\x02\0");
         bytes.extend(b"X5H1AE3\0");
-        assert!(well_formed(&bytes));
-        assert_eq!(find(&bytes, RG).unwrap().value, b"g1");
-        assert_eq!(&bytes[locate(&bytes, *b"X2").unwrap()], b"X2s\x01\x02");
+        assert!(is_well_formed(&bytes));
+        assert_eq!(find_field(&bytes, RG).unwrap().value, b"g1");
+        assert_eq!(&bytes[locate_field(&bytes, *b"X2").unwrap()], b"X2s\x01\x02");
         for cut in [bytes.len() - 1, 2, 5] {
-            assert!(!well_formed(&bytes[..cut]), "cut at {cut}");
+            assert!(!is_well_formed(&bytes[..cut]), "cut at {cut}");
         }
-        assert!(!well_formed(b"X1q1"), "unknown type");
+        assert!(!is_well_formed(b"X1q1"), "unknown type");
     }
 
     #[test]
@@ -335,12 +335,12 @@ mod tests {
     #[test]
     fn sets_meet_what_has_one_of_their_tags() {
         let fields = b"X1AcX2s\x01\x02RGZg1\0";
-        assert!(TagSet::of(&[*b"ZZ", RG]).meets(fields));
-        assert!(!TagSet::of(&[*b"ZZ", *b"Ac", *b"g1"]).meets(fields));
-        assert!(!TagSet::of(&[]).meets(fields));
-        assert!(TagSet::all_but(&[*b"X1", RG]).meets(fields));
-        assert!(!TagSet::all_but(&[*b"X1", *b"X2", RG]).meets(fields));
-        assert!(!TagSet::all_but(&[]).meets(b""));
+        assert!(TagSet::from_tags(&[*b"ZZ", RG]).contains_any(fields));
+        assert!(!TagSet::from_tags(&[*b"ZZ", *b"Ac", *b"g1"]).contains_any(fields));
+        assert!(!TagSet::from_tags(&[]).contains_any(fields));
+        assert!(TagSet::all_but(&[*b"X1", RG]).contains_any(fields));
+        assert!(!TagSet::all_but(&[*b"X1", *b"X2", RG]).contains_any(fields));
+        assert!(!TagSet::all_but(&[]).contains_any(b""));
         assert!(TagSet::all_but(&[]).contains([255, 255]));
     }
 }

@@ -42,10 +42,10 @@ use crate::error::{Error, Result};
 /// }
 ///
 /// let tally = SharedTally::new(Bases);
-/// let mut worker = tally.worker(); // one for each thread
+/// let mut worker = tally.make_worker(); // one for each thread
 /// worker.observe(&Batch::default())?;
-/// worker.merge();
-/// assert_eq!(tally.total()?, 0);
+/// worker.merge_into_total();
+/// assert_eq!(tally.take_total()?, 0);
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub trait Tally: Send + Sync {
@@ -56,7 +56,7 @@ pub trait Tally: Send + Sync {
     /// Returns the bytes of memory that the tally takes on `threads` threads, with its result and the
     /// text of the result, if they grow with the header. The few KiB that every tally takes are not
     /// counted.
-    fn bytes(&self, _threads: u64) -> u64 {
+    fn memory_bytes(&self, _threads: u64) -> u64 {
         0
     }
 
@@ -86,21 +86,21 @@ impl From<Vec<u8>> for ReportText {
 
 /// A [`SharedTally`] as a trait object, so that a pipeline can hold tallies of any kind in one list.
 pub trait DynTally: Send + Sync {
-    fn worker(&self) -> Box<dyn TallyWorker + '_>;
+    fn make_worker(&self) -> Box<dyn TallyWorker + '_>;
 
-    fn reset(&self);
+    fn reset_total(&self);
 
     /// Returns the total so far as bytes, which another run can add ([`DynTally::add`]). Stages of a job
     /// and processes of a distributed run exchange totals in this form.
-    fn save(&self) -> Result<Vec<u8>>;
+    fn save_total(&self) -> Result<Vec<u8>>;
 
     /// Adds the total that another run has saved.
     ///
     /// # Errors
     /// The bytes are not the total of a tally of this kind.
-    fn add(&self, saved: &[u8]) -> Result<()>;
+    fn add_saved(&self, saved: &[u8]) -> Result<()>;
 
-    fn bytes(&self, threads: u64) -> u64;
+    fn memory_bytes(&self, threads: u64) -> u64;
 
     fn detail(&self) -> Detail;
 }
@@ -109,7 +109,7 @@ pub trait TallyWorker: Send {
     fn observe(&mut self, batch: &Batch) -> Result<()>;
 
     /// Adds the counts of this thread to the total. The pipeline calls it once, when the thread is done.
-    fn merge(self: Box<Self>);
+    fn merge_into_total(self: Box<Self>);
 }
 
 pub struct SharedTally<T: Tally> {
@@ -123,28 +123,28 @@ impl<T: Tally> SharedTally<T> {
     }
 
     /// Returns the result once the run is over, and resets the total to zero.
-    pub fn total(&self) -> Result<T::Total> {
+    pub fn take_total(&self) -> Result<T::Total> {
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         self.tally.finish(std::mem::take(&mut *total))
     }
 }
 
 impl<T: Tally> DynTally for SharedTally<T> {
-    fn worker(&self) -> Box<dyn TallyWorker + '_> {
+    fn make_worker(&self) -> Box<dyn TallyWorker + '_> {
         Box::new(SharedTallyWorker { shared: self, partial: T::Partial::default() })
     }
 
-    fn reset(&self) {
+    fn reset_total(&self) {
         *self.total.lock().unwrap_or_else(PoisonError::into_inner) = T::Partial::default();
     }
 
-    fn save(&self) -> Result<Vec<u8>> {
+    fn save_total(&self) -> Result<Vec<u8>> {
         let total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         postcard::to_stdvec(&*total)
             .map_err(|error| Error::bug(format!("counts cannot be stored: {error}")))
     }
 
-    fn add(&self, saved: &[u8]) -> Result<()> {
+    fn add_saved(&self, saved: &[u8]) -> Result<()> {
         let more = postcard::from_bytes(saved).map_err(|error| {
             Error::input(format!("these are not the counts of such a tally: {error}"))
         })?;
@@ -153,8 +153,8 @@ impl<T: Tally> DynTally for SharedTally<T> {
         Ok(())
     }
 
-    fn bytes(&self, threads: u64) -> u64 {
-        self.tally.bytes(threads)
+    fn memory_bytes(&self, threads: u64) -> u64 {
+        self.tally.memory_bytes(threads)
     }
 
     fn detail(&self) -> Detail {
@@ -172,7 +172,7 @@ impl<T: Tally> TallyWorker for SharedTallyWorker<'_, T> {
         self.shared.tally.observe(&mut self.partial, batch)
     }
 
-    fn merge(self: Box<Self>) {
+    fn merge_into_total(self: Box<Self>) {
         let mut total = self.shared.total.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.tally.merge(&mut total, self.partial);
     }

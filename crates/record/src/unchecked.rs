@@ -2,7 +2,7 @@
 
 use crate::batch::{Batch, Span, Stamp};
 use crate::error::{Error, Result};
-use crate::view::{FIXED, RecordRef};
+use crate::view::{FIXED_BYTES, RecordRef};
 
 /// The bytes of one record before they are checked, `block_size` included.
 ///
@@ -38,7 +38,7 @@ impl<'a> UncheckedRecord<'a> {
     /// or ends inside it.
     pub fn name(self) -> &'a [u8] {
         let length = self.0.get(12).map_or(0, |&length| usize::from(length));
-        let name = self.0.get(FIXED..FIXED + length).unwrap_or_default();
+        let name = self.0.get(FIXED_BYTES..FIXED_BYTES + length).unwrap_or_default();
         name.split_last().map_or(name, |(_, name)| name)
     }
 
@@ -70,7 +70,7 @@ pub struct UncheckedBatch(Batch);
 impl UncheckedBatch {
     /// Returns an empty batch in the memory of `memory`. The old bytes stay until the reader replaces
     /// them.
-    pub fn reuse(mut memory: Batch) -> Self {
+    pub fn in_memory_of(mut memory: Batch) -> Self {
         memory.spans.clear();
         UncheckedBatch(memory)
     }
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn record(name_length: u8, name: &[u8]) -> Vec<u8> {
-        let mut raw = vec![0; FIXED];
+        let mut raw = vec![0; FIXED_BYTES];
         raw.extend_from_slice(name);
         raw[0] = (raw.len() - 4) as u8;
         raw[12] = name_length;

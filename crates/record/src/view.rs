@@ -1,11 +1,11 @@
 //! A view over the bytes of one BAM record (SAM specification, section 4.2).
 
-use crate::cigar::{Cigar, SKIP, SOFT_CLIP};
+use crate::cigar::{Cigar, SKIPPED_REGION, SOFT_CLIP};
 use crate::flags::Flags;
 use crate::tag::{self, Field, Fields, Tag};
 
 /// Bytes before the read name: `block_size` and the eleven fixed fields.
-pub const FIXED: usize = 36;
+pub const FIXED_BYTES: usize = 36;
 
 /// A record as BAM stores it, `block_size` included. Accessors read the bytes in place.
 ///
@@ -17,7 +17,7 @@ pub const FIXED: usize = 36;
 ///
 /// let mut raw = vec![0; 38]; // 36 bytes of fixed fields, and the name "r" with its NUL
 /// (raw[12], raw[36]) = (2, b'r');
-/// edit::close(&mut raw, 0); // sets block_size
+/// edit::set_block_size(&mut raw, 0); // sets block_size
 /// edit::set_pos(&mut raw, 99);
 ///
 /// RecordRef::check(&raw, 1)?; // the header has one reference sequence
@@ -44,7 +44,7 @@ fn i32_at(bytes: &[u8], at: usize) -> i32 {
 #[inline]
 fn fields_start(raw: &[u8]) -> u64 {
     let l_seq = u64::from(i32_at(raw, 20).cast_unsigned());
-    FIXED as u64 + u64::from(raw[12]) + 4 * u64::from(u16_at(raw, 16)) + l_seq.div_ceil(2) + l_seq
+    FIXED_BYTES as u64 + u64::from(raw[12]) + 4 * u64::from(u16_at(raw, 16)) + l_seq.div_ceil(2) + l_seq
 }
 
 pub const MALFORMED_FIELDS: &str = "the optional fields are malformed";
@@ -52,7 +52,7 @@ pub const MALFORMED_FIELDS: &str = "the optional fields are malformed";
 impl<'a> RecordRef<'a> {
     /// Wraps `raw`, which must have passed [`RecordRef::check`]. Accessors of other bytes may panic.
     pub fn new(raw: &'a [u8]) -> Self {
-        debug_assert!(raw.len() >= FIXED);
+        debug_assert!(raw.len() >= FIXED_BYTES);
         RecordRef(raw)
     }
 
@@ -64,7 +64,7 @@ impl<'a> RecordRef<'a> {
     /// header.
     pub fn check(raw: &[u8], n_ref: i32) -> Result<(), &'static str> {
         let fields = RecordRef::check_lengths(raw, n_ref)?;
-        if tag::well_formed(&raw[fields..]) { Ok(()) } else { Err(MALFORMED_FIELDS) }
+        if tag::is_well_formed(&raw[fields..]) { Ok(()) } else { Err(MALFORMED_FIELDS) }
     }
 
     /// Checks `raw` as [`RecordRef::check`] does, but skips the optional fields unless the CIGAR may be
@@ -75,18 +75,18 @@ impl<'a> RecordRef<'a> {
     #[inline]
     pub fn check_without_fields(raw: &[u8], n_ref: i32) -> Result<(), &'static str> {
         let fields = RecordRef::check_lengths(raw, n_ref)?;
-        let long_cigar =
-            u16_at(raw, 16) == 2 && RecordRef(raw).stored_cigar().ops().any(|(op, _)| op == SKIP);
-        if long_cigar && !tag::well_formed(&raw[fields..]) { Err(MALFORMED_FIELDS) } else { Ok(()) }
+        let long_cigar = u16_at(raw, 16) == 2
+            && RecordRef(raw).stored_cigar().ops().any(|(op, _)| op == SKIPPED_REGION);
+        if long_cigar && !tag::is_well_formed(&raw[fields..]) { Err(MALFORMED_FIELDS) } else { Ok(()) }
     }
 
     /// Checks everything except the optional fields, and returns their offset.
     #[inline]
     fn check_lengths(raw: &[u8], n_ref: i32) -> Result<usize, &'static str> {
-        if raw.len() < FIXED || i32_at(raw, 0).cast_unsigned() as usize != raw.len() - 4 {
+        if raw.len() < FIXED_BYTES || i32_at(raw, 0).cast_unsigned() as usize != raw.len() - 4 {
             return Err("block_size does not match the record");
         }
-        let name_end = FIXED + usize::from(raw[12]);
+        let name_end = FIXED_BYTES + usize::from(raw[12]);
         if raw[12] == 0 || name_end > raw.len() || raw[name_end - 1] != 0 {
             return Err("the read name is not terminated");
         }
@@ -116,8 +116,8 @@ impl<'a> RecordRef<'a> {
     /// Returns whether a record may start at `bytes`, by a quick check of the fixed part. A thread that
     /// inflates a chunk guesses with it where the first record starts. Fewer than [`FIXED`] bytes never
     /// pass.
-    pub fn plausible(bytes: &[u8], n_ref: i32) -> bool {
-        if bytes.len() < FIXED {
+    pub fn is_plausible(bytes: &[u8], n_ref: i32) -> bool {
+        if bytes.len() < FIXED_BYTES {
             return false;
         }
         let size = i64::from(i32_at(bytes, 0));
@@ -129,7 +129,7 @@ impl<'a> RecordRef<'a> {
             && bytes[12] > 0
             && i32_at(bytes, 20) >= 0
             && fields_start(bytes) <= size as u64 + 4
-            && bytes.get(FIXED + usize::from(bytes[12]) - 1).is_none_or(|&end| end == 0)
+            && bytes.get(FIXED_BYTES + usize::from(bytes[12]) - 1).is_none_or(|&end| end == 0)
     }
 
     pub fn raw(self) -> &'a [u8] {
@@ -176,11 +176,11 @@ impl<'a> RecordRef<'a> {
     }
 
     fn name_end(self) -> usize {
-        FIXED + usize::from(self.0[12])
+        FIXED_BYTES + usize::from(self.0[12])
     }
 
     pub fn qname(self) -> &'a [u8] {
-        &self.0[FIXED..self.name_end() - 1]
+        &self.0[FIXED_BYTES..self.name_end() - 1]
     }
 
     fn seq_start(self) -> usize {
@@ -207,7 +207,7 @@ impl<'a> RecordRef<'a> {
     pub fn long_cigar(self) -> Option<Cigar<'a>> {
         let mut ops = self.stored_cigar().ops();
         let (first, second) = (ops.next()?, ops.next()?);
-        if first != (SOFT_CLIP, self.l_seq() as u32) || second.0 != SKIP {
+        if first != (SOFT_CLIP, self.l_seq() as u32) || second.0 != SKIPPED_REGION {
             return None;
         }
         let field = self.field(tag::CG)?;
@@ -241,7 +241,7 @@ impl<'a> RecordRef<'a> {
     }
 
     pub fn field(self, tag: Tag) -> Option<Field<'a>> {
-        tag::find(self.field_bytes(), tag)
+        tag::find_field(self.field_bytes(), tag)
     }
 
     /// Returns the read group that `RG:Z` names, or `None` if there is no such field or it has another
@@ -282,9 +282,9 @@ mod tests {
 
     #[test]
     fn a_position_that_text_cannot_say_is_refused() {
-        let mut raw = vec![0; FIXED + 2];
-        raw[0] = (FIXED - 2) as u8;
-        (raw[12], raw[FIXED]) = (2, b'r');
+        let mut raw = vec![0; FIXED_BYTES + 2];
+        raw[0] = (FIXED_BYTES - 2) as u8;
+        (raw[12], raw[FIXED_BYTES]) = (2, b'r');
         for at in [8, 28] {
             raw[at..at + 4].copy_from_slice(&(i32::MAX - 1).to_le_bytes());
             assert_eq!(RecordRef::check(&raw, 1), Ok(()));

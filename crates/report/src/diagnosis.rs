@@ -5,12 +5,12 @@
 //! follow from it; the page lists the latter below the former.
 
 use crate::limits::Grade;
-use crate::verdict::Outcome;
+use crate::verdict::MetricOutcome;
 
 pub struct Diagnosis<'a> {
-    pub lead: &'a Outcome,
+    pub lead: &'a MetricOutcome,
     /// Metrics that the same cause may have worsened.
-    pub follow: Vec<&'a Outcome>,
+    pub follow: Vec<&'a MetricOutcome>,
 }
 
 /// Metrics that show a cause, the most reliable first, and metrics that may follow from it.
@@ -45,8 +45,8 @@ const CAUSES: &[Cause] = &[
 ///
 /// A metric with a worse grade than the one that shows the cause is not explained by it, and stays
 /// on its own.
-pub fn diagnoses(outcomes: &[Outcome]) -> Vec<Diagnosis<'_>> {
-    let mut left: Vec<&Outcome> = outcomes.iter().filter(|it| it.grade != Grade::Good).collect();
+pub fn group_by_cause(outcomes: &[MetricOutcome]) -> Vec<Diagnosis<'_>> {
+    let mut left: Vec<&MetricOutcome> = outcomes.iter().filter(|it| it.grade != Grade::Good).collect();
     let mut found = Vec::new();
     for (leads, follow) in CAUSES {
         // Of several signs of one cause, the one with the worst grade represents it.
@@ -54,7 +54,7 @@ pub fn diagnoses(outcomes: &[Outcome]) -> Vec<Diagnosis<'_>> {
             leads.iter().rev().filter_map(|key| left.iter().position(|it| it.metric.key == *key));
         let Some(at) = signs.max_by_key(|at| left.get(*at).map(|it| it.grade)) else { continue };
         let lead = left.remove(at);
-        let follows = |it: &&Outcome| {
+        let follows = |it: &&MetricOutcome| {
             let key = &it.metric.key;
             it.grade <= lead.grade && (leads.contains(key) || follow.contains(key))
         };
@@ -71,24 +71,25 @@ pub fn diagnoses(outcomes: &[Outcome]) -> Vec<Diagnosis<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::{Bad, Limit};
-    use crate::metrics::{METRICS, metric};
+    use crate::limits::{FailingSide, Limit};
+    use crate::metrics::{METRICS, find_metric};
     use crate::run::Quantity;
 
-    fn outcome(key: &str, grade: Grade) -> Outcome {
-        Outcome {
-            metric: metric(key).unwrap(),
+    fn outcome(key: &str, grade: Grade) -> MetricOutcome {
+        MetricOutcome {
+            metric: find_metric(key).unwrap(),
             name: key.into(),
             place: None,
             source: Quantity::new(1.0, String::new()),
-            limit: Limit { side: Bad::Above, look: None, bad: None },
+            limit: Limit { side: FailingSide::Above, look: None, bad: None },
             grade,
         }
     }
 
-    fn shown(outcomes: &[Outcome]) -> Vec<String> {
-        let list = diagnoses(outcomes).into_iter();
-        let names = |of: &[&Outcome]| of.iter().map(|it| it.name.clone()).collect::<Vec<_>>().join(" ");
+    fn shown(outcomes: &[MetricOutcome]) -> Vec<String> {
+        let list = group_by_cause(outcomes).into_iter();
+        let names =
+            |of: &[&MetricOutcome]| of.iter().map(|it| it.name.clone()).collect::<Vec<_>>().join(" ");
         list.map(|it| format!("{}: {}", it.lead.name, names(&it.follow))).collect()
     }
 

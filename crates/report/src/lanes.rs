@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::run::{Level, Quantity, Run, lane_name, level};
-use crate::text::escape;
+use crate::run::{Quantity, RowLevel, RunDescription, lane_name, row_level};
+use crate::text::escape_html;
 
-pub struct Lane {
+pub struct LaneStats {
     /// PU field of the read group, or its ID if there is no PU.
     pub name: String,
     pub insert: Option<Quantity>,
@@ -21,12 +21,12 @@ pub struct Lane {
 
 /// Collects the lanes of a run in the order of its reports. Empty if nothing was counted by read
 /// group.
-pub fn lanes(run: &Run<'_>) -> Vec<Lane> {
-    let is_lane = |row: &Value| level(row) == Level::Lane;
-    let (mut lanes, mut numbers) = (Vec::<Lane>::new(), HashMap::new());
-    let mut at = |lanes: &mut Vec<Lane>, name: String| {
+pub fn collect_lanes(run: &RunDescription<'_>) -> Vec<LaneStats> {
+    let is_lane = |row: &Value| row_level(row) == RowLevel::Lane;
+    let (mut lanes, mut numbers) = (Vec::<LaneStats>::new(), HashMap::new());
+    let mut at = |lanes: &mut Vec<LaneStats>, name: String| {
         *numbers.entry(name).or_insert_with_key(|name| {
-            lanes.push(Lane { name: name.clone(), insert: None, gc: None });
+            lanes.push(LaneStats { name: name.clone(), insert: None, gc: None });
             lanes.len() - 1
         })
     };
@@ -37,10 +37,10 @@ pub fn lanes(run: &Run<'_>) -> Vec<Lane> {
             lane.insert = run.number(&format!("{pointer}/MEDIAN_INSERT_SIZE"));
         }
     }
-    let sums = gc_sums(run);
+    let sums = lane_gc_sums(run);
     for (_, row) in run.rows("gc_bias.summary_metrics", is_lane) {
         let name = lane_name(row);
-        let gc = sums.get(&name).and_then(|&sums| mean_gc(sums, &name));
+        let gc = sums.get(&name).and_then(|&sums| lane_mean_gc(sums, &name));
         let number = at(&mut lanes, name);
         if let Some(lane) = lanes.get_mut(number) {
             lane.gc = gc;
@@ -51,9 +51,9 @@ pub fn lanes(run: &Run<'_>) -> Vec<Lane> {
 
 /// Returns for each lane the number of reads and the sum of the GC (in percent) of the windows in
 /// which they start.
-fn gc_sums(run: &Run<'_>) -> HashMap<String, (f64, f64)> {
+fn lane_gc_sums(run: &RunDescription<'_>) -> HashMap<String, (f64, f64)> {
     let is_counted = |row: &Value| {
-        level(row) == Level::Lane && row.get("READS_USED").is_none_or(|used| used == "ALL")
+        row_level(row) == RowLevel::Lane && row.get("READS_USED").is_none_or(|used| used == "ALL")
     };
     let mut sums: HashMap<String, (f64, f64)> = HashMap::new();
     for (_, row) in run.rows("gc_bias.detail_metrics", is_counted) {
@@ -65,15 +65,15 @@ fn gc_sums(run: &Run<'_>) -> HashMap<String, (f64, f64)> {
     sums
 }
 
-fn mean_gc((reads, sum): (f64, f64), lane: &str) -> Option<Quantity> {
+fn lane_mean_gc((reads, sum): (f64, f64), lane: &str) -> Option<Quantity> {
     let attributes = format!(
         "data-json=\"/reports/gc_bias.detail_metrics/rows\" data-is=\"gc\" data-lane=\"{}\"",
-        escape(lane)
+        escape_html(lane)
     );
     (reads > 0.0).then(|| Quantity::new(sum / reads / 100.0, attributes))
 }
 
-pub struct Apart {
+pub struct LaneDistance {
     pub lane: usize,
     /// Its distance from the median of the other lanes.
     pub source: Quantity,
@@ -81,8 +81,8 @@ pub struct Apart {
 
 /// Finds the lane whose insert size is furthest from the median of the other lanes. The distance is
 /// a fraction of that median. `None` if fewer than two lanes are known.
-pub fn inserts_apart(lanes: &[Lane]) -> Option<Apart> {
-    furthest(
+pub fn find_insert_outlier(lanes: &[LaneStats]) -> Option<LaneDistance> {
+    find_furthest_lane(
         lanes,
         |lane| lane.insert.as_ref(),
         |own, others| (own - others).abs() / others,
@@ -92,45 +92,45 @@ pub fn inserts_apart(lanes: &[Lane]) -> Option<Apart> {
 
 /// Finds the lane whose GC is furthest from the median of the other lanes. The distance is a
 /// difference of fractions.
-pub fn gc_apart(lanes: &[Lane]) -> Option<Apart> {
-    furthest(lanes, |lane| lane.gc.as_ref(), |own, others| (own - others).abs(), "gc-apart")
+pub fn find_gc_outlier(lanes: &[LaneStats]) -> Option<LaneDistance> {
+    find_furthest_lane(lanes, |lane| lane.gc.as_ref(), |own, others| (own - others).abs(), "gc-apart")
 }
 
-fn furthest(
-    lanes: &[Lane],
-    value: impl Fn(&Lane) -> Option<&Quantity>,
+fn find_furthest_lane(
+    lanes: &[LaneStats],
+    value: impl Fn(&LaneStats) -> Option<&Quantity>,
     distance: impl Fn(f64, f64) -> f64,
     name: &str,
-) -> Option<Apart> {
+) -> Option<LaneDistance> {
     let known: Vec<(usize, f64)> =
         lanes.iter().enumerate().filter_map(|(i, lane)| Some((i, value(lane)?.value))).collect();
     if known.len() < 2 {
         return None;
     }
-    let all = Sorted::of(known.iter().map(|(_, value)| *value));
+    let all = SortedValues::from_values(known.iter().map(|(_, value)| *value));
     let distances = known
         .iter()
         .map(|(lane, own)| (*lane, distance(*own, all.median_without(Some(*own)).unwrap_or(*own))));
     let (lane, most) = distances.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     let attributes = format!("data-is=\"{name}\" data-json=\"/reports\"");
-    most.is_finite().then(|| Apart { lane, source: Quantity::new(most, attributes) })
+    most.is_finite().then(|| LaneDistance { lane, source: Quantity::new(most, attributes) })
 }
 
 pub fn median(values: Vec<f64>) -> Option<f64> {
-    Sorted::of(values.into_iter()).median_without(None)
+    SortedValues::from_values(values.into_iter()).median_without(None)
 }
 
 /// Sorted values that answer many queries for the median without one of them.
 ///
 /// Each lane is compared with the median of all the others. Sorting once keeps this cheap if a
 /// cohort has thousands of lanes.
-pub struct Sorted(Vec<f64>);
+pub struct SortedValues(Vec<f64>);
 
-impl Sorted {
-    pub fn of(values: impl Iterator<Item = f64>) -> Self {
+impl SortedValues {
+    pub fn from_values(values: impl Iterator<Item = f64>) -> Self {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
-        Sorted(values)
+        SortedValues(values)
     }
 
     /// Returns the median of the values, after one value equal to `own` is left out.
@@ -157,18 +157,18 @@ mod tests {
             "gc_bias.summary_metrics": {"rows": [{"READ_GROUP": "a"}, {"READ_GROUP": "b"}]},
             "gc_bias.detail_metrics": {"rows": [gc("a", 40), gc("a", 42), gc("b", 50)]},
         }});
-        let lanes = lanes(&Run::new(&value));
+        let lanes = collect_lanes(&RunDescription::new(&value));
         let names: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c"]);
-        let apart = inserts_apart(&lanes).unwrap();
+        let apart = find_insert_outlier(&lanes).unwrap();
         assert_eq!((apart.lane, apart.source.value), (2, 135.0 / 345.0));
-        let apart = gc_apart(&lanes).unwrap();
+        let apart = find_gc_outlier(&lanes).unwrap();
         assert!(apart.lane == 0 && (apart.source.value - 0.09).abs() < 1e-9);
         assert_eq!(median(vec![3.0, 1.0, 2.0, 10.0]), Some(2.5));
         assert_eq!(median(Vec::new()), None);
-        let values = Sorted::of([4.0, 1.0, 3.0, 1.0].into_iter());
+        let values = SortedValues::from_values([4.0, 1.0, 3.0, 1.0].into_iter());
         let without = [1.0, 3.0, 4.0, 7.0].map(|own| values.median_without(Some(own)).unwrap());
         assert_eq!(without, [3.0, 1.0, 1.0, 2.0]);
-        assert_eq!(Sorted::of([1.0].into_iter()).median_without(Some(1.0)), None);
+        assert_eq!(SortedValues::from_values([1.0].into_iter()).median_without(Some(1.0)), None);
     }
 }

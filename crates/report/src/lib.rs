@@ -6,8 +6,8 @@
 //! callers.
 //!
 //! ```text
-//! --json ─► check ─► trim ─┬─► page ─────► one HTML file
-//!                          └─► multiqc ──► a table for MultiQC
+//! --json ─► check_description ─► drop_hidden_reports ─┬─► render_page ───► one HTML file
+//!                                                     └─► multiqc_table ─► a table for MultiQC
 //! ```
 //!
 //! Every number on the page carries a `data-json` attribute with the JSON pointer it was read from,
@@ -16,15 +16,15 @@
 //! # Example
 //!
 //! ```
-//! use readmill_report::{PageOptions, check, page};
+//! use readmill_report::{PageOptions, check_description, render_page};
 //! use serde_json::json;
 //!
 //! let run = json!({
 //!     "format": "readmill run", "version": 1, "sample": "NA12878",
 //!     "reads": {"read": 1200},
 //! });
-//! check(&run)?;
-//! let html = page(&[&run], &PageOptions::default());
+//! check_description(&run)?;
+//! let html = render_page(&[&run], &PageOptions::default());
 //! assert!(html.starts_with("<!DOCTYPE html>"));
 //! assert!(html.contains("<data value=\"1200\" data-json=\"/reads/read\">1,200</data>"));
 //! # Ok::<(), String>(())
@@ -63,8 +63,8 @@ mod text;
 mod verdict;
 
 pub use limits::{Assay, Limits};
-pub use multiqc::{MULTIQC_END, multiqc};
+pub use multiqc::{MULTIQC_SUFFIX, multiqc_table};
 pub use options::PageOptions;
-pub use page::{check, page};
-pub use run::{page_bytes, trim};
+pub use page::{check_description, render_page};
+pub use run::{drop_hidden_reports, page_bytes};
 pub use sheet::Sheet;

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value, json};
 
-use crate::metrics::{METRICS, metric};
+use crate::metrics::{METRICS, find_metric};
 
 /// What was sequenced. It selects the default limits, since for example a gene panel has far more
 /// duplicates than a whole genome.
@@ -45,7 +45,7 @@ impl FromStr for Assay {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bad {
+pub enum FailingSide {
     Below,
     Above,
 }
@@ -57,7 +57,7 @@ pub enum Bad {
 /// step may be missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    pub side: Bad,
+    pub side: FailingSide,
     pub look: Option<f64>,
     pub bad: Option<f64>,
 }
@@ -74,8 +74,8 @@ impl Limit {
     pub fn grade(&self, value: f64) -> Grade {
         let is_past = |border: Option<f64>| {
             border.is_some_and(|border| match self.side {
-                Bad::Below => value < border,
-                Bad::Above => value > border,
+                FailingSide::Below => value < border,
+                FailingSide::Above => value > border,
             })
         };
         match () {
@@ -94,11 +94,11 @@ impl Limit {
 /// use readmill_report::{Assay, Limits};
 ///
 /// let file = r#"{"duplicates": {"look_above": 0.5, "bad_above": 0.8}, "mapped": null}"#;
-/// let limits = Limits::of(Assay::Wgs).with_text(file)?;
+/// let limits = Limits::for_assay(Assay::Wgs).with_json_text(file)?;
 /// let json = limits.to_json();
 /// assert_eq!(json["duplicates"]["bad_above"], 0.8);
 /// assert!(json.get("mapped").is_none()); // null removes a limit
-/// assert!(Limits::of(Assay::Wgs).with_text(r#"{"dups": null}"#).is_err());
+/// assert!(Limits::for_assay(Assay::Wgs).with_json_text(r#"{"dups": null}"#).is_err());
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -109,9 +109,9 @@ pub struct Limits {
 
 /// Default limits of one metric: its key, the failing side, and the limits for a warning and for a
 /// failure for each assay in the order of [`Assay::ALL`]. docs/report.md gives the reasons.
-type Row = (&'static str, Bad, [Option<(f64, f64)>; 4]);
-const DEFAULTS: &[Row] = &{
-    use Bad::{Above, Below};
+type DefaultLimit = (&'static str, FailingSide, [Option<(f64, f64)>; 4]);
+const DEFAULT_LIMITS: &[DefaultLimit] = &{
+    use FailingSide::{Above, Below};
     const fn at(look: f64, bad: f64) -> Option<(f64, f64)> {
         Some((look, bad))
     }
@@ -143,14 +143,14 @@ const DEFAULTS: &[Row] = &{
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits::of(Assay::default())
+        Limits::for_assay(Assay::default())
     }
 }
 
 impl Limits {
-    pub fn of(assay: Assay) -> Self {
+    pub fn for_assay(assay: Assay) -> Self {
         let column = Assay::ALL.iter().position(|(_, it)| *it == assay).unwrap_or(0);
-        let list = DEFAULTS.iter().filter_map(|(key, side, borders)| {
+        let list = DEFAULT_LIMITS.iter().filter_map(|(key, side, borders)| {
             let (look, bad) = (*borders.get(column)?)?;
             Some((*key, Limit { side: *side, look: Some(look), bad: Some(bad) }))
         });
@@ -166,16 +166,16 @@ impl Limits {
     /// # Errors
     ///
     /// If the text is not such an object or names an unknown metric. The message does not name the file.
-    pub fn with_text(mut self, text: &str) -> Result<Self, String> {
+    pub fn with_json_text(mut self, text: &str) -> Result<Self, String> {
         let given: Value =
             serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
         let given = given.as_object().ok_or("it is no JSON object of limits by their names")?;
         for (key, value) in given {
             let names = || METRICS.iter().map(|it| it.key).collect::<Vec<_>>().join(", ");
-            let metric =
-                metric(key).ok_or_else(|| format!("there is no number {key}; there are {}", names()))?;
+            let metric = find_metric(key)
+                .ok_or_else(|| format!("there is no number {key}; there are {}", names()))?;
             self.list.retain(|(other, _)| *other != metric.key);
-            if let Some(limit) = limit(value).map_err(|what| format!("{key}: {what}"))? {
+            if let Some(limit) = parse_limit(value).map_err(|what| format!("{key}: {what}"))? {
                 self.list.push((metric.key, limit));
             }
         }
@@ -191,7 +191,7 @@ impl Limits {
     /// Returns the limits in the format that [`Limits::with_text`] reads.
     pub fn to_json(&self) -> Value {
         let limit = |(key, limit): &(&'static str, Limit)| {
-            let side = if limit.side == Bad::Below { "below" } else { "above" };
+            let side = if limit.side == FailingSide::Below { "below" } else { "above" };
             let fields = [("look", limit.look), ("bad", limit.bad)];
             let fields =
                 fields.into_iter().filter_map(|(name, x)| Some((format!("{name}_{side}"), json!(x?))));
@@ -202,7 +202,7 @@ impl Limits {
 }
 
 /// Parses one limit; `null` gives `None`, which removes the limit.
-fn limit(value: &Value) -> Result<Option<Limit>, String> {
+fn parse_limit(value: &Value) -> Result<Option<Limit>, String> {
     let wrong =
         || "a limit is {\"look_above\": x, \"bad_above\": x}, the same with below, or null".to_string();
     let fields = match value {
@@ -210,13 +210,21 @@ fn limit(value: &Value) -> Result<Option<Limit>, String> {
         Value::Object(fields) if !fields.is_empty() => fields,
         _ => return Err(wrong()),
     };
-    let side = if fields.keys().any(|name| name.ends_with("_below")) { Bad::Below } else { Bad::Above };
+    let side = if fields.keys().any(|name| name.ends_with("_below")) {
+        FailingSide::Below
+    } else {
+        FailingSide::Above
+    };
     let mut limit = Limit { side, look: None, bad: None };
     for (name, value) in fields {
         let number = value.as_f64().ok_or_else(wrong)?;
         match (name.as_str(), side) {
-            ("look_below", Bad::Below) | ("look_above", Bad::Above) => limit.look = Some(number),
-            ("bad_below", Bad::Below) | ("bad_above", Bad::Above) => limit.bad = Some(number),
+            ("look_below", FailingSide::Below) | ("look_above", FailingSide::Above) => {
+                limit.look = Some(number)
+            }
+            ("bad_below", FailingSide::Below) | ("bad_above", FailingSide::Above) => {
+                limit.bad = Some(number)
+            }
             _ => return Err(wrong()),
         }
     }
@@ -230,10 +238,10 @@ mod tests {
     #[test]
     fn every_default_is_of_a_key_number_and_looks_before_it_is_bad() {
         for (_, assay) in Assay::ALL {
-            for (key, limit) in &Limits::of(assay).list {
-                assert!(metric(key).is_some(), "{key}");
+            for (key, limit) in &Limits::for_assay(assay).list {
+                assert!(find_metric(key).is_some(), "{key}");
                 let (look, bad) = (limit.look.unwrap(), limit.bad.unwrap());
-                assert!(if limit.side == Bad::Below { bad < look } else { look < bad }, "{key}");
+                assert!(if limit.side == FailingSide::Below { bad < look } else { look < bad }, "{key}");
             }
         }
     }
@@ -242,7 +250,7 @@ mod tests {
     fn a_file_replaces_and_removes_limits() {
         let text =
             r#"{"duplicates": {"look_above": 0.5}, "mapped": null, "reads": {"bad_below": 1000}}"#;
-        let limits = Limits::of(Assay::Wgs).with_text(text).unwrap();
+        let limits = Limits::for_assay(Assay::Wgs).with_json_text(text).unwrap();
         assert_eq!(limits.limit("mapped"), None);
         let duplicates = limits.limit("duplicates").unwrap();
         assert_eq!(
@@ -252,14 +260,17 @@ mod tests {
         assert_eq!(limits.limit("reads").unwrap().grade(999.0), Grade::Bad);
         assert_eq!(limits.list[0].0, "reads");
         assert_eq!(
-            Limits::of(Assay::Wgs).with_text(&limits.to_json().to_string()).unwrap().limit("reads"),
+            Limits::for_assay(Assay::Wgs)
+                .with_json_text(&limits.to_json().to_string())
+                .unwrap()
+                .limit("reads"),
             limits.limit("reads")
         );
     }
 
     #[test]
     fn a_wrong_file_is_refused_in_words() {
-        let message = |text: &str| Limits::of(Assay::Rna).with_text(text).unwrap_err();
+        let message = |text: &str| Limits::for_assay(Assay::Rna).with_json_text(text).unwrap_err();
         assert!(message("{").starts_with("it is no JSON"));
         assert!(message("[]").starts_with("it is no JSON object"));
         assert!(

@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 
 use crate::limits::Grade;
 use crate::options::PageOptions;
-use crate::run::Run;
-use crate::verdict::outcomes;
+use crate::run::RunDescription;
+use crate::verdict::grade_metrics;
 
-pub const MULTIQC_END: &str = "_mqc.json";
+pub const MULTIQC_SUFFIX: &str = "_mqc.json";
 
 /// A column of the table: key, title, description, number format, and JSON pointer of the value.
-type Column = (&'static str, &'static str, &'static str, &'static str, &'static str);
-const COLUMNS: &[Column] = &[
+type MultiqcColumn = (&'static str, &'static str, &'static str, &'static str, &'static str);
+const COLUMNS: &[MultiqcColumn] = &[
     ("read", "Read", "Records read", "{:,.0f}", "/reads/read"),
     ("written", "Written", "Records of the main output", "{:,.0f}", "/reads/written"),
     ("elsewhere", "Elsewhere", "Records of other outputs", "{:,.0f}", "/reads/written_elsewhere"),
@@ -31,15 +31,15 @@ const COLUMNS: &[Column] = &[
 /// The caller writes it to a file whose name ends with [`MULTIQC_END`].
 ///
 /// ```
-/// use readmill_report::{PageOptions, multiqc};
+/// use readmill_report::{PageOptions, multiqc_table};
 /// use serde_json::{Value, json};
 ///
 /// let run = json!({"sample": "NA1", "reads": {"read": 9}, "resources": {"memory_peak_bytes": 3 << 20}});
-/// let table: Value = serde_json::from_str(&multiqc(&[&run], &PageOptions::default())).unwrap();
+/// let table: Value = serde_json::from_str(&multiqc_table(&[&run], &PageOptions::default())).unwrap();
 /// assert_eq!(table["data"]["NA1"]["read"], 9.0);
 /// assert_eq!(table["data"]["NA1"]["peak"], 3.0); // MiB
 /// ```
-pub fn multiqc(runs: &[&Value], options: &PageOptions) -> String {
+pub fn multiqc_table(runs: &[&Value], options: &PageOptions) -> String {
     let mut headers = Map::new();
     let title = |title: &str, about: &str| json!({"title": title, "description": about});
     headers.insert(
@@ -58,7 +58,7 @@ pub fn multiqc(runs: &[&Value], options: &PageOptions) -> String {
     headers.insert("warnings".into(), title("Warnings", "Warnings of the run"));
     let mut data = Map::new();
     for value in runs {
-        let run = Run::new(value);
+        let run = RunDescription::new(value);
         let mut name = run.sample().to_string();
         // Rows need distinct names: the second run of a sample gets ` (2)`.
         for number in 2.. {
@@ -67,7 +67,7 @@ pub fn multiqc(runs: &[&Value], options: &PageOptions) -> String {
             }
             name = format!("{} ({number})", run.sample());
         }
-        data.insert(name, row(&run, options));
+        data.insert(name, multiqc_row(&run, options));
     }
     let content = json!({
         "id": "readmill",
@@ -81,9 +81,9 @@ pub fn multiqc(runs: &[&Value], options: &PageOptions) -> String {
     format!("{content:#}\n")
 }
 
-fn row(run: &Run<'_>, options: &PageOptions) -> Value {
+fn multiqc_row(run: &RunDescription<'_>, options: &PageOptions) -> Value {
     let mut cells = Map::new();
-    let outcomes = outcomes(run, &options.limits);
+    let outcomes = grade_metrics(run, &options.limits);
     if let Some(worst) = outcomes.iter().map(|it| it.grade).max() {
         let verdict = match worst {
             Grade::Good => "good",
@@ -125,7 +125,7 @@ mod tests {
             })
         };
         let runs = [run(0.9), run(0.01)];
-        let text = multiqc(&runs.iter().collect::<Vec<_>>(), &PageOptions::default());
+        let text = multiqc_table(&runs.iter().collect::<Vec<_>>(), &PageOptions::default());
         let content: Value = serde_json::from_str(&text).unwrap();
         let (one, two) = (&content["data"]["NA1"], &content["data"]["NA1 (2)"]);
         assert_eq!((&one["verdict"], &one["findings"]), (&json!("bad"), &json!("Duplicates")));

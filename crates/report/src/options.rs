@@ -12,7 +12,7 @@ use crate::sheet::Sheet;
 /// use readmill_report::{Assay, Limits, PageOptions, Sheet};
 ///
 /// let options = PageOptions {
-///     limits: Limits::of(Assay::Exome),
+///     limits: Limits::for_assay(Assay::Exome),
 ///     sheet: Some(Sheet::parse("sample\tbatch\nNA1\tA\nNA2\tB\n")?),
 ///     color_by: Some("batch".into()),
 /// };

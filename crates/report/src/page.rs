@@ -1,29 +1,29 @@
 //! The HTML page of one or several samples.
 //!
 //! ```text
-//! page
-//! ├─ cohort::html          several samples only: table and plots of all samples
-//! └─ article               for each sample
-//!    ├─ fields             numbers without limits, fields of the sample sheet
-//!    ├─ verdict            each graded metric, failed ones grouped by cause
-//!    ├─ sections           see `sections`
-//!    └─ not_counted        options that would fill the missing sections
+//! render_page
+//! ├─ cohort::cohort_html   several samples only: table and plots of all samples
+//! └─ sample_article        for each sample
+//!    ├─ sample_facts       numbers without limits, fields of the sample sheet
+//!    ├─ verdict_html       each graded metric, failed ones grouped by cause
+//!    ├─ make_sections      see `sections`
+//!    └─ missing_sections_html  options that would fill the missing sections
 //! ```
 
 use serde_json::Value;
 
 use crate::cohort;
-use crate::diagnosis::{Diagnosis, diagnoses};
+use crate::diagnosis::{Diagnosis, group_by_cause};
 use crate::limits::{Grade, Limits};
-use crate::metrics::{metric, name_of};
+use crate::metrics::{find_metric, metric_title};
 use crate::options::PageOptions;
-use crate::run::Run;
-use crate::section::{Sample, facts};
-use crate::sections::sections;
-use crate::text::{date, escape};
-use crate::verdict::{Outcome, grade, limit_text, outcomes, summary};
+use crate::run::RunDescription;
+use crate::section::{PageSample, facts_list};
+use crate::sections::make_sections;
+use crate::text::{escape_html, format_date};
+use crate::verdict::{MetricOutcome, grade_markup, grade_metrics, limit_text, summarize_outcomes};
 
-const VERSION: u64 = 1;
+const DESCRIPTION_VERSION: u64 = 1;
 
 /// Checks that a JSON value is the description of a run, in the version that [`page`] reads.
 ///
@@ -32,14 +32,14 @@ const VERSION: u64 = 1;
 /// # Errors
 ///
 /// If the value is anything else, or was written by a readmill with another version of the format.
-pub fn check(value: &Value) -> Result<(), String> {
+pub fn check_description(value: &Value) -> Result<(), String> {
     if value.get("format").and_then(Value::as_str) != Some("readmill run") {
         return Err("it is no description of a run, as --json writes it".into());
     }
     match value.get("version").and_then(Value::as_u64) {
-        Some(VERSION) => Ok(()),
+        Some(DESCRIPTION_VERSION) => Ok(()),
         _ => Err(format!(
-            "its version is not {VERSION}; make the page with the readmill that \
+            "its version is not {DESCRIPTION_VERSION}; make the page with the readmill that \
             wrote it"
         )),
     }
@@ -49,14 +49,17 @@ pub fn check(value: &Value) -> Result<(), String> {
 ///
 /// One run gives a page about that sample. Several runs give a page that first compares all samples
 /// and then shows each of them. The runs must have passed [`check`]; whatever they lack is omitted.
-pub fn page(runs: &[&Value], options: &PageOptions) -> String {
-    let runs: Vec<Run<'_>> = runs.iter().map(|value| Run::new(value)).collect();
+pub fn render_page(runs: &[&Value], options: &PageOptions) -> String {
+    let runs: Vec<RunDescription<'_>> = runs.iter().map(|value| RunDescription::new(value)).collect();
     let (title, body) = match &runs[..] {
-        [run] => (run.sample().to_string(), format!("<main>{}</main>", article(run, 0, options, true))),
+        [run] => {
+            (run.sample().to_string(), format!("<main>{}</main>", sample_article(run, 0, options, true)))
+        }
         _ => {
-            let articles = runs.iter().enumerate().map(|(i, run)| article(run, i, options, false));
+            let articles =
+                runs.iter().enumerate().map(|(i, run)| sample_article(run, i, options, false));
             let articles: String = articles.collect();
-            let body = format!("<main>{}{articles}</main>", cohort::html(&runs, options));
+            let body = format!("<main>{}{articles}</main>", cohort::cohort_html(&runs, options));
             (format!("{} samples", runs.len()), body)
         }
     };
@@ -68,7 +71,7 @@ pub fn page(runs: &[&Value], options: &PageOptions) -> String {
          <meta name=\"generator\" content=\"readmill {}\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>{} – readmill</title>\n<style>\n{}</style>\n</head>\n<body>\n{body}\n<script>\n{}</script>\n</body>\n</html>\n",
         env!("CARGO_PKG_VERSION"),
-        escape(&title),
+        escape_html(&title),
         include_str!("style.css"),
         include_str!("script.js"),
     )
@@ -76,98 +79,104 @@ pub fn page(runs: &[&Value], options: &PageOptions) -> String {
 
 /// Returns everything about one sample. `is_alone` makes its name the heading of the page and omits
 /// the link back to the table of samples.
-fn article(run: &Run<'_>, number: usize, options: &PageOptions, is_alone: bool) -> String {
-    let sample = Sample { run: *run, prefix: format!("s{number}-"), limits: &options.limits };
-    let (made, missing) = sections(&sample);
+fn sample_article(
+    run: &RunDescription<'_>,
+    number: usize,
+    options: &PageOptions,
+    is_alone: bool,
+) -> String {
+    let sample = PageSample { run: *run, prefix: format!("s{number}-"), limits: &options.limits };
+    let (made, missing) = make_sections(&sample);
     let heading = if is_alone { "h1" } else { "h2" };
-    let mut links: Vec<(String, &str)> = made.iter().map(|it| (sample.id(it.id), it.title)).collect();
+    let mut links: Vec<(String, &str)> =
+        made.iter().map(|it| (sample.element_id(it.id), it.title)).collect();
     if !missing.is_empty() {
-        links.push((sample.id("missing"), "Not counted"));
+        links.push((sample.element_id("missing"), "Not counted"));
     }
     let link =
-        |(id, title): &(String, &str)| format!("<li><a href=\"#{id}\">{}</a></li>", escape(title));
+        |(id, title): &(String, &str)| format!("<li><a href=\"#{id}\">{}</a></li>", escape_html(title));
     let links: String = links.iter().map(link).collect();
     let body: String = made
         .iter()
         .map(|it| {
-            let id = sample.id(it.id);
+            let id = sample.element_id(it.id);
             format!(
                 "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">{}</h2>{}</section>",
-                escape(it.title),
+                escape_html(it.title),
                 it.body
             )
         })
         .collect();
-    let name = escape(run.sample());
+    let name = escape_html(run.sample());
     let back = if is_alone { "" } else { "<p class=\"back\"><a href=\"#cohort\">All samples</a></p>" };
-    let ended = run.at("/time/ended").and_then(Value::as_f64).map_or(String::new(), date);
+    let ended = run.at("/time/ended").and_then(Value::as_f64).map_or(String::new(), format_date);
     format!(
         "<article id=\"s{number}\" data-run=\"{number}\" aria-label=\"{name}\"><header>{back}\
          <p class=\"eyebrow\">readmill {} · {ended}</p><{heading}>{name}</{heading}>{}</header>{}{}\
          <nav aria-label=\"Sections of {name}\"><ul>{links}</ul></nav>{body}{}</article>",
-        escape(run.text("/command/name")),
-        fields(run, options),
-        verdict(&sample, made.iter().map(|it| it.id).collect::<Vec<_>>().as_slice()),
-        warnings(run),
-        not_counted(&sample, &missing),
+        escape_html(run.text("/command/name")),
+        sample_facts(run, options),
+        verdict_html(&sample, made.iter().map(|it| it.id).collect::<Vec<_>>().as_slice()),
+        warnings_html(run),
+        missing_sections_html(&sample, &missing),
     )
 }
 
 /// Returns the facts below the name of the sample: the main numbers, then its fields in the sample
 /// sheet.
-fn fields(run: &Run<'_>, options: &PageOptions) -> String {
+fn sample_facts(run: &RunDescription<'_>, options: &PageOptions) -> String {
     let numbers =
         ["reads", "mean_coverage", "insert_size", "library_size"].into_iter().filter_map(|key| {
-            let metric = metric(key)?;
+            let metric = find_metric(key)?;
             let number = (metric.find)(run)?;
-            Some((name_of(metric, run), number.html(metric.form)))
+            Some((metric_title(metric, run), number.to_html(metric.form)))
         });
     let sheet = options.sheet.as_ref();
     let fields = sheet.map_or(Vec::new(), |sheet| sheet.fields_of(run.sample()));
-    let fields = fields.into_iter().map(|(name, value)| (name.to_string(), escape(value)));
+    let fields = fields.into_iter().map(|(name, value)| (name.to_string(), escape_html(value)));
     let all: Vec<(String, String)> = numbers.chain(fields).collect();
     let all: Vec<(&str, String)> =
         all.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    if all.is_empty() { String::new() } else { facts(&all) }
+    if all.is_empty() { String::new() } else { facts_list(&all) }
 }
 
 /// Returns the graded metrics of a sample: a summary, the failed metrics with their usual causes,
 /// and a tile for each metric. `sections` holds the ids of the sections that a tile may link to.
-fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
-    let outcomes = outcomes(&sample.run, sample.limits);
+fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> String {
+    let outcomes = grade_metrics(&sample.run, sample.limits);
     if outcomes.is_empty() {
         return "<p class=\"summary\">No number with a limit was counted: see <a \
             href=\"#s0-missing\">what was not counted</a>.</p>"
             .replace("s0-", &sample.prefix);
     }
-    let tile = |it: &Outcome| {
-        let (class, word) = grade(it.grade);
-        let name = escape(&it.name);
+    let tile = |it: &MetricOutcome| {
+        let (class, word) = grade_markup(it.grade);
+        let name = escape_html(&it.name);
         let name = if sections.contains(&it.metric.section) {
-            format!("<a href=\"#{}\">{name}</a>", sample.id(it.metric.section))
+            format!("<a href=\"#{}\">{name}</a>", sample.element_id(it.metric.section))
         } else {
             name
         };
         format!(
             "<li class=\"{class}\"><span class=\"name\">{name}</span><span class=\"value\">{}</span>\
              <span class=\"limit\">{}</span><span class=\"grade\">{word}</span></li>",
-            it.source.html(it.metric.form),
+            it.source.to_html(it.metric.form),
             limit_text(&it.limit, it.metric.form)
         )
     };
-    let found = diagnoses(&outcomes);
-    let said = |it: &Outcome| {
-        let (class, word) = grade(it.grade);
+    let found = group_by_cause(&outcomes);
+    let said = |it: &MetricOutcome| {
+        let (class, word) = grade_markup(it.grade);
         format!(
             "<span class=\"grade {class}\">{word}</span> <strong>{}</strong> is {}{}; {} is expected.",
-            escape(&it.name),
-            it.source.html(it.metric.form),
-            it.place.as_ref().map(|place| format!(" ({})", escape(place))).unwrap_or_default(),
+            escape_html(&it.name),
+            it.source.to_html(it.metric.form),
+            it.place.as_ref().map(|place| format!(" ({})", escape_html(place))).unwrap_or_default(),
             limit_text(&it.limit, it.metric.form),
         )
     };
     let finding = |it: &Diagnosis<'_>| {
-        let hint = escape(it.lead.metric.hint);
+        let hint = escape_html(it.lead.metric.hint);
         let follow: String = it.follow.iter().map(|it| format!("<li>{}</li>", said(it))).collect();
         let follow = match follow.is_empty() {
             true => follow,
@@ -182,10 +191,10 @@ fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
     format!(
         "<section class=\"verdict\" aria-label=\"Verdict\"><p class=\"summary {}\">{}</p>{findings}<ol class=\"tiles\">{tiles}</ol>\
          <p class=\"note\">Limits for {}{}.</p></section>",
-        grade(found.first().map_or(Grade::Good, |it| it.lead.grade)).0,
-        summary(&outcomes),
+        grade_markup(found.first().map_or(Grade::Good, |it| it.lead.grade)).0,
+        summarize_outcomes(&outcomes),
         sample.limits.assay.title(),
-        if *sample.limits == Limits::of(sample.limits.assay) {
+        if *sample.limits == Limits::for_assay(sample.limits.assay) {
             ""
         } else {
             ", changed by a file of limits"
@@ -193,9 +202,9 @@ fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
     )
 }
 
-fn warnings(run: &Run<'_>) -> String {
+fn warnings_html(run: &RunDescription<'_>) -> String {
     let list = run.list("/warnings").iter().filter_map(Value::as_str);
-    let list: String = list.map(|text| format!("<li>{}</li>", escape(text))).collect();
+    let list: String = list.map(|text| format!("<li>{}</li>", escape_html(text))).collect();
     if list.is_empty() {
         return list;
     }
@@ -205,15 +214,15 @@ fn warnings(run: &Run<'_>) -> String {
     )
 }
 
-fn not_counted(sample: &Sample<'_>, missing: &[(&str, &str)]) -> String {
+fn missing_sections_html(sample: &PageSample<'_>, missing: &[(&str, &str)]) -> String {
     if missing.is_empty() {
         return String::new();
     }
     let line = |(title, flags): &(&str, &str)| {
-        format!("<div><dt>{}</dt><dd><code>{}</code></dd></div>", escape(title), escape(flags))
+        format!("<div><dt>{}</dt><dd><code>{}</code></dd></div>", escape_html(title), escape_html(flags))
     };
     let lines: String = missing.iter().map(line).collect();
-    let id = sample.id("missing");
+    let id = sample.element_id("missing");
     format!(
         "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">Not counted</h2>\
          <p class=\"lead\">This run did not count what these sections show. Add the flags, and the page has them.</p>\
@@ -241,7 +250,7 @@ mod tests {
     #[test]
     fn a_run_without_reports_has_a_page_that_says_how_to_get_more() {
         let value = bare("<i>x</i>");
-        let page = page(&[&value], &PageOptions::default());
+        let page = render_page(&[&value], &PageOptions::default());
         assert!(
             page.contains("<h1>&lt;i&gt;x&lt;/i&gt;</h1>") && page.contains("&lt;b&gt;odd"),
             "{page}"
@@ -258,12 +267,12 @@ mod tests {
         let both = |n: u32| json!({"passed": n, "failed": 0});
         value["reports"]["flagstat"] =
             json!({"primary": both(100), "primary mapped": both(70), "primary duplicates": both(10)});
-        let text = page(&[&value], &PageOptions::default());
+        let text = render_page(&[&value], &PageOptions::default());
         assert!(text.contains("1 of 2 numbers is bad."), "{text}");
         assert!(text.contains("<strong>Mapped reads</strong> is <data value=\"0.7\""), "{text}");
-        let limits = Limits::default().with_text(r#"{"mapped": {"look_below": 0.5}}"#).unwrap();
+        let limits = Limits::default().with_json_text(r#"{"mapped": {"look_below": 0.5}}"#).unwrap();
         let options = PageOptions { limits, ..PageOptions::default() };
-        let text = page(&[&value], &options);
+        let text = render_page(&[&value], &options);
         assert!(
             text.contains("All 2 numbers with limits are good.") && text.contains("changed by a file"),
             "{text}"
@@ -278,7 +287,7 @@ mod tests {
             "flagstat": {"primary": both(100), "primary mapped": both(50), "primary duplicates": both(1)},
             "mosdepth.summary.txt": [{"chrom": "total", "length": 9, "bases": 18, "mean": 2.0}],
         });
-        let text = page(&[&value], &PageOptions::default());
+        let text = render_page(&[&value], &PageOptions::default());
         let (_, follow) = text.split_once("What may follow from it:<ul><li>").unwrap();
         let (follow, _) = follow.split_once("</ul>").unwrap();
         assert!(follow.contains("<strong>Mean coverage</strong> is <data value=\"2\""), "{follow}");
@@ -288,10 +297,10 @@ mod tests {
     #[test]
     fn samples_are_side_by_side() {
         let (one, two) = (bare("one"), bare("two"));
-        let text = page(&[&one, &two], &PageOptions::default());
+        let text = render_page(&[&one, &two], &PageOptions::default());
         assert!(text.contains("<h1>2 samples</h1>") && text.contains("data-run=\"1\""), "{text}");
-        assert_eq!(check(&one), Ok(()));
-        assert!(check(&json!({"format": "readmill run", "version": 2})).is_err());
-        assert!(check(&json!([])).is_err());
+        assert_eq!(check_description(&one), Ok(()));
+        assert!(check_description(&json!({"format": "readmill run", "version": 2})).is_err());
+        assert!(check_description(&json!([])).is_err());
     }
 }

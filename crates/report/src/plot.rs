@@ -10,7 +10,7 @@ use kuva::prelude::{
     BarPlot, Layout, LinePlot, Plot, ReferenceLine, SankeyPlot, StripPlot, Theme, TickFormat,
 };
 
-use crate::text::{escape, plain};
+use crate::text::{escape_html, plain_number};
 
 /// Number of colours in the style sheet. Series with a greater index start again at the first
 /// colour; lines also differ in their dashes.
@@ -19,7 +19,7 @@ pub const COLORS: usize = 7;
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 260.0;
 
-fn color(number: usize) -> String {
+fn color_variable(number: usize) -> String {
     format!("var(--c{})", number % COLORS)
 }
 
@@ -50,27 +50,27 @@ pub struct Figure {
 }
 
 impl Figure {
-    pub fn html(&self) -> String {
+    pub fn to_html(&self) -> String {
         let class = if self.has_lines { "stroke" } else { "swatch" };
         let legend: String = if self.legend.len() < 2 {
             String::new()
         } else {
             let entry = |(i, name): (usize, &String)| {
-                format!("<li><i class=\"{class} s{}\"></i>{}</li>", i % COLORS, escape(name))
+                format!("<li><i class=\"{class} s{}\"></i>{}</li>", i % COLORS, escape_html(name))
             };
             format!(
                 "<ul class=\"legend\">{}</ul>",
                 self.legend.iter().enumerate().map(entry).collect::<String>()
             )
         };
-        let svg = accessible(&self.svg, &self.id, &self.title, &self.alt);
+        let svg = make_accessible(&self.svg, &self.id, &self.title, &self.alt);
         let table = if self.table.is_empty() {
             String::new()
         } else {
             format!(
                 "<details><summary>Numbers as a table<span>: {}</span></summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" \
                  aria-label=\"Numbers of {0}\">{}</div></details>",
-                escape(&self.title),
+                escape_html(&self.title),
                 self.table
             )
         };
@@ -78,8 +78,8 @@ impl Figure {
             "<figure \
                 id=\"{}\"><figcaption><h3>{}</h3><p>{}</p></figcaption>{legend}{svg}{table}</figure>",
             self.id,
-            escape(&self.title),
-            escape(&self.reading)
+            escape_html(&self.title),
+            escape_html(&self.reading)
         )
     }
 }
@@ -99,14 +99,16 @@ pub struct Axes<'a> {
 
 /// Draws line plots on common axes. A single line gets a filled area; further lines are dashed or
 /// dotted.
-pub fn lines(axes: &Axes<'_>, series: Vec<Vec<(f64, f64)>>) -> String {
+pub fn draw_lines(axes: &Axes<'_>, series: Vec<Vec<(f64, f64)>>) -> String {
     let is_alone = series.len() == 1;
     let plots: Vec<Plot> = series
         .into_iter()
         .enumerate()
         .map(|(i, points)| {
-            let line =
-                LinePlot::new().with_data(thinned(points)).with_color(color(i)).with_stroke_width(2.0);
+            let line = LinePlot::new()
+                .with_data(thin_points(points))
+                .with_color(color_variable(i))
+                .with_stroke_width(2.0);
             let line = match i {
                 _ if is_alone => line.with_fill().with_fill_opacity(0.12),
                 1 => line.with_dashed(),
@@ -117,42 +119,46 @@ pub fn lines(axes: &Axes<'_>, series: Vec<Vec<(f64, f64)>>) -> String {
             Plot::Line(line)
         })
         .collect();
-    drawn(axes, plots)
+    render_plots(axes, plots)
 }
 
 /// Maximum number of bars that all have a label. More labels would overlap.
-const MOST_NAMES: usize = 24;
+const MAX_BAR_LABELS: usize = 24;
 
 /// Draws bars. If there are many, only labels that are multiples of five, or not numbers, are kept.
-pub fn bars(axes: &Axes<'_>, mut bars: Vec<(String, f64)>) -> String {
-    if bars.len() > MOST_NAMES {
+pub fn draw_bars(axes: &Axes<'_>, mut bars: Vec<(String, f64)>) -> String {
+    if bars.len() > MAX_BAR_LABELS {
         for (name, _) in &mut bars {
             if name.parse::<u32>().is_ok_and(|number| !number.is_multiple_of(5)) {
                 name.clear();
             }
         }
     }
-    let plot = BarPlot::new().with_bars(bars).with_color(color(0)).with_width(0.8);
-    drawn(axes, vec![Plot::Bar(plot)])
+    let plot = BarPlot::new().with_bars(bars).with_color(color_variable(0)).with_width(0.8);
+    render_plots(axes, vec![Plot::Bar(plot)])
 }
 
-pub fn grouped_bars(axes: &Axes<'_>, groups: Vec<(String, Vec<f64>)>) -> String {
+pub fn draw_grouped_bars(axes: &Axes<'_>, groups: Vec<(String, Vec<f64>)>) -> String {
     let mut plot = BarPlot::new().with_width(0.8);
     for (name, values) in groups {
         plot = plot.with_group(
             name,
-            values.into_iter().enumerate().map(|(i, value)| (value, color(i))).collect::<Vec<_>>(),
+            values
+                .into_iter()
+                .enumerate()
+                .map(|(i, value)| (value, color_variable(i)))
+                .collect::<Vec<_>>(),
         );
     }
-    drawn(axes, vec![Plot::Bar(plot)])
+    render_plots(axes, vec![Plot::Bar(plot)])
 }
 
-pub fn flow(links: &[(String, String, f64)]) -> String {
+pub fn draw_flow(links: &[(String, String, f64)]) -> String {
     let mut plot = SankeyPlot::new().with_node_width(14.0).with_node_gap(14.0).with_link_opacity(0.35);
     let mut names: Vec<&String> = Vec::new();
     for name in links.iter().flat_map(|(from, to, _)| [from, to]) {
         if !names.contains(&name) {
-            plot = plot.with_node_color(name, color(names.len()));
+            plot = plot.with_node_color(name, color_variable(names.len()));
             names.push(name);
         }
     }
@@ -169,13 +175,14 @@ pub fn flow(links: &[(String, String, f64)]) -> String {
     // A third column of names needs more width.
     let width = if last > 2 { 1.2 * WIDTH } else { WIDTH };
     let layout = Layout::auto_from_plots(&plots).with_width(width).with_height(240.0);
-    kuva::render_to_svg(plots, styled(layout))
+    kuva::render_to_svg(plots, apply_page_style(layout))
 }
 
 /// Draws values as dots along a line, side by side where they would overlap. Each dot has the index
 /// of its colour.
-pub fn dots(axes: &Axes<'_>, dots: Vec<(f64, usize)>, size: f64) -> String {
-    let points: Vec<(f64, String)> = dots.into_iter().map(|(value, i)| (value, color(i))).collect();
+pub fn draw_dots(axes: &Axes<'_>, dots: Vec<(f64, usize)>, size: f64) -> String {
+    let points: Vec<(f64, String)> =
+        dots.into_iter().map(|(value, i)| (value, color_variable(i))).collect();
     let plot = StripPlot::new()
         .with_colored_group("", points)
         .with_point_size(size)
@@ -183,16 +190,16 @@ pub fn dots(axes: &Axes<'_>, dots: Vec<(f64, usize)>, size: f64) -> String {
         .with_horizontal(true)
         .with_marker_opacity(0.85);
     let plots = vec![Plot::Strip(plot)];
-    let layout = with_axes(Layout::auto_from_plots(&plots), axes).with_width(380.0).with_height(130.0);
-    kuva::render_to_svg(plots, styled(layout))
+    let layout = apply_axes(Layout::auto_from_plots(&plots), axes).with_width(380.0).with_height(130.0);
+    kuva::render_to_svg(plots, apply_page_style(layout))
 }
 
-fn drawn(axes: &Axes<'_>, plots: Vec<Plot>) -> String {
-    let layout = with_axes(Layout::auto_from_plots(&plots), axes);
-    kuva::render_to_svg(plots, styled(layout))
+fn render_plots(axes: &Axes<'_>, plots: Vec<Plot>) -> String {
+    let layout = apply_axes(Layout::auto_from_plots(&plots), axes);
+    kuva::render_to_svg(plots, apply_page_style(layout))
 }
 
-fn with_axes(layout: Layout, axes: &Axes<'_>) -> Layout {
+fn apply_axes(layout: Layout, axes: &Axes<'_>) -> Layout {
     let mut layout = layout.with_width(WIDTH).with_height(HEIGHT);
     if !axes.x.is_empty() {
         layout = layout.with_x_label(axes.x);
@@ -207,14 +214,14 @@ fn with_axes(layout: Layout, axes: &Axes<'_>) -> Layout {
         layout = layout.with_y_axis_min(least).with_y_axis_max(most);
     }
     for (at, name) in &axes.marks {
-        layout = layout.with_reference_line(mark(ReferenceLine::vertical(*at), name));
+        layout = layout.with_reference_line(label_line(ReferenceLine::vertical(*at), name));
     }
     for (at, name) in &axes.levels {
-        layout = layout.with_reference_line(mark(ReferenceLine::horizontal(*at), name));
+        layout = layout.with_reference_line(label_line(ReferenceLine::horizontal(*at), name));
     }
     let percent: TickFormat =
-        TickFormat::Custom(Arc::new(|value| format!("{} %", short(100.0 * value))));
-    let number = TickFormat::Custom(Arc::new(short));
+        TickFormat::Custom(Arc::new(|value| format!("{} %", shorten_number(100.0 * value))));
+    let number = TickFormat::Custom(Arc::new(shorten_number));
     layout.with_x_tick_format(number.clone()).with_y_tick_format(if axes.percent {
         percent
     } else {
@@ -222,22 +229,22 @@ fn with_axes(layout: Layout, axes: &Axes<'_>) -> Layout {
     })
 }
 
-fn mark(line: ReferenceLine, name: &str) -> ReferenceLine {
+fn label_line(line: ReferenceLine, name: &str) -> ReferenceLine {
     line.with_label(name).with_color("var(--mark)")
 }
 
-fn short(value: f64) -> String {
+fn shorten_number(value: f64) -> String {
     let rounded = |value: f64| (value * 100.0).round() / 100.0;
     match value.abs() {
         size if size >= 1e9 => format!("{}G", rounded(value / 1e9)),
         size if size >= 1e6 => format!("{}M", rounded(value / 1e6)),
         size if size >= 1e4 => format!("{}k", rounded(value / 1e3)),
-        size if size >= 1.0 || size == 0.0 => plain(rounded(value)),
+        size if size >= 1.0 || size == 0.0 => plain_number(rounded(value)),
         _ => format!("{}", (value * 1e6).round() / 1e6),
     }
 }
 
-fn styled(layout: Layout) -> Layout {
+fn apply_page_style(layout: Layout) -> Layout {
     let theme = Theme {
         background: "none".into(),
         axis_color: "var(--axis)".into(),
@@ -257,22 +264,22 @@ fn styled(layout: Layout) -> Layout {
 }
 
 /// Maximum number of points of a line: one for each SVG unit of the width.
-const MOST_POINTS: usize = 560;
+const MAX_LINE_POINTS: usize = 560;
 
 /// Thins out a long line. It keeps the highest of each group of adjacent points, so that peaks stay
 /// visible.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    if points.len() <= MOST_POINTS {
+fn thin_points(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if points.len() <= MAX_LINE_POINTS {
         return points;
     }
-    let each = points.len().div_ceil(MOST_POINTS);
+    let each = points.len().div_ceil(MAX_LINE_POINTS);
     let highest = |part: &[(f64, f64)]| part.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
     points.chunks(each).filter_map(highest).collect()
 }
 
 /// Makes an SVG scalable and accessible: it replaces the fixed size by a `viewBox`, adds title and
 /// description, and makes ids unique by the id of the figure.
-fn accessible(svg: &str, id: &str, title: &str, alt: &str) -> String {
+fn make_accessible(svg: &str, id: &str, title: &str, alt: &str) -> String {
     let (head, rest) = svg.split_once('>').unwrap_or(("", ""));
     let size = |name: &str| {
         let from = head.find(&format!(" {name}=\""))? + name.len() + 3;
@@ -290,14 +297,14 @@ fn accessible(svg: &str, id: &str, title: &str, alt: &str) -> String {
     format!(
         "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" fill=\"currentColor\">\
          <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>{}</svg>",
-        escape(title),
-        escape(alt),
-        rounded(&body)
+        escape_html(title),
+        escape_html(alt),
+        round_numbers(&body)
     )
 }
 
 /// Rounds all numbers in an SVG to two decimals, to keep the page small.
-fn rounded(svg: &str) -> String {
+fn round_numbers(svg: &str) -> String {
     let mut text = String::with_capacity(svg.len());
     let mut rest = svg;
     while let Some(point) = rest.find('.') {
@@ -318,14 +325,21 @@ mod tests {
 
     #[test]
     fn numbers_of_drawings_are_short() {
-        assert_eq!(rounded("x=\"202.520001\" y=\"1.5\">a. b 0.123"), "x=\"202.52\" y=\"1.5\">a. b 0.12");
-        assert_eq!([0.0, 0.25, 12.0, 15_000.0, 2.5e6].map(short), ["0", "0.25", "12", "15k", "2.5M"]);
+        assert_eq!(
+            round_numbers("x=\"202.520001\" y=\"1.5\">a. b 0.123"),
+            "x=\"202.52\" y=\"1.5\">a. b 0.12"
+        );
+        assert_eq!(
+            [0.0, 0.25, 12.0, 15_000.0, 2.5e6].map(shorten_number),
+            ["0", "0.25", "12", "15k", "2.5M"]
+        );
     }
 
     #[test]
     fn a_drawing_scales_and_says_what_it_is() {
-        let svg = lines(&Axes { x: "x", y: "y", ..Axes::default() }, vec![vec![(0.0, 1.0), (1.0, 2.0)]]);
-        let svg = accessible(&svg, "f1", "A <title>", "What it shows");
+        let svg =
+            draw_lines(&Axes { x: "x", y: "y", ..Axes::default() }, vec![vec![(0.0, 1.0), (1.0, 2.0)]]);
+        let svg = make_accessible(&svg, "f1", "A <title>", "What it shows");
         assert!(svg.starts_with("<svg viewBox=\"0 0 560 260\" role=\"img\""), "{svg}");
         assert!(
             svg.contains("A &lt;title&gt;") && svg.contains("var(--c0)") && !svg.contains("kuva"),
@@ -338,7 +352,7 @@ mod tests {
     fn long_lines_keep_their_peaks() {
         let points: Vec<(f64, f64)> =
             (0..10_000).map(|i| (f64::from(i), if i == 777 { 9.0 } else { 1.0 })).collect();
-        let kept = thinned(points);
-        assert!(kept.len() <= MOST_POINTS && kept.contains(&(777.0, 9.0)));
+        let kept = thin_points(points);
+        assert!(kept.len() <= MAX_LINE_POINTS && kept.contains(&(777.0, 9.0)));
     }
 }

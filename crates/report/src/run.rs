@@ -2,12 +2,12 @@
 //!
 //! Sections and metrics read the description only through [`Run`]. It returns a number as a
 //! [`Quantity`], which remembers the pointers it was computed from. Here are also the two functions
-//! that bound memory: `trim` drops reports that no page shows, and `page_bytes` estimates the size
+//! that bound memory: `drop_hidden_reports` drops reports that no page shows, and `page_bytes` estimates the size
 //! of a page.
 
 use serde_json::{Map, Value};
 
-use crate::text::{Form, escape};
+use crate::text::{NumberFormat, escape_html};
 
 /// The JSON description of one run, as `--json` writes it.
 ///
@@ -22,7 +22,7 @@ use crate::text::{Form, escape};
 /// /reports/insert_size_metrics/histograms/0   Picard's histogram, one list for each column
 /// ```
 #[derive(Clone, Copy)]
-pub struct Run<'a> {
+pub struct RunDescription<'a> {
     value: &'a Value,
 }
 
@@ -44,14 +44,19 @@ impl Quantity {
     }
 
     /// Returns the number as a `<data>` element with its attributes.
-    pub fn html(&self, form: Form) -> String {
-        format!("<data value=\"{}\" {}>{}</data>", self.value, self.attributes, form.text(self.value))
+    pub fn to_html(&self, form: NumberFormat) -> String {
+        format!(
+            "<data value=\"{}\" {}>{}</data>",
+            self.value,
+            self.attributes,
+            form.format_number(self.value)
+        )
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> RunDescription<'a> {
     pub fn new(value: &'a Value) -> Self {
-        Run { value }
+        RunDescription { value }
     }
 
     /// Returns the value at a JSON pointer; `None` if it is missing or `null`.
@@ -77,7 +82,7 @@ impl<'a> Run<'a> {
 
     pub fn number(&self, pointer: &str) -> Option<Quantity> {
         let value = self.at(pointer)?.as_f64()?;
-        Some(Quantity::new(value, format!("data-json=\"{}\"", escape(pointer))))
+        Some(Quantity::new(value, format!("data-json=\"{}\"", escape_html(pointer))))
     }
 
     /// Adds the numbers at some pointers. `None` if one of them is missing or the list is empty.
@@ -86,7 +91,7 @@ impl<'a> Run<'a> {
         if values.is_empty() {
             return None;
         }
-        let attributes = format!("data-json=\"{}\"", escape(&pointers.join(" + ")));
+        let attributes = format!("data-json=\"{}\"", escape_html(&pointers.join(" + ")));
         Some(Quantity::new(values.iter().sum(), attributes))
     }
 
@@ -95,15 +100,15 @@ impl<'a> Run<'a> {
         let (up, down) = (self.sum(part)?.value, self.sum(whole)?.value);
         let attributes = format!(
             "data-json=\"{}\" data-of=\"{}\"",
-            escape(&part.join(" + ")),
-            escape(&whole.join(" + "))
+            escape_html(&part.join(" + ")),
+            escape_html(&whole.join(" + "))
         );
         (down > 0.0).then(|| Quantity::new(up / down, attributes))
     }
 
     /// Returns the number at a pointer as a `<data>` element, or a dash if it is missing.
-    pub fn shown(&self, pointer: &str, form: Form) -> String {
-        self.number(pointer).map_or("–".into(), |number| number.html(form))
+    pub fn number_html(&self, pointer: &str, form: NumberFormat) -> String {
+        self.number(pointer).map_or("–".into(), |number| number.to_html(form))
     }
 
     /// Returns an array as numbers, 0 for each element that is not a number. Used for the columns
@@ -121,8 +126,8 @@ impl<'a> Run<'a> {
 
     /// Returns the pointer of the first wanted row that covers all reads, and not one sample,
     /// library or read group.
-    pub fn row_of_all(&self, report: &str, is_wanted: impl Fn(&Value) -> bool) -> Option<String> {
-        self.rows(report, |row| level(row) == Level::All && is_wanted(row))
+    pub fn first_row_of_all(&self, report: &str, is_wanted: impl Fn(&Value) -> bool) -> Option<String> {
+        self.rows(report, |row| row_level(row) == RowLevel::All && is_wanted(row))
             .into_iter()
             .next()
             .map(|row| row.0)
@@ -130,11 +135,12 @@ impl<'a> Run<'a> {
 }
 
 /// Reports that no page shows. They are the longest ones.
-const NOT_SHOWN: [&str; 3] = ["bait_bias_detail_metrics", "pre_adapter_detail_metrics", "oxog_metrics"];
+const HIDDEN_REPORTS: [&str; 3] =
+    ["bait_bias_detail_metrics", "pre_adapter_detail_metrics", "oxog_metrics"];
 
 /// FastQC modules of which the page shows only the status: their tables are long, or another
 /// section shows the same data.
-const VERDICT_ALONE: [&str; 4] =
+const STATUS_ONLY_MODULES: [&str; 4] =
     ["Basic Statistics", "Per tile sequence quality", "Per base sequence content", "Per base N content"];
 
 /// Removes the parts of a description that no page shows, to save memory. Returns the bytes of
@@ -143,16 +149,16 @@ const VERDICT_ALONE: [&str; 4] =
 /// `readmill report` calls it for each file, so that hundreds of samples fit into memory together.
 ///
 /// ```
-/// use readmill_report::trim;
+/// use readmill_report::drop_hidden_reports;
 /// use serde_json::json;
 ///
 /// let mut run = json!({"reports": {"oxog_metrics": {"rows": []}, "flagstat": {}}});
-/// trim(&mut run);
+/// drop_hidden_reports(&mut run);
 /// assert_eq!(run, json!({"reports": {"flagstat": {}}}));
 /// ```
-pub fn trim(description: &mut Value) -> u64 {
+pub fn drop_hidden_reports(description: &mut Value) -> u64 {
     if let Some(reports) = description.get_mut("reports").and_then(Value::as_object_mut) {
-        reports.retain(|name, _| !NOT_SHOWN.contains(&name.as_str()));
+        reports.retain(|name, _| !HIDDEN_REPORTS.contains(&name.as_str()));
         if let Some(stats) = reports.get_mut("stats").and_then(Value::as_object_mut) {
             stats.retain(|section, _| section == "MAPQ");
         }
@@ -160,21 +166,21 @@ pub fn trim(description: &mut Value) -> u64 {
         let modules = files.filter_map(|file| file.get_mut("modules")?.as_array_mut()).flatten();
         for module in modules.filter_map(Value::as_object_mut) {
             let name = module.get("name").and_then(Value::as_str).unwrap_or("");
-            if VERDICT_ALONE.contains(&name) {
+            if STATUS_ONLY_MODULES.contains(&name) {
                 module.insert("columns".into(), Value::Object(Map::new()));
             }
         }
     }
-    bytes(description)
+    value_bytes(description)
 }
 
 /// Reports that are read for single numbers but whose rows appear in no table.
-const WITHOUT_ROWS: [&str; 2] = ["idxstats", "gc_bias.detail_metrics"];
+const UNLISTED_REPORTS: [&str; 2] = ["idxstats", "gc_bias.detail_metrics"];
 
 /// Ratio of the memory used while a page is built to the memory of the values it shows. A table
 /// cell is longer than its value, and the text of a table is copied into its section and then into
 /// the page.
-const TEXTS: u64 = 4;
+const PAGE_MEMORY_FACTOR: u64 = 4;
 
 /// Returns an upper bound in bytes for the memory that building the page of this description takes.
 ///
@@ -182,23 +188,23 @@ const TEXTS: u64 = 4;
 pub fn page_bytes(description: &Value) -> u64 {
     let reports = description.get("reports").and_then(Value::as_object).into_iter().flatten();
     let shown = reports.filter(|(name, _)| {
-        !NOT_SHOWN.contains(&name.as_str()) && !WITHOUT_ROWS.contains(&name.as_str())
+        !HIDDEN_REPORTS.contains(&name.as_str()) && !UNLISTED_REPORTS.contains(&name.as_str())
     });
-    TEXTS * shown.map(|(_, report)| bytes(report)).sum::<u64>()
+    PAGE_MEMORY_FACTOR * shown.map(|(_, report)| value_bytes(report)).sum::<u64>()
 }
 
 /// Returns the heap and inline bytes of a JSON value. For a field of an object it adds the key and
 /// the field's share of a tree node.
-fn bytes(value: &Value) -> u64 {
+fn value_bytes(value: &Value) -> u64 {
     let of = size_of::<Value>() as u64;
     of + match value {
         Value::String(text) => text.capacity() as u64,
         Value::Array(list) => {
-            list.iter().map(bytes).sum::<u64>() + (list.capacity() - list.len()) as u64 * of
+            list.iter().map(value_bytes).sum::<u64>() + (list.capacity() - list.len()) as u64 * of
         }
         Value::Object(fields) => {
             let name = |name: &String| 3 * of + name.capacity() as u64;
-            fields.iter().map(|(key, value)| name(key) + bytes(value)).sum()
+            fields.iter().map(|(key, value)| name(key) + value_bytes(value)).sum()
         }
         _ => 0,
     }
@@ -207,7 +213,7 @@ fn bytes(value: &Value) -> u64 {
 /// The reads that a row of one of Picard's reports covers. Picard writes one row for each level of
 /// `METRIC_ACCUMULATION_LEVEL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum RowLevel {
     All,
     Sample,
     Library,
@@ -215,13 +221,13 @@ pub enum Level {
 }
 
 /// Tells the level of a row from the columns `SAMPLE`, `LIBRARY` and `READ_GROUP` that are filled.
-pub fn level(row: &Value) -> Level {
+pub fn row_level(row: &Value) -> RowLevel {
     let has = |name: &str| row.get(name).is_some_and(|value| !value.is_null());
     match () {
-        () if has("READ_GROUP") => Level::Lane,
-        () if has("LIBRARY") => Level::Library,
-        () if has("SAMPLE") => Level::Sample,
-        () => Level::All,
+        () if has("READ_GROUP") => RowLevel::Lane,
+        () if has("LIBRARY") => RowLevel::Library,
+        () if has("SAMPLE") => RowLevel::Sample,
+        () => RowLevel::All,
     }
 }
 
@@ -242,7 +248,7 @@ mod tests {
     #[test]
     fn what_no_page_shows_is_dropped() {
         let mut value = json!({"reports": {"oxog_metrics": {}, "stats": {"MAPQ": [[0, 1]], "GCF": [1]}, "flagstat": {}}});
-        let bytes = trim(&mut value);
+        let bytes = drop_hidden_reports(&mut value);
         assert_eq!(value, json!({"reports": {"stats": {"MAPQ": [[0, 1]]}, "flagstat": {}}}));
         assert!(bytes > 300 && bytes < 2000, "{bytes}");
     }
@@ -251,7 +257,7 @@ mod tests {
     fn of_some_modules_the_verdict_is_left() {
         let module = |name: &str| json!({"name": name, "status": "fail", "columns": {"Tile": [1, 2]}});
         let mut value = json!({"reports": {"fastqc": [{"file": "a", "modules": [module("Per tile sequence quality"), module("x")]}]}});
-        trim(&mut value);
+        drop_hidden_reports(&mut value);
         let modules = &value["reports"]["fastqc"][0]["modules"];
         assert_eq!(
             modules[0],
@@ -263,13 +269,13 @@ mod tests {
     #[test]
     fn sums_and_shares_say_what_they_are_made_of() {
         let value = json!({"a": 1, "b": 3, "c": {"x \"y": 8}});
-        let run = Run::new(&value);
+        let run = RunDescription::new(&value);
         let share = run.share(&["/a".into(), "/b".into()], &["/c/x \"y".into()]).unwrap();
         assert_eq!(
-            share.html(Form::Share),
+            share.to_html(NumberFormat::Share),
             "<data value=\"0.5\" data-json=\"/a + /b\" data-of=\"/c/x &quot;y\">50.0\u{a0}%</data>"
         );
         assert_eq!((run.sum(&[]), run.share(&["/a".into()], &["/z".into()])), (None, None));
-        assert_eq!(run.shown("/z", Form::Plain), "–");
+        assert_eq!(run.number_html("/z", NumberFormat::Plain), "–");
     }
 }

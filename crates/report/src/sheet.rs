@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// use readmill_report::Sheet;
 ///
 /// let sheet = Sheet::parse("sample\tbatch\tsex\nNA1\t1\tF\nNA2\t2\t\n")?;
-/// assert_eq!(sheet.names(), ["batch", "sex"]);
+/// assert_eq!(sheet.field_names(), ["batch", "sex"]);
 /// assert_eq!(sheet.field("NA1", "sex"), Some("F"));
 /// assert_eq!(sheet.field("NA2", "sex"), None);
 /// # Ok::<(), String>(())
@@ -60,7 +60,7 @@ impl Sheet {
         Ok(Sheet { names, samples })
     }
 
-    pub fn names(&self) -> &[String] {
+    pub fn field_names(&self) -> &[String] {
         &self.names
     }
 
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn fields_belong_to_samples() {
         let sheet = Sheet::parse("sample\tbatch\tsex\na\t1\tF\r\n\nb\t2\t\n").unwrap();
-        assert_eq!(sheet.names(), ["batch", "sex"]);
+        assert_eq!(sheet.field_names(), ["batch", "sex"]);
         assert_eq!(sheet.fields_of("a"), [("batch", "1"), ("sex", "F")]);
         assert_eq!(sheet.field("b", "batch"), Some("2"));
         assert_eq!((sheet.field("b", "sex"), sheet.field("c", "batch")), (None, None));

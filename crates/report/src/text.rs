@@ -5,7 +5,7 @@ use serde_json::Value;
 /// How a number is written. Spaces between number and unit are non-breaking, except before `s`,
 /// `min` and `h`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Form {
+pub enum NumberFormat {
     /// As few digits as identify the number, with thousands separators: `12,345`.
     Plain,
     /// A fixed number of decimals, then the unit.
@@ -18,15 +18,17 @@ pub enum Form {
     Seconds,
 }
 
-impl Form {
-    pub fn text(self, value: f64) -> String {
+impl NumberFormat {
+    pub fn format_number(self, value: f64) -> String {
         match self {
-            Form::Plain => plain(value),
-            Form::Decimal(digits, unit) => format!("{}{unit}", fixed(value, digits)),
-            Form::Share => format!("{}\u{a0}%", fixed(100.0 * value, share_digits(value))),
-            Form::Points => format!("{}\u{a0}points", fixed(100.0 * value, 1)),
-            Form::Bytes => bytes(value),
-            Form::Seconds => seconds(value),
+            NumberFormat::Plain => plain_number(value),
+            NumberFormat::Decimal(digits, unit) => format!("{}{unit}", fixed_decimals(value, digits)),
+            NumberFormat::Share => {
+                format!("{}\u{a0}%", fixed_decimals(100.0 * value, share_digits(value)))
+            }
+            NumberFormat::Points => format!("{}\u{a0}points", fixed_decimals(100.0 * value, 1)),
+            NumberFormat::Bytes => format_bytes(value),
+            NumberFormat::Seconds => format_seconds(value),
         }
     }
 }
@@ -42,17 +44,17 @@ fn share_digits(share: f64) -> usize {
 }
 
 /// Returns the shortest decimal number that equals the value, with thousands separators.
-pub fn plain(value: f64) -> String {
-    with_separators(&format!("{value}"))
+pub fn plain_number(value: f64) -> String {
+    add_separators(&format!("{value}"))
 }
 
-fn fixed(value: f64, digits: usize) -> String {
-    with_separators(&format!("{value:.digits$}"))
+fn fixed_decimals(value: f64, digits: usize) -> String {
+    add_separators(&format!("{value:.digits$}"))
 }
 
 /// Puts commas between the thousands of the whole part. Text such as `1e-7` or `NaN` is returned
 /// unchanged.
-fn with_separators(number: &str) -> String {
+fn add_separators(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = rest.find('.').map_or((rest, ""), |at| rest.split_at(at));
     if !whole.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -68,17 +70,17 @@ fn with_separators(number: &str) -> String {
     text + fraction
 }
 
-fn bytes(value: f64) -> String {
+fn format_bytes(value: f64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (value, 0);
     while value >= 1024.0 && unit + 1 < units.len() {
         value /= 1024.0;
         unit += 1;
     }
-    format!("{}\u{a0}{}", fixed(value, usize::from(unit > 0)), units[unit])
+    format!("{}\u{a0}{}", fixed_decimals(value, usize::from(unit > 0)), units[unit])
 }
 
-fn seconds(value: f64) -> String {
+fn format_seconds(value: f64) -> String {
     if value < 60.0 {
         return format!("{value:.1} s");
     }
@@ -88,7 +90,7 @@ fn seconds(value: f64) -> String {
     if hours > 0.0 { format!("{hours} h {minutes} min") } else { format!("{minutes} min {rest} s") }
 }
 
-pub fn date(seconds: f64) -> String {
+pub fn format_date(seconds: f64) -> String {
     let seconds = seconds.max(0.0) as u64;
     let (days, minutes) = (seconds / 86_400, seconds % 86_400 / 60);
     // Days are counted from 1 March of the year 0, in cycles of 400 years, so that the leap day is
@@ -107,7 +109,7 @@ pub fn date(seconds: f64) -> String {
 
 /// Escapes text for HTML, both between tags and in quoted attributes. Control characters become
 /// U+FFFD.
-pub fn escape(text: &str) -> String {
+pub fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -125,17 +127,17 @@ pub fn escape(text: &str) -> String {
 
 /// Returns the content of a table cell: numbers exactly as JSON has them, with thousands
 /// separators; strings escaped; a dash for `null`.
-pub fn cell(value: &Value) -> String {
+pub fn cell_text(value: &Value) -> String {
     match value {
         Value::Null => "–".into(),
-        Value::String(text) => escape(text),
-        Value::Number(number) => with_separators(&number.to_string()),
-        other => escape(&other.to_string()),
+        Value::String(text) => escape_html(text),
+        Value::Number(number) => add_separators(&number.to_string()),
+        other => escape_html(&other.to_string()),
     }
 }
 
 /// Joins words as in a sentence: `a, b and c`.
-pub fn listed(words: &[String]) -> String {
+pub fn join_words(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [one] => one.clone(),
@@ -150,38 +152,38 @@ mod tests {
     #[test]
     fn numbers_are_written_plainly() {
         let cases = [
-            (Form::Plain, 1_234_567.0, "1,234,567"),
-            (Form::Plain, 999.0, "999"),
-            (Form::Plain, -1234.5, "-1,234.5"),
-            (Form::Decimal(1, " bases"), 1234.56, "1,234.6 bases"),
-            (Form::Share, 0.1234, "12.3\u{a0}%"),
-            (Form::Share, 0.00123, "0.12\u{a0}%"),
-            (Form::Share, 0.00001, "0.0010\u{a0}%"),
-            (Form::Share, 0.0, "0\u{a0}%"),
-            (Form::Points, 0.0234, "2.3\u{a0}points"),
-            (Form::Bytes, 1536.0, "1.5\u{a0}KiB"),
-            (Form::Bytes, 12.0, "12\u{a0}bytes"),
-            (Form::Seconds, 12.34, "12.3 s"),
-            (Form::Seconds, 245.0, "4 min 5 s"),
-            (Form::Seconds, 7260.0, "2 h 1 min"),
+            (NumberFormat::Plain, 1_234_567.0, "1,234,567"),
+            (NumberFormat::Plain, 999.0, "999"),
+            (NumberFormat::Plain, -1234.5, "-1,234.5"),
+            (NumberFormat::Decimal(1, " bases"), 1234.56, "1,234.6 bases"),
+            (NumberFormat::Share, 0.1234, "12.3\u{a0}%"),
+            (NumberFormat::Share, 0.00123, "0.12\u{a0}%"),
+            (NumberFormat::Share, 0.00001, "0.0010\u{a0}%"),
+            (NumberFormat::Share, 0.0, "0\u{a0}%"),
+            (NumberFormat::Points, 0.0234, "2.3\u{a0}points"),
+            (NumberFormat::Bytes, 1536.0, "1.5\u{a0}KiB"),
+            (NumberFormat::Bytes, 12.0, "12\u{a0}bytes"),
+            (NumberFormat::Seconds, 12.34, "12.3 s"),
+            (NumberFormat::Seconds, 245.0, "4 min 5 s"),
+            (NumberFormat::Seconds, 7260.0, "2 h 1 min"),
         ];
         for (form, value, wanted) in cases {
-            assert_eq!(form.text(value), wanted);
+            assert_eq!(form.format_number(value), wanted);
         }
-        assert_eq!(cell(&serde_json::json!(12345.25)), "12,345.25");
-        assert_eq!(cell(&serde_json::json!(1e-7)), "1e-7");
+        assert_eq!(cell_text(&serde_json::json!(12345.25)), "12,345.25");
+        assert_eq!(cell_text(&serde_json::json!(1e-7)), "1e-7");
     }
 
     #[test]
     fn dates_are_those_of_the_calendar() {
-        assert_eq!(date(0.0), "1970-01-01 00:00 UTC");
-        assert_eq!(date(951_782_400.0), "2000-02-29 00:00 UTC");
-        assert_eq!(date(1_767_225_599.0), "2025-12-31 23:59 UTC");
+        assert_eq!(format_date(0.0), "1970-01-01 00:00 UTC");
+        assert_eq!(format_date(951_782_400.0), "2000-02-29 00:00 UTC");
+        assert_eq!(format_date(1_767_225_599.0), "2025-12-31 23:59 UTC");
     }
 
     #[test]
     fn names_of_files_cannot_be_markup() {
-        assert_eq!(escape("<a href='x'>\"&\u{7}"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;\u{fffd}");
-        assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!(escape_html("<a href='x'>\"&\u{7}"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;\u{fffd}");
+        assert_eq!(join_words(&["a".into(), "b".into(), "c".into()]), "a, b and c");
     }
 }

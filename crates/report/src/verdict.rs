@@ -1,17 +1,17 @@
 //! The verdict about a sample: grades its metrics and puts the result into words.
 
-use crate::limits::{Bad, Grade, Limit, Limits};
-use crate::metrics::{METRICS, Metric, name_of, place_of};
-use crate::run::{Quantity, Run};
-use crate::text::{Form, plain};
+use crate::limits::{FailingSide, Grade, Limit, Limits};
+use crate::metrics::{METRICS, Metric, metric_place, metric_title};
+use crate::run::{Quantity, RunDescription};
+use crate::text::{NumberFormat, plain_number};
 
 /// A metric of a sample that has a limit, and its grade.
 ///
 /// `page` shows one tile for each, `cohort` colours the cells of its table by the grade, and
 /// `diagnosis` groups those that are not good by their cause.
-pub struct Outcome {
+pub struct MetricOutcome {
     pub metric: &'static Metric,
-    /// Title of the metric in this run, see `name_of`.
+    /// Title of the metric in this run, see `metric_title`.
     pub name: String,
     /// The cycle or lane that the value comes from. `None` for values of the whole sample.
     pub place: Option<String>,
@@ -20,18 +20,18 @@ pub struct Outcome {
     pub grade: Grade,
 }
 
-pub fn outcomes(run: &Run<'_>, limits: &Limits) -> Vec<Outcome> {
+pub fn grade_metrics(run: &RunDescription<'_>, limits: &Limits) -> Vec<MetricOutcome> {
     let outcome = |metric: &'static Metric| {
         let limit = *limits.limit(metric.key)?;
         let source = (metric.find)(run)?;
         let grade = limit.grade(source.value);
-        let (name, place) = (name_of(metric, run), place_of(metric, run));
-        Some(Outcome { metric, name, place, source, limit, grade })
+        let (name, place) = (metric_title(metric, run), metric_place(metric, run));
+        Some(MetricOutcome { metric, name, place, source, limit, grade })
     };
     METRICS.iter().filter_map(outcome).collect()
 }
 
-pub fn summary(outcomes: &[Outcome]) -> String {
+pub fn summarize_outcomes(outcomes: &[MetricOutcome]) -> String {
     let count = |grade: Grade| outcomes.iter().filter(|it| it.grade == grade).count();
     let all = outcomes.len();
     let is = |n: usize| if n == 1 { "is" } else { "are" };
@@ -48,7 +48,7 @@ pub fn summary(outcomes: &[Outcome]) -> String {
 
 /// Returns the CSS class of a grade and its HTML. The signs differ in shape, so that they can be
 /// read without colours.
-pub fn grade(grade: Grade) -> (&'static str, &'static str) {
+pub fn grade_markup(grade: Grade) -> (&'static str, &'static str) {
     match grade {
         Grade::Good => ("good", "<i aria-hidden=\"true\">✓</i> good"),
         Grade::Look => ("look", "<i aria-hidden=\"true\">▲</i> look"),
@@ -56,17 +56,19 @@ pub fn grade(grade: Grade) -> (&'static str, &'static str) {
     }
 }
 
-pub fn limit_text(limit: &Limit, form: Form) -> String {
+pub fn limit_text(limit: &Limit, form: NumberFormat) -> String {
     let border = limit.look.or(limit.bad).unwrap_or(f64::NAN);
     let border = match form {
         // Limits are round numbers, so they are shown with the digits that the user gave.
-        Form::Share => format!("{}\u{a0}%", plain((1e6 * border).round() / 1e4)),
-        Form::Points => plain((1e6 * border).round() / 1e4),
-        Form::Decimal(_, unit) => format!("{}{}", plain(border), unit.trim_end_matches("\u{a0}bases")),
-        _ => form.text(border),
+        NumberFormat::Share => format!("{}\u{a0}%", plain_number((1e6 * border).round() / 1e4)),
+        NumberFormat::Points => plain_number((1e6 * border).round() / 1e4),
+        NumberFormat::Decimal(_, unit) => {
+            format!("{}{}", plain_number(border), unit.trim_end_matches("\u{a0}bases"))
+        }
+        _ => form.format_number(border),
     };
     match limit.side {
-        Bad::Below => format!("at least {border}"),
-        Bad::Above => format!("at most {border}"),
+        FailingSide::Below => format!("at least {border}"),
+        FailingSide::Above => format!("at most {border}"),
     }
 }

@@ -23,33 +23,35 @@ impl Contig {
 }
 
 /// Draws all contigs of a profile. Each depends only on the seed and its number.
-pub(crate) fn contigs(profile: &Profile) -> Vec<Contig> {
+pub(crate) fn draw_contigs(profile: &Profile) -> Vec<Contig> {
     let families = Families::new(profile.seed);
     // Parts with different GC content, which alternate along the contig.
-    let shifts: &[i32] = if profile.isochores { &ISOCHORES } else { &[0] };
-    let chains: Vec<Chain> = shifts.iter().map(|shift| Chain::new(*shift)).collect();
+    let shifts: &[i32] = if profile.isochores { &ISOCHORE_SHIFTS } else { &[0] };
+    let chains: Vec<MarkovChain> = shifts.iter().map(|shift| MarkovChain::new(*shift)).collect();
     let draw = |(i, &(_, length)): (usize, &(String, u32))| {
-        let mut rng = Rng::stream(profile.seed, 0x6765_6E6F_0000 + i as u64);
-        contig(&mut rng, &chains, &families, length as usize)
+        let mut rng = Rng::for_purpose(profile.seed, 0x6765_6E6F_0000 + i as u64);
+        draw_contig(&mut rng, &chains, &families, length as usize)
     };
     profile.contigs.iter().enumerate().map(draw).collect()
 }
 
 /// Number of bases of a part of the genome with one GC content.
-const PART: usize = 7_000;
+const ISOCHORE_BASES: usize = 7_000;
 /// Shift of the weights of C and G (in 256ths) in the parts of the genome. The weights of A and T are
 /// shifted by the same amount in the other direction.
-const ISOCHORES: [i32; 5] = [0, 24, -20, 44, -8];
+const ISOCHORE_SHIFTS: [i32; 5] = [0, 24, -20, 44, -8];
 
-fn contig(rng: &mut Rng, chains: &[Chain], families: &Families, length: usize) -> Contig {
+fn draw_contig(rng: &mut Rng, chains: &[MarkovChain], families: &Families, length: usize) -> Contig {
     let mut bases = match chains {
-        [chain] => chain.draw(rng, length),
+        [chain] => chain.draw_bases(rng, length),
         _ => {
-            let starts = (0..length).step_by(PART).zip(chains.iter().cycle());
-            starts.flat_map(|(start, chain)| chain.draw(rng, PART.min(length - start))).collect()
+            let starts = (0..length).step_by(ISOCHORE_BASES).zip(chains.iter().cycle());
+            starts
+                .flat_map(|(start, chain)| chain.draw_bases(rng, ISOCHORE_BASES.min(length - start)))
+                .collect()
         }
     };
-    let repeats = families.scatter(rng, &mut bases);
+    let repeats = families.scatter_repeats(rng, &mut bases);
     let gap = if length >= 100_000 {
         let start = length / 3 + rng.below(length as u32 / 4) as usize;
         start..start + length / 200
@@ -62,9 +64,9 @@ fn contig(rng: &mut Rng, chains: &[Chain], families: &Families, length: usize) -
 
 /// The distribution of the next base after every pair of bases: 41 % GC, few CG, and slightly more runs
 /// of one base.
-struct Chain(Vec<[u8; 256]>);
+struct MarkovChain(Vec<[u8; 256]>);
 
-impl Chain {
+impl MarkovChain {
     fn new(shift: i32) -> Self {
         let follow = |context: usize| {
             let (before, last) = (context >> 2, context & 3);
@@ -94,11 +96,11 @@ impl Chain {
         Self((0..16).map(follow).collect())
     }
 
-    fn draw(&self, rng: &mut Rng, length: usize) -> Vec<u8> {
+    fn draw_bases(&self, rng: &mut Rng, length: usize) -> Vec<u8> {
         let mut bases = Vec::with_capacity(length + 8);
         let mut context = 0;
         while bases.len() < length {
-            for byte in rng.next().to_le_bytes() {
+            for byte in rng.next_u64().to_le_bytes() {
                 let base = usize::from(self.0[context][usize::from(byte)]);
                 bases.push(b"ACGT"[base]);
                 context = (context << 2 | base) & 15;
@@ -130,7 +132,7 @@ impl RepeatMap {
         self.0[position >> CELL_BITS]
     }
 
-    fn mark(&mut self, start: usize, length: usize, repeat: Repeat) {
+    fn mark_repeat(&mut self, start: usize, length: usize, repeat: Repeat) {
         // Only cells covered by at least half are marked, because reads at the border are partly unique.
         let half = 1 << (CELL_BITS - 1);
         let cells = (start + half) >> CELL_BITS..(start + length + half) >> CELL_BITS;
@@ -146,33 +148,33 @@ pub(crate) struct Families(Vec<Vec<u8>>);
 
 impl Families {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut rng = Rng::stream(seed, 0x5245_5045);
+        let mut rng = Rng::for_purpose(seed, 0x5245_5045);
         let lengths = [300, 300, 290, 310, 3000, 3000];
         Self(lengths.iter().map(|&n| random_bases(&mut rng, n)).collect())
     }
 
     /// Writes repeats over about an eighth of a contig, and returns their map.
-    pub(crate) fn scatter(&self, rng: &mut Rng, contig: &mut [u8]) -> RepeatMap {
+    pub(crate) fn scatter_repeats(&self, rng: &mut Rng, contig: &mut [u8]) -> RepeatMap {
         let mut map = RepeatMap(vec![Repeat::Unique; (contig.len() >> CELL_BITS) + 1]);
         let mut budget = contig.len() / 8;
         while budget > 4000 {
-            budget -= self.element(rng, contig, &mut map);
+            budget -= self.write_element(rng, contig, &mut map);
         }
         for _ in 0..contig.len() / 6000 {
-            microsatellite(rng, contig);
+            write_microsatellite(rng, contig);
         }
         for _ in 0..contig.len() / 400_000 {
-            duplication(rng, contig, &mut map);
+            write_duplication(rng, contig, &mut map);
         }
         map
     }
 
-    fn element(&self, rng: &mut Rng, contig: &mut [u8], map: &mut RepeatMap) -> usize {
+    fn write_element(&self, rng: &mut Rng, contig: &mut [u8], map: &mut RepeatMap) -> usize {
         let family = &self.0[rng.below(self.0.len() as u32) as usize];
         let length = family.len().min(300 + rng.below(700) as usize);
         let from = rng.below((family.len() - length + 1) as u32) as usize;
         let mut copy = family[from..from + length].to_vec();
-        if rng.coin() {
+        if rng.flip_coin() {
             copy.reverse();
             copy.iter_mut().for_each(|b| *b = complement(*b));
         }
@@ -185,12 +187,12 @@ impl Families {
         let at = rng.below((contig.len() - length) as u32) as usize;
         contig[at..at + length].copy_from_slice(&copy);
         let class = if divergence < 20 { Repeat::Young } else { Repeat::Old };
-        map.mark(at, length, class);
+        map.mark_repeat(at, length, class);
         length
     }
 }
 
-fn microsatellite(rng: &mut Rng, contig: &mut [u8]) {
+fn write_microsatellite(rng: &mut Rng, contig: &mut [u8]) {
     let unit = random_bases(rng, 1 + rng.clone().below(5) as usize);
     let length = rng.between(12, 45) as usize;
     let at = rng.below((contig.len() - length) as u32) as usize;
@@ -198,14 +200,14 @@ fn microsatellite(rng: &mut Rng, contig: &mut [u8]) {
     contig[at..at + length].iter_mut().zip(repeated).for_each(|(b, &u)| *b = u);
 }
 
-fn duplication(rng: &mut Rng, contig: &mut [u8], map: &mut RepeatMap) {
+fn write_duplication(rng: &mut Rng, contig: &mut [u8], map: &mut RepeatMap) {
     let length = rng.between(1000, 4000) as usize;
     let room = (contig.len() / 2 - length) as u32;
     let from = rng.below(room) as usize;
     let to = contig.len() / 2 + rng.below(room) as usize;
     contig.copy_within(from..from + length, to);
-    map.mark(from, length, Repeat::Exact);
-    map.mark(to, length, Repeat::Exact);
+    map.mark_repeat(from, length, Repeat::Exact);
+    map.mark_repeat(to, length, Repeat::Exact);
 }
 
 pub(crate) fn random_bases(rng: &mut Rng, length: usize) -> Vec<u8> {

@@ -18,7 +18,7 @@
 //! use readmill_simulate::{Profile, Sample};
 //! let sample = Sample::new(Profile::small().with_pairs(100));
 //! let (mut records, mut bytes) = (sample.records(), Vec::new());
-//! while records.next(&mut bytes) {}
+//! while records.append_next(&mut bytes) {}
 //! assert!(bytes.len() > 200 * 300);
 //! ```
 #![warn(clippy::print_stdout, clippy::print_stderr)]

@@ -14,33 +14,33 @@ pub(crate) struct Cluster {
     pub(crate) y: u32,
 }
 
-const ORIGIN: u32 = 1000;
+const MIN_COORDINATE: u32 = 1000;
 
-struct Layout {
+struct TileLayout {
     swaths: u32,
     tiles: u32,
     width: u32,
     height: u32,
 }
 
-fn layout(flowcell: Flowcell) -> Layout {
+fn layout_of(flowcell: Flowcell) -> TileLayout {
     match flowcell {
-        Flowcell::HiSeq => Layout { swaths: 2, tiles: 28, width: 20_500, height: 100_000 },
-        Flowcell::Patterned => Layout { swaths: 6, tiles: 78, width: 51_000, height: 57_000 },
+        Flowcell::HiSeq => TileLayout { swaths: 2, tiles: 28, width: 20_500, height: 100_000 },
+        Flowcell::Patterned => TileLayout { swaths: 6, tiles: 78, width: 51_000, height: 57_000 },
     }
 }
 
-pub(crate) fn machine(flowcell: Flowcell) -> (&'static str, &'static str) {
+pub(crate) fn machine_names(flowcell: Flowcell) -> (&'static str, &'static str) {
     match flowcell {
         Flowcell::HiSeq => ("HS00417", "H7QSIMADX"),
         Flowcell::Patterned => ("NV00283", "HW5SIMDSX"),
     }
 }
 
-pub(crate) struct Lane {
+pub(crate) struct SimulatedLane {
     instrument: String,
     flowcell: String,
-    layout: Layout,
+    layout: TileLayout,
     run: u32,
     tile: u32,
     cluster: u32,
@@ -48,10 +48,10 @@ pub(crate) struct Lane {
     copies: BTreeSet<(u32, u32)>,
 }
 
-impl Lane {
+impl SimulatedLane {
     pub(crate) fn new(profile: &Profile, index: u32, count: u32) -> Self {
-        let (instrument, flowcell) = machine(profile.flowcell);
-        let layout = layout(profile.flowcell);
+        let (instrument, flowcell) = machine_names(profile.flowcell);
+        let layout = layout_of(profile.flowcell);
         let tiles = u64::from(2 * layout.swaths * layout.tiles);
         let share = profile.pairs * 3 / (2 * u64::from(count) * tiles) + 1;
         Self {
@@ -67,7 +67,7 @@ impl Lane {
     }
 
     /// Returns the next cluster: x increases along a tile, y is random.
-    pub(crate) fn advance(&mut self, rng: &mut Rng) -> Cluster {
+    pub(crate) fn next_cluster(&mut self, rng: &mut Rng) -> Cluster {
         if self.cluster == self.per_tile {
             self.next_tile();
         }
@@ -81,8 +81,8 @@ impl Lane {
         Cluster {
             run: self.run,
             tile: self.tile_number(),
-            x: ORIGIN + column * column_width + rng.below(column_width),
-            y: ORIGIN + band * band_height + (rng.below(band_height) & !1),
+            x: MIN_COORDINATE + column * column_width + rng.below(column_width),
+            y: MIN_COORDINATE + band * band_height + (rng.below(band_height) & !1),
         }
     }
 
@@ -108,7 +108,7 @@ impl Lane {
 
     /// Returns a position close to a cluster of the current tile: within 100 pixels with probability
     /// 2/3, otherwise within 2,500.
-    pub(crate) fn beside(&mut self, rng: &mut Rng, source: &Cluster) -> Cluster {
+    pub(crate) fn draw_near_cluster(&mut self, rng: &mut Rng, source: &Cluster) -> Cluster {
         loop {
             let reach = if rng.per_mille(667) { 100 } else { 2500 };
             let x = source.x + rng.below(2 * reach + 1);
@@ -121,13 +121,13 @@ impl Lane {
 
     pub(crate) fn write_name(&self, cluster: &Cluster, umi: Option<u32>, out: &mut Vec<u8>) {
         out.extend_from_slice(self.instrument.as_bytes());
-        decimal(cluster.run, out);
+        write_decimal(cluster.run, out);
         out.extend_from_slice(self.flowcell.as_bytes());
-        decimal(cluster.tile, out);
+        write_decimal(cluster.tile, out);
         out.push(b':');
-        decimal(cluster.x, out);
+        write_decimal(cluster.x, out);
         out.push(b':');
-        decimal(cluster.y, out);
+        write_decimal(cluster.y, out);
         if let Some(umi) = umi {
             out.push(b':');
             write_umi(umi, b'+', out);
@@ -143,7 +143,7 @@ pub(crate) fn write_umi(umi: u32, separator: u8, out: &mut Vec<u8>) {
 }
 
 #[inline]
-pub(crate) fn decimal(mut value: u32, out: &mut Vec<u8>) {
+pub(crate) fn write_decimal(mut value: u32, out: &mut Vec<u8>) {
     let mut digits = [0; 10];
     let mut at = digits.len();
     loop {
@@ -165,14 +165,14 @@ mod tests {
     fn clusters_of_a_crowded_lane_are_all_different() {
         for flowcell in [Flowcell::HiSeq, Flowcell::Patterned] {
             let profile = Profile { flowcell, ..Profile::small().with_pairs(60_000_000) };
-            let mut lane = Lane::new(&profile, 0, 1);
-            let mut rng = Rng::stream(1, 1);
+            let mut lane = SimulatedLane::new(&profile, 0, 1);
+            let mut rng = Rng::for_purpose(1, 1);
             let mut seen = BTreeSet::new();
             for i in 0..400_000 {
-                let mut cluster = lane.advance(&mut rng);
+                let mut cluster = lane.next_cluster(&mut rng);
                 assert!(seen.insert((cluster.run, cluster.tile, cluster.x, cluster.y)));
                 if i % 50 == 0 && lane.is_current(&cluster) {
-                    cluster = lane.beside(&mut rng, &cluster);
+                    cluster = lane.draw_near_cluster(&mut rng, &cluster);
                     assert!(seen.insert((cluster.run, cluster.tile, cluster.x, cluster.y)));
                 }
             }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn names_have_seven_or_eight_fields() {
-        let lane = Lane::new(&Profile::small(), 9, 12);
+        let lane = SimulatedLane::new(&Profile::small(), 9, 12);
         let cluster = Cluster { run: 1118, tile: 2214, x: 10, y: 4_294_967_295 };
         let (mut plain, mut with_umi) = (Vec::new(), Vec::new());
         lane.write_name(&cluster, None, &mut plain);

@@ -2,9 +2,9 @@
 //! alignment score.
 
 use crate::genome::Contig;
-use crate::names::decimal;
+use crate::names::write_decimal;
 use crate::template::Locus;
-use crate::variants::{Change, LONGEST, Variant, Variants};
+use crate::variants::{MAX_INDEL_BASES, Variant, VariantChange, Variants};
 
 pub(crate) mod op {
     pub(crate) const MATCH: u32 = 0;
@@ -17,11 +17,11 @@ pub(crate) mod op {
 
 /// Minimum number of bases that a read must have on both sides of an indel. Nearer indels are left out,
 /// because aligners would clip them.
-const FLANK: i64 = 8;
+const MIN_FLANK_BASES: i64 = 8;
 
 /// Appends an operator, or lengthens the last one if it is the same.
 #[inline]
-pub(crate) fn push(cigar: &mut Vec<u32>, length: u32, operator: u32) {
+pub(crate) fn push_operator(cigar: &mut Vec<u32>, length: u32, operator: u32) {
     match cigar.last_mut() {
         _ if length == 0 => {}
         Some(last) if *last & 15 == operator => *last += length << 4,
@@ -30,7 +30,7 @@ pub(crate) fn push(cigar: &mut Vec<u32>, length: u32, operator: u32) {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
+pub(crate) struct SampleView<'a> {
     pub(crate) contig: &'a Contig,
     pub(crate) variants: &'a Variants,
     pub(crate) haplotype: u8,
@@ -38,17 +38,17 @@ pub(crate) struct View<'a> {
     pub(crate) indels: bool,
 }
 
-impl View<'_> {
+impl SampleView<'_> {
     /// Fills `bases` with the read whose 5' end, after `clip` clipped bases, is at `locus`. Appends its
     /// operators to `cigar`, and returns the leftmost position.
-    pub(crate) fn place(
+    pub(crate) fn place_read(
         &self,
         locus: &Locus,
         clip: usize,
         bases: &mut [u8],
         cigar: &mut Vec<u32>,
     ) -> usize {
-        let (n, most) = (bases.len(), 2 * LONGEST as usize);
+        let (n, most) = (bases.len(), 2 * MAX_INDEL_BASES as usize);
         let five = locus.five as usize;
         let (from, to) = if locus.reverse {
             let end = five + 1 - clip;
@@ -60,34 +60,40 @@ impl View<'_> {
         if variants.is_empty() {
             let start = if locus.reverse { to - n } else { from };
             bases.copy_from_slice(&self.contig.bases[start..start + n]);
-            push(cigar, n as u32, op::MATCH);
+            push_operator(cigar, n as u32, op::MATCH);
             return start;
         }
         let mut chosen = Vec::new();
         let start = if locus.reverse {
-            self.leftwards(to, n, variants, &mut chosen)
+            self.choose_reverse_variants(to, n, variants, &mut chosen)
         } else {
-            self.rightwards(from, n, variants, &mut chosen);
+            self.choose_forward_variants(from, n, variants, &mut chosen);
             from
         };
-        self.build(start, &chosen, bases, cigar);
+        self.build_read(start, &chosen, bases, cigar);
         start
     }
 
-    fn shows(&self, variant: &Variant, indels_so_far: u32) -> bool {
-        let snp = matches!(variant.change, Change::Snp(_));
+    fn is_shown(&self, variant: &Variant, indels_so_far: u32) -> bool {
+        let snp = matches!(variant.change, VariantChange::Snp(_));
         variant.haplotypes >> self.haplotype & 1 == 1 && (snp || self.indels && indels_so_far < 2)
     }
 
     /// Chooses the variants that a forward read of `n` bases from `start` on contains.
-    fn rightwards(&self, start: usize, n: usize, list: &[Variant], chosen: &mut Vec<Variant>) {
+    fn choose_forward_variants(
+        &self,
+        start: usize,
+        n: usize,
+        list: &[Variant],
+        chosen: &mut Vec<Variant>,
+    ) {
         let (n, mut shift, mut indels) = (n as i64, 0, 0);
         for variant in list.iter() {
             let before = variant.position as i64 - start as i64 + shift;
-            if before >= n || !self.shows(variant, indels) {
+            if before >= n || !self.is_shown(variant, indels) {
                 continue;
             }
-            let Some(change) = fits(&variant.change, before, n) else { continue };
+            let Some(change) = length_change(&variant.change, before, n) else { continue };
             shift += change;
             indels += u32::from(change != 0);
             chosen.push(*variant);
@@ -96,19 +102,25 @@ impl View<'_> {
 
     /// Chooses the variants that a reverse read of `n` bases up to `end` contains. Returns its leftmost
     /// position.
-    fn leftwards(&self, end: usize, n: usize, list: &[Variant], chosen: &mut Vec<Variant>) -> usize {
+    fn choose_reverse_variants(
+        &self,
+        end: usize,
+        n: usize,
+        list: &[Variant],
+        chosen: &mut Vec<Variant>,
+    ) -> usize {
         let (end, n, mut shift, mut indels) = (end as i64, n as i64, 0, 0);
         for variant in list.iter().rev() {
             let past = match variant.change {
-                Change::Snp(_) => 1,
-                Change::Insertion(..) => 0,
-                Change::Deletion(length) => i64::from(length),
+                VariantChange::Snp(_) => 1,
+                VariantChange::Insertion(..) => 0,
+                VariantChange::Deletion(length) => i64::from(length),
             };
             let after = end - variant.position as i64 - past + shift;
-            if after < 0 || after >= n || !self.shows(variant, indels) {
+            if after < 0 || after >= n || !self.is_shown(variant, indels) {
                 continue;
             }
-            let Some(change) = fits(&variant.change, after, n) else { continue };
+            let Some(change) = length_change(&variant.change, after, n) else { continue };
             shift += change;
             indels += u32::from(change != 0);
             chosen.push(*variant);
@@ -117,53 +129,53 @@ impl View<'_> {
         (end - (n - shift)) as usize
     }
 
-    fn build(&self, start: usize, chosen: &[Variant], bases: &mut [u8], cigar: &mut Vec<u32>) {
+    fn build_read(&self, start: usize, chosen: &[Variant], bases: &mut [u8], cigar: &mut Vec<u32>) {
         let reference = &self.contig.bases;
         let (mut at, mut filled) = (start, 0);
         for variant in chosen {
             let run = variant.position as usize - at;
             bases[filled..filled + run].copy_from_slice(&reference[at..at + run]);
-            push(cigar, run as u32, op::MATCH);
+            push_operator(cigar, run as u32, op::MATCH);
             at += run;
             filled += run;
             match variant.change {
-                Change::Snp(base) => {
+                VariantChange::Snp(base) => {
                     bases[filled] = base;
-                    push(cigar, 1, op::MATCH);
+                    push_operator(cigar, 1, op::MATCH);
                     at += 1;
                     filled += 1;
                 }
-                Change::Insertion(inserted, length) => {
+                VariantChange::Insertion(inserted, length) => {
                     let length = usize::from(length);
                     bases[filled..filled + length].copy_from_slice(&inserted[..length]);
-                    push(cigar, length as u32, op::INSERTION);
+                    push_operator(cigar, length as u32, op::INSERTION);
                     filled += length;
                 }
-                Change::Deletion(length) => {
-                    push(cigar, u32::from(length), op::DELETION);
+                VariantChange::Deletion(length) => {
+                    push_operator(cigar, u32::from(length), op::DELETION);
                     at += usize::from(length);
                 }
             }
         }
         let rest = bases.len() - filled;
         bases[filled..].copy_from_slice(&reference[at..at + rest]);
-        push(cigar, rest as u32, op::MATCH);
+        push_operator(cigar, rest as u32, op::MATCH);
     }
 }
 
 /// Returns by how many bases a change lengthens the read, or `None` if it is too close to an end of the
 /// read.
-fn fits(change: &Change, before: i64, n: i64) -> Option<i64> {
+fn length_change(change: &VariantChange, before: i64, n: i64) -> Option<i64> {
     let change = match *change {
-        Change::Snp(_) => return Some(0),
-        Change::Insertion(_, length) => i64::from(length),
-        Change::Deletion(length) => -i64::from(length),
+        VariantChange::Snp(_) => return Some(0),
+        VariantChange::Insertion(_, length) => i64::from(length),
+        VariantChange::Deletion(length) => -i64::from(length),
     };
-    (before >= FLANK && before + change.max(0) + FLANK <= n).then_some(change)
+    (before >= MIN_FLANK_BASES && before + change.max(0) + MIN_FLANK_BASES <= n).then_some(change)
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Summary {
+pub(crate) struct AlignmentSummary {
     pub(crate) covered: usize,
     pub(crate) edits: u32,
     /// Alignment score as bwa computes it: 1 for a match, -4 for a mismatch, -6 for a gap and -1 for
@@ -171,13 +183,13 @@ pub(crate) struct Summary {
     pub(crate) score: u32,
 }
 
-pub(crate) fn summarize(
+pub(crate) fn summarize_alignment(
     cigar: &[u32],
     bases: &[u8],
     reference: &[u8],
     start: usize,
     md: &mut Vec<u8>,
-) -> Summary {
+) -> AlignmentSummary {
     md.clear();
     let (mut at, mut read, mut run) = (start, 0, 0);
     let (mut edits, mut score) = (0, 0i64);
@@ -186,7 +198,7 @@ pub(crate) fn summarize(
         match operator {
             op::MATCH => {
                 let (ours, theirs) = (&bases[read..read + length], &reference[at..at + length]);
-                let differing = mismatches(ours, theirs, &mut run, md);
+                let differing = write_mismatches(ours, theirs, &mut run, md);
                 edits += differing;
                 score += length as i64 - 5 * i64::from(differing);
                 read += length;
@@ -198,7 +210,7 @@ pub(crate) fn summarize(
                 read += length;
             }
             op::DELETION => {
-                decimal(run, md);
+                write_decimal(run, md);
                 run = 0;
                 md.push(b'^');
                 md.extend_from_slice(&reference[at..at + length]);
@@ -211,17 +223,17 @@ pub(crate) fn summarize(
             _ => {}
         }
     }
-    decimal(run, md);
-    Summary { covered: at - start, edits, score: score.max(0) as u32 }
+    write_decimal(run, md);
+    AlignmentSummary { covered: at - start, edits, score: score.max(0) as u32 }
 }
 
 /// Counts mismatches, comparing eight bases at a time, and writes them to `md`. `run` is the number of
 /// matches since the last mismatch.
-fn mismatches(ours: &[u8], theirs: &[u8], run: &mut u32, md: &mut Vec<u8>) -> u32 {
+fn write_mismatches(ours: &[u8], theirs: &[u8], run: &mut u32, md: &mut Vec<u8>) -> u32 {
     let mut count = 0;
     let mut last = 0;
     let mut found = |at: usize| {
-        decimal(*run + (at - last) as u32, md);
+        write_decimal(*run + (at - last) as u32, md);
         md.push(theirs[at]);
         *run = 0;
         last = at + 1;
@@ -249,10 +261,10 @@ fn mismatches(ours: &[u8], theirs: &[u8], run: &mut u32, md: &mut Vec<u8>) -> u3
 mod tests {
     use super::*;
 
-    fn md_of(cigar: &[(u32, u32)], bases: &[u8], reference: &[u8]) -> (String, Summary) {
+    fn md_of(cigar: &[(u32, u32)], bases: &[u8], reference: &[u8]) -> (String, AlignmentSummary) {
         let cigar: Vec<u32> = cigar.iter().map(|&(n, o)| n << 4 | o).collect();
         let mut md = Vec::new();
-        let summary = summarize(&cigar, bases, reference, 0, &mut md);
+        let summary = summarize_alignment(&cigar, bases, reference, 0, &mut md);
         (String::from_utf8(md).expect("ASCII"), summary)
     }
 
@@ -260,7 +272,7 @@ mod tests {
     fn matches_and_mismatches() {
         let (md, s) = md_of(&[(2, 4), (10, 0)], b"TTACGTACGTAC", b"CCGTACGTAG");
         assert_eq!(md, "0C8G0");
-        assert_eq!(s, Summary { covered: 10, edits: 2, score: 0 });
+        assert_eq!(s, AlignmentSummary { covered: 10, edits: 2, score: 0 });
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Profile {
         Self {
             seed: 1,
             pairs: 20_000,
-            contigs: contigs(&[
+            contigs: named_contigs(&[
                 ("chr1", 800_000),
                 ("chr2", 600_000),
                 ("chr3", 400_000),
@@ -123,7 +123,7 @@ impl Profile {
     pub fn demo() -> Self {
         Self {
             pairs: 150_000,
-            contigs: contigs(&[
+            contigs: named_contigs(&[
                 ("chr1", 5_000_000),
                 ("chr2", 4_200_000),
                 ("chr3", 3_300_000),
@@ -143,7 +143,7 @@ impl Profile {
     pub fn gallery(fault: Option<Fault>) -> Self {
         Self {
             pairs: 120_000,
-            contigs: contigs(&[("chr1", 520_000), ("chr2", 320_000), ("chr3", 160_000)]),
+            contigs: named_contigs(&[("chr1", 520_000), ("chr2", 320_000), ("chr3", 160_000)]),
             duplicates_per_mille: if fault == Some(Fault::OverAmplified) { 480 } else { 60 },
             libraries: 1,
             lanes: 4,
@@ -161,7 +161,7 @@ impl Profile {
         Self { seed, ..self }
     }
 
-    pub(crate) fn length(&self) -> usize {
+    pub(crate) fn clamped_read_length(&self) -> usize {
         self.read_length.clamp(40, 2000) as usize
     }
 }
@@ -172,6 +172,6 @@ impl Default for Profile {
     }
 }
 
-fn contigs(list: &[(&str, u32)]) -> Vec<(String, u32)> {
+fn named_contigs(list: &[(&str, u32)]) -> Vec<(String, u32)> {
     list.iter().map(|&(name, length)| (name.to_owned(), length)).collect()
 }

@@ -9,30 +9,30 @@ use crate::profile::{Fault, Profile, Qualities};
 use crate::rng::{Exponential, Rng, error_probabilities};
 
 /// Number of strings in the pool for each of the two reads of a pair.
-const STRINGS: u32 = 4096;
-const TOP: u32 = 41;
+const STRINGS_PER_READ: u32 = 4096;
+const MAX_QUALITY: u32 = 41;
 
-pub(crate) struct Pool {
+pub(crate) struct QualityPool {
     length: usize,
     bytes: Vec<u8>,
     totals: Vec<u64>,
     hazards: [u64; 94],
 }
 
-impl Pool {
+impl QualityPool {
     pub(crate) fn new(profile: &Profile) -> Self {
-        let (length, qualities) = (profile.length(), profile.qualities);
-        let mut rng = Rng::stream(profile.seed, 0x7175_616C);
+        let (length, qualities) = (profile.clamped_read_length(), profile.qualities);
+        let mut rng = Rng::for_purpose(profile.seed, 0x7175_616C);
         // Twice the error rate, because about half of the candidate errors are rejected by context.
         let hazards = error_probabilities().map(|p| 2 * p);
         let mut pool = Self { length, bytes: Vec::new(), totals: Vec::new(), hazards };
-        for i in 0..2 * STRINGS {
-            let mut string = draw(&mut rng, length, i >= STRINGS);
+        for i in 0..2 * STRINGS_PER_READ {
+            let mut string = draw_string(&mut rng, length, i >= STRINGS_PER_READ);
             if qualities == Qualities::Binned {
-                string.iter_mut().for_each(|q| *q = bin(*q));
+                string.iter_mut().for_each(|q| *q = bin_quality(*q));
             }
             // Most tiles lose the cycle, not all.
-            if profile.fault == Some(Fault::FailingCycle) && i < STRINGS && i % 10 < 7 {
+            if profile.fault == Some(Fault::FailingCycle) && i < STRINGS_PER_READ && i % 10 < 7 {
                 string[length / 2] = 2;
             }
             pool.totals.push(string.iter().map(|&q| pool.hazards[usize::from(q)]).sum());
@@ -42,8 +42,8 @@ impl Pool {
     }
 
     #[inline]
-    pub(crate) fn pick(&self, rng: &mut Rng, second: bool) -> u16 {
-        (rng.below(STRINGS) + if second { STRINGS } else { 0 }) as u16
+    pub(crate) fn pick_string(&self, rng: &mut Rng, second: bool) -> u16 {
+        (rng.below(STRINGS_PER_READ) + if second { STRINGS_PER_READ } else { 0 }) as u16
     }
 
     #[inline]
@@ -53,7 +53,7 @@ impl Pool {
     }
 
     #[inline]
-    pub(crate) fn total(&self, index: u16) -> u64 {
+    pub(crate) fn total_hazard(&self, index: u16) -> u64 {
         self.totals[usize::from(index)]
     }
 
@@ -63,7 +63,7 @@ impl Pool {
     }
 }
 
-fn bin(quality: u8) -> u8 {
+fn bin_quality(quality: u8) -> u8 {
     match quality {
         0..=2 => 2,
         3..=17 => 12,
@@ -73,7 +73,7 @@ fn bin(quality: u8) -> u8 {
 }
 
 /// Draws one string: a plateau with dips that become more frequent, and sometimes a bad tail.
-fn draw(rng: &mut Rng, length: usize, second: bool) -> Vec<u8> {
+fn draw_string(rng: &mut Rng, length: usize, second: bool) -> Vec<u8> {
     let worse = if second { 3 } else { 2 };
     // Dips in 65,536 cycles: at the start of the read, and the number that is added at its end.
     let (early, late) = match rng.below(100) {
@@ -86,7 +86,7 @@ fn draw(rng: &mut Rng, length: usize, second: bool) -> Vec<u8> {
     } else {
         length
     };
-    let plateau = TOP - rng.below(8).saturating_sub(5);
+    let plateau = MAX_QUALITY - rng.below(8).saturating_sub(5);
     let mut quality = plateau;
     let mut string = Vec::with_capacity(length);
     for cycle in 0..length {
@@ -96,21 +96,21 @@ fn draw(rng: &mut Rng, length: usize, second: bool) -> Vec<u8> {
         } else if quality == plateau {
             let progress = (cycle * cycle * 256 / (length * length)) as u32;
             let chance = (early + late * progress / 256) * worse / 2;
-            if rng.below(65536) < chance { dip(rng, plateau) } else { plateau }
+            if rng.below(65536) < chance { draw_dip(rng, plateau) } else { plateau }
         } else {
-            recover(rng, quality, plateau)
+            draw_recovery(rng, quality, plateau)
         };
         string.push((quality.saturating_sub(ramp)).max(2) as u8);
     }
     string
 }
 
-fn dip(rng: &mut Rng, plateau: u32) -> u32 {
+fn draw_dip(rng: &mut Rng, plateau: u32) -> u32 {
     let depth = if rng.per_mille(600) { rng.between(1, 8) } else { rng.between(4, 30) };
     plateau - depth
 }
 
-fn recover(rng: &mut Rng, quality: u32, plateau: u32) -> u32 {
+fn draw_recovery(rng: &mut Rng, quality: u32, plateau: u32) -> u32 {
     match rng.below(16) {
         0..6 => plateau,
         6..9 => quality,
@@ -120,7 +120,7 @@ fn recover(rng: &mut Rng, quality: u32, plateau: u32) -> u32 {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Circumstances {
+pub(crate) struct ReadCircumstances {
     pub(crate) qualities: u16,
     pub(crate) reverse: bool,
     pub(crate) second: bool,
@@ -132,21 +132,21 @@ pub(crate) struct Circumstances {
 pub(crate) fn add_errors(
     rng: &mut Rng,
     waits: &Exponential,
-    pool: &Pool,
-    read: Circumstances,
+    pool: &QualityPool,
+    read: ReadCircumstances,
     bases: &mut [u8],
 ) {
-    let first = waits.pick(rng.next());
-    if first < pool.total(read.qualities) {
-        scan(rng, waits, pool, read, bases, first);
+    let first = waits.pick(rng.next_u64());
+    if first < pool.total_hazard(read.qualities) {
+        add_errors_from(rng, waits, pool, read, bases, first);
     }
 }
 
-fn scan(
+fn add_errors_from(
     rng: &mut Rng,
     waits: &Exponential,
-    pool: &Pool,
-    read: Circumstances,
+    pool: &QualityPool,
+    read: ReadCircumstances,
     bases: &mut [u8],
     first: u64,
 ) {
@@ -154,27 +154,28 @@ fn scan(
     for (cycle, &quality) in pool.string(read.qualities).iter().enumerate() {
         sum += pool.hazard(quality);
         if sum > next {
-            next = sum + waits.pick(rng.next());
-            let bits = rng.next() as u32;
+            next = sum + waits.pick(rng.next_u64());
+            let bits = rng.next_u64() as u32;
             if quality <= 2 && bits >> 31 == 0 {
-                bases[index(cycle, bases.len(), read.reverse)] = b'N';
-            } else if bits & 0xFF < acceptance(read, cycle, bases) {
-                let slot = &mut bases[index(cycle, pool.string(read.qualities).len(), read.reverse)];
-                *slot = other(*slot, bits >> 8 & 0xFFFF);
+                bases[base_index(cycle, bases.len(), read.reverse)] = b'N';
+            } else if bits & 0xFF < acceptance_per_256(read, cycle, bases) {
+                let slot =
+                    &mut bases[base_index(cycle, pool.string(read.qualities).len(), read.reverse)];
+                *slot = draw_other_base(*slot, bits >> 8 & 0xFFFF);
             }
         }
     }
 }
 
-fn index(cycle: usize, length: usize, reverse: bool) -> usize {
+fn base_index(cycle: usize, length: usize, reverse: bool) -> usize {
     if reverse { length - 1 - cycle } else { cycle }
 }
 
 /// Returns how many of 256 candidate errors are accepted at this cycle. With 128, the error rate would
 /// equal the qualities.
-fn acceptance(read: Circumstances, cycle: usize, bases: &[u8]) -> u32 {
+fn acceptance_per_256(read: ReadCircumstances, cycle: usize, bases: &[u8]) -> u32 {
     let sequenced = |cycle: usize| {
-        let base = bases[index(cycle, bases.len(), read.reverse)];
+        let base = bases[base_index(cycle, bases.len(), read.reverse)];
         if read.reverse { complement(base) } else { base }
     };
     let before = if cycle > 0 { sequenced(cycle - 1) } else { b'A' };
@@ -189,7 +190,7 @@ fn acceptance(read: Circumstances, cycle: usize, bases: &[u8]) -> u32 {
     (context * group * late) >> 16
 }
 
-fn other(base: u8, bits: u32) -> u8 {
+fn draw_other_base(base: u8, bits: u32) -> u8 {
     let choices: &[u8; 3] = match base {
         b'A' => b"CGT",
         b'C' => b"ATG",

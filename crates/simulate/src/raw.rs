@@ -1,6 +1,6 @@
 //! Encodes BAM records (SAM specification, section 4.2).
 
-pub(crate) struct Record<'a> {
+pub(crate) struct RawRecord<'a> {
     pub(crate) contig: i32,
     pub(crate) position: i32,
     pub(crate) quality: u8,
@@ -24,10 +24,10 @@ const CODES: [u8; 256] = {
     table
 };
 
-impl Record<'_> {
+impl RawRecord<'_> {
     /// Appends the record without tags, and returns where it starts. The caller appends tags and then
     /// calls [`finish`].
-    pub(crate) fn begin(&self, out: &mut Vec<u8>) -> usize {
+    pub(crate) fn append_without_tags(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         out.reserve(400 + 2 * self.bases.len());
         let mut fixed = [0; 36];
@@ -35,7 +35,7 @@ impl Record<'_> {
         put(4, &self.contig.to_le_bytes());
         put(8, &self.position.to_le_bytes());
         put(12, &[self.name.len() as u8 + 1, self.quality]);
-        put(14, &bin(self.position, self.covered).to_le_bytes());
+        put(14, &bai_bin(self.position, self.covered).to_le_bytes());
         put(16, &(self.cigar.len() as u16).to_le_bytes());
         put(18, &self.flags.to_le_bytes());
         put(20, &(self.bases.len() as u32).to_le_bytes());
@@ -56,19 +56,19 @@ impl Record<'_> {
 }
 
 /// Sets `block_size` of the record that starts at `start` and reaches to the end of `out`.
-pub(crate) fn finish(start: usize, out: &mut [u8]) {
+pub(crate) fn set_block_size(start: usize, out: &mut [u8]) {
     let size = (out.len() - start - 4) as u32;
     out[start..start + 4].copy_from_slice(&size.to_le_bytes());
 }
 
-pub(crate) fn text_tag(name: &[u8; 2], value: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn append_text_tag(name: &[u8; 2], value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(name);
     out.push(b'Z');
     out.extend_from_slice(value);
     out.push(0);
 }
 
-pub(crate) fn number_tag(name: &[u8; 2], value: u32, out: &mut Vec<u8>) {
+pub(crate) fn append_number_tag(name: &[u8; 2], value: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(name);
     if let Ok(value) = u8::try_from(value) {
         out.extend_from_slice(&[b'C', value]);
@@ -78,7 +78,7 @@ pub(crate) fn number_tag(name: &[u8; 2], value: u32, out: &mut Vec<u8>) {
     }
 }
 
-fn bin(position: i32, covered: usize) -> u16 {
+fn bai_bin(position: i32, covered: usize) -> u16 {
     let end = position + (covered.max(1) as i32) - 1;
     for (shift, offset) in [(14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)] {
         if position >> shift == end >> shift {
@@ -90,13 +90,13 @@ fn bin(position: i32, covered: usize) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::bin;
+    use super::bai_bin;
 
     #[test]
     fn bins() {
-        assert_eq!(bin(-1, 0), 4680);
-        assert_eq!(bin(0, 100), 4681);
-        assert_eq!(bin(16_380, 10), 585);
-        assert_eq!(bin((1 << 26) - 1, 2), 0);
+        assert_eq!(bai_bin(-1, 0), 4680);
+        assert_eq!(bai_bin(0, 100), 4681);
+        assert_eq!(bai_bin(16_380, 10), 585);
+        assert_eq!(bai_bin((1 << 26) - 1, 2), 0);
     }
 }

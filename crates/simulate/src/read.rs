@@ -2,19 +2,19 @@
 //! split read.
 
 use crate::genome::{Repeat, complement, reverse_complement};
-use crate::names::decimal;
-use crate::place::{Summary, View, op, push, summarize};
-use crate::quality::{self, Circumstances};
+use crate::names::write_decimal;
+use crate::place::{AlignmentSummary, SampleView, op, push_operator, summarize_alignment};
+use crate::quality::{self, ReadCircumstances};
 use crate::rng::Rng;
 use crate::sample::Sample;
-use crate::template::{Split, Template, TemplateKind};
+use crate::template::{SplitPart, Template, TemplateKind};
 
 /// The adapter that follows the end of a short fragment. Random bases follow the adapter.
-const ADAPTOR: &[u8] = b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCTCGTATGCCGTCTTCTGCTTG";
+const ADAPTER: &[u8] = b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCTCGTATGCCGTCTTCTGCTTG";
 
 /// Number of bases from one intron to the next, and of the shortest intron.
-const EXON: usize = 512;
-const INTRON: usize = 70;
+const INTRON_SPACING: usize = 512;
+const MIN_INTRON_BASES: usize = 70;
 
 #[derive(Default)]
 pub(crate) struct SimulatedRead {
@@ -22,7 +22,7 @@ pub(crate) struct SimulatedRead {
     pub(crate) qualities: Vec<u8>,
     pub(crate) cigar: Vec<u32>,
     pub(crate) md: Vec<u8>,
-    pub(crate) summary: Summary,
+    pub(crate) summary: AlignmentSummary,
     pub(crate) mapped: bool,
     pub(crate) reverse: bool,
     pub(crate) contig: i32,
@@ -33,7 +33,7 @@ pub(crate) struct SimulatedRead {
 }
 
 impl SimulatedRead {
-    pub(crate) fn make(
+    pub(crate) fn make_read(
         &mut self,
         sample: &Sample,
         rng: &mut Rng,
@@ -42,7 +42,7 @@ impl SimulatedRead {
         group: u32,
     ) {
         self.cigar.clear();
-        self.bases.resize(sample.profile.length(), 0);
+        self.bases.resize(sample.profile.clamped_read_length(), 0);
         self.mapped = match template.kind {
             TemplateKind::Pair | TemplateKind::Single => true,
             TemplateKind::Half(mapped) => usize::from(mapped) == end,
@@ -55,12 +55,12 @@ impl SimulatedRead {
         };
         let qualities = template.qualities[end];
         if self.mapped {
-            self.align(sample, rng, template, end);
+            self.align_read(sample, rng, template, end);
         } else {
             let from = rng.below(sample.junk_room()) as usize;
-            self.bases.copy_from_slice(&sample.junk[from..from + sample.profile.length()]);
+            self.bases.copy_from_slice(&sample.junk[from..from + sample.profile.clamped_read_length()]);
         }
-        let read = Circumstances { qualities, reverse: self.reverse, second: end == 1, group };
+        let read = ReadCircumstances { qualities, reverse: self.reverse, second: end == 1, group };
         quality::add_errors(rng, &sample.waits, &sample.pool, read, &mut self.bases);
         let string = sample.pool.string(qualities);
         self.qualities.clear();
@@ -72,15 +72,15 @@ impl SimulatedRead {
         if self.mapped {
             let reference = sample.contig(self.contig as usize);
             let start = self.start as usize;
-            self.summary = summarize(&self.cigar, &self.bases, reference, start, &mut self.md);
-            self.rate(sample, template, end);
+            self.summary = summarize_alignment(&self.cigar, &self.bases, reference, start, &mut self.md);
+            self.set_mapping_quality(sample, template, end);
         } else {
             (self.contig, self.start, self.mapping_quality) = (-1, -1, 0);
-            (self.summary, self.second_best) = (Summary::default(), 0);
+            (self.summary, self.second_best) = (AlignmentSummary::default(), 0);
         }
     }
 
-    fn align(&mut self, sample: &Sample, rng: &mut Rng, template: &Template, end: usize) {
+    fn align_read(&mut self, sample: &Sample, rng: &mut Rng, template: &Template, end: usize) {
         let length = self.bases.len();
         let locus = &template.ends[end];
         let split = template.split.filter(|split| usize::from(split.end) == end);
@@ -97,19 +97,19 @@ impl SimulatedRead {
         }
         let (left, right) = if locus.reverse { (three, five) } else { (five, three) };
         let number = locus.contig as usize;
-        let view = View {
+        let view = SampleView {
             contig: &sample.contigs[number],
             variants: &sample.variants[number],
             haplotype: template.haplotype,
             indels: template.insert == u16::MAX,
         };
-        push(&mut self.cigar, left as u32, op::SOFT_CLIP);
+        push_operator(&mut self.cigar, left as u32, op::SOFT_CLIP);
         let aligned = &mut self.bases[left..length - right];
-        let start = view.place(locus, five, aligned, &mut self.cigar);
-        push(&mut self.cigar, right as u32, op::SOFT_CLIP);
+        let start = view.place_read(locus, five, aligned, &mut self.cigar);
+        push_operator(&mut self.cigar, right as u32, op::SOFT_CLIP);
         (self.contig, self.start) = (locus.contig as i32, start as i32);
         if sample.profile.introns {
-            self.splice(sample.contig(number), locus.reverse, left);
+            self.insert_intron(sample.contig(number), locus.reverse, left);
         }
         if left + right > 0 {
             self.fill_clips(sample, rng, locus.reverse, left, right, adaptor > 0);
@@ -127,13 +127,13 @@ impl SimulatedRead {
 
     /// Inserts an intron into the alignment if one lies inside the read. The 5' end stays where it is.
     /// Reads with indels are not changed.
-    fn splice(&mut self, reference: &[u8], reverse: bool, clip: usize) {
+    fn insert_intron(&mut self, reference: &[u8], reverse: bool, clip: usize) {
         let is_match = |element: &u32| element & 15 == op::MATCH;
         let mut others = self.cigar.iter().filter(|element| !is_match(element));
         let Some(at) = self.cigar.iter().position(is_match) else { return };
         let (start, length) = (self.start as usize, (self.cigar[at] >> 4) as usize);
-        let edge = start.next_multiple_of(EXON);
-        let skip = INTRON + edge / EXON * 37 % 2000;
+        let edge = start.next_multiple_of(INTRON_SPACING);
+        let skip = MIN_INTRON_BASES + edge / INTRON_SPACING * 37 % 2000;
         let (left, right) = (edge - start, (start + length).saturating_sub(edge));
         let fits = if reverse { start >= skip } else { edge + skip + right <= reference.len() };
         if left < 8 || right < 8 || !fits || others.any(|element| element & 15 != op::SOFT_CLIP) {
@@ -170,15 +170,15 @@ impl SimulatedRead {
         }
         if reverse {
             let clip = self.bases[..left].iter_mut().rev();
-            clip.zip(ADAPTOR).for_each(|(base, &a)| *base = complement(a));
+            clip.zip(ADAPTER).for_each(|(base, &a)| *base = complement(a));
         } else {
             let clip = self.bases[length - right..].iter_mut();
-            clip.zip(ADAPTOR).for_each(|(base, &a)| *base = a);
+            clip.zip(ADAPTER).for_each(|(base, &a)| *base = a);
         }
     }
 
     /// Sets the mapping quality and the second-best score from the repeats at the position.
-    fn rate(&mut self, sample: &Sample, template: &Template, end: usize) {
+    fn set_mapping_quality(&mut self, sample: &Sample, template: &Template, end: usize) {
         let five = template.ends[end].five as usize;
         let salt = template.salt >> (16 * end) & 0xFFFF;
         let noise = salt & 0xFF;
@@ -197,7 +197,7 @@ impl SimulatedRead {
         self.second_best = second_best;
     }
 
-    pub(crate) fn five(&self) -> i32 {
+    pub(crate) fn five_prime(&self) -> i32 {
         if self.reverse { self.start + self.summary.covered as i32 - 1 } else { self.start }
     }
 }
@@ -208,13 +208,13 @@ pub(crate) struct Supplementary {
     pub(crate) qualities: Vec<u8>,
     pub(crate) cigar: [u32; 2],
     pub(crate) md: Vec<u8>,
-    pub(crate) summary: Summary,
+    pub(crate) summary: AlignmentSummary,
     pub(crate) mapping_quality: u8,
 }
 
 impl Supplementary {
     /// Copies the part that is aligned elsewhere from the finished primary read.
-    pub(crate) fn make(&mut self, sample: &Sample, read: &SimulatedRead, split: &Split) {
+    pub(crate) fn copy_split_part(&mut self, sample: &Sample, read: &SimulatedRead, split: &SplitPart) {
         let (whole, length) = (read.bases.len(), usize::from(split.length));
         let part = if split.at_five == read.reverse { whole - length..whole } else { 0..length };
         self.bases.clear();
@@ -231,7 +231,7 @@ impl Supplementary {
         self.cigar = if clip_is_left { [clipped, aligned] } else { [aligned, clipped] };
         let reference = sample.contig(split.contig as usize);
         let start = split.start as usize;
-        self.summary = summarize(&self.cigar, &self.bases, reference, start, &mut self.md);
+        self.summary = summarize_alignment(&self.cigar, &self.bases, reference, start, &mut self.md);
         self.mapping_quality = (20 + split.length / 2).min(60) as u8;
     }
 }
@@ -248,15 +248,15 @@ pub(crate) fn write_sa(
 ) {
     out.extend_from_slice(contig.as_bytes());
     out.push(b',');
-    decimal(start as u32 + 1, out);
+    write_decimal(start as u32 + 1, out);
     out.extend_from_slice(if reverse { b",-," } else { b",+," });
     for &element in cigar {
-        decimal(element >> 4, out);
+        write_decimal(element >> 4, out);
         out.push(b"MIDNSS"[(element & 15) as usize]);
     }
     out.push(b',');
-    decimal(u32::from(quality), out);
+    write_decimal(u32::from(quality), out);
     out.push(b',');
-    decimal(edits, out);
+    write_decimal(edits, out);
     out.push(b';');
 }

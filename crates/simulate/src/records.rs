@@ -1,19 +1,19 @@
 //! Yields the records of a sample, template by template.
 
 use crate::draw::Drawer;
-use crate::names::{Lane, write_umi};
+use crate::names::{SimulatedLane, write_umi};
 use crate::profile::Fault;
-use crate::raw::{Record, finish, number_tag, text_tag};
+use crate::raw::{RawRecord, append_number_tag, append_text_tag, set_block_size};
 use crate::read::{SimulatedRead, Supplementary, write_sa};
 use crate::rng::Rng;
-use crate::sample::{Sample, groups};
-use crate::template::{Library, Ring, Split, Template, TemplateKind};
+use crate::sample::{Sample, read_groups};
+use crate::template::{CopyLibrary, RecentTemplates, SplitPart, Template, TemplateKind};
 
 struct TemplateGroup {
     id: Vec<u8>,
     library: usize,
-    lane: Lane,
-    ring: Ring,
+    lane: SimulatedLane,
+    ring: RecentTemplates,
 }
 
 /// The records of a sample in the order of an aligner's output: by cluster, with mates adjacent. Memory
@@ -26,7 +26,7 @@ pub struct SampleRecords<'a> {
     groups: Vec<TemplateGroup>,
     group: usize,
     run: u32,
-    libraries: Vec<Library>,
+    libraries: Vec<CopyLibrary>,
     reads: [SimulatedRead; 2],
     supplementary: Supplementary,
     name: Vec<u8>,
@@ -36,26 +36,26 @@ pub struct SampleRecords<'a> {
 impl<'a> SampleRecords<'a> {
     pub(crate) fn new(sample: &'a Sample) -> Self {
         let profile = &sample.profile;
-        let list = groups(profile);
+        let list = read_groups(profile);
         let count = list.len() as u32;
         let open = |(i, group): (usize, crate::sample::ReadGroup)| TemplateGroup {
             id: group.id.into_bytes(),
             library: group.library,
-            lane: Lane::new(profile, i as u32, count),
-            ring: Ring::default(),
+            lane: SimulatedLane::new(profile, i as u32, count),
+            ring: RecentTemplates::default(),
         };
         let groups: Vec<TemplateGroup> = list.into_iter().enumerate().map(open).collect();
         let libraries = groups.last().map_or(0, |group| group.library + 1);
         Self {
             sample,
             drawer: Drawer::new(sample),
-            rng: Rng::stream(profile.seed, 0x7265_6164),
+            rng: Rng::for_purpose(profile.seed, 0x7265_6164),
             left: profile.pairs,
             groups,
             group: 0,
             run: 0,
             // One more library, for a lane that belongs to another sample.
-            libraries: (0..=libraries).map(|_| Library::default()).collect(),
+            libraries: (0..=libraries).map(|_| CopyLibrary::default()).collect(),
             reads: Default::default(),
             supplementary: Supplementary::default(),
             name: Vec::new(),
@@ -66,7 +66,7 @@ impl<'a> SampleRecords<'a> {
     /// Appends all records of the next template to `out`: the first read, its supplementary record if it
     /// is split, then the second read in the same way. Returns false, and appends nothing, after the
     /// last template.
-    pub fn next(&mut self, out: &mut Vec<u8>) -> bool {
+    pub fn append_next(&mut self, out: &mut Vec<u8>) -> bool {
         if self.left == 0 {
             return false;
         }
@@ -76,13 +76,13 @@ impl<'a> SampleRecords<'a> {
             self.run = self.rng.between(64, 1024);
         }
         self.run -= 1;
-        let template = self.draw();
-        self.emit(&template, out);
+        let template = self.draw_template();
+        self.emit_template(&template, out);
         true
     }
 
     /// Draws a new template or copies an earlier one, and keeps it for later copies.
-    fn draw(&mut self) -> Template {
+    fn draw_template(&mut self) -> Template {
         let profile = &self.sample.profile;
         let is_foreign = profile.fault == Some(Fault::SwappedLane) && self.group == 1;
         let (rng, group) = (&mut self.rng, &mut self.groups[self.group]);
@@ -90,39 +90,39 @@ impl<'a> SampleRecords<'a> {
         let library = &mut self.libraries[own];
         let roll = rng.below(1000);
         if roll < profile.optical_per_mille
-            && let Some(source) = group.ring.pick(rng)
+            && let Some(source) = group.ring.pick_template(rng)
             && group.lane.is_current(&source.cluster)
         {
-            let cluster = group.lane.beside(rng, &source.cluster);
-            let copy = self.drawer.optical(rng, &source, cluster);
-            group.ring.keep(&copy);
+            let cluster = group.lane.draw_near_cluster(rng, &source.cluster);
+            let copy = self.drawer.make_optical_copy(rng, &source, cluster);
+            group.ring.keep_template(&copy);
             return copy;
         }
-        let cluster = group.lane.advance(rng);
+        let cluster = group.lane.next_cluster(rng);
         let copies = profile.optical_per_mille..profile.optical_per_mille + profile.duplicates_per_mille;
         if copies.contains(&roll)
-            && let Some(source) = library.pick(rng)
+            && let Some(source) = library.pick_template(rng)
         {
-            let copy = self.drawer.copy(rng, &source, cluster);
-            group.ring.keep(&copy);
+            let copy = self.drawer.make_pcr_copy(rng, &source, cluster);
+            group.ring.keep_template(&copy);
             return copy;
         }
-        let template = self.drawer.fresh(rng, cluster, is_foreign);
+        let template = self.drawer.draw_molecule(rng, cluster, is_foreign);
         if template.kind != TemplateKind::Unmapped {
-            library.keep(rng, &template);
-            group.ring.keep(&template);
+            library.keep_template(rng, &template);
+            group.ring.keep_template(&template);
         }
         template
     }
 
-    fn emit(&mut self, template: &Template, out: &mut Vec<u8>) {
+    fn emit_template(&mut self, template: &Template, out: &mut Vec<u8>) {
         let group = &self.groups[self.group];
         let umi = self.sample.profile.umi_names.then_some(template.umi);
         self.name.clear();
         group.lane.write_name(&template.cluster, umi, &mut self.name);
         let count = if template.kind == TemplateKind::Single { 1 } else { 2 };
         for (end, read) in self.reads.iter_mut().enumerate().take(count) {
-            read.make(self.sample, &mut self.rng, template, end, self.group as u32);
+            read.make_read(self.sample, &mut self.rng, template, end, self.group as u32);
         }
         if let TemplateKind::Half(mapped) = template.kind {
             let mapped = usize::from(mapped);
@@ -147,7 +147,7 @@ impl<'a> SampleRecords<'a> {
         template: &Template,
         end: usize,
         common: u16,
-        split: Option<&Split>,
+        split: Option<&SplitPart>,
         umi: Option<u32>,
         out: &mut Vec<u8>,
     ) {
@@ -156,11 +156,11 @@ impl<'a> SampleRecords<'a> {
         let flags = common | pair_flags(template, end, read, mate);
         let (mate_contig, mate_position) = if paired { (mate.contig, mate.start) } else { (-1, -1) };
         let distance = |five: i32, contig: i32, reads_mapped: bool| {
-            let far = mate.five() - five;
+            let far = mate.five_prime() - five;
             let same = paired && reads_mapped && mate.mapped && contig == mate.contig;
             if same { far + far.signum() } else { 0 }
         };
-        let primary = Record {
+        let primary = RawRecord {
             contig: read.contig,
             position: read.start,
             quality: read.mapping_quality,
@@ -171,34 +171,34 @@ impl<'a> SampleRecords<'a> {
             qualities: &read.qualities,
             mate_contig,
             mate_position,
-            template_length: distance(read.five(), read.contig, read.mapped),
+            template_length: distance(read.five_prime(), read.contig, read.mapped),
             covered: read.summary.covered,
         };
         let id = &self.groups[self.group].id;
-        let start = primary.begin(out);
+        let start = primary.append_without_tags(out);
         if read.mapped {
-            number_tag(b"NM", read.summary.edits, out);
-            text_tag(b"MD", &read.md, out);
+            append_number_tag(b"NM", read.summary.edits, out);
+            append_text_tag(b"MD", &read.md, out);
         }
-        number_tag(b"AS", read.summary.score, out);
-        number_tag(b"XS", read.second_best, out);
-        common_tags(id, umi, &mut self.text, out);
+        append_number_tag(b"AS", read.summary.score, out);
+        append_number_tag(b"XS", read.second_best, out);
+        append_common_tags(id, umi, &mut self.text, out);
         let Some(split) = split else {
-            finish(start, out);
+            set_block_size(start, out);
             return;
         };
         let other = &mut self.supplementary;
-        other.make(self.sample, read, split);
+        other.copy_split_part(self.sample, read, split);
         let name_of = |contig: i32| self.sample.profile.contigs[contig as usize].0.as_str();
         let (contig, position) = (split.contig as i32, split.start as i32);
         self.text.clear();
         let (quality, edits) = (other.mapping_quality, other.summary.edits);
         write_sa(name_of(contig), position, split.reverse, &other.cigar, quality, edits, &mut self.text);
-        text_tag(b"SA", &self.text, out);
-        finish(start, out);
+        append_text_tag(b"SA", &self.text, out);
+        set_block_size(start, out);
 
         let five = position + if split.reverse { other.summary.covered as i32 - 1 } else { 0 };
-        let record = Record {
+        let record = RawRecord {
             contig,
             position,
             quality,
@@ -210,12 +210,12 @@ impl<'a> SampleRecords<'a> {
             covered: other.summary.covered,
             ..primary
         };
-        let start = record.begin(out);
-        number_tag(b"NM", edits, out);
-        text_tag(b"MD", &other.md, out);
-        number_tag(b"AS", other.summary.score, out);
-        number_tag(b"XS", 0, out);
-        common_tags(id, umi, &mut self.text, out);
+        let start = record.append_without_tags(out);
+        append_number_tag(b"NM", edits, out);
+        append_text_tag(b"MD", &other.md, out);
+        append_number_tag(b"AS", other.summary.score, out);
+        append_number_tag(b"XS", 0, out);
+        append_common_tags(id, umi, &mut self.text, out);
         self.text.clear();
         let (quality, edits) = (read.mapping_quality, read.summary.edits);
         write_sa(
@@ -227,17 +227,17 @@ impl<'a> SampleRecords<'a> {
             edits,
             &mut self.text,
         );
-        text_tag(b"SA", &self.text, out);
-        finish(start, out);
+        append_text_tag(b"SA", &self.text, out);
+        set_block_size(start, out);
     }
 }
 
-fn common_tags(group: &[u8], umi: Option<u32>, text: &mut Vec<u8>, out: &mut Vec<u8>) {
-    text_tag(b"RG", group, out);
+fn append_common_tags(group: &[u8], umi: Option<u32>, text: &mut Vec<u8>, out: &mut Vec<u8>) {
+    append_text_tag(b"RG", group, out);
     if let Some(umi) = umi {
         text.clear();
         write_umi(umi, b'-', text);
-        text_tag(b"RX", text, out);
+        append_text_tag(b"RX", text, out);
     }
 }
 

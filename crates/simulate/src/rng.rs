@@ -24,14 +24,14 @@ impl Rng {
 
     /// Returns the stream for one purpose under one seed. Each part of the simulation has its own
     /// stream, so that a change in one part does not change the others.
-    pub(crate) fn stream(seed: u64, purpose: u64) -> Self {
+    pub(crate) fn for_purpose(seed: u64, purpose: u64) -> Self {
         let mut start = Self(seed ^ purpose.wrapping_mul(0xD6E8_FEB8_6659_FD93));
-        let first = start.next();
+        let first = start.next_u64();
         Self(first ^ purpose)
     }
 
     #[inline]
-    pub(crate) fn next(&mut self) -> u64 {
+    pub(crate) fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -41,17 +41,17 @@ impl Rng {
 
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        self.next()
+        self.next_u64()
     }
 
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
-        (((self.next() >> 32) * u64::from(n)) >> 32) as u32
+        (((self.next_u64() >> 32) * u64::from(n)) >> 32) as u32
     }
 
     #[inline]
     pub fn below64(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+        ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
     #[inline]
@@ -60,7 +60,7 @@ impl Rng {
     }
 
     #[inline]
-    pub fn once_in(&mut self, n: u64) -> bool {
+    pub fn is_once_in(&mut self, n: u64) -> bool {
         self.below64(n) == 0
     }
 
@@ -78,7 +78,7 @@ impl Rng {
     /// Returns a number from 0 up to, but not including, 1.
     #[inline]
     pub fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     #[inline]
@@ -92,16 +92,16 @@ impl Rng {
     }
 
     #[inline]
-    pub(crate) fn coin(&mut self) -> bool {
-        self.next() >> 63 == 1
+    pub(crate) fn flip_coin(&mut self) -> bool {
+        self.next_u64() >> 63 == 1
     }
 
     /// Returns a number with a bell-shaped distribution of this mean and standard deviation: the sum of
     /// eight 16-bit numbers.
     #[inline]
-    pub(crate) fn bell(&mut self, mean: i64, deviation: i64) -> i64 {
+    pub(crate) fn bell_shaped(&mut self, mean: i64, deviation: i64) -> i64 {
         let quarters = |v: u64| (0..4).map(|i| (v >> (16 * i)) & 0xFFFF).sum::<u64>();
-        let sum = (quarters(self.next()) + quarters(self.next())) as i64;
+        let sum = (quarters(self.next_u64()) + quarters(self.next_u64())) as i64;
         // The standard deviation of the sum is 65536 * sqrt(8 / 12) = 53510.
         mean + (sum - 4 * 65535) * deviation / 53510
     }
@@ -167,18 +167,18 @@ mod tests {
 
     #[test]
     fn streams_differ_and_repeat() {
-        let mut a = Rng::stream(1, 1);
-        let mut b = Rng::stream(1, 2);
-        let mut c = Rng::stream(1, 1);
-        let first = a.next();
-        assert_eq!(first, c.next());
-        assert_ne!(first, b.next());
+        let mut a = Rng::for_purpose(1, 1);
+        let mut b = Rng::for_purpose(1, 2);
+        let mut c = Rng::for_purpose(1, 1);
+        let first = a.next_u64();
+        assert_eq!(first, c.next_u64());
+        assert_ne!(first, b.next_u64());
     }
 
     #[test]
     fn bell_has_its_mean_and_spread() {
-        let mut rng = Rng::stream(7, 7);
-        let values: Vec<i64> = (0..20_000).map(|_| rng.bell(350, 60)).collect();
+        let mut rng = Rng::for_purpose(7, 7);
+        let values: Vec<i64> = (0..20_000).map(|_| rng.bell_shaped(350, 60)).collect();
         let mean = values.iter().sum::<i64>() / 20_000;
         let variance = values.iter().map(|v| (v - 350).pow(2)).sum::<i64>() / 20_000;
         assert!((348..=352).contains(&mean), "{mean}");

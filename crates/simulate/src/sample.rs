@@ -2,18 +2,18 @@
 //! modules.
 
 use crate::genome::{self, Contig, random_bases};
-use crate::names::machine;
+use crate::names::machine_names;
 use crate::profile::Profile;
-use crate::quality::Pool;
+use crate::quality::QualityPool;
 use crate::rng::{Exponential, Rng};
 use crate::variants::Variants;
 
 /// Number of bases of a target, and from the start of one target to the next.
-pub(crate) const TARGET: u32 = 2_000;
-pub(crate) const TARGET_EACH: u32 = 10_000;
+pub(crate) const TARGET_BASES: u32 = 2_000;
+pub(crate) const TARGET_SPACING: u32 = 10_000;
 
 /// Number of start positions in the random bases that belong to no genome.
-const JUNK: u32 = 1 << 18;
+const JUNK_STARTS: u32 = 1 << 18;
 
 /// A simulated sample. The genome is held in memory, one byte for each base.
 ///
@@ -29,25 +29,25 @@ pub struct Sample {
     pub(crate) profile: Profile,
     pub(crate) contigs: Vec<Contig>,
     pub(crate) variants: Vec<Variants>,
-    pub(crate) pool: Pool,
+    pub(crate) pool: QualityPool,
     pub(crate) waits: Exponential,
     pub(crate) junk: Vec<u8>,
 }
 
 impl Sample {
     pub fn new(profile: Profile) -> Self {
-        let contigs = genome::contigs(&profile);
+        let contigs = genome::draw_contigs(&profile);
         let variants = contigs.iter().enumerate().map(|(i, contig)| {
-            let mut rng = Rng::stream(profile.seed, 0x7661_7269_0000 + i as u64);
+            let mut rng = Rng::for_purpose(profile.seed, 0x7661_7269_0000 + i as u64);
             Variants::new(&mut rng, contig)
         });
-        let length = profile.length();
-        let mut rng = Rng::stream(profile.seed, 0x6A75_6E6B);
+        let length = profile.clamped_read_length();
+        let mut rng = Rng::for_purpose(profile.seed, 0x6A75_6E6B);
         Self {
             variants: variants.collect(),
-            pool: Pool::new(&profile),
+            pool: QualityPool::new(&profile),
             waits: Exponential::new(),
-            junk: random_bases(&mut rng, JUNK as usize + length),
+            junk: random_bases(&mut rng, JUNK_STARTS as usize + length),
             contigs,
             profile,
         }
@@ -69,26 +69,27 @@ impl Sample {
     /// 0-based start and end.
     pub fn targets(&self) -> Vec<(usize, u32, u32)> {
         let of = |(i, contig): (usize, &Contig)| {
-            let last = (contig.bases.len() as u32).saturating_sub(TARGET);
-            let known = move |start: &u32| contig.is_known(*start as usize, (*start + TARGET) as usize);
-            let starts = (TARGET..last).step_by(TARGET_EACH as usize).filter(known);
-            starts.map(move |start| (i, start, start + TARGET)).collect::<Vec<_>>()
+            let last = (contig.bases.len() as u32).saturating_sub(TARGET_BASES);
+            let known =
+                move |start: &u32| contig.is_known(*start as usize, (*start + TARGET_BASES) as usize);
+            let starts = (TARGET_BASES..last).step_by(TARGET_SPACING as usize).filter(known);
+            starts.map(move |start| (i, start, start + TARGET_BASES)).collect::<Vec<_>>()
         };
         self.contigs.iter().enumerate().flat_map(of).collect()
     }
 
     /// Returns the SAM header. It declares unsorted records, grouped by name.
     pub fn header_text(&self) -> String {
-        text(&self.profile)
+        format_header(&self.profile)
     }
 
     /// Appends the header as a BAM file stores it before compression: magic, text and reference list.
     pub fn raw_header(&self, out: &mut Vec<u8>) {
-        raw(&self.profile, out);
+        append_raw_header(&self.profile, out);
     }
 
     pub(crate) fn junk_room(&self) -> u32 {
-        JUNK
+        JUNK_STARTS
     }
 }
 
@@ -98,9 +99,9 @@ pub(crate) struct ReadGroup {
     unit: String,
 }
 
-pub(crate) fn groups(profile: &Profile) -> Vec<ReadGroup> {
+pub(crate) fn read_groups(profile: &Profile) -> Vec<ReadGroup> {
     const INDEXES: [&str; 4] = ["ATCACG", "CGATGT", "TTAGGC", "TGACCA"];
-    let (instrument, flowcell) = machine(profile.flowcell);
+    let (instrument, flowcell) = machine_names(profile.flowcell);
     let group = |i: u32| {
         let library = (i + 1).saturating_sub(profile.lanes.max(1));
         let (lane, index) = (i + 1, INDEXES[library as usize % 4]);
@@ -113,12 +114,12 @@ pub(crate) fn groups(profile: &Profile) -> Vec<ReadGroup> {
     (0..profile.lanes.max(1) + profile.libraries.max(1) - 1).map(group).collect()
 }
 
-pub(crate) fn text(profile: &Profile) -> String {
+pub(crate) fn format_header(profile: &Profile) -> String {
     let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\tGO:query\n");
     for (name, length) in &profile.contigs {
         text.push_str(&format!("@SQ\tSN:{name}\tLN:{length}\n"));
     }
-    for ReadGroup { id, library, unit } in groups(profile) {
+    for ReadGroup { id, library, unit } in read_groups(profile) {
         let library = library + 1;
         text.push_str(&format!(
             "@RG\tID:{id}\tSM:SIM1\tLB:LIB{library}\tPL:ILLUMINA\tPU:{unit}\tCN:SIM\n"
@@ -128,8 +129,8 @@ pub(crate) fn text(profile: &Profile) -> String {
     text
 }
 
-pub(crate) fn raw(profile: &Profile, out: &mut Vec<u8>) {
-    let text = text(profile);
+pub(crate) fn append_raw_header(profile: &Profile, out: &mut Vec<u8>) {
+    let text = format_header(profile);
     out.extend_from_slice(b"BAM\x01");
     out.extend_from_slice(&(text.len() as u32).to_le_bytes());
     out.extend_from_slice(text.as_bytes());

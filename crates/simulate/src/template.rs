@@ -14,7 +14,7 @@ pub(crate) struct Locus {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Split {
+pub(crate) struct SplitPart {
     pub(crate) end: u8,
     pub(crate) at_five: bool,
     pub(crate) length: u16,
@@ -42,7 +42,7 @@ pub(crate) struct Template {
     pub(crate) proper: bool,
     pub(crate) haplotype: u8,
     pub(crate) clips: [u8; 2],
-    pub(crate) split: Option<Split>,
+    pub(crate) split: Option<SplitPart>,
     /// Indexes of the quality strings with which this template was last written.
     pub(crate) qualities: [u16; 2],
     pub(crate) umi: u32,
@@ -52,7 +52,7 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    pub(crate) fn swap(&mut self) {
+    pub(crate) fn swap_reads(&mut self) {
         self.ends.swap(0, 1);
         self.clips.swap(0, 1);
         self.qualities.swap(0, 1);
@@ -65,61 +65,61 @@ impl Template {
     }
 }
 
-const SHELF: usize = 4096;
+const MAX_SHELF_TEMPLATES: usize = 4096;
 /// One template in this many is kept in the list of old templates.
-const RARE: u64 = 16;
-const RING: usize = 64;
+const KEPT_ONE_IN: u64 = 16;
+const MAX_RING_TEMPLATES: usize = 64;
 
 /// The templates of a library that may be copied. One list keeps a template for about 4,000 further
 /// templates, the other for about 65,000, so that copies are both near and far in the output.
 #[derive(Default)]
-pub(crate) struct Library {
+pub(crate) struct CopyLibrary {
     recent: Vec<Template>,
     old: Vec<Template>,
     seen: u64,
 }
 
-impl Library {
-    pub(crate) fn keep(&mut self, rng: &mut Rng, template: &Template) {
-        put(&mut self.recent, rng, template);
-        if self.seen.is_multiple_of(RARE) {
-            put(&mut self.old, rng, template);
+impl CopyLibrary {
+    pub(crate) fn keep_template(&mut self, rng: &mut Rng, template: &Template) {
+        put_on_shelf(&mut self.recent, rng, template);
+        if self.seen.is_multiple_of(KEPT_ONE_IN) {
+            put_on_shelf(&mut self.old, rng, template);
         }
         self.seen += 1;
     }
 
-    pub(crate) fn pick(&self, rng: &mut Rng) -> Option<Template> {
-        let shelf = if rng.coin() { &self.recent } else { &self.old };
+    pub(crate) fn pick_template(&self, rng: &mut Rng) -> Option<Template> {
+        let shelf = if rng.flip_coin() { &self.recent } else { &self.old };
         shelf.get(rng.below(shelf.len() as u32) as usize).copied()
     }
 }
 
-fn put(shelf: &mut Vec<Template>, rng: &mut Rng, template: &Template) {
-    if shelf.len() < SHELF {
+fn put_on_shelf(shelf: &mut Vec<Template>, rng: &mut Rng, template: &Template) {
+    if shelf.len() < MAX_SHELF_TEMPLATES {
         shelf.push(*template);
     } else {
-        shelf[rng.below(SHELF as u32) as usize] = *template;
+        shelf[rng.below(MAX_SHELF_TEMPLATES as u32) as usize] = *template;
     }
 }
 
 /// The last templates of one lane, from which optical copies are made.
 #[derive(Default)]
-pub(crate) struct Ring {
+pub(crate) struct RecentTemplates {
     last: Vec<Template>,
     next: usize,
 }
 
-impl Ring {
-    pub(crate) fn keep(&mut self, template: &Template) {
-        if self.last.len() < RING {
+impl RecentTemplates {
+    pub(crate) fn keep_template(&mut self, template: &Template) {
+        if self.last.len() < MAX_RING_TEMPLATES {
             self.last.push(*template);
         } else {
             self.last[self.next] = *template;
         }
-        self.next = (self.next + 1) % RING;
+        self.next = (self.next + 1) % MAX_RING_TEMPLATES;
     }
 
-    pub(crate) fn pick(&self, rng: &mut Rng) -> Option<Template> {
+    pub(crate) fn pick_template(&self, rng: &mut Rng) -> Option<Template> {
         self.last.get(rng.below(self.last.len() as u32) as usize).copied()
     }
 }

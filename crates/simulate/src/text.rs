@@ -7,11 +7,11 @@ use std::io::{self, Write};
 
 use crate::genome::reverse_complement;
 use crate::sample::Sample;
-use crate::variants::Change;
+use crate::variants::VariantChange;
 
-const LINE: usize = 60;
+const FASTA_LINE_BASES: usize = 60;
 
-const CHUNK: usize = 1 << 18;
+const MIN_CHUNK_BYTES: usize = 1 << 18;
 
 impl Sample {
     /// Writes the reference as FASTA, with 60 bases on each line.
@@ -22,9 +22,9 @@ impl Sample {
         let mut chunk = Vec::new();
         for (i, (name, _)) in self.profile.contigs.iter().enumerate() {
             writeln!(w, ">{name}")?;
-            for lines in self.contig(i).chunks(1024 * LINE) {
+            for lines in self.contig(i).chunks(1024 * FASTA_LINE_BASES) {
                 chunk.clear();
-                for line in lines.chunks(LINE) {
+                for line in lines.chunks(FASTA_LINE_BASES) {
                     chunk.extend_from_slice(line);
                     chunk.push(b'\n');
                 }
@@ -43,8 +43,8 @@ impl Sample {
         for (i, (name, _)) in self.profile.contigs.iter().enumerate() {
             let length = self.contig(i).len();
             offset += name.len() + 2;
-            writeln!(w, "{name}\t{length}\t{offset}\t{LINE}\t{}", LINE + 1)?;
-            offset += length + length.div_ceil(LINE);
+            writeln!(w, "{name}\t{length}\t{offset}\t{FASTA_LINE_BASES}\t{}", FASTA_LINE_BASES + 1)?;
+            offset += length + length.div_ceil(FASTA_LINE_BASES);
         }
         Ok(())
     }
@@ -69,13 +69,13 @@ impl Sample {
                 let at = variant.position as usize;
                 // Indels are written with the base before them, so their POS (1-based) is `at`.
                 let (pos, from, to, alternative) = match variant.change {
-                    Change::Snp(base) => (at + 1, at, at + 1, vec![base]),
-                    Change::Insertion(inserted, length) => {
+                    VariantChange::Snp(base) => (at + 1, at, at + 1, vec![base]),
+                    VariantChange::Insertion(inserted, length) => {
                         let mut alternative = vec![reference[at - 1]];
                         alternative.extend_from_slice(&inserted[..usize::from(length)]);
                         (at, at - 1, at, alternative)
                     }
-                    Change::Deletion(length) => {
+                    VariantChange::Deletion(length) => {
                         (at, at - 1, at + usize::from(length), vec![reference[at - 1]])
                     }
                 };
@@ -97,23 +97,23 @@ impl Sample {
     pub fn write_fastq(&self, r1: &mut dyn Write, r2: &mut dyn Write) -> io::Result<()> {
         let mut records = self.records();
         let (mut raw, mut texts) = (Vec::new(), [Vec::new(), Vec::new()]);
-        while records.next(&mut raw) {
+        while records.append_next(&mut raw) {
             let mut rest = raw.as_slice();
             while let Some((size, body)) = rest.split_first_chunk::<4>() {
                 let (record, after) = body.split_at(u32::from_le_bytes(*size) as usize);
-                format(record, &mut texts);
+                append_fastq(record, &mut texts);
                 rest = after;
             }
             raw.clear();
-            if texts[0].len() > CHUNK {
-                flush(&mut texts, r1, r2)?;
+            if texts[0].len() > MIN_CHUNK_BYTES {
+                write_texts(&mut texts, r1, r2)?;
             }
         }
-        flush(&mut texts, r1, r2)
+        write_texts(&mut texts, r1, r2)
     }
 }
 
-fn flush(texts: &mut [Vec<u8>; 2], r1: &mut dyn Write, r2: &mut dyn Write) -> io::Result<()> {
+fn write_texts(texts: &mut [Vec<u8>; 2], r1: &mut dyn Write, r2: &mut dyn Write) -> io::Result<()> {
     r1.write_all(&texts[0])?;
     r2.write_all(&texts[1])?;
     texts.iter_mut().for_each(Vec::clear);
@@ -121,7 +121,7 @@ fn flush(texts: &mut [Vec<u8>; 2], r1: &mut dyn Write, r2: &mut dyn Write) -> io
 }
 
 /// Appends a record to the text of its file. Secondary and supplementary records are left out.
-fn format(record: &[u8], texts: &mut [Vec<u8>; 2]) {
+fn append_fastq(record: &[u8], texts: &mut [Vec<u8>; 2]) {
     let short = |at: usize| u16::from_le_bytes([record[at], record[at + 1]]);
     let flags = short(14);
     if flags & 0x900 != 0 {

@@ -3,14 +3,14 @@
 use crate::genome::Contig;
 use crate::rng::Rng;
 
-pub(crate) const LONGEST: u32 = 10;
+pub(crate) const MAX_INDEL_BASES: u32 = 10;
 const CELL_BITS: u32 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum VariantChange {
     Snp(u8),
     /// The bases inserted before the position, and their number.
-    Insertion([u8; LONGEST as usize], u8),
+    Insertion([u8; MAX_INDEL_BASES as usize], u8),
     /// Number of bases deleted, from the position on.
     Deletion(u8),
 }
@@ -18,7 +18,7 @@ pub(crate) enum Change {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variant {
     pub(crate) position: u32,
-    pub(crate) change: Change,
+    pub(crate) change: VariantChange,
     /// Bit h is set if haplotype h carries the variant. 0 means that only other people carry it.
     pub(crate) haplotypes: u8,
     pub(crate) known: bool,
@@ -42,7 +42,7 @@ impl Variants {
                 break;
             }
             if contig.is_known(at - 60, at + 60)
-                && let Some(variant) = draw(rng, &contig.bases, at)
+                && let Some(variant) = draw_variant(rng, &contig.bases, at)
             {
                 list.push(variant);
             }
@@ -72,7 +72,7 @@ impl Variants {
     }
 }
 
-fn draw(rng: &mut Rng, bases: &[u8], at: usize) -> Option<Variant> {
+fn draw_variant(rng: &mut Rng, bases: &[u8], at: usize) -> Option<Variant> {
     // 5 % are sites that only others carry, all of them known; 90 % of the sample's own variants are
     // known.
     let (haplotypes, known) = match rng.below(1000) {
@@ -80,47 +80,48 @@ fn draw(rng: &mut Rng, bases: &[u8], at: usize) -> Option<Variant> {
         roll => ([1, 2, 3][(roll % 3) as usize], rng.per_mille(900)),
     };
     let (position, change) = match rng.below(100) {
-        0..85 => (at, snp(rng, bases[at])),
-        85..92 => insertion(rng, bases, at)?,
-        _ => deletion(rng, bases, at)?,
+        0..85 => (at, draw_snp(rng, bases[at])),
+        85..92 => draw_insertion(rng, bases, at)?,
+        _ => draw_deletion(rng, bases, at)?,
     };
     Some(Variant { position: position as u32, change, haplotypes, known })
 }
 
 /// Returns another base; two times in three it is the transition.
-fn snp(rng: &mut Rng, base: u8) -> Change {
+fn draw_snp(rng: &mut Rng, base: u8) -> VariantChange {
     let order: &[u8; 3] = match base {
         b'A' => b"GCT",
         b'C' => b"TAG",
         b'G' => b"ACT",
         _ => b"CAG",
     };
-    Change::Snp(order[[0, 0, 0, 0, 1, 2][rng.below(6) as usize]])
+    VariantChange::Snp(order[[0, 0, 0, 0, 1, 2][rng.below(6) as usize]])
 }
 
 fn indel_length(rng: &mut Rng) -> usize {
-    (1 + (rng.next().trailing_ones() + rng.next().trailing_ones()).min(LONGEST - 1)) as usize
+    (1 + (rng.next_u64().trailing_ones() + rng.next_u64().trailing_ones()).min(MAX_INDEL_BASES - 1))
+        as usize
 }
 
 /// Draws an insertion and left-aligns it. Returns `None` if it would move by more than 36 bases.
-fn insertion(rng: &mut Rng, bases: &[u8], mut at: usize) -> Option<(usize, Change)> {
+fn draw_insertion(rng: &mut Rng, bases: &[u8], mut at: usize) -> Option<(usize, VariantChange)> {
     let length = indel_length(rng);
-    let mut inserted = [0; LONGEST as usize];
+    let mut inserted = [0; MAX_INDEL_BASES as usize];
     inserted[..length].fill_with(|| b"ACGT"[rng.below(4) as usize]);
     let leftmost = at - 36;
     while at > leftmost && bases[at - 1] == inserted[length - 1] {
         inserted[..length].rotate_right(1);
         at -= 1;
     }
-    (at > leftmost).then_some((at, Change::Insertion(inserted, length as u8)))
+    (at > leftmost).then_some((at, VariantChange::Insertion(inserted, length as u8)))
 }
 
 /// Draws a deletion and left-aligns it. Returns `None` if it would move by more than 36 bases.
-fn deletion(rng: &mut Rng, bases: &[u8], mut at: usize) -> Option<(usize, Change)> {
+fn draw_deletion(rng: &mut Rng, bases: &[u8], mut at: usize) -> Option<(usize, VariantChange)> {
     let length = indel_length(rng);
     let leftmost = at - 36;
     while at > leftmost && bases[at - 1] == bases[at + length - 1] {
         at -= 1;
     }
-    (at > leftmost).then_some((at, Change::Deletion(length as u8)))
+    (at > leftmost).then_some((at, VariantChange::Deletion(length as u8)))
 }

@@ -21,13 +21,13 @@ use super::key::Key;
 pub struct Place(pub u64);
 
 impl Place {
-    const LONG: u64 = (1 << 24) - 1;
+    const LONG_RECORD: u64 = (1 << 24) - 1;
 
     /// Packs an offset and a length in bytes. `len` includes the stamp that precedes the BAM record
     /// in the arena ([`STAMP_BYTES`](crate::run::STAMP_BYTES)).
     pub fn new(offset: usize, len: usize) -> Self {
         debug_assert!((offset as u64) < 1 << 39);
-        Place((offset as u64) << 24 | (len as u64).min(Self::LONG))
+        Place((offset as u64) << 24 | (len as u64).min(Self::LONG_RECORD))
     }
 
     pub fn offset(self) -> usize {
@@ -37,8 +37,8 @@ impl Place {
     /// Returns the bytes of the arena record, with its stamp. `None` means that the length was too
     /// large to be stored here: callers then use the record's own `block_size`.
     pub fn arena_len(self) -> Option<usize> {
-        let len = self.0 & Self::LONG;
-        (len < Self::LONG).then_some(len as usize)
+        let len = self.0 & Self::LONG_RECORD;
+        (len < Self::LONG_RECORD).then_some(len as usize)
     }
 }
 
@@ -50,12 +50,12 @@ impl Place {
 /// to be compared by the rest of their keys; [`List::sort`](crate::List::sort) does both.
 ///
 /// ```
-/// use readmill_sort::entry::{Entry, Place, sort};
+/// use readmill_sort::entry::{Entry, Place, sort_entries};
 /// use readmill_sort::Key;
 ///
 /// let entry = |key: &[u8], offset| Entry { key: Key::of(key), place: Place::new(offset, 50) };
 /// let mut entries = vec![entry(b"chr2", 0), entry(b"chr1", 50), entry(b"chr2", 100)];
-/// let was_sorted = sort(&mut entries, &mut Vec::new());
+/// let was_sorted = sort_entries(&mut entries, &mut Vec::new());
 ///
 /// let offsets: Vec<usize> = entries.iter().map(|entry| entry.place.offset()).collect();
 /// assert_eq!(offsets, [50, 0, 100]); // equal keys keep their order
@@ -77,7 +77,7 @@ const DIGIT_BITS: u32 = 11;
 /// every key. Keys of a coordinate sort differ in only a few more bits than the length of a contig
 /// needs, so they take few passes. `scratch` is resized to the number of entries and can be used
 /// again for the next list.
-pub fn sort(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) -> bool {
+pub fn sort_entries(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) -> bool {
     let Some(&first) = entries.first() else { return true };
     if entries.is_sorted_by_key(|entry| entry.key) {
         return true;
@@ -88,7 +88,7 @@ pub fn sort(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) -> bool {
     for word in [1, 0] {
         while differing[word] != 0 {
             let shift = differing[word].trailing_zeros();
-            pass(entries, scratch, |key| key.0[word] >> shift);
+            distribute_by_digit(entries, scratch, |key| key.0[word] >> shift);
             std::mem::swap(entries, scratch);
             let digit = (1u64 << DIGIT_BITS) - 1;
             differing[word] &= !(digit << shift);
@@ -99,7 +99,7 @@ pub fn sort(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) -> bool {
 
 /// Performs one stable pass of the radix sort: copies `from` into `to`, ordered by the lowest 11
 /// bits of `number`.
-fn pass(from: &[Entry], to: &mut Vec<Entry>, number: impl Fn(Key) -> u64) {
+fn distribute_by_digit(from: &[Entry], to: &mut Vec<Entry>, number: impl Fn(Key) -> u64) {
     const BUCKETS: usize = 1 << DIGIT_BITS;
     let digit = |entry: &Entry| number(entry.key) as usize & (BUCKETS - 1);
     let mut next = [0u32; BUCKETS];
@@ -135,7 +135,7 @@ mod tests {
                 .collect();
             let mut expected = entries.clone();
             expected.sort_by_key(|entry| entry.key);
-            sort(&mut entries, &mut Vec::new());
+            sort_entries(&mut entries, &mut Vec::new());
             assert_eq!(entries, expected, "{n} keys under {mask:x?}");
         }
     }

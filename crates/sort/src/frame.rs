@@ -16,7 +16,7 @@
 use std::sync::OnceLock;
 
 use readmill_format::spill::{Extent, Spill};
-use readmill_format::spill_codec::{FrameCompressor, SpillCodec, damaged};
+use readmill_format::spill_codec::{FrameCompressor, SpillCodec, damaged_spill_error};
 use readmill_record::{Charge, Result, Stamp};
 use serde::{Deserialize, Serialize};
 
@@ -36,23 +36,23 @@ impl Framing {
     /// Returns the memory in bytes that merging a run of such frames takes in addition to the run's
     /// index: the current frame, the frame that the previous range still uses, and keys.
     pub fn merging_bytes(self) -> u64 {
-        merging_bytes(self.size as u64)
+        frame_merging_bytes(self.size as u64)
     }
 }
 
-fn merging_bytes(frame: u64) -> u64 {
+fn frame_merging_bytes(frame: u64) -> u64 {
     5 * frame / 2
 }
 
 /// Bytes that the allocator adds to the tail of a frame's first key.
-const BESIDE: u64 = 16;
+const ALLOCATION_OVERHEAD: u64 = 16;
 
 /// A writer keeps a buffer of at most this many frames when it starts a new frame.
-const KEPT_FRAMES: usize = 4;
+const MAX_KEPT_FRAMES: usize = 4;
 
 /// Maximum size in bytes of an output buffer that is kept for the next frames, about twice the size
 /// of the frames of a range.
-const KEPT_BYTES: usize = 2 << 20;
+const MAX_KEPT_BYTES: usize = 2 << 20;
 
 /// One entry of a run's index. The merge reads only these entries to divide its order into ranges;
 /// the frames themselves are read when a range is put in order.
@@ -93,14 +93,14 @@ pub struct StoredRun {
 ///
 /// let spill = Spill::new(&[std::env::temp_dir()]);
 /// let framing = Framing { size: 64 << 10, codec: SpillCodec::Lz4 };
-/// let mut run = SpilledRun::new(spill.begin(0)?, framing, Ledger::unlimited().empty("index"));
+/// let mut run = SpilledRun::new(spill.begin_extent(0)?, framing, Ledger::unlimited().empty_charge("index"));
 ///
 /// let (mut writer, mut frames) = (FrameWriter::new(framing), Frames::default());
 /// for (number, key) in [b"a", b"b", b"c"].into_iter().enumerate() {
 ///     writer.push(Key::of(key), &[], Stamp::new(number as u64, 0), &[0; 40], &mut frames);
 /// }
-/// writer.close(&mut frames);
-/// run.append(&spill, &mut frames)?;
+/// writer.close_frame(&mut frames);
+/// run.append_frames(&spill, &mut frames)?;
 /// assert_eq!((run.frames().len(), run.record_bytes()), (1, 120));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
@@ -140,11 +140,11 @@ impl StoredRun {
 
 impl SpilledRun {
     /// Returns the index to store it; the charge for its memory ends.
-    pub fn store(self) -> StoredRun {
+    pub fn into_stored(self) -> StoredRun {
         self.index
     }
 
-    pub fn base(&self) -> u64 {
+    pub fn first_ordinal(&self) -> u64 {
         self.base
     }
 
@@ -162,16 +162,17 @@ impl SpilledRun {
     /// Writes `frames` to the end of the run and adds them to its index. `frames` is empty
     /// afterwards and can be used again. Its first key must not sort before the last key of the
     /// run.
-    pub fn append(&mut self, spill: &Spill, frames: &mut Frames) -> Result<()> {
+    pub fn append_frames(&mut self, spill: &Spill, frames: &mut Frames) -> Result<()> {
         let index = &mut self.index;
         let base = index.extent.end - index.extent.start;
         spill.append(&mut index.extent, &frames.bytes)?;
         frames.bytes.clear();
-        frames.bytes.shrink_to(KEPT_BYTES);
+        frames.bytes.shrink_to(MAX_KEPT_BYTES);
         index.record_bytes += std::mem::take(&mut frames.record_bytes);
         index.frames.extend(frames.index.drain(..).map(|mut frame| {
             frame.at += base;
-            index.tails += if frame.tail.is_empty() { 0 } else { frame.tail.len() as u64 + BESIDE };
+            index.tails +=
+                if frame.tail.is_empty() { 0 } else { frame.tail.len() as u64 + ALLOCATION_OVERHEAD };
             index.largest = index.largest.max(frame.raw);
             frame
         }));
@@ -193,7 +194,7 @@ impl SpilledRun {
 
     /// Frees the memory that the index has reserved for more frames, after the last frame was
     /// appended.
-    pub fn complete(mut self) -> Self {
+    pub fn shrink_index(mut self) -> Self {
         self.index.frames.shrink_to_fit();
         self.charge.resize(self.index.heap_bytes());
         self
@@ -203,7 +204,7 @@ impl SpilledRun {
     /// computed from the largest frame, which can be larger than the framing says if a read is that
     /// long.
     pub fn merging_bytes(&self) -> u64 {
-        merging_bytes(u64::from(self.index.largest).max(self.index.framing.size as u64))
+        frame_merging_bytes(u64::from(self.index.largest).max(self.index.framing.size as u64))
     }
 
     pub fn framing(&self) -> Framing {
@@ -214,12 +215,12 @@ impl SpilledRun {
         self.index.heap_bytes()
     }
 
-    fn read(&self, spill: &Spill, number: usize) -> Result<LoadedFrame> {
+    fn read_frame(&self, spill: &Spill, number: usize) -> Result<LoadedFrame> {
         let frame = &self.index.frames[number];
         let mut bytes = vec![0; (frame.column + frame.packed) as usize];
         spill.read(&self.index.extent, self.index.extent.start + frame.at, &mut bytes)?;
         if crc32fast::hash(&bytes) != frame.crc {
-            return Err(spill.damaged(&self.index.extent));
+            return Err(spill.damaged_error(&self.index.extent));
         }
         let mut records = vec![0; frame.raw as usize];
         self.index.framing.codec.decompress(&bytes[frame.column as usize..], &mut records)?;
@@ -270,11 +271,11 @@ impl FrameWriter {
             self.first = Some((key, tail.into()));
             self.previous = Key::default();
         }
-        leb128(key.0[0] - self.previous.0[0], &mut self.column);
-        leb128(key.0[1], &mut self.column);
-        leb128((STAMP_BYTES + raw.len()) as u64, &mut self.column);
+        write_leb128(key.0[0] - self.previous.0[0], &mut self.column);
+        write_leb128(key.0[1], &mut self.column);
+        write_leb128((STAMP_BYTES + raw.len()) as u64, &mut self.column);
         if !key.is_decided() {
-            leb128(tail.len() as u64, &mut self.column);
+            write_leb128(tail.len() as u64, &mut self.column);
             self.column.extend_from_slice(tail);
         }
         self.previous = key;
@@ -283,13 +284,13 @@ impl FrameWriter {
         self.records.extend_from_slice(raw);
         self.count += 1;
         if self.records.len() >= self.size {
-            self.close(out);
+            self.close_frame(out);
         }
     }
 
     /// Closes the current frame and appends it to `out`; does nothing if there is no record in it.
     /// Must be called after the last record.
-    pub fn close(&mut self, out: &mut Frames) {
+    pub fn close_frame(&mut self, out: &mut Frames) {
         let Some((key, tail)) = self.first.take() else { return };
         let start = out.bytes.len();
         out.bytes.extend_from_slice(&self.column);
@@ -307,12 +308,12 @@ impl FrameWriter {
         });
         self.column.clear();
         self.records.clear();
-        self.records.shrink_to(KEPT_FRAMES * self.size); // a read can be much longer than a frame
+        self.records.shrink_to(MAX_KEPT_FRAMES * self.size); // a read can be much longer than a frame
         self.count = 0;
     }
 }
 
-fn leb128(mut n: u64, out: &mut Vec<u8>) {
+fn write_leb128(mut n: u64, out: &mut Vec<u8>) {
     while n >= 0x80 {
         out.push(n as u8 | 0x80);
         n >>= 7;
@@ -355,9 +356,9 @@ impl Frame {
 
     /// Returns the content of the frame, which the first call reads from `spill`; other threads
     /// wait for it. An error is kept, too, and returned by every later call.
-    pub fn load(&self, spill: &Spill, runs: &[SpilledRun]) -> Result<&LoadedFrame> {
+    pub fn load_content(&self, spill: &Spill, runs: &[SpilledRun]) -> Result<&LoadedFrame> {
         self.loaded
-            .get_or_init(|| runs[self.run].read(spill, self.number))
+            .get_or_init(|| runs[self.run].read_frame(spill, self.number))
             .as_ref()
             .map_err(Clone::clone)
     }
@@ -386,10 +387,10 @@ impl<'a> KeyColumn<'a> {
         if self.rest.is_empty() {
             return Ok(None);
         }
-        self.row().map(Some).ok_or_else(|| damaged("data"))
+        self.parse_row().map(Some).ok_or_else(|| damaged_spill_error("data"))
     }
 
-    fn row(&mut self) -> Option<KeyRow<'a>> {
+    fn parse_row(&mut self) -> Option<KeyRow<'a>> {
         let high = self.key.0[0].checked_add(read_leb128(&mut self.rest)?)?;
         self.key = Key([high, read_leb128(&mut self.rest)?]);
         let len = read_leb128(&mut self.rest)? as usize;

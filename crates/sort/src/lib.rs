@@ -44,6 +44,6 @@ pub mod tournament;
 pub use entry::Entry;
 pub use frame::{FrameWriter, Frames, Framing, SpilledRun, StoredRun};
 pub use key::{Key, Keyer, Minimise, Order};
-pub use merge::{Merge, Ordered, PARTITION, Range, RangeStart, Sources};
+pub use merge::{Merge, OrderedRange, PARTITION, Range, RangeStart, Sources};
 pub use partition::{Cutter, Partition};
 pub use run::{List, Run, RunSort};

@@ -29,9 +29,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use readmill_format::bgzf::BLOCK_RECORDS;
+use readmill_format::bgzf::BLOCK_RECORD_BYTES;
 use readmill_format::spill::Spill;
-use readmill_record::{Charge, Result, Sealed};
+use readmill_record::{Charge, Result, SealedArena};
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
@@ -43,7 +43,7 @@ use super::tournament::LoserTree;
 /// Bytes of BAM records after which a partition is cut: sixteen BGZF blocks, about 1 MiB. (4 MiB
 /// would be too much: a partition in work takes two to three times its size, and 8 threads must fit
 /// into 160 MiB.)
-pub const PARTITION: u64 = 16 * BLOCK_RECORDS as u64;
+pub const PARTITION: u64 = 16 * BLOCK_RECORD_BYTES as u64;
 
 /// Divides the merged order of all sources into ranges.
 ///
@@ -67,7 +67,7 @@ pub const PARTITION: u64 = 16 * BLOCK_RECORDS as u64;
 /// // Collect a batch with reads at 60 and 30, and sort its entries.
 /// let sort = RunSort::new(Keyer::new(Order::Coordinate, &header));
 /// let (arena, mut entries) = (Arena::new(1 << 16).unwrap(), Vec::new());
-/// sort.accept(&arena, &batch, &mut entries)?;
+/// sort.copy_batch(&arena, &batch, &mut entries)?;
 /// let sealed = Arc::new(arena.seal());
 /// let lists = vec![List::sort(entries, sealed.bytes(), sort.keyer(), &mut Vec::new())];
 /// let (spill, keyer) = (Arc::new(Spill::new(&[])), Arc::clone(sort.keyer()));
@@ -77,9 +77,9 @@ pub const PARTITION: u64 = 16 * BLOCK_RECORDS as u64;
 /// let (mut merge, mut cutter) = (Merge::new(Arc::new(sources)), Cutter::default());
 /// let mut partitions = Vec::new();
 /// while let Some(range) = merge.next_range() {
-///     partitions.extend(cutter.cut(range.order()?));
+///     partitions.extend(cutter.cut(range.order_records()?));
 /// }
-/// partitions.extend(cutter.finish());
+/// partitions.extend(cutter.take_rest());
 ///
 /// let mut positions = Vec::new();
 /// for partition in &partitions {
@@ -96,8 +96,8 @@ pub struct Merge {
     blocks: Vec<u32>,
     /// For each run, the frame that contains the end of the last range.
     frames: Vec<Arc<Frame>>,
-    low: Option<Arc<Border>>,
-    until: Option<Border>,
+    low: Option<Arc<MergeBorder>>,
+    until: Option<MergeBorder>,
     ended: bool,
 }
 
@@ -106,7 +106,7 @@ impl Merge {
         let n = sources.len();
         let keys = (0..n).map(|source| sources.block_key(source, 1)).collect();
         let tails: Vec<Vec<u8>> = (0..n).map(|source| sources.block_tail(source, 1)).collect();
-        let tree = LoserTree::with(keys, |a, b| wins(&tails, a, b));
+        let tree = LoserTree::with_order(keys, |a, b| sorts_before(&tails, a, b));
         let frames = (0..sources.runs.len()).map(|run| Arc::new(Frame::new(run, 0))).collect();
         let (blocks, ended) = (vec![0; n], sources.is_empty());
         Merge { tree, tails, blocks, frames, low: None, until: None, ended, sources }
@@ -114,13 +114,13 @@ impl Merge {
 
     /// Starts a merge at a border that [`super::ranges::divide`] has returned for the same sources.
     /// All sources must be runs: a job that is divided among processes keeps no reads in memory.
-    pub fn after(sources: Arc<Sources>, start: &RangeStart) -> Self {
+    pub fn start_after(sources: Arc<Sources>, start: &RangeStart) -> Self {
         let mut merge = Merge::new(sources);
         let n = merge.sources.len();
         let next = |source: usize| start.blocks[source] as usize + 1;
         let keys = (0..n).map(|source| merge.sources.block_key(source, next(source))).collect();
         merge.tails = (0..n).map(|source| merge.sources.block_tail(source, next(source))).collect();
-        merge.tree = LoserTree::with(keys, |a, b| wins(&merge.tails, a, b));
+        merge.tree = LoserTree::with_order(keys, |a, b| sorts_before(&merge.tails, a, b));
         let frame = |run: usize| Arc::new(Frame::new(run, start.blocks[run] as usize));
         merge.frames = (0..n).map(frame).collect();
         merge.blocks.clone_from(&start.blocks);
@@ -131,12 +131,12 @@ impl Merge {
     /// Lets the merge end before `border`, which a merge of the same sources has passed when it
     /// started at the first record. `None` means the last record.
     #[must_use]
-    pub fn until(self, border: Option<Border>) -> Self {
+    pub fn end_before(self, border: Option<MergeBorder>) -> Self {
         Merge { until: border, ..self }
     }
 
     /// Returns whether all records before `border` are in ranges that were already returned.
-    pub fn has_passed(&self, border: &Border) -> bool {
+    pub fn has_passed(&self, border: &MergeBorder) -> bool {
         self.low.as_ref().is_some_and(|low| !low.is_before(border))
     }
 
@@ -148,7 +148,7 @@ impl Merge {
         }
         let before = self.blocks.clone();
         let mut frames: Vec<Arc<Frame>> = self.frames.clone();
-        let high = self.walk(&mut frames).map(Arc::new);
+        let high = self.pass_blocks(&mut frames).map(Arc::new);
         self.ended = high.is_none();
         let low = std::mem::replace(&mut self.low, high.clone());
         let blocks = before.into_iter().zip(self.blocks.iter().copied()).collect();
@@ -157,7 +157,7 @@ impl Merge {
 
     /// Passes blocks until they have [`PARTITION`] bytes, and returns the border before the next
     /// block; `None` if no block is left. The frames that it enters are appended to `frames`.
-    fn walk(&mut self, frames: &mut Vec<Arc<Frame>>) -> Option<Border> {
+    fn pass_blocks(&mut self, frames: &mut Vec<Arc<Frame>>) -> Option<MergeBorder> {
         let mut bytes = 0;
         while let Some((key, source)) = self.tree.winner() {
             let passed = self.blocks[source] as usize;
@@ -170,9 +170,9 @@ impl Merge {
             }
             let tail = std::mem::replace(&mut self.tails[source], self.sources.block_tail(source, next));
             let (key_next, tails) = (self.sources.block_key(source, next), &self.tails);
-            self.tree.replace_with(key_next, |a, b| wins(tails, a, b));
+            self.tree.replace_winner_by(key_next, |a, b| sorts_before(tails, a, b));
             if bytes >= PARTITION {
-                return Some(Border { key, tail, source, block });
+                return Some(MergeBorder { key, tail, source, block });
             }
         }
         None
@@ -189,7 +189,7 @@ pub struct Sources {
     pub keyer: Arc<Keyer>,
     pub runs: Vec<SpilledRun>,
     pub lists: Vec<List>,
-    pub sealed: Arc<Sealed>,
+    pub sealed: Arc<SealedArena>,
     /// Charges for the reads in memory and for the memory of the merge, held until the sources are
     /// dropped. (The charge for its index is in each run.)
     pub charges: Vec<Charge>,
@@ -201,7 +201,7 @@ pub struct Sources {
 /// position in every other source; [`Border::is_behind`] tells for a record on which side of it the
 /// record is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Border {
+pub struct MergeBorder {
     pub key: Key,
     pub tail: Vec<u8>,
     pub source: usize,
@@ -212,22 +212,22 @@ pub struct Border {
 /// be stored in a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RangeStart {
-    pub border: Border,
+    pub border: MergeBorder,
     pub blocks: Vec<u32>,
     /// Bytes of all records before the border, without their stamps: partitions are cut by this
     /// sum.
     pub bytes: u64,
 }
 
-impl Border {
-    fn is_before(&self, other: &Border) -> bool {
+impl MergeBorder {
+    fn is_before(&self, other: &MergeBorder) -> bool {
         let order = self.key.cmp(&other.key).then_with(|| self.tail.cmp(&other.tail));
         order.then((self.source, self.block).cmp(&(other.source, other.block))).is_lt()
     }
 
     /// Returns whether a record is before the border. `source` is the record's source, which must
     /// differ from that of the border; `tail` is called only if the keys are equal and not decided.
-    pub fn is_behind(&self, source: usize, key: Key, tail: impl FnOnce() -> Vec<u8>) -> bool {
+    pub fn follows_record(&self, source: usize, key: Key, tail: impl FnOnce() -> Vec<u8>) -> bool {
         let mut order = key.cmp(&self.key);
         if order.is_eq() && !key.is_decided() {
             order = tail().cmp(&self.tail);
@@ -248,7 +248,7 @@ impl Sources {
     /// Returns whether no record in these sources sorts before a record with the given key and tail
     /// that was read before all of them. The caller uses it for presorted input, whose first reads
     /// are already in the output.
-    pub fn follow(&self, key: Key, tail: &[u8]) -> bool {
+    pub fn all_follow_key(&self, key: Key, tail: &[u8]) -> bool {
         (0..self.len()).all(|source| match self.block_key(source, 0).cmp(&key) {
             Ordering::Equal if !key.is_decided() => self.block_tail(source, 0)[..] >= *tail,
             order => order.is_ge(),
@@ -272,8 +272,8 @@ impl Sources {
         self.lists.get(source.checked_sub(self.runs.len())?)
     }
 
-    pub fn blocks(&self, source: usize) -> usize {
-        self.list(source).map_or_else(|| self.runs[source].frames().len(), List::blocks)
+    pub fn block_count(&self, source: usize) -> usize {
+        self.list(source).map_or_else(|| self.runs[source].frames().len(), List::block_count)
     }
 
     /// Returns the bytes of the records in a block: exactly for a list, and with their stamps for a
@@ -300,7 +300,7 @@ impl Sources {
                 .entries()
                 .get(list.block_start(block))
                 .filter(|entry| !entry.key.is_decided())
-                .map(|entry| run::tail(&self.keyer, self.sealed.bytes(), entry.place)),
+                .map(|entry| run::compute_tail(&self.keyer, self.sealed.bytes(), entry.place)),
             None => self.runs[source].frames().get(block).map(|frame| frame.tail.to_vec()),
         };
         tail.unwrap_or_default()
@@ -308,21 +308,28 @@ impl Sources {
 
     /// Returns how many entries of `list` are before `border`. The border must be inside block
     /// `block` of the list, so only that block is searched.
-    pub fn cut(&self, list: &List, source: usize, block: usize, border: &Border) -> usize {
+    pub fn count_entries_before(
+        &self,
+        list: &List,
+        source: usize,
+        block: usize,
+        border: &MergeBorder,
+    ) -> usize {
         if source == border.source {
             return list.block_start(border.block);
         }
         let start = list.block_start(block);
         let entries = &list.entries()[start..list.block_start(block + 1)];
-        let tail = |place| run::tail(&self.keyer, self.sealed.bytes(), place);
+        let tail = |place| run::compute_tail(&self.keyer, self.sealed.bytes(), place);
         start
-            + entries.partition_point(|entry| border.is_behind(source, entry.key, || tail(entry.place)))
+            + entries
+                .partition_point(|entry| border.follows_record(source, entry.key, || tail(entry.place)))
     }
 }
 
 /// Returns whether key `a` sorts before key `b`, for a [`LoserTree`]. Both are given with the
 /// number of their source; `tails` holds the tail of each source's current key.
-pub fn wins(tails: &[Vec<u8>], a: (Key, u32), b: (Key, u32)) -> bool {
+pub fn sorts_before(tails: &[Vec<u8>], a: (Key, u32), b: (Key, u32)) -> bool {
     let mut order = a.0.cmp(&b.0);
     if order.is_eq() && !a.0.is_decided() && a.0 != Key::LAST {
         order = tails[a.1 as usize].cmp(&tails[b.1 as usize]);
@@ -330,7 +337,7 @@ pub fn wins(tails: &[Vec<u8>], a: (Key, u32), b: (Key, u32)) -> bool {
     order.then(a.1.cmp(&b.1)).is_lt()
 }
 
-pub fn record_bytes(len: usize) -> u64 {
+pub fn bam_record_bytes(len: usize) -> u64 {
     len.saturating_sub(STAMP_BYTES) as u64
 }
 
@@ -338,8 +345,8 @@ pub fn record_bytes(len: usize) -> u64 {
 /// other, so each can be put in order by any thread.
 pub struct Range {
     pub(super) sources: Arc<Sources>,
-    pub(super) low: Option<Arc<Border>>,
-    pub(super) high: Option<Arc<Border>>,
+    pub(super) low: Option<Arc<MergeBorder>>,
+    pub(super) high: Option<Arc<MergeBorder>>,
     /// For each source, the block that contains the lower border and the one that contains the
     /// upper border.
     pub(super) blocks: Vec<(u32, u32)>,
@@ -350,7 +357,7 @@ pub struct Range {
 
 /// The records of a range in their final order, as references to the arena and to frames.
 /// [`super::Cutter`] cuts it into partitions.
-pub struct Ordered {
+pub struct OrderedRange {
     pub(super) sources: Arc<Sources>,
     /// For each record, its place in the arena or, with the bit [`SPILLED`], the number of the
     /// spool that has it as its next record.
@@ -376,10 +383,10 @@ impl Range {
     /// # Errors
     ///
     /// A frame cannot be read or is damaged.
-    pub fn order(self) -> Result<Ordered> {
+    pub fn order_records(self) -> Result<OrderedRange> {
         let Range { sources, low, high, blocks, frames } = self;
         let (low, high) = (low.as_deref(), high.as_deref());
-        let mut spools = spools(&sources, high, &frames);
+        let mut spools = group_frames_by_run(&sources, high, &frames);
         let mut merge = RangeMerge::default();
         for (number, spool) in spools.iter_mut().enumerate() {
             let border = high.filter(|high| high.source != spool.run);
@@ -395,18 +402,24 @@ impl Range {
         for (source, &(first, last)) in blocks.iter().enumerate().skip(sources.runs.len()) {
             let Some(list) = sources.list(source) else { continue };
             let (first, last) = (first as usize, last as usize);
-            let start = low.map_or(0, |low| sources.cut(list, source, first, low));
-            let end = high.map_or(list.entries().len(), |high| sources.cut(list, source, last, high));
+            let start = low.map_or(0, |low| sources.count_entries_before(list, source, first, low));
+            let end = high.map_or(list.entries().len(), |high| {
+                sources.count_entries_before(list, source, last, high)
+            });
             merge.enter_list(&sources, &list.entries()[start..end]);
         }
-        let (picks, ends) = merge.play(&sources)?;
-        Ok(Ordered { sources, picks, ends, spools })
+        let (picks, ends) = merge.merge_sources(&sources)?;
+        Ok(OrderedRange { sources, picks, ends, spools })
     }
 }
 
 /// Groups the frames of a range by run. In the run that has the upper border, frames from the
 /// border on are left out.
-fn spools(sources: &Sources, high: Option<&Border>, frames: &[Arc<Frame>]) -> Vec<Spool> {
+fn group_frames_by_run(
+    sources: &Sources,
+    high: Option<&MergeBorder>,
+    frames: &[Arc<Frame>],
+) -> Vec<Spool> {
     let (first, later) = frames.split_at(sources.runs.len());
     let mut spools: Vec<Spool> = Vec::with_capacity(first.len());
     for frame in first {
@@ -429,21 +442,22 @@ struct RunCursor<'a> {
     column: Option<KeyColumn<'a>>,
     /// The upper border; `None` if it is between two frames of this run, because those after it are
     /// not in `frames`.
-    border: Option<&'a Border>,
+    border: Option<&'a MergeBorder>,
 }
 
 impl<'a> RunCursor<'a> {
-    fn next(&mut self) -> Result<Option<KeyRow<'a>>> {
+    fn next_row(&mut self) -> Result<Option<KeyRow<'a>>> {
         loop {
             if let Some(row) = self.column.as_mut().map(KeyColumn::next_row).transpose()?.flatten() {
                 let (key, tail, _) = row;
                 let inside =
-                    self.border.is_none_or(|high| high.is_behind(self.run, key, || tail.to_vec()));
+                    self.border.is_none_or(|high| high.follows_record(self.run, key, || tail.to_vec()));
                 return Ok(inside.then_some(row));
             }
             let Some((frame, rest)) = self.frames.split_first() else { return Ok(None) };
             self.frames = rest;
-            self.column = Some(KeyColumn::new(frame.load(&self.sources.spill, &self.sources.runs)?));
+            self.column =
+                Some(KeyColumn::new(frame.load_content(&self.sources.spill, &self.sources.runs)?));
         }
     }
 }
@@ -468,12 +482,12 @@ impl<'a> RangeMerge<'a> {
         &mut self,
         mut walk: RunCursor<'a>,
         spool: usize,
-        low: Option<&Border>,
+        low: Option<&MergeBorder>,
         skipped: &mut usize,
     ) -> Result<()> {
         let low = low.filter(|low| low.source != walk.run);
-        while let Some((key, tail, len)) = walk.next()? {
-            if low.is_some_and(|low| low.is_behind(walk.run, key, || tail.to_vec())) {
+        while let Some((key, tail, len)) = walk.next_row()? {
+            if low.is_some_and(|low| low.follows_record(walk.run, key, || tail.to_vec())) {
                 *skipped += len;
                 continue;
             }
@@ -489,14 +503,16 @@ impl<'a> RangeMerge<'a> {
         let Some(first) = entries.first() else { return };
         self.cursors.push(SourceCursor::List { entries });
         self.keys.push(first.key);
-        self.tails.push(rest_of_key(sources, first));
+        self.tails.push(tail_of_entry(sources, first));
     }
 
     /// Merges all sources. Returns the picks (see [`Ordered`]) and, for each, the bytes of the
     /// range up to its end.
-    fn play(mut self, sources: &Sources) -> Result<(Vec<u64>, Vec<u64>)> {
+    fn merge_sources(mut self, sources: &Sources) -> Result<(Vec<u64>, Vec<u64>)> {
         let (mut picks, mut ends) = (Vec::with_capacity(4096), Vec::with_capacity(4096));
-        let mut tree = LoserTree::with(std::mem::take(&mut self.keys), |a, b| wins(&self.tails, a, b));
+        let mut tree = LoserTree::with_order(std::mem::take(&mut self.keys), |a, b| {
+            sorts_before(&self.tails, a, b)
+        });
         let (arena, mut bytes) = (sources.sealed.bytes(), 0);
         while let Some((_, winner)) = tree.winner() {
             let tail = &mut self.tails[winner];
@@ -504,19 +520,19 @@ impl<'a> RangeMerge<'a> {
                 SourceCursor::List { entries } => {
                     let Some((first, rest)) = entries.split_first() else { break };
                     picks.push(first.place.0);
-                    bytes += run::record_bytes(arena, first.place) as u64;
+                    bytes += run::arena_record_bytes(arena, first.place) as u64;
                     *entries = rest;
                     rest.first().map_or(Key::LAST, |next| {
                         if !next.key.is_decided() {
-                            *tail = rest_of_key(sources, next);
+                            *tail = tail_of_entry(sources, next);
                         }
                         next.key
                     })
                 }
                 SourceCursor::Run { walk, spool, len } => {
                     picks.push(*spool);
-                    bytes += record_bytes(*len);
-                    match walk.next()? {
+                    bytes += bam_record_bytes(*len);
+                    match walk.next_row()? {
                         Some((key, rest, next)) => {
                             *len = next;
                             tail.clear();
@@ -528,15 +544,15 @@ impl<'a> RangeMerge<'a> {
                 }
             };
             ends.push(bytes);
-            tree.replace_with(next, |a, b| wins(&self.tails, a, b));
+            tree.replace_winner_by(next, |a, b| sorts_before(&self.tails, a, b));
         }
         Ok((picks, ends))
     }
 }
 
-fn rest_of_key(sources: &Sources, entry: &Entry) -> Vec<u8> {
+fn tail_of_entry(sources: &Sources, entry: &Entry) -> Vec<u8> {
     if entry.key.is_decided() {
         return Vec::new();
     }
-    run::tail(&sources.keyer, sources.sealed.bytes(), entry.place)
+    run::compute_tail(&sources.keyer, sources.sealed.bytes(), entry.place)
 }

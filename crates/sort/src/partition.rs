@@ -14,11 +14,11 @@
 
 use std::sync::Arc;
 
-use readmill_format::spill_codec::damaged;
+use readmill_format::spill_codec::damaged_spill_error;
 use readmill_record::{Batch, Result, Stamp, arena};
 
 use super::entry::Place;
-use super::merge::{Ordered, PARTITION, SPILLED, Spool};
+use super::merge::{OrderedRange, PARTITION, SPILLED, Spool};
 use super::run::{STAMP_BYTES, arena_record};
 
 /// The records of one partition, in order. It refers to parts of one or more ordered ranges and
@@ -30,7 +30,7 @@ pub struct Partition {
 }
 
 struct RangeSlice {
-    range: Arc<Ordered>,
+    range: Arc<OrderedRange>,
     from: usize,
     to: usize,
 }
@@ -45,14 +45,14 @@ pub struct Cutter {
 
 impl Default for Cutter {
     fn default() -> Self {
-        Cutter::every(PARTITION)
+        Cutter::with_size(PARTITION)
     }
 }
 
 impl Cutter {
     /// Creates a cutter that ends a partition whenever the bytes of all records reach a multiple of
     /// `size`. CRAM output uses its own size.
-    pub fn every(size: u64) -> Self {
+    pub fn with_size(size: u64) -> Self {
         Cutter { size, bytes: 0, open: Partition::default() }
     }
 
@@ -60,11 +60,11 @@ impl Cutter {
     /// the result is the same as that of one cutter for all records; the first partition may lack
     /// its beginning, and the process that writes the range before this one has all of it.
     #[must_use]
-    pub fn resume(self, start: u64) -> Self {
+    pub fn resume_at(self, start: u64) -> Self {
         Cutter { bytes: start, ..self }
     }
 
-    pub fn cut(&mut self, range: Ordered) -> Vec<Partition> {
+    pub fn cut(&mut self, range: OrderedRange) -> Vec<Partition> {
         let (range, mut done, mut from) = (Arc::new(range), Vec::new(), 0usize);
         let Some(&bytes) = range.ends.last() else { return done };
         loop {
@@ -94,15 +94,15 @@ impl Cutter {
     /// Returns the records after the last cut, or `None` if there are none. This is the last
     /// partition, unless more records follow: presorted reads that leave early are added again by a
     /// later merge, so these records are subtracted from the sum.
-    pub fn finish(&mut self) -> Option<Partition> {
+    pub fn take_rest(&mut self) -> Option<Partition> {
         let last = std::mem::take(&mut self.open);
         self.bytes -= last.slices.iter().map(RangeSlice::bytes).sum::<u64>();
         (!last.slices.is_empty()).then_some(last)
     }
 }
 
-impl From<Ordered> for Partition {
-    fn from(range: Ordered) -> Self {
+impl From<OrderedRange> for Partition {
+    fn from(range: OrderedRange) -> Self {
         let to = range.picks.len();
         Partition { slices: vec![RangeSlice { range: Arc::new(range), from: 0, to }], start: 0 }
     }
@@ -127,13 +127,13 @@ impl Partition {
     ///
     /// `each` has failed, or the frames on disk do not hold what their key columns say.
     pub fn gather(&self, mut each: impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
-        self.slices.iter().try_for_each(|slice| slice.gather(&mut each))
+        self.slices.iter().try_for_each(|slice| slice.gather_records(&mut each))
     }
 }
 
 /// How many picks ahead records in the arena are prefetched: the order of the arena is that of the
 /// input, so each record is in another part of memory.
-const AHEAD: usize = 8;
+const PREFETCH_DISTANCE: usize = 8;
 
 struct SpoolCursor {
     frame: usize,
@@ -147,11 +147,11 @@ impl RangeSlice {
         end(self.to) - end(self.from)
     }
 
-    fn gather(&self, each: &mut impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
+    fn gather_records(&self, each: &mut impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
         let RangeSlice { range, from, to } = self;
         let arena = range.sources.sealed.bytes();
         let cursor = |spool: &Spool| {
-            let base = range.sources.runs[spool.run].base();
+            let base = range.sources.runs[spool.run].first_ordinal();
             SpoolCursor { frame: 0, offset: spool.offset, base }
         };
         let mut cursors: Vec<SpoolCursor> = range.spools.iter().map(cursor).collect();
@@ -165,10 +165,10 @@ impl RangeSlice {
         }
         let picks = &range.picks[*from..*to];
         for (i, &pick) in picks.iter().enumerate() {
-            if let Some(&ahead) = picks.get(i + AHEAD)
+            if let Some(&ahead) = picks.get(i + PREFETCH_DISTANCE)
                 && ahead & SPILLED == 0
             {
-                arena::prefetch(arena, Place(ahead).offset());
+                arena::prefetch_record(arena, Place(ahead).offset());
             }
             if pick & SPILLED == 0 {
                 let (stamp, raw) = arena_record(arena, Place(pick));
@@ -178,7 +178,7 @@ impl RangeSlice {
                 let cursor = &mut cursors[spool];
                 let records = self.current_frame(spool, cursor)?;
                 let (stamp, raw) = arena_record(records, Place::new(cursor.offset, usize::MAX));
-                each(stamp.counted_from(cursor.base), raw)?;
+                each(stamp.with_base(cursor.base), raw)?;
                 cursor.offset += STAMP_BYTES + raw.len();
             }
         }
@@ -192,8 +192,8 @@ impl RangeSlice {
         loop {
             let records = &frames
                 .get(cursor.frame)
-                .ok_or_else(|| damaged("data"))?
-                .load(&sources.spill, &sources.runs)?
+                .ok_or_else(|| damaged_spill_error("data"))?
+                .load_content(&sources.spill, &sources.runs)?
                 .records;
             if cursor.offset < records.len() {
                 return Ok(records);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use readmill_record::Result;
 
 use super::frame::{Frame, KeyColumn};
-use super::merge::{Border, Merge, RangeStart, Sources, record_bytes};
+use super::merge::{Merge, MergeBorder, RangeStart, Sources, bam_record_bytes};
 
 /// Divides the records of `sources`, all of which are runs, into at most `ranges` ranges of about
 /// equal size. Returns the starts of all ranges but the first. Each process begins at its start
@@ -20,7 +20,7 @@ use super::merge::{Border, Merge, RangeStart, Sources, record_bytes};
 /// # Errors
 ///
 /// A frame cannot be read.
-pub fn divide(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeStart>> {
+pub fn divide_order(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeStart>> {
     // The first walk only counts. Keeping all ranges instead would take memory, and next_range
     // reads nothing from disk.
     let mut merge = Merge::new(Arc::clone(sources));
@@ -42,7 +42,7 @@ pub fn divide(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeStart>> 
 
 /// Returns the bytes of all records before `border`. `blocks` is the frame of each run that
 /// contains the border.
-fn bytes_before(sources: &Sources, border: &Border, blocks: &[u32]) -> Result<u64> {
+fn bytes_before(sources: &Sources, border: &MergeBorder, blocks: &[u32]) -> Result<u64> {
     let mut sum = 0;
     for (number, run) in sources.runs.iter().enumerate() {
         let block = blocks[number] as usize;
@@ -51,12 +51,12 @@ fn bytes_before(sources: &Sources, border: &Border, blocks: &[u32]) -> Result<u6
             continue;
         }
         let frame = Frame::new(number, block);
-        let mut rows = KeyColumn::new(frame.load(&sources.spill, &sources.runs)?);
+        let mut rows = KeyColumn::new(frame.load_content(&sources.spill, &sources.runs)?);
         while let Some((key, tail, len)) = rows.next_row()? {
-            if !border.is_behind(number, key, || tail.to_vec()) {
+            if !border.follows_record(number, key, || tail.to_vec()) {
                 break;
             }
-            sum += record_bytes(len);
+            sum += bam_record_bytes(len);
         }
     }
     Ok(sum)

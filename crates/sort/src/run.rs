@@ -16,7 +16,7 @@ use super::ties::TailSort;
 pub const STAMP_BYTES: usize = 8;
 
 /// Memory that a buffered record takes in addition to its BAM bytes: its stamp and its entry.
-pub const OVERHEAD: usize = STAMP_BYTES + size_of::<Entry>();
+pub const RECORD_OVERHEAD: usize = STAMP_BYTES + size_of::<Entry>();
 
 /// Copies batches of records into an arena and makes their entries. Any number of threads can use
 /// clones of one `RunSort` at the same time: each call takes its own part of the arena.
@@ -33,7 +33,7 @@ pub const OVERHEAD: usize = STAMP_BYTES + size_of::<Entry>();
 /// batch.push(&raw, Stamp::new(0, 0))?;
 ///
 /// let (arena, mut entries) = (Arena::new(1 << 16).unwrap(), Vec::new());
-/// sort.accept(&arena, &batch, &mut entries)?;
+/// sort.copy_batch(&arena, &batch, &mut entries)?;
 /// assert_eq!(entries[0].place.arena_len(), Some(8 + raw.len()));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
@@ -59,7 +59,7 @@ impl RunSort {
     /// A record has no key in this order ([`Keyer::key`]), or the arena is full. Callers reserve
     /// memory for the batch before they call this, so the latter means that a reservation was too
     /// small.
-    pub fn accept(&self, arena: &Arena, batch: &Batch, entries: &mut Vec<Entry>) -> Result<()> {
+    pub fn copy_batch(&self, arena: &Arena, batch: &Batch, entries: &mut Vec<Entry>) -> Result<()> {
         let bytes = batch.record_bytes() as usize + STAMP_BYTES * batch.len();
         let Some((mut offset, mut room)) = arena.alloc(bytes) else {
             return Err(Error::usage("the current reads do not fit into the memory").hint("raise -m"));
@@ -91,7 +91,7 @@ impl RunSort {
 /// let entry = |offset| Entry { key: Key::of(b"k"), place: Place::new(offset, 40) };
 /// let mut run = Run::new(2); // two entries for each list
 /// run.push(&[entry(0), entry(40), entry(80)]);
-/// let lists = run.take();
+/// let lists = run.take_lists();
 /// assert_eq!(lists.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
 /// assert!(run.is_empty());
 /// ```
@@ -128,18 +128,18 @@ impl Run {
 
     /// Takes out all lists, in input order; the last one may be shorter. The run is empty
     /// afterwards.
-    pub fn take(&mut self) -> Vec<Vec<Entry>> {
+    pub fn take_lists(&mut self) -> Vec<Vec<Entry>> {
         std::mem::take(&mut self.lists)
     }
 }
 
 /// Maximum number of entries in a block of a list. The merge looks at the first key of a block
 /// only.
-const BLOCK: usize = 128;
+const MAX_BLOCK_ENTRIES: usize = 128;
 
 /// A block also ends with the record that reaches this many bytes, so that ranges do not grow with
 /// the length of reads.
-const BLOCK_BYTES: u64 = 64 << 10;
+const MAX_BLOCK_BYTES: u64 = 64 << 10;
 
 #[derive(Clone, Copy, Debug)]
 struct ListBlock {
@@ -163,15 +163,15 @@ impl List {
     ///
     /// `scratch` is a buffer that a thread keeps from list to list.
     pub fn sort(mut entries: Vec<Entry>, arena: &[u8], keyer: &Keyer, scratch: &mut Vec<Entry>) -> Self {
-        let was_sorted = entry::sort(&mut entries, scratch);
+        let was_sorted = entry::sort_entries(&mut entries, scratch);
         let ties = |a: &Entry, b: &Entry| a.key == b.key && !a.key.is_decided();
         let mut tails = TailSort::new(|place, into: &mut Vec<u8>| {
-            keyer.tail(RecordRef::new(arena_record(arena, place).1), into);
+            keyer.write_tail(RecordRef::new(arena_record(arena, place).1), into);
         });
         for group in entries.chunk_by_mut(ties).filter(|group| group.len() > 1) {
-            tails.sort(group, scratch);
+            tails.sort_group(group, scratch);
         }
-        let blocks = blocks(&entries, arena);
+        let blocks = split_into_blocks(&entries, arena);
         List { entries, blocks, was_sorted }
     }
 
@@ -185,7 +185,7 @@ impl List {
         self.was_sorted
     }
 
-    pub fn blocks(&self) -> usize {
+    pub fn block_count(&self) -> usize {
         self.blocks.len()
     }
 
@@ -204,12 +204,12 @@ impl List {
     }
 }
 
-fn blocks(entries: &[Entry], arena: &[u8]) -> Vec<ListBlock> {
-    let mut blocks = Vec::with_capacity(entries.len() / BLOCK + 1);
+fn split_into_blocks(entries: &[Entry], arena: &[u8]) -> Vec<ListBlock> {
+    let mut blocks = Vec::with_capacity(entries.len() / MAX_BLOCK_ENTRIES + 1);
     let mut open = ListBlock { start: 0, bytes: 0 };
     for (i, entry) in entries.iter().enumerate() {
-        open.bytes += record_bytes(arena, entry.place) as u64;
-        if i + 1 - open.start as usize == BLOCK || open.bytes >= BLOCK_BYTES {
+        open.bytes += arena_record_bytes(arena, entry.place) as u64;
+        if i + 1 - open.start as usize == MAX_BLOCK_ENTRIES || open.bytes >= MAX_BLOCK_BYTES {
             blocks.push(open);
             open = ListBlock { start: i as u32 + 1, bytes: 0 };
         }
@@ -225,22 +225,22 @@ fn blocks(entries: &[Entry], arena: &[u8]) -> Vec<ListBlock> {
 pub fn arena_record(arena: &[u8], place: Place) -> (Stamp, &[u8]) {
     let bytes = &arena[place.offset()..];
     let (stamp, rest) = bytes.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; 8], &[]));
-    let len = place.arena_len().map_or_else(|| record_length(rest), |len| len - STAMP_BYTES);
+    let len = place.arena_len().map_or_else(|| bam_record_length(rest), |len| len - STAMP_BYTES);
     (Stamp(u64::from_le_bytes(*stamp)), &rest[..len])
 }
 
-pub fn record_bytes(arena: &[u8], place: Place) -> usize {
+pub fn arena_record_bytes(arena: &[u8], place: Place) -> usize {
     place.arena_len().map_or_else(|| arena_record(arena, place).1.len(), |len| len - STAMP_BYTES)
 }
 
 /// Returns the length in bytes of the BAM record at the start of `bytes`: its `block_size` and the
 /// four bytes of that field. 0 if `bytes` is too short to have the field.
-pub fn record_length(bytes: &[u8]) -> usize {
+pub fn bam_record_length(bytes: &[u8]) -> usize {
     bytes.first_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size) as usize + 4)
 }
 
-pub fn tail(keyer: &Keyer, arena: &[u8], place: Place) -> Vec<u8> {
+pub fn compute_tail(keyer: &Keyer, arena: &[u8], place: Place) -> Vec<u8> {
     let mut tail = Vec::new();
-    keyer.tail(RecordRef::new(arena_record(arena, place).1), &mut tail);
+    keyer.write_tail(RecordRef::new(arena_record(arena, place).1), &mut tail);
     tail
 }

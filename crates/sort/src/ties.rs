@@ -10,12 +10,12 @@ use super::key::Key;
 
 /// Bytes of a tail that are compared in one round: as many as a [`Key`] holds besides its last
 /// byte.
-const PIECE: usize = 15;
+const PIECE_BYTES: usize = 15;
 
 /// Maximum number of rounds, each of which is a level of recursion. Entries that are still equal
 /// after them are compared by their complete tails, so that a field of a megabyte does not need a
 /// stack of a megabyte.
-const MOST_PIECES: u32 = 24;
+const MAX_PIECES: u32 = 24;
 
 /// A sort of entries by the tails of their keys. It owns two buffers for tails, which are used
 /// again for each group. `make` replaces the content of the vector by the tail of the record at a
@@ -33,13 +33,13 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
 
     /// Sorts a group of entries whose keys are equal. Entries with equal tails keep their order.
     /// `scratch` grows to the size of the group; callers pass the buffer of the list sort.
-    pub fn sort(&mut self, group: &mut [Entry], scratch: &mut Vec<Entry>) {
+    pub fn sort_group(&mut self, group: &mut [Entry], scratch: &mut Vec<Entry>) {
         if let [first, second] = group {
-            if self.is_behind(first.place, second.place) {
+            if self.sorts_after(first.place, second.place) {
                 std::mem::swap(&mut first.place, &mut second.place);
             }
         } else {
-            self.sort_from(0, MOST_PIECES, group, scratch);
+            self.sort_from(0, MAX_PIECES, group, scratch);
         }
     }
 
@@ -48,7 +48,7 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
     fn sort_from(&mut self, from: usize, pieces: u32, group: &mut [Entry], scratch: &mut Vec<Entry>) {
         let Some(key) = group.first().map(|entry| entry.key) else { return };
         if pieces == 0 {
-            return self.compare(group, scratch);
+            return self.sort_by_whole_tails(group, scratch);
         }
         scratch.clear();
         scratch.reserve_exact(group.len());
@@ -60,31 +60,31 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
             }
             let pairs = self.one.iter().zip(&self.other).take(shared);
             shared = pairs.take_while(|(a, b)| a == b).count();
-            scratch.push(Entry { key: piece(&self.one, from), place: Place(number) });
+            scratch.push(Entry { key: tail_piece(&self.one, from), place: Place(number) });
         }
         let first = scratch.first().map_or(Key([0; 2]), |entry| entry.key);
         if scratch.iter().all(|entry| entry.key == first) {
-            if goes_on(first) {
+            if has_more_bytes(first) {
                 self.sort_from(shared, pieces - 1, group, scratch);
             }
             return;
         }
         scratch.sort_unstable_by_key(|entry| (entry.key, entry.place.0));
-        arrange(group, scratch);
+        apply_order(group, scratch);
         // While groups of equal pieces are sorted, the pieces take the place of the keys. All keys
         // are equal, so they can be restored afterwards.
         for (entry, sorted) in group.iter_mut().zip(&*scratch) {
             entry.key = sorted.key;
         }
         for equal in group.chunk_by_mut(|a, b| a.key == b.key).filter(|equal| equal.len() > 1) {
-            if goes_on(equal[0].key) {
-                self.sort_from(from + PIECE, pieces - 1, equal, scratch);
+            if has_more_bytes(equal[0].key) {
+                self.sort_from(from + PIECE_BYTES, pieces - 1, equal, scratch);
             }
         }
         group.iter_mut().for_each(|entry| entry.key = key);
     }
 
-    fn compare(&mut self, group: &mut [Entry], scratch: &mut Vec<Entry>) {
+    fn sort_by_whole_tails(&mut self, group: &mut [Entry], scratch: &mut Vec<Entry>) {
         scratch.clear();
         scratch.reserve_exact(group.len());
         scratch.extend(
@@ -95,10 +95,10 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
             (self.make)(group[b.place.0 as usize].place, &mut self.other);
             self.one.cmp(&self.other).then(a.place.0.cmp(&b.place.0))
         });
-        arrange(group, scratch);
+        apply_order(group, scratch);
     }
 
-    fn is_behind(&mut self, first: Place, second: Place) -> bool {
+    fn sorts_after(&mut self, first: Place, second: Place) -> bool {
         (self.make)(first, &mut self.one);
         (self.make)(second, &mut self.other);
         self.one > self.other
@@ -107,7 +107,7 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
 
 /// Reorders `group` as `sorted` is ordered: on entry, the places in `sorted` are indexes into
 /// `group`.
-fn arrange(group: &mut [Entry], sorted: &mut [Entry]) {
+fn apply_order(group: &mut [Entry], sorted: &mut [Entry]) {
     for entry in &mut *sorted {
         entry.place = group[entry.place.0 as usize].place;
     }
@@ -119,18 +119,18 @@ fn arrange(group: &mut [Entry], sorted: &mut [Entry]) {
 /// Returns up to 15 bytes of `tail` from byte `from` on as a key, padded with zeros. The last byte
 /// of the key is the number of remaining bytes, at most 16, so a shorter tail sorts before its
 /// extensions.
-fn piece(tail: &[u8], from: usize) -> Key {
+fn tail_piece(tail: &[u8], from: usize) -> Key {
     let tail = tail.get(from..).unwrap_or_default();
-    let mut bytes = [0; PIECE + 1];
-    let n = tail.len().min(PIECE);
+    let mut bytes = [0; PIECE_BYTES + 1];
+    let n = tail.len().min(PIECE_BYTES);
     bytes[..n].copy_from_slice(&tail[..n]);
-    bytes[PIECE] = tail.len().min(PIECE + 1) as u8;
+    bytes[PIECE_BYTES] = tail.len().min(PIECE_BYTES + 1) as u8;
     let number = u128::from_be_bytes(bytes);
     Key([(number >> 64) as u64, number as u64])
 }
 
-fn goes_on(piece: Key) -> bool {
-    usize::from(piece.0[1] as u8) > PIECE
+fn has_more_bytes(piece: Key) -> bool {
+    usize::from(piece.0[1] as u8) > PIECE_BYTES
 }
 
 #[cfg(test)]
@@ -145,7 +145,7 @@ mod tests {
         let mut group: Vec<Entry> =
             (0..tails.len() as u64).map(|i| Entry { key, place: Place(i) }).collect();
         TailSort::new(|place, into: &mut Vec<u8>| into.clone_from(&tails[place.0 as usize]))
-            .sort(&mut group, scratch);
+            .sort_group(&mut group, scratch);
         assert!(group.iter().all(|entry| entry.key == key));
         group.iter().map(|entry| entry.place.0 as usize).collect()
     }
@@ -183,7 +183,8 @@ mod tests {
     fn tails_that_differ_late_are_sorted_without_a_deep_stack() {
         // Tail `i` shares its first `i` pieces with all tails of higher numbers, so each round
         // separates only one tail from the others.
-        let tail = |i: usize| [vec![1; PIECE * i], vec![0], vec![1; 7000 - PIECE * i]].concat();
+        let tail =
+            |i: usize| [vec![1; PIECE_BYTES * i], vec![0], vec![1; 7000 - PIECE_BYTES * i]].concat();
         check(&(0..400).rev().map(tail).collect::<Vec<_>>());
     }
 }

@@ -19,7 +19,7 @@
 /// let mut merged = Vec::new();
 /// while let Some((key, source)) = tree.winner() {
 ///     merged.push(key[0]);
-///     tree.replace(sources[source].next().unwrap_or(Ranked::LAST));
+///     tree.replace_winner(sources[source].next().unwrap_or(Ranked::LAST));
 /// }
 /// assert_eq!(merged, [1, 2, 3, 4]);
 /// ```
@@ -48,14 +48,14 @@ impl<K: Ranked> LoserTree<K> {
     /// Creates a tree from the first key of each source, compared by `Ord`. A source that is empty
     /// from the start has [`Ranked::LAST`].
     pub fn new(keys: Vec<K>) -> Self {
-        Self::with(keys, |a, b| a < b)
+        Self::with_order(keys, |a, b| a < b)
     }
 
     /// Creates a tree that compares by `wins`, for keys whose order depends on more than their own
     /// value: [`crate::Merge`] also compares the tails of keys. `wins(a, b)` returns whether key
     /// `a`, given with the number of its source, sorts before `b`. It must be a total order in
     /// which [`Ranked::LAST`] is last.
-    pub fn with(keys: Vec<K>, wins: impl Fn((K, u32), (K, u32)) -> bool) -> Self {
+    pub fn with_order(keys: Vec<K>, wins: impl Fn((K, u32), (K, u32)) -> bool) -> Self {
         let leaves = keys.len().next_power_of_two();
         let mut winners = vec![(K::LAST, u32::MAX); 2 * leaves];
         let mut nodes = vec![(K::LAST, u32::MAX); leaves];
@@ -79,13 +79,13 @@ impl<K: Ranked> LoserTree<K> {
 
     /// Replaces the winner by the next key of its source, and plays the matches on the way to the
     /// root again. At the end of the source, `key` is [`Ranked::LAST`].
-    pub fn replace(&mut self, key: K) {
-        self.replace_with(key, |a, b| a < b);
+    pub fn replace_winner(&mut self, key: K) {
+        self.replace_winner_by(key, |a, b| a < b);
     }
 
     /// Replaces the winner as [`LoserTree::replace`] does, for a tree that was created by
     /// [`LoserTree::with`]; `wins` must be the same order.
-    pub fn replace_with(&mut self, key: K, wins: impl Fn((K, u32), (K, u32)) -> bool) {
+    pub fn replace_winner_by(&mut self, key: K, wins: impl Fn((K, u32), (K, u32)) -> bool) {
         let source = self.nodes[0].1;
         let mut winner = (key, source);
         let mut node = (self.leaves + source as usize) / 2;
@@ -116,7 +116,7 @@ mod tests {
             let mut got = Vec::new();
             while let Some((key, source)) = tree.winner() {
                 got.push(key);
-                tree.replace(lists[source].pop().unwrap_or(Ranked::LAST));
+                tree.replace_winner(lists[source].pop().unwrap_or(Ranked::LAST));
             }
             assert_eq!(got, expected, "{k} lists");
         }

@@ -6,11 +6,11 @@
 use crate::shifts::Shifts;
 
 /// Number of compared bases for which one mismatch is allowed.
-const FOR_EACH_OTHER: usize = 8;
+const BASES_PER_MISMATCH: usize = 8;
 
 /// Minimum adapter length. At least one more base than this must remain from the start of a match
 /// to the end of the read.
-const LEAST: usize = 4;
+const MIN_ADAPTER_BASES: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdapterStart {
@@ -26,8 +26,8 @@ pub enum AdapterStart {
 /// Matches that start before the read are tried first, with up to 4 missing bases (fewer for
 /// adapters shorter than 16 bases). An adapter shorter than four bases is never found. `shifts` is
 /// only scratch memory.
-pub fn find(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<AdapterStart> {
-    if adapter.len() < LEAST {
+pub fn find_adapter(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<AdapterStart> {
+    if adapter.len() < MIN_ADAPTER_BASES {
         return None;
     }
     let farthest = match adapter.len() {
@@ -36,7 +36,7 @@ pub fn find(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<AdapterS
         8.. => 2,
         _ => 0,
     };
-    for lacking in (1..=farthest).rev().filter(|lacking| read.len() + lacking > LEAST) {
+    for lacking in (1..=farthest).rev().filter(|lacking| read.len() + lacking > MIN_ADAPTER_BASES) {
         // fastp counts the missing bases as equal, so they raise the number of allowed mismatches.
         let length = (read.len() + lacking).min(adapter.len());
         let rest = adapter.get(lacking..length).unwrap_or_default();
@@ -44,13 +44,13 @@ pub fn find(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<AdapterS
             return Some(AdapterStart::Before(lacking));
         }
     }
-    let starts = 0..read.len().saturating_sub(LEAST);
+    let starts = 0..read.len().saturating_sub(MIN_ADAPTER_BASES);
     if starts.is_empty() {
         return None;
     }
-    shifts.set(read);
-    let most = adapter.len() / FOR_EACH_OTHER;
-    let found = shifts.find(adapter, starts, most, |start| {
+    shifts.set_text(read);
+    let most = adapter.len() / BASES_PER_MISMATCH;
+    let found = shifts.find_shift(adapter, starts, most, |start| {
         let length = (read.len() - start).min(adapter.len());
         is_like(&read[start..], &adapter[..length], length)
     });
@@ -61,7 +61,7 @@ pub fn find(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<AdapterS
 /// bases.
 fn is_like(read: &[u8], adapter: &[u8], length: usize) -> bool {
     let differing = read.iter().zip(adapter).filter(|(base, other)| base != other).count();
-    differing <= length / FOR_EACH_OTHER
+    differing <= length / BASES_PER_MISMATCH
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     const ADAPTER: &[u8] = b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCA";
 
     fn start(read: &str, adapter: &[u8]) -> Option<AdapterStart> {
-        find(read.as_bytes(), adapter, &mut Shifts::default())
+        find_adapter(read.as_bytes(), adapter, &mut Shifts::default())
     }
 
     #[test]

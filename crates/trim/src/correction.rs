@@ -6,9 +6,9 @@
 use crate::bases::complement;
 use crate::overlap::Overlap;
 
-const GOOD: u8 = 33 + 30;
+const MIN_TRUSTED_QUALITY: u8 = 33 + 30;
 
-const BAD: u8 = 33 + 14;
+const MAX_CORRECTED_QUALITY: u8 = 33 + 14;
 
 /// One base to replace, with the complement of its mate's base and with its mate's quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub struct Correction {
 ///
 /// Nothing is changed here: `tell` collects the corrections, and the caller applies them to the
 /// batch.
-pub fn corrections(
+pub fn for_each_correction(
     [first, last]: [(&[u8], &[u8]); 2],
     overlap: Overlap,
     mut tell: impl FnMut(Correction),
 ) {
-    if overlap.differing == 0 {
+    if overlap.mismatches == 0 {
         return;
     }
     let start = overlap.offset.max(0) as usize;
@@ -42,9 +42,9 @@ pub fn corrections(
             continue;
         }
         let (quality, of_mate) = (first.1[one], last.1[other]);
-        if quality >= GOOD && of_mate <= BAD {
+        if quality >= MIN_TRUSTED_QUALITY && of_mate <= MAX_CORRECTED_QUALITY {
             tell(Correction { is_last: true, at: other, base: complement(base), quality });
-        } else if of_mate >= GOOD && quality <= BAD {
+        } else if of_mate >= MIN_TRUSTED_QUALITY && quality <= MAX_CORRECTED_QUALITY {
             tell(Correction { is_last: false, at: one, base: complement(mate), quality: of_mate });
         }
     }
@@ -60,9 +60,9 @@ mod tests {
         // adapter.
         let first = (&b"GATGACAC"[..], &b"III#IIII"[..]);
         let last = (&b"TGTAATAG"[..], &b"IIIIII#I"[..]);
-        let overlap = Overlap { offset: -1, length: 7, differing: 2 };
+        let overlap = Overlap { offset: -1, length: 7, mismatches: 2 };
         let mut all = Vec::new();
-        corrections([first, last], overlap, |one| all.push(one));
+        for_each_correction([first, last], overlap, |one| all.push(one));
         assert_eq!(
             all,
             [

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Totals over a set of reads, as fastp reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReadCounts {
+pub struct TrimReadCounts {
     pub reads: u64,
     pub bases: u64,
     pub q20: u64,
@@ -15,16 +15,16 @@ pub struct ReadCounts {
     pub longest: u64,
 }
 
-impl ReadCounts {
-    pub fn of(bases: &[u8], qualities: &[u8]) -> Self {
-        ReadCounts {
+impl TrimReadCounts {
+    pub fn of_read(bases: &[u8], qualities: &[u8]) -> Self {
+        TrimReadCounts {
             reads: 1,
             bases: bases.len() as u64,
-            q20: count(qualities, |quality| quality >= 33 + 20),
-            q30: count(qualities, |quality| quality >= 33 + 30),
+            q20: count_bytes(qualities, |quality| quality >= 33 + 20),
+            q30: count_bytes(qualities, |quality| quality >= 33 + 30),
             // fastp tests the last two bits only, so C, G and a few letters besides them (K, O, S,
             // W, ...) count.
-            gc: count(bases, |base| base & 3 == 3),
+            gc: count_bytes(bases, |base| base & 3 == 3),
             longest: bases.len() as u64,
         }
     }
@@ -35,7 +35,7 @@ impl ReadCounts {
     }
 }
 
-impl AddAssign for ReadCounts {
+impl AddAssign for TrimReadCounts {
     fn add_assign(&mut self, other: Self) {
         self.reads += other.reads;
         self.bases += other.bases;
@@ -50,7 +50,7 @@ impl AddAssign for ReadCounts {
 ///
 /// The text is counted in pieces of 255 bytes: a `u8` holds the count of a piece, which lets the
 /// compiler vectorize the loop.
-pub fn count(text: &[u8], is_so: impl Fn(u8) -> bool) -> u64 {
+pub fn count_bytes(text: &[u8], is_so: impl Fn(u8) -> bool) -> u64 {
     let piece = |piece: &[u8]| piece.iter().fold(0u8, |sum, &letter| sum + u8::from(is_so(letter)));
     text.chunks(u8::MAX.into()).map(|of| u64::from(piece(of))).sum()
 }
@@ -61,13 +61,13 @@ mod tests {
 
     #[test]
     fn counts_of_reads_add_up() {
-        let mut all = ReadCounts::of(b"ACGTNgc", b"5?4>!II");
-        assert_eq!(all, ReadCounts { reads: 1, bases: 7, q20: 5, q30: 3, gc: 4, longest: 7 });
-        all += ReadCounts::of(&[b'G'; 1000], &[b'I'; 1000]);
+        let mut all = TrimReadCounts::of_read(b"ACGTNgc", b"5?4>!II");
+        assert_eq!(all, TrimReadCounts { reads: 1, bases: 7, q20: 5, q30: 3, gc: 4, longest: 7 });
+        all += TrimReadCounts::of_read(&[b'G'; 1000], &[b'I'; 1000]);
         assert_eq!(
             all,
-            ReadCounts { reads: 2, bases: 1007, q20: 1005, q30: 1003, gc: 1004, longest: 1000 }
+            TrimReadCounts { reads: 2, bases: 1007, q20: 1005, q30: 1003, gc: 1004, longest: 1000 }
         );
-        assert_eq!((all.mean_length(), ReadCounts::default().mean_length()), (503, 0));
+        assert_eq!((all.mean_length(), TrimReadCounts::default().mean_length()), (503, 0));
     }
 }

@@ -44,6 +44,6 @@ mod trimmer;
 pub mod windows;
 
 pub use options::TrimOptions;
-pub use report::report;
+pub use report::build_report;
 pub use tally::TrimTally;
 pub use trimmer::Trimmer;

@@ -15,14 +15,14 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrimOptions {
     /// Fixed cuts of the first and the last read of a pair. Single reads use the first element.
-    pub ends: [Ends; 2],
-    pub windows: Windows,
+    pub ends: [EndCuts; 2],
+    pub windows: QualityWindows,
     /// Whether to cut poly-G tails. [`PolyG::ByName`] needs the name of a lane's first read, so the
     /// caller decides and passes the answer to [`crate::Trimmer::new`].
     pub poly_g: PolyG,
-    pub least_poly_g: usize,
+    pub min_poly_g_bases: usize,
     /// Minimum length of a tail of any one base (`--poly_x_min_len`). `None` keeps such tails.
-    pub least_poly_x: Option<usize>,
+    pub min_poly_x_bases: Option<usize>,
     /// Adapter sequences of first and last reads. The outer `None` disables adapter trimming. An
     /// inner `None` means that the sequence is unknown, so only the overlap of a pair can show its
     /// adapters.
@@ -40,21 +40,21 @@ pub struct TrimOptions {
 impl Default for TrimOptions {
     fn default() -> Self {
         TrimOptions {
-            ends: [Ends::default(); 2],
-            windows: Windows::default(),
+            ends: [EndCuts::default(); 2],
+            windows: QualityWindows::default(),
             poly_g: PolyG::ByName,
-            least_poly_g: 10,
-            least_poly_x: None,
+            min_poly_g_bases: 10,
+            min_poly_x_bases: None,
             adapters: Some([None, None]),
-            overlap: OverlapRules { least: 30, most_different: 5, percent: 20 },
+            overlap: OverlapRules { min_bases: 30, max_mismatches: 5, max_mismatch_percent: 20 },
             correction: false,
             quality: Some(QualityFilter {
-                qualified: 15,
-                unqualified_percent: 40,
-                average: 0,
-                most_n: 5,
+                min_quality: 15,
+                max_unqualified_percent: 40,
+                min_average_quality: 0,
+                max_n_bases: 5,
             }),
-            length: Some(LengthFilter { least: 15, most: 0 }),
+            length: Some(LengthFilter { min_bases: 15, max_bases: 0 }),
             complexity: None,
         }
     }
@@ -62,18 +62,18 @@ impl Default for TrimOptions {
 
 /// Numbers of bases that are cut regardless of their sequence and quality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ends {
+pub struct EndCuts {
     /// Bases cut from the 5' end, before any other step (`--trim_front1`, `--trim_front2`).
     pub front: usize,
     /// Bases cut from the 3' end, before any other step (`--trim_tail1`, `--trim_tail2`).
     pub tail: usize,
     /// Maximum length; longer reads are cut from the 3' end, after all other steps (`--max_len1`,
     /// `--max_len2`). 0 means no maximum.
-    pub longest: usize,
+    pub max_length: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct QualityWindow {
     pub size: usize,
     /// Minimum mean quality (Phred) of a good window.
     pub quality: u8,
@@ -81,19 +81,19 @@ pub struct Window {
 
 /// The sliding windows that cut each read. All are disabled by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Windows {
+pub struct QualityWindows {
     /// Slides from the 5' end and cuts bases until a window is good (`--cut_front`).
-    pub front: Option<Window>,
+    pub front: Option<QualityWindow>,
     /// Slides from the 3' end and cuts bases until a window is good (`--cut_tail`). Ignored if
     /// `right` is set.
-    pub tail: Option<Window>,
+    pub tail: Option<QualityWindow>,
     /// Slides from the 5' end and cuts everything from the first bad window on (`--cut_right`).
-    pub right: Option<Window>,
+    pub right: Option<QualityWindow>,
 }
 
-impl Windows {
-    pub fn is_nothing(&self) -> bool {
-        *self == Windows::default()
+impl QualityWindows {
+    pub fn is_disabled(&self) -> bool {
+        *self == QualityWindows::default()
     }
 }
 
@@ -109,11 +109,11 @@ pub enum PolyG {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapRules {
     /// Minimum length; an overlap must be longer than this (`--overlap_len_require`).
-    pub least: usize,
+    pub min_bases: usize,
     /// Maximum number of mismatches (`--overlap_diff_limit`).
-    pub most_different: usize,
+    pub max_mismatches: usize,
     /// Maximum percentage of mismatches (`--overlap_diff_percent_limit`). Both maxima apply.
-    pub percent: u8,
+    pub max_mismatch_percent: u8,
 }
 
 /// The quality filter. Its check for N bases belongs to it because fastp disables both with the
@@ -121,20 +121,20 @@ pub struct OverlapRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QualityFilter {
     /// Bases with a Phred quality below this are unqualified (`--qualified_quality_phred`).
-    pub qualified: u8,
+    pub min_quality: u8,
     /// Maximum percentage of unqualified bases (`--unqualified_percent_limit`).
-    pub unqualified_percent: u8,
+    pub max_unqualified_percent: u8,
     /// Minimum mean quality (`--average_qual`); 0 disables the check.
-    pub average: u8,
+    pub min_average_quality: u8,
     /// Maximum number of N bases (`--n_base_limit`).
-    pub most_n: usize,
+    pub max_n_bases: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LengthFilter {
-    pub least: usize,
+    pub min_bases: usize,
     /// Maximum number of bases; 0 means no maximum.
-    pub most: usize,
+    pub max_bases: usize,
 }
 
 /// Prefixes of read names from two-colour instruments, as fastp 0.23.2 has them: NextSeq 500 and

@@ -14,7 +14,7 @@ use crate::options::OverlapRules;
 use crate::shifts::Shifts;
 
 /// Mismatches decide only in this many leading bases of an overlap. fastp does not look further.
-const DECISIVE: usize = 50;
+const DECISIVE_BASES: usize = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap {
@@ -23,7 +23,7 @@ pub struct Overlap {
     pub offset: isize,
     pub length: usize,
     /// Number of mismatches over the whole length, including those after the first 50 bases.
-    pub differing: usize,
+    pub mismatches: usize,
 }
 
 /// Finds overlaps. Reuse one for many pairs: it keeps its buffers.
@@ -37,46 +37,52 @@ impl OverlapSearch {
     /// Returns the first overlap that satisfies the rules, or `None`.
     ///
     /// Offsets are tried in fastp's order: 0, 1, 2, ... first, then 0, -1, -2, ...
-    pub fn find(&mut self, first: &[u8], last: &[u8], rules: &OverlapRules) -> Option<Overlap> {
+    pub fn find_overlap(&mut self, first: &[u8], last: &[u8], rules: &OverlapRules) -> Option<Overlap> {
         reverse_complement(last, &mut self.last);
         let last = &self.last[..];
-        self.shifts.set(first);
-        let behind = self.search(first, last, rules);
+        self.shifts.set_text(first);
+        let behind = self.find_shift(first, last, rules);
         if let Some((shift, length, differing)) = behind {
-            return Some(Overlap { offset: shift as isize, length, differing });
+            return Some(Overlap { offset: shift as isize, length, mismatches: differing });
         }
-        self.shifts.set(last);
-        let (shift, length, differing) = self.search(last, first, rules)?;
-        Some(Overlap { offset: -(shift as isize), length, differing })
+        self.shifts.set_text(last);
+        let (shift, length, differing) = self.find_shift(last, first, rules)?;
+        Some(Overlap { offset: -(shift as isize), length, mismatches: differing })
     }
 
     /// Finds the smallest shift at which `moved` overlaps `text`. Returns the shift, the length of
     /// the overlap and its number of mismatches.
     ///
     /// `self.shifts` must have been set to `text`.
-    fn search(&self, text: &[u8], moved: &[u8], rules: &OverlapRules) -> Option<(usize, usize, usize)> {
-        let shifts = 0..text.len().saturating_sub(rules.least);
+    fn find_shift(
+        &self,
+        text: &[u8],
+        moved: &[u8],
+        rules: &OverlapRules,
+    ) -> Option<(usize, usize, usize)> {
+        let shifts = 0..text.len().saturating_sub(rules.min_bases);
         let length = |shift: usize| moved.len().min(text.len() - shift);
-        let found = self.shifts.find(moved, shifts, rules.most_different, |shift| {
+        let found = self.shifts.find_shift(moved, shifts, rules.max_mismatches, |shift| {
             let length = length(shift);
-            let decisive = length.min(DECISIVE);
-            differing(&text[shift..shift + decisive], &moved[..decisive]) <= most(rules, length)
+            let decisive = length.min(DECISIVE_BASES);
+            count_mismatches(&text[shift..shift + decisive], &moved[..decisive])
+                <= max_mismatches(rules, length)
         });
         found.map(|shift| {
             let length = length(shift);
-            (shift, length, differing(&text[shift..shift + length], &moved[..length]))
+            (shift, length, count_mismatches(&text[shift..shift + length], &moved[..length]))
         })
     }
 }
 
 /// Returns the maximum number of mismatches for an overlap of this length. fastp multiplies by a
 /// fraction, and other arithmetic would round differently.
-fn most(rules: &OverlapRules, length: usize) -> usize {
-    let share = length as f64 * (f64::from(rules.percent) / 100.0);
-    rules.most_different.min(share as usize)
+fn max_mismatches(rules: &OverlapRules, length: usize) -> usize {
+    let share = length as f64 * (f64::from(rules.max_mismatch_percent) / 100.0);
+    rules.max_mismatches.min(share as usize)
 }
 
-fn differing(one: &[u8], other: &[u8]) -> usize {
+fn count_mismatches(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).filter(|(one, other)| one != other).count()
 }
 
@@ -84,11 +90,12 @@ fn differing(one: &[u8], other: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    const RULES: OverlapRules = OverlapRules { least: 30, most_different: 5, percent: 20 };
+    const RULES: OverlapRules =
+        OverlapRules { min_bases: 30, max_mismatches: 5, max_mismatch_percent: 20 };
 
     fn find(first: &str, last: &str, rules: &OverlapRules) -> Option<(isize, usize, usize)> {
-        let found = OverlapSearch::default().find(first.as_bytes(), last.as_bytes(), rules)?;
-        Some((found.offset, found.length, found.differing))
+        let found = OverlapSearch::default().find_overlap(first.as_bytes(), last.as_bytes(), rules)?;
+        Some((found.offset, found.length, found.mismatches))
     }
 
     #[test]
@@ -98,11 +105,15 @@ mod tests {
             "CAGCGCCTACGGGCCCCTTTTTCTGCGCGACCGCGTGGCTGTGGGCGCGGATGCCTTTGAGCGCGGTGACTTCTCACTGCGTATCGAGC";
         let last =
             "ACCTCCAGCGGCTCGATACGCAGTGAGAAGTCACCGCGCTCAAAGGCATCCGCGCCCACAGCCACGCGGTCGCGCAGAAAAAGGGGTCC";
-        let rules = OverlapRules { most_different: 2, ..RULES };
+        let rules = OverlapRules { max_mismatches: 2, ..RULES };
         assert_eq!(find(first, last, &rules), Some((10, 79, 1)));
-        assert_eq!(find(first, last, &OverlapRules { most_different: 0, ..RULES }), None);
-        assert_eq!(find(first, last, &OverlapRules { percent: 0, ..RULES }), None);
-        assert_eq!(find(first, last, &OverlapRules { least: 79, ..RULES }), None, "more than the least");
+        assert_eq!(find(first, last, &OverlapRules { max_mismatches: 0, ..RULES }), None);
+        assert_eq!(find(first, last, &OverlapRules { max_mismatch_percent: 0, ..RULES }), None);
+        assert_eq!(
+            find(first, last, &OverlapRules { min_bases: 79, ..RULES }),
+            None,
+            "more than the least"
+        );
     }
 
     #[test]
@@ -124,7 +135,7 @@ mod tests {
         let mut last = Vec::new();
         reverse_complement(&first, &mut last);
         first[50..80].fill(b'N');
-        let found = OverlapSearch::default().find(&first, &last, &RULES);
-        assert_eq!(found, Some(Overlap { offset: 0, length: 80, differing: 30 }));
+        let found = OverlapSearch::default().find_overlap(&first, &last, &RULES);
+        assert_eq!(found, Some(Overlap { offset: 0, length: 80, mismatches: 30 }));
     }
 }

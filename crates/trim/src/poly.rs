@@ -2,16 +2,16 @@
 //!
 //! A tail may contain other bases: one in eight, and at most five.
 
-const FOR_EACH_OTHER: usize = 8;
+const BASES_PER_OTHER: usize = 8;
 
-const MOST_OTHERS: usize = 5;
+const MAX_OTHER_BASES: usize = 5;
 
 /// The bases in the order in which their tails are counted and reported.
 pub const BASES: [u8; 4] = *b"ATCG";
 
 /// Returns the length of the read without its poly-G tail, or the full length if the tail is
 /// shorter than `least`.
-pub fn g_tail(bases: &[u8], least: usize) -> usize {
+pub fn length_without_poly_g(bases: &[u8], least: usize) -> usize {
     let length = bases.len();
     let (mut others, mut first, mut looked_at) = (0, length.saturating_sub(1), 0);
     for (at, &base) in bases.iter().enumerate().rev() {
@@ -20,8 +20,8 @@ pub fn g_tail(bases: &[u8], least: usize) -> usize {
         } else {
             others += 1;
         }
-        let too_many = others > (looked_at + 1) / FOR_EACH_OTHER && looked_at + 1 >= least;
-        if others > MOST_OTHERS || too_many {
+        let too_many = others > (looked_at + 1) / BASES_PER_OTHER && looked_at + 1 >= least;
+        if others > MAX_OTHER_BASES || too_many {
             break;
         }
         looked_at += 1;
@@ -39,7 +39,7 @@ pub struct Tail {
 /// Returns the longest tail of any one base, or `None` if it is shorter than `least`.
 ///
 /// N counts as every base. The tail may have length 0, because fastp counts such tails too.
-pub fn x_tail(bases: &[u8], least: usize) -> Option<Tail> {
+pub fn find_poly_x_tail(bases: &[u8], least: usize) -> Option<Tail> {
     let length = bases.len();
     let (mut counts, mut looked_at) = ([0; 4], 0);
     for &base in bases.iter().rev() {
@@ -47,9 +47,9 @@ pub fn x_tail(bases: &[u8], least: usize) -> Option<Tail> {
             *count += usize::from(base == letter || base == b'N');
         }
         let now = looked_at + 1;
-        let allowed = MOST_OTHERS.min(now / FOR_EACH_OTHER);
+        let allowed = MAX_OTHER_BASES.min(now / BASES_PER_OTHER);
         let is_none = counts.iter().all(|count| now - count > allowed);
-        if is_none && (looked_at >= FOR_EACH_OTHER || now + 1 >= least) {
+        if is_none && (looked_at >= BASES_PER_OTHER || now + 1 >= least) {
             break;
         }
         looked_at = now;
@@ -71,22 +71,22 @@ mod tests {
 
     #[test]
     fn a_tail_of_g_may_have_others_in_it() {
-        assert_eq!(g_tail(b"ACGTACGTACGGGGGGGGGG", 10), 10);
-        assert_eq!(g_tail(b"ACGTACGTACTGGGGGGGGG", 10), 11, "nine, and one other");
-        assert_eq!(g_tail(b"ACGTACGTACCTGGGGGGGG", 10), 20, "eight are too few");
-        assert_eq!(g_tail(b"ACTACTTTGGGGGGGGGGAGGGGGGGGGG", 10), 8);
-        assert_eq!(g_tail(b"GGGGGGGGGGGG", 10), 0);
-        assert_eq!(g_tail(b"", 10), 0);
+        assert_eq!(length_without_poly_g(b"ACGTACGTACGGGGGGGGGG", 10), 10);
+        assert_eq!(length_without_poly_g(b"ACGTACGTACTGGGGGGGGG", 10), 11, "nine, and one other");
+        assert_eq!(length_without_poly_g(b"ACGTACGTACCTGGGGGGGG", 10), 20, "eight are too few");
+        assert_eq!(length_without_poly_g(b"ACTACTTTGGGGGGGGGGAGGGGGGGGGG", 10), 8);
+        assert_eq!(length_without_poly_g(b"GGGGGGGGGGGG", 10), 0);
+        assert_eq!(length_without_poly_g(b"", 10), 0);
     }
 
     #[test]
     fn a_tail_of_any_base_is_the_longest_that_ends_with_it() {
         // The example of fastp's own test.
         let bases = b"ATTTTAAAAAAAAAATAAAAAAAAAAAAACAAAAAAAAAAAAAAAAAAAAAAAAAT";
-        assert_eq!(x_tail(bases, 10), Some(Tail { base: 0, length: 51 }));
-        assert_eq!(x_tail(b"CCGATCAAAAAAAAAA", 10), Some(Tail { base: 0, length: 10 }));
-        assert_eq!(x_tail(b"CCGATCGTAAAAAA", 10), None);
-        assert_eq!(x_tail(b"TTTTTTTTTTTTT", 10), Some(Tail { base: 1, length: 13 }));
-        assert_eq!(x_tail(b"", 10), None);
+        assert_eq!(find_poly_x_tail(bases, 10), Some(Tail { base: 0, length: 51 }));
+        assert_eq!(find_poly_x_tail(b"CCGATCAAAAAAAAAA", 10), Some(Tail { base: 0, length: 10 }));
+        assert_eq!(find_poly_x_tail(b"CCGATCGTAAAAAA", 10), None);
+        assert_eq!(find_poly_x_tail(b"TTTTTTTTTTTTT", 10), Some(Tail { base: 1, length: 13 }));
+        assert_eq!(find_poly_x_tail(b"", 10), None);
     }
 }

@@ -17,17 +17,17 @@ use std::ops::Range;
 
 /// Number of bases of the other sequence that are compared. An overlap is decided by as many, and
 /// two words hold the mask bits for 64 shifts as long as this is below 64.
-const LOOKED_AT: usize = 50;
+const COMPARED_BASES: usize = 50;
 
 /// Maximum number of differences that three counter bits can tell apart.
-const MOST: usize = 7;
+const MAX_DIFFERENCES: usize = 7;
 
 /// The classes of letters: A, C, G, T, N, and one for all other bytes, which differ from
 /// everything.
-const LETTERS: usize = 6;
+const LETTER_CLASSES: usize = 6;
 
-const NUMBERS: [u8; 256] = {
-    let mut all = [LETTERS as u8 - 1; 256];
+const CLASS_OF_LETTER: [u8; 256] = {
+    let mut all = [LETTER_CLASSES as u8 - 1; 256];
     all[b'A' as usize] = 0;
     all[b'C' as usize] = 1;
     all[b'G' as usize] = 2;
@@ -41,29 +41,29 @@ const NUMBERS: [u8; 256] = {
 pub struct Shifts {
     /// One element for each 64 bases of the text, with a mask for each letter class. An additional
     /// empty block follows, so that two neighbouring blocks can always be read.
-    differing: Vec<[u64; LETTERS]>,
+    differing: Vec<[u64; LETTER_CLASSES]>,
 }
 
 impl Shifts {
-    pub fn set(&mut self, text: &[u8]) {
+    pub fn set_text(&mut self, text: &[u8]) {
         self.differing.clear();
         for block in text.chunks(64) {
-            let mut same = [0u64; LETTERS];
+            let mut same = [0u64; LETTER_CLASSES];
             for (at, &base) in block.iter().enumerate() {
-                same[usize::from(NUMBERS[usize::from(base)])] |= 1 << at;
+                same[usize::from(CLASS_OF_LETTER[usize::from(base)])] |= 1 << at;
             }
-            same[LETTERS - 1] = 0;
+            same[LETTER_CLASSES - 1] = 0;
             let all = u64::MAX >> (64 - block.len());
             self.differing.push(same.map(|same| all & !same));
         }
-        self.differing.push([0; LETTERS]);
+        self.differing.push([0; LETTER_CLASSES]);
     }
 
     /// Returns the first shift in `shifts` for which `is_it` returns true.
     ///
     /// `is_it` is called only for shifts at which the first bases of `other` have at most `most`
     /// differences. Bases that extend beyond the end of the text do not count as differences.
-    pub fn find(
+    pub fn find_shift(
         &self,
         other: &[u8],
         shifts: Range<usize>,
@@ -71,9 +71,9 @@ impl Shifts {
         mut is_it: impl FnMut(usize) -> bool,
     ) -> Option<usize> {
         for first in (0..shifts.end).step_by(64) {
-            let mut alive = self.alive(other, first / 64, most);
+            let mut alive = self.possible_shifts(other, first / 64, most);
             let range = shifts.start.saturating_sub(first).min(64)..(shifts.end - first).min(64);
-            alive &= ones(range.end) & !ones(range.start);
+            alive &= low_bits_mask(range.end) & !low_bits_mask(range.start);
             while alive != 0 {
                 let shift = first + alive.trailing_zeros() as usize;
                 if is_it(shift) {
@@ -88,20 +88,20 @@ impl Shifts {
     /// Returns a mask of the shifts in this block that have at most `most` differences. All bits
     /// are set if `most` exceeds the counters or the block is beyond the text: then nothing is
     /// rejected.
-    fn alive(&self, other: &[u8], block: usize, most: usize) -> u64 {
+    fn possible_shifts(&self, other: &[u8], block: usize, most: usize) -> u64 {
         let (Some(low), Some(high)) = (self.differing.get(block), self.differing.get(block + 1)) else {
             return u64::MAX;
         };
-        if most > MOST {
+        if most > MAX_DIFFERENCES {
             return u64::MAX;
         }
         // The counters start at a value from which `most + 1` differences make them overflow.
-        let start = MOST - most;
+        let start = MAX_DIFFERENCES - most;
         let mut counter = [0, 1, 2].map(|bit| if start >> bit & 1 == 1 { u64::MAX } else { 0 });
         let mut dead = 0;
-        for (bases, some) in other[..other.len().min(LOOKED_AT)].chunks(4).enumerate() {
+        for (bases, some) in other[..other.len().min(COMPARED_BASES)].chunks(4).enumerate() {
             for (at, &base) in some.iter().enumerate() {
-                let (letter, by) = (usize::from(NUMBERS[usize::from(base)]), bases * 4 + at);
+                let (letter, by) = (usize::from(CLASS_OF_LETTER[usize::from(base)]), bases * 4 + at);
                 let mut carry = low[letter] >> by | high[letter] << 1 << (63 - by);
                 for bits in &mut counter {
                     (*bits, carry) = (*bits ^ carry, *bits & carry);
@@ -116,7 +116,7 @@ impl Shifts {
     }
 }
 
-fn ones(bits: usize) -> u64 {
+fn low_bits_mask(bits: usize) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
@@ -127,8 +127,8 @@ mod tests {
     /// All shifts at which there are at most so many differences, one by one.
     fn slow(text: &[u8], other: &[u8], shifts: Range<usize>, most: usize) -> Vec<usize> {
         let differences = |shift: usize| {
-            let pairs = text[shift.min(text.len())..].iter().zip(other.iter().take(LOOKED_AT));
-            pairs.filter(|&(&a, &b)| a != b || NUMBERS[usize::from(a)] == 5).count()
+            let pairs = text[shift.min(text.len())..].iter().zip(other.iter().take(COMPARED_BASES));
+            pairs.filter(|&(&a, &b)| a != b || CLASS_OF_LETTER[usize::from(a)] == 5).count()
         };
         shifts.filter(|&shift| differences(shift) <= most).collect()
     }
@@ -151,16 +151,21 @@ mod tests {
             let shifts = (case % 5) * 13..case % 270;
             let most = case % 9;
             let (mut found, mut all) = (Vec::new(), Shifts::default());
-            all.set(&one);
-            let none = all.find(&other, shifts.clone(), most, |shift| {
+            all.set_text(&one);
+            let none = all.find_shift(&other, shifts.clone(), most, |shift| {
                 found.push(shift);
                 false
             });
             assert_eq!(none, None);
-            let wanted = slow(&one, &other, shifts.clone(), if most > MOST { usize::MAX } else { most });
+            let wanted = slow(
+                &one,
+                &other,
+                shifts.clone(),
+                if most > MAX_DIFFERENCES { usize::MAX } else { most },
+            );
             assert_eq!(found, wanted, "{case}");
             if let Some(&first) = wanted.first() {
-                assert_eq!(all.find(&other, shifts, most, |_| true), Some(first));
+                assert_eq!(all.find_shift(&other, shifts, most, |_| true), Some(first));
             }
         }
     }

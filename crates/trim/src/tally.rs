@@ -4,13 +4,13 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-use crate::counts::ReadCounts;
-use crate::filter::{VERDICTS, Verdict};
+use crate::counts::TrimReadCounts;
+use crate::filter::{FILTER_VERDICTS, FilterVerdict};
 use crate::overlap::Overlap;
 use crate::poly::Tail;
 
 /// Insert sizes from this one on share one count with unknown sizes, as in fastp.
-pub(crate) const LONGEST_INSERT: usize = 512;
+pub(crate) const MAX_INSERT_SIZE: usize = 512;
 
 /// Everything that is counted while reads are trimmed.
 ///
@@ -20,10 +20,10 @@ pub(crate) const LONGEST_INSERT: usize = 512;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrimTally {
     /// Counts of first and last reads before trimming. Single reads count as first reads.
-    pub before: [ReadCounts; 2],
-    pub after: [ReadCounts; 2],
+    pub before: [TrimReadCounts; 2],
+    pub after: [TrimReadCounts; 2],
     /// Number of reads for each verdict, in the order of [`VERDICTS`].
-    verdicts: [u64; VERDICTS.len()],
+    verdicts: [u64; FILTER_VERDICTS.len()],
     /// Number of reads that lost an adapter, and number of bases that were cut with it.
     pub(crate) adapters: [u64; 2],
     pub(crate) corrected: [u64; 2],
@@ -43,37 +43,37 @@ impl Default for TrimTally {
             adapters: Default::default(),
             corrected: Default::default(),
             tails: Default::default(),
-            inserts: vec![0; LONGEST_INSERT + 1],
+            inserts: vec![0; MAX_INSERT_SIZE + 1],
         }
     }
 }
 
 impl TrimTally {
-    pub fn reads(&self, verdict: Verdict) -> u64 {
+    pub fn reads_with_verdict(&self, verdict: FilterVerdict) -> u64 {
         self.verdicts[verdict as usize]
     }
 
-    pub fn dropped(&self) -> u64 {
-        self.verdicts.iter().sum::<u64>() - self.reads(Verdict::Passed)
+    pub fn dropped_reads(&self) -> u64 {
+        self.verdicts.iter().sum::<u64>() - self.reads_with_verdict(FilterVerdict::Passed)
     }
 
     pub fn has_pairs(&self) -> bool {
         self.before[1].reads > 0
     }
 
-    pub(crate) fn judged(&mut self, verdict: Verdict, reads: usize) {
+    pub(crate) fn count_verdict(&mut self, verdict: FilterVerdict, reads: usize) {
         self.verdicts[verdict as usize] += reads as u64;
     }
 
     /// Counts a read that lost `bases` bases of adapter. Zero bases do not count as a trimmed read.
-    pub(crate) fn adapter(&mut self, bases: usize) {
+    pub(crate) fn count_adapter(&mut self, bases: usize) {
         if bases > 0 {
             self.adapters[0] += 1;
             self.adapters[1] += bases as u64;
         }
     }
 
-    pub(crate) fn tail(&mut self, tail: Tail) {
+    pub(crate) fn count_tail(&mut self, tail: Tail) {
         self.tails[0][tail.base] += 1;
         self.tails[1][tail.base] += tail.length as u64;
     }
@@ -82,11 +82,11 @@ impl TrimTally {
     ///
     /// `lengths` is the sum of both read lengths before adapters are cut, and `fronts` the number
     /// of bases that were cut from both 5' ends: they belong to the insert, too.
-    pub(crate) fn insert(&mut self, overlap: Option<Overlap>, lengths: usize, fronts: usize) {
+    pub(crate) fn count_insert_size(&mut self, overlap: Option<Overlap>, lengths: usize, fronts: usize) {
         let size = overlap.map(|Overlap { offset, length, .. }| {
             fronts + if offset > 0 { lengths - length } else { length }
         });
-        self.inserts[size.unwrap_or(LONGEST_INSERT).min(LONGEST_INSERT)] += 1;
+        self.inserts[size.unwrap_or(MAX_INSERT_SIZE).min(MAX_INSERT_SIZE)] += 1;
     }
 }
 

@@ -5,9 +5,9 @@ use std::ops::Range;
 use readmill_record::{Error, Read, ReadBatch, Result};
 
 use crate::adapter::{self, AdapterStart};
-use crate::correction::corrections;
-use crate::counts::ReadCounts;
-use crate::filter::{Verdict, judge};
+use crate::correction::for_each_correction;
+use crate::counts::TrimReadCounts;
+use crate::filter::{FilterVerdict, judge_read};
 use crate::options::TrimOptions;
 use crate::overlap::{Overlap, OverlapSearch};
 use crate::poly;
@@ -29,7 +29,7 @@ use crate::windows;
 ///
 /// let mut batch = ReadBatch::new(1, 0);
 /// let bases = b"GATTACACCTGAAGCTTGGCATAGATCGGAAG";
-/// batch.push(Read { name: b"r1", comment: b"", bases, qualities: Some(&[b'I'; 32]) });
+/// batch.push_read(Read { name: b"r1", comment: b"", bases, qualities: Some(&[b'I'; 32]) });
 ///
 /// let mut tally = TrimTally::default();
 /// Trimmer::new(&options, false).trim(&mut batch, &mut tally, |error, _, _| error)?;
@@ -45,13 +45,13 @@ pub struct Trimmer<'a> {
 
 /// The part of a read that is kept so far. `front` is the number of bases that the first cut
 /// removed from the 5' end.
-struct Left {
+struct KeptPart {
     range: Range<usize>,
     front: usize,
     is_corrected: bool,
 }
 
-impl Left {
+impl KeptPart {
     fn len(&self) -> usize {
         self.range.len()
     }
@@ -60,7 +60,7 @@ impl Left {
         self.range.end = self.range.end.min(self.range.start + length);
     }
 
-    fn of<'a>(&self, read: Read<'a>) -> (&'a [u8], &'a [u8]) {
+    fn slices_of<'a>(&self, read: Read<'a>) -> (&'a [u8], &'a [u8]) {
         let qualities = read.qualities.unwrap_or_default();
         (&read.bases[self.range.clone()], &qualities[self.range.clone()])
     }
@@ -97,35 +97,35 @@ impl<'a> Trimmer<'a> {
             .map(|template| {
                 let at = template * segments;
                 match segments {
-                    1 => self.single(reads, at, tally),
-                    _ => self.pair(reads, at, tally),
+                    1 => self.trim_single(reads, at, tally),
+                    _ => self.trim_pair(reads, at, tally),
                 }
             })
-            .map(|verdict| verdict == Verdict::Passed)
+            .map(|verdict| verdict == FilterVerdict::Passed)
             .collect();
         reads.retain_templates(|template| stay[template]);
         Ok(())
     }
 
-    fn single(&mut self, reads: &mut ReadBatch, at: usize, tally: &mut TrimTally) -> Verdict {
+    fn trim_single(&mut self, reads: &mut ReadBatch, at: usize, tally: &mut TrimTally) -> FilterVerdict {
         let before = self.count_before(reads, at, 0, tally);
-        let left = self.first_cut(reads, at, 0).map(|mut left| {
+        let left = self.cut_ends_and_windows(reads, at, 0).map(|mut left| {
             self.cut_poly_g(reads, at, &mut left);
             self.cut_by_sequence(reads, at, 0, &mut left, tally);
             self.cut_end(reads, at, 0, &mut left, tally);
             left
         });
-        let verdict = self.judge(reads, at, left.as_ref());
-        tally.judged(verdict, 1);
-        if let Some(left) = left.filter(|_| verdict == Verdict::Passed) {
-            keep(reads, at, 0, left, before, tally);
+        let verdict = self.judge_kept_part(reads, at, left.as_ref());
+        tally.count_verdict(verdict, 1);
+        if let Some(left) = left.filter(|_| verdict == FilterVerdict::Passed) {
+            keep_part(reads, at, 0, left, before, tally);
         }
         verdict
     }
 
-    fn pair(&mut self, reads: &mut ReadBatch, at: usize, tally: &mut TrimTally) -> Verdict {
+    fn trim_pair(&mut self, reads: &mut ReadBatch, at: usize, tally: &mut TrimTally) -> FilterVerdict {
         let before = [0, 1].map(|segment| self.count_before(reads, at + segment, segment, tally));
-        let mut left = [0, 1].map(|segment| self.first_cut(reads, at + segment, segment));
+        let mut left = [0, 1].map(|segment| self.cut_ends_and_windows(reads, at + segment, segment));
         if let [Some(first), Some(last)] = &mut left {
             self.cut_poly_g(reads, at, first);
             self.cut_poly_g(reads, at + 1, last);
@@ -133,13 +133,14 @@ impl<'a> Trimmer<'a> {
             self.cut_end(reads, at, 0, first, tally);
             self.cut_end(reads, at + 1, 1, last, tally);
         }
-        let [one, other] = [0, 1].map(|segment| self.judge(reads, at + segment, left[segment].as_ref()));
+        let [one, other] =
+            [0, 1].map(|segment| self.judge_kept_part(reads, at + segment, left[segment].as_ref()));
         let verdict = one.max(other);
-        tally.judged(verdict, 2);
-        if verdict == Verdict::Passed {
+        tally.count_verdict(verdict, 2);
+        if verdict == FilterVerdict::Passed {
             for (segment, (left, before)) in left.into_iter().zip(before).enumerate() {
                 left.into_iter()
-                    .for_each(|left| keep(reads, at + segment, segment, left, before, tally));
+                    .for_each(|left| keep_part(reads, at + segment, segment, left, before, tally));
             }
         }
         verdict
@@ -151,23 +152,26 @@ impl<'a> Trimmer<'a> {
         at: usize,
         segment: usize,
         tally: &mut TrimTally,
-    ) -> ReadCounts {
+    ) -> TrimReadCounts {
         let read = reads.read(at);
-        let counts = ReadCounts::of(read.bases, read.qualities.unwrap_or_default());
+        let counts = TrimReadCounts::of_read(read.bases, read.qualities.unwrap_or_default());
         tally.before[segment] += counts;
         counts
     }
 
-    fn first_cut(&self, reads: &ReadBatch, at: usize, segment: usize) -> Option<Left> {
+    fn cut_ends_and_windows(&self, reads: &ReadBatch, at: usize, segment: usize) -> Option<KeptPart> {
         let read = reads.read(at);
         let (ends, windows) = (self.options.ends[segment], &self.options.windows);
-        let range = windows::kept(read.bases, read.qualities.unwrap_or_default(), ends, windows)?;
-        Some(Left { front: range.start, range, is_corrected: false })
+        let range = windows::kept_range(read.bases, read.qualities.unwrap_or_default(), ends, windows)?;
+        Some(KeptPart { front: range.start, range, is_corrected: false })
     }
 
-    fn cut_poly_g(&self, reads: &ReadBatch, at: usize, left: &mut Left) {
+    fn cut_poly_g(&self, reads: &ReadBatch, at: usize, left: &mut KeptPart) {
         if self.cuts_poly_g {
-            let length = poly::g_tail(left.of(reads.read(at)).0, self.options.least_poly_g);
+            let length = poly::length_without_poly_g(
+                left.slices_of(reads.read(at)).0,
+                self.options.min_poly_g_bases,
+            );
             left.shorten(length);
         }
     }
@@ -176,14 +180,14 @@ impl<'a> Trimmer<'a> {
         &mut self,
         reads: &mut ReadBatch,
         at: usize,
-        [first, last]: [&mut Left; 2],
+        [first, last]: [&mut KeptPart; 2],
         tally: &mut TrimTally,
     ) {
-        let both = [first.of(reads.read(at)), last.of(reads.read(at + 1))];
-        let overlap = self.overlaps.find(both[0].0, both[1].0, &self.options.overlap);
-        tally.insert(overlap, first.len() + last.len(), first.front + last.front);
-        if let Some(overlap) = overlap.filter(|it| self.options.correction && it.differing > 0) {
-            correct(reads, at, [&mut *first, &mut *last], overlap, tally);
+        let both = [first.slices_of(reads.read(at)), last.slices_of(reads.read(at + 1))];
+        let overlap = self.overlaps.find_overlap(both[0].0, both[1].0, &self.options.overlap);
+        tally.count_insert_size(overlap, first.len() + last.len(), first.front + last.front);
+        if let Some(overlap) = overlap.filter(|it| self.options.correction && it.mismatches > 0) {
+            apply_corrections(reads, at, [&mut *first, &mut *last], overlap, tally);
         }
         if self.options.adapters.is_none() {
             return;
@@ -206,19 +210,19 @@ impl<'a> Trimmer<'a> {
         reads: &ReadBatch,
         at: usize,
         segment: usize,
-        left: &mut Left,
+        left: &mut KeptPart,
         tally: &mut TrimTally,
     ) {
         let adapters = self.options.adapters.as_ref();
         let Some(adapter) = adapters.and_then(|both| both[segment].as_ref()) else { return };
-        match adapter::find(left.of(reads.read(at)).0, adapter, &mut self.shifts) {
+        match adapter::find_adapter(left.slices_of(reads.read(at)).0, adapter, &mut self.shifts) {
             Some(AdapterStart::Inside(start)) => {
-                tally.adapter(left.len() - start);
+                tally.count_adapter(left.len() - start);
                 left.shorten(start);
             }
             Some(AdapterStart::Before(lacking)) => {
                 // fastp counts the bases of the adapter, less those that the read does not have.
-                tally.adapter(adapter.len() - lacking);
+                tally.count_adapter(adapter.len() - lacking);
                 left.shorten(0);
             }
             None => {}
@@ -231,39 +235,39 @@ impl<'a> Trimmer<'a> {
         reads: &ReadBatch,
         at: usize,
         segment: usize,
-        left: &mut Left,
+        left: &mut KeptPart,
         tally: &mut TrimTally,
     ) {
-        if let Some(least) = self.options.least_poly_x
-            && let Some(tail) = poly::x_tail(left.of(reads.read(at)).0, least)
+        if let Some(least) = self.options.min_poly_x_bases
+            && let Some(tail) = poly::find_poly_x_tail(left.slices_of(reads.read(at)).0, least)
         {
-            tally.tail(tail);
+            tally.count_tail(tail);
             left.shorten(left.len() - tail.length);
         }
-        let longest = self.options.ends[segment].longest;
+        let longest = self.options.ends[segment].max_length;
         if longest > 0 {
             left.shorten(longest);
         }
     }
 
-    fn judge(&self, reads: &ReadBatch, at: usize, left: Option<&Left>) -> Verdict {
-        let Some(left) = left else { return Verdict::TooShort };
-        let (bases, qualities) = left.of(reads.read(at));
-        judge(bases, qualities, self.options)
+    fn judge_kept_part(&self, reads: &ReadBatch, at: usize, left: Option<&KeptPart>) -> FilterVerdict {
+        let Some(left) = left else { return FilterVerdict::TooShort };
+        let (bases, qualities) = left.slices_of(reads.read(at));
+        judge_read(bases, qualities, self.options)
     }
 }
 
 /// Applies the corrections of one pair to the batch, and counts them.
-fn correct(
+fn apply_corrections(
     reads: &mut ReadBatch,
     at: usize,
-    mut left: [&mut Left; 2],
+    mut left: [&mut KeptPart; 2],
     overlap: Overlap,
     tally: &mut TrimTally,
 ) {
-    let both = [0, 1].map(|segment| left[segment].of(reads.read(at + segment)));
+    let both = [0, 1].map(|segment| left[segment].slices_of(reads.read(at + segment)));
     let mut all = Vec::new();
-    corrections(both, overlap, |one| all.push(one));
+    for_each_correction(both, overlap, |one| all.push(one));
     for one in &all {
         let segment = usize::from(one.is_last);
         let left = &mut left[segment];
@@ -276,22 +280,22 @@ fn correct(
 
 /// Trims a read of the batch to the part that is kept, and adds it to the counts after trimming.
 /// `before` are its counts before trimming; they are used again if nothing was cut or corrected.
-fn keep(
+fn keep_part(
     reads: &mut ReadBatch,
     at: usize,
     segment: usize,
-    left: Left,
-    before: ReadCounts,
+    left: KeptPart,
+    before: TrimReadCounts,
     tally: &mut TrimTally,
 ) {
     let is_whole = left.len() as u64 == before.bases && !left.is_corrected;
     tally.after[segment] += if is_whole {
         before
     } else {
-        let (bases, qualities) = left.of(reads.read(at));
-        ReadCounts::of(bases, qualities)
+        let (bases, qualities) = left.slices_of(reads.read(at));
+        TrimReadCounts::of_read(bases, qualities)
     };
-    reads.trim(at, left.range);
+    reads.trim_read(at, left.range);
 }
 
 #[cfg(test)]
@@ -307,7 +311,7 @@ mod tests {
             let name = format!("r{}", at / segments);
             let qualities = vec![b'I'; bases.len()];
             let (name, bases, comment) = (name.as_bytes(), bases.as_bytes(), &b""[..]);
-            batch.push(Read { name, comment, bases, qualities: Some(&qualities) });
+            batch.push_read(Read { name, comment, bases, qualities: Some(&qualities) });
         }
         let mut tally = TrimTally::default();
         Trimmer::new(options, false).trim(&mut batch, &mut tally, |error, _, _| error).unwrap();
@@ -322,7 +326,7 @@ mod tests {
         assert_eq!(left, [TEMPLATE, REVERSE]);
         assert_eq!(tally.adapters, [2, 13]);
         assert_eq!(tally.inserts[39], 1);
-        assert_eq!((tally.before[0].bases, tally.after[1].bases, tally.dropped()), (46, 39, 0));
+        assert_eq!((tally.before[0].bases, tally.after[1].bases, tally.dropped_reads()), (46, 39, 0));
     }
 
     #[test]
@@ -330,8 +334,8 @@ mod tests {
         let (left, tally) =
             trimmed(&[TEMPLATE, "ACGTACGT", TEMPLATE, REVERSE], 2, &TrimOptions::default());
         assert_eq!(left, [TEMPLATE, REVERSE]);
-        assert_eq!(tally.reads(Verdict::TooShort), 2);
-        assert_eq!((tally.before[0].reads, tally.after[0].reads, tally.dropped()), (2, 1, 2));
+        assert_eq!(tally.reads_with_verdict(FilterVerdict::TooShort), 2);
+        assert_eq!((tally.before[0].reads, tally.after[0].reads, tally.dropped_reads()), (2, 1, 2));
     }
 
     #[test]
@@ -341,14 +345,14 @@ mod tests {
         let read = format!("{TEMPLATE}AGATCGGAAG");
         let (left, tally) = trimmed(&[&read, "GATCGGAAGAGC", TEMPLATE], 1, &options);
         assert_eq!(left, [TEMPLATE, TEMPLATE], "and a dimer goes as a whole");
-        assert_eq!((tally.adapters, tally.reads(Verdict::TooShort)), ([2, 22], 1));
+        assert_eq!((tally.adapters, tally.reads_with_verdict(FilterVerdict::TooShort)), ([2, 22], 1));
         assert!(!tally.has_pairs());
     }
 
     #[test]
     fn reads_without_qualities_are_refused() {
         let mut batch = ReadBatch::new(1, 0);
-        batch.push(Read { name: b"r", comment: b"", bases: b"ACGT", qualities: None });
+        batch.push_read(Read { name: b"r", comment: b"", bases: b"ACGT", qualities: None });
         let options = TrimOptions::default();
         let error = Trimmer::new(&options, false)
             .trim(&mut batch, &mut TrimTally::default(), |error, reads, at| {

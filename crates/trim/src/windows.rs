@@ -5,28 +5,33 @@
 
 use std::ops::Range;
 
-use crate::options::{Ends, Window, Windows};
+use crate::options::{EndCuts, QualityWindow, QualityWindows};
 
-const OFFSET: u32 = 33;
+const QUALITY_OFFSET: u32 = 33;
 
 /// Returns the range of bases to keep.
 ///
 /// `None` means that the read is dropped: it is shorter than its fixed cuts, has no room for a
 /// window, or nothing is left. `qualities` are Phred + 33.
-pub fn kept(bases: &[u8], qualities: &[u8], ends: Ends, windows: &Windows) -> Option<Range<usize>> {
+pub fn kept_range(
+    bases: &[u8],
+    qualities: &[u8],
+    ends: EndCuts,
+    windows: &QualityWindows,
+) -> Option<Range<usize>> {
     let length = bases.len();
     let end = length.checked_sub(ends.tail)?;
     if end < ends.front {
         return None;
     }
-    if windows.is_nothing() {
+    if windows.is_disabled() {
         return Some(ends.front..end);
     }
     let mut cut = WindowCut { bases, qualities, start: ends.front, stop: end, end };
-    windows.front.map_or(Some(()), |window| cut.front(window))?;
+    windows.front.map_or(Some(()), |window| cut.cut_front(window))?;
     match (windows.right, windows.tail) {
-        (Some(window), _) => cut.right(window)?,
-        (None, Some(window)) => cut.tail(window)?,
+        (Some(window), _) => cut.cut_right(window)?,
+        (None, Some(window)) => cut.cut_tail(window)?,
         (None, None) => {}
     }
     (cut.stop > cut.start && cut.start + 1 < length).then_some(cut.start..cut.stop)
@@ -45,19 +50,19 @@ struct WindowCut<'a> {
 impl WindowCut<'_> {
     /// Returns `None` if the read has no room for the window and one more base. fastp drops such
     /// reads.
-    fn has_room(&self, window: Window) -> Option<()> {
+    fn require_room(&self, window: QualityWindow) -> Option<()> {
         (self.start + window.size < self.end).then_some(())
     }
 
-    fn sum(&self, range: Range<usize>) -> u32 {
+    fn quality_sum(&self, range: Range<usize>) -> u32 {
         self.qualities[range].iter().map(|&quality| u32::from(quality)).sum()
     }
 
-    fn front(&mut self, window: Window) -> Option<()> {
-        self.has_room(window)?;
-        let (size, least) = (window.size, needed(window));
+    fn cut_front(&mut self, window: QualityWindow) -> Option<()> {
+        self.require_room(window)?;
+        let (size, least) = (window.size, min_quality_sum(window));
         let mut at = self.start;
-        let mut sum = self.sum(at..at + size);
+        let mut sum = self.quality_sum(at..at + size);
         while sum < least {
             at += 1;
             if at + size >= self.end {
@@ -75,11 +80,11 @@ impl WindowCut<'_> {
         Some(())
     }
 
-    fn right(&mut self, window: Window) -> Option<()> {
-        self.has_room(window)?;
-        let (size, least) = (window.size, needed(window));
+    fn cut_right(&mut self, window: QualityWindow) -> Option<()> {
+        self.require_room(window)?;
+        let (size, least) = (window.size, min_quality_sum(window));
         let mut at = self.start;
-        let mut sum = self.sum(at..at + size);
+        let mut sum = self.quality_sum(at..at + size);
         while sum >= least {
             at += 1;
             if at + size >= self.end {
@@ -90,18 +95,18 @@ impl WindowCut<'_> {
         // The good bases at the start of the bad window stay. As in fastp, the scan may continue
         // into the fixed cut of the 3' end and keep bases of it.
         let last = self.bases.len() - 1;
-        let good = OFFSET + u32::from(window.quality);
+        let good = QUALITY_OFFSET + u32::from(window.quality);
         let stay = self.qualities[at..last].iter().take_while(|&&quality| u32::from(quality) >= good);
         self.stop = at + stay.count();
         Some(())
     }
 
-    fn tail(&mut self, window: Window) -> Option<()> {
-        self.has_room(window)?;
-        let (size, least) = (window.size, needed(window));
+    fn cut_tail(&mut self, window: QualityWindow) -> Option<()> {
+        self.require_room(window)?;
+        let (size, least) = (window.size, min_quality_sum(window));
         // The index after the window's last base.
         let mut behind = self.end;
-        let mut sum = self.sum(behind - size..behind);
+        let mut sum = self.quality_sum(behind - size..behind);
         while sum < least {
             behind -= 1;
             if behind <= self.start + size {
@@ -121,25 +126,30 @@ impl WindowCut<'_> {
 }
 
 /// Returns the minimum sum of a good window, over qualities with their offset of 33.
-fn needed(window: Window) -> u32 {
-    window.size as u32 * (OFFSET + u32::from(window.quality))
+fn min_quality_sum(window: QualityWindow) -> u32 {
+    window.size as u32 * (QUALITY_OFFSET + u32::from(window.quality))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NONE: Windows = Windows { front: None, tail: None, right: None };
-    const W: Option<Window> = Some(Window { size: 4, quality: 20 });
+    const NONE: QualityWindows = QualityWindows { front: None, tail: None, right: None };
+    const W: Option<QualityWindow> = Some(QualityWindow { size: 4, quality: 20 });
 
     fn cut(
         bases: &str,
         qualities: &str,
         front: usize,
         tail: usize,
-        windows: Windows,
+        windows: QualityWindows,
     ) -> Option<Range<usize>> {
-        kept(bases.as_bytes(), qualities.as_bytes(), Ends { front, tail, longest: 0 }, &windows)
+        kept_range(
+            bases.as_bytes(),
+            qualities.as_bytes(),
+            EndCuts { front, tail, max_length: 0 },
+            &windows,
+        )
     }
 
     #[test]
@@ -156,7 +166,7 @@ mod tests {
 
     #[test]
     fn bad_ends_are_cut_to_one_base_of_the_first_good_window() {
-        let windows = Windows { front: W, tail: W, right: None };
+        let windows = QualityWindows { front: W, tail: W, right: None };
         // The example of fastp's own test.
         let bases = "TTTTAACCCCCCCCCCCCCCCCCCCCCCCCCCCCAATTTT";
         let qualities = "/////CCCCCCCCCCCC////CCCCCCCCCCCCCC////E";
@@ -167,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_front_that_goes_takes_the_good_window_with_it() {
-        let windows = Windows { front: W, ..NONE };
+        let windows = QualityWindows { front: W, ..NONE };
         assert_eq!(cut("ACGTACGTAC", "IIIIIIIIII", 0, 0, windows), Some(0..10));
         assert_eq!(cut("ACGTACGTAC", "IIIIIIIIII", 1, 0, windows), Some(4..10));
         assert_eq!(
@@ -180,7 +190,7 @@ mod tests {
 
     #[test]
     fn to_the_right_all_goes_from_the_first_bad_base_of_a_bad_window() {
-        let windows = Windows { right: W, tail: W, ..NONE };
+        let windows = QualityWindows { right: W, tail: W, ..NONE };
         assert_eq!(cut("ACGTACGTAC", "IIIII#####", 0, 0, windows), Some(0..5));
         assert_eq!(cut("ACGTACGTAC", "IIIIIIIIII", 0, 0, windows), Some(0..10));
         assert_eq!(cut("ACGTACGTAC", "##########", 0, 0, windows), None);
@@ -188,7 +198,7 @@ mod tests {
 
     #[test]
     fn tails_are_cut_from_behind() {
-        let windows = Windows { tail: W, ..NONE };
+        let windows = QualityWindows { tail: W, ..NONE };
         assert_eq!(cut("ACGTACGTAC", "IIIIII####", 0, 0, windows), Some(0..5));
         assert_eq!(cut("ACGTACGTAC", "IIIIIIIIII", 0, 0, windows), Some(0..10));
         assert_eq!(cut("ACGTACGTAN", "IIIIIIIIII", 0, 0, windows), Some(0..9));

@@ -11,11 +11,11 @@ impl Step for DropShorter {
     fn name(&self) -> &'static str {
         "drop-shorter"
     }
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(self.clone())
     }
     fn changes(&self) -> Changes {
-        Changes::drops()
+        Changes::dropping_reads()
     }
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         batch.retain(|_, record| record.l_seq() >= self.0);
@@ -49,10 +49,10 @@ fn main() -> Result<()> {
     let [input, output] = &paths[..] else { return Err(Error::usage("gc-content IN OUT")) };
     let mut plan = Plan::new([input], output);
     (plan.steps.sort, plan.tallies.verify) = (Some(Order::Coordinate), true);
-    plan.steps.duplicates = Some(Duplicates::marked(DuplicateMode::Auto));
+    plan.steps.duplicates = Some(Duplicates::with_mode(DuplicateMode::Auto));
     let gc = std::sync::Arc::new(SharedTally::new(Gc));
     let additions = Additions::default().step(|_| Ok(Box::new(DropShorter(30)))).tally(gc.clone());
     readmill::run_with(&plan, additions, &Console::new(Verbosity::Normal))?;
-    println!("{:.4}", gc.total()?);
+    println!("{:.4}", gc.take_total()?);
     Ok(())
 }

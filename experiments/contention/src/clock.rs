@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-pub fn of_thread() -> Duration {
-    time(ClockId::ThreadCPUTime)
+pub fn thread_cpu_time() -> Duration {
+    read_clock(ClockId::ThreadCPUTime)
 }
 
-pub fn of_process() -> Duration {
-    time(ClockId::ProcessCPUTime)
+pub fn process_cpu_time() -> Duration {
+    read_clock(ClockId::ProcessCPUTime)
 }
 
-fn time(clock: ClockId) -> Duration {
+fn read_clock(clock: ClockId) -> Duration {
     let time = clock_gettime(clock);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
@@ -31,19 +31,19 @@ impl Work {
     /// 25 attempts counts, since other load can only slow it down.
     pub fn calibrate() -> Self {
         let attempt = || {
-            let (start, rounds) = (of_thread(), 200_000);
-            turn(rounds);
-            rounds as f64 / (of_thread() - start).as_secs_f64().max(1e-9) / 1e6
+            let (start, rounds) = (thread_cpu_time(), 200_000);
+            iterate(rounds);
+            rounds as f64 / (thread_cpu_time() - start).as_secs_f64().max(1e-9) / 1e6
         };
         Work { rounds: (0..25).map(|_| attempt()).fold(1.0, f64::max) }
     }
 
     pub fn spend(&self, microseconds: f64) {
-        turn((self.rounds * microseconds) as u64);
+        iterate((self.rounds * microseconds) as u64);
     }
 }
 
-fn turn(rounds: u64) {
+fn iterate(rounds: u64) {
     let mut state = 1u64;
     for _ in 0..rounds {
         state = black_box(state.wrapping_mul(0x5851_F42D_4C95_7F2D).rotate_left(17));
@@ -57,10 +57,10 @@ mod tests {
     #[test]
     fn work_takes_about_the_time_it_should() {
         let work = Work::calibrate();
-        let (thread, process) = (of_thread(), of_process());
+        let (thread, process) = (thread_cpu_time(), process_cpu_time());
         work.spend(20_000.0);
-        let spent = (of_thread() - thread).as_secs_f64();
+        let spent = (thread_cpu_time() - thread).as_secs_f64();
         assert!((0.01..0.2).contains(&spent), "{spent}");
-        assert!(of_process() > process);
+        assert!(process_cpu_time() > process);
     }
 }

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use readmill_simulate::{Profile, Sample};
 
-use crate::clock::of_thread;
-use crate::parsing::{Batch, Padding, Source, Way};
+use crate::clock::thread_cpu_time;
+use crate::parsing::{FastqSource, Padding, PairBatch, ReadingWay};
 
 #[derive(Clone, Debug)]
 pub struct Files {
     pub plain: [PathBuf; 2],
-    /// The same reads, padded for `Way::Blocks`.
+    /// The same reads, padded for `ReadingWay::Blocks`.
     pub padded: [PathBuf; 2],
     pub pairs: u64,
     pub in_block: usize,
@@ -27,7 +27,7 @@ impl Files {
     /// # Errors
     ///
     /// If they cannot be written.
-    pub fn make(directory: &Path, pairs: u64) -> io::Result<Self> {
+    pub fn simulate_files(directory: &Path, pairs: u64) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
         let plain = ["r1.fastq", "r2.fastq"].map(|name| directory.join(name));
         let padded = ["r1.padded.fastq", "r2.padded.fastq"].map(|name| directory.join(name));
@@ -38,19 +38,19 @@ impl Files {
             ..Profile::small()
         };
         let sample = Sample::new(profile.with_pairs(pairs).with_seed(1));
-        let [mut one, mut two] = [writer(&plain[0])?, writer(&plain[1])?];
+        let [mut one, mut two] = [create_writer(&plain[0])?, create_writer(&plain[1])?];
         sample.write_fastq(&mut one, &mut two)?;
         one.flush()?;
         two.flush()?;
-        let padding = Padding::fit([&plain[0], &plain[1]])?;
+        let padding = Padding::fit_to_files([&plain[0], &plain[1]])?;
         for (from, to) in plain.iter().zip(&padded) {
-            padding.pad(from, to)?;
+            padding.write_padded(from, to)?;
         }
         Ok(Files { plain, padded, pairs, in_block: padding.records })
     }
 
-    pub fn of(&self, way: Way) -> [&Path; 2] {
-        let [one, two] = if matches!(way, Way::Blocks(_)) { &self.padded } else { &self.plain };
+    pub fn files_for(&self, way: ReadingWay) -> [&Path; 2] {
+        let [one, two] = if matches!(way, ReadingWay::Blocks(_)) { &self.padded } else { &self.plain };
         [one, two]
     }
 
@@ -60,9 +60,9 @@ impl Files {
     /// # Errors
     ///
     /// If they cannot be opened.
-    pub fn open(&self, way: Way) -> io::Result<[Source; 2]> {
-        let [one, two] = self.of(way).map(File::open);
-        Ok([Source::new(one?, true), Source::new(two?, true)])
+    pub fn open_for(&self, way: ReadingWay) -> io::Result<[FastqSource; 2]> {
+        let [one, two] = self.files_for(way).map(File::open);
+        Ok([FastqSource::new(one?, true), FastqSource::new(two?, true)])
     }
 
     /// Returns the bytes of the plain files and of the padded files.
@@ -70,20 +70,20 @@ impl Files {
     /// # Errors
     ///
     /// If a file does not exist.
-    pub fn bytes(&self) -> io::Result<[u64; 2]> {
+    pub fn size_bytes(&self) -> io::Result<[u64; 2]> {
         let length = |file: &PathBuf| fs::metadata(file).map(|found| found.len());
         let size = |files: &[PathBuf; 2]| files.iter().map(length).sum::<io::Result<u64>>();
         Ok([size(&self.plain)?, size(&self.padded)?])
     }
 }
 
-fn writer(path: &Path) -> io::Result<BufWriter<File>> {
+fn create_writer(path: &Path) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::with_capacity(1 << 20, File::create(path)?))
 }
 
 /// CPU nanoseconds per read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Section {
+pub struct ReadCost {
     /// While the lock is held.
     pub held: f64,
     /// In total, the time under the lock included.
@@ -95,18 +95,18 @@ pub struct Section {
 /// # Errors
 ///
 /// If the files cannot be read, or do not have the form that the way expects.
-pub fn measure_section(files: &Files, way: Way, pairs: usize) -> io::Result<Section> {
+pub fn measure_section(files: &Files, way: ReadingWay, pairs: usize) -> io::Result<ReadCost> {
     let run = |parse: bool| -> io::Result<f64> {
-        let mut sources = files.open(way)?;
-        let (mut batch, mut done) = (Batch::default(), 0);
-        let start = of_thread();
-        while done < pairs && way.take(&mut sources, &mut batch)? {
+        let mut sources = files.open_for(way)?;
+        let (mut batch, mut done) = (PairBatch::default(), 0);
+        let start = thread_cpu_time();
+        while done < pairs && way.take_text(&mut sources, &mut batch)? {
             if parse {
-                way.parse(&mut batch)?;
+                way.parse_text(&mut batch)?;
             }
-            done += way.pairs();
+            done += way.pairs_per_batch();
         }
-        Ok((of_thread() - start).as_nanos() as f64 / (2 * done).max(1) as f64)
+        Ok((thread_cpu_time() - start).as_nanos() as f64 / (2 * done).max(1) as f64)
     };
-    Ok(Section { held: run(false)?, all: run(true)? })
+    Ok(ReadCost { held: run(false)?, all: run(true)? })
 }

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::yield_now;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LockKind {
     /// Test and test-and-set: all threads spin on the same word.
     Spin,
     /// The mutex of the standard library, a futex on Linux: waiting threads sleep.
@@ -26,26 +26,27 @@ pub enum Kind {
     Cohort,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 5] = [Kind::Spin, Kind::Futex, Kind::Queue, Kind::Backoff, Kind::Cohort];
+impl LockKind {
+    pub const ALL: [LockKind; 5] =
+        [LockKind::Spin, LockKind::Futex, LockKind::Queue, LockKind::Backoff, LockKind::Cohort];
 
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Spin => "spin (TTAS)",
-            Kind::Futex => "futex (std Mutex)",
-            Kind::Queue => "queue (MCS)",
-            Kind::Backoff => "hierarchical backoff",
-            Kind::Cohort => "cohort",
+            LockKind::Spin => "spin (TTAS)",
+            LockKind::Futex => "futex (std Mutex)",
+            LockKind::Queue => "queue (MCS)",
+            LockKind::Backoff => "hierarchical backoff",
+            LockKind::Cohort => "cohort",
         }
     }
 
-    pub fn lock(self, threads: usize, nodes: usize) -> Box<dyn Lock + Send> {
+    pub fn make_lock(self, threads: usize, nodes: usize) -> Box<dyn Lock + Send> {
         match self {
-            Kind::Spin => Box::new(Spin::default()),
-            Kind::Futex => Box::new(Futex::default()),
-            Kind::Queue => Box::new(Queue::new(threads)),
-            Kind::Backoff => Box::new(Backoff::new(threads, nodes)),
-            Kind::Cohort => Box::new(Cohort::new(threads, nodes)),
+            LockKind::Spin => Box::new(Spin::default()),
+            LockKind::Futex => Box::new(Futex::default()),
+            LockKind::Queue => Box::new(Queue::new(threads)),
+            LockKind::Backoff => Box::new(Backoff::new(threads, nodes)),
+            LockKind::Cohort => Box::new(Cohort::new(threads, nodes)),
         }
     }
 }
@@ -57,11 +58,11 @@ impl Kind {
 pub trait Lock: Sync {
     /// Runs `critical` while no other thread runs under this lock. `critical` must not panic: other
     /// threads would wait forever.
-    fn hold(&self, thread: usize, critical: &mut dyn FnMut());
+    fn run_critical(&self, thread: usize, critical: &mut dyn FnMut());
 }
 
 /// Returns the node of a thread. Threads are divided evenly among the nodes.
-fn node(thread: usize, threads: usize, nodes: usize) -> usize {
+fn node_of_thread(thread: usize, threads: usize, nodes: usize) -> usize {
     thread * nodes / threads.max(1)
 }
 
@@ -69,16 +70,16 @@ fn node(thread: usize, threads: usize, nodes: usize) -> usize {
 /// two lines at a time.
 #[repr(align(128))]
 #[derive(Default)]
-struct Apart<T>(T);
+struct CachePadded<T>(T);
 
 /// Number of looks before a waiting thread yields its core.
-const LOOKS: u32 = 128;
+const SPINS_BEFORE_YIELD: u32 = 128;
 
 /// Waits until a condition holds: spins at first, then yields between two looks.
 fn wait_until(mut so: impl FnMut() -> bool) {
     let mut looks = 0;
     while !so() {
-        if looks < LOOKS {
+        if looks < SPINS_BEFORE_YIELD {
             looks += 1;
             spin_loop();
         } else {
@@ -88,20 +89,20 @@ fn wait_until(mut so: impl FnMut() -> bool) {
 }
 
 /// Waits for the time of this many looks. A long wait also yields.
-fn pause(looks: u32) {
+fn spin_for(looks: u32) {
     (0..looks).for_each(|_| spin_loop());
-    if looks >= LOOKS {
+    if looks >= SPINS_BEFORE_YIELD {
         yield_now();
     }
 }
 
 /// Test and test-and-set. It never yields, even if the holder has lost its core.
 #[derive(Default)]
-struct Spin(Apart<AtomicBool>);
+struct Spin(CachePadded<AtomicBool>);
 
 impl Lock for Spin {
-    fn hold(&self, _: usize, critical: &mut dyn FnMut()) {
-        let Spin(Apart(held)) = self;
+    fn run_critical(&self, _: usize, critical: &mut dyn FnMut()) {
+        let Spin(CachePadded(held)) = self;
         while held.swap(true, Ordering::Acquire) {
             while held.load(Ordering::Relaxed) {
                 spin_loop();
@@ -113,10 +114,10 @@ impl Lock for Spin {
 }
 
 #[derive(Default)]
-struct Futex(Apart<Mutex<()>>);
+struct Futex(CachePadded<Mutex<()>>);
 
 impl Lock for Futex {
-    fn hold(&self, _: usize, critical: &mut dyn FnMut()) {
+    fn run_critical(&self, _: usize, critical: &mut dyn FnMut()) {
         let _guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         critical();
     }
@@ -127,13 +128,13 @@ const NONE: usize = 0;
 
 /// What a holder passes to the next thread: only its turn, or also the second lock that it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
+enum Handoff {
     Turn = 1,
     More = 2,
 }
 
 #[derive(Default)]
-struct Place {
+struct WaitSlot {
     next: AtomicUsize,
     left: AtomicUsize,
 }
@@ -141,27 +142,34 @@ struct Place {
 /// The queueing lock of Mellor-Crummey and Scott 1991. Threads refer to each other by number
 /// instead of by pointer.
 struct Queue {
-    last: Apart<AtomicUsize>,
-    places: Vec<Apart<Place>>,
+    last: CachePadded<AtomicUsize>,
+    places: Vec<CachePadded<WaitSlot>>,
 }
 
 impl Queue {
     fn new(threads: usize) -> Self {
-        Queue { last: Apart::default(), places: (0..threads).map(|_| Apart::default()).collect() }
+        Queue {
+            last: CachePadded::default(),
+            places: (0..threads).map(|_| CachePadded::default()).collect(),
+        }
     }
 
     /// Waits for the thread's turn and returns what the previous thread passed on.
-    fn enter(&self, thread: usize) -> Left {
+    fn enter(&self, thread: usize) -> Handoff {
         let place = &self.places[thread].0;
         place.next.store(NONE, Ordering::Relaxed);
         place.left.store(NONE, Ordering::Relaxed);
         let before = self.last.0.swap(thread + 1, Ordering::AcqRel);
         if before == NONE {
-            return Left::Turn;
+            return Handoff::Turn;
         }
         self.places[before - 1].0.next.store(thread + 1, Ordering::Release);
         wait_until(|| place.left.load(Ordering::Acquire) != NONE);
-        if place.left.load(Ordering::Relaxed) == Left::More as usize { Left::More } else { Left::Turn }
+        if place.left.load(Ordering::Relaxed) == Handoff::More as usize {
+            Handoff::More
+        } else {
+            Handoff::Turn
+        }
     }
 
     /// Returns whether another thread is already known to wait after this one.
@@ -169,9 +177,9 @@ impl Queue {
         self.places[thread].0.next.load(Ordering::Acquire) != NONE
     }
 
-    /// Passes the turn to the next thread. `Left::More` may only be passed after
+    /// Passes the turn to the next thread. `Handoff::More` may only be passed after
     /// [`Queue::is_followed`] returned true.
-    fn leave(&self, thread: usize, left: Left) {
+    fn leave(&self, thread: usize, left: Handoff) {
         let next = &self.places[thread].0.next;
         if next.load(Ordering::Acquire) == NONE {
             let alone = (thread + 1, NONE);
@@ -192,10 +200,10 @@ impl Queue {
 }
 
 impl Lock for Queue {
-    fn hold(&self, thread: usize, critical: &mut dyn FnMut()) {
+    fn run_critical(&self, thread: usize, critical: &mut dyn FnMut()) {
         self.enter(thread);
         critical();
-        self.leave(thread, Left::Turn);
+        self.leave(thread, Handoff::Turn);
     }
 }
 
@@ -203,8 +211,8 @@ const FREE: usize = 0;
 
 /// Looks to wait before looking again, at first and at most: if the holder is on the same node, and
 /// if not.
-const NEAR: (u32, u32) = (16, 1024);
-const FAR: (u32, u32) = (256, 16_384);
+const NEAR_BACKOFF: (u32, u32) = (16, 1024);
+const FAR_BACKOFF: (u32, u32) = (256, 16_384);
 
 /// The hierarchical backoff lock of Radovic and Hagersten 2003, without its throttling of whole
 /// nodes.
@@ -212,27 +220,27 @@ const FAR: (u32, u32) = (256, 16_384);
 /// The lock's word contains the node of the holder. Threads of other nodes look at it less often,
 /// so that the lock tends to stay on its node.
 struct Backoff {
-    holder: Apart<AtomicUsize>,
+    holder: CachePadded<AtomicUsize>,
     threads: usize,
     nodes: usize,
 }
 
 impl Backoff {
     fn new(threads: usize, nodes: usize) -> Self {
-        Backoff { holder: Apart::default(), threads, nodes }
+        Backoff { holder: CachePadded::default(), threads, nodes }
     }
 
     fn enter(&self, thread: usize) {
-        let own = node(thread, self.threads, self.nodes) + 1;
+        let own = node_of_thread(thread, self.threads, self.nodes) + 1;
         let mut waits = 0;
-        while let Err(other) = self.take(own) {
-            let (first, most) = if other == own { NEAR } else { FAR };
-            pause((first << waits.min(16)).min(most));
+        while let Err(other) = self.try_take(own) {
+            let (first, most) = if other == own { NEAR_BACKOFF } else { FAR_BACKOFF };
+            spin_for((first << waits.min(16)).min(most));
             waits += 1;
         }
     }
 
-    fn take(&self, own: usize) -> Result<usize, usize> {
+    fn try_take(&self, own: usize) -> Result<usize, usize> {
         self.holder.0.compare_exchange(FREE, own, Ordering::Acquire, Ordering::Relaxed)
     }
 
@@ -242,7 +250,7 @@ impl Backoff {
 }
 
 impl Lock for Backoff {
-    fn hold(&self, thread: usize, critical: &mut dyn FnMut()) {
+    fn run_critical(&self, thread: usize, critical: &mut dyn FnMut()) {
         self.enter(thread);
         critical();
         self.leave();
@@ -250,12 +258,12 @@ impl Lock for Backoff {
 }
 
 /// Maximum number of times that the lock stays on a node while threads of other nodes wait.
-const MOST: usize = 64;
+const MAX_LOCAL_HANDOFFS: usize = 64;
 
 /// The queue of a node, and the number of times in a row that it has kept the lock.
 struct Node {
     queue: Queue,
-    kept: Apart<AtomicUsize>,
+    kept: CachePadded<AtomicUsize>,
 }
 
 /// Lock cohorting of Dice, Marathe and Shavit 2015: one lock for the machine, and a queue on each
@@ -272,27 +280,27 @@ struct Cohort {
 
 impl Cohort {
     fn new(threads: usize, nodes: usize) -> Self {
-        let make = |_| Node { queue: Queue::new(threads), kept: Apart::default() };
+        let make = |_| Node { queue: Queue::new(threads), kept: CachePadded::default() };
         Cohort { machine: Backoff::new(1, 1), nodes: (0..nodes.max(1)).map(make).collect(), threads }
     }
 }
 
 impl Lock for Cohort {
-    fn hold(&self, thread: usize, critical: &mut dyn FnMut()) {
-        let Node { queue, kept } = &self.nodes[node(thread, self.threads, self.nodes.len())];
-        if queue.enter(thread) == Left::Turn {
+    fn run_critical(&self, thread: usize, critical: &mut dyn FnMut()) {
+        let Node { queue, kept } = &self.nodes[node_of_thread(thread, self.threads, self.nodes.len())];
+        if queue.enter(thread) == Handoff::Turn {
             self.machine.enter(0);
         }
         critical();
         // Only the holder accesses the count.
         let times = kept.0.load(Ordering::Relaxed);
-        if times < MOST && queue.is_followed(thread) {
+        if times < MAX_LOCAL_HANDOFFS && queue.is_followed(thread) {
             kept.0.store(times + 1, Ordering::Relaxed);
-            queue.leave(thread, Left::More);
+            queue.leave(thread, Handoff::More);
         } else {
             kept.0.store(0, Ordering::Relaxed);
             self.machine.leave();
-            queue.leave(thread, Left::Turn);
+            queue.leave(thread, Handoff::Turn);
         }
     }
 }
@@ -306,9 +314,9 @@ mod tests {
     use super::*;
 
     /// Lets threads add to a number without an atomic addition, and check that each is alone.
-    fn crowd(kind: Kind, threads: usize, nodes: usize, turns: u64) {
+    fn crowd(kind: LockKind, threads: usize, nodes: usize, turns: u64) {
         let (lock, count, inside) =
-            (kind.lock(threads, nodes), AtomicU64::new(0), AtomicBool::new(false));
+            (kind.make_lock(threads, nodes), AtomicU64::new(0), AtomicBool::new(false));
         let (start, broken) = (Barrier::new(threads), AtomicBool::new(false));
         std::thread::scope(|scope| {
             for thread in 0..threads {
@@ -316,7 +324,7 @@ mod tests {
                 scope.spawn(move || {
                     start.wait();
                     for turn in 0..turns {
-                        lock.hold(thread, &mut || {
+                        lock.run_critical(thread, &mut || {
                             broken.fetch_or(inside.swap(true, Relaxed), Relaxed);
                             let before = count.load(Relaxed);
                             if turn % 64 == 0 {
@@ -335,7 +343,7 @@ mod tests {
 
     #[test]
     fn one_thread_at_a_time_holds_a_lock_no_update_is_lost_and_all_get_their_turns() {
-        for kind in Kind::ALL {
+        for kind in LockKind::ALL {
             for (threads, nodes) in [(1, 1), (2, 1), (2, 2), (7, 2)] {
                 crowd(kind, threads, nodes, 500);
             }
@@ -344,7 +352,7 @@ mod tests {
 
     #[test]
     fn threads_are_divided_evenly() {
-        assert_eq!([0, 3, 4, 7].map(|thread| node(thread, 8, 2)), [0, 0, 1, 1]);
-        assert_eq!(node(6, 7, 1), 0);
+        assert_eq!([0, 3, 4, 7].map(|thread| node_of_thread(thread, 8, 2)), [0, 0, 1, 1]);
+        assert_eq!(node_of_thread(6, 7, 1), 0);
     }
 }

@@ -11,18 +11,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use readmill_engine::{Crew, Pass, Pool, Ticket};
-use readmill_fastq::{BatchLinker, Claims, Layout, Options, TakenBatch};
+use readmill_fastq::{BatchLinker, BatchOptions, Claims, FastqLayout, TakenBatch};
 use readmill_record::{Error, ReadBatch, Result};
 
-use crate::clock::{of_process, of_thread};
-use crate::files::{Files, Section};
+use crate::clock::{process_cpu_time, thread_cpu_time};
+use crate::files::{Files, ReadCost};
 use crate::project;
 
-pub const PAIRS: usize = 1024;
+pub const PAIRS_PER_BATCH: usize = 1024;
 
 /// Number of times that a thread enters the engine's lock for a batch: claim, open, link, work,
 /// commit.
-pub const VISITS: usize = 5;
+pub const LOCK_VISITS: usize = 5;
 
 /// The result of reading the files once.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,23 +39,24 @@ pub struct Done {
 /// # Errors
 ///
 /// If the files cannot be read, or are not FASTQ.
-pub fn run(
+pub fn read_pairs(
     files: [&Path; 2],
     threads: usize,
     work: impl Fn(&ReadBatch) + Sync,
     go_on: impl Fn() -> bool + Sync,
 ) -> io::Result<Done> {
-    let start = of_process();
+    let start = process_cpu_time();
     let in_flight = 2 * threads.max(2);
     let [one, two] = files.map(Into::into);
-    let options = Options { templates: PAIRS, in_flight, ..Options::default() };
-    let claims = Arc::new(Claims::open(Layout::Paired(one, two), options).map_err(io::Error::other)?);
-    let taking = Taking { claims: claims.clone(), pool: Pool::new(in_flight), work };
+    let options = BatchOptions { templates: PAIRS_PER_BATCH, in_flight, ..BatchOptions::default() };
+    let claims =
+        Arc::new(Claims::open(FastqLayout::Paired(one, two), options).map_err(io::Error::other)?);
+    let taking = TakePass { claims: claims.clone(), pool: Pool::new(in_flight), work };
     let (mut order, mut done) = (BatchLinker::new(&claims), Done::default());
-    readmill_engine::run(
+    readmill_engine::run_pass(
         Crew { threads, in_flight },
         &taking,
-        |ticket| Ok((!claims.ended() && go_on()).then_some(ticket)),
+        |ticket| Ok((!claims.has_ended() && go_on()).then_some(ticket)),
         |_, (taken, mut reads)| {
             let start = Instant::now();
             order.link(taken, &mut reads)?;
@@ -69,17 +70,17 @@ pub fn run(
         },
     )
     .map_err(io::Error::other)?;
-    done.cpu = of_process() - start;
+    done.cpu = process_cpu_time() - start;
     Ok(done)
 }
 
-struct Taking<W> {
+struct TakePass<W> {
     claims: Arc<Claims>,
     pool: Pool<ReadBatch>,
     work: W,
 }
 
-impl<W: Fn(&ReadBatch) + Sync> Pass for Taking<W> {
+impl<W: Fn(&ReadBatch) + Sync> Pass for TakePass<W> {
     type Input = Ticket;
     type Opened = (TakenBatch, ReadBatch);
     type Linked = ReadBatch;
@@ -87,7 +88,7 @@ impl<W: Fn(&ReadBatch) + Sync> Pass for Taking<W> {
     type Worker = ();
     type Error = Error;
 
-    fn worker(&self) {}
+    fn make_worker(&self) {}
 
     fn open(&self, (): &mut (), ticket: Ticket) -> Result<(TakenBatch, ReadBatch)> {
         let mut reads = self.pool.take().unwrap_or_default();
@@ -102,9 +103,9 @@ impl<W: Fn(&ReadBatch) + Sync> Pass for Taking<W> {
 }
 
 /// A pass that does nothing, to measure the engine alone.
-struct Nothing;
+struct EmptyPass;
 
-impl Pass for Nothing {
+impl Pass for EmptyPass {
     type Input = ();
     type Opened = ();
     type Linked = ();
@@ -112,7 +113,7 @@ impl Pass for Nothing {
     type Worker = ();
     type Error = Infallible;
 
-    fn worker(&self) {}
+    fn make_worker(&self) {}
 
     fn open(&self, (): &mut (), (): ()) -> Result<(), Infallible> {
         Ok(())
@@ -123,13 +124,13 @@ impl Pass for Nothing {
     }
 }
 
-fn ticket(tickets: Ticket) -> f64 {
-    let start = of_thread();
+fn ns_per_ticket(tickets: Ticket) -> f64 {
+    let start = thread_cpu_time();
     let claim = |ticket| Ok((ticket < tickets).then_some(()));
     let crew = Crew { threads: 1, in_flight: 4 };
-    let done = readmill_engine::run(crew, &Nothing, claim, |_, ()| Ok(()), |_, ()| Ok(()));
+    let done = readmill_engine::run_pass(crew, &EmptyPass, claim, |_, ()| Ok(()), |_, ()| Ok(()));
     done.map(drop).unwrap_or_else(|never| match never {});
-    (of_thread() - start).as_nanos() as f64 / tickets.max(1) as f64
+    (thread_cpu_time() - start).as_nanos() as f64 / tickets.max(1) as f64
 }
 
 /// Measures readmill's way on one thread. All of the engine's time for a ticket counts as serial,
@@ -138,13 +139,13 @@ fn ticket(tickets: Ticket) -> f64 {
 /// # Errors
 ///
 /// If the files cannot be read.
-pub fn way(files: &Files) -> io::Result<project::Way> {
-    let batch = 2.0 * PAIRS as f64;
-    let done = run([&files.plain[0], &files.plain[1]], 1, |_| (), || true)?;
+pub fn measure_our_way(files: &Files) -> io::Result<project::WayCost> {
+    let batch = 2.0 * PAIRS_PER_BATCH as f64;
+    let done = read_pairs([&files.plain[0], &files.plain[1]], 1, |_| (), || true)?;
     let per_read = |time: Duration| time.as_nanos() as f64 / done.reads.max(1) as f64;
-    let held = ticket(50_000) / batch + per_read(done.linked);
-    let section = Section { held, all: per_read(done.cpu) };
-    Ok(project::Way { name: "U, unpadded (ours)".into(), batch, visits: VISITS, section })
+    let held = ns_per_ticket(50_000) / batch + per_read(done.linked);
+    let section = ReadCost { held, all: per_read(done.cpu) };
+    Ok(project::WayCost { name: "U, unpadded (ours)".into(), batch, visits: LOCK_VISITS, section })
 }
 
 #[cfg(test)]
@@ -154,23 +155,23 @@ mod tests {
 
     use super::*;
     use crate::parsing::tests::pairs;
-    use crate::parsing::{Batch, Way};
+    use crate::parsing::{PairBatch, ReadingWay};
 
     #[test]
     fn ours_gives_the_pairs_that_the_others_give() {
         let directory = tempfile::tempdir().unwrap();
-        let files = Files::make(directory.path(), 2500).unwrap();
-        let (way, mut batch) = (Way::Batches(100), Batch::default());
-        let (mut sources, mut expected) = (files.open(way).unwrap(), BTreeSet::new());
+        let files = Files::simulate_files(directory.path(), 2500).unwrap();
+        let (way, mut batch) = (ReadingWay::Batches(100), PairBatch::default());
+        let (mut sources, mut expected) = (files.open_for(way).unwrap(), BTreeSet::new());
         while expected.len() < 2500 {
-            assert!(way.take(&mut sources, &mut batch).unwrap());
-            way.parse(&mut batch).unwrap();
+            assert!(way.take_text(&mut sources, &mut batch).unwrap());
+            way.parse_text(&mut batch).unwrap();
             expected.extend(pairs(&batch.reads));
         }
         for threads in [1, 4] {
             let found = Mutex::new(BTreeSet::new());
             let work = |reads: &ReadBatch| found.lock().unwrap().extend(pairs(reads));
-            let done = run([&files.plain[0], &files.plain[1]], threads, work, || true).unwrap();
+            let done = read_pairs([&files.plain[0], &files.plain[1]], threads, work, || true).unwrap();
             assert_eq!(done.reads, 5000);
             assert!(found.into_inner().unwrap() == expected);
         }

@@ -21,7 +21,7 @@ use readmill_simulate::Rng;
 
 /// A kind of lock, with the times of passing it on, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Lock {
+pub enum LockModel {
     /// Each thread spins on a word of its own, as in the lock of Mellor-Crummey and Scott.
     Queue {
         /// Time from one thread to the next.
@@ -41,22 +41,22 @@ pub enum Lock {
     },
 }
 
-impl Lock {
-    fn handoff(self, waiting: usize) -> f64 {
+impl LockModel {
+    fn handoff_time(self, waiting: usize) -> f64 {
         match self {
-            Lock::Queue { handoff } => handoff,
-            Lock::Futex { handoff, wake } => handoff + if waiting > 0 { wake } else { 0.0 },
-            Lock::Spin { handoff, crowding } => handoff * (1.0 + crowding * waiting as f64),
+            LockModel::Queue { handoff } => handoff,
+            LockModel::Futex { handoff, wake } => handoff + if waiting > 0 { wake } else { 0.0 },
+            LockModel::Spin { handoff, crowding } => handoff * (1.0 + crowding * waiting as f64),
         }
     }
 
     fn sleeps(self) -> bool {
-        matches!(self, Lock::Futex { .. })
+        matches!(self, LockModel::Futex { .. })
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Section {
+pub struct CriticalSection {
     /// Index of the lock in [`Cycle::locks`]. A lock may be entered several times.
     pub lock: usize,
     /// Microseconds for which it is held, by a thread that is alone on its core.
@@ -71,28 +71,28 @@ pub struct Cycle {
     /// Standard deviation of the work, as a fraction of it.
     pub spread: f64,
     /// The locks and the number of instances of each. A thread always uses the same instance.
-    pub locks: Vec<(Lock, usize)>,
-    pub sections: Vec<Section>,
+    pub locks: Vec<(LockModel, usize)>,
+    pub sections: Vec<CriticalSection>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct SimulatedRate {
     pub rate: f64,
     /// Fraction of the threads' time that they spent waiting for locks.
     pub waited: f64,
 }
 
-const CYCLES: [usize; 2] = [3000, 30];
+const MIN_CYCLES: [usize; 2] = [3000, 30];
 
 /// Simulates threads on a machine until their throughput is known. The first fifth of the cycles is
 /// not counted.
-pub fn run(machine: &Machine, cycle: &Cycle, threads: usize) -> Outcome {
-    let last = CYCLES[0].max(CYCLES[1] * threads);
+pub fn simulate_threads(machine: &SimulatedMachine, cycle: &Cycle, threads: usize) -> SimulatedRate {
+    let last = MIN_CYCLES[0].max(MIN_CYCLES[1] * threads);
     let first = last / 5; // those before it only warm up
-    let mut floor = Floor::new(machine, cycle, threads);
+    let mut floor = Simulation::new(machine, cycle, threads);
     let (mut done, mut start, mut waited) = (0, 0.0, 0.0);
     while done < last {
-        if floor.step() {
+        if floor.process_event() {
             done += 1;
             if done == first {
                 (start, waited) = (floor.now, floor.waited);
@@ -100,7 +100,7 @@ pub fn run(machine: &Machine, cycle: &Cycle, threads: usize) -> Outcome {
         }
     }
     let time = (floor.now - start).max(f64::MIN_POSITIVE);
-    Outcome {
+    SimulatedRate {
         rate: (last - first) as f64 * cycle.batch / time * 1e6,
         waited: (floor.waited - waited) / (time * threads as f64),
     }
@@ -108,10 +108,14 @@ pub fn run(machine: &Machine, cycle: &Cycle, threads: usize) -> Outcome {
 
 /// Finds the number of threads with the highest throughput among those given. Returns it with its
 /// outcome.
-pub fn peak(machine: &Machine, cycle: &Cycle, threads: &[usize]) -> (usize, Outcome) {
-    let mut best = (0, Outcome { rate: 0.0, waited: 0.0 });
+pub fn find_peak(
+    machine: &SimulatedMachine,
+    cycle: &Cycle,
+    threads: &[usize],
+) -> (usize, SimulatedRate) {
+    let mut best = (0, SimulatedRate { rate: 0.0, waited: 0.0 });
     for &threads in threads {
-        let outcome = run(machine, cycle, threads);
+        let outcome = simulate_threads(machine, cycle, threads);
         if outcome.rate > best.1.rate {
             best = (threads, outcome);
         }
@@ -126,29 +130,30 @@ struct Waiter {
 }
 
 #[derive(Default)]
-struct Door {
+struct LockInstance {
     held: bool,
     queue: VecDeque<Waiter>,
 }
 
 /// The state of the simulation: all threads and locks at one time.
-struct Floor<'a> {
-    machine: &'a Machine,
+struct Simulation<'a> {
+    machine: &'a SimulatedMachine,
     cycle: &'a Cycle,
     threads: usize,
     now: f64,
     events: Events,
     random: Rng,
-    doors: Vec<Vec<Door>>,
+    doors: Vec<Vec<LockInstance>>,
     asleep: usize,
     waited: f64,
 }
 
-impl<'a> Floor<'a> {
-    fn new(machine: &'a Machine, cycle: &'a Cycle, threads: usize) -> Self {
-        let stripes =
-            |&(_, stripes): &(Lock, usize)| (0..stripes.max(1)).map(|_| Door::default()).collect();
-        let mut floor = Floor {
+impl<'a> Simulation<'a> {
+    fn new(machine: &'a SimulatedMachine, cycle: &'a Cycle, threads: usize) -> Self {
+        let stripes = |&(_, stripes): &(LockModel, usize)| {
+            (0..stripes.max(1)).map(|_| LockInstance::default()).collect()
+        };
+        let mut floor = Simulation {
             machine,
             cycle,
             threads,
@@ -167,37 +172,38 @@ impl<'a> Floor<'a> {
     }
 
     /// Processes the next event. Returns whether a thread completed its cycle.
-    fn step(&mut self) -> bool {
+    fn process_event(&mut self) -> bool {
         let Some((now, Event { thread, section })) = self.events.next() else { return true };
         self.now = now;
         // A thread that has not just worked comes from the section before.
         if section > 0 {
-            self.leave(section - 1, thread);
+            self.leave_section(section - 1, thread);
         }
         if section < self.cycle.sections.len() {
-            self.enter(section, thread);
+            self.enter_section(section, thread);
             return false;
         }
         let Cycle { batch, work, spread, .. } = *self.cycle;
-        let work = gamma(&mut self.random, work * batch, spread / batch.sqrt()) / self.speed();
+        let work =
+            draw_gamma(&mut self.random, work * batch, spread / batch.sqrt()) / self.awake_speed();
         self.events.add(now + work, Event { thread, section: 0 });
         true
     }
 
-    fn enter(&mut self, section: usize, thread: usize) {
-        let Section { lock, .. } = self.cycle.sections[section];
+    fn enter_section(&mut self, section: usize, thread: usize) {
+        let CriticalSection { lock, .. } = self.cycle.sections[section];
         let stripe = thread % self.doors[lock].len();
         let door = &mut self.doors[lock][stripe];
         if std::mem::replace(&mut door.held, true) {
             door.queue.push_back(Waiter { thread, section, since: self.now });
             self.asleep += usize::from(self.cycle.locks[lock].0.sleeps());
         } else {
-            self.hold(section, thread, 0);
+            self.grant_lock(section, thread, 0);
         }
     }
 
-    fn leave(&mut self, section: usize, thread: usize) {
-        let Section { lock, .. } = self.cycle.sections[section];
+    fn leave_section(&mut self, section: usize, thread: usize) {
+        let CriticalSection { lock, .. } = self.cycle.sections[section];
         let stripe = thread % self.doors[lock].len();
         let door = &mut self.doors[lock][stripe];
         let waiting = door.queue.len();
@@ -207,18 +213,18 @@ impl<'a> Floor<'a> {
         };
         self.asleep -= usize::from(self.cycle.locks[lock].0.sleeps());
         self.waited += self.now - since;
-        self.hold(section, thread, waiting);
+        self.grant_lock(section, thread, waiting);
     }
 
     /// Gives the lock of a section to a thread. `waiting` is the number of threads that waited.
-    fn hold(&mut self, section: usize, thread: usize, waiting: usize) {
-        let Section { lock, hold } = self.cycle.sections[section];
-        let free = self.now + self.cycle.locks[lock].0.handoff(waiting) + hold / self.speed();
+    fn grant_lock(&mut self, section: usize, thread: usize, waiting: usize) {
+        let CriticalSection { lock, hold } = self.cycle.sections[section];
+        let free = self.now + self.cycle.locks[lock].0.handoff_time(waiting) + hold / self.awake_speed();
         self.events.add(free, Event { thread, section: section + 1 });
     }
 
     /// Returns the speed of an awake thread, relative to one that is alone on its core.
-    fn speed(&self) -> f64 {
+    fn awake_speed(&self) -> f64 {
         let awake = (self.threads - self.asleep).max(1);
         self.machine.capacity(awake) / awake as f64
     }
@@ -279,18 +285,18 @@ impl Eq for Entry {}
 
 /// Cores and their throughput with several hardware threads.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Machine {
+pub struct SimulatedMachine {
     pub name: String,
     pub cores: usize,
     /// Throughput of a core with 1, 2, ... threads, relative to one thread.
     together: Vec<f64>,
 }
 
-impl Machine {
+impl SimulatedMachine {
     /// Makes a machine. `together` has the throughput of a core with 1, 2, ... threads, relative to
     /// one thread.
     pub fn new(name: &str, cores: usize, together: &[f64]) -> Self {
-        Machine { name: name.to_owned(), cores, together: together.to_vec() }
+        SimulatedMachine { name: name.to_owned(), cores, together: together.to_vec() }
     }
 
     /// Returns the number of hardware threads.
@@ -312,14 +318,14 @@ impl Machine {
 }
 
 /// Draws from the normal distribution with mean 0 and deviation 1 (Box and Muller 1958).
-fn normal(random: &mut Rng) -> f64 {
+fn draw_normal(random: &mut Rng) -> f64 {
     let (u, v) = (1.0 - random.fraction(), random.fraction());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
 /// Draws from the gamma distribution with this mean, and with `spread` times the mean as standard
 /// deviation; `spread` is between 0 and 1 (Marsaglia and Tsang 2000).
-fn gamma(random: &mut Rng, mean: f64, spread: f64) -> f64 {
+fn draw_gamma(random: &mut Rng, mean: f64, spread: f64) -> f64 {
     if spread <= 0.0 || mean <= 0.0 {
         return mean;
     }
@@ -327,7 +333,7 @@ fn gamma(random: &mut Rng, mean: f64, spread: f64) -> f64 {
     let d = shape - 1.0 / 3.0;
     let c = (9.0 * d).sqrt().recip();
     loop {
-        let x = normal(random);
+        let x = draw_normal(random);
         let v = (1.0 + c * x).powi(3);
         if v > 0.0 && (1.0 - random.fraction()).ln() < 0.5 * x * x + d - d * v + d * v.ln() {
             return mean * d * v / shape;
@@ -339,10 +345,10 @@ fn gamma(random: &mut Rng, mean: f64, spread: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const QUEUE: Lock = Lock::Queue { handoff: 1.0 };
+    const QUEUE: LockModel = LockModel::Queue { handoff: 1.0 };
 
-    fn cycle(work: f64, locks: &[(Lock, usize)], holds: &[(usize, f64)]) -> Cycle {
-        let sections = holds.iter().map(|&(lock, hold)| Section { lock, hold }).collect();
+    fn cycle(work: f64, locks: &[(LockModel, usize)], holds: &[(usize, f64)]) -> Cycle {
+        let sections = holds.iter().map(|&(lock, hold)| CriticalSection { lock, hold }).collect();
         Cycle { batch: 1.0, work, spread: 0.5, locks: locks.to_vec(), sections }
     }
 
@@ -352,51 +358,55 @@ mod tests {
 
     #[test]
     fn without_locks_reads_pass_as_fast_as_the_cores_work() {
-        let machine = Machine::new("", 8, &[1.0, 1.3]);
+        let machine = SimulatedMachine::new("", 8, &[1.0, 1.3]);
         let free = cycle(10.0, &[], &[]);
-        close(run(&machine, &free, 4).rate, 4e5);
-        close(run(&machine, &free, 16).rate, 8.0 * 1.3e5);
-        assert_eq!(run(&machine, &free, 16).waited, 0.0);
+        close(simulate_threads(&machine, &free, 4).rate, 4e5);
+        close(simulate_threads(&machine, &free, 16).rate, 8.0 * 1.3e5);
+        assert_eq!(simulate_threads(&machine, &free, 16).waited, 0.0);
     }
 
     #[test]
     fn a_lock_that_is_always_held_sets_the_pace() {
-        let machine = Machine::new("", 64, &[1.0]);
+        let machine = SimulatedMachine::new("", 64, &[1.0]);
         let one = cycle(10.0, &[(QUEUE, 1)], &[(0, 3.0)]);
-        close(run(&machine, &one, 64).rate, 1e6 / 4.0);
-        close(run(&machine, &one, 1).rate, 1e6 / 14.0);
-        let outcome = run(&machine, &one, 8);
+        close(simulate_threads(&machine, &one, 64).rate, 1e6 / 4.0);
+        close(simulate_threads(&machine, &one, 1).rate, 1e6 / 14.0);
+        let outcome = simulate_threads(&machine, &one, 8);
         assert!(outcome.rate <= 2.5e5 && (0.4..0.7).contains(&outcome.waited), "{outcome:?}");
         // Two visits to one lock are one of twice the time; with two instances, each is held half
         // as often.
-        close(run(&machine, &cycle(10.0, &[(QUEUE, 1)], &[(0, 3.0), (0, 3.0)]), 64).rate, 1e6 / 8.0);
-        close(run(&machine, &cycle(10.0, &[(QUEUE, 2)], &[(0, 3.0)]), 64).rate, 1e6 / 2.0);
+        close(
+            simulate_threads(&machine, &cycle(10.0, &[(QUEUE, 1)], &[(0, 3.0), (0, 3.0)]), 64).rate,
+            1e6 / 8.0,
+        );
+        close(simulate_threads(&machine, &cycle(10.0, &[(QUEUE, 2)], &[(0, 3.0)]), 64).rate, 1e6 / 2.0);
     }
 
     #[test]
     fn the_kinds_of_locks_differ_when_threads_wait() {
-        let machine = Machine::new("", 16, &[1.0]);
-        let rate = |lock| run(&machine, &cycle(1.0, &[(lock, 1)], &[(0, 1.0)]), 16).rate;
+        let machine = SimulatedMachine::new("", 16, &[1.0]);
+        let rate = |lock| simulate_threads(&machine, &cycle(1.0, &[(lock, 1)], &[(0, 1.0)]), 16).rate;
         close(rate(QUEUE), 1e6 / 2.0);
-        close(rate(Lock::Futex { handoff: 1.0, wake: 2.0 }), 1e6 / 4.0);
-        let spin = rate(Lock::Spin { handoff: 1.0, crowding: 0.1 });
+        close(rate(LockModel::Futex { handoff: 1.0, wake: 2.0 }), 1e6 / 4.0);
+        let spin = rate(LockModel::Spin { handoff: 1.0, crowding: 0.1 });
         assert!((1e6 / 3.6..1e6 / 3.0).contains(&spin), "{spin}");
     }
 
     #[test]
     fn those_that_sleep_leave_their_core_to_others() {
-        let machine = Machine::new("", 1, &[1.0]);
-        let rate = |lock| run(&machine, &cycle(1.0, &[(lock, 1)], &[(0, 4.0)]), 8).rate;
-        let (awake, asleep) = (Lock::Queue { handoff: 0.0 }, Lock::Futex { handoff: 0.0, wake: 0.0 });
+        let machine = SimulatedMachine::new("", 1, &[1.0]);
+        let rate = |lock| simulate_threads(&machine, &cycle(1.0, &[(lock, 1)], &[(0, 4.0)]), 8).rate;
+        let (awake, asleep) =
+            (LockModel::Queue { handoff: 0.0 }, LockModel::Futex { handoff: 0.0, wake: 0.0 });
         assert!(rate(asleep) > 3.0 * rate(awake));
     }
 
     #[test]
     fn the_same_arguments_give_the_same_answer() {
-        let machine = Machine::new("", 4, &[1.0, 1.3]);
+        let machine = SimulatedMachine::new("", 4, &[1.0, 1.3]);
         let one = cycle(5.0, &[(QUEUE, 1)], &[(0, 1.0)]);
-        assert_eq!(run(&machine, &one, 7), run(&machine, &one, 7));
-        assert_eq!(peak(&machine, &one, &[1, 4, 2]).0, 4);
+        assert_eq!(simulate_threads(&machine, &one, 7), simulate_threads(&machine, &one, 7));
+        assert_eq!(find_peak(&machine, &one, &[1, 4, 2]).0, 4);
     }
 
     #[test]
@@ -411,7 +421,7 @@ mod tests {
 
     #[test]
     fn capacity_grows_less_where_threads_share_cores_and_not_at_all_beyond() {
-        let machine = Machine::new("", 4, &[1.0, 1.3]);
+        let machine = SimulatedMachine::new("", 4, &[1.0, 1.3]);
         let capacities = [1, 4, 6, 8, 9, 100].map(|n| machine.capacity(n));
         assert_eq!(machine.threads(), 8);
         for (capacity, expected) in capacities.into_iter().zip([1.0, 4.0, 4.6, 5.2, 5.2, 5.2]) {
@@ -423,12 +433,12 @@ mod tests {
     fn gamma_has_its_mean_and_deviation() {
         let mut random = Rng::new(3);
         for spread in [0.1, 0.5, 1.0] {
-            let values: Vec<f64> = (0..40_000).map(|_| gamma(&mut random, 20.0, spread)).collect();
+            let values: Vec<f64> = (0..40_000).map(|_| draw_gamma(&mut random, 20.0, spread)).collect();
             let mean = values.iter().sum::<f64>() / 4e4;
             let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 4e4;
             assert!((mean - 20.0).abs() < 0.4, "{mean}");
             assert!((variance.sqrt() / 20.0 / spread - 1.0).abs() < 0.03, "{variance}");
         }
-        assert_eq!(gamma(&mut random, 5.0, 0.0), 5.0);
+        assert_eq!(draw_gamma(&mut random, 5.0, 0.0), 5.0);
     }
 }

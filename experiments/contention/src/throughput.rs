@@ -9,11 +9,11 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use crate::clock::{Work, of_process};
+use crate::clock::{Work, process_cpu_time};
 use crate::files::Files;
-use crate::locks::{Kind, Lock};
+use crate::locks::{Lock, LockKind};
 use crate::ours;
-use crate::parsing::{Batch, Source, Way};
+use crate::parsing::{FastqSource, PairBatch, ReadingWay};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -21,12 +21,12 @@ pub enum Access {
     Free,
     /// Under a lock. What was read is written under locks of the same kind; the number is that of
     /// outputs, 0 for none.
-    Locked(Way, Kind, usize),
+    Locked(ReadingWay, LockKind, usize),
     Ours,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Scene {
+pub struct Trial {
     pub access: Access,
     pub threads: usize,
     pub work: f64,
@@ -37,100 +37,108 @@ pub struct Scene {
 /// have only one.
 const NODES: usize = 2;
 
-const FREE_BATCH: u64 = 64;
+const FREE_BATCH_READS: u64 = 64;
 
 /// Bytes after which an output starts over.
-const STRIPE: usize = 1 << 20;
+const MAX_OUTPUT_BYTES: usize = 1 << 20;
 
-pub struct Crowd<'a> {
+pub struct TrialRunner<'a> {
     pub files: &'a Files,
     pub work: Work,
 }
 
 /// Reads that were processed, and CPU time of all threads.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Passed {
+pub struct TrialResult {
     pub reads: u64,
     pub cpu: Duration,
 }
 
-impl Passed {
+impl TrialResult {
     pub fn rate(&self) -> f64 {
         self.reads as f64 / self.cpu.as_secs_f64().max(1e-9)
     }
 }
 
-impl Crowd<'_> {
+impl TrialRunner<'_> {
     /// Runs one measurement.
     ///
     /// # Errors
     ///
     /// If files cannot be read, or if a lock lets two threads in at the same time.
-    pub fn watch(&self, scene: Scene) -> io::Result<Passed> {
+    pub fn run_trial(&self, scene: Trial) -> io::Result<TrialResult> {
         match scene.access {
-            Access::Free => Ok(self.free(scene)),
-            Access::Ours => self.ours(scene),
-            Access::Locked(way, kind, stripes) => self.locked(scene, way, kind, stripes),
+            Access::Free => Ok(self.run_free(scene)),
+            Access::Ours => self.run_ours(scene),
+            Access::Locked(way, kind, stripes) => self.run_locked(scene, way, kind, stripes),
         }
     }
 
-    fn free(&self, scene: Scene) -> Passed {
+    fn run_free(&self, scene: Trial) -> TrialResult {
         let count = AtomicU64::new(0);
-        let done = together(scene, |_, go_on| {
+        let done = run_threads(scene, |_, go_on| {
             while go_on() {
-                (0..FREE_BATCH).for_each(|_| self.work.spend(scene.work));
-                count.fetch_add(FREE_BATCH, Ordering::Relaxed);
+                (0..FREE_BATCH_READS).for_each(|_| self.work.spend(scene.work));
+                count.fetch_add(FREE_BATCH_READS, Ordering::Relaxed);
             }
         });
-        Passed { reads: count.into_inner(), cpu: done }
+        TrialResult { reads: count.into_inner(), cpu: done }
     }
 
-    fn ours(&self, scene: Scene) -> io::Result<Passed> {
+    fn run_ours(&self, scene: Trial) -> io::Result<TrialResult> {
         let end = Instant::now() + scene.time;
-        let mut passed = Passed::default();
+        let mut passed = TrialResult::default();
         let [one, two] = &self.files.plain;
         let work = |reads: &readmill_record::ReadBatch| {
             (0..reads.len()).for_each(|_| self.work.spend(scene.work))
         };
         while Instant::now() < end {
-            let done = ours::run([one, two], scene.threads, work, || Instant::now() < end)?;
+            let done = ours::read_pairs([one, two], scene.threads, work, || Instant::now() < end)?;
             passed.reads += done.reads;
             passed.cpu += done.cpu;
         }
         Ok(passed)
     }
 
-    fn locked(&self, scene: Scene, way: Way, kind: Kind, stripes: usize) -> io::Result<Passed> {
+    fn run_locked(
+        &self,
+        scene: Trial,
+        way: ReadingWay,
+        kind: LockKind,
+        stripes: usize,
+    ) -> io::Result<TrialResult> {
         let shared = Shared {
-            input: (kind.lock(scene.threads, NODES), Mutex::new(self.files.open(way)?)),
-            outputs: (0..stripes).map(|_| (kind.lock(scene.threads, NODES), Mutex::default())).collect(),
+            input: (kind.make_lock(scene.threads, NODES), Mutex::new(self.files.open_for(way)?)),
+            outputs: (0..stripes)
+                .map(|_| (kind.make_lock(scene.threads, NODES), Mutex::default()))
+                .collect(),
             failed: Mutex::new(None),
             stop: AtomicBool::new(false),
         };
         let count = AtomicU64::new(0);
-        let cpu = together(scene, |thread, go_on| {
-            let mut batch = Batch::default();
+        let cpu = run_threads(scene, |thread, go_on| {
+            let mut batch = PairBatch::default();
             while go_on() && !shared.stop.load(Ordering::Relaxed) {
-                if let Err(error) = shared.read(thread, way, &mut batch) {
-                    return shared.fail(error);
+                if let Err(error) = shared.read_batch(thread, way, &mut batch) {
+                    return shared.record_failure(error);
                 }
                 (0..batch.reads.len()).for_each(|_| self.work.spend(scene.work));
-                if let Err(error) = shared.write(thread, &batch) {
-                    return shared.fail(error);
+                if let Err(error) = shared.write_batch(thread, &batch) {
+                    return shared.record_failure(error);
                 }
                 count.fetch_add(batch.reads.len() as u64, Ordering::Relaxed);
             }
         });
         match shared.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
-            None => Ok(Passed { reads: count.into_inner(), cpu }),
+            None => Ok(TrialResult { reads: count.into_inner(), cpu }),
         }
     }
 }
 
 /// Runs `act` on all threads for the time of the scene, and returns the CPU time of all.
-fn together(scene: Scene, act: impl Fn(usize, &dyn Fn() -> bool) + Sync) -> Duration {
-    let (start, stop) = (of_process(), AtomicBool::new(false));
+fn run_threads(scene: Trial, act: impl Fn(usize, &dyn Fn() -> bool) + Sync) -> Duration {
+    let (start, stop) = (process_cpu_time(), AtomicBool::new(false));
     thread::scope(|scope| {
         for number in 0..scene.threads {
             let (act, stop) = (&act, &stop);
@@ -139,7 +147,7 @@ fn together(scene: Scene, act: impl Fn(usize, &dyn Fn() -> bool) + Sync) -> Dura
         thread::sleep(scene.time);
         stop.store(true, Ordering::Relaxed);
     });
-    of_process() - start
+    process_cpu_time() - start
 }
 
 /// A lock and the data that it guards. The mutex is always free for the holder of the lock; if it
@@ -147,39 +155,43 @@ fn together(scene: Scene, act: impl Fn(usize, &dyn Fn() -> bool) + Sync) -> Dura
 type Guarded<T> = (Box<dyn Lock + Send>, Mutex<T>);
 
 struct Shared {
-    input: Guarded<[Source; 2]>,
+    input: Guarded<[FastqSource; 2]>,
     outputs: Vec<Guarded<Vec<u8>>>,
     failed: Mutex<Option<io::Error>>,
     stop: AtomicBool,
 }
 
 impl Shared {
-    fn read(&self, thread: usize, way: Way, batch: &mut Batch) -> io::Result<()> {
+    fn read_batch(&self, thread: usize, way: ReadingWay, batch: &mut PairBatch) -> io::Result<()> {
         let mut taken = Ok(false);
-        hold(&self.input, thread, |files| taken = way.take(files, batch))?;
+        hold_exclusively(&self.input, thread, |files| taken = way.take_text(files, batch))?;
         taken?;
-        way.parse(batch)
+        way.parse_text(batch)
     }
 
-    fn write(&self, thread: usize, batch: &Batch) -> io::Result<()> {
+    fn write_batch(&self, thread: usize, batch: &PairBatch) -> io::Result<()> {
         let Some(stripe) = self.outputs.get(thread % self.outputs.len().max(1)) else { return Ok(()) };
-        hold(stripe, thread, |text| {
-            if text.len() > STRIPE {
+        hold_exclusively(stripe, thread, |text| {
+            if text.len() > MAX_OUTPUT_BYTES {
                 text.clear();
             }
             text.extend_from_slice(batch.reads.text());
         })
     }
 
-    fn fail(&self, error: io::Error) {
+    fn record_failure(&self, error: io::Error) {
         self.stop.store(true, Ordering::Relaxed);
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 }
 
-fn hold<T>((lock, guarded): &Guarded<T>, thread: usize, with: impl FnOnce(&mut T)) -> io::Result<()> {
+fn hold_exclusively<T>(
+    (lock, guarded): &Guarded<T>,
+    thread: usize,
+    with: impl FnOnce(&mut T),
+) -> io::Result<()> {
     let (mut with, mut free) = (Some(with), true);
-    lock.hold(thread, &mut || {
+    lock.run_critical(thread, &mut || {
         let mut inside = match guarded.try_lock() {
             Ok(inside) => inside,
             Err(TryLockError::Poisoned(inside)) => inside.into_inner(),

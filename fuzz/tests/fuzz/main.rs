@@ -11,7 +11,7 @@ mod memory;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use readmill_fuzz::{MEMORY, TARGETS, Target, changes};
+use readmill_fuzz::{MEMORY_BYTES, TARGETS, Target, changes};
 
 fn files(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
@@ -21,18 +21,18 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[global_allocator]
-static ALLOCATOR: memory::Counting = memory::Counting;
+static ALLOCATOR: memory::PeakCountingAllocator = memory::PeakCountingAllocator;
 
 /// Memory in bytes that one input may take at a time: twice the limit of readers, since
 /// buffers grow by doubling, and a constant part.
-const MOST: usize = 2 * MEMORY + (8 << 20);
+const MAX_PEAK_BYTES: usize = 2 * MEMORY_BYTES + (8 << 20);
 
 /// Runs a target on an input and checks its peak memory. On a failure, prints the name of
 /// the input and its bytes.
-fn run(target: &Target, input: &[u8], name: &str) {
+fn run_target(target: &Target, input: &[u8], name: &str) {
     let run = || {
-        let peak = memory::measure(|| (target.run)(input));
-        assert!(peak <= MOST, "it took {peak} bytes of memory");
+        let peak = memory::measure_peak_bytes(|| (target.run)(input));
+        assert!(peak <= MAX_PEAK_BYTES, "it took {peak} bytes of memory");
     };
     if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
         eprintln!("{}: {name} failed: b\"{}\"", target.name, input.escape_ascii());
@@ -52,18 +52,18 @@ fn replay(name: &str) {
     }
     for (name, input) in &inputs {
         assert!(
-            input.len() <= target.most || name.contains("found"),
+            input.len() <= target.max_bytes || name.contains("found"),
             "{name} is longer than inputs may be"
         );
-        run(target, input, name);
+        run_target(target, input, name);
     }
     let changes = std::env::var("READMILL_FUZZ_CHANGES").map_or(3000, |n| n.parse().unwrap());
-    let (mut random, mut input) = (changes::random_of(name), Vec::new());
+    let (mut random, mut input) = (changes::rng_from_name(name), Vec::new());
     for number in 0..changes {
         input.clone_from(&inputs[random.index(inputs.len())].1);
         let other = &inputs[random.index(inputs.len())].1;
-        changes::change(&mut input, other, target.most, &mut random);
-        run(target, &input, &format!("change {number}"));
+        changes::change_bytes(&mut input, other, target.max_bytes, &mut random);
+        run_target(target, &input, &format!("change {number}"));
     }
 }
 

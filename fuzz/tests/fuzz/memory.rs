@@ -11,36 +11,36 @@ thread_local! {
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-pub struct Counting;
+pub struct PeakCountingAllocator;
 
 // SAFETY: all calls are passed unchanged to the allocator of the system.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for PeakCountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
+        count_bytes(layout.size() as isize);
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
+        count_bytes(layout.size() as isize);
         // SAFETY: as the caller promises.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size as isize - layout.size() as isize);
+        count_bytes(size as isize - layout.size() as isize);
         // SAFETY: as the caller promises.
         unsafe { System.realloc(at, layout, size) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
+        count_bytes(-(layout.size() as isize));
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(at, layout) }
     }
 }
 
-fn count(bytes: isize) {
+fn count_bytes(bytes: isize) {
     // (The counters of a thread are gone when it ends.)
     let _ = LIVE.try_with(|live| {
         live.set(live.get() + bytes);
@@ -48,7 +48,7 @@ fn count(bytes: isize) {
     });
 }
 
-pub fn measure(work: impl FnOnce()) -> usize {
+pub fn measure_peak_bytes(work: impl FnOnce()) -> usize {
     LIVE.set(0);
     PEAK.set(0);
     work();

@@ -30,7 +30,7 @@ impl BwaFlags {
 
     /// Returns the options of the aligner, and the same options as words for the
     /// command line in `@PG`.
-    pub fn options(&self, shared: &SharedFlags) -> Result<(BwaOptions, Vec<String>)> {
+    pub fn to_options(&self, shared: &SharedFlags) -> Result<(BwaOptions, Vec<String>)> {
         let mut words: Vec<String> =
             self.bwa.iter().flat_map(|text| text.split_whitespace()).map(str::to_string).collect();
         let mut more = |asked: bool, word: &str| words.extend(asked.then(|| word.to_string()));
@@ -42,7 +42,7 @@ impl BwaFlags {
         let mut options = BwaOptions::default();
         let mut rest = words.iter().map(String::as_str);
         while let Some(word) = rest.next() {
-            option(&mut options, word, &mut rest)?;
+            parse_option(&mut options, word, &mut rest)?;
         }
         if options.cohort_bases.is_none() {
             words.extend(["-K".to_string(), BwaOptions::COHORT_BASES.to_string()]);
@@ -53,56 +53,65 @@ impl BwaFlags {
 
 /// Reads one option from `word`. Its value follows in the same word, or is the next
 /// word of `rest`.
-fn option<'a>(
+fn parse_option<'a>(
     to: &mut BwaOptions,
     word: &'a str,
     rest: &mut impl Iterator<Item = &'a str>,
 ) -> Result<()> {
     let Some(letters) = word.strip_prefix('-').filter(|letters| letters.is_ascii()) else {
-        return Err(refused(word, "it is no option"));
+        return Err(option_error(word, "it is no option"));
     };
     let (letter, joined) = letters.split_at(letters.len().min(1));
-    if let Some(asked) = switch(to, letter) {
+    if let Some(asked) = switch_field(to, letter) {
         *asked = true;
         for letter in joined.chars().map(String::from) {
-            let asked = switch(to, &letter);
-            *asked.ok_or_else(|| refused(word, "options with a value stand by themselves"))? = true;
+            let asked = switch_field(to, &letter);
+            *asked.ok_or_else(|| option_error(word, "options with a value stand by themselves"))? = true;
         }
         return Ok(());
     }
     let value = if joined.is_empty() { rest.next().unwrap_or_default() } else { joined };
     match letter {
-        "k" => to.min_seed_length = Some(within(1..=1000, word, number(word, value)?)?),
-        "w" => to.band_width = Some(within(1..=100_000, word, number(word, value)?)?),
-        "d" => to.z_dropoff = Some(within(0..=1_000_000, word, number(word, value)?)?),
-        "r" => to.reseed_factor = Some(within(0.0..=1e6, word, number(word, value)?)?),
-        "y" => to.third_round_occurrences = Some(number(word, value)?),
-        "c" => to.max_occurrences = Some(within(1..=i32::MAX, word, number(word, value)?)?),
-        "D" => to.chain_drop_ratio = Some(within(0.0..=1.0, word, number(word, value)?)?),
-        "W" => to.min_chain_bases = Some(within(0..=i32::MAX, word, number(word, value)?)?),
-        "m" => to.max_mate_rescues = Some(within(0..=i32::MAX, word, number(word, value)?)?),
-        "A" => to.match_score = Some(within(1..=20, word, number(word, value)?)?),
-        "B" => to.mismatch_penalty = Some(within(0..=100, word, number(word, value)?)?),
-        "O" => to.gap_open = Some(both_within(0..=1000, word, two(word, value)?)?),
-        "E" => to.gap_extend = Some(both_within(1..=1000, word, two(word, value)?)?),
-        "L" => to.clip = Some(both_within(0..=1000, word, two(word, value)?)?),
-        "U" => to.unpaired = Some(within(0..=10_000, word, number(word, value)?)?),
-        "T" => to.min_score = Some(within(0..=1_000_000, word, number(word, value)?)?),
-        "h" => to.max_xa_hits = Some(both_within(0..=100_000, word, two_or(word, value, 200)?)?),
-        "I" => to.insert = Some(insert(word, value)?),
-        "K" => to.cohort_bases = Some(within(1..=u64::MAX, word, number(word, value)?)?),
-        "t" => return Err(refused(word, "threads are given by -@")),
-        "R" => return Err(refused(word, "give it before, by -R")),
-        "p" => return Err(refused(word, "say --interleaved")),
-        "C" => return Err(refused(word, "give it before, by itself")),
-        "o" => return Err(refused(word, "the output is given by -o")),
-        _ => return Err(refused(word, "it cannot be had here")),
+        "k" => to.min_seed_length = Some(require_within(1..=1000, word, parse_number(word, value)?)?),
+        "w" => to.band_width = Some(require_within(1..=100_000, word, parse_number(word, value)?)?),
+        "d" => to.z_dropoff = Some(require_within(0..=1_000_000, word, parse_number(word, value)?)?),
+        "r" => to.reseed_factor = Some(require_within(0.0..=1e6, word, parse_number(word, value)?)?),
+        "y" => to.third_round_occurrences = Some(parse_number(word, value)?),
+        "c" => {
+            to.max_occurrences = Some(require_within(1..=i32::MAX, word, parse_number(word, value)?)?)
+        }
+        "D" => to.chain_drop_ratio = Some(require_within(0.0..=1.0, word, parse_number(word, value)?)?),
+        "W" => {
+            to.min_chain_bases = Some(require_within(0..=i32::MAX, word, parse_number(word, value)?)?)
+        }
+        "m" => {
+            to.max_mate_rescues = Some(require_within(0..=i32::MAX, word, parse_number(word, value)?)?)
+        }
+        "A" => to.match_score = Some(require_within(1..=20, word, parse_number(word, value)?)?),
+        "B" => to.mismatch_penalty = Some(require_within(0..=100, word, parse_number(word, value)?)?),
+        "O" => to.gap_open = Some(require_both_within(0..=1000, word, parse_pair(word, value)?)?),
+        "E" => to.gap_extend = Some(require_both_within(1..=1000, word, parse_pair(word, value)?)?),
+        "L" => to.clip = Some(require_both_within(0..=1000, word, parse_pair(word, value)?)?),
+        "U" => to.unpaired = Some(require_within(0..=10_000, word, parse_number(word, value)?)?),
+        "T" => to.min_score = Some(require_within(0..=1_000_000, word, parse_number(word, value)?)?),
+        "h" => {
+            to.max_xa_hits =
+                Some(require_both_within(0..=100_000, word, parse_pair_or(word, value, 200)?)?)
+        }
+        "I" => to.insert = Some(parse_insert_size(word, value)?),
+        "K" => to.cohort_bases = Some(require_within(1..=u64::MAX, word, parse_number(word, value)?)?),
+        "t" => return Err(option_error(word, "threads are given by -@")),
+        "R" => return Err(option_error(word, "give it before, by -R")),
+        "p" => return Err(option_error(word, "say --interleaved")),
+        "C" => return Err(option_error(word, "give it before, by itself")),
+        "o" => return Err(option_error(word, "the output is given by -o")),
+        _ => return Err(option_error(word, "it cannot be had here")),
     }
     Ok(())
 }
 
 /// Returns the field for an option without a value; `None` for any other letter.
-fn switch<'a>(to: &'a mut BwaOptions, letter: &str) -> Option<&'a mut bool> {
+fn switch_field<'a>(to: &'a mut BwaOptions, letter: &str) -> Option<&'a mut bool> {
     Some(match letter {
         "S" => &mut to.skip_mate_rescue,
         "P" => &mut to.skip_pairing,
@@ -115,52 +124,53 @@ fn switch<'a>(to: &'a mut BwaOptions, letter: &str) -> Option<&'a mut bool> {
     })
 }
 
-fn refused(word: &str, why: &str) -> Error {
+fn option_error(word: &str, why: &str) -> Error {
     Error::usage(format!("{word:?} in the options of bwa mem: {why}"))
         .hint("see `bwa mem` for them; readmill takes -k -w -d -r -y -c -D -W -m -S -P -A -B -O -E -L -U -T -h -I -K -a -Y -M -5 -q")
 }
 
-fn number<T: FromStr>(word: &str, value: &str) -> Result<T> {
-    value.parse().map_err(|_| refused(word, "it needs a number"))
+fn parse_number<T: FromStr>(word: &str, value: &str) -> Result<T> {
+    value.parse().map_err(|_| option_error(word, "it needs a number"))
 }
 
 /// Returns `value` if it is in `range`. With other values, the C code of bwa-mem3 would
 /// end the process.
-fn within<T: PartialOrd + Display>(range: RangeInclusive<T>, word: &str, value: T) -> Result<T> {
+fn require_within<T: PartialOrd + Display>(range: RangeInclusive<T>, word: &str, value: T) -> Result<T> {
     if range.contains(&value) {
         return Ok(value);
     }
-    Err(refused(word, &format!("{value} is not between {} and {}", range.start(), range.end())))
+    Err(option_error(word, &format!("{value} is not between {} and {}", range.start(), range.end())))
 }
 
-fn both_within(range: RangeInclusive<i32>, word: &str, pair: (i32, i32)) -> Result<(i32, i32)> {
-    Ok((within(range.clone(), word, pair.0)?, within(range, word, pair.1)?))
+fn require_both_within(range: RangeInclusive<i32>, word: &str, pair: (i32, i32)) -> Result<(i32, i32)> {
+    Ok((require_within(range.clone(), word, pair.0)?, require_within(range, word, pair.1)?))
 }
 
 /// Reads two numbers separated by a comma. A single number counts for both.
-fn two(word: &str, value: &str) -> Result<(i32, i32)> {
+fn parse_pair(word: &str, value: &str) -> Result<(i32, i32)> {
     match value.split_once(',') {
-        Some((one, two)) => Ok((number(word, one)?, number(word, two)?)),
-        None => number(word, value).map(|both| (both, both)),
+        Some((one, two)) => Ok((parse_number(word, one)?, parse_number(word, two)?)),
+        None => parse_number(word, value).map(|both| (both, both)),
     }
 }
 
 /// Reads two numbers separated by a comma. If there is only one, the second is
 /// `default`.
-fn two_or(word: &str, value: &str, default: i32) -> Result<(i32, i32)> {
-    if value.contains(',') { two(word, value) } else { Ok((number(word, value)?, default)) }
+fn parse_pair_or(word: &str, value: &str, default: i32) -> Result<(i32, i32)> {
+    if value.contains(',') { parse_pair(word, value) } else { Ok((parse_number(word, value)?, default)) }
 }
 
 /// Reads the insert size: mean, standard deviation, maximum and minimum. The defaults
 /// of the last three are those of bwa mem 0.7.17.
-fn insert(word: &str, value: &str) -> Result<InsertSize> {
-    let mut numbers = value.split(',').map(|text| within(0.0..=1e9, word, number::<f64>(word, text)?));
+fn parse_insert_size(word: &str, value: &str) -> Result<InsertSize> {
+    let mut numbers =
+        value.split(',').map(|text| require_within(0.0..=1e9, word, parse_number::<f64>(word, text)?));
     let mut next = || numbers.next().transpose();
-    let mean = next()?.ok_or_else(|| refused(word, "it needs a number"))?;
+    let mean = next()?.ok_or_else(|| option_error(word, "it needs a number"))?;
     let deviation = next()?.unwrap_or(mean * 0.1);
     let longest = next()?.unwrap_or(mean + 4.0 * deviation + 0.499);
     let shortest = next()?.unwrap_or((mean - 4.0 * deviation + 0.499).max(1.0));
-    Ok(InsertSize { mean, deviation, longest: longest as i32, shortest: shortest as i32 })
+    Ok(InsertSize { mean, deviation, max: longest as i32, min: shortest as i32 })
 }
 
 #[cfg(test)]
@@ -169,7 +179,7 @@ mod tests {
 
     fn options(text: &str) -> Result<(BwaOptions, Vec<String>)> {
         let flags = BwaFlags { mark_split_secondary: false, bwa: Some(text.to_string()) };
-        flags.options(&SharedFlags::default())
+        flags.to_options(&SharedFlags::default())
     }
 
     #[test]
@@ -184,7 +194,7 @@ mod tests {
             gap_open: Some((6, 7)),
             gap_extend: Some((2, 2)),
             max_xa_hits: Some((3, 200)),
-            insert: Some(InsertSize { mean: 300.0, deviation: 30.0, longest: 420, shortest: 180 }),
+            insert: Some(InsertSize { mean: 300.0, deviation: 30.0, max: 420, min: 180 }),
             cohort_bases: Some(1000),
             ..BwaOptions::default()
         };

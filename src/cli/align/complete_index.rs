@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use readmill::console::log;
 use readmill::limit;
-use readmill_align::bwa::{complete_index, lacking_file, unfinished};
+use readmill_align::bwa::{complete_index, missing_transform, partial_index_files};
 use readmill_record::{Error, ErrorKind, Result};
 
 use crate::cli::aligner_index::complete_or_gone;
@@ -19,8 +19,8 @@ use crate::cli::aligner_index::complete_or_gone;
 /// the file system does not support locks, each process builds the file under a
 /// temporary name and renames it when it is complete, which is safe because the bytes
 /// are the same.
-pub fn complete(prefix: &Path, memory: Option<u64>, is_quiet: bool) -> Result<()> {
-    let Some(lacking) = lacking_file(prefix) else { return Ok(()) };
+pub fn complete_bwa_index(prefix: &Path, memory: Option<u64>, is_quiet: bool) -> Result<()> {
+    let Some(lacking) = missing_transform(prefix) else { return Ok(()) };
     let say = |text: String| {
         if !is_quiet {
             log(&format!("readmill: {text}"));
@@ -33,14 +33,15 @@ pub fn complete(prefix: &Path, memory: Option<u64>, is_quiet: bool) -> Result<()
         say(format!("waiting for another run, which makes {shown}"));
         let _ = locked.lock();
     }
-    if lacking_file(prefix).is_none() {
+    if missing_transform(prefix).is_none() {
         return Ok(());
     }
     say(format!("{prefix_shown} has an index of bwa alone: making {shown}, which is done once"));
-    let (begun, available) = (Instant::now(), limit::available());
+    let (begun, available) = (Instant::now(), limit::available_memory());
     let most = memory.into_iter().chain(available.map(|(bytes, _)| bytes)).min();
-    let built =
-        complete_or_gone(prefix, &unfinished(prefix), |report| complete_index(prefix, most, report));
+    let built = complete_or_gone(prefix, &partial_index_files(prefix), |report| {
+        complete_index(prefix, most, report)
+    });
     let elsewhere =
         "make the index elsewhere, and give it instead of REF: readmill index REF.fa -o DIR/NAME";
     built.map_err(|error| match error.kind {

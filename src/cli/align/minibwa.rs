@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use clap::Args;
-use readmill_align::minibwa::{Differences, InsertSize, MinibwaOptions, Preset};
+use readmill_align::minibwa::{DifferenceField, MinibwaInsertSize, MinibwaOptions, Preset};
 use readmill_record::{Error, Result};
 
 use super::shared::SharedFlags;
@@ -27,7 +27,7 @@ impl MinibwaFlags {
 
     /// Returns the options of the aligner, and the same options as words for the
     /// command line in `@PG`.
-    pub fn options(&self, shared: &SharedFlags) -> Result<(MinibwaOptions, Vec<String>)> {
+    pub fn to_options(&self, shared: &SharedFlags) -> Result<(MinibwaOptions, Vec<String>)> {
         let given = self.minibwa.iter().flat_map(|text| text.split_whitespace());
         let mut words: Vec<String> = given.map(str::to_string).collect();
         words.extend(shared.soft_clip_supplementary.then(|| "-Y".to_string()));
@@ -38,9 +38,9 @@ impl MinibwaFlags {
         let mut rest = words.iter().map(String::as_str);
         while let Some(word) = rest.next() {
             if word.starts_with("--") {
-                long_option(&mut options, word)?;
+                parse_long_option(&mut options, word)?;
             } else {
-                option(&mut options, word, &mut rest)?;
+                parse_option(&mut options, word, &mut rest)?;
             }
         }
         if options.cohort_bases.is_none() {
@@ -52,67 +52,68 @@ impl MinibwaFlags {
 
 /// Reads one option from `word`. Its value follows in the same word, or is the next
 /// word of `rest`. Numbers are limited to the values for which the C code works.
-fn option<'a>(
+fn parse_option<'a>(
     to: &mut MinibwaOptions,
     word: &'a str,
     rest: &mut impl Iterator<Item = &'a str>,
 ) -> Result<()> {
     let Some(letters) = word.strip_prefix('-').filter(|letters| letters.is_ascii()) else {
-        return Err(refused(word, "it is no option"));
+        return Err(option_error(word, "it is no option"));
     };
     let (letter, joined) = letters.split_at(letters.len().min(1));
     if let "P" | "Y" | "5" = letter {
         for letter in letters.chars() {
-            *switch(to, letter).ok_or_else(|| refused(word, "options with a value stand alone"))? = true;
+            *switch_field(to, letter)
+                .ok_or_else(|| option_error(word, "options with a value stand alone"))? = true;
         }
         return Ok(());
     }
     let value = if joined.is_empty() { rest.next().unwrap_or_default() } else { joined };
     match letter {
-        "l" => to.longest_short_read = Some(within(0..=1_000_000, word, value)?),
-        "k" => to.min_seed_length = Some(within(10..=1000, word, value)?),
-        "c" => to.max_occurrences = Some(within(1..=1_000_000, word, value)?),
-        "g" => to.max_gap = Some(within(1..=100_000, word, value)?),
-        "w" => to.band_width = Some(within(1..=10_000, word, value)?),
-        "W" => to.long_band_width = Some(within(1..=100_000, word, value)?),
-        "m" => to.min_chain_score = Some(within(0..=1_000_000, word, value)?),
-        "p" => to.min_secondary_ratio = Some(within(0.0..=1.0, word, value)?),
-        "N" => to.max_secondary = Some(within(0..=1_000_000, word, value)?),
-        "A" => to.match_score = Some(within(1..=20, word, value)?),
-        "B" => to.mismatch_penalty = Some(within(1..=60, word, value)?),
-        "O" => to.gap_open = Some(two_within(0..=60, word, value)?),
-        "E" => to.gap_extend = Some(two_within(1..=30, word, value)?),
-        "s" => to.min_score = Some(within(0..=1_000_000, word, value)?),
-        "U" => to.unpaired = Some(within(0..=10_000, word, value)?),
-        "I" => to.insert = Some(insert(word, value)?),
-        "K" => to.cohort_bases = Some(within(1..=i64::MAX as u64, word, value)?),
+        "l" => to.max_short_read_bases = Some(parse_within(0..=1_000_000, word, value)?),
+        "k" => to.min_seed_length = Some(parse_within(10..=1000, word, value)?),
+        "c" => to.max_occurrences = Some(parse_within(1..=1_000_000, word, value)?),
+        "g" => to.max_gap = Some(parse_within(1..=100_000, word, value)?),
+        "w" => to.band_width = Some(parse_within(1..=10_000, word, value)?),
+        "W" => to.long_band_width = Some(parse_within(1..=100_000, word, value)?),
+        "m" => to.min_chain_score = Some(parse_within(0..=1_000_000, word, value)?),
+        "p" => to.min_secondary_ratio = Some(parse_within(0.0..=1.0, word, value)?),
+        "N" => to.max_secondary = Some(parse_within(0..=1_000_000, word, value)?),
+        "A" => to.match_score = Some(parse_within(1..=20, word, value)?),
+        "B" => to.mismatch_penalty = Some(parse_within(1..=60, word, value)?),
+        "O" => to.gap_open = Some(parse_pair_within(0..=60, word, value)?),
+        "E" => to.gap_extend = Some(parse_pair_within(1..=30, word, value)?),
+        "s" => to.min_score = Some(parse_within(0..=1_000_000, word, value)?),
+        "U" => to.unpaired = Some(parse_within(0..=10_000, word, value)?),
+        "I" => to.insert = Some(parse_insert_size(word, value)?),
+        "K" => to.cohort_bases = Some(parse_within(1..=i64::MAX as u64, word, value)?),
         "x" => {
             to.preset = match value {
                 "adap" => Preset::Adaptive,
                 "sr" => Preset::Short,
                 "lr" => Preset::Long,
-                _ => return Err(refused(word, "it is adap, sr or lr")),
+                _ => return Err(option_error(word, "it is adap, sr or lr")),
             }
         }
         "b" => {
             to.differences = Some(match value {
-                "cs" => Differences::Cs,
-                "ds" => Differences::Ds,
-                "MD" | "md" => Differences::Md,
-                _ => return Err(refused(word, "it is MD, cs or ds")),
+                "cs" => DifferenceField::Cs,
+                "ds" => DifferenceField::Ds,
+                "MD" | "md" => DifferenceField::Md,
+                _ => return Err(option_error(word, "it is MD, cs or ds")),
             });
         }
-        "t" => return Err(refused(word, "threads are given by -@")),
-        "R" => return Err(refused(word, "give it before, by -R")),
-        "o" => return Err(refused(word, "the output is given by -o")),
-        "u" => return Err(refused(word, "say --drop-unmapped")),
-        _ => return Err(refused(word, "it cannot be had here")),
+        "t" => return Err(option_error(word, "threads are given by -@")),
+        "R" => return Err(option_error(word, "give it before, by -R")),
+        "o" => return Err(option_error(word, "the output is given by -o")),
+        "u" => return Err(option_error(word, "say --drop-unmapped")),
+        _ => return Err(option_error(word, "it cannot be had here")),
     }
     Ok(())
 }
 
 /// Returns the field for an option without a value; `None` for any other letter.
-fn switch(to: &mut MinibwaOptions, letter: char) -> Option<&mut bool> {
+fn switch_field(to: &mut MinibwaOptions, letter: char) -> Option<&mut bool> {
     Some(match letter {
         'P' => &mut to.skip_pairing,
         'Y' => &mut to.soft_clip,
@@ -121,58 +122,60 @@ fn switch(to: &mut MinibwaOptions, letter: char) -> Option<&mut bool> {
     })
 }
 
-fn long_option(to: &mut MinibwaOptions, word: &str) -> Result<()> {
+fn parse_long_option(to: &mut MinibwaOptions, word: &str) -> Result<()> {
     match word.split_once('=').unwrap_or((word, "")) {
-        ("--rescue", value) => to.max_mate_rescues = Some(within(0..=1_000_000, word, value)?),
-        ("--outn", value) => to.secondary_written = Some(within(0..=1_000_000, word, value)?),
-        ("--outs" | "--xa-ratio", value) => to.min_written_ratio = Some(within(0.0..=1.0, word, value)?),
-        ("--xa", value) => to.max_xa_hits = Some(within(0..=1_000_000, word, value)?),
+        ("--rescue", value) => to.max_mate_rescues = Some(parse_within(0..=1_000_000, word, value)?),
+        ("--outn", value) => to.max_secondary_written = Some(parse_within(0..=1_000_000, word, value)?),
+        ("--outs" | "--xa-ratio", value) => {
+            to.min_written_ratio = Some(parse_within(0.0..=1.0, word, value)?)
+        }
+        ("--xa", value) => to.max_xa_hits = Some(parse_within(0..=1_000_000, word, value)?),
         ("--eqx", "") => to.eqx = true,
         ("--hic", "") => (to.primary_five_prime, to.skip_pairing) = (true, true),
-        _ => return Err(refused(word, "it cannot be had here")),
+        _ => return Err(option_error(word, "it cannot be had here")),
     }
     Ok(())
 }
 
-fn refused(word: &str, why: &str) -> Error {
+fn option_error(word: &str, why: &str) -> Error {
     Error::usage(format!("{word:?} in the options of minibwa: {why}")).hint(
         "see `minibwa map` for them; readmill takes -x -l -k -c -g -w -W -m -p -N -A -B -O -E -s -U -P -I -b -Y -5 -K \
 --rescue= --outn= --outs= --xa= --eqx --hic",
     )
 }
 
-fn number<T: FromStr>(word: &str, value: &str) -> Result<T> {
-    value.parse().map_err(|_| refused(word, "it needs a number"))
+fn parse_number<T: FromStr>(word: &str, value: &str) -> Result<T> {
+    value.parse().map_err(|_| option_error(word, "it needs a number"))
 }
 
-fn within<T: PartialOrd + Display + FromStr>(
+fn parse_within<T: PartialOrd + Display + FromStr>(
     range: RangeInclusive<T>,
     word: &str,
     value: &str,
 ) -> Result<T> {
-    let number = number(word, value)?;
+    let number = parse_number(word, value)?;
     if range.contains(&number) {
         return Ok(number);
     }
-    Err(refused(word, &format!("{number} is not between {} and {}", range.start(), range.end())))
+    Err(option_error(word, &format!("{number} is not between {} and {}", range.start(), range.end())))
 }
 
-fn two_within(range: RangeInclusive<i32>, word: &str, value: &str) -> Result<(i32, i32)> {
+fn parse_pair_within(range: RangeInclusive<i32>, word: &str, value: &str) -> Result<(i32, i32)> {
     let (one, two) = value.split_once(',').unwrap_or((value, value));
-    Ok((within(range.clone(), word, one)?, within(range, word, two)?))
+    Ok((parse_within(range.clone(), word, one)?, parse_within(range, word, two)?))
 }
 
 /// Parses the insert size: mean, standard deviation, maximum and minimum. The defaults
 /// of the last three are those of minibwa 0.6.
-fn insert(word: &str, value: &str) -> Result<InsertSize> {
-    let mut numbers = value.split(',').map(|text| within(0.0..=1e6, word, text));
+fn parse_insert_size(word: &str, value: &str) -> Result<MinibwaInsertSize> {
+    let mut numbers = value.split(',').map(|text| parse_within(0.0..=1e6, word, text));
     let mut next = || numbers.next().transpose();
     let rounded = |number: f64| (number + 0.499) as i32;
-    let mean = rounded(next()?.ok_or_else(|| refused(word, "it needs a number"))?);
+    let mean = rounded(next()?.ok_or_else(|| option_error(word, "it needs a number"))?);
     let deviation = next()?.map_or_else(|| rounded(f64::from(mean) * 0.1), rounded);
     let longest = next()?.map_or(mean + 4 * deviation, |it: f64| it as i32);
     let shortest = next()?.map_or(mean - 4 * deviation, |it: f64| it as i32).max(1);
-    Ok(InsertSize { mean, deviation, longest, shortest })
+    Ok(MinibwaInsertSize { mean, deviation, max: longest, min: shortest })
 }
 
 #[cfg(test)]
@@ -180,7 +183,7 @@ mod tests {
     use super::*;
 
     fn options(text: &str) -> Result<(MinibwaOptions, Vec<String>)> {
-        MinibwaFlags { minibwa: Some(text.to_string()) }.options(&SharedFlags::default())
+        MinibwaFlags { minibwa: Some(text.to_string()) }.to_options(&SharedFlags::default())
     }
 
     #[test]
@@ -196,8 +199,8 @@ mod tests {
             gap_extend: Some((2, 2)),
             max_xa_hits: Some(3),
             min_written_ratio: Some(0.5),
-            insert: Some(InsertSize { mean: 300, deviation: 30, longest: 420, shortest: 180 }),
-            differences: Some(Differences::Md),
+            insert: Some(MinibwaInsertSize { mean: 300, deviation: 30, max: 420, min: 180 }),
+            differences: Some(DifferenceField::Md),
             preset: Preset::Short,
             cohort_bases: Some(1000),
             ..MinibwaOptions::default()

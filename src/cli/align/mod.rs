@@ -16,7 +16,7 @@ use readmill::allocator::Heaps;
 use readmill::plan::{Aligner, Aligning, Command, Destination};
 use readmill::{Plan, limit, memory};
 use readmill_filters::tally::adapters as adapter_tally;
-use readmill_format::reference::Fasta;
+use readmill_format::reference::LazyReference;
 use readmill_record::Result;
 
 use super::common::OutputFlags;
@@ -70,15 +70,17 @@ impl AlignArgs {
     }
 
     /// With `--complete-index`, builds the file that an index of bwa 0.7 lacks.
-    pub fn complete_index(&self) -> Result<()> {
+    pub fn complete_index_if_asked(&self) -> Result<()> {
         if !self.complete_index {
             return Ok(());
         }
         match self.kernel.kernel {
             #[cfg(feature = "bwa")]
-            KernelName::Bwa => {
-                complete_index::complete(&self.fasta, self.output.memory(), self.output.is_quiet())
-            }
+            KernelName::Bwa => complete_index::complete_bwa_index(
+                &self.fasta,
+                self.output.memory(),
+                self.output.is_quiet(),
+            ),
             #[cfg(feature = "minibwa")]
             KernelName::Minibwa => {
                 Err(readmill_record::Error::usage("--complete-index is for --kernel bwa")
@@ -91,16 +93,16 @@ impl AlignArgs {
         &self.resume
     }
 
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn build_plan(&self) -> Result<Plan> {
         self.reads.check_output(self.output.is_named())?;
         let reference = self.output.reference().unwrap_or(&self.fasta);
-        let steps = self.steps.steps(Some(reference))?;
-        let (aligner, words) = self.kernel.aligner()?;
+        let steps = self.steps.to_steps(Some(reference))?;
+        let (aligner, words) = self.kernel.to_aligner()?;
         let mut plan = self.output.plan(Command::Align, self.reads.files(), steps)?;
-        plan.tallies.sample = self.steps.sample();
+        plan.tallies.sample = self.steps.sample_name();
         plan.tallies.files.extend(self.adapters.metrics().map(|file| (&adapter_tally::SPEC, file)));
         if plan.resources.reference.is_none() && self.fasta.is_file() {
-            let fasta = Fasta::new(&self.fasta);
+            let fasta = LazyReference::new(&self.fasta);
             plan.resources.reference = Some(fasta.clone());
             if let Destination::Main(output, _) = &mut plan.destination {
                 output.bases.reference = Some(fasta.clone());
@@ -162,20 +164,20 @@ pub struct KernelFlags {
 impl KernelFlags {
     /// Returns the aligner with its options, and the same options as words for the
     /// command line in `@PG`.
-    pub fn aligner(&self) -> Result<(Aligner, Vec<String>)> {
+    pub fn to_aligner(&self) -> Result<(Aligner, Vec<String>)> {
         match self.kernel {
             #[cfg(feature = "bwa")]
             KernelName::Bwa => {
                 #[cfg(feature = "minibwa")]
-                refuse(self.minibwa.is_given(), "--minibwa is for --kernel minibwa")?;
-                let (options, words) = self.bwa.options(&self.shared)?;
+                refuse_if(self.minibwa.is_given(), "--minibwa is for --kernel minibwa")?;
+                let (options, words) = self.bwa.to_options(&self.shared)?;
                 Ok((Aligner::Bwa(Box::new(options)), words))
             }
             #[cfg(feature = "minibwa")]
             KernelName::Minibwa => {
                 #[cfg(feature = "bwa")]
-                refuse(self.bwa.is_given(), "--bwa and -M are for --kernel bwa")?;
-                let (options, words) = self.minibwa.options(&self.shared)?;
+                refuse_if(self.bwa.is_given(), "--bwa and -M are for --kernel bwa")?;
+                let (options, words) = self.minibwa.to_options(&self.shared)?;
                 Ok((Aligner::Minibwa(Box::new(options)), words))
             }
         }
@@ -183,6 +185,6 @@ impl KernelFlags {
 }
 
 #[cfg(all(feature = "bwa", feature = "minibwa"))]
-fn refuse(given: bool, what: &str) -> Result<()> {
+fn refuse_if(given: bool, what: &str) -> Result<()> {
     if given { Err(readmill_record::Error::usage(what)) } else { Ok(()) }
 }

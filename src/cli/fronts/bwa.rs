@@ -4,9 +4,9 @@ use std::path::Path;
 
 use readmill_record::Result;
 
-use super::grammar::{Given, Grammar, Opt, Takes};
-use super::line::Line;
-use super::tool::{Before, Command, Make, Tool};
+use super::grammar::{Grammar, Opt, ParsedArguments, Takes};
+use super::line::NativeLine;
+use super::tool::{LeadingArguments, Tool, ToolCommand, Translation};
 
 pub const TOOL: Tool = Tool {
     name: "bwa",
@@ -14,18 +14,28 @@ pub const TOOL: Tool = Tool {
     version: "0.7.17",
     commands: COMMANDS,
     also: &[],
-    before: |_| Ok(Before::default()),
+    parse_before: |_| Ok(LeadingArguments::default()),
 };
 
 pub const TOOL2: Tool = Tool { name: "bwa-mem2", version: "2.2.1", ..TOOL };
 
-const COMMANDS: &[Command] = &[
-    Command { name: "mem", grammar: Grammar::Getopt, options: &[MEM, LETTERS], make: Make::Line(mem) },
-    Command { name: "index", grammar: Grammar::Getopt, options: &[INDEX], make: Make::Line(index) },
+const COMMANDS: &[ToolCommand] = &[
+    ToolCommand {
+        name: "mem",
+        grammar: Grammar::Getopt,
+        options: &[MEM, ALIGNER_OPTIONS],
+        make: Translation::Line(translate_mem),
+    },
+    ToolCommand {
+        name: "index",
+        grammar: Grammar::Getopt,
+        options: &[INDEX],
+        make: Translation::Line(translate_index),
+    },
 ];
 
 /// Size of a batch of bwa mem without `-K`, in bases for each thread.
-const BASES_PER_THREAD: u64 = 10_000_000;
+const BATCH_BASES_PER_THREAD: u64 = 10_000_000;
 
 #[rustfmt::skip] // a row is a line
 const MEM: &[Opt] = &[
@@ -43,7 +53,7 @@ const MEM: &[Opt] = &[
 ];
 
 #[rustfmt::skip] // a row is a line
-const LETTERS: &[Opt] = &[
+const ALIGNER_OPTIONS: &[Opt] = &[
     Opt::built("-k", Takes::Value, BY_LETTER),
     Opt::built("-w", Takes::Value, BY_LETTER),
     Opt::built("-d", Takes::Value, BY_LETTER),
@@ -75,42 +85,46 @@ const BY_LETTER: &str = "--bwa, by the same letter";
 
 /// Translates `bwa mem`. The number of threads also decides the size of a batch, as in
 /// bwa, so `-K` is always written.
-fn mem(given: &Given) -> Result<Line> {
-    let mut line = Line::new("align --as-given --complete-index");
+fn translate_mem(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("align --as-given --complete-index");
     line.add(given.native_words());
-    let threads = given.value("-t").unwrap_or("1").trim();
+    let threads = given.last_value("-t").unwrap_or("1").trim();
     let number: u16 = threads
         .parse()
-        .map_err(|_| given.refuse(&format!("-t {threads} is not a number of threads")))?;
-    line.flag("-@", Some(&number.max(1).to_string()));
-    let bases = (u64::from(number.max(1)) * BASES_PER_THREAD).to_string();
-    line.flag("-K", Some(given.value("-K").unwrap_or(&bases)));
+        .map_err(|_| given.refusal_error(&format!("-t {threads} is not a number of threads")))?;
+    line.add_flag("-@", Some(&number.max(1).to_string()));
+    let bases = (u64::from(number.max(1)) * BATCH_BASES_PER_THREAD).to_string();
+    line.add_flag("-K", Some(given.last_value("-K").unwrap_or(&bases)));
     let mut letters = Vec::new();
-    for option in LETTERS {
-        let Some(value) = given.value(option.names) else { continue };
+    for option in ALIGNER_OPTIONS {
+        let Some(value) = given.last_value(option.names) else { continue };
         letters.push(option.names);
         letters.extend((option.takes != Takes::Nothing).then_some(value));
     }
     if !letters.is_empty() {
         line.add([format!("--bwa={}", letters.join(" "))]);
     }
-    line.add(["-o", given.value("-o").unwrap_or("-"), "-O", "sam"]);
+    line.add(["-o", given.last_value("-o").unwrap_or("-"), "-O", "sam"]);
     let operands = &given.operands[..];
     let operands = match operands {
         // With `-p`, bwa ignores a second file.
-        [_, _, _] if given.has("-p") => &operands[..2],
+        [_, _, _] if given.is_set("-p") => &operands[..2],
         [_, _] | [_, _, _] => operands,
-        _ => return Err(given.refuse("give the prefix of the index, and one or two files of reads")),
+        _ => {
+            return Err(
+                given.refusal_error("give the prefix of the index, and one or two files of reads")
+            );
+        }
     };
-    let prefix = prefix(given, &operands[0]);
-    line.operands(std::iter::once(prefix.as_str()).chain(operands[1..].iter().map(String::as_str)));
+    let prefix = find_index_prefix(given, &operands[0]);
+    line.add_operands(std::iter::once(prefix.as_str()).chain(operands[1..].iter().map(String::as_str)));
     Ok(line)
 }
 
 /// Returns the prefix of the index files as bwa finds them. An index of `bwa index -6`
 /// (`REF.64.*`) has priority, unless readmill has an index of its own and there is no
 /// list of alternate contigs for the other one.
-fn prefix(given: &Given, reference: &str) -> String {
+fn find_index_prefix(given: &ParsedArguments, reference: &str) -> String {
     let is_file = |ending: &str| Path::new(&format!("{reference}{ending}")).is_file();
     let is_of_bwa = given.command.starts_with("bwa ") && is_file(".64.bwt");
     let has_own = is_file(".bwt.2bit.64") && !is_file(".64.alt");
@@ -125,11 +139,11 @@ const INDEX: &[Opt] = &[
     Opt::refused("-6", Takes::Nothing, "calls the index REF.64.*", "leave it out: readmill align looks for REF.*"),
 ];
 
-fn index(given: &Given) -> Result<Line> {
+fn translate_index(given: &ParsedArguments) -> Result<NativeLine> {
     let [reference] = &given.operands[..] else {
-        return Err(given.refuse("give one FASTA file"));
+        return Err(given.refusal_error("give one FASTA file"));
     };
-    let mut line = Line::new("index");
-    line.add(given.native_words()).operands([reference.as_str()]);
+    let mut line = NativeLine::new("index");
+    line.add(given.native_words()).add_operands([reference.as_str()]);
     Ok(line)
 }

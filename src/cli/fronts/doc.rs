@@ -2,13 +2,13 @@
 //! with the tables.
 
 use super::TOOLS;
-use super::elsewhere::{self, Answer};
+use super::elsewhere::{self, Alternative};
 use super::grammar::{Does, Opt};
-use super::tool::{Command, Make};
+use super::tool::{ToolCommand, Translation};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/fronts.md");
 
-const WRITE: &str = "READMILL_WRITE_DOCS";
+const WRITE_VARIABLE: &str = "READMILL_WRITE_DOCS";
 
 const BEGIN: &str = "# Command lines of other tools
 
@@ -54,17 +54,17 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 ";
 
 #[derive(Default)]
-struct Numbers {
+struct OptionCounts {
     native: usize,
     harmless: usize,
     by_value: usize,
     refused: usize,
 }
 
-impl Numbers {
-    fn of(command: &Command) -> Self {
-        let mut numbers = Numbers::default();
-        for option in options(command) {
+impl OptionCounts {
+    fn count_options(command: &ToolCommand) -> Self {
+        let mut numbers = OptionCounts::default();
+        for option in command_options(command) {
             match option.does {
                 Does::Words(_) | Does::WordsIfFalse(_) | Does::Built(_) => numbers.native += 1,
                 Does::Harmless(_) => numbers.harmless += 1,
@@ -76,26 +76,27 @@ impl Numbers {
     }
 }
 
-fn options(command: &Command) -> impl Iterator<Item = &'static Opt> {
+fn command_options(command: &ToolCommand) -> impl Iterator<Item = &'static Opt> {
     command.options.iter().flat_map(|group| group.iter())
 }
 
-fn cell(text: &str) -> String {
+fn escape_cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;")
 }
 
-fn page() -> String {
+fn render_page() -> String {
     let mut text = format!(
         "{BEGIN}\n## Subcommands\n\n| line | options that become native | that change no result | of which some values are taken \
          | refused |\n|---|--:|--:|--:|--:|\n"
     );
-    let mut all = Numbers::default();
-    for (tool, command) in commands() {
-        if let Make::Refused(_, way) = command.make {
-            text += &format!("| `{tool} {}` | refused: {} | | | all |\n", command.name, cell(way));
+    let mut all = OptionCounts::default();
+    for (tool, command) in translated_commands() {
+        if let Translation::Refused(_, way) = command.make {
+            text +=
+                &format!("| `{tool} {}` | refused: {} | | | all |\n", command.name, escape_cell(way));
             continue;
         }
-        let Numbers { native, harmless, by_value, refused } = Numbers::of(command);
+        let OptionCounts { native, harmless, by_value, refused } = OptionCounts::count_options(command);
         text +=
             &format!("| `{tool} {}` | {native} | {harmless} | {by_value} | {refused} |\n", command.name);
         all.native += native;
@@ -103,56 +104,64 @@ fn page() -> String {
         all.by_value += by_value;
         all.refused += refused;
     }
-    let Numbers { native, harmless, by_value, refused } = all;
+    let OptionCounts { native, harmless, by_value, refused } = all;
     text += &format!("| all | {native} | {harmless} | {by_value} | {refused} |\n");
-    for (tool, command) in commands() {
+    for (tool, command) in translated_commands() {
         text += &format!("\n## {tool} {}\n\n", command.name);
-        if let Make::Refused(why, way) = command.make {
-            text += &format!("Not supported, with any option: {}. Instead: {}.\n", cell(why), cell(way));
+        if let Translation::Refused(why, way) = command.make {
+            text += &format!(
+                "Not supported, with any option: {}. Instead: {}.\n",
+                escape_cell(why),
+                escape_cell(way)
+            );
             continue;
         }
         text += "| option | what becomes of it |\n|---|---|\n";
-        for option in options(command) {
+        for option in command_options(command) {
             let names: Vec<String> = option.names().map(|name| format!("`{name}`")).collect();
-            text += &format!("| {} | {} |\n", names.join(", "), cell(&option.becomes()));
+            text +=
+                &format!("| {} | {} |\n", names.join(", "), escape_cell(&option.describe_translation()));
         }
     }
-    text + &elsewhere_table()
+    text + &render_elsewhere_table()
 }
 
-fn elsewhere_table() -> String {
+fn render_elsewhere_table() -> String {
     let mut text = String::from(
         "\n## Commands without a front\n\nTheir command lines are refused, with the native line that does the same, or with what to use \
          instead.\n\n| command | instead |\n|---|---|\n",
     );
-    for row in elsewhere::TABLE {
+    for row in elsewhere::UNTRANSLATED {
         let command = |name: &&str| format!("`{} {name}`", row.tool);
         let commands = match row.names {
             [] => format!("`{}`", row.tool),
             names => names.iter().map(command).collect::<Vec<_>>().join(", "),
         };
         let instead = match row.answer {
-            Answer::Line(line, "") => format!("`{line}`"),
-            Answer::Line(line, how) => format!("`{line}`: {how}"),
-            Answer::Nothing(why) => why.to_string(),
+            Alternative::Line(line, "") => format!("`{line}`"),
+            Alternative::Line(line, how) => format!("`{line}`: {how}"),
+            Alternative::Nothing(why) => why.to_string(),
         };
-        text += &format!("| {commands} | {} |\n", cell(&instead));
+        text += &format!("| {commands} | {} |\n", escape_cell(&instead));
     }
     text
 }
 
 /// Returns all commands that are translated. bwa-mem2 is left out, since its commands
 /// are those of bwa.
-fn commands() -> impl Iterator<Item = (&'static str, &'static Command)> {
+fn translated_commands() -> impl Iterator<Item = (&'static str, &'static ToolCommand)> {
     let tools = TOOLS.iter().filter(|tool| tool.name != "bwa-mem2");
     tools.flat_map(|tool| tool.commands.iter().map(|command| (tool.name, command)))
 }
 
 #[test]
 fn the_page_is_what_the_tables_say() {
-    if std::env::var_os(WRITE).is_some() {
-        std::fs::write(PAGE, page()).expect("the page is written");
+    if std::env::var_os(WRITE_VARIABLE).is_some() {
+        std::fs::write(PAGE, render_page()).expect("the page is written");
     }
     let found = std::fs::read_to_string(PAGE).unwrap_or_default();
-    assert!(found == page(), "write it again: {WRITE}=1 cargo test --bin readmill fronts");
+    assert!(
+        found == render_page(),
+        "write it again: {WRITE_VARIABLE}=1 cargo test --bin readmill fronts"
+    );
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use readmill_record::Result;
 
-use super::grammar::{Given, Grammar, Opt, Takes};
-use super::line::{Line, format_of_name, standard_stream};
-use super::tool::{Before, Command, Make, Tool};
+use super::grammar::{Grammar, Opt, ParsedArguments, Takes};
+use super::line::{NativeLine, format_of_name, standard_stream};
+use super::tool::{LeadingArguments, Tool, ToolCommand, Translation};
 
 pub const TOOL: Tool = Tool {
     name: "elprep",
@@ -14,14 +14,34 @@ pub const TOOL: Tool = Tool {
     version: "5.1.3",
     commands: COMMANDS,
     also: &[],
-    before: |_| Ok(Before::default()),
+    parse_before: |_| Ok(LeadingArguments::default()),
 };
 
-const COMMANDS: &[Command] = &[
-    Command { name: "filter", grammar: GO, options: &[STEPS, FILTER], make: Make::Line(filter) },
-    Command { name: "sfm", grammar: GO, options: &[STEPS, SFM], make: Make::Line(filter) },
-    Command { name: "split", grammar: GO, options: &[], make: Make::Refused(NOT_SPLIT, SPLIT_WAY) },
-    Command { name: "merge", grammar: GO, options: &[], make: Make::Refused(NOT_SPLIT, MERGE_WAY) },
+const COMMANDS: &[ToolCommand] = &[
+    ToolCommand {
+        name: "filter",
+        grammar: GO,
+        options: &[STEPS, FILTER],
+        make: Translation::Line(translate_filter),
+    },
+    ToolCommand {
+        name: "sfm",
+        grammar: GO,
+        options: &[STEPS, SFM],
+        make: Translation::Line(translate_filter),
+    },
+    ToolCommand {
+        name: "split",
+        grammar: GO,
+        options: &[],
+        make: Translation::Refused(NOT_SPLIT, SPLIT_WAY),
+    },
+    ToolCommand {
+        name: "merge",
+        grammar: GO,
+        options: &[],
+        make: Translation::Refused(NOT_SPLIT, MERGE_WAY),
+    },
 ];
 
 const GO: Grammar = Grammar::Go { operands: 2 };
@@ -85,73 +105,86 @@ const SFM: &[Opt] = &[
 ];
 
 /// Translates `filter` and `sfm`, which only differ in how elPrep divides the work.
-fn filter(given: &Given) -> Result<Line> {
+fn translate_filter(given: &ParsedArguments) -> Result<NativeLine> {
     let [input, output] = &given.operands[..] else {
-        return Err(given.refuse("give one input and one output"));
+        return Err(given.refusal_error("give one input and one output"));
     };
-    let mut line = Line::new("prep");
+    let mut line = NativeLine::new("prep");
     line.add(given.native_words());
-    if given.has("--mark-duplicates") {
+    if given.is_set("--mark-duplicates") {
         line.add(["--mark-duplicates", "--duplicate-mode", "coordinate"]);
-    } else if given.has("--mark-optical-duplicates") {
-        return Err(given.refuse("--mark-optical-duplicates needs --mark-duplicates"));
+    } else if given.is_set("--mark-optical-duplicates") {
+        return Err(given.refusal_error("--mark-optical-duplicates needs --mark-duplicates"));
     }
-    match given.value("--sorting-order").unwrap_or("keep") {
+    match given.last_value("--sorting-order").unwrap_or("keep") {
         "keep" => {}
         "coordinate" => drop(line.add(["--sort", "coordinate"])),
         "queryname" => drop(line.add(["--sort", "lexicographic"])),
         order => {
             return Err(given
-                .refuse(&format!(
+                .refusal_error(&format!(
                     "--sorting-order {order} is not supported: it changes the header alone"
                 ))
                 .hint("readmill takes keep, coordinate and queryname"));
         }
     }
-    let levels = given.value("--sqq").map_or("", |list| list.trim_matches(['[', ']']));
+    let levels = given.last_value("--sqq").map_or("", |list| list.trim_matches(['[', ']']));
     for level in levels.split(',').map(str::trim).filter(|level| !level.is_empty()) {
-        line.flag("--static-quantized-quals", Some(level));
+        line.add_flag("--static-quantized-quals", Some(level));
     }
-    if let Some(table) = given.value("--bqsr") {
+    if let Some(table) = given.last_value("--bqsr") {
         line.add(["--bqsr", "--bqsr-table", table]);
     }
-    if let Some(reference) = given.value("--reference") {
-        line.flag(
+    if let Some(reference) = given.last_value("--reference") {
+        line.add_flag(
             "--reference",
-            Some(&beside(given, reference, "elfasta", &["fasta", "fa", "fasta.gz", "fa.gz"])?),
+            Some(&require_original_file(
+                given,
+                reference,
+                "elfasta",
+                &["fasta", "fa", "fasta.gz", "fa.gz"],
+            )?),
         );
     }
-    for sites in given.value("--known-sites").into_iter().flat_map(|list| list.split(',')) {
+    for sites in given.last_value("--known-sites").into_iter().flat_map(|list| list.split(',')) {
         // readmill also reads elPrep's own format of sites, but the file from which it
         // was made has more information.
         let sites = sites.trim();
-        let made_from = source(sites, "elsites", &["vcf.gz", "vcf", "bed", "bed.gz"]);
-        line.flag("--known-sites", Some(made_from.as_deref().unwrap_or(sites)));
+        let made_from = find_original_file(sites, "elsites", &["vcf.gz", "vcf", "bed", "bed.gz"]);
+        line.add_flag("--known-sites", Some(made_from.as_deref().unwrap_or(sites)));
     }
     let output = standard_stream(output);
-    line.flag("-o", Some(output)).add(["--no-index"]);
-    let format = given.value("--output-type").map(str::to_ascii_lowercase);
+    line.add_flag("-o", Some(output)).add(["--no-index"]);
+    let format = given.last_value("--output-type").map(str::to_ascii_lowercase);
     let unnamed = (format_of_name(output).is_none() && output != "-").then(|| "bam".to_string());
-    line.flag("-O", format.or(unnamed).as_deref());
-    line.operands([standard_stream(input)]);
+    line.add_flag("-O", format.or(unnamed).as_deref());
+    line.add_operands([standard_stream(input)]);
     Ok(line)
 }
 
 /// Returns the file from which elPrep's own file `path` was made: the same name with
 /// one of the suffixes `others` in place of `end`. `None` if there is no such file.
-fn source(path: &str, end: &str, others: &[&str]) -> Option<String> {
+fn find_original_file(path: &str, end: &str, others: &[&str]) -> Option<String> {
     let stem = path.strip_suffix(end)?;
     others.iter().map(|other| format!("{stem}{other}")).find(|file| Path::new(file).exists())
 }
 
 /// As [`source`], but returns an error if the original file does not exist. A path
 /// without the suffix `end` is returned unchanged.
-fn beside(given: &Given, path: &str, end: &str, others: &[&str]) -> Result<String> {
+fn require_original_file(
+    given: &ParsedArguments,
+    path: &str,
+    end: &str,
+    others: &[&str],
+) -> Result<String> {
     let Some(stem) = path.strip_suffix(end) else { return Ok(path.to_string()) };
-    source(path, end, others).ok_or_else(|| {
+    find_original_file(path, end, others).ok_or_else(|| {
         let names: Vec<String> = others.iter().map(|other| format!("{stem}{other}")).collect();
         given
-            .refuse(&format!("readmill cannot read {path}, and there is none of {}", names.join(", ")))
+            .refusal_error(&format!(
+                "readmill cannot read {path}, and there is none of {}",
+                names.join(", ")
+            ))
             .hint("give the file that it was made from")
     })
 }

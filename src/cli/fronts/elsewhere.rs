@@ -2,15 +2,15 @@
 //! command that does the same or with the reason why there is none.
 
 /// A group of commands of one tool that share an answer.
-pub struct Elsewhere {
+pub struct UntranslatedCommands {
     /// Name of the tool. If `names` is empty, the entry is for the tool as a whole.
     pub tool: &'static str,
     pub names: &'static [&'static str],
-    pub answer: Answer,
+    pub answer: Alternative,
 }
 
 #[derive(Clone, Copy)]
-pub enum Answer {
+pub enum Alternative {
     /// This readmill command does the same. The second text says how it differs, and
     /// may be empty.
     Line(&'static str, &'static str),
@@ -18,9 +18,9 @@ pub enum Answer {
     Nothing(&'static str),
 }
 
-use Answer::{Line, Nothing};
+use Alternative::{Line, Nothing};
 
-impl Answer {
+impl Alternative {
     pub fn hint(self) -> String {
         match self {
             Line(line, "") => format!("the native line is: {line}"),
@@ -32,28 +32,32 @@ impl Answer {
 
 /// Finds the answer for a command of a tool, for the error message and the help of its
 /// front. The case of letters in `name` does not matter.
-pub fn find(tool: &str, name: &str) -> Option<Answer> {
-    let is_of = |it: &&Elsewhere| {
+pub fn find_alternative(tool: &str, name: &str) -> Option<Alternative> {
+    let is_of = |it: &&UntranslatedCommands| {
         it.tool == tool && it.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     };
-    TABLE.iter().find(is_of).map(|it| it.answer)
+    UNTRANSLATED.iter().find(is_of).map(|it| it.answer)
 }
 
-pub fn find_word(word: &str) -> Option<Answer> {
-    let is_called = |it: &&Elsewhere| {
+pub fn find_alternative_by_word(word: &str) -> Option<Alternative> {
+    let is_called = |it: &&UntranslatedCommands| {
         let mut names = it.names.iter().copied().chain(it.names.is_empty().then_some(it.tool));
         names.any(|name| name.eq_ignore_ascii_case(word))
     };
-    TABLE.iter().find(is_called).map(|it| it.answer)
+    UNTRANSLATED.iter().find(is_called).map(|it| it.answer)
 }
 
-const fn of(tool: &'static str, names: &'static [&'static str], answer: Answer) -> Elsewhere {
-    Elsewhere { tool, names, answer }
+const fn entry(
+    tool: &'static str,
+    names: &'static [&'static str],
+    answer: Alternative,
+) -> UntranslatedCommands {
+    UntranslatedCommands { tool, names, answer }
 }
 
 macro_rules! qc {
     ($tool:literal, $program:literal, $flags:literal) => {
-        of(
+        entry(
             $tool,
             &[$program],
             Line(concat!("readmill qc in.bam -o PREFIX --metrics ", $program, $flags), ""),
@@ -78,16 +82,16 @@ const OTHER_READS: &str =
 /// All entries. A command that is translated must not be in this table, which a test
 /// checks.
 #[rustfmt::skip] // a row is a line
-pub const TABLE: &[Elsewhere] = &[
-    of("samtools", &["calmd", "fillmd"], Line("readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa", "NM and MD, and UQ as Picard writes it")),
-    of("samtools", &["rmdup"], Line("readmill markdup --remove-duplicates in.bam -o out.bam", "by the rules of Picard, or --rules samtools")),
-    of("samtools", &["checksum"], Line("readmill checksum --samtools in.bam", "it prints the same text")),
-    of("samtools", &["samples"], Line("readmill head in.bam", "SM of the @RG lines")),
-    of("samtools", &["fasta", "bam2fa"], Nothing("readmill writes FASTQ (readmill fastq) and no FASTA of reads: run samtools itself")),
-    of("samtools", &["fqidx"], Nothing("readmill takes sequences out of FASTA (readmill faidx), and not out of FASTQ: run samtools itself")),
-    of("samtools", &["mpileup", "consensus", "reference", "phase", "targetcut"], Nothing(NO_PILEUP)),
-    of("samtools", &["ampliconclip", "ampliconstats"], Nothing("readmill does not clip primers of amplicons: run samtools itself; readmill qc --metrics CollectTargetedPcrMetrics counts amplicons")),
-    of("samtools", &["cram-size", "flags", "tview", "depad", "pad2unpad"], Nothing("readmill has no such command: run samtools itself")),
+pub const UNTRANSLATED: &[UntranslatedCommands] = &[
+    entry("samtools", &["calmd", "fillmd"], Line("readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa", "NM and MD, and UQ as Picard writes it")),
+    entry("samtools", &["rmdup"], Line("readmill markdup --remove-duplicates in.bam -o out.bam", "by the rules of Picard, or --rules samtools")),
+    entry("samtools", &["checksum"], Line("readmill checksum --samtools in.bam", "it prints the same text")),
+    entry("samtools", &["samples"], Line("readmill head in.bam", "SM of the @RG lines")),
+    entry("samtools", &["fasta", "bam2fa"], Nothing("readmill writes FASTQ (readmill fastq) and no FASTA of reads: run samtools itself")),
+    entry("samtools", &["fqidx"], Nothing("readmill takes sequences out of FASTA (readmill faidx), and not out of FASTQ: run samtools itself")),
+    entry("samtools", &["mpileup", "consensus", "reference", "phase", "targetcut"], Nothing(NO_PILEUP)),
+    entry("samtools", &["ampliconclip", "ampliconstats"], Nothing("readmill does not clip primers of amplicons: run samtools itself; readmill qc --metrics CollectTargetedPcrMetrics counts amplicons")),
+    entry("samtools", &["cram-size", "flags", "tview", "depad", "pad2unpad"], Nothing("readmill has no such command: run samtools itself")),
     qc!("picard", "CollectAlignmentSummaryMetrics", " --reference ref.fa"),
     qc!("picard", "CollectInsertSizeMetrics", ""),
     qc!("picard", "CollectBaseDistributionByCycle", ""),
@@ -103,80 +107,80 @@ pub const TABLE: &[Elsewhere] = &[
     qc!("picard", "CollectHsMetrics", " --target-intervals targets.bed --bait-intervals baits.bed"),
     qc!("picard", "CollectTargetedPcrMetrics", " --target-intervals targets.bed --amplicon-intervals amplicons.bed"),
     qc!("picard", "CollectRnaSeqMetrics", " --ref-flat genes.refflat --strand-specificity NONE"),
-    of("picard", &["CollectMultipleMetrics"], Line("readmill qc in.bam -o PREFIX --reference ref.fa", "the files have the same names")),
-    of("picard", &["CalculateHsMetrics"], Line("readmill qc in.bam -o PREFIX --metrics CollectHsMetrics --target-intervals targets.bed --bait-intervals baits.bed", "")),
-    of("picard", &["DownsampleSam", "PositionBasedDownsampleSam"], Line("readmill filter --subsample 0.1 in.bam -o out.bam", OTHER_READS)),
-    of("picard", &["FilterSamReads"], Line("readmill filter --qname-file names.txt in.bam -o out.bam", "other choices of reads: readmill filter --help")),
-    of("picard", &["SetNmAndUqTags"], Line("readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa", "MD is written, too")),
-    of("picard", &["SamFormatConverter"], Line("readmill view in.bam -o out.cram --reference ref.fa", "the name of the output tells its format")),
-    of("picard", &["GatherBamFiles"], Line("readmill cat part1.bam part2.bam -o out.bam", "")),
-    of("picard", &["SplitSamByNumberOfReads"], Line("readmill split --by records=1000000 in.bam -o PREFIX", "a number of records in each file")),
-    of("picard", &["SplitSamByLibrary"], Line("readmill split --by read-group in.bam -o PREFIX", "by read group: merge those of a library")),
-    of("picard", &["ReplaceSamHeader", "AddCommentsToBam"], Line("readmill reheader header.sam in.bam -o out.bam", "")),
-    of("picard", &["CompareSAMs"], Line("readmill compare one.bam two.bam", "")),
-    of("picard", &["BamIndexStats"], Line("readmill idxstats in.bam", "as samtools idxstats prints them")),
-    of("picard", &["CheckTerminatorBlock"], Line("readmill quickcheck in.bam", "")),
-    of("picard", &["ValidateSamFile"], Line("readmill quickcheck in.bam", "the end of the file; every command checks the records that it reads, and names the first that is broken")),
-    of("picard", &["CrosscheckFingerprints", "CrosscheckReadGroupFingerprints", "CheckFingerprint", "ExtractFingerprint", "CalculateFingerprintMetrics", "ClusterCrosscheckMetrics"], Line("readmill fingerprint count in.bam --sites haplotypes.map -o sample.txt", "a file for each BAM; readmill fingerprint compare says which are of one person")),
-    of("picard", &["MarkDuplicatesWithMateCigar", "SimpleMarkDuplicatesWithMateCigar", "EstimateLibraryComplexity"], Line("readmill markdup in.bam -o out.bam --metrics FILE", "as MarkDuplicates, which finds mates by name")),
-    of("picard", &["UmiAwareMarkDuplicatesWithMateCigar"], Line("readmill markdup in.bam -o out.bam --umi tag:RX --metrics FILE", "")),
-    of("picard", &["SamToFastqWithTags"], Line("readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz --tags RX,BC", "fields stand behind the names")),
-    of("picard", &["ExtractSequences"], Line("readmill faidx ref.fa chr1:1-2000", "")),
-    of("picard", &["CollectDuplicateMetrics", "CheckDuplicateMarking"], Nothing("readmill counts duplicates when it marks them: readmill markdup in.bam -o out.bam --metrics FILE")),
-    of("picard", &["CollectRrbsMetrics", "CollectJumpingLibraryMetrics", "CollectSamErrorMetrics", "CollectIndependentReplicateMetrics", "CollectUmiPrevalenceMetrics", "CollectHiSeqXPfFailMetrics", "CollectQualityYieldMetricsFlow", "CollectQualityYieldMetricsSNVQ", "ConvertSequencingArtifactToOxoG", "AccumulateQualityYieldMetrics", "CompareMetrics", "IdentifyContaminant"], Nothing("readmill does not count these metrics (readmill qc --help lists those that it does): run picard itself")),
-    of("picard", &["CalculateReadGroupChecksum", "AddOATag", "RevertOriginalBaseQualitiesAndAddMateCigar", "BamToBfq", "FifoBuffer"], Nothing("readmill has no such command: run picard itself")),
-    of("picard", &["BedToIntervalList", "IntervalListToBed", "IntervalListTools", "LiftOverIntervalList", "ScatterIntervalsByNs", "VcfToIntervalList"], Nothing(NO_INTERVALS)),
-    of("picard", &["CheckIlluminaDirectory", "CollectIlluminaBasecallingMetrics", "CollectIlluminaLaneMetrics", "ExtractIlluminaBarcodes", "IlluminaBasecallsToFastq", "IlluminaBasecallsToSam"], Nothing(NO_ILLUMINA)),
-    of("picard", &["FilterVcf", "FixVcfHeader", "GatherVcfs", "LiftoverVcf", "MakeSitesOnlyVcf", "MakeVcfSampleNameMap", "MergeVcfs", "RenameSampleInVcf", "SortVcf", "SplitVcfs", "UpdateVcfSequenceDictionary", "VcfFormatConverter", "CollectVariantCallingMetrics", "AccumulateVariantCallingMetrics", "GenotypeConcordance", "FindMendelianViolations"], Nothing(NO_VCF)),
-    of("gatk", &["FlagStat", "FlagStatSpark"], Line("readmill flagstat in.bam", "as samtools flagstat prints it")),
-    of("gatk", &["CountReads", "CountReadsSpark"], Line("readmill view -c in.bam", "")),
-    of("gatk", &["PrintReads", "PrintReadsSpark"], Line("readmill view in.bam chr1:1-2000 -o out.bam", "")),
-    of("gatk", &["PrintReadsHeader", "GetSampleName"], Line("readmill head in.bam", "the name of the sample is SM of @RG")),
-    of("gatk", &["SortSamSpark"], Line("readmill sort in.bam -o out.bam", "")),
-    of("gatk", &["RevertSamSpark"], Line("readmill prep --revert --sort queryname in.bam -o unaligned.bam", "")),
-    of("gatk", &["UnmarkDuplicates"], Line("readmill filter --remove-flags DUP in.bam -o out.bam", "")),
-    of("gatk", &["CompareDuplicatesSpark"], Line("readmill compare one.bam two.bam", "")),
-    of("gatk", &["SplitReads"], Line("readmill split --by read-group in.bam -o PREFIX", "")),
-    of("gatk", &["IndexFeatureFile"], Line("readmill index in.vcf.gz", "it writes .tbi, as tabix")),
-    of("gatk", &["DepthOfCoverage"], Line("readmill qc in.bam --no-metrics --coverage -o PREFIX", "in the files of mosdepth; readmill depth prints each position")),
-    of("gatk", &["BaseRecalibratorSpark", "ApplyBQSRSpark", "BQSRPipelineSpark"], Line("readmill prep --bqsr --reference ref.fa --known-sites dbsnp.vcf.gz in.bam -o out.bam", "in one pass")),
-    of("gatk", &["BwaSpark", "BwaAndMarkDuplicatesPipelineSpark", "ReadsPipelineSpark"], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "it finds no variants")),
-    of("gatk", &["CollectMultipleMetricsSpark", "CollectInsertSizeMetricsSpark", "CollectBaseDistributionByCycleSpark", "MeanQualityByCycleSpark", "QualityScoreDistributionSpark", "CollectQualityYieldMetricsSpark"], Line("readmill qc in.bam -o PREFIX --reference ref.fa", "")),
-    of("gatk", &["HaplotypeCaller", "HaplotypeCallerSpark", "Mutect2", "GenotypeGVCFs", "CombineGVCFs", "GenomicsDBImport", "GnarlyGenotyper", "ReblockGVCF", "GetPileupSummaries", "CalculateContamination", "CollectReadCounts", "CollectAllelicCounts", "Pileup", "PileupSpark", "LearnReadOrientationModel", "CollectF1R2Counts", "PathSeqPipelineSpark", "StructuralVariationDiscoveryPipelineSpark", "UnifiedGenotyper"], Nothing(NO_VARIANTS)),
-    of("gatk", &["VariantFiltration", "VariantRecalibrator", "ApplyVQSR", "CNNScoreVariants", "NVScoreVariants", "SelectVariants", "VariantsToTable", "FilterMutectCalls", "Funcotator", "VariantAnnotator", "VariantEval", "Concordance", "LeftAlignAndTrimVariants", "ValidateVariants", "CreateSomaticPanelOfNormals", "CalculateGenotypePosteriors", "CountVariants"], Nothing(NO_VCF)),
-    of("gatk", &["SplitNCigarReads", "LeftAlignIndels", "ClipReads", "IndelRealigner", "RealignerTargetCreator", "ReadAnonymizer", "FixMisencodedBaseQualityReads", "CountBases", "AnalyzeSaturationMutagenesis"], Nothing("readmill does not do this: run this tool itself, on the reads that readmill wrote")),
-    of("gatk", &["SplitIntervals", "PreprocessIntervals", "AnnotateIntervals"], Nothing(NO_INTERVALS)),
-    of("bwa", &["aln", "samse", "sampe", "bwasw", "fastmap", "pemerge", "shm"], Nothing("readmill aligns with the algorithm of bwa mem, also short reads: readmill align ref.fa R1.fq.gz R2.fq.gz -o out.bam")),
-    of("bwa", &["fa2pac", "pac2bwt", "pac2bwtgen", "bwtupdate", "bwt2sa"], Line("readmill index ref.fa", "it makes all files of the index")),
-    of("mosdepth", &[], Line("readmill qc in.bam --no-metrics --coverage -o PREFIX", "in the files of mosdepth")),
-    of("fastqc", &[], Line("readmill qc R1.fq.gz R2.fq.gz --no-metrics --fastqc DIR", "of BAM, too; in the same pass as others by --fastqc DIR")),
-    of("fastp", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does, with its flags, and aligns")),
-    of("cutadapt", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does")),
-    of("trim_galore", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does")),
-    of("trimmomatic", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does")),
-    of("multiqc", &[], Line("readmill report one.json two.json -o page.html", "of files that --json wrote; MultiQC reads the files of readmill, too")),
-    of("tabix", &[], Line("readmill index in.vcf.gz", "a file that bgzip compressed")),
-    of("samblaster", &[], Line("readmill markdup in.bam -o out.bam", "as Picard marks; in one pass with the aligner: readmill align --mark-duplicates")),
-    of("sambamba", &[], Nothing("readmill has commands of these names: readmill sort, markdup, view, merge, flagstat, index, depth")),
-    of("biobambam2", &["bamsormadup"], Line("readmill prep --sort coordinate --mark-duplicates in.bam -o out.bam", "")),
-    of("biobambam2", &["bammarkduplicates", "bammarkduplicates2"], Line("readmill markdup in.bam -o out.bam --metrics FILE", "")),
-    of("biobambam2", &["bamsort"], Line("readmill sort in.bam -o out.bam", "")),
-    of("biobambam2", &["bamtofastq"], Line("readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz", "")),
-    of("biobambam2", &["bamseqchksum"], Line("readmill checksum -B in.bam", "it prints the same text")),
-    of("umi_tools", &[], Line("readmill markdup --remove-duplicates --umi name in.bam -o out.bam", "in place of umi_tools dedup")),
-    of("fgbio", &[], Line("readmill markdup --umi tag:RX --umi-method paired in.bam -o out.bam", "in place of fgbio GroupReadsByUmi; readmill makes no consensus reads")),
-    of("pbrun", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "in place of pbrun fq2bam")),
-    of("minibwa", &[], Nothing("the native line is: readmill align --kernel minibwa ref.fa R1.fq.gz R2.fq.gz -o out.bam, in a readmill that has this kernel")),
-    of("minimap2", &[], Nothing(NO_ALIGNER)),
-    of("bowtie2", &[], Nothing(NO_ALIGNER)),
-    of("hisat2", &[], Nothing(NO_ALIGNER)),
-    of("STAR", &[], Nothing(NO_ALIGNER)),
-    of("bcftools", &[], Nothing(NO_VCF)),
-    of("freebayes", &[], Nothing(NO_VARIANTS)),
-    of("deepvariant", &[], Nothing(NO_VARIANTS)),
-    of("bgzip", &[], Nothing("readmill compresses what it writes, and no other file: run bgzip itself")),
-    of("bedtools", &[], Nothing("readmill counts depths (readmill depth, coverage, bedcov) and writes FASTQ (readmill fastq): for the rest run bedtools itself")),
-    of("qualimap", &[], Line("readmill qc in.bam -o PREFIX --coverage --reference ref.fa", "the metrics of Picard, and the coverage of mosdepth")),
-    of("somalier", &[], Line("readmill fingerprint count in.bam --sites sites.vcf -o sample.txt", "readmill fingerprint compare says which are of one person")),
-    of("verifybamid", &[], Nothing("readmill finds no contamination; readmill fingerprint says which files are of one person")),
+    entry("picard", &["CollectMultipleMetrics"], Line("readmill qc in.bam -o PREFIX --reference ref.fa", "the files have the same names")),
+    entry("picard", &["CalculateHsMetrics"], Line("readmill qc in.bam -o PREFIX --metrics CollectHsMetrics --target-intervals targets.bed --bait-intervals baits.bed", "")),
+    entry("picard", &["DownsampleSam", "PositionBasedDownsampleSam"], Line("readmill filter --subsample 0.1 in.bam -o out.bam", OTHER_READS)),
+    entry("picard", &["FilterSamReads"], Line("readmill filter --qname-file names.txt in.bam -o out.bam", "other choices of reads: readmill filter --help")),
+    entry("picard", &["SetNmAndUqTags"], Line("readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa", "MD is written, too")),
+    entry("picard", &["SamFormatConverter"], Line("readmill view in.bam -o out.cram --reference ref.fa", "the name of the output tells its format")),
+    entry("picard", &["GatherBamFiles"], Line("readmill cat part1.bam part2.bam -o out.bam", "")),
+    entry("picard", &["SplitSamByNumberOfReads"], Line("readmill split --by records=1000000 in.bam -o PREFIX", "a number of records in each file")),
+    entry("picard", &["SplitSamByLibrary"], Line("readmill split --by read-group in.bam -o PREFIX", "by read group: merge those of a library")),
+    entry("picard", &["ReplaceSamHeader", "AddCommentsToBam"], Line("readmill reheader header.sam in.bam -o out.bam", "")),
+    entry("picard", &["CompareSAMs"], Line("readmill compare one.bam two.bam", "")),
+    entry("picard", &["BamIndexStats"], Line("readmill idxstats in.bam", "as samtools idxstats prints them")),
+    entry("picard", &["CheckTerminatorBlock"], Line("readmill quickcheck in.bam", "")),
+    entry("picard", &["ValidateSamFile"], Line("readmill quickcheck in.bam", "the end of the file; every command checks the records that it reads, and names the first that is broken")),
+    entry("picard", &["CrosscheckFingerprints", "CrosscheckReadGroupFingerprints", "CheckFingerprint", "ExtractFingerprint", "CalculateFingerprintMetrics", "ClusterCrosscheckMetrics"], Line("readmill fingerprint count in.bam --sites haplotypes.map -o sample.txt", "a file for each BAM; readmill fingerprint compare says which are of one person")),
+    entry("picard", &["MarkDuplicatesWithMateCigar", "SimpleMarkDuplicatesWithMateCigar", "EstimateLibraryComplexity"], Line("readmill markdup in.bam -o out.bam --metrics FILE", "as MarkDuplicates, which finds mates by name")),
+    entry("picard", &["UmiAwareMarkDuplicatesWithMateCigar"], Line("readmill markdup in.bam -o out.bam --umi tag:RX --metrics FILE", "")),
+    entry("picard", &["SamToFastqWithTags"], Line("readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz --tags RX,BC", "fields stand behind the names")),
+    entry("picard", &["ExtractSequences"], Line("readmill faidx ref.fa chr1:1-2000", "")),
+    entry("picard", &["CollectDuplicateMetrics", "CheckDuplicateMarking"], Nothing("readmill counts duplicates when it marks them: readmill markdup in.bam -o out.bam --metrics FILE")),
+    entry("picard", &["CollectRrbsMetrics", "CollectJumpingLibraryMetrics", "CollectSamErrorMetrics", "CollectIndependentReplicateMetrics", "CollectUmiPrevalenceMetrics", "CollectHiSeqXPfFailMetrics", "CollectQualityYieldMetricsFlow", "CollectQualityYieldMetricsSNVQ", "ConvertSequencingArtifactToOxoG", "AccumulateQualityYieldMetrics", "CompareMetrics", "IdentifyContaminant"], Nothing("readmill does not count these metrics (readmill qc --help lists those that it does): run picard itself")),
+    entry("picard", &["CalculateReadGroupChecksum", "AddOATag", "RevertOriginalBaseQualitiesAndAddMateCigar", "BamToBfq", "FifoBuffer"], Nothing("readmill has no such command: run picard itself")),
+    entry("picard", &["BedToIntervalList", "IntervalListToBed", "IntervalListTools", "LiftOverIntervalList", "ScatterIntervalsByNs", "VcfToIntervalList"], Nothing(NO_INTERVALS)),
+    entry("picard", &["CheckIlluminaDirectory", "CollectIlluminaBasecallingMetrics", "CollectIlluminaLaneMetrics", "ExtractIlluminaBarcodes", "IlluminaBasecallsToFastq", "IlluminaBasecallsToSam"], Nothing(NO_ILLUMINA)),
+    entry("picard", &["FilterVcf", "FixVcfHeader", "GatherVcfs", "LiftoverVcf", "MakeSitesOnlyVcf", "MakeVcfSampleNameMap", "MergeVcfs", "RenameSampleInVcf", "SortVcf", "SplitVcfs", "UpdateVcfSequenceDictionary", "VcfFormatConverter", "CollectVariantCallingMetrics", "AccumulateVariantCallingMetrics", "GenotypeConcordance", "FindMendelianViolations"], Nothing(NO_VCF)),
+    entry("gatk", &["FlagStat", "FlagStatSpark"], Line("readmill flagstat in.bam", "as samtools flagstat prints it")),
+    entry("gatk", &["CountReads", "CountReadsSpark"], Line("readmill view -c in.bam", "")),
+    entry("gatk", &["PrintReads", "PrintReadsSpark"], Line("readmill view in.bam chr1:1-2000 -o out.bam", "")),
+    entry("gatk", &["PrintReadsHeader", "GetSampleName"], Line("readmill head in.bam", "the name of the sample is SM of @RG")),
+    entry("gatk", &["SortSamSpark"], Line("readmill sort in.bam -o out.bam", "")),
+    entry("gatk", &["RevertSamSpark"], Line("readmill prep --revert --sort queryname in.bam -o unaligned.bam", "")),
+    entry("gatk", &["UnmarkDuplicates"], Line("readmill filter --remove-flags DUP in.bam -o out.bam", "")),
+    entry("gatk", &["CompareDuplicatesSpark"], Line("readmill compare one.bam two.bam", "")),
+    entry("gatk", &["SplitReads"], Line("readmill split --by read-group in.bam -o PREFIX", "")),
+    entry("gatk", &["IndexFeatureFile"], Line("readmill index in.vcf.gz", "it writes .tbi, as tabix")),
+    entry("gatk", &["DepthOfCoverage"], Line("readmill qc in.bam --no-metrics --coverage -o PREFIX", "in the files of mosdepth; readmill depth prints each position")),
+    entry("gatk", &["BaseRecalibratorSpark", "ApplyBQSRSpark", "BQSRPipelineSpark"], Line("readmill prep --bqsr --reference ref.fa --known-sites dbsnp.vcf.gz in.bam -o out.bam", "in one pass")),
+    entry("gatk", &["BwaSpark", "BwaAndMarkDuplicatesPipelineSpark", "ReadsPipelineSpark"], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "it finds no variants")),
+    entry("gatk", &["CollectMultipleMetricsSpark", "CollectInsertSizeMetricsSpark", "CollectBaseDistributionByCycleSpark", "MeanQualityByCycleSpark", "QualityScoreDistributionSpark", "CollectQualityYieldMetricsSpark"], Line("readmill qc in.bam -o PREFIX --reference ref.fa", "")),
+    entry("gatk", &["HaplotypeCaller", "HaplotypeCallerSpark", "Mutect2", "GenotypeGVCFs", "CombineGVCFs", "GenomicsDBImport", "GnarlyGenotyper", "ReblockGVCF", "GetPileupSummaries", "CalculateContamination", "CollectReadCounts", "CollectAllelicCounts", "Pileup", "PileupSpark", "LearnReadOrientationModel", "CollectF1R2Counts", "PathSeqPipelineSpark", "StructuralVariationDiscoveryPipelineSpark", "UnifiedGenotyper"], Nothing(NO_VARIANTS)),
+    entry("gatk", &["VariantFiltration", "VariantRecalibrator", "ApplyVQSR", "CNNScoreVariants", "NVScoreVariants", "SelectVariants", "VariantsToTable", "FilterMutectCalls", "Funcotator", "VariantAnnotator", "VariantEval", "Concordance", "LeftAlignAndTrimVariants", "ValidateVariants", "CreateSomaticPanelOfNormals", "CalculateGenotypePosteriors", "CountVariants"], Nothing(NO_VCF)),
+    entry("gatk", &["SplitNCigarReads", "LeftAlignIndels", "ClipReads", "IndelRealigner", "RealignerTargetCreator", "ReadAnonymizer", "FixMisencodedBaseQualityReads", "CountBases", "AnalyzeSaturationMutagenesis"], Nothing("readmill does not do this: run this tool itself, on the reads that readmill wrote")),
+    entry("gatk", &["SplitIntervals", "PreprocessIntervals", "AnnotateIntervals"], Nothing(NO_INTERVALS)),
+    entry("bwa", &["aln", "samse", "sampe", "bwasw", "fastmap", "pemerge", "shm"], Nothing("readmill aligns with the algorithm of bwa mem, also short reads: readmill align ref.fa R1.fq.gz R2.fq.gz -o out.bam")),
+    entry("bwa", &["fa2pac", "pac2bwt", "pac2bwtgen", "bwtupdate", "bwt2sa"], Line("readmill index ref.fa", "it makes all files of the index")),
+    entry("mosdepth", &[], Line("readmill qc in.bam --no-metrics --coverage -o PREFIX", "in the files of mosdepth")),
+    entry("fastqc", &[], Line("readmill qc R1.fq.gz R2.fq.gz --no-metrics --fastqc DIR", "of BAM, too; in the same pass as others by --fastqc DIR")),
+    entry("fastp", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does, with its flags, and aligns")),
+    entry("cutadapt", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does")),
+    entry("trim_galore", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does")),
+    entry("trimmomatic", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does")),
+    entry("multiqc", &[], Line("readmill report one.json two.json -o page.html", "of files that --json wrote; MultiQC reads the files of readmill, too")),
+    entry("tabix", &[], Line("readmill index in.vcf.gz", "a file that bgzip compressed")),
+    entry("samblaster", &[], Line("readmill markdup in.bam -o out.bam", "as Picard marks; in one pass with the aligner: readmill align --mark-duplicates")),
+    entry("sambamba", &[], Nothing("readmill has commands of these names: readmill sort, markdup, view, merge, flagstat, index, depth")),
+    entry("biobambam2", &["bamsormadup"], Line("readmill prep --sort coordinate --mark-duplicates in.bam -o out.bam", "")),
+    entry("biobambam2", &["bammarkduplicates", "bammarkduplicates2"], Line("readmill markdup in.bam -o out.bam --metrics FILE", "")),
+    entry("biobambam2", &["bamsort"], Line("readmill sort in.bam -o out.bam", "")),
+    entry("biobambam2", &["bamtofastq"], Line("readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz", "")),
+    entry("biobambam2", &["bamseqchksum"], Line("readmill checksum -B in.bam", "it prints the same text")),
+    entry("umi_tools", &[], Line("readmill markdup --remove-duplicates --umi name in.bam -o out.bam", "in place of umi_tools dedup")),
+    entry("fgbio", &[], Line("readmill markdup --umi tag:RX --umi-method paired in.bam -o out.bam", "in place of fgbio GroupReadsByUmi; readmill makes no consensus reads")),
+    entry("pbrun", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "in place of pbrun fq2bam")),
+    entry("minibwa", &[], Nothing("the native line is: readmill align --kernel minibwa ref.fa R1.fq.gz R2.fq.gz -o out.bam, in a readmill that has this kernel")),
+    entry("minimap2", &[], Nothing(NO_ALIGNER)),
+    entry("bowtie2", &[], Nothing(NO_ALIGNER)),
+    entry("hisat2", &[], Nothing(NO_ALIGNER)),
+    entry("STAR", &[], Nothing(NO_ALIGNER)),
+    entry("bcftools", &[], Nothing(NO_VCF)),
+    entry("freebayes", &[], Nothing(NO_VARIANTS)),
+    entry("deepvariant", &[], Nothing(NO_VARIANTS)),
+    entry("bgzip", &[], Nothing("readmill compresses what it writes, and no other file: run bgzip itself")),
+    entry("bedtools", &[], Nothing("readmill counts depths (readmill depth, coverage, bedcov) and writes FASTQ (readmill fastq): for the rest run bedtools itself")),
+    entry("qualimap", &[], Line("readmill qc in.bam -o PREFIX --coverage --reference ref.fa", "the metrics of Picard, and the coverage of mosdepth")),
+    entry("somalier", &[], Line("readmill fingerprint count in.bam --sites sites.vcf -o sample.txt", "readmill fingerprint compare says which are of one person")),
+    entry("verifybamid", &[], Nothing("readmill finds no contamination; readmill fingerprint says which files are of one person")),
 ];

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use super::grammar::Given;
+use super::grammar::ParsedArguments;
 
 /// A readmill command line, and what must be done before and after it runs, so that the
 /// files are those that the other tool would leave.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct NativeLine {
     pub words: Vec<String>,
     /// The index that is renamed at the end, if it was written: its name before and
     /// after.
@@ -19,12 +19,12 @@ pub struct Line {
     pub directories: Vec<PathBuf>,
     /// A command line whose output is read by this one through a pipe. The last
     /// argument of this line is then `-`.
-    pub source: Option<Box<Line>>,
+    pub source: Option<Box<NativeLine>>,
 }
 
-impl Line {
+impl NativeLine {
     pub fn new(words: &str) -> Self {
-        Line { words: words.split(' ').map(str::to_string).collect(), ..Line::default() }
+        NativeLine { words: words.split(' ').map(str::to_string).collect(), ..NativeLine::default() }
     }
 
     pub fn add<W: Into<String>>(&mut self, words: impl IntoIterator<Item = W>) -> &mut Self {
@@ -33,7 +33,7 @@ impl Line {
     }
 
     /// Adds a flag and its value. Nothing is added if the value is `None`.
-    pub fn flag(&mut self, flag: &str, value: Option<&str>) -> &mut Self {
+    pub fn add_flag(&mut self, flag: &str, value: Option<&str>) -> &mut Self {
         if let Some(value) = value {
             self.add([flag, value]);
         }
@@ -55,7 +55,7 @@ impl Line {
     }
 
     /// Adds operands. If one of them looks like a flag, `--` is added before them.
-    pub fn operands<'a>(&mut self, operands: impl IntoIterator<Item = &'a str>) -> &mut Self {
+    pub fn add_operands<'a>(&mut self, operands: impl IntoIterator<Item = &'a str>) -> &mut Self {
         let operands: Vec<&str> = operands.into_iter().map(standard_stream).collect();
         if operands.iter().any(|word| word.len() > 1 && word.starts_with('-')) {
             self.add(["--"]);
@@ -73,7 +73,7 @@ pub fn standard_stream(path: &str) -> &str {
 }
 
 /// Escapes the braces of a text for a pattern of file names such as `{ID}.bam`.
-pub fn in_pattern(text: &str) -> String {
+pub fn escape_for_pattern(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }
 
@@ -86,19 +86,19 @@ pub struct OutputStyle {
 }
 
 impl OutputStyle {
-    pub fn of(given: &Given, format: Option<&str>) -> Result<Self> {
+    pub fn from_options(given: &ParsedArguments, format: Option<&str>) -> Result<Self> {
         let mut style = OutputStyle::default();
         if let Some(text) = format {
             let mut words = text.split(',');
             style.format = words.next().map(str::to_ascii_lowercase);
-            words.try_for_each(|option| style.option(given, option))?;
+            words.try_for_each(|option| style.apply_option(given, option))?;
         }
-        let mut options = given.all("--output-fmt-option");
-        options.try_for_each(|option| style.option(given, option))?;
+        let mut options = given.values("--output-fmt-option");
+        options.try_for_each(|option| style.apply_option(given, option))?;
         Ok(style)
     }
 
-    fn option(&mut self, given: &Given, option: &str) -> Result<()> {
+    fn apply_option(&mut self, given: &ParsedArguments, option: &str) -> Result<()> {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         match (name, value) {
             ("level", level) => self.level = Some(level.to_string()),
@@ -107,7 +107,7 @@ impl OutputStyle {
             ("fast" | "normal" | "small" | "archive", "" | "1") => self.words.push(name.to_string()),
             ("no_ref", "0") | ("nthreads", _) => {}
             _ => {
-                return Err(given.refuse(&format!("the format option {option} is not supported")).hint(
+                return Err(given.refusal_error(&format!("the format option {option} is not supported")).hint(
                     "readmill takes level, version, no_ref, and the profiles fast, normal, small and archive",
                 ));
             }
@@ -118,18 +118,18 @@ impl OutputStyle {
 
 /// The compression level that samtools uses for BAM if none is requested. The native
 /// line always states it.
-pub const SAMTOOLS_LEVEL: &str = "6";
+pub const DEFAULT_SAMTOOLS_LEVEL: &str = "6";
 
 /// Adds the flags for output, format, level and index, as samtools would choose them.
 /// `format` is the value of `-O`, and `level` the level that other options request.
-pub fn samtools_output(
-    line: &mut Line,
-    given: &Given,
+pub fn add_samtools_output(
+    line: &mut NativeLine,
+    given: &ParsedArguments,
     output: &str,
     format: Option<&str>,
     level: Option<&str>,
 ) -> Result<()> {
-    let mut asked = OutputStyle::of(given, format)?;
+    let mut asked = OutputStyle::from_options(given, format)?;
     let (output, index) = match output.split_once("##idx##") {
         Some((output, index)) => (output, Some(index)),
         None => (output, None),
@@ -140,39 +140,44 @@ pub fn samtools_output(
         asked.format = Some(named.unwrap_or("bam").to_string());
     }
     let written = asked.format.as_deref().or(named).unwrap_or("bam").to_string();
-    line.flag("-o", Some(output));
+    line.add_flag("-o", Some(output));
     if let Some(format) = asked.format {
         let words: Vec<String> = std::iter::once(format).chain(asked.words.drain(..)).collect();
-        line.flag("-O", Some(&words.join(",")));
+        line.add_flag("-O", Some(&words.join(",")));
     }
     if written != "sam" {
-        let usual = (written == "bam").then_some(SAMTOOLS_LEVEL);
-        line.flag("-l", asked.level.as_deref().or(level).or(usual));
+        let usual = (written == "bam").then_some(DEFAULT_SAMTOOLS_LEVEL);
+        line.add_flag("-l", asked.level.as_deref().or(level).or(usual));
     }
-    if !given.has("--write-index") {
+    if !given.is_set("--write-index") {
         line.add(["--no-index"]);
         return Ok(());
     }
-    line.add([index_words(given, output, &written, index)?]);
+    line.add([write_index_flag(given, output, &written, index)?]);
     Ok(())
 }
 
 /// Does the same for commands that write SAM unless the name of the output or `-O`
 /// shows another format.
-pub fn text_unless_named(
-    line: &mut Line,
-    given: &Given,
+pub fn add_samtools_text_output(
+    line: &mut NativeLine,
+    given: &ParsedArguments,
     output: &str,
     level: Option<&str>,
 ) -> Result<()> {
     let is_named = format_of_name(output.split("##idx##").next().unwrap_or_default()).is_some();
-    let format = given.value("-O").or((!is_named).then_some("sam"));
-    samtools_output(line, given, output, format, level)
+    let format = given.last_value("-O").or((!is_named).then_some("sam"));
+    add_samtools_output(line, given, output, format, level)
 }
 
 /// Returns the flag that writes an index with the name `index` for an output in this
 /// format. Without a name, samtools writes a CSI for BAM.
-pub fn index_words(given: &Given, output: &str, format: &str, index: Option<&str>) -> Result<String> {
+pub fn write_index_flag(
+    given: &ParsedArguments,
+    output: &str,
+    format: &str,
+    index: Option<&str>,
+) -> Result<String> {
     let kind = match index {
         None if format == "cram" => "",
         None => "=csi",
@@ -181,7 +186,7 @@ pub fn index_words(given: &Given, output: &str, format: &str, index: Option<&str
         Some(index) if index == format!("{output}.crai") => "",
         Some(index) => {
             return Err(given
-                .refuse(&format!("the index cannot be called {index}"))
+                .refusal_error(&format!("the index cannot be called {index}"))
                 .hint("an index is called after its file: X.bam.bai, X.bam.csi or X.cram.crai"));
         }
     };
@@ -198,15 +203,15 @@ pub fn format_of_name(path: &str) -> Option<&'static str> {
 
 /// Adds the flags for output, format, level and index, as Picard and GATK would choose
 /// them. They name the index `out.bai`, not `out.bam.bai`.
-pub fn htsjdk_output(line: &mut Line, output: &str, level: &str, is_indexed: bool) {
+pub fn add_htsjdk_output(line: &mut NativeLine, output: &str, level: &str, is_indexed: bool) {
     let output = standard_stream(output);
     let named = format_of_name(output);
-    line.flag("-o", Some(output));
+    line.add_flag("-o", Some(output));
     if named.is_none() && output != "-" {
         line.add(["-O", "bam"]);
     }
     if !matches!(named, Some("sam")) {
-        line.flag("-l", Some(level));
+        line.add_flag("-l", Some(level));
     }
     if !is_indexed {
         line.add(["--no-index"]);
@@ -221,7 +226,7 @@ pub fn htsjdk_output(line: &mut Line, output: &str, level: &str, is_indexed: boo
 
 /// Returns `--allow-same-input` if the same file is given twice, even under two names.
 /// The other tools accept this, and readmill only does with the flag.
-pub fn same_input_words(inputs: &[&str]) -> Option<&'static str> {
+pub fn same_input_flag(inputs: &[&str]) -> Option<&'static str> {
     let mut seen = HashSet::new();
     let mut is_again =
         |path: &Path| !seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
@@ -230,8 +235,8 @@ pub fn same_input_words(inputs: &[&str]) -> Option<&'static str> {
 
 /// Returns the total number of threads. In samtools, `-@` is the number of additional
 /// threads.
-pub fn threads_in_all(given: &Given) -> Result<String> {
-    let additional = given.value("-@").unwrap_or("0");
+pub fn total_threads(given: &ParsedArguments) -> Result<String> {
+    let additional = given.last_value("-@").unwrap_or("0");
     let number: u16 = additional.trim().parse().map_err(|_| {
         Error::usage(format!("{} -@ {additional}: not a number of threads", given.command))
     })?;

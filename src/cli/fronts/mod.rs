@@ -34,7 +34,7 @@ use std::path::Path;
 use readmill_record::{Error, Result};
 
 use tool::Tool;
-pub use tool::{Front, FrontFiles};
+pub use tool::{FrontFiles, TranslatedLine};
 
 const TOOLS: &[&Tool] =
     &[&samtools::TOOL, &picard::TOOL, &gatk::TOOL, &elprep::TOOL, &bwa::TOOL, &bwa::TOOL2];
@@ -46,20 +46,21 @@ const TOOLS: &[&Tool] =
 /// # Errors
 /// Returns a usage error for an option that is refused, and for an argument that is not
 /// UTF-8.
-pub fn front(arguments: &[OsString]) -> Result<Option<Front>> {
+pub fn translate_arguments(arguments: &[OsString]) -> Result<Option<TranslatedLine>> {
     let word_at = |at: usize| arguments.get(at).filter(|word| !word.is_empty());
     if let (Some(_), Some(tool)) =
-        (word_at(1).filter(|word| *word == "help"), word_at(2).and_then(|it| find(it)))
+        (word_at(1).filter(|word| *word == "help"), word_at(2).and_then(|it| find_tool(it)))
     {
         let names = arguments[3..].iter().map(|word| word.to_string_lossy().into_owned());
-        return tool.front(std::iter::once("help".to_string()).chain(names).collect()).map(Some);
+        return tool.translate(std::iter::once("help".to_string()).chain(names).collect()).map(Some);
     }
     let called = arguments.first().map(|name| Path::new(name).file_name().unwrap_or(name));
-    let (tool, skipped) = match (called.and_then(find), arguments.get(1).and_then(|name| find(name))) {
-        (Some(tool), _) => (tool, 1),
-        (None, Some(tool)) => (tool, 2),
-        (None, None) => return Ok(None),
-    };
+    let (tool, skipped) =
+        match (called.and_then(find_tool), arguments.get(1).and_then(|name| find_tool(name))) {
+            (Some(tool), _) => (tool, 1),
+            (None, Some(tool)) => (tool, 2),
+            (None, None) => return Ok(None),
+        };
     let word = |word: &OsString| {
         word.to_str().map(str::to_string).ok_or_else(|| {
             Error::usage(format!("{}: an argument is not UTF-8: {}", tool.name, word.display()))
@@ -67,21 +68,21 @@ pub fn front(arguments: &[OsString]) -> Result<Option<Front>> {
         })
     };
     let words = arguments[skipped..].iter().map(word).collect::<Result<Vec<String>>>()?;
-    tool.front(words).map(Some)
+    tool.translate(words).map(Some)
 }
 
 /// Returns a hint for a command of another tool that was typed as a command of
 /// readmill. `None` if no tool has it.
-pub fn native_way(word: &str) -> Option<String> {
+pub fn native_hint(word: &str) -> Option<String> {
     let with_front = TOOLS.iter().find_map(|tool| {
         let own = tool.commands.iter().find(|own| own.name.eq_ignore_ascii_case(word))?;
         Some(format!("readmill {} {} takes its command line", tool.name, own.name))
     });
-    with_front.or_else(|| elsewhere::find_word(word).map(elsewhere::Answer::hint))
+    with_front.or_else(|| elsewhere::find_alternative_by_word(word).map(elsewhere::Alternative::hint))
 }
 
 /// Finds a tool by its name or alias.
-fn find(name: &OsStr) -> Option<&'static Tool> {
+fn find_tool(name: &OsStr) -> Option<&'static Tool> {
     let name = name.to_str()?;
     TOOLS.iter().copied().find(|tool| tool.name == name || tool.aliases.contains(&name))
 }

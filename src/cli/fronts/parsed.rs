@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 
 use super::TOOLS;
 use super::grammar::{Does, Opt, Takes};
-use super::tool::{Command, Front, Make, Tool};
+use super::tool::{Tool, ToolCommand, TranslatedLine, Translation};
 
 /// Arguments that each command needs in addition to the tested option. `IN` stands for
 /// a file of reads, and `DICT` for a dictionary.
@@ -73,25 +73,25 @@ const VALUES: &[&str] = &[
     "1,9,2",
 ];
 
-pub fn refusal(line: &str) -> Option<String> {
+pub fn native_error(line: &str) -> Option<String> {
     // In tests, words have no spaces, except for the options of the aligner.
     let line = line.replace("--bwa=-k 17 -Y -M", "--bwa=-k17");
-    refusal_of(&line.split(' ').map(OsString::from).collect::<Vec<_>>())
+    native_error_of_words(&line.split(' ').map(OsString::from).collect::<Vec<_>>())
 }
 
-pub fn refusal_of(words: &[OsString]) -> Option<String> {
+pub fn native_error_of_words(words: &[OsString]) -> Option<String> {
     super::super::parse(words).err().map(|error| error.to_string())
 }
 
 struct Case<'a> {
     tool: &'static Tool,
-    command: &'static Command,
+    command: &'static ToolCommand,
     reads: &'a str,
     dictionary: &'a str,
 }
 
 impl Case<'_> {
-    fn words(&self, option: Option<(&Opt, &str)>) -> Vec<String> {
+    fn build_words(&self, option: Option<(&Opt, &str)>) -> Vec<String> {
         let name = format!("{} {}", self.tool.name, self.command.name);
         let rest = LINES.iter().find(|(own, _)| *own == name).map_or("IN", |(_, rest)| rest);
         let rest = rest.replace("IN", self.reads).replace("DICT", self.dictionary);
@@ -111,12 +111,12 @@ impl Case<'_> {
 
     /// Tests the line for one option. Returns `false` if the native parser refuses the
     /// value, and `Err` if it refuses anything else.
-    fn fault(&self, option: Option<(&Opt, &str)>) -> Result<bool, String> {
-        let words = self.words(option);
+    fn test_option(&self, option: Option<(&Opt, &str)>) -> Result<bool, String> {
+        let words = self.build_words(option);
         let typed = words.join(" ");
-        let native = match self.tool.front(words) {
-            Ok(Front::Native(words, _)) => words,
-            Ok(Front::Answer(_)) | Err(_) => return Ok(true), // the front has checked the value itself
+        let native = match self.tool.translate(words) {
+            Ok(TranslatedLine::Native(words, _)) => words,
+            Ok(TranslatedLine::Answer(_)) | Err(_) => return Ok(true), // the front has checked the value itself
         };
         match super::super::parse(&native) {
             Ok(_) => Ok(true),
@@ -129,9 +129,9 @@ impl Case<'_> {
         }
     }
 
-    fn check(&self) -> Vec<String> {
+    fn test_all_options(&self) -> Vec<String> {
         let mut faults = Vec::new();
-        match self.fault(None) {
+        match self.test_option(None) {
             Ok(true) => {}
             Ok(false) => faults.push(format!("{} {}: a value", self.tool.name, self.command.name)),
             Err(fault) => faults.push(fault),
@@ -148,7 +148,7 @@ impl Case<'_> {
             let is_truth = option.takes == Takes::Truth;
             let mut is_any_good = false;
             for value in values {
-                match self.fault(Some((option, value))) {
+                match self.test_option(Some((option, value))) {
                     Ok(is_good) => is_any_good |= is_good,
                     Err(fault) => faults.push(fault),
                 }
@@ -165,7 +165,7 @@ impl Case<'_> {
     }
 }
 
-fn files(directory: &Path) -> [String; 2] {
+fn write_test_files(directory: &Path) -> [String; 2] {
     ["in.sam", "in.dict"].map(|name| {
         let path = directory.join(name);
         std::fs::write(&path, "@HD\tVN:1.6\tSO:queryname\n@SQ\tSN:chr1\tLN:1000\n").expect("a file");
@@ -176,11 +176,15 @@ fn files(directory: &Path) -> [String; 2] {
 #[test]
 fn the_native_command_line_takes_what_each_option_becomes() {
     let directory = tempfile::tempdir().expect("a directory");
-    let [reads, dictionary] = files(directory.path());
+    let [reads, dictionary] = write_test_files(directory.path());
     let mut faults = Vec::new();
     for tool in TOOLS.iter().copied() {
-        for command in tool.commands.iter().filter(|command| matches!(command.make, Make::Line(_))) {
-            faults.extend(Case { tool, command, reads: &reads, dictionary: &dictionary }.check());
+        for command in
+            tool.commands.iter().filter(|command| matches!(command.make, Translation::Line(_)))
+        {
+            faults.extend(
+                Case { tool, command, reads: &reads, dictionary: &dictionary }.test_all_options(),
+            );
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -190,13 +194,20 @@ fn the_native_command_line_takes_what_each_option_becomes() {
 #[test]
 fn the_front_takes_the_line_of_each_command() {
     let directory = tempfile::tempdir().expect("a directory");
-    let [reads, dictionary] = files(directory.path());
+    let [reads, dictionary] = write_test_files(directory.path());
     for tool in TOOLS.iter().copied() {
-        for command in tool.commands.iter().filter(|command| matches!(command.make, Make::Line(_))) {
-            let words = Case { tool, command, reads: &reads, dictionary: &dictionary }.words(None);
+        for command in
+            tool.commands.iter().filter(|command| matches!(command.make, Translation::Line(_)))
+        {
+            let words = Case { tool, command, reads: &reads, dictionary: &dictionary }.build_words(None);
             let typed = words.join(" ");
-            let made = tool.front(words);
-            assert!(matches!(made, Ok(Front::Native(..))), "{} {typed}: {:?}", tool.name, made.err());
+            let made = tool.translate(words);
+            assert!(
+                matches!(made, Ok(TranslatedLine::Native(..))),
+                "{} {typed}: {:?}",
+                tool.name,
+                made.err()
+            );
         }
     }
 }

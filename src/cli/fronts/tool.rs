@@ -9,48 +9,48 @@ use readmill::limit;
 use readmill_record::{Error, Result};
 
 use super::super::common::environment_memory;
-use super::super::hints::quoted;
-use super::elsewhere::{self, Answer};
-use super::grammar::{Does, Given, Grammar, Opt};
-use super::line::Line;
+use super::super::hints::quote_for_shell;
+use super::elsewhere::{self, Alternative};
+use super::grammar::{Does, Grammar, Opt, ParsedArguments};
+use super::line::NativeLine;
 
 pub struct Tool {
     pub name: &'static str,
     pub aliases: &'static [&'static str],
     pub version: &'static str,
-    pub commands: &'static [Command],
+    pub commands: &'static [ToolCommand],
     /// Commands of another tool that this one also has: GATK includes all of Picard.
-    pub also: &'static [Command],
+    pub also: &'static [ToolCommand],
     /// Removes and reads the arguments before the subcommand, such as `-Xmx4g`.
-    pub before: fn(&mut Vec<String>) -> Result<Before>,
+    pub parse_before: fn(&mut Vec<String>) -> Result<LeadingArguments>,
 }
 
 #[derive(Default)]
-pub struct Before {
+pub struct LeadingArguments {
     pub memory: Option<u64>,
     /// Compression level of BAM files that the tool's launcher sets.
     pub level: Option<String>,
 }
 
-pub struct Command {
+pub struct ToolCommand {
     pub name: &'static str,
     pub grammar: Grammar,
     /// Its options, in groups that several commands may share.
     pub options: &'static [&'static [Opt]],
-    pub make: Make,
+    pub make: Translation,
 }
 
-pub enum Make {
-    Line(fn(&Given) -> Result<Line>),
+pub enum Translation {
+    Line(fn(&ParsedArguments) -> Result<NativeLine>),
     Refused(&'static str, &'static str),
 }
 
 /// An additional option of all fronts that prints the native line.
-const EXPLAIN: &str = "--explain";
+const EXPLAIN_FLAG: &str = "--explain";
 
 const EXPLAIN_VARIABLE: &str = "READMILL_EXPLAIN";
 
-pub enum Front {
+pub enum TranslatedLine {
     Native(Vec<OsString>, FrontFiles),
     Answer(String),
 }
@@ -69,7 +69,7 @@ pub struct FrontFiles {
 impl FrontFiles {
     /// Creates the directories for temporary files. It is called when the native
     /// command line has been accepted, so a refused command does not create anything.
-    pub fn prepare(&self) -> Result<()> {
+    pub fn create_directories(&self) -> Result<()> {
         for directory in &self.directories {
             std::fs::create_dir_all(directory).map_err(|error| {
                 Error::io(format!("the directory {} cannot be made", directory.display()), &error)
@@ -80,7 +80,7 @@ impl FrontFiles {
 
     /// Renames the index to the name that the tool would give it, such as `out.bai` in
     /// place of `out.bam.bai`. If no index was written, nothing is done.
-    pub fn finish(&self) -> Result<()> {
+    pub fn rename_index(&self) -> Result<()> {
         let existing = self.renamed.as_ref().filter(|(from, _)| from.exists());
         let Some((from, to)) = existing else { return Ok(()) };
         std::fs::rename(from, to).map_err(|error| {
@@ -92,51 +92,56 @@ impl FrontFiles {
 impl Tool {
     /// Translates a command line, which is given without the name of the tool. Requests
     /// for help and the version are answered here.
-    pub fn front(&self, mut words: Vec<String>) -> Result<Front> {
-        let asked = words.iter().position(|word| word == EXPLAIN);
+    pub fn translate(&self, mut words: Vec<String>) -> Result<TranslatedLine> {
+        let asked = words.iter().position(|word| word == EXPLAIN_FLAG);
         if let Some(at) = asked {
             words.remove(at);
         }
-        let typed = words.iter().fold(self.name.to_string(), |line, word| line + " " + &quoted(word));
-        let before = (self.before)(&mut words)?;
-        let Some(name) = words.first().cloned() else { return Ok(Front::Answer(self.help())) };
+        let typed =
+            words.iter().fold(self.name.to_string(), |line, word| line + " " + &quote_for_shell(word));
+        let before = (self.parse_before)(&mut words)?;
+        let Some(name) = words.first().cloned() else {
+            return Ok(TranslatedLine::Answer(self.help_text()));
+        };
         if ["--version", "-v", "version"].contains(&name.as_str()) {
-            return Ok(Front::Answer(self.version_text()));
+            return Ok(TranslatedLine::Answer(self.version_text()));
         }
         if ["--help", "-h", "help", "--list"].contains(&name.as_str()) {
             let named = words.get(1).filter(|word| !word.starts_with('-'));
             return match named {
-                Some(named) => self.front(vec![named.clone(), "--help".into()]),
-                None => Ok(Front::Answer(self.help())),
+                Some(named) => self.translate(vec![named.clone(), "--help".into()]),
+                None => Ok(TranslatedLine::Answer(self.help_text())),
             };
         }
         let words = words.split_off(1);
         let asks_help = words.iter().any(|word| word == "--help") || words == ["-h"] || words == ["-?"];
-        let Some(command) = self.find(&name) else {
-            return match self.elsewhere(&name).filter(|_| asks_help) {
-                Some(other) => {
-                    Ok(Front::Answer(format!("{}: {}\n", self.not_taken(&name, other), other.hint())))
-                }
-                None => Err(self.unknown(&name)),
+        let Some(command) = self.find_command(&name) else {
+            return match self.find_alternative(&name).filter(|_| asks_help) {
+                Some(other) => Ok(TranslatedLine::Answer(format!(
+                    "{}: {}\n",
+                    self.describe_refusal(&name, other),
+                    other.hint()
+                ))),
+                None => Err(self.unknown_command_error(&name)),
             };
         };
         if asks_help {
-            return Ok(Front::Answer(command.help(self.name)));
+            return Ok(TranslatedLine::Answer(command.help_text(self.name)));
         }
         let has_version = matches!(command.grammar, Grammar::Barclay { .. });
         if has_version && words.iter().any(|word| word == "--version") {
-            return Ok(Front::Answer(self.version_text()));
+            return Ok(TranslatedLine::Answer(self.version_text()));
         }
-        let line = command.line(self.name, words, &before)?;
+        let line = command.translate(self.name, words, &before)?;
         let is_asked = asked.is_some() || std::env::var_os(EXPLAIN_VARIABLE).is_some_and(|it| it != "0");
         if is_asked {
             log(&format!("readmill: {typed}"));
-            log(&format!("readmill: is: {}", line.shown()));
+            log(&format!("readmill: is: {}", line.to_shell_line()));
         }
         let words = std::iter::once("readmill".to_string()).chain(line.words);
         let source = line.source.map(|source| source.words.into_iter().map(OsString::from).collect());
         let files = FrontFiles { renamed: line.renamed, directories: line.directories, source };
-        Ok(Front::Native(words.map(OsString::from).collect(), files))
+        Ok(TranslatedLine::Native(words.map(OsString::from).collect(), files))
     }
 
     fn version_text(&self) -> String {
@@ -144,15 +149,16 @@ impl Tool {
         format!("readmill {own} (in place of {} {})\n", self.name, self.version)
     }
 
-    fn help(&self) -> String {
-        let row = |command: &Command| match command.make {
-            Make::Line(_) => format!("  {}\n", command.name),
-            Make::Refused(_, way) => format!("  {}: not supported; {way}\n", command.name),
+    fn help_text(&self) -> String {
+        let row = |command: &ToolCommand| match command.make {
+            Translation::Line(_) => format!("  {}\n", command.name),
+            Translation::Refused(_, way) => format!("  {}: not supported; {way}\n", command.name),
         };
         let others =
             self.also.iter().filter(|also| !self.commands.iter().any(|own| own.name == also.name));
         let rows: String = self.commands.iter().chain(others).map(row).collect();
-        let native: String = self.natively().map(|(name, line)| format!("  {name}: {line}\n")).collect();
+        let native: String =
+            self.native_alternatives().map(|(name, line)| format!("  {name}: {line}\n")).collect();
         let native = match native.is_empty() {
             true => native,
             false => format!(
@@ -162,23 +168,23 @@ impl Tool {
         };
         format!(
             "readmill {name} COMMAND …: command lines of {name} {}, done by readmill\n\n{rows}\n{native}\
-             readmill {name} COMMAND --help lists the options; {EXPLAIN} says what a line becomes.\n",
+             readmill {name} COMMAND --help lists the options; {EXPLAIN_FLAG} says what a line becomes.\n",
             self.version,
             name = self.name,
         )
     }
 
-    pub fn find(&self, name: &str) -> Option<&'static Command> {
+    pub fn find_command(&self, name: &str) -> Option<&'static ToolCommand> {
         self.commands.iter().chain(self.also).find(|command| command.name == name)
     }
 
-    fn elsewhere(&self, name: &str) -> Option<Answer> {
-        self.owners().find_map(|tool| elsewhere::find(tool, name))
+    fn find_alternative(&self, name: &str) -> Option<Alternative> {
+        self.tool_names().find_map(|tool| elsewhere::find_alternative(tool, name))
     }
 
     /// Returns the names under which commands of this tool are listed in the table of
     /// commands that are not translated. GATK also has the commands of Picard.
-    fn owners(&self) -> impl Iterator<Item = &'static str> {
+    fn tool_names(&self) -> impl Iterator<Item = &'static str> {
         let also = (!self.also.is_empty()).then_some("picard");
         let own = if self.name == "bwa-mem2" { "bwa" } else { self.name };
         std::iter::once(own).chain(also)
@@ -186,30 +192,30 @@ impl Tool {
 
     /// Returns the commands that are not translated but for which a native line does
     /// the same.
-    fn natively(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let owners: Vec<&str> = self.owners().collect();
-        let rows = elsewhere::TABLE.iter().filter(move |row| owners.contains(&row.tool));
+    fn native_alternatives(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let owners: Vec<&str> = self.tool_names().collect();
+        let rows = elsewhere::UNTRANSLATED.iter().filter(move |row| owners.contains(&row.tool));
         rows.flat_map(|row| {
             let line = match row.answer {
-                Answer::Line(line, _) => Some(line),
-                Answer::Nothing(_) => None,
+                Alternative::Line(line, _) => Some(line),
+                Alternative::Nothing(_) => None,
             };
             row.names.iter().filter_map(move |name| Some((*name, line?)))
         })
     }
 
-    fn not_taken(&self, name: &str, other: Answer) -> String {
+    fn describe_refusal(&self, name: &str, other: Alternative) -> String {
         match other {
-            Answer::Line(..) => format!("{} {name} is not taken as it is", self.name),
-            Answer::Nothing(_) => format!("{} {name} is not supported", self.name),
+            Alternative::Line(..) => format!("{} {name} is not taken as it is", self.name),
+            Alternative::Nothing(_) => format!("{} {name} is not supported", self.name),
         }
     }
 
-    fn unknown(&self, name: &str) -> Error {
-        if let Some(other) = self.elsewhere(name) {
-            return Error::usage(self.not_taken(name, other)).hint(other.hint());
+    fn unknown_command_error(&self, name: &str) -> Error {
+        if let Some(other) = self.find_alternative(name) {
+            return Error::usage(self.describe_refusal(name, other)).hint(other.hint());
         }
-        let taken = self.commands.iter().filter(|it| matches!(it.make, Make::Line(_)));
+        let taken = self.commands.iter().filter(|it| matches!(it.make, Translation::Line(_)));
         let names: Vec<&str> = taken.map(|command| command.name).collect();
         Error::usage(format!("{} {name} is not supported", self.name)).hint(format!(
             "of {tool}, readmill takes {}; for the rest run {tool} itself",
@@ -219,14 +225,19 @@ impl Tool {
     }
 }
 
-impl Command {
+impl ToolCommand {
     /// Translates the arguments of this command to the native line. `before` has the
     /// values that were given before the subcommand.
-    pub fn line(&self, tool: &str, words: Vec<String>, before: &Before) -> Result<Line> {
+    pub fn translate(
+        &self,
+        tool: &str,
+        words: Vec<String>,
+        before: &LeadingArguments,
+    ) -> Result<NativeLine> {
         let name = format!("{tool} {}", self.name);
         let make = match self.make {
-            Make::Line(make) => make,
-            Make::Refused(why, way) => {
+            Translation::Line(make) => make,
+            Translation::Refused(why, way) => {
                 return Err(Error::usage(format!("{name} is not supported: {why}")).hint(way));
             }
         };
@@ -234,10 +245,10 @@ impl Command {
             Some(bytes) => bytes,
             None => environment_memory()?.unwrap_or_else(limit::default_limit),
         };
-        let given = Given::parse(&name, self.grammar, self.options, words, memory)?;
+        let given = ParsedArguments::parse(&name, self.grammar, self.options, words, memory)?;
         let mut line = make(&given)?;
         if let Some(level) = &before.level
-            && !given.has("--COMPRESSION_LEVEL")
+            && !given.is_set("--COMPRESSION_LEVEL")
             && let Some(at) = line.words.iter().position(|word| word == "-l")
             && let Some(value) = line.words.get_mut(at + 1)
         {
@@ -252,15 +263,16 @@ impl Command {
         Ok(line)
     }
 
-    fn help(&self, tool: &str) -> String {
+    fn help_text(&self, tool: &str) -> String {
         let mut text =
             format!("{tool} {}, done by readmill. Each option, and what becomes of it:\n\n", self.name);
-        if let Make::Refused(why, way) = self.make {
+        if let Translation::Refused(why, way) = self.make {
             text += &format!("It is not supported: {why}\n{way}\n");
             return text;
         }
         for option in self.options.iter().flat_map(|group| group.iter()) {
-            text += &format!("  {}: {}\n", option.names.replace(' ', ", "), option.becomes());
+            text +=
+                &format!("  {}: {}\n", option.names.replace(' ', ", "), option.describe_translation());
         }
         text
     }
@@ -269,7 +281,7 @@ impl Command {
 impl Opt {
     /// Describes the translation of the option in words, for the help and for
     /// docs/fronts.md.
-    pub fn becomes(&self) -> String {
+    pub fn describe_translation(&self) -> String {
         let way = |way: &str| if way.is_empty() { String::new() } else { format!("; {way}") };
         match self.does {
             Does::Words(words) => words.to_string(),
@@ -284,23 +296,25 @@ impl Opt {
     }
 }
 
-impl Line {
+impl NativeLine {
     /// Returns the line as it could be typed in a shell, including what is done before
     /// and after it.
-    pub fn shown(&self) -> String {
-        let line =
-            self.words.iter().fold("readmill".to_string(), |line, word| line + " " + &quoted(word));
+    pub fn to_shell_line(&self) -> String {
+        let line = self
+            .words
+            .iter()
+            .fold("readmill".to_string(), |line, word| line + " " + &quote_for_shell(word));
         let line = match &self.source {
-            Some(source) => format!("{} | {line}", source.shown()),
+            Some(source) => format!("{} | {line}", source.to_shell_line()),
             None => line,
         };
         let made = self.directories.iter().filter(|directory| !directory.exists());
         let line = made.fold(line, |line, directory| {
-            format!("mkdir -p {} && {line}", quoted(&directory.to_string_lossy()))
+            format!("mkdir -p {} && {line}", quote_for_shell(&directory.to_string_lossy()))
         });
         match &self.renamed {
             Some((from, to)) => {
-                let [from, to] = [from, to].map(|path| quoted(&path.to_string_lossy()));
+                let [from, to] = [from, to].map(|path| quote_for_shell(&path.to_string_lossy()));
                 format!("{line} && mv {from} {to}")
             }
             None => line,

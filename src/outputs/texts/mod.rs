@@ -18,7 +18,7 @@ pub use samtools::{flagstat, idxstats, stats};
 
 /// The most bytes of memory of such a text as values: a row is an object, with a node for each eleven cells, a name for each
 /// of them, and a place in a list that may be twice as long.
-pub fn most_bytes(text: &[u8]) -> u64 {
+pub fn max_bytes(text: &[u8]) -> u64 {
     const NODE: usize = 11 * (size_of::<String>() + size_of::<Value>()) + 32;
     let row = |line: &[u8]| {
         let cells = 1 + line.iter().filter(|&&byte| byte == b'\t').count();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use readmill_engine::Ticket;
 use readmill_record::{Arena, Error, Result};
 
-use super::state::{Ingest, IngestState, lock};
+use super::state::{Ingest, IngestState, lock_state};
 use super::ticket::{ClaimedTicket, Flushing, Reading, TicketRoom};
 use crate::pipeline::feed::FeedInput;
 use crate::pipeline::sort_context::{LONG_READS, READS, long_read_bytes};
@@ -19,27 +19,39 @@ pub struct Claimer<'a> {
     /// claimed.
     pub arena: Arc<Arena>,
     last_piece: Option<Ticket>,
-    alternate: bool,
-    pub ended: bool,
-    stopped: bool,
+    is_flush_turn: bool,
+    pub has_ended: bool,
+    has_stopped: bool,
 }
 
 impl<'a> Claimer<'a> {
     pub fn new(ingest: &'a Ingest<'a>, arena: Arc<Arena>, shared: &'a Mutex<IngestState>) -> Self {
         let (last_piece, alternate, ended, stopped) = Default::default();
-        Claimer { ingest, shared, arena, last_piece, alternate, ended, stopped }
+        Claimer {
+            ingest,
+            shared,
+            arena,
+            last_piece,
+            is_flush_turn: alternate,
+            has_ended: ended,
+            has_stopped: stopped,
+        }
     }
 
     /// Returns the work of the next ticket. `None` ends the pass: all inputs have ended and nothing
     /// is left to flush, or no flush could free the memory for the next chunk.
-    pub fn claim(&mut self, ticket: Ticket, input: &mut FeedInput) -> Result<Option<ClaimedTicket>> {
-        self.alternate = !self.alternate;
+    pub fn claim_ticket(
+        &mut self,
+        ticket: Ticket,
+        input: &mut FeedInput,
+    ) -> Result<Option<ClaimedTicket>> {
+        self.is_flush_turn = !self.is_flush_turn;
         let context = self.ingest.context;
-        let mut shared = lock(self.shared);
+        let mut shared = lock_state(self.shared);
         let is_idle = shared.flush.is_idle();
-        self.stopped |= is_idle && (shared.too_many_runs || shared.ends > context.room / 4);
-        let no_more = self.ended || self.stopped;
-        if no_more || self.alternate {
+        self.has_stopped |= is_idle && (shared.too_many_runs || shared.end_bytes > context.room / 4);
+        let no_more = self.has_ended || self.has_stopped;
+        if no_more || self.is_flush_turn {
             if let Some(task) = self.next_flush_task(&mut shared) {
                 return Ok(Some(task));
             }
@@ -47,35 +59,40 @@ impl<'a> Claimer<'a> {
                 return Ok((!is_idle).then_some(ClaimedTicket::Idle));
             }
         }
-        let large = long_read_bytes(shared.largest);
-        if is_idle && shared.reads >= context.flush_threshold(large) {
+        let large = long_read_bytes(shared.largest_record_bytes);
+        if is_idle && shared.arena_bytes >= context.flush_threshold(large) {
             return Ok(Some(self.start_flush(&mut shared)));
         }
         // Flushing long reads needs memory that chunks must leave free, unless there is nothing to
         // flush.
-        let nothing_waits = is_idle && shared.reads == 0 && self.all_committed(ticket);
+        let nothing_waits = is_idle && shared.arena_bytes == 0 && self.all_committed(ticket);
         let kept = if nothing_waits { 0 } else { large };
         drop(shared); // reading may block
 
-        let next = match input.claim() {
+        let next = match input.claim_task() {
             Ok(Some(next)) => next,
             Ok(None) => {
-                self.ended = true;
+                self.has_ended = true;
                 return Ok(Some(ClaimedTicket::Idle));
             }
             Err(error) if error.is_shortage() => return self.make_room(ticket, is_idle),
             Err(error) => return Err(error),
         };
-        let (most, expected) = (context.room_for(&next), next.bound() + next.working());
+        let (most, expected) =
+            (context.room_for_task(&next), next.max_record_bytes() + next.extra_open_bytes());
         let is_free = most == 0 || context.ledger.free() >= most.saturating_add(kept);
         let reserved = is_free.then(|| context.ledger.try_reserve(READS, most, expected)).flatten();
         if let Some(reserved) = reserved {
             self.ingest.console.advance(next.read_bytes());
             self.last_piece = Some(ticket);
             let room = TicketRoom { reserved, held_back: 0 };
-            return Ok(Some(ClaimedTicket::Read(Reading { task: next, room, arena: self.arena()? })));
+            return Ok(Some(ClaimedTicket::Read(Reading {
+                task: next,
+                room,
+                arena: self.current_arena()?,
+            })));
         }
-        input.inputs.put_back(next);
+        input.inputs.put_back_task(next);
         self.make_room(ticket, is_idle)
     }
 
@@ -90,21 +107,21 @@ impl<'a> Claimer<'a> {
     /// while others release memory. `None` ends the pass, because no flush would help. `is_idle`
     /// means that no flush was under way when memory was found to be short.
     fn make_room(&mut self, ticket: Ticket, is_idle: bool) -> Result<Option<ClaimedTicket>> {
-        let mut shared = lock(self.shared);
+        let mut shared = lock_state(self.shared);
         if let Some(task) = self.next_flush_task(&mut shared) {
             return Ok(Some(task));
         }
         if !(is_idle && self.all_committed(ticket)) {
             return Ok(Some(ClaimedTicket::Idle));
         }
-        if shared.reads > 0 {
+        if shared.arena_bytes > 0 {
             return Ok(Some(self.start_flush(&mut shared)));
         }
-        self.stopped = true;
+        self.has_stopped = true;
         Ok(None)
     }
 
-    fn arena(&mut self) -> Result<Arc<Arena>> {
+    fn current_arena(&mut self) -> Result<Arc<Arena>> {
         if self.arena.capacity() == 0 {
             let room = self.ingest.context.room;
             let arena = Arena::new(room as usize)
@@ -118,22 +135,24 @@ impl<'a> Claimer<'a> {
     /// such ticket needs memory beyond its share; if that is not free, tickets in flight must
     /// finish first.
     fn next_flush_task(&self, shared: &mut IngestState) -> Option<ClaimedTicket> {
-        let (bytes, mut large) =
-            (long_read_bytes(shared.largest), self.ingest.context.ledger.empty(LONG_READS));
+        let (bytes, mut large) = (
+            long_read_bytes(shared.largest_record_bytes),
+            self.ingest.context.ledger.empty_charge(LONG_READS),
+        );
         if !large.try_grow(bytes) {
-            if shared.large_under_way > 0 {
+            if shared.large_flushes_in_flight > 0 {
                 return None;
             }
             large.resize(bytes);
         }
         let task = shared.flush.next_task()?;
-        shared.large_under_way += u64::from(bytes > 0);
+        shared.large_flushes_in_flight += u64::from(bytes > 0);
         Some(ClaimedTicket::Flush(Flushing { task, large }))
     }
 
     fn start_flush(&mut self, shared: &mut IngestState) -> ClaimedTicket {
         let full = std::mem::replace(&mut self.arena, Arc::new(Arena::empty()));
-        let large = self.ingest.context.ledger.empty(LONG_READS);
-        ClaimedTicket::Flush(Flushing { task: shared.flush.begin(full), large })
+        let large = self.ingest.context.ledger.empty_charge(LONG_READS);
+        ClaimedTicket::Flush(Flushing { task: shared.flush.begin_flush(full), large })
     }
 }

@@ -44,7 +44,7 @@ use ticket::{
 
 /// Why [`Ingest::fill`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum IngestStop {
     Ended,
     /// Runs, ends or the next chunk need memory that a flush cannot free: the caller must merge
     /// runs, spill ends, or give up.
@@ -62,13 +62,13 @@ pub struct IngestWorker<'a> {
 impl<'a> Ingest<'a> {
     /// Reads until the inputs end, or until the caller must free memory before reading can continue
     /// ([`Stop`]). May write presorted reads into `sink`, after `header`.
-    pub fn fill(
+    pub fn fill_sort_buffer(
         &self,
         feed: &mut Feed,
         buffer: &mut SortBuffer,
         sink: &mut Sink,
         header: &Header,
-    ) -> Result<Stop> {
+    ) -> Result<IngestStop> {
         let keyer = self.context.sort.keyer();
         let shared = Mutex::new(IngestState::new(self.context, buffer));
         let arena = std::mem::replace(&mut buffer.arena, Arc::new(Arena::empty()));
@@ -83,65 +83,73 @@ impl<'a> Ingest<'a> {
                     // memory.
                     let held_back = self.context.room_for_bytes(link.waiting_bytes());
                     room.reserved.resize(room.reserved.bytes() + held_back);
-                    let task = self.readers.link(link, task)?;
+                    let task = self.readers.link_task(link, task)?;
                     task.first_name().into_iter().for_each(|name| keyer.set_anchor(name));
                     room.held_back = self.context.room_for_bytes(link.waiting_bytes());
                     LinkedTicket::Read(Reading { task, room, arena })
                 }
                 OpenedTicket::Flush(Flushing { task, large }) => {
-                    LinkedTicket::Flush(Flushing { task: task.link(&mut cutter), large })
+                    LinkedTicket::Flush(Flushing { task: task.cut_partitions(&mut cutter), large })
                 }
                 OpenedTicket::Idle => LinkedTicket::Idle,
             })
         };
-        let workers = readmill_engine::run(
+        let workers = readmill_engine::run_pass(
             self.context.crew,
             &IngestPass(self),
-            |ticket| claimer.claim(ticket, input),
+            |ticket| claimer.claim_ticket(ticket, input),
             link,
-            |_, done| committer.commit(done),
+            |_, done| committer.commit_ticket(done),
         )?;
-        let (arena, ended) = (claimer.arena, claimer.ended);
+        let (arena, ended) = (claimer.arena, claimer.has_ended);
         for IngestWorker { steps, early_writer, .. } in workers {
-            steps.finish(&mut buffer.counts);
+            steps.merge_counts_into(&mut buffer.counts);
             early_writer
                 .into_iter()
-                .for_each(|early_writer| early_writer.steps.finish(&mut buffer.counts));
+                .for_each(|early_writer| early_writer.steps.merge_counts_into(&mut buffer.counts));
         }
         (buffer.arena, buffer.presorted.cutter) = (arena, cutter);
         self.writer.map_or(Ok(()), PartWriter::write_pending)?;
-        Ok(if ended { Stop::Ended } else { Stop::NoRoom })
+        Ok(if ended { IngestStop::Ended } else { IngestStop::NoRoom })
     }
 
     /// Checks the records of a batch, applies the steps, stores their template ends, and copies the
     /// remaining reads into the arena.
-    fn take(
+    fn ingest_batch(
         &self,
         worker: &mut IngestWorker<'a>,
         linked: Reading<LinkedBatch>,
     ) -> Result<IngestedBatch> {
         let IngestWorker { reader, steps, ends: scratch, .. } = worker;
         let Reading { task, room, arena } = linked;
-        reader.check(task, |mut batch| {
+        reader.check_records(task, |mut batch| {
             let mut ends = EndsPart::default();
             if let Some(scratch) = scratch {
                 scratch.collect_evidence(&batch, &mut ends);
             }
-            steps.apply(&mut batch)?; // nothing is routed to extra outputs before the sort
+            steps.process_batch(&mut batch)?; // nothing is routed to extra outputs before the sort
             if let (Some(duplicate_ends), Some(scratch)) = (self.ends, scratch) {
-                duplicate_ends.accept(scratch, &batch, &mut ends)?;
+                duplicate_ends.collect_ends(scratch, &batch, &mut ends)?;
             }
             let mut entries = self.buffers.entries.take().unwrap_or_default();
             entries.clear();
-            self.context.sort.accept(&arena, &batch, &mut entries)?;
-            let reads = batch.record_bytes() + (run::OVERHEAD * batch.len()) as u64;
+            self.context.sort.copy_batch(&arena, &batch, &mut entries)?;
+            let reads = batch.record_bytes() + (run::RECORD_OVERHEAD * batch.len()) as u64;
             let largest = batch.largest_record();
             let placed = batch.records().any(|(_, record)| record.ref_id() >= 0);
-            let tagged = self.is_tagged(&batch);
+            let tagged = self.has_sort_field(&batch);
             let product = (entries.capacity() * size_of::<Entry>()) as u64 + ends.bytes();
-            self.readers.note(TicketBuffer::Product, product);
-            self.readers.reuse(batch);
-            Ok(IngestedBatch { entries, ends, reads, largest, placed, tagged, room })
+            self.readers.record_buffer_size(TicketBuffer::Product, product);
+            self.readers.recycle_batch(batch);
+            Ok(IngestedBatch {
+                entries,
+                ends,
+                record_bytes: reads,
+                largest_record_bytes: largest,
+                any_placed: placed,
+                has_sort_field: tagged,
+                room,
+            })
         })
     }
 }
@@ -149,18 +157,22 @@ impl<'a> Ingest<'a> {
 impl<'a> Ingest<'a> {
     /// Returns whether any read of the batch has the optional field that reads are sorted by.
     /// `None` if the order uses no field, or the batch is empty.
-    fn is_tagged(&self, batch: &Batch) -> Option<bool> {
+    fn has_sort_field(&self, batch: &Batch) -> Option<bool> {
         let tag = self.context.sort.keyer().field().filter(|_| !batch.is_empty())?;
         Some(batch.records().any(|(_, record)| record.field(tag).is_some()))
     }
 
     /// Carries out the parallel working phase of a flush task: packs records into frames of a run,
     /// or encodes them for the output.
-    fn flush_task(&self, worker: &mut IngestWorker<'a>, linked: LinkedFlush) -> Result<FlushResult> {
+    fn perform_flush_task(
+        &self,
+        worker: &mut IngestWorker<'a>,
+        linked: LinkedFlush,
+    ) -> Result<FlushResult> {
         let IngestWorker { flush, early_writer, .. } = worker;
         let sort = &self.context.sort;
         let mut pack = |records: &[Partition]| {
-            flush.pack(records, sort, self.buffers.frames.take().unwrap_or_default())
+            flush.pack_partitions(records, sort, self.buffers.frames.take().unwrap_or_default())
         };
         Ok(match linked {
             LinkedFlush::Seal => FlushResult::Seal,
@@ -173,7 +185,7 @@ impl<'a> Ingest<'a> {
                 let writer = self.writer.ok_or_else(absent)?;
                 let early_writer =
                     early_writer.get_or_insert_with(|| EarlyWriter::new(&self.leaving, writer));
-                let encoded = early_writer.encode(&partitions, sort, writer)?;
+                let encoded = early_writer.encode_partitions(&partitions, sort, writer)?;
                 FlushResult::Write(FlushedPart::Encoded(encoded), FlushTarget::Output)
             }
             LinkedFlush::Close(rest, target) => {
@@ -194,11 +206,11 @@ impl<'a> Pass for IngestPass<'_, 'a> {
     type Worker = IngestWorker<'a>;
     type Error = Error;
 
-    fn worker(&self) -> IngestWorker<'a> {
+    fn make_worker(&self) -> IngestWorker<'a> {
         let Ingest { readers, pipeline, ends, context, .. } = self.0;
         IngestWorker {
-            reader: readers.reader(),
-            steps: pipeline.worker(),
+            reader: readers.new_reader(),
+            steps: pipeline.new_worker(),
             ends: ends.map(DuplicateEnds::scratch),
             flush: FlushWorker::new(context.framing),
             early_writer: None,
@@ -208,10 +220,10 @@ impl<'a> Pass for IngestPass<'_, 'a> {
     fn open(&self, worker: &mut IngestWorker<'a>, claimed: ClaimedTicket) -> Result<OpenedTicket> {
         Ok(match claimed {
             ClaimedTicket::Read(Reading { task, room, arena }) => {
-                OpenedTicket::Read(Reading { task: worker.reader.open(task)?, room, arena })
+                OpenedTicket::Read(Reading { task: worker.reader.open_task(task)?, room, arena })
             }
             ClaimedTicket::Flush(Flushing { task, large }) => {
-                let task = worker.flush.open(task, &self.0.context.sort)?;
+                let task = worker.flush.open_task(task, &self.0.context.sort)?;
                 OpenedTicket::Flush(Flushing { task, large })
             }
             ClaimedTicket::Idle => OpenedTicket::Idle,
@@ -220,9 +232,11 @@ impl<'a> Pass for IngestPass<'_, 'a> {
 
     fn work(&self, worker: &mut IngestWorker<'a>, ready: LinkedTicket) -> Result<FinishedTicket> {
         Ok(match ready {
-            LinkedTicket::Read(linked) => FinishedTicket::Read(Box::new(self.0.take(worker, linked)?)),
+            LinkedTicket::Read(linked) => {
+                FinishedTicket::Read(Box::new(self.0.ingest_batch(worker, linked)?))
+            }
             LinkedTicket::Flush(Flushing { task, large }) => {
-                FinishedTicket::Flush(Flushing { task: self.0.flush_task(worker, task)?, large })
+                FinishedTicket::Flush(Flushing { task: self.0.perform_flush_task(worker, task)?, large })
             }
             LinkedTicket::Idle => FinishedTicket::Idle,
         })

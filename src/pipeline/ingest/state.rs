@@ -45,23 +45,31 @@ impl IngestBuffers {
 /// threads.
 pub struct IngestState {
     pub flush: Flush,
-    pub reads: u64,
-    pub ends: u64,
+    pub arena_bytes: u64,
+    pub end_bytes: u64,
     pub too_many_runs: bool,
     /// Bytes of the largest read so far. `large_under_way` counts the flush tickets in flight that
     /// may hold such a read.
-    pub largest: u64,
-    pub large_under_way: u64,
+    pub largest_record_bytes: u64,
+    pub large_flushes_in_flight: u64,
 }
 
 impl IngestState {
     pub fn new(context: &SortContext, buffer: &SortBuffer) -> Self {
         let flush = Flush::new(context.sort.clone(), Arc::clone(&context.spill));
-        let (reads, ends, largest) = (buffer.charge.bytes(), buffer.ends.bytes(), buffer.largest);
-        IngestState { flush, reads, ends, too_many_runs: false, largest, large_under_way: 0 }
+        let (reads, ends, largest) =
+            (buffer.charge.bytes(), buffer.ends.bytes(), buffer.largest_record_bytes);
+        IngestState {
+            flush,
+            arena_bytes: reads,
+            end_bytes: ends,
+            too_many_runs: false,
+            largest_record_bytes: largest,
+            large_flushes_in_flight: 0,
+        }
     }
 }
 
-pub fn lock<'a>(shared: &'a Mutex<IngestState>) -> MutexGuard<'a, IngestState> {
+pub fn lock_state<'a>(shared: &'a Mutex<IngestState>) -> MutexGuard<'a, IngestState> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -55,11 +55,11 @@ pub struct TicketRoom {
 pub struct IngestedBatch {
     pub entries: Vec<Entry>,
     pub ends: EndsPart,
-    pub reads: u64,
-    pub largest: u64,
-    pub placed: bool,
+    pub record_bytes: u64,
+    pub largest_record_bytes: u64,
+    pub any_placed: bool,
     /// Whether any record has the optional field that reads are sorted by. `None` if the order uses
     /// no field, or the batch is empty.
-    pub tagged: Option<bool>,
+    pub has_sort_field: Option<bool>,
     pub room: TicketRoom,
 }

@@ -16,12 +16,11 @@ use crate::outputs::staged_parts::StagedPart;
 use crate::pipeline::{StepCounts, count, sum_counts};
 use crate::run::RunState;
 use crate::run::recal_setup;
-use crate::run::summary::{self, Summary};
+use crate::run::summary::{self, RunSummary};
 use crate::run::tallies::{changes, late_changes};
 
 /// Sums over all slices, for the join.
 pub struct JoinedSlices {
-    /// Records of all slices.
     pub records: u64,
     /// Bytes of the records that are sorted.
     pub record_bytes: u64,
@@ -44,7 +43,6 @@ pub type ReadPart = Box<dyn FnMut(&StagedPart, &mut Vec<u8>) -> Result<()>>;
 pub struct JoinedRange {
     pub range: WrittenRange,
     pub read: ReadPart,
-    /// Charge of the range.
     pub _charge: Charge,
 }
 
@@ -55,7 +53,7 @@ impl RunState<'_> {
         decided: &FirstDecisions,
         joined: JoinedSlices,
         ranges: &mut dyn Iterator<Item = Result<JoinedRange>>,
-    ) -> Result<Summary> {
+    ) -> Result<RunSummary> {
         let duplicate_ends = self.duplicate_ends(decided)?;
         // As in one run, whether there is an index is decided before it is known whether any read has a position.
         let mut sink = self.sink()?;
@@ -66,15 +64,16 @@ impl RunState<'_> {
         sink.charge_index(&self.header, &self.memory.ledger)?;
         sink.begin(&self.header)?;
         sink.expect(joined.record_bytes);
-        self.console.stage("joining", Some(joined.records), false);
+        self.console.begin_stage("joining", Some(joined.records), false);
         let JoinedSlices { records, counts, verdict, table, tallies, .. } = joined;
         self.tallies.add(&tallies)?;
         // The counts of the reads as they leave are as many.
-        let of_tables =
-            table.as_ref().map_or(0, |table| 2 * recal_setup::REPORT * table.heap_bytes() as u64);
+        let of_tables = table
+            .as_ref()
+            .map_or(0, |table| 2 * recal_setup::REPORT_BYTES_PER_COUNT_BYTE * table.heap_bytes() as u64);
         let _charge = self.memory.ledger.charge("tables of recalibration", of_tables)?;
         let mut counted: Option<Totals> = None;
-        let mut summary = Summary { read: records, counts, ..Summary::default() };
+        let mut summary = RunSummary { read_records: records, counts, ..RunSummary::default() };
         let mut flagged: Vec<LibraryCounts> =
             verdict.as_ref().map_or_else(Vec::new, |verdict| verdict.tally.libraries.clone());
         for range in ranges {
@@ -83,7 +82,7 @@ impl RunState<'_> {
                 let _charge = self.memory.ledger.charge("a part of the output", part.bytes)?;
                 let mut bytes = Vec::new();
                 read(&part, &mut bytes)?;
-                summary.written += part.records;
+                summary.written_records += part.records;
                 self.console.advance(part.records);
                 let StagedPart { entries, records, start, counts, .. } = part;
                 let counts = (counts > 0).then(|| {
@@ -114,23 +113,24 @@ impl RunState<'_> {
             for (totals, after) in [(table, false), (counted, applies)] {
                 let Some(totals) = totals else { continue };
                 let groups = ReadGroups::new(&self.header, &self.memory.ledger)?;
-                let (table, bases) = count::report(totals, &groups, &request.counting)?;
+                let (table, bases) = count::build_report(totals, &groups, &request.counting)?;
                 self.write_table(&table, bases, &mut files, after)?;
             }
         }
-        let of_tiles = verdict.as_ref().map_or(0, |verdict| tiles::bytes(&verdict.tally.tiles));
+        let of_tiles =
+            verdict.as_ref().map_or(0, |verdict| tiles::tile_counts_bytes(&verdict.tally.tiles));
         let _tiles = self.memory.ledger.charge("marks of duplicates", of_tiles)?;
         if let (Some(verdict), Some(ends)) = (verdict, &duplicate_ends) {
             summary.mode = Some(verdict.mode());
-            summary::found(&verdict.tally, &self.header, self.console);
+            summary::log_duplicates(&verdict.tally, &self.header, self.console);
             let metrics = report_files::duplication(&ends.libraries, flagged, &verdict.tally.sizes);
             files.write_metrics(self.plan, &metrics)?;
             files.keep_tiles(&ends.libraries, &verdict.tally.tiles);
         }
-        let mut late = late_changes(self.plan).and(&changes(&self.after_duplicates));
-        late = late.and(&changes(&self.late));
+        let mut late = late_changes(self.plan).union(&changes(&self.after_duplicates));
+        late = late.union(&changes(&self.late));
         if self.plan.order() == Order::Minhash {
-            late = late.and(&Minimise.changes());
+            late = late.union(&Minimise.changes());
         }
         self.tallies.verify(true, &changes(&self.steps), &late, self.console)?;
         self.tallies.write(self.plan, &mut files, self.console)?;

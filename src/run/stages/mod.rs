@@ -10,7 +10,7 @@ use readmill_markdup::item::HalfOrder;
 use readmill_markdup::metrics::LibraryCounts;
 use readmill_markdup::stored::StoredEnds;
 use readmill_markdup::verdict::StoredVerdict;
-use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, MatePairing, Verdict, Writing};
+use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, MarkOptions, MatePairing, Verdict};
 use readmill_record::{Arena, Charge, Error, Result, Step};
 use readmill_sort::{
     Framing, Keyer, Merge, Minimise, Order, PARTITION, RangeStart, RunSort, Sources, SpilledRun,
@@ -113,7 +113,6 @@ pub struct WrittenRange {
 pub struct Slices {
     /// Their runs, without those that are empty.
     pub runs: Vec<SpilledRun>,
-    /// Records of all slices.
     pub records: u64,
     /// Bytes of the largest record.
     pub largest: u64,
@@ -125,7 +124,6 @@ pub struct Slices {
 
 /// The inputs of a stage that works on a range of the output order.
 pub struct RangeInput {
-    /// The slices.
     pub slices: Slices,
     /// Which records are duplicates, where they are marked.
     pub judgement: Option<Judgement>,
@@ -178,11 +176,12 @@ impl<'a> RunState<'a> {
     /// Decides what the first reads of the whole input decide.
     pub fn decide(&self, inputs: &mut Inputs) -> Result<FirstDecisions> {
         let wanted = self.plan.steps.duplicates.as_ref();
-        let prepare = |wanted| duplicates::prepare(wanted, &self.header, inputs, self.console);
+        let prepare =
+            |wanted| duplicates::prepare_duplicate_ends(wanted, &self.header, inputs, self.console);
         let ends = wanted.map(prepare).transpose()?;
         let first = inputs.first_reads()?;
         let record = first.batch().and_then(|batch| Some(batch.record(*batch.spans.first()?)));
-        let anchor = match inputs.prepared_first() {
+        let anchor = match inputs.prepared_input() {
             Some(prepared) => prepared.first_name(),
             None => record.map(|record| record.qname().to_vec()),
         }
@@ -205,7 +204,7 @@ impl<'a> RunState<'a> {
             optical.distance = distance;
         }
         let ends = DuplicateEnds::new(&self.header, pairing, rules)?;
-        Ok(Some(ends.counting_tiles(self.plan.tallies.describe())))
+        Ok(Some(ends.with_tile_counts(self.plan.tallies.describe())))
     }
 
     fn sort_context(
@@ -224,7 +223,7 @@ impl<'a> RunState<'a> {
             room,
             spill: self.spill(),
             record_overhead: self.record_overhead(inputs, duplicate_ends),
-            list: self.memory.sizes.list,
+            entries_per_list: self.memory.sizes.list,
             framing: Framing { size: self.memory.sizes.frame, codec: self.plan.resources.spill_codec },
         }
     }
@@ -240,7 +239,7 @@ impl<'a> RunState<'a> {
         let duplicate_ends = self.duplicate_ends(decided)?;
         let (_charges, room) = self.reserve(&inputs, 0)?;
         let context = self.sort_context(&inputs, decided, duplicate_ends.as_ref(), room);
-        context.spill.check()?;
+        context.spill.create_files()?;
         let mut feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
         let mut nowhere = self.sink_nowhere()?;
         let mut buffer = self.ingest(&context, &mut feed, duplicate_ends.as_ref(), &mut nowhere)?;
@@ -249,17 +248,25 @@ impl<'a> RunState<'a> {
         let (own, spill) = (Arc::clone(&context.spill), Arc::clone(into));
         let context = SortContext { spill, ..context };
         let framing = Framing { size: frame_bytes(decided.slices), ..context.framing };
-        let run = merge::to_spill(&context, framing, Merge::new(sources), 0, buffer.largest)?.store();
+        let run = merge::write_to_spill(
+            &context,
+            framing,
+            Merge::new(sources),
+            0,
+            buffer.largest_record_bytes,
+        )?
+        .into_stored();
         let threads = ThreadedSort(context.crew);
-        let ends = duplicate_ends.is_some().then(|| ends.store(&threads, &own, into)).transpose()?;
+        let ends =
+            duplicate_ends.is_some().then(|| ends.store_ends(&threads, &own, into)).transpose()?;
         Ok(MappedSlice {
             records: buffer.records,
             run,
             ends,
-            largest: buffer.largest,
+            largest: buffer.largest_record_bytes,
             any_placed: buffer.any_placed,
-            was_cut: feed.link.was_cut(),
-            tagged: buffer.tagged,
+            was_cut: feed.link.has_cut_template(),
+            tagged: buffer.has_sort_field,
             span: self.tallies.longest_span()?,
             counts: std::mem::take(&mut buffer.counts),
             tallies: self.tallies.save()?,
@@ -275,7 +282,7 @@ impl<'a> RunState<'a> {
     /// adopted the files of the runs.
     pub fn divide(&self, slices: Slices, spill: Arc<Spill>, ranges: usize) -> Result<Vec<RangeStart>> {
         let sources = Arc::new(self.sources(slices.runs, spill));
-        if sources.is_empty() { Ok(Vec::new()) } else { ranges::divide(&sources, ranges) }
+        if sources.is_empty() { Ok(Vec::new()) } else { ranges::divide_order(&sources, ranges) }
     }
 
     fn sources(&self, runs: Vec<SpilledRun>, spill: Arc<Spill>) -> Sources {
@@ -314,22 +321,22 @@ impl<'a> RunState<'a> {
         };
         let mut ends = EndStore::new(&duplicate_ends);
         for SliceEnds { ends: slice, base } in slices {
-            ends.adopt(slice, base, order, &spill)?;
+            ends.adopt_ends(slice, base, order, &spill)?;
         }
         let has_dt = ends.has_dt;
         let spill = Arc::new(spill);
-        self.console.stage("marking", None, true);
+        self.console.begin_stage("marking", None, true);
         let resolver = DuplicateResolver {
             crew: self.memory.crew,
             ledger: &self.memory.ledger,
-            most: room / 2,
+            max_mark_bytes: room / 2,
             spill: &spill,
             duplicate_ends: &duplicate_ends,
-            cut: was_cut,
+            has_cut_template: was_cut,
             console: self.console,
         };
-        let charge = self.memory.ledger.empty(ENDS);
-        let stated = duplicates::stated(inputs);
+        let charge = self.memory.ledger.empty_charge(ENDS);
+        let stated = duplicates::stated_read_order(inputs);
         let collect_again = |by_place: &DuplicateEnds, ends: &mut EndStore, charge| {
             let merging = runs.runs.iter().map(SpilledRun::merging_bytes).sum();
             let _merging = self.memory.ledger.charge("merging of runs", merging)?;
@@ -338,8 +345,8 @@ impl<'a> RunState<'a> {
             collect_ends_again(crew, &sources, runs.largest, by_place, ends, charge, self.console)
         };
         let (resolved, _marks) =
-            resolver.resolve(wanted.mode, stated, ends, charge, records, collect_again)?;
-        Ok(Judgement { verdict: resolved.verdict.store(records, into)?, has_dt })
+            resolver.resolve_duplicates(wanted.mode, stated, ends, charge, records, collect_again)?;
+        Ok(Judgement { verdict: resolved.verdict.store_marks(records, into)?, has_dt })
     }
 
     /// Loads the marks of duplicates, whose memory is charged.
@@ -363,7 +370,7 @@ impl<'a> RunState<'a> {
         let merging = self.memory.ledger.charge("merging of runs", merging)?;
         let sources = Arc::new(self.sources(slices.runs, Arc::clone(spill)));
         let merge = match start {
-            Some(start) => Merge::after(sources, start),
+            Some(start) => Merge::start_after(sources, start),
             None => Merge::new(sources),
         };
         Ok((crew, merge, [large, merging]))
@@ -379,18 +386,21 @@ impl<'a> RunState<'a> {
     ) -> Result<WrittenRange> {
         let RangeInput { slices, judgement, sites, table, range: [start, until], spill } = input;
         let duplicate_ends = self.duplicate_ends(decided)?;
-        let from_file = self.step_from_file()?;
+        let from_file = self.new_step_from_table_file()?;
         // As in one run, this is decided before it is known whether any read has a position.
-        let sorted = self.plan.order() == Order::Coordinate || self.header.claims_coordinate_order();
+        let sorted = self.plan.order() == Order::Coordinate || self.header.declares_coordinate_order();
         self.set_written_order(slices.any_placed);
         let mut after_duplicates = std::mem::take(&mut self.after_duplicates);
         let recalibration = self.plan.steps.recalibration.as_ref();
         let request = self.table_request();
         let counts_here = request.is_some_and(|request| request.after.is_some())
             || request.is_some() && recalibration.is_some_and(|it| it.apply.is_none());
-        let reference = if counts_here { self.recal_reference(&spill)? } else { None };
-        let of_table = table.as_ref().map_or(0, |table| recal_setup::REPORT * table.heap_bytes() as u64);
-        let (_charges, _) = self.reserve(inputs, self.recal_bytes(reference.as_deref()) + of_table)?;
+        let reference = if counts_here { self.open_recal_reference(&spill)? } else { None };
+        let of_table = table
+            .as_ref()
+            .map_or(0, |table| recal_setup::REPORT_BYTES_PER_COUNT_BYTE * table.heap_bytes() as u64);
+        let (_charges, _) =
+            self.reserve(inputs, self.counting_bytes(reference.as_deref()) + of_table)?;
         let reference = reference.map(|reference| self.exclude(reference, sites, &spill)).transpose()?;
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
         let marks = self.load(judgement, &spill)?;
@@ -399,10 +409,10 @@ impl<'a> RunState<'a> {
             (&self.plan.steps.duplicates, &duplicate_ends, &marks)
         {
             let clear_dt = wanted.writing.clear_dt && marks.has_dt;
-            let writing = Writing { clear_dt, ..wanted.writing.clone() };
+            let writing = MarkOptions { clear_dt, ..wanted.writing.clone() };
             let verdict = Arc::clone(&marks.verdict);
             let apply = ApplyMarks::new(verdict, writing, Arc::clone(&ends.libraries), &self.header);
-            flags = Some(apply.counted());
+            flags = Some(apply.flagged_counts());
             steps.push(Box::new(apply));
         }
         if self.plan.order() == Order::Minhash {
@@ -413,11 +423,11 @@ impl<'a> RunState<'a> {
         let counter = match (table, recalibration.and_then(|it| it.apply.as_ref()), request) {
             (Some(table), Some(apply), Some(request)) => {
                 let groups = ReadGroups::new(&self.header, &self.memory.ledger)?;
-                let (table, _) = count::report(table, &groups, &request.counting)?;
-                steps.push(self.step_of(&table, apply, groups)?);
-                reference.as_ref().and_then(|reference| self.counter_after(reference))
+                let (table, _) = count::build_report(table, &groups, &request.counting)?;
+                steps.push(self.new_step_from_counts(&table, apply, groups)?);
+                reference.as_ref().and_then(|reference| self.new_output_counter(reference))
             }
-            _ => self.new_counter(reference),
+            _ => self.new_input_counter(reference),
         };
         let Some(output) = self.plan.destination.main() else {
             return Err(Error::bug("there is no output to be written"));
@@ -438,9 +448,9 @@ impl<'a> RunState<'a> {
         let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
         let output = OutputRange::between(partition, start.as_ref(), until);
         let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), None);
-        self.console.stage("writing", None, false);
+        self.console.begin_stage("writing", None, false);
         let written =
-            merge::to_sink(crew, merge, pipeline, &self.header, &mut parts, output, self.console)?;
+            merge::write_to_sink(crew, merge, pipeline, &self.header, &mut parts, output, self.console)?;
         let mut flagged = Vec::new();
         flags.iter().for_each(|flags| flags.add_to(&mut flagged));
         let (parts, extent) = parts.complete();
@@ -452,7 +462,7 @@ impl<'a> RunState<'a> {
     /// A range without records.
     pub fn no_range(&self, into: &Arc<Spill>) -> Result<WrittenRange> {
         let (parts, flagged, counted, counts, tallies) = Default::default();
-        Ok(WrittenRange { parts, extent: into.begin(0)?, flagged, counted, counts, tallies })
+        Ok(WrittenRange { parts, extent: into.begin_extent(0)?, flagged, counted, counts, tallies })
     }
 
     /// Adds the tallies of all slices, and returns their sums.

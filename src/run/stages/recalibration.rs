@@ -39,31 +39,31 @@ impl RunState<'_> {
         // (Their memory is charged with the counts.)
         let contigs = self.header.references().len();
         let mut found = SiteCollector::new(contigs, spill, &Ledger::unlimited())?;
-        read(&mut |contig, position| found.push(contig, position, position + 1))?;
+        read(&mut |contig, position| found.push_site(contig, position, position + 1))?;
         let (sites, _) = found.finish()?;
         Ok(Arc::new(RecalReference { sites, ..(*reference).clone() }))
     }
 
     fn range_count(&self, inputs: &Inputs, input: RangeInput) -> Result<RangeCount> {
         let RangeInput { slices, judgement, sites, range: [start, until], spill, .. } = input;
-        let Some(reference) = self.recal_reference(&spill)? else {
+        let Some(reference) = self.open_recal_reference(&spill)? else {
             return Err(Error::bug("there are no bases to be counted"));
         };
-        let (charges, _) = self.reserve(inputs, self.recal_bytes(Some(&reference)))?;
+        let (charges, _) = self.reserve(inputs, self.counting_bytes(Some(&reference)))?;
         let marks = self.load(judgement, &spill)?;
         let (crew, merge, merging) = self.merge_from(slices, start.as_ref(), &spill)?;
         let reference = self.exclude(reference, sites, &spill)?;
-        let Some(counter) = self.new_counter(Some(reference)) else {
+        let Some(counter) = self.new_input_counter(Some(reference)) else {
             return Err(Error::bug("there are no bases to be counted"));
         };
-        let merge = merge.until(until.map(|until| until.border));
+        let merge = merge.end_before(until.map(|until| until.border));
         Ok(RangeCount { crew, merge, counter, marks, _charges: (charges, merging) })
     }
 
     /// Counts the bases of the records of a range for recalibration.
     pub fn count(self, inputs: &Inputs, input: RangeInput) -> Result<Totals> {
         let range = self.range_count(inputs, input)?;
-        self.console.stage("counting", None, false);
+        self.console.begin_stage("counting", None, false);
         let verdict = range.marks.as_ref().map(|marks| &*marks.verdict);
         count::count_runs(range.crew, range.merge, &range.counter, verdict, self.console)?;
         Ok(range.counter.into_totals())
@@ -77,9 +77,16 @@ impl RunState<'_> {
         each: impl FnMut(SiteEvents) -> Result<()> + Send,
     ) -> Result<()> {
         let range = self.range_count(inputs, input)?;
-        self.console.stage("comparing", None, false);
+        self.console.begin_stage("comparing", None, false);
         let verdict = range.marks.as_ref().map(|marks| &*marks.verdict);
-        count::compare_runs(range.crew, range.merge, &range.counter, verdict, self.console, each)
+        count::scan_runs_for_mismatches(
+            range.crew,
+            range.merge,
+            &range.counter,
+            verdict,
+            self.console,
+            each,
+        )
     }
 }
 
@@ -102,7 +109,7 @@ impl SiteFinder {
         mut site: impl FnMut(u32, u32) -> Result<()>,
     ) -> Result<()> {
         let found = &mut self.found;
-        self.scan.add(events, |contig, position| {
+        self.scan.add_batch(events, |contig, position| {
             *found += 1;
             site(contig, position)
         })

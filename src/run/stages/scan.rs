@@ -28,7 +28,7 @@ impl RunState<'_> {
     pub fn scan(&self, number: usize, input: ScanInput<'_>) -> Result<ScannedLane> {
         let wanted = self.plan.aligning.as_ref().ok_or_else(|| Error::bug("no reads are aligned"))?;
         let lane = wanted.lanes.get(number).ok_or_else(|| Error::bug("there is no such lane"))?;
-        let kernel = aligning::without_index(wanted)?;
+        let kernel = aligning::open_without_index(wanted)?;
         let (crew, room) = (self.memory.crew, self.memory.aligning.unwrap_or_default());
         let allow_missing_eof = self.plan.resources.allow_missing_eof;
         let open = |unaligned, scan: &LaneScan| {
@@ -44,24 +44,24 @@ impl RunState<'_> {
             ScanInput::Fastq(marks) => {
                 let mut scan = LaneScan::new(marks);
                 let lanes = open(Vec::new(), &scan)?;
-                self.console.stage("scanning", lanes.size(), true);
-                scan.read(&lanes, crew, self.console)?;
+                self.console.begin_stage("scanning", lanes.size(), true);
+                scan.read_lane(&lanes, crew, self.console)?;
                 Ok(scan.finish())
             }
             ScanInput::Records { pieces, open: open_piece } => {
                 let mut scan = LaneScan::default();
-                self.console.stage("scanning", None, true);
+                self.console.begin_stage("scanning", None, true);
                 for piece in 0..pieces {
                     let rules = OpenOptions { allow_missing_eof, ..self.unaligned_rules() };
                     let mut records = Unaligned::open(Path::new(&lane.files[0]), &rules)?;
                     if let Some(stream) = open_piece(piece)? {
-                        records.narrow(stream, &rules, scan.segments(), scan.templates())?;
+                        records.narrow_to_slice(stream, &rules, scan.segments(), scan.templates())?;
                     }
                     if piece > 0 {
                         scan.begin_piece(piece);
                     }
                     let lanes = open(vec![records], &scan)?;
-                    scan.read(&lanes, crew, self.console)?;
+                    scan.read_lane(&lanes, crew, self.console)?;
                 }
                 Ok(scan.finish())
             }
@@ -72,7 +72,7 @@ impl RunState<'_> {
     fn unaligned_rules(&self) -> OpenOptions {
         OpenOptions {
             reference: self.plan.resources.reference.clone(),
-            cache: readmill_cram::Cache::of_environment(),
+            cache: readmill_cram::Cache::from_environment(),
             ledger: self.memory.ledger.clone(),
             ..OpenOptions::default()
         }

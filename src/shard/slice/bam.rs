@@ -5,44 +5,44 @@ use std::sync::Arc;
 
 use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::BlockWindow;
-use readmill_record::view::FIXED;
+use readmill_record::view::FIXED_BYTES;
 use readmill_record::{Ledger, RecordRef, Result, UncheckedRecord};
 
-use super::file::{BORDERS, MOST_SEARCHED, read_up_to};
+use super::file::{BORDERS, MAX_SEARCHED_BYTES, read_up_to};
 use crate::shard::job::VirtualOffset;
 
 /// Number of inflated bytes in which all records after a guessed record must look
 /// plausible.
-const PROOF: usize = 1 << 20;
+const PLAUSIBLE_BYTES: usize = 1 << 20;
 
 /// Compressed bytes before the wanted offset at which the search for a border begins.
-const LOOK_BACK: u64 = 1 << 18;
+const LOOK_BACK_BYTES: u64 = 1 << 18;
 
 /// Number of consecutive BGZF block headers that must be found before an offset is
 /// taken for the start of a block.
-const BLOCKS: usize = 6;
+const MIN_CONSECUTIVE_BLOCKS: usize = 6;
 
 /// Returns the position of the first record. `None` if the file is not BAM, if it has
 /// no records, or if its header does not fit into memory.
-pub fn start(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
-    let mut blocks = window(file, 0, ledger);
-    while blocks.bytes().len() < 4 && blocks.more()? {}
+pub fn find_first_record(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
+    let mut blocks = open_block_window(file, 0, ledger);
+    while blocks.bytes().len() < 4 && blocks.inflate_more()? {}
     if !blocks.bytes().starts_with(bam_header::MAGIC) {
         return Ok(None);
     }
-    let mut outline = bam_header::Outline::default();
+    let mut outline = bam_header::HeaderOutline::default();
     while !outline.is_complete(blocks.bytes())? {
-        if !blocks.more()? {
+        if !blocks.inflate_more()? {
             return Ok(None);
         }
     }
-    let (_, taken) = outline.parse(blocks.bytes(), ledger)?;
+    let (_, taken) = outline.parse_header(blocks.bytes(), ledger)?;
     while taken == blocks.bytes().len() {
-        if !blocks.more()? {
+        if !blocks.inflate_more()? {
             return Ok(None); // there are no records
         }
     }
-    Ok(Some(position(&blocks, taken)))
+    Ok(Some(virtual_offset(&blocks, taken)))
 }
 
 /// Finds the first position from offset `near` on at which the read name changes.
@@ -51,27 +51,29 @@ pub fn start(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>>
 /// The search begins `LOOK_BACK` bytes before the offset. The first guess may be wrong,
 /// because an optional field can contain bytes that look like a record. But when the
 /// real record that contains them has ended, the chain of records is correct.
-pub fn border(
+pub fn find_border(
     file: &Arc<File>,
     n_ref: i32,
     first: VirtualOffset,
     near: u64,
     ledger: &Ledger,
 ) -> Result<Option<VirtualOffset>> {
-    let back = near.saturating_sub(LOOK_BACK);
+    let back = near.saturating_sub(LOOK_BACK_BYTES);
     let is_start = back <= first.offset;
-    let start = if is_start { Some(first.offset) } else { block_near(file, back)? };
+    let start = if is_start { Some(first.offset) } else { find_block_from(file, back)? };
     let Some(offset) = start else { return Ok(None) };
     let known = is_start.then_some(first.within as usize);
-    let mut blocks = window(file, offset, ledger);
-    let mut wanted = PROOF;
+    let mut blocks = open_block_window(file, offset, ledger);
+    let mut wanted = PLAUSIBLE_BYTES;
     loop {
-        while blocks.reach(near).is_none_or(|at| blocks.bytes().len() < at + wanted) && blocks.more()? {}
-        let Some(least) = blocks.reach(near) else { return Ok(None) };
-        if let Some(at) = name_change(blocks.bytes(), n_ref, known, least) {
-            return Ok(Some(position(&blocks, at)));
+        while blocks.first_block_from(near).is_none_or(|at| blocks.bytes().len() < at + wanted)
+            && blocks.inflate_more()?
+        {}
+        let Some(least) = blocks.first_block_from(near) else { return Ok(None) };
+        if let Some(at) = find_name_change(blocks.bytes(), n_ref, known, least) {
+            return Ok(Some(virtual_offset(&blocks, at)));
         }
-        if blocks.has_ended() || wanted >= MOST_SEARCHED {
+        if blocks.has_ended() || wanted >= MAX_SEARCHED_BYTES {
             return Ok(None);
         }
         wanted *= 2;
@@ -81,12 +83,13 @@ pub fn border(
 /// Returns the first position from `least` on at which the read name differs from the
 /// name of the record before. `known` is the position of a record in `bytes`; if it is
 /// `None`, the first record is guessed.
-fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> Option<usize> {
-    let looks_right = |at: usize| chain(bytes, at, n_ref).is_some_and(|records| records > 3);
+fn find_name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> Option<usize> {
+    let looks_right =
+        |at: usize| count_plausible_records(bytes, at, n_ref).is_some_and(|records| records > 3);
     let first = known.or_else(|| (0..bytes.len()).find(|&at| looks_right(at)))?;
     let (mut at, mut before) = (first, None);
     loop {
-        let size = size(bytes, at)?;
+        let size = record_size(bytes, at)?;
         let record = bytes.get(at..at + size)?;
         // A damaged record is reported later, by the stage that reads it.
         let name = UncheckedRecord::new(record).check_without_fields(n_ref).ok()?.qname();
@@ -99,13 +102,13 @@ fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> 
 
 /// Counts the complete records from `at` to the end of `bytes`. Returns `None` if one
 /// of them does not look like a record.
-fn chain(bytes: &[u8], mut at: usize, n_ref: i32) -> Option<usize> {
+fn count_plausible_records(bytes: &[u8], mut at: usize, n_ref: i32) -> Option<usize> {
     let mut records = 0;
-    while bytes.len() - at >= FIXED {
-        if !RecordRef::plausible(&bytes[at..], n_ref) {
+    while bytes.len() - at >= FIXED_BYTES {
+        if !RecordRef::is_plausible(&bytes[at..], n_ref) {
             return None;
         }
-        match size(bytes, at) {
+        match record_size(bytes, at) {
             Some(size) if bytes.len() - at >= size => (at, records) = (at + size, records + 1),
             _ => break,
         }
@@ -113,18 +116,18 @@ fn chain(bytes: &[u8], mut at: usize, n_ref: i32) -> Option<usize> {
     Some(records)
 }
 
-fn size(bytes: &[u8], at: usize) -> Option<usize> {
+fn record_size(bytes: &[u8], at: usize) -> Option<usize> {
     let size = u32::from_le_bytes(*bytes.get(at..)?.first_chunk::<4>()?) as usize + 4;
-    (size >= FIXED).then_some(size)
+    (size >= FIXED_BYTES).then_some(size)
 }
 
-fn block_near(file: &File, near: u64) -> Result<Option<u64>> {
-    let mut bytes = vec![0; (BLOCKS + 2) << 16]; // a block has at most 64 KiB
+fn find_block_from(file: &File, near: u64) -> Result<Option<u64>> {
+    let mut bytes = vec![0; (MIN_CONSECUTIVE_BLOCKS + 2) << 16]; // a block has at most 64 KiB
     let read = read_up_to(file, &mut bytes, near)?;
     bytes.truncate(read);
     let follow = |start: usize| {
         let mut at = start;
-        (0..BLOCKS).all(|_| match bytes.get(at..).and_then(block_size) {
+        (0..MIN_CONSECUTIVE_BLOCKS).all(|_| match bytes.get(at..).and_then(block_size) {
             Some(size) => {
                 at += size;
                 true
@@ -151,18 +154,18 @@ fn block_size(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-fn window(file: &Arc<File>, offset: u64, ledger: &Ledger) -> BlockWindow {
-    BlockWindow::new(file, offset, None, ledger.empty(BORDERS))
+fn open_block_window(file: &Arc<File>, offset: u64, ledger: &Ledger) -> BlockWindow {
+    BlockWindow::new(file, offset, None, ledger.empty_charge(BORDERS))
 }
 
-fn position(blocks: &BlockWindow, at: usize) -> VirtualOffset {
-    let (offset, within) = blocks.position(at);
+fn virtual_offset(blocks: &BlockWindow, at: usize) -> VirtualOffset {
+    let (offset, within) = blocks.virtual_position(at);
     VirtualOffset { offset, within: within as u32 }
 }
 
-pub fn inflated_block(file: &Arc<File>, offset: u64) -> Result<(Vec<u8>, u64)> {
-    let charge = Ledger::unlimited().empty(BORDERS); // at most 64 KiB, less than one batch
+pub fn read_inflated_block(file: &Arc<File>, offset: u64) -> Result<(Vec<u8>, u64)> {
+    let charge = Ledger::unlimited().empty_charge(BORDERS); // at most 64 KiB, less than one batch
     let mut blocks = BlockWindow::new(file, offset, Some(1), charge);
-    blocks.more()?;
+    blocks.inflate_more()?;
     Ok((blocks.bytes().to_vec(), blocks.next_offset()))
 }

@@ -6,13 +6,13 @@ use readmill_cram::ContainerHeader;
 use readmill_record::{Error, Result};
 
 use super::file::read_up_to;
-use crate::shard::job::{Bounds, VirtualOffset};
+use crate::shard::job::{SliceBounds, VirtualOffset};
 
-const DEFINITION: u64 = 26;
+const DEFINITION_BYTES: u64 = 26;
 
 /// Bytes that are read for a container header: first a usual size, then the largest
 /// possible size.
-const HEADERS: [usize; 2] = [1 << 10, 1 << 16];
+const HEADER_READ_BYTES: [usize; 2] = [1 << 10, 1 << 16];
 
 struct ContainerBounds {
     start: u64,
@@ -22,20 +22,21 @@ struct ContainerBounds {
 
 /// Returns the position of the first container with records. `None` for CRAM of another
 /// version than 3, which is not divided.
-pub fn start(file: &File) -> Result<Option<VirtualOffset>> {
-    let mut definition = [0; DEFINITION as usize];
+pub fn find_first_container(file: &File) -> Result<Option<VirtualOffset>> {
+    let mut definition = [0; DEFINITION_BYTES as usize];
     read_up_to(file, &mut definition, 0)?;
     if definition[4] != 3 {
         return Ok(None);
     }
-    let header = container(file, DEFINITION)?.ok_or_else(|| Error::input("there is no header"))?;
+    let header = read_container_header(file, DEFINITION_BYTES)?
+        .ok_or_else(|| Error::input("there is no header"))?;
     Ok(Some(VirtualOffset { offset: header.end, within: 0 }))
 }
 
 /// Reads the bytes before the first container with records: the file definition and the
 /// header container.
-pub fn head(file: &File) -> Result<Vec<u8>> {
-    let end = start(file)?.map_or(0, |first| first.offset);
+pub fn read_header_bytes(file: &File) -> Result<Vec<u8>> {
+    let end = find_first_container(file)?.map_or(0, |first| first.offset);
     let mut bytes = vec![0; end as usize];
     read_up_to(file, &mut bytes, 0)?;
     Ok(bytes)
@@ -44,16 +45,18 @@ pub fn head(file: &File) -> Result<Vec<u8>> {
 /// Returns the first position, then for each wanted offset the first container after it
 /// that starts with another read name than the container before it ends with. `differ`
 /// compares the names at the border between two adjacent containers.
-pub fn borders(
+pub fn find_borders(
     file: &File,
     first: VirtualOffset,
     wanted: &[u64],
-    mut differ: impl FnMut(Bounds) -> Result<bool>,
+    mut differ: impl FnMut(SliceBounds) -> Result<bool>,
 ) -> Result<Vec<VirtualOffset>> {
     let (mut borders, mut wanted) = (vec![first], wanted);
     let (mut at, mut before) = (first.offset, None::<ContainerBounds>);
     let position = |offset| VirtualOffset { offset, within: 0 };
-    while let (Some((&near, rest)), Some(place)) = (wanted.split_first(), container(file, at)?) {
+    while let (Some((&near, rest)), Some(place)) =
+        (wanted.split_first(), read_container_header(file, at)?)
+    {
         if place.header.is_end() {
             break;
         }
@@ -62,7 +65,7 @@ pub fn borders(
             continue;
         }
         if let Some(before) = before.take_if(|_| place.start >= near) {
-            let bounds = Bounds { from: position(before.start), to: Some(position(place.end)) };
+            let bounds = SliceBounds { from: position(before.start), to: Some(position(place.end)) };
             if differ(bounds)? {
                 borders.push(position(place.start));
                 // Several wanted offsets may be before the same container.
@@ -74,10 +77,10 @@ pub fn borders(
     Ok(borders)
 }
 
-fn container(file: &File, offset: u64) -> Result<Option<ContainerBounds>> {
+fn read_container_header(file: &File, offset: u64) -> Result<Option<ContainerBounds>> {
     let mut bytes = Vec::new();
     let mut read = Ok((ContainerHeader::default(), 0));
-    for most in HEADERS {
+    for most in HEADER_READ_BYTES {
         bytes.resize(most, 0);
         let n = read_up_to(file, &mut bytes, offset)?;
         if n == 0 {

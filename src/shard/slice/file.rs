@@ -8,14 +8,14 @@ use readmill_record::{Error, Result};
 
 /// Maximum number of bytes that are searched for a border. If no border is found in
 /// them, because the records are very long, the slices on both sides become one.
-pub const MOST_SEARCHED: usize = 64 << 20;
+pub const MAX_SEARCHED_BYTES: usize = 64 << 20;
 
 pub const BORDERS: &str = "borders of slices";
 
 pub fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> Result<usize> {
     let mut filled = 0;
     while filled < into.len() {
-        match file.read_at(&mut into[filled..], offset + filled as u64).map_err(|e| failed(&e))? {
+        match file.read_at(&mut into[filled..], offset + filled as u64).map_err(|e| read_error(&e))? {
             0 => break,
             n => filled += n,
         }
@@ -23,7 +23,7 @@ pub fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> Result<usize> {
     Ok(filled)
 }
 
-pub fn failed(error: &std::io::Error) -> Error {
+pub fn read_error(error: &std::io::Error) -> Error {
     Error::io("reading failed", error)
 }
 

@@ -5,13 +5,13 @@ use std::fs::File;
 use readmill_record::header::text::belongs_to_header;
 use readmill_record::{Charge, Ledger, Result};
 
-use super::file::{BORDERS, MOST_SEARCHED, read_up_to};
+use super::file::{BORDERS, MAX_SEARCHED_BYTES, read_up_to};
 use crate::shard::job::VirtualOffset;
 
-const TEXT: usize = 1 << 16;
+const READ_BYTES: usize = 1 << 16;
 
-pub fn start(file: &File, ledger: &Ledger) -> Result<u64> {
-    let mut lines = Lines::new(file, 0, ledger);
+pub fn find_first_alignment(file: &File, ledger: &Ledger) -> Result<u64> {
+    let mut lines = LineScanner::new(file, 0, ledger);
     for number in 1.. {
         let at = lines.offset();
         match lines.next()? {
@@ -24,8 +24,8 @@ pub fn start(file: &File, ledger: &Ledger) -> Result<u64> {
 
 /// Finds the first line after `near` that has another read name than the line before
 /// it. Returns `None` if the file ends before, or if a line is too long to be searched.
-pub fn border(file: &File, near: u64, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
-    let mut lines = Lines::new(file, near, ledger);
+pub fn find_border(file: &File, near: u64, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
+    let mut lines = LineScanner::new(file, near, ledger);
     if lines.next()?.is_none() {
         return Ok(None); // the offset is in the last line
     }
@@ -42,7 +42,7 @@ pub fn border(file: &File, near: u64, ledger: &Ledger) -> Result<Option<VirtualO
     }
 }
 
-struct Lines<'a> {
+struct LineScanner<'a> {
     file: &'a File,
     /// Offset in the file of `bytes[0]`.
     offset: u64,
@@ -52,9 +52,9 @@ struct Lines<'a> {
     charge: Charge,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineScanner<'a> {
     fn new(file: &'a File, offset: u64, ledger: &Ledger) -> Self {
-        Lines { file, offset, bytes: Vec::new(), taken: 0, charge: ledger.empty(BORDERS) }
+        LineScanner { file, offset, bytes: Vec::new(), taken: 0, charge: ledger.empty_charge(BORDERS) }
     }
 
     fn offset(&self) -> u64 {
@@ -74,17 +74,17 @@ impl<'a> Lines<'a> {
             self.bytes.drain(..self.taken);
             (self.offset, self.taken) = (self.offset + self.taken as u64, 0);
             searched = self.bytes.len();
-            if searched + TEXT > self.bytes.capacity() {
-                if !self.charge.try_grow((searched + TEXT) as u64) {
+            if searched + READ_BYTES > self.bytes.capacity() {
+                if !self.charge.try_grow((searched + READ_BYTES) as u64) {
                     return Ok(None);
                 }
-                self.bytes.reserve_exact(searched + TEXT);
+                self.bytes.reserve_exact(searched + READ_BYTES);
             }
-            self.bytes.resize(searched + TEXT, 0);
+            self.bytes.resize(searched + READ_BYTES, 0);
             let at = self.offset + searched as u64;
             let read = read_up_to(self.file, &mut self.bytes[searched..], at)?;
             self.bytes.truncate(searched + read);
-            if read == 0 || self.bytes.len() > MOST_SEARCHED {
+            if read == 0 || self.bytes.len() > MAX_SEARCHED_BYTES {
                 return Ok(None);
             }
         }

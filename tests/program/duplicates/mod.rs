@@ -17,7 +17,7 @@ use crate::support::{self, TestDir};
 
 /// Marking in this mode, and nothing else.
 fn mark(mode: DuplicateMode) -> Steps {
-    Steps { duplicates: Some(Duplicates::marked(mode)), ..Steps::default() }
+    Steps { duplicates: Some(Duplicates::with_mode(mode)), ..Steps::default() }
 }
 
 /// Records flagged 0x400 in SAM text.
@@ -190,7 +190,7 @@ fn removing_leaves_out_what_marking_flags() {
     for seed in 0..50 {
         for (_, text) in &orders(seed) {
             let mode = DuplicateMode::Coordinate;
-            let mut remove = Duplicates::marked(mode);
+            let mut remove = Duplicates::with_mode(mode);
             remove.writing.remove = true;
             let remove = Some(remove);
             let removed =

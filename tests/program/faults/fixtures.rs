@@ -211,7 +211,7 @@ pub fn bam_header(text: &str) -> Vec<u8> {
 /// One BGZF block.
 pub fn block(payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    Deflater::new(Codec::default(), 1).block(payload, &mut out);
+    Deflater::new(Codec::default(), 1).deflate_block(payload, &mut out);
     out
 }
 

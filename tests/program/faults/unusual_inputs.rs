@@ -101,7 +101,7 @@ fn blocks_of_any_size_in_any_place() {
 
     let mut stored = Deflater::new(Codec::default(), 0);
     let mut largest_stored = Vec::new();
-    payload.chunks(65_505).for_each(|piece| stored.block(piece, &mut largest_stored));
+    payload.chunks(65_505).for_each(|piece| stored.deflate_block(piece, &mut largest_stored));
     assert_eq!(largest_stored[16..18], [0xff, 0xff], "a block of 65,536 bytes in the file");
     largest_stored.extend(EOF_BLOCK);
     assert_eq!(sorted("x.bam", &largest_stored, "1G"), expected);

@@ -40,7 +40,7 @@ fn refused(dir: &TestDir, args: &[&str], code: i32, words: &[&str]) {
 /// Bytes as stored BGZF blocks of so many bytes: the file does not depend on a compression library.
 fn stored(bytes: &[u8], block: usize) -> Vec<u8> {
     let (mut deflater, mut out) = (Deflater::new(Codec::default(), 0), Vec::new());
-    bytes.chunks(block).for_each(|piece| deflater.block(piece, &mut out));
+    bytes.chunks(block).for_each(|piece| deflater.deflate_block(piece, &mut out));
     out.extend_from_slice(&EOF_BLOCK);
     out
 }
@@ -50,7 +50,7 @@ fn raw_bam(text: &str) -> Vec<u8> {
     let (header, records) = split_header(text);
     let header = Header::parse(header.as_bytes()).unwrap();
     let mut bytes = Vec::new();
-    bam_format::header::write(&header, &mut bytes).unwrap();
+    bam_format::header::write_header(&header, &mut bytes).unwrap();
     let mut parser = LineParser::new(&header);
     records.lines().for_each(|line| parser.parse(line.as_bytes(), &mut bytes).unwrap());
     bytes

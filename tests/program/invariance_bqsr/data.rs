@@ -27,7 +27,7 @@ impl TemplateReads {
     /// The templates of a sample.
     pub fn of(sample: &Sample) -> Self {
         let (mut templates, mut bytes, mut records) = (Vec::new(), Vec::new(), sample.records());
-        while records.next(&mut bytes) {
+        while records.append_next(&mut bytes) {
             templates.push(std::mem::take(&mut bytes));
         }
         TemplateReads { header: sample.header_text(), templates }
@@ -71,7 +71,7 @@ impl TemplateReads {
     pub fn bam(&self) -> Vec<u8> {
         let header = Header::parse(self.header.as_bytes()).expect("a header");
         let mut bytes = Vec::new();
-        bam::header::write(&header, &mut bytes).expect("a small header");
+        bam::header::write_header(&header, &mut bytes).expect("a small header");
         self.templates.iter().for_each(|template| bytes.extend_from_slice(template));
         bgzip(&bytes)
     }

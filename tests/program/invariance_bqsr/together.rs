@@ -22,7 +22,7 @@ fn world() -> (BqsrFiles, TemplateReads) {
 fn same(world: &BqsrFiles, one: &str, two: &str) {
     let read = |name: &str| {
         let mut bytes = Vec::new();
-        let mut file = text::open(&world.dir.path(name), &Ledger::unlimited()).expect("a file");
+        let mut file = text::open_inflated(&world.dir.path(name), &Ledger::unlimited()).expect("a file");
         file.read_to_end(&mut bytes).expect("a file that can be read");
         bytes
     };

@@ -145,7 +145,7 @@ fn fields_that_look_like_blocks() {
     let records = templates(20, 1, &field).concat();
     let stored = |payload: &[u8]| {
         let mut out = Vec::new();
-        Deflater::new(Codec::default(), 0).block(payload, &mut out);
+        Deflater::new(Codec::default(), 0).deflate_block(payload, &mut out);
         out
     };
     divides("x.bam", &after_header(records.chunks(3000).map(stored)), [2, 3, 5]);

@@ -191,7 +191,7 @@ pub fn references(text: &str) -> Vec<&str> {
 pub fn bam(text: &str) -> Vec<u8> {
     let header = Header::parse(split_header(text).0.as_bytes()).expect("a header");
     let mut bytes = Vec::new();
-    bam::header::write(&header, &mut bytes).expect("a small header");
+    bam::header::write_header(&header, &mut bytes).expect("a small header");
     for (_, verbatim) in raw_records(text) {
         bytes.extend_from_slice(&verbatim);
     }
@@ -224,7 +224,7 @@ fn raw_records(text: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
 /// Bytes as a BGZF file, whose blocks end without regard to records.
 pub fn bgzip(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    bam::Encoder::new(Codec::default(), 1, None).bytes(bytes, &mut out);
+    bam::BamEncoder::new(Codec::default(), 1, None).append_bytes(bytes, &mut out);
     out.extend_from_slice(&bgzf::EOF_BLOCK);
     out
 }

@@ -29,7 +29,7 @@ pub fn sample(pairs: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     sample.raw_header(&mut bytes);
     let mut records = sample.records();
-    while records.next(&mut bytes) {}
+    while records.append_next(&mut bytes) {}
     bytes
 }
 

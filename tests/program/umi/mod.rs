@@ -28,7 +28,7 @@ fn steps(rule: MoleculeRule, mode: DuplicateMode) -> Steps {
     let method = METHODS.iter().find(|method| method.0 == rule.method).expect("a method").1;
     let source = rule.source.parse().expect("a source");
     let umis = Umis { source, method, edits: rule.edits as u32 };
-    let mut duplicates = Duplicates::marked(mode);
+    let mut duplicates = Duplicates::with_mode(mode);
     duplicates.rules.coding = Some(Coding::Umis(umis));
     duplicates.rules.molecules = true;
     duplicates.writing.molecule_number = Some((*b"MI", method == Method::Paired));

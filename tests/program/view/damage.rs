@@ -115,7 +115,7 @@ fn edited(dir: &TestDir, pads: [usize; 4], change: impl Fn(usize, String) -> Str
     let changed = format!("{header}{}", lines.concat());
     assert_eq!(changed.len(), whole.len(), "the index fits");
     let mut packed = Vec::new();
-    Deflater::new(Codec::default(), 1).block(changed.as_bytes(), &mut packed);
+    Deflater::new(Codec::default(), 1).deflate_block(changed.as_bytes(), &mut packed);
     packed.extend_from_slice(&EOF_BLOCK);
     std::fs::write(&path, packed).expect("the file");
     std::fs::write(format!("{path}.csi"), index).expect("the index");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use readmill_format::bam::index::{FragmentBuilder, IndexBuilder, Scheme};
+use readmill_format::bam::index::{FragmentBuilder, IndexBuilder, IndexScheme};
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 use readmill_format::{bam, sam};
 use readmill_record::{Header, RecordRef};
@@ -35,7 +35,7 @@ pub fn file(dir: &TestDir, kind: Kind, name: &str, text: &str, payload: usize) -
         }
         Kind::BamBai | Kind::BamCsi => {
             let mut bytes = Vec::new();
-            bam::header::write(&header, &mut bytes).expect("a header");
+            bam::header::write_header(&header, &mut bytes).expect("a header");
             write(dir, kind, &format!("{name}.bam"), &header, bytes, text, payload)
         }
         Kind::SamBai | Kind::SamCsi => {
@@ -74,18 +74,19 @@ fn write(
     let mut deflater = Deflater::new(Codec::default(), 1);
     for piece in bytes.chunks(payload) {
         blocks.push(packed.len() as u64);
-        deflater.block(piece, &mut packed);
+        deflater.deflate_block(piece, &mut packed);
     }
     blocks.push(packed.len() as u64);
     packed.extend_from_slice(&EOF_BLOCK);
     let offset = |at: usize| blocks[at / payload] << 16 | (at % payload) as u64;
     let csi = matches!(kind, Kind::BamCsi | Kind::SamCsi);
-    let scheme = if csi { Scheme::csi(header) } else { Scheme::bai(header).expect("short contigs") };
+    let scheme =
+        if csi { IndexScheme::csi(header) } else { IndexScheme::bai(header).expect("short contigs") };
     let (mut fragments, mut index) = (FragmentBuilder::new(scheme), IndexBuilder::new(scheme, header));
     for (raw, at) in raws.iter().zip(starts.windows(2)) {
-        fragments.add(RecordRef::new(raw), offset(at[0]), offset(at[1]));
+        fragments.add_record(RecordRef::new(raw), offset(at[0]), offset(at[1]));
     }
-    index.absorb(fragments.finish(), 0);
+    index.add_fragment(fragments.finish_partition(), 0);
     let path = dir.file(name, packed);
     let mut bytes = Vec::new();
     index.write_to(&mut bytes).expect("an index");

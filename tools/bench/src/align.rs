@@ -19,7 +19,7 @@ use crate::table::{self, TableRow};
 use crate::work::Work;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub struct AlignBenchArgs {
     #[command(flatten)]
     options: Options,
     /// Bases from which one insert size distribution is estimated (bwa -K)
@@ -46,12 +46,12 @@ struct Aligning<'a> {
     cohort_bases: u64,
 }
 
-pub fn run(args: Args) -> Result<()> {
+pub fn bench_align(args: AlignBenchArgs) -> Result<()> {
     if args.options.data.is_some() {
         bail!("reads are simulated here: --data has no FASTQ");
     }
     let mut work = Work::without_data(args.options.clone())?;
-    let made = work.simulated("fastq", "--fastq --profile middle --level 1")?;
+    let made = work.ensure_simulated_data("fastq", "--fastq --profile middle --level 1")?;
     let ends = if args.bgzf { ["r1.fastq.gz", "r2.fastq.gz"] } else { ["r1.fastq", "r2.fastq"] };
     let (reference, reads) = (made.join("reference.fa"), ends.map(|name| made.join(name)));
     work.data = reads[0].clone();
@@ -60,28 +60,31 @@ pub fn run(args: Args) -> Result<()> {
         ends[0], ends[1], args.options.pairs, args.cohort_bases,
     ));
     let job = Aligning { work: &work, reference, reads, cohort_bases: args.cohort_bases };
-    job.prepare(args.bgzf)?;
-    let contenders = job.contenders(&args)?;
+    job.prepare_inputs(args.bgzf)?;
+    let contenders = job.align_contenders(&args)?;
     let rows = table::rounds(&work, &contenders, |row, output| {
         let is_text = output.extension().is_some_and(|end| end == "records");
-        row.holds =
-            if is_text { std::fs::read_to_string(output)?.trim().into() } else { work.tally(output)? };
+        row.holds = if is_text {
+            std::fs::read_to_string(output)?.trim().into()
+        } else {
+            work.count_records(output)?
+        };
         Ok(())
     })?;
-    show(&work, &contenders, rows)
+    print_results(&work, &contenders, rows)
 }
 
 impl Aligning<'_> {
-    fn prepare(&self, bgzf: bool) -> Result<()> {
+    fn prepare_inputs(&self, bgzf: bool) -> Result<()> {
         let (work, [first, last]) = (self.work, &self.reads);
         if bgzf && !last.exists() {
             let bam = first.with_file_name("reads.bam");
-            let call = Call::new(&work.readmill).arg("fastq").arg(bam).words("-n --grouped -1");
-            work.do_once(call.arg(first).arg("-2").arg(last))?;
+            let call = Call::new(&work.readmill).arg("fastq").arg(bam).add_words("-n --grouped -1");
+            work.run_once(call.arg(first).arg("-2").arg(last))?;
         }
         if !self.reference.with_extension("fa.bwt.2bit.64").exists() {
-            let call = Call::new(&work.readmill).words("index --unpacked").arg(&self.reference);
-            work.do_once(call)?;
+            let call = Call::new(&work.readmill).add_words("index --unpacked").arg(&self.reference);
+            work.run_once(call)?;
         }
         Ok(())
     }
@@ -90,76 +93,94 @@ impl Aligning<'_> {
     fn index_for_bwa(&self, program: &Program) -> Result<PathBuf> {
         let prefix = self.reference.with_file_name("bwa");
         if !prefix.with_extension("sa").exists() {
-            let call = Call::new(program).words("index -p").arg(&prefix).arg(&self.reference);
-            self.work.do_once(call)?;
+            let call = Call::new(program).add_words("index -p").arg(&prefix).arg(&self.reference);
+            self.work.run_once(call)?;
         }
         Ok(prefix)
     }
 
-    fn contenders(&self, args: &Args) -> Result<Vec<Contender>> {
-        let (work, fused) = (self.work, self.readmill());
-        let (output, _) = floor::keep(work, &fused)?;
+    fn align_contenders(&self, args: &AlignBenchArgs) -> Result<Vec<Contender>> {
+        let (work, fused) = (self.work, self.readmill_contender());
+        let (output, _) = floor::run_and_keep_output(work, &fused)?;
         let none = PathBuf::from("-");
-        let mut contenders =
-            vec![fused, self.kernel(KERNEL, ""), floor::of(work, floor::NAME, &none, &output)];
+        let mut contenders = vec![
+            fused,
+            self.kernel_contender(KERNEL, ""),
+            floor::floor_contender(work, floor::FLOOR_NAME, &none, &output),
+        ];
         if args.bgzf {
-            let mut inflating = floor::of(work, INFLATING, &self.reads[0], &output);
+            let mut inflating = floor::floor_contender(work, INFLATING, &self.reads[0], &output);
             inflating.stages[0][0] = inflating.stages[0][0].clone().arg("--and").arg(&self.reads[1]);
             contenders.push(inflating);
         }
         if args.settled {
-            contenders.push(self.kernel("bare kernel, readmill's allocator", "--settled"));
+            contenders.push(self.kernel_contender("bare kernel, readmill's allocator", "--settled"));
         }
-        let [mem2, bwa, mini] = [Peer::BwaMem2, Peer::Bwa, Peer::Minibwa].map(|peer| work.peer(peer));
+        let [mem2, bwa, mini] =
+            [Peer::BwaMem2, Peer::Bwa, Peer::Minibwa].map(|peer| work.find_peer(peer));
         if mem2.is_none() && bwa.is_none() && mini.is_none() {
             return Ok(contenders);
         }
-        let samtools = work.peer(Peer::Samtools).context("samtools sorts and marks for aligners")?;
-        contenders.extend(mem2.map(|it| self.chain(&it, "mem", &samtools, self.reference.clone())));
+        let samtools =
+            work.find_peer(Peer::Samtools).context("samtools sorts and marks for aligners")?;
+        contenders
+            .extend(mem2.map(|it| self.chain_contender(&it, "mem", &samtools, self.reference.clone())));
         if let Some(program) = bwa {
-            let mut chain = self.chain(&program, "mem", &samtools, self.index_for_bwa(&program)?);
+            let mut chain =
+                self.chain_contender(&program, "mem", &samtools, self.index_for_bwa(&program)?);
             chain.runs = work.options.picard_runs;
             contenders.push(chain);
         }
         if let Some(program) = mini {
-            let index = Call::new(&work.readmill).words("index --kernel minibwa").arg(&self.reference);
-            work.do_once(index)?;
-            contenders.push(self.fused("readmill, minibwa", "--kernel minibwa", "readmill.minibwa.bam"));
-            contenders.push(self.chain(&program, "map", &samtools, self.reference.clone()));
+            let index =
+                Call::new(&work.readmill).add_words("index --kernel minibwa").arg(&self.reference);
+            work.run_once(index)?;
+            contenders.push(self.fused_contender(
+                "readmill, minibwa",
+                "--kernel minibwa",
+                "readmill.minibwa.bam",
+            ));
+            contenders.push(self.chain_contender(&program, "map", &samtools, self.reference.clone()));
         }
         Ok(contenders)
     }
 
-    fn readmill(&self) -> Contender {
-        self.fused("readmill", "", "readmill.bam")
+    fn readmill_contender(&self) -> Contender {
+        self.fused_contender("readmill", "", "readmill.bam")
     }
 
-    fn fused(&self, name: &str, words: &str, output: &str) -> Contender {
+    fn fused_contender(&self, name: &str, words: &str, output: &str) -> Contender {
         let (work, [first, last]) = (self.work, &self.reads);
         let output = work.file(output);
         let call = Call::new(&work.readmill).arg("align").arg(&self.reference).arg(first).arg(last);
-        let call = call.words(words).words(&format!("-K {} -R", self.cohort_bases)).arg(GROUP.1);
-        let call = call.words("--sort coordinate --mark-duplicates -o").arg(&output);
-        let call = Sorting::of(work).with_resources(call);
+        let call = call.add_words(words).add_words(&format!("-K {} -R", self.cohort_bases)).arg(GROUP.1);
+        let call = call.add_words("--sort coordinate --mark-duplicates -o").arg(&output);
+        let call = Sorting::from_work(work).with_resources(call);
         Contender::new(name, work.options.runs, output, vec![vec![call]])
     }
 
-    fn kernel(&self, name: &str, words: &str) -> Contender {
+    fn kernel_contender(&self, name: &str, words: &str) -> Contender {
         let (work, [first, last]) = (self.work, &self.reads);
         let (output, Options { threads, runs, .. }) = (work.file("kernel.records"), &work.options);
         let call = work.own_call("kernel-once").arg(&self.reference).arg(first).arg(last);
-        let call = call.arg(&output).words(&format!("{threads} {} --group", self.cohort_bases));
-        Contender::own_clock(name, *runs, output, call.arg(GROUP.0).words(words))
+        let call = call.arg(&output).add_words(&format!("{threads} {} --group", self.cohort_bases));
+        Contender::self_timed(name, *runs, output, call.arg(GROUP.0).add_words(words))
     }
 
-    fn chain(&self, aligner: &Program, task: &str, samtools: &Program, index: PathBuf) -> Contender {
+    fn chain_contender(
+        &self,
+        aligner: &Program,
+        task: &str,
+        samtools: &Program,
+        index: PathBuf,
+    ) -> Contender {
         let (work, [first, last]) = (self.work, &self.reads);
         let (output, Options { threads, runs, .. }) = (work.file("chain.bam"), &work.options);
         let mem = format!("{task} -t {threads} -K {} -R", self.cohort_bases);
-        let [sort, marks] = samtools_marks(&Sorting::of(work), samtools, &output);
+        let [sort, marks] = samtools_marks(&Sorting::from_work(work), samtools, &output);
         let pipe = vec![
-            Call::new(aligner).words(&mem).arg(GROUP.1).arg(index).arg(first).arg(last),
-            Call::new(samtools).words(&format!("fixmate -@ {threads} -m -u - -")),
+            Call::new(aligner).add_words(&mem).arg(GROUP.1).arg(index).arg(first).arg(last),
+            Call::new(samtools).add_words(&format!("fixmate -@ {threads} -m -u - -")),
             sort,
             marks.arg("--write-index"),
         ];
@@ -169,10 +190,10 @@ impl Aligning<'_> {
 }
 
 /// Prints the table, with kernel plus codec as the floor, and the ratios of each round.
-fn show(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) -> Result<()> {
+fn print_results(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) -> Result<()> {
     let find = |rows: &[TableRow], name: &str| rows.iter().position(|row| row.name == name);
     let mut floors = Vec::new();
-    for codec in [floor::NAME, INFLATING] {
+    for codec in [floor::FLOOR_NAME, INFLATING] {
         if let (Some(kernel), Some(codec)) = (find(&rows, KERNEL), find(&rows, codec)) {
             let name = format!("{KERNEL} and {}", rows[codec].name);
             floors.push(name.clone());

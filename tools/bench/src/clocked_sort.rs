@@ -25,27 +25,26 @@ use anyhow::{Context, Error, Result};
 use readmill::limit;
 use readmill::memory::Memory;
 use readmill::plan::{Destination, Output, Plan, Steps};
-use readmill_format::bam::Encoder;
-use readmill_format::bam::index::{IndexBuilder, Scheme};
+use readmill_format::bam::BamEncoder;
+use readmill_format::bam::index::{IndexBuilder, IndexScheme};
 use readmill_format::bgzf::{Chunk, Codec};
-use readmill_format::chain::{ChunkLinker, Linked, Opened};
+use readmill_format::chain::{ChunkLinker, LinkedRecords, OpenedChunk};
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
-use readmill_input::{MAX_CLAIM, Opener, Source};
+use readmill_input::{MAX_CLAIM_BYTES, Opener, Source};
 use readmill_peers::usage;
 use readmill_record::{Arena, Batch, Charge, Header, Ledger, Limit, RecordRef};
 use readmill_sort as sort;
 use readmill_sort::{
-    Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Ordered, Partition, Run, RunSort, Sources,
-    SpilledRun,
+    Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, OrderedRange, Partition, Run, RunSort,
+    Sources, SpilledRun,
 };
 
 use crate::data;
 use crate::options::Order;
 
 #[derive(clap::Args)]
-pub struct Args {
-    /// Input
+pub struct ClockedSortArgs {
     input: PathBuf,
     /// Output, written without its end
     to: PathBuf,
@@ -60,16 +59,16 @@ pub struct Args {
     threads: usize,
 }
 
-impl Args {
-    fn divide(&self) -> Result<Memory> {
+impl ClockedSortArgs {
+    fn divide_memory(&self) -> Result<Memory> {
         let memory = self.memory.map_or_else(limit::default_limit, |mib| mib << 20);
-        Ok(Memory::divide(&plan(memory, self.threads, self.level))?)
+        Ok(Memory::divide(&sort_plan(memory, self.threads, self.level))?)
     }
 }
 
 /// Returns the plan of a sort, as far as it determines how memory is divided: threads, memory and
 /// compression level.
-fn plan(memory: u64, threads: usize, level: u8) -> Plan {
+fn sort_plan(memory: u64, threads: usize, level: u8) -> Plan {
     let mut plan = Plan::new(Vec::<PathBuf>::new(), "");
     plan.steps = Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() };
     let output = Output { level: Some(level), ..Output::new("") };
@@ -92,19 +91,19 @@ struct ClockedSort {
 
 /// Sorts once and prints the number of records, and the phases of reading, of writing runs and of
 /// merging.
-pub fn run(args: &Args) -> Result<()> {
-    let source = data::open(&args.input)?;
+pub fn clock_sort(args: &ClockedSortArgs) -> Result<()> {
+    let source = data::open_bam(&args.input)?;
     let header = source.header().clone();
     let directory = args.to.parent().unwrap_or(&args.to);
-    let mut drive = ClockedSort::new(args.divide()?, args.order, header, directory)?;
-    let (records, reading, spilling) = drive.read(source)?;
+    let mut drive = ClockedSort::new(args.divide_memory()?, args.order, header, directory)?;
+    let (records, reading, spilling) = drive.read_input(source)?;
     let file = File::create(&args.to).with_context(|| format!("cannot write {}", args.to.display()))?;
-    let merging = drive.merge(file, args.level)?;
+    let merging = drive.merge_into(file, args.level)?;
     println!("{records}\n{reading}\n{spilling}\n{merging}");
     Ok(())
 }
 
-fn cpu() -> Result<std::time::Duration> {
+fn own_cpu_time() -> Result<std::time::Duration> {
     Ok(usage::own_usage()?.cpu)
 }
 
@@ -115,7 +114,7 @@ impl ClockedSort {
             sort: RunSort::new(Keyer::new(keys, &header)),
             order,
             spill: Arc::new(Spill::new(&[directory.to_path_buf()])),
-            charge: Ledger::unlimited().empty("reads that wait"),
+            charge: Ledger::unlimited().empty_charge("reads that wait"),
             arena: Arena::empty(),
             run: Run::new(memory.sizes.list),
             runs: Vec::new(),
@@ -130,15 +129,16 @@ impl ClockedSort {
 
     /// Makes an arena for all reserved reads, and for one more claim.
     fn new_arena(&self) -> Result<Arena> {
-        Ok(Arena::new(self.memory.room as usize + 4 * MAX_CLAIM)?)
+        Ok(Arena::new(self.memory.room as usize + 4 * MAX_CLAIM_BYTES)?)
     }
 
     /// Reads the whole input, and writes a run whenever memory is full. Returns the number of
     /// records, and the phases of reading and of writing runs.
-    fn read(&mut self, mut source: Source) -> Result<(u64, Phases, Phases)> {
-        let (mut reading, mut spilling, before) = (Phases::default(), Phases::default(), cpu()?);
+    fn read_input(&mut self, mut source: Source) -> Result<(u64, Phases, Phases)> {
+        let (mut reading, mut spilling, before) =
+            (Phases::default(), Phases::default(), own_cpu_time()?);
         let (mut link, mut opener) =
-            (ChunkLinker::new(Limit::of(1 << 30)), Opener::new(&self.header, None));
+            (ChunkLinker::new(Limit::of_bytes(1 << 30)), Opener::new(&self.header, None));
         let (mut chunk, mut batch) = (Chunk::default(), Batch::default());
         let mut entries = Vec::new();
         self.arena = self.new_arena()?;
@@ -146,38 +146,38 @@ impl ClockedSort {
             if self.is_nearly_full() {
                 self.write_run(&mut spilling)?;
             }
-            let claim = timed(&mut reading.claim, || {
+            let claim = add_duration(&mut reading.claim, || {
                 let claim = source.claim(std::mem::take(&mut chunk))?;
-                let bound = claim.as_ref().map_or(0, |claim| claim.bound() as u64);
+                let bound = claim.as_ref().map_or(0, |claim| claim.max_bam_bytes() as u64);
                 anyhow::Ok((claim, self.charge.ledger().charge("reads that wait", bound)?))
             });
             let (claim, mut bound) = claim?;
             let ended = claim.is_none();
             let opened = match claim {
                 Some(claim) => {
-                    let mut opened = Opened::reuse(std::mem::take(&mut batch));
+                    let mut opened = OpenedChunk::reuse(std::mem::take(&mut batch));
                     chunk = opener.open(claim, &mut opened)?;
                     Some(opened)
                 }
                 None => None,
             };
-            let linked = timed(&mut reading.link, || {
+            let linked = add_duration(&mut reading.link, || {
                 let linked = match opened {
-                    Some(opened) => link.link(opened),
-                    None => link.finish(std::mem::take(&mut batch)),
+                    Some(opened) => link.link_chunk(opened),
+                    None => link.finish_input(std::mem::take(&mut batch)),
                 };
                 let first = linked.batch.records().next();
                 first.into_iter().for_each(|read| self.sort.keyer().set_anchor(read.name()));
                 linked
             });
-            let Linked { batch: unchecked, first, number, fault } = linked;
+            let LinkedRecords { batch: unchecked, first, number, fault } = linked;
             let mut records = unchecked.check(number, self.header.n_ref())?;
             fault.map_or(Ok(()), Err)?;
-            records.stamp(first);
+            records.stamp_templates(first);
             entries.clear();
-            self.sort.accept(&self.arena, &records, &mut entries)?;
-            let needs = records.record_bytes() + (sort::run::OVERHEAD * records.len()) as u64;
-            timed(&mut reading.commit, || {
+            self.sort.copy_batch(&self.arena, &records, &mut entries)?;
+            let needs = records.record_bytes() + (sort::run::RECORD_OVERHEAD * records.len()) as u64;
+            add_duration(&mut reading.commit, || {
                 self.run.push(&entries);
                 let reads = self.charge.bytes() + needs;
                 bound.move_to(&mut self.charge, reads);
@@ -188,24 +188,24 @@ impl ClockedSort {
                 break;
             }
         }
-        reading.cpu = cpu()? - before - spilling.cpu;
-        Ok((link.records(), reading, spilling))
+        reading.cpu = own_cpu_time()? - before - spilling.cpu;
+        Ok((link.record_count(), reading, spilling))
     }
 
     /// Returns whether a run must be written before reading on. Like readmill, it reserves memory
     /// for claims that are in flight.
     fn is_nearly_full(&self) -> bool {
         let (room, in_flight) = (self.memory.room, self.memory.crew.in_flight as u64);
-        let pieces = 2 * MAX_CLAIM as u64 * in_flight; // bytes of claims, and bookkeeping
+        let pieces = 2 * MAX_CLAIM_BYTES as u64 * in_flight; // bytes of claims, and bookkeeping
         self.charge.bytes() >= room - pieces.max(room / 8).min(room / 2)
     }
 
     /// Takes everything in memory and sorts its lists, to merge them with `runs`.
-    fn sources(&mut self, runs: Vec<SpilledRun>) -> Sources {
+    fn take_sources(&mut self, runs: Vec<SpilledRun>) -> Sources {
         let arena = std::mem::replace(&mut self.arena, Arena::empty());
         let sealed = Arc::new(arena.seal());
         let (keyer, mut scratch) = (Arc::clone(self.sort.keyer()), Vec::new());
-        let unsorted = self.run.take().into_iter();
+        let unsorted = self.run.take_lists().into_iter();
         let lists =
             unsorted.map(|list| List::sort(list, sealed.bytes(), &keyer, &mut scratch)).collect();
         let (spill, charges) = (Arc::clone(&self.spill), Vec::new());
@@ -213,71 +213,76 @@ impl ClockedSort {
     }
 
     fn write_run(&mut self, phases: &mut Phases) -> Result<()> {
-        let before = cpu()?;
-        let mut merge = Merge::new(Arc::new(self.sources(Vec::new())));
-        let index = self.charge.ledger().empty("indexes of runs on disk");
-        let mut run = SpilledRun::new(self.spill.begin(self.runs.len())?, self.framing(), index);
+        let before = own_cpu_time()?;
+        let mut merge = Merge::new(Arc::new(self.take_sources(Vec::new())));
+        let index = self.charge.ledger().empty_charge("indexes of runs on disk");
+        let mut run = SpilledRun::new(self.spill.begin_extent(self.runs.len())?, self.framing(), index);
         let (mut writer, mut frames) = (FrameWriter::new(self.framing()), Frames::default());
-        while let Some(range) = timed(&mut phases.claim, || merge.next_range()) {
-            self.pack(range.order()?, &mut writer, &mut frames)?;
-            timed(&mut phases.commit, || run.append(&self.spill, &mut frames))?;
+        while let Some(range) = add_duration(&mut phases.claim, || merge.next_range()) {
+            self.pack_range(range.order_records()?, &mut writer, &mut frames)?;
+            add_duration(&mut phases.commit, || run.append_frames(&self.spill, &mut frames))?;
             phases.tickets += 1;
         }
-        self.runs.push(run.complete());
+        self.runs.push(run.shrink_index());
         self.charge.resize(0);
         self.arena = self.new_arena()?;
-        phases.cpu += cpu()? - before;
+        phases.cpu += own_cpu_time()? - before;
         Ok(())
     }
 
-    fn pack(&self, range: Ordered, writer: &mut FrameWriter, frames: &mut Frames) -> Result<()> {
+    fn pack_range(
+        &self,
+        range: OrderedRange,
+        writer: &mut FrameWriter,
+        frames: &mut Frames,
+    ) -> Result<()> {
         let mut rest = Vec::new();
         Partition::from(range).gather(|stamp, raw| {
             let record = RecordRef::new(raw);
             let key = self.sort.keyer().key(record)?;
             rest.clear();
             if !key.is_decided() {
-                self.sort.keyer().tail(record, &mut rest);
+                self.sort.keyer().write_tail(record, &mut rest);
             }
             writer.push(key, &rest, stamp, raw, frames);
             Ok(())
         })?;
-        writer.close(frames);
+        writer.close_frame(frames);
         Ok(())
     }
 
-    fn merge(mut self, mut file: File, level: u8) -> Result<Phases> {
-        let (mut phases, before) = (Phases::default(), cpu()?);
+    fn merge_into(mut self, mut file: File, level: u8) -> Result<Phases> {
+        let (mut phases, before) = (Phases::default(), own_cpu_time()?);
         let runs = std::mem::take(&mut self.runs);
-        let mut merge = Merge::new(Arc::new(self.sources(runs)));
-        let scheme = (self.order == Order::Coordinate).then(|| Scheme::for_header(&self.header));
+        let mut merge = Merge::new(Arc::new(self.take_sources(runs)));
+        let scheme = (self.order == Order::Coordinate).then(|| IndexScheme::for_header(&self.header));
         let mut index = scheme.map(|scheme| IndexBuilder::new(scheme, &self.header));
-        let mut encoder = Encoder::new(Codec::default(), level, scheme);
+        let mut encoder = BamEncoder::new(Codec::default(), level, scheme);
         let (mut cutter, mut offset, mut ended) = (Cutter::default(), 0, false);
         let (mut batch, mut bytes) = (Batch::default(), Vec::new());
         while !ended {
-            let range = timed(&mut phases.claim, || merge.next_range());
+            let range = add_duration(&mut phases.claim, || merge.next_range());
             ended = range.is_none();
-            let ordered = range.map(sort::Range::order).transpose()?;
-            let partitions = timed(&mut phases.link, || match ordered {
+            let ordered = range.map(sort::Range::order_records).transpose()?;
+            let partitions = add_duration(&mut phases.link, || match ordered {
                 Some(ordered) => cutter.cut(ordered),
-                None => Vec::from_iter(cutter.finish()),
+                None => Vec::from_iter(cutter.take_rest()),
             });
             for partition in partitions {
                 partition.gather_into(&mut batch)?;
                 bytes.clear();
-                let fragment = encoder.partition(&batch, &mut bytes);
+                let fragment = encoder.encode_partition(&batch, &mut bytes);
                 file.write_all(&bytes)?;
-                timed(&mut phases.commit, || {
+                add_duration(&mut phases.commit, || {
                     if let (Some(index), Some(fragment)) = (&mut index, fragment) {
-                        index.absorb(fragment, offset);
+                        index.add_fragment(fragment, offset);
                     }
                     offset += bytes.len() as u64;
                 });
             }
             phases.tickets += 1;
         }
-        phases.cpu = cpu()? - before;
+        phases.cpu = own_cpu_time()? - before;
         Ok(phases)
     }
 }
@@ -295,12 +300,12 @@ pub struct Phases {
 }
 
 impl Phases {
-    pub fn serial(&self) -> Duration {
+    pub fn serial_time(&self) -> Duration {
         self.claim + self.link + self.commit
     }
 
     /// Adds a second pass whose tickets are claimed, linked and committed by the same code.
-    pub fn with(self, other: Phases) -> Phases {
+    pub fn combined_with(self, other: Phases) -> Phases {
         Phases {
             tickets: self.tickets + other.tickets,
             claim: self.claim + other.claim,
@@ -311,7 +316,7 @@ impl Phases {
     }
 }
 
-fn timed<T>(time: &mut Duration, todo: impl FnOnce() -> T) -> T {
+fn add_duration<T>(time: &mut Duration, todo: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let done = todo();
     *time += started.elapsed();
@@ -353,19 +358,22 @@ mod tests {
         let profile = readmill_simulate::Profile::small().with_pairs(100_000);
         let crew = readmill_engine::Crew { threads: 1, in_flight: 1 };
         let sample = readmill_simulate::Sample::new(profile);
-        readmill::sample::write_bam(&sample, &input, 1, crew).unwrap();
+        readmill::sample::write_sample_bam(&sample, &input, 1, crew).unwrap();
         let mut sizes = Vec::new();
         for mib in [1024, 64] {
-            let source = data::open(&input).unwrap();
-            let (header, memory) = (source.header().clone(), Memory::divide(&plan(mib << 20, 2, 1)));
+            let source = data::open_bam(&input).unwrap();
+            let (header, memory) =
+                (source.header().clone(), Memory::divide(&sort_plan(mib << 20, 2, 1)));
             let drive = ClockedSort::new(memory.unwrap(), Order::Natural, header, directory.path());
             let mut drive = drive.unwrap();
-            let (records, reading, spilling) = drive.read(source).unwrap();
-            assert!(records >= 200_000 && reading.cpu > reading.claim && !reading.serial().is_zero());
+            let (records, reading, spilling) = drive.read_input(source).unwrap();
+            assert!(
+                records >= 200_000 && reading.cpu > reading.claim && !reading.serial_time().is_zero()
+            );
             assert_eq!(drive.runs.is_empty(), mib == 1024);
             assert_eq!(spilling.tickets == 0, mib == 1024);
-            let merging = drive.merge(File::create(&to).unwrap(), 1).unwrap();
-            assert!(merging.tickets > 9 && merging.cpu > merging.serial());
+            let merging = drive.merge_into(File::create(&to).unwrap(), 1).unwrap();
+            assert!(merging.tickets > 9 && merging.cpu > merging.serial_time());
             sizes.push(std::fs::metadata(&to).unwrap().len());
         }
         assert_eq!(sizes[0], sizes[1]);
@@ -374,9 +382,9 @@ mod tests {
     #[test]
     fn phases_are_read_as_they_are_written() {
         let mut phases: Phases = "3 70 5 6 1000".parse().unwrap();
-        assert_eq!(phases.serial(), Duration::from_nanos(81));
+        assert_eq!(phases.serial_time(), Duration::from_nanos(81));
         assert_eq!(phases.to_string().parse::<Phases>().unwrap(), phases);
-        timed(&mut phases.link, || std::thread::sleep(Duration::from_millis(2)));
+        add_duration(&mut phases.link, || std::thread::sleep(Duration::from_millis(2)));
         assert!(phases.link > Duration::from_millis(1));
         assert!("3 70 5 6".parse::<Phases>().is_err() && "a b c d e".parse::<Phases>().is_err());
     }

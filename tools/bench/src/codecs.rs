@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use readmill_format::bgzf::{Block, BlockReader, Chunk, Codec, Deflater, Inflater};
+use readmill_format::bgzf::{BgzfBlock, BlockReader, Chunk, Codec, Deflater, Inflater};
 use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
 use readmill_peers::usage;
 
@@ -20,37 +20,38 @@ use crate::data_file::DataTable;
 use crate::work::Work;
 
 /// Minimum bytes of blocks to measure. They are spread evenly over the file.
-const SAMPLE: usize = 24 << 20;
+const MIN_SAMPLE_BYTES: usize = 24 << 20;
 
-const TOGETHER: usize = 16;
+const BATCH_BLOCKS: usize = 16;
 
 /// The codec to which others are compared for output: zlib's level 6, the default of htslib and
 /// htsjdk.
 const OUTPUT_BASE: (Codec, u8) = (Codec::ZlibRs, 6);
 
-pub fn run(work: &Work) -> Result<()> {
-    println!("### Codecs\n\n{}", work.describe());
+pub fn bench_codecs(work: &Work) -> Result<()> {
+    println!("### Codecs\n\n{}", work.describe_setup());
     println!(
         "One thread; medians of {}. MB/s of CPU time, of what is not compressed. × is the ratio to the row in bold. \
          Levels are the libraries' own. zlib is zlib-rs, which is faster than zlib at the same level.",
         work.options.runs
     );
     for (title, order) in [("Sorted by coordinate", "coordinate"), ("As the input has them", "none")] {
-        let blocks = sample(&rewritten(work, order)?)?;
+        let blocks = sample_blocks(&rewrite_in_order(work, order)?)?;
         let mut output = Vec::new();
         for &codec in Codec::available() {
             for level in codec.own_levels().filter(|&level| is_measured(codec, level)) {
                 output.push(CoderTimes::new(format!("{codec} {level}"), BgzfBlocks::new(codec, level)));
             }
         }
-        measure(&mut output, &blocks, work.options.runs)?;
+        measure_coders(&mut output, &blocks, work.options.runs)?;
         let base = format!("{} {}", OUTPUT_BASE.0, OUTPUT_BASE.1);
-        print(work, &format!("{title}: codecs for output"), &output, &base, &blocks)?;
-        let spill = SpillCodec::ALL.map(|codec| CoderTimes::new(codec.to_string(), Frames::new(codec)));
+        print_coders(work, &format!("{title}: codecs for output"), &output, &base, &blocks)?;
+        let spill =
+            SpillCodec::ALL.map(|codec| CoderTimes::new(codec.to_string(), SpillFrames::new(codec)));
         let mut spill = Vec::from(spill);
-        measure(&mut spill, &blocks, work.options.runs)?;
+        measure_coders(&mut spill, &blocks, work.options.runs)?;
         let (title, base) = (format!("{title}: codecs for the spill"), SpillCodec::default());
-        print(work, &title, &spill, &base.to_string(), &blocks)?;
+        print_coders(work, &title, &spill, &base.to_string(), &blocks)?;
     }
     Ok(())
 }
@@ -62,12 +63,12 @@ fn is_measured(codec: Codec, level: u8) -> bool {
 }
 
 /// Rewrites the input with readmill in this order, so that its blocks are cut by readmill.
-fn rewritten(work: &Work, order: &str) -> Result<PathBuf> {
+fn rewrite_in_order(work: &Work, order: &str) -> Result<PathBuf> {
     let file = work.file(&format!("codecs-{order}.bam"));
     let call = Call::new(&work.readmill).arg("prep").arg(&work.data).arg("-o").arg(&file);
     let (memory, threads) = (work.options.memory, work.options.threads);
-    let call = call.words(&format!("--sort {order} -l 1 --no-index -m {memory}M -@ {threads}"));
-    work.do_once(call)?;
+    let call = call.add_words(&format!("--sort {order} -l 1 --no-index -m {memory}M -@ {threads}"));
+    work.run_once(call)?;
     Ok(file)
 }
 
@@ -75,14 +76,14 @@ fn rewritten(work: &Work, order: &str) -> Result<PathBuf> {
 /// them.
 ///
 /// `n` starts at 1 and doubles whenever too many blocks are kept.
-fn sample(file: &Path) -> Result<Vec<Vec<u8>>> {
+fn sample_blocks(file: &Path) -> Result<Vec<Vec<u8>>> {
     let input = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut reader = BlockReader::new(input, false);
     let (mut chunk, mut inflater) = (Chunk::default(), Inflater::default());
     let (mut kept, mut bytes, mut every, mut number) = (Vec::new(), Vec::new(), 1, 0);
     while reader.next_chunk(&mut chunk)? {
         bytes.clear();
-        inflater.chunk(&chunk, &mut bytes)?;
+        inflater.append_chunk(&chunk, &mut bytes)?;
         let mut rest = bytes.as_slice();
         for block in &chunk.blocks {
             let (payload, after) = rest.split_at(block.inflated as usize);
@@ -92,7 +93,7 @@ fn sample(file: &Path) -> Result<Vec<Vec<u8>>> {
             }
             number += 1;
         }
-        if kept.iter().map(Vec::len).sum::<usize>() > 2 * SAMPLE {
+        if kept.iter().map(Vec::len).sum::<usize>() > 2 * MIN_SAMPLE_BYTES {
             let mut keep = false;
             kept.retain(|_| {
                 keep = !keep;
@@ -136,9 +137,14 @@ impl Coder for BgzfBlocks {
         *inflated = 0;
         for payload in payloads {
             let start = compressed.len();
-            self.deflater.block(payload, compressed);
+            self.deflater.deflate_block(payload, compressed);
             let size = (compressed.len() - start) as u32;
-            blocks.push(Block { start: start as u32, header: 18, size, inflated: payload.len() as u32 });
+            blocks.push(BgzfBlock {
+                start: start as u32,
+                header: 18,
+                size,
+                inflated: payload.len() as u32,
+            });
             *inflated += payload.len();
         }
     }
@@ -148,24 +154,24 @@ impl Coder for BgzfBlocks {
     }
 
     fn decompress(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        Ok(self.inflater.chunk(&self.chunk, out)?)
+        Ok(self.inflater.append_chunk(&self.chunk, out)?)
     }
 }
 
-struct Frames {
+struct SpillFrames {
     compressor: FrameCompressor,
     bytes: Vec<u8>,
     /// Compressed and raw bytes of each frame.
     lengths: Vec<(usize, usize)>,
 }
 
-impl Frames {
+impl SpillFrames {
     fn new(codec: SpillCodec) -> Self {
-        Frames { compressor: FrameCompressor::new(codec), bytes: Vec::new(), lengths: Vec::new() }
+        SpillFrames { compressor: FrameCompressor::new(codec), bytes: Vec::new(), lengths: Vec::new() }
     }
 }
 
-impl Coder for Frames {
+impl Coder for SpillFrames {
     fn compress(&mut self, payloads: &[Vec<u8>]) {
         self.bytes.clear();
         self.lengths.clear();
@@ -208,9 +214,9 @@ impl CoderTimes {
     }
 
     /// Compresses and decompresses all blocks once, and fails if the data changed.
-    fn round(&mut self, blocks: &[Vec<u8>]) -> Result<()> {
+    fn measure_round(&mut self, blocks: &[Vec<u8>]) -> Result<()> {
         let (mut there, mut back, mut size, mut out) = (Duration::ZERO, Duration::ZERO, 0, Vec::new());
-        for payloads in blocks.chunks(TOGETHER) {
+        for payloads in blocks.chunks(BATCH_BLOCKS) {
             let start = usage::own_usage()?.cpu;
             self.coder.compress(payloads);
             let middle = usage::own_usage()?.cpu;
@@ -227,21 +233,21 @@ impl CoderTimes {
         Ok(())
     }
 
-    fn seconds(&self) -> (f64, f64) {
-        (median(&self.compressing), median(&self.decompressing))
+    fn median_seconds(&self) -> (f64, f64) {
+        (median_of_rounds(&self.compressing), median_of_rounds(&self.decompressing))
     }
 }
 
-fn median(rounds: &[Duration]) -> f64 {
+fn median_of_rounds(rounds: &[Duration]) -> f64 {
     let mut sorted = rounds.to_vec();
     sorted.sort();
     sorted.get(sorted.len() / 2).map_or(f64::NAN, Duration::as_secs_f64)
 }
 
-fn measure(rows: &mut [CoderTimes], blocks: &[Vec<u8>], rounds: usize) -> Result<()> {
+fn measure_coders(rows: &mut [CoderTimes], blocks: &[Vec<u8>], rounds: usize) -> Result<()> {
     for round in 1..=rounds {
         for row in &mut *rows {
-            row.round(blocks)?;
+            row.measure_round(blocks)?;
         }
         eprintln!("round {round} of {rounds}: {} codecs", rows.len());
     }
@@ -262,7 +268,13 @@ const COLUMNS: [&str; 9] = [
 ];
 
 /// Prints a table and adds it to the data file. Ratios are to the codec named `base`.
-fn print(work: &Work, title: &str, rows: &[CoderTimes], base: &str, blocks: &[Vec<u8>]) -> Result<()> {
+fn print_coders(
+    work: &Work,
+    title: &str,
+    rows: &[CoderTimes],
+    base: &str,
+    blocks: &[Vec<u8>],
+) -> Result<()> {
     let raw = blocks.iter().map(Vec::len).sum::<usize>();
     println!("\n#### {title}\n\n{} blocks, {:.1} MB\n", blocks.len(), raw as f64 / 1e6);
     println!("| | compress MB/s | × | decompress MB/s | × | ratio | size × |");
@@ -282,7 +294,7 @@ fn print(work: &Work, title: &str, rows: &[CoderTimes], base: &str, blocks: &[Ve
 /// Returns the name of a codec, its speeds and sizes, and their ratios to those of `base`.
 fn cells(row: &CoderTimes, base: &CoderTimes, raw: usize) -> [String; 7] {
     let speed = |seconds: f64| format!("{:.0}", raw as f64 / 1e6 / seconds);
-    let ((there, back), (base_there, base_back)) = (row.seconds(), base.seconds());
+    let ((there, back), (base_there, base_back)) = (row.median_seconds(), base.median_seconds());
     [
         row.name.clone(),
         speed(there),
@@ -304,8 +316,10 @@ mod tests {
             .map(|n| (0..n * 997 % 60_000 + 1).map(|i| ((i * n) >> 3) as u8).collect())
             .collect();
         let mut rows = vec![CoderTimes::new("zlib".into(), BgzfBlocks::new(Codec::ZlibRs, 1))];
-        rows.extend(SpillCodec::ALL.map(|codec| CoderTimes::new(codec.to_string(), Frames::new(codec))));
-        measure(&mut rows, &blocks, 1).unwrap();
+        rows.extend(
+            SpillCodec::ALL.map(|codec| CoderTimes::new(codec.to_string(), SpillFrames::new(codec))),
+        );
+        measure_coders(&mut rows, &blocks, 1).unwrap();
         assert!(rows.iter().all(|row| row.size > 0 && row.compressing.len() == 1));
     }
 
@@ -315,7 +329,7 @@ mod tests {
             size,
             compressing: vec![Duration::from_secs(seconds); 3],
             decompressing: vec![Duration::from_secs(1); 3],
-            ..CoderTimes::new(name.into(), Frames::new(SpillCodec::None))
+            ..CoderTimes::new(name.into(), SpillFrames::new(SpillCodec::None))
         };
         let (base, other) = (row("base", 4, 5_000_000), row("other", 2, 4_000_000));
         let shown = cells(&other, &base, 20_000_000);

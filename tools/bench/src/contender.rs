@@ -27,7 +27,7 @@ pub enum Program {
 
 /// A call of a program, with its arguments.
 ///
-/// Calls are built like a `Command`: `Call::new(&samtools).words("sort -@ 2 -o").arg(path)`.
+/// Calls are built like a `Command`: `Call::new(&samtools).add_words("sort -@ 2 -o").arg(path)`.
 #[derive(Clone)]
 pub struct Call {
     program: Program,
@@ -78,7 +78,7 @@ impl Call {
 
     /// Adds one argument for each word of `words`. Words cannot contain spaces. Extra spaces are
     /// ignored, so optional flags may be formatted as empty strings.
-    pub fn words(mut self, words: &str) -> Self {
+    pub fn add_words(mut self, words: &str) -> Self {
         self.arguments.extend(words.split_whitespace().map(OsString::from));
         self
     }
@@ -89,26 +89,26 @@ impl Call {
     }
 
     /// Adds a name and a path as one argument, such as `INPUT=in.bam`.
-    pub fn named(self, name: &str, path: &Path) -> Self {
+    pub fn named_arg(self, name: &str, path: &Path) -> Self {
         let mut argument = OsString::from(name);
         argument.push(path);
         self.arg(argument)
     }
 
     /// Adds Java options. They only affect Picard and GATK.
-    pub fn java(self, options: &str) -> Self {
+    pub fn with_java_options(self, options: &str) -> Self {
         Call { java: options.to_owned(), ..self }
     }
 
-    pub fn reading(self, file: &Path) -> Self {
+    pub fn read_from(self, file: &Path) -> Self {
         Call { input: Some(file.to_owned()), ..self }
     }
 
-    pub fn writing(self, file: &Path) -> Self {
+    pub fn write_to(self, file: &Path) -> Self {
         Call { output: Some(file.to_owned()), ..self }
     }
 
-    pub fn within(self, seconds: u64) -> Self {
+    pub fn with_time_limit(self, seconds: u64) -> Self {
         Call { limit: Some(seconds), ..self }
     }
 
@@ -119,8 +119,8 @@ impl Call {
     /// Returns the command, within `timeout` if it has a time limit. Picard and GATK get their Java
     /// options through `JAVA_TOOL_OPTIONS`.
     pub fn command(&self) -> Command {
-        let Some(seconds) = self.limit else { return self.unlimited() };
-        let (inner, mut command) = (self.unlimited(), Command::new("timeout"));
+        let Some(seconds) = self.limit else { return self.command_without_limit() };
+        let (inner, mut command) = (self.command_without_limit(), Command::new("timeout"));
         command.arg(seconds.to_string()).arg(inner.get_program()).args(inner.get_args());
         for (key, value) in inner.get_envs() {
             value.map(|value| command.env(key, value));
@@ -128,7 +128,7 @@ impl Call {
         command
     }
 
-    fn unlimited(&self) -> Command {
+    fn command_without_limit(&self) -> Command {
         let mut command = match &self.program {
             Program::Own(_, path) => Command::new(path),
             Program::Peer(tool) => tool.command(),
@@ -160,7 +160,7 @@ impl Call {
     }
 
     /// Returns the call as a command line for the report, with file names without directories.
-    fn shown(&self) -> String {
+    fn command_line(&self) -> String {
         let mut words = vec![self.shown_program()];
         for argument in &self.arguments {
             let word = file_name_alone(&argument.to_string_lossy()).replace('\t', "\\t");
@@ -218,7 +218,7 @@ pub struct Measurement {
     /// unknown.
     pub peak: u64,
     pub bytes: u64,
-    pub told: Option<LogSummary>,
+    pub log_summary: Option<LogSummary>,
 }
 
 impl Contender {
@@ -226,12 +226,13 @@ impl Contender {
         Contender { name: name.into(), stages, output, runs, measures_itself: false }
     }
 
-    pub fn own_clock(name: &str, runs: usize, output: PathBuf, call: Call) -> Self {
+    pub fn self_timed(name: &str, runs: usize, output: PathBuf, call: Call) -> Self {
         Contender { measures_itself: true, ..Contender::new(name, runs, output, vec![vec![call]]) }
     }
 
     pub fn command_lines(&self) -> Vec<String> {
-        let line = |stage: &Vec<Call>| stage.iter().map(Call::shown).collect::<Vec<_>>().join(" | ");
+        let line =
+            |stage: &Vec<Call>| stage.iter().map(Call::command_line).collect::<Vec<_>>().join(" | ");
         self.stages.iter().map(line).collect()
     }
 
@@ -247,14 +248,14 @@ impl Contender {
         }
         sample.wall = started.elapsed();
         if self.measures_itself {
-            (sample.wall, sample.cpu) = own_figures(&directory.join("0.out"))?;
+            (sample.wall, sample.cpu) = read_own_times(&directory.join("0.out"))?;
             sample.peak = 0;
         }
         sample.bytes = fs::metadata(&self.output)
             .with_context(|| format!("{} left no {}", self.name, self.output.display()))?
             .len();
         let log = fs::read(directory.join("0.err")).unwrap_or_default();
-        sample.told = LogSummary::of(&String::from_utf8_lossy(&log));
+        sample.log_summary = LogSummary::from_log(&String::from_utf8_lossy(&log));
         Ok(sample)
     }
 }
@@ -278,12 +279,12 @@ fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
             None => command.stdout(File::create(directory.join(format!("{i}.out")))?),
         };
         command.stderr(File::create(directory.join(format!("{i}.err")))?);
-        let child = command.spawn().with_context(|| format!("cannot start {}", call.shown()))?;
+        let child = command.spawn().with_context(|| format!("cannot start {}", call.command_line()))?;
         children.push(child);
     }
     let (mut cpu, mut peak, mut failed) = (Duration::ZERO, 0, None);
     for (i, child) in children.into_iter().enumerate() {
-        let (status, used) = usage::wait(child)?;
+        let (status, used) = usage::wait_with_usage(child)?;
         cpu += used.cpu;
         peak += used.peak;
         if !status.success() {
@@ -298,12 +299,12 @@ fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
         let said = fs::read_to_string(directory.join(format!("{i}.err"))).unwrap_or_default();
         let lines: Vec<&str> = said.lines().collect();
         let tail = lines[lines.len().saturating_sub(15)..].join("\n");
-        bail!("{} failed ({status}):\n{tail}", calls[i].shown());
+        bail!("{} failed ({status}):\n{tail}", calls[i].command_line());
     }
     Ok((cpu, peak))
 }
 
-fn own_figures(said: &Path) -> Result<(Duration, Duration)> {
+fn read_own_times(said: &Path) -> Result<(Duration, Duration)> {
     let text = fs::read_to_string(said)?;
     let mut figures = text.split_whitespace().map(str::parse::<f64>);
     match (figures.next(), figures.next()) {
@@ -327,7 +328,7 @@ pub struct LogSummary {
 impl LogSummary {
     /// Finds the summary in a log: the last line of readmill's that contains its peak memory.
     /// `None` for other programs.
-    pub fn of(log: &str) -> Option<Self> {
+    pub fn from_log(log: &str) -> Option<Self> {
         let line =
             log.lines().rfind(|line| line.starts_with("readmill: ") && line.contains("peak memory"))?;
         let number = |mark: &str, behind: bool| -> Option<u64> {
@@ -343,7 +344,7 @@ impl LogSummary {
     }
 }
 
-pub fn least_memory(log: &str) -> Result<u64> {
+pub fn parse_min_memory(log: &str) -> Result<u64> {
     let word = log.split_once("at least -m ").and_then(|(_, rest)| rest.split('M').next());
     word.and_then(|word| word.parse().ok()).with_context(|| format!("no least memory in: {log}"))
 }
@@ -379,9 +380,9 @@ mod tests {
     #[test]
     fn a_call_that_takes_too_long_is_ended() {
         let directory = tempfile::tempdir().unwrap();
-        let error = run_pipe(&[shell("sleep 60").within(1)], directory.path()).unwrap_err();
+        let error = run_pipe(&[shell("sleep 60").with_time_limit(1)], directory.path()).unwrap_err();
         assert_eq!(error.downcast_ref::<TooLong>().unwrap().limit, 1);
-        assert!(run_pipe(&[shell("true").within(60)], directory.path()).is_ok());
+        assert!(run_pipe(&[shell("true").with_time_limit(60)], directory.path()).is_ok());
     }
 
     #[test]
@@ -389,33 +390,33 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (from, to) = (directory.path().join("from"), directory.path().join("to"));
         fs::write(&from, "hello").unwrap();
-        let call = shell("cat").reading(&from).writing(&to);
-        assert_eq!(call.shown(), "sh -c cat < from > to");
+        let call = shell("cat").read_from(&from).write_to(&to);
+        assert_eq!(call.command_line(), "sh -c cat < from > to");
         run_pipe(&[call], directory.path()).unwrap();
         assert_eq!(fs::read_to_string(to).unwrap(), "hello");
     }
 
     #[test]
     fn calls_are_shown_as_typed() {
-        let call = shell("a b").named("I=", Path::new("/x/in.bam")).words("-@ 2");
-        assert_eq!(call.shown(), "sh -c 'a b' I=in.bam -@ 2");
-        let gatk = Program::Peer(Tool::plain("gatk", "/bin/java".into(), "4".into()));
-        let call = Call::new(&gatk).java("-Dlevel=1").words("SortSam");
-        assert_eq!(call.shown(), "gatk --java-options '-Xmx4g -Dlevel=1' SortSam");
+        let call = shell("a b").named_arg("I=", Path::new("/x/in.bam")).add_words("-@ 2");
+        assert_eq!(call.command_line(), "sh -c 'a b' I=in.bam -@ 2");
+        let gatk = Program::Peer(Tool::without_arguments("gatk", "/bin/java".into(), "4".into()));
+        let call = Call::new(&gatk).with_java_options("-Dlevel=1").add_words("SortSam");
+        assert_eq!(call.command_line(), "gatk --java-options '-Xmx4g -Dlevel=1' SortSam");
     }
 
     #[test]
     fn the_last_line_is_read() {
         let log = "readmill 0.1.0 sort: a -> b; 512 MiB of memory in total\nreadmill: 601449 records read, \
                601449 written in 1.3 s; peak memory 242 MiB; 17 MiB spilled in 3 runs\n";
-        assert_eq!(LogSummary::of(log), Some(LogSummary { peak: 242, spilled: 17, runs: 3 }));
-        assert_eq!(LogSummary::of("[bam_sort_core] merging from 3 files"), None);
+        assert_eq!(LogSummary::from_log(log), Some(LogSummary { peak: 242, spilled: 17, runs: 3 }));
+        assert_eq!(LogSummary::from_log("[bam_sort_core] merging from 3 files"), None);
     }
 
     #[test]
     fn the_least_memory_is_read() {
         let log = "readmill: error: this plan needs at least -m 51M with 2 threads, and has 1M";
-        assert_eq!(least_memory(log).unwrap(), 51);
-        assert!(least_memory("readmill: error: no").is_err());
+        assert_eq!(parse_min_memory(log).unwrap(), 51);
+        assert!(parse_min_memory("readmill: error: no").is_err());
     }
 }

@@ -12,13 +12,13 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use readmill_engine::Crew;
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{ChunkLinker, Linked, Opened};
+use readmill_format::chain::{ChunkLinker, LinkedRecords, OpenedChunk};
 use readmill_input::{OpenOptions, Opener, Source};
 use readmill_record::{Batch, Limit};
 use readmill_simulate::{Flowcell, Profile, Qualities, Sample};
 
 #[derive(clap::Args)]
-pub struct Args {
+pub struct DataArgs {
     /// Read pairs; 1 million make about 210 MB of BAM
     #[arg(long, value_name = "N", default_value_t = 150_000)]
     pairs: u64,
@@ -59,7 +59,7 @@ enum ProfileName {
 }
 
 impl ProfileName {
-    fn profile(self) -> Profile {
+    fn to_profile(self) -> Profile {
         let demo = Profile::demo();
         match self {
             ProfileName::Small => Profile::small(),
@@ -79,10 +79,10 @@ impl ProfileName {
 }
 
 /// Writes the reference, known sites, BAM and, if wanted, FASTQ; prints the path of the BAM file.
-pub fn run(args: Args) -> Result<()> {
+pub fn simulate_data(args: DataArgs) -> Result<()> {
     let directory = &args.output;
     fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    let sample = Sample::new(args.profile.profile().with_pairs(args.pairs).with_seed(args.seed));
+    let sample = Sample::new(args.profile.to_profile().with_pairs(args.pairs).with_seed(args.seed));
     write_file(directory, "reference.fa", |w| sample.write_fasta(w))?;
     write_file(directory, "reference.fa.fai", |w| sample.write_fai(w))?;
     write_file(directory, "known.vcf", |w| sample.write_known_sites(w))?;
@@ -116,34 +116,39 @@ fn write_file(
 /// Writes the reads in aligner order, on all threads of the machine.
 fn write_bam(sample: &Sample, level: u8, path: &Path) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(readmill::sample::write_bam(sample, path, level, Crew { threads, in_flight: 2 * threads })?)
+    Ok(readmill::sample::write_sample_bam(
+        sample,
+        path,
+        level,
+        Crew { threads, in_flight: 2 * threads },
+    )?)
 }
 
-pub fn open(file: &Path) -> Result<Source> {
+pub fn open_bam(file: &Path) -> Result<Source> {
     let input = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let rules = OpenOptions { most: Limit::NONE, ..OpenOptions::default() };
+    let rules = OpenOptions { max_line: Limit::UNLIMITED, ..OpenOptions::default() };
     Source::open(Box::new(input), &rules).with_context(|| file.display().to_string())
 }
 
 /// Calls `take` with each batch of a BAM file, in the order of the file. Everything runs on the
 /// calling thread; counting records and preparing the spill use it.
-pub fn each_batch(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
-    let mut source = open(file)?;
+pub fn for_each_batch(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
+    let mut source = open_bam(file)?;
     let mut opener = Opener::new(source.header(), None);
     let (mut link, mut chunk, mut batch) =
-        (ChunkLinker::new(Limit::of(1 << 30)), Chunk::default(), Batch::default());
+        (ChunkLinker::new(Limit::of_bytes(1 << 30)), Chunk::default(), Batch::default());
     loop {
         let claim = source.claim(std::mem::take(&mut chunk))?;
         let ended = claim.is_none();
         let linked = match claim {
             Some(claim) => {
-                let mut opened = Opened::reuse(std::mem::take(&mut batch));
+                let mut opened = OpenedChunk::reuse(std::mem::take(&mut batch));
                 chunk = opener.open(claim, &mut opened)?;
-                link.link(opened)
+                link.link_chunk(opened)
             }
-            None => link.finish(std::mem::take(&mut batch)),
+            None => link.finish_input(std::mem::take(&mut batch)),
         };
-        let Linked { batch: linked, number, fault, .. } = linked;
+        let LinkedRecords { batch: linked, number, fault, .. } = linked;
         fault.map_or(Ok(()), Err)?;
         let linked = linked.check(number, source.header().n_ref())?;
         take(&linked);
@@ -154,9 +159,9 @@ pub fn each_batch(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
     }
 }
 
-pub fn tally(file: &Path) -> Result<()> {
+pub fn print_tally(file: &Path) -> Result<()> {
     let (mut records, mut duplicates) = (0, 0);
-    each_batch(file, |batch| {
+    for_each_batch(file, |batch| {
         records += batch.len();
         duplicates += batch.records().filter(|(_, record)| record.flags().is_duplicate()).count();
     })?;

@@ -12,96 +12,96 @@ use crate::sorters::Sorting;
 use crate::table;
 use crate::work::Work;
 
-struct Job {
+struct FastqJob {
     work: Work,
     reference: PathBuf,
     reads: [PathBuf; 2],
 }
 
 /// Prints two tables: FastQC's modules, then trimming (only if fastp is available).
-pub fn run(options: Options) -> Result<()> {
+pub fn bench_fastq(options: Options) -> Result<()> {
     if options.data.is_some() {
         bail!("reads are simulated here: --data has no FASTQ");
     }
     let mut work = Work::without_data(options)?;
-    let made = work.simulated("fastq", "--fastq --profile middle --level 1")?;
+    let made = work.ensure_simulated_data("fastq", "--fastq --profile middle --level 1")?;
     let reads = ["r1.fastq", "r2.fastq"].map(|name| made.join(name));
     work.data = reads[0].clone();
     work.about = Some(format!(
         "r1.fastq and r2.fastq of {} simulated pairs (`./dev bench data --fastq --profile middle`)",
         work.options.pairs
     ));
-    let job = Job { work, reference: made.join("reference.fa"), reads };
-    table::measure("Modules of FastQC, of FASTQ", &job.work, &job.modules()?)?;
-    match &job.trimming()?[..] {
+    let job = FastqJob { work, reference: made.join("reference.fa"), reads };
+    table::measure("Modules of FastQC, of FASTQ", &job.work, &job.fastqc_contenders()?)?;
+    match &job.trimming_contenders()?[..] {
         [] => Ok(()),
         contenders => table::measure("Trimming before alignment", &job.work, contenders),
     }
 }
 
-impl Job {
-    fn contender(&self, name: &str, output: &str, call: Call) -> Contender {
+impl FastqJob {
+    fn new_contender(&self, name: &str, output: &str, call: Call) -> Contender {
         let output = self.work.file(output);
         Contender::new(name, self.work.options.runs, output, vec![vec![call]])
     }
 
     /// Adds the reads, the output and readmill's resource options to a call.
-    fn finish(&self, call: Call, reads: &[PathBuf; 2], output: &str) -> Call {
+    fn add_files(&self, call: Call, reads: &[PathBuf; 2], output: &str) -> Call {
         let call = call.arg(&reads[0]).arg(&reads[1]).arg("-o").arg(self.work.file(output));
-        Sorting::of(&self.work).with_resources(call)
+        Sorting::from_work(&self.work).with_resources(call)
     }
 
-    fn modules(&self) -> Result<Vec<Contender>> {
+    fn fastqc_contenders(&self) -> Result<Vec<Contender>> {
         let (work, [first, last]) = (&self.work, &self.reads);
         let [own, theirs] = ["modules", "fastqc"].map(|name| work.file(name));
         fs::create_dir_all(&theirs).with_context(|| theirs.display().to_string())?;
         let import =
-            || self.finish(Call::new(&work.readmill).arg("import"), &self.reads, "imported.bam");
+            || self.add_files(Call::new(&work.readmill).arg("import"), &self.reads, "imported.bam");
         let alone = Call::new(&work.readmill).arg("qc").arg(first).arg(last);
         let Options { threads, limit, .. } = work.options;
         let memory = limit.map(|limit| format!("-m {limit}M")).unwrap_or_default();
-        let alone = alone.words(&format!("--no-metrics -@ {threads} {memory} --fastqc")).arg(&own);
+        let alone = alone.add_words(&format!("--no-metrics -@ {threads} {memory} --fastqc")).arg(&own);
         let mut contenders = vec![
-            self.contender("readmill import", "imported.bam", import()),
-            self.contender(
+            self.new_contender("readmill import", "imported.bam", import()),
+            self.new_contender(
                 "readmill import --fastqc",
                 "imported.bam",
                 import().arg("--fastqc").arg(&own),
             ),
-            self.contender("readmill qc --fastqc", "modules/r1_fastqc/fastqc_data.txt", alone),
+            self.new_contender("readmill qc --fastqc", "modules/r1_fastqc/fastqc_data.txt", alone),
         ];
-        if let Some(program) = work.peer(Peer::Fastqc) {
-            let call = Call::new(&program).words("-q -o").arg(&theirs).arg(first).arg(last);
-            let mut contender = self.contender(&program.title(), "fastqc/r1_fastqc.zip", call);
+        if let Some(program) = work.find_peer(Peer::Fastqc) {
+            let call = Call::new(&program).add_words("-q -o").arg(&theirs).arg(first).arg(last);
+            let mut contender = self.new_contender(&program.title(), "fastqc/r1_fastqc.zip", call);
             contender.runs = work.options.picard_runs;
             contenders.push(contender);
         }
         Ok(contenders)
     }
 
-    fn trimming(&self) -> Result<Vec<Contender>> {
+    fn trimming_contenders(&self) -> Result<Vec<Contender>> {
         let work = &self.work;
-        let Some(program) = work.peer(Peer::Fastp) else { return Ok(Vec::new()) };
+        let Some(program) = work.find_peer(Peer::Fastp) else { return Ok(Vec::new()) };
         if !self.reference.with_extension("fa.bwt.2bit.64").exists() {
-            let call = Call::new(&work.readmill).words("index --unpacked").arg(&self.reference);
-            work.do_once(call)?;
+            let call = Call::new(&work.readmill).add_words("index --unpacked").arg(&self.reference);
+            work.run_once(call)?;
         }
         // Measurements remove their output, so the reads to align are trimmed into files of their
         // own.
         let files = |name| [1, 2].map(|end| work.file(&format!("{name}.{end}.fastq")));
         let (trimmed, again) = (files("trimmed"), files("fastp"));
-        work.do_once(fastp(work, &program, &self.reads, &trimmed))?;
+        work.run_once(fastp_call(work, &program, &self.reads, &trimmed))?;
         let align = |reads| {
             let call = Call::new(&work.readmill).arg("align").arg(&self.reference);
-            self.finish(call, reads, "aligned.bam")
+            self.add_files(call, reads, "aligned.bam")
         };
         Ok(vec![
-            self.contender("readmill align of trimmed reads", "aligned.bam", align(&trimmed)),
-            self.contender("readmill align --trim", "aligned.bam", align(&self.reads).arg("--trim")),
-            self.contender(
+            self.new_contender("readmill align of trimmed reads", "aligned.bam", align(&trimmed)),
+            self.new_contender("readmill align --trim", "aligned.bam", align(&self.reads).arg("--trim")),
+            self.new_contender(
                 &program.title(),
                 "fastp.1.fastq",
-                fastp(work, &program, &self.reads, &again),
+                fastp_call(work, &program, &self.reads, &again),
             ),
         ])
     }
@@ -109,8 +109,8 @@ impl Job {
 
 /// Returns a call of fastp with its defaults, which readmill's trimming shares, and one worker
 /// thread.
-fn fastp(work: &Work, program: &Program, from: &[PathBuf; 2], to: &[PathBuf; 2]) -> Call {
+fn fastp_call(work: &Work, program: &Program, from: &[PathBuf; 2], to: &[PathBuf; 2]) -> Call {
     let call = Call::new(program).arg("-i").arg(&from[0]).arg("-I").arg(&from[1]).arg("-o").arg(&to[0]);
     let call = call.arg("-O").arg(&to[1]).arg("-j").arg(work.file("fastp.json"));
-    call.arg("-h").arg(work.file("fastp.html")).words("-w 1")
+    call.arg("-h").arg(work.file("fastp.html")).add_words("-w 1")
 }

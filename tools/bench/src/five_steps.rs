@@ -18,12 +18,12 @@ const GROUP: [&str; 5] = ["ID:bench", "LB:lib1", "PL:ILLUMINA", "PU:unit1", "SM:
 /// read groups, for programs that need a whole header. The new dictionary has the old names and one
 /// more field.
 pub fn write_headers(work: &Work) -> Result<()> {
-    let mut header = work.header()?;
-    let mut lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
-    lines.iter_mut().for_each(|line| line.set(b"AS", b"bench"));
-    header.replace(b"SQ", lines.clone(), &[])?;
+    let mut header = work.read_header()?;
+    let mut lines: Vec<HeaderLine> = header.lines_of_kind(b"SQ").cloned().collect();
+    lines.iter_mut().for_each(|line| line.set_field(b"AS", b"bench"));
+    header.replace_lines(b"SQ", lines.clone(), &[])?;
     std::fs::write(work.file("header.sam"), header.to_text())?;
-    header.replace(b"RG", Vec::new(), &[])?;
+    header.replace_lines(b"RG", Vec::new(), &[])?;
     std::fs::write(work.file("header-without-groups.sam"), header.to_text())?;
     let mut dictionary = b"@HD\tVN:1.6\n".to_vec();
     for line in &lines {
@@ -33,62 +33,66 @@ pub fn write_headers(work: &Work) -> Result<()> {
     Ok(std::fs::write(work.file("new.dict"), dictionary)?)
 }
 
-pub fn prep(work: &Work) -> Contender {
+pub fn readmill_steps(work: &Work) -> Contender {
     let output = work.file("readmill.bam");
     let call = Call::new(&work.readmill).arg("prep").arg(&work.data).arg("-o").arg(&output);
-    let call = call.words("--sort coordinate --mark-duplicates --drop-unmapped --read-group");
+    let call = call.add_words("--sort coordinate --mark-duplicates --drop-unmapped --read-group");
     let call = call.arg(GROUP.join(" ")).arg("--sequence-dictionary").arg(work.file("new.dict"));
-    let call = Sorting::of(work).with_resources(call).words("--no-index");
+    let call = Sorting::from_work(work).with_resources(call).add_words("--no-index");
     Contender::new("readmill", work.options.runs, output, vec![vec![call]])
 }
 
-pub fn elprep(work: &Work, program: &Program) -> Contender {
+pub fn elprep_steps(work: &Work, program: &Program) -> Contender {
     let output = work.file("elprep.bam");
     let call = Call::new(program).arg("filter").arg(&work.data).arg(&output);
-    let call = call.words("--mark-duplicates --filter-unmapped-reads");
+    let call = call.add_words("--mark-duplicates --filter-unmapped-reads");
     let call = call.arg("--replace-read-group").arg(GROUP.join(" "));
     let call = call.arg("--replace-reference-sequences").arg(work.file("new.dict"));
     let call =
-        call.words(&format!("--sorting-order coordinate --nr-of-threads {}", work.options.threads));
+        call.add_words(&format!("--sorting-order coordinate --nr-of-threads {}", work.options.threads));
     Contender::new(&program.title(), work.options.runs, output, vec![vec![call]])
 }
 
 /// Runs the five steps with samtools. `reheader` is first because it copies compressed blocks;
 /// everything after it is uncompressed.
-pub fn samtools(work: &Work, program: &Program) -> Contender {
+pub fn samtools_steps(work: &Work, program: &Program) -> Contender {
     let threads = work.options.threads;
     let output = work.file("samtools.bam");
     let call = || Call::new(program);
     let mut pipe = vec![
         call().arg("reheader").arg(work.file("header-without-groups.sam")).arg(&work.data),
-        call().words(&format!("view -@ {threads} -u -F 4 -")),
-        call().words("fixmate -m -u - -"),
+        call().add_words(&format!("view -@ {threads} -u -F 4 -")),
+        call().add_words("fixmate -m -u - -"),
         call()
-            .words("addreplacerg -u -m overwrite_all -r")
+            .add_words("addreplacerg -u -m overwrite_all -r")
             .arg(format!("@RG\t{}", GROUP.join("\t")))
             .arg("-"),
     ];
-    pipe.extend(samtools_marks(&Sorting::of(work), program, &output));
+    pipe.extend(samtools_marks(&Sorting::from_work(work), program, &output));
     Contender::new(&format!("{} chain", program.title()), work.options.runs, output, vec![pipe])
 }
 
 /// Runs the five steps with Picard. MarkDuplicates reads its input twice, so it needs a file, which
 /// is compressed lightly.
-pub fn picard(work: &Work, program: &Program) -> Contender {
+pub fn picard_steps(work: &Work, program: &Program) -> Contender {
     let (sorted, output) = (work.file("picard.sorted.bam"), work.file("picard.bam"));
     let pipe = "INPUT=/dev/stdin OUTPUT=/dev/stdout COMPRESSION_LEVEL=0";
     let groups: Vec<String> =
         GROUP.iter().map(|field| format!("RG{}", field.replace(':', "="))).collect();
     let sorting = vec![
-        picard_tool(program, "ViewSam").words("ALIGNMENT_STATUS=Aligned").named("INPUT=", &work.data),
-        picard_tool(program, "ReplaceSamHeader").words(pipe).named("HEADER=", &work.file("header.sam")),
+        picard_tool(program, "ViewSam")
+            .add_words("ALIGNMENT_STATUS=Aligned")
+            .named_arg("INPUT=", &work.data),
+        picard_tool(program, "ReplaceSamHeader")
+            .add_words(pipe)
+            .named_arg("HEADER=", &work.file("header.sam")),
         picard_tool(program, "AddOrReplaceReadGroups")
-            .words("INPUT=/dev/stdin SORT_ORDER=coordinate COMPRESSION_LEVEL=1")
-            .words(&groups.join(" "))
-            .named("TMP_DIR=", &work.directory)
-            .named("OUTPUT=", &sorted),
+            .add_words("INPUT=/dev/stdin SORT_ORDER=coordinate COMPRESSION_LEVEL=1")
+            .add_words(&groups.join(" "))
+            .named_arg("TMP_DIR=", &work.directory)
+            .named_arg("OUTPUT=", &sorted),
     ];
-    let marking = picard_marks(&Sorting::of(work), program, &sorted, &output);
+    let marking = picard_marks(&Sorting::from_work(work), program, &sorted, &output);
     Contender::new(
         &format!("{} chain", program.title()),
         work.options.picard_runs,
@@ -105,20 +109,21 @@ const CHEAP: &str = "--min-mapq 0 --exclude-flags 0x8000 --include mapq>=0 --ove
 /// Compares the five steps with and without cheap filters.
 ///
 /// The filters check and rewrite every read and drop none, so everything else is the same work.
-pub fn with_filters(work: &Work) -> Result<()> {
+pub fn bench_filters(work: &Work) -> Result<()> {
     write_headers(work)?;
     write_files(work)?;
-    let mut contenders = vec![prep(work), filtered(work, "all cheap filters", CHEAP)];
+    let mut contenders =
+        vec![readmill_steps(work), steps_with_filters(work, "all cheap filters", CHEAP)];
     for flag in ["--clean-sam", "--rename-contigs same.names", "--remove-optional-fields XX,YY"] {
-        contenders.push(filtered(work, flag, flag));
+        contenders.push(steps_with_filters(work, flag, flag));
     }
     table::measure("Filters in five steps", work, &contenders)
 }
 
 /// Returns the five steps with these filters. Words that name a file in the work directory become
 /// its path.
-fn filtered(work: &Work, name: &str, flags: &str) -> Contender {
-    let mut contender = prep(work);
+fn steps_with_filters(work: &Work, name: &str, flags: &str) -> Contender {
+    let mut contender = readmill_steps(work);
     let call = &mut contender.stages[0][0];
     for word in flags.split(' ') {
         let file = work.file(word);
@@ -131,14 +136,14 @@ fn filtered(work: &Work, name: &str, flags: &str) -> Contender {
 /// Writes the files of the filters, so that they keep everything: whole sequences, all read groups,
 /// unchanged names.
 fn write_files(work: &Work) -> Result<()> {
-    let header = work.header()?;
+    let header = work.read_header()?;
     let (mut bed, mut names, mut groups) = (String::new(), String::new(), String::new());
     for it in header.references() {
         let name = String::from_utf8_lossy(&it.name);
         bed += &format!("{name}\t0\t{}\n", it.length);
         names += &format!("{name}\t{name}\n");
     }
-    for id in header.lines_of(b"RG").filter_map(|line| line.get(b"ID")) {
+    for id in header.lines_of_kind(b"RG").filter_map(|line| line.get(b"ID")) {
         groups += &format!("{}\n", String::from_utf8_lossy(id));
     }
     std::fs::write(work.file("all.bed"), bed)?;

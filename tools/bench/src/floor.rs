@@ -28,7 +28,7 @@ use crate::data;
 use crate::work::Work;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub struct FloorArgs {
     /// File whose blocks are inflated; - for none
     input: PathBuf,
     /// File whose blocks are deflated
@@ -50,17 +50,18 @@ pub struct Args {
     runs: Option<usize>,
 }
 
-pub const NAME: &str = "codec floor";
+pub const FLOOR_NAME: &str = "codec floor";
 
 /// Returns the floor of a contender and, if it spills, a second one with the spill. The contender
 /// runs once to get its output.
-pub fn contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> {
-    let (kept, told) = keep(work, contender)?;
-    let mut floors = vec![of(work, NAME, &work.data, &kept)];
+pub fn floor_contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> {
+    let (kept, told) = run_and_keep_output(work, contender)?;
+    let mut floors = vec![floor_contender(work, FLOOR_NAME, &work.data, &kept)];
     if let Some(told) = told.filter(|told| told.spilled > 0) {
         let spill = format!("--spilled {} --runs {}", told.spilled, told.runs);
-        let mut with_spill = of(work, &format!("{NAME} with spill"), &work.data, &kept);
-        with_spill.stages[0][0] = with_spill.stages[0][0].clone().words(&spill);
+        let mut with_spill =
+            floor_contender(work, &format!("{FLOOR_NAME} with spill"), &work.data, &kept);
+        with_spill.stages[0][0] = with_spill.stages[0][0].clone().add_words(&spill);
         floors.push(with_spill);
     }
     Ok(floors)
@@ -68,19 +69,19 @@ pub fn contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> 
 
 /// Runs a contender once and keeps its output as `floor-source.bam`. Also returns the summary of
 /// its log.
-pub fn keep(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<LogSummary>)> {
+pub fn run_and_keep_output(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<LogSummary>)> {
     let kept = work.file("floor-source.bam");
-    let told = contender.measure(&work.directory)?.told;
+    let told = contender.measure(&work.directory)?.log_summary;
     std::fs::rename(&contender.output, &kept)?;
     Ok((kept, told))
 }
 
 /// Returns a floor that inflates one file (none for `-`) and deflates the content of another.
-pub fn of(work: &Work, name: &str, inflated: &Path, deflated: &Path) -> Contender {
+pub fn floor_contender(work: &Work, name: &str, inflated: &Path, deflated: &Path) -> Contender {
     let output = work.file("floor.bam");
     let call = work.own_call("floor-once").arg(inflated).arg(deflated).arg(&output);
     let call = call.arg(work.options.level.to_string()).arg(work.options.threads.to_string());
-    Contender::own_clock(name, work.options.runs, output, call)
+    Contender::self_timed(name, work.options.runs, output, call)
 }
 
 #[derive(Default)]
@@ -93,23 +94,23 @@ struct Inflated {
 ///
 /// Runs as `floor-once` in a process of its own; the contender that called it parses the printed
 /// line.
-pub fn run(args: &Args) -> Result<()> {
+pub fn measure_floor(args: &FloorArgs) -> Result<()> {
     let crew = Crew { threads: args.threads, in_flight: 2 * args.threads };
-    let blocks = load(&args.output)?;
+    let blocks = load_blocks(&args.output)?;
     let directory = args.to.parent().unwrap_or(Path::new("."));
-    let spill = args
-        .spilled
-        .map(|mib| Spill::prepare(&args.output, args.runs.unwrap_or(1), mib << 20, directory));
+    let spill = args.spilled.map(|mib| {
+        SpillFloor::distribute_records(&args.output, args.runs.unwrap_or(1), mib << 20, directory)
+    });
     let spill = spill.transpose()?;
     let used = usage::own_usage()?.cpu;
     let started = Instant::now();
     for input in [Some(&args.input), args.and.as_ref()].into_iter().flatten() {
         if input.as_os_str() != "-" {
-            inflate(crew, input)?;
+            inflate_file(crew, input)?;
         }
     }
-    let spilled = spill.as_ref().map(|spill| spill.pass(crew)).transpose()?;
-    deflate(crew, &blocks, args.level, &args.to)?;
+    let spilled = spill.as_ref().map(|spill| spill.round_trip(crew)).transpose()?;
+    deflate_blocks(crew, &blocks, args.level, &args.to)?;
     let wall = started.elapsed();
     let cpu = usage::own_usage()?.cpu - used;
     println!("{} {}", wall.as_secs_f64(), cpu.as_secs_f64());
@@ -119,25 +120,25 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn open(path: &Path) -> Result<BlockReader<File>> {
+fn open_blocks(path: &Path) -> Result<BlockReader<File>> {
     let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(BlockReader::new(file, false))
 }
 
-fn load(path: &Path) -> Result<Vec<Inflated>> {
-    let (mut reader, mut inflater, mut all) = (open(path)?, Inflater::default(), Vec::new());
+fn load_blocks(path: &Path) -> Result<Vec<Inflated>> {
+    let (mut reader, mut inflater, mut all) = (open_blocks(path)?, Inflater::default(), Vec::new());
     let mut chunk = Chunk::default();
     while reader.next_chunk(&mut chunk)? {
         let mut inflated = Inflated::default();
-        inflater.chunk(&chunk, &mut inflated.bytes)?;
+        inflater.append_chunk(&chunk, &mut inflated.bytes)?;
         inflated.lengths.extend(chunk.blocks.iter().map(|block| block.inflated));
         all.push(inflated);
     }
     Ok(all)
 }
 
-fn inflate(crew: Crew, path: &Path) -> Result<()> {
-    let mut reader = open(path)?;
+fn inflate_file(crew: Crew, path: &Path) -> Result<()> {
+    let mut reader = open_blocks(path)?;
     let chunks = Pool::new(crew.in_flight);
     let next = |_| {
         let mut chunk: Chunk = chunks.take().unwrap_or_default();
@@ -147,7 +148,7 @@ fn inflate(crew: Crew, path: &Path) -> Result<()> {
         chunks.put(chunk);
         Ok(())
     };
-    readmill_engine::run(crew, &Inflate, next, |_, chunk| Ok(chunk), done)?;
+    readmill_engine::run_pass(crew, &Inflate, next, |_, chunk| Ok(chunk), done)?;
     Ok(())
 }
 
@@ -161,14 +162,14 @@ impl Pass for Inflate {
     type Worker = (Inflater, Vec<u8>);
     type Error = readmill_record::Error;
 
-    fn worker(&self) -> Self::Worker {
+    fn make_worker(&self) -> Self::Worker {
         Default::default()
     }
 
     fn open(&self, worker: &mut Self::Worker, chunk: Chunk) -> readmill_record::Result<Chunk> {
         let (inflater, bytes) = worker;
         bytes.clear();
-        inflater.chunk(&chunk, bytes)?;
+        inflater.append_chunk(&chunk, bytes)?;
         Ok(chunk)
     }
 
@@ -177,12 +178,12 @@ impl Pass for Inflate {
     }
 }
 
-fn deflate(crew: Crew, blocks: &[Inflated], level: u8, to: &Path) -> Result<()> {
+fn deflate_blocks(crew: Crew, blocks: &[Inflated], level: u8, to: &Path) -> Result<()> {
     let failed = || format!("cannot write {}", to.display());
     let mut file = File::create(to).with_context(failed)?;
     let mut left = blocks.iter();
     let pass = Deflate { level, parts: Pool::new(crew.in_flight), blocks: PhantomData };
-    readmill_engine::run(
+    readmill_engine::run_pass(
         crew,
         &pass,
         |_| Ok(left.next()),
@@ -211,7 +212,7 @@ impl<'a> Pass for Deflate<'a> {
     type Worker = Deflater;
     type Error = io::Error;
 
-    fn worker(&self) -> Deflater {
+    fn make_worker(&self) -> Deflater {
         Deflater::new(Codec::default(), self.level)
     }
 
@@ -225,14 +226,14 @@ impl<'a> Pass for Deflate<'a> {
         let mut rest = inflated.bytes.as_slice();
         for &length in inflated.lengths.iter().filter(|length| **length > 0) {
             let (block, after) = rest.split_at(length as usize);
-            deflater.block(block, &mut part);
+            deflater.deflate_block(block, &mut part);
             rest = after;
         }
         Ok(part)
     }
 }
 
-const FRAME: usize = 64 << 10;
+const FRAME_BYTES: usize = 64 << 10;
 
 /// Measures the minimum cost of spilling: compresses as many bytes as readmill spilled with the
 /// codec of the spill, writes them to a file, reads them back and decompresses them.
@@ -242,21 +243,21 @@ const FRAME: usize = 64 << 10;
 /// the reads that stay in memory. Pairs of records stay together, so that adjacent mates remain
 /// adjacent. Frames of the lists are compressed, repeatedly if need be, until they have as many
 /// compressed bytes as readmill spilled.
-pub struct Spill {
+pub struct SpillFloor {
     frames: Vec<Vec<u8>>,
     bytes: u64,
     directory: PathBuf,
 }
 
 /// A frame in the file: its offset, its compressed size and its raw size, in bytes.
-type Packed = (u64, usize, usize);
+type PackedFrame = (u64, usize, usize);
 
-impl Spill {
+impl SpillFloor {
     /// Distributes the records of a sorted file over `runs` lists and cuts them into frames.
-    pub fn prepare(sorted: &Path, runs: usize, bytes: u64, directory: &Path) -> Result<Self> {
+    pub fn distribute_records(sorted: &Path, runs: usize, bytes: u64, directory: &Path) -> Result<Self> {
         let mut hands = vec![Vec::new(); runs.max(1)];
         let (mut frames, mut number) = (Vec::new(), 0u64);
-        data::each_batch(sorted, |batch| {
+        data::for_each_batch(sorted, |batch| {
             for (_, record) in batch.records() {
                 // The real stamps are places in the input, which are nearly random in the sorted
                 // order.
@@ -266,33 +267,33 @@ impl Spill {
                 let Some(hand) = hands.get_mut(turn) else { continue };
                 hand.extend_from_slice(&stamp.0.to_le_bytes());
                 hand.extend_from_slice(record.raw());
-                if hand.len() >= FRAME {
-                    frames.push(std::mem::replace(hand, Vec::with_capacity(FRAME + 4096)));
+                if hand.len() >= FRAME_BYTES {
+                    frames.push(std::mem::replace(hand, Vec::with_capacity(FRAME_BYTES + 4096)));
                 }
             }
         })?;
         frames.extend(hands.into_iter().filter(|hand| !hand.is_empty()));
         ensure!(!frames.is_empty(), "{} has no records to spill", sorted.display());
-        Ok(Spill { frames, bytes, directory: directory.to_path_buf() })
+        Ok(SpillFloor { frames, bytes, directory: directory.to_path_buf() })
     }
 
     /// Writes and reads all frames once. Returns the bytes before and after compression.
-    pub fn pass(&self, crew: Crew) -> Result<(u64, u64)> {
+    pub fn round_trip(&self, crew: Crew) -> Result<(u64, u64)> {
         let failed = || format!("spilling to {}", self.directory.display());
         let mut file = tempfile::tempfile_in(&self.directory).with_context(failed)?;
-        let packed = self.write(crew, &mut file).with_context(failed)?;
+        let packed = self.write_frames(crew, &mut file).with_context(failed)?;
         let mut left = packed.iter().copied();
         let read = Unpack { file: &file, codec: SpillCodec::default() };
-        readmill_engine::run(crew, &read, |_| Ok(left.next()), |_, it| Ok(it), |_, ()| Ok(()))?;
+        readmill_engine::run_pass(crew, &read, |_| Ok(left.next()), |_, it| Ok(it), |_, ()| Ok(()))?;
         let raw = packed.iter().map(|packed| packed.2 as u64).sum();
         Ok((raw, packed.iter().map(|packed| packed.1 as u64).sum()))
     }
 
-    fn write(&self, crew: Crew, file: &mut File) -> io::Result<Vec<Packed>> {
+    fn write_frames(&self, crew: Crew, file: &mut File) -> io::Result<Vec<PackedFrame>> {
         let (mut packed, mut frames) = (Vec::new(), self.frames.iter().cycle());
         let written = AtomicU64::new(0);
         let pass = Pack { buffers: Pool::new(crew.in_flight), frames: PhantomData };
-        readmill_engine::run(
+        readmill_engine::run_pass(
             crew,
             &pass,
             |_| Ok(frames.next().filter(|_| written.load(Relaxed) < self.bytes)),
@@ -322,7 +323,7 @@ impl<'a> Pass for Pack<'a> {
     type Worker = FrameCompressor;
     type Error = io::Error;
 
-    fn worker(&self) -> FrameCompressor {
+    fn make_worker(&self) -> FrameCompressor {
         FrameCompressor::new(SpillCodec::default())
     }
 
@@ -348,22 +349,22 @@ struct Unpack<'a> {
 }
 
 impl Pass for Unpack<'_> {
-    type Input = Packed;
-    type Opened = Packed;
-    type Linked = Packed;
+    type Input = PackedFrame;
+    type Opened = PackedFrame;
+    type Linked = PackedFrame;
     type Output = ();
     type Worker = (Vec<u8>, Vec<u8>);
     type Error = Error;
 
-    fn worker(&self) -> Self::Worker {
+    fn make_worker(&self) -> Self::Worker {
         Default::default()
     }
 
-    fn open(&self, _: &mut Self::Worker, packed: Packed) -> readmill_record::Result<Packed> {
+    fn open(&self, _: &mut Self::Worker, packed: PackedFrame) -> readmill_record::Result<PackedFrame> {
         Ok(packed)
     }
 
-    fn work(&self, worker: &mut Self::Worker, packed: Packed) -> readmill_record::Result<()> {
+    fn work(&self, worker: &mut Self::Worker, packed: PackedFrame) -> readmill_record::Result<()> {
         let ((at, bytes, raw), (from, to)) = (packed, worker);
         from.resize(bytes, 0);
         to.resize(raw, 0);
@@ -384,13 +385,13 @@ mod tests {
         let (mut deflater, mut bytes) = (Deflater::new(Codec::default(), 6), Vec::new());
         for n in 1..300usize {
             let block: Vec<u8> = (0..n * 97 % 60_000 + 1).map(|i| ((i * n) >> 3) as u8).collect();
-            deflater.block(&block, &mut bytes);
+            deflater.deflate_block(&block, &mut bytes);
         }
         bytes.extend_from_slice(&EOF_BLOCK);
         std::fs::write(&from, &bytes).unwrap();
         let crew = Crew { threads: 2, in_flight: 4 };
-        inflate(crew, &from).unwrap();
-        deflate(crew, &load(&from).unwrap(), 6, &to).unwrap();
+        inflate_file(crew, &from).unwrap();
+        deflate_blocks(crew, &load_blocks(&from).unwrap(), 6, &to).unwrap();
         assert!(std::fs::read(&to).unwrap() == bytes);
     }
 
@@ -399,8 +400,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let frames: Vec<Vec<u8>> =
             (0..9u8).map(|i| b"read 99 chr1 ".repeat(500 + usize::from(i))).collect();
-        let spill = Spill { frames, bytes: 20_000, directory: directory.path().to_path_buf() };
-        let (raw, packed) = spill.pass(Crew { threads: 2, in_flight: 4 }).unwrap();
+        let spill = SpillFloor { frames, bytes: 20_000, directory: directory.path().to_path_buf() };
+        let (raw, packed) = spill.round_trip(Crew { threads: 2, in_flight: 4 }).unwrap();
         assert!((20_000..21_000).contains(&packed), "{packed}");
         assert!(raw > 10 * packed);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);

@@ -29,175 +29,182 @@ const MARKERS: [Peer; 7] = [
 ];
 
 /// Runs five steps: sort, mark duplicates, drop unmapped reads, replace read groups and dictionary.
-pub fn five_steps(work: &Work) -> Result<()> {
+pub fn bench_five_steps(work: &Work) -> Result<()> {
     five_steps::write_headers(work)?;
-    let mut contenders = vec![five_steps::prep(work)];
+    let mut contenders = vec![five_steps::readmill_steps(work)];
     // Without the floor of the spill, since the spill may contain duplicate ends.
-    contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
+    contenders.extend(floor::floor_contenders(work, &contenders[0])?.into_iter().take(1));
     for peer in CHAINS {
-        contenders.extend(work.peer(peer).and_then(|program| match peer {
-            Peer::Elprep => Some(five_steps::elprep(work, &program)),
-            Peer::Samtools => Some(five_steps::samtools(work, &program)),
-            Peer::Picard => Some(five_steps::picard(work, &program)),
+        contenders.extend(work.find_peer(peer).and_then(|program| match peer {
+            Peer::Elprep => Some(five_steps::elprep_steps(work, &program)),
+            Peer::Samtools => Some(five_steps::samtools_steps(work, &program)),
+            Peer::Picard => Some(five_steps::picard_steps(work, &program)),
             _ => None,
         }));
     }
-    measure(&title("Five steps", work), work, &contenders)
+    measure(&table_title("Five steps", work), work, &contenders)
 }
 
 /// Runs sort, duplicates, counting and recalibration, and compares the recalibration tables of the
 /// programs.
-pub fn four_steps(work: &Work, flags: &BqsrFlags) -> Result<()> {
-    let truth = BqsrInputs::of(work, flags)?;
-    let job = Recalibrating { sorting: Sorting::of(work), truth: &truth };
+pub fn bench_four_steps(work: &Work, flags: &BqsrFlags) -> Result<()> {
+    let truth = BqsrInputs::from_flags(work, flags)?;
+    let job = Recalibrating { sorting: Sorting::from_work(work), truth: &truth };
     let mut contenders = vec![
-        job.readmill("readmill"),
+        job.recalibrate_with_readmill("readmill"),
         job.readmill_table("readmill, the table alone"),
         job.readmill_marks("readmill without recalibration"),
     ];
     // Without the floor of the spill, since the spill may contain duplicate ends.
-    contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
+    contenders.extend(floor::floor_contenders(work, &contenders[0])?.into_iter().take(1));
     let mut others = Vec::new();
-    if let Some(program) = work.peer(Peer::Elprep) {
+    if let Some(program) = work.find_peer(Peer::Elprep) {
         others.push("elprep");
-        contenders.extend(job.elprep(&program, &truth.for_elprep(work, &program)?));
+        contenders.extend(job.recalibrate_with_elprep(&program, &truth.for_elprep(work, &program)?));
     }
-    if let Some(program) = work.peer(Peer::Gatk) {
+    if let Some(program) = work.find_peer(Peer::Gatk) {
         truth.index_for_gatk(work, &program)?;
         others.push("gatk");
-        contenders.push(job.gatk(&program));
+        contenders.push(job.recalibrate_with_gatk(&program));
     }
-    measure(&title("Four steps", work), work, &contenders)?;
+    measure(&table_title("Four steps", work), work, &contenders)?;
     job.compare_tables(&others)
 }
 
 /// Recalibrates sorted and marked reads, with one table for counting errors and one for applying
 /// the result.
-pub fn bqsr_alone(work: &mut Work, flags: &BqsrFlags) -> Result<()> {
-    let truth = BqsrInputs::of(work, flags)?;
+pub fn bench_bqsr_alone(work: &mut Work, flags: &BqsrFlags) -> Result<()> {
+    let truth = BqsrInputs::from_flags(work, flags)?;
     let sorted = work.file("sorted.bam");
-    Marking(Sorting::of(work)).readmill("preparation", "").measure(&work.directory)?;
+    Marking(Sorting::from_work(work)).mark_with_readmill("preparation", "").measure(&work.directory)?;
     std::fs::rename(work.file("readmill.bam"), &sorted)?;
     work.data = sorted.clone();
     let work = &*work;
-    let job = Recalibrating { sorting: Sorting::of(work), truth: &truth };
-    let gatk = work.peer(Peer::Gatk);
+    let job = Recalibrating { sorting: Sorting::from_work(work), truth: &truth };
+    let gatk = work.find_peer(Peer::Gatk);
     let mut counting = vec![job.readmill_counts("readmill bqsr table")];
     if let Some(program) = &gatk {
         truth.index_for_gatk(work, program)?;
         counting.push(job.gatk_counting(program));
     }
-    measure(&title("Count errors of sorted reads", work), work, &counting)?;
+    measure(&table_title("Count errors of sorted reads", work), work, &counting)?;
     // All programs apply the same table. It is made again here, because outputs are removed after
     // each measurement.
     counting[0].measure(&work.directory)?;
-    let table = job.table("given");
-    std::fs::rename(job.table("readmill"), &table)?;
+    let table = job.table_path("given");
+    std::fs::rename(job.table_path("readmill"), &table)?;
     let mut applying = vec![job.readmill_applies("readmill bqsr apply", &table)];
-    applying.extend(floor::contenders(work, &applying[0])?.into_iter().take(1));
+    applying.extend(floor::floor_contenders(work, &applying[0])?.into_iter().take(1));
     applying.extend(gatk.map(|program| job.gatk_applying(&program, &table)));
-    measure(&title("Give sorted reads new qualities", work), work, &applying)?;
+    measure(&table_title("Give sorted reads new qualities", work), work, &applying)?;
     Ok(std::fs::remove_file(sorted)?)
 }
 
-pub fn sort(work: &mut Work) -> Result<()> {
+pub fn bench_sort(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
-    let (work, sorting) = (&*work, Sorting::of(work));
-    let mut contenders = vec![sorting.readmill("readmill")];
-    contenders.extend(floor::contenders(work, &contenders[0])?);
+    let (work, sorting) = (&*work, Sorting::from_work(work));
+    let mut contenders = vec![sorting.sort_with_readmill("readmill")];
+    contenders.extend(floor::floor_contenders(work, &contenders[0])?);
     for peer in SORTERS {
-        let program = work.peer(peer);
-        contenders.extend(program.and_then(|program| sorting.peer(peer, &program)));
+        let program = work.find_peer(peer);
+        contenders.extend(program.and_then(|program| sorting.sort_with_peer(peer, &program)));
     }
-    measure(&title(&sort_by(work), work), work, &contenders)
+    measure(&table_title(&sort_by(work), work), work, &contenders)
 }
 
 /// Sorts and marks reads in aligner order. A row without marking shows what marking costs.
-pub fn duplicates(work: &Work) -> Result<()> {
-    let (sorting, marking) = (Sorting::of(work), Marking(Sorting::of(work)));
-    let mut contenders = vec![marking.readmill("readmill", "")];
+pub fn bench_duplicates(work: &Work) -> Result<()> {
+    let (sorting, marking) = (Sorting::from_work(work), Marking(Sorting::from_work(work)));
+    let mut contenders = vec![marking.mark_with_readmill("readmill", "")];
     contenders.extend(marking.readmill_with_metrics("readmill with metrics"));
-    contenders.push(sorting.readmill("readmill sort alone"));
+    contenders.push(sorting.sort_with_readmill("readmill sort alone"));
     // Without the floor of the spill, since the spill may contain duplicate ends.
-    contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
+    contenders.extend(floor::floor_contenders(work, &contenders[0])?.into_iter().take(1));
     for peer in MARKERS {
-        let Some(program) = work.peer(peer) else { continue };
+        let Some(program) = work.find_peer(peer) else { continue };
         contenders.extend(match peer {
-            Peer::Samtools => Some(marking.samtools(&program)),
-            Peer::Dupblaster => work.peer(Peer::Fgumi).map(|it| marking.dupblaster(&program, &it)),
-            Peer::Samblaster => work.peer(Peer::Samtools).map(|it| marking.samblaster(&program, &it)),
-            Peer::Sambamba => marking.sambamba(&program),
-            Peer::Bamsormadup => Some(marking.bamsormadup(&program)),
-            Peer::Elprep => marking.elprep(&program),
-            Peer::Picard => marking.picard(&program),
+            Peer::Samtools => Some(marking.mark_with_samtools(&program)),
+            Peer::Dupblaster => {
+                work.find_peer(Peer::Fgumi).map(|it| marking.mark_with_dupblaster(&program, &it))
+            }
+            Peer::Samblaster => {
+                work.find_peer(Peer::Samtools).map(|it| marking.mark_with_samblaster(&program, &it))
+            }
+            Peer::Sambamba => marking.mark_with_sambamba(&program),
+            Peer::Bamsormadup => Some(marking.mark_with_bamsormadup(&program)),
+            Peer::Elprep => marking.mark_with_elprep(&program),
+            Peer::Picard => marking.mark_with_picard(&program),
             _ => None,
         });
     }
-    measure(&title("Sort and mark duplicates", work), work, &contenders)
+    measure(&table_title("Sort and mark duplicates", work), work, &contenders)
 }
 
 /// Marks duplicates of reads that are sorted already. samtools must collate them by name first and
 /// sort them again.
-pub fn duplicates_sorted(work: &mut Work) -> Result<()> {
+pub fn bench_duplicates_sorted(work: &mut Work) -> Result<()> {
     let sorted = sort_first(work)?;
     work.data = sorted.clone();
     let work = &*work;
-    let marking = Marking(Sorting::of(work));
+    let marking = Marking(Sorting::from_work(work));
     let mut contenders = vec![marking.readmill_on_sorted("readmill")];
-    contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
+    contenders.extend(floor::floor_contenders(work, &contenders[0])?.into_iter().take(1));
     for peer in [Peer::Samtools, Peer::Sambamba, Peer::Picard] {
-        contenders.extend(work.peer(peer).and_then(|program| match peer {
+        contenders.extend(work.find_peer(peer).and_then(|program| match peer {
             Peer::Samtools => Some(marking.samtools_on_sorted(&program)),
             Peer::Sambamba => Some(marking.sambamba_on_sorted(&program)),
             Peer::Picard => Some(marking.picard_on_sorted(&program)),
             _ => None,
         }));
     }
-    measure(&title("Mark duplicates of sorted reads", work), work, &contenders)?;
+    measure(&table_title("Mark duplicates of sorted reads", work), work, &contenders)?;
     Ok(std::fs::remove_file(sorted)?)
 }
 
-pub fn floor(work: &mut Work) -> Result<()> {
+pub fn bench_floor(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
-    let mut contenders = vec![Sorting::of(work).readmill("readmill")];
-    contenders.extend(floor::contenders(work, &contenders[0])?);
-    measure(&title(&format!("{} beside its codec floor", sort_by(work)), work), work, &contenders)
+    let mut contenders = vec![Sorting::from_work(work).sort_with_readmill("readmill")];
+    contenders.extend(floor::floor_contenders(work, &contenders[0])?);
+    measure(&table_title(&format!("{} beside its codec floor", sort_by(work)), work), work, &contenders)
 }
 
-pub fn input(work: &Work) -> Result<()> {
-    let (Some(samtools), Some(picard)) = (work.peer(Peer::Samtools), work.peer(Peer::Picard)) else {
+pub fn bench_input(work: &Work) -> Result<()> {
+    let (Some(samtools), Some(picard)) = (work.find_peer(Peer::Samtools), work.find_peer(Peer::Picard))
+    else {
         anyhow::bail!("both samtools and Picard are needed to write the input");
     };
     let (by_samtools, by_picard) = (work.file("by-samtools.bam"), work.file("by-picard.bam"));
-    work.do_once(Call::new(&samtools).words("view -b -o").arg(&by_samtools).arg(&work.data))?;
-    let call = Call::new(&picard).arg("SamFormatConverter").named("INPUT=", &work.data);
-    work.do_once(
-        call.named("OUTPUT=", &by_picard).words("COMPRESSION_LEVEL=6 VALIDATION_STRINGENCY=SILENT"),
+    work.run_once(Call::new(&samtools).add_words("view -b -o").arg(&by_samtools).arg(&work.data))?;
+    let call = Call::new(&picard).arg("SamFormatConverter").named_arg("INPUT=", &work.data);
+    work.run_once(
+        call.named_arg("OUTPUT=", &by_picard)
+            .add_words("COMPRESSION_LEVEL=6 VALIDATION_STRINGENCY=SILENT"),
     )?;
-    let of = |data: &Path, name: &str| Sorting { data, ..Sorting::of(work) }.readmill(name);
+    let of =
+        |data: &Path, name: &str| Sorting { data, ..Sorting::from_work(work) }.sort_with_readmill(name);
     let contenders = [
         of(&by_samtools, "readmill, input written by samtools"),
         of(&by_picard, "readmill, input written by Picard"),
     ];
-    measure(&title("The same reads from two writers", work), work, &contenders)
+    measure(&table_title("The same reads from two writers", work), work, &contenders)
 }
 
 /// Sorts reads that are sorted already, and copies them, with enough memory for all reads and with
 /// less.
-pub fn sorted(work: &mut Work) -> Result<()> {
+pub fn bench_sorted(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let (work, data) = (&*work, sort_first(work)?);
-    let roomy = Sorting { data: &data, memory: None, ..Sorting::of(work) };
+    let roomy = Sorting { data: &data, memory: None, ..Sorting::from_work(work) };
     let tight = Sorting { memory: Some(tight_memory(work, &data)?), ..roomy };
     let mut contenders: Vec<Contender> = vec![
-        roomy.readmill("readmill sort"),
-        roomy.copy("readmill prep without steps"),
-        tight.readmill("readmill sort, little memory"),
+        roomy.sort_with_readmill("readmill sort"),
+        roomy.copy_with_readmill("readmill prep without steps"),
+        tight.sort_with_readmill("readmill sort, little memory"),
     ];
-    if let Some(program) = work.peer(Peer::Samtools) {
+    if let Some(program) = work.find_peer(Peer::Samtools) {
         let title = program.title();
-        contenders.push(roomy.samtools(&program, &format!("{title} sort")));
-        contenders.push(tight.samtools(&program, &format!("{title} sort, little memory")));
+        contenders.push(roomy.sort_with_samtools(&program, &format!("{title} sort")));
+        contenders.push(tight.sort_with_samtools(&program, &format!("{title} sort, little memory")));
     }
     let what = format!("{}: reads that are in that order already", sort_by(work));
     measure(&format!("{what} (level {})", work.options.level), work, &contenders)?;
@@ -206,7 +213,7 @@ pub fn sorted(work: &mut Work) -> Result<()> {
 
 pub fn sort_first(work: &Work) -> Result<PathBuf> {
     let sorted = work.file("sorted.bam");
-    Sorting::of(work).readmill("preparation").measure(&work.directory)?;
+    Sorting::from_work(work).sort_with_readmill("preparation").measure(&work.directory)?;
     std::fs::rename(work.file("readmill.bam"), &sorted)?;
     Ok(sorted)
 }
@@ -215,7 +222,7 @@ pub fn sort_first(work: &Work) -> Result<PathBuf> {
 /// the compressed file, but at least the minimum that readmill accepts.
 fn tight_memory(work: &Work, data: &Path) -> Result<u64> {
     let size = std::fs::metadata(data)?.len() >> 20;
-    let least = work.least_memory()?;
+    let least = work.min_memory_mib()?;
     Ok(work.options.limit.unwrap_or(size).max(least))
 }
 
@@ -225,11 +232,11 @@ pub fn bring_mate_cigars(work: &mut Work) -> Result<()> {
     if work.options.order != Order::TemplateCoordinate || work.options.data.is_some() {
         return Ok(());
     }
-    let samtools = work.peer(Peer::Samtools).context("samtools is needed to write MC fields")?;
+    let samtools = work.find_peer(Peer::Samtools).context("samtools is needed to write MC fields")?;
     let made = work.data.with_file_name("reads-with-mc.bam");
     if !made.exists() {
         let partial = work.data.with_file_name("partial.bam");
-        work.do_once(Call::new(&samtools).arg("fixmate").arg(&work.data).arg(&partial))?;
+        work.run_once(Call::new(&samtools).arg("fixmate").arg(&work.data).arg(&partial))?;
         std::fs::rename(partial, &made)?;
     }
     work.data = made;
@@ -240,7 +247,7 @@ pub fn sort_by(work: &Work) -> String {
     format!("Sort, {}", work.options.order.name())
 }
 
-fn title(what: &str, work: &Work) -> String {
+fn table_title(what: &str, work: &Work) -> String {
     let Options { level, limit, .. } = work.options;
     let memory = limit.map_or("each one's default memory".into(), |memory| format!("{memory} MiB"));
     format!("{what} (level {level}, {memory})")
@@ -269,11 +276,11 @@ const CRAM_FORMATS: &str =
 ///
 /// Neither program writes an index. `parity --corpus` compares the content of the files; here only
 /// their size is reported.
-pub fn cram(args: CramArgs) -> Result<()> {
+pub fn bench_cram(args: CramArgs) -> Result<()> {
     let CramArgs { options, truth, each, formats } = args;
     let mut work = Work::prepare(options)?;
-    let truth = BqsrInputs::of(&work, &truth)?;
-    let samtools = work.peer(Peer::Samtools);
+    let truth = BqsrInputs::from_flags(&work, &truth)?;
+    let samtools = work.find_peer(Peer::Samtools);
     for threads in each {
         work.options.threads = threads;
         for format in &formats {
@@ -293,15 +300,15 @@ fn readmill_to_cram(work: &Work, truth: &BqsrInputs, format: &str) -> Contender 
     let memory = limit.map(|memory| format!("-m {memory}M")).unwrap_or_default();
     let output = work.file("readmill.cram");
     let call = Call::new(&work.readmill).arg("sort").arg(&work.data).arg("-o").arg(&output);
-    let call = call.words(&format!("-O cram,{format} --reference")).arg(&truth.reference);
-    let call = call.words(&format!("{memory} -@ {threads} --no-index -T")).arg(&work.directory);
+    let call = call.add_words(&format!("-O cram,{format} --reference")).arg(&truth.reference);
+    let call = call.add_words(&format!("{memory} -@ {threads} --no-index -T")).arg(&work.directory);
     Contender::new("readmill", runs, output, vec![vec![call]])
 }
 
 /// Sorts into CRAM with samtools. Its `-m` is per thread; its `-@` counts as in the other tables.
 fn samtools_to_cram(work: &Work, truth: &BqsrInputs, program: &Program, format: &str) -> Contender {
     let output = work.file("samtools.cram");
-    let call = samtools_sort(work, program, Sorting::of(work).memory).arg("--reference");
-    let call = call.arg(&truth.reference).words(&format!("-O cram,{format} -o")).arg(&output);
+    let call = samtools_sort(work, program, Sorting::from_work(work).memory).arg("--reference");
+    let call = call.arg(&truth.reference).add_words(&format!("-O cram,{format} -o")).arg(&output);
     Contender::new(&program.title(), work.options.runs, output, vec![vec![call.arg(&work.data)]])
 }

@@ -17,12 +17,12 @@ use anyhow::{Context, Result, anyhow};
 use readmill::allocator::{self, Heaps};
 use readmill_align::bwa::{self, BwaKernel, BwaOptions};
 use readmill_align::{Aligner, Cohorts, Kernel, Seeded};
-use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
+use readmill_fastq::{BatchLinker, BatchOptions, Claims, FastqInput, FastqLayout};
 use readmill_peers::usage;
 use readmill_record::ReadBatch;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub struct KernelArgs {
     /// Reference, with its index
     reference: PathBuf,
     /// FASTQ of the first reads
@@ -33,7 +33,6 @@ pub struct Args {
     to: PathBuf,
     /// Total number of threads
     threads: usize,
-    /// Bases of a cohort
     cohort_bases: u64,
     /// ID of the read group
     #[arg(long, value_name = "ID")]
@@ -47,21 +46,21 @@ pub struct Args {
 ///
 /// Runs as `kernel-once` in a process of its own; the contender that called it parses the printed
 /// line.
-pub fn run(args: &Args) -> Result<()> {
+pub fn measure_kernel(args: &KernelArgs) -> Result<()> {
     if args.settled {
-        allocator::configure(Heaps::Aligning(args.threads));
+        allocator::configure_allocator(Heaps::Aligning(args.threads));
     }
     let options = BwaOptions { cohort_bases: Some(args.cohort_bases), ..BwaOptions::default() };
     let kernel: Arc<dyn Kernel> =
-        Arc::new(BwaKernel::load(&bwa::FILES.find(&args.reference)?, options)?);
-    let cohorts = cohorts(kernel.as_ref(), read(args)?);
+        Arc::new(BwaKernel::load(&bwa::FILES.find_prefix(&args.reference)?, options)?);
+    let cohorts = split_into_cohorts(kernel.as_ref(), read_batches(args)?);
     let group = args.group.as_ref().map(String::as_bytes);
     let (used, started) = (usage::own_usage()?.cpu, Instant::now());
-    let crew = (0..args.threads).map(|_| Arc::clone(&kernel).aligner());
+    let crew = (0..args.threads).map(|_| Arc::clone(&kernel).new_aligner());
     let mut crew = crew.collect::<Result<Vec<_>, _>>()?;
     let mut records = 0;
     for cohort in &cohorts {
-        records += align(kernel.as_ref(), &mut crew, cohort, group)?;
+        records += align_cohort(kernel.as_ref(), &mut crew, cohort, group)?;
     }
     let (wall, cpu) = (started.elapsed(), usage::own_usage()?.cpu - used);
     std::fs::write(&args.to, format!("{records}\n")).with_context(|| args.to.display().to_string())?;
@@ -69,11 +68,11 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn read(args: &Args) -> Result<Vec<ReadBatch>> {
+fn read_batches(args: &KernelArgs) -> Result<Vec<ReadBatch>> {
     let [first, last] = [&args.first, &args.last].map(|file| FastqInput::Path(file.clone()));
-    let claims = Arc::new(Claims::open(Layout::Paired(first, last), Options::default())?);
+    let claims = Arc::new(Claims::open(FastqLayout::Paired(first, last), BatchOptions::default())?);
     let (mut order, mut batches) = (BatchLinker::new(&claims), Vec::new());
-    while !claims.ended() {
+    while !claims.has_ended() {
         let mut reads = ReadBatch::default();
         let taken = claims.take(batches.len() as u64, &mut reads);
         order.link(taken, &mut reads)?;
@@ -83,15 +82,15 @@ fn read(args: &Args) -> Result<Vec<ReadBatch>> {
 }
 
 /// Groups batches into cohorts. A batch that crosses the end of a cohort is split there.
-fn cohorts(kernel: &dyn Kernel, batches: Vec<ReadBatch>) -> Vec<Vec<ReadBatch>> {
+fn split_into_cohorts(kernel: &dyn Kernel, batches: Vec<ReadBatch>) -> Vec<Vec<ReadBatch>> {
     let mut cutter = Cohorts::new(kernel.cohort_bases(2).unwrap_or(u64::MAX));
     let (mut cohorts, mut present) = (Vec::new(), Vec::new());
     for batch in batches {
         let mut from = 0;
-        while from < batch.templates() {
-            let (part, ends) = cutter.take(&batch, from);
+        while from < batch.template_count() {
+            let (part, ends) = cutter.take_templates(&batch, from);
             from = part.end;
-            present.push(batch.slice(part));
+            present.push(batch.copy_templates(part));
             if ends {
                 cohorts.push(std::mem::take(&mut present));
             }
@@ -101,19 +100,19 @@ fn cohorts(kernel: &dyn Kernel, batches: Vec<ReadBatch>) -> Vec<Vec<ReadBatch>> 
     cohorts
 }
 
-fn align(
+fn align_cohort(
     kernel: &dyn Kernel,
     crew: &mut [Box<dyn Aligner>],
     cohort: &[ReadBatch],
     group: Option<&[u8]>,
 ) -> Result<u64> {
-    let seeded = each(crew, cohort.len(), |aligner, at| Ok(aligner.seed(&cohort[at])?))?;
-    let model = kernel.infer(&seeded.iter().collect::<Vec<_>>())?;
+    let seeded = map_batches(crew, cohort.len(), |aligner, at| Ok(aligner.seed_reads(&cohort[at])?))?;
+    let model = kernel.infer_insert_sizes(&seeded.iter().collect::<Vec<_>>())?;
     let seeded: Vec<Mutex<Option<Seeded>>> = seeded.into_iter().map(|it| Mutex::new(Some(it))).collect();
-    let records = each(crew, cohort.len(), |aligner, at| {
+    let records = map_batches(crew, cohort.len(), |aligner, at| {
         let taken = seeded[at].lock().unwrap_or_else(PoisonError::into_inner).take();
         let (taken, mut records) = (taken.context("a batch was emitted twice")?, 0);
-        aligner.emit(&cohort[at], taken, &model, group, &mut |_, record| {
+        aligner.emit_records(&cohort[at], taken, &model, group, &mut |_, record| {
             records += u64::from(!record.is_empty());
             Ok(())
         })?;
@@ -123,7 +122,7 @@ fn align(
 }
 
 /// Calls `work` for each batch, on all threads. The results are in the order of the batches.
-fn each<T: Send>(
+fn map_batches<T: Send>(
     crew: &mut [Box<dyn Aligner>],
     batches: usize,
     work: impl Fn(&mut dyn Aligner, usize) -> Result<T> + Sync,
@@ -157,7 +156,7 @@ fn each<T: Send>(
 
 #[cfg(test)]
 mod tests {
-    use readmill_align::bwa::{IndexOptions, build_index};
+    use readmill_align::bwa::{BwaIndexOptions, build_index};
     use readmill_simulate::{Profile, Sample};
 
     use super::*;
@@ -175,9 +174,9 @@ mod tests {
             std::fs::write(file(name), text).unwrap();
         }
         let index = file("ref.fa");
-        build_index(&index, &index, IndexOptions::default(), &mut |_| ()).unwrap();
+        build_index(&index, &index, BwaIndexOptions::default(), &mut |_| ()).unwrap();
         let records = |threads, cohort_bases| -> u64 {
-            run(&Args {
+            measure_kernel(&KernelArgs {
                 reference: file("ref.fa"),
                 first: file("1.fq"),
                 last: file("2.fq"),

@@ -57,10 +57,10 @@ enum Bench {
     FiveSteps(Options),
     /// Sort, mark PCR and optical duplicates, count errors, recalibrate base qualities: readmill
     /// with and without the last two steps, elPrep, GATK and the codec floor
-    FourSteps(recalibration::Args),
+    FourSteps(recalibration::RecalibrationArgs),
     /// Recalibrate sorted and marked reads, counting and applying measured separately: readmill and
     /// GATK
-    BqsrAlone(recalibration::Args),
+    BqsrAlone(recalibration::RecalibrationArgs),
     /// The five steps, with and without additional cheap filters
     Filters(Options),
     /// Sort in any order: readmill, samtools, fgumi, sambamba, elPrep, Picard and the codec floor
@@ -75,10 +75,10 @@ enum Bench {
     DuplicatesSorted(Options),
     /// FASTQ to aligned, sorted, marked and indexed reads: readmill, its kernel alone, the codec
     /// floor, and bwa-mem2 and bwa in a pipe with samtools
-    Align(align::Args),
+    Align(align::AlignBenchArgs),
     /// Cost of many reads at one position, and of many copies of a molecule on one tile: readmill,
     /// samtools, Picard
-    Piles(same_position::Args),
+    Piles(same_position::PilesArgs),
     /// readmill's sort and the codec floor without other programs; with the floor of the spill, if
     /// the sort spills
     Floor(Options),
@@ -93,12 +93,12 @@ enum Bench {
     /// readmill's sort of the same reads as samtools and as Picard write them
     Input(Options),
     /// Quality metrics and coverage, during a sort and alone: readmill, Picard, riker, mosdepth
-    Qc(recalibration::Args),
+    Qc(recalibration::RecalibrationArgs),
     /// FastQC modules and trimming of FASTQ input: readmill, FastQC and fastp
     Fastq(Options),
     /// CPU time of view, for regions and whole files of BAM, CRAM and compressed SAM: readmill and
     /// samtools
-    View(view::Args),
+    View(view::ViewBenchArgs),
     /// All codecs and levels on blocks of BAM files, without other programs
     Codecs(Options),
     /// Ways of reading and locks that threads share (Langmead et al. 2018), measured, and simulated
@@ -106,15 +106,15 @@ enum Bench {
     Threads(ThreadsArgs),
     /// One measurement of the codec floor
     #[command(hide = true)]
-    FloorOnce(floor::Args),
+    FloorOnce(floor::FloorArgs),
     /// One measurement of the bare aligner kernel
     #[command(hide = true)]
-    KernelOnce(kernel::Args),
+    KernelOnce(kernel::KernelArgs),
     /// One sort on one thread with a clock around each serial call
     #[command(hide = true)]
-    SerialOnce(clocked_sort::Args),
+    SerialOnce(clocked_sort::ClockedSortArgs),
     /// Make simulated reads
-    Data(data::Args),
+    Data(data::DataArgs),
     /// Print the numbers of records and duplicates
     #[command(hide = true)]
     Tally {
@@ -125,31 +125,31 @@ enum Bench {
 
 fn main() -> Result<()> {
     match Bench::parse() {
-        Bench::FiveSteps(options) => jobs::five_steps(&Work::prepare(options)?),
-        Bench::FourSteps(args) => jobs::four_steps(&Work::prepare(args.options)?, &args.truth),
-        Bench::BqsrAlone(args) => jobs::bqsr_alone(&mut Work::prepare(args.options)?, &args.truth),
-        Bench::Filters(options) => five_steps::with_filters(&Work::prepare(options)?),
-        Bench::Sort(options) => jobs::sort(&mut Work::prepare(options)?),
-        Bench::Cram(args) => jobs::cram(args),
-        Bench::Duplicates(options) => jobs::duplicates(&Work::prepare(options)?),
-        Bench::DuplicatesSorted(options) => jobs::duplicates_sorted(&mut Work::prepare(options)?),
-        Bench::Align(args) => align::run(args),
-        Bench::Piles(args) => same_position::run(args),
-        Bench::Floor(options) => jobs::floor(&mut Work::prepare(options)?),
-        Bench::Sorted(options) => jobs::sorted(&mut Work::prepare(options)?),
-        Bench::Memory(options) => memory::run(&mut Work::prepare(options)?),
-        Bench::Serial(options) => serial::run(&mut Work::prepare(options)?),
-        Bench::Input(options) => jobs::input(&Work::prepare(options)?),
-        Bench::Qc(args) => qc::run(Work::prepare(args.options)?, &args.truth),
-        Bench::Fastq(options) => fastq::run(options),
-        Bench::View(args) => view::run(args),
-        Bench::Codecs(options) => codecs::run(&Work::prepare(options)?),
+        Bench::FiveSteps(options) => jobs::bench_five_steps(&Work::prepare(options)?),
+        Bench::FourSteps(args) => jobs::bench_four_steps(&Work::prepare(args.options)?, &args.truth),
+        Bench::BqsrAlone(args) => jobs::bench_bqsr_alone(&mut Work::prepare(args.options)?, &args.truth),
+        Bench::Filters(options) => five_steps::bench_filters(&Work::prepare(options)?),
+        Bench::Sort(options) => jobs::bench_sort(&mut Work::prepare(options)?),
+        Bench::Cram(args) => jobs::bench_cram(args),
+        Bench::Duplicates(options) => jobs::bench_duplicates(&Work::prepare(options)?),
+        Bench::DuplicatesSorted(options) => jobs::bench_duplicates_sorted(&mut Work::prepare(options)?),
+        Bench::Align(args) => align::bench_align(args),
+        Bench::Piles(args) => same_position::bench_piles(args),
+        Bench::Floor(options) => jobs::bench_floor(&mut Work::prepare(options)?),
+        Bench::Sorted(options) => jobs::bench_sorted(&mut Work::prepare(options)?),
+        Bench::Memory(options) => memory::bench_memory(&mut Work::prepare(options)?),
+        Bench::Serial(options) => serial::bench_serial(&mut Work::prepare(options)?),
+        Bench::Input(options) => jobs::bench_input(&Work::prepare(options)?),
+        Bench::Qc(args) => qc::bench_qc(Work::prepare(args.options)?, &args.truth),
+        Bench::Fastq(options) => fastq::bench_fastq(options),
+        Bench::View(args) => view::bench_view(args),
+        Bench::Codecs(options) => codecs::bench_codecs(&Work::prepare(options)?),
         Bench::Threads(args) => run_threads(&args),
-        Bench::FloorOnce(args) => floor::run(&args),
-        Bench::KernelOnce(args) => kernel::run(&args),
-        Bench::SerialOnce(args) => clocked_sort::run(&args),
-        Bench::Data(args) => data::run(args),
-        Bench::Tally { file } => data::tally(&file),
+        Bench::FloorOnce(args) => floor::measure_floor(&args),
+        Bench::KernelOnce(args) => kernel::measure_kernel(&args),
+        Bench::SerialOnce(args) => clocked_sort::clock_sort(&args),
+        Bench::Data(args) => data::simulate_data(args),
+        Bench::Tally { file } => data::print_tally(&file),
     }
 }
 
@@ -186,7 +186,7 @@ struct ThreadsArgs {
 fn run_threads(args: &ThreadsArgs) -> Result<()> {
     let directory = args.directory.clone().unwrap_or_else(|| target_directory().join("bench"));
     let directory = directory.join("threads");
-    let options = experiment::Options {
+    let options = experiment::ExperimentOptions {
         plots: args.plots.clone().unwrap_or_else(|| directory.clone()),
         directory,
         pairs: if args.quick { args.pairs.min(5000) } else { args.pairs },
@@ -196,7 +196,7 @@ fn run_threads(args: &ThreadsArgs) -> Result<()> {
         work: vec![0.0, 5.0, 20.0],
         seconds: if args.quick { 0.02 } else { args.seconds },
     };
-    println!("## Threads that share an input\n\n{}\n", machine::describe());
-    print!("{}", experiment::run(&options)?);
+    println!("## Threads that share an input\n\n{}\n", machine::describe_machine());
+    print!("{}", experiment::run_experiment(&options)?);
     Ok(())
 }

@@ -17,16 +17,17 @@ use crate::sorters::Sorting;
 use crate::table::{self, TableRow, median};
 use crate::work::Work;
 
-const MOST: u64 = 4096;
+const MAX_MEMORY_MIB: u64 = 4096;
 
 /// Measures, prints the table, and fails if a peak exceeded its limit or an output differed from
 /// the first one.
-pub fn run(work: &mut Work) -> Result<()> {
+pub fn bench_memory(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let work = &*work;
-    let limits = limits(work.least_memory()?);
+    let limits = memory_limits(work.min_memory_mib()?);
     let of = |&limit: &u64| {
-        Sorting { memory: Some(limit), ..Sorting::of(work) }.readmill_indexed(&format!("{limit}M"))
+        Sorting { memory: Some(limit), ..Sorting::from_work(work) }
+            .sort_with_readmill_indexed(&format!("{limit}M"))
     };
     let contenders: Vec<Contender> = limits.iter().map(of).collect();
     let (kept, mut same) = (work.file("first.bam"), Vec::new());
@@ -46,12 +47,17 @@ pub fn run(work: &mut Work) -> Result<()> {
     for file in [kept.clone(), index_of(&kept), index_of(&work.file("readmill.bam"))] {
         let _ = fs::remove_file(file); // not every order has an index
     }
-    println!("### Memory: {} (level {})\n\n{}\n", sort_by(work), work.options.level, work.describe());
+    println!(
+        "### Memory: {} (level {})\n\n{}\n",
+        sort_by(work),
+        work.options.level,
+        work.describe_setup()
+    );
     println!("| `-m` MiB | n | peak MiB | runs | spilled MiB | wall s (least–most) | CPU s | output |");
     println!("|---|---|---|---|---|---|---|---|");
     let (mut peaks, mut lines) = (Vec::new(), Vec::new());
     for ((limit, row), same) in limits.iter().zip(&rows).zip(&same) {
-        let figures = MemoryFigures::of(row)?;
+        let figures = MemoryFigures::from_row(row)?;
         let cells = figures.cells(*limit, row, *same);
         println!("| {} |", cells.join(" | "));
         lines.push(data_cells(&cells));
@@ -70,8 +76,9 @@ pub fn run(work: &mut Work) -> Result<()> {
     Ok(())
 }
 
-fn limits(least: u64) -> Vec<u64> {
-    let powers = (0..64).map(|bit| 1u64 << bit).filter(|power| (least + 1..=MOST).contains(power));
+fn memory_limits(least: u64) -> Vec<u64> {
+    let powers =
+        (0..64).map(|bit| 1u64 << bit).filter(|power| (least + 1..=MAX_MEMORY_MIB).contains(power));
     std::iter::once(least).chain(powers).collect()
 }
 
@@ -109,13 +116,14 @@ struct MemoryFigures {
 }
 
 impl MemoryFigures {
-    fn of(row: &TableRow) -> Result<Self> {
+    fn from_row(row: &TableRow) -> Result<Self> {
         let sorted = |figure: fn(&crate::contender::Measurement) -> f64| {
             let mut values: Vec<f64> = row.samples.iter().map(figure).collect();
             values.sort_by(f64::total_cmp);
             values
         };
-        let told: Option<Vec<LogSummary>> = row.samples.iter().map(|sample| sample.told).collect();
+        let told: Option<Vec<LogSummary>> =
+            row.samples.iter().map(|sample| sample.log_summary).collect();
         let told = told.context("readmill did not say its peak memory")?;
         let middle = |figure: fn(&LogSummary) -> u64| {
             let mut values: Vec<f64> = told.iter().map(|told| figure(told) as f64).collect();
@@ -177,8 +185,8 @@ mod tests {
 
     #[test]
     fn limits_begin_with_the_least() {
-        assert_eq!(limits(51), [51, 64, 128, 256, 512, 1024, 2048, 4096]);
-        assert_eq!(limits(64)[..2], [64, 128]);
+        assert_eq!(memory_limits(51), [51, 64, 128, 256, 512, 1024, 2048, 4096]);
+        assert_eq!(memory_limits(64)[..2], [64, 128]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::sorters::{Marking, Sorting, picard_tool};
 use crate::table;
 use crate::work::Work;
 
-const TOGETHER: [&str; 6] = [
+const MEASURED_PROGRAMS: [&str; 6] = [
     "CollectAlignmentSummaryMetrics",
     "CollectInsertSizeMetrics",
     "QualityScoreDistribution",
@@ -25,49 +25,50 @@ const TOGETHER: [&str; 6] = [
 ];
 
 /// Distance of targets and length of a target, in bases.
-const TARGETS: (u32, u32) = (10_000, 200);
+const TARGET_SPACING: (u32, u32) = (10_000, 200);
 
-pub fn run(mut work: Work, flags: &BqsrFlags) -> Result<()> {
-    let reference = BqsrInputs::of(&work, flags)?.reference;
-    let targets = targets(&work)?;
-    let job = Job { work: &work, reference: &reference, targets: &targets };
-    let together = TOGETHER.join(",");
+pub fn bench_qc(mut work: Work, flags: &BqsrFlags) -> Result<()> {
+    let reference = BqsrInputs::from_flags(&work, flags)?.reference;
+    let targets = write_targets(&work)?;
+    let job = QcJob { work: &work, reference: &reference, targets: &targets };
+    let together = MEASURED_PROGRAMS.join(",");
     let rows = [
         ("readmill: sort, duplicates", String::new()),
-        ("with metrics", job.metrics(&together)),
-        ("with metrics, coverage", format!("{} {}", job.metrics(&together), job.coverage_flags())),
-        ("with metrics, CollectWgsMetrics", job.metrics(&format!("{together},CollectWgsMetrics"))),
-        ("with metrics, CollectHsMetrics", job.metrics(&format!("{together},CollectHsMetrics"))),
+        ("with metrics", job.metric_flags(&together)),
+        ("with metrics, coverage", format!("{} {}", job.metric_flags(&together), job.coverage_flags())),
+        ("with metrics, CollectWgsMetrics", job.metric_flags(&format!("{together},CollectWgsMetrics"))),
+        ("with metrics, CollectHsMetrics", job.metric_flags(&format!("{together},CollectHsMetrics"))),
     ];
-    let marking = Marking(Sorting::of(&work));
-    let contenders: Vec<_> = rows.iter().map(|(name, words)| marking.readmill(name, words)).collect();
+    let marking = Marking(Sorting::from_work(&work));
+    let contenders: Vec<_> =
+        rows.iter().map(|(name, words)| marking.mark_with_readmill(name, words)).collect();
     table::measure("Quality metrics of a run that sorts and marks", &work, &contenders)?;
     let sorted = work.file("sorted.bam");
-    marking.readmill("", "").measure(&work.directory)?;
+    marking.mark_with_readmill("", "").measure(&work.directory)?;
     fs::rename(work.file("readmill.bam"), &sorted)?;
-    work.do_once(Call::new(&work.readmill).arg("index").arg(&sorted))?; // mosdepth needs it
+    work.run_once(Call::new(&work.readmill).arg("index").arg(&sorted))?; // mosdepth needs it
     work.data = sorted.clone();
-    let job = Job { work: &work, reference: &reference, targets: &targets };
-    let contenders = job.alone()?;
+    let job = QcJob { work: &work, reference: &reference, targets: &targets };
+    let contenders = job.metric_contenders()?;
     table::measure("Quality metrics of sorted reads", &work, &contenders)?;
-    let contenders = job.coverage();
+    let contenders = job.coverage_contenders();
     table::measure("Coverage of sorted reads", &work, &contenders)?;
     fs::remove_file(work.file("sorted.bam.bai"))?;
     Ok(fs::remove_file(sorted)?)
 }
 
-struct Job<'a> {
+struct QcJob<'a> {
     work: &'a Work,
     reference: &'a PathBuf,
     targets: &'a PathBuf,
 }
 
-impl Job<'_> {
+impl QcJob<'_> {
     fn coverage_flags(&self) -> String {
         format!("--coverage {}", self.work.file("metrics").display())
     }
 
-    fn metrics(&self, programs: &str) -> String {
+    fn metric_flags(&self, programs: &str) -> String {
         let (reference, targets) = (self.reference.display(), self.targets.display());
         let targets = if programs.contains("Hs") {
             format!("--bait-intervals {targets} --target-intervals {targets}")
@@ -78,55 +79,57 @@ impl Job<'_> {
         format!("--qc {} --qc-metrics {programs} --reference {reference} {targets}", prefix.display())
     }
 
-    fn contender(&self, name: &str, output: &str, stages: Vec<Vec<Call>>) -> Contender {
+    fn new_contender(&self, name: &str, output: &str, stages: Vec<Vec<Call>>) -> Contender {
         Contender::new(name, self.work.options.runs, self.work.file(output), stages)
     }
 
-    fn alone(&self) -> Result<Vec<Contender>> {
-        let Job { work, reference, .. } = self;
-        let all = format!("{},CollectWgsMetrics", TOGETHER.join(","));
+    fn metric_contenders(&self) -> Result<Vec<Contender>> {
+        let QcJob { work, reference, .. } = self;
+        let all = format!("{},CollectWgsMetrics", MEASURED_PROGRAMS.join(","));
         let threads = work.options.threads;
-        let call = Call::new(&work.readmill).arg("qc").arg(&work.data).words("-o");
-        let call = call.arg(work.file("readmill")).words(&format!("--metrics {all} -@ {threads}"));
+        let call = Call::new(&work.readmill).arg("qc").arg(&work.data).add_words("-o");
+        let call = call.arg(work.file("readmill")).add_words(&format!("--metrics {all} -@ {threads}"));
         let call = call.arg("--reference").arg(reference);
-        let mut contenders = vec![self.contender("readmill", "readmill.wgs_metrics", vec![vec![call]])];
-        if let Some(program) = work.peer(Peer::Riker) {
-            let call = Call::new(&program).words("multi --input").arg(&work.data).arg("--output");
+        let mut contenders =
+            vec![self.new_contender("readmill", "readmill.wgs_metrics", vec![vec![call]])];
+        if let Some(program) = work.find_peer(Peer::Riker) {
+            let call = Call::new(&program).add_words("multi --input").arg(&work.data).arg("--output");
             let call = call.arg(work.file("riker")).arg("--reference").arg(reference);
             let call =
-                call.words(&format!("--tools alignment isize basic gcbias wgs --threads {threads}"));
+                call.add_words(&format!("--tools alignment isize basic gcbias wgs --threads {threads}"));
             let output = "riker.wgs-metrics.txt";
-            contenders.push(self.contender(&program.title(), output, vec![vec![call]]));
+            contenders.push(self.new_contender(&program.title(), output, vec![vec![call]]));
         }
-        if let Some(program) = work.peer(Peer::Picard) {
-            let several = picard_tool(&program, "CollectMultipleMetrics").words("PROGRAM=null");
-            let several = TOGETHER.iter().fold(several, |call, it| call.arg(format!("PROGRAM={it}")));
-            let several = several.named("O=", &work.file("picard")).with_path(path_with_r(work)?);
+        if let Some(program) = work.find_peer(Peer::Picard) {
+            let several = picard_tool(&program, "CollectMultipleMetrics").add_words("PROGRAM=null");
+            let several =
+                MEASURED_PROGRAMS.iter().fold(several, |call, it| call.arg(format!("PROGRAM={it}")));
+            let several = several.named_arg("O=", &work.file("picard")).with_path(path_with_r(work)?);
             let depth = picard_tool(&program, "CollectWgsMetrics");
-            let depth = depth.named("O=", &work.file("picard.wgs_metrics"));
-            let whole = |call: Call| vec![call.named("I=", &work.data).named("R=", reference)];
+            let depth = depth.named_arg("O=", &work.file("picard.wgs_metrics"));
+            let whole = |call: Call| vec![call.named_arg("I=", &work.data).named_arg("R=", reference)];
             let stages = vec![whole(several), whole(depth)];
-            let mut contender = self.contender(&program.title(), "picard.wgs_metrics", stages);
+            let mut contender = self.new_contender(&program.title(), "picard.wgs_metrics", stages);
             contender.runs = work.options.picard_runs;
             contenders.push(contender);
         }
         Ok(contenders)
     }
 
-    fn coverage(&self) -> Vec<Contender> {
-        let Job { work, .. } = self;
+    fn coverage_contenders(&self) -> Vec<Contender> {
+        let QcJob { work, .. } = self;
         let threads = work.options.threads;
-        let call = Call::new(&work.readmill).arg("qc").arg(&work.data).words("-o");
+        let call = Call::new(&work.readmill).arg("qc").arg(&work.data).add_words("-o");
         let call = call.arg(work.file("readmill"));
-        let call = call.words(&format!("--coverage --no-metrics -@ {threads}"));
+        let call = call.add_words(&format!("--coverage --no-metrics -@ {threads}"));
         let mut contenders =
-            vec![self.contender("readmill", "readmill.per-base.bed.gz", vec![vec![call]])];
-        if let Some(program) = work.peer(Peer::Mosdepth) {
+            vec![self.new_contender("readmill", "readmill.per-base.bed.gz", vec![vec![call]])];
+        if let Some(program) = work.find_peer(Peer::Mosdepth) {
             // mosdepth's `-t` counts additional threads.
             let more = threads.saturating_sub(1);
-            let call = Call::new(&program).words(&format!("-t {more}")).arg(work.file("mosdepth"));
+            let call = Call::new(&program).add_words(&format!("-t {more}")).arg(work.file("mosdepth"));
             let call = vec![vec![call.arg(&work.data)]];
-            contenders.push(self.contender(&program.title(), "mosdepth.per-base.bed.gz", call));
+            contenders.push(self.new_contender(&program.title(), "mosdepth.per-base.bed.gz", call));
         }
         contenders
     }
@@ -146,10 +149,10 @@ fn path_with_r(work: &Work) -> Result<OsString> {
     Ok(path)
 }
 
-fn targets(work: &Work) -> Result<PathBuf> {
-    let (distance, length) = TARGETS;
+fn write_targets(work: &Work) -> Result<PathBuf> {
+    let (distance, length) = TARGET_SPACING;
     let mut text = String::new();
-    for contig in work.header()?.references() {
+    for contig in work.read_header()?.references() {
         let name = String::from_utf8_lossy(&contig.name);
         for start in (0..contig.length.saturating_sub(length)).step_by(distance as usize) {
             text += &format!("{name}\t{start}\t{}\n", start + length);

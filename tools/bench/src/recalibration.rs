@@ -17,7 +17,7 @@ use crate::sorters::{Marking, Sorting};
 use crate::work::Work;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub struct RecalibrationArgs {
     #[command(flatten)]
     pub options: Options,
     #[command(flatten)]
@@ -42,17 +42,17 @@ impl Recalibrating<'_> {
         &self.work().options
     }
 
-    fn contender(&self, name: &str, output: PathBuf, stages: Vec<Vec<Call>>) -> Contender {
+    fn new_contender(&self, name: &str, output: PathBuf, stages: Vec<Vec<Call>>) -> Contender {
         Contender::new(name, self.options().runs, output, stages)
     }
 
-    pub fn table(&self, program: &str) -> PathBuf {
+    pub fn table_path(&self, program: &str) -> PathBuf {
         self.work().file(&format!("{program}.table"))
     }
 
     pub fn compare_tables(&self, others: &[&str]) -> Result<()> {
         let read = |program: &str| {
-            let table = self.table(program);
+            let table = self.table_path(program);
             fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))
         };
         let own = read("readmill")?;
@@ -71,7 +71,7 @@ impl Recalibrating<'_> {
         self.truth.known_sites.iter().fold(call, |call, sites| call.arg("--known-sites").arg(sites))
     }
 
-    pub fn readmill(&self, name: &str) -> Contender {
+    pub fn recalibrate_with_readmill(&self, name: &str) -> Contender {
         self.readmill_with(name, "--bqsr")
     }
 
@@ -81,7 +81,7 @@ impl Recalibrating<'_> {
     }
 
     pub fn readmill_marks(&self, name: &str) -> Contender {
-        let mut contender = Marking(self.sorting).readmill(name, "--optical-distance 100");
+        let mut contender = Marking(self.sorting).mark_with_readmill(name, "--optical-distance 100");
         let call = &mut contender.stages[0][0];
         *call = call.clone().arg("--metrics").arg(self.work().file("readmill.metrics"));
         contender
@@ -90,94 +90,101 @@ impl Recalibrating<'_> {
     fn readmill_with(&self, name: &str, words: &str) -> Contender {
         let mut contender = self.readmill_marks(name);
         let call = &mut contender.stages[0][0];
-        let asked = self.with_truth(call.clone().words(words));
-        *call = asked.arg("--bqsr-table").arg(self.table("readmill"));
+        let asked = self.with_truth(call.clone().add_words(words));
+        *call = asked.arg("--bqsr-table").arg(self.table_path("readmill"));
         contender
     }
 
     /// Runs all steps in elPrep, in memory and with files in its own formats. Its compression level
     /// cannot be set.
-    pub fn elprep(&self, program: &Program, converted: &BqsrInputs) -> Option<Contender> {
-        let mut contender = self.sorting.elprep(program)?;
+    pub fn recalibrate_with_elprep(
+        &self,
+        program: &Program,
+        converted: &BqsrInputs,
+    ) -> Option<Contender> {
+        let mut contender = self.sorting.sort_with_elprep(program)?;
         let sites: Vec<_> = converted.known_sites.iter().map(|file| file.to_string_lossy()).collect();
-        let call = contender.stages[0][0].clone().words("--mark-duplicates --mark-optical-duplicates");
-        let call = call.arg(self.work().file("elprep.metrics"));
         let call =
-            call.words("--optical-duplicates-pixel-distance 100 --bqsr").arg(self.table("elprep"));
+            contender.stages[0][0].clone().add_words("--mark-duplicates --mark-optical-duplicates");
+        let call = call.arg(self.work().file("elprep.metrics"));
+        let call = call
+            .add_words("--optical-duplicates-pixel-distance 100 --bqsr")
+            .arg(self.table_path("elprep"));
         let call = call.arg("--reference").arg(&converted.reference);
         contender.stages[0][0] =
             if sites.is_empty() { call } else { call.arg("--known-sites").arg(sites.join(",")) };
         Some(contender)
     }
 
-    pub fn gatk(&self, program: &Program) -> Contender {
+    pub fn recalibrate_with_gatk(&self, program: &Program) -> Contender {
         let file = |name: &str| self.work().file(name);
         let (marked, sorted) = (file("gatk.marked.bam"), file("gatk.sorted.bam"));
         let marks = self.gatk_tool(program, "MarkDuplicates", self.sorting.data, &marked, 0);
-        let marks = marks.words("--ASSUME_SORT_ORDER queryname --OPTICAL_DUPLICATE_PIXEL_DISTANCE 100");
+        let marks =
+            marks.add_words("--ASSUME_SORT_ORDER queryname --OPTICAL_DUPLICATE_PIXEL_DISTANCE 100");
         let marks = marks.arg("--METRICS_FILE").arg(file("gatk.metrics"));
         let sort = self.gatk_tool(program, "SortSam", &marked, &sorted, 1);
-        let sort = sort.words("--SORT_ORDER coordinate");
+        let sort = sort.add_words("--SORT_ORDER coordinate");
         let means = "--VALIDATION_STRINGENCY SILENT --QUIET true --TMP_DIR";
-        let quietly = |call: Call| call.words(means).arg(&self.work().directory);
-        let table = self.table("gatk");
+        let quietly = |call: Call| call.add_words(means).arg(&self.work().directory);
+        let table = self.table_path("gatk");
         let stages = vec![
             vec![quietly(marks)],
             vec![quietly(sort)],
             vec![self.gatk_counts(program, &sorted)],
             vec![self.gatk_applies(program, &sorted, &table)],
         ];
-        let contender = self.contender(&program.title(), file("gatk.bam"), stages);
+        let contender = self.new_contender(&program.title(), file("gatk.bam"), stages);
         Contender { runs: self.options().picard_runs, ..contender }
     }
 
     pub fn readmill_counts(&self, name: &str) -> Contender {
         let Options { threads, limit, .. } = self.options();
         let memory = limit.map(|memory| format!("-m {memory}M")).unwrap_or_default();
-        let call = Call::new(&self.work().readmill).words("bqsr table").arg(self.sorting.data);
-        let call = self.with_truth(call).arg("-o").arg(self.table("readmill"));
-        let call = call.words(&format!("{memory} -@ {threads}"));
-        self.contender(name, self.table("readmill"), vec![vec![call]])
+        let call = Call::new(&self.work().readmill).add_words("bqsr table").arg(self.sorting.data);
+        let call = self.with_truth(call).arg("-o").arg(self.table_path("readmill"));
+        let call = call.add_words(&format!("{memory} -@ {threads}"));
+        self.new_contender(name, self.table_path("readmill"), vec![vec![call]])
     }
 
     pub fn readmill_applies(&self, name: &str, table: &Path) -> Contender {
         let output = self.work().file("readmill.bam");
-        let call = Call::new(&self.work().readmill).words("bqsr apply").arg(self.sorting.data);
+        let call = Call::new(&self.work().readmill).add_words("bqsr apply").arg(self.sorting.data);
         let call = call.arg("--bqsr-table").arg(table).arg("-o").arg(&output);
-        let call = self.sorting.with_resources(call).words("--no-index");
-        self.contender(name, output, vec![vec![call]])
+        let call = self.sorting.with_resources(call).add_words("--no-index");
+        self.new_contender(name, output, vec![vec![call]])
     }
 
     pub fn gatk_counting(&self, program: &Program) -> Contender {
         let call = self.gatk_counts(program, self.sorting.data);
         let name = format!("{} BaseRecalibrator", program.title());
-        let contender = self.contender(&name, self.table("gatk"), vec![vec![call]]);
+        let contender = self.new_contender(&name, self.table_path("gatk"), vec![vec![call]]);
         Contender { runs: self.options().picard_runs, ..contender }
     }
 
     pub fn gatk_applying(&self, program: &Program, table: &Path) -> Contender {
         let call = self.gatk_applies(program, self.sorting.data, table);
         let name = format!("{} ApplyBQSR", program.title());
-        let contender = self.contender(&name, self.work().file("gatk.bam"), vec![vec![call]]);
+        let contender = self.new_contender(&name, self.work().file("gatk.bam"), vec![vec![call]]);
         Contender { runs: self.options().picard_runs, ..contender }
     }
 
     fn gatk_counts(&self, program: &Program, sorted: &Path) -> Call {
-        let call = Call::new(program).words("BaseRecalibrator -I").arg(sorted);
-        self.with_truth(call.arg("-O").arg(self.table("gatk")))
+        let call = Call::new(program).add_words("BaseRecalibrator -I").arg(sorted);
+        self.with_truth(call.arg("-O").arg(self.table_path("gatk")))
     }
 
     fn gatk_applies(&self, program: &Program, sorted: &Path, table: &Path) -> Call {
         let output = self.work().file("gatk.bam");
         let call = self.gatk_tool(program, "ApplyBQSR", sorted, &output, self.sorting.level.min(9));
         let call = call.arg("--bqsr-recal-file").arg(table);
-        call.arg("--reference").arg(&self.truth.reference).words("--create-output-bam-index false")
+        call.arg("--reference").arg(&self.truth.reference).add_words("--create-output-bam-index false")
     }
 
     /// Returns a GATK tool that turns one BAM file into another. Not all tools have an option for
     /// the level, so a Java option sets it.
     fn gatk_tool(&self, program: &Program, tool: &str, from: &Path, to: &Path, level: u8) -> Call {
-        let call = Call::new(program).java(&format!("-Dsamjdk.compression_level={level}"));
+        let call = Call::new(program).with_java_options(&format!("-Dsamjdk.compression_level={level}"));
         call.arg(tool).arg("-I").arg(from).arg("-O").arg(to)
     }
 }
@@ -204,7 +211,7 @@ pub struct BqsrInputs {
 
 impl BqsrInputs {
     /// Returns the files of the options, or those of the simulated reads.
-    pub fn of(work: &Work, flags: &BqsrFlags) -> Result<Self> {
+    pub fn from_flags(work: &Work, flags: &BqsrFlags) -> Result<Self> {
         if work.options.data.is_none() {
             let reference = work.data.with_file_name("reference.fa");
             return Ok(BqsrInputs {
@@ -223,7 +230,7 @@ impl BqsrInputs {
     }
 
     pub fn index_for_gatk(&self, work: &Work, program: &Program) -> Result<()> {
-        let call = |tool: &str| Call::new(program).words(tool);
+        let call = |tool: &str| Call::new(program).add_words(tool);
         make_from(work, &self.reference, &self.reference.with_extension("dict"), |to| {
             call("CreateSequenceDictionary -R").arg(&self.reference).arg("-O").arg(to)
         })?;
@@ -268,7 +275,7 @@ fn make_from(work: &Work, from: &Path, to: &Path, call: impl FnOnce(&Path) -> Ca
     let partial = to.with_file_name(format!("partial-{}", name.to_string_lossy()));
     // The programs do not overwrite the file that an interrupted run left.
     let _ = std::fs::remove_file(&partial);
-    work.do_once(call(&partial))?;
+    work.run_once(call(&partial))?;
     std::fs::rename(&partial, to).with_context(|| format!("cannot write {}", to.display()))
 }
 

@@ -23,7 +23,7 @@ use crate::table::{median, print_commands, split_range};
 use crate::work::Work;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub struct PilesArgs {
     #[command(flatten)]
     options: Options,
     /// Pairs at one position, and spread out
@@ -40,8 +40,8 @@ pub struct Args {
 type NamedPairs = (&'static str, PairSet);
 
 /// Makes the four sets of reads, measures all programs on each, and prints the table.
-pub fn run(args: Args) -> Result<()> {
-    let Args { options, pile: pairs, copies, time_limit: limit } = args;
+pub fn bench_piles(args: PilesArgs) -> Result<()> {
+    let PilesArgs { options, pile: pairs, copies, time_limit: limit } = args;
     // The usual data is not needed; the reads are made here.
     let work = Work::prepare(Options { pairs: 1, ..options })?;
     let spread = PairSet { pairs, one_place: false, one_tile: false };
@@ -54,57 +54,57 @@ pub fn run(args: Args) -> Result<()> {
     ];
     let mut columns = Vec::new();
     for (name, set) in sets {
-        make(&work, name, &set)?;
-        columns.push(contenders(&work, name, limit)?);
+        write_reads(&work, name, &set)?;
+        columns.push(marking_contenders(&work, name, limit)?);
     }
-    let rows = measure(&work, &columns)?;
-    print(&work, &columns, &rows, [pairs, copies.pairs])
+    let rows = measure_columns(&work, &columns)?;
+    print_table(&work, &columns, &rows, [pairs, copies.pairs])
 }
 
-fn grouped(work: &Work, name: &str) -> PathBuf {
+fn grouped_file(work: &Work, name: &str) -> PathBuf {
     work.file(&format!("{name}.grouped.bam"))
 }
 
-fn sorted(work: &Work, name: &str) -> PathBuf {
+fn sorted_file(work: &Work, name: &str) -> PathBuf {
     work.file(&format!("{name}.sorted.bam"))
 }
 
 /// Writes a set of reads as two BAM files: grouped by name, and sorted with the fields of
 /// `samtools fixmate`.
-fn make(work: &Work, name: &str, set: &PairSet) -> Result<()> {
-    let samtools = work.peer(Peer::Samtools).context("samtools is needed to write the reads")?;
-    let (grouped, sorted) = (grouped(work, name), sorted(work, name));
-    let call = Call::new(&samtools).words("view --no-PG -b -1 -o").arg(&grouped).arg("-");
+fn write_reads(work: &Work, name: &str, set: &PairSet) -> Result<()> {
+    let samtools = work.find_peer(Peer::Samtools).context("samtools is needed to write the reads")?;
+    let (grouped, sorted) = (grouped_file(work, name), sorted_file(work, name));
+    let call = Call::new(&samtools).add_words("view --no-PG -b -1 -o").arg(&grouped).arg("-");
     let mut child = call.command().stdin(Stdio::piped()).spawn().context("samtools does not start")?;
     let mut pipe = BufWriter::new(child.stdin.take().context("samtools has no input")?);
-    set.write(&mut pipe)?;
+    set.write_sam(&mut pipe)?;
     pipe.flush()?;
     drop(pipe);
     if !child.wait()?.success() {
         bail!("samtools does not take the reads");
     }
-    let sorting = Sorting { level: 1, ..Sorting::of(work) };
+    let sorting = Sorting { level: 1, ..Sorting::from_work(work) };
     let [sort, _] = samtools_marks(&sorting, &samtools, &sorted);
     let pipe = vec![
-        Call::new(&samtools).words("fixmate -m -u").arg(&grouped).arg("-"),
-        sort.words("-l 1 -o").arg(&sorted),
+        Call::new(&samtools).add_words("fixmate -m -u").arg(&grouped).arg("-"),
+        sort.add_words("-l 1 -o").arg(&sorted),
     ];
     Contender::new("preparation", 1, sorted, vec![pipe]).measure(&work.directory).map(drop)
 }
 
-fn contenders(work: &Work, name: &str, limit: u64) -> Result<Vec<Contender>> {
-    let (grouped, sorted) = (grouped(work, name), sorted(work, name));
-    let at = |data| Sorting { data, ..Sorting::of(work) };
+fn marking_contenders(work: &Work, name: &str, limit: u64) -> Result<Vec<Contender>> {
+    let (grouped, sorted) = (grouped_file(work, name), sorted_file(work, name));
+    let at = |data| Sorting { data, ..Sorting::from_work(work) };
     let output = |of: &str| work.file(&format!("{of}.bam"));
     let mut all = Vec::new();
     let mut add = |title: &str, runs, output: PathBuf, call: Call| {
-        all.push(Contender::new(title, runs, output, vec![vec![call.within(limit)]]));
+        all.push(Contender::new(title, runs, output, vec![vec![call.with_time_limit(limit)]]));
     };
     let runs = work.options.runs;
     let own = |words: &str, sorting: &Sorting<'_>| {
-        let call = Call::new(&work.readmill).words(words).arg(sorting.data);
-        let call = sorting.with_resources(call).words("--no-index -o").arg(output("readmill"));
-        match work.metrics() {
+        let call = Call::new(&work.readmill).add_words(words).arg(sorting.data);
+        let call = sorting.with_resources(call).add_words("--no-index -o").arg(output("readmill"));
+        match work.metrics_option() {
             Some(metrics) => metrics(call),
             None => call,
         }
@@ -112,13 +112,13 @@ fn contenders(work: &Work, name: &str, limit: u64) -> Result<Vec<Contender>> {
     add("readmill markdup", runs, output("readmill"), own("markdup", &at(&sorted)));
     let both = own("prep --sort coordinate --mark-duplicates", &at(&grouped));
     add("readmill prep, sorting", runs, output("readmill"), both);
-    if let Some(program) = work.peer(Peer::Samtools) {
+    if let Some(program) = work.find_peer(Peer::Samtools) {
         for (title, words) in [("markdup", ""), ("markdup, optical ones", "-d 100")] {
-            let call = samtools(work, &program, words).arg(&sorted).arg(output("samtools"));
+            let call = samtools_markdup(work, &program, words).arg(&sorted).arg(output("samtools"));
             add(&format!("{} {title}", program.title()), runs, output("samtools"), call);
         }
     }
-    if let Some(program) = work.peer(Peer::Picard) {
+    if let Some(program) = work.find_peer(Peer::Picard) {
         let call = picard_marks(&at(&sorted), &program, &sorted, &output("picard"));
         let title = format!("{} MarkDuplicates", program.title());
         add(&title, work.options.picard_runs, output("picard"), call);
@@ -126,17 +126,17 @@ fn contenders(work: &Work, name: &str, limit: u64) -> Result<Vec<Contender>> {
     Ok(all)
 }
 
-fn samtools(work: &Work, program: &Program, words: &str) -> Call {
+fn samtools_markdup(work: &Work, program: &Program, words: &str) -> Call {
     let Options { threads, level, .. } = work.options;
     let words = format!("markdup -@ {threads} {words} --output-fmt bam,level={} -T", level.min(9));
-    Call::new(program).words(&words).arg(work.file("samtools.markdup"))
+    Call::new(program).add_words(&words).arg(work.file("samtools.markdup"))
 }
 
 type Runs = Result<Vec<Measurement>, TooLong>;
 
 /// Measures all contenders on all columns, in turns. Returns one cell for each column of each
 /// contender.
-fn measure(work: &Work, columns: &[Vec<Contender>]) -> Result<Vec<Vec<Runs>>> {
+fn measure_columns(work: &Work, columns: &[Vec<Contender>]) -> Result<Vec<Vec<Runs>>> {
     let contenders = columns.first().map_or(0, Vec::len);
     let empty = || columns.iter().map(|_| Ok(Vec::new())).collect();
     let mut rows: Vec<Vec<Runs>> = (0..contenders).map(|_| empty()).collect();
@@ -179,7 +179,7 @@ const DATA_COLUMNS: [&str; 15] = [
 ];
 
 /// Prints the table and adds it to the data file.
-fn print(
+fn print_table(
     work: &Work,
     columns: &[Vec<Contender>],
     rows: &[Vec<Runs>],
@@ -196,8 +196,8 @@ fn print(
         let runs = row.iter().flatten().map(Vec::len).max().unwrap_or(0);
         let mut cells = vec![contender.name.clone(), runs.to_string()];
         for two in row.chunks(2) {
-            cells.extend(two.iter().map(cell));
-            cells.push(ratio(two));
+            cells.extend(two.iter().map(time_cell));
+            cells.push(slowdown_ratio(two));
         }
         println!("| {} |", cells.join(" | "));
         let mut data = vec![pairs.to_string(), copies.to_string()];
@@ -222,48 +222,48 @@ fn data_cells(cells: &[String]) -> Vec<String> {
     cells.iter().enumerate().flat_map(split).collect()
 }
 
-fn figure(samples: &[Measurement], of: fn(&Measurement) -> f64) -> f64 {
+fn median_figure(samples: &[Measurement], of: fn(&Measurement) -> f64) -> f64 {
     let mut values: Vec<f64> = samples.iter().map(of).collect();
     values.sort_by(f64::total_cmp);
     median(&values)
 }
 
-fn cpu(samples: &[Measurement]) -> f64 {
-    figure(samples, |sample| sample.cpu.as_secs_f64())
+fn median_cpu(samples: &[Measurement]) -> f64 {
+    median_figure(samples, |sample| sample.cpu.as_secs_f64())
 }
 
-fn cell(runs: &Runs) -> String {
+fn time_cell(runs: &Runs) -> String {
     match runs {
         Ok(samples) => {
-            let wall = figure(samples, |sample| sample.wall.as_secs_f64());
-            format!("{:.2} ({wall:.2})", cpu(samples))
+            let wall = median_figure(samples, |sample| sample.wall.as_secs_f64());
+            format!("{:.2} ({wall:.2})", median_cpu(samples))
         }
         Err(TooLong { limit }) => format!("> ({limit})"),
     }
 }
 
-fn ratio(two: &[Runs]) -> String {
+fn slowdown_ratio(two: &[Runs]) -> String {
     match two {
-        [Ok(spread), Ok(crowded)] => format!("{:.2}", cpu(crowded) / cpu(spread)),
+        [Ok(spread), Ok(crowded)] => format!("{:.2}", median_cpu(crowded) / median_cpu(spread)),
         [Ok(spread), Err(TooLong { limit })] => {
-            let wall = figure(spread, |sample| sample.wall.as_secs_f64());
+            let wall = median_figure(spread, |sample| sample.wall.as_secs_f64());
             format!("> {:.0}", *limit as f64 / wall)
         }
         _ => "–".into(),
     }
 }
 
-const LENGTH: u64 = 200_000_000;
+const CONTIG_BASES: u64 = 200_000_000;
 
 /// Bases of a read, and of a template.
-const READ: usize = 50;
-const INSERT: u64 = 300;
+const READ_BASES: usize = 50;
+const TEMPLATE_BASES: u64 = 300;
 
 /// Tiles of a lane: two surfaces with two swaths of 28 each.
-const TILES: u64 = 112;
+const TILES_PER_LANE: u64 = 112;
 
 /// Distinct x coordinates on a tile.
-const COLUMNS: u64 = 20_000;
+const COLUMNS_PER_TILE: u64 = 20_000;
 
 #[derive(Clone, Copy)]
 struct PairSet {
@@ -274,35 +274,37 @@ struct PairSet {
 }
 
 impl PairSet {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@SQ\tSN:chr1\tLN:{LENGTH}")?;
+    fn write_sam(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@SQ\tSN:chr1\tLN:{CONTIG_BASES}")?;
         writeln!(out, "@RG\tID:one\tSM:pile\tLB:lib1\tPL:ILLUMINA")?;
         for number in 0..self.pairs {
-            self.pair(number, out)?;
+            self.write_pair(number, out)?;
         }
         Ok(())
     }
 
-    fn pair(&self, number: u64, out: &mut impl Write) -> io::Result<()> {
+    fn write_pair(&self, number: u64, out: &mut impl Write) -> io::Result<()> {
         let random = &mut Rng::new(number);
-        let anywhere = 1 + random.below64(LENGTH - INSERT);
-        let first = if self.one_place { LENGTH / 2 } else { anywhere };
-        let last = first + INSERT - READ as u64;
-        let (tile, seen) = if self.one_tile { (0, number) } else { (number % TILES, number / TILES) };
+        let anywhere = 1 + random.below64(CONTIG_BASES - TEMPLATE_BASES);
+        let first = if self.one_place { CONTIG_BASES / 2 } else { anywhere };
+        let last = first + TEMPLATE_BASES - READ_BASES as u64;
+        let (tile, seen) =
+            if self.one_tile { (0, number) } else { (number % TILES_PER_LANE, number / TILES_PER_LANE) };
         let tile = 1000 * (tile / 56 + 1) + 100 * (tile / 28 % 2 + 1) + tile % 28 + 1;
         // No two clusters of a tile have the same coordinates: the lowest digits of y count how
         // often x occurred.
-        let (x, y) = (1000 + seen % COLUMNS, 1000 + 90 * random.below64(1000) + seen / COLUMNS);
+        let (x, y) =
+            (1000 + seen % COLUMNS_PER_TILE, 1000 + 90 * random.below64(1000) + seen / COLUMNS_PER_TILE);
         for (flags, at, mate, length) in
-            [(99, first, last, INSERT as i64), (147, last, first, -(INSERT as i64))]
+            [(99, first, last, TEMPLATE_BASES as i64), (147, last, first, -(TEMPLATE_BASES as i64))]
         {
             write!(
                 out,
-                "SIM:1:FC:1:{tile}:{x}:{y}\t{flags}\tchr1\t{at}\t60\t{READ}M\t=\t{mate}\t{length}\t"
+                "SIM:1:FC:1:{tile}:{x}:{y}\t{flags}\tchr1\t{at}\t60\t{READ_BASES}M\t=\t{mate}\t{length}\t"
             )?;
-            out.write_all(&[(); READ].map(|()| random.pick(b"ACGT")))?;
+            out.write_all(&[(); READ_BASES].map(|()| random.pick(b"ACGT")))?;
             out.write_all(b"\t")?;
-            out.write_all(&[(); READ].map(|()| random.pick(b"#-8F")))?;
+            out.write_all(&[(); READ_BASES].map(|()| random.pick(b"#-8F")))?;
             out.write_all(b"\tRG:Z:one\n")?;
         }
         Ok(())
@@ -324,7 +326,7 @@ mod tests {
             ..Measurement::default()
         };
         let (spread, pile) = (Ok(vec![sample(2), sample(3), sample(9)]), Ok(vec![sample(6)]));
-        assert_eq!(cell(&spread), "6.00 (3.00)");
+        assert_eq!(time_cell(&spread), "6.00 (3.00)");
         let printed =
             ["a", "3", "6.00 (3.00)", "7.00 (4.00)", "1.17", "1.00 (1.00)", "> (600)", "> 200"];
         let cells = data_cells(&printed.map(str::to_owned));
@@ -333,15 +335,15 @@ mod tests {
             (&cells[9..], cells.len() + 3),
             (&[">", "600", "> 200"].map(str::to_owned)[..], DATA_COLUMNS.len())
         );
-        assert_eq!(ratio(&[spread, pile]), "2.00");
+        assert_eq!(slowdown_ratio(&[spread, pile]), "2.00");
         let late: Runs = Err(TooLong { limit: 600 });
-        assert_eq!(cell(&late), "> (600)");
-        assert_eq!(ratio(&[Ok(vec![sample(3)]), late]), "> 200");
+        assert_eq!(time_cell(&late), "> (600)");
+        assert_eq!(slowdown_ratio(&[Ok(vec![sample(3)]), late]), "> 200");
     }
 
     fn fields(set: PairSet, field: usize) -> Vec<String> {
         let mut text = Vec::new();
-        set.write(&mut text).unwrap();
+        set.write_sam(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         let reads = text.lines().filter(|line| !line.starts_with('@'));
         reads.map(|line| line.split('\t').nth(field).unwrap().to_owned()).collect()

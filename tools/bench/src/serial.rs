@@ -32,7 +32,7 @@ struct ClockedRun {
     merging: Phases,
 }
 
-struct Level {
+struct LevelRuns {
     level: u8,
     whole: Contender,
     seconds: Vec<(f64, f64)>,
@@ -40,19 +40,21 @@ struct Level {
     driven: Vec<ClockedRun>,
 }
 
-pub fn run(work: &mut Work) -> Result<()> {
+pub fn bench_serial(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let work = &*work;
     let output = work.file("serial.bam");
-    let mut levels = LEVELS.map(|level| Level::new(work, level, output.clone()));
+    let mut levels = LEVELS.map(|level| LevelRuns::new(work, level, output.clone()));
     for round in 1..=work.options.runs {
         for level in &mut levels {
-            level.measure(work).with_context(|| format!("round {round}, level {}", level.level))?;
+            level
+                .measure_round(work)
+                .with_context(|| format!("round {round}, level {}", level.level))?;
             eprintln!("round {round}: level {}", level.level);
         }
     }
     std::fs::remove_file(output)?;
-    println!("### Serial phases: {}\n\n{}\n", sort_by(work), work.describe());
+    println!("### Serial phases: {}\n\n{}\n", sort_by(work), work.describe_setup());
     let all: Vec<&ClockedRun> = levels.iter().flat_map(|level| &level.driven).collect();
     print_phases(work, &all)?;
     print_projection(work, &levels, &all)?;
@@ -65,19 +67,19 @@ pub fn run(work: &mut Work) -> Result<()> {
     Ok(())
 }
 
-impl Level {
+impl LevelRuns {
     fn new(work: &Work, level: u8, output: PathBuf) -> Self {
         let drive = work.own_call("serial-once").arg(&work.data).arg(&output);
         let Options { limit, order, threads, .. } = &work.options;
         let memory = limit.map(|memory| memory.to_string()).unwrap_or_default();
-        let drive = drive.words(&format!("{level} {} {memory} -@ {threads}", order.name()));
+        let drive = drive.add_words(&format!("{level} {} {memory} -@ {threads}", order.name()));
         let name = format!("level {level}, readmill");
-        let whole = Sorting { level, ..Sorting::of(work) }.readmill(&name);
-        Level { level, whole, seconds: Vec::new(), drive, driven: Vec::new() }
+        let whole = Sorting { level, ..Sorting::from_work(work) }.sort_with_readmill(&name);
+        LevelRuns { level, whole, seconds: Vec::new(), drive, driven: Vec::new() }
     }
 
-    fn measure(&mut self, work: &Work) -> Result<()> {
-        self.driven.push(ClockedRun::parse(&work.do_once(self.drive.clone())?)?);
+    fn measure_round(&mut self, work: &Work) -> Result<()> {
+        self.driven.push(ClockedRun::parse(&work.run_once(self.drive.clone())?)?);
         let sample = self.whole.measure(&work.directory)?;
         std::fs::remove_file(&self.whole.output)?;
         self.seconds.push((sample.wall.as_secs_f64(), sample.cpu.as_secs_f64()));
@@ -86,10 +88,14 @@ impl Level {
 
     /// Returns CPU nanoseconds per record of reading (with the runs written meanwhile) and of
     /// merging.
-    fn cpu(&self) -> [f64; 2] {
-        let cpu =
-            |of: fn(&ClockedRun) -> Duration| middle(&self.driven, |driven| driven.each(of(driven)));
-        [cpu(|driven| driven.reading.with(driven.spilling).cpu), cpu(|driven| driven.merging.cpu)]
+    fn cpu_ns_per_record(&self) -> [f64; 2] {
+        let cpu = |of: fn(&ClockedRun) -> Duration| {
+            median_of(&self.driven, |driven| driven.ns_per_record(of(driven)))
+        };
+        [
+            cpu(|driven| driven.reading.combined_with(driven.spilling).cpu),
+            cpu(|driven| driven.merging.cpu),
+        ]
     }
 }
 
@@ -106,19 +112,19 @@ impl ClockedRun {
         }
     }
 
-    fn each(&self, time: Duration) -> f64 {
+    fn ns_per_record(&self, time: Duration) -> f64 {
         time.as_nanos() as f64 / self.records.max(1) as f64
     }
 }
 
-fn middle<'a>(
+fn median_of<'a>(
     all: impl IntoIterator<Item = &'a ClockedRun>,
     figure: impl Fn(&ClockedRun) -> f64,
 ) -> f64 {
-    median(&sorted(all, figure))
+    median(&sorted_figures(all, figure))
 }
 
-fn sorted<'a>(
+fn sorted_figures<'a>(
     all: impl IntoIterator<Item = &'a ClockedRun>,
     figure: impl Fn(&ClockedRun) -> f64,
 ) -> Vec<f64> {
@@ -127,21 +133,21 @@ fn sorted<'a>(
     values
 }
 
-type Pass = fn(&ClockedRun) -> Phases;
+type PassPhases = fn(&ClockedRun) -> Phases;
 
-type Phase = fn(&Phases) -> Duration;
+type PhaseTime = fn(&Phases) -> Duration;
 
-const PASSES: [(&str, Pass); 3] = [
+const PASSES: [(&str, PassPhases); 3] = [
     ("reading", |driven| driven.reading),
     ("writing runs", |driven| driven.spilling),
     ("merging", |driven| driven.merging),
 ];
 
-const PHASES: [(&str, Phase); 4] = [
+const PHASES: [(&str, PhaseTime); 4] = [
     ("claim", |phases| phases.claim),
     ("link", |phases| phases.link),
     ("commit", |phases| phases.commit),
-    ("sum", Phases::serial),
+    ("sum", Phases::serial_time),
 ];
 
 /// Adds a table of this benchmark to its data file.
@@ -163,16 +169,16 @@ fn print_phases(work: &Work, all: &[&ClockedRun]) -> Result<()> {
         let tickets = all.first().map_or(0, |driven| pass(driven).tickets);
         for (name, phase) in PHASES.iter().filter(|_| tickets > 0) {
             let all = all.iter().copied();
-            let times = sorted(all.clone(), |driven| driven.each(phase(&pass(driven))));
+            let times = sorted_figures(all.clone(), |driven| driven.ns_per_record(phase(&pass(driven))));
             let (least, most) = (times.first().unwrap_or(&0.0), times.last().unwrap_or(&0.0));
-            let ticket = middle(all, |driven| {
+            let ticket = median_of(all, |driven| {
                 let phases = pass(driven);
                 phase(&phases).as_nanos() as f64 / 1e3 / phases.tickets.max(1) as f64
             });
             let time = format!("{:.2} ({least:.2}–{most:.2})", median(&times));
             let mut cells =
                 vec![pass_name.into(), name.to_string(), tickets.to_string(), format!("{ticket:.2}")];
-            print_row(&[&cells[..], &[time.clone()]].concat());
+            print_row(&[&cells[..], std::slice::from_ref(&time)].concat());
             cells.extend(split_range(&time));
             rows.push(cells);
         }
@@ -199,25 +205,25 @@ fn print_phases(work: &Work, all: &[&ClockedRun]) -> Result<()> {
 
 /// Returns the name and nanoseconds per record of the largest serial phase: of reading (with
 /// writing runs), and of merging.
-fn bounds(all: &[&ClockedRun]) -> [(&'static str, f64); 2] {
-    let largest = |pass: Pass| {
+fn largest_phases(all: &[&ClockedRun]) -> [(&'static str, f64); 2] {
+    let largest = |pass: PassPhases| {
         let phases = PHASES[..3].iter().map(|&(name, phase)| {
-            (name, middle(all.iter().copied(), |driven| driven.each(phase(&pass(driven)))))
+            (name, median_of(all.iter().copied(), |driven| driven.ns_per_record(phase(&pass(driven)))))
         });
         phases.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
     };
-    [largest(|driven| driven.reading.with(driven.spilling)), largest(|driven| driven.merging)]
+    [largest(|driven| driven.reading.combined_with(driven.spilling)), largest(|driven| driven.merging)]
 }
 
 /// Returns what bounds a pass that takes `cpu` nanoseconds per record, and its time on this number
 /// of cores.
-fn projected(cpu: f64, cores: u32, bound: (&'static str, f64)) -> (&'static str, f64) {
+fn project_pass(cpu: f64, cores: u32, bound: (&'static str, f64)) -> (&'static str, f64) {
     let shared = cpu / f64::from(cores);
     if shared >= bound.1 { ("cores", shared) } else { bound }
 }
 
-fn print_projection(work: &Work, levels: &[Level], all: &[&ClockedRun]) -> Result<()> {
-    let bounds = bounds(all);
+fn print_projection(work: &Work, levels: &[LevelRuns], all: &[&ClockedRun]) -> Result<()> {
+    let bounds = largest_phases(all);
     println!(
         "Projected for 10^6 records: each pass takes its CPU time shared by the cores, or its largest serial phase if that is longer.\n"
     );
@@ -225,9 +231,9 @@ fn print_projection(work: &Work, levels: &[Level], all: &[&ClockedRun]) -> Resul
     println!("|---|---|---|---|---|---|---|");
     let (mut projections, mut limits) = (Vec::new(), Vec::new());
     for (level, cores) in levels.iter().flat_map(|level| CORES.map(|cores| (level, cores))) {
-        let [reading, merging] = level.cpu();
-        let (read_by, reading) = projected(reading, cores, bounds[0]);
-        let (merged_by, merging) = projected(merging, cores, bounds[1]);
+        let [reading, merging] = level.cpu_ns_per_record();
+        let (read_by, reading) = project_pass(reading, cores, bounds[0]);
+        let (merged_by, merging) = project_pass(merging, cores, bounds[1]);
         let cells = vec![
             level.level.to_string(),
             cores.to_string(),
@@ -245,7 +251,8 @@ fn print_projection(work: &Work, levels: &[Level], all: &[&ClockedRun]) -> Resul
     );
     println!("|---|---|---|---|---|---|");
     for level in levels {
-        for ((pass, cpu), (phase, serial)) in ["reading", "merging"].iter().zip(level.cpu()).zip(bounds)
+        for ((pass, cpu), (phase, serial)) in
+            ["reading", "merging"].iter().zip(level.cpu_ns_per_record()).zip(bounds)
         {
             let cores = (cpu / serial.max(f64::MIN_POSITIVE)).ceil();
             let cells = vec![
@@ -269,7 +276,7 @@ fn print_projection(work: &Work, levels: &[Level], all: &[&ClockedRun]) -> Resul
 
 /// Prints readmill's CPU time next to the sum of the clocked passes. Both should agree, since the
 /// clocked sort does the same work.
-fn print_check(levels: &[Level], work: &Work) -> Result<()> {
+fn print_check(levels: &[LevelRuns], work: &Work) -> Result<()> {
     println!(
         "\n| level | readmill, {} threads: wall ms per 10^6 records | CPU ms | CPU ms of the clocked sort |",
         work.options.threads
@@ -283,7 +290,7 @@ fn print_check(levels: &[Level], work: &Work) -> Result<()> {
             values.sort_by(f64::total_cmp);
             median(&values) * 1e9 / records
         };
-        let clocked = level.cpu().iter().sum::<f64>();
+        let clocked = level.cpu_ns_per_record().iter().sum::<f64>();
         let times = [seconds(|it| it.0), seconds(|it| it.1), clocked].map(|it| format!("{it:.0}"));
         let cells = [vec![level.level.to_string()], times.to_vec()].concat();
         print_row(&cells);
@@ -301,10 +308,10 @@ mod tests {
         let driven =
             ClockedRun::parse("1000\n10 5000 7000 1000 900000\n0 0 0 0 0\n9 1 2 30000 6000000\n")
                 .unwrap();
-        let bounds = bounds(&[&driven]);
+        let bounds = largest_phases(&[&driven]);
         assert_eq!(bounds, [("link", 7.0), ("commit", 30.0)]);
-        assert_eq!(projected(900.0, 2, bounds[0]), ("cores", 450.0));
-        assert_eq!(projected(900.0, 256, bounds[0]), ("link", 7.0));
+        assert_eq!(project_pass(900.0, 2, bounds[0]), ("cores", 450.0));
+        assert_eq!(project_pass(900.0, 256, bounds[0]), ("link", 7.0));
         assert!(ClockedRun::parse("1000\n").is_err());
     }
 }

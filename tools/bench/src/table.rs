@@ -62,13 +62,13 @@ pub fn split_range(shown: &str) -> [String; 3] {
 /// and the floor.
 pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()> {
     let rows = rounds(work, contenders, |row, output| {
-        row.holds = work.tally(output)?;
+        row.holds = work.count_records(output)?;
         Ok(())
     })?;
-    print(title, work, &rows, floor::NAME);
+    print(title, work, &rows, floor::FLOOR_NAME);
     say_ratios(&rows);
     print_commands(contenders);
-    save(title, work, &rows, floor::NAME, contenders)
+    save(title, work, &rows, floor::FLOOR_NAME, contenders)
 }
 
 /// Adds the table to the data file of this benchmark. Cells have the digits that [`print`] shows.
@@ -123,7 +123,7 @@ fn bases(rows: &[TableRow], floor: &str) -> (Figures, Figures) {
 
 /// Prints the table; `floor` is the name of the row that is the floor.
 pub fn print(title: &str, work: &Work, rows: &[TableRow], floor: &str) {
-    println!("### {title}\n\n{}\n", work.describe());
+    println!("### {title}\n\n{}\n", work.describe_setup());
     println!(
         "| | n | wall s (least–most) | × | × floor | CPU s | × | × floor | peak MB | × | GBh | × | output MB | MiB spilled, runs | records, duplicates |"
     );
@@ -168,7 +168,8 @@ pub fn rounds(
 fn say_ratios(rows: &[TableRow]) {
     let Some((first, others)) = rows.split_first() else { return };
     let own = Figures::of(first);
-    let is_own = |row: &&TableRow| [floor::NAME, "readmill"].iter().any(|own| row.name.starts_with(own));
+    let is_own =
+        |row: &&TableRow| [floor::FLOOR_NAME, "readmill"].iter().any(|own| row.name.starts_with(own));
     for floor in others.iter().filter(is_own) {
         let figures = Figures::of(floor);
         println!(
@@ -202,8 +203,8 @@ fn ratio(mine: f64, other: f64) -> String {
 #[derive(Default)]
 struct Figures {
     wall: f64,
-    least: f64,
-    most: f64,
+    min: f64,
+    max: f64,
     cpu: f64,
     peak: f64,
     gbh: f64,
@@ -220,8 +221,8 @@ impl Figures {
         let walls = all(|sample| sample.wall.as_secs_f64());
         Figures {
             wall: median(&walls),
-            least: walls.first().copied().unwrap_or(0.0),
-            most: walls.last().copied().unwrap_or(0.0),
+            min: walls.first().copied().unwrap_or(0.0),
+            max: walls.last().copied().unwrap_or(0.0),
             cpu: median(&all(|sample| sample.cpu.as_secs_f64())),
             peak: median(&all(|sample| sample.peak as f64 / 1e6)),
             gbh: median(&all(|sample| sample.wall.as_secs_f64() / 3600.0 * sample.peak as f64 / 1e9)),
@@ -235,7 +236,7 @@ impl Figures {
         let mut cells = vec![
             row.name.clone(),
             row.samples.len().to_string(),
-            format!("{:.2} ({:.2}–{:.2})", self.wall, self.least, self.most),
+            format!("{:.2} ({:.2}–{:.2})", self.wall, self.min, self.max),
         ];
         cells.extend(self.compared(base, floor));
         cells.extend([spilled, row.holds.clone()]);
@@ -245,7 +246,7 @@ impl Figures {
     /// Returns the row as cells of a data file, each with one figure; the command lines are not among them.
     fn data_cells(&self, row: &TableRow, base: &Figures, floor: &Figures) -> Vec<String> {
         let mut cells = vec![row.name.clone(), row.samples.len().to_string()];
-        cells.extend([self.wall, self.least, self.most].map(|seconds| format!("{seconds:.2}")));
+        cells.extend([self.wall, self.min, self.max].map(|seconds| format!("{seconds:.2}")));
         cells.extend(self.compared(base, floor));
         let spilled = spilled(row).map(|figures| figures.map(|figure| figure.to_string()));
         cells.extend(spilled.unwrap_or_default());
@@ -274,7 +275,7 @@ impl Figures {
 
 /// Returns the MiB and the runs that the first run spilled. (They can depend on the timing of threads.)
 fn spilled(row: &TableRow) -> Option<[u64; 2]> {
-    let told = row.samples.first()?.told?;
+    let told = row.samples.first()?.log_summary?;
     Some([told.spilled, told.runs])
 }
 
@@ -300,7 +301,8 @@ mod tests {
             cpu: Duration::from_secs(2 * wall),
             peak,
             bytes: 5_000_000,
-            told: Some(LogSummary { peak: 242, spilled: 7, runs: 2 }).filter(|_| name == "readmill"),
+            log_summary: Some(LogSummary { peak: 242, spilled: 7, runs: 2 })
+                .filter(|_| name == "readmill"),
         };
         TableRow { name: name.into(), samples: walls.iter().map(sample).collect(), holds: "9, 1".into() }
     }

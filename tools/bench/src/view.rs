@@ -14,7 +14,7 @@ use crate::table;
 use crate::work::Work;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub struct ViewBenchArgs {
     #[command(flatten)]
     options: Options,
     /// Random regions of 100 to 10,000 bases
@@ -30,12 +30,12 @@ const FILES: [(&str, &str, &str); 4] = [
     ("CRAM, CRAI", "crai.cram", "-O cram,no_ref"),
 ];
 
-const OF_REGIONS: [&str; 4] = ["", "-M", "-c", "-b"];
+const REGION_FLAGS: [&str; 4] = ["", "-M", "-c", "-b"];
 
-const OF_ALL: [&str; 6] =
+const WHOLE_FILE_FLAGS: [&str; 6] =
     ["-c", "-c -F 4", "-h", "-u -F 0x904 -q 20", "-b -F 0x904 -q 20", "-c -e mapq>=20&&[NM]<3"];
 
-struct Case {
+struct ViewCase {
     name: String,
     flags: &'static str,
     file: PathBuf,
@@ -43,29 +43,29 @@ struct Case {
 }
 
 /// Prepares the files with samtools, measures each case, and prints the ratio of CPU times.
-pub fn run(args: Args) -> Result<()> {
-    let Args { options, regions } = args;
+pub fn bench_view(args: ViewBenchArgs) -> Result<()> {
+    let ViewBenchArgs { options, regions } = args;
     let mut work = Work::prepare(options)?;
-    let samtools = work.peer(Peer::Samtools).context("samtools is needed")?;
+    let samtools = work.find_peer(Peer::Samtools).context("samtools is needed")?;
     let regions = random_regions(&work, regions)?;
     let sorted = jobs::sort_first(&work)?;
     work.data = sorted;
-    println!("### View (CPU time)\n\n{}\n", work.describe());
+    println!("### View (CPU time)\n\n{}\n", work.describe_setup());
     println!("| | readmill CPU s | samtools CPU s | ratio (least–most) |\n|---|---|---|---|");
     let mut rows = Vec::new();
     for (kind, name, format) in FILES {
         let file = work.file(name);
-        let make = Call::new(&samtools).words("view --no-PG").words(format).arg("-o").arg(&file);
-        work.do_once(make.arg(&work.data))?;
+        let make = Call::new(&samtools).add_words("view --no-PG").add_words(format).arg("-o").arg(&file);
+        work.run_once(make.arg(&work.data))?;
         let index = if name.starts_with("csi") { "index -c" } else { "index" };
-        work.do_once(Call::new(&samtools).words(index).arg(&file))?;
-        let of_regions = OF_REGIONS.iter().map(|flags| (flags, &regions[..]));
-        for (flags, regions) in of_regions.chain(OF_ALL.iter().map(|flags| (flags, &[][..]))) {
+        work.run_once(Call::new(&samtools).add_words(index).arg(&file))?;
+        let of_regions = REGION_FLAGS.iter().map(|flags| (flags, &regions[..]));
+        for (flags, regions) in of_regions.chain(WHOLE_FILE_FLAGS.iter().map(|flags| (flags, &[][..]))) {
             let what =
                 if regions.is_empty() { "all".into() } else { format!("{} regions", regions.len()) };
             let name = format!("{kind}: view {flags}, {what}");
-            let case = Case { name, flags, file: file.clone(), regions: regions.to_vec() };
-            rows.push(measure(&work, &samtools, &case)?);
+            let case = ViewCase { name, flags, file: file.clone(), regions: regions.to_vec() };
+            rows.push(measure_case(&work, &samtools, &case)?);
         }
     }
     let columns =
@@ -74,13 +74,14 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 /// Measures one case, prints its row and returns the cells for the data file.
-fn measure(work: &Work, samtools: &Program, case: &Case) -> Result<Vec<String>> {
+fn measure_case(work: &Work, samtools: &Program, case: &ViewCase) -> Result<Vec<String>> {
     let Options { runs, threads, .. } = work.options;
     let contender = |name: &str, program: &Program, threads: usize| {
         let output = work.file("view.out");
-        let call = Call::new(program).words(&format!("view --no-PG -@ {threads}")).words(case.flags);
+        let call =
+            Call::new(program).add_words(&format!("view --no-PG -@ {threads}")).add_words(case.flags);
         let call = case.regions.iter().fold(call.arg(&case.file), Call::arg);
-        Contender::new(name, runs, output.clone(), vec![vec![call.writing(&output)]])
+        Contender::new(name, runs, output.clone(), vec![vec![call.write_to(&output)]])
     };
     // samtools' `-@` counts additional threads.
     let both = [
@@ -105,7 +106,7 @@ fn measure(work: &Work, samtools: &Program, case: &Case) -> Result<Vec<String>> 
 /// Draws regions from a fixed seed, in proportion to the lengths of the contigs. Lengths are 100 to
 /// 10,000 bases.
 fn random_regions(work: &Work, number: usize) -> Result<Vec<String>> {
-    let header = work.header()?;
+    let header = work.read_header()?;
     let contigs = header.references();
     let mut random = Rng::new(7);
     let mut region = || {

@@ -56,7 +56,7 @@ impl Work {
             directory,
             options,
         };
-        work.version = work.do_once(Call::new(&work.readmill).arg("--version"))?.trim().to_owned();
+        work.version = work.run_once(Call::new(&work.readmill).arg("--version"))?.trim().to_owned();
         Ok(work)
     }
 
@@ -64,19 +64,19 @@ impl Work {
         if let Some(data) = &self.options.data {
             return data.canonicalize().with_context(|| data.display().to_string());
         }
-        Ok(self.simulated("data", "")?.join("reads.bam"))
+        Ok(self.ensure_simulated_data("data", "")?.join("reads.bam"))
     }
 
     /// Returns the directory of simulated data, and makes it if it is missing or incomplete.
     /// `words` are further options of `bench data`.
-    pub fn simulated(&self, name: &str, words: &str) -> Result<PathBuf> {
+    pub fn ensure_simulated_data(&self, name: &str, words: &str) -> Result<PathBuf> {
         let made = self.directory.join(format!("{name}-{}", self.options.pairs));
         let stamp = made.join("complete");
         if !stamp.exists() {
             eprintln!("simulating {} pairs", self.options.pairs);
             let pairs = self.options.pairs.to_string();
             let call = self.own_call("data --pairs").arg(pairs).arg("-o").arg(&made);
-            self.do_once(call.words(words))?;
+            self.run_once(call.add_words(words))?;
             fs::write(stamp, "")?;
         }
         Ok(made)
@@ -88,7 +88,7 @@ impl Work {
 
     /// Returns a program to compare with. `None` if it is not selected, or not available, which is
     /// reported on standard error.
-    pub fn peer(&self, peer: Peer) -> Option<Program> {
+    pub fn find_peer(&self, peer: Peer) -> Option<Program> {
         let is_slow = matches!(peer, Peer::Picard | Peer::Gatk | Peer::Bwa | Peer::Fastqc);
         let is_wanted =
             self.options.peers.contains(&peer) && !(is_slow && self.options.picard_runs == 0);
@@ -116,19 +116,19 @@ impl Work {
 
     /// Returns a function that adds the option for duplicate metrics to a call. `None` for versions
     /// of readmill without that option.
-    pub fn metrics(&self) -> Option<impl Fn(Call) -> Call> {
-        let help = self.do_once(Call::new(&self.readmill).words("prep --help")).ok()?;
+    pub fn metrics_option(&self) -> Option<impl Fn(Call) -> Call> {
+        let help = self.run_once(Call::new(&self.readmill).add_words("prep --help")).ok()?;
         let file = self.file("readmill.metrics");
         help.contains("--metrics").then_some(move |call: Call| call.arg("--metrics").arg(&file))
     }
 
     pub fn own_call(&self, words: &str) -> Call {
-        Call::new(&self.own).words(words)
+        Call::new(&self.own).add_words(words)
     }
 
     /// Runs a call that is not measured, and returns its standard output. If it fails, the error
     /// contains its standard error.
-    pub fn do_once(&self, call: Call) -> Result<String> {
+    pub fn run_once(&self, call: Call) -> Result<String> {
         let mut command = call.command();
         let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
         if !output.status.success() {
@@ -139,29 +139,29 @@ impl Work {
 
     /// Counts records and duplicates of a BAM file, in a process of its own. Returns a dash for
     /// other files, since contenders may write tables or CRAM.
-    pub fn tally(&self, file: &Path) -> Result<String> {
+    pub fn count_records(&self, file: &Path) -> Result<String> {
         if file.extension().is_none_or(|end| end != "bam") {
             return Ok("–".into());
         }
-        let said = self.do_once(self.own_call("tally").arg(file))?;
+        let said = self.run_once(self.own_call("tally").arg(file))?;
         Ok(said.trim().replace(' ', ", "))
     }
 
     /// Returns the minimum memory in MiB that readmill accepts for sorting the input. It asks for 1
     /// MiB, and reads the minimum from readmill's error message.
-    pub fn least_memory(&self) -> Result<u64> {
+    pub fn min_memory_mib(&self) -> Result<u64> {
         let Options { threads, level, .. } = self.options;
         let call = Call::new(&self.readmill).arg("sort").arg(&self.data).arg("-o");
-        let call = call.arg(self.file("none.bam")).words(&format!("-m 1M -@ {threads} -l {level}"));
+        let call = call.arg(self.file("none.bam")).add_words(&format!("-m 1M -@ {threads} -l {level}"));
         let said = call.command().output().context("cannot start readmill")?.stderr;
-        contender::least_memory(&String::from_utf8_lossy(&said))
+        contender::parse_min_memory(&String::from_utf8_lossy(&said))
     }
 
-    pub fn header(&self) -> Result<Header> {
-        Ok(data::open(&self.data)?.header().clone())
+    pub fn read_header(&self) -> Result<Header> {
+        Ok(data::open_bam(&self.data)?.header().clone())
     }
 
-    pub fn describe(&self) -> String {
+    pub fn describe_setup(&self) -> String {
         if let Some(about) = &self.about {
             return format!("{} Input: {about}, in the page cache.", self.describe_machine());
         }
@@ -177,11 +177,15 @@ impl Work {
 
     pub fn save_table(&self, table: &DataTable<'_>) -> Result<()> {
         let Some(directory) = &self.options.tables else { return Ok(()) };
-        table.add_to(directory, &data_file::command_line(std::env::args().skip(1)), &self.describe())
+        table.add_to(
+            directory,
+            &data_file::command_line(std::env::args().skip(1)),
+            &self.describe_setup(),
+        )
     }
 
     pub fn describe_machine(&self) -> String {
         let (version, threads) = (&self.version, self.options.threads);
-        format!("{version}; {}. {threads} threads.", machine::describe())
+        format!("{version}; {}. {threads} threads.", machine::describe_machine())
     }
 }

@@ -59,11 +59,11 @@ impl Scale {
 /// A description of a run as `--json` writes it, with fixed times.
 const RUN: &str = include_str!("run.json");
 
-/// The command line that writes the sample as SAM text, from which `derive` makes further inputs.
-const TEXTS: [&str; 1] = ["prep reads.bam -o reads.sam --no-PG"];
+/// The command line that writes the sample as SAM text, from which `derive_texts` makes further inputs.
+const TEXT_LINES: [&str; 1] = ["prep reads.bam -o reads.sam --no-PG"];
 
 /// Command lines that make the other inputs, each from earlier ones.
-const FORMS: [&str; 16] = [
+const FORM_LINES: [&str; 16] = [
     "prep reads.bam -o reads.sam.gz --no-PG",
     "sort reads.bam -o sorted.bam --no-PG",
     "sort lane2.bam -o sorted2.bam --no-PG",
@@ -84,22 +84,22 @@ const FORMS: [&str; 16] = [
 
 /// Makes all inputs in a directory, which is emptied first. `program` is the base revision, so that
 /// a change cannot hide itself by making other inputs.
-pub fn make(directory: &Path, program: &Path, scale: &Scale, has_minibwa: bool) -> Result<()> {
+pub fn make_inputs(directory: &Path, program: &Path, scale: &Scale, has_minibwa: bool) -> Result<()> {
     if directory.exists() {
         fs::remove_dir_all(directory)?;
     }
     fs::create_dir_all(directory)?;
-    simulate(directory, scale)?;
-    run(directory, program, &TEXTS)?;
-    derive(directory, scale)?;
-    run(directory, program, &FORMS)?;
+    simulate_reads(directory, scale)?;
+    run_lines(directory, program, &TEXT_LINES)?;
+    derive_texts(directory, scale)?;
+    run_lines(directory, program, &FORM_LINES)?;
     if has_minibwa {
-        run(directory, program, &["index --kernel minibwa reference.fa"])?;
+        run_lines(directory, program, &["index --kernel minibwa reference.fa"])?;
     }
     Ok(())
 }
 
-fn run(directory: &Path, program: &Path, lines: &[&str]) -> Result<()> {
+fn run_lines(directory: &Path, program: &Path, lines: &[&str]) -> Result<()> {
     for line in lines {
         let mut command = Command::new(program);
         command.current_dir(directory).env_remove("TMPDIR").args(line.split(' ')).arg("--quiet");
@@ -109,7 +109,7 @@ fn run(directory: &Path, program: &Path, lines: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn simulate(directory: &Path, scale: &Scale) -> Result<()> {
+fn simulate_reads(directory: &Path, scale: &Scale) -> Result<()> {
     let profile = scale.profile();
     let umis = Profile { umi_names: true, amplicons: 200, single_per_mille: 0, ..profile.clone() };
     let pairs = Profile { single_per_mille: 0, ..profile.clone() }.with_pairs(scale.aligned_pairs);
@@ -123,7 +123,7 @@ fn simulate(directory: &Path, scale: &Scale) -> Result<()> {
         [("reads.bam", profile.clone()), ("lane2.bam", profile.with_seed(2)), ("umi.bam", umis)]
     {
         let reads = Sample::new(profile);
-        readmill::sample::write_bam(
+        readmill::sample::write_sample_bam(
             &reads,
             &directory.join(name),
             6,
@@ -149,17 +149,17 @@ const GENES: &str = "a\ta1\tchr1\t+\t1000\t9000\t1500\t8000\t2\t1000,4000,\t3000
 const REGIONS: &str = "chr1\t1000\t300000\nchr2\t5000\t9000\nchr3\t0\t200000\n";
 
 /// Writes the inputs that are made from the text of others: SAM, FASTQ, BED and tables.
-fn derive(directory: &Path, scale: &Scale) -> Result<()> {
+fn derive_texts(directory: &Path, scale: &Scale) -> Result<()> {
     let read = |name: &str| fs::read_to_string(directory.join(name));
     let write = |name: &str, text: &str| fs::write(directory.join(name), text);
     let reads = read("reads.sam")?;
-    write("shuffled.sam", &shuffled(&reads))?;
+    write("shuffled.sam", &shuffle_records(&reads))?;
     write("bare.sam", &without_bases(&reads))?;
     let (one, two) = (read("r1.fastq")?, read("r2.fastq")?);
-    write("both.fastq", &interleaved(&one, &two))?;
+    write("both.fastq", &interleave_pairs(&one, &two))?;
     write("comments1.fastq", &with_comments(&one))?;
     write("comments2.fastq", &with_comments(&two))?;
-    write("unaligned.sam", &unaligned(&one, &two))?;
+    write("unaligned.sam", &to_unaligned_sam(&one, &two))?;
     write("regions.bed", &scale.scale_places(REGIONS))?;
     write("genes.refflat", &scale.scale_places(GENES))?;
     write("contigs.txt", "chr1\t1\nchr2\t2\nchr3\t3\nchrM\tMT\n")?;
@@ -186,7 +186,7 @@ fn without_bases(sam: &str) -> String {
 }
 
 /// Shuffles the records: orders them by the hash of their line.
-fn shuffled(sam: &str) -> String {
+fn shuffle_records(sam: &str) -> String {
     let (header, mut records): (Vec<&str>, Vec<&str>) =
         sam.lines().partition(|line| line.starts_with('@'));
     records.sort_by_cached_key(|line| Sha256::digest(line).to_vec());
@@ -195,7 +195,7 @@ fn shuffled(sam: &str) -> String {
 }
 
 /// Iterates over name, bases and qualities of the reads of a FASTQ text.
-fn fastq(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+fn fastq_records(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     let mut lines = text.lines();
     std::iter::from_fn(move || {
         let (name, bases, _, qualities) = (lines.next()?, lines.next()?, lines.next()?, lines.next()?);
@@ -204,9 +204,9 @@ fn fastq(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     })
 }
 
-fn interleaved(one: &str, two: &str) -> String {
+fn interleave_pairs(one: &str, two: &str) -> String {
     let mut text = String::new();
-    for (first, last) in fastq(one).zip(fastq(two)) {
+    for (first, last) in fastq_records(one).zip(fastq_records(two)) {
         for ((name, bases, qualities), end) in [(first, 1), (last, 2)] {
             let _ = writeln!(text, "@{name}/{end}\n{bases}\n+\n{qualities}");
         }
@@ -217,7 +217,7 @@ fn interleaved(one: &str, two: &str) -> String {
 /// Adds SAM fields after the names of reads, as a comment.
 fn with_comments(text: &str) -> String {
     let mut commented = String::new();
-    for (name, bases, qualities) in fastq(text) {
+    for (name, bases, qualities) in fastq_records(text) {
         let _ = writeln!(
             commented,
             "@{name} BC:Z:{}\tXN:i:{}\n{bases}\n+\n{qualities}",
@@ -228,10 +228,10 @@ fn with_comments(text: &str) -> String {
     commented
 }
 
-fn unaligned(one: &str, two: &str) -> String {
+fn to_unaligned_sam(one: &str, two: &str) -> String {
     let mut text =
         "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@RG\tID:u1\tSM:s\tLB:l\tPL:ILLUMINA\n".to_owned();
-    for (first, last) in fastq(one).zip(fastq(two)) {
+    for (first, last) in fastq_records(one).zip(fastq_records(two)) {
         for ((name, bases, qualities), flag) in [(first, 77), (last, 141)] {
             let _ = writeln!(
                 text,
@@ -258,12 +258,15 @@ mod tests {
     fn text_is_made_of_text() {
         let one = "@a/1 x\nACGTACGT\n+\nIIIIIIII\n";
         let two = "@a/2\nTTTTACGT\n+\nJJJJJJJJ\n";
-        assert_eq!(interleaved(one, two), "@a/1\nACGTACGT\n+\nIIIIIIII\n@a/2\nTTTTACGT\n+\nJJJJJJJJ\n");
+        assert_eq!(
+            interleave_pairs(one, two),
+            "@a/1\nACGTACGT\n+\nIIIIIIII\n@a/2\nTTTTACGT\n+\nJJJJJJJJ\n"
+        );
         assert_eq!(with_comments(one), "@a BC:Z:ACGTAC\tXN:i:8\nACGTACGT\n+\nIIIIIIII\n");
         let records = "a\t77\t*\t0\t0\t*\t*\t0\t0\tACGTACGT\tIIIIIIII\tRG:Z:u1\tRX:Z:ACGTACGT\n\
                        a\t141\t*\t0\t0\t*\t*\t0\t0\tTTTTACGT\tJJJJJJJJ\tRG:Z:u1\tRX:Z:TTTTACGT\n";
-        assert!(unaligned(one, two).ends_with(records));
-        let text = shuffled("@HD\tVN:1.6\tGO:query\na\nb\nc\n");
+        assert!(to_unaligned_sam(one, two).ends_with(records));
+        let text = shuffle_records("@HD\tVN:1.6\tGO:query\na\nb\nc\n");
         let mut lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.remove(0), "@HD\tVN:1.6");
         lines.sort_unstable();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, Result};
 use readmill_bytes::lines::{CommandLine, Stage};
 
-use super::digest::outputs;
+use super::digest::hash_outputs;
 use super::verdict::RunResult;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub const RESOURCES: [Resources; 6] = [
 ];
 
 impl Resources {
-    pub fn words(self) -> String {
+    pub fn describe(self) -> String {
         format!("-@ {} -m {}", self.threads, self.memory.unwrap_or("least"))
     }
 }
@@ -62,7 +62,7 @@ pub fn run_all(
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(number) else { return };
-                    let outcome = place.run(job).with_context(|| job.line.text.clone());
+                    let outcome = place.run_job(job).with_context(|| job.line.text.clone());
                     done(number, outcome);
                 }
             });
@@ -83,7 +83,7 @@ impl WorkerDir<'_> {
     }
 
     /// Empties the scratch directory and links the inputs into it.
-    fn clear(&self) -> Result<()> {
+    fn reset_scratch(&self) -> Result<()> {
         if self.directory.exists() {
             fs::remove_dir_all(&self.directory)?;
         }
@@ -91,10 +91,10 @@ impl WorkerDir<'_> {
         Ok(std::os::unix::fs::symlink(self.inputs, self.scratch().join("in"))?)
     }
 
-    fn run(&self, job: &Job<'_>) -> Result<RunResult> {
-        let memory = job.line.stages.iter().map(|stage| self.memory(job, stage));
+    fn run_job(&self, job: &Job<'_>) -> Result<RunResult> {
+        let memory = job.line.stages.iter().map(|stage| self.stage_memory(job, stage));
         let memory: Vec<String> = memory.collect::<Result<_>>()?;
-        self.clear()?;
+        self.reset_scratch()?;
         let errors = File::create(self.directory.join("errors"))?;
         let (mut children, mut last): (Vec<Child>, Option<ChildStdout>) = (Vec::new(), None);
         for (stage, memory) in job.line.stages.iter().zip(&memory) {
@@ -103,7 +103,7 @@ impl WorkerDir<'_> {
                 (None, Some(name)) => Stdio::from(File::open(self.scratch().join(name))?),
                 (None, None) => Stdio::null(),
             };
-            let mut command = self.command(job, stage, memory);
+            let mut command = self.stage_command(job, stage, memory);
             command.stdin(input).stdout(Stdio::piped()).stderr(errors.try_clone()?);
             let mut child = command.spawn().context("readmill does not start")?;
             last = child.stdout.take();
@@ -118,16 +118,16 @@ impl WorkerDir<'_> {
             code = if own == 0 { code } else { own };
         }
         let errors = fs::read_to_string(self.directory.join("errors"))?;
-        let outputs = outputs(&self.scratch(), &stdout)?;
+        let outputs = hash_outputs(&self.scratch(), &stdout)?;
         Ok(RunResult {
             code,
             is_unknown: code == 1 && is_unknown(&errors),
-            said: error_of(&errors),
+            said: error_line(&errors),
             outputs,
         })
     }
 
-    fn command(&self, job: &Job<'_>, stage: &Stage, memory: &str) -> Command {
+    fn stage_command(&self, job: &Job<'_>, stage: &Stage, memory: &str) -> Command {
         let mut command = Command::new(job.program);
         command.current_dir(self.scratch()).env_remove("TMPDIR").args(&stage.words);
         if stage.takes_resources {
@@ -138,22 +138,24 @@ impl WorkerDir<'_> {
 
     /// Returns the memory for one program. The minimum is taken from the program's error message if
     /// it gets too little.
-    fn memory(&self, job: &Job<'_>, stage: &Stage) -> Result<String> {
+    fn stage_memory(&self, job: &Job<'_>, stage: &Stage) -> Result<String> {
         if let Some(given) = job.resources.memory {
             return Ok(given.to_owned());
         }
         if !stage.takes_resources {
             return Ok(String::new());
         }
-        self.clear()?;
-        let refused = self.command(job, stage, REFUSED).stdin(Stdio::null()).output()?;
-        Ok(least(&String::from_utf8_lossy(&refused.stderr)).unwrap_or(REFUSED).to_owned())
+        self.reset_scratch()?;
+        let refused = self.stage_command(job, stage, TOO_LITTLE_MEMORY).stdin(Stdio::null()).output()?;
+        Ok(parse_min_memory(&String::from_utf8_lossy(&refused.stderr))
+            .unwrap_or(TOO_LITTLE_MEMORY)
+            .to_owned())
     }
 }
 
-const REFUSED: &str = "1M";
+const TOO_LITTLE_MEMORY: &str = "1M";
 
-fn least(refusal: &str) -> Option<&str> {
+fn parse_min_memory(refusal: &str) -> Option<&str> {
     refusal.split("needs at least -m ").nth(1)?.split_whitespace().next()
 }
 
@@ -164,7 +166,7 @@ fn is_unknown(errors: &str) -> bool {
     errors.lines().any(|line| unknown.iter().any(|start| line.starts_with(start)))
 }
 
-fn error_of(errors: &str) -> String {
+fn error_line(errors: &str) -> String {
     errors.lines().find(|line| line.contains("error: ")).unwrap_or_default().to_owned()
 }
 
@@ -177,11 +179,11 @@ mod tests {
     fn messages_are_understood() {
         let refusal =
             "readmill: error: this plan needs at least -m 39M with 1 threads, and has 1M; raise -m";
-        assert_eq!(least(refusal), Some("39M"));
-        assert_eq!(least("readmill 0.0.0 sort: a -> b"), None);
+        assert_eq!(parse_min_memory(refusal), Some("39M"));
+        assert_eq!(parse_min_memory("readmill 0.0.0 sort: a -> b"), None);
         assert!(is_unknown("error: unexpected argument '--foo' found\n\nUsage: readmill\n"));
         assert!(!is_unknown(refusal));
-        assert_eq!(error_of(&format!("readmill 0.0.0\n{refusal}\n")), refusal);
+        assert_eq!(error_line(&format!("readmill 0.0.0\n{refusal}\n")), refusal);
     }
 
     #[test]
@@ -218,7 +220,8 @@ mod tests {
         let hashes: Vec<_> =
             outcome.outputs.into_iter().map(|(name, digest)| (name, digest.bytes)).collect();
         let wanted = [("one", "one 0 -@ 8 -m 4G\n"), ("standard output", "text"), ("two", "two 3\n")];
-        let wanted = wanted.map(|(name, text)| (name.to_owned(), Digest::of(text.as_bytes()).bytes));
+        let wanted =
+            wanted.map(|(name, text)| (name.to_owned(), Digest::of_bytes(text.as_bytes()).bytes));
         assert_eq!(hashes, wanted);
     }
 }

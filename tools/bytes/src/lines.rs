@@ -63,18 +63,18 @@ impl CommandLine {
     }
 }
 
-pub fn all() -> Result<Vec<CommandLine>> {
+pub fn load_lines() -> Result<Vec<CommandLine>> {
     parse_lines(LINES).context("tools/bytes/src/lines.txt")
 }
 
 /// Parses command lines. Empty lines and lines that begin with `#` are skipped.
 pub fn parse_lines(text: &str) -> Result<Vec<CommandLine>> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| parse(line).with_context(|| line.to_owned())).collect()
+    lines.map(|line| parse_line(line).with_context(|| line.to_owned())).collect()
 }
 
-fn parse(text: &str) -> Result<CommandLine> {
-    let mut words = split(text)?;
+fn parse_line(text: &str) -> Result<CommandLine> {
+    let mut words = split_words(text)?;
     let mut code = 0;
     if words.first().is_some_and(|word| word == "exits") {
         code = words.get(1).context("exits what?")?.parse()?;
@@ -96,7 +96,7 @@ fn parse(text: &str) -> Result<CommandLine> {
 }
 
 /// Splits a line into words. Single quotes keep words with spaces together.
-fn split(text: &str) -> Result<Vec<String>> {
+fn split_words(text: &str) -> Result<Vec<String>> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), None::<String>, false);
     for c in text.chars() {
         match c {
@@ -121,20 +121,20 @@ mod tests {
 
     #[test]
     fn a_line_is_taken_apart() {
-        let line = parse("exits 4 < in/a.bam sort -n - -o - | filter -e 'a b' -").unwrap();
+        let line = parse_line("exits 4 < in/a.bam sort -n - -o - | filter -e 'a b' -").unwrap();
         assert_eq!((line.code, line.stdin.as_deref()), (4, Some("in/a.bam")));
         let words: Vec<_> = line.stages.iter().map(|stage| stage.words.join("_")).collect();
         assert_eq!(words, ["sort_-n_-_-o_-", "filter_-e_a b_-"]);
         assert!(line.takes_resources());
-        assert!(!parse("bqsr gather a").unwrap().takes_resources());
-        assert!(parse("bqsr table a").unwrap().takes_resources());
-        assert!(parse("sort 'a").is_err());
-        assert!(parse("sort a | ").is_err());
+        assert!(!parse_line("bqsr gather a").unwrap().takes_resources());
+        assert!(parse_line("bqsr table a").unwrap().takes_resources());
+        assert!(parse_line("sort 'a").is_err());
+        assert!(parse_line("sort a | ").is_err());
     }
 
     #[test]
     fn there_are_enough_lines_and_none_stands_twice() {
-        let lines = all().unwrap();
+        let lines = load_lines().unwrap();
         assert!(lines.len() >= 60, "{}", lines.len());
         let texts: BTreeSet<&str> = lines.iter().map(|line| line.text.as_str()).collect();
         assert_eq!(texts.len(), lines.len());
@@ -189,7 +189,7 @@ mod tests {
         let below = commands("src/cli/bqsr.rs", "enum Bqsr {");
         assert!(below.contains(&"plot-data".into()) && below.len() > 3, "{below:?}");
         names.extend(below.into_iter().map(|name| format!("bqsr {name}")));
-        let lines = all().unwrap();
+        let lines = load_lines().unwrap();
         let missing: Vec<_> =
             names.iter().filter(|name| !lines.iter().any(|line| line.runs(name))).collect();
         assert!(missing.is_empty(), "no line in tools/bytes/src/lines.txt runs {missing:?}");

@@ -36,7 +36,7 @@ use verdict::{Judgement, LineVerdict, RunResult};
 /// Compare all output bytes with those of another revision
 #[derive(Parser)]
 #[command(name = "./dev bytes", bin_name = "./dev bytes", max_term_width = 100)]
-struct Args {
+struct BytesArgs {
     /// Revision to compare with
     #[arg(value_name = "BASE", required_unless_present = "list")]
     base: Option<String>,
@@ -61,11 +61,11 @@ struct Args {
 }
 
 fn main() -> Result<()> {
-    let args = Args::parse();
+    let args = BytesArgs::parse();
     let is_wanted = |line: &CommandLine| {
         args.only.is_empty() || args.only.iter().any(|text| line.text.contains(text))
     };
-    let mut lines: Vec<CommandLine> = lines::all()?.into_iter().filter(is_wanted).collect();
+    let mut lines: Vec<CommandLine> = lines::load_lines()?.into_iter().filter(is_wanted).collect();
     let Some(revision) = args.base.as_deref().filter(|_| !args.list) else {
         lines.iter().for_each(|line| println!("{}", line.text));
         return Ok(());
@@ -83,24 +83,24 @@ fn main() -> Result<()> {
     // Waits for other calls, which use the same trees and inputs.
     let lock = std::fs::File::create(home.join("lock"))?;
     lock.lock().context("cannot lock target/bytes/lock")?;
-    let (base, here) = build(root, &target, &home, revision, &args.features)?;
+    let (base, here) = build_trees(root, &target, &home, revision, &args.features)?;
     if program_hash(&base)? == program_hash(&here)? {
         println!("both programs are the same");
         if args.quick_same {
             return Ok(());
         }
     }
-    let has_minibwa = knows_minibwa(&base)? && knows_minibwa(&here)?;
+    let has_minibwa = supports_minibwa(&base)? && supports_minibwa(&here)?;
     if !has_minibwa {
         lines.retain(|line| !line.text.contains("minibwa"));
     }
     let inputs = home.join("inputs");
-    inputs::make(&inputs, &base, &Scale::FULL, has_minibwa)?;
+    inputs::make_inputs(&inputs, &base, &Scale::FULL, has_minibwa)?;
     let at_once = args.jobs.map(usize::from);
     let at_once =
         at_once.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
-    let sum = compare(&lines, [&base, &here], &home.join("runs"), &inputs, at_once)?;
-    println!("{}", sum.line());
+    let sum = compare_lines(&lines, [&base, &here], &home.join("runs"), &inputs, at_once)?;
+    println!("{}", sum.summary_line());
     if sum.is_bad(args.allow_blocks) {
         bail!("the working tree does not write the bytes of {revision}");
     }
@@ -108,7 +108,7 @@ fn main() -> Result<()> {
 }
 
 /// Builds both trees and returns the programs, the base first.
-fn build(
+fn build_trees(
     root: &Path,
     target: &Path,
     home: &Path,
@@ -116,13 +116,13 @@ fn build(
     features: &[String],
 ) -> Result<(PathBuf, PathBuf)> {
     let (base, here) = (Tree::at(&home.join("base")), Tree::at(&home.join("here")));
-    base.take_revision(root, revision)?;
-    here.take_working_tree(root)?;
+    base.copy_revision(root, revision)?;
+    here.copy_working_tree(root)?;
     eprintln!("building the working tree");
-    here.begin_with(target)?;
+    here.seed_build_from(target)?;
     let here_program = here.build(features)?;
     eprintln!("building {revision}");
-    base.begin_with(here.target())?;
+    base.seed_build_from(here.target())?;
     Ok((base.build(features)?, here_program))
 }
 
@@ -132,23 +132,23 @@ fn program_hash(program: &Path) -> Result<String> {
     let arguments = ["--strip-all", "--remove-section=.note.gnu.build-id", "-o"];
     let done = Command::new("strip").args(arguments).arg(stripped.path()).arg(program).status();
     let is_stripped = done.is_ok_and(|status| status.success());
-    Ok(Digest::of(&std::fs::read(if is_stripped { stripped.path() } else { program })?).bytes)
+    Ok(Digest::of_bytes(&std::fs::read(if is_stripped { stripped.path() } else { program })?).bytes)
 }
 
-fn knows_minibwa(program: &Path) -> Result<bool> {
+fn supports_minibwa(program: &Path) -> Result<bool> {
     let help = Command::new(program).args(["align", "-h"]).output()?;
     Ok(String::from_utf8_lossy(&help.stdout).contains("--minibwa <"))
 }
 
 /// Runs every line with all resources and both programs. Prints each verdict other than "same" as
 /// soon as it is known.
-fn compare(
+fn compare_lines(
     lines: &[CommandLine],
     programs: [&Path; 2],
     runs: &Path,
     inputs: &Path,
     at_once: usize,
-) -> Result<Sum> {
+) -> Result<CompareSummary> {
     let (mut jobs, mut ends) = (Vec::new(), Vec::new());
     for line in lines {
         let resources = resources_of(line);
@@ -159,7 +159,8 @@ fn compare(
     }
     let mut outcomes: Vec<Option<Result<RunResult>>> = Vec::new();
     outcomes.resize_with(jobs.len(), || None);
-    let state = Mutex::new((outcomes, Sum { runs: jobs.len(), ..Sum::default() }, None));
+    let state =
+        Mutex::new((outcomes, CompareSummary { runs: jobs.len(), ..CompareSummary::default() }, None));
     jobs::run_all(&jobs, at_once, runs, inputs, |number, outcome| {
         let mut state = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let (outcomes, sum, failed) = &mut *state;
@@ -171,11 +172,11 @@ fn compare(
             return;
         }
         match of_line.iter_mut().filter_map(Option::take).collect::<Result<Vec<RunResult>>>() {
-            Ok(outcomes) => sum.add(&lines[which], &outcomes),
+            Ok(outcomes) => sum.add_line(&lines[which], &outcomes),
             Err(error) => *failed = failed.take().or(Some(error)),
         }
         if std::io::stderr().is_terminal() {
-            eprint!("\r{} of {} command lines\r", sum.judged(), lines.len());
+            eprint!("\r{} of {} command lines\r", sum.line_count(), lines.len());
         }
     });
     let (_, sum, failed) = state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -188,40 +189,43 @@ fn resources_of(line: &CommandLine) -> &'static [Resources] {
 }
 
 #[derive(Default)]
-struct Sum {
+struct CompareSummary {
     runs: usize,
     found: Vec<(String, Judgement)>,
 }
 
-impl Sum {
+impl CompareSummary {
     /// Judges a line by its outcomes, those of the base first, and prints what differs.
-    fn add(&mut self, line: &CommandLine, outcomes: &[RunResult]) {
+    fn add_line(&mut self, line: &CommandLine, outcomes: &[RunResult]) {
         let resources = resources_of(line);
         let (base, here) = outcomes.split_at(resources.len());
-        let names: Vec<String> = resources.iter().map(|resources| resources.words()).collect();
-        let judgement = verdict::judge(&names, line.code, base, here);
+        let names: Vec<String> = resources.iter().map(|resources| resources.describe()).collect();
+        let judgement = verdict::judge_line(&names, line.code, base, here);
         if judgement.verdict != LineVerdict::Same {
-            println!("{}: {}", judgement.verdict.words(), line.text);
+            println!("{}: {}", judgement.verdict.describe(), line.text);
             judgement.reasons.iter().for_each(|reason| println!("    {reason}"));
         }
         self.found.push((line.text.clone(), judgement));
     }
 
-    fn judged(&self) -> usize {
+    fn line_count(&self) -> usize {
         self.found.len()
     }
 
-    fn count(&self, verdict: LineVerdict) -> usize {
+    fn count_verdicts(&self, verdict: LineVerdict) -> usize {
         self.found.iter().filter(|(_, judgement)| judgement.verdict == verdict).count()
     }
 
     fn is_bad(&self, allow_blocks: bool) -> bool {
-        let blocks = if allow_blocks { 0 } else { self.count(LineVerdict::OtherBlocks) };
-        blocks + self.count(LineVerdict::Differs) + self.count(LineVerdict::NotInvariant) > 0
+        let blocks = if allow_blocks { 0 } else { self.count_verdicts(LineVerdict::OtherBlocks) };
+        blocks
+            + self.count_verdicts(LineVerdict::Differs)
+            + self.count_verdicts(LineVerdict::NotInvariant)
+            > 0
     }
 
-    fn line(&self) -> String {
-        let mut line = format!("{} command lines, {} runs:", self.judged(), self.runs);
+    fn summary_line(&self) -> String {
+        let mut line = format!("{} command lines, {} runs:", self.line_count(), self.runs);
         let verdicts = [
             LineVerdict::Same,
             LineVerdict::OtherBlocks,
@@ -229,7 +233,8 @@ impl Sum {
             LineVerdict::NotInvariant,
             LineVerdict::New,
         ];
-        let counts = verdicts.map(|verdict| format!(" {} {}", verdict.words(), self.count(verdict)));
+        let counts =
+            verdicts.map(|verdict| format!(" {} {}", verdict.describe(), self.count_verdicts(verdict)));
         line.push_str(&counts.join(","));
         line
     }

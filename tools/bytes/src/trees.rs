@@ -24,7 +24,7 @@ impl Tree {
         Self { source: directory.join("source"), target: directory.join("target") }
     }
 
-    pub fn take_revision(&self, root: &Path, revision: &str) -> Result<()> {
+    pub fn copy_revision(&self, root: &Path, revision: &str) -> Result<()> {
         let unpacked = tempfile::tempdir()?;
         let mut git = Command::new("git");
         let git = git.current_dir(root).args(["archive", "--format=tar", revision]);
@@ -34,27 +34,27 @@ impl Tree {
         let is_unpacked = tar.context("tar does not start")?.success();
         ensure!(git.wait()?.success() && is_unpacked, "cannot take the files of {revision} from git");
         let mut names = Vec::new();
-        list(unpacked.path(), Path::new(""), &mut names)?;
-        self.mirror(unpacked.path(), &names)
+        list_files(unpacked.path(), Path::new(""), &mut names)?;
+        self.mirror_files(unpacked.path(), &names)
     }
 
     /// Copies the working tree: the files in git's index, and untracked files that are not ignored.
-    pub fn take_working_tree(&self, root: &Path) -> Result<()> {
+    pub fn copy_working_tree(&self, root: &Path) -> Result<()> {
         let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let listed = Command::new("git").current_dir(root).args(arguments).output()?;
         ensure!(listed.status.success(), "git does not list the files of {}", root.display());
         let names = listed.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty());
         let names = names.map(|name| PathBuf::from(OsStr::from_bytes(name)));
         let names: Vec<PathBuf> = names.filter(|name| root.join(name).is_file()).collect();
-        self.mirror(root, &names)
+        self.mirror_files(root, &names)
     }
 
     /// Makes the copy contain exactly these files. Unchanged files keep their time, so that Cargo
     /// does not rebuild them.
-    fn mirror(&self, from: &Path, names: &[PathBuf]) -> Result<()> {
+    fn mirror_files(&self, from: &Path, names: &[PathBuf]) -> Result<()> {
         fs::create_dir_all(&self.source)?;
         let mut old = Vec::new();
-        list(&self.source, Path::new(""), &mut old)?;
+        list_files(&self.source, Path::new(""), &mut old)?;
         let wanted: BTreeSet<&PathBuf> = names.iter().collect();
         for name in old.iter().filter(|name| !wanted.contains(name)) {
             let file = self.source.join(name);
@@ -68,7 +68,7 @@ impl Tree {
             let mut bytes =
                 fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             if name == Path::new("Cargo.toml") {
-                bytes = with_version(&String::from_utf8(bytes)?)?.into_bytes();
+                bytes = mask_version(&String::from_utf8(bytes)?)?.into_bytes();
             }
             let copy = self.source.join(name);
             if fs::read(&copy).is_ok_and(|there| there == bytes) {
@@ -86,7 +86,7 @@ impl Tree {
 
     /// Copies the built dependencies of another tree, unless this one was built before. The crates
     /// of the workspace have other paths and are built again.
-    pub fn begin_with(&self, other: &Path) -> Result<()> {
+    pub fn seed_build_from(&self, other: &Path) -> Result<()> {
         if !self.is_cold() || !other.join("debug/.fingerprint").is_dir() {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl Tree {
     }
 }
 
-fn with_version(manifest: &str) -> Result<String> {
+fn mask_version(manifest: &str) -> Result<String> {
     let (mut section, mut masked) = ("", 0);
     let mut lines = Vec::new();
     for line in manifest.lines() {
@@ -138,12 +138,12 @@ fn with_version(manifest: &str) -> Result<String> {
     Ok(lines.join("\n") + "\n")
 }
 
-fn list(root: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
+fn list_files(root: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(root.join(below))? {
         let entry = entry?;
         let name = below.join(entry.file_name());
         if entry.file_type()?.is_dir() {
-            list(root, &name, names)?;
+            list_files(root, &name, names)?;
         } else {
             names.push(name);
         }
@@ -160,8 +160,8 @@ mod tests {
         let manifest = "[workspace.package]\nversion = \"0.2.0-dev\"\nedition = \"2024\"\n\n[dependencies]\n\
                         clap = { version = \"4.5\" }\n[x]\nversion = \"1\"\n";
         let masked = manifest.replacen("0.2.0-dev", "0.0.0", 1);
-        assert_eq!(with_version(manifest).unwrap(), masked);
-        assert!(with_version("[package]\nversion = \"1\"\n").is_err());
+        assert_eq!(mask_version(manifest).unwrap(), masked);
+        assert!(mask_version("[package]\nversion = \"1\"\n").is_err());
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         write("src/a.rs", "a");
         write("old/crate/b.rs", "b");
         let names = ["Cargo.toml", "src/a.rs", "old/crate/b.rs"].map(PathBuf::from);
-        tree.mirror(from.path(), &names).unwrap();
+        tree.mirror_files(from.path(), &names).unwrap();
         assert_eq!(
             fs::read_to_string(copy("Cargo.toml")).unwrap(),
             "[workspace.package]\nversion = \"0.0.0\"\n"
@@ -190,7 +190,7 @@ mod tests {
             file.set_modified(long_ago).unwrap();
         }
         write("src/a.rs", "A");
-        tree.mirror(from.path(), &names[..2]).unwrap();
+        tree.mirror_files(from.path(), &names[..2]).unwrap();
         assert_eq!(fs::read_to_string(copy("src/a.rs")).unwrap(), "A");
         assert!(fs::metadata(copy("src/a.rs")).unwrap().modified().unwrap() > long_ago);
         assert_eq!(fs::metadata(copy("Cargo.toml")).unwrap().modified().unwrap(), long_ago);

@@ -26,7 +26,7 @@ pub enum LineVerdict {
 }
 
 impl LineVerdict {
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             LineVerdict::Same => "same",
             LineVerdict::New => "new",
@@ -48,16 +48,18 @@ pub struct Judgement {
 ///
 /// `resources` has the description of each run. Each revision is compared with itself first, then
 /// both with each other. A line that the base does not know is only checked in the working tree.
-pub fn judge(resources: &[String], code: i32, base: &[RunResult], here: &[RunResult]) -> Judgement {
+pub fn judge_line(resources: &[String], code: i32, base: &[RunResult], here: &[RunResult]) -> Judgement {
     let mut judgement = Judgement { verdict: LineVerdict::Same, reasons: Vec::new() };
     let is_new = base.iter().all(|outcome| outcome.is_unknown);
     let revisions = [("the base", base), ("the working tree", here)];
     for (revision, outcomes) in revisions.into_iter().skip(usize::from(is_new)) {
         for (name, outcome) in resources.iter().zip(outcomes).skip(1) {
             let between = format!("{revision}, {} against {name}", resources[0]);
-            let found = differences(&outcomes[0], outcome);
-            judgement
-                .add(&between, found.into_iter().map(|(_, what)| (LineVerdict::NotInvariant, what)));
+            let found = list_differences(&outcomes[0], outcome);
+            judgement.add_reasons(
+                &between,
+                found.into_iter().map(|(_, what)| (LineVerdict::NotInvariant, what)),
+            );
         }
     }
     if is_new {
@@ -65,24 +67,25 @@ pub fn judge(resources: &[String], code: i32, base: &[RunResult], here: &[RunRes
     }
     for (name, outcome) in resources.iter().zip(here).filter(|(_, outcome)| outcome.code != code) {
         let what = format!("exit code {}, and {code} was expected: {}", outcome.code, outcome.said);
-        judgement.add(name, [(LineVerdict::Differs, what)]);
+        judgement.add_reasons(name, [(LineVerdict::Differs, what)]);
     }
     if is_new {
         return judgement;
     }
-    let mut found: Vec<_> = base.iter().zip(here).map(|(base, here)| differences(base, here)).collect();
+    let mut found: Vec<_> =
+        base.iter().zip(here).map(|(base, here)| list_differences(base, here)).collect();
     if found.len() > 1 && found.iter().all(|each| *each == found[0]) {
-        judgement.add("every run", found.swap_remove(0));
+        judgement.add_reasons("every run", found.swap_remove(0));
         return judgement;
     }
     for (name, found) in resources.iter().zip(found) {
-        judgement.add(name, found);
+        judgement.add_reasons(name, found);
     }
     judgement
 }
 
 impl Judgement {
-    fn add(&mut self, between: &str, found: impl IntoIterator<Item = (LineVerdict, String)>) {
+    fn add_reasons(&mut self, between: &str, found: impl IntoIterator<Item = (LineVerdict, String)>) {
         for (verdict, what) in found {
             self.verdict = self.verdict.max(verdict);
             self.reasons.push(format!("{between}: {what}"));
@@ -90,7 +93,7 @@ impl Judgement {
     }
 }
 
-fn differences(one: &RunResult, other: &RunResult) -> Vec<(LineVerdict, String)> {
+fn list_differences(one: &RunResult, other: &RunResult) -> Vec<(LineVerdict, String)> {
     let mut found = Vec::new();
     if one.code != other.code {
         found.push((LineVerdict::Differs, format!("exit code {} became {}", one.code, other.code)));
@@ -147,7 +150,7 @@ mod tests {
 
     fn verdict(base: &[RunResult], here: &[RunResult]) -> (LineVerdict, Vec<String>) {
         let resources = ["1 thread".to_owned(), "8 threads".to_owned()];
-        let Judgement { verdict, reasons } = judge(&resources, 0, base, here);
+        let Judgement { verdict, reasons } = judge_line(&resources, 0, base, here);
         (verdict, reasons)
     }
 

@@ -7,8 +7,7 @@ use anyhow::Result;
 
 use super::files;
 
-/// Lines of the README.
-const MOST_README_LINES: usize = 200;
+const MAX_README_LINES: usize = 200;
 
 /// Checks README, CONTRIBUTING and the pages of `docs`.
 pub fn check(root: &Path) -> Result<Vec<String>> {
@@ -26,8 +25,8 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         }
     }
     let lines = files::read(&pages[1])?.lines().count();
-    if lines > MOST_README_LINES {
-        findings.push(format!("README.md: {lines} lines, {MOST_README_LINES} at most"));
+    if lines > MAX_README_LINES {
+        findings.push(format!("README.md: {lines} lines, {MAX_README_LINES} at most"));
     }
     Ok(findings)
 }

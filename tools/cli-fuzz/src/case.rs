@@ -10,33 +10,33 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use readmill_simulate::Rng;
 
-use crate::damage::{damage, words};
+use crate::damage::{damage_file, words};
 use crate::judge::{self, Finding};
 use crate::lines::Line;
-use crate::run::{Outcome, Run, fresh_directory};
+use crate::run::{FuzzRun, RunOutcome, fresh_directory};
 use crate::seeds::Seeds;
 
 const STAGES: &str = "stages";
 
-const SPARE_MEMORY: [u64; 3] = [0, 8, 64];
+const SPARE_MEMORY_MIB: [u64; 3] = [0, 8, 64];
 
-const KEPT: [&str; 2] = [STAGES, "work"];
+const KEPT_DIRECTORIES: [&str; 2] = [STAGES, "work"];
 
 /// A command line that succeeds on undamaged inputs, with what [`Workplace::examine`] found
 /// out about it.
 pub struct Target {
     pub line: Line,
     /// Minimum memory that it accepts with two threads, in MiB.
-    pub memory: u64,
+    pub min_memory_mib: u64,
     /// Outputs that differ between runs, since they contain times.
-    pub changing: Vec<String>,
+    pub changing_outputs: Vec<String>,
 }
 
 pub struct CaseResult {
     pub damaged: Vec<String>,
     pub code: Option<i32>,
     /// Peak memory of both runs, as a fraction of the limit.
-    pub share: f64,
+    pub memory_share: f64,
     pub findings: Vec<Finding>,
 }
 
@@ -60,30 +60,34 @@ impl<'a> Workplace<'a> {
     /// Runs a command line on undamaged inputs to find its minimum memory and the outputs
     /// that change from run to run. Returns the reason as inner error if the line does not
     /// work, so that it cannot be fuzzed.
-    pub fn examine(&self, line: Line) -> Result<Result<Target, String>> {
-        self.lay_out(&line, &BTreeMap::new())?;
+    pub fn examine_line(&self, line: Line) -> Result<Result<Target, String>> {
+        self.write_inputs(&line, &BTreeMap::new())?;
         let mut memory = 1;
         for _ in 0..6 {
-            let outcome = self.run(&line, 2, memory, &BTreeMap::new())?;
-            match judge::wanted_memory(judge::first_error(&outcome)) {
-                _ if outcome.code == Some(line.code) => break,
+            let outcome = self.run_line(&line, 2, memory, &BTreeMap::new())?;
+            match judge::requested_memory_mib(judge::first_error(&outcome)) {
+                _ if outcome.code == Some(line.exit_code) => break,
                 // Each command of such a line gets a part of the memory, so the message
                 // states less than the line needs.
                 Some(wanted) if wanted > memory => memory = wanted,
-                Some(_) => memory = judge::DEFAULT_MEMORY.min(2 * memory),
+                Some(_) => memory = judge::DEFAULT_MEMORY_MIB.min(2 * memory),
                 None => break,
             }
         }
         if memory == 1 {
-            memory = judge::DEFAULT_MEMORY;
+            memory = judge::DEFAULT_MEMORY_MIB;
         }
-        let one = self.run(&line, 1, memory, &BTreeMap::new())?;
-        let two = self.run(&line, 2, memory, &BTreeMap::new())?;
-        if one.code != Some(line.code) || two.code != Some(line.code) {
+        let one = self.run_line(&line, 1, memory, &BTreeMap::new())?;
+        let two = self.run_line(&line, 2, memory, &BTreeMap::new())?;
+        if one.code != Some(line.exit_code) || two.code != Some(line.exit_code) {
             let said = two.stderr.lines().find(|line| line.contains("error: ")).unwrap_or("no message");
             return Ok(Err(format!("exit code {:?} with {memory}M: {said}", two.code)));
         }
-        Ok(Ok(Target { changing: judge::changing_outputs(&one, &two), line, memory }))
+        Ok(Ok(Target {
+            changing_outputs: judge::changing_outputs(&one, &two),
+            line,
+            min_memory_mib: memory,
+        }))
     }
 
     /// Runs case `number` with one and with two threads. Returns the index of its target
@@ -93,29 +97,29 @@ impl<'a> Workplace<'a> {
         let which = rng.index(targets.len());
         let target = &targets[which];
         let mut line = Cow::Borrowed(&target.line);
-        let memory = target.memory + rng.pick(&SPARE_MEMORY);
+        let memory = target.min_memory_mib + rng.pick(&SPARE_MEMORY_MIB);
         let mut damaged = BTreeMap::new();
         let in_stages = !line.before.is_empty();
         let mut stages = BTreeMap::new();
         if in_stages {
-            self.lay_out(&line, &damaged)?;
-            self.prepare(&line)?;
+            self.write_inputs(&line, &damaged)?;
+            self.prepare_stages(&line)?;
             self.damage_stages(&mut stages, &mut rng)?;
         } else {
             let of_words = rng.index(12);
             if of_words < 2 {
-                line.to_mut().words = words::damage(&line.words, &mut rng);
+                line.to_mut().words = words::damage_words(&line.words, &mut rng);
             }
             if of_words != 0 {
                 self.damage_inputs(&target.line, &mut damaged, &mut rng);
             }
-            self.lay_out(&target.line, &damaged)?;
+            self.write_inputs(&target.line, &damaged)?;
         }
         let line = &*line;
-        let one = self.run(line, 1, memory, &stages)?;
-        let two = self.run(line, 2, memory, &stages)?;
-        let mut findings = judge::judge_run(&one, memory, &KEPT);
-        for finding in judge::judge_run(&two, memory, &KEPT) {
+        let one = self.run_line(line, 1, memory, &stages)?;
+        let two = self.run_line(line, 2, memory, &stages)?;
+        let mut findings = judge::judge_run(&one, memory, &KEPT_DIRECTORIES);
+        for finding in judge::judge_run(&two, memory, &KEPT_DIRECTORIES) {
             if !findings.iter().any(|found| found.kind == finding.kind) {
                 findings.push(finding);
             }
@@ -125,8 +129,8 @@ impl<'a> Workplace<'a> {
             let renamed = line
                 .words
                 .iter()
-                .filter(|word| !target.changing.is_empty() && !target.line.words.contains(word));
-            let changing: Vec<String> = target.changing.iter().chain(renamed).cloned().collect();
+                .filter(|word| !target.changing_outputs.is_empty() && !target.line.words.contains(word));
+            let changing: Vec<String> = target.changing_outputs.iter().chain(renamed).cloned().collect();
             findings.extend(judge::compare_runs(&one, &two, &changing));
         }
         let peak = one.usage.peak.max(two.usage.peak);
@@ -135,24 +139,24 @@ impl<'a> Workplace<'a> {
             names.push(format!("as {}", line.words.join(" ")));
         }
         let share = peak as f64 / (memory << 20) as f64;
-        self.describe(line, memory, number, &findings, &[one.stderr, two.stderr])?;
-        Ok((which, CaseResult { damaged: names, code: one.code, share, findings }))
+        self.write_description(line, memory, number, &findings, &[one.stderr, two.stderr])?;
+        Ok((which, CaseResult { damaged: names, code: one.code, memory_share: share, findings }))
     }
 
     /// Damages one or two of the inputs that a command line names, or files that belong to
     /// them, such as an index.
     fn damage_inputs(&self, line: &Line, damaged: &mut BTreeMap<String, Vec<u8>>, rng: &mut Rng) {
         let inputs = line.inputs();
-        for _ in 0..if rng.once_in(8) { 2 } else { 1 } {
+        for _ in 0..if rng.is_once_in(8) { 2 } else { 1 } {
             let named = inputs[rng.index(inputs.len())];
-            let beside: Vec<&str> = self.seeds.named_by(named).collect();
+            let beside: Vec<&str> = self.seeds.files_of(named).collect();
             if beside.is_empty() {
                 continue;
             }
-            let name = if rng.once_in(3) { beside[rng.index(beside.len())] } else { beside[0] };
+            let name = if rng.is_once_in(3) { beside[rng.index(beside.len())] } else { beside[0] };
             let other = self.seeds.files.values().nth(rng.index(self.seeds.files.len()));
             let bytes =
-                damage(name, &self.seeds.files[name], other.map_or(&[], |other| &other[..]), rng);
+                damage_file(name, &self.seeds.files[name], other.map_or(&[], |other| &other[..]), rng);
             damaged.insert(name.to_owned(), bytes);
         }
     }
@@ -166,10 +170,10 @@ impl<'a> Workplace<'a> {
             }
         }
         files.sort();
-        for _ in 0..if rng.once_in(8) { 2 } else { 1 } {
+        for _ in 0..if rng.is_once_in(8) { 2 } else { 1 } {
             let Some(path) = files.get(rng.index(files.len().max(1))) else { return Ok(()) };
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let bytes = damage(&name, &fs::read(path)?, b"", rng);
+            let bytes = damage_file(&name, &fs::read(path)?, b"", rng);
             damaged.insert(format!("{STAGES}/{name}"), bytes);
         }
         Ok(())
@@ -177,9 +181,9 @@ impl<'a> Workplace<'a> {
 
     /// Writes the inputs of a line into `in/`, some of them damaged. Each case gets copies,
     /// since a command may write an index beside its input, or replace it.
-    fn lay_out(&self, line: &Line, damaged: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+    fn write_inputs(&self, line: &Line, damaged: &BTreeMap<String, Vec<u8>>) -> Result<()> {
         let inputs = fresh_directory(&self.directory.join("in"))?;
-        for name in line.inputs().iter().flat_map(|name| self.seeds.named_by(name)) {
+        for name in line.inputs().iter().flat_map(|name| self.seeds.files_of(name)) {
             let place = inputs.join(name);
             fs::write(place, damaged.get(name).unwrap_or(&self.seeds.files[name]))?;
         }
@@ -189,13 +193,13 @@ impl<'a> Workplace<'a> {
 
     /// Runs the preceding commands of a staged job on undamaged inputs, and keeps the stage
     /// files in `prepared/`.
-    fn prepare(&self, line: &Line) -> Result<()> {
+    fn prepare_stages(&self, line: &Line) -> Result<()> {
         self.clear_scratch()?;
         for words in &line.before {
-            let memory = judge::DEFAULT_MEMORY;
+            let memory = judge::DEFAULT_MEMORY_MIB;
             let (program, directory) = (self.program, &self.scratch());
-            let run = Run { program, words, stdin: None, directory, threads: 1, memory };
-            let outcome = run.outcome()?;
+            let run = FuzzRun { program, words, stdin: None, directory, threads: 1, memory };
+            let outcome = run.run()?;
             anyhow::ensure!(outcome.code == Some(0), "{}: {}", words.join(" "), outcome.stderr);
         }
         let kept = self.directory.join("prepared").join(STAGES);
@@ -209,16 +213,16 @@ impl<'a> Workplace<'a> {
 
     /// Runs a line once in an empty directory. For a staged job, the prepared stage files
     /// are copied there first, and those in `stages` replace them.
-    fn run(
+    fn run_line(
         &self,
         line: &Line,
         threads: usize,
         memory: u64,
         stages: &BTreeMap<String, Vec<u8>>,
-    ) -> Result<Outcome> {
+    ) -> Result<RunOutcome> {
         let prepared = self.directory.join("prepared").join(STAGES);
         if !line.before.is_empty() && !prepared.exists() {
-            self.prepare(line)?;
+            self.prepare_stages(line)?;
         }
         self.clear_scratch()?;
         if !line.before.is_empty() {
@@ -235,13 +239,13 @@ impl<'a> Workplace<'a> {
             fs::write(self.scratch().join(name), bytes)?;
         }
         let (words, stdin) = (&line.words[..], line.stdin.as_deref());
-        Run { program: self.program, words, stdin, directory: &self.scratch(), threads, memory }
-            .outcome()
+        FuzzRun { program: self.program, words, stdin, directory: &self.scratch(), threads, memory }
+            .run()
     }
 
     /// Writes `case.txt`, which says what was run and what is wrong. Without findings it
     /// writes nothing.
-    fn describe(
+    fn write_description(
         &self,
         line: &Line,
         memory: u64,
@@ -263,16 +267,16 @@ impl<'a> Workplace<'a> {
         Ok(fs::write(self.directory.join("case.txt"), text)?)
     }
 
-    pub fn keep(&self, place: &Path) -> Result<()> {
+    pub fn keep_files(&self, place: &Path) -> Result<()> {
         fresh_directory(place)?;
         for name in ["in", "scratch", "prepared", "case.txt"] {
-            copy(&self.directory.join(name), &place.join(name))?;
+            copy_tree(&self.directory.join(name), &place.join(name))?;
         }
         Ok(())
     }
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
+fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     if from.is_file() {
         fs::copy(from, to)?;
     } else if from.is_symlink() {
@@ -284,7 +288,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
             if entry.file_name() == "in" && entry.file_type()?.is_symlink() {
                 symlink("../in", to.join("in"))?;
             } else {
-                copy(&entry.path(), &to.join(entry.file_name()))?;
+                copy_tree(&entry.path(), &to.join(entry.file_name()))?;
             }
         }
     }

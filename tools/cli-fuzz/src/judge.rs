@@ -1,13 +1,13 @@
 //! Decides what is wrong with a run, and how two runs differ.
 
-use crate::run::{Outcome, STDOUT};
+use crate::run::{RunOutcome, STDOUT};
 
 /// The exit codes that docs/running.md documents.
 const EXIT_CODES: [i32; 6] = [0, 1, 2, 3, 4, 75];
 
 const MAX_CPU_SECONDS: u64 = 10;
 
-pub const DEFAULT_MEMORY: u64 = 2048;
+pub const DEFAULT_MEMORY_MIB: u64 = 2048;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -37,7 +37,7 @@ impl Finding {
 /// Returns what is wrong with one run: a crash, a hang, an undocumented exit code, too much
 /// time or memory, or files that are left. `memory` is its limit in MiB. Names that start
 /// with an entry of `kept` may remain after a failure.
-pub fn judge_run(outcome: &Outcome, memory: u64, kept: &[&str]) -> Vec<Finding> {
+pub fn judge_run(outcome: &RunOutcome, memory: u64, kept: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if outcome.hangs {
         return vec![Finding::new("hangs", "")];
@@ -88,7 +88,7 @@ pub fn judge_run(outcome: &Outcome, memory: u64, kept: &[&str]) -> Vec<Finding> 
 /// Returns how two runs with different numbers of threads differ in exit code, error or
 /// outputs. Outputs in `changing` are ignored. If a run was refused for lack of memory,
 /// nothing is compared, since more threads need more memory.
-pub fn compare_runs(one: &Outcome, two: &Outcome, changing: &[String]) -> Option<Finding> {
+pub fn compare_runs(one: &RunOutcome, two: &RunOutcome, changing: &[String]) -> Option<Finding> {
     let errors = [first_error(one), first_error(two)];
     if errors.iter().any(|error| is_refusal_of_memory(error)) {
         return None;
@@ -108,7 +108,7 @@ pub fn compare_runs(one: &Outcome, two: &Outcome, changing: &[String]) -> Option
     names.into_iter().find(differs).map(|name| Finding::new("threads differ", format!("in {name}")))
 }
 
-pub fn changing_outputs(one: &Outcome, two: &Outcome) -> Vec<String> {
+pub fn changing_outputs(one: &RunOutcome, two: &RunOutcome) -> Vec<String> {
     let names = one.outputs.keys().chain(two.outputs.keys());
     let mut names: Vec<String> =
         names.filter(|name| one.outputs.get(*name) != two.outputs.get(*name)).cloned().collect();
@@ -116,7 +116,7 @@ pub fn changing_outputs(one: &Outcome, two: &Outcome) -> Vec<String> {
     names
 }
 
-pub fn first_error(outcome: &Outcome) -> &str {
+pub fn first_error(outcome: &RunOutcome) -> &str {
     outcome.stderr.lines().find(|line| line.contains("error: ")).unwrap_or_default()
 }
 
@@ -126,7 +126,7 @@ pub fn is_refusal_of_memory(error: &str) -> bool {
 
 /// Returns the memory in MiB that a refusal asks for, or `None` if the error is not a
 /// refusal.
-pub fn wanted_memory(error: &str) -> Option<u64> {
+pub fn requested_memory_mib(error: &str) -> Option<u64> {
     let after = ["needs at least -m ", "raise -m to ", "needs at least --memory ", "raise --memory to "];
     let rest = after.iter().find_map(|words| error.split(words).nth(1))?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -141,8 +141,8 @@ mod tests {
 
     use super::*;
 
-    fn outcome(code: i32, stderr: &str, outputs: &[&str]) -> Outcome {
-        Outcome {
+    fn outcome(code: i32, stderr: &str, outputs: &[&str]) -> RunOutcome {
+        RunOutcome {
             code: Some(code),
             signal: None,
             hangs: false,
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    fn kinds(outcome: &Outcome, memory: u64) -> Vec<&'static str> {
+    fn kinds(outcome: &RunOutcome, memory: u64) -> Vec<&'static str> {
         judge_run(outcome, memory, &["work"]).iter().map(|finding| finding.kind).collect()
     }
 
@@ -167,10 +167,10 @@ mod tests {
         assert_eq!(kinds(&outcome(0, "", &["out.bam.partial"]), 30), ["leftover"]);
         assert_eq!(kinds(&outcome(2, "readmill: error: x", &["out.bam"]), 30), ["output after failure"]);
         assert_eq!(kinds(&outcome(2, "", &[]), 30), ["no message"]);
-        let killed = Outcome { code: None, signal: Some(11), ..outcome(0, "", &[]) };
+        let killed = RunOutcome { code: None, signal: Some(11), ..outcome(0, "", &[]) };
         assert_eq!(kinds(&killed, 30), ["signal"]);
         let slow =
-            Outcome { usage: Usage { cpu: Duration::from_secs(11), peak: 0 }, ..outcome(0, "", &[]) };
+            RunOutcome { usage: Usage { cpu: Duration::from_secs(11), peak: 0 }, ..outcome(0, "", &[]) };
         assert_eq!(kinds(&slow, 30), ["slow"]);
     }
 
@@ -189,8 +189,11 @@ mod tests {
             Some("in out".into())
         );
         assert!(compare_runs(&output, &outcome(0, "", &[]), &["out".into()]).is_none());
-        assert_eq!(wanted_memory("error: this plan needs at least -m 59M with 2 threads"), Some(59));
-        assert_eq!(wanted_memory("raise -m to 22M or more"), Some(22));
+        assert_eq!(
+            requested_memory_mib("error: this plan needs at least -m 59M with 2 threads"),
+            Some(59)
+        );
+        assert_eq!(requested_memory_mib("raise -m to 22M or more"), Some(22));
     }
 
     #[test]

@@ -11,31 +11,37 @@ pub struct Line {
     pub before: Vec<Vec<String>>,
     pub words: Vec<String>,
     pub stdin: Option<String>,
-    pub code: i32,
+    pub exit_code: i32,
 }
 
 /// Returns all command lines that read at least one input. If a line joins programs by
 /// pipes, only the first program is fuzzed. Lines of minibwa are skipped.
-pub fn all() -> Result<Vec<Line>> {
+pub fn load_lines() -> Result<Vec<Line>> {
     let own = lines::parse_lines(LINES).context("tools/cli-fuzz/src/lines.txt")?;
     let mut all = Vec::new();
-    for line in lines::all()?.into_iter().chain(own) {
+    for line in lines::load_lines()?.into_iter().chain(own) {
         let words = line.stages.first().map(|stage| stage.words.clone()).unwrap_or_default();
         if !words.iter().any(|word| word.contains("in/")) && line.stdin.is_none()
             || line.text.contains("minibwa")
         {
             continue;
         }
-        let mut commands: Vec<Vec<String>> = words.split(|word| word == ";").map(adapt).collect();
+        let mut commands: Vec<Vec<String>> = words.split(|word| word == ";").map(adapt_words).collect();
         let words = commands.pop().unwrap_or_default();
-        all.push(Line { text: line.text, before: commands, words, stdin: line.stdin, code: line.code });
+        all.push(Line {
+            text: line.text,
+            before: commands,
+            words,
+            stdin: line.stdin,
+            exit_code: line.code,
+        });
     }
     Ok(all)
 }
 
 /// Removes thread and memory options, since the fuzzer sets both by environment variables,
 /// and moves positions into the tiny genome.
-fn adapt(words: &[String]) -> Vec<String> {
+fn adapt_words(words: &[String]) -> Vec<String> {
     let mut adapted = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -73,7 +79,7 @@ mod tests {
 
     #[test]
     fn lines_are_taken_apart() {
-        let lines = all().unwrap();
+        let lines = load_lines().unwrap();
         assert!(lines.len() > 200, "{}", lines.len());
         let stages = lines.iter().find(|line| line.text.starts_with("shard plan")).unwrap();
         assert_eq!((stages.before.len(), stages.command().as_str()), (4, "shard run"));

@@ -36,7 +36,7 @@ use tempfile::TempDir;
 /// Run command lines on damaged inputs, and report what must not happen
 #[derive(Parser)]
 #[command(name = "readmill-cli-fuzz", max_term_width = 100)]
-struct Args {
+struct FuzzArgs {
     /// The program [default: the debug build of this workspace]
     #[arg(long, value_name = "FILE")]
     readmill: Option<PathBuf>,
@@ -74,11 +74,11 @@ fn main() -> Result<()> {
     if let [first, words @ ..] = &words[..]
         && first == measured::MEASURE
     {
-        return measured::measure(words);
+        return measured::run_measured(words);
     }
-    let args = Args::parse();
+    let args = FuzzArgs::parse();
     let wanted = |text: &str| args.only.is_empty() || args.only.iter().any(|part| text.contains(part));
-    let lines: Vec<_> = lines::all()?.into_iter().filter(|line| wanted(&line.text)).collect();
+    let lines: Vec<_> = lines::load_lines()?.into_iter().filter(|line| wanted(&line.text)).collect();
     if args.list {
         lines.iter().for_each(|line| println!("{}", line.text));
         return Ok(());
@@ -89,12 +89,12 @@ fn main() -> Result<()> {
         program.canonicalize().with_context(|| format!("{}: no program", program.display()))?;
     let found = args.keep.clone().unwrap_or_else(|| target.join("cli-fuzz"));
     let (_guard, home) = work_directory(&args, &target)?;
-    let seeds = Seeds::make(&home.join("inputs"), &program)?;
+    let seeds = Seeds::make_inputs(&home.join("inputs"), &program)?;
     let examiner = Workplace::new(home.join("first"), &program, &seeds);
     let (mut targets, mut left_out) = (Vec::new(), 0);
     for line in lines {
         let text = line.text.clone();
-        match examiner.examine(line).with_context(|| text.clone())? {
+        match examiner.examine_line(line).with_context(|| text.clone())? {
             Ok(target) => targets.push(target),
             Err(reason) => {
                 println!("left out: {text}\n    {reason}");
@@ -107,10 +107,10 @@ fn main() -> Result<()> {
     }
     println!("{} command lines, {left_out} left out, {} inputs", targets.len(), seeds.files.len());
     if let Some(number) = args.case {
-        return repeat(&examiner, number, &targets, &found);
+        return repeat_case(&examiner, number, &targets, &found);
     }
     let summary = run_all(&args, &program, [&home, &found], &seeds, &targets)?;
-    println!("{}", summary.table());
+    println!("{}", summary.format_tables());
     if summary.has_findings() {
         bail!("cases with findings are kept in {}", found.display());
     }
@@ -120,7 +120,7 @@ fn main() -> Result<()> {
 /// Returns the directory in which cases run, and a guard that removes it at the end, unless
 /// the user has named it. `/dev/shm` is preferred: outputs are synced before they are
 /// renamed, which makes cases many times slower on a disk.
-fn work_directory(args: &Args, target: &Path) -> Result<(Option<TempDir>, PathBuf)> {
+fn work_directory(args: &FuzzArgs, target: &Path) -> Result<(Option<TempDir>, PathBuf)> {
     if let Some(directory) = &args.directory {
         std::fs::create_dir_all(directory)?;
         return Ok((None, directory.canonicalize()?));
@@ -132,13 +132,13 @@ fn work_directory(args: &Args, target: &Path) -> Result<(Option<TempDir>, PathBu
     Ok((Some(guard), home))
 }
 
-fn repeat(workplace: &Workplace<'_>, number: u64, targets: &[Target], found: &Path) -> Result<()> {
+fn repeat_case(workplace: &Workplace<'_>, number: u64, targets: &[Target], found: &Path) -> Result<()> {
     let (which, done) = workplace.run_case(number, targets)?;
     println!("readmill {}\ndamaged: {}", targets[which].line.text, done.damaged.join(", "));
-    println!("exit code {:?}, {:.0} % of the memory", done.code, done.share * 100.0);
+    println!("exit code {:?}, {:.0} % of the memory", done.code, done.memory_share * 100.0);
     done.findings.iter().for_each(|finding| println!("{}: {}", finding.kind, finding.detail));
     let place = found.join(number.to_string());
-    workplace.keep(&place)?;
+    workplace.keep_files(&place)?;
     println!("its files are in {}", place.display());
     Ok(())
 }
@@ -146,7 +146,7 @@ fn repeat(workplace: &Workplace<'_>, number: u64, targets: &[Target], found: &Pa
 /// Runs all cases with one worker thread per job. Cases with a new finding are kept; an
 /// error of the fuzzer itself ends all workers.
 fn run_all(
-    args: &Args,
+    args: &FuzzArgs,
     program: &Path,
     [home, found]: [&Path; 2],
     seeds: &Seeds,
@@ -172,8 +172,12 @@ fn run_all(
                     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
                     let kept =
                         done.with_context(|| format!("case {number}")).and_then(|(which, done)| {
-                            let is_new = state.0.add(number, &targets[which].line, &done);
-                            if is_new { workplace.keep(&found.join(number.to_string())) } else { Ok(()) }
+                            let is_new = state.0.add_case(number, &targets[which].line, &done);
+                            if is_new {
+                                workplace.keep_files(&found.join(number.to_string()))
+                            } else {
+                                Ok(())
+                            }
                         });
                     if let Err(error) = kept {
                         failed.store(true, Ordering::Relaxed);

@@ -22,20 +22,20 @@ pub const MEASURE: &str = "--measure";
 
 /// Interval at which a run is examined. Most runs end within a fraction of a second, but a
 /// busy machine may delay one.
-const PATIENCE: Duration = Duration::from_secs(30);
-const LOOKS: u32 = 20;
+const CHECK_INTERVAL: Duration = Duration::from_secs(30);
+const MAX_CHECKS: u32 = 20;
 
 /// CPU time after which a run hangs, in ticks of 1/100 second.
 const MAX_TICKS: u64 = 6000;
 
 /// Maximum address space of a run in bytes, so that a defect in the memory limit does not
 /// exhaust the machine.
-const ADDRESS_SPACE: u64 = 16 << 30;
+const MAX_ADDRESS_SPACE: u64 = 16 << 30;
 
 /// Maximum size of one file that a run writes, in bytes. Beyond it, the run gets SIGXFSZ.
-const MAX_FILE: u64 = 1 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
-pub struct Ended {
+pub struct MeasuredRun {
     pub hangs: bool,
     pub status: ExitStatus,
     pub usage: Usage,
@@ -43,48 +43,48 @@ pub struct Ended {
 
 /// Returns a command that starts this program as the measuring parent of `program`. The
 /// caller appends the arguments. The parent writes its measurements to `report`.
-pub fn command(report: &Path, program: &Path) -> Result<Command> {
+pub fn measuring_command(report: &Path, program: &Path) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(MEASURE).arg(report).arg(program);
     Ok(command)
 }
 
-pub fn ended(command: &mut Command, report: &Path) -> Result<Ended> {
+pub fn run_and_read_report(command: &mut Command, report: &Path) -> Result<MeasuredRun> {
     ensure!(command.status()?.success(), "a run could not be measured");
     let text = fs::read_to_string(report)?;
     let numbers: Vec<u64> = text.split(' ').filter_map(|word| word.parse().ok()).collect();
     let &[hangs, status, micros, peak] = &numbers[..] else { bail!("{text:?} is no report") };
     let usage = Usage { cpu: Duration::from_micros(micros), peak };
-    Ok(Ended { hangs: hangs == 1, status: ExitStatus::from_raw(status as i32), usage })
+    Ok(MeasuredRun { hangs: hangs == 1, status: ExitStatus::from_raw(status as i32), usage })
 }
 
 /// Runs a program and writes the report. `words` are the arguments after [`MEASURE`];
 /// `main` calls this in the measuring parent.
-pub fn measure(words: &[OsString]) -> Result<()> {
+pub fn run_measured(words: &[OsString]) -> Result<()> {
     let [report, program, words @ ..] = words else { bail!("{MEASURE} needs a report and a program") };
     let child = Command::new(program).args(words).spawn().context("readmill does not start")?;
-    let Ended { hangs, status, usage } = wait(child)?;
+    let MeasuredRun { hangs, status, usage } = wait_with_limits(child)?;
     let micros = usage.cpu.as_micros();
     let text = format!("{} {} {micros} {}", u8::from(hangs), status.into_raw(), usage.peak);
     Ok(fs::write(report, text)?)
 }
 
-fn wait(mut child: Child) -> Result<Ended> {
+fn wait_with_limits(mut child: Child) -> Result<MeasuredRun> {
     let pid = Pid::from_child(&child);
-    for (resource, bytes) in [(Resource::As, ADDRESS_SPACE), (Resource::Fsize, MAX_FILE)] {
+    for (resource, bytes) in [(Resource::As, MAX_ADDRESS_SPACE), (Resource::Fsize, MAX_FILE_BYTES)] {
         let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
         // Setting a limit fails if the child has ended; that is no error.
         _ = prlimit(Some(pid), resource, limit);
     }
     let handle = pidfd_open(pid, PidfdFlags::empty()).context("no handle of a process")?;
-    let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+    let patience = Timespec { tv_sec: CHECK_INTERVAL.as_secs() as i64, tv_nsec: 0 };
     let mut ended = [PollFd::new(&handle, PollFlags::IN)];
     let mut looks = 0;
     let hangs = loop {
         match poll(&mut ended, Some(&patience)) {
             Ok(0) => {
                 looks += 1;
-                if looks == LOOKS || cpu_ticks(child.id()) >= MAX_TICKS {
+                if looks == MAX_CHECKS || cpu_ticks(child.id()) >= MAX_TICKS {
                     break true;
                 }
             }
@@ -96,8 +96,8 @@ fn wait(mut child: Child) -> Result<Ended> {
     if hangs {
         child.kill()?;
     }
-    let (status, usage) = usage::wait(child)?;
-    Ok(Ended { hangs, status, usage })
+    let (status, usage) = usage::wait_with_usage(child)?;
+    Ok(MeasuredRun { hangs, status, usage })
 }
 
 fn cpu_ticks(process: u32) -> u64 {
@@ -126,10 +126,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let report = directory.path().join("report");
         let words = [report.as_os_str(), "sh".as_ref(), "-c".as_ref(), "kill -9 $$".as_ref()];
-        measure(&words.map(OsString::from)).unwrap();
-        let Ended { hangs, status, usage } = ended(&mut Command::new("true"), &report).unwrap();
+        run_measured(&words.map(OsString::from)).unwrap();
+        let MeasuredRun { hangs, status, usage } =
+            run_and_read_report(&mut Command::new("true"), &report).unwrap();
         assert_eq!((hangs, status.code(), status.signal()), (false, None, Some(9)));
         assert!(usage.peak > 100_000);
-        assert!(ended(&mut Command::new("false"), &report).is_err());
+        assert!(run_and_read_report(&mut Command::new("false"), &report).is_err());
     }
 }

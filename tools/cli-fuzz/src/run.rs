@@ -10,11 +10,11 @@ use std::process::Stdio;
 use anyhow::{Context, Result};
 use readmill_peers::usage::Usage;
 
-use crate::measured::{self, Ended};
+use crate::measured::{self, MeasuredRun};
 
-const MAX_KEPT: u64 = 8 << 20;
+const MAX_KEPT_BYTES: u64 = 8 << 20;
 
-pub struct Run<'a> {
+pub struct FuzzRun<'a> {
     pub program: &'a Path,
     pub words: &'a [String],
     /// Input file for standard input, relative to `directory`.
@@ -24,7 +24,7 @@ pub struct Run<'a> {
     pub memory: u64,
 }
 
-pub struct Outcome {
+pub struct RunOutcome {
     /// `None` if a signal ended the run.
     pub code: Option<i32>,
     pub signal: Option<i32>,
@@ -40,10 +40,10 @@ pub struct Outcome {
 
 pub const STDOUT: &str = "standard output";
 
-impl Run<'_> {
+impl FuzzRun<'_> {
     /// Runs the program, waits for its end and collects its outputs. An error means that
     /// the run itself could not be made.
-    pub fn outcome(&self) -> Result<Outcome> {
+    pub fn run(&self) -> Result<RunOutcome> {
         let beside = self.directory.parent().context("a working directory of its own")?;
         let temporary = fresh_directory(&beside.join("temporary"))?;
         let (stdout, stderr) = (beside.join("stdout"), beside.join("stderr"));
@@ -52,20 +52,20 @@ impl Run<'_> {
             None => Stdio::null(),
         };
         let report = beside.join("report");
-        let mut command = measured::command(&report, self.program)?;
+        let mut command = measured::measuring_command(&report, self.program)?;
         command.current_dir(self.directory).args(self.words).stdin(stdin);
         command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
         command.env("TMPDIR", &temporary).env("RUST_BACKTRACE", "0");
         command.env("READMILL_THREADS", self.threads.to_string());
         command.env("READMILL_MEMORY", format!("{}M", self.memory));
         command.env_remove("REF_PATH").env_remove("REF_CACHE");
-        let Ended { hangs, status, usage } = measured::ended(&mut command, &report)?;
+        let MeasuredRun { hangs, status, usage } = measured::run_and_read_report(&mut command, &report)?;
         let mut outputs = BTreeMap::new();
         outputs.insert(STDOUT.to_owned(), read_start(&stdout)?);
-        collect(self.directory, "", &mut outputs)?;
+        collect_files(self.directory, "", &mut outputs)?;
         let names =
             fs::read_dir(&temporary)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        Ok(Outcome {
+        Ok(RunOutcome {
             code: status.code(),
             signal: status.signal(),
             hangs,
@@ -92,21 +92,21 @@ fn read_start(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path)?;
     let length = file.metadata()?.len();
-    file.take(MAX_KEPT).read_to_end(&mut bytes)?;
-    if length > MAX_KEPT {
+    file.take(MAX_KEPT_BYTES).read_to_end(&mut bytes)?;
+    if length > MAX_KEPT_BYTES {
         bytes.extend_from_slice(&length.to_le_bytes());
     }
     Ok(bytes)
 }
 
-fn collect(directory: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
+fn collect_files(directory: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         let kind = entry.file_type()?;
         if kind.is_dir() {
             let before = files.len();
-            collect(&entry.path(), &format!("{name}/"), files)?;
+            collect_files(&entry.path(), &format!("{name}/"), files)?;
             if files.len() == before {
                 files.insert(format!("{name}/"), Vec::new());
             }

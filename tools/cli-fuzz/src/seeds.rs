@@ -42,8 +42,8 @@ pub struct Seeds {
 impl Seeds {
     /// Makes all inputs in a directory. The program that is fuzzed makes most of them; an
     /// error includes its messages.
-    pub fn make(directory: &Path, program: &Path) -> Result<Self> {
-        inputs::make(directory, program, &Scale::TINY, false)?;
+    pub fn make_inputs(directory: &Path, program: &Path) -> Result<Self> {
+        inputs::make_inputs(directory, program, &Scale::TINY, false)?;
         write_texts(directory)?;
         for line in FORMS {
             let mut command = Command::new(program);
@@ -68,7 +68,7 @@ impl Seeds {
 
     /// Returns an input and the files that belong to it, such as indexes: those whose names
     /// continue with a dot.
-    pub fn named_by<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub fn files_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let is_beside = move |other: &&String| {
             let rest = other.strip_prefix(name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -83,16 +83,16 @@ fn write_texts(directory: &Path) -> Result<()> {
     let read = |name: &str| fs::read_to_string(directory.join(name));
     let write = |name: &str, bytes: &[u8]| fs::write(directory.join(name), bytes);
     for name in ["r1.fastq", "r2.fastq"] {
-        write(&format!("{name}.gz"), &gzip(read(name)?.as_bytes())?)?;
-        write(&format!("{name}.bgz"), &bgzip(read(name)?.as_bytes()))?;
+        write(&format!("{name}.gz"), &compress_gzip(read(name)?.as_bytes())?)?;
+        write(&format!("{name}.bgz"), &compress_bgzf(read(name)?.as_bytes()))?;
     }
-    write("known.vcf.gz", &bgzip(read("known.vcf")?.as_bytes()))?;
-    write("regions.bed.gz", &bgzip(read("regions.bed")?.as_bytes()))?;
+    write("known.vcf.gz", &compress_bgzf(read("known.vcf")?.as_bytes()))?;
+    write("regions.bed.gz", &compress_bgzf(read("regions.bed")?.as_bytes()))?;
     let reference = read("reference.fa")?;
-    write("plain.fa.gz", &bgzip(reference.as_bytes()))?;
+    write("plain.fa.gz", &compress_bgzf(reference.as_bytes()))?;
     write("alt.fa", reference.as_bytes())?;
     write("alt.fa.alt", b"@SQ\tSN:chr4\tLN:1800\nchr4\t0\tchr1\t1\t60\t1800M\t*\t0\t0\t*\t*\n")?;
-    write("known.bcf", &bgzip(&bcf(&read("known.vcf")?)))?;
+    write("known.bcf", &compress_bgzf(&vcf_to_bcf(&read("known.vcf")?)))?;
     let sam = read("reads.sam")?;
     let header: Vec<&str> = sam.lines().take_while(|line| line.starts_with("@")).collect();
     let dictionary: Vec<&str> = header.iter().filter(|line| line.starts_with("@SQ")).copied().collect();
@@ -107,22 +107,23 @@ fn write_texts(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-fn gzip(text: &[u8]) -> Result<Vec<u8>> {
+fn compress_gzip(text: &[u8]) -> Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(text)?;
     Ok(encoder.finish()?)
 }
 
-fn bgzip(text: &[u8]) -> Vec<u8> {
+fn compress_bgzf(text: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
-    text.chunks(2000).for_each(|block| Deflater::new(Codec::Libdeflate, 6).block(block, &mut file));
+    text.chunks(2000)
+        .for_each(|block| Deflater::new(Codec::Libdeflate, 6).deflate_block(block, &mut file));
     file.extend_from_slice(&EOF_BLOCK);
     file
 }
 
 /// Converts a VCF without samples to uncompressed BCF. Records have contig, position,
 /// length and first allele.
-fn bcf(vcf: &str) -> Vec<u8> {
+fn vcf_to_bcf(vcf: &str) -> Vec<u8> {
     let header: Vec<&str> = vcf.lines().filter(|line| line.starts_with('#')).collect();
     let contigs = header.iter().filter_map(|line| line.strip_prefix("##contig=<ID=")?.split(',').next());
     let contigs: Vec<&str> = contigs.collect();

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use crate::case::CaseResult;
 use crate::lines::Line;
 
-const MAX_KEPT: usize = 3;
+const MAX_KEPT_CASES: usize = 3;
 
-const CASES_BETWEEN_WORDS: u64 = 1000;
+const CASES_PER_PROGRESS_LINE: u64 = 1000;
 
 /// Exit codes with a column of their own; all others share the last column.
 const CODES: [i32; 6] = [0, 1, 2, 3, 4, 75];
@@ -26,19 +26,19 @@ pub struct Summary {
 impl Summary {
     /// Adds a case, and prints each finding with a new signature. Returns whether the files
     /// of the case should be kept.
-    pub fn add(&mut self, number: u64, line: &Line, done: &CaseResult) -> bool {
+    pub fn add_case(&mut self, number: u64, line: &Line, done: &CaseResult) -> bool {
         let column = CODES.iter().position(|code| Some(*code) == done.code).unwrap_or(CODES.len());
         self.commands.entry(line.command()).or_default()[column] += 1;
-        self.share = self.share.max(done.share);
+        self.share = self.share.max(done.memory_share);
         self.cases += 1;
-        if self.cases.is_multiple_of(CASES_BETWEEN_WORDS) {
+        if self.cases.is_multiple_of(CASES_PER_PROGRESS_LINE) {
             println!("{} cases, findings of {} kinds", self.cases, self.findings.len());
         }
         let mut is_new = false;
         for finding in &done.findings {
             let entry = self.findings.entry(finding.signature()).or_default();
             entry.0 += 1;
-            if entry.1.len() < MAX_KEPT {
+            if entry.1.len() < MAX_KEPT_CASES {
                 entry.1.push(number);
                 is_new = true;
             }
@@ -54,16 +54,16 @@ impl Summary {
         !self.findings.is_empty()
     }
 
-    pub fn table(&self) -> String {
+    pub fn format_tables(&self) -> String {
         let mut text = format!("\n{:<32}{:>8}", "command", "cases");
         CODES.iter().for_each(|code| _ = write!(text, "{:>8}", format!("exit {code}")));
         text += "   other\n";
         let mut all = [0; CODES.len() + 1];
         for (command, counts) in &self.commands {
-            text += &row(command, counts);
+            text += &format_row(command, counts);
             all.iter_mut().zip(counts).for_each(|(all, count)| *all += count);
         }
-        text += &row("all", &all);
+        text += &format_row("all", &all);
         let cases: u64 = all.iter().sum();
         _ = writeln!(
             text,
@@ -82,7 +82,7 @@ impl Summary {
     }
 }
 
-fn row(name: &str, counts: &[u64]) -> String {
+fn format_row(name: &str, counts: &[u64]) -> String {
     let mut text = format!("{name:<32}{:>8}", counts.iter().sum::<u64>());
     counts.iter().for_each(|count| _ = write!(text, "{count:>8}"));
     text.push('\n');

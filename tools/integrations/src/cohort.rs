@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use readmill_simulate::{Profile, Sample};
 
-use crate::outcome::finish;
+use crate::outcome::run_to_end;
 
 const TEMPLATES: usize = 3_000;
 
@@ -35,11 +35,12 @@ patient2,L1,three_1.fq,
 patient1,L1,one_1.fq,one_2.fq
 ";
 
-const OUTPUTS: [&str; 6] = ["", ".crai", ".metrics.txt", ".flagstat", ".stats.txt", ".recal.table"];
+const OUTPUT_SUFFIXES: [&str; 6] =
+    ["", ".crai", ".metrics.txt", ".flagstat", ".stats.txt", ".recal.table"];
 
 pub const INDEX: [&str; 4] = ["ref.fa.amb", "ref.fa.ann", "ref.fa.pac", "ref.fa.bwt.2bit.64"];
 
-const INPUTS: [&str; 9] = [
+const LINKED_INPUTS: [&str; 9] = [
     "ref.fa",
     "known.vcf",
     "one_1.fq",
@@ -58,17 +59,17 @@ pub struct Cohort {
 }
 
 impl Cohort {
-    pub fn make(readmill: PathBuf, dir: &Path) -> Result<Self> {
+    pub fn simulate_and_run(readmill: PathBuf, dir: &Path) -> Result<Self> {
         let cohort = Cohort { readmill, dir: dir.to_path_buf() };
-        cohort.simulate().context("the cohort cannot be simulated")?;
-        cohort.direct("index ref.fa -q")?;
+        cohort.simulate_reads().context("the cohort cannot be simulated")?;
+        cohort.run_direct("index ref.fa -q")?;
         for (sample, reads, lanes) in SAMPLES {
             let output = format!("direct/{sample}/{sample}.cram");
             fs::create_dir_all(dir.join("direct").join(sample))?;
             let groups: String =
-                lanes.iter().map(|lane| format!(" -R {}", group(sample, lane))).collect();
+                lanes.iter().map(|lane| format!(" -R {}", read_group(sample, lane))).collect();
             let single = if sample == SINGLE { "--single " } else { "" };
-            cohort.direct(&format!(
+            cohort.run_direct(&format!(
                 "align ref.fa {} -o {output} {single}-@ 2{groups} --sort coordinate --mark-duplicates --bqsr \
                  --known-sites known.vcf --bqsr-table {output}.recal.table --metrics {output}.metrics.txt \
                  --flagstat {output}.flagstat --stats {output}.stats.txt",
@@ -76,12 +77,13 @@ impl Cohort {
             ))?;
         }
         let [(sample, reads, _), _] = SAMPLES;
-        let group = group(sample, "L1");
-        cohort.direct(&format!("align ref.fa {} {} -o unsorted.bam -R {group}", reads[0], reads[1]))?;
+        let group = read_group(sample, "L1");
+        cohort
+            .run_direct(&format!("align ref.fa {} {} -o unsorted.bam -R {group}", reads[0], reads[1]))?;
         Ok(cohort)
     }
 
-    fn simulate(&self) -> Result<()> {
+    fn simulate_reads(&self) -> Result<()> {
         let made = Sample::new(Profile::small().with_pairs(3 * TEMPLATES as u64));
         let create = |name: &str| -> Result<BufWriter<File>> {
             Ok(BufWriter::new(File::create(self.dir.join(name))?))
@@ -105,22 +107,22 @@ impl Cohort {
     }
 
     /// Runs readmill in the directory of the cohort. `words` are separated by single spaces.
-    pub fn direct(&self, words: &str) -> Result<()> {
+    pub fn run_direct(&self, words: &str) -> Result<()> {
         let mut command = Command::new(&self.readmill);
         command.current_dir(&self.dir).args(words.split(' '));
-        let ended = finish(&mut command, &self.dir.join("direct.log"))?;
-        ended.succeeded().with_context(|| format!("readmill {words}"))?;
+        let ended = run_to_end(&mut command, &self.dir.join("direct.log"))?;
+        ended.expect_success().with_context(|| format!("readmill {words}"))?;
         Ok(())
     }
 
     /// Makes the directory of an engine, with links to the files of the cohort and, if wanted, of
     /// the index.
-    pub fn directory(&self, engine: &str, with_index: bool) -> Result<PathBuf> {
+    pub fn make_directory(&self, engine: &str, with_index: bool) -> Result<PathBuf> {
         let directory = self.dir.join(engine);
         fs::create_dir(&directory)?;
         // Links keep the modification times, so that no engine considers the index older than the
         // reference.
-        for name in INPUTS {
+        for name in LINKED_INPUTS {
             fs::hard_link(self.dir.join(name), directory.join(name))?;
         }
         if with_index {
@@ -139,12 +141,12 @@ impl Cohort {
 
     /// Compares all outputs of all samples with the direct runs. `place` returns the engine's file
     /// for a sample and a suffix.
-    pub fn compare(&self, place: impl Fn(&str, &str) -> PathBuf) -> Result<String> {
+    pub fn compare_outputs(&self, place: impl Fn(&str, &str) -> PathBuf) -> Result<String> {
         let (mut files, mut bytes) = (0, 0);
         for (sample, ..) in SAMPLES {
-            for end in OUTPUTS {
+            for end in OUTPUT_SUFFIXES {
                 let direct = format!("direct/{sample}/{sample}.cram{end}");
-                bytes += self.same(&direct, &place(sample, end))?;
+                bytes += self.compare_file(&direct, &place(sample, end))?;
                 files += 1;
             }
         }
@@ -152,7 +154,7 @@ impl Cohort {
     }
 
     /// Compares a file with one of the cohort, byte by byte, and returns its size.
-    pub fn same(&self, direct: &str, found: &Path) -> Result<usize> {
+    pub fn compare_file(&self, direct: &str, found: &Path) -> Result<usize> {
         let read = |path: &Path| fs::read(path).with_context(|| format!("no {}", path.display()));
         let (expected, found_bytes) = (read(&self.dir.join(direct))?, read(found)?);
         ensure!(!expected.is_empty(), "{direct} is empty");
@@ -161,7 +163,7 @@ impl Cohort {
     }
 
     /// Writes a truncated FASTQ file and its sample sheet into the directory of an engine.
-    pub fn truncate(&self, directory: &Path) -> Result<()> {
+    pub fn write_truncated_input(&self, directory: &Path) -> Result<()> {
         let text = fs::read(self.dir.join("three_1.fq"))?;
         fs::write(directory.join("cut_1.fq"), &text[..text.len() / 2])?;
         let sheet = "sample,lane,fastq_1,fastq_2\ncut,L1,cut_1.fq,\n";
@@ -169,6 +171,6 @@ impl Cohort {
     }
 }
 
-fn group(sample: &str, lane: &str) -> String {
+fn read_group(sample: &str, lane: &str) -> String {
     format!("@RG\\tID:{sample}.{lane}\\tSM:{sample}\\tLB:{sample}\\tPL:ILLUMINA\\tPU:{sample}.{lane}")
 }

@@ -5,12 +5,12 @@ use anyhow::{Context, Result};
 use readmill_peers::{Peers, workspace};
 
 use crate::cohort::Cohort;
-use crate::outcome::{Outcome, finish};
+use crate::outcome::{CheckCounts, run_to_end};
 
-pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
+pub fn check_cost_model(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts) -> Result<()> {
     let python = peers.simpy()?;
-    outcome.title(&format!("SimPy {}", python.version));
-    let directory = cohort.directory("cost", false)?;
+    outcome.print_title(&format!("SimPy {}", python.version));
+    let directory = cohort.make_directory("cost", false)?;
     outcome.check(
         "simulated clusters take what the formulas say; docs/cluster-cost.md has their tables",
         || {
@@ -18,7 +18,7 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
             tests.current_dir(&directory).env("READMILL", &cohort.readmill);
             tests.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]);
             tests.arg(workspace().join("experiments/cluster"));
-            let said = finish(&mut tests, &directory.join("pytest.log"))?.succeeded()?;
+            let said = run_to_end(&mut tests, &directory.join("pytest.log"))?.expect_success()?;
             let last = said.lines().rfind(|line| line.contains(" passed"));
             Ok(last.context("no test was run")?.to_string())
         },

@@ -22,14 +22,14 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
 use cohort::Cohort;
-use outcome::Outcome;
+use outcome::CheckCounts;
 use readmill_peers::{Peers, build_readmill};
 
 /// Run the workflows of integrations/ with the real engines and compare the results with direct
 /// runs
 #[derive(Parser)]
 #[command(name = "./dev integrations", bin_name = "./dev integrations", max_term_width = 100)]
-struct Args {
+struct IntegrationArgs {
     /// Engines to run [default: all]
     #[arg(value_name = "ENGINE")]
     engines: Vec<Engine>,
@@ -61,7 +61,7 @@ enum Engine {
 
 /// Runs the engines. Fails if any check failed.
 fn main() -> Result<()> {
-    let args = Args::parse();
+    let args = IntegrationArgs::parse();
     let peers = Peers::new()?;
     let readmill = match &args.readmill {
         Some(given) => given.canonicalize().with_context(|| format!("no {}", given.display()))?,
@@ -75,18 +75,18 @@ fn main() -> Result<()> {
         }
         None => temporary.path().canonicalize()?,
     };
-    let cohort = Cohort::make(readmill, &root)?;
+    let cohort = Cohort::simulate_and_run(readmill, &root)?;
     let engines = if args.engines.is_empty() { Engine::value_variants() } else { &args.engines[..] };
-    let mut outcome = Outcome::default();
+    let mut outcome = CheckCounts::default();
     for engine in engines {
         match engine {
-            Engine::Nextflow => nextflow::run(&cohort, &peers, &mut outcome)?,
-            Engine::Snakemake => snakemake::run(&cohort, &peers, &mut outcome)?,
-            Engine::Wdl => wdl::run(&cohort, &peers, &mut outcome)?,
-            Engine::Slurm => slurm::run(&cohort, &peers, &mut outcome)?,
-            Engine::Dask => dask::run(&cohort, &peers, &mut outcome)?,
-            Engine::Cost => cost::run(&cohort, &peers, &mut outcome)?,
-            Engine::Graphviz => stages::draw(&cohort, &peers, &mut outcome)?,
+            Engine::Nextflow => nextflow::check_nextflow(&cohort, &peers, &mut outcome)?,
+            Engine::Snakemake => snakemake::check_snakemake(&cohort, &peers, &mut outcome)?,
+            Engine::Wdl => wdl::check_wdl(&cohort, &peers, &mut outcome)?,
+            Engine::Slurm => slurm::check_slurm(&cohort, &peers, &mut outcome)?,
+            Engine::Dask => dask::check_dask(&cohort, &peers, &mut outcome)?,
+            Engine::Cost => cost::check_cost_model(&cohort, &peers, &mut outcome)?,
+            Engine::Graphviz => stages::check_drawing(&cohort, &peers, &mut outcome)?,
         }
     }
     match outcome.failures() {

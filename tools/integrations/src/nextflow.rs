@@ -8,8 +8,8 @@ use readmill_peers::{Peers, Tool, workspace};
 
 use crate::cohort::{Cohort, PAIRED, SINGLE};
 use crate::killer::Killer;
-use crate::outcome::{Ended, Outcome, finish};
-use crate::stages::{self, Again, Job, Source};
+use crate::outcome::{CheckCounts, Ended, run_to_end};
+use crate::stages::{self, InputKind, RerunPolicy, StagedJob};
 
 /// Resources for small machines, and a trace with the number of the attempt.
 const CONFIG: &str = "
@@ -56,21 +56,21 @@ struct Nextflow<'a> {
 
 impl Nextflow<'_> {
     /// Runs a pipeline. `words` are the arguments after it, separated by spaces.
-    fn run(&self, pipeline: &Path, program: &Path, words: &str) -> Result<Ended> {
+    fn run_pipeline(&self, pipeline: &Path, program: &Path, words: &str) -> Result<Ended> {
         let mut command = self.tool.command();
         command.current_dir(&self.directory).env("READMILL", program).arg("run").arg(pipeline);
         command.args(words.split(' ').filter(|word| !word.is_empty()));
-        finish(&mut command, &self.directory.join("nextflow.log"))
+        run_to_end(&mut command, &self.directory.join("nextflow.log"))
     }
 
-    fn pipeline(&self, program: &Path, words: &str) -> Result<Ended> {
+    fn run_main_pipeline(&self, program: &Path, words: &str) -> Result<Ended> {
         let words = format!("-c small.config -with-trace trace.txt --fasta ref.fa {words}");
-        self.run(&self.home.join("main.nf"), program, &words)
+        self.run_pipeline(&self.home.join("main.nf"), program, &words)
     }
 
     /// Returns the attempts of a task from the trace: status, exit code and number, in the order of
     /// numbers.
-    fn traced(&self, task: &str) -> Result<Vec<String>> {
+    fn read_trace(&self, task: &str) -> Result<Vec<String>> {
         let text = fs::read_to_string(self.directory.join("trace.txt"))?;
         let mut rows: Vec<String> = text
             .lines()
@@ -81,17 +81,17 @@ impl Nextflow<'_> {
         Ok(rows.iter().map(|row| row.replace('\t', " ")).collect())
     }
 
-    fn has_traced(&self, task: &str, expected: &[&str]) -> Result<()> {
-        let rows = self.traced(task)?;
+    fn expect_trace(&self, task: &str, expected: &[&str]) -> Result<()> {
+        let rows = self.read_trace(task)?;
         ensure!(rows == expected, "{task}: the trace has {rows:?}, not {expected:?}");
         Ok(())
     }
 }
 
-pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
+pub fn check_nextflow(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts) -> Result<()> {
     let tool = peers.nextflow()?;
-    outcome.title(&format!("Nextflow {}", tool.version));
-    let directory = cohort.directory("nextflow", false)?;
+    outcome.print_title(&format!("Nextflow {}", tool.version));
+    let directory = cohort.make_directory("nextflow", false)?;
     fs::write(directory.join("small.config"), CONFIG)?;
     let home = workspace().join("integrations/nextflow");
     let it = Nextflow { cohort, tool, directory, home };
@@ -101,54 +101,56 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
     outcome.check(
         "a task that is killed runs again, with more memory; every file is that of a direct run",
         || {
-            it.pipeline(&killer.program, usual)?.succeeded()?;
-            it.has_traced(&killed, &["FAILED 137 1", "COMPLETED 0 2"])?;
+            it.run_main_pipeline(&killer.program, usual)?.expect_success()?;
+            it.expect_trace(&killed, &["FAILED 137 1", "COMPLETED 0 2"])?;
             let memory = killer.memory_of_attempts()?;
             ensure!(memory == ["1024M", "2048M"], "-m was {memory:?}");
-            it.results("results")
+            it.compare_results("results")
         },
     );
     outcome.check("-resume runs nothing again", || {
-        it.pipeline(&killer.program, &format!("{usual} -resume"))?.succeeded()?;
-        it.has_traced(&killed, &["CACHED 0 2"])?;
-        it.has_traced(&format!("READMILL_ALIGN ({SINGLE})"), &["CACHED 0 1"])?;
-        it.results("results")
+        it.run_main_pipeline(&killer.program, &format!("{usual} -resume"))?.expect_success()?;
+        it.expect_trace(&killed, &["CACHED 0 2"])?;
+        it.expect_trace(&format!("READMILL_ALIGN ({SINGLE})"), &["CACHED 0 1"])?;
+        it.compare_results("results")
     });
     outcome.check("input that is cut short is not tried again", || {
-        cohort.truncate(&it.directory)?;
-        let said = it.pipeline(&cohort.readmill, "--input cut.csv --outdir cut")?.failed()?;
-        it.has_traced("READMILL_ALIGN (cut)", &["FAILED 2 1"])?;
+        cohort.write_truncated_input(&it.directory)?;
+        let said =
+            it.run_main_pipeline(&cohort.readmill, "--input cut.csv --outdir cut")?.expect_failure()?;
+        it.expect_trace("READMILL_ALIGN (cut)", &["FAILED 2 1"])?;
         ensure!(said.contains("cut_1.fq"), "the message does not name the file: {said}");
         Ok("exit code 2, one attempt".to_owned())
     });
-    outcome.check("a stub run makes all files, empty", || it.stub());
-    outcome.check("the modules sort, markdup and prep", || it.others());
-    let job = Job::plan(cohort, &it.directory, Source::Bam, "nextflow", "stages.nf")?;
+    outcome.check("a stub run makes all files, empty", || it.check_stub());
+    outcome.check("the modules sort, markdup and prep", || it.check_modules());
+    let job = StagedJob::plan_job(cohort, &it.directory, InputKind::Bam, "nextflow", "stages.nf")?;
     let mut words = "";
-    stages::checks(&job, &Again::All, outcome, || {
-        let ended = it.run(&job.workflow, &job.program, words);
+    stages::check_restarts(&job, &RerunPolicy::All, outcome, || {
+        let ended = it.run_pipeline(&job.workflow, &job.program, words);
         words = "-resume";
         ended
     });
-    let job = Job::plan(cohort, &it.directory, Source::Fastq, "nextflow", "stages-align.nf")?;
-    stages::check_kills(&job, outcome, || it.run(&job.workflow, &job.program, ""));
+    let job =
+        StagedJob::plan_job(cohort, &it.directory, InputKind::Fastq, "nextflow", "stages-align.nf")?;
+    stages::check_kills(&job, outcome, || it.run_pipeline(&job.workflow, &job.program, ""));
     Ok(())
 }
 
 impl Nextflow<'_> {
-    fn results(&self, outdir: &str) -> Result<String> {
+    fn compare_results(&self, outdir: &str) -> Result<String> {
         let place = |sample: &str, end: &str| {
             self.directory.join(outdir).join(sample).join(format!("{sample}.cram{end}"))
         };
-        let seen = self.cohort.compare(place)?;
+        let seen = self.cohort.compare_outputs(place)?;
         let versions = fs::read_to_string(self.directory.join(outdir).join("versions.yml"))?;
         ensure!(versions.contains("readmill: "), "versions.yml has no readmill: {versions}");
         Ok(seen)
     }
 
-    fn stub(&self) -> Result<String> {
+    fn check_stub(&self) -> Result<String> {
         let words = "-stub --input samples.csv --known_sites known.vcf --outdir stubs";
-        self.pipeline(&self.cohort.readmill, words)?.succeeded()?;
+        self.run_main_pipeline(&self.cohort.readmill, words)?.expect_success()?;
         let names = |outdir: &str| -> Result<Vec<String>> {
             let directory = self.directory.join(outdir).join(PAIRED);
             let entries =
@@ -167,26 +169,26 @@ impl Nextflow<'_> {
         Ok(format!("{} files a sample", stubs.len()))
     }
 
-    fn others(&self) -> Result<String> {
+    fn check_modules(&self) -> Result<String> {
         let modules = self.home.join("modules/readmill").display().to_string();
         let pipeline = self.directory.join("others.nf");
         fs::write(&pipeline, OTHERS.replace("MODULES", &modules))?;
         fs::write(self.directory.join("others.config"), OTHERS_CONFIG)?;
-        self.run(&pipeline, &self.cohort.readmill, "-c others.config")?.succeeded()?;
-        others_are_same(self.cohort, &self.directory.join("others"))
+        self.run_pipeline(&pipeline, &self.cohort.readmill, "-c others.config")?.expect_success()?;
+        compare_module_outputs(self.cohort, &self.directory.join("others"))
     }
 }
 
 /// Compares the outputs of `sort`, `markdup` and `prep` of `unsorted.bam` with direct runs.
 /// Snakemake's checks use it, too.
-pub fn others_are_same(cohort: &Cohort, found: &Path) -> Result<String> {
+pub fn compare_module_outputs(cohort: &Cohort, found: &Path) -> Result<String> {
     let reports = |output: &str| {
         format!("--metrics {output}.metrics.txt --flagstat {output}.flagstat --stats {output}.stats.txt")
     };
     let (sorted, marked, prepared) = ("sorted.bam", "marked.bam", "prepared.cram");
-    cohort.direct(&format!("sort unsorted.bam -o {sorted}"))?;
-    cohort.direct(&format!("markdup {sorted} -o {marked} {}", reports(marked)))?;
-    cohort.direct(&format!(
+    cohort.run_direct(&format!("sort unsorted.bam -o {sorted}"))?;
+    cohort.run_direct(&format!("markdup {sorted} -o {marked} {}", reports(marked)))?;
+    cohort.run_direct(&format!(
         "prep unsorted.bam -o {prepared} --reference ref.fa --sort coordinate --mark-duplicates --bqsr --known-sites \
          known.vcf --bqsr-table {prepared}.recal.table {}",
         reports(prepared)
@@ -201,7 +203,7 @@ pub fn others_are_same(cohort: &Cohort, found: &Path) -> Result<String> {
     ]
     .concat();
     for name in &names {
-        cohort.same(name, &found.join(name))?;
+        cohort.compare_file(name, &found.join(name))?;
     }
     Ok(format!("{} files are those of direct runs", names.len()))
 }

@@ -8,13 +8,13 @@ use anyhow::{Context, Result};
 
 /// Counts the checks and prints the result of each.
 #[derive(Default)]
-pub struct Outcome {
+pub struct CheckCounts {
     checks: usize,
     failures: usize,
 }
 
-impl Outcome {
-    pub fn title(&mut self, engine: &str) {
+impl CheckCounts {
+    pub fn print_title(&mut self, engine: &str) {
         println!("-- {engine}");
     }
 
@@ -51,11 +51,11 @@ impl Ended {
     /// # Errors
     ///
     /// With the last 40 lines of the output, if the command failed.
-    pub fn succeeded(self) -> Result<String> {
+    pub fn expect_success(self) -> Result<String> {
         if self.is_ok {
             return Ok(self.said);
         }
-        Err(anyhow::anyhow!("the command failed:\n{}", self.tail()))
+        Err(anyhow::anyhow!("the command failed:\n{}", self.last_lines()))
     }
 
     /// Returns the output of a command that must have failed.
@@ -63,14 +63,14 @@ impl Ended {
     /// # Errors
     ///
     /// With the last 40 lines of the output, if the command succeeded.
-    pub fn failed(self) -> Result<String> {
+    pub fn expect_failure(self) -> Result<String> {
         if !self.is_ok {
             return Ok(self.said);
         }
-        Err(anyhow::anyhow!("the command did not fail:\n{}", self.tail()))
+        Err(anyhow::anyhow!("the command did not fail:\n{}", self.last_lines()))
     }
 
-    fn tail(&self) -> String {
+    fn last_lines(&self) -> String {
         let lines: Vec<&str> = self.said.lines().collect();
         lines[lines.len().saturating_sub(40)..].join("\n")
     }
@@ -78,7 +78,7 @@ impl Ended {
 
 /// Runs a command and returns its exit and output. The output goes through a file: with a pipe,
 /// this would also wait for background processes that the command leaves.
-pub fn finish(command: &mut Command, log: &Path) -> Result<Ended> {
+pub fn run_to_end(command: &mut Command, log: &Path) -> Result<Ended> {
     let file = File::create(log)?;
     let status = command
         .stdin(Stdio::null())

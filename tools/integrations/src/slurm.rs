@@ -14,8 +14,8 @@ use readmill_peers::{Peers, Tool, workspace};
 
 use crate::cohort::Cohort;
 use crate::killer::Killer;
-use crate::outcome::{Ended, Outcome, finish};
-use crate::stages::{self, Again, Job, Source};
+use crate::outcome::{CheckCounts, Ended, run_to_end};
+use crate::stages::{self, InputKind, RerunPolicy, StagedJob};
 
 /// A cluster of one node. Jobs that are put back into the queue can start when the credentials of
 /// their first run have expired; 5 seconds is the minimum that SLURM accepts.
@@ -66,7 +66,7 @@ impl Cluster {
             fs::create_dir_all(home.join(part))?;
         }
         let configuration = home.join("slurm.conf");
-        fs::write(&configuration, configured(&home)?)?;
+        fs::write(&configuration, fill_configuration(&home)?)?;
         let [key, socket] = ["munge.key", "munge.socket"].map(|name| home.join(name));
         let mut random = vec![0; 128];
         std::io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut random)?;
@@ -84,30 +84,30 @@ impl Cluster {
         munged
             .arg(format!("--key-file={}", key.display()))
             .arg(format!("--socket={}", socket.display()));
-        cluster.add(&mut munged, &home.join("munged.out"))?;
+        cluster.start_daemon(&mut munged, &home.join("munged.out"))?;
         wait_for("munged opens its socket", || Ok(socket.exists()))?;
         for name in ["slurmctld", "slurmd"] {
             let mut daemon = peers.slurm(name)?.command();
             daemon.args(["-D", "-c", "-f"]).arg(&cluster.configuration);
-            cluster.add(&mut daemon, &home.join(format!("{name}.out")))?;
+            cluster.start_daemon(&mut daemon, &home.join(format!("{name}.out")))?;
         }
         let state = home.join("sinfo.out");
         wait_for("the node is idle", || {
-            let mut sinfo = cluster.command("sinfo");
-            Ok(finish(sinfo.args(["-h", "-o", "%T"]), &state)?.said.trim() == "idle")
+            let mut sinfo = cluster.client_command("sinfo");
+            Ok(run_to_end(sinfo.args(["-h", "-o", "%T"]), &state)?.said.trim() == "idle")
         })
         .with_context(|| format!("{} tells more", home.display()))?;
         Ok(cluster)
     }
 
-    fn add(&mut self, daemon: &mut Command, log: &Path) -> Result<()> {
+    fn start_daemon(&mut self, daemon: &mut Command, log: &Path) -> Result<()> {
         let file = fs::File::create(log)?;
         let daemon = daemon.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         self.daemons.push(daemon.spawn().with_context(|| format!("cannot start {daemon:?}"))?);
         Ok(())
     }
 
-    fn command(&self, name: &str) -> Command {
+    fn client_command(&self, name: &str) -> Command {
         let mut command = Command::new(self.client.with_file_name(name));
         command.env("SLURM_CONF", &self.configuration);
         command
@@ -125,7 +125,7 @@ impl Drop for Cluster {
 }
 
 /// Fills in the configuration for this machine, with free ports.
-fn configured(home: &Path) -> Result<String> {
+fn fill_configuration(home: &Path) -> Result<String> {
     let said = |words: &[&str]| -> Result<String> {
         let output = Command::new(words[0]).args(&words[1..]).output()?;
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
@@ -175,7 +175,7 @@ struct Slurm<'a> {
 }
 
 impl Slurm<'_> {
-    fn array(&self, program: &Path, words: &[&str]) -> Result<Ended> {
+    fn run_array(&self, program: &Path, words: &[&str]) -> Result<Ended> {
         let mut command = Command::new("timeout");
         command
             .args(["600", "sh"])
@@ -183,10 +183,10 @@ impl Slurm<'_> {
             .args(words);
         let options = format!("--wait --cpus-per-task={} --mem=1000M --time=10", cores().min(2));
         command.env("SBATCH_OPTIONS", options);
-        self.submit(&mut command, program)
+        self.submit_script(&mut command, program)
     }
 
-    fn submit(&self, command: &mut Command, program: &Path) -> Result<Ended> {
+    fn submit_script(&self, command: &mut Command, program: &Path) -> Result<Ended> {
         command.current_dir(&self.directory).env("READMILL", program);
         command.env("SLURM_CONF", &self.cluster.configuration);
         if let Some(bin) = self.cluster.client.parent() {
@@ -197,21 +197,21 @@ impl Slurm<'_> {
             path.push(bin);
             command.env("PATH", path);
         }
-        finish(command, &self.directory.join("sbatch.log"))
+        run_to_end(command, &self.directory.join("sbatch.log"))
     }
 
     /// Submits the stages of a job, waits until all have ended, and returns their logs.
-    fn stages(&self, job: &Job<'_>, flags: &str) -> Result<Ended> {
+    fn run_stages(&self, job: &StagedJob<'_>, flags: &str) -> Result<Ended> {
         let mut command = Command::new("sh");
         command
             .arg(&job.workflow)
             .args(flags.split(' '))
             .args(["--time=10", "--output=stage-%A-%a.log"]);
-        let submitted = self.submit(&mut command, &job.program)?.succeeded()?;
+        let submitted = self.submit_script(&mut command, &job.program)?.expect_success()?;
         let last = submitted.trim().rsplit(' ').next().context("nothing was submitted")?.to_owned();
         let client = |words: &[&str]| {
-            let mut command = self.cluster.command(words[0]);
-            finish(command.args(&words[1..]), &self.directory.join("client.log"))?.succeeded()
+            let mut command = self.cluster.client_command(words[0]);
+            run_to_end(command.args(&words[1..]), &self.directory.join("client.log"))?.expect_success()
         };
         // Each stage waits for those it depends on, and has a time limit of its own.
         while !client(&["squeue", "-h"])?.trim().is_empty() {
@@ -230,28 +230,28 @@ impl Slurm<'_> {
         Ok(Ended { is_ok, said })
     }
 
-    fn log_of_last(&self) -> Result<String> {
+    fn last_task_log(&self) -> Result<String> {
         let said = fs::read_to_string(self.directory.join("sbatch.log"))?;
         let job = said.trim().rsplit(' ').next().context("sbatch said nothing")?.to_owned();
         Ok(fs::read_to_string(self.directory.join(format!("readmill-{job}_1.log")))?)
     }
 
-    fn cluster_command(&self, python: &Tool, more: &[&str]) -> Result<Ended> {
+    fn run_cluster_command(&self, python: &Tool, more: &[&str]) -> Result<Ended> {
         let mut command = with_python(Command::new(&self.cohort.readmill), python);
         command.args(["cluster", "slurm", "--workers=2", "--cores=1", "--memory=1100M", "--time=10"]);
         command.args(more).args(["--", "sort", "unsorted.bam", "-o", "dask.bam"]);
-        self.submit(&mut command, &self.cohort.readmill)
+        self.submit_script(&mut command, &self.cohort.readmill)
     }
 
     /// Prints a script with `readmill cluster`, runs it, and compares the output with a direct run.
-    fn dask(&self, python: &Tool) -> Result<String> {
-        let script = self.cluster_command(python, &["--shards=3"])?.succeeded()?;
+    fn check_cluster_script(&self, python: &Tool) -> Result<String> {
+        let script = self.run_cluster_command(python, &["--shards=3"])?.expect_success()?;
         fs::write(self.directory.join("job.py"), script)?;
         let mut command = with_python(python.command(), python);
         command.arg("job.py");
-        let said = self.submit(&mut command, &self.cohort.readmill)?.succeeded()?;
-        self.cohort.direct("sort unsorted.bam -o dask.bam")?;
-        let bytes = self.cohort.same("dask.bam", &self.directory.join("dask.bam"))?;
+        let said = self.submit_script(&mut command, &self.cohort.readmill)?.expect_success()?;
+        self.cohort.run_direct("sort unsorted.bam -o dask.bam")?;
+        let bytes = self.cohort.compare_file("dask.bam", &self.directory.join("dask.bam"))?;
         ensure!(
             !self.directory.join("dask.bam.stages").exists(),
             "the files of stages are still there: {said}"
@@ -261,48 +261,50 @@ impl Slurm<'_> {
         Ok(format!("{bytes} bytes; {}", last.1))
     }
 
-    fn results(&self) -> Result<String> {
+    fn compare_results(&self) -> Result<String> {
         let results = self.directory.join("results");
-        self.cohort.compare(|sample, end| results.join(sample).join(format!("{sample}.cram{end}")))
+        self.cohort
+            .compare_outputs(|sample, end| results.join(sample).join(format!("{sample}.cram{end}")))
     }
 }
 
-pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
-    let directory = cohort.directory("slurm", true)?;
+pub fn check_slurm(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts) -> Result<()> {
+    let directory = cohort.make_directory("slurm", true)?;
     let cluster = Cluster::start(peers, &directory)?;
-    let version = finish(cluster.command("sinfo").arg("--version"), &directory.join("version"))?.said;
-    outcome.title(&format!("SLURM {}", version.trim().trim_start_matches("slurm-wlm ")));
+    let version =
+        run_to_end(cluster.client_command("sinfo").arg("--version"), &directory.join("version"))?.said;
+    outcome.print_title(&format!("SLURM {}", version.trim().trim_start_matches("slurm-wlm ")));
     let it = Slurm { cohort, directory, cluster };
     let killer = Killer::new(&cohort.readmill, &it.directory)?;
     let usual = ["samples.csv", "ref.fa", "results", "known.vcf"];
     outcome.check(
         "a task that is killed is put back into the queue; every file is that of a direct run",
         || {
-            it.array(&killer.program, &usual)?.succeeded()?;
+            it.run_array(&killer.program, &usual)?.expect_success()?;
             let memory = killer.memory_of_attempts()?;
             ensure!(memory == ["1000M", "1000M"], "-m was {memory:?}");
-            let log = it.log_of_last()?;
+            let log = it.last_task_log()?;
             ensure!(log.contains("ended with 137; it runs again"), "the log of the task: {log}");
-            let jobs = finish(
-                it.cluster.command("scontrol").args(["show", "job"]),
+            let jobs = run_to_end(
+                it.cluster.client_command("scontrol").args(["show", "job"]),
                 &it.directory.join("jobs"),
             )?
             .said;
             ensure!(jobs.matches("Restarts=1").count() == 1, "not one job was started again: {jobs}");
-            it.results()
+            it.compare_results()
         },
     );
     outcome.check("the same command again finds all samples finished", || {
-        it.array(&killer.program, &usual)?.succeeded()?;
+        it.run_array(&killer.program, &usual)?.expect_success()?;
         killer.memory_of_attempts()?;
-        let log = it.log_of_last()?;
+        let log = it.last_task_log()?;
         ensure!(log.contains("patient1 is finished"), "the log of the task: {log}");
-        it.results()
+        it.compare_results()
     });
     outcome.check("input that is cut short is not tried again", || {
-        cohort.truncate(&it.directory)?;
-        it.array(&cohort.readmill, &["cut.csv", "ref.fa", "cut"])?.failed()?;
-        let log = it.log_of_last()?;
+        cohort.write_truncated_input(&it.directory)?;
+        it.run_array(&cohort.readmill, &["cut.csv", "ref.fa", "cut"])?.expect_failure()?;
+        let log = it.last_task_log()?;
         ensure!(
             log.contains("cut ended with 2\n") && log.contains("cut_1.fq"),
             "the log of the task: {log}"
@@ -313,29 +315,30 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
     let python = peers.dask()?;
     outcome.check(
         &format!("readmill cluster: the workers of Dask {} are jobs of SLURM; the output is that of a direct run", python.version),
-        || it.dask(&python),
+        || it.check_cluster_script(&python),
     );
     outcome.check("readmill cluster: a partition that is not there ends the command at once", || {
-        let said = it.cluster_command(&python, &["--partition", "nowhere", "--run"])?.failed()?;
+        let said =
+            it.run_cluster_command(&python, &["--partition", "nowhere", "--run"])?.expect_failure()?;
         ensure!(
             said.contains("SLURM does not take the jobs: sbatch: error: invalid partition"),
             "{said}"
         );
         Ok("its message is that of sbatch".to_owned())
     });
-    let job = Job::plan(cohort, &it.directory, Source::Bam, "slurm", "stages.sh")?;
+    let job = StagedJob::plan_job(cohort, &it.directory, InputKind::Bam, "slurm", "stages.sh")?;
     // Options of `sbatch` for memory, and the options that a stage must get.
     let ways =
         [("--mem=400M", "-@ 2 -m 400M"), ("--mem-per-cpu=250M", "-@ 2 -m 500M"), ("--mem=0", "-@ 2")];
     let mut next = ways.iter().cycle();
-    stages::checks(&job, &Again::All, outcome, || {
+    stages::check_restarts(&job, &RerunPolicy::All, outcome, || {
         let (flag, resources) = next.next().context("no way is left")?;
-        let ended = it.stages(&job, &format!("-c 2 {flag}"))?;
+        let ended = it.run_stages(&job, &format!("-c 2 {flag}"))?;
         let found = job.last_resources()?;
         ensure!(found == *resources, "{flag} became {found}, not {resources}");
         Ok(ended)
     });
-    let job = Job::plan(cohort, &it.directory, Source::Fastq, "slurm", "stages-align.sh")?;
-    stages::check_kills(&job, outcome, || it.stages(&job, "-c 2 --mem=0"));
+    let job = StagedJob::plan_job(cohort, &it.directory, InputKind::Fastq, "slurm", "stages-align.sh")?;
+    stages::check_kills(&job, outcome, || it.run_stages(&job, "-c 2 --mem=0"));
     Ok(())
 }

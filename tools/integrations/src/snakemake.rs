@@ -8,9 +8,9 @@ use readmill_peers::{Peers, Tool, workspace};
 
 use crate::cohort::Cohort;
 use crate::killer::Killer;
-use crate::nextflow::others_are_same;
-use crate::outcome::{Ended, Outcome, finish};
-use crate::stages::{self, Again, Job, Source};
+use crate::nextflow::compare_module_outputs;
+use crate::outcome::{CheckCounts, Ended, run_to_end};
+use crate::stages::{self, InputKind, RerunPolicy, StagedJob};
 
 const OTHERS: &str = r#"
 rule all:
@@ -50,26 +50,27 @@ struct Snakemake<'a> {
 }
 
 impl Snakemake<'_> {
-    fn run(&self, snakefile: &Path, program: &Path, config: &[&str]) -> Result<Ended> {
+    fn run_workflow(&self, snakefile: &Path, program: &Path, config: &[&str]) -> Result<Ended> {
         let mut command = self.tool.command();
         command.current_dir(&self.directory).env("READMILL", program).arg("--snakefile").arg(snakefile);
         command.args(["--cores", "2"]);
         if !config.is_empty() {
             command.arg("--config").args(config);
         }
-        finish(&mut command, &self.directory.join("snakemake.log"))
+        run_to_end(&mut command, &self.directory.join("snakemake.log"))
     }
 
-    fn results(&self) -> Result<String> {
+    fn compare_results(&self) -> Result<String> {
         let results = self.directory.join("results");
-        self.cohort.compare(|sample, end| results.join(sample).join(format!("{sample}.cram{end}")))
+        self.cohort
+            .compare_outputs(|sample, end| results.join(sample).join(format!("{sample}.cram{end}")))
     }
 }
 
-pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
+pub fn check_snakemake(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts) -> Result<()> {
     let tool = peers.snakemake()?;
-    outcome.title(&format!("Snakemake {}", tool.version));
-    let it = Snakemake { cohort, tool, directory: cohort.directory("snakemake", false)? };
+    outcome.print_title(&format!("Snakemake {}", tool.version));
+    let it = Snakemake { cohort, tool, directory: cohort.make_directory("snakemake", false)? };
     let killer = Killer::new(&cohort.readmill, &it.directory)?;
     let home = workspace().join("integrations/snakemake");
     let config = [
@@ -83,29 +84,33 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
     outcome.check(
         "a job that is killed runs again, with more memory; every file is that of a direct run",
         || {
-            it.run(&home.join("Snakefile"), &killer.program, &config)?.succeeded()?;
+            it.run_workflow(&home.join("Snakefile"), &killer.program, &config)?.expect_success()?;
             let memory = killer.memory_of_attempts()?;
             // 1,000 and 2,000 MB of 10^6 bytes, in units of 2^20 bytes.
             ensure!(memory == ["954M", "1908M"], "-m was {memory:?}");
-            it.results()
+            it.compare_results()
         },
     );
     outcome.check("a second call runs nothing again", || {
-        let said = it.run(&home.join("Snakefile"), &killer.program, &config)?.succeeded()?;
+        let said =
+            it.run_workflow(&home.join("Snakefile"), &killer.program, &config)?.expect_success()?;
         ensure!(said.contains("Nothing to be done"), "it did something: {said}");
         killer.memory_of_attempts()?;
-        it.results()
+        it.compare_results()
     });
     outcome.check("the wrappers sort, markdup and prep", || {
         let wrappers = home.join("wrappers/readmill").display().to_string();
         let snakefile = it.directory.join("Others");
         fs::write(&snakefile, OTHERS.replace("WRAPPERS", &wrappers))?;
-        it.run(&snakefile, &cohort.readmill, &[])?.succeeded()?;
-        others_are_same(cohort, &it.directory)
+        it.run_workflow(&snakefile, &cohort.readmill, &[])?.expect_success()?;
+        compare_module_outputs(cohort, &it.directory)
     });
-    let job = Job::plan(cohort, &it.directory, Source::Bam, "snakemake", "Stages")?;
-    stages::checks(&job, &Again::Missing, outcome, || it.run(&job.workflow, &job.program, &[]));
-    let job = Job::plan(cohort, &it.directory, Source::Fastq, "snakemake", "StagesOfAlign")?;
-    stages::check_kills(&job, outcome, || it.run(&job.workflow, &job.program, &[]));
+    let job = StagedJob::plan_job(cohort, &it.directory, InputKind::Bam, "snakemake", "Stages")?;
+    stages::check_restarts(&job, &RerunPolicy::Missing, outcome, || {
+        it.run_workflow(&job.workflow, &job.program, &[])
+    });
+    let job =
+        StagedJob::plan_job(cohort, &it.directory, InputKind::Fastq, "snakemake", "StagesOfAlign")?;
+    stages::check_kills(&job, outcome, || it.run_workflow(&job.workflow, &job.program, &[]));
     Ok(())
 }

@@ -16,11 +16,11 @@ use anyhow::{Context, Result, ensure};
 use readmill_peers::Peers;
 
 use crate::cohort::Cohort;
-use crate::outcome::{Ended, Outcome, finish};
+use crate::outcome::{CheckCounts, Ended, run_to_end};
 
 /// Name of the directory of each job and its program. Each character is special to a shell, SLURM,
 /// Groovy or Python.
-const ODD: &str = "it's a, \"b\" $HOME %j \\d;e";
+const ODD_NAME: &str = "it's a, \"b\" $HOME %j \\d;e";
 
 const PREP: &str = "prep unsorted.bam --reference ref.fa --sort coordinate --mark-duplicates --bqsr --known-sites known.vcf \
                     -@ 2 -m 300M -l 1";
@@ -29,24 +29,24 @@ const ALIGN: &str = "align ref.fa one_1.fq one_2.fq -K 100000 -R @RG\\tID:a\\tSM
                      --mark-duplicates --bqsr --known-sites known.vcf -@ 2 -m 800M -l 1";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum InputKind {
     Bam,
     Fastq,
 }
 
-impl Source {
-    fn command(self) -> &'static str {
+impl InputKind {
+    fn command_words(self) -> &'static str {
         match self {
-            Source::Bam => PREP,
-            Source::Fastq => ALIGN,
+            InputKind::Bam => PREP,
+            InputKind::Fastq => ALIGN,
         }
     }
 
     /// Returns the name of the output of the direct run, without extension.
-    fn direct(self) -> &'static str {
+    fn direct_output(self) -> &'static str {
         match self {
-            Source::Bam => "stages",
-            Source::Fastq => "stages-align",
+            InputKind::Bam => "stages",
+            InputKind::Fastq => "stages-align",
         }
     }
 }
@@ -79,9 +79,9 @@ exit $code
 "#;
 
 /// A job with two slices of the input and three ranges of the output.
-pub struct Job<'a> {
+pub struct StagedJob<'a> {
     cohort: &'a Cohort,
-    source: Source,
+    source: InputKind,
     /// The script that the stages run instead of readmill.
     pub program: PathBuf,
     pub workflow: PathBuf,
@@ -91,26 +91,27 @@ pub struct Job<'a> {
 }
 
 /// The stages that an engine runs when its workflow is started again.
-pub enum Again {
+pub enum RerunPolicy {
     /// All stages. Each then detects whether its own file is damaged.
     All,
     /// The last stage, and those whose files are missing.
     Missing,
 }
 
-impl<'a> Job<'a> {
+impl<'a> StagedJob<'a> {
     /// Plans the job below the directory of an engine, makes the direct run, and writes the
     /// workflow to `file`.
-    pub fn plan(
+    pub fn plan_job(
         cohort: &'a Cohort,
         directory: &Path,
-        source: Source,
+        source: InputKind,
         format: &str,
         file: &str,
     ) -> Result<Self> {
-        let state = directory.join(format!("{ODD}{}", if source == Source::Bam { "" } else { " fq" }));
+        let state =
+            directory.join(format!("{ODD_NAME}{}", if source == InputKind::Bam { "" } else { " fq" }));
         fs::create_dir(&state)?;
-        if source == Source::Fastq {
+        if source == InputKind::Fastq {
             cohort.link_index(directory)?;
         }
         let [work, output, program] = ["work", "out.bam", "read mill"].map(|name| state.join(name));
@@ -120,7 +121,7 @@ impl<'a> Job<'a> {
             SCRIPT.replace("REAL", &quoted(&cohort.readmill)).replace("STATE", &quoted(&state)),
         )?;
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
-        let job = Job {
+        let job = StagedJob {
             cohort,
             source,
             program,
@@ -131,15 +132,15 @@ impl<'a> Job<'a> {
         };
         let mut plan = Command::new(&cohort.readmill);
         plan.current_dir(directory).args(["shard", "plan", "--shards", "2", "--ranges", "3", "--work"]);
-        plan.arg(&job.work).args(source.command().split(' ')).arg("-o").arg(&job.output);
+        plan.arg(&job.work).args(source.command_words().split(' ')).arg("-o").arg(&job.output);
         plan.arg("--metrics").arg(job.state.join("out.metrics.txt"));
-        finish(&mut plan, &directory.join("plan.log"))?.succeeded()?;
-        cohort.direct(&format!("{} -o {}.bam", source.command(), source.direct()))?;
-        fs::write(&job.workflow, job.graph(format)?)?;
+        run_to_end(&mut plan, &directory.join("plan.log"))?.expect_success()?;
+        cohort.run_direct(&format!("{} -o {}.bam", source.command_words(), source.direct_output()))?;
+        fs::write(&job.workflow, job.print_graph(format)?)?;
         Ok(job)
     }
 
-    pub fn graph(&self, format: &str) -> Result<Vec<u8>> {
+    pub fn print_graph(&self, format: &str) -> Result<Vec<u8>> {
         let mut graph = Command::new(&self.cohort.readmill);
         graph.args(["shard", "graph", "--format", format, "--work"]).arg(&self.work);
         let printed = graph.output()?;
@@ -148,11 +149,12 @@ impl<'a> Job<'a> {
     }
 
     /// Compares the output with that of the direct run, then removes it.
-    fn take_output(&self) -> Result<String> {
+    fn compare_and_remove_output(&self) -> Result<String> {
         let mut bytes = 0;
         for end in ["bam", "bam.bai"] {
             let file = self.output.with_extension(end);
-            bytes += self.cohort.same(&format!("{}.{end}", self.source.direct()), &file)?;
+            bytes +=
+                self.cohort.compare_file(&format!("{}.{end}", self.source.direct_output()), &file)?;
             fs::remove_file(file)?;
         }
         // Metrics are not compared, since they contain the name of the output.
@@ -176,7 +178,7 @@ impl<'a> Job<'a> {
     }
 
     /// Fails unless one task of this stage was killed and repeated once.
-    fn was_killed(&self, stage: &str, attempts: &[String]) -> Result<()> {
+    fn expect_killed_once(&self, stage: &str, attempts: &[String]) -> Result<()> {
         let code = fs::read_to_string(self.state.join(format!("killed-{stage}/code")))
             .with_context(|| format!("no {stage} was killed"))?;
         ensure!(code.trim() == "137", "the {stage} that was to be killed ended with {}", code.trim());
@@ -188,17 +190,17 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    fn remove(&self, stage: &str) -> Result<()> {
+    fn remove_stage_file(&self, stage: &str) -> Result<()> {
         fs::remove_file(self.work.join(stage)).with_context(|| format!("{stage} was not there"))
     }
 
-    fn cut_short(&self, stage: &str) -> Result<()> {
+    fn truncate_file(&self, stage: &str) -> Result<()> {
         let file = fs::File::options().write(true).open(self.work.join(stage))?;
         Ok(file.set_len(file.metadata()?.len() - 1)?)
     }
 
     /// Changes a byte in the data of a file. Only stages that read the data can detect it.
-    fn change(&self, stage: &str) -> Result<()> {
+    fn change_byte(&self, stage: &str) -> Result<()> {
         let file = fs::File::options().read(true).write(true).open(self.work.join(stage))?;
         let at = file.metadata()?.len() / 3;
         let mut byte = [0];
@@ -209,54 +211,62 @@ impl<'a> Job<'a> {
 
 /// Checks that a map and a write are killed and repeated. `run` starts the workflow and returns
 /// when it has ended.
-pub fn check_kills(job: &Job<'_>, outcome: &mut Outcome, mut run: impl FnMut() -> Result<Ended>) {
-    let from = if job.source == Source::Bam { "BAM" } else { "FASTQ" };
+pub fn check_kills(
+    job: &StagedJob<'_>,
+    outcome: &mut CheckCounts,
+    mut run: impl FnMut() -> Result<Ended>,
+) {
+    let from = if job.source == InputKind::Bam { "BAM" } else { "FASTQ" };
     outcome.check(
         &format!("from {from}: stages that are killed are run again, in a directory with an odd name; the output is that of a direct run"),
         || {
-            run()?.succeeded()?;
+            run()?.expect_success()?;
             let attempts = job.take_attempts()?;
-            job.was_killed("map", &attempts)?;
-            job.was_killed("write", &attempts)?;
-            job.take_output()
+            job.expect_killed_once("map", &attempts)?;
+            job.expect_killed_once("write", &attempts)?;
+            job.compare_and_remove_output()
         },
     );
 }
 
 /// Checks the workflow of a job from BAM: kills, restarts, and missing, truncated and changed
 /// files.
-pub fn checks(
-    job: &Job<'_>,
-    again: &Again,
-    outcome: &mut Outcome,
+pub fn check_restarts(
+    job: &StagedJob<'_>,
+    again: &RerunPolicy,
+    outcome: &mut CheckCounts,
     mut run: impl FnMut() -> Result<Ended>,
 ) {
     check_kills(job, outcome, &mut run);
     outcome.check(
         "started again, it makes the output that was removed, of the files that are there",
         || {
-            run()?.succeeded()?;
+            run()?.expect_success()?;
             let attempts = job.take_attempts()?;
             match again {
-                Again::All => ensure!(attempts.len() == 12, "not each stage was run once: {attempts:?}"),
-                Again::Missing => ensure!(attempts == ["join"], "more was run than join: {attempts:?}"),
+                RerunPolicy::All => {
+                    ensure!(attempts.len() == 12, "not each stage was run once: {attempts:?}")
+                }
+                RerunPolicy::Missing => {
+                    ensure!(attempts == ["join"], "more was run than join: {attempts:?}")
+                }
             }
-            job.take_output()
+            job.compare_and_remove_output()
         },
     );
     outcome.check("started again, it makes the files of stages that were removed", || {
-        job.remove("map-0001")?;
-        job.remove("write-0002")?;
-        run()?.succeeded()?;
+        job.remove_stage_file("map-0001")?;
+        job.remove_stage_file("write-0002")?;
+        run()?.expect_success()?;
         job.take_attempts()?;
         ensure!(job.work.join("map-0001").exists() && job.work.join("write-0002").exists());
-        job.take_output()
+        job.compare_and_remove_output()
     });
     outcome.check("a file that was cut short is made again", || {
-        job.cut_short("write-0003")?;
+        job.truncate_file("write-0003")?;
         match again {
-            Again::All => {
-                run()?.succeeded()?;
+            RerunPolicy::All => {
+                run()?.expect_success()?;
                 let attempts = job.take_attempts()?;
                 let runs = attempts.iter().filter(|it| *it == "write 3").count();
                 ensure!(
@@ -264,38 +274,38 @@ pub fn checks(
                     "not only write 3 was run again: {attempts:?}"
                 );
             }
-            Again::Missing => {
-                run()?.failed()?;
-                run()?.succeeded()?;
+            RerunPolicy::Missing => {
+                run()?.expect_failure()?;
+                run()?.expect_success()?;
                 job.take_attempts()?;
             }
         }
-        job.take_output()
+        job.compare_and_remove_output()
     });
     outcome.check(
         "after data that were changed it fails and says so; started again, it succeeds",
         || {
-            job.change("write-0001")?;
-            let said = run()?.failed()?;
+            job.change_byte("write-0001")?;
+            let said = run()?.expect_failure()?;
             for words in ["write-0001", "or start the workflow again"] {
                 ensure!(said.contains(words), "{words:?} is not in: {said}");
             }
-            run()?.succeeded()?;
+            run()?.expect_success()?;
             job.take_attempts()?;
-            job.take_output()
+            job.compare_and_remove_output()
         },
     );
 }
 
-pub fn draw(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
+pub fn check_drawing(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts) -> Result<()> {
     let dot = peers.dot()?;
-    outcome.title("Graphviz");
+    outcome.print_title("Graphviz");
     outcome.check("the picture of the stages of a job is drawn", || {
-        let directory = cohort.directory("graphviz", false)?;
-        let job = Job::plan(cohort, &directory, Source::Bam, "dot", "stages.dot")?;
+        let directory = cohort.make_directory("graphviz", false)?;
+        let job = StagedJob::plan_job(cohort, &directory, InputKind::Bam, "dot", "stages.dot")?;
         let mut draw = dot.command();
         draw.arg("-Tsvg").arg(&job.workflow);
-        let drawn = finish(&mut draw, &directory.join("dot.log"))?.succeeded()?;
+        let drawn = run_to_end(&mut draw, &directory.join("dot.log"))?.expect_success()?;
         let nodes = drawn.matches("class=\"node\"").count();
         ensure!(nodes == 7, "{nodes} stages are drawn");
         Ok(format!("{nodes} stages"))

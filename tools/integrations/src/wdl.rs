@@ -7,7 +7,7 @@ use readmill_peers::{Peers, workspace};
 
 use crate::cohort::{Cohort, PAIRED};
 use crate::killer::Killer;
-use crate::outcome::{Outcome, finish};
+use crate::outcome::{CheckCounts, run_to_end};
 
 const INPUTS: &str = r#"{
   "fastq_to_cram.samples": [
@@ -35,20 +35,20 @@ const KINDS: [(&str, &str); 6] = [
     (".recal.table", "table"),
 ];
 
-pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
+pub fn check_wdl(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts) -> Result<()> {
     let tool = peers.miniwdl()?;
-    outcome.title(&format!("miniwdl {}, without containers", tool.version));
-    let directory = cohort.directory("wdl", false)?;
+    outcome.print_title(&format!("miniwdl {}, without containers", tool.version));
+    let directory = cohort.make_directory("wdl", false)?;
     let killer = Killer::new(&cohort.readmill, &directory)?;
     let home = workspace().join("integrations/wdl");
     let log = directory.join("miniwdl.log");
     outcome.check("the workflow is valid", || {
         let mut check = tool.command();
-        finish(
+        run_to_end(
             check.args(["check", "--no-shellcheck", "--strict"]).arg(home.join("readmill.wdl")),
             &log,
         )?
-        .succeeded()?;
+        .expect_success()?;
         Ok("miniwdl check --strict".to_owned())
     });
     outcome.check("a task that is killed runs again; every file is that of a direct run", || {
@@ -56,10 +56,10 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
         let mut command = tool.command();
         command.current_dir(&directory).env("READMILL", &killer.program).arg("run");
         command.arg(home.join("readmill.wdl")).args(["-i", "inputs.json", "-d", "run/."]);
-        finish(&mut command, &log)?.succeeded()?;
+        run_to_end(&mut command, &log)?.expect_success()?;
         let memory = killer.memory_of_attempts()?;
         ensure!(memory == ["1000M", "1000M"], "-m was {memory:?}");
-        cohort.compare(|sample, end| {
+        cohort.compare_outputs(|sample, end| {
             let kind = KINDS.iter().find(|(known, _)| *known == end).map_or("", |(_, kind)| kind);
             let number = if sample == PAIRED { "0" } else { "1" };
             directory.join("run/out").join(kind).join(number).join(format!("{sample}.cram{end}"))

@@ -12,7 +12,7 @@ const PACKAGES: [&str; 2] = ["puppeteer-core@25.16.0", "axe-core@4.14.1"];
 /// The script that opens a page and reports what is wrong with it.
 const CHECK: &str = include_str!("check.mjs");
 
-const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+const CHROMIUM_NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 pub struct Browser {
     home: PathBuf,
@@ -41,14 +41,14 @@ impl Browser {
         }
         let paths = std::env::var_os("PATH").unwrap_or_default();
         let mut programs =
-            std::env::split_paths(&paths).flat_map(|dir| NAMES.map(|name| dir.join(name)));
+            std::env::split_paths(&paths).flat_map(|dir| CHROMIUM_NAMES.map(|name| dir.join(name)));
         let program = programs.find(|path| path.is_file()).context("there is no chromium on PATH")?;
         Ok(Browser { home, program })
     }
 
     /// Opens a page that was made from these run files, and returns the findings of `check.mjs`.
     /// Screenshots are written next to the page.
-    pub fn look(&self, page: &Path, runs: &[&Path]) -> Result<Value> {
+    pub fn inspect_page(&self, page: &Path, runs: &[&Path]) -> Result<Value> {
         let mut command = Command::new("node");
         command.arg(self.home.join("check.mjs")).arg(&self.program).arg(page).args(runs);
         let done = command.output().context("node does not start")?;

@@ -20,7 +20,7 @@ use serde_json::Value;
 /// Make the gallery of reports and check each in Chromium
 #[derive(Parser)]
 #[command(name = "./dev page", bin_name = "./dev page", max_term_width = 100)]
-struct Args {
+struct PageArgs {
     /// Run this program instead of building the one of this checkout
     #[arg(long, value_name = "PROGRAM")]
     readmill: Option<PathBuf>,
@@ -93,11 +93,11 @@ const GALLERY: &[Planted] = &[
     },
 ];
 
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES_PER_SAMPLE: u64 = 1 << 20;
 
 /// Makes the gallery and checks each page. Fails if any check failed.
 fn main() -> Result<()> {
-    let args = Args::parse();
+    let args = PageArgs::parse();
     let readmill = match &args.readmill {
         Some(given) => given.canonicalize().with_context(|| format!("no {}", given.display()))?,
         None => build_readmill()?,
@@ -112,16 +112,16 @@ fn main() -> Result<()> {
         failed += u32::from(!is_ok);
     };
     for planted in GALLERY {
-        make(&readmill, &root, planted)?;
+        make_sample(&readmill, &root, planted)?;
     }
-    let cohort = cohort(&readmill, &root)?;
+    let cohort = make_cohort_page(&readmill, &root)?;
     let browser = browser::Browser::new()?;
     for planted in GALLERY {
         let dir = root.join(planted.name);
         let page = dir.join("report.html");
-        let seen = browser.look(&page, &[&dir.join("run.json")])?;
-        report(&mut say, planted.name, &page, 1, &seen)?;
-        let found = verdict(&seen);
+        let seen = browser.inspect_page(&page, &[&dir.join("run.json")])?;
+        print_findings(&mut say, planted.name, &page, 1, &seen)?;
+        let found = flagged_metrics(&seen);
         let told = found.iter().any(|it| planted.shown_by.contains(&it.as_str()));
         let only = found
             .iter()
@@ -131,10 +131,10 @@ fn main() -> Result<()> {
     }
     let runs: Vec<PathBuf> = GALLERY.iter().map(|it| root.join(it.name).join("run.json")).collect();
     let runs: Vec<&Path> = runs.iter().map(PathBuf::as_path).collect();
-    let seen = browser.look(&cohort, &runs)?;
-    report(&mut say, "cohort", &cohort, runs.len() as u64, &seen)?;
+    let seen = browser.inspect_page(&cohort, &runs)?;
+    print_findings(&mut say, "cohort", &cohort, runs.len() as u64, &seen)?;
     if args.pictures {
-        pictures(&root)?;
+        copy_screenshots(&root)?;
     }
     if failed > 0 {
         bail!("{failed} checks failed; --keep DIR keeps the pages and their pictures");
@@ -142,7 +142,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn make(readmill: &Path, root: &Path, planted: &Planted) -> Result<()> {
+fn make_sample(readmill: &Path, root: &Path, planted: &Planted) -> Result<()> {
     let dir = root.join(planted.name);
     let mut command = Command::new(readmill);
     command.args(["demo", "--page", "-o"]).arg(&dir);
@@ -163,7 +163,7 @@ fn make(readmill: &Path, root: &Path, planted: &Planted) -> Result<()> {
     Ok(())
 }
 
-fn cohort(readmill: &Path, root: &Path) -> Result<PathBuf> {
+fn make_cohort_page(readmill: &Path, root: &Path) -> Result<PathBuf> {
     let sheet = root.join("samples.tsv");
     let batch = |i: usize| if i.is_multiple_of(2) { "spring" } else { "autumn" };
     let lines = GALLERY.iter().enumerate().map(|(i, it)| format!("{}\t{}\n", it.name, batch(i)));
@@ -177,7 +177,7 @@ fn cohort(readmill: &Path, root: &Path) -> Result<PathBuf> {
 }
 
 /// Prints what the browser found on a page, one line for each kind of check.
-fn report(
+fn print_findings(
     say: &mut impl FnMut(bool, &str),
     name: &str,
     page: &Path,
@@ -185,7 +185,7 @@ fn report(
     seen: &Value,
 ) -> Result<()> {
     let bytes = std::fs::metadata(page)?.len();
-    say(bytes <= samples * MOST_BYTES, &format!("{name}: {bytes} bytes"));
+    say(bytes <= samples * MAX_BYTES_PER_SAMPLE, &format!("{name}: {bytes} bytes"));
     let list = |key: &str| seen[key].as_array().cloned().unwrap_or_default();
     for (key, what) in [
         ("console", "errors on the console"),
@@ -204,12 +204,12 @@ fn report(
 }
 
 /// Returns the metrics that a page marks as bad or worth a look.
-fn verdict(seen: &Value) -> Vec<String> {
+fn flagged_metrics(seen: &Value) -> Vec<String> {
     let list = seen["verdict"].as_array().cloned().unwrap_or_default();
     list.iter().filter_map(Value::as_str).map(str::to_string).collect()
 }
 
-fn pictures(root: &Path) -> Result<()> {
+fn copy_screenshots(root: &Path) -> Result<()> {
     let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/img/report");
     std::fs::create_dir_all(&to)?;
     for planted in GALLERY {

@@ -13,23 +13,23 @@ use readmill_peers::{Peers, Tool, build_readmill};
 
 /// JVM options for normal runs: files are small, so a fast start matters more than compiled
 /// code.
-const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
+const JVM_OPTIONS: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
 /// JVM options for files of a few records. MarkDuplicates allocates arrays of a quarter of
 /// the heap in each call, so a small heap is faster.
-const SMALL_JAVA: &str = "-Xmx200m -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
+const SMALL_JVM_OPTIONS: &str = "-Xmx200m -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
 /// Shell script that limits readmill to 12 GiB of address space and five minutes. A run
 /// that needs more has a defect, and fails here before it stops the whole machine.
-const LIMITED: &str = "ulimit -v 12582912; exec timeout 300 \"$@\"";
+const LIMIT_SCRIPT: &str = "ulimit -v 12582912; exec timeout 300 \"$@\"";
 
 /// The main class of Nashorn, the JavaScript engine that Picard's archive contains. It runs
 /// [`EACH`].
-const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
+const NASHORN_SHELL: &str = "org.openjdk.nashorn.tools.Shell";
 /// A script for Nashorn that calls the Picard tools of a file, one per line, in one JVM. It
 /// prints a line per call: the exit code, or -1 and the exception. Line ends inside an
 /// exception become carriage returns.
-const EACH: &str = r#"
+const PICARD_CALLS_SCRIPT: &str = r#"
 var lines = new java.util.Scanner(new java.io.File(arguments[0]));
 while (lines.hasNextLine()) {
     var words = String(lines.nextLine()).split(" ");
@@ -50,20 +50,20 @@ while (lines.hasNextLine()) {
 pub struct Commands {
     readmill: PathBuf,
     samtools: Tool,
-    newest: Tool,
+    samtools_1_24: Tool,
     picard: Tool,
 }
 
 impl Commands {
     /// Finds the peers and builds readmill, unless `readmill` is the path of a built
     /// program.
-    pub fn find(readmill: Option<&Path>, peers: &Peers) -> Result<Self> {
+    pub fn find_or_build(readmill: Option<&Path>, peers: &Peers) -> Result<Self> {
         let readmill = match readmill {
             Some(given) => given.canonicalize().with_context(|| format!("no {}", given.display()))?,
             None => build_readmill()?,
         };
         let (samtools, newest) = (peers.samtools()?, peers.newest_samtools()?);
-        Ok(Commands { readmill, samtools, newest, picard: peers.picard()? })
+        Ok(Commands { readmill, samtools, samtools_1_24: newest, picard: peers.picard()? })
     }
 
     pub fn reading_cram_3_1(&self, peers: &Peers) -> Result<Self> {
@@ -72,18 +72,23 @@ impl Commands {
 
     /// Finds only the peers. `--regenerate` uses them to write oracles and never runs
     /// readmill.
-    pub fn of_peers(peers: &Peers) -> Result<Self> {
+    pub fn find_peers_only(peers: &Peers) -> Result<Self> {
         let newest = peers.newest_samtools()?;
         let readmill = PathBuf::from("readmill");
-        Ok(Commands { readmill, samtools: newest.clone(), newest, picard: peers.picard()? })
+        Ok(Commands {
+            readmill,
+            samtools: newest.clone(),
+            samtools_1_24: newest,
+            picard: peers.picard()?,
+        })
     }
 
     /// Returns one line with the version of each program, for the first line of the output
     /// and for reports.
-    pub fn versions(&self) -> Result<String> {
+    pub fn versions_line(&self) -> Result<String> {
         let own = Command::new(&self.readmill).arg("--version").output()?;
         let own = String::from_utf8_lossy(&own.stdout).trim().to_owned();
-        let samtools = [&self.samtools.version[..], &self.newest.version].join(" and ");
+        let samtools = [&self.samtools.version[..], &self.samtools_1_24.version].join(" and ");
         Ok(format!(
             "These results compare {own} with samtools {samtools} and Picard {}",
             self.picard.version
@@ -104,7 +109,7 @@ impl<'a> SampleDir<'a> {
 
     /// Makes an empty subdirectory, in which programs can run. An existing one is removed
     /// first.
-    pub fn below(&self, name: &str) -> Result<Self> {
+    pub fn make_empty_subdirectory(&self, name: &str) -> Result<Self> {
         let directory = self.path(name);
         if directory.exists() {
             fs::remove_dir_all(&directory)?;
@@ -112,8 +117,8 @@ impl<'a> SampleDir<'a> {
         SampleDir::new(self.commands, &directory)
     }
 
-    pub fn versions(&self) -> Result<String> {
-        self.commands.versions()
+    pub fn versions_line(&self) -> Result<String> {
+        self.commands.versions_line()
     }
 
     pub fn directory(&self) -> &Path {
@@ -124,90 +129,90 @@ impl<'a> SampleDir<'a> {
         self.directory.join(name)
     }
 
-    pub fn readmill(&self, words: &str) -> Result<String> {
-        self.finish(self.readmill_command(words))
+    pub fn run_readmill(&self, words: &str) -> Result<String> {
+        self.run_to_end(self.readmill_command(words))
     }
 
     pub fn readmill_command(&self, words: &str) -> Command {
         let mut command = Command::new("sh");
-        command.args(["-c", LIMITED, "sh"]).arg(&self.commands.readmill);
-        self.words(command, words)
+        command.args(["-c", LIMIT_SCRIPT, "sh"]).arg(&self.commands.readmill);
+        self.with_words(command, words)
     }
 
     /// Returns the minimum memory for a command, such as `38M`. readmill prints it when it
     /// refuses `-m 1M`.
-    pub fn least_memory(&self, words: &str) -> Result<String> {
+    pub fn min_memory(&self, words: &str) -> Result<String> {
         let output = self.readmill_command(&format!("{words} -m 1M")).output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let least = said.split("at least -m ").nth(1).and_then(|rest| rest.split(' ').next());
         Ok(least.with_context(|| format!("no least memory is stated: {said}"))?.to_owned())
     }
 
-    pub fn readmill_from(&self, input: &str, words: &str) -> Result<String> {
+    pub fn run_readmill_from(&self, input: &str, words: &str) -> Result<String> {
         let mut command = self.readmill_command(words);
         command.stdin(File::open(self.path(input))?);
-        self.finish(command)
+        self.run_to_end(command)
     }
 
     /// Runs samtools 1.24, which defines most of the sort orders, and returns its standard
     /// error.
-    pub fn newest(&self, words: &str) -> Result<String> {
-        let mut command = self.newest_command(words);
+    pub fn run_samtools_1_24(&self, words: &str) -> Result<String> {
+        let mut command = self.samtools_1_24_command(words);
         command.stdin(Stdio::null());
-        self.finish(command)
+        self.run_to_end(command)
     }
 
-    pub fn newest_command(&self, words: &str) -> Command {
-        self.words(self.commands.newest.command(), words)
+    pub fn samtools_1_24_command(&self, words: &str) -> Command {
+        self.with_words(self.commands.samtools_1_24.command(), words)
     }
 
-    pub fn samtools(&self, words: &str) -> Result<String> {
+    pub fn run_samtools(&self, words: &str) -> Result<String> {
         let mut command = self.samtools_command(words);
         command.stdin(Stdio::null());
-        self.finish(command)
+        self.run_to_end(command)
     }
 
     pub fn samtools_command(&self, words: &str) -> Command {
-        self.words(self.commands.samtools.command(), words)
+        self.with_words(self.commands.samtools.command(), words)
     }
 
-    pub fn picard(&self, words: &str) -> Result<String> {
-        self.finish(self.picard_command(words))
+    pub fn run_picard(&self, words: &str) -> Result<String> {
+        self.run_to_end(self.picard_command(words))
     }
 
     pub fn picard_command(&self, words: &str) -> Command {
-        let mut command = self.words(self.commands.picard.command(), words);
-        command.env("JAVA_TOOL_OPTIONS", JAVA);
+        let mut command = self.with_words(self.commands.picard.command(), words);
+        command.env("JAVA_TOOL_OPTIONS", JVM_OPTIONS);
         command
     }
 
     /// Runs several Picard tools in one JVM, since starting Java is slow, and returns their
     /// exit codes. Each call is the name of a tool (with its package, unless that is
     /// `picard.sam`) and its arguments.
-    pub fn picard_each(&self, calls: &[String]) -> Result<Vec<i32>> {
-        let ends = self.picard_each_said(calls)?;
+    pub fn run_picard_calls(&self, calls: &[String]) -> Result<Vec<i32>> {
+        let ends = self.run_picard_calls_verbose(calls)?;
         Ok(ends.into_iter().map(|(code, _)| code).collect())
     }
 
     /// Runs Picard tools like [`Self::picard_each`]. Returns with each exit code the
     /// exception, joined to one line.
-    pub fn picard_each_said(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
-        let ends = self.picard_ends(calls, JAVA)?.into_iter();
+    pub fn run_picard_calls_verbose(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
+        let ends = self.run_picard_script(calls, JVM_OPTIONS)?.into_iter();
         let joined = |said: String| said.split_whitespace().collect::<Vec<_>>().join(" ");
         Ok(ends.map(|(code, said)| (code, joined(said))).collect())
     }
 
     /// Runs Picard tools like [`Self::picard_each`], with a small heap for files of a few
     /// records. Returns with each exit code the first line of the exception, unchanged.
-    pub fn picard_each_small(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
-        let ends = self.picard_ends(calls, SMALL_JAVA)?.into_iter();
+    pub fn run_small_picard_calls(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
+        let ends = self.run_picard_script(calls, SMALL_JVM_OPTIONS)?.into_iter();
         let first = |said: String| said.split('\r').next().unwrap_or_default().to_owned();
         Ok(ends.map(|(code, said)| (code, first(said))).collect())
     }
 
     /// Returns a search path whose first entry has an `Rscript` that does nothing. Picard's
     /// collectors run R for their charts, which are not compared.
-    pub fn path_with_r(&self) -> Result<String> {
+    pub fn search_path_with_fake_r(&self) -> Result<String> {
         let bin = self.path("bin");
         fs::create_dir_all(&bin)?;
         let script = bin.join("Rscript");
@@ -216,17 +221,20 @@ impl<'a> SampleDir<'a> {
         Ok(format!("{}:{}", bin.display(), std::env::var("PATH")?))
     }
 
-    fn picard_ends(&self, calls: &[String], java: &str) -> Result<Vec<(i32, String)>> {
+    fn run_picard_script(&self, calls: &[String], java: &str) -> Result<Vec<(i32, String)>> {
         let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
         fs::write(self.path("picard.calls"), lines)?;
-        fs::write(self.path("picard.js"), EACH)?;
+        fs::write(self.path("picard.js"), PICARD_CALLS_SCRIPT)?;
         let mut tool = self.commands.picard.clone();
         if let Some(main) = tool.arguments.last_mut() {
-            *main = OsString::from(SHELL);
+            *main = OsString::from(NASHORN_SHELL);
         }
-        let mut command = self.words(tool.command(), "picard.js -- picard.calls");
-        command.env("JAVA_TOOL_OPTIONS", java).env("PATH", self.path_with_r()?).stdin(Stdio::null());
-        let output = self.output(command)?;
+        let mut command = self.with_words(tool.command(), "picard.js -- picard.calls");
+        command
+            .env("JAVA_TOOL_OPTIONS", java)
+            .env("PATH", self.search_path_with_fake_r()?)
+            .stdin(Stdio::null());
+        let output = self.run_checked(command)?;
         let ends = String::from_utf8_lossy(&output.stdout).into_owned();
         let end = |line: &str| {
             let (code, said) = line.split_once('\t')?;
@@ -237,33 +245,33 @@ impl<'a> SampleDir<'a> {
         Ok(ends)
     }
 
-    pub fn peer(&self, tool: &Tool, words: &str) -> Result<String> {
+    pub fn run_peer(&self, tool: &Tool, words: &str) -> Result<String> {
         let mut command = self.peer_command(tool, words);
         command.stdin(Stdio::null());
-        self.finish(command)
+        self.run_to_end(command)
     }
 
     pub fn peer_command(&self, tool: &Tool, words: &str) -> Command {
-        self.words(tool.command(), words)
+        self.with_words(tool.command(), words)
     }
 
-    pub fn inflated(&self, file: &str) -> Command {
-        self.words(Command::new("gzip"), &format!("-dc {file}"))
+    pub fn inflate_command(&self, file: &str) -> Command {
+        self.with_words(Command::new("gzip"), &format!("-dc {file}"))
     }
 
-    fn words(&self, mut command: Command, words: &str) -> Command {
+    fn with_words(&self, mut command: Command, words: &str) -> Command {
         command.current_dir(&self.directory).args(words.split(' ').filter(|word| !word.is_empty()));
         command
     }
 
     /// Runs a command to its end and returns its standard error. If it fails, the error has
     /// the command and the last six lines that it printed.
-    pub fn finish(&self, command: Command) -> Result<String> {
-        Ok(String::from_utf8_lossy(&self.output(command)?.stderr).into_owned())
+    pub fn run_to_end(&self, command: Command) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.run_checked(command)?.stderr).into_owned())
     }
 
-    fn output(&self, mut command: Command) -> Result<Output> {
-        let shown = shown(&command);
+    fn run_checked(&self, mut command: Command) -> Result<Output> {
+        let shown = command_line(&command);
         let output = command.output().with_context(|| format!("{shown} does not start"))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
@@ -277,7 +285,7 @@ impl<'a> SampleDir<'a> {
 
 /// Returns a command line as a user types it: without the shell and the JVM options before
 /// the program.
-pub fn shown(command: &Command) -> String {
+pub fn command_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let is_program = |word: &String| word.ends_with("/readmill") || word.starts_with("picard.");

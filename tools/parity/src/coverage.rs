@@ -8,8 +8,8 @@ use readmill_peers::{Peers, Tool};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::outputs::Printed;
-use crate::qc::same_text;
+use crate::outputs::ProgramLines;
+use crate::qc::compare_texts;
 use crate::random::SeededRandom;
 use crate::samples;
 
@@ -42,7 +42,7 @@ const OPTIONS: [(&str, &str); 8] = [
 
 /// Compares coverage on a simulated sample and on `cases` random inputs, each with all
 /// `OPTIONS`.
-pub fn compare(
+pub fn compare_with_mosdepth(
     dir: &SampleDir<'_>,
     peers: &Peers,
     pairs: u64,
@@ -50,33 +50,33 @@ pub fn compare(
     ledger: &mut Ledger,
 ) -> Result<()> {
     let mosdepth = peers.mosdepth()?;
-    ledger.title("coverage", &format!("depths, beside mosdepth {}", mosdepth.version));
-    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
-    sample.context("a sample with all kinds of templates")?.make(dir)?;
-    dir.readmill("prep in.bam -o sample.bam --sort coordinate --mark-duplicates")?;
-    let contigs = Printed::newest(dir, "view -H sample.bam")?.text()?;
+    ledger.print_heading("coverage", &format!("depths, beside mosdepth {}", mosdepth.version));
+    let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
+    dir.run_readmill("prep in.bam -o sample.bam --sort coordinate --mark-duplicates")?;
+    let contigs = ProgramLines::start_samtools_1_24(dir, "view -H sample.bam")?.read_text()?;
     let length = |line: &str| line.split("LN:").nth(1)?.split('\t').next()?.parse::<u64>().ok();
     let name = |line: &str| Some(line.split("SN:").nth(1)?.split('\t').next()?.to_owned());
     let contigs = contigs.lines().filter(|line| line.starts_with("@SQ"));
     let contigs: Vec<(String, u64)> =
         contigs.filter_map(|line| Some((name(line)?, length(line)?))).collect();
     let mut random = SeededRandom::new(5);
-    fs::write(dir.path("regions.bed"), regions(&contigs, &mut random))?;
+    fs::write(dir.path("regions.bed"), random_regions(&contigs, &mut random))?;
     for (ours, theirs) in OPTIONS {
         ledger.check(&format!("sample.bam: all files {ours}"), || {
-            same_files(dir, &mosdepth, "sample.bam", ours, theirs)
+            compare_coverage_files(dir, &mosdepth, "sample.bam", ours, theirs)
         });
     }
     ledger.check(&format!("{cases} random inputs, all options"), || {
         let mut lines = 0;
         for case in 0..cases {
             let mut random = SeededRandom::new(case);
-            let reads = odd_reads(&mut random);
+            let reads = random_odd_reads(&mut random);
             fs::write(dir.path("odd.sam"), &reads.sam)?;
-            fs::write(dir.path("regions.bed"), regions(&reads.contigs, &mut random))?;
-            dir.newest("sort --no-PG --write-index -o odd.bam##idx##odd.bam.bai odd.sam")?;
+            fs::write(dir.path("regions.bed"), random_regions(&reads.contigs, &mut random))?;
+            dir.run_samtools_1_24("sort --no-PG --write-index -o odd.bam##idx##odd.bam.bai odd.sam")?;
             for (ours, theirs) in OPTIONS {
-                let same = same_files(dir, &mosdepth, "odd.bam", ours, theirs);
+                let same = compare_coverage_files(dir, &mosdepth, "odd.bam", ours, theirs);
                 let same = same.with_context(|| format!("case {case} with {ours}"))?;
                 lines += same.split(' ').next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
             }
@@ -88,7 +88,7 @@ pub fn compare(
 
 /// Runs both programs on one input and compares all their files. Returns the number of
 /// equal lines and of files. If mosdepth does not write a file, readmill may not either.
-pub fn same_files(
+pub fn compare_coverage_files(
     dir: &SampleDir<'_>,
     mosdepth: &Tool,
     input: &str,
@@ -100,8 +100,8 @@ pub fn same_files(
             let _ = fs::remove_file(dir.path(&format!("{program}.{ending}")));
         }
     }
-    dir.readmill(&format!("qc {input} -o ours --coverage --no-metrics {ours}"))?;
-    dir.peer(mosdepth, &format!("{theirs} theirs {input}"))?;
+    dir.run_readmill(&format!("qc {input} -o ours --coverage --no-metrics {ours}"))?;
+    dir.run_peer(mosdepth, &format!("{theirs} theirs {input}"))?;
     let (mut files, mut lines) = (0, 0);
     for ending in ENDINGS {
         let [own, other] = ["ours", "theirs"].map(|program| format!("{program}.{ending}"));
@@ -111,21 +111,21 @@ pub fn same_files(
         }
         let text = |file: &str| -> Result<String> {
             if file.ends_with(".gz") {
-                Printed::by(dir.inflated(file))?.text()
+                ProgramLines::start(dir.inflate_command(file))?.read_text()
             } else {
                 Ok(fs::read_to_string(dir.path(file))?)
             }
         };
         let (own, other) = (text(&own)?, text(&other)?);
         files += 1;
-        lines += same_text(&own, &other).context(ending)?;
+        lines += compare_texts(&own, &other).context(ending)?;
     }
     Ok(format!("{lines} lines of {files} files"))
 }
 
 /// Returns a BED file of 60 random regions: with and without names, some overlapping, and
 /// one on a contig that does not exist.
-fn regions(contigs: &[(String, u64)], random: &mut SeededRandom) -> String {
+fn random_regions(contigs: &[(String, u64)], random: &mut SeededRandom) -> String {
     let mut text = "track name=x\n#contig\tstart\tend\nelsewhere\t1\t5\n".to_owned();
     for number in 0..60 {
         let (name, length) = &contigs[random.below(contigs.len() as u64) as usize];
@@ -142,7 +142,7 @@ fn regions(contigs: &[(String, u64)], random: &mut SeededRandom) -> String {
     text
 }
 
-struct OddReads {
+struct RandomReads {
     contigs: Vec<(String, u64)>,
     sam: String,
 }
@@ -162,7 +162,7 @@ const CIGARS: [(&str, u64, usize); 10] = [
 
 /// Returns random read pairs that overlap in all ways, with duplicates, failed, secondary,
 /// supplementary and unmapped records. Some contigs have no reads.
-fn odd_reads(random: &mut SeededRandom) -> OddReads {
+fn random_odd_reads(random: &mut SeededRandom) -> RandomReads {
     let n = 1 + random.below(7);
     let contigs: Vec<(String, u64)> = (0..n)
         .map(|number| {
@@ -210,5 +210,5 @@ fn odd_reads(random: &mut SeededRandom) -> OddReads {
             let _ = writeln!(sam, "u{number}\t4\t{name}\t{}\t0\t*\t*\t0\t0\tACGT\t*", start + 1);
         }
     }
-    OddReads { contigs, sam }
+    RandomReads { contigs, sam }
 }

@@ -22,16 +22,16 @@ const FORMATS: [&str; 5] = [
     "version=3.1,fast",
     "version=3.1,small",
 ];
-const QUICK: usize = 3;
+const QUICK_FORMATS: usize = 3;
 
 /// Maximum number of reads in a random input: enough that codecs are chosen that small
 /// blocks do not get. (Names are ASCII only, since htsjdk reads names as UTF-8.)
-const MOST: u64 = 300;
+const MAX_RANDOM_READS: u64 = 300;
 
 /// Compares `cases` random inputs and `pairs` simulated templates in CRAM: in all formats
 /// if `full`, else in the first ones. `reading_3_1` has a Picard whose htsjdk reads version
 /// 3.1.
-pub fn compare(
+pub fn compare_cram_formats(
     commands: &Commands,
     reading_3_1: &Commands,
     root: &Path,
@@ -40,9 +40,10 @@ pub fn compare(
     ledger: &mut Ledger,
 ) -> Result<()> {
     let inputs = SampleDir::new(commands, &root.join("inputs"))?;
-    make(&inputs, pairs, cases)?;
-    for format in &FORMATS[..if full { FORMATS.len() } else { QUICK }] {
-        ledger.title(&format!("cram {format}"), "odd records, random inputs and simulated reads");
+    write_inputs(&inputs, pairs, cases)?;
+    for format in &FORMATS[..if full { FORMATS.len() } else { QUICK_FORMATS }] {
+        ledger
+            .print_heading(&format!("cram {format}"), "odd records, random inputs and simulated reads");
         let commands = if *format == FORMATS[0] { commands } else { reading_3_1 };
         let dir = SampleDir::new(commands, &root.join(format))?;
         corpus::compare(&dir, inputs.directory(), format, ReportPaths::default(), ledger)?;
@@ -50,17 +51,17 @@ pub fn compare(
     Ok(())
 }
 
-fn make(dir: &SampleDir<'_>, pairs: u64, cases: u64) -> Result<()> {
+fn write_inputs(dir: &SampleDir<'_>, pairs: u64, cases: u64) -> Result<()> {
     fs::write(dir.path("odd.sam"), sort::unusual_records())?;
     for case in 0..cases {
         let random = &mut SeededRandom::new(case);
         let mut text = random_header(random).into_bytes();
-        text.extend_from_slice(&random_reads(random, Oracle::Picard, MOST));
+        text.extend_from_slice(&random_reads(random, Oracle::Picard, MAX_RANDOM_READS));
         fs::write(dir.path(&format!("random.{case}.sam")), text)?;
     }
-    let sample = samples::of_libraries(2, pairs);
-    sample.make(dir)?;
-    sample.known(dir)?;
-    dir.newest("sort --no-PG -o sorted.bam in.bam")?;
+    let sample = samples::sample_with_libraries(2, pairs);
+    sample.write_input_bam(dir)?;
+    sample.prepare_known_files(dir)?;
+    dir.run_samtools_1_24("sort --no-PG -o sorted.bam in.bam")?;
     Ok(())
 }

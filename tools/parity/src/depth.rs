@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::outputs::Printed;
+use crate::outputs::ProgramLines;
 use crate::random::SeededRandom;
 use crate::samples;
 
@@ -105,34 +105,39 @@ const BEDCOV: [&str; 14] = [
 const COVERAGE_OF_REGIONS: [(&str, &str); 4] =
     [("-r", "a.bam"), ("-Q 20 -r", "a.cram"), ("-d 4 -r", "a.bam b.bam"), ("-m -w 17 -r", "a.bam")];
 
-pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger) -> Result<()> {
-    ledger.title("depth", "depths and coverage, beside samtools depth and coverage");
-    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
-    sample.context("a sample with all kinds of templates")?.make(dir)?;
-    dir.newest("sort --no-PG -o a.bam##idx##a.bam.csi --write-index in.bam")?;
-    let contigs = contigs(&Printed::newest(dir, "view -H a.bam")?.text()?);
+pub fn compare_depth_commands(
+    dir: &SampleDir<'_>,
+    pairs: u64,
+    cases: u64,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    ledger.print_heading("depth", "depths and coverage, beside samtools depth and coverage");
+    let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
+    dir.run_samtools_1_24("sort --no-PG -o a.bam##idx##a.bam.csi --write-index in.bam")?;
+    let contigs = parse_contigs(&ProgramLines::start_samtools_1_24(dir, "view -H a.bam")?.read_text()?);
     let mut random = SeededRandom::new(17);
-    files_beside(dir, &contigs, &mut random)?;
+    write_companion_files(dir, &contigs, &mut random)?;
     for file in ["b.bam", "c.bam"] {
         let seed = if file == "b.bam" { "1.6" } else { "2.2" };
-        dir.newest(&format!(
+        dir.run_samtools_1_24(&format!(
             "view --no-PG -b -s {seed} -o {file}##idx##{file}.csi --write-index a.bam"
         ))?;
     }
-    for words in all_words(&contigs, &mut random) {
-        ledger.check(&words, || Ok(format!("{} lines", same(dir, &words)?)));
+    for words in all_command_lines(&contigs, &mut random) {
+        ledger.check(&words, || Ok(format!("{} lines", compare_outputs(dir, &words)?)));
     }
     ledger.check(&format!("{cases} random inputs, all options"), || {
         let mut lines = 0;
         for case in 0..cases {
-            lines += random_case(dir, case).with_context(|| format!("case {case}"))?;
+            lines += compare_random_case(dir, case).with_context(|| format!("case {case}"))?;
         }
         Ok(format!("{lines} lines"))
     });
     Ok(())
 }
 
-pub(crate) fn contigs(header: &str) -> Vec<(String, u64)> {
+pub(crate) fn parse_contigs(header: &str) -> Vec<(String, u64)> {
     let field = |line: &str, key: &str| {
         line.split('\t').find_map(|field| field.strip_prefix(key)).unwrap_or_default().to_owned()
     };
@@ -142,7 +147,7 @@ pub(crate) fn contigs(header: &str) -> Vec<(String, u64)> {
 
 /// Writes the files that command lines name in addition to BAM files: BED files, positions,
 /// a list of inputs, and `a.bam` as SAM and CRAM.
-fn files_beside(
+fn write_companion_files(
     dir: &SampleDir<'_>,
     contigs: &[(String, u64)],
     random: &mut SeededRandom,
@@ -163,13 +168,13 @@ fn files_beside(
     fs::write(dir.path("regions.bed"), bed)?;
     fs::write(dir.path("positions"), positions)?;
     fs::write(dir.path("list"), "a.bam\n\n  \nb.bam  \n")?;
-    dir.newest("view --no-PG -h -o a.sam a.bam")?;
-    dir.newest("view --no-PG -O cram,no_ref,seqs_per_slice=500 -o a.cram a.bam")?;
-    dir.newest("index a.cram")?;
+    dir.run_samtools_1_24("view --no-PG -h -o a.sam a.bam")?;
+    dir.run_samtools_1_24("view --no-PG -O cram,no_ref,seqs_per_slice=500 -o a.cram a.bam")?;
+    dir.run_samtools_1_24("index a.cram")?;
     Ok(())
 }
 
-fn all_words(contigs: &[(String, u64)], random: &mut SeededRandom) -> Vec<String> {
+fn all_command_lines(contigs: &[(String, u64)], random: &mut SeededRandom) -> Vec<String> {
     let depth = DEPTH.iter().map(|words| format!("depth {words}"));
     let coverage = COVERAGE.iter().map(|words| format!("coverage {words}"));
     let bedcov = BEDCOV.iter().map(|words| format!("bedcov {words}"));
@@ -192,30 +197,30 @@ fn all_words(contigs: &[(String, u64)], random: &mut SeededRandom) -> Vec<String
     all
 }
 
-fn random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
+fn compare_random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
     let mut random = SeededRandom::new(case);
     let has_bare_reads = case % 4 == 3;
-    let (contigs, mut sams) = odd_files(&mut random, has_bare_reads);
+    let (contigs, mut sams) = random_sam_files(&mut random, has_bare_reads);
     for (file, sam) in ["a", "b", "c"].iter().zip(&mut sams) {
         fs::write(dir.path(&format!("{file}.odd.sam")), &*sam)?;
         let sorted = format!("-o {file}.bam##idx##{file}.bam.csi --write-index {file}.odd.sam");
-        dir.newest(&format!("sort --no-PG {sorted}"))?;
+        dir.run_samtools_1_24(&format!("sort --no-PG {sorted}"))?;
     }
-    files_beside(dir, &contigs, &mut random)?;
+    write_companion_files(dir, &contigs, &mut random)?;
     let mut lines = 0;
-    for words in all_words(&contigs, &mut random) {
+    for words in all_command_lines(&contigs, &mut random) {
         let looks_at_qualities = [" -q ", "--min-BQ"].iter().any(|flag| words.contains(flag));
         if has_bare_reads && words.starts_with("depth") && looks_at_qualities {
             continue;
         }
-        lines += same(dir, &words).with_context(|| words.clone())?;
+        lines += compare_outputs(dir, &words).with_context(|| words.clone())?;
     }
     Ok(lines)
 }
 
 /// Runs both programs and returns the number of lines, or an error if their outputs differ.
 /// `-o out.txt` is read from that file.
-pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
+pub fn compare_outputs(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     let written = |printed: Vec<u8>| -> Result<Vec<u8>> {
         if !words.contains("out.txt") {
             return Ok(printed);
@@ -225,8 +230,9 @@ pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
         fs::remove_file(path)?;
         Ok(text)
     };
-    let theirs = written(Printed::newest(dir, words)?.bytes()?)?;
-    let ours = written(Printed::by(dir.readmill_command(&format!("samtools {words}")))?.bytes()?)?;
+    let theirs = written(ProgramLines::start_samtools_1_24(dir, words)?.read_bytes()?)?;
+    let ours =
+        written(ProgramLines::start(dir.readmill_command(&format!("samtools {words}")))?.read_bytes()?)?;
     let lines = |text: &[u8]| String::from_utf8_lossy(text).lines().map(str::to_owned).collect();
     let (our_lines, their_lines): (Vec<String>, Vec<String>) = (lines(&ours), lines(&theirs));
     for (number, (ours, theirs)) in our_lines.iter().zip(&their_lines).enumerate() {
@@ -261,16 +267,16 @@ pub(crate) const CIGARS: [(&str, u64, usize); 18] = [
 /// ways; duplicates, failed, secondary and supplementary records; reads without qualities
 /// and, if `bare`, without bases; unmapped reads; reads that extend beyond their contig;
 /// contigs without reads.
-fn odd_files(random: &mut SeededRandom, bare: bool) -> (Vec<(String, u64)>, [String; 3]) {
+fn random_sam_files(random: &mut SeededRandom, bare: bool) -> (Vec<(String, u64)>, [String; 3]) {
     let n = 1 + random.below(6);
     let contigs: Vec<(String, u64)> = (0..n)
         .map(|number| (format!("c{number}"), (1 + random.below(12)) * random.pick(&[50, 200, 1_000])))
         .collect();
-    let files = [(); 3].map(|()| odd_reads(&contigs, random, bare));
+    let files = [(); 3].map(|()| random_sam(&contigs, random, bare));
     (contigs, files)
 }
 
-fn odd_reads(contigs: &[(String, u64)], random: &mut SeededRandom, bare: bool) -> String {
+fn random_sam(contigs: &[(String, u64)], random: &mut SeededRandom, bare: bool) -> String {
     let mut sam = "@HD\tVN:1.6\n".to_owned();
     for (name, length) in contigs {
         let _ = writeln!(sam, "@SQ\tSN:{name}\tLN:{length}");

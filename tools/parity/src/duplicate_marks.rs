@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use anyhow::{Context, Result, bail};
 
 use crate::commands::SampleDir;
-use crate::outputs::Printed;
+use crate::outputs::ProgramLines;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Mark {
@@ -33,10 +33,10 @@ pub struct Differences {
 }
 
 impl Marks {
-    pub fn of(dir: &SampleDir<'_>, file: &str) -> Result<Self> {
-        let mut printed = Printed::samtools(dir, &format!("view {file}"))?;
+    pub fn read(dir: &SampleDir<'_>, file: &str) -> Result<Self> {
+        let mut printed = ProgramLines::start_samtools(dir, &format!("view {file}"))?;
         let (mut line, mut marks) = (Vec::new(), Vec::new());
-        while printed.line(&mut line)? {
+        while printed.read_line(&mut line)? {
             let text = std::str::from_utf8(&line)?;
             let mut fields = text.split('\t');
             let mut field = || fields.next().context("a short line");
@@ -49,14 +49,14 @@ impl Marks {
         Ok(Marks(marks))
     }
 
-    pub fn figures(&self) -> String {
+    pub fn summary(&self) -> String {
         let marked = self.0.iter().filter(|mark| mark.marked).count();
         format!("{} records, {marked} duplicates", self.0.len())
     }
 
     /// Returns the templates that only one file marks. Returns an error if the files do not
     /// have the same records.
-    pub fn differences(&self, theirs: &Marks) -> Result<Differences> {
+    pub fn find_differences(&self, theirs: &Marks) -> Result<Differences> {
         if self.0.len() != theirs.0.len() {
             bail!("{} records, theirs has {}", self.0.len(), theirs.0.len());
         }
@@ -75,10 +75,10 @@ impl Marks {
         Ok(differences)
     }
 
-    pub fn same(&self, theirs: &Marks) -> Result<String> {
-        let differences = self.differences(theirs)?;
+    pub fn ensure_same(&self, theirs: &Marks) -> Result<String> {
+        let differences = self.find_differences(theirs)?;
         if differences.records == 0 {
-            return Ok(self.figures());
+            return Ok(self.summary());
         }
         let some =
             |names: &BTreeSet<String>| names.iter().take(3).cloned().collect::<Vec<_>>().join(" ");
@@ -107,12 +107,12 @@ struct TieKey {
 /// Returns an error unless the templates that only readmill marks equal, as a multiset of
 /// [`TieKey`]s, those that only the peer marks. Then each set of duplicates keeps an
 /// equivalent template.
-pub fn only_ties(dir: &SampleDir<'_>, input: &str, differences: &Differences) -> Result<String> {
+pub fn ensure_only_ties(dir: &SampleDir<'_>, input: &str, differences: &Differences) -> Result<String> {
     let names: BTreeSet<&String> = differences.ours.union(&differences.theirs).collect();
     if names.is_empty() {
         return Ok("no template differs".to_owned());
     }
-    let keys = tie_keys(dir, input, &names)?;
+    let keys = read_tie_keys(dir, input, &names)?;
     let side = |names: &BTreeSet<String>| {
         let mut side: Vec<&TieKey> = names.iter().filter_map(|name| keys.get(name)).collect();
         side.sort();
@@ -126,16 +126,16 @@ pub fn only_ties(dir: &SampleDir<'_>, input: &str, differences: &Differences) ->
     Ok(format!("{} sets keep another template of equal score and location", ours.len()))
 }
 
-fn tie_keys(
+fn read_tie_keys(
     dir: &SampleDir<'_>,
     input: &str,
     names: &BTreeSet<&String>,
 ) -> Result<BTreeMap<String, TieKey>> {
-    let libraries = libraries(dir, input)?;
+    let libraries = read_libraries(dir, input)?;
     let mut keys: BTreeMap<String, TieKey> = BTreeMap::new();
-    let mut printed = Printed::samtools(dir, &format!("view -F 0x904 {input}"))?;
+    let mut printed = ProgramLines::start_samtools(dir, &format!("view -F 0x904 {input}"))?;
     let mut line = Vec::new();
-    while printed.line(&mut line)? {
+    while printed.read_line(&mut line)? {
         let text = std::str::from_utf8(&line)?;
         let fields: Vec<&str> = text.split('\t').collect();
         let name = fields[0].to_owned();
@@ -145,16 +145,16 @@ fn tie_keys(
         let key = keys.entry(name).or_default();
         let group = fields.iter().find_map(|field| field.strip_prefix("RG:Z:"));
         key.library = group.and_then(|group| libraries.get(group)).cloned().unwrap_or_default();
-        key.ends.push(end(&fields)?);
+        key.ends.push(parse_end(&fields)?);
         key.ends.sort();
-        key.score += score(&fields)?;
-        key.location = location(fields[0]);
+        key.score += sum_base_qualities(&fields)?;
+        key.location = parse_location(fields[0]);
     }
     Ok(keys)
 }
 
-fn libraries(dir: &SampleDir<'_>, input: &str) -> Result<BTreeMap<String, String>> {
-    let header = Printed::samtools(dir, &format!("view -H {input}"))?.text()?;
+fn read_libraries(dir: &SampleDir<'_>, input: &str) -> Result<BTreeMap<String, String>> {
+    let header = ProgramLines::start_samtools(dir, &format!("view -H {input}"))?.read_text()?;
     let field = |line: &str, key: &str| {
         line.split('\t').find_map(|field| field.strip_prefix(key)).unwrap_or_default().to_owned()
     };
@@ -162,7 +162,7 @@ fn libraries(dir: &SampleDir<'_>, input: &str) -> Result<BTreeMap<String, String
     Ok(groups.map(|line| (field(line, "ID:"), field(line, "LB:"))).collect())
 }
 
-fn end(fields: &[&str]) -> Result<(String, i64, bool)> {
+fn parse_end(fields: &[&str]) -> Result<(String, i64, bool)> {
     let reverse = fields[1].parse::<u32>()? & 0x10 != 0;
     let mut operations = Vec::new();
     for operation in fields[5].split_inclusive(|c: char| !c.is_ascii_digit()) {
@@ -182,7 +182,7 @@ fn end(fields: &[&str]) -> Result<(String, i64, bool)> {
     Ok((fields[2].to_owned(), five, reverse))
 }
 
-fn score(fields: &[&str]) -> Result<i32> {
+fn sum_base_qualities(fields: &[&str]) -> Result<i32> {
     let qualities = fields.get(10).context("a record without QUAL")?.bytes().map(|b| i32::from(b) - 33);
     let sum = qualities.filter(|&quality| quality >= 15).sum::<i32>().min(16383);
     let failed = fields[1].parse::<u32>()? & 0x200 != 0;
@@ -191,7 +191,7 @@ fn score(fields: &[&str]) -> Result<i32> {
 
 /// Parses a location from a read name as Picard 3.4.0 does: the last three of 5 or 7
 /// fields, each wrapped to 16 bits.
-fn location(name: &str) -> Option<[i16; 3]> {
+fn parse_location(name: &str) -> Option<[i16; 3]> {
     let fields: Vec<&str> = name.split(':').collect();
     if !matches!(fields.len(), 5 | 7) {
         return None;
@@ -205,7 +205,7 @@ fn location(name: &str) -> Option<[i16; 3]> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Sets {
+pub enum SetComparison {
     Numbered,
     /// The sets must be the same, but may have other numbers.
     Renamed,
@@ -221,7 +221,7 @@ struct RecordTags<'a> {
 }
 
 impl<'a> RecordTags<'a> {
-    fn of(line: &'a [u8]) -> Result<Self> {
+    fn parse(line: &'a [u8]) -> Result<Self> {
         let mut fields = std::str::from_utf8(line)?.split('\t');
         let name = fields.next().context("a short line")?;
         let flags = fields.next().context("a short line")?.parse()?;
@@ -240,7 +240,7 @@ impl<'a> RecordTags<'a> {
 }
 
 #[derive(Default)]
-struct TagCounts {
+struct TagComparisonTotals {
     records: u64,
     marked: u64,
     optical: u64,
@@ -250,11 +250,18 @@ struct TagCounts {
     sets: [HashMap<String, String>; 2],
 }
 
-impl TagCounts {
-    fn add(&mut self, ours: &RecordTags<'_>, theirs: &RecordTags<'_>, sets: Sets) -> Result<()> {
+impl TagComparisonTotals {
+    fn compare_record(
+        &mut self,
+        ours: &RecordTags<'_>,
+        theirs: &RecordTags<'_>,
+        sets: SetComparison,
+    ) -> Result<()> {
         let names_match = match sets {
-            Sets::Numbered => ours.di == theirs.di,
-            Sets::Renamed => ours.di.is_some() == theirs.di.is_some() && self.is_same_set(ours, theirs),
+            SetComparison::Numbered => ours.di == theirs.di,
+            SetComparison::Renamed => {
+                ours.di.is_some() == theirs.di.is_some() && self.is_same_set(ours, theirs)
+            }
         };
         if !names_match || *ours != (RecordTags { di: ours.di, ..*theirs }) {
             bail!("record {}\n   ours: {ours:?}\n theirs: {theirs:?}", self.records + 1);
@@ -278,18 +285,25 @@ impl TagCounts {
 
 /// Compares flags, DT, DS and DI on every record of two files in the same order. Returns
 /// the totals as text.
-pub fn same_tags(dir: &SampleDir<'_>, ours: &str, theirs: &str, sets: Sets) -> Result<String> {
-    let mut one = Printed::samtools(dir, &format!("view {ours}"))?;
-    let mut other = Printed::samtools(dir, &format!("view {theirs}"))?;
-    let (mut a, mut b, mut counts) = (Vec::new(), Vec::new(), TagCounts::default());
+pub fn compare_tags(
+    dir: &SampleDir<'_>,
+    ours: &str,
+    theirs: &str,
+    sets: SetComparison,
+) -> Result<String> {
+    let mut one = ProgramLines::start_samtools(dir, &format!("view {ours}"))?;
+    let mut other = ProgramLines::start_samtools(dir, &format!("view {theirs}"))?;
+    let (mut a, mut b, mut counts) = (Vec::new(), Vec::new(), TagComparisonTotals::default());
     loop {
-        match (one.line(&mut a)?, other.line(&mut b)?) {
-            (true, true) => counts.add(&RecordTags::of(&a)?, &RecordTags::of(&b)?, sets)?,
+        match (one.read_line(&mut a)?, other.read_line(&mut b)?) {
+            (true, true) => {
+                counts.compare_record(&RecordTags::parse(&a)?, &RecordTags::parse(&b)?, sets)?
+            }
             (false, false) => break,
             _ => bail!("one has more than {} records, the other not", counts.records),
         }
     }
-    let TagCounts { records, marked, optical, in_sets, .. } = counts;
+    let TagComparisonTotals { records, marked, optical, in_sets, .. } = counts;
     Ok(format!("{records} records, {marked} duplicates, {optical} of them optical, {in_sets} in sets"))
 }
 
@@ -304,12 +318,12 @@ mod tests {
     #[test]
     fn every_record_counts() {
         let ours = marks(&[("a\t0\tc\t1", true), ("b\t0\tc\t1", false)]);
-        assert!(ours.same(&marks(&[("a\t0\tc\t1", true), ("b\t0\tc\t1", false)])).is_ok());
-        assert!(ours.same(&marks(&[("a\t0\tc\t1", true), ("b\t0\tc\t2", false)])).is_err());
-        assert!(ours.same(&marks(&[("a\t0\tc\t1", true)])).is_err());
+        assert!(ours.ensure_same(&marks(&[("a\t0\tc\t1", true), ("b\t0\tc\t1", false)])).is_ok());
+        assert!(ours.ensure_same(&marks(&[("a\t0\tc\t1", true), ("b\t0\tc\t2", false)])).is_err());
+        assert!(ours.ensure_same(&marks(&[("a\t0\tc\t1", true)])).is_err());
         let other = marks(&[("a\t0\tc\t1", false), ("b\t0\tc\t1", true)]);
-        assert!(ours.same(&other).is_err());
-        let differences = ours.differences(&other).expect("the same records");
+        assert!(ours.ensure_same(&other).is_err());
+        let differences = ours.find_differences(&other).expect("the same records");
         assert_eq!((differences.ours.len(), differences.theirs.len()), (1, 1));
     }
 
@@ -317,30 +331,30 @@ mod tests {
     fn ends_are_unclipped_and_scores_leave_out_low_qualities() {
         let fields =
             |flag, cigar, qual| vec!["n", flag, "c", "101", "60", cigar, "=", "1", "0", "*", qual];
-        let five = |flag, cigar| end(&fields(flag, cigar, "I")).expect("a record").1;
+        let five = |flag, cigar| parse_end(&fields(flag, cigar, "I")).expect("a record").1;
         assert_eq!(five("0", "2H3S10M4S"), 96);
         assert_eq!(five("16", "2H3S10M2D4S1H"), 117);
-        assert_eq!(score(&fields("0", "4M", "I/0!")).expect("a score"), 40 + 15);
-        assert_eq!(score(&fields("512", "1M", "I")).expect("a score"), 40 - 16384);
+        assert_eq!(sum_base_qualities(&fields("0", "4M", "I/0!")).expect("a score"), 40 + 15);
+        assert_eq!(sum_base_qualities(&fields("512", "1M", "I")).expect("a score"), 40 - 16384);
     }
 
     #[test]
     fn locations_have_sixteen_bits_and_need_five_or_seven_fields() {
-        assert_eq!(location("i:1:f:2:1101:40000:7"), Some([1101, -25536, 7]));
-        assert_eq!(location("i:2:1101:16:7#ACGT/1"), Some([1101, 16, 7]));
-        assert_eq!(location("i:1:f:2:1101:4:7:ACG"), None);
+        assert_eq!(parse_location("i:1:f:2:1101:40000:7"), Some([1101, -25536, 7]));
+        assert_eq!(parse_location("i:2:1101:16:7#ACGT/1"), Some([1101, 16, 7]));
+        assert_eq!(parse_location("i:1:f:2:1101:4:7:ACG"), None);
     }
 
     fn line(name: &str, flags: u32, tags: &str) -> Vec<u8> {
         format!("{name}\t{flags}\tc\t1\t60\t1M\t=\t1\t0\tA\tI\tRG:Z:a{tags}").into_bytes()
     }
 
-    fn compare(pairs: &[(&str, &str)], sets: Sets) -> Result<()> {
-        let mut counts = TagCounts::default();
+    fn compare(pairs: &[(&str, &str)], sets: SetComparison) -> Result<()> {
+        let mut counts = TagComparisonTotals::default();
         for (ours, theirs) in pairs {
-            counts.add(
-                &RecordTags::of(&line("n", 99, ours))?,
-                &RecordTags::of(&line("n", 99, theirs))?,
+            counts.compare_record(
+                &RecordTags::parse(&line("n", 99, ours))?,
+                &RecordTags::parse(&line("n", 99, theirs))?,
                 sets,
             )?;
         }
@@ -350,17 +364,21 @@ mod tests {
     #[test]
     fn every_field_counts() {
         let all = "\tDI:i:7\tDS:i:2\tDT:Z:SQ";
-        assert!(compare(&[(all, all)], Sets::Numbered).is_ok());
+        assert!(compare(&[(all, all)], SetComparison::Numbered).is_ok());
         for other in
             ["", "\tDI:i:8\tDS:i:2\tDT:Z:SQ", "\tDI:i:7\tDS:i:3\tDT:Z:SQ", "\tDI:i:7\tDS:i:2\tDT:Z:LB"]
         {
-            assert!(compare(&[(all, other)], Sets::Numbered).is_err(), "{other}");
+            assert!(compare(&[(all, other)], SetComparison::Numbered).is_err(), "{other}");
         }
         let marked = line("n", 99 | 0x400, all);
-        let said = RecordTags::of(&marked).unwrap();
+        let said = RecordTags::parse(&marked).unwrap();
         assert!(
-            TagCounts::default()
-                .add(&said, &RecordTags::of(&line("n", 99, all)).unwrap(), Sets::Renamed)
+            TagComparisonTotals::default()
+                .compare_record(
+                    &said,
+                    &RecordTags::parse(&line("n", 99, all)).unwrap(),
+                    SetComparison::Renamed
+                )
                 .is_err()
         );
     }
@@ -371,11 +389,11 @@ mod tests {
         let compare = |pairs: &[(u32, u32)]| {
             let text: Vec<_> = pairs.iter().map(|&(a, b)| (set(a), set(b))).collect();
             let text: Vec<_> = text.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-            compare(&text, Sets::Renamed)
+            compare(&text, SetComparison::Renamed)
         };
         assert!(compare(&[(1, 4), (2, 1), (1, 4)]).is_ok());
         assert!(compare(&[(1, 4), (2, 4)]).is_err());
         assert!(compare(&[(1, 4), (1, 5)]).is_err());
-        assert!(super::tests::compare(&[("", "\tDI:i:1")], Sets::Renamed).is_err());
+        assert!(super::tests::compare(&[("", "\tDI:i:1")], SetComparison::Renamed).is_err());
     }
 }

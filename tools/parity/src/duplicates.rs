@@ -11,76 +11,80 @@ use anyhow::{Context, Result, ensure};
 use readmill_peers::Peers;
 
 use crate::commands::{Commands, SampleDir};
-use crate::duplicate_marks::{self, Marks, Sets};
+use crate::duplicate_marks::{self, Marks, SetComparison};
 use crate::ledger::{FULL_RUN, Ledger};
-use crate::outputs::{Printed, same, same_bytes, without_marks};
+use crate::outputs::{ProgramLines, clear_duplicate_flag, compare_files, compare_lines};
 use crate::samples;
 
 const MARK: &str = "--mark-duplicates --duplicate-mode";
 
 /// Compares marks in coordinate mode. Leaves `coordinate.bam` (ours, sorted and marked) and
 /// `picard.coordinate.bam`. `with_sort_sam` compares on the file of Picard SortSam as well.
-pub fn coordinate(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
+pub fn compare_coordinate_mode(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     ledger.check("coordinate mode: as MarkDuplicates on the file of samtools sort", || {
-        oracle(dir, "samtools.bam", "picard.coordinate.bam", "coordinate", ALL_TAGS)?;
+        run_mark_duplicates(dir, "samtools.bam", "picard.coordinate.bam", "coordinate", ALL_TAGS)?;
         let arguments =
             format!("prep in.bam --sort coordinate {MARK} coordinate -o coordinate.bam -m 1G");
-        dir.readmill(&arguments)?;
-        Marks::of(dir, "coordinate.bam")?.same(&Marks::of(dir, "picard.coordinate.bam")?)
+        dir.run_readmill(&arguments)?;
+        Marks::read(dir, "coordinate.bam")?.ensure_same(&Marks::read(dir, "picard.coordinate.bam")?)
     });
     ledger.check("coordinate mode: chosen by itself on sorted input, the same marks", || {
-        let said = dir.readmill("markdup samtools.bam -o auto.bam -m 1G")?;
+        let said = dir.run_readmill("markdup samtools.bam -o auto.bam -m 1G")?;
         ensure!(said.contains("duplicate mode coordinate"), "it said: {said}");
-        Marks::of(dir, "auto.bam")?.same(&Marks::of(dir, "picard.coordinate.bam")?)
+        Marks::read(dir, "auto.bam")?.ensure_same(&Marks::read(dir, "picard.coordinate.bam")?)
     });
-    ledger.check("coordinate mode: nothing but 0x400 changes", || unchanged(dir, "coordinate.bam"));
+    ledger.check("coordinate mode: nothing but 0x400 changes", || {
+        ensure_only_marks_change(dir, "coordinate.bam")
+    });
     ledger.check("coordinate mode: removal leaves exactly what is not marked", || {
         let arguments = "--remove-duplicates --duplicate-mode coordinate -o removed.bam -m 1G";
-        dir.readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
-        removed(dir, "coordinate.bam")
+        dir.run_readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
+        ensure_duplicates_removed(dir, "coordinate.bam")
     });
     if with_sort_sam {
         ledger.check("coordinate mode: as SortSam and MarkDuplicates on the file of SortSam", || {
-            dir.picard("SortSam I=in.bam O=sortsam.bam SORT_ORDER=coordinate")?;
+            dir.run_picard("SortSam I=in.bam O=sortsam.bam SORT_ORDER=coordinate")?;
             mark_duplicates(dir, "sortsam.bam", "picard.sortsam.bam", "coordinate")?;
-            dir.readmill("markdup sortsam.bam -o auto.bam -m 1G")?;
-            Marks::of(dir, "auto.bam")?.same(&Marks::of(dir, "picard.sortsam.bam")?)
+            dir.run_readmill("markdup sortsam.bam -o auto.bam -m 1G")?;
+            Marks::read(dir, "auto.bam")?.ensure_same(&Marks::read(dir, "picard.sortsam.bam")?)
         });
         ledger.check("coordinate mode: SortSam's order changes full ties alone", || {
-            tied(dir, "coordinate.bam", "picard.sortsam.bam")
+            ensure_ties_only(dir, "coordinate.bam", "picard.sortsam.bam")
         });
     }
 }
 
 /// Compares marks in template mode, on input grouped by name. Leaves `picard.template.bam`.
-pub fn template(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
+pub fn compare_template_mode(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     ledger.check("template mode: chosen by itself on grouped input, as MarkDuplicates", || {
-        oracle(dir, "in.bam", "picard.template.bam", "queryname", ALL_TAGS)?;
-        let said = dir.readmill("markdup in.bam -o template.bam -m 1G")?;
+        run_mark_duplicates(dir, "in.bam", "picard.template.bam", "queryname", ALL_TAGS)?;
+        let said = dir.run_readmill("markdup in.bam -o template.bam -m 1G")?;
         ensure!(said.contains("duplicate mode template"), "it said: {said}");
-        Marks::of(dir, "template.bam")?.same(&Marks::of(dir, "picard.template.bam")?)
+        Marks::read(dir, "template.bam")?.ensure_same(&Marks::read(dir, "picard.template.bam")?)
     });
     ledger.check("template mode: the same marks when sorted by coordinate", || {
         let arguments = format!("{MARK} template -o template.sorted.bam -m 1G");
-        dir.readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
-        Marks::of(dir, "template.sorted.bam")?.same(&Marks::of(dir, "picard.template.bam")?)
+        dir.run_readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
+        Marks::read(dir, "template.sorted.bam")?.ensure_same(&Marks::read(dir, "picard.template.bam")?)
     });
-    ledger.check("template mode: nothing but 0x400 changes", || unchanged(dir, "template.sorted.bam"));
+    ledger.check("template mode: nothing but 0x400 changes", || {
+        ensure_only_marks_change(dir, "template.sorted.bam")
+    });
     ledger.check("template mode: removal leaves exactly what is not marked", || {
         let arguments = "--remove-duplicates --duplicate-mode template -o removed.bam -m 1G";
-        dir.readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
-        removed(dir, "template.sorted.bam")
+        dir.run_readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
+        ensure_duplicates_removed(dir, "template.sorted.bam")
     });
     if with_sort_sam {
         ledger.check("template mode: as SortSam and MarkDuplicates on the file of SortSam", || {
-            dir.picard("SortSam I=in.bam O=sortsam.bam SORT_ORDER=queryname")?;
+            dir.run_picard("SortSam I=in.bam O=sortsam.bam SORT_ORDER=queryname")?;
             mark_duplicates(dir, "sortsam.bam", "picard.sortsam.bam", "queryname")?;
-            let said = dir.readmill("markdup sortsam.bam -o auto.bam -m 1G")?;
+            let said = dir.run_readmill("markdup sortsam.bam -o auto.bam -m 1G")?;
             ensure!(said.contains("duplicate mode template"), "it said: {said}");
-            Marks::of(dir, "auto.bam")?.same(&Marks::of(dir, "picard.sortsam.bam")?)
+            Marks::read(dir, "auto.bam")?.ensure_same(&Marks::read(dir, "picard.sortsam.bam")?)
         });
         ledger.check("template mode: SortSam's order changes full ties alone", || {
-            tied(dir, "template.bam", "picard.sortsam.bam")
+            ensure_ties_only(dir, "template.bam", "picard.sortsam.bam")
         });
     }
 }
@@ -105,7 +109,7 @@ struct TagComparison {
     input: &'static str,
     order: &'static str,
     marked: &'static str,
-    sets: Sets,
+    sets: SetComparison,
 }
 
 const COORDINATE: TagComparison = TagComparison {
@@ -116,7 +120,7 @@ const COORDINATE: TagComparison = TagComparison {
     marked: "picard.coordinate",
     // Picard numbers reads by their place in the sorted file, which readmill does not have
     // yet when it marks.
-    sets: Sets::Renamed,
+    sets: SetComparison::Renamed,
 };
 
 const TEMPLATE: TagComparison = TagComparison {
@@ -125,86 +129,86 @@ const TEMPLATE: TagComparison = TagComparison {
     input: "in.bam",
     order: "queryname",
     marked: "picard.template",
-    sets: Sets::Numbered,
+    sets: SetComparison::Numbered,
 };
 
 type Rule = (&'static str, &'static str);
 
 /// Returns the rules that a sample is compared with in addition to the defaults: `RULES` if
 /// `all`, and the rule for UMIs if its reads have them.
-pub fn other_rules(has_umis: bool, all: bool) -> Vec<Rule> {
+pub fn additional_rules(has_umis: bool, all: bool) -> Vec<Rule> {
     let rules = RULES.into_iter().filter(|_| all);
     rules.chain(has_umis.then_some(UMI_RULE)).collect()
 }
 
 /// Compares metrics, DT, DS and DI in coordinate mode with the Picard output that
 /// [`coordinate`] leaves.
-pub fn coordinate_tags(dir: &SampleDir<'_>, rules: &[Rule], ledger: &mut Ledger) {
-    COORDINATE.compare(dir, rules, ledger);
+pub fn compare_coordinate_tags(dir: &SampleDir<'_>, rules: &[Rule], ledger: &mut Ledger) {
+    COORDINATE.compare_with_picard(dir, rules, ledger);
 }
 
 /// Compares metrics, DT, DS and DI in template mode with the Picard output that
 /// [`template`] leaves.
-pub fn template_tags(dir: &SampleDir<'_>, rules: &[Rule], ledger: &mut Ledger) {
-    TEMPLATE.compare(dir, rules, ledger);
+pub fn compare_template_tags(dir: &SampleDir<'_>, rules: &[Rule], ledger: &mut Ledger) {
+    TEMPLATE.compare_with_picard(dir, rules, ledger);
 }
 
 /// Checks that metrics, DT, DS and DI do not change with the minimum memory, on a sample
 /// that does not fit into it. Picard is not run.
-pub fn spilled(dir: &SampleDir<'_>, ledger: &mut Ledger) {
+pub fn compare_spilled_tags(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     for asked in [COORDINATE, TEMPLATE] {
         let what = "metrics, DT, DS and DI are the same with the least memory";
-        ledger.check(&format!("{} mode: {what}", asked.mode), || asked.least(dir));
+        ledger.check(&format!("{} mode: {what}", asked.mode), || asked.compare_min_memory(dir));
     }
 }
 
 impl TagComparison {
-    fn least(&self, dir: &SampleDir<'_>) -> Result<String> {
-        self.readmill(dir, "said", "-m 1G")?;
-        let least = dir.least_memory(&format!("{} -@ 1", self.words("least")))?;
-        self.readmill(dir, "least", &format!("-@ 1 -m {least}"))?;
-        same_metrics(dir, "least.metrics", "said.metrics")?;
-        Ok(format!("-m {least}, {} bytes", same_bytes(dir, "least.bam", "said.bam")?))
+    fn compare_min_memory(&self, dir: &SampleDir<'_>) -> Result<String> {
+        self.run_readmill(dir, "said", "-m 1G")?;
+        let least = dir.min_memory(&format!("{} -@ 1", self.command_line("least")))?;
+        self.run_readmill(dir, "least", &format!("-@ 1 -m {least}"))?;
+        compare_metrics_files(dir, "least.metrics", "said.metrics")?;
+        Ok(format!("-m {least}, {} bytes", compare_files(dir, "least.bam", "said.bam")?))
     }
 
-    fn compare(&self, dir: &SampleDir<'_>, rules: &[Rule], ledger: &mut Ledger) {
+    fn compare_with_picard(&self, dir: &SampleDir<'_>, rules: &[Rule], ledger: &mut Ledger) {
         let TagComparison { mode, marked, .. } = self;
         ledger.check(&format!("{mode} mode: the metrics of MarkDuplicates"), || {
-            self.readmill(dir, "said", "-m 1G")?;
-            same_metrics(dir, "said.metrics", &format!("{marked}.metrics"))
+            self.run_readmill(dir, "said", "-m 1G")?;
+            compare_metrics_files(dir, "said.metrics", &format!("{marked}.metrics"))
         });
         ledger.check(&format!("{mode} mode: DT, DS and DI of MarkDuplicates"), || {
-            duplicate_marks::same_tags(dir, "said.bam", &format!("{marked}.bam"), self.sets)
+            duplicate_marks::compare_tags(dir, "said.bam", &format!("{marked}.bam"), self.sets)
         });
         if rules.is_empty() {
             return;
         }
         ledger.check(&format!("{mode} mode: MarkDuplicates with other rules"), || {
-            let call = |(i, (rule, value)): (usize, &Rule)| self.picard(i, rule, value);
+            let call = |(i, (rule, value)): (usize, &Rule)| self.picard_call(i, rule, value);
             let calls: Vec<String> = rules.iter().enumerate().map(call).collect();
-            let codes = dir.picard_each(&calls)?;
+            let codes = dir.run_picard_calls(&calls)?;
             ensure!(codes.iter().all(|code| *code == 0), "exit codes {codes:?}");
             Ok(format!("{} times", codes.len()))
         });
         for (i, (rule, value)) in rules.iter().enumerate() {
             ledger.check(&format!("{mode} mode: {rule}={value}, metrics, marks and fields"), || {
-                self.readmill(dir, "ruled", &format!("-m 1G --{rule} {value}"))?;
-                same_metrics(dir, "ruled.metrics", &format!("{mode}.{i}.metrics"))?;
-                duplicate_marks::same_tags(dir, "ruled.bam", &format!("{mode}.{i}.bam"), self.sets)
+                self.run_readmill(dir, "ruled", &format!("-m 1G --{rule} {value}"))?;
+                compare_metrics_files(dir, "ruled.metrics", &format!("{mode}.{i}.metrics"))?;
+                duplicate_marks::compare_tags(dir, "ruled.bam", &format!("{mode}.{i}.bam"), self.sets)
             });
         }
     }
 
-    fn readmill(&self, dir: &SampleDir<'_>, name: &str, more: &str) -> Result<()> {
-        dir.readmill(&format!("{} {more}", self.words(name))).map(drop)
+    fn run_readmill(&self, dir: &SampleDir<'_>, name: &str, more: &str) -> Result<()> {
+        dir.run_readmill(&format!("{} {more}", self.command_line(name))).map(drop)
     }
 
-    fn words(&self, name: &str) -> String {
+    fn command_line(&self, name: &str) -> String {
         let tags = "--TAGGING_POLICY All --TAG_DUPLICATE_SET_MEMBERS true";
         format!("{} -o {name}.bam --metrics {name}.metrics {tags}", self.readmill)
     }
 
-    fn picard(&self, number: usize, rule: &str, value: &str) -> String {
+    fn picard_call(&self, number: usize, rule: &str, value: &str) -> String {
         let TagComparison { mode, input, order, .. } = self;
         let output = format!("{mode}.{number}");
         let files = format!("I={input} O={output}.bam M={output}.metrics COMPRESSION_LEVEL=1");
@@ -216,35 +220,41 @@ impl TagComparison {
 
 /// Runs MarkDuplicates with default rules. Other comparisons call it to get marked files.
 pub fn mark_duplicates(dir: &SampleDir<'_>, input: &str, output: &str, order: &str) -> Result<()> {
-    oracle(dir, input, output, order, "")
+    run_mark_duplicates(dir, input, output, order, "")
 }
 
 /// Runs MarkDuplicates with further options. Its metrics file gets the name of the output
 /// with `.metrics`.
-fn oracle(dir: &SampleDir<'_>, input: &str, output: &str, order: &str, rules: &str) -> Result<()> {
+fn run_mark_duplicates(
+    dir: &SampleDir<'_>,
+    input: &str,
+    output: &str,
+    order: &str,
+    rules: &str,
+) -> Result<()> {
     let files = format!("I={input} O={output} M={}", output.replace(".bam", ".metrics"));
     let mode = format!("ASSUME_SORT_ORDER={order} VALIDATION_STRINGENCY=SILENT");
-    dir.picard(&format!("MarkDuplicates {files} {mode} {rules}")).map(drop)
+    dir.run_picard(&format!("MarkDuplicates {files} {mode} {rules}")).map(drop)
 }
 
-fn unchanged(dir: &SampleDir<'_>, file: &str) -> Result<String> {
-    let ours = Printed::samtools(dir, &format!("view {file}"))?;
-    let theirs = Printed::samtools(dir, "view samtools.bam")?;
-    Ok(format!("{} records", same(ours, theirs, without_marks)?))
+fn ensure_only_marks_change(dir: &SampleDir<'_>, file: &str) -> Result<String> {
+    let ours = ProgramLines::start_samtools(dir, &format!("view {file}"))?;
+    let theirs = ProgramLines::start_samtools(dir, "view samtools.bam")?;
+    Ok(format!("{} records", compare_lines(ours, theirs, clear_duplicate_flag)?))
 }
 
-fn removed(dir: &SampleDir<'_>, marked: &str) -> Result<String> {
-    let ours = Printed::samtools(dir, "view removed.bam")?;
-    let theirs = Printed::samtools(dir, &format!("view -F 0x400 {marked}"))?;
-    Ok(format!("{} records", same(ours, theirs, |_| true)?))
+fn ensure_duplicates_removed(dir: &SampleDir<'_>, marked: &str) -> Result<String> {
+    let ours = ProgramLines::start_samtools(dir, "view removed.bam")?;
+    let theirs = ProgramLines::start_samtools(dir, &format!("view -F 0x400 {marked}"))?;
+    Ok(format!("{} records", compare_lines(ours, theirs, |_| true)?))
 }
 
-fn tied(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
-    let differences = Marks::of(dir, ours)?.differences(&Marks::of(dir, theirs)?)?;
-    duplicate_marks::only_ties(dir, "in.bam", &differences)
+fn ensure_ties_only(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
+    let differences = Marks::read(dir, ours)?.find_differences(&Marks::read(dir, theirs)?)?;
+    duplicate_marks::ensure_only_ties(dir, "in.bam", &differences)
 }
 
-struct MetricsCase {
+struct DuplicateMetricsCase {
     about: &'static str,
     input: &'static str,
     order: &'static str,
@@ -252,23 +262,29 @@ struct MetricsCase {
     ours: &'static str,
 }
 
-const CASES: [MetricsCase; 4] = [
-    MetricsCase { about: "template mode", input: "in.bam", order: "queryname", picard: "", ours: "" },
-    MetricsCase {
+const CASES: [DuplicateMetricsCase; 4] = [
+    DuplicateMetricsCase {
+        about: "template mode",
+        input: "in.bam",
+        order: "queryname",
+        picard: "",
+        ours: "",
+    },
+    DuplicateMetricsCase {
         about: "coordinate mode",
         input: "sorted.bam",
         order: "coordinate",
         picard: "",
         ours: "",
     },
-    MetricsCase {
+    DuplicateMetricsCase {
         about: "a distance of 2,500 pixels",
         input: "in.bam",
         order: "queryname",
         picard: "OPTICAL_DUPLICATE_PIXEL_DISTANCE=2500",
         ours: "--optical-distance 2500",
     },
-    MetricsCase {
+    DuplicateMetricsCase {
         about: "no locations",
         input: "in.bam",
         order: "queryname",
@@ -280,7 +296,7 @@ const CASES: [MetricsCase; 4] = [
 /// Compares metrics of one library and of three, each sample with `pairs` templates.
 /// MultiQC reads only the metrics of one library: of several it reports only the first
 /// (release 1.35, for Picard's file as well).
-pub fn all(
+pub fn compare_duplicate_metrics(
     commands: &Commands,
     peers: &Peers,
     root: &Path,
@@ -289,38 +305,38 @@ pub fn all(
     ledger: &mut Ledger,
 ) -> Result<()> {
     for libraries in [1, 3] {
-        let sample = samples::of_libraries(libraries, pairs);
+        let sample = samples::sample_with_libraries(libraries, pairs);
         let dir = SampleDir::new(commands, &root.join(&sample.name))?;
-        sample.make(&dir)?;
-        ledger.title(&sample.name, sample.about);
-        compare(&dir, ledger);
+        sample.write_input_bam(&dir)?;
+        ledger.print_heading(&sample.name, sample.about);
+        compare_metrics_cases(&dir, ledger);
         match (libraries, full) {
-            (1, true) => read_by_multiqc(&dir, peers, ledger),
-            (1, false) => ledger.left_out("metrics: MultiQC", FULL_RUN),
+            (1, true) => compare_multiqc_values(&dir, peers, ledger),
+            (1, false) => ledger.record_skipped("metrics: MultiQC", FULL_RUN),
             _ => {}
         }
     }
     Ok(())
 }
 
-fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
+fn compare_metrics_cases(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     for case in CASES {
         ledger.check(&format!("metrics, {}: the file of MarkDuplicates", case.about), || {
             if !dir.path(case.input).exists() {
-                dir.samtools(&format!("sort -o {} in.bam", case.input))?;
+                dir.run_samtools(&format!("sort -o {} in.bam", case.input))?;
             }
-            let MetricsCase { input, order, picard, ours, .. } = case;
+            let DuplicateMetricsCase { input, order, picard, ours, .. } = case;
             let rules = format!("ASSUME_SORT_ORDER={order} VALIDATION_STRINGENCY=SILENT {picard}");
-            dir.picard(&format!("MarkDuplicates I={input} O=picard.bam M=picard.txt {rules}"))?;
-            dir.readmill(&format!("markdup {input} -o ours.bam --metrics ours.txt {ours} -m 1G"))?;
-            same_metrics(dir, "ours.txt", "picard.txt")
+            dir.run_picard(&format!("MarkDuplicates I={input} O=picard.bam M=picard.txt {rules}"))?;
+            dir.run_readmill(&format!("markdup {input} -o ours.bam --metrics ours.txt {ours} -m 1G"))?;
+            compare_metrics_files(dir, "ours.txt", "picard.txt")
         });
     }
 }
 
 /// Compares two metrics files line by line, except the command line and the date. Returns
 /// the rows of the table, one per library, as text.
-fn same_metrics(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
+fn compare_metrics_files(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
     let [ours, theirs] = [ours, theirs].map(|file| fs::read_to_string(dir.path(file)));
     let (ours, theirs) = (ours?, theirs?);
     let mut lines = 0;
@@ -338,16 +354,18 @@ fn same_metrics(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String>
             break;
         }
     }
-    let rows = table(&ours).skip(1).map(|row| row.split('\t').skip(1).collect::<Vec<_>>().join(" "));
+    let rows = metrics_table_lines(&ours)
+        .skip(1)
+        .map(|row| row.split('\t').skip(1).collect::<Vec<_>>().join(" "));
     Ok(rows.collect::<Vec<_>>().join(", "))
 }
 
 /// Checks that MultiQC finds our metrics, takes the sample name from the output, and reads
 /// each number unchanged; and that it keeps all reports of two runs apart.
-fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
+fn compare_multiqc_values(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
     ledger.check("metrics: MultiQC reads the sample and all numbers", || {
         let multiqc = peers.multiqc()?;
-        dir.readmill("markdup in.bam -o ours.bam --metrics sample.metrics.txt -m 1G")?;
+        dir.run_readmill("markdup in.bam -o ours.bam --metrics sample.metrics.txt -m 1G")?;
         let mut command = multiqc.command();
         command.current_dir(dir.directory());
         command.args("--quiet --force --no-report --module picard --outdir multiqc".split(' '));
@@ -356,8 +374,8 @@ fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
         let read = fs::read_to_string(dir.path("multiqc/multiqc_data/multiqc_picard_dups.txt"))
             .context("MultiQC found no metrics")?;
         let ours = fs::read_to_string(dir.path("sample.metrics.txt"))?;
-        let [names, values] = rows(table(&ours))?;
-        let [read_names, read_values] = rows(read.lines())?;
+        let [names, values] = split_two_rows(metrics_table_lines(&ours))?;
+        let [read_names, read_values] = split_two_rows(read.lines())?;
         ensure!(read_names[1..] == names[..], "columns {read_names:?}");
         ensure!(read_values[0] == "ours", "sample {}", read_values[0]);
         for ((name, value), read) in names.iter().zip(&values).zip(&read_values[1..]) {
@@ -376,9 +394,9 @@ fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
         };
         // NA1 is named after the output; NA2 by `--sample`, since its output is /dev/null.
         let prep = "prep --mark-duplicates --sort coordinate in.bam";
-        dir.readmill(&format!("{prep} -o NA1.bam {}", reports("NA1")))?;
+        dir.run_readmill(&format!("{prep} -o NA1.bam {}", reports("NA1")))?;
         let named = format!("{prep} -o /dev/null --sample NA2 {}", reports("NA2"));
-        dir.readmill(&named)?;
+        dir.run_readmill(&named)?;
         let mut command = multiqc.command();
         command.current_dir(dir.directory());
         command.args("--quiet --force --no-report --outdir joined".split(' '));
@@ -430,12 +448,12 @@ const READ_BY_MULTIQC: [&str; 12] = [
     "multiqc_general_stats",
 ];
 
-fn table(text: &str) -> impl Iterator<Item = &str> {
+fn metrics_table_lines(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().skip_while(|line| !line.starts_with("## METRICS CLASS")).skip(1);
     lines.take_while(|line| !line.is_empty())
 }
 
-fn rows<'a>(lines: impl Iterator<Item = &'a str>) -> Result<[Vec<&'a str>; 2]> {
+fn split_two_rows<'a>(lines: impl Iterator<Item = &'a str>) -> Result<[Vec<&'a str>; 2]> {
     let rows: Vec<Vec<&str>> = lines.map(|line| line.split('\t').collect()).collect();
     rows.try_into().map_err(|rows: Vec<_>| anyhow::anyhow!("{} lines and not 2", rows.len()))
 }

@@ -8,35 +8,35 @@ use anyhow::{Context, Result, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::outputs::Printed;
+use crate::outputs::ProgramLines;
 use crate::samples;
 
-const STEP: u64 = 97;
+const SITE_STEP_BASES: u64 = 97;
 
 /// mpileup with the filters of a fingerprint: MAPQ 10, base quality 20, and no unmapped,
 /// secondary, failed, duplicate or supplementary reads.
-const MPILEUP: &str = "mpileup -A -B -x -d 0 -q 10 -Q 20 --ff 0xf04 -l sites.bed marked.bam";
+const MPILEUP_COMMAND: &str = "mpileup -A -B -x -d 0 -q 10 -Q 20 --ff 0xf04 -l sites.bed marked.bam";
 
-pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
-    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
-    sample.context("a sample with all kinds of templates")?.make(dir)?;
-    dir.readmill("prep in.bam -o marked.bam --sort coordinate --mark-duplicates")?;
+pub fn compare_with_mpileup(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
+    let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
+    dir.run_readmill("prep in.bam -o marked.bam --sort coordinate --mark-duplicates")?;
     ledger.check("fingerprint: the bases of samtools mpileup", || {
-        let header = Printed::newest(dir, "view -H marked.bam")?.text()?;
+        let header = ProgramLines::start_samtools_1_24(dir, "view -H marked.bam")?.read_text()?;
         let (mut vcf, mut bed) = (String::from("#CHROM\tPOS\tID\tREF\tALT\n"), String::new());
         for line in header.lines().filter(|line| line.starts_with("@SQ")) {
             let value = |key: &str| line.split('\t').find_map(|field| field.strip_prefix(key));
             let (name, length) = value("SN:").zip(value("LN:")).context("a contig")?;
-            for pos in (1..=length.parse::<u64>()?).step_by(STEP as usize) {
+            for pos in (1..=length.parse::<u64>()?).step_by(SITE_STEP_BASES as usize) {
                 writeln!(vcf, "{name}\t{pos}\t.\tA\tC")?;
                 writeln!(bed, "{name}\t{}\t{pos}", pos - 1)?;
             }
         }
         fs::write(dir.path("sites.vcf"), vcf)?;
         fs::write(dir.path("sites.bed"), bed)?;
-        let theirs = Printed::newest(dir, MPILEUP)?.text()?;
-        let theirs: HashMap<String, [u64; 3]> = theirs.lines().filter_map(bases).collect();
-        dir.readmill("fingerprint count marked.bam --sites sites.vcf -o ours.fingerprint")?;
+        let theirs = ProgramLines::start_samtools_1_24(dir, MPILEUP_COMMAND)?.read_text()?;
+        let theirs: HashMap<String, [u64; 3]> = theirs.lines().filter_map(parse_mpileup_line).collect();
+        dir.run_readmill("fingerprint count marked.bam --sites sites.vcf -o ours.fingerprint")?;
         let ours = fs::read_to_string(dir.path("ours.fingerprint"))?;
         let (mut sites, mut sum) = (0, 0);
         for line in ours.lines().filter(|line| !line.starts_with('#')) {
@@ -59,7 +59,7 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<(
 
 /// Parses a line of mpileup that was made without a reference. Returns contig and position,
 /// and the counts of A, of C and of other bases.
-fn bases(line: &str) -> Option<(String, [u64; 3])> {
+fn parse_mpileup_line(line: &str) -> Option<(String, [u64; 3])> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [name, pos, _, _, column, ..] = &fields[..] else { return None };
     let (mut counts, mut letters) = ([0; 3], column.bytes());

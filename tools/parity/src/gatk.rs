@@ -8,11 +8,11 @@ use readmill_peers::{Peers, Tool};
 
 use crate::commands::SampleDir;
 
-const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
+const NASHORN_SHELL: &str = "org.openjdk.nashorn.tools.Shell";
 /// A script for Nashorn that calls the GATK tools of a file, one per line, in one JVM. It
 /// prints `ended:` for each call, followed by the exception if there was one. Line ends
 /// inside an exception become carriage returns.
-const EACH: &str = r#"
+const GATK_CALLS_SCRIPT: &str = r#"
 var home = "org.broadinstitute.hellbender.";
 var text = "java.lang.String[]";
 var settings = Java.type(home + "utils.config.ConfigFactory").getInstance();
@@ -32,17 +32,17 @@ while (lines.hasNextLine()) {
 }
 "#;
 
-const JAVA: [&str; 3] = ["-Xmx3g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+const JVM_OPTIONS: [&str; 3] = ["-Xmx3g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
 pub struct Gatk(Tool);
 
 impl Gatk {
-    pub fn find(peers: &Peers) -> Result<Self> {
+    pub fn find_or_install(peers: &Peers) -> Result<Self> {
         let mut tool = peers.gatk()?;
         if let Some(main) = tool.arguments.last_mut() {
-            *main = OsString::from(SHELL);
+            *main = OsString::from(NASHORN_SHELL);
         }
-        tool.arguments.splice(0..0, JAVA.map(OsString::from));
+        tool.arguments.splice(0..0, JVM_OPTIONS.map(OsString::from));
         Ok(Gatk(tool))
     }
 
@@ -52,8 +52,8 @@ impl Gatk {
 
     /// Calls tools one after the other and returns an error for the first call that throws.
     /// A call is the class of a tool below `tools`, and its arguments.
-    pub fn each(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<()> {
-        for (call, refused) in calls.iter().zip(self.each_said(dir, calls)?) {
+    pub fn run_calls(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<()> {
+        for (call, refused) in calls.iter().zip(self.run_calls_verbose(dir, calls)?) {
             if let Some(why) = refused {
                 bail!("{call}: {why}");
             }
@@ -63,10 +63,14 @@ impl Gatk {
 
     /// Calls tools one after the other. Returns for each call the class and message of its
     /// exception, or `None` if it succeeded.
-    pub fn each_said(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<Vec<Option<String>>> {
+    pub fn run_calls_verbose(
+        &self,
+        dir: &SampleDir<'_>,
+        calls: &[String],
+    ) -> Result<Vec<Option<String>>> {
         let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
         fs::write(dir.path("gatk.calls"), lines)?;
-        fs::write(dir.path("gatk.js"), EACH)?;
+        fs::write(dir.path("gatk.js"), GATK_CALLS_SCRIPT)?;
         let output = dir.peer_command(&self.0, "gatk.js -- gatk.calls").output()?;
         ensure!(output.status.success(), "GATK: {}", String::from_utf8_lossy(&output.stderr));
         let printed = String::from_utf8(output.stdout).context("GATK printed no text")?;

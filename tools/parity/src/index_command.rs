@@ -8,88 +8,96 @@ use anyhow::{Context, Result, ensure};
 use readmill_peers::{Peers, Tool};
 
 use crate::commands::SampleDir;
-use crate::indexes::long_alignments;
+use crate::indexes::random_long_alignments;
 use crate::ledger::{FULL_RUN, Ledger};
-use crate::outputs::same_bytes;
+use crate::outputs::compare_files;
 use crate::random::SeededRandom;
 
 /// Runs each comparison on `files` files. Structural variants need htslib 1.24 through
 /// pysam, so quick runs skip them.
-pub fn compare(dir: &SampleDir<'_>, peers: &Peers, files: u64, quick: bool, ledger: &mut Ledger) {
-    ledger.title("index", "indexes of files that exist, and small commands on whole files");
+pub fn compare_index_commands(
+    dir: &SampleDir<'_>,
+    peers: &Peers,
+    files: u64,
+    quick: bool,
+    ledger: &mut Ledger,
+) {
+    ledger.print_heading("index", "indexes of files that exist, and small commands on whole files");
     for flag in ["-b", "-c", "-m 12"] {
         ledger.check(&format!("index {flag}: BAM, byte for byte"), || {
-            reads(dir, files, |dir| {
-                dir.newest("view --no-PG -b -o in.bam in.sam")?;
-                both(dir, flag, "in.bam")
+            compare_on_random_files(dir, files, |dir| {
+                dir.run_samtools_1_24("view --no-PG -b -o in.bam in.sam")?;
+                compare_indexes(dir, flag, "in.bam")
             })
         });
     }
     ledger.check("index: SAM by bgzip, byte for byte", || {
-        reads(dir, files, |dir| {
-            dir.newest("view --no-PG -h -O sam.gz -o in.sam.gz in.sam")?;
-            both(dir, "-c", "in.sam.gz")
+        compare_on_random_files(dir, files, |dir| {
+            dir.run_samtools_1_24("view --no-PG -h -O sam.gz -o in.sam.gz in.sam")?;
+            compare_indexes(dir, "-c", "in.sam.gz")
         })
     });
     for options in
         ["no_ref=1", "no_ref=1,multi_seq_per_slice=1", "no_ref=1,version=3.1,seqs_per_slice=50"]
     {
         ledger.check(&format!("index: CRAM, {options}, inflated"), || {
-            reads(dir, files, |dir| {
-                dir.newest(&format!("view --no-PG -O cram,{options} -o in.cram in.sam"))?;
-                dir.readmill("index -q -o ours in.cram")?;
-                dir.newest("index -o theirs.crai in.cram")?;
-                same_inflated(dir, "ours", "theirs.crai")
+            compare_on_random_files(dir, files, |dir| {
+                dir.run_samtools_1_24(&format!("view --no-PG -O cram,{options} -o in.cram in.sam"))?;
+                dir.run_readmill("index -q -o ours in.cram")?;
+                dir.run_samtools_1_24("index -o theirs.crai in.cram")?;
+                compare_inflated(dir, "ours", "theirs.crai")
             })
         });
     }
     if Command::new("tabix").arg("--version").output().is_err() {
-        ledger.left_out("index: VCF, BED and GFF", "tabix is not installed");
+        ledger.record_skipped("index: VCF, BED and GFF", "tabix is not installed");
     } else {
         for (preset, end) in [("vcf", "tbi"), ("bed", "tbi"), ("gff", "tbi"), ("bed", "csi")] {
-            ledger.check(&format!("index: {preset}, {end}, inflated"), || text(dir, files, preset, end));
+            ledger.check(&format!("index: {preset}, {end}, inflated"), || {
+                compare_tabix_indexes(dir, files, preset, end)
+            });
         }
     }
     if quick {
-        ledger.left_out("index: structural variants, beside tabix of htslib 1.24", FULL_RUN);
+        ledger.record_skipped("index: structural variants, beside tabix of htslib 1.24", FULL_RUN);
     } else {
         ledger.check("index: structural variants, as tabix of htslib 1.24, inflated", || {
-            structural(dir, &peers.pysam()?, files)
+            compare_structural_variants(dir, &peers.pysam()?, files)
         });
     }
-    ledger.check("faidx, faidx of regions, and dict", || fasta(dir, files));
-    ledger.check("cat and reheader: records", || whole_files(dir, files));
+    ledger.check("faidx, faidx of regions, and dict", || compare_fasta_commands(dir, files));
+    ledger.check("cat and reheader: records", || compare_cat_and_reheader(dir, files));
 }
 
 /// Makes `files` small sorted files `in.sam` with long alignments, and calls `compare` for
 /// each. The error names the seed of the file.
-fn reads(
+fn compare_on_random_files(
     dir: &SampleDir<'_>,
     files: u64,
     compare: impl Fn(&SampleDir<'_>) -> Result<()>,
 ) -> Result<String> {
     for seed in 0..files {
         let lengths = [[500_000_000, 20_000, 70_000], [5_000, 16_384, 1_000_000]];
-        fs::write(dir.path("raw.sam"), long_alignments(seed, &lengths[seed as usize % 2]))?;
-        dir.newest("sort --no-PG -O sam -o in.sam raw.sam")?;
+        fs::write(dir.path("raw.sam"), random_long_alignments(seed, &lengths[seed as usize % 2]))?;
+        dir.run_samtools_1_24("sort --no-PG -O sam -o in.sam raw.sam")?;
         compare(dir).with_context(|| format!("seed {seed}"))?;
     }
     Ok(format!("{files} files"))
 }
 
-fn both(dir: &SampleDir<'_>, flag: &str, file: &str) -> Result<()> {
-    dir.readmill(&format!("index {flag} -q -o ours {file}"))?;
-    dir.newest(&format!("index {flag} -o theirs {file}"))?;
-    same_bytes(dir, "ours", "theirs").map(drop)
+fn compare_indexes(dir: &SampleDir<'_>, flag: &str, file: &str) -> Result<()> {
+    dir.run_readmill(&format!("index {flag} -q -o ours {file}"))?;
+    dir.run_samtools_1_24(&format!("index {flag} -o theirs {file}"))?;
+    compare_files(dir, "ours", "theirs").map(drop)
 }
 
-fn same_inflated(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<()> {
-    let read = |file: &str| -> Result<Vec<u8>> { Ok(dir.inflated(file).output()?.stdout) };
+fn compare_inflated(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<()> {
+    let read = |file: &str| -> Result<Vec<u8>> { Ok(dir.inflate_command(file).output()?.stdout) };
     ensure!(read(ours)? == read(theirs)?, "{ours} and {theirs} differ");
     Ok(())
 }
 
-fn text(dir: &SampleDir<'_>, files: u64, preset: &str, end: &str) -> Result<String> {
+fn compare_tabix_indexes(dir: &SampleDir<'_>, files: u64, preset: &str, end: &str) -> Result<String> {
     for seed in 0..files {
         let mut random = SeededRandom::new(seed);
         let mut text = match preset {
@@ -116,14 +124,14 @@ fn text(dir: &SampleDir<'_>, files: u64, preset: &str, end: &str) -> Result<Stri
         let run = |program: &str, words: &str| -> Result<()> {
             let mut command = Command::new(program);
             command.current_dir(dir.directory()).args(words.split(' '));
-            dir.finish(command).map(drop)
+            dir.run_to_end(command).map(drop)
         };
         run("bgzip", &format!("-f {plain}"))?;
         let flag = if end == "csi" { "-C " } else { "" };
         run("tabix", &format!("-f {flag}-p {preset} {plain}.gz"))?;
         let flag = if end == "csi" { "-c " } else { "" };
-        dir.readmill(&format!("index {flag}-q -o ours {plain}.gz"))?;
-        let compared = same_inflated(dir, "ours", &format!("{plain}.gz.{end}"));
+        dir.run_readmill(&format!("index {flag}-q -o ours {plain}.gz"))?;
+        let compared = compare_inflated(dir, "ours", &format!("{plain}.gz.{end}"));
         compared.with_context(|| format!("seed {seed}"))?;
     }
     Ok(format!("{files} files"))
@@ -131,24 +139,24 @@ fn text(dir: &SampleDir<'_>, files: u64, preset: &str, end: &str) -> Result<Stri
 
 /// Compares indexes of VCF records whose end is given by END, SVLEN or LEN. The peer is
 /// pysam, which has the rules of htslib 1.24.
-fn structural(dir: &SampleDir<'_>, pysam: &Tool, files: u64) -> Result<String> {
+fn compare_structural_variants(dir: &SampleDir<'_>, pysam: &Tool, files: u64) -> Result<String> {
     const INDEX: &str =
         "import pysam; pysam.tabix_index('in.vcf.gz', preset='vcf', force=True, keep_original=True)";
     for seed in 0..files {
-        fs::write(dir.path("in.vcf"), variants(&mut SeededRandom::new(seed)))?;
+        fs::write(dir.path("in.vcf"), random_structural_vcf(&mut SeededRandom::new(seed)))?;
         let mut bgzip = Command::new("bgzip");
         bgzip.current_dir(dir.directory()).args(["-f", "in.vcf"]);
-        dir.finish(bgzip)?;
+        dir.run_to_end(bgzip)?;
         let mut python = pysam.command();
         python.current_dir(dir.directory()).args(["-c", INDEX]);
-        dir.finish(python)?;
-        dir.readmill("index -q -o ours in.vcf.gz")?;
-        same_inflated(dir, "ours", "in.vcf.gz.tbi").with_context(|| format!("seed {seed}"))?;
+        dir.run_to_end(python)?;
+        dir.run_readmill("index -q -o ours in.vcf.gz")?;
+        compare_inflated(dir, "ours", "in.vcf.gz.tbi").with_context(|| format!("seed {seed}"))?;
     }
     Ok(format!("{files} files"))
 }
 
-fn variants(random: &mut SeededRandom) -> String {
+fn random_structural_vcf(random: &mut SeededRandom) -> String {
     const ALLELES: [&str; 12] = [
         "A",
         "<DEL>",
@@ -201,7 +209,7 @@ fn variants(random: &mut SeededRandom) -> String {
     text
 }
 
-fn fasta(dir: &SampleDir<'_>, files: u64) -> Result<String> {
+fn compare_fasta_commands(dir: &SampleDir<'_>, files: u64) -> Result<String> {
     for seed in 0..files.min(30) {
         let mut random = SeededRandom::new(seed);
         let mut text = String::new();
@@ -216,43 +224,43 @@ fn fasta(dir: &SampleDir<'_>, files: u64) -> Result<String> {
             }
         }
         fs::write(dir.path("in.fa"), text)?;
-        dir.newest("faidx --fai-idx theirs.fai in.fa")?;
-        dir.readmill("faidx -q in.fa")?;
-        same_bytes(dir, "in.fa.fai", "theirs.fai")?;
-        dir.newest("faidx -o theirs.txt in.fa c0 c0:5-300 c0:17")?;
-        dir.readmill("faidx -o ours.txt in.fa c0 c0:5-300 c0:17")?;
-        same_bytes(dir, "ours.txt", "theirs.txt")?;
-        dir.newest("dict -A -a as -s sp -o theirs.dict in.fa")?;
-        dir.readmill("dict -A -a as -s sp -o ours.dict in.fa")?;
-        same_bytes(dir, "ours.dict", "theirs.dict")?;
+        dir.run_samtools_1_24("faidx --fai-idx theirs.fai in.fa")?;
+        dir.run_readmill("faidx -q in.fa")?;
+        compare_files(dir, "in.fa.fai", "theirs.fai")?;
+        dir.run_samtools_1_24("faidx -o theirs.txt in.fa c0 c0:5-300 c0:17")?;
+        dir.run_readmill("faidx -o ours.txt in.fa c0 c0:5-300 c0:17")?;
+        compare_files(dir, "ours.txt", "theirs.txt")?;
+        dir.run_samtools_1_24("dict -A -a as -s sp -o theirs.dict in.fa")?;
+        dir.run_readmill("dict -A -a as -s sp -o ours.dict in.fa")?;
+        compare_files(dir, "ours.dict", "theirs.dict")?;
     }
     Ok(format!("{} files", files.min(30)))
 }
 
-fn whole_files(dir: &SampleDir<'_>, files: u64) -> Result<String> {
-    reads(dir, files.min(30), |dir| {
-        dir.newest("view --no-PG -b -o a.bam in.sam")?;
-        dir.newest("cat --no-PG -o theirs.bam a.bam a.bam")?;
-        dir.readmill("cat --no-PG -q -o ours.bam a.bam a.bam")?;
-        same_text(dir, "ours.bam", "theirs.bam")?;
+fn compare_cat_and_reheader(dir: &SampleDir<'_>, files: u64) -> Result<String> {
+    compare_on_random_files(dir, files.min(30), |dir| {
+        dir.run_samtools_1_24("view --no-PG -b -o a.bam in.sam")?;
+        dir.run_samtools_1_24("cat --no-PG -o theirs.bam a.bam a.bam")?;
+        dir.run_readmill("cat --no-PG -q -o ours.bam a.bam a.bam")?;
+        compare_as_sam(dir, "ours.bam", "theirs.bam")?;
         let header = fs::read_to_string(dir.path("in.sam"))?;
         let header: String =
             header.split_inclusive('\n').take_while(|line| line.starts_with('@')).collect();
         fs::write(dir.path("new.sam"), header.replace("SN:c", "SN:chr"))?;
-        dir.newest("view --no-PG -O cram,no_ref=1 -o a.cram in.sam")?;
+        dir.run_samtools_1_24("view --no-PG -O cram,no_ref=1 -o a.cram in.sam")?;
         for file in ["a.bam", "a.cram"] {
-            let mut command = dir.newest_command(&format!("reheader -P new.sam {file}"));
+            let mut command = dir.samtools_1_24_command(&format!("reheader -P new.sam {file}"));
             command.stdout(fs::File::create(dir.path("theirs"))?);
-            dir.finish(command)?;
-            dir.readmill(&format!("reheader -P -q new.sam {file} -o ours"))?;
-            same_text(dir, "ours", "theirs")?;
+            dir.run_to_end(command)?;
+            dir.run_readmill(&format!("reheader -P -q new.sam {file} -o ours"))?;
+            compare_as_sam(dir, "ours", "theirs")?;
         }
         Ok(())
     })
 }
 
-fn same_text(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<()> {
-    dir.newest(&format!("view --no-PG -h -o ours.txt {ours}"))?;
-    dir.newest(&format!("view --no-PG -h -o theirs.txt {theirs}"))?;
-    same_bytes(dir, "ours.txt", "theirs.txt").map(drop)
+fn compare_as_sam(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<()> {
+    dir.run_samtools_1_24(&format!("view --no-PG -h -o ours.txt {ours}"))?;
+    dir.run_samtools_1_24(&format!("view --no-PG -h -o theirs.txt {theirs}"))?;
+    compare_files(dir, "ours.txt", "theirs.txt").map(drop)
 }

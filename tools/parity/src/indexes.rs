@@ -9,69 +9,80 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::outputs::{Printed, in_parallel, same};
+use crate::outputs::{ProgramLines, compare_lines, run_in_parallel};
 use crate::random::SeededRandom;
 
 const REGIONS: usize = 300;
 
 /// Number of regions that are queried one at a time as well; with `--quick` it is
 /// [`SINGLE_QUICK`].
-const SINGLE: usize = 300;
-const SINGLE_QUICK: usize = 30;
+const SINGLE_REGIONS: usize = 300;
+const SINGLE_REGIONS_QUICK: usize = 30;
 
-pub fn compare(dir: &SampleDir<'_>, sorted: &str, quick: bool, ledger: &mut Ledger) {
+pub fn compare_sample_indexes(dir: &SampleDir<'_>, sorted: &str, quick: bool, ledger: &mut Ledger) {
     ledger.check("output: samtools quickcheck", || {
-        dir.newest(&format!("quickcheck -v sorted.bam {sorted}")).map(|_| String::new())
+        dir.run_samtools_1_24(&format!("quickcheck -v sorted.bam {sorted}")).map(|_| String::new())
     });
     for (kind, file) in [(IndexKind::Bai, sorted), (IndexKind::Csi, "with-csi.bam")] {
-        let index = format!("{file}.{}", kind.name());
-        ledger.check(&format!("{}: says what samtools index says", kind.name()), || {
+        let index = format!("{file}.{}", kind.extension());
+        ledger.check(&format!("{}: says what samtools index says", kind.extension()), || {
             if file != sorted {
-                dir.readmill(&format!("sort in.bam -o {file} -l 1 -m 64M --write-index=csi"))?;
+                dir.run_readmill(&format!("sort in.bam -o {file} -l 1 -m 64M --write-index=csi"))?;
             }
-            says_the_same(dir, kind, file)
+            compare_contents(dir, kind, file)
         });
-        let single = if quick { SINGLE_QUICK } else { SINGLE };
-        ledger.check(&format!("{}: idxstats and regions as through samtools' own", kind.name()), || {
-            finds_the_same(dir, kind, file, &index, single)
-        });
+        let single = if quick { SINGLE_REGIONS_QUICK } else { SINGLE_REGIONS };
+        ledger.check(
+            &format!("{}: idxstats and regions as through samtools' own", kind.extension()),
+            || compare_queries(dir, kind, file, &index, single),
+        );
     }
 }
 
 /// Compares indexes of a contig that is too long for BAI, and of small files with long
 /// alignments.
-pub fn odd(dir: &SampleDir<'_>, files: u64, ledger: &mut Ledger) {
-    ledger.title("indexes", "long contigs, long alignments, few reads");
+pub fn compare_unusual_indexes(dir: &SampleDir<'_>, files: u64, ledger: &mut Ledger) {
+    ledger.print_heading("indexes", "long contigs, long alignments, few reads");
     ledger.check("csi: chosen by itself for a contig of more than 512 Mb", || {
-        fs::write(dir.path("long.sam"), long_alignments(1, &[600_000_000, 1_000, 2_000_000_000]))?;
-        dir.readmill("sort long.sam -o long.bam")?;
+        fs::write(
+            dir.path("long.sam"),
+            random_long_alignments(1, &[600_000_000, 1_000, 2_000_000_000]),
+        )?;
+        dir.run_readmill("sort long.sam -o long.bam")?;
         ensure!(!dir.path("long.bam.bai").exists(), "a BAI was written");
-        let says = says_the_same(dir, IndexKind::Csi, "long.bam")?;
+        let says = compare_contents(dir, IndexKind::Csi, "long.bam")?;
         Ok(format!(
             "{says}; {}",
-            finds_the_same(dir, IndexKind::Csi, "long.bam", "long.bam.csi", SINGLE)?
+            compare_queries(dir, IndexKind::Csi, "long.bam", "long.bam.csi", SINGLE_REGIONS)?
         ))
     });
     ledger.check("bai: refused for it, as by samtools index", || {
-        let left = in_parallel([
+        let left = run_in_parallel([
             dir.readmill_command("sort long.sam -o refused.bam --write-index=bai"),
-            dir.newest_command("index -b -o refused.bai long.bam"),
+            dir.samtools_1_24_command("index -b -o refused.bai long.bam"),
         ])?;
         ensure!(left.iter().all(|left| !left.succeeded), "one of them wrote it");
         ensure!(!dir.path("refused.bam").exists(), "refused.bam was left");
-        Ok(left[0].said.lines().last().unwrap_or_default().to_owned())
+        Ok(left[0].messages.lines().last().unwrap_or_default().to_owned())
     });
     for kind in [IndexKind::Bai, IndexKind::Csi] {
-        ledger.check(&format!("{}: small files, says what samtools index says", kind.name()), || {
-            for seed in 0..files {
-                let lengths = [[500_000_000, 20_000, 70_000], [5_000, 16_384, 1_000_000]];
-                fs::write(dir.path("small.sam"), long_alignments(seed, &lengths[seed as usize % 2]))?;
-                let options = format!("-l {} --write-index={}", seed % 7, kind.name());
-                dir.readmill(&format!("sort small.sam -o small.bam {options}"))?;
-                says_the_same(dir, kind, "small.bam").map_err(|e| e.context(format!("seed {seed}")))?;
-            }
-            Ok(format!("{files} files"))
-        });
+        ledger.check(
+            &format!("{}: small files, says what samtools index says", kind.extension()),
+            || {
+                for seed in 0..files {
+                    let lengths = [[500_000_000, 20_000, 70_000], [5_000, 16_384, 1_000_000]];
+                    fs::write(
+                        dir.path("small.sam"),
+                        random_long_alignments(seed, &lengths[seed as usize % 2]),
+                    )?;
+                    let options = format!("-l {} --write-index={}", seed % 7, kind.extension());
+                    dir.run_readmill(&format!("sort small.sam -o small.bam {options}"))?;
+                    compare_contents(dir, kind, "small.bam")
+                        .map_err(|e| e.context(format!("seed {seed}")))?;
+                }
+                Ok(format!("{files} files"))
+            },
+        );
     }
 }
 
@@ -82,7 +93,7 @@ enum IndexKind {
 }
 
 impl IndexKind {
-    fn name(self) -> &'static str {
+    fn extension(self) -> &'static str {
         match self {
             IndexKind::Bai => "bai",
             IndexKind::Csi => "csi",
@@ -92,36 +103,41 @@ impl IndexKind {
 
 /// Compares bins, chunks, windows and counts, and the bytes. Leaves the index of samtools
 /// as `theirs.bai` or `theirs.csi`.
-fn says_the_same(dir: &SampleDir<'_>, kind: IndexKind, file: &str) -> Result<String> {
+fn compare_contents(dir: &SampleDir<'_>, kind: IndexKind, file: &str) -> Result<String> {
     let (flag, theirs) = match kind {
         IndexKind::Bai => ("-b", "theirs.bai"),
         IndexKind::Csi => ("-c", "theirs.csi"),
     };
-    dir.newest(&format!("index {flag} -o {theirs} {file}"))?;
-    let index = format!("{file}.{}", kind.name());
-    let ours = IndexFile::read(dir, &index)?;
-    ours.same(&IndexFile::read(dir, theirs)?)?;
+    dir.run_samtools_1_24(&format!("index {flag} -o {theirs} {file}"))?;
+    let index = format!("{file}.{}", kind.extension());
+    let ours = IndexFile::read_file(dir, &index)?;
+    ours.ensure_same(&IndexFile::read_file(dir, theirs)?)?;
     ensure!(
         fs::read(dir.path(&index))? == fs::read(dir.path(theirs))?,
         "the bytes differ, not what they say"
     );
-    Ok(ours.figures())
+    Ok(ours.summary())
 }
 
-fn finds_the_same(
+fn compare_queries(
     dir: &SampleDir<'_>,
     kind: IndexKind,
     file: &str,
     index: &str,
     single: usize,
 ) -> Result<String> {
-    let theirs = format!("theirs.{}", kind.name());
+    let theirs = format!("theirs.{}", kind.extension());
     let both = |command: &str, rest: &str| -> Result<u64> {
-        let ours = Printed::newest(dir, &format!("{command} -X {file} {index} {rest}"))?;
-        same(ours, Printed::newest(dir, &format!("{command} -X {file} {theirs} {rest}"))?, |_| true)
+        let ours =
+            ProgramLines::start_samtools_1_24(dir, &format!("{command} -X {file} {index} {rest}"))?;
+        compare_lines(
+            ours,
+            ProgramLines::start_samtools_1_24(dir, &format!("{command} -X {file} {theirs} {rest}"))?,
+            |_| true,
+        )
     };
     both("idxstats", "")?;
-    let regions = regions(dir, file)?;
+    let regions = random_regions(dir, file)?;
     let all = regions.join(" ");
     both("view -c", &all)?;
     let mut records = both("view", &all)?;
@@ -140,8 +156,8 @@ fn finds_the_same(
 
 /// Returns random regions: whole contigs, short and long parts, borders of index windows,
 /// ends of contigs and positions beyond them. `*` queries the reads without a position.
-fn regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
-    let header = Printed::newest(dir, &format!("view -H {file}"))?.text()?;
+fn random_regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
+    let header = ProgramLines::start_samtools_1_24(dir, &format!("view -H {file}"))?.read_text()?;
     let field = |line: &str, key: &str| {
         line.split('\t').find_map(|field| field.strip_prefix(key)).unwrap_or_default().to_owned()
     };
@@ -178,7 +194,7 @@ fn regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
 /// Returns unsorted SAM with up to 400 reads on these contigs: short ones, some with long
 /// skips, some placed but unaligned, and some unplaced. A long tag spreads them over
 /// several BGZF blocks.
-pub fn long_alignments(seed: u64, lengths: &[u64]) -> String {
+pub fn random_long_alignments(seed: u64, lengths: &[u64]) -> String {
     let mut random = SeededRandom::new(seed);
     let mut text = String::new();
     for (i, length) in lengths.iter().enumerate() {
@@ -212,7 +228,7 @@ pub fn long_alignments(seed: u64, lengths: &[u64]) -> String {
 struct IndexFile {
     /// For CSI: bits of the smallest bin, number of levels, and auxiliary bytes. `None` for
     /// BAI.
-    scheme: Option<(u32, u32, Vec<u8>)>,
+    binning: Option<(u32, u32, Vec<u8>)>,
     references: Vec<ContigIndex>,
     /// Number of reads without a position, if the index has it.
     unplaced: Option<u64>,
@@ -230,37 +246,37 @@ struct ContigIndex {
 struct IndexBytes<'a>(&'a [u8]);
 
 impl<'a> IndexBytes<'a> {
-    fn take(&mut self, n: usize) -> Result<&'a [u8]> {
+    fn take_bytes(&mut self, n: usize) -> Result<&'a [u8]> {
         let (head, rest) = self.0.split_at_checked(n).context("the index is cut short")?;
         self.0 = rest;
         Ok(head)
     }
 
     fn u32(&mut self) -> Result<u32> {
-        Ok(u32::from_le_bytes(self.take(4)?.try_into()?))
+        Ok(u32::from_le_bytes(self.take_bytes(4)?.try_into()?))
     }
 
     fn u64(&mut self) -> Result<u64> {
-        Ok(u64::from_le_bytes(self.take(8)?.try_into()?))
+        Ok(u64::from_le_bytes(self.take_bytes(8)?.try_into()?))
     }
 }
 
 impl IndexFile {
-    fn read(dir: &SampleDir<'_>, name: &str) -> Result<Self> {
+    fn read_file(dir: &SampleDir<'_>, name: &str) -> Result<Self> {
         let mut bytes = std::fs::read(dir.path(name)).with_context(|| format!("no {name}"))?;
         if bytes.starts_with(&[0x1f, 0x8b]) {
-            bytes = Printed::by(dir.inflated(name))?.bytes()?;
+            bytes = ProgramLines::start(dir.inflate_command(name))?.read_bytes()?;
         }
         Self::parse(&bytes).with_context(|| name.to_owned())
     }
 
     fn parse(bytes: &[u8]) -> Result<Self> {
         let mut front = IndexBytes(bytes);
-        let scheme = match front.take(4)? {
+        let scheme = match front.take_bytes(4)? {
             b"BAI\x01" => None,
             b"CSI\x01" => {
                 let (bits, levels, length) = (front.u32()?, front.u32()?, front.u32()?);
-                Some((bits, levels, front.take(length as usize)?.to_vec()))
+                Some((bits, levels, front.take_bytes(length as usize)?.to_vec()))
             }
             magic => bail!("no index: {magic:?}"),
         };
@@ -270,10 +286,10 @@ impl IndexFile {
         }
         let unplaced = if front.0.is_empty() { None } else { Some(front.u64()?) };
         ensure!(front.0.is_empty(), "{} bytes follow the index", front.0.len());
-        Ok(IndexFile { scheme, references, unplaced })
+        Ok(IndexFile { binning: scheme, references, unplaced })
     }
 
-    fn figures(&self) -> String {
+    fn summary(&self) -> String {
         let bins: usize = self.references.iter().map(|reference| reference.bins.len()).sum();
         let chunks = self.references.iter().flat_map(|reference| reference.bins.values());
         let chunks: usize = chunks.map(|(_, chunks)| chunks.len()).sum();
@@ -281,8 +297,8 @@ impl IndexFile {
         format!("{bins} bins, {chunks} chunks, {windows} windows")
     }
 
-    fn same(&self, theirs: &IndexFile) -> Result<()> {
-        ensure!(self.scheme == theirs.scheme, "{:?}, theirs {:?}", self.scheme, theirs.scheme);
+    fn ensure_same(&self, theirs: &IndexFile) -> Result<()> {
+        ensure!(self.binning == theirs.binning, "{:?}, theirs {:?}", self.binning, theirs.binning);
         let (one, other) = (self.unplaced, theirs.unplaced);
         ensure!(one == other, "unplaced: {one:?}, theirs {other:?}");
         let (one, other) = (self.references.len(), theirs.references.len());
@@ -343,9 +359,9 @@ mod tests {
             IndexFile::parse(&bytes).unwrap()
         };
         let one = index(&[bin(4681, 1), bin(585, 2)]);
-        assert!(one.same(&index(&[bin(585, 2), bin(4681, 1)])).is_ok());
-        assert!(one.same(&index(&[bin(585, 3), bin(4681, 1)])).is_err());
-        assert!(one.same(&index(&[bin(585, 2)])).is_err());
-        assert_eq!(one.figures(), "2 bins, 2 chunks, 0 windows");
+        assert!(one.ensure_same(&index(&[bin(585, 2), bin(4681, 1)])).is_ok());
+        assert!(one.ensure_same(&index(&[bin(585, 3), bin(4681, 1)])).is_err());
+        assert!(one.ensure_same(&index(&[bin(585, 2)])).is_err());
+        assert_eq!(one.summary(), "2 bins, 2 chunks, 0 windows");
     }
 }

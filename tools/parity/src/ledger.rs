@@ -13,23 +13,23 @@ pub const FULL_RUN: &str = "its peer is made from source or by pip, for runs wit
 /// Counts comparisons and prints one line for each. A comparison of three seconds or more
 /// shows its duration.
 pub struct Ledger {
-    began: Instant,
+    started_at: Instant,
     comparisons: usize,
-    left_out: usize,
+    skipped: usize,
     failures: usize,
 }
 
 impl Default for Ledger {
     fn default() -> Self {
-        Ledger { began: Instant::now(), comparisons: 0, left_out: 0, failures: 0 }
+        Ledger { started_at: Instant::now(), comparisons: 0, skipped: 0, failures: 0 }
     }
 }
 
 impl Ledger {
     /// Prints the heading of a group of comparisons, such as a sample, with the seconds
     /// since the program started.
-    pub fn title(&mut self, name: &str, about: &str) {
-        println!("-- {name}: {about} (after {} s)", self.began.elapsed().as_secs());
+    pub fn print_heading(&mut self, name: &str, about: &str) {
+        println!("-- {name}: {about} (after {} s)", self.started_at.elapsed().as_secs());
     }
 
     /// Runs one comparison and prints its result with the figures that it returns. Each
@@ -55,20 +55,20 @@ impl Ledger {
 
     /// Prints that comparisons are skipped, and why. They count neither as `ok` nor as
     /// `FAIL`.
-    pub fn left_out(&mut self, what: &str, why: &str) {
-        self.left_out += 1;
+    pub fn record_skipped(&mut self, what: &str, why: &str) {
+        self.skipped += 1;
         println!("out   {what} is left out: {why}");
     }
 
-    pub fn left_outs(&self) -> usize {
-        self.left_out
+    pub fn skipped_count(&self) -> usize {
+        self.skipped
     }
 
-    pub fn comparisons(&self) -> usize {
+    pub fn comparison_count(&self) -> usize {
         self.comparisons
     }
 
-    pub fn failures(&self) -> usize {
+    pub fn failure_count(&self) -> usize {
         self.failures
     }
 }

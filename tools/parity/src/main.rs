@@ -64,7 +64,7 @@ use samples::Sample;
 /// Compare every answer with samtools, Picard, GATK, bwa and others
 #[derive(Parser)]
 #[command(name = "./dev parity", bin_name = "./dev parity", max_term_width = 100)]
-struct Args {
+struct ParityArgs {
     /// A BAM file to compare on as well; may be given again
     #[arg(long, value_name = "FILE.bam", num_args = 1..)]
     data: Vec<PathBuf>,
@@ -162,7 +162,7 @@ enum ParityPart {
     Samples,
 }
 
-impl Args {
+impl ParityArgs {
     fn has(&self, part: ParityPart) -> bool {
         let is_asked_for = self.only.is_empty() || self.only.contains(&part);
         is_asked_for && !self.except.contains(&part)
@@ -172,15 +172,15 @@ impl Args {
 /// Runs the comparisons that the command line selects. Returns an error if one of them
 /// failed, so that CI fails, too.
 fn main() -> Result<()> {
-    let args = Args::parse();
+    let args = ParityArgs::parse();
     let peers = Peers::new()?;
     let temporary = tempfile::Builder::new().prefix("readmill-parity").tempdir()?;
     let root = args.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
     if let Some(names) = &args.regenerate {
-        return regenerate::run(names, args.only_case.as_deref(), &peers, &root);
+        return regenerate::regenerate_oracles(names, args.only_case.as_deref(), &peers, &root);
     }
-    let commands = Commands::find(args.readmill.as_deref(), &peers)?;
-    println!("{}", commands.versions()?);
+    let commands = Commands::find_or_build(args.readmill.as_deref(), &peers)?;
+    println!("{}", commands.versions_line()?);
 
     let mut ledger = Ledger::default();
     let report = ReportPaths { page: args.report.as_deref(), tables: args.tables.as_deref() };
@@ -192,7 +192,7 @@ fn main() -> Result<()> {
             report,
             &mut ledger,
         )?;
-        return conclude(&ledger);
+        return report_totals(&ledger);
     }
     if let Some(corpus) = &args.corpus {
         let commands = match args.cram.contains("version=3.0") {
@@ -206,51 +206,51 @@ fn main() -> Result<()> {
             report,
             &mut ledger,
         )?;
-        return conclude(&ledger);
+        return report_totals(&ledger);
     }
     if !args.only_data {
-        small(&args, &commands, &peers, &root, &mut ledger)?;
+        compare_small_inputs(&args, &commands, &peers, &root, &mut ledger)?;
     }
-    for sample in samples(&args)? {
+    for sample in collect_samples(&args)? {
         let dir = SampleDir::new(&commands, &root.join(&sample.name))?;
-        sample.make(&dir)?;
-        ledger.title(&sample.name, sample.about);
+        sample.write_input_bam(&dir)?;
+        ledger.print_heading(&sample.name, sample.about);
         if args.has(ParityPart::Samples) {
-            compare(&dir, &sample, args.quick, &mut ledger);
+            compare_sample(&dir, &sample, args.quick, &mut ledger);
         }
         if args.has(ParityPart::Bqsr) && sample.is_given() {
-            bqsr::sample(&dir, &peers, &sample, args.quick, &mut ledger);
+            bqsr::compare_sample(&dir, &peers, &sample, args.quick, &mut ledger);
         }
         if args.has(ParityPart::Orders) && is_ordered(&args, &sample) {
-            orders::compare(&dir, sample.is_deep, !args.quick, &mut ledger);
+            orders::compare_orders(&dir, sample.is_deep, !args.quick, &mut ledger);
         }
         if args.keep.is_none() {
             std::fs::remove_dir_all(dir.directory())?;
         }
     }
-    conclude(&ledger)
+    report_totals(&ledger)
 }
 
 /// Prints the number of comparisons and of skipped parts. Returns an error if a comparison
 /// failed.
-fn conclude(ledger: &Ledger) -> Result<()> {
-    let left_out = match ledger.left_outs() {
+fn report_totals(ledger: &Ledger) -> Result<()> {
+    let left_out = match ledger.skipped_count() {
         0 => String::new(),
         parts => format!("; parts left out: {parts}"),
     };
-    match ledger.failures() {
+    match ledger.failure_count() {
         0 => {
-            println!("all {} comparisons ok{left_out}", ledger.comparisons());
+            println!("all {} comparisons ok{left_out}", ledger.comparison_count());
             Ok(())
         }
-        failures => bail!("{failures} of {} comparisons failed{left_out}", ledger.comparisons()),
+        failures => bail!("{failures} of {} comparisons failed{left_out}", ledger.comparison_count()),
     }
 }
 
 /// Runs the comparisons that make inputs of their own. Those that share the simulated
 /// samples are in [`compare`].
-fn small(
-    args: &Args,
+fn compare_small_inputs(
+    args: &ParityArgs,
     commands: &Commands,
     peers: &Peers,
     root: &Path,
@@ -262,59 +262,72 @@ fn small(
         sort::compare_unusual(&dir("odd")?, ledger);
     }
     if args.has(ParityPart::Cases) {
-        random_cases::compare(&dir("cases")?, number(100, 1_000), ledger);
+        random_cases::compare_random_cases(&dir("cases")?, number(100, 1_000), ledger);
     }
     if args.has(ParityPart::Several) {
-        several_inputs::compare(&dir("several")?, number(40, 1_000), ledger);
+        several_inputs::compare_several_inputs(&dir("several")?, number(40, 1_000), ledger);
     }
     if args.has(ParityPart::Indexes) {
-        indexes::odd(&dir("indexes")?, number(40, 300), ledger);
-        index_command::compare(&dir("index")?, peers, number(10, 100), args.quick, ledger);
+        indexes::compare_unusual_indexes(&dir("indexes")?, number(40, 300), ledger);
+        index_command::compare_index_commands(
+            &dir("index")?,
+            peers,
+            number(10, 100),
+            args.quick,
+            ledger,
+        );
     }
     if args.has(ParityPart::Metrics) {
-        duplicates::all(commands, peers, root, args.pairs.unwrap_or(20_000), !args.quick, ledger)?;
-        samtools_duplicates::compare(&dir("by-samtools")?, number(4, 200), ledger);
+        duplicates::compare_duplicate_metrics(
+            commands,
+            peers,
+            root,
+            args.pairs.unwrap_or(20_000),
+            !args.quick,
+            ledger,
+        )?;
+        samtools_duplicates::compare_samtools_markdup(&dir("by-samtools")?, number(4, 200), ledger);
     }
     if args.has(ParityPart::Umi) && args.quick {
-        ledger.left_out("umi: beside umi_tools and fgumi", FULL_RUN);
+        ledger.record_skipped("umi: beside umi_tools and fgumi", FULL_RUN);
     } else if args.has(ParityPart::Umi) {
-        umi::compare(&dir("molecules")?, peers, args.cases.unwrap_or(1_000), ledger);
+        umi::compare_molecules(&dir("molecules")?, peers, args.cases.unwrap_or(1_000), ledger);
     }
     if args.has(ParityPart::Filters) {
         let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
-        filters::compare(&dir("filters")?, peers, pairs, !args.quick, ledger)?;
+        filters::compare_filters(&dir("filters")?, peers, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::View) {
         let pairs = args.pairs.unwrap_or(if args.quick { 3_000 } else { 50_000 });
-        view::compare(&dir("view")?, pairs, if args.quick { 60 } else { 1_000 }, ledger)?;
+        view::compare_view(&dir("view")?, pairs, if args.quick { 60 } else { 1_000 }, ledger)?;
     }
     if args.has(ParityPart::Reports) {
         let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
-        reports::compare(&dir("reports")?, pairs, ledger)?;
+        reports::compare_reports(&dir("reports")?, pairs, ledger)?;
     }
     if args.has(ParityPart::Cram) {
         let pairs = args.pairs.unwrap_or(if args.quick { 3_000 } else { 50_000 });
         let (root, inputs) = (root.join("cram"), (pairs, number(10, 150)));
         let reading_3_1 = commands.reading_cram_3_1(peers)?;
-        cram::compare(commands, &reading_3_1, &root, inputs, !args.quick, ledger)?;
+        cram::compare_cram_formats(commands, &reading_3_1, &root, inputs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Qc) {
         let pairs = args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 });
-        qc::compare(&dir("qc")?, pairs, ledger)?;
-        fingerprint::compare(&dir("fingerprint")?, pairs, ledger)?;
-        qc_depths::compare(&dir("depths")?, pairs, !args.quick, ledger)?;
-        qc_targets::compare(&dir("targets")?, pairs, !args.quick, ledger)?;
-        qc_rna::compare(&dir("rna")?, pairs, !args.quick, ledger)?;
+        qc::compare_collectors(&dir("qc")?, pairs, ledger)?;
+        fingerprint::compare_with_mpileup(&dir("fingerprint")?, pairs, ledger)?;
+        qc_depths::compare_depth_collectors(&dir("depths")?, pairs, !args.quick, ledger)?;
+        qc_targets::compare_target_metrics(&dir("targets")?, pairs, !args.quick, ledger)?;
+        qc_rna::compare_rna_metrics(&dir("rna")?, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Fastqc) {
         let reads = if args.quick { 5_000 } else { 60_000 };
         let sizes = (reads, args.pairs.unwrap_or(if args.quick { 1_000 } else { 50_000 }));
-        fastqc::compare(&dir("fastqc")?, peers, sizes, !args.quick, ledger)?;
+        fastqc::compare_with_fastqc(&dir("fastqc")?, peers, sizes, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Coverage) && args.quick {
-        ledger.left_out("coverage: beside mosdepth", FULL_RUN);
+        ledger.record_skipped("coverage: beside mosdepth", FULL_RUN);
     } else if args.has(ParityPart::Coverage) {
-        coverage::compare(
+        coverage::compare_with_mosdepth(
             &dir("coverage")?,
             peers,
             args.pairs.unwrap_or(50_000),
@@ -324,34 +337,34 @@ fn small(
     }
     if args.has(ParityPart::Depth) {
         let pairs = args.pairs.unwrap_or(if args.quick { 500 } else { 30_000 });
-        depth::compare(&dir("depth")?, pairs, number(2, 60), ledger)?;
-        stats::compare(&dir("stats")?, pairs, number(2, 100), ledger)?;
+        depth::compare_depth_commands(&dir("depth")?, pairs, number(2, 60), ledger)?;
+        stats::compare_stats_commands(&dir("stats")?, pairs, number(2, 100), ledger)?;
     }
     if args.has(ParityPart::Align) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });
-        align::compare(&dir("align")?, peers, pairs, !args.quick, ledger)?;
+        align::compare_aligners(&dir("align")?, peers, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Trim) {
         let pairs = args.pairs.unwrap_or(if args.quick { 600 } else { 5_000 });
-        trim::compare(&dir("trim")?, peers, pairs, !args.quick, ledger)?;
+        trim::compare_with_fastp(&dir("trim")?, peers, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Fronts) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 6_000 });
-        fronts::compare(&dir("fronts")?, peers, pairs, !args.quick, ledger)?;
+        fronts::compare_fronts(&dir("fronts")?, peers, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Bqsr) {
-        bqsr::simulated(&dir("bases")?, &dir("bases.simulated")?, peers, args.quick, ledger);
+        bqsr::compare_simulated(&dir("bases")?, &dir("bases.simulated")?, peers, args.quick, ledger);
     }
     Ok(())
 }
 
 /// Returns the samples that at least one selected part compares: the simulated ones, and
 /// the files of `--data`.
-fn samples(args: &Args) -> Result<Vec<Sample>> {
+fn collect_samples(args: &ParityArgs) -> Result<Vec<Sample>> {
     let pairs = args.pairs.unwrap_or(if args.quick { 8_000 } else { 100_000 });
-    let mut samples = if args.only_data { Vec::new() } else { samples::simulated(pairs) };
+    let mut samples = if args.only_data { Vec::new() } else { samples::simulated_samples(pairs) };
     for path in &args.data {
-        samples.push(Sample::file(path)?);
+        samples.push(Sample::from_file(path)?);
     }
     samples.retain(|sample| {
         let is_recalibrated = args.has(ParityPart::Bqsr) && sample.is_given();
@@ -364,34 +377,34 @@ fn samples(args: &Args) -> Result<Vec<Sample>> {
 
 /// Returns whether `orders` uses this sample. With `--quick`, only samples with all kinds
 /// of templates, and the deep sample, are sorted in every order.
-fn is_ordered(args: &Args, sample: &Sample) -> bool {
+fn is_ordered(args: &ParityArgs, sample: &Sample) -> bool {
     sample.has_all_kinds || sample.is_deep || !args.quick
 }
 
 /// Runs the comparisons on one sample. The order matters: later comparisons read files that
 /// earlier ones leave in the directory, such as `sorted.bam` and `five.bam`.
-fn compare(dir: &SampleDir<'_>, sample: &Sample, quick: bool, ledger: &mut Ledger) {
+fn compare_sample(dir: &SampleDir<'_>, sample: &Sample, quick: bool, ledger: &mut Ledger) {
     let every = !quick;
-    sort::compare(dir, sample.is_deep, ledger);
+    sort::compare_with_samtools(dir, sample.is_deep, ledger);
     if sample.is_deep {
-        indexes::compare(dir, "sorted.bam", quick, ledger);
-        duplicates::spilled(dir, ledger);
+        indexes::compare_sample_indexes(dir, "sorted.bam", quick, ledger);
+        duplicates::compare_spilled_tags(dir, ledger);
         return pipeline::compare_resources(dir, ledger);
     }
-    duplicates::coordinate(dir, every || sample.has_ties, ledger);
-    let rules = duplicates::other_rules(sample.has_umis, every || sample.is_first);
-    duplicates::coordinate_tags(dir, &rules, ledger);
+    duplicates::compare_coordinate_mode(dir, every || sample.has_ties, ledger);
+    let rules = duplicates::additional_rules(sample.has_umis, every || sample.is_first);
+    duplicates::compare_coordinate_tags(dir, &rules, ledger);
     if sample.is_grouped {
-        duplicates::template(dir, every || sample.has_ties, ledger);
-        duplicates::template_tags(dir, &rules, ledger);
-        sort::written_by_htsjdk(dir, ledger);
+        duplicates::compare_template_mode(dir, every || sample.has_ties, ledger);
+        duplicates::compare_template_tags(dir, &rules, ledger);
+        sort::compare_block_writers(dir, ledger);
     }
     if sample.is_grouped && (every || sample.is_first) {
-        pipeline::compare(dir, ledger);
+        pipeline::compare_with_chain(dir, ledger);
     }
-    indexes::compare(dir, "coordinate.bam", quick, ledger);
+    indexes::compare_sample_indexes(dir, "coordinate.bam", quick, ledger);
     if every || sample.is_first {
-        sort::validate(dir, ledger);
+        sort::validate_outputs(dir, ledger);
     }
     pipeline::compare_resources(dir, ledger);
 }

@@ -9,37 +9,37 @@ use anyhow::{Context, Result, bail, ensure};
 use readmill_format::bam;
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 
-use crate::commands::{SampleDir, shown};
+use crate::commands::{SampleDir, command_line};
 
-pub struct Printed {
+pub struct ProgramLines {
     child: Child,
     reader: BufReader<ChildStdout>,
     shown: String,
 }
 
-impl Printed {
-    pub fn by(mut command: Command) -> Result<Self> {
-        let shown = shown(&command);
+impl ProgramLines {
+    pub fn start(mut command: Command) -> Result<Self> {
+        let shown = command_line(&command);
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("{shown} does not start"))?;
         let stdout = child.stdout.take().context("no standard output")?;
-        Ok(Printed { child, reader: BufReader::with_capacity(1 << 18, stdout), shown })
+        Ok(ProgramLines { child, reader: BufReader::with_capacity(1 << 18, stdout), shown })
     }
 
-    pub fn samtools(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
-        Self::by(dir.samtools_command(words))
+    pub fn start_samtools(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
+        Self::start(dir.samtools_command(words))
     }
 
-    pub fn newest(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
-        Self::by(dir.newest_command(words))
+    pub fn start_samtools_1_24(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
+        Self::start(dir.samtools_1_24_command(words))
     }
 
     /// Reads the next line, without its newline. Returns false at the end of the output, or
     /// an error if the program failed.
-    pub fn line(&mut self, line: &mut Vec<u8>) -> Result<bool> {
+    pub fn read_line(&mut self, line: &mut Vec<u8>) -> Result<bool> {
         line.clear();
         if self.reader.read_until(b'\n', line)? == 0 {
-            self.ended()?;
+            self.ensure_success()?;
             return Ok(false);
         }
         if line.last() == Some(&b'\n') {
@@ -48,28 +48,28 @@ impl Printed {
         Ok(true)
     }
 
-    pub fn text(mut self) -> Result<String> {
+    pub fn read_text(mut self) -> Result<String> {
         let mut text = String::new();
         self.reader.read_to_string(&mut text)?;
-        self.ended()?;
+        self.ensure_success()?;
         Ok(text)
     }
 
-    pub fn bytes(mut self) -> Result<Vec<u8>> {
+    pub fn read_bytes(mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.reader.read_to_end(&mut bytes)?;
-        self.ended()?;
+        self.ensure_success()?;
         Ok(bytes)
     }
 
-    fn ended(&mut self) -> Result<()> {
+    fn ensure_success(&mut self) -> Result<()> {
         let status = self.child.wait()?;
         ensure!(status.success(), "{} failed ({status})", self.shown);
         Ok(())
     }
 }
 
-impl Drop for Printed {
+impl Drop for ProgramLines {
     fn drop(&mut self) {
         // If a comparison ends early, the program still waits for its reader.
         let _ = self.child.kill();
@@ -79,14 +79,14 @@ impl Drop for Printed {
 
 /// Normalizes a line before it is compared. Returns false if the line is not compared at
 /// all.
-pub type Normal = fn(&mut Vec<u8>) -> bool;
+pub type LineFilter = fn(&mut Vec<u8>) -> bool;
 
 #[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
-pub fn without_programs(line: &mut Vec<u8>) -> bool {
+pub fn skip_program_lines(line: &mut Vec<u8>) -> bool {
     !line.starts_with(b"@PG\t")
 }
 
-pub fn without_marks(line: &mut Vec<u8>) -> bool {
+pub fn clear_duplicate_flag(line: &mut Vec<u8>) -> bool {
     let mut fields: Vec<Vec<u8>> = line.split(|&b| b == b'\t').map(<[u8]>::to_vec).collect();
     if let Some(flag) = fields.get_mut(1) {
         let value: u32 = String::from_utf8_lossy(flag).parse().unwrap_or(0);
@@ -97,7 +97,7 @@ pub fn without_marks(line: &mut Vec<u8>) -> bool {
 }
 
 /// Sorts the tags of a record by name and removes PG (rows 5 and 6 of docs/parity.md).
-pub fn tags_in_order(line: &mut Vec<u8>) -> bool {
+pub fn sort_tags(line: &mut Vec<u8>) -> bool {
     let mut fields: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
     fields.retain(|field| !field.starts_with(b"PG:Z:"));
     let first_tag = fields.len().min(11);
@@ -108,10 +108,14 @@ pub fn tags_in_order(line: &mut Vec<u8>) -> bool {
 
 /// Compares the lines of two programs after `normal` was applied to both. Returns the
 /// number of equal lines, or an error that shows the first difference.
-pub fn same(mut ours: Printed, mut theirs: Printed, normal: Normal) -> Result<u64> {
+pub fn compare_lines(
+    mut ours: ProgramLines,
+    mut theirs: ProgramLines,
+    normal: LineFilter,
+) -> Result<u64> {
     let (mut one, mut other) = (Vec::new(), Vec::new());
-    let next = |printed: &mut Printed, line: &mut Vec<u8>| -> Result<bool> {
-        while printed.line(line)? {
+    let next = |printed: &mut ProgramLines, line: &mut Vec<u8>| -> Result<bool> {
+        while printed.read_line(line)? {
             if normal(line) {
                 return Ok(true);
             }
@@ -123,7 +127,11 @@ pub fn same(mut ours: Printed, mut theirs: Printed, normal: Normal) -> Result<u6
             (false, false) => return Ok(number - 1),
             (true, true) if one == other => {}
             (true, true) => {
-                bail!("line {number} differs\n   ours: {}\n theirs: {}", show(&one), show(&other))
+                bail!(
+                    "line {number} differs\n   ours: {}\n theirs: {}",
+                    lossy_text(&one),
+                    lossy_text(&other)
+                )
             }
             (true, false) => bail!("ours has more than {} lines", number - 1),
             (false, true) => bail!("theirs has more than {} lines", number - 1),
@@ -132,30 +140,30 @@ pub fn same(mut ours: Printed, mut theirs: Printed, normal: Normal) -> Result<u6
     Ok(0)
 }
 
-fn show(line: &[u8]) -> String {
+fn lossy_text(line: &[u8]) -> String {
     String::from_utf8_lossy(line).into_owned()
 }
 
-pub fn same_bytes(dir: &SampleDir<'_>, one: &str, other: &str) -> Result<u64> {
+pub fn compare_files(dir: &SampleDir<'_>, one: &str, other: &str) -> Result<u64> {
     let open = |name: &str| File::open(dir.path(name)).with_context(|| format!("no {name}"));
-    same_streams(&mut BufReader::new(open(one)?), &mut BufReader::new(open(other)?))
+    compare_streams(&mut BufReader::new(open(one)?), &mut BufReader::new(open(other)?))
         .with_context(|| format!("{one} and {other}"))
 }
 
 /// Compares the inflated records of two BAM files byte by byte, and ignores headers and
 /// compression. Returns the number of bytes.
-pub fn same_records(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<u64> {
-    let mut one = Printed::by(dir.inflated(ours))?;
-    let mut other = Printed::by(dir.inflated(theirs))?;
+pub fn compare_bam_records(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<u64> {
+    let mut one = ProgramLines::start(dir.inflate_command(ours))?;
+    let mut other = ProgramLines::start(dir.inflate_command(theirs))?;
     skip_header(&mut one.reader)?;
     skip_header(&mut other.reader)?;
-    let bytes = same_streams(&mut one.reader, &mut other.reader)?;
-    one.ended()?;
-    other.ended()?;
+    let bytes = compare_streams(&mut one.reader, &mut other.reader)?;
+    one.ensure_success()?;
+    other.ensure_success()?;
     Ok(bytes)
 }
 
-fn same_streams(one: &mut impl BufRead, other: &mut impl BufRead) -> Result<u64> {
+fn compare_streams(one: &mut impl BufRead, other: &mut impl BufRead) -> Result<u64> {
     let mut at = 0;
     loop {
         let (a, b) = (one.fill_buf()?, other.fill_buf()?);
@@ -194,15 +202,15 @@ fn skip_header(reader: &mut impl Read) -> Result<()> {
 pub struct ProgramOutput {
     pub shown: String,
     pub output: Vec<u8>,
-    pub said: String,
+    pub messages: String,
     pub succeeded: bool,
 }
 
 /// Starts all programs at once, waits for them, and returns their outputs in the given
 /// order.
-pub fn in_parallel(commands: impl IntoIterator<Item = Command>) -> Result<Vec<ProgramOutput>> {
+pub fn run_in_parallel(commands: impl IntoIterator<Item = Command>) -> Result<Vec<ProgramOutput>> {
     let start = |mut command: Command| {
-        let shown = shown(&command);
+        let shown = command_line(&command);
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = quiet.spawn().with_context(|| format!("{shown} does not start"))?;
         Ok((shown, child))
@@ -211,7 +219,12 @@ pub fn in_parallel(commands: impl IntoIterator<Item = Command>) -> Result<Vec<Pr
     let end = |(shown, child): (String, std::process::Child)| {
         let output = child.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok(ProgramOutput { shown, output: output.stdout, said, succeeded: output.status.success() })
+        Ok(ProgramOutput {
+            shown,
+            output: output.stdout,
+            messages: said,
+            succeeded: output.status.success(),
+        })
     };
     children?.into_iter().map(end).collect()
 }
@@ -219,9 +232,9 @@ pub fn in_parallel(commands: impl IntoIterator<Item = Command>) -> Result<Vec<Pr
 impl ProgramOutput {
     /// Returns the reads that the program wrote to standard output, or an error with its
     /// messages if it failed.
-    pub fn reads(&self) -> Result<ReadsFile> {
-        ensure!(self.succeeded, "{} failed: {}", self.shown, self.said.trim());
-        ReadsFile::of(&self.output).with_context(|| self.shown.clone())
+    pub fn parse_reads(&self) -> Result<ReadsFile> {
+        ensure!(self.succeeded, "{} failed: {}", self.shown, self.messages.trim());
+        ReadsFile::parse(&self.output).with_context(|| self.shown.clone())
     }
 }
 
@@ -235,11 +248,11 @@ pub struct ReadsFile {
 impl ReadsFile {
     /// Parses the bytes of a SAM or BAM file. A file that starts with the magic number of
     /// gzip is BAM.
-    pub fn of(file: &[u8]) -> Result<Self> {
-        if file.starts_with(&[0x1f, 0x8b]) { Self::bam(file) } else { Ok(Self::sam(file)) }
+    pub fn parse(file: &[u8]) -> Result<Self> {
+        if file.starts_with(&[0x1f, 0x8b]) { Self::parse_bam(file) } else { Ok(Self::parse_sam(file)) }
     }
 
-    fn sam(file: &[u8]) -> Self {
+    fn parse_sam(file: &[u8]) -> Self {
         let mut lines = file.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).peekable();
         let mut header = Vec::new();
         while let Some(line) = lines.next_if(|line| line.starts_with(b"@")) {
@@ -248,13 +261,13 @@ impl ReadsFile {
         ReadsFile { header, records: lines.map(<[u8]>::to_vec).collect() }
     }
 
-    fn bam(file: &[u8]) -> Result<Self> {
+    fn parse_bam(file: &[u8]) -> Result<Self> {
         let (mut blocks, mut chunk) = (BlockReader::new(file, false), Chunk::default());
         let (mut inflater, mut bytes) = (Inflater::default(), Vec::new());
         while blocks.next_chunk(&mut chunk)? {
-            inflater.chunk(&chunk, &mut bytes)?;
+            inflater.append_chunk(&chunk, &mut bytes)?;
         }
-        let (header, mut at) = bam::header::parse(&bytes)?.context("the header is cut short")?;
+        let (header, mut at) = bam::header::parse_header(&bytes)?.context("the header is cut short")?;
         let header = String::from_utf8_lossy(&header.to_text()).lines().map(str::to_owned).collect();
         let mut records = Vec::new();
         while let Some(size) = bytes[at..].first_chunk::<4>() {
@@ -274,16 +287,16 @@ impl ReadsFile {
 
     /// Returns an error unless both files have the same header, apart from `@PG` lines, and
     /// the same records in the same order.
-    pub fn same(&self, theirs: &ReadsFile) -> Result<()> {
+    pub fn ensure_same(&self, theirs: &ReadsFile) -> Result<()> {
         let lines = |reads: &ReadsFile| -> Vec<String> {
             reads.header.iter().filter(|line| !line.starts_with("@PG\t")).cloned().collect()
         };
         let (one, other) = (lines(self), lines(theirs));
         ensure!(one == other, "header\n   ours: {one:?}\n theirs: {other:?}");
-        self.same_records(theirs)
+        self.ensure_same_records(theirs)
     }
 
-    pub fn same_records(&self, theirs: &ReadsFile) -> Result<()> {
+    pub fn ensure_same_records(&self, theirs: &ReadsFile) -> Result<()> {
         for (i, (one, other)) in self.records.iter().zip(&theirs.records).enumerate() {
             if one != other {
                 let show = |record: &[u8]| String::from_utf8_lossy(record).escape_debug().to_string();

@@ -9,12 +9,12 @@ use anyhow::{Context, Result, ensure};
 use crate::commands::SampleDir;
 use crate::duplicates::mark_duplicates;
 use crate::ledger::Ledger;
-use crate::outputs::{Printed, same, same_bytes, tags_in_order};
+use crate::outputs::{ProgramLines, compare_files, compare_lines, sort_tags};
 
 const GROUP: [(&str, &str); 5] =
     [("ID", "new"), ("LB", "lib"), ("PL", "ILLUMINA"), ("SM", "sample"), ("PU", "unit")];
 
-fn five_steps() -> String {
+fn five_step_options() -> String {
     let group: Vec<String> = GROUP.iter().map(|(key, value)| format!("{key}:{value}")).collect();
     format!(
         "--sort coordinate --mark-duplicates --drop-unmapped --sequence-dictionary other.dict --read-group @RG\\t{}",
@@ -24,18 +24,19 @@ fn five_steps() -> String {
 
 /// Compares records and header of the single pass (`five.bam`) with the chain's result
 /// (`chain.bam`), and leaves both files.
-pub fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
+pub fn compare_with_chain(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("five steps: records as the chain's, field by field", || {
-        let dropped = other_dictionary(dir)?;
-        dir.readmill(&format!("prep in.bam -o five.bam -m 1G {}", five_steps()))?;
-        chain(dir)?;
-        let ours = Printed::samtools(dir, "view five.bam")?;
-        let theirs = Printed::samtools(dir, "view chain.bam")?;
-        let records = same(ours, theirs, tags_in_order)?;
+        let dropped = write_reversed_dictionary(dir)?;
+        dir.run_readmill(&format!("prep in.bam -o five.bam -m 1G {}", five_step_options()))?;
+        run_peer_chain(dir)?;
+        let ours = ProgramLines::start_samtools(dir, "view five.bam")?;
+        let theirs = ProgramLines::start_samtools(dir, "view chain.bam")?;
+        let records = compare_lines(ours, theirs, sort_tags)?;
         Ok(format!("{records} records; contig {dropped} dropped, the others in reverse order"))
     });
     ledger.check("five steps: @HD, @SQ and @RG as the chain's", || {
-        let (ours, theirs) = (header(dir, "five.bam")?, header(dir, "chain.bam")?);
+        let (ours, theirs) =
+            (read_normalized_header(dir, "five.bam")?, read_normalized_header(dir, "chain.bam")?);
         ensure!(ours == theirs, "ours {ours:?}, theirs {theirs:?}");
         Ok(format!("{} lines", ours.len()))
     });
@@ -43,8 +44,8 @@ pub fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
 
 /// Writes `other.dict`: the sequences of the input in reverse order, without the second
 /// one. Returns the name of the one that was removed.
-fn other_dictionary(dir: &SampleDir<'_>) -> Result<String> {
-    let header = Printed::samtools(dir, "view -H --no-PG in.bam")?.text()?;
+fn write_reversed_dictionary(dir: &SampleDir<'_>) -> Result<String> {
+    let header = ProgramLines::start_samtools(dir, "view -H --no-PG in.bam")?.read_text()?;
     let mut sequences: Vec<&str> = header.lines().filter(|line| line.starts_with("@SQ\t")).collect();
     ensure!(sequences.len() > 1, "the input has one reference sequence only");
     let dropped = sequences.remove(1);
@@ -56,24 +57,24 @@ fn other_dictionary(dir: &SampleDir<'_>) -> Result<String> {
 
 /// Runs the five steps with samtools and Picard, one program after the other. ReorderSam
 /// makes reads on the removed contig unmapped; they are dropped after it.
-fn chain(dir: &SampleDir<'_>) -> Result<()> {
-    dir.samtools("view -b -F 4 -o chain.1.bam in.bam")?;
+fn run_peer_chain(dir: &SampleDir<'_>) -> Result<()> {
+    dir.run_samtools("view -b -F 4 -o chain.1.bam in.bam")?;
     let rules = "ALLOW_INCOMPLETE_DICT_CONCORDANCE=true VALIDATION_STRINGENCY=SILENT";
-    dir.picard(&format!("ReorderSam I=chain.1.bam O=chain.2.bam SD=other.dict {rules}"))?;
-    dir.samtools("view -b -F 4 -o chain.3.bam chain.2.bam")?;
+    dir.run_picard(&format!("ReorderSam I=chain.1.bam O=chain.2.bam SD=other.dict {rules}"))?;
+    dir.run_samtools("view -b -F 4 -o chain.3.bam chain.2.bam")?;
     let group: Vec<String> = GROUP.iter().map(|(key, value)| format!("RG{key}={value}")).collect();
     let rules = format!("{} VALIDATION_STRINGENCY=SILENT", group.join(" "));
-    dir.picard(&format!("AddOrReplaceReadGroups I=chain.3.bam O=chain.4.bam {rules}"))?;
+    dir.run_picard(&format!("AddOrReplaceReadGroups I=chain.3.bam O=chain.4.bam {rules}"))?;
     mark_duplicates(dir, "chain.4.bam", "chain.5.bam", "queryname")?;
-    dir.samtools("sort -o chain.bam chain.5.bam")?;
+    dir.run_samtools("sort -o chain.bam chain.5.bam")?;
     for number in 1..=5 {
         fs::remove_file(dir.path(&format!("chain.{number}.bam")))?;
     }
     Ok(())
 }
 
-fn header(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
-    let text = Printed::samtools(dir, &format!("view -H --no-PG {file}"))?.text()?;
+fn read_normalized_header(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
+    let text = ProgramLines::start_samtools(dir, &format!("view -H --no-PG {file}"))?.read_text()?;
     let lines = text.lines().filter(|line| !line.starts_with("@PG\t")).map(|line| {
         let mut fields: Vec<&str> = line.split('\t').collect();
         fields[1..].sort_unstable();
@@ -98,29 +99,29 @@ pub fn compare_resources(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check(
         "means: the same bytes for 1, 2, 8 threads, the least memory to 4G, and from a pipe",
         || {
-            let dropped = other_dictionary(dir)?;
-            let steps = five_steps();
+            let dropped = write_reversed_dictionary(dir)?;
+            let steps = five_step_options();
             let reference = "-o means.bam -@ 1 -m 1G";
-            dir.readmill(&format!("prep in.bam {reference} {steps}"))?;
+            dir.run_readmill(&format!("prep in.bam {reference} {steps}"))?;
             for (threads, memory) in RESOURCES {
                 let arguments = format!("prep in.bam -o other.bam -@ {threads} {steps}");
                 let memory = match memory {
                     Some(given) => given.to_owned(),
-                    None => dir.least_memory(&arguments)?,
+                    None => dir.min_memory(&arguments)?,
                 };
                 let resources = format!("-@ {threads} -m {memory}");
-                let said = dir.readmill(&format!("{arguments} -m {memory}"))?;
-                within(&said).with_context(|| resources.clone())?;
-                equal(dir).with_context(|| resources)?;
+                let said = dir.run_readmill(&format!("{arguments} -m {memory}"))?;
+                ensure_peak_within_limit(&said).with_context(|| resources.clone())?;
+                compare_with_reference_run(dir).with_context(|| resources)?;
             }
-            dir.readmill_from("in.bam", &format!("prep - -o other.bam -@ 2 -m 64M {steps}"))?;
-            let bytes = equal(dir)?;
+            dir.run_readmill_from("in.bam", &format!("prep - -o other.bam -@ 2 -m 64M {steps}"))?;
+            let bytes = compare_with_reference_run(dir)?;
             Ok(format!("{} runs, {bytes} bytes; without {dropped}", RESOURCES.len() + 2))
         },
     );
 }
 
-fn within(said: &str) -> Result<()> {
+fn ensure_peak_within_limit(said: &str) -> Result<()> {
     let before =
         |mark: &str| -> Option<u64> { said[..said.find(mark)?].rsplit(' ').next()?.parse().ok() };
     let given = before(" MiB of memory in total").context("no memory is stated")?;
@@ -131,7 +132,7 @@ fn within(said: &str) -> Result<()> {
     Ok(())
 }
 
-fn equal(dir: &SampleDir<'_>) -> Result<u64> {
-    same_bytes(dir, "other.bam.bai", "means.bam.bai")?;
-    same_bytes(dir, "other.bam", "means.bam")
+fn compare_with_reference_run(dir: &SampleDir<'_>) -> Result<u64> {
+    compare_files(dir, "other.bam.bai", "means.bam.bai")?;
+    compare_files(dir, "other.bam", "means.bam")
 }

@@ -84,11 +84,11 @@ const OPTIONS: [(&str, &str, &str); 4] = [
 
 /// Compares all metrics files on a simulated sample, on random reads with and without their
 /// reference, and on a file without records.
-pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
-    ledger.title("qc", "quality metrics, beside Picard CollectMultipleMetrics");
-    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
-    sample.context("a sample with all kinds of templates")?.make(dir)?;
-    let OddReads { fasta, sam } = odd_reads(pairs.min(3_000));
+pub fn compare_collectors(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
+    ledger.print_heading("qc", "quality metrics, beside Picard CollectMultipleMetrics");
+    let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
+    let OddReads { fasta, sam } = random_odd_reads(pairs.min(3_000));
     fs::write(dir.path("odd.fa"), fasta)?;
     fs::write(dir.path("odd.sam"), &sam)?;
     let header = sam.lines().filter(|line| line.starts_with('@'));
@@ -99,7 +99,7 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<(
         "sort --no-PG -o odd.bam odd.sam",
         "view --no-PG -b -o empty.bam empty.sam",
     ] {
-        dir.newest(words)?;
+        dir.run_samtools_1_24(words)?;
     }
     for (input, reference) in
         [("in.bam", ""), ("odd.bam", "odd.fa"), ("odd.bam", ""), ("empty.bam", "odd.fa")]
@@ -117,7 +117,7 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<(
                 }
             };
             ledger.check(&format!("{input}{beside}: all files {ours}"), || {
-                same_files(dir, input, reference, ours, &theirs)
+                compare_metrics_files(dir, input, reference, ours, &theirs)
             });
         }
     }
@@ -126,7 +126,7 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<(
 
 /// Runs both programs on one input and returns the numbers of equal files and lines. If
 /// Picard does not write a file, ours must be empty.
-fn same_files(
+fn compare_metrics_files(
     dir: &SampleDir<'_>,
     input: &str,
     reference: &str,
@@ -139,20 +139,20 @@ fn same_files(
         }
     }
     let given = if reference.is_empty() { String::new() } else { format!("--reference {reference}") };
-    dir.readmill(&format!(
+    dir.run_readmill(&format!(
         "prep {input} -o out.bam --sort coordinate --mark-duplicates --qc ours --qc-metrics all {given} {ours}"
     ))?;
     let mut picard = dir.picard_command(&format!(
         "CollectMultipleMetrics I=out.bam O=theirs PROGRAM=CollectQualityYieldMetrics QUIET=true \
          VERBOSITY=ERROR VALIDATION_STRINGENCY=SILENT {theirs}"
     ));
-    picard.env("PATH", dir.path_with_r()?);
-    dir.finish(picard)?;
+    picard.env("PATH", dir.search_path_with_fake_r()?);
+    dir.run_to_end(picard)?;
     let (mut same, mut lines) = (0, 0);
     let written = if reference.is_empty() { WITHOUT_REFERENCE } else { ENDINGS.len() };
     for ending in &ENDINGS[..written] {
         let text = fs::read_to_string(dir.path(&format!("ours.{ending}")))?;
-        let own = below_comments(&text);
+        let own = skip_comments(&text);
         let path = dir.path(&format!("theirs.{ending}"));
         if !path.exists() {
             ensure!(own.trim().is_empty(), "{ending}: Picard writes none");
@@ -160,12 +160,12 @@ fn same_files(
         }
         let text = fs::read_to_string(path)?;
         same += 1;
-        lines += same_text(own, below_comments(&text)).context(*ending)?;
+        lines += compare_texts(own, skip_comments(&text)).context(*ending)?;
     }
     Ok(format!("{same} files, {lines} lines"))
 }
 
-pub fn same_text(ours: &str, theirs: &str) -> Result<usize> {
+pub fn compare_texts(ours: &str, theirs: &str) -> Result<usize> {
     for (our, their) in ours.lines().zip(theirs.lines()) {
         ensure!(our == their, "{our:?}, theirs {their:?}");
     }
@@ -174,7 +174,7 @@ pub fn same_text(ours: &str, theirs: &str) -> Result<usize> {
 }
 
 /// Returns the text after the comments, which contain the command line and the date.
-pub fn below_comments(text: &str) -> &str {
+pub fn skip_comments(text: &str) -> &str {
     text.find("\n\n").map_or("", |end| &text[end..])
 }
 
@@ -191,7 +191,7 @@ const ADAPTER: &str = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCACGATCTCGTATGCCGTCTT
 /// Returns random pairs in all orientations, with clips, gaps, N, adapters, original
 /// qualities, duplicates, secondary and supplementary records. Some mates are unmapped or
 /// on another contig, and some read groups lack fields or are missing in the header.
-pub fn odd_reads(pairs: u64) -> OddReads {
+pub fn random_odd_reads(pairs: u64) -> OddReads {
     let mut random = SeededRandom::new(11);
     let mut contig = |length: usize, letters: &[u8]| -> String {
         (0..length).map(|_| char::from(letters[random.below(letters.len() as u64) as usize])).collect()
@@ -206,7 +206,7 @@ pub fn odd_reads(pairs: u64) -> OddReads {
     }
     let mut sam = HEADER.to_owned();
     for number in 0..pairs {
-        put_pair(&mut sam, number, &contigs, &mut random);
+        write_pair(&mut sam, number, &contigs, &mut random);
     }
     for number in 0..40 {
         let (bases, length) = [(&ADAPTER[3..43], 40), ("A", 1), ("*", 0)][random.below(3) as usize];
@@ -214,7 +214,7 @@ pub fn odd_reads(pairs: u64) -> OddReads {
         let quals = if length == 0 || random.below(3) == 0 {
             "*".to_owned()
         } else {
-            quals(length, &mut random)
+            random_qualities(length, &mut random)
         };
         let _ = writeln!(sam, "u{number}\t{flags}\t*\t0\t0\t*\t*\t0\t0\t{bases}\t{quals}");
     }
@@ -223,7 +223,7 @@ pub fn odd_reads(pairs: u64) -> OddReads {
 
 /// Appends a pair to the SAM text. Some pairs get a secondary or supplementary record of
 /// the first read.
-fn put_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut SeededRandom) {
+fn write_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut SeededRandom) {
     let mut one_in = |n: u64| random.below(n) == 0;
     let (mut flags, mut other) = ([0x63, 0x93], false);
     if one_in(20) {
@@ -260,7 +260,7 @@ fn put_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut S
         } else {
             starts[read].min(2_800).max(if other { 1 } else { starts[read] })
         };
-        let (cigar, bases) = aligned(&contigs[contig_of[read]], at as usize - 1, random);
+        let (cigar, bases) = random_alignment(&contigs[contig_of[read]], at as usize - 1, random);
         let cigar = if unmapped { "*".to_owned() } else { cigar };
         let bases =
             if unmapped && number.is_multiple_of(2) { ADAPTER[..bases.len()].to_owned() } else { bases };
@@ -276,9 +276,9 @@ fn put_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut S
         let extra = ["\tMQ:i:10", "\tMQ:i:40", "\tSA:Z:c1,1,+,20M,60,0;", "\tXN:i:1", "", ""];
         fields += extra[random.below(6) as usize];
         if number.is_multiple_of(5) {
-            let _ = write!(fields, "\tOQ:Z:{}", quals(bases.len(), random));
+            let _ = write!(fields, "\tOQ:Z:{}", random_qualities(bases.len(), random));
         }
-        let quals = quals(bases.len(), random);
+        let quals = random_qualities(bases.len(), random);
         let name = ["c1", "c2"][contig_of[if unmapped { 0 } else { read }]];
         for flags in [Some(flags[read]), Some(flags[read] | more).filter(|_| more > 0 && read == 0)] {
             let Some(flags) = flags else { continue };
@@ -290,7 +290,7 @@ fn put_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut S
     }
 }
 
-fn aligned(contig: &str, at: usize, random: &mut SeededRandom) -> (String, String) {
+fn random_alignment(contig: &str, at: usize, random: &mut SeededRandom) -> (String, String) {
     let length = [36, 50, 50, 60][random.below(4) as usize];
     let a = 5 + random.below(length as u64 - 15) as usize;
     let cigar = match random.below(12) {
@@ -310,7 +310,7 @@ fn aligned(contig: &str, at: usize, random: &mut SeededRandom) -> (String, Strin
     (cigar, bases.collect())
 }
 
-fn quals(length: usize, random: &mut SeededRandom) -> String {
+fn random_qualities(length: usize, random: &mut SeededRandom) -> String {
     let qual = |_| char::from(33 + [2, 11, 19, 20, 29, 30, 37, 40][random.below(8) as usize]);
     (0..length).map(qual).collect()
 }

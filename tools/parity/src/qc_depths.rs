@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::qc::{below_comments, odd_reads, same_text};
+use crate::qc::{compare_texts, random_odd_reads, skip_comments};
 use crate::random::SeededRandom;
 
 type Programs = &'static [(&'static str, &'static str)];
@@ -71,12 +71,20 @@ const OPTIONS: [(Programs, &str, &str); 8] = [
 /// Compares on three inputs: reads that are deep at few places, random pairs, and no
 /// records. Without `every`, most cases run on the deep input only, since starting Java is
 /// slow.
-pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger) -> Result<()> {
-    ledger.title("depths", "depths and sites, beside Picard CollectWgsMetrics and CollectOxoGMetrics");
-    let mut odd = odd_reads(pairs.min(3_000));
+pub fn compare_depth_collectors(
+    dir: &SampleDir<'_>,
+    pairs: u64,
+    every: bool,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    ledger.print_heading(
+        "depths",
+        "depths and sites, beside Picard CollectWgsMetrics and CollectOxoGMetrics",
+    );
+    let mut odd = random_odd_reads(pairs.min(3_000));
     // CollectOxoGMetrics throws an exception at a read without a read group.
     odd.sam = odd.sam.replace("\tRG:Z:no", "\tRG:Z:a").replace("\tXX:i:1", "\tRG:Z:b");
-    let (deep_fasta, deep_sam) = deep_reads(pairs.min(3_000));
+    let (deep_fasta, deep_sam) = random_deep_reads(pairs.min(3_000));
     let header = |sam: &str| -> String {
         sam.lines().filter(|line| line.starts_with('@')).map(|line| format!("{line}\n")).collect()
     };
@@ -93,9 +101,9 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger
             dir.path(&format!("{name}.interval_list")),
             format!("@HD\tVN:1.6\n{lines}{intervals}"),
         )?;
-        dir.newest(&format!("faidx {name}.fa"))?;
-        dir.newest(&format!("dict {name}.fa -o {name}.dict"))?;
-        dir.newest(&format!("sort --no-PG -o {name}.bam {name}.sam"))?;
+        dir.run_samtools_1_24(&format!("faidx {name}.fa"))?;
+        dir.run_samtools_1_24(&format!("dict {name}.fa -o {name}.dict"))?;
+        dir.run_samtools_1_24(&format!("sort --no-PG -o {name}.bam {name}.sam"))?;
     }
     for input in ["deep", "odd", "empty"] {
         for (number, (programs, ours, theirs)) in OPTIONS.into_iter().enumerate() {
@@ -106,21 +114,21 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger
             }
             let [ours, theirs] = [ours, theirs].map(|options| options.replace("INPUT", input));
             ledger.check(&format!("{input}.bam: {} {ours}", programs[0].0), || {
-                same_files(dir, input, programs, &ours, &theirs)
+                compare_collector_files(dir, input, programs, &ours, &theirs)
             });
         }
     }
     // Without qualities, Picard repeats its draws up to a limit, which takes minutes with
     // the default sample size.
     ledger.check("deep.bam: CollectWgsMetrics with all defaults", || {
-        same_files(dir, "deep", &DEPTHS[..1], "", "")
+        compare_collector_files(dir, "deep", &DEPTHS[..1], "", "")
     });
     Ok(())
 }
 
 /// Runs both programs on one input and returns the numbers of equal files and lines.
 /// Records are sorted and marked by readmill first.
-fn same_files(
+fn compare_collector_files(
     dir: &SampleDir<'_>,
     input: &str,
     programs: Programs,
@@ -133,7 +141,7 @@ fn same_files(
         }
     }
     let names = programs.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(",");
-    dir.readmill(&format!(
+    dir.run_readmill(&format!(
         "prep {input}.bam -o out.bam --sort coordinate --mark-duplicates --qc ours --qc-metrics {names} \
          --reference {input}.fa {ours}"
     ))?;
@@ -144,21 +152,21 @@ fn same_files(
         .iter()
         .map(|(name, ending)| format!("picard.analysis.{name} {}", given(ending)).trim().to_owned());
     let calls: Vec<String> = calls.collect();
-    for (call, (code, said)) in calls.iter().zip(dir.picard_each_said(&calls)?) {
+    for (call, (code, said)) in calls.iter().zip(dir.run_picard_calls_verbose(&calls)?) {
         ensure!(code == 0, "{call} ends with {code}: {said}");
     }
     for (name, ending) in with_chart {
         let call =
             format!("{name} {} CHART_OUTPUT=chart.pdf VALIDATION_STRINGENCY=SILENT", given(ending));
         let mut picard = dir.picard_command(&call);
-        picard.env("PATH", dir.path_with_r()?);
-        dir.finish(picard)?;
+        picard.env("PATH", dir.search_path_with_fake_r()?);
+        dir.run_to_end(picard)?;
     }
     let mut lines = 0;
     for (_, ending) in programs {
         let read = |program: &str| fs::read_to_string(dir.path(&format!("{program}.{ending}")));
         let (ours, theirs) = (read("ours")?, read("theirs")?);
-        lines += same_text(below_comments(&ours), below_comments(&theirs)).context(*ending)?;
+        lines += compare_texts(skip_comments(&ours), skip_comments(&theirs)).context(*ending)?;
     }
     Ok(format!("{} files, {lines} lines", programs.len()))
 }
@@ -172,7 +180,7 @@ const HEADER: &str =
 /// Records have gaps, deletions, clips and adapters; some are supplementary, secondary or
 /// duplicates. Some names are used twice. Some reads have no mate, are unmapped, fail
 /// quality checks, or extend beyond their contig.
-fn deep_reads(pairs: u64) -> (String, String) {
+fn random_deep_reads(pairs: u64) -> (String, String) {
     let mut random = SeededRandom::new(29);
     let mut fasta = String::new();
     for (name, length) in [("c1", 2000), ("c2", 500), ("c3", 90)] {
@@ -192,12 +200,12 @@ fn deep_reads(pairs: u64) -> (String, String) {
     }
     let mut sam = HEADER.to_owned();
     for number in 0..pairs {
-        put_pair(&mut sam, number, &mut random);
+        write_pair(&mut sam, number, &mut random);
     }
     (fasta, sam)
 }
 
-fn put_pair(sam: &mut String, number: u64, random: &mut SeededRandom) {
+fn write_pair(sam: &mut String, number: u64, random: &mut SeededRandom) {
     let contig = if random.below(8) == 0 { "c2" } else { "c1" };
     let start = match random.below(5) {
         0 => 1 + random.below(1_900),

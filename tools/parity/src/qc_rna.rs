@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::qc::below_comments;
+use crate::qc::skip_comments;
 use crate::random::SeededRandom;
 
 type Case = (&'static str, &'static str, &'static str);
@@ -85,13 +85,20 @@ M M1 c1 + 17600 17900 17700 17800 2 17600,17650 17700,17900,
 
 const RIBOSOMAL: &str = "c1 8250 8500 + r2\nc1 8000 8300 + r1\nc1 18000 18100 + r3\nc2 5500 5900 - r4\n";
 
-pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger) -> Result<()> {
-    ledger
-        .title("rna", "parts of genes and evenness of transcripts, beside Picard CollectRnaSeqMetrics");
+pub fn compare_rna_metrics(
+    dir: &SampleDir<'_>,
+    pairs: u64,
+    every: bool,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    ledger.print_heading(
+        "rna",
+        "parts of genes and evenness of transcripts, beside Picard CollectRnaSeqMetrics",
+    );
     let header = format!("{CONTIGS}{GROUPS}");
     for (name, pairs) in [("reads", pairs.min(4_000)), ("few", 40), ("none", 0)] {
-        fs::write(dir.path(&format!("{name}.sam")), format!("{header}{}", reads(pairs)))?;
-        dir.newest(&format!("sort --no-PG -o {name}.bam {name}.sam"))?;
+        fs::write(dir.path(&format!("{name}.sam")), format!("{header}{}", random_pairs(pairs)))?;
+        dir.run_samtools_1_24(&format!("sort --no-PG -o {name}.bam {name}.sam"))?;
     }
     fs::write(dir.path("genes.refflat"), GENES.replace(' ', "\t"))?;
     fs::write(dir.path("rrna.interval_list"), format!("{CONTIGS}{}", RIBOSOMAL.replace(' ', "\t")))?;
@@ -103,18 +110,18 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger
         )
     };
     let calls: Vec<String> = cases.iter().enumerate().map(call).collect();
-    let ends = dir.picard_each_said(&calls)?;
+    let ends = dir.run_picard_calls_verbose(&calls)?;
     for (number, (input, options, _)) in cases.into_iter().enumerate() {
         ledger.check(&format!("{input}.bam: CollectRnaSeqMetrics {options}"), || {
             let (code, said) = &ends[number];
             ensure!(*code == 0, "{} ends with {code}: {said}", calls[number]);
-            dir.readmill(&format!(
+            dir.run_readmill(&format!(
                 "qc {input}.bam -o ours{number} --metrics CollectRnaSeqMetrics --ref-flat genes.refflat {options}"
             ))?;
             let read =
                 |program: &str| fs::read_to_string(dir.path(&format!("{program}{number}.rna_metrics")));
             let (ours, theirs) = (read("ours")?, read("theirs")?);
-            let (ours, theirs) = (below_comments(&ours), below_comments(&theirs));
+            let (ours, theirs) = (skip_comments(&ours), skip_comments(&theirs));
             for (our, their) in ours.lines().zip(theirs.lines()) {
                 ensure!(our == their, "{our:?}, theirs {their:?}");
             }
@@ -130,7 +137,7 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger
 ///
 /// Some MC tags are wrong. Some records are supplementary, secondary or duplicates. Some
 /// reads have no mate, are unmapped, or fail quality checks.
-fn reads(pairs: u64) -> String {
+fn random_pairs(pairs: u64) -> String {
     let (mut random, mut sam) = (SeededRandom::new(57), String::new());
     for number in 0..pairs {
         let (contig, length) =

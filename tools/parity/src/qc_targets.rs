@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::qc::below_comments;
+use crate::qc::skip_comments;
 use crate::random::SeededRandom;
 
 const PROGRAMS: [(&str, &str, &str); 2] = [
@@ -62,19 +62,24 @@ const BAITS: &str = "c1 250 500 + b2\nc1 100 300 + b1\nc1 1700 1800 + b3\nc2 50 
 
 /// Compares on deep reads, and, if `every`, on few reads and on none. In some cases the
 /// targets are their own baits.
-pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger) -> Result<()> {
-    ledger.title(
+pub fn compare_target_metrics(
+    dir: &SampleDir<'_>,
+    pairs: u64,
+    every: bool,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    ledger.print_heading(
         "targets",
         "depths of targets, beside Picard CollectHsMetrics and CollectTargetedPcrMetrics",
     );
-    let (fasta, deep) = reads(pairs.min(3_000));
-    let (_, few) = reads(60);
+    let (fasta, deep) = random_reference_and_pairs(pairs.min(3_000));
+    let (_, few) = random_reference_and_pairs(60);
     fs::write(dir.path("ref.fa"), fasta)?;
-    dir.newest("faidx ref.fa")?;
-    dir.newest("dict ref.fa -o ref.dict")?;
+    dir.run_samtools_1_24("faidx ref.fa")?;
+    dir.run_samtools_1_24("dict ref.fa -o ref.dict")?;
     for (name, sam) in [("deep", deep.as_str()), ("few", &few), ("none", HEADER)] {
         fs::write(dir.path(&format!("{name}.sam")), sam)?;
-        dir.readmill(&format!("prep {name}.sam -o {name}.bam --sort coordinate --mark-duplicates"))?;
+        dir.run_readmill(&format!("prep {name}.sam -o {name}.bam --sort coordinate --mark-duplicates"))?;
     }
     let contigs: String =
         HEADER.lines().filter(|line| line.starts_with("@SQ")).map(|line| format!("{line}\n")).collect();
@@ -83,16 +88,16 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger
         fs::write(dir.path(&format!("{name}.v1.interval_list")), text)?;
     }
     let cases: Vec<&Case> = CASES.iter().filter(|case| every || case.0 == "deep").collect();
-    let calls = cases.iter().enumerate().flat_map(|(number, case)| calls(number, case));
+    let calls = cases.iter().enumerate().flat_map(|(number, case)| picard_calls(number, case));
     let calls: Vec<String> = calls.collect();
-    let ends = dir.picard_each_said(&calls)?;
+    let ends = dir.run_picard_calls_verbose(&calls)?;
     for (number, case) in cases.iter().enumerate() {
         let (input, targets, ours, _) = case;
         ledger.check(&format!("{input}.bam, {targets} targets {ours}"), || {
             for (call, (code, said)) in calls.iter().zip(&ends).skip(2 * number).take(2) {
                 ensure!(*code == 0, "{call} ends with {code}: {said}");
             }
-            same_files(dir, number, case)
+            compare_target_files(dir, number, case)
         });
     }
     Ok(())
@@ -100,11 +105,11 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, every: bool, ledger: &mut Ledger
 
 /// Returns the probes of a target set: baits, or the targets themselves if they cover whole
 /// contigs.
-fn probes(targets: &str) -> &str {
+fn probe_set(targets: &str) -> &str {
     if targets == "whole" { targets } else { "baits" }
 }
 
-fn calls(number: usize, &(input, targets, _, options): &Case) -> Vec<String> {
+fn picard_calls(number: usize, &(input, targets, _, options): &Case) -> Vec<String> {
     let call = |(program, name, option): (&str, &str, &str)| {
         let set = if name == "hs" { "BAIT_SET_NAME" } else { "CUSTOM_AMPLICON_SET_NAME" };
         let files = format!(
@@ -112,7 +117,7 @@ fn calls(number: usize, &(input, targets, _, options): &Case) -> Vec<String> {
              PER_BASE_COVERAGE=theirs{number}.{name}_per_base_coverage"
         );
         let options = options.replace("SET_NAME", set).replace("FILES", &files);
-        let probes = probes(targets);
+        let probes = probe_set(targets);
         format!(
             "picard.analysis.directed.{program} I={input}.bam O=theirs{number}.{name}_metrics R=ref.fa \
              {option}={probes}.v1.interval_list TARGET_INTERVALS={targets}.v1.interval_list SAMPLE_SIZE=30 {options}"
@@ -123,13 +128,13 @@ fn calls(number: usize, &(input, targets, _, options): &Case) -> Vec<String> {
 
 /// Runs readmill for both collectors in one command, and returns the numbers of files and
 /// lines that equal Picard's.
-fn same_files(
+fn compare_target_files(
     dir: &SampleDir<'_>,
     number: usize,
     &(input, targets, options, _): &Case,
 ) -> Result<String> {
-    let probes = probes(targets);
-    dir.readmill(&format!(
+    let probes = probe_set(targets);
+    dir.run_readmill(&format!(
         "sort {input}.bam -o out.bam --qc ours{number} --qc-metrics CollectHsMetrics,CollectTargetedPcrMetrics \
          --reference ref.fa --bait-intervals {probes}.v1.interval_list --amplicon-intervals {probes}.v1.interval_list \
          --target-intervals {targets}.v1.interval_list --sample-size 30 {options}"
@@ -146,7 +151,7 @@ fn same_files(
             };
             let (ours, theirs) = (read("ours")?, read("theirs")?);
             let (ours, theirs) = match kind {
-                "metrics" => (below_comments(&ours), below_comments(&theirs)),
+                "metrics" => (skip_comments(&ours), skip_comments(&theirs)),
                 _ => (&ours[..], &theirs[..]),
             };
             ensure!(!ours.is_empty(), "{name}_{kind}: is empty");
@@ -166,7 +171,7 @@ fn same_files(
 /// Records have gaps, indels, clips and adapters; some are supplementary, secondary or
 /// duplicates. Some reads have no mate, are unmapped, fail quality checks, or extend beyond
 /// their contig.
-fn reads(pairs: u64) -> (String, String) {
+fn random_reference_and_pairs(pairs: u64) -> (String, String) {
     let mut random = SeededRandom::new(43);
     let mut fasta = String::new();
     for (name, length) in [("c1", 2000), ("c2", 500), ("c3", 90)] {
@@ -178,14 +183,14 @@ fn reads(pairs: u64) -> (String, String) {
         }
     }
     let mut sam = HEADER.to_owned();
-    (0..pairs).for_each(|number| put_pair(&mut sam, number, &mut random));
+    (0..pairs).for_each(|number| write_pair(&mut sam, number, &mut random));
     for number in 0..5 {
         let _ = writeln!(sam, "u{number}\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\tRG:Z:a");
     }
     (fasta, sam)
 }
 
-fn put_pair(sam: &mut String, number: u64, random: &mut SeededRandom) {
+fn write_pair(sam: &mut String, number: u64, random: &mut SeededRandom) {
     let contig = if random.once_in(8) { "c2" } else { "c1" };
     let start = match random.below(5) {
         0 | 1 => 1 + random.below(1_900),

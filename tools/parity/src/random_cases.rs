@@ -9,34 +9,36 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::orders::{ORDERS, OrderComparison, OrderTool};
-use crate::outputs::{ReadsFile, in_parallel};
+use crate::outputs::{ReadsFile, run_in_parallel};
 use crate::random::SeededRandom;
 
-const MOST: u64 = 40;
+const MAX_READS: u64 = 40;
 
 /// Sorts `cases` inputs in every order with readmill and with the tool that defines the
 /// order. samtools gets half of them as SAM and half as BAM.
-pub fn compare(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
-    ledger.title("cases", "small random inputs in every order");
+pub fn compare_random_cases(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
+    ledger.print_heading("cases", "small random inputs in every order");
     ledger.check("cases: inputs for samtools and for Picard", || {
         let mut records = 0;
         for case in 0..cases {
             for oracle in [Oracle::Samtools, Oracle::Picard] {
-                records += make(dir, case, oracle)?;
+                records += write_input(dir, case, oracle)?;
             }
         }
         Ok(format!("{} inputs, {records} records", 2 * cases))
     });
     for asked in ORDERS {
-        ledger.check(&format!("cases: {}", asked.title("XX")), || match asked.of {
+        ledger.check(&format!("cases: {}", asked.describe("XX")), || match asked.of {
             OrderTool::Picard => compare_with_picard(dir, asked, cases),
             _ => compare_with_samtools(dir, asked, cases),
         });
     }
-    ledger.check("cases: template-coordinate without MC is refused by both", || without_mc(dir));
+    ledger.check("cases: template-coordinate without MC is refused by both", || {
+        ensure_missing_mc_refused(dir)
+    });
 }
 
-fn stem(case: u64, oracle: Oracle) -> String {
+fn input_stem(case: u64, oracle: Oracle) -> String {
     match oracle {
         Oracle::Samtools => format!("case-{case}"),
         Oracle::Picard => format!("picard-{case}"),
@@ -45,15 +47,15 @@ fn stem(case: u64, oracle: Oracle) -> String {
 
 /// Writes one input as SAM, and also as BAM if it is read as BAM. Returns the number of its
 /// records.
-fn make(dir: &SampleDir<'_>, case: u64, oracle: Oracle) -> Result<usize> {
+fn write_input(dir: &SampleDir<'_>, case: u64, oracle: Oracle) -> Result<usize> {
     let random = &mut SeededRandom::new(2 * case + u64::from(oracle == Oracle::Picard));
     let mut text = random_header(random).into_bytes();
-    let reads = random_reads(random, oracle, MOST);
+    let reads = random_reads(random, oracle, MAX_READS);
     text.extend_from_slice(&reads);
-    let stem = stem(case, oracle);
+    let stem = input_stem(case, oracle);
     fs::write(dir.path(&format!("{stem}.sam")), text)?;
     if is_bam(case) || oracle == Oracle::Picard {
-        dir.newest(&format!("view --no-PG -b -o {stem}.bam {stem}.sam"))?;
+        dir.run_samtools_1_24(&format!("view --no-PG -b -o {stem}.bam {stem}.sam"))?;
     }
     Ok(reads.iter().filter(|&&byte| byte == b'\n').count())
 }
@@ -65,39 +67,39 @@ fn is_bam(case: u64) -> bool {
 fn compare_with_samtools(dir: &SampleDir<'_>, asked: OrderComparison, cases: u64) -> Result<String> {
     let mut records = 0;
     for case in 0..cases {
-        let stem = stem(case, Oracle::Samtools);
+        let stem = input_stem(case, Oracle::Samtools);
         let (input, format, level) = match is_bam(case) {
             true => (format!("{stem}.bam"), "bam", "-l 1"),
             false => (format!("{stem}.sam"), "sam", ""),
         };
         let options = format!("-O {format} {level} {input}");
-        let ours = asked.readmill(dir, "XX", &options);
-        let theirs = asked.samtools(dir, "XX", &options).context("no order of samtools")?;
-        let left = in_parallel([ours, theirs])?;
-        let (ours, theirs) = (left[0].reads()?, left[1].reads()?);
-        ours.same(&theirs).with_context(|| format!("{} {input}", asked.flags("XX")))?;
+        let ours = asked.readmill_command(dir, "XX", &options);
+        let theirs = asked.samtools_command(dir, "XX", &options).context("no order of samtools")?;
+        let left = run_in_parallel([ours, theirs])?;
+        let (ours, theirs) = (left[0].parse_reads()?, left[1].parse_reads()?);
+        ours.ensure_same(&theirs).with_context(|| format!("{} {input}", asked.flags("XX")))?;
         records += ours.records.len();
     }
     Ok(format!("{cases} inputs, {records} records"))
 }
 
 fn compare_with_picard(dir: &SampleDir<'_>, asked: OrderComparison, cases: u64) -> Result<String> {
-    let file = |case| format!("{}.bam", stem(case, Oracle::Picard));
+    let file = |case| format!("{}.bam", input_stem(case, Oracle::Picard));
     let inputs: Vec<(String, String)> = (0..cases).map(|case| (file(case), file(case))).collect();
     let records = compare_queryname(dir, asked, &inputs)?;
     Ok(format!("{cases} inputs, {records} records"))
 }
 
-fn without_mc(dir: &SampleDir<'_>) -> Result<String> {
+fn ensure_missing_mc_refused(dir: &SampleDir<'_>) -> Result<String> {
     let text = "@SQ\tSN:a\tLN:5000\nr\t65\ta\t1\t0\t1M\t=\t7\t0\t*\t*\n";
     fs::write(dir.path("without-mc.sam"), text)?;
     let options = "--template-coordinate -O sam without-mc.sam";
     let ours = dir.readmill_command(&format!("sort {options}"));
-    let left = in_parallel([ours, dir.newest_command(&format!("sort {options}"))])?;
+    let left = run_in_parallel([ours, dir.samtools_1_24_command(&format!("sort {options}"))])?;
     let [ours, theirs] = &left[..] else { bail!("two programs ran") };
     ensure!(!ours.succeeded && !theirs.succeeded, "one of them took it");
-    ensure!(ours.output.is_empty() && ours.said.contains("MC"), "it said: {}", ours.said);
-    Ok(ours.said.lines().last().unwrap_or_default().to_owned())
+    ensure!(ours.output.is_empty() && ours.messages.contains("MC"), "it said: {}", ours.messages);
+    Ok(ours.messages.lines().last().unwrap_or_default().to_owned())
 }
 
 /// Sorts by queryname: each set of files with readmill, and one file with the same reads
@@ -110,14 +112,14 @@ pub fn compare_queryname(
 ) -> Result<usize> {
     let calls =
         inputs.iter().map(|(_, file)| format!("SortSam I={file} O=theirs.{file} SORT_ORDER=queryname"));
-    let codes = dir.picard_each(&calls.collect::<Vec<_>>())?;
+    let codes = dir.run_picard_calls(&calls.collect::<Vec<_>>())?;
     let mut records = 0;
     for ((files, file), code) in inputs.iter().zip(codes) {
         ensure!(code == 0, "SortSam failed on {file}");
-        let ours = asked.readmill(dir, "", &format!("-O bam -l 1 -o - {files}"));
-        let ours = in_parallel([ours])?[0].reads()?.without_bins();
-        let theirs = ReadsFile::of(&fs::read(dir.path(&format!("theirs.{file}")))?)?.without_bins();
-        ours.same_records(&theirs).with_context(|| files.clone())?;
+        let ours = asked.readmill_command(dir, "", &format!("-O bam -l 1 -o - {files}"));
+        let ours = run_in_parallel([ours])?[0].parse_reads()?.without_bins();
+        let theirs = ReadsFile::parse(&fs::read(dir.path(&format!("theirs.{file}")))?)?.without_bins();
+        ours.ensure_same_records(&theirs).with_context(|| files.clone())?;
         let order = |reads: &ReadsFile| -> Option<String> {
             let line = reads.header.iter().find(|line| line.starts_with("@HD\t"))?;
             line.split('\t').find(|field| field.starts_with("SO:")).map(str::to_owned)
@@ -155,11 +157,15 @@ pub enum Oracle {
 }
 
 pub fn random_reads(random: &mut SeededRandom, oracle: Oracle, most: u64) -> Vec<u8> {
-    let mut makers =
-        RecordMaker { names: Vec::new(), oracle, alike: random.pick(&[2, 2, 5, 50]), serial: 0 };
+    let mut makers = RecordMaker {
+        names: Vec::new(),
+        oracle,
+        alike_interval: random.pick(&[2, 2, 5, 50]),
+        serial: 0,
+    };
     let mut text = Vec::new();
     for _ in 0..random.below(most + 1) {
-        makers.read(random, &mut text);
+        makers.write_record(random, &mut text);
     }
     text
 }
@@ -169,11 +175,11 @@ struct RecordMaker {
     oracle: Oracle,
     /// One read in `alike` gets a common position and CIGAR, so that the last criterion of
     /// an order decides.
-    alike: u64,
+    alike_interval: u64,
     serial: u64,
 }
 
-const PIECES: [&[u8]; 25] = [
+const NAME_PIECES: [&[u8]; 25] = [
     b"0",
     b"00",
     b"1",
@@ -205,16 +211,16 @@ const FLAGS: [u64; 10] = [0, 0x41, 0x81, 0x41, 0x81, 0x40, 0x80, 0x1, 0xc1, 0xc0
 const POSITIONS: [u64; 8] = [0, 3, 3, 4, 8, 100, 4990, 60000];
 
 impl RecordMaker {
-    fn read(&mut self, random: &mut SeededRandom, text: &mut Vec<u8>) {
+    fn write_record(&mut self, random: &mut SeededRandom, text: &mut Vec<u8>) {
         let is_picard = self.oracle == Oracle::Picard;
         let mut flags = random.pick(&FLAGS[..if is_picard { 7 } else { 10 }]);
         for (bit, n) in [(0x10, 2), (0x20, 2), (0x100, 4), (0x800, 4), (0x400, 5), (0x200, 9)] {
             flags |= if random.once_in(n) { bit } else { 0 };
         }
-        let is_alike = random.once_in(self.alike);
-        let (mut rname, mut cigar) = (random.pick(&["a", "b", "c", "*"]), cigar(random));
+        let is_alike = random.once_in(self.alike_interval);
+        let (mut rname, mut cigar) = (random.pick(&["a", "b", "c", "*"]), random_cigar(random));
         let (mut pos, mut mate) = (random.pick(&POSITIONS), random.pick(&["*", "=", "a", "c"]));
-        let (mut pnext, mut mate_cigar) = (random.pick(&POSITIONS), self::cigar(random));
+        let (mut pnext, mut mate_cigar) = (random.pick(&POSITIONS), self::random_cigar(random));
         if is_alike {
             (rname, pos, cigar) = ("b", 4, "4M".to_owned());
             (mate, pnext, mate_cigar) = ("=", 4, "4M".to_owned());
@@ -224,14 +230,14 @@ impl RecordMaker {
         let bases = if rname == "*" || flags & 4 != 0 {
             flags |= 4;
             cigar = "*".to_owned();
-            bases(random)
+            random_bases(random)
         } else {
             "*".to_owned()
         };
         if pnext == 0 || mate == "*" || mate == "=" && (rname == "*" || pos == 0) {
             flags |= 8; // samtools has no consistent place for mates that are mapped nowhere
         }
-        let name = self.name(random);
+        let name = self.random_name(random);
         let quals: String = bases.chars().map(|_| char::from(b'!' + random.below(60) as u8)).collect();
         let quals = if bases == "*" { "*".to_owned() } else { quals };
         let (mapq, tlen) = (random.below(61), random.pick(&["0", "-70", "300"]));
@@ -240,11 +246,11 @@ impl RecordMaker {
             "\t{flags}\t{rname}\t{pos}\t{mapq}\t{cigar}\t{mate}\t{pnext}\t{tlen}\t{bases}\t{quals}"
         );
         text.extend_from_slice(columns.as_bytes());
-        text.extend_from_slice(self.fields(random, &mate_cigar).as_bytes());
+        text.extend_from_slice(self.random_tags(random, &mate_cigar).as_bytes());
         text.push(b'\n');
     }
 
-    fn name(&mut self, random: &mut SeededRandom) -> Vec<u8> {
+    fn random_name(&mut self, random: &mut SeededRandom) -> Vec<u8> {
         let known = |random: &mut SeededRandom, names: &[Vec<u8>]| {
             names.get(random.below(names.len().max(1) as u64) as usize).cloned()
         };
@@ -254,10 +260,11 @@ impl RecordMaker {
             3 => format!("A7:15:HM:{}:{}", random.below(3), random.below(20000)).into_bytes(),
             _ => Vec::new(),
         };
-        let pieces = if self.oracle == Oracle::Picard { PIECES.len() - 1 } else { PIECES.len() };
+        let pieces =
+            if self.oracle == Oracle::Picard { NAME_PIECES.len() - 1 } else { NAME_PIECES.len() };
         let most = if random.once_in(40) { 60 } else { 5 };
         for _ in 0..random.below(most) {
-            name.extend_from_slice(random.pick(&PIECES[..pieces]));
+            name.extend_from_slice(random.pick(&NAME_PIECES[..pieces]));
         }
         if random.once_in(4) {
             name.truncate(random.below(name.len() as u64 + 1) as usize);
@@ -272,11 +279,11 @@ impl RecordMaker {
 
     /// Returns the optional fields in random order. ZZ is unique, so that each record can
     /// be recognized.
-    fn fields(&mut self, random: &mut SeededRandom, mate_cigar: &str) -> String {
+    fn random_tags(&mut self, random: &mut SeededRandom, mate_cigar: &str) -> String {
         self.serial += 1;
         let mut fields = vec![format!("ZZ:i:{}", self.serial), format!("MC:Z:{mate_cigar}")];
         if !random.once_in(5) {
-            fields.push(format!("XX:{}", value(random)));
+            fields.push(format!("XX:{}", random_tag_value(random)));
         }
         if random.once_in(3) {
             fields.push(format!("HI:i:{}", random.pick(&[-1, 0, 1, 2, 300])));
@@ -296,7 +303,7 @@ impl RecordMaker {
     }
 }
 
-fn cigar(random: &mut SeededRandom) -> String {
+fn random_cigar(random: &mut SeededRandom) -> String {
     let length =
         |random: &mut SeededRandom| if random.once_in(50) { 90_000 } else { 1 + random.below(4) };
     match random.below(5) {
@@ -315,14 +322,14 @@ fn cigar(random: &mut SeededRandom) -> String {
 
 /// Returns bases, or `*`. Their lengths are near the k-mer length of minhash, and few kinds
 /// of bases make k-mers equal.
-fn bases(random: &mut SeededRandom) -> String {
+fn random_bases(random: &mut SeededRandom) -> String {
     let from = random.pick(&["ACACG", "ACGT", "ACGTN", "ACMGRSVTWYHKDBN=", "A"]).as_bytes();
     let length = random.pick(&[0, 7, 19, 20, 21, 45]);
     let bases: String = (0..length).map(|_| char::from(random.pick(from))).collect();
     if bases.is_empty() { "*".to_owned() } else { bases }
 }
 
-fn value(random: &mut SeededRandom) -> String {
+fn random_tag_value(random: &mut SeededRandom) -> String {
     match random.below(7) {
         0 => random.pick(&["A:A", "A:a", "A:!"]).to_owned(),
         1 => random.pick(&["B:c,0", "B:S,1,5", "B:f,2"]).to_owned(),

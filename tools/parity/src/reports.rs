@@ -8,24 +8,24 @@ use anyhow::{Context, Result, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::outputs::{Printed, same};
+use crate::outputs::{ProgramLines, compare_lines};
 use crate::{samples, sort};
 
 /// Compares on a simulated sample with all kinds of templates, and on records that no
 /// aligner writes.
-pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
-    ledger.title("reports", "what is learnt, split and written in passing");
-    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
-    sample.context("a sample with all kinds of templates")?.make(dir)?;
+pub fn compare_reports(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
+    ledger.print_heading("reports", "what is learnt, split and written in passing");
+    let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
     // (samtools complements "=", which is a reference base in SEQ and no base of its own,
     // to "!".)
     fs::write(dir.path("odd.sam"), sort::unusual_records().replace("\t=acg\t", "\tGacg\t"))?;
-    dir.newest("view --no-PG -b -o odd.bam odd.sam")?;
+    dir.run_samtools_1_24("view --no-PG -b -o odd.bam odd.sam")?;
     for input in ["in.bam", "odd.bam"] {
         let pair = ReportInput { dir, input };
-        pair.tallies(ledger);
-        pair.fastq(ledger);
-        pair.split(ledger);
+        pair.compare_tallies(ledger);
+        pair.compare_fastq(ledger);
+        pair.compare_split(ledger);
     }
     Ok(())
 }
@@ -38,19 +38,19 @@ struct ReportInput<'a> {
 impl ReportInput<'_> {
     /// Compares the reports of a run that sorts and marks, and the checksums of the
     /// unchanged input.
-    fn tallies(&self, ledger: &mut Ledger) {
+    fn compare_tallies(&self, ledger: &mut Ledger) {
         let ReportInput { dir, input } = *self;
         ledger.check(&format!("{input}: flagstat, idxstats, checksum in the pass that sorts"), || {
-            dir.readmill(&format!(
+            dir.run_readmill(&format!(
                 "prep {input} -o out.bam --sort coordinate --mark-duplicates --verify --flagstat flagstat.txt \
                  --idxstats idxstats.txt --stats stats.txt --checksum checksum.txt"
             ))?;
-            let lines = same_text(dir, "flagstat.txt", "flagstat out.bam")?
-                + same_text(dir, "idxstats.txt", "idxstats out.bam")?
+            let lines = compare_with_output(dir, "flagstat.txt", "flagstat out.bam")?
+                + compare_with_output(dir, "idxstats.txt", "idxstats out.bam")?
                 // (Some odd reads are so long that stats has no rows for them: see the
                 // accepted differences.)
-                + if input == "in.bam" { same_stats(dir, "stats.txt", "stats out.bam")? } else { 0 };
-            let own = readmill(dir, "checksum -q out.bam")?;
+                + if input == "in.bam" { compare_stats(dir, "stats.txt", "stats out.bam")? } else { 0 };
+            let own = run_readmill(dir, "checksum -q out.bam")?;
             ensure!(own == fs::read_to_string(dir.path("checksum.txt"))?, "another checksum afterwards");
             Ok(format!("{lines} lines"))
         });
@@ -58,9 +58,9 @@ impl ReportInput<'_> {
             let (ours, theirs) = (["--samtools", "-B"], ["", "-B"]);
             let mut lines = 0;
             for (ours, theirs) in ours.into_iter().zip(theirs) {
-                let ours = readmill(dir, &format!("checksum -q {ours} {input}"))?;
+                let ours = run_readmill(dir, &format!("checksum -q {ours} {input}"))?;
                 fs::write(dir.path("sums.txt"), ours)?;
-                lines += same_text(dir, "sums.txt", &format!("checksum {theirs} {input}"))?;
+                lines += compare_with_output(dir, "sums.txt", &format!("checksum {theirs} {input}"))?;
             }
             Ok(format!("{lines} lines"))
         });
@@ -68,19 +68,20 @@ impl ReportInput<'_> {
 
     /// Compares FASTQ of unsorted reads with samtools fastq, which needs the reads sorted
     /// by name. The order of reads is ignored, except if both ends are interleaved.
-    fn fastq(&self, ledger: &mut Ledger) {
+    fn compare_fastq(&self, ledger: &mut Ledger) {
         let ReportInput { dir, input } = *self;
         for flags in ["", "-N -O", "-t", "-F 0x904", "-n"] {
             ledger.check(&format!("{input}: fastq {flags}"), || {
                 let files = "-1 1.fq -2 2.fq -0 0.fq -s s.fq";
-                dir.readmill(&format!("fastq {input} {files} {flags}"))?;
-                dir.newest(&format!("sort -N -o named.bam {input}"))?;
+                dir.run_readmill(&format!("fastq {input} {files} {flags}"))?;
+                dir.run_samtools_1_24(&format!("sort -N -o named.bam {input}"))?;
                 let theirs = files.replace(".fq", ".theirs.fq");
-                dir.newest(&format!("fastq {theirs} {flags} named.bam"))?;
+                dir.run_samtools_1_24(&format!("fastq {theirs} {flags} named.bam"))?;
                 let mut reads = 0;
                 for file in ["0", "1", "2", "s"] {
-                    let ours = records(&fs::read_to_string(dir.path(&format!("{file}.fq")))?);
-                    let theirs = records(&fs::read_to_string(dir.path(&format!("{file}.theirs.fq")))?);
+                    let ours = count_records(&fs::read_to_string(dir.path(&format!("{file}.fq")))?);
+                    let theirs =
+                        count_records(&fs::read_to_string(dir.path(&format!("{file}.theirs.fq")))?);
                     ensure!(ours == theirs, "{file}.fq differs");
                     reads += ours.values().sum::<usize>();
                 }
@@ -88,13 +89,14 @@ impl ReportInput<'_> {
             });
         }
         ledger.check(&format!("{input}: fastq, both ends interleaved, in the same order"), || {
-            let ours = readmill(dir, "fastq -q named.bam")?;
+            let ours = run_readmill(dir, "fastq -q named.bam")?;
             fs::write(dir.path("both.fq"), ours)?;
-            same_text(dir, "both.fq", "fastq named.bam").map(|lines| format!("{} reads", lines / 4))
+            compare_with_output(dir, "both.fq", "fastq named.bam")
+                .map(|lines| format!("{} reads", lines / 4))
         });
     }
 
-    fn split(&self, ledger: &mut Ledger) {
+    fn compare_split(&self, ledger: &mut Ledger) {
         let ReportInput { dir, input } = *self;
         ledger.check(&format!("{input}: split by read group"), || {
             for entry in fs::read_dir(dir.directory())? {
@@ -104,8 +106,10 @@ impl ReportInput<'_> {
                     fs::remove_file(path)?;
                 }
             }
-            dir.readmill(&format!("split {input} -o ours --by read-group --no-PG"))?;
-            dir.newest(&format!("split --no-PG -f theirs.%!.bam -u theirs.none.bam {input}"))?;
+            dir.run_readmill(&format!("split {input} -o ours --by read-group --no-PG"))?;
+            dir.run_samtools_1_24(&format!(
+                "split --no-PG -f theirs.%!.bam -u theirs.none.bam {input}"
+            ))?;
             let mut lines = 0;
             for entry in fs::read_dir(dir.directory())? {
                 let name = entry?.file_name().to_string_lossy().into_owned();
@@ -114,29 +118,33 @@ impl ReportInput<'_> {
                     continue;
                 };
                 let ours = if group == "none" { "no-read-group" } else { group };
-                let print = |file: String| Printed::newest(dir, &format!("view {file}"));
+                let print =
+                    |file: String| ProgramLines::start_samtools_1_24(dir, &format!("view {file}"));
                 if !dir.path(&format!("ours.{ours}.bam")).exists() {
-                    ensure!(print(name.clone())?.text()?.is_empty(), "no file for {group}");
+                    ensure!(print(name.clone())?.read_text()?.is_empty(), "no file for {group}");
                     continue;
                 }
-                lines += same(print(format!("ours.{ours}.bam"))?, print(name)?, |_| true)?;
+                lines += compare_lines(print(format!("ours.{ours}.bam"))?, print(name)?, |_| true)?;
             }
             Ok(format!("{lines} records"))
         });
     }
 }
 
-fn readmill(dir: &SampleDir<'_>, words: &str) -> Result<String> {
+fn run_readmill(dir: &SampleDir<'_>, words: &str) -> Result<String> {
     let output = dir.readmill_command(words).output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(String::from_utf8(output.stdout)?)
 }
 
-fn same_text(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
+fn compare_with_output(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
     if samtools.starts_with("idxstats") {
-        dir.newest("index -c out.bam")?;
+        dir.run_samtools_1_24("index -c out.bam")?;
     }
-    let (ours, theirs) = (fs::read_to_string(dir.path(ours))?, Printed::newest(dir, samtools)?.text()?);
+    let (ours, theirs) = (
+        fs::read_to_string(dir.path(ours))?,
+        ProgramLines::start_samtools_1_24(dir, samtools)?.read_text()?,
+    );
     for (number, (our, their)) in ours.lines().zip(theirs.lines()).enumerate() {
         ensure!(our == their, "line {}: {our:?}, theirs {their:?}", number + 1);
     }
@@ -144,8 +152,11 @@ fn same_text(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
     Ok(ours.lines().count())
 }
 
-fn same_stats(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
-    let (ours, theirs) = (fs::read_to_string(dir.path(ours))?, Printed::newest(dir, samtools)?.text()?);
+fn compare_stats(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
+    let (ours, theirs) = (
+        fs::read_to_string(dir.path(ours))?,
+        ProgramLines::start_samtools_1_24(dir, samtools)?.read_text()?,
+    );
     let rows = |text: &str| -> Vec<String> {
         // Comments name the program.
         text.lines().filter(|line| !line.starts_with('#')).map(str::to_string).collect()
@@ -158,7 +169,7 @@ fn same_stats(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> 
     Ok(ours.len())
 }
 
-fn records(text: &str) -> BTreeMap<String, usize> {
+fn count_records(text: &str) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     let lines: Vec<&str> = text.lines().collect();
     for record in lines.chunks(4) {

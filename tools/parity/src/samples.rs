@@ -36,7 +36,7 @@ pub struct Sample {
 }
 
 impl SampleFiles {
-    pub fn of(reference: &str, sites: &str) -> Self {
+    pub fn with_reference_and_sites(reference: &str, sites: &str) -> Self {
         let (reference, sites) = (reference.to_owned(), sites.to_owned());
         SampleFiles { reference, dictionary: "ref.dict".to_owned(), sites }
     }
@@ -44,7 +44,7 @@ impl SampleFiles {
 
 /// Returns the eight simulated samples, each with `pairs` templates. The deep sample has
 /// five times as many (100,000 or more), enough to spill.
-pub fn simulated(pairs: u64) -> Vec<Sample> {
+pub fn simulated_samples(pairs: u64) -> Vec<Sample> {
     let base = Profile::small().with_pairs(pairs);
     let sample = |seed, name: &str, about, change: fn(&mut Profile)| {
         let mut profile = base.clone().with_seed(seed);
@@ -113,7 +113,7 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
 /// Returns a sample with all kinds of reads that duplicate metrics count: optical
 /// duplicates, unmapped and single reads, supplementary alignments. Metrics are per
 /// library, so the number of libraries is given.
-pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
+pub fn sample_with_libraries(libraries: u32, pairs: u64) -> Sample {
     let profile = Profile {
         libraries,
         optical_per_mille: 50,
@@ -149,13 +149,13 @@ impl Sample {
     /// simulated sample they are simulated, too. For a file of the user, `ref.fasta.gz`,
     /// `known.vcf.gz` and `known.vcf.gz.tbi` beside it are linked; `None` if one of them is
     /// missing.
-    pub fn known(&self, dir: &SampleDir<'_>) -> Result<Option<SampleFiles>> {
+    pub fn prepare_known_files(&self, dir: &SampleDir<'_>) -> Result<Option<SampleFiles>> {
         match &self.reads {
             ReadOrigin::Simulated(profile) => {
                 let sample = readmill_simulate::Sample::new(profile.clone());
                 sample.write_fasta(&mut BufWriter::new(File::create(dir.path("ref.fasta"))?))?;
                 sample.write_known_sites(&mut BufWriter::new(File::create(dir.path("known.vcf"))?))?;
-                Ok(Some(SampleFiles::of("ref.fasta", "known.vcf")))
+                Ok(Some(SampleFiles::with_reference_and_sites("ref.fasta", "known.vcf")))
             }
             ReadOrigin::File(path) => {
                 for name in ["ref.fasta.gz", "known.vcf.gz", "known.vcf.gz.tbi"] {
@@ -167,14 +167,14 @@ impl Sample {
                         std::os::unix::fs::symlink(source, target)?;
                     }
                 }
-                Ok(Some(SampleFiles::of("ref.fasta.gz", "known.vcf.gz")))
+                Ok(Some(SampleFiles::with_reference_and_sites("ref.fasta.gz", "known.vcf.gz")))
             }
         }
     }
 
     /// Makes a sample of the user's BAM file. The sort order in its header says whether
     /// templates are adjacent. Returns an error if samtools does not read the header.
-    pub fn file(path: &Path) -> Result<Self> {
+    pub fn from_file(path: &Path) -> Result<Self> {
         let path = path.canonicalize().with_context(|| format!("no {}", path.display()))?;
         let header = Command::new("samtools").args(["view", "-H"]).arg(&path).output()?;
         if !header.status.success() {
@@ -203,19 +203,19 @@ impl Sample {
 
     /// Puts the reads into `in.bam`: a link to the user's file, or simulated reads that
     /// samtools compresses.
-    pub fn make(&self, dir: &SampleDir<'_>) -> Result<()> {
+    pub fn write_input_bam(&self, dir: &SampleDir<'_>) -> Result<()> {
         let target = dir.path("in.bam");
         if target.exists() {
             std::fs::remove_file(&target)?;
         }
         match &self.reads {
             ReadOrigin::File(path) => Ok(std::os::unix::fs::symlink(path, target)?),
-            ReadOrigin::Simulated(profile) => write(dir, profile.clone()),
+            ReadOrigin::Simulated(profile) => write_simulated_bam(dir, profile.clone()),
         }
     }
 }
 
-fn write(dir: &SampleDir<'_>, profile: Profile) -> Result<()> {
+fn write_simulated_bam(dir: &SampleDir<'_>, profile: Profile) -> Result<()> {
     let sample = readmill_simulate::Sample::new(profile);
     let mut samtools = dir.samtools_command("view --no-PG -b -o in.bam -");
     let mut samtools = samtools.stdin(Stdio::piped()).spawn().context("samtools does not start")?;
@@ -223,7 +223,7 @@ fn write(dir: &SampleDir<'_>, profile: Profile) -> Result<()> {
     let mut bytes = Vec::new();
     sample.raw_header(&mut bytes);
     let mut records = sample.records();
-    while records.next(&mut bytes) {
+    while records.append_next(&mut bytes) {
         if bytes.len() > 1 << 16 {
             pipe.write_all(&bytes)?;
             bytes.clear();

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::outputs::{same_bytes, same_records};
+use crate::outputs::{compare_bam_records, compare_files};
 use crate::random::SeededRandom;
 
 const TEMPLATES: usize = 400;
@@ -29,10 +29,10 @@ const OPTIONS: [&str; 9] = [
 /// and readmill writes none.
 const WITHOUT_REPORT: &str = "--use-read-groups";
 
-pub fn compare(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
+pub fn compare_samtools_markdup(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
     ledger.check("duplicates by samtools' rules: inputs whose mates are fixed", || {
         for case in 0..cases {
-            make(dir, case).with_context(|| format!("case {case}"))?;
+            write_input(dir, case).with_context(|| format!("case {case}"))?;
         }
         Ok(format!("{cases} inputs"))
     });
@@ -40,7 +40,7 @@ pub fn compare(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
         ledger.check(&format!("samtools markdup {options}: as samtools"), || {
             let mut bytes = 0;
             for case in 0..cases {
-                bytes += run(dir, case, options).with_context(|| format!("case {case}"))?;
+                bytes += compare_case(dir, case, options).with_context(|| format!("case {case}"))?;
             }
             ensure!(bytes > 0, "no records");
             Ok(format!("{cases} inputs, {bytes} bytes of records"))
@@ -50,15 +50,15 @@ pub fn compare(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
 
 /// Runs both programs on one input and compares the records, and the reports without their
 /// command line. Returns the number of bytes of the records.
-fn run(dir: &SampleDir<'_>, case: u64, options: &str) -> Result<u64> {
+fn compare_case(dir: &SampleDir<'_>, case: u64, options: &str) -> Result<u64> {
     let report = |name: &str| match options {
         WITHOUT_REPORT => String::new(),
         _ => format!("-f {name}.txt"),
     };
     let line =
         |name: &str| format!("markdup --no-PG {options} {} marks-{case}.bam {name}.bam", report(name));
-    dir.readmill(&format!("samtools {}", line("ours")))?;
-    dir.newest(&line("theirs"))?;
+    dir.run_readmill(&format!("samtools {}", line("ours")))?;
+    dir.run_samtools_1_24(&line("theirs"))?;
     if options != WITHOUT_REPORT {
         for name in ["ours", "theirs"] {
             let path = dir.path(&format!("{name}.txt"));
@@ -66,15 +66,15 @@ fn run(dir: &SampleDir<'_>, case: u64, options: &str) -> Result<u64> {
             let (_, rows) = text.split_once('\n').context("a report has rows")?;
             fs::write(path, rows)?;
         }
-        same_bytes(dir, "ours.txt", "theirs.txt")?;
+        compare_files(dir, "ours.txt", "theirs.txt")?;
     }
-    same_records(dir, "ours.bam", "theirs.bam")
+    compare_bam_records(dir, "ours.bam", "theirs.bam")
 }
 
-fn make(dir: &SampleDir<'_>, case: u64) -> Result<()> {
-    fs::write(dir.path("names.sam"), text(&mut SeededRandom::new(case)))?;
-    dir.newest("fixmate --no-PG -m names.sam fixed.bam")?;
-    dir.newest(&format!("sort --no-PG -o marks-{case}.bam fixed.bam")).map(|_| ())
+fn write_input(dir: &SampleDir<'_>, case: u64) -> Result<()> {
+    fs::write(dir.path("names.sam"), random_sam(&mut SeededRandom::new(case)))?;
+    dir.run_samtools_1_24("fixmate --no-PG -m names.sam fixed.bam")?;
+    dir.run_samtools_1_24(&format!("sort --no-PG -o marks-{case}.bam fixed.bam")).map(|_| ())
 }
 
 struct OddRead {
@@ -109,7 +109,7 @@ impl OddRead {
         }
     }
 
-    fn line(&self, name: &str, flag: u16, next: &str, fields: &str) -> String {
+    fn sam_line(&self, name: &str, flag: u16, next: &str, fields: &str) -> String {
         let OddRead { contig, pos, cigar, bases, qualities, reverse } = self;
         let flag = flag | reverse;
         format!(
@@ -120,7 +120,7 @@ impl OddRead {
 
 /// Returns SAM text of templates with adjacent records: pairs, single reads, half-mapped
 /// pairs, and pairs with a supplementary record.
-fn text(random: &mut SeededRandom) -> String {
+fn random_sam(random: &mut SeededRandom) -> String {
     let mut text = String::from(
         "@HD\tVN:1.6\tGO:query\n@SQ\tSN:a\tLN:9000\n@SQ\tSN:b\tLN:9000\n@RG\tID:x\n@RG\tID:y\n",
     );
@@ -133,10 +133,10 @@ fn text(random: &mut SeededRandom) -> String {
         fields += random.pick(&["", "\tRX:Z:AC", "\tRX:Z:AG", "\tRX:i:5"]);
         let (one, two) = (OddRead::random(random), OddRead::random(random));
         match random.below(8) {
-            0 | 1 => text += &one.line(&name, flags, "*\t0", &fields),
+            0 | 1 => text += &one.sam_line(&name, flags, "*\t0", &fields),
             2 => {
                 let (contig, pos) = (one.contig, one.pos);
-                text += &one.line(&name, 73 | flags, &format!("=\t{pos}"), &fields);
+                text += &one.sam_line(&name, 73 | flags, &format!("=\t{pos}"), &fields);
                 let (bases, qualities) = (&two.bases, &two.qualities);
                 let flag = 133 | fails | (2 * one.reverse);
                 // Writing to a String cannot fail.
@@ -150,10 +150,10 @@ fn text(random: &mut SeededRandom) -> String {
                 let split = if is_split { "\tSA:Z:a,1,+,5M,60,0;" } else { "" };
                 let next = |of: &OddRead| format!("{}\t{}", of.contig, of.pos);
                 let of_one = format!("{fields}{split}");
-                text += &one.line(&name, 65 | flags | (2 * two.reverse), &next(&two), &of_one);
-                text += &two.line(&name, 129 | flags | (2 * one.reverse), &next(&one), &fields);
+                text += &one.sam_line(&name, 65 | flags | (2 * two.reverse), &next(&two), &of_one);
+                text += &two.sam_line(&name, 129 | flags | (2 * one.reverse), &next(&one), &fields);
                 if is_split {
-                    text += &one.line(&name, 2113 | (2 * two.reverse), &next(&two), &fields);
+                    text += &one.sam_line(&name, 2113 | (2 * two.reverse), &next(&two), &fields);
                 }
             }
         }

@@ -10,55 +10,63 @@ use anyhow::{Result, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::outputs::{Printed, same, same_bytes, same_records, without_programs};
+use crate::outputs::{
+    ProgramLines, compare_bam_records, compare_files, compare_lines, skip_program_lines,
+};
 
 /// Compares a coordinate sort with samtools: header, records, `@PG` chains, SAM input, and
 /// spilling. Leaves `sorted.bam` (ours) and `samtools.bam` (theirs) for later comparisons.
-pub fn compare(dir: &SampleDir<'_>, must_spill: bool, ledger: &mut Ledger) {
+pub fn compare_with_samtools(dir: &SampleDir<'_>, must_spill: bool, ledger: &mut Ledger) {
     ledger.check("sort: header and records as samtools sort, as text", || {
-        dir.samtools("sort -o samtools.bam in.bam")?;
-        dir.readmill("sort in.bam -o sorted.bam -@ 2 -m 1G")?;
-        let lines = same(view(dir, "sorted.bam")?, view(dir, "samtools.bam")?, without_programs)?;
+        dir.run_samtools("sort -o samtools.bam in.bam")?;
+        dir.run_readmill("sort in.bam -o sorted.bam -@ 2 -m 1G")?;
+        let lines = compare_lines(
+            start_view(dir, "sorted.bam")?,
+            start_view(dir, "samtools.bam")?,
+            skip_program_lines,
+        )?;
         Ok(format!("{lines} lines"))
     });
     ledger.check("sort: records as samtools sort, byte for byte", || {
-        let bytes = same_records(dir, "sorted.bam", "samtools.bam")?;
+        let bytes = compare_bam_records(dir, "sorted.bam", "samtools.bam")?;
         Ok(format!("{bytes} bytes"))
     });
     ledger.check("sort: the @PG lines of the input are kept, one is added to each chain", || {
-        let (ours, theirs) = (programs(dir, "sorted.bam")?, programs(dir, "samtools.bam")?);
+        let (ours, theirs) =
+            (read_program_lines(dir, "sorted.bam")?, read_program_lines(dir, "samtools.bam")?);
         ensure!(ours == theirs, "ours {ours:?}, theirs {theirs:?}");
         Ok(format!("{} lines", ours.len()))
     });
     ledger.check("sort: SAM text as input", || {
-        dir.samtools("view -h --no-PG -o in.sam in.bam")?;
-        dir.samtools("sort -o samtools.from-sam.bam in.sam")?;
-        dir.readmill("sort in.sam -o sorted.from-sam.bam -@ 2 -m 1G")?;
+        dir.run_samtools("view -h --no-PG -o in.sam in.bam")?;
+        dir.run_samtools("sort -o samtools.from-sam.bam in.sam")?;
+        dir.run_readmill("sort in.sam -o sorted.from-sam.bam -@ 2 -m 1G")?;
         let (ours, theirs) = ("sorted.from-sam.bam", "samtools.from-sam.bam");
-        let lines = same(view(dir, ours)?, view(dir, theirs)?, without_programs)?;
+        let lines = compare_lines(start_view(dir, ours)?, start_view(dir, theirs)?, skip_program_lines)?;
         std::fs::remove_file(dir.path("in.sam"))?;
         Ok(format!("{lines} lines"))
     });
     ledger.check("sort: the least memory, the same bytes", || {
         let arguments = "sort in.bam -o spilled.bam -@ 1";
-        let least = dir.least_memory(arguments)?;
-        let said = dir.readmill(&format!("{arguments} -m {least}"))?;
-        same_bytes(dir, "spilled.bam", "sorted.bam")?;
-        let spilled = spilled(&said);
+        let least = dir.min_memory(arguments)?;
+        let said = dir.run_readmill(&format!("{arguments} -m {least}"))?;
+        compare_files(dir, "spilled.bam", "sorted.bam")?;
+        let spilled = spill_summary(&said);
         ensure!(!must_spill || !spilled.ends_with(" in 0 runs"), "nothing was spilled: {said}");
         Ok(format!("-m {least}, {spilled}"))
     });
 }
 
-fn view(dir: &SampleDir<'_>, file: &str) -> Result<Printed> {
-    Printed::samtools(dir, &format!("view -h --no-PG {file}"))
+fn start_view(dir: &SampleDir<'_>, file: &str) -> Result<ProgramLines> {
+    ProgramLines::start_samtools(dir, &format!("view -h --no-PG {file}"))
 }
 
 /// Returns the `@PG` lines of a file. A line that is not in the input is reduced to its PP
 /// field, since name and command line differ between the programs.
-fn programs(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
+fn read_program_lines(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     let lines = |file: &str| -> Result<Vec<String>> {
-        let header = Printed::samtools(dir, &format!("view -H --no-PG {file}"))?.text()?;
+        let header =
+            ProgramLines::start_samtools(dir, &format!("view -H --no-PG {file}"))?.read_text()?;
         Ok(header.lines().filter(|line| line.starts_with("@PG")).map(str::to_owned).collect())
     };
     let input = lines("in.bam")?;
@@ -73,7 +81,7 @@ fn programs(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
 
 /// Returns the last part of the log's last line, which says how much was spilled and in how
 /// many runs.
-fn spilled(said: &str) -> String {
+fn spill_summary(said: &str) -> String {
     let line = said.lines().last().unwrap_or_default();
     line.rsplit("; ").next().unwrap_or_default().to_owned()
 }
@@ -112,17 +120,17 @@ zero-length\t1\tc1\t3\t60\t0M3M\t*\t0\t0\tACG\tIII
 ";
 
 pub fn compare_unusual(dir: &SampleDir<'_>, ledger: &mut Ledger) {
-    ledger.title("odd", "records as no aligner writes them");
+    ledger.print_heading("odd", "records as no aligner writes them");
     for input in ["odd.sam", "odd.bam"] {
         ledger.check(&format!("sort: {input} as samtools sort, as text and byte for byte"), || {
             fs::write(dir.path("odd.sam"), unusual_records())?;
-            dir.samtools("view --no-PG -b -o odd.bam odd.sam")?;
-            dir.samtools(&format!("sort -o theirs.bam {input}"))?;
-            dir.readmill(&format!("sort {input} -o ours.bam"))?;
-            let ours = Printed::samtools(dir, "view -h --no-PG ours.bam")?;
-            let theirs = Printed::samtools(dir, "view -h --no-PG theirs.bam")?;
-            let lines = same(ours, theirs, without_programs)?;
-            same_records(dir, "ours.bam", "theirs.bam")?;
+            dir.run_samtools("view --no-PG -b -o odd.bam odd.sam")?;
+            dir.run_samtools(&format!("sort -o theirs.bam {input}"))?;
+            dir.run_readmill(&format!("sort {input} -o ours.bam"))?;
+            let ours = ProgramLines::start_samtools(dir, "view -h --no-PG ours.bam")?;
+            let theirs = ProgramLines::start_samtools(dir, "view -h --no-PG theirs.bam")?;
+            let lines = compare_lines(ours, theirs, skip_program_lines)?;
+            compare_bam_records(dir, "ours.bam", "theirs.bam")?;
             Ok(format!("{lines} lines"))
         });
     }
@@ -145,34 +153,36 @@ pub fn unusual_records() -> String {
 
 /// Sorts the same reads from BGZF blocks of htsjdk and of htslib. The block borders must
 /// not change our output.
-pub fn written_by_htsjdk(dir: &SampleDir<'_>, ledger: &mut Ledger) {
+pub fn compare_block_writers(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("input: the same bytes from blocks of htsjdk and of htslib", || {
-        dir.samtools("view --no-PG -b -o htslib.bam picard.template.bam")?;
+        dir.run_samtools("view --no-PG -b -o htslib.bam picard.template.bam")?;
         let arguments = "--sort coordinate --mark-duplicates -m 1G";
-        dir.readmill(&format!("prep picard.template.bam -o from-htsjdk.bam {arguments}"))?;
-        dir.readmill(&format!("prep htslib.bam -o from-htslib.bam {arguments}"))?;
-        let bytes = same_bytes(dir, "from-htsjdk.bam", "from-htslib.bam")?;
-        same_bytes(dir, "from-htsjdk.bam.bai", "from-htslib.bam.bai")?;
+        dir.run_readmill(&format!("prep picard.template.bam -o from-htsjdk.bam {arguments}"))?;
+        dir.run_readmill(&format!("prep htslib.bam -o from-htslib.bam {arguments}"))?;
+        let bytes = compare_files(dir, "from-htsjdk.bam", "from-htslib.bam")?;
+        compare_files(dir, "from-htsjdk.bam.bai", "from-htslib.bam.bai")?;
         Ok(format!("{bytes} bytes"))
     });
 }
 
 /// Validates our outputs and the peers' with Picard's ValidateSamFile. Ours may have no error
 /// that theirs do not have.
-pub fn validate(dir: &SampleDir<'_>, ledger: &mut Ledger) {
+pub fn validate_outputs(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("output: ValidateSamFile finds nothing that samtools sort's file has not", || {
-        let (ours, theirs) = (findings(dir, "coordinate.bam")?, findings(dir, "samtools.bam")?);
-        no_worse(&ours, &theirs)
+        let (ours, theirs) =
+            (run_validate_sam_file(dir, "coordinate.bam")?, run_validate_sam_file(dir, "samtools.bam")?);
+        ensure_no_more_findings(&ours, &theirs)
     });
     if dir.path("five.bam").exists() {
         ledger.check("five steps: ValidateSamFile finds nothing that the chain's file has not", || {
-            let (ours, theirs) = (findings(dir, "five.bam")?, findings(dir, "chain.bam")?);
-            no_worse(&ours, &theirs)
+            let (ours, theirs) =
+                (run_validate_sam_file(dir, "five.bam")?, run_validate_sam_file(dir, "chain.bam")?);
+            ensure_no_more_findings(&ours, &theirs)
         });
     }
 }
 
-fn findings(dir: &SampleDir<'_>, file: &str) -> Result<BTreeMap<String, u64>> {
+fn run_validate_sam_file(dir: &SampleDir<'_>, file: &str) -> Result<BTreeMap<String, u64>> {
     let report = dir.path("validation.txt");
     let _ = fs::remove_file(&report);
     // Its exit code only says whether it found anything.
@@ -184,7 +194,10 @@ fn findings(dir: &SampleDir<'_>, file: &str) -> Result<BTreeMap<String, u64>> {
     Ok(found.filter_map(|(kind, count)| Some((kind.to_owned(), count.parse().ok()?))).collect())
 }
 
-fn no_worse(ours: &BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) -> Result<String> {
+fn ensure_no_more_findings(
+    ours: &BTreeMap<String, u64>,
+    theirs: &BTreeMap<String, u64>,
+) -> Result<String> {
     for (kind, count) in ours {
         let other = theirs.get(kind).copied().unwrap_or(0);
         ensure!(*count <= other, "{kind}: {count}, theirs {other}");

@@ -8,9 +8,9 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 
 use crate::commands::SampleDir;
-use crate::depth::{CIGARS, contigs};
+use crate::depth::{CIGARS, parse_contigs};
 use crate::ledger::Ledger;
-use crate::outputs::Printed;
+use crate::outputs::ProgramLines;
 use crate::random::SeededRandom;
 use crate::samples;
 
@@ -45,46 +45,51 @@ const STATS: [&str; 26] = [
 
 const STATS_OF_REGIONS: [&str; 3] = ["", "-p", "-g 1"];
 
-pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger) -> Result<()> {
-    ledger.title("stats", "statistics of reads, beside samtools stats");
-    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
-    sample.context("a sample with all kinds of templates")?.make(dir)?;
+pub fn compare_stats_commands(
+    dir: &SampleDir<'_>,
+    pairs: u64,
+    cases: u64,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    ledger.print_heading("stats", "statistics of reads, beside samtools stats");
+    let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
     fs::copy(dir.path("in.bam"), dir.path("u.bam"))?;
-    dir.newest("sort --no-PG -o a.bam##idx##a.bam.csi --write-index in.bam")?;
+    dir.run_samtools_1_24("sort --no-PG -o a.bam##idx##a.bam.csi --write-index in.bam")?;
     let mut random = SeededRandom::new(29);
-    for words in prepare(dir, &mut random)? {
-        ledger.check(&words, || Ok(format!("{} rows", same(dir, &words)?)));
+    for words in write_files_and_list_commands(dir, &mut random)? {
+        ledger.check(&words, || Ok(format!("{} rows", compare_outputs(dir, &words)?)));
     }
     ledger.check(&format!("{cases} random inputs, all options"), || {
         let mut rows = 0;
         for case in 0..cases {
-            rows += random_case(dir, case).with_context(|| format!("case {case}"))?;
+            rows += compare_random_case(dir, case).with_context(|| format!("case {case}"))?;
         }
         Ok(format!("{rows} rows"))
     });
     Ok(())
 }
 
-fn random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
+fn compare_random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
     let mut random = SeededRandom::new(case);
     let reads = if case % 5 == 4 { 30_000 } else { random.pick(&[0, 3, 40, 400, 2_000]) };
-    fs::write(dir.path("odd.sam"), odd_reads(&mut random, reads))?;
-    dir.newest("view --no-PG -b -o u.bam odd.sam")?;
-    dir.newest("sort --no-PG -o a.bam##idx##a.bam.csi --write-index odd.sam")?;
+    fs::write(dir.path("odd.sam"), random_sam(&mut random, reads))?;
+    dir.run_samtools_1_24("view --no-PG -b -o u.bam odd.sam")?;
+    dir.run_samtools_1_24("sort --no-PG -o a.bam##idx##a.bam.csi --write-index odd.sam")?;
     let mut rows = 0;
-    for words in prepare(dir, &mut random)? {
-        rows += same(dir, &words).with_context(|| words.clone())?;
+    for words in write_files_and_list_commands(dir, &mut random)? {
+        rows += compare_outputs(dir, &words).with_context(|| words.clone())?;
     }
     Ok(rows)
 }
 
 /// Writes the files that command lines name in addition to `a.bam`. Returns all command
 /// lines, some with random regions.
-fn prepare(dir: &SampleDir<'_>, random: &mut SeededRandom) -> Result<Vec<String>> {
-    let contigs = contigs(&Printed::newest(dir, "view -H a.bam")?.text()?);
-    dir.newest("view --no-PG -h -o a.sam a.bam")?;
-    dir.newest("view --no-PG -O cram,no_ref,seqs_per_slice=500 -o a.cram a.bam")?;
-    dir.newest("index a.cram")?;
+fn write_files_and_list_commands(dir: &SampleDir<'_>, random: &mut SeededRandom) -> Result<Vec<String>> {
+    let contigs = parse_contigs(&ProgramLines::start_samtools_1_24(dir, "view -H a.bam")?.read_text()?);
+    dir.run_samtools_1_24("view --no-PG -h -o a.sam a.bam")?;
+    dir.run_samtools_1_24("view --no-PG -O cram,no_ref,seqs_per_slice=500 -o a.cram a.bam")?;
+    dir.run_samtools_1_24("index a.cram")?;
     let mut targets = "# remark\nelsewhere\t1\t9\n".to_owned();
     for (name, length) in &contigs {
         let mut start = 1 + random.below(*length / 4 + 1);
@@ -120,10 +125,10 @@ fn prepare(dir: &SampleDir<'_>, random: &mut SeededRandom) -> Result<Vec<String>
 
 /// Runs both programs and returns the number of rows, or an error that shows the first
 /// different row.
-pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
-    let theirs = Printed::newest(dir, words)?.text()?;
-    let ours = Printed::by(dir.readmill_command(&format!("samtools {words}")))?.text()?;
-    let (ours, theirs) = (rows(&ours), rows(&theirs));
+pub fn compare_outputs(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
+    let theirs = ProgramLines::start_samtools_1_24(dir, words)?.read_text()?;
+    let ours = ProgramLines::start(dir.readmill_command(&format!("samtools {words}")))?.read_text()?;
+    let (ours, theirs) = (comparable_rows(&ours), comparable_rows(&theirs));
     for (our, their) in ours.iter().zip(&theirs) {
         ensure!(our == their, "{our:?}, theirs {their:?}");
     }
@@ -133,7 +138,7 @@ pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
 
 /// Returns the rows of the statistics, and the titles of sections that depend on the order
 /// of reads. Other comments are removed.
-pub fn rows(text: &str) -> Vec<String> {
+pub fn comparable_rows(text: &str) -> Vec<String> {
     let in_order = ["# Coverage distribution. Use", "# GC-depth. Use"];
     let is_row =
         |line: &&str| !line.starts_with('#') || in_order.iter().any(|title| line.starts_with(title));
@@ -143,7 +148,7 @@ pub fn rows(text: &str) -> Vec<String> {
 /// Returns random templates as SAM. Mates overlap in all ways or are on other contigs.
 /// There are duplicates, failed, secondary and supplementary records, reads without
 /// qualities or bases, unmapped reads and single reads.
-fn odd_reads(random: &mut SeededRandom, templates: u64) -> String {
+fn random_sam(random: &mut SeededRandom, templates: u64) -> String {
     let n = 1 + random.below(4);
     let contigs: Vec<(String, u64)> = (0..n)
         .map(|number| (format!("c{number}"), (1 + random.below(12)) * random.pick(&[50, 200, 5_000])))

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use readmill_peers::{Peers, Tool};
 use serde_json::Value;
 
-use crate::align::reads::{self, bases, changed, reversed};
+use crate::align::reads::{self, mutate, random_bases, reverse_complement};
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::random::SeededRandom;
@@ -77,7 +77,7 @@ const CASES: [(&str, &str); 34] = [
     ("singles", "--adapter_sequence AGATCGG --trim_poly_g --average_qual 20"),
 ];
 
-const QUICK: usize = 4;
+const QUICK_CASES: usize = 4;
 
 const NOT_COUNTED: [&str; 9] = [
     "fastp_version",
@@ -99,7 +99,7 @@ const ADAPTERS: [&[u8]; 2] = [
 /// Compares all cases on `pairs` read pairs per input. Without `every`, only the first
 /// [`QUICK`] cases run. If fastp is missing or has another version, the comparison is
 /// recorded as skipped.
-pub fn compare(
+pub fn compare_with_fastp(
     dir: &SampleDir<'_>,
     peers: &Peers,
     pairs: u64,
@@ -109,47 +109,50 @@ pub fn compare(
     let fastp = match peers.fastp() {
         Ok(fastp) => fastp,
         Err(error) => {
-            ledger.left_out("trim: beside fastp", &format!("{error:#}"));
+            ledger.record_skipped("trim: beside fastp", &format!("{error:#}"));
             return Ok(());
         }
     };
-    ledger.title("trim", &format!("reads trimmed as they are read, beside fastp {}", fastp.version));
+    ledger.print_heading(
+        "trim",
+        &format!("reads trimmed as they are read, beside fastp {}", fastp.version),
+    );
     if fastp.version != VERSION {
-        ledger.left_out("trim: beside fastp", &format!("its rules are those of {VERSION}"));
+        ledger.record_skipped("trim: beside fastp", &format!("its rules are those of {VERSION}"));
         return Ok(());
     }
     let mut random = SeededRandom::new(71);
-    let genome = reads::genome(&mut random);
-    fs::write(dir.path("ref.fa"), reads::fasta(&genome))?;
-    dir.readmill("index ref.fa")?;
+    let genome = reads::simulate_genome(&mut random);
+    fs::write(dir.path("ref.fa"), reads::format_fasta(&genome))?;
+    dir.run_readmill("index ref.fa")?;
     for (name, prefix) in [("pairs", "M01"), ("nextseq", "NS500")] {
-        let [first, last] = odd_reads(&genome[0].1, prefix, pairs, &mut random);
+        let [first, last] = random_odd_pairs(&genome[0].1, prefix, pairs, &mut random);
         fs::write(dir.path(&format!("{name}.1.fq")), first)?;
         fs::write(dir.path(&format!("{name}.2.fq")), last)?;
     }
     fs::copy(dir.path("pairs.1.fq"), dir.path("singles.1.fq"))?;
-    let cases = if every { CASES.len() } else { QUICK };
+    let cases = if every { CASES.len() } else { QUICK_CASES };
     for (files, options) in &CASES[..cases] {
         let what = format!("trim: {files} {options}: records and counts");
-        ledger.check(&what, || same(dir, &fastp, files, options));
+        ledger.check(&what, || compare_case(dir, &fastp, files, options));
     }
     Ok(())
 }
 
 /// Runs both programs for one case and returns the numbers of equal records and report
 /// fields. Reads that fastp has trimmed are aligned by readmill as well.
-fn same(dir: &SampleDir<'_>, fastp: &Tool, files: &str, options: &str) -> Result<String> {
+fn compare_case(dir: &SampleDir<'_>, fastp: &Tool, files: &str, options: &str) -> Result<String> {
     let ends: &[u8] = if files == "singles" { &[1] } else { &[1, 2] };
     let names = |of: &str| ends.iter().map(|end| format!("{of}.{end}.fq")).collect::<Vec<_>>();
     let (raw, trimmed) = (names(files), names("trimmed"));
     let (inputs, outputs) = (["-i", "-I"].into_iter().zip(&raw), ["-o", "-O"].into_iter().zip(&trimmed));
     let words: Vec<String> =
         inputs.chain(outputs).map(|(flag, file)| format!("{flag} {file}")).collect();
-    dir.peer(fastp, &format!("{} -w 1 -j theirs.json -h theirs.html {options}", words.join(" ")))?;
+    dir.run_peer(fastp, &format!("{} -w 1 -j theirs.json -h theirs.html {options}", words.join(" ")))?;
     let flags = "--as-given -K 200000 -q";
-    dir.readmill(&format!("align ref.fa {} {flags} -o theirs.sam", trimmed.join(" ")))?;
+    dir.run_readmill(&format!("align ref.fa {} {flags} -o theirs.sam", trimmed.join(" ")))?;
     let own: Vec<String> = options.split_whitespace().map(own_flag).collect();
-    dir.readmill(&format!(
+    dir.run_readmill(&format!(
         "align ref.fa {} {flags} -o ours.sam --trim {} --json ours.json",
         raw.join(" "),
         own.join(" ")
@@ -169,8 +172,8 @@ fn same(dir: &SampleDir<'_>, fastp: &Tool, files: &str, options: &str) -> Result
     let report = |file: &str| -> Result<Value> {
         Ok(serde_json::from_str(&fs::read_to_string(dir.path(file))?)?)
     };
-    let [ours, theirs] =
-        [report("ours.json")?["trimming"].take(), report("theirs.json")?].map(|it| fields(&it));
+    let [ours, theirs] = [report("ours.json")?["trimming"].take(), report("theirs.json")?]
+        .map(|it| flatten_counted_fields(&it));
     for (name, value) in &theirs {
         let own = ours.get(name).with_context(|| format!("{name} is missing"))?;
         ensure!(own == value, "{name} is {own}, theirs {value}");
@@ -184,7 +187,7 @@ fn own_flag(word: &str) -> String {
     word.replace("--adapter_sequence", "--trim-adapter-sequence").replace('_', "-")
 }
 
-fn fields(value: &Value) -> BTreeMap<String, Value> {
+fn flatten_counted_fields(value: &Value) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
     let mut rest = vec![(String::new(), value)];
     while let Some((name, value)) = rest.pop() {
@@ -203,7 +206,7 @@ fn fields(value: &Value) -> BTreeMap<String, Value> {
 
 /// Returns random pairs as FASTQ: short templates, adapter dimers, tails of one base, N,
 /// bad qualities, and all lengths.
-fn odd_reads(contig: &[u8], prefix: &str, pairs: u64, random: &mut SeededRandom) -> [String; 2] {
+fn random_odd_pairs(contig: &[u8], prefix: &str, pairs: u64, random: &mut SeededRandom) -> [String; 2] {
     let mut files = [String::new(), String::new()];
     let contig = contig.to_ascii_uppercase();
     for number in 0..pairs {
@@ -215,19 +218,20 @@ fn odd_reads(contig: &[u8], prefix: &str, pairs: u64, random: &mut SeededRandom)
         let start = random.below((contig.len() - size) as u64) as usize;
         let mut template = contig[start..start + size].to_vec();
         if random.once_in(2) {
-            template = reversed(&template);
+            template = reverse_complement(&template);
         }
         for (end, file) in files.iter_mut().enumerate() {
-            let mut read = if end == 0 { template.clone() } else { reversed(&template) };
+            let mut read = if end == 0 { template.clone() } else { reverse_complement(&template) };
             if random.once_in(30) {
                 read.splice(0..0, ADAPTERS[end][random.below(5) as usize..].iter().copied());
             }
             read.extend_from_slice(ADAPTERS[end]);
-            read.extend(if random.once_in(2) { vec![b'G'; 200] } else { bases(random, 200) });
+            read.extend(if random.once_in(2) { vec![b'G'; 200] } else { random_bases(random, 200) });
             read.truncate(if random.once_in(5) { 1 + random.below(200) as usize } else { 150 });
             let rate = random.pick(&[0, 2, 2, 20, 100]);
-            let (mut read, qualities) = (changed(random, &read, rate), qualities(read.len(), random));
-            spoil(&mut read, random);
+            let (mut read, qualities) =
+                (mutate(random, &read, rate), random_qualities(read.len(), random));
+            damage_read(&mut read, random);
             let (bases, qualities) = (String::from_utf8_lossy(&read), &qualities[..read.len()]);
             let _ = writeln!(file, "@{prefix}:{number} {}:N:0\n{bases}\n+\n{qualities}", end + 1);
         }
@@ -237,7 +241,7 @@ fn odd_reads(contig: &[u8], prefix: &str, pairs: u64, random: &mut SeededRandom)
 
 /// Returns qualities that are good, bad at one end, or mixed. There are 64 more than
 /// `length`, since the read may get insertions afterwards.
-fn qualities(length: usize, random: &mut SeededRandom) -> String {
+fn random_qualities(length: usize, random: &mut SeededRandom) -> String {
     let (kind, border) = (random.below(10), random.below(length as u64 + 1) as usize);
     let of = |at: usize, random: &mut SeededRandom| match kind {
         0..5 => random.pick(b"FFFIA:"),
@@ -250,7 +254,7 @@ fn qualities(length: usize, random: &mut SeededRandom) -> String {
     (0..length + 64).map(|at| char::from(of(at, random))).collect()
 }
 
-fn spoil(read: &mut [u8], random: &mut SeededRandom) {
+fn damage_read(read: &mut [u8], random: &mut SeededRandom) {
     let length = read.len();
     let some = |random: &mut SeededRandom, most: u64| (random.below(most) as usize).min(length);
     match random.below(40) {

@@ -12,7 +12,7 @@ use readmill_peers::{Peers, Tool};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::outputs::{Printed, in_parallel};
+use crate::outputs::{ProgramLines, run_in_parallel};
 use crate::random::SeededRandom;
 
 type Molecules = BTreeMap<String, String>;
@@ -29,18 +29,18 @@ const METHODS: [(&str, &str, u32); 5] = [
 
 /// Compares the molecules of random reads at `positions` positions: single-strand ones with
 /// umi_tools, duplex ones with fgumi.
-pub fn compare(dir: &SampleDir<'_>, peers: &Peers, positions: u64, ledger: &mut Ledger) {
-    ledger.title("umi", "molecules told by UMIs");
+pub fn compare_molecules(dir: &SampleDir<'_>, peers: &Peers, positions: u64, ledger: &mut Ledger) {
+    ledger.print_heading("umi", "molecules told by UMIs");
     for (name, duplex) in [("single", false), ("duplex", true)] {
-        ledger.check(&format!("umi: input {name}.bam"), || make(dir, name, positions, duplex));
+        ledger.check(&format!("umi: input {name}.bam"), || write_inputs(dir, name, positions, duplex));
     }
     match peers.umi_tools() {
         Ok(umi_tools) => {
             for (ours, theirs, edits) in METHODS {
                 let what = format!("umi: {ours}, {edits} edits, as umi_tools group --method {theirs}");
                 ledger.check(&what, || {
-                    let ours = by_readmill(dir, "single", ours, edits)?;
-                    same(&ours, &by_umi_tools(dir, &umi_tools, theirs, edits)?)
+                    let ours = molecules_by_readmill(dir, "single", ours, edits)?;
+                    ensure_same_grouping(&ours, &molecules_by_umi_tools(dir, &umi_tools, theirs, edits)?)
                 });
             }
         }
@@ -51,10 +51,10 @@ pub fn compare(dir: &SampleDir<'_>, peers: &Peers, positions: u64, ledger: &mut 
             for edits in 0..3 {
                 let what = format!("umi: paired, {edits} edits, as fgumi group --strategy paired");
                 ledger.check(&what, || {
-                    let ours = by_readmill(dir, "duplex", "paired", edits)?;
-                    let theirs = by_fgumi(dir, &fgumi, edits)?;
-                    same_strands(&ours, &theirs)?;
-                    same(&without_strands(ours), &without_strands(theirs))
+                    let ours = molecules_by_readmill(dir, "duplex", "paired", edits)?;
+                    let theirs = molecules_by_fgumi(dir, &fgumi, edits)?;
+                    ensure_same_strands(&ours, &theirs)?;
+                    ensure_same_grouping(&remove_strands(ours), &remove_strands(theirs))
                 });
             }
         }
@@ -64,25 +64,32 @@ pub fn compare(dir: &SampleDir<'_>, peers: &Peers, positions: u64, ledger: &mut 
 
 /// Writes random reads in coordinate order with an index, for readmill and umi_tools, and
 /// in template-coordinate order, which fgumi needs.
-fn make(dir: &SampleDir<'_>, name: &str, positions: u64, duplex: bool) -> Result<String> {
+fn write_inputs(dir: &SampleDir<'_>, name: &str, positions: u64, duplex: bool) -> Result<String> {
     let mut random = SeededRandom::new(2 * positions + u64::from(duplex));
-    let (text, molecules) = families(&mut random, positions, duplex);
+    let (text, molecules) = random_families(&mut random, positions, duplex);
     fs::write(dir.path(&format!("{name}.sam")), &text)?;
-    dir.newest(&format!("sort --no-PG -O bam -o {name}.bam {name}.sam"))?;
-    dir.newest(&format!("index {name}.bam"))?;
-    dir.newest(&format!("sort --no-PG --template-coordinate -o {name}.templates.bam {name}.sam"))?;
+    dir.run_samtools_1_24(&format!("sort --no-PG -O bam -o {name}.bam {name}.sam"))?;
+    dir.run_samtools_1_24(&format!("index {name}.bam"))?;
+    dir.run_samtools_1_24(&format!(
+        "sort --no-PG --template-coordinate -o {name}.templates.bam {name}.sam"
+    ))?;
     let templates = text.lines().filter(|line| !line.starts_with('@')).count() / 2;
     Ok(format!("{positions} positions, {molecules} molecules, {templates} templates"))
 }
 
 /// Returns the molecules that readmill writes to MI. Returns an error unless both reads of
 /// a template have the same MI, and exactly one template per molecule is not a duplicate.
-fn by_readmill(dir: &SampleDir<'_>, name: &str, method: &str, edits: u32) -> Result<Molecules> {
+fn molecules_by_readmill(
+    dir: &SampleDir<'_>,
+    name: &str,
+    method: &str,
+    edits: u32,
+) -> Result<Molecules> {
     let command =
         format!("markdup {name}.bam -O sam --umi tag:RX --umi-method {method} --umi-edits {edits}");
-    let left = in_parallel([dir.readmill_command(&(command + " --molecule-tag MI"))])?;
+    let left = run_in_parallel([dir.readmill_command(&(command + " --molecule-tag MI"))])?;
     let (mut molecules, mut kept) = (Molecules::new(), HashMap::new());
-    for record in left[0].reads()?.records {
+    for record in left[0].parse_reads()?.records {
         let record = String::from_utf8_lossy(&record).into_owned();
         let (name, molecule) = name_and_molecule(&record)?;
         let flags: u32 = record.split('\t').nth(1).unwrap_or_default().parse()?;
@@ -107,11 +114,16 @@ fn name_and_molecule(record: &str) -> Result<(String, String)> {
     Ok((name.to_owned(), molecule.with_context(|| format!("{name} has no MI"))?.to_owned()))
 }
 
-fn by_umi_tools(dir: &SampleDir<'_>, umi_tools: &Tool, method: &str, edits: u32) -> Result<Molecules> {
+fn molecules_by_umi_tools(
+    dir: &SampleDir<'_>,
+    umi_tools: &Tool,
+    method: &str,
+    edits: u32,
+) -> Result<Molecules> {
     let files = "-I single.bam --group-out groups.tsv -L umi_tools.log";
     let rules = format!("--paired --method {method} --edit-distance-threshold {edits}");
     let source = "--extract-umi-method tag --umi-tag RX";
-    dir.peer(umi_tools, &format!("group {files} {source} {rules}"))?;
+    dir.run_peer(umi_tools, &format!("group {files} {source} {rules}"))?;
     let text = fs::read_to_string(dir.path("groups.tsv"))?;
     let group = |line: &str| {
         let (first, last) = (line.split('\t').next()?, line.split('\t').next_back()?);
@@ -120,18 +132,18 @@ fn by_umi_tools(dir: &SampleDir<'_>, umi_tools: &Tool, method: &str, edits: u32)
     Ok(text.lines().skip(1).filter_map(group).collect())
 }
 
-fn by_fgumi(dir: &SampleDir<'_>, fgumi: &Tool, edits: u32) -> Result<Molecules> {
-    dir.peer(
+fn molecules_by_fgumi(dir: &SampleDir<'_>, fgumi: &Tool, edits: u32) -> Result<Molecules> {
+    dir.run_peer(
         fgumi,
         &format!("group -i duplex.templates.bam -o fgumi.bam --strategy paired --edits {edits}"),
     )?;
-    let text = Printed::newest(dir, "view fgumi.bam")?.text()?;
+    let text = ProgramLines::start_samtools_1_24(dir, "view fgumi.bam")?.read_text()?;
     text.lines().map(name_and_molecule).collect()
 }
 
 /// Returns an error unless both results group the templates in the same way, under any
 /// names.
-fn same(ours: &Molecules, theirs: &Molecules) -> Result<String> {
+fn ensure_same_grouping(ours: &Molecules, theirs: &Molecules) -> Result<String> {
     ensure!(ours.keys().eq(theirs.keys()), "{} templates, theirs has {}", ours.len(), theirs.len());
     let (mut to, mut from) = (HashMap::new(), HashMap::new());
     for ((name, one), other) in ours.iter().zip(theirs.values()) {
@@ -146,7 +158,7 @@ fn same(ours: &Molecules, theirs: &Molecules) -> Result<String> {
 
 /// Returns an error unless each template has the same strand (`/A` or `/B`) in both
 /// results.
-fn same_strands(ours: &Molecules, theirs: &Molecules) -> Result<()> {
+fn ensure_same_strands(ours: &Molecules, theirs: &Molecules) -> Result<()> {
     let strand = |molecule: &str| molecule.split_once('/').map(|(_, strand)| strand.to_owned());
     for (name, molecule) in ours {
         let (one, other) = (strand(molecule), theirs.get(name).and_then(|theirs| strand(theirs)));
@@ -159,7 +171,7 @@ fn same_strands(ours: &Molecules, theirs: &Molecules) -> Result<()> {
     Ok(())
 }
 
-fn without_strands(mut molecules: Molecules) -> Molecules {
+fn remove_strands(mut molecules: Molecules) -> Molecules {
     for molecule in molecules.values_mut() {
         molecule.truncate(molecule.find('/').unwrap_or(molecule.len()));
     }
@@ -170,7 +182,7 @@ const READ: u64 = 30;
 
 /// Distance in bases between two positions, so that no molecules of different positions are
 /// near each other.
-const APART: u64 = 3_000;
+const POSITION_DISTANCE: u64 = 3_000;
 
 struct Position {
     sequence: u64,
@@ -181,7 +193,7 @@ struct Position {
 
 /// The UMIs at the lower and at the higher end of a molecule. Only duplex molecules have
 /// the second one.
-type Ends = [Vec<u8>; 2];
+type EndUmis = [Vec<u8>; 2];
 
 /// Returns SAM text with reads of random molecules at `positions` positions, and the number
 /// of molecules. A duplex molecule has a UMI at each end, and both of its strands are read;
@@ -190,12 +202,12 @@ type Ends = [Vec<u8>; 2];
 /// Reads have nothing for which the three tools define positions differently: no clips,
 /// gaps, mapping qualities of 0 or mates on another sequence. UMIs of one position have one
 /// length, and duplex UMIs have no N.
-pub fn families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (String, u64) {
+pub fn random_families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (String, u64) {
     let (mut templates, mut molecules) = (Vec::new(), 0);
     for at in 0..positions {
         let position = Position {
             sequence: at % 3,
-            start: 1 + APART * (1 + at / 3),
+            start: 1 + POSITION_DISTANCE * (1 + at / 3),
             length: 100 + random.below(200),
         };
         let lengths = match duplex {
@@ -204,20 +216,20 @@ pub fn families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (Str
         };
         let most = random.pick(&[2, 4, 10, 60]);
         let number = 1 + random.below(most);
-        let mut ends: Ends = Default::default();
+        let mut ends: EndUmis = Default::default();
         for _ in 0..number {
             // Near molecules with few templates are those for which the rules on counts and
             // ties decide.
             ends = match random.once_in(2) && !ends[0].is_empty() {
-                true => ends.map(|umi| with_errors(random, &umi, 8)),
+                true => ends.map(|umi| add_errors(random, &umi, 8)),
                 false => lengths.map(|length| (0..length).map(|_| random.pick(b"ACGT")).collect()),
             };
             let forward = random.once_in(2);
             let most = random.pick(&[1, 4, 6, 12, 40]);
             for _ in 0..1 + random.below(most) {
                 let first_is_lower = if duplex { random.once_in(2) } else { forward };
-                let umi = umi(random, &ends, duplex, first_is_lower);
-                templates.push(template(random, &position, templates.len(), &umi, first_is_lower));
+                let umi = read_umi(random, &ends, duplex, first_is_lower);
+                templates.push(template_lines(random, &position, templates.len(), &umi, first_is_lower));
             }
         }
         molecules += number;
@@ -225,20 +237,20 @@ pub fn families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (Str
     random.shuffle(&mut templates);
     let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\n");
     for sequence in 0..3 {
-        let _ = writeln!(text, "@SQ\tSN:chr{sequence}\tLN:{}", APART * (positions / 3 + 3));
+        let _ = writeln!(text, "@SQ\tSN:chr{sequence}\tLN:{}", POSITION_DISTANCE * (positions / 3 + 3));
     }
     text += "@RG\tID:g\tLB:l\tSM:s\tPL:ILLUMINA\n";
     (text + &templates.concat(), molecules)
 }
 
-fn with_errors(random: &mut SeededRandom, umi: &[u8], once_in: u64) -> Vec<u8> {
+fn add_errors(random: &mut SeededRandom, umi: &[u8], once_in: u64) -> Vec<u8> {
     umi.iter().map(|&base| if random.once_in(once_in) { random.pick(b"ACGT") } else { base }).collect()
 }
 
 /// Returns a UMI as it was read, with errors. In duplex, the UMI of the first read comes
 /// first.
-fn umi(random: &mut SeededRandom, ends: &Ends, duplex: bool, first_is_lower: bool) -> String {
-    let [mut first, mut second] = ends.clone().map(|umi| with_errors(random, &umi, 40));
+fn read_umi(random: &mut SeededRandom, ends: &EndUmis, duplex: bool, first_is_lower: bool) -> String {
+    let [mut first, mut second] = ends.clone().map(|umi| add_errors(random, &umi, 40));
     if !duplex {
         if random.once_in(100) {
             first[0] = b'N';
@@ -251,7 +263,7 @@ fn umi(random: &mut SeededRandom, ends: &Ends, duplex: bool, first_is_lower: boo
     [first, second].map(|umi| String::from_utf8_lossy(&umi).into_owned()).join("-")
 }
 
-fn template(
+fn template_lines(
     random: &mut SeededRandom,
     at: &Position,
     number: usize,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::outputs::Printed;
+use crate::outputs::ProgramLines;
 use crate::random::SeededRandom;
 use crate::samples;
 
@@ -53,32 +53,35 @@ const FLAGS: [&str; 27] = [
 
 /// Compares on a simulated sample with all kinds of templates, with `regions` random
 /// regions per file.
-pub fn compare(dir: &SampleDir<'_>, pairs: u64, regions: usize, ledger: &mut Ledger) -> Result<()> {
-    ledger.title("view", "regions and flags, beside samtools view");
-    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
-    sample.context("a sample with all kinds of templates")?.make(dir)?;
-    dir.newest("sort --no-PG -o sorted.bam in.bam")?;
+pub fn compare_view(dir: &SampleDir<'_>, pairs: u64, regions: usize, ledger: &mut Ledger) -> Result<()> {
+    ledger.print_heading("view", "regions and flags, beside samtools view");
+    let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
+    dir.run_samtools_1_24("sort --no-PG -o sorted.bam in.bam")?;
     fs::write(dir.path("groups"), "a\nc\n")?;
-    let names = Printed::newest(dir, "view sorted.bam")?.text()?;
+    let names = ProgramLines::start_samtools_1_24(dir, "view sorted.bam")?.read_text()?;
     let names = names.lines().step_by(7).filter_map(|line| line.split('\t').next());
     fs::write(dir.path("names"), names.collect::<Vec<_>>().join("\n"))?;
-    let header = Printed::newest(dir, "view -H --no-PG sorted.bam")?.text()?;
+    let header = ProgramLines::start_samtools_1_24(dir, "view -H --no-PG sorted.bam")?.read_text()?;
     let mut random = SeededRandom::new(21);
     let places = random_regions(&header, regions, &mut random);
-    fs::write(dir.path("regions.bed"), bed(&places))?;
+    fs::write(dir.path("regions.bed"), format_bed(&places))?;
     let places: Vec<String> = places.into_iter().map(|place| place.text).collect();
     for (file, make) in FILES {
-        dir.newest(make)?;
-        dir.newest(&format!("index {} {file}", if file.starts_with("csi") { "-c" } else { "" }))?;
+        dir.run_samtools_1_24(make)?;
+        dir.run_samtools_1_24(&format!(
+            "index {} {file}",
+            if file.starts_with("csi") { "-c" } else { "" }
+        ))?;
         for flags in ["", "-M", "-c", "-M -c -@ 3", "-q 10 -F 1024"] {
             ledger.check(&format!("{file}: view {flags}, {regions} regions"), || {
-                same(dir, &format!("{flags} {file} {}", places.join(" ")))
+                compare_lines(dir, &format!("{flags} {file} {}", places.join(" ")))
             });
         }
         ledger.check(&format!("{file}: view, regions one by one"), || {
             let mut lines = 0;
             for place in places.iter().take(regions / 4) {
-                lines += records(dir, &format!("{file} {place}"))?;
+                lines += compare_output(dir, &format!("{file} {place}"))?;
             }
             Ok(format!("{lines} lines"))
         });
@@ -87,27 +90,27 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, regions: usize, ledger: &mut Led
             // In CRAM, samtools finds unplaced reads only in the last container (row 278).
             let all = format!("-e rname==\"*\" {file}");
             let theirs = if file.ends_with(".cram") { &all } else { &words };
-            Ok(format!("{} lines", records_of(dir, &words, theirs)?))
+            Ok(format!("{} lines", compare_outputs(dir, &words, theirs)?))
         });
         for words in [format!("{file} ."), format!("-M -L regions.bed {file}")] {
-            ledger.check(&format!("view {words}"), || same(dir, &words));
+            ledger.check(&format!("view {words}"), || compare_lines(dir, &words));
         }
     }
     for flags in FLAGS {
-        ledger.check(&format!("view {flags}"), || same(dir, &format!("{flags} sorted.bam")));
+        ledger.check(&format!("view {flags}"), || compare_lines(dir, &format!("{flags} sorted.bam")));
     }
     Ok(())
 }
 
 /// A region: its 0-based, half-open coordinates, and its text for a command line.
-struct Place {
+struct ViewRegion {
     contig: String,
     start: u64,
     end: u64,
     text: String,
 }
 
-fn random_regions(header: &str, regions: usize, random: &mut SeededRandom) -> Vec<Place> {
+fn random_regions(header: &str, regions: usize, random: &mut SeededRandom) -> Vec<ViewRegion> {
     let field = |line: &str, key: &str| {
         line.split('\t').find_map(|field| field.strip_prefix(key)).unwrap_or_default().to_owned()
     };
@@ -125,29 +128,29 @@ fn random_regions(header: &str, regions: usize, random: &mut SeededRandom) -> Ve
             2 => format!("{contig}:-{end}"),
             _ => format!("{contig}:{}-{end}", start + 1),
         };
-        Place { contig: contig.clone(), start, end, text }
+        ViewRegion { contig: contig.clone(), start, end, text }
     };
     (0..regions).map(place).collect()
 }
 
-fn bed(places: &[Place]) -> String {
+fn format_bed(places: &[ViewRegion]) -> String {
     places.iter().map(|it| format!("{}\t{}\t{}\n", it.contig, it.start, it.end)).collect()
 }
 
-fn same(dir: &SampleDir<'_>, words: &str) -> Result<String> {
-    Ok(format!("{} lines", records(dir, words)?))
+fn compare_lines(dir: &SampleDir<'_>, words: &str) -> Result<String> {
+    Ok(format!("{} lines", compare_output(dir, words)?))
 }
 
-fn records(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
-    records_of(dir, words, words)
+fn compare_output(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
+    compare_outputs(dir, words, words)
 }
 
 /// Runs both programs, each with its own arguments, and returns the number of lines.
 /// Returns an error that shows the first difference in their output.
-fn records_of(dir: &SampleDir<'_>, words: &str, of_samtools: &str) -> Result<usize> {
-    let theirs = Printed::newest(dir, &format!("view {of_samtools}"))?;
-    let ours = Printed::by(dir.readmill_command(&format!("view {words}")))?;
-    let (ours, theirs) = (ours.bytes()?, theirs.bytes()?);
+fn compare_outputs(dir: &SampleDir<'_>, words: &str, of_samtools: &str) -> Result<usize> {
+    let theirs = ProgramLines::start_samtools_1_24(dir, &format!("view {of_samtools}"))?;
+    let ours = ProgramLines::start(dir.readmill_command(&format!("view {words}")))?;
+    let (ours, theirs) = (ours.read_bytes()?, theirs.read_bytes()?);
     if ours != theirs {
         let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect();
         let (ours, theirs): (Vec<String>, Vec<String>) = (lines(&ours), lines(&theirs));

@@ -8,8 +8,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::install::{
-    Tool, cargo, fresh_directory, header_or_apt, make, on_path_or_apt, output_of, run, vendored,
-    word_after,
+    Tool, cargo, ensure_header, find_or_install, fresh_directory, output_of, run_client, run_make,
+    vendor_crate, word_after,
 };
 
 pub struct Crate {
@@ -38,20 +38,22 @@ impl Crate {
         // Cargo moves the program here when it is complete.
         let program = home.join("bin").join(binary);
         if !program.exists() {
-            on_path_or_apt("cc", "gcc")?;
+            find_or_install("cc", "gcc")?;
             let build = home.join("build");
             fresh_directory(&build)?;
             eprintln!("peers: building {name} {version} by Cargo in {}, some minutes", home.display());
-            run(cargo()
-                .args(["install", name, "--locked", "--version", version, "--root"])
-                .arg(&home)
-                .arg("--target-dir")
-                .arg(&build))?;
+            run_client(
+                cargo()
+                    .args(["install", name, "--locked", "--version", version, "--root"])
+                    .arg(&home)
+                    .arg("--target-dir")
+                    .arg(&build),
+            )?;
             fs::remove_dir_all(&build)?;
         }
         let text = output_of(Command::new(&program).arg("--version"))?;
         let stated = word_after(&text, binary).with_context(|| format!("{name} states no version"))?;
-        Ok(Tool::plain(binary, program, stated))
+        Ok(Tool::without_arguments(binary, program, stated))
     }
 }
 
@@ -63,7 +65,7 @@ pub fn install_elprep(cache: &Path) -> Result<Tool> {
     let directory = cache.join(format!("elprep-{ELPREP}"));
     let program = directory.join("elprep");
     if !program.exists() {
-        let go = on_path_or_apt("go", "golang-go")?;
+        let go = find_or_install("go", "golang-go")?;
         fs::create_dir_all(&directory)?;
         // Not `go install module@version`: it also reads the module's list of versions, which not
         // every proxy serves. A module that requires one version needs no list.
@@ -71,11 +73,13 @@ pub fn install_elprep(cache: &Path) -> Result<Tool> {
         fs::write(directory.join("tools.go"), ELPREP_TOOLS)?;
         eprintln!("peers: building elPrep {ELPREP} by Go in {}", directory.display());
         let partial = directory.join("elprep.partial");
-        run(Command::new(go)
-            .current_dir(&directory)
-            .args(["build", "-mod=mod", "-o"])
-            .arg(&partial)
-            .arg("github.com/exascience/elprep/v5"))?;
+        run_client(
+            Command::new(go)
+                .current_dir(&directory)
+                .args(["build", "-mod=mod", "-o"])
+                .arg(&partial)
+                .arg("github.com/exascience/elprep/v5"),
+        )?;
         fs::rename(&partial, &program)?;
     }
     let home = directory.join("home");
@@ -83,7 +87,7 @@ pub fn install_elprep(cache: &Path) -> Result<Tool> {
     // Without a command elPrep prints its version and fails.
     let text = output_of(Command::new(&program).env("HOME", &home))?;
     let version = word_after(&text, "version").context("elPrep states no version")?;
-    let mut tool = Tool::plain("elprep", program, version);
+    let mut tool = Tool::without_arguments("elprep", program, version);
     tool.environment.push(("HOME", home.into_os_string()));
     Ok(tool)
 }
@@ -108,14 +112,14 @@ pub fn install_bwa_mem2(cache: &Path) -> Result<Tool> {
     let home = cache.join(format!("bwa-mem2-{BWA_MEM2}"));
     let program = home.join("bwa-mem2");
     if !program.exists() {
-        let compiler = on_path_or_apt("g++", "g++")?;
-        header_or_apt(&compiler, "zlib.h", "zlib1g-dev")?;
+        let compiler = find_or_install("g++", "g++")?;
+        ensure_header(&compiler, "zlib.h", "zlib1g-dev")?;
         let build = home.join("build");
         fresh_directory(&build)?;
         eprintln!("peers: building bwa-mem2 {BWA_MEM2} from source in {}", build.display());
-        vendored(&build, "bwa-mem2-sys", BWA_MEM2_SYS)?;
+        vendor_crate(&build, "bwa-mem2-sys", BWA_MEM2_SYS)?;
         let source = build.join("vendor/bwa-mem2-sys/vendor/bwa-mem2");
-        make(&source, &["arch=native", "CXX=g++", "all"])?;
+        run_make(&source, &["arch=native", "CXX=g++", "all"])?;
         let built = source.join("bwa-mem2");
         if bwa_mem2_version(&built)? != BWA_MEM2 {
             bail!("bwa-mem2-sys {BWA_MEM2_SYS} does not carry bwa-mem2 {BWA_MEM2}");
@@ -125,7 +129,7 @@ pub fn install_bwa_mem2(cache: &Path) -> Result<Tool> {
         fs::remove_dir_all(&build)?;
     }
     let version = bwa_mem2_version(&program)?;
-    Ok(Tool::plain("bwa-mem2", program, version))
+    Ok(Tool::without_arguments("bwa-mem2", program, version))
 }
 
 fn bwa_mem2_version(program: &Path) -> Result<String> {
@@ -140,15 +144,15 @@ pub fn install_minibwa(cache: &Path) -> Result<Tool> {
     let home = cache.join(format!("minibwa-sys-{MINIBWA_SYS}"));
     let program = home.join("minibwa");
     if !program.exists() {
-        let compiler = on_path_or_apt("gcc", "gcc")?;
-        header_or_apt(&compiler, "zlib.h", "zlib1g-dev")?;
+        let compiler = find_or_install("gcc", "gcc")?;
+        ensure_header(&compiler, "zlib.h", "zlib1g-dev")?;
         let build = home.join("build");
         fresh_directory(&build)?;
         eprintln!("peers: building minibwa from source in {}", build.display());
-        vendored(&build, "minibwa-sys", MINIBWA_SYS)?;
+        vendor_crate(&build, "minibwa-sys", MINIBWA_SYS)?;
         let source = build.join("vendor/minibwa-sys/vendor/minibwa");
         // The crate lacks mimalloc and, for its licence, the indexer of bwa.
-        make(&source, &["mimalloc=0", "gpl=0", "minibwa"])?;
+        run_make(&source, &["mimalloc=0", "gpl=0", "minibwa"])?;
         // The program is moved last, so a directory without it is an interrupted installation.
         fs::rename(source.join("minibwa"), &program)?;
         fs::remove_dir_all(&build)?;
@@ -156,5 +160,5 @@ pub fn install_minibwa(cache: &Path) -> Result<Tool> {
     let text = output_of(Command::new(&program).arg("version"))?;
     let version =
         word_after(&format!("minibwa {text}"), "minibwa").context("minibwa states no version")?;
-    Ok(Tool::plain("minibwa", program, version))
+    Ok(Tool::without_arguments("minibwa", program, version))
 }

@@ -17,7 +17,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    pub fn plain(name: &'static str, program: PathBuf, version: String) -> Self {
+    pub fn without_arguments(name: &'static str, program: PathBuf, version: String) -> Self {
         Tool { name, version, program, arguments: Vec::new(), environment: Vec::new() }
     }
 
@@ -35,17 +35,17 @@ impl Tool {
 }
 
 /// Returns the path of a program. If it is not on the PATH, installs its package, which needs root.
-pub fn on_path_or_apt(program: &str, package: &str) -> Result<PathBuf> {
-    if let Some(found) = on_path(program) {
+pub fn find_or_install(program: &str, package: &str) -> Result<PathBuf> {
+    if let Some(found) = find_on_path(program) {
         return Ok(found);
     }
-    apt(&format!("{program} is not on the PATH"), package)?;
-    on_path(program)
+    install_package(&format!("{program} is not on the PATH"), package)?;
+    find_on_path(program)
         .with_context(|| format!("package {package} is installed, yet {program} is not on the PATH"))
 }
 
 /// Makes sure that the C compiler finds a header. If not, installs its package, which needs root.
-pub fn header_or_apt(compiler: &Path, header: &str, package: &str) -> Result<()> {
+pub fn ensure_header(compiler: &Path, header: &str, package: &str) -> Result<()> {
     let is_found = || {
         let mut command = Command::new(compiler);
         command.args(["-fsyntax-only", "-include", header, "-x", "c", "/dev/null"]);
@@ -55,7 +55,7 @@ pub fn header_or_apt(compiler: &Path, header: &str, package: &str) -> Result<()>
     if is_found() {
         return Ok(());
     }
-    apt(&format!("the C compiler does not find {header}"), package)?;
+    install_package(&format!("the C compiler does not find {header}"), package)?;
     if !is_found() {
         bail!("package {package} is installed, yet the C compiler does not find {header}");
     }
@@ -64,19 +64,21 @@ pub fn header_or_apt(compiler: &Path, header: &str, package: &str) -> Result<()>
 
 /// Installs a system package. Without root it returns an error instead that says what is missing
 /// and how to install it.
-fn apt(lack: &str, package: &str) -> Result<()> {
-    if !is_root() || on_path("apt-get").is_none() {
+fn install_package(lack: &str, package: &str) -> Result<()> {
+    if !is_root() || find_on_path("apt-get").is_none() {
         bail!("{lack}; install it, for instance with: sudo apt-get install {package}");
     }
     eprintln!("peers: apt-get install {package}");
     // An old list of packages often suffices; if not, the installation reports the error.
-    let _ = run(Command::new("apt-get").args(["-q", "update"]));
-    run(Command::new("apt-get")
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .args(["-q", "install", "-y", package]))
+    let _ = run_client(Command::new("apt-get").args(["-q", "update"]));
+    run_client(
+        Command::new("apt-get")
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .args(["-q", "install", "-y", package]),
+    )
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
+fn find_on_path(program: &str) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     std::env::split_paths(&std::env::var_os("PATH")?).map(|directory| directory.join(program)).find(
         |path| {
@@ -94,7 +96,7 @@ pub fn cargo() -> Command {
 }
 
 /// Runs a package client. Its output is only shown if it fails, as a part of the error.
-pub fn run(command: &mut Command) -> Result<()> {
+pub fn run_client(command: &mut Command) -> Result<()> {
     let shown = format!("{command:?}");
     let output =
         command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {shown}"))?;
@@ -109,7 +111,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 }
 
 /// Downloads the sources of a crate into `build/vendor`, with a package that depends on it.
-pub fn vendored(build: &Path, name: &str, version: &str) -> Result<()> {
+pub fn vendor_crate(build: &Path, name: &str, version: &str) -> Result<()> {
     // An own workspace, so that Cargo does not treat the package as a member of readmill's.
     let manifest = format!(
         "[package]\nname = \"peer\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n\
@@ -117,13 +119,13 @@ pub fn vendored(build: &Path, name: &str, version: &str) -> Result<()> {
     );
     fs::write(build.join("Cargo.toml"), manifest)?;
     fs::write(build.join("lib.rs"), "")?;
-    run(cargo().current_dir(build).args(["vendor", "--quiet", "vendor"]))
+    run_client(cargo().current_dir(build).args(["vendor", "--quiet", "vendor"]))
 }
 
-pub fn make(directory: &Path, arguments: &[&str]) -> Result<()> {
-    let make = on_path_or_apt("make", "make")?;
+pub fn run_make(directory: &Path, arguments: &[&str]) -> Result<()> {
+    let make = find_or_install("make", "make")?;
     let jobs = std::thread::available_parallelism().map_or(1, |jobs| jobs.get());
-    run(Command::new(make).current_dir(directory).arg(format!("-j{jobs}")).args(arguments))
+    run_client(Command::new(make).current_dir(directory).arg(format!("-j{jobs}")).args(arguments))
 }
 
 /// Returns standard output and standard error together, even if the command fails.

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use install::{header_or_apt, on_path_or_apt, output_of, word_after};
+use install::{ensure_header, find_or_install, output_of, word_after};
 
 pub use install::Tool;
 
@@ -37,10 +37,10 @@ pub struct Peers {
 
 impl Peers {
     pub fn new() -> Result<Self> {
-        Self::at(target_directory().join("peers"))
+        Self::in_directory(target_directory().join("peers"))
     }
 
-    pub fn at(cache: impl Into<PathBuf>) -> Result<Self> {
+    pub fn in_directory(cache: impl Into<PathBuf>) -> Result<Self> {
         let cache = cache.into();
         fs::create_dir_all(&cache).with_context(|| format!("cannot make {}", cache.display()))?;
         // Absolute, since callers run programs in other directories.
@@ -49,151 +49,151 @@ impl Peers {
     }
 
     pub fn samtools(&self) -> Result<Tool> {
-        let program = on_path_or_apt("samtools", "samtools")?;
-        let version = samtools::stated(&output_of(Command::new(&program).arg("--version"))?)?;
-        Ok(Tool::plain("samtools", program, version))
+        let program = find_or_install("samtools", "samtools")?;
+        let version = samtools::parse_version(&output_of(Command::new(&program).arg("--version"))?)?;
+        Ok(Tool::without_arguments("samtools", program, version))
     }
 
     /// Returns samtools `samtools::VERSION`, built from source with readmill's libdeflate.
     pub fn newest_samtools(&self) -> Result<Tool> {
-        let _installing = self.installing("samtools")?;
-        samtools::install(&self.cache)
+        let _installing = self.lock_install("samtools")?;
+        samtools::build_samtools_release(&self.cache)
     }
 
     pub fn sambamba(&self) -> Result<Tool> {
-        on_system("sambamba", "sambamba", "sambamba")
+        find_versioned("sambamba", "sambamba", "sambamba")
     }
 
     pub fn samblaster(&self) -> Result<Tool> {
-        on_system("samblaster", "samblaster", "Version")
+        find_versioned("samblaster", "samblaster", "Version")
     }
 
     pub fn mosdepth(&self) -> Result<Tool> {
-        let program = on_path_or_apt("mosdepth", "mosdepth")?;
+        let program = find_or_install("mosdepth", "mosdepth")?;
         let stated = || output_of(Command::new(&program).arg("--version"));
         let mut text = stated()?;
         if text.contains("libhts") {
             // Debian's mosdepth opens htslib under a name that only its development package has.
-            header_or_apt(&on_path_or_apt("cc", "gcc")?, "htslib/hts.h", "libhts-dev")?;
+            ensure_header(&find_or_install("cc", "gcc")?, "htslib/hts.h", "libhts-dev")?;
             text = stated()?;
         }
         let version = word_after(&text, "mosdepth").context("mosdepth states no version")?;
-        Ok(Tool::plain("mosdepth", program, version))
+        Ok(Tool::without_arguments("mosdepth", program, version))
     }
 
     pub fn bamsormadup(&self) -> Result<Tool> {
-        on_system("bamsormadup", "biobambam2", "version")
+        find_versioned("bamsormadup", "biobambam2", "version")
     }
 
     /// Returns the bwa of the system. It prints its version, and fails, if it has no command.
     pub fn bwa(&self) -> Result<Tool> {
-        let program = on_path_or_apt("bwa", "bwa")?;
+        let program = find_or_install("bwa", "bwa")?;
         let text = output_of(&mut Command::new(&program))?;
         let version = word_after(&text, "Version:").context("bwa states no version")?;
-        Ok(Tool::plain("bwa", program, version))
+        Ok(Tool::without_arguments("bwa", program, version))
     }
 
     pub fn fastp(&self) -> Result<Tool> {
-        on_system("fastp", "fastp", "fastp")
+        find_versioned("fastp", "fastp", "fastp")
     }
 
     pub fn fastqc(&self) -> Result<Tool> {
-        let program = on_path_or_apt("fastqc", "fastqc")?;
+        let program = find_or_install("fastqc", "fastqc")?;
         let text = output_of(Command::new(&program).arg("--version"))?;
         let version = text.trim().strip_prefix("FastQC v").context("fastqc tells no version")?;
         // The script limits Java to 250 MB. With a long page without groups that is too little, and
         // FastQC hangs. This variable overrides it.
-        let mut tool = Tool::plain("fastqc", program, version.into());
+        let mut tool = Tool::without_arguments("fastqc", program, version.into());
         tool.environment.push(("_JAVA_OPTIONS", "-Xmx2g".into()));
         Ok(tool)
     }
 
     pub fn minibwa(&self) -> Result<Tool> {
-        let _installing = self.installing("minibwa")?;
+        let _installing = self.lock_install("minibwa")?;
         compiled::install_minibwa(&self.cache)
     }
 
     /// Returns bwa-mem2 `compiled::BWA_MEM2`, built from source for the processor of this machine.
     pub fn bwa_mem2(&self) -> Result<Tool> {
-        let _installing = self.installing("bwa-mem2")?;
+        let _installing = self.lock_install("bwa-mem2")?;
         compiled::install_bwa_mem2(&self.cache)
     }
 
     pub fn fgumi(&self) -> Result<Tool> {
-        let _installing = self.installing("fgumi")?;
+        let _installing = self.lock_install("fgumi")?;
         compiled::FGUMI.install(&self.cache)
     }
 
     pub fn dupblaster(&self) -> Result<Tool> {
-        let _installing = self.installing("dupblaster")?;
+        let _installing = self.lock_install("dupblaster")?;
         compiled::DUPBLASTER.install(&self.cache)
     }
 
     pub fn riker(&self) -> Result<Tool> {
-        on_path_or_apt("clang", "clang")?;
-        let _installing = self.installing("riker")?;
+        find_or_install("clang", "clang")?;
+        let _installing = self.lock_install("riker")?;
         compiled::RIKER.install(&self.cache)
     }
 
     pub fn umi_tools(&self) -> Result<Tool> {
-        let _installing = self.installing("umi_tools")?;
+        let _installing = self.lock_install("umi_tools")?;
         pip::install_umi_tools(&self.cache)
     }
 
     pub fn pysam(&self) -> Result<Tool> {
-        let _installing = self.installing("pysam")?;
+        let _installing = self.lock_install("pysam")?;
         pip::install_pysam(&self.cache)
     }
 
     pub fn picard(&self) -> Result<Tool> {
-        let _installing = self.installing("picard")?;
+        let _installing = self.lock_install("picard")?;
         maven::install_picard(&self.cache)
     }
 
     /// Returns the same Picard with htsjdk `maven::HTSJDK`, which can read CRAM 3.1.
     pub fn picard_reading_cram_3_1(&self) -> Result<Tool> {
-        let _installing = self.installing("picard")?;
+        let _installing = self.lock_install("picard")?;
         maven::install_picard_with_htsjdk(&self.cache)
     }
 
     /// Returns the parts of GATK `maven::GATK` that recalibrate base qualities.
     pub fn gatk(&self) -> Result<Tool> {
-        let _installing = self.installing("gatk")?;
+        let _installing = self.lock_install("gatk")?;
         maven::install_gatk(&self.cache)
     }
 
     pub fn elprep(&self) -> Result<Tool> {
-        let _installing = self.installing("elprep")?;
+        let _installing = self.lock_install("elprep")?;
         compiled::install_elprep(&self.cache)
     }
 
     pub fn multiqc(&self) -> Result<Tool> {
-        let _installing = self.installing("multiqc")?;
+        let _installing = self.lock_install("multiqc")?;
         pip::install_multiqc(&self.cache)
     }
 
     pub fn nextflow(&self) -> Result<Tool> {
-        let _installing = self.installing("nextflow")?;
+        let _installing = self.lock_install("nextflow")?;
         maven::install_nextflow(&self.cache)
     }
 
     pub fn snakemake(&self) -> Result<Tool> {
-        let _installing = self.installing("snakemake")?;
+        let _installing = self.lock_install("snakemake")?;
         pip::install_snakemake(&self.cache)
     }
 
     pub fn dask(&self) -> Result<Tool> {
-        let _installing = self.installing("dask")?;
+        let _installing = self.lock_install("dask")?;
         pip::install_dask(&self.cache)
     }
 
     pub fn simpy(&self) -> Result<Tool> {
-        let _installing = self.installing("simpy")?;
+        let _installing = self.lock_install("simpy")?;
         pip::install_simpy(&self.cache)
     }
 
     pub fn miniwdl(&self) -> Result<Tool> {
-        let _installing = self.installing("miniwdl")?;
+        let _installing = self.lock_install("miniwdl")?;
         pip::install_miniwdl(&self.cache)
     }
 
@@ -203,16 +203,16 @@ impl Peers {
             "slurmctld" | "slurmd" => program,
             _ => "slurm-client",
         };
-        Ok(Tool::plain(program, on_path_or_apt(program, package)?, String::new()))
+        Ok(Tool::without_arguments(program, find_or_install(program, package)?, String::new()))
     }
 
     pub fn dot(&self) -> Result<Tool> {
-        Ok(Tool::plain("dot", on_path_or_apt("dot", "graphviz")?, String::new()))
+        Ok(Tool::without_arguments("dot", find_or_install("dot", "graphviz")?, String::new()))
     }
 
     /// Waits until no other thread or process installs this program, and makes others wait until
     /// the returned file is dropped. If this process dies, the system releases the lock.
-    fn installing(&self, name: &str) -> Result<File> {
+    fn lock_install(&self, name: &str) -> Result<File> {
         let path = self.cache.join(format!("{name}.lock"));
         let file = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
         file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
@@ -242,11 +242,11 @@ pub fn build_readmill() -> Result<PathBuf> {
 
 /// Finds a program whose `--version` prints the version after the word `mark`, or installs its
 /// package.
-fn on_system(name: &'static str, package: &str, mark: &str) -> Result<Tool> {
-    let program = on_path_or_apt(name, package)?;
+fn find_versioned(name: &'static str, package: &str, mark: &str) -> Result<Tool> {
+    let program = find_or_install(name, package)?;
     let text = output_of(Command::new(&program).arg("--version"))?;
     let version = word_after(&text, mark).with_context(|| format!("{name} states no version"))?;
-    Ok(Tool::plain(name, program, version.trim_end_matches('.').to_owned()))
+    Ok(Tool::without_arguments(name, program, version.trim_end_matches('.').to_owned()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use super::install::{Tool, on_path_or_apt, run};
+use super::install::{Tool, find_or_install, run_client};
 
 /// The release of Picard whose output is the reference for duplicates.
 pub const PICARD: &str = "3.4.0";
@@ -81,7 +81,7 @@ pub const NEXTFLOW: &str = "24.10.4";
 const NEXTFLOW_MAIN: &str = "nextflow.cli.Launcher";
 
 /// Java packages that Nextflow uses by reflection, which newer versions of Java forbid by default.
-const OPENED: [&str; 16] = [
+const OPENED_PACKAGES: [&str; 16] = [
     "java.lang",
     "java.io",
     "java.nio",
@@ -113,9 +113,10 @@ pub fn install_nextflow(cache: &Path) -> Result<Tool> {
 "#
     );
     let release =
-        Release { name: "nextflow", shown: "Nextflow", version: NEXTFLOW, main: NEXTFLOW_MAIN };
+        JavaRelease { name: "nextflow", shown: "Nextflow", version: NEXTFLOW, main: NEXTFLOW_MAIN };
     let mut tool = release.install(cache, &format!("nextflow-{NEXTFLOW}"), &dependency)?;
-    let opened = OPENED.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED").into());
+    let opened =
+        OPENED_PACKAGES.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED").into());
     tool.arguments.splice(0..0, opened);
     tool.arguments.splice(0..0, ["-XX:TieredStopAtLevel=1".into(), "-Xmx1g".into()]);
     let home = cache.join(format!("nextflow-{NEXTFLOW}/home"));
@@ -145,8 +146,8 @@ pub fn install_picard_with_htsjdk(cache: &Path) -> Result<Tool> {
     Ok(tool)
 }
 
-const PICARD_RELEASE: Release =
-    Release { name: "picard", shown: "Picard", version: PICARD, main: PICARD_MAIN };
+const PICARD_RELEASE: JavaRelease =
+    JavaRelease { name: "picard", shown: "Picard", version: PICARD, main: PICARD_MAIN };
 
 fn picard_itself() -> String {
     project_dependency("com.github.broadinstitute", "picard", PICARD)
@@ -169,56 +170,58 @@ fn project_dependency(group: &str, name: &str, version: &str) -> String {
 /// their own dependencies.
 pub fn install_gatk(cache: &Path) -> Result<Tool> {
     let dependencies: String =
-        GATK_ARCHIVES.lines().filter_map(|line| dependency(line.trim())).collect();
-    let release = Release { name: "gatk", shown: "GATK", version: GATK, main: GATK_MAIN };
+        GATK_ARCHIVES.lines().filter_map(|line| lone_dependency(line.trim())).collect();
+    let release = JavaRelease { name: "gatk", shown: "GATK", version: GATK, main: GATK_MAIN };
     release.install(cache, &format!("gatk-{GATK}"), &dependencies)
 }
 
-struct Release {
+struct JavaRelease {
     name: &'static str,
     shown: &'static str,
     version: &'static str,
     main: &'static str,
 }
 
-impl Release {
+impl JavaRelease {
     /// Downloads the program and the dependencies of a Maven project into `cache/home`. Does
     /// nothing if that was done with the same dependencies.
     fn install(&self, cache: &Path, home: &str, dependencies: &str) -> Result<Tool> {
-        let Release { name, shown, version, main } = *self;
-        let java = on_path_or_apt("java", "openjdk-17-jre-headless")?;
+        let JavaRelease { name, shown, version, main } = *self;
+        let java = find_or_install("java", "openjdk-17-jre-headless")?;
         let home = cache.join(home);
         let libraries = home.join("lib");
         let jar = libraries.join(format!("{name}-{version}.jar"));
         // The stamp is written last: a directory without it is an interrupted installation, and one
         // with another text has other dependencies.
-        let (stamp, project) = (home.join("complete"), project(name, dependencies));
+        let (stamp, project) = (home.join("complete"), maven_project(name, dependencies));
         let is_complete = fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == project);
         if !(is_complete && jar.exists()) {
-            let maven = on_path_or_apt("mvn", "maven")?;
+            let maven = find_or_install("mvn", "maven")?;
             fs::create_dir_all(&home)?;
             let pom = home.join("pom.xml");
             fs::write(&pom, &project)?;
             eprintln!("peers: fetching {shown} {version} by Maven into {}", home.display());
             let mut output = OsString::from("-DoutputDirectory=");
             output.push(&libraries);
-            run(Command::new(maven)
-                .args(["-q", "-B", "-f"])
-                .arg(&pom)
-                .args(["dependency:copy-dependencies", "-DincludeScope=runtime"])
-                .arg(output))?;
+            run_client(
+                Command::new(maven)
+                    .args(["-q", "-B", "-f"])
+                    .arg(&pom)
+                    .args(["dependency:copy-dependencies", "-DincludeScope=runtime"])
+                    .arg(output),
+            )?;
             if !jar.exists() {
                 bail!("Maven ended well but {} is not there", jar.display());
             }
             fs::write(&stamp, project)?;
         }
-        let mut tool = Tool::plain(name, java, version.to_owned());
+        let mut tool = Tool::without_arguments(name, java, version.to_owned());
         tool.arguments = vec!["-cp".into(), libraries.join("*").into_os_string(), main.into()];
         Ok(tool)
     }
 }
 
-fn project(name: &str, dependencies: &str) -> String {
+fn maven_project(name: &str, dependencies: &str) -> String {
     format!(
         r#"<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -233,7 +236,7 @@ fn project(name: &str, dependencies: &str) -> String {
     )
 }
 
-fn dependency(archive: &str) -> Option<String> {
+fn lone_dependency(archive: &str) -> Option<String> {
     let (group, rest) = archive.split_once(':')?;
     let (name, version) = rest.split_once(':')?;
     let nothing_else =

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::install::{Tool, fresh_directory, on_path_or_apt, output_of, run, word_after};
+use super::install::{Tool, find_or_install, fresh_directory, output_of, run_client, word_after};
 use super::samtools::PYSAM;
 
 /// The release of umi_tools whose groups of UMIs are the reference for ours.
@@ -23,30 +23,30 @@ pub fn install_umi_tools(cache: &Path) -> Result<Tool> {
     // The stamp is written last, so a directory without it is an interrupted installation.
     let stamp = home.join("complete");
     if !(stamp.exists() && program.exists()) {
-        let python = on_path_or_apt("python3", "python3-venv")?;
-        on_path_or_apt("cc", "gcc")?;
+        let python = find_or_install("python3", "python3-venv")?;
+        find_or_install("cc", "gcc")?;
         fresh_directory(&home)?;
         eprintln!("peers: installing umi_tools {UMI_TOOLS} by pip in {}", home.display());
-        run(Command::new(python).args(["-m", "venv"]).arg(&home))?;
+        run_client(Command::new(python).args(["-m", "venv"]).arg(&home))?;
         let pip = || {
             let mut pip = Command::new(home.join("bin/pip"));
             pip.args(["install", "--quiet", "--disable-pip-version-check"]);
             pip
         };
-        run(pip().args(UMI_TOOLS_BUILD))?;
-        run(pip().arg("--no-build-isolation").arg(format!("umi_tools=={UMI_TOOLS}")))?;
+        run_client(pip().args(UMI_TOOLS_BUILD))?;
+        run_client(pip().arg("--no-build-isolation").arg(format!("umi_tools=={UMI_TOOLS}")))?;
         fs::write(&stamp, "")?;
     }
     let text = output_of(Command::new(&program).arg("--version"))?;
     let version = word_after(&text, "version:").context("umi_tools states no version")?;
-    Ok(Tool::plain("umi_tools", program, version))
+    Ok(Tool::without_arguments("umi_tools", program, version))
 }
 
 /// Installs Python with pysam [`PYSAM`] below `cache`. It has the tabix of the same samtools
 /// release.
 pub fn install_pysam(cache: &Path) -> Result<Tool> {
-    let home = environment(cache, &format!("pysam-{PYSAM}"), &[format!("pysam=={PYSAM}")])?;
-    Ok(Tool::plain("python3", home.join("bin/python3"), PYSAM.to_owned()))
+    let home = make_environment(cache, &format!("pysam-{PYSAM}"), &[format!("pysam=={PYSAM}")])?;
+    Ok(Tool::without_arguments("python3", home.join("bin/python3"), PYSAM.to_owned()))
 }
 
 /// The release of MultiQC that must be able to read our metrics.
@@ -56,12 +56,12 @@ pub const MULTIQC: &str = "1.35";
 /// with readmill but reads its metrics.
 pub fn install_multiqc(cache: &Path) -> Result<Tool> {
     let wanted = [format!("multiqc=={MULTIQC}")];
-    let program = environment(cache, &format!("multiqc-{MULTIQC}"), &wanted)?.join("bin/multiqc");
+    let program = make_environment(cache, &format!("multiqc-{MULTIQC}"), &wanted)?.join("bin/multiqc");
     let text = output_of(Command::new(&program).arg("--version"))?;
     if word_after(&text, "version").as_deref() != Some(MULTIQC) {
         bail!("not MultiQC {MULTIQC}:\n{text}");
     }
-    let mut tool = Tool::plain("multiqc", program, MULTIQC.to_owned());
+    let mut tool = Tool::without_arguments("multiqc", program, MULTIQC.to_owned());
     tool.environment = vec![("MULTIQC_NO_VERSION_CHECK", "true".into())];
     Ok(tool)
 }
@@ -71,8 +71,9 @@ pub const SNAKEMAKE: &str = "9.27.1";
 
 pub fn install_snakemake(cache: &Path) -> Result<Tool> {
     let wanted = [format!("snakemake=={SNAKEMAKE}")];
-    let home = environment(cache, &format!("snakemake-{SNAKEMAKE}"), &wanted)?;
-    let mut tool = Tool::plain("snakemake", home.join("bin/snakemake"), SNAKEMAKE.to_owned());
+    let home = make_environment(cache, &format!("snakemake-{SNAKEMAKE}"), &wanted)?;
+    let mut tool =
+        Tool::without_arguments("snakemake", home.join("bin/snakemake"), SNAKEMAKE.to_owned());
     // Snakemake caches the sources of wrappers there. A test must not see those of an earlier run.
     tool.environment = vec![("XDG_CACHE_HOME", home.join("cache").into_os_string())];
     Ok(tool)
@@ -98,8 +99,8 @@ pub fn install_dask(cache: &Path) -> Result<Tool> {
         format!("cryptography=={CRYPTOGRAPHY}"),
         format!("pytest=={PYTEST}"),
     ];
-    let home = environment(cache, &format!("dask-{DASK}-jobqueue-{DASK_JOBQUEUE}"), &wanted)?;
-    Ok(Tool::plain("python3", home.join("bin/python3"), DASK.to_owned()))
+    let home = make_environment(cache, &format!("dask-{DASK}-jobqueue-{DASK_JOBQUEUE}"), &wanted)?;
+    Ok(Tool::without_arguments("python3", home.join("bin/python3"), DASK.to_owned()))
 }
 
 /// Packages of `experiments/cluster` with their versions, one on each line.
@@ -109,8 +110,8 @@ pub fn install_simpy(cache: &Path) -> Result<Tool> {
     let wanted = Vec::from_iter(CLUSTER.lines().map(str::to_owned));
     let version = wanted.iter().find_map(|package| package.strip_prefix("simpy=="));
     let version = version.context("experiments/cluster/requirements.txt has no simpy")?;
-    let home = environment(cache, &format!("simpy-{version}"), &wanted)?;
-    Ok(Tool::plain("python3", home.join("bin/python3"), version.to_owned()))
+    let home = make_environment(cache, &format!("simpy-{version}"), &wanted)?;
+    Ok(Tool::without_arguments("python3", home.join("bin/python3"), version.to_owned()))
 }
 
 /// The release of miniwdl that runs the workflow of `integrations/wdl`.
@@ -121,26 +122,28 @@ const MINIWDL_BARE: &str = "0.0.1";
 /// Installs miniwdl [`MINIWDL`] below `cache`, with a backend that runs tasks without containers.
 pub fn install_miniwdl(cache: &Path) -> Result<Tool> {
     let wanted = [format!("miniwdl=={MINIWDL}"), format!("miniwdl-backend-bare=={MINIWDL_BARE}")];
-    let home = environment(cache, &format!("miniwdl-{MINIWDL}"), &wanted)?;
-    let mut tool = Tool::plain("miniwdl", home.join("bin/miniwdl"), MINIWDL.to_owned());
+    let home = make_environment(cache, &format!("miniwdl-{MINIWDL}"), &wanted)?;
+    let mut tool = Tool::without_arguments("miniwdl", home.join("bin/miniwdl"), MINIWDL.to_owned());
     tool.environment = vec![("MINIWDL__SCHEDULER__CONTAINER_BACKEND", "bare".into())];
     Ok(tool)
 }
 
 /// Makes a virtual environment below `cache` with these packages and their dependencies, unless it
 /// exists. Returns its directory.
-fn environment(cache: &Path, name: &str, packages: &[String]) -> Result<PathBuf> {
+fn make_environment(cache: &Path, name: &str, packages: &[String]) -> Result<PathBuf> {
     let home = cache.join(name);
     // The stamp is written last, so a directory without it is an interrupted installation.
     let stamp = home.join("complete");
     if !stamp.exists() {
-        let python = on_path_or_apt("python3", "python3-venv")?;
+        let python = find_or_install("python3", "python3-venv")?;
         fresh_directory(&home)?;
         eprintln!("peers: fetching {} by pip into {}", packages.join(" and "), home.display());
-        run(Command::new(python).args(["-m", "venv"]).arg(&home))?;
-        run(Command::new(home.join("bin/pip"))
-            .args(["install", "--quiet", "--no-compile"])
-            .args(packages))?;
+        run_client(Command::new(python).args(["-m", "venv"]).arg(&home))?;
+        run_client(
+            Command::new(home.join("bin/pip"))
+                .args(["install", "--quiet", "--no-compile"])
+                .args(packages),
+        )?;
         fs::write(&stamp, "")?;
     }
     Ok(home)

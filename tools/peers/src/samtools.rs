@@ -14,7 +14,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::install::{
-    Tool, cargo, fresh_directory, header_or_apt, make, on_path_or_apt, output_of, run, word_after,
+    Tool, cargo, ensure_header, find_or_install, fresh_directory, output_of, run_client, run_make,
+    word_after,
 };
 
 /// The release to compare with, whose orders are the reference for ours.
@@ -24,7 +25,7 @@ pub const VERSION: &str = "1.24";
 pub const PYSAM: &str = "0.24.1";
 
 /// Builds samtools [`VERSION`] below `cache`, unless it is built already.
-pub fn install(cache: &Path) -> Result<Tool> {
+pub fn build_samtools_release(cache: &Path) -> Result<Tool> {
     let libdeflate = locked_libdeflate(include_str!("../../../Cargo.lock"))
         .context("Cargo.lock names no libdeflate-sys")?;
     let home = cache.join(format!("samtools-{VERSION}-libdeflate-{libdeflate}"));
@@ -39,33 +40,37 @@ pub fn install(cache: &Path) -> Result<Tool> {
         build_samtools(&build.join("samtools"))?;
         let built = build.join("samtools/samtools");
         let text = output_of(Command::new(&built).arg("version"))?;
-        if !(text.contains("libdeflate=yes") && stated(&text)? == VERSION) {
+        if !(text.contains("libdeflate=yes") && parse_version(&text)? == VERSION) {
             bail!("not samtools {VERSION} with libdeflate:\n{text}");
         }
         // The program is moved last, so a directory without it is an interrupted installation.
         fs::rename(&built, &program)?;
         fs::remove_dir_all(&build)?;
     }
-    let version = stated(&output_of(Command::new(&program).arg("version"))?)?;
-    Ok(Tool::plain("samtools", program, version))
+    let version = parse_version(&output_of(Command::new(&program).arg("version"))?)?;
+    Ok(Tool::without_arguments("samtools", program, version))
 }
 
-pub fn stated(text: &str) -> Result<String> {
+pub fn parse_version(text: &str) -> Result<String> {
     word_after(text, "samtools").context("samtools states no version")
 }
 
 /// Downloads pysam's source package and unpacks `samtools` and `htslib` into `build`.
 fn fetch_source(build: &Path) -> Result<()> {
-    let pip = on_path_or_apt("pip3", "python3-pip")?;
-    run(Command::new(pip)
-        .args(["download", "--no-deps", "--no-binary", "pysam", "--dest"])
-        .arg(build)
-        .arg(format!("pysam=={PYSAM}")))?;
+    let pip = find_or_install("pip3", "python3-pip")?;
+    run_client(
+        Command::new(pip)
+            .args(["download", "--no-deps", "--no-binary", "pysam", "--dest"])
+            .arg(build)
+            .arg(format!("pysam=={PYSAM}")),
+    )?;
     let root = format!("pysam-{PYSAM}");
-    run(Command::new("tar")
-        .current_dir(build)
-        .args(["-xzf", &format!("{root}.tar.gz"), "--strip-components=1"])
-        .args([format!("{root}/samtools"), format!("{root}/htslib")]))
+    run_client(
+        Command::new("tar")
+            .current_dir(build)
+            .args(["-xzf", &format!("{root}.tar.gz"), "--strip-components=1"])
+            .args([format!("{root}/samtools"), format!("{root}/htslib")]),
+    )
 }
 
 /// Builds libdeflate with Cargo, from the crate that contains its source, and copies `include` and
@@ -80,7 +85,7 @@ fn build_libdeflate(directory: &Path, version: &str) -> Result<()> {
     fs::write(directory.join("Cargo.toml"), manifest)?;
     fs::write(directory.join("lib.rs"), "")?;
     fs::write(directory.join("build.rs"), COPY_LIBDEFLATE)?;
-    run(cargo().current_dir(directory).args(["build", "--release", "--target-dir", "target"]))
+    run_client(cargo().current_dir(directory).args(["build", "--release", "--target-dir", "target"]))
 }
 
 /// A build script that copies the results of libdeflate-sys into the directory of its package.
@@ -96,14 +101,14 @@ fn main() -> std::io::Result<()> {
 "#;
 
 fn build_htslib(directory: &Path) -> Result<()> {
-    let compiler = on_path_or_apt("cc", "gcc")?;
+    let compiler = find_or_install("cc", "gcc")?;
     for (header, package) in
         [("zlib.h", "zlib1g-dev"), ("bzlib.h", "libbz2-dev"), ("lzma.h", "liblzma-dev")]
     {
-        header_or_apt(&compiler, header, package)?;
+        ensure_header(&compiler, header, package)?;
     }
     // Relative paths, since configure rejects some names of directories.
-    run(Command::new("./configure").current_dir(directory).args([
+    run_client(Command::new("./configure").current_dir(directory).args([
         "--with-libdeflate",
         "--disable-libcurl",
         "--disable-gcs",
@@ -111,7 +116,7 @@ fn build_htslib(directory: &Path) -> Result<()> {
         "CPPFLAGS=-I../libdeflate/include",
         "LDFLAGS=-L../libdeflate/lib",
     ]))?;
-    make(directory, &["lib-static", "htslib_static.mk"])
+    run_make(directory, &["lib-static", "htslib_static.mk"])
 }
 
 /// Builds `samtools`. The source package lacks its Makefile, and the files that the Makefile would
@@ -123,7 +128,7 @@ fn build_samtools(directory: &Path) -> Result<()> {
     fs::write(directory.join("config.h"), CONFIG)?;
     fs::write(directory.join("tview.c"), NO_TVIEW)?;
     fs::write(directory.join("Makefile"), MAKEFILE)?;
-    make(directory, &["samtools"])
+    run_make(directory, &["samtools"])
 }
 
 const CONFIG: &str = r#"#define SAMTOOLS_CC "cc"

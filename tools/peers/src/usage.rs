@@ -20,7 +20,7 @@ pub struct Usage {
 
 /// Waits for a child and returns its exit status and usage. Repeats the call if a signal interrupts
 /// it.
-pub fn wait(child: Child) -> io::Result<(ExitStatus, Usage)> {
+pub fn wait_with_usage(child: Child) -> io::Result<(ExitStatus, Usage)> {
     let (mut status, mut usage) = (0, MaybeUninit::zeroed());
     loop {
         // SAFETY: both pointers are to live variables of the types that wait4 fills in.
@@ -68,7 +68,7 @@ mod tests {
     fn a_child_is_measured() {
         let loops = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 3";
         let child = Command::new("sh").args(["-c", loops]).spawn().unwrap();
-        let (status, usage) = wait(child).unwrap();
+        let (status, usage) = wait_with_usage(child).unwrap();
         assert_eq!(status.code(), Some(3));
         assert!(usage.cpu > Duration::from_millis(5) && usage.peak > 100_000, "{usage:?}");
         assert!(own_usage().unwrap().peak > 100_000);

@@ -7,31 +7,35 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use super::files::{FILES, SUFFIXES, sequences};
-use super::index::{both_strands, write_transform};
-use crate::index::{Partial, Stage, check_memory, named, sort_suffixes};
+use super::files::{FILE_SUFFIXES, FILES, read_sequences};
+use super::index::{unpack_both_strands, write_transform};
+use crate::index::{IndexStage, PartialIndexFile, check_build_memory, sort_suffixes, with_suffix};
 
 /// Returns the path of the missing transform, which [`complete_index`] can build. `None` unless it
 /// is the only file that is missing, as in an index of bwa 0.7.
-pub fn lacking_file(prefix: &Path) -> Option<PathBuf> {
-    let [.., transform] = SUFFIXES;
-    let file = named(prefix, transform);
-    (FILES.missing(prefix) == [file.as_path()]).then_some(file)
+pub fn missing_transform(prefix: &Path) -> Option<PathBuf> {
+    let [.., transform] = FILE_SUFFIXES;
+    let file = with_suffix(prefix, transform);
+    (FILES.missing_files(prefix) == [file.as_path()]).then_some(file)
 }
 
 /// Builds the missing transform from the packed bases, on the calling thread.
 ///
 /// The other files are not changed. `memory` is the maximum number of bytes to use.
-pub fn complete_index(prefix: &Path, memory: Option<u64>, report: &mut dyn FnMut(Stage)) -> Result<()> {
-    report(Stage::Read);
-    let (_, bases) = sequences(prefix)?;
-    check_memory(prefix, bases, memory)?;
-    let file = named(prefix, ".pac");
+pub fn complete_index(
+    prefix: &Path,
+    memory: Option<u64>,
+    report: &mut dyn FnMut(IndexStage),
+) -> Result<()> {
+    report(IndexStage::Read);
+    let (_, bases) = read_sequences(prefix)?;
+    check_build_memory(prefix, bases, memory)?;
+    let file = with_suffix(prefix, ".pac");
     let packed = std::fs::read(&file).map_err(|error| Error::io("reading it", &error).file(&file))?;
-    let text = both_strands(&packed, bases as usize);
+    let text = unpack_both_strands(&packed, bases as usize);
     drop(packed);
-    report(Stage::Sort);
+    report(IndexStage::Sort);
     let rows = sort_suffixes(&text)?;
-    report(Stage::Write);
-    Partial::keep_all(vec![write_transform(prefix, &text, &rows)?], report)
+    report(IndexStage::Write);
+    PartialIndexFile::rename_all_to_final(vec![write_transform(prefix, &text, &rows)?], report)
 }

@@ -13,8 +13,8 @@ use std::ptr;
 use bwa_mem3_sys as sys;
 use readmill_record::{Read, ReadBatch, Result};
 
-use super::memory::Index;
-use super::memory::failed;
+use super::memory::BwaIndexHandle;
+use super::memory::call_error;
 use super::options::InsertSize;
 use super::options::Settings;
 
@@ -27,7 +27,11 @@ impl Scratch {
     pub(super) fn new() -> Result<Self> {
         // SAFETY: no preconditions.
         let scratch = unsafe { sys::bwa_shim_scratch_new() };
-        if scratch.is_null() { Err(failed("making a thread's buffers")) } else { Ok(Scratch(scratch)) }
+        if scratch.is_null() {
+            Err(call_error("making a thread's buffers"))
+        } else {
+            Ok(Scratch(scratch))
+        }
     }
 }
 
@@ -40,14 +44,14 @@ impl Drop for Scratch {
 
 /// The candidate alignments of a batch. The C code copies the reads into it, so the batch is not
 /// needed any more.
-pub(super) struct Regions(*mut sys::BwaRegs);
+pub(super) struct CandidateRegions(*mut sys::BwaRegs);
 
 // SAFETY: owns all its memory.
-unsafe impl Send for Regions {}
+unsafe impl Send for CandidateRegions {}
 // SAFETY: what takes `&Regions` only reads; changes take it by value.
-unsafe impl Sync for Regions {}
+unsafe impl Sync for CandidateRegions {}
 
-impl Drop for Regions {
+impl Drop for CandidateRegions {
     fn drop(&mut self) {
         // SAFETY: made by the shim, freed once: `emit` forgets what it gave away.
         unsafe { sys::bwa_shim_regs_free(self.0) };
@@ -60,67 +64,69 @@ pub(super) struct Inserts([sys::mem_pestat_t; 4]);
 impl Inserts {
     /// Returns the user's insert size (`-I`). It applies to FR only; other orientations are never
     /// properly paired.
-    pub(super) fn given(insert: &InsertSize) -> Self {
+    pub(super) fn from_insert_size(insert: &InsertSize) -> Self {
         let failed = sys::mem_pestat_t { failed: 1, ..Default::default() };
-        let (low, high) = (insert.shortest, insert.longest);
+        let (low, high) = (insert.min, insert.max);
         let faced = sys::mem_pestat_t { low, high, failed: 0, avg: insert.mean, std: insert.deviation };
         Inserts([failed, faced, failed, failed])
     }
 }
 
 /// Removes a suffix such as `/1` from a read name, as bwa does (0.7.17, `trim_readno`).
-pub(super) fn trimmed(name: &[u8]) -> &[u8] {
+pub(super) fn trim_read_number(name: &[u8]) -> &[u8] {
     match name {
         [rest @ .., b'/', digit] if digit.is_ascii_digit() && !rest.is_empty() => rest,
         _ => name,
     }
 }
 
-fn qualities(read: &Read<'_>) -> *const u8 {
+fn quality_pointer(read: &Read<'_>) -> *const u8 {
     read.qualities.map_or(ptr::null(), <[u8]>::as_ptr)
 }
 
-fn pair(first: &Read<'_>, last: &Read<'_>) -> sys::BwaReadPair {
-    let (r1_name, r2_name) = (trimmed(first.name), trimmed(last.name));
+fn pair_for_c(first: &Read<'_>, last: &Read<'_>) -> sys::BwaReadPair {
+    let (r1_name, r2_name) = (trim_read_number(first.name), trim_read_number(last.name));
     sys::BwaReadPair {
         r1_name: r1_name.as_ptr().cast(),
         r1_name_len: r1_name.len(),
         r1_seq: first.bases.as_ptr(),
         r1_seq_len: first.bases.len(),
-        r1_qual: qualities(first),
+        r1_qual: quality_pointer(first),
         r2_name: r2_name.as_ptr().cast(),
         r2_name_len: r2_name.len(),
         r2_seq: last.bases.as_ptr(),
         r2_seq_len: last.bases.len(),
-        r2_qual: qualities(last),
+        r2_qual: quality_pointer(last),
     }
 }
 
-fn single(read: &Read<'_>) -> sys::BwaSingleRead {
-    let name = trimmed(read.name);
+fn single_for_c(read: &Read<'_>) -> sys::BwaSingleRead {
+    let name = trim_read_number(read.name);
     sys::BwaSingleRead {
         name: name.as_ptr().cast(),
         name_len: name.len(),
         seq: read.bases.as_ptr(),
         seq_len: read.bases.len(),
-        qual: qualities(read),
+        qual: quality_pointer(read),
     }
 }
 
 /// Finds and extends the seeds of a batch. The caller has checked the reads
 /// ([`limits::check`](crate::limits::check)).
-pub(super) fn seed(
-    index: &Index,
+pub(super) fn seed_reads(
+    index: &BwaIndexHandle,
     settings: &Settings,
     scratch: &mut Scratch,
     reads: &ReadBatch,
-) -> Result<Regions> {
+) -> Result<CandidateRegions> {
     let (mut pairs, mut singles) = (Vec::new(), Vec::new());
     if reads.segments() == 2 {
-        pairs
-            .extend((0..reads.templates()).map(|at| pair(&reads.read(2 * at), &reads.read(2 * at + 1))));
+        pairs.extend(
+            (0..reads.template_count())
+                .map(|at| pair_for_c(&reads.read(2 * at), &reads.read(2 * at + 1))),
+        );
     } else {
-        singles.extend(reads.iter().map(|read| single(&read)));
+        singles.extend(reads.iter().map(|read| single_for_c(&read)));
     }
     let batch = sys::BwaReadBatch {
         pairs: pairs.as_ptr(),
@@ -131,10 +137,10 @@ pub(super) fn seed(
     // SAFETY: all are live; the reads are copied before the call returns.
     let regions =
         unsafe { sys::bwa_shim_seed_extend(index.raw(), settings.raw(), scratch.0, &raw const batch) };
-    if regions.is_null() { Err(failed("seeding reads")) } else { Ok(Regions(regions)) }
+    if regions.is_null() { Err(call_error("seeding reads")) } else { Ok(CandidateRegions(regions)) }
 }
 
-impl Regions {
+impl CandidateRegions {
     /// Returns the bytes on the heap, as the C code counts them: without the overhead of the
     /// allocator.
     pub(super) fn bytes(&self) -> u64 {
@@ -144,7 +150,11 @@ impl Regions {
 }
 
 /// Estimates the insert sizes of a cohort, whose batches must be in input order.
-pub(super) fn infer(index: &Index, settings: &Settings, cohort: &[&Regions]) -> Result<Inserts> {
+pub(super) fn infer_insert_sizes(
+    index: &BwaIndexHandle,
+    settings: &Settings,
+    cohort: &[&CandidateRegions],
+) -> Result<Inserts> {
     let cohort: Vec<*const sys::BwaRegs> = cohort.iter().map(|regions| regions.0.cast_const()).collect();
     let mut inserts = Inserts([sys::mem_pestat_t::default(); 4]);
     // SAFETY: all are live; the call only reads regions, and writes four orientations.
@@ -152,15 +162,15 @@ pub(super) fn infer(index: &Index, settings: &Settings, cohort: &[&Regions]) -> 
         let out = inserts.0.as_mut_ptr();
         sys::bwa_shim_pestat_cohort(index.raw(), settings.raw(), cohort.as_ptr(), cohort.len(), out)
     };
-    if status == 0 { Ok(inserts) } else { Err(failed("inferring insert sizes")) }
+    if status == 0 { Ok(inserts) } else { Err(call_error("inferring insert sizes")) }
 }
 
 /// The receiver of records. Its arguments are the index of the template in its batch, and the
 /// record without `block_size`.
-type Take<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
+type TakeRecord<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
 
-struct Taking<'a, 'b> {
-    take: &'a mut Take<'b>,
+struct RecordReceiver<'a, 'b> {
+    take: &'a mut TakeRecord<'b>,
     outcome: std::thread::Result<Result<()>>,
 }
 
@@ -168,17 +178,17 @@ struct Taking<'a, 'b> {
 ///
 /// `first` is the number of the batch's first template in the input. bwa breaks ties between equal
 /// alignments by it.
-pub(super) fn emit(
-    index: &Index,
+pub(super) fn emit_records(
+    index: &BwaIndexHandle,
     settings: &Settings,
     scratch: &mut Scratch,
-    regions: Regions,
+    regions: CandidateRegions,
     inserts: &Inserts,
     first: u64,
-    take: &mut Take<'_>,
+    take: &mut TakeRecord<'_>,
 ) -> Result<()> {
     let ids = sys::BwaIdBases { first_single_id: first, first_pair_id: first };
-    let mut taking = Taking { take, outcome: Ok(Ok(())) };
+    let mut taking = RecordReceiver { take, outcome: Ok(Ok(())) };
     let raw = regions.0;
     std::mem::forget(regions);
     // SAFETY: all are live; the shim frees the regions whatever happens, which is why they were forgotten; `taking`
@@ -192,21 +202,21 @@ pub(super) fn emit(
             raw,
             inserts,
             ids,
-            Some(receive),
+            Some(receive_record),
             context,
         )
     };
     match taking.outcome {
         Err(panic) => resume_unwind(panic),
         Ok(outcome) if status == 0 => outcome,
-        Ok(_) => Err(failed("choosing alignments")),
+        Ok(_) => Err(call_error("choosing alignments")),
     }
 }
 
 /// Passes one record from the C code to `take`. Neither a panic nor an error can unwind through C,
 /// so both are stored in `outcome` and handled after the call.
 // SAFETY: for the shim alone to call, with the context that `emit` gave it and a record of that many bytes.
-unsafe extern "C" fn receive(
+unsafe extern "C" fn receive_record(
     context: *mut c_void,
     _: u32,
     template: usize,
@@ -214,8 +224,9 @@ unsafe extern "C" fn receive(
     len: usize,
 ) {
     // SAFETY: the context that `emit` passed, and a record that the shim lends for this call.
-    let (taking, body) =
-        unsafe { (&mut *context.cast::<Taking<'_, '_>>(), std::slice::from_raw_parts(body, len)) };
+    let (taking, body) = unsafe {
+        (&mut *context.cast::<RecordReceiver<'_, '_>>(), std::slice::from_raw_parts(body, len))
+    };
     if let Ok(Ok(())) = taking.outcome {
         let take = &mut taking.take;
         taking.outcome = catch_unwind(AssertUnwindSafe(|| take(template, body)));
@@ -236,7 +247,7 @@ mod tests {
         for (name, kept) in
             [("r/1", "r"), ("r/9", "r"), ("/1", "/1"), ("r/x", "r/x"), ("r", "r"), ("", "")]
         {
-            assert_eq!(trimmed(name.as_bytes()), kept.as_bytes(), "{name}");
+            assert_eq!(trim_read_number(name.as_bytes()), kept.as_bytes(), "{name}");
         }
     }
 }

@@ -7,121 +7,121 @@ use std::path::Path;
 
 use readmill_record::{Error, ReadBatch, Result, input_file};
 
-use crate::Contig;
-use crate::index::named;
-use crate::index::{Described, IndexFiles};
-use crate::limits::LONGEST_READ;
-use crate::text::Fault;
+use crate::IndexContig;
+use crate::index::with_suffix;
+use crate::index::{IndexDescription, IndexFiles};
+use crate::limits::MAX_READ_BASES;
+use crate::text::IndexFault;
 
 /// File name suffixes of the required files. bwa-mem2's `.0123` (one base per byte) is not needed.
-pub(super) const SUFFIXES: [&str; 4] = [".amb", ".ann", ".pac", ".bwt.2bit.64"];
+pub(super) const FILE_SUFFIXES: [&str; 4] = [".amb", ".ann", ".pac", ".bwt.2bit.64"];
 
 pub const FILES: IndexFiles = IndexFiles {
     aligner: "bwa mem",
-    suffixes: &SUFFIXES,
+    suffixes: &FILE_SUFFIXES,
     hint: "make one with `readmill index REF`, or with `bwa-mem2 index REF`",
-    check,
+    check: check_index_files,
 };
 
 /// Reads the description of an index, and checks the sizes of its files against it. This must come
 /// before the C code loads the index, because that code ends the process if a file is damaged.
-pub(super) fn check(prefix: &Path) -> Result<Described> {
-    if let Some(first) = FILES.missing(prefix).first() {
+pub(super) fn check_index_files(prefix: &Path) -> Result<IndexDescription> {
+    if let Some(first) = FILES.missing_files(prefix).first() {
         return Err(Error::usage("this file of the index for bwa mem is missing")
             .file(first)
             .hint("make the index with `readmill index REF`"));
     }
-    let (mut contigs, bases) = sequences(prefix)?;
-    let warnings = read_alternates(&named(prefix, ".alt"), &mut contigs)?;
-    let bytes = bases.div_ceil(4) + transform(&named(prefix, ".bwt.2bit.64"), bases)?;
-    Ok(Described { contigs, warnings, bytes })
+    let (mut contigs, bases) = read_sequences(prefix)?;
+    let warnings = read_alternates(&with_suffix(prefix, ".alt"), &mut contigs)?;
+    let bytes = bases.div_ceil(4) + check_transform(&with_suffix(prefix, ".bwt.2bit.64"), bases)?;
+    Ok(IndexDescription { contigs, warnings, bytes })
 }
 
 /// Reads `.ann`, and checks `.amb` and `.pac` against it: the files that bwa 0.7 and bwa-mem2 have
 /// in common. Returns the sequences and their total number of bases.
-pub(super) fn sequences(prefix: &Path) -> Result<(Vec<Contig>, u64)> {
-    let (contigs, bases) = annotations(&named(prefix, ".ann"))?;
-    ambiguous(&named(prefix, ".amb"), bases, contigs.len())?;
-    let packed = named(prefix, ".pac");
-    if length(&packed)? != bases / 4 + 2 {
-        return Err(damaged(&packed, "it has not the length that the .ann file says"));
+pub(super) fn read_sequences(prefix: &Path) -> Result<(Vec<IndexContig>, u64)> {
+    let (contigs, bases) = read_annotations(&with_suffix(prefix, ".ann"))?;
+    check_ambiguous(&with_suffix(prefix, ".amb"), bases, contigs.len())?;
+    let packed = with_suffix(prefix, ".pac");
+    if file_length(&packed)? != bases / 4 + 2 {
+        return Err(damaged_index_error(&packed, "it has not the length that the .ann file says"));
     }
     Ok((contigs, bases))
 }
 
 /// Returns the error for an index whose parts do not belong to the same reference. It names the
 /// file that is at fault.
-pub(super) fn at_odds(prefix: &Path, fault: Fault) -> Error {
+pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Error {
     let (suffix, what) = match fault {
-        Fault::Transform => (".bwt.2bit.64", "its counts are not those of its bases"),
-        Fault::Starts => (".bwt.2bit.64", "suffixes do not start where it says"),
-        Fault::Bases => (".pac", "its bases are not those of the .bwt.2bit.64 file"),
+        IndexFault::Transform => (".bwt.2bit.64", "its counts are not those of its bases"),
+        IndexFault::Starts => (".bwt.2bit.64", "suffixes do not start where it says"),
+        IndexFault::Bases => (".pac", "its bases are not those of the .bwt.2bit.64 file"),
     };
-    damaged(&named(prefix, suffix), what)
+    damaged_index_error(&with_suffix(prefix, suffix), what)
 }
 
 /// Returns the error for an index that no longer matches the description that was read before
 /// loading it.
-pub(super) fn changed(prefix: &Path) -> Error {
+pub(super) fn changed_index_error(prefix: &Path) -> Error {
     Error::input("the index changed while it was read")
         .file(prefix)
         .hint("wait until it is made, or make it again with `readmill index REF`")
 }
 
-fn damaged(file: &Path, what: impl Into<String>) -> Error {
+fn damaged_index_error(file: &Path, what: impl Into<String>) -> Error {
     Error::input(format!("the index is damaged: {}", what.into()))
         .file(file)
         .hint("make it again with `readmill index REF`")
 }
 
-fn length(file: &Path) -> Result<u64> {
+fn file_length(file: &Path) -> Result<u64> {
     Ok(file.metadata().map_err(|error| Error::io("reading its size", &error).file(file))?.len())
 }
 
-fn text(file: &Path) -> Result<String> {
+fn read_text(file: &Path) -> Result<String> {
     let bytes = std::fs::read(file).map_err(|error| Error::io("reading it", &error).file(file))?;
-    String::from_utf8(bytes).map_err(|_| damaged(file, "it is not text"))
+    String::from_utf8(bytes).map_err(|_| damaged_index_error(file, "it is not text"))
 }
 
 /// Maximum length of a sequence comment that the C++ code can read, including the space before it.
-const LONGEST_COMMENT: usize = 8191;
+const MAX_COMMENT_BYTES: usize = 8191;
 
 /// Parses the `.ann` file. Its first line has the numbers of bases and sequences and a seed; two
 /// lines follow for each sequence: `0 name comment` and `offset length holes`.
-fn annotations(file: &Path) -> Result<(Vec<Contig>, u64)> {
-    let text = text(file)?;
+fn read_annotations(file: &Path) -> Result<(Vec<IndexContig>, u64)> {
+    let text = read_text(file)?;
     let mut lines = text.lines();
-    let [bases, count, _] =
-        numbers(lines.next()).ok_or_else(|| damaged(file, "its first line is not three numbers"))?;
+    let [bases, count, _] = parse_numbers(lines.next())
+        .ok_or_else(|| damaged_index_error(file, "its first line is not three numbers"))?;
     let (mut contigs, mut sum) = (Vec::new(), 0);
     for _ in 0..count {
         let number = contigs.len() + 1;
-        let (name, comment) = named_line(lines.next()).unwrap_or_default();
-        if comment.len() > LONGEST_COMMENT {
+        let (name, comment) = split_named_line(lines.next()).unwrap_or_default();
+        if comment.len() > MAX_COMMENT_BYTES {
             let what = format!("the comment of sequence {number} is longer than 8,190 bytes");
             let hint = "shorten it in the FASTA file, and make the index again";
             return Err(Error::input(what).file(file).hint(hint));
         }
-        match numbers(lines.next()) {
+        match parse_numbers(lines.next()) {
             Some([offset, length, holes])
                 if !name.is_empty()
                     && offset == sum
                     && length.max(holes) <= i32::MAX as u64
-                    && name.len() <= LONGEST_COMMENT =>
+                    && name.len() <= MAX_COMMENT_BYTES =>
             {
-                contigs.push(Contig { name: name.to_owned(), length, alternate: false });
+                contigs.push(IndexContig { name: name.to_owned(), length, alternate: false });
                 sum += length;
             }
-            _ => return Err(damaged(file, format!("sequence {number} makes no sense"))),
+            _ => return Err(damaged_index_error(file, format!("sequence {number} makes no sense"))),
         }
     }
     if sum != bases || bases == 0 || bases > u64::MAX >> 26 {
-        return Err(damaged(file, "its sequences do not add up"));
+        return Err(damaged_index_error(file, "its sequences do not add up"));
     }
     Ok((contigs, bases))
 }
 
-fn numbers<const N: usize>(line: Option<&str>) -> Option<[u64; N]> {
+fn parse_numbers<const N: usize>(line: Option<&str>) -> Option<[u64; N]> {
     let words: Vec<&str> = line?.split_ascii_whitespace().collect();
     let words: [&str; N] = words.try_into().ok()?;
     let mut numbers = [0; N];
@@ -133,7 +133,7 @@ fn numbers<const N: usize>(line: Option<&str>) -> Option<[u64; N]> {
 
 /// Splits a line `number name comment`. Returns the name, and the rest of the line with its leading
 /// blank.
-fn named_line(line: Option<&str>) -> Option<(&str, &str)> {
+fn split_named_line(line: Option<&str>) -> Option<(&str, &str)> {
     let (number, rest) = line?.split_once(' ')?;
     number.parse::<u32>().ok()?;
     let end = rest.find(|letter: char| letter.is_ascii_whitespace()).unwrap_or(rest.len());
@@ -142,25 +142,25 @@ fn named_line(line: Option<&str>) -> Option<(&str, &str)> {
 
 /// Checks the `.amb` file. Its first line has the numbers of bases, sequences and holes; a line
 /// `offset length letter` follows for each hole.
-fn ambiguous(file: &Path, bases: u64, sequences: usize) -> Result<()> {
-    let text = text(file)?;
+fn check_ambiguous(file: &Path, bases: u64, sequences: usize) -> Result<()> {
+    let text = read_text(file)?;
     let mut lines = text.lines();
-    let [same, same_sequences, count] =
-        numbers(lines.next()).ok_or_else(|| damaged(file, "its first line is not three numbers"))?;
+    let [same, same_sequences, count] = parse_numbers(lines.next())
+        .ok_or_else(|| damaged_index_error(file, "its first line is not three numbers"))?;
     let within = |line: &str| {
         let (numbers_of, letter) = line.rsplit_once(' ')?;
-        let [at, length]: [u64; 2] = numbers(Some(numbers_of))?;
+        let [at, length]: [u64; 2] = parse_numbers(Some(numbers_of))?;
         let end = at.checked_add(length).filter(|&end| end <= bases && length <= i32::MAX as u64);
         end.filter(|_| !letter.is_empty() && !letter.contains(char::is_whitespace))
     };
     let good = lines.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)).filter_map(within);
     if same != bases || same_sequences != sequences as u64 || good.count() as u64 != count {
-        return Err(damaged(file, "it does not fit the .ann file"));
+        return Err(damaged_index_error(file, "it does not fit the .ann file"));
     }
     Ok(())
 }
 
-const LONGEST_ALTERNATE: usize = 1023;
+const MAX_ALTERNATE_NAME_BYTES: usize = 1023;
 
 /// Marks the contigs that are listed in the `.alt` file, if it exists. Returns warnings about the
 /// file.
@@ -168,7 +168,7 @@ const LONGEST_ALTERNATE: usize = 1023;
 /// This follows bwa (0.7.17, `bns_restore`). In each line that does not start with `@`, the name
 /// ends at the first tab or line end. Only terminated lines count: a last name without a tab and
 /// without a newline is ignored.
-fn read_alternates(file: &Path, contigs: &mut [Contig]) -> Result<Vec<String>> {
+fn read_alternates(file: &Path, contigs: &mut [IndexContig]) -> Result<Vec<String>> {
     if !file.is_file() {
         return Ok(Vec::new());
     }
@@ -183,7 +183,7 @@ fn read_alternates(file: &Path, contigs: &mut [Contig]) -> Result<Vec<String>> {
             continue;
         };
         let name = line[..end].split(|&byte| byte == 0).next().unwrap_or_default();
-        if end > LONGEST_ALTERNATE || name.starts_with(b"@") {
+        if end > MAX_ALTERNATE_NAME_BYTES || name.starts_with(b"@") {
             continue;
         }
         if let Some(&number) = numbers.get(name) {
@@ -204,32 +204,37 @@ fn read_alternates(file: &Path, contigs: &mut [Contig]) -> Result<Vec<String>> {
 ///
 /// The file has, in this order: rows, counts, occurrences, samples of the suffix array, the row of
 /// the whole text. bwa-mem3 adds the sampling rate of the suffix array.
-fn transform(file: &Path, bases: u64) -> Result<u64> {
+fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
     let mut open = input_file::open(file).map_err(failed)?;
-    let [rows, counts @ ..] = words::<6>(&mut open).ok_or_else(|| damaged(file, "it is cut"))?;
+    let [rows, counts @ ..] =
+        read_words::<6>(&mut open).ok_or_else(|| damaged_index_error(file, "it is cut"))?;
     if rows != 2 * bases + 1 || counts[0] != 0 || counts[4] != 2 * bases || !counts.is_sorted() {
-        return Err(damaged(file, "it does not fit the .ann file"));
+        return Err(damaged_index_error(file, "it does not fit the .ann file"));
     }
     let occurrences = ((rows >> 6) + 1) * 64;
-    let size = length(file)?;
+    let size = file_length(file)?;
     let samples = |shift: u32| ((rows >> shift) + 1) * 5;
     // bwa-mem2 samples every eighth row, and does not write the rate.
     let untold = size == 48 + occurrences + samples(3) + 8;
     let told = |shift: &u32| size == 48 + occurrences + samples(*shift) + 16;
     let shift = if untold { Some(3) } else { (0..=6).find(told) };
-    let shift = shift.ok_or_else(|| damaged(file, "it is cut, or has too much"))?;
+    let shift = shift.ok_or_else(|| damaged_index_error(file, "it is cut, or has too much"))?;
     open.seek(SeekFrom::Start(48 + occurrences + samples(shift))).map_err(failed)?;
-    let ends = match words::<1>(&mut open) {
-        Some([end]) => end < rows && (untold || words::<1>(&mut open) == Some([u64::from(shift)])),
+    let ends = match read_words::<1>(&mut open) {
+        Some([end]) => end < rows && (untold || read_words::<1>(&mut open) == Some([u64::from(shift)])),
         None => false,
     };
-    if ends { Ok(occurrences + samples(shift)) } else { Err(damaged(file, "its end makes no sense")) }
+    if ends {
+        Ok(occurrences + samples(shift))
+    } else {
+        Err(damaged_index_error(file, "its end makes no sense"))
+    }
 }
 
 /// Reads the next `N` numbers, each of eight little-endian bytes. Returns `None` at the end of the
 /// file.
-fn words<const N: usize>(file: &mut File) -> Option<[u64; N]> {
+fn read_words<const N: usize>(file: &mut File) -> Option<[u64; N]> {
     let mut words = [0; N];
     for word in &mut words {
         let mut bytes = [0; 8];
@@ -252,14 +257,14 @@ pub fn scratch_bytes(bases: usize) -> u64 {
 /// 50,000, 88 MB for 100,000, 84 MB for 150,000 and 108 MB for 199,000.
 pub(super) fn long_read_bytes(bases: usize) -> u64 {
     const IN_SCRATCH: usize = 20_000;
-    if bases > LONGEST_READ as usize { 0 } else { (bases.saturating_sub(IN_SCRATCH) as u64) << 10 }
+    if bases > MAX_READ_BASES as usize { 0 } else { (bases.saturating_sub(IN_SCRATCH) as u64) << 10 }
 }
 
 /// Returns the estimated bytes of the candidates of these reads. Measured in a genome with one
 /// third of repeats: 1,539 bytes for a read of 50 bases, 2,186 for 151, 3,767 for 250, 7,875 for
 /// 600.
 pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
-    reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.bases()
+    reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.base_count()
 }
 
 #[cfg(test)]
@@ -271,7 +276,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("ref.fa.alt");
         std::fs::write(&file, text).unwrap();
-        let contig = |name: &str| Contig { name: name.to_owned(), length: 1, alternate: false };
+        let contig = |name: &str| IndexContig { name: name.to_owned(), length: 1, alternate: false };
         let mut contigs = ["chr1", "chr1_alt", "chr2_alt", "HLA*1 x"].map(contig);
         let warnings = read_alternates(&file, &mut contigs).unwrap();
         let marked = contigs.iter().filter(|contig| contig.alternate).map(|contig| &contig.name[..]);

@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use super::files::SUFFIXES;
-use crate::index::{self, FastaLine, Partial, Stage, Suffixes};
+use super::files::FILE_SUFFIXES;
+use crate::index::{self, FastaLine, IndexStage, PartialIndexFile, Suffixes};
 
 #[derive(Clone, Copy, Debug, Default)]
-pub struct IndexOptions {
+pub struct BwaIndexOptions {
     /// Maximum memory in bytes. An index that needs more is refused before anything is written.
     pub memory: Option<u64>,
     /// Also write `.0123`, which bwa-mem2 needs. It takes two bytes of disk space per base.
@@ -29,8 +29,8 @@ pub struct IndexOptions {
 
 /// Returns the temporary files of [`build_index`], which the command line removes if the process is
 /// killed.
-pub fn unfinished(prefix: &Path) -> Vec<PathBuf> {
-    index::partial_names(prefix, &[&SUFFIXES[..], &[".0123"]].concat())
+pub fn partial_index_files(prefix: &Path) -> Vec<PathBuf> {
+    index::partial_paths(prefix, &[&FILE_SUFFIXES[..], &[".0123"]].concat())
 }
 
 /// Builds the index of `reference`, a FASTA file that may be gzipped, on the calling thread.
@@ -40,28 +40,28 @@ pub fn unfinished(prefix: &Path) -> Vec<PathBuf> {
 pub fn build_index(
     reference: &Path,
     prefix: &Path,
-    options: IndexOptions,
-    report: &mut dyn FnMut(Stage),
+    options: BwaIndexOptions,
+    report: &mut dyn FnMut(IndexStage),
 ) -> Result<()> {
-    report(Stage::Read);
-    let packed = Packed::read(reference)?;
+    report(IndexStage::Read);
+    let packed = PackedReference::read_fasta(reference)?;
     let bases = packed.bases();
-    index::check_memory(reference, bases, options.memory)?;
-    let mut files = packed.write(prefix)?;
-    let text = both_strands(&packed.bytes, packed.bases as usize);
+    index::check_build_memory(reference, bases, options.memory)?;
+    let mut files = packed.write_files(prefix)?;
+    let text = unpack_both_strands(&packed.bytes, packed.bases as usize);
     drop(packed);
     if options.unpacked {
-        files.push(Partial::whole(prefix, ".0123", &text)?);
+        files.push(PartialIndexFile::create_with(prefix, ".0123", &text)?);
     }
-    report(Stage::Sort);
+    report(IndexStage::Sort);
     let rows = index::sort_suffixes(&text)?;
-    report(Stage::Write);
+    report(IndexStage::Write);
     files.push(write_transform(prefix, &text, &rows)?);
-    Partial::keep_all(files, report)
+    PartialIndexFile::rename_all_to_final(files, report)
 }
 
 /// Unpacks bases to 0 to 3, one per byte, and appends their reverse complement.
-pub(super) fn both_strands(packed: &[u8], bases: usize) -> Vec<u8> {
+pub(super) fn unpack_both_strands(packed: &[u8], bases: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(2 * bases);
     text.extend((0..bases).map(|at| packed[at / 4] >> (6 - 2 * (at % 4)) & 3));
     for at in (0..bases).rev() {
@@ -72,12 +72,12 @@ pub(super) fn both_strands(packed: &[u8], bases: usize) -> Vec<u8> {
 
 /// A reference in the packed form of `.pac`, with the contents of `.ann` and `.amb`.
 #[derive(Default)]
-struct Packed {
+struct PackedReference {
     bytes: Vec<u8>,
     bases: u64,
     sequences: Vec<PackedSequence>,
     holes: Vec<Hole>,
-    draw: Draw,
+    draw: Lrand48,
 }
 
 struct PackedSequence {
@@ -97,16 +97,16 @@ struct Hole {
 
 /// The generator of random bases: `lrand48` after `srand48(11)`, the linear congruential generator
 /// of POSIX.
-struct Draw(u64);
+struct Lrand48(u64);
 
-impl Default for Draw {
+impl Default for Lrand48 {
     fn default() -> Self {
-        Draw(11 << 16 | 0x330e)
+        Lrand48(11 << 16 | 0x330e)
     }
 }
 
-impl Draw {
-    fn base(&mut self) -> u8 {
+impl Lrand48 {
+    fn next_base(&mut self) -> u8 {
         self.0 = self.0.wrapping_mul(0x5_deec_e66d).wrapping_add(0xb) & 0xffff_ffff_ffff;
         (self.0 >> 17 & 3) as u8
     }
@@ -115,25 +115,25 @@ impl Draw {
 /// The comment that bwa writes to `.ann` for a sequence without one.
 const NO_COMMENT: &str = "(null)";
 
-impl Packed {
-    fn read(file: &Path) -> Result<Self> {
-        let (mut packed, mut names, mut last) = (Packed::default(), HashSet::new(), 0);
-        index::fasta_lines(file, |line| match line {
+impl PackedReference {
+    fn read_fasta(file: &Path) -> Result<Self> {
+        let (mut packed, mut names, mut last) = (PackedReference::default(), HashSet::new(), 0);
+        index::for_each_fasta_line(file, |line| match line {
             FastaLine::Head { name, comment } => {
                 last = 0;
-                packed.begin(name, comment)?;
+                packed.begin_sequence(name, comment)?;
                 let name = packed.sequences.last().map_or("", |sequence| sequence.name.as_str());
                 if names.insert(name.to_owned()) {
                     return Ok(());
                 }
                 Err(Error::input(format!("two sequences are called {name}")))
             }
-            FastaLine::Letters(letters) => packed.push(letters, &mut last),
+            FastaLine::Letters(letters) => packed.push_letters(letters, &mut last),
         })?;
         Ok(packed)
     }
 
-    fn begin(&mut self, name: &[u8], comment: Option<&[u8]>) -> Result<()> {
+    fn begin_sequence(&mut self, name: &[u8], comment: Option<&[u8]>) -> Result<()> {
         let text = |bytes: &[u8]| {
             String::from_utf8(bytes.to_vec()).map_err(|_| Error::input("a name is not UTF-8"))
         };
@@ -153,7 +153,7 @@ impl Packed {
 
     /// Adds letters to the last sequence. `last` is the previous letter of this sequence, or 0 at
     /// its start: it decides whether a hole continues.
-    fn push(&mut self, letters: &[u8], last: &mut u8) -> Result<()> {
+    fn push_letters(&mut self, letters: &[u8], last: &mut u8) -> Result<()> {
         let Some(sequence) = self.sequences.last_mut() else { return Ok(()) };
         for &letter in letters {
             let code = match letter {
@@ -169,7 +169,7 @@ impl Packed {
                             sequence.holes += 1;
                         }
                     }
-                    self.draw.base()
+                    self.draw.next_base()
                 }
             };
             *last = letter;
@@ -193,16 +193,16 @@ impl Packed {
         self.bases
     }
 
-    fn write(&self, prefix: &Path) -> Result<Vec<Partial>> {
-        let mut pac = Partial::whole(prefix, ".pac", &self.bytes)?;
+    fn write_files(&self, prefix: &Path) -> Result<Vec<PartialIndexFile>> {
+        let mut pac = PartialIndexFile::create_with(prefix, ".pac", &self.bytes)?;
         let filled = (self.bases % 4) as u8;
         pac.write(if filled == 0 { &[0, 0] } else { std::slice::from_ref(&filled) })?;
-        let ann = Partial::whole(prefix, ".ann", self.annotations().as_bytes())?;
-        let amb = Partial::whole(prefix, ".amb", &self.ambiguous())?;
+        let ann = PartialIndexFile::create_with(prefix, ".ann", self.annotations_text().as_bytes())?;
+        let amb = PartialIndexFile::create_with(prefix, ".amb", &self.ambiguous_text())?;
         Ok(vec![pac, ann, amb])
     }
 
-    fn annotations(&self) -> String {
+    fn annotations_text(&self) -> String {
         let mut text = format!("{} {} 11\n", self.bases, self.sequences.len());
         for PackedSequence { name, comment, offset, length, holes } in &self.sequences {
             text.push_str(&format!("0 {name} {comment}\n{offset} {length} {holes}\n"));
@@ -210,7 +210,7 @@ impl Packed {
         text
     }
 
-    fn ambiguous(&self) -> Vec<u8> {
+    fn ambiguous_text(&self) -> Vec<u8> {
         let head = format!("{} {} {}\n", self.bases, self.sequences.len(), self.holes.len());
         let mut text = head.into_bytes();
         for Hole { offset, length, letter } in &self.holes {
@@ -221,19 +221,23 @@ impl Packed {
     }
 }
 
-const BLOCK: usize = 64;
-const SAMPLED: usize = 8;
+const ROWS_PER_BLOCK: usize = 64;
+const ROWS_PER_SAMPLE: usize = 8;
 
-pub(super) fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Partial> {
+pub(super) fn write_transform(
+    prefix: &Path,
+    text: &[u8],
+    suffixes: &Suffixes,
+) -> Result<PartialIndexFile> {
     let rows = text.len() + 1;
-    let mut file = Partial::new(prefix, ".bwt.2bit.64")?;
+    let mut file = PartialIndexFile::new(prefix, ".bwt.2bit.64")?;
     file.write(&(rows as u64).to_le_bytes())?;
     for letter in 0..5 {
         let smaller = text.iter().filter(|&&base| base < letter).count() as u64;
         file.write(&smaller.to_le_bytes())?;
     }
-    let end = occurrences(&mut file, text, suffixes)?;
-    let sampled = || (0..rows).step_by(SAMPLED).map(|row| suffixes.start(row) as u64);
+    let end = write_occurrences(&mut file, text, suffixes)?;
+    let sampled = || (0..rows).step_by(ROWS_PER_SAMPLE).map(|row| suffixes.start(row) as u64);
     for start in sampled() {
         file.write(&[(start >> 32) as u8])?;
     }
@@ -248,17 +252,19 @@ pub(super) fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -
 /// a mask of the rows that each base precedes, with the first row in the highest bit.
 ///
 /// Returns the row of the whole text, which no base precedes.
-fn occurrences(file: &mut Partial, text: &[u8], suffixes: &Suffixes) -> Result<usize> {
+fn write_occurrences(file: &mut PartialIndexFile, text: &[u8], suffixes: &Suffixes) -> Result<usize> {
     let rows = text.len() + 1;
     let (mut before, mut end) = ([0u64; 4], 0);
     // If the rows fill the last block, bwa-mem2 writes another one. That cannot happen: the number
     // of rows is odd.
-    for first in (0..rows).step_by(BLOCK) {
+    for first in (0..rows).step_by(ROWS_PER_BLOCK) {
         let mut masks = [0u64; 4];
-        for row in first..rows.min(first + BLOCK) {
+        for row in first..rows.min(first + ROWS_PER_BLOCK) {
             match suffixes.start(row) {
                 0 => end = row,
-                start => masks[usize::from(text[start - 1])] |= 1 << (BLOCK - 1 - (row - first)),
+                start => {
+                    masks[usize::from(text[start - 1])] |= 1 << (ROWS_PER_BLOCK - 1 - (row - first))
+                }
             }
         }
         for word in before.iter().chain(&masks) {

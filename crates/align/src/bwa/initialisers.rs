@@ -23,11 +23,11 @@ unsafe extern "C" {
 // SAFETY: an entry of the table of initialisers, which the C library calls once before `main`.
 #[used]
 #[unsafe(link_section = ".init_array.65535")]
-static FIRST: Initialiser = skip_others;
+static FIRST: Initialiser = skip_later_initialisers;
 
-extern "C" fn nothing() {}
+extern "C" fn do_nothing() {}
 
-extern "C" fn skip_others() {
+extern "C" fn skip_later_initialisers() {
     if is_x86_feature_detected!("avx2") {
         return;
     }
@@ -40,9 +40,9 @@ extern "C" fn skip_others() {
         }
         let mut behind = false;
         while entry < end {
-            let is_own = *entry as usize == skip_others as *const () as usize;
+            let is_own = *entry as usize == skip_later_initialisers as *const () as usize;
             if behind {
-                *entry = nothing;
+                *entry = do_nothing;
             }
             behind |= is_own;
             entry = entry.add(1);

@@ -11,7 +11,7 @@
 //! - Samples of the suffix array are positions of the text. Those near its end are correct; the
 //!   others are so far from the end that no read extends beyond it.
 
-use crate::text::{self, Fault, Transform};
+use crate::text::{self, IndexFault, Transform};
 
 /// A block of 64 rows (`CP_OCC` of bwa-mem3): how often each base precedes the rows of earlier
 /// blocks, and for each base a mask of the rows that it precedes, with the first row in the highest
@@ -23,69 +23,69 @@ pub(super) struct CheckpointBlock {
     pub(super) masks: [u64; 4],
 }
 
-const ROWS: u64 = 64;
+const ROWS_PER_BLOCK: u64 = 64;
 
 /// The parts of an index, in the memory of the C++ code. Its rows are the suffixes of both strands
 /// and the empty suffix.
 pub(super) struct Loaded<'a> {
     pub(super) bases: u64,
     /// The first row of the suffixes that start with each base, and the number of rows.
-    pub(super) firsts: [u64; 5],
-    pub(super) whole: u64,
+    pub(super) first_rows: [u64; 5],
+    pub(super) whole_text_row: u64,
     pub(super) blocks: &'a [CheckpointBlock],
     /// Binary logarithm of the sampling rate of the suffix array.
     pub(super) shift: u32,
     /// The samples, divided as in bwa-mem3: the bits from 32 on, and the lower 32 bits.
-    pub(super) starts: (&'a [i8], &'a [u32]),
+    pub(super) samples: (&'a [i8], &'a [u32]),
     /// Bases of the first strand, four per byte, the first one in the highest bits.
     pub(super) packed: &'a [u8],
 }
 
 impl Loaded<'_> {
     /// Checks the parts against each other, and reads [`text::READ_BACK`] bases back.
-    pub(super) fn check(&self) -> Result<(), Fault> {
-        self.check_and_read(text::READ_BACK)
+    pub(super) fn check_index(&self) -> Result<(), IndexFault> {
+        self.check_and_read_back(text::READ_BACK_BASES)
     }
 
-    fn check_and_read(&self, most: u64) -> Result<(), Fault> {
+    fn check_and_read_back(&self, most: u64) -> Result<(), IndexFault> {
         self.check_firsts()?;
         self.check_blocks()?;
-        text::check(self, most, self.check_starts(most)?)
+        text::check_text(self, most, self.check_starts(most)?)
     }
 
-    fn check_firsts(&self) -> Result<(), Fault> {
-        let [a, c, g, t, end] = self.firsts;
-        let sorted = a == 1 && self.firsts.is_sorted() && end == self.length() + 1;
-        if sorted && c - a == end - t && g - c == t - g { Ok(()) } else { Err(Fault::Transform) }
+    fn check_firsts(&self) -> Result<(), IndexFault> {
+        let [a, c, g, t, end] = self.first_rows;
+        let sorted = a == 1 && self.first_rows.is_sorted() && end == self.length() + 1;
+        if sorted && c - a == end - t && g - c == t - g { Ok(()) } else { Err(IndexFault::Transform) }
     }
 
-    fn check_blocks(&self) -> Result<(), Fault> {
+    fn check_blocks(&self) -> Result<(), IndexFault> {
         let mut counts = [0; 4];
         let mut left = self.length() + 1;
         for (at, block) in (0..).zip(self.blocks) {
-            let rows = left.min(ROWS);
+            let rows = left.min(ROWS_PER_BLOCK);
             left -= rows;
             let mut all = !u64::MAX.checked_shr(rows as u32).unwrap_or(0);
-            if at == self.whole / ROWS {
-                all &= !(1 << (ROWS - 1 - self.whole % ROWS));
+            if at == self.whole_text_row / ROWS_PER_BLOCK {
+                all &= !(1 << (ROWS_PER_BLOCK - 1 - self.whole_text_row % ROWS_PER_BLOCK));
             }
             let [a, c, g, t] = block.masks;
             let twice = a & c | g & t | (a | c) & (g | t);
             if twice != 0 || a | c | g | t != all || block.counts != counts {
-                return Err(Fault::Transform);
+                return Err(IndexFault::Transform);
             }
             for (count, mask) in counts.iter_mut().zip(block.masks) {
                 *count += u64::from(mask.count_ones());
             }
         }
-        let firsts = self.firsts.windows(2).map(|pair| pair[1] - pair[0]);
-        if left == 0 && firsts.eq(counts) { Ok(()) } else { Err(Fault::Transform) }
+        let firsts = self.first_rows.windows(2).map(|pair| pair[1] - pair[0]);
+        if left == 0 && firsts.eq(counts) { Ok(()) } else { Err(IndexFault::Transform) }
     }
 
     /// Checks that all samples are inside the text. Returns how many of them are within the last
     /// `last` bases.
-    fn check_starts(&self, last: u64) -> Result<u64, Fault> {
-        let (high, low) = self.starts;
+    fn check_starts(&self, last: u64) -> Result<u64, IndexFault> {
+        let (high, low) = self.samples;
         let rows = (self.length() >> self.shift) as usize + 1;
         let end = self.length();
         let (mut outside, mut among_last) = (0, 0);
@@ -95,8 +95,9 @@ impl Loaded<'_> {
             outside += u64::from(start > end);
             among_last += u64::from(start >= end.saturating_sub(last));
         }
-        let whole = (high.len(), low.len()) == (rows, rows) && outside == 0 && self.start(0) == end;
-        if whole { Ok(among_last) } else { Err(Fault::Starts) }
+        let whole =
+            (high.len(), low.len()) == (rows, rows) && outside == 0 && self.sampled_start(0) == end;
+        if whole { Ok(among_last) } else { Err(IndexFault::Starts) }
     }
 }
 
@@ -105,20 +106,20 @@ impl Transform for Loaded<'_> {
         2 * self.bases
     }
 
-    fn before(&self, row: u64) -> Option<(u8, u64)> {
-        let block = &self.blocks[(row / ROWS) as usize];
-        let within = row % ROWS;
-        let base = block.masks.iter().position(|mask| mask << within >> (ROWS - 1) == 1)?;
+    fn base_before(&self, row: u64) -> Option<(u8, u64)> {
+        let block = &self.blocks[(row / ROWS_PER_BLOCK) as usize];
+        let within = row % ROWS_PER_BLOCK;
+        let base = block.masks.iter().position(|mask| mask << within >> (ROWS_PER_BLOCK - 1) == 1)?;
         let earlier = (block.masks[base] & !(u64::MAX >> within)).count_ones();
-        Some((base as u8, self.firsts[base] + block.counts[base] + u64::from(earlier)))
+        Some((base as u8, self.first_rows[base] + block.counts[base] + u64::from(earlier)))
     }
 
-    fn period(&self) -> u64 {
+    fn sample_period(&self) -> u64 {
         1 << self.shift
     }
 
-    fn start(&self, row: u64) -> u64 {
-        let (at, (high, low)) = ((row >> self.shift) as usize, self.starts);
+    fn sampled_start(&self, row: u64) -> u64 {
+        let (at, (high, low)) = ((row >> self.shift) as usize, self.samples);
         (i64::from(high[at]) << 32) as u64 | u64::from(low[at])
     }
 
@@ -183,14 +184,23 @@ mod tests {
             }
         }
 
-        fn check(&self, most: u64) -> Result<(), Fault> {
+        fn check(&self, most: u64) -> Result<(), IndexFault> {
             let (bases, firsts, whole, shift) = (self.bases, self.firsts, self.whole, SHIFT);
             let (blocks, packed) = (&self.blocks[..], &self.packed[..]);
             let starts = (&self.high[..], &self.low[..]);
-            Loaded { bases, firsts, whole, blocks, shift, starts, packed }.check_and_read(most)
+            Loaded {
+                bases,
+                first_rows: firsts,
+                whole_text_row: whole,
+                blocks,
+                shift,
+                samples: starts,
+                packed,
+            }
+            .check_and_read_back(most)
         }
 
-        fn changed(&self, most: u64, change: impl FnOnce(&mut Self)) -> Result<(), Fault> {
+        fn changed(&self, most: u64, change: impl FnOnce(&mut Self)) -> Result<(), IndexFault> {
             let mut copy = self.clone();
             change(&mut copy);
             copy.check(most)
@@ -219,20 +229,20 @@ mod tests {
         {
             let mask = parts.changed(1, |it| it.blocks[block].masks[base] ^= 1 << bit);
             let count = parts.changed(1, |it| it.blocks[block].counts[base] ^= 1 << bit);
-            assert_eq!([mask, count], [Err(Fault::Transform); 2], "{block} {base} {bit}");
+            assert_eq!([mask, count], [Err(IndexFault::Transform); 2], "{block} {base} {bit}");
         }
         for bit in 0..64 {
-            assert_eq!(parts.changed(1, |it| it.whole ^= 1 << bit), Err(Fault::Transform), "{bit}");
+            assert_eq!(parts.changed(1, |it| it.whole ^= 1 << bit), Err(IndexFault::Transform), "{bit}");
             for at in 0..5 {
                 assert_eq!(
                     parts.changed(1, |it| it.firsts[at] ^= 1 << bit),
-                    Err(Fault::Transform),
+                    Err(IndexFault::Transform),
                     "{bit}"
                 );
             }
         }
-        assert_eq!(parts.changed(1, |it| it.blocks.truncate(4)), Err(Fault::Transform));
-        assert_eq!(parts.changed(1, |it| it.low.truncate(4)), Err(Fault::Starts));
+        assert_eq!(parts.changed(1, |it| it.blocks.truncate(4)), Err(IndexFault::Transform));
+        assert_eq!(parts.changed(1, |it| it.low.truncate(4)), Err(IndexFault::Starts));
     }
 
     #[test]
@@ -242,13 +252,13 @@ mod tests {
             for start in [261, u32::MAX, 260, 259, 250, 244] {
                 if parts.low[at] != start {
                     let wrong = parts.changed(16, |it| it.low[at] = start);
-                    assert_eq!(wrong, Err(Fault::Starts), "{at} {start}");
+                    assert_eq!(wrong, Err(IndexFault::Starts), "{at} {start}");
                 }
             }
             for high in [1, 127, -1, -128] {
                 assert_eq!(
                     parts.changed(16, |it| it.high[at] = high),
-                    Err(Fault::Starts),
+                    Err(IndexFault::Starts),
                     "{at} {high}"
                 );
             }
@@ -261,12 +271,12 @@ mod tests {
         for at in 0..parts.low.len() {
             for bit in 0..32 {
                 let wrong = parts.changed(1000, |it| it.low[at] ^= 1 << bit);
-                assert_eq!(wrong, Err(Fault::Starts), "{at} {bit}");
+                assert_eq!(wrong, Err(IndexFault::Starts), "{at} {bit}");
             }
         }
         for base in 0..130 {
             let wrong = parts.changed(1000, |it| it.packed[base / 4] ^= 1 << (2 * (3 - base % 4)));
-            assert_eq!(wrong, Err(Fault::Bases), "{base}");
+            assert_eq!(wrong, Err(IndexFault::Bases), "{base}");
         }
     }
 

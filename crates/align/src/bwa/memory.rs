@@ -15,33 +15,38 @@ use bwa_mem3_sys as sys;
 use readmill_record::{Error, Result};
 use tempfile::TempDir;
 
-use super::files::SUFFIXES;
+use super::files::FILE_SUFFIXES;
 use super::loaded::{CheckpointBlock, Loaded};
-use crate::index::named;
+use crate::index::with_suffix;
 
 /// A loaded index. It is private memory of this process, and nothing changes it after loading.
-pub(super) struct Index(*mut sys::BwaIndex);
+pub(super) struct BwaIndexHandle(*mut sys::BwaIndex);
 
 // SAFETY: the shim says that an index is read-only after loading, and all functions that take one take `&Index`.
-unsafe impl Send for Index {}
+unsafe impl Send for BwaIndexHandle {}
 // SAFETY: as above.
-unsafe impl Sync for Index {}
+unsafe impl Sync for BwaIndexHandle {}
 
-impl Index {
+impl BwaIndexHandle {
     /// Loads the index.
     ///
     /// The caller must have checked the files, because the C++ code ends the process if one is
     /// damaged. Nothing may be aligned before the loaded index has been checked, too
     /// ([`Index::loaded`]).
     pub(super) fn load(prefix: &Path) -> Result<Self> {
-        super::quiet::chatter();
+        super::quiet::suppress_chatter();
         // SAFETY: a plain setter of a global number: nothing below the level of errors is to be said on stderr.
         unsafe { sys::bwa_shim_set_verbosity(1) };
-        let aside = if is_shared(&text(prefix)?) { Some(Aside::of(prefix)?) } else { None };
-        let name = text(aside.as_ref().map_or(prefix, Aside::prefix))?;
+        let aside =
+            if is_shared(&path_to_c_string(prefix)?) { Some(IndexLinks::create(prefix)?) } else { None };
+        let name = path_to_c_string(aside.as_ref().map_or(prefix, IndexLinks::prefix))?;
         // SAFETY: `name` is a C string that outlives the call.
         let index = unsafe { sys::bwa_shim_idx_load(name.as_ptr()) };
-        if index.is_null() { Err(failed("loading the index").file(prefix)) } else { Ok(Index(index)) }
+        if index.is_null() {
+            Err(call_error("loading the index").file(prefix))
+        } else {
+            Ok(BwaIndexHandle(index))
+        }
     }
 
     /// Returns the pointer for C++ calls. It is valid as long as `self`.
@@ -63,11 +68,11 @@ impl Index {
 
     /// Returns for each reference sequence whether it is an alternate locus, as the C++ code read
     /// it from the `.alt` file.
-    pub(super) fn alternates(&self) -> impl Iterator<Item = bool> {
+    pub(super) fn alternate_flags(&self) -> impl Iterator<Item = bool> {
         // SAFETY: a live index; its parts have these layouts, as for `loaded`, and the C++ code has allocated so many
         // sequences as it counts.
         let sequences = unsafe {
-            let search = &*(*(*self.0.cast::<Handle>()).with_sequences).search;
+            let search = &*(*(*self.0.cast::<BwaIndexLayout>()).with_sequences).search;
             let sequences = &*(*search.files).sequences;
             slice::from_raw_parts(sequences.sequences, usize::try_from(sequences.count).unwrap_or(0))
         };
@@ -76,10 +81,10 @@ impl Index {
 
     /// Returns a view of the index in the memory of the C++ code, or `None` if it is not one of a
     /// reference with `bases` bases.
-    pub(super) fn loaded(&self, bases: u64) -> Option<Loaded<'_>> {
+    pub(super) fn loaded_view(&self, bases: u64) -> Option<Loaded<'_>> {
         // SAFETY: a live index; its parts have these layouts (the version of the crate is pinned, and a test reads them).
         let (search, sequences, packed) = unsafe {
-            let search = &*(*(*self.0.cast::<Handle>()).with_sequences).search;
+            let search = &*(*(*self.0.cast::<BwaIndexLayout>()).with_sequences).search;
             let files = &*search.files;
             (search, &*files.sequences, files.packed)
         };
@@ -102,11 +107,11 @@ impl Index {
             }
             (offset == bases).then_some(Loaded {
                 bases,
-                firsts: search.firsts,
-                whole: search.whole,
+                first_rows: search.firsts,
+                whole_text_row: search.whole,
                 blocks: slice::from_raw_parts(search.blocks, blocks),
                 shift,
-                starts: (
+                samples: (
                     slice::from_raw_parts(search.high, starts),
                     slice::from_raw_parts(search.low, starts),
                 ),
@@ -116,7 +121,7 @@ impl Index {
     }
 }
 
-impl Drop for Index {
+impl Drop for BwaIndexHandle {
     fn drop(&mut self) {
         // SAFETY: made by the shim, freed once.
         unsafe { sys::bwa_shim_idx_free(self.0) };
@@ -128,7 +133,7 @@ pub(super) fn is_shared(prefix: &CStr) -> bool {
     unsafe { sys::bwa_shim_shm_test(prefix.as_ptr()) == 1 }
 }
 
-fn text(prefix: &Path) -> Result<CString> {
+fn path_to_c_string(prefix: &Path) -> Result<CString> {
     let text = prefix
         .to_str()
         .ok_or_else(|| Error::usage("the path of the index is not UTF-8").file(prefix))?;
@@ -137,21 +142,21 @@ fn text(prefix: &Path) -> Result<CString> {
 
 /// The layout of `BwaIndex` in bwa-mem3-sys 0.4.4.
 #[repr(C)]
-struct Handle {
-    with_sequences: *const WithSequences,
+struct BwaIndexLayout {
+    with_sequences: *const ShimIndexLayout,
 }
 
 /// The first field of `BwaShimIndex`, the only one that is used here.
 #[repr(C)]
-struct WithSequences {
-    search: *const Search,
+struct ShimIndexLayout {
+    search: *const FmSearchLayout,
 }
 
 /// `FMI_search` of bwa-mem3 0.9.0, without the fields of its base class `indexEle`, which come
 /// first.
 #[repr(C)]
-struct Search {
-    files: *const IndexText,
+struct FmSearchLayout {
+    files: *const FmIndexLayout,
     rows: u64,
     whole: u64,
     shift: u64,
@@ -166,14 +171,14 @@ struct Search {
 
 /// The fields of `bwaidx_fm_t` that are used here.
 #[repr(C)]
-struct IndexText {
-    sequences: *const Sequences,
+struct FmIndexLayout {
+    sequences: *const BnsLayout,
     packed: *const u8,
 }
 
 /// The fields of `bntseq_t` that are used here.
 #[repr(C)]
-struct Sequences {
+struct BnsLayout {
     bases: u64,
     count: i32,
     seed: u32,
@@ -193,7 +198,7 @@ struct BnsSequence {
 }
 
 /// Returns the error of a failed call, with the message that the C++ code left for this thread.
-pub(super) fn failed(doing: &str) -> Error {
+pub(super) fn call_error(doing: &str) -> Error {
     // SAFETY: null, or this thread's message, which lives until its next call of the shim.
     let said = unsafe {
         let text = sys::bwa_shim_last_error();
@@ -204,22 +209,22 @@ pub(super) fn failed(doing: &str) -> Error {
 
 /// A second name for index files: symbolic links in a temporary directory, which is removed on
 /// drop.
-pub(super) struct Aside {
+pub(super) struct IndexLinks {
     prefix: PathBuf,
     _place: TempDir,
 }
 
-impl Aside {
-    pub(super) fn of(prefix: &Path) -> Result<Self> {
+impl IndexLinks {
+    pub(super) fn create(prefix: &Path) -> Result<Self> {
         let whole =
             std::path::absolute(prefix).map_err(|error| Error::io("finding it", &error).file(prefix))?;
         let failed = |error| Error::io("linking the index aside", &error).file(prefix);
         let place = TempDir::with_prefix("readmill-index-").map_err(failed)?;
         let own = place.path().join(place.path().file_name().unwrap_or_default());
-        for suffix in SUFFIXES.iter().chain(&[".alt"]) {
-            symlink(named(&whole, suffix), named(&own, suffix)).map_err(failed)?;
+        for suffix in FILE_SUFFIXES.iter().chain(&[".alt"]) {
+            symlink(with_suffix(&whole, suffix), with_suffix(&own, suffix)).map_err(failed)?;
         }
-        Ok(Aside { prefix: own, _place: place })
+        Ok(IndexLinks { prefix: own, _place: place })
     }
 
     pub(super) fn prefix(&self) -> &Path {

@@ -28,24 +28,24 @@ use std::sync::Arc;
 
 use readmill_record::{ReadBatch, Result};
 
-pub use complete::{complete_index, lacking_file};
+pub use complete::{complete_index, missing_transform};
 pub use files::{FILES, scratch_bytes};
-pub use index::{IndexOptions, build_index, unfinished};
+pub use index::{BwaIndexOptions, build_index, partial_index_files};
 pub use options::{BwaOptions, InsertSize};
 
-use crate::kernel::no_index;
+use crate::kernel::no_index_error;
 use crate::limits;
-use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
-use ffi::{Inserts, Regions, Scratch};
-use memory::Index;
+use crate::{Aligner, IndexContig, InsertModel, Kernel, Seeded, Sink};
+use ffi::{CandidateRegions, Inserts, Scratch};
+use memory::BwaIndexHandle;
 use options::Settings;
 
 /// bwa mem, with its index in memory or (see [`BwaKernel::without_index`]) without it.
 pub struct BwaKernel {
-    index: Option<Index>,
+    index: Option<BwaIndexHandle>,
     settings: Settings,
     options: BwaOptions,
-    contigs: Vec<Contig>,
+    contigs: Vec<IndexContig>,
     warnings: Vec<String>,
     index_bytes: u64,
 }
@@ -59,19 +59,20 @@ impl BwaKernel {
     /// # Errors
     /// Fails if a file is missing or damaged, or has changed since its description was read.
     pub fn load(prefix: &Path, options: BwaOptions) -> Result<Self> {
-        let described = files::check(prefix)?;
-        let settings = Settings::new(options.mate_mapq, |to| options.apply(to))?;
+        let described = files::check_index_files(prefix)?;
+        let settings = Settings::new(options.mate_mapq, |to| options.apply_to(to))?;
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-        rescue::install(&settings, !options.skip_mate_rescue)?;
-        let index = Index::load(prefix)?;
+        rescue::install_rescue(&settings, !options.skip_mate_rescue)?;
+        let index = BwaIndexHandle::load(prefix)?;
         let loaded = index.contigs().map(|(name, length)| (name.to_bytes(), length));
-        let loaded = index.loaded(described.bases()).filter(|_| described.has(loaded));
-        let loaded = loaded
-            .filter(|_| index.alternates().eq(described.contigs.iter().map(|contig| contig.alternate)));
+        let loaded = index.loaded_view(described.bases()).filter(|_| described.has_contigs(loaded));
+        let loaded = loaded.filter(|_| {
+            index.alternate_flags().eq(described.contigs.iter().map(|contig| contig.alternate))
+        });
         loaded
-            .ok_or_else(|| files::changed(prefix))?
-            .check()
-            .map_err(|fault| files::at_odds(prefix, fault))?;
+            .ok_or_else(|| files::changed_index_error(prefix))?
+            .check_index()
+            .map_err(|fault| files::inconsistent_index_error(prefix, fault))?;
         Ok(BwaKernel {
             index: Some(index),
             settings,
@@ -85,32 +86,32 @@ impl BwaKernel {
     /// Reads only the description of the index: enough for contigs and cohorts, and for the stages
     /// that do not align.
     pub fn without_index(prefix: &Path, options: BwaOptions) -> Result<Self> {
-        let described = files::check(prefix)?;
-        let settings = Settings::new(options.mate_mapq, |to| options.apply(to))?;
+        let described = files::check_index_files(prefix)?;
+        let settings = Settings::new(options.mate_mapq, |to| options.apply_to(to))?;
         let (contigs, warnings) = (described.contigs, described.warnings);
         Ok(BwaKernel { index: None, settings, options, contigs, warnings, index_bytes: 0 })
     }
 
-    fn index(&self) -> Result<&Index> {
-        self.index.as_ref().ok_or_else(no_index)
+    fn index(&self) -> Result<&BwaIndexHandle> {
+        self.index.as_ref().ok_or_else(no_index_error)
     }
 }
 
 impl Kernel for BwaKernel {
-    fn name(&self) -> &str {
+    fn program_name(&self) -> &str {
         "bwa"
     }
 
-    fn command(&self) -> &str {
+    fn subcommand_name(&self) -> &str {
         "mem"
     }
 
-    fn version(&self) -> String {
+    fn program_version(&self) -> String {
         let like = if self.options.mate_mapq { "0.7.19" } else { "0.7.17" };
         format!("{like} (bwa-mem3 {BWA_MEM3})")
     }
 
-    fn contigs(&self) -> &[Contig] {
+    fn contigs(&self) -> &[IndexContig] {
         &self.contigs
     }
 
@@ -147,16 +148,17 @@ impl Kernel for BwaKernel {
         files::seeded_bytes(reads)
     }
 
-    fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>> {
+    fn new_aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>> {
         Ok(Box::new(BwaAligner { kernel: self, scratch: Scratch::new()?, record: Vec::new() }))
     }
 
-    fn infer(&self, cohort: &[&Seeded]) -> Result<Model> {
+    fn infer_insert_sizes(&self, cohort: &[&Seeded]) -> Result<InsertModel> {
         if let Some(insert) = &self.options.insert {
-            return Ok(Model::new(Inserts::given(insert)));
+            return Ok(InsertModel::new(Inserts::from_insert_size(insert)));
         }
-        let regions = cohort.iter().map(|seeded| seeded.get()).collect::<Result<Vec<&Regions>>>()?;
-        Ok(Model::new(ffi::infer(self.index()?, &self.settings, &regions)?))
+        let regions =
+            cohort.iter().map(|seeded| seeded.get()).collect::<Result<Vec<&CandidateRegions>>>()?;
+        Ok(InsertModel::new(ffi::infer_insert_sizes(self.index()?, &self.settings, &regions)?))
     }
 }
 
@@ -167,28 +169,36 @@ struct BwaAligner {
 }
 
 impl Aligner for BwaAligner {
-    fn seed(&mut self, reads: &ReadBatch) -> Result<Seeded> {
+    fn seed_reads(&mut self, reads: &ReadBatch) -> Result<Seeded> {
         let kernel = &*self.kernel;
-        limits::check(reads)?;
-        let regions = ffi::seed(kernel.index()?, &kernel.settings, &mut self.scratch, reads)?;
+        limits::check_reads(reads)?;
+        let regions = ffi::seed_reads(kernel.index()?, &kernel.settings, &mut self.scratch, reads)?;
         let bytes = regions.bytes();
         Ok(Seeded::new(regions, bytes))
     }
 
-    fn emit(
+    fn emit_records(
         &mut self,
         reads: &ReadBatch,
         seeded: Seeded,
-        model: &Model,
+        model: &InsertModel,
         group: Option<&[u8]>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
         let (kernel, out, segments) = (&*self.kernel, &mut self.record, reads.segments().max(1));
         let take = &mut |template: usize, body: &[u8]| {
-            record::finish(body, group, out);
+            record::finish_record(body, group, out);
             sink(segments * template + usize::from(record::is_last(body)), out)
         };
         let (index, settings, inserts) = (kernel.index()?, &kernel.settings, model.get()?);
-        ffi::emit(index, settings, &mut self.scratch, seeded.take()?, inserts, reads.first(), take)
+        ffi::emit_records(
+            index,
+            settings,
+            &mut self.scratch,
+            seeded.take()?,
+            inserts,
+            reads.first_template(),
+            take,
+        )
     }
 }

@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 use bwa_mem3_sys as sys;
 use readmill_record::Result;
 
-use super::memory::failed;
-use crate::kernel::given::{self, set, set_both};
+use super::memory::call_error;
+use crate::kernel::given::{self, set_both_if_given, set_if_given};
 
 /// The options of `bwa mem`. `None` and `false` mean bwa's default, which is given in parentheses.
 ///
@@ -88,10 +88,10 @@ pub struct InsertSize {
     /// Standard deviation. bwa mem uses a tenth of the mean if it is not given.
     pub deviation: f64,
     /// Maximum of a proper pair. bwa mem uses the mean plus 4 deviations if it is not given.
-    pub longest: i32,
+    pub max: i32,
     /// Minimum of a proper pair. bwa mem uses the mean minus 4 deviations, and at least 1, if it is
     /// not given.
-    pub shortest: i32,
+    pub min: i32,
 }
 
 impl BwaOptions {
@@ -99,24 +99,24 @@ impl BwaOptions {
     pub const COHORT_BASES: u64 = 100_000_000;
 
     /// Overwrites bwa-mem3's defaults (which are bwa's) with the options that are given.
-    pub(super) fn apply(&self, to: &mut sys::mem_opt_t) {
-        self.scale(to);
-        self.scores(to);
-        set(&mut to.min_seed_len, self.min_seed_length);
-        set(&mut to.w, self.band_width);
-        set(&mut to.split_factor, self.reseed_factor);
-        set(&mut to.max_mem_intv, self.third_round_occurrences);
-        set(&mut to.max_occ, self.max_occurrences);
-        set(&mut to.drop_ratio, self.chain_drop_ratio);
-        set(&mut to.min_chain_weight, self.min_chain_bases);
-        set(&mut to.max_matesw, self.max_mate_rescues);
-        set_both((&mut to.max_XA_hits, &mut to.max_XA_hits_alt), self.max_xa_hits);
-        to.flag |= self.flags() as i32;
+    pub(super) fn apply_to(&self, to: &mut sys::mem_opt_t) {
+        self.scale_penalties(to);
+        self.set_scores(to);
+        set_if_given(&mut to.min_seed_len, self.min_seed_length);
+        set_if_given(&mut to.w, self.band_width);
+        set_if_given(&mut to.split_factor, self.reseed_factor);
+        set_if_given(&mut to.max_mem_intv, self.third_round_occurrences);
+        set_if_given(&mut to.max_occ, self.max_occurrences);
+        set_if_given(&mut to.drop_ratio, self.chain_drop_ratio);
+        set_if_given(&mut to.min_chain_weight, self.min_chain_bases);
+        set_if_given(&mut to.max_matesw, self.max_mate_rescues);
+        set_both_if_given((&mut to.max_XA_hits, &mut to.max_XA_hits_alt), self.max_xa_hits);
+        to.flag |= self.mem_flags() as i32;
     }
 
     /// Sets the match score, and multiplies everything by it that bwa mem does (0.7.17,
     /// `update_a`). The explicit penalties are set later, and are not multiplied.
-    fn scale(&self, to: &mut sys::mem_opt_t) {
+    fn scale_penalties(&self, to: &mut sys::mem_opt_t) {
         let Some(score) = self.match_score else { return };
         to.a = score;
         for scaled in [
@@ -135,18 +135,18 @@ impl BwaOptions {
         }
     }
 
-    fn scores(&self, to: &mut sys::mem_opt_t) {
-        set(&mut to.b, self.mismatch_penalty);
-        set(&mut to.T, self.min_score);
-        set(&mut to.zdrop, self.z_dropoff);
-        set(&mut to.pen_unpaired, self.unpaired);
-        set_both((&mut to.o_del, &mut to.o_ins), self.gap_open);
-        set_both((&mut to.e_del, &mut to.e_ins), self.gap_extend);
-        set_both((&mut to.pen_clip5, &mut to.pen_clip3), self.clip);
+    fn set_scores(&self, to: &mut sys::mem_opt_t) {
+        set_if_given(&mut to.b, self.mismatch_penalty);
+        set_if_given(&mut to.T, self.min_score);
+        set_if_given(&mut to.zdrop, self.z_dropoff);
+        set_if_given(&mut to.pen_unpaired, self.unpaired);
+        set_both_if_given((&mut to.o_del, &mut to.o_ins), self.gap_open);
+        set_both_if_given((&mut to.e_del, &mut to.e_ins), self.gap_extend);
+        set_both_if_given((&mut to.pen_clip5, &mut to.pen_clip3), self.clip);
     }
 
-    fn flags(&self) -> u32 {
-        given::flags([
+    fn mem_flags(&self) -> u32 {
+        given::union_of_flags([
             (self.skip_mate_rescue, sys::MEM_F_NO_RESCUE),
             (self.skip_pairing, sys::MEM_F_NOPAIRING),
             (self.all, sys::MEM_F_ALL),
@@ -193,7 +193,7 @@ impl Settings {
     pub(super) fn new(mate_mapq: bool, change: impl FnOnce(&mut sys::mem_opt_t)) -> Result<Self> {
         // SAFETY: no preconditions.
         let raw = unsafe { sys::bwa_shim_opts_new() };
-        let raw = NonNull::new(raw).ok_or_else(|| failed("making options"))?;
+        let raw = NonNull::new(raw).ok_or_else(|| call_error("making options"))?;
         // SAFETY: new options point at a static table of that layout (the version of the crate is pinned, and a test
         // reads the table).
         let table = unsafe { (*raw.as_ptr()).compat.cast::<Compat>().read() };
@@ -215,7 +215,7 @@ impl Settings {
 
     /// Returns the penalties for opening an insertion and for each of its bases.
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-    pub(super) fn insertion(&self) -> (c_int, c_int) {
+    pub(super) fn insertion_penalties(&self) -> (c_int, c_int) {
         // SAFETY: live options, which nobody writes any more.
         unsafe { ((*self.raw()).o_ins, (*self.raw()).e_ins) }
     }

@@ -8,9 +8,9 @@
 
 /// Redirects C's `stderr` for the rest of the process. Only the first call has an effect.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub(super) fn chatter() {
+pub(super) fn suppress_chatter() {
     static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(gnu::redirect);
+    ONCE.call_once(gnu::redirect_stderr);
 }
 
 /// Does nothing: without glibc, the stream cannot be replaced, so all messages appear.
@@ -57,9 +57,13 @@ mod gnu {
         ) -> *mut libc::FILE;
     }
 
-    pub(super) fn redirect() {
-        let functions =
-            Functions { read: ptr::null(), write: Some(write), seek: ptr::null(), close: ptr::null() };
+    pub(super) fn redirect_stderr() {
+        let functions = Functions {
+            read: ptr::null(),
+            write: Some(write_filtered),
+            seek: ptr::null(),
+            close: ptr::null(),
+        };
         // SAFETY: a new stream without a buffer, so that each message arrives as it is written. This runs once, before the
         // first call of bwa-mem3; that no other C code writes at that moment is for the user to see to, as the crate's
         // documentation says. The stream stays for the process' life.
@@ -73,7 +77,7 @@ mod gnu {
     }
 
     // SAFETY: as `Writes`.
-    unsafe extern "C" fn write(_: *mut c_void, text: *const c_char, len: usize) -> isize {
+    unsafe extern "C" fn write_filtered(_: *mut c_void, text: *const c_char, len: usize) -> isize {
         // SAFETY: stdio lends `len` bytes for this call.
         let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) };
         if !crate::bwa::quiet::is_chatter(text) {

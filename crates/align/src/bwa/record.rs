@@ -4,15 +4,15 @@
 use readmill_record::{Flags, RecordRef, edit, tag};
 
 /// Length of the fixed part of a record without `block_size` (SAM specification, section 4.2).
-const FIXED: usize = 32;
+const FIXED_BYTES: usize = 32;
 
 /// Writes a complete record to `out`. `body` is what bwa-mem3 gives: it lacks `block_size` and the
 /// read group.
-pub(super) fn finish(body: &[u8], group: Option<&[u8]>, out: &mut Vec<u8>) {
+pub(super) fn finish_record(body: &[u8], group: Option<&[u8]>, out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(&[0; 4]);
     if let Some(group) = group {
-        let cut = body.len() - after_scores(&body[fields(body)..]).len();
+        let cut = body.len() - fields_after_scores(&body[fields_offset(body)..]).len();
         out.extend_from_slice(&body[..cut]);
         out.extend_from_slice(b"RGZ");
         out.extend_from_slice(group);
@@ -21,8 +21,8 @@ pub(super) fn finish(body: &[u8], group: Option<&[u8]>, out: &mut Vec<u8>) {
     } else {
         out.extend_from_slice(body);
     }
-    edit::close(out, 0);
-    secondary(out);
+    edit::set_block_size(out, 0);
+    correct_secondary(out);
 }
 
 /// Corrects secondary alignments of improper pairs (`-a`).
@@ -30,12 +30,12 @@ pub(super) fn finish(body: &[u8], group: Option<&[u8]>, out: &mut Vec<u8>) {
 /// bwa-mem3-sys 0.4.4 also marks them as supplementary and gives them XS; bwa mem does neither
 /// (0.7.17, `mem_reg2sam`). They have no bases, unlike the parts of a split read that `-M` makes
 /// secondary.
-fn secondary(record: &mut Vec<u8>) {
+fn correct_secondary(record: &mut Vec<u8>) {
     let view = RecordRef::new(record);
     let flags = view.flags();
     if flags.is_secondary() && view.l_seq() == 0 {
         edit::set_flags(record, flags.0 & !Flags::SUPPLEMENTARY);
-        edit::remove(record, 0, *b"XS");
+        edit::remove_fields(record, 0, *b"XS");
     }
 }
 
@@ -45,16 +45,16 @@ pub(super) fn is_last(body: &[u8]) -> bool {
 }
 
 /// Returns the offset of the optional fields in a record without `block_size`.
-fn fields(body: &[u8]) -> usize {
+fn fields_offset(body: &[u8]) -> usize {
     let word =
         |at: usize| u32::from_le_bytes([body[at], body[at + 1], body[at + 2], body[at + 3]]) as usize;
     let (name, operators, bases) = (word(8) & 0xff, word(12) & 0xffff, word(16));
-    FIXED + name + 4 * operators + bases.div_ceil(2) + bases
+    FIXED_BYTES + name + 4 * operators + bases.div_ceil(2) + bases
 }
 
 /// Returns the optional fields after NM, MD, MC, MQ, AS and XS. bwa mem inserts RG there (0.7.17,
 /// `mem_aln2sam`).
-fn after_scores(all: &[u8]) -> &[u8] {
+fn fields_after_scores(all: &[u8]) -> &[u8] {
     let mut fields = tag::Fields::new(all);
     let mut rest = all;
     while let Some(field) = fields.next() {
@@ -82,9 +82,9 @@ mod tests {
             body.extend_from_slice(b"r\0");
             body.extend_from_slice(before);
             let mut out = Vec::new();
-            finish(&body, Some(b"g"), &mut out);
+            finish_record(&body, Some(b"g"), &mut out);
             assert_eq!(RecordRef::new(&out).field_bytes(), after);
-            finish(&body, None, &mut out);
+            finish_record(&body, None, &mut out);
             assert_eq!(RecordRef::new(&out).field_bytes(), before);
             assert_eq!(RecordRef::check(&out, 1).map_err(|_| ()), Ok(()));
         }

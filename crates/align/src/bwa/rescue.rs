@@ -29,12 +29,12 @@ const START: c_int = 0x80000;
 /// The rank of AVX2 among the instruction sets (`simd_dispatch.h`). Better sets have higher ranks.
 const TIER_AVX2: c_int = 4;
 
-const LETTERS: usize = 5;
+const LETTER_COUNT: usize = 5;
 
 /// A mate and the piece of the reference where it may align (`SeqPair` of `bandedSWA.h`).
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Pair {
+struct RescuePair {
     /// Offset of its letters in the buffer for all pieces; `mate` is the same for mates.
     piece: i32,
     mate: i32,
@@ -50,7 +50,7 @@ struct Pair {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Hit {
+struct RescueHit {
     score: c_int,
     piece_end: c_int,
     mate_end: c_int,
@@ -63,7 +63,7 @@ struct Hit {
 /// An object of these classes (`kswv` of `kswv.h`). Only the fields that are read here are
 /// declared.
 #[repr(C)]
-struct Kernel {
+struct RescueKernel {
     functions: *const Functions,
     letters: c_int,
     open_deletion: c_int,
@@ -81,11 +81,11 @@ struct Kernel {
 
 // SAFETY: called by bwa-mem3 alone, with an object of such a class, `count` pairs, their letters, and a hit for each.
 type Scores = unsafe extern "C" fn(
-    kernel: *const Kernel,
-    pairs: *const Pair,
+    kernel: *const RescueKernel,
+    pairs: *const RescuePair,
     pieces: *mut u8,
     mates: *mut u8,
-    hits: *mut Hit,
+    hits: *mut RescueHit,
     count: i32,
     threads: u16,
     phase: c_int,
@@ -94,7 +94,7 @@ type Scores = unsafe extern "C" fn(
 /// The virtual functions, in the order in which `Ikswv` of `kswv.h` declares them.
 #[repr(C)]
 struct Functions {
-    destructors: [unsafe extern "C" fn(*const Kernel); 2],
+    destructors: [unsafe extern "C" fn(*const RescueKernel); 2],
     in_bytes: Scores,
     in_words: Scores,
     needs_scalar: *const c_void,
@@ -103,15 +103,17 @@ struct Functions {
 /// A C++ virtual table in the Itanium ABI, which this system uses. Objects point at its
 /// `functions`.
 #[repr(C)]
-struct Table {
+struct VirtualTable {
     offset_to_top: isize,
     type_info: *const c_void,
     functions: Functions,
 }
 
 const _: () = {
-    assert!(size_of::<Pair>() == 72 && size_of::<Hit>() == 28 && size_of::<Table>() == 56);
-    assert!(std::mem::offset_of!(Kernel, same) == 35);
+    assert!(
+        size_of::<RescuePair>() == 72 && size_of::<RescueHit>() == 28 && size_of::<VirtualTable>() == 56
+    );
+    assert!(std::mem::offset_of!(RescueKernel, same) == 35);
 };
 
 // SAFETY: as declared in `ksw.h` and `simd_dispatch.h`; the tables as the C++ compiler makes them of `kswv.h`, for a
@@ -132,13 +134,13 @@ unsafe extern "C" {
         extend_insertion: c_int,
         ask: c_int,
         profile: *mut c_void,
-    ) -> Hit;
+    ) -> RescueHit;
     #[link_name = "_ZTV10kswv_sse41"]
-    static mut SSE41: Table;
+    static mut SSE41: VirtualTable;
     #[link_name = "_ZTV10kswv_sse42"]
-    static mut SSE42: Table;
+    static mut SSE42: VirtualTable;
     #[link_name = "_ZTV8kswv_avx"]
-    static mut AVX: Table;
+    static mut AVX: VirtualTable;
 }
 
 /// Makes mate rescue work if bwa-mem3 selects a class below AVX2.
@@ -151,7 +153,7 @@ unsafe extern "C" {
 /// Fails if mates are to be rescued with penalties for which `ksw_align2` finds other scores than
 /// the classes from AVX2 on: it stops too early if opening an insertion costs nothing, or if the
 /// cost does not fit in a byte.
-pub(super) fn install(settings: &Settings, rescues: bool) -> Result<()> {
+pub(super) fn install_rescue(settings: &Settings, rescues: bool) -> Result<()> {
     static INSTALLED: OnceLock<io::Result<()>> = OnceLock::new();
     // SAFETY: no preconditions, but that the first is called before the second.
     let tier = unsafe {
@@ -161,7 +163,7 @@ pub(super) fn install(settings: &Settings, rescues: bool) -> Result<()> {
     if tier >= TIER_AVX2 {
         return Ok(());
     }
-    let (open, extend) = settings.insertion();
+    let (open, extend) = settings.insertion_penalties();
     if rescues && (open < 1 || open + extend > 255) {
         return Err(Error::usage(format!(
             "without AVX2, mate rescue needs a penalty of at least 1 for opening an insertion (-O), and one of at most \
@@ -169,18 +171,18 @@ pub(super) fn install(settings: &Settings, rescues: bool) -> Result<()> {
         ))
         .hint("change -O or -E of --bwa, leave out mate rescue (-S there), or align on an x86 processor of 2013 or later"));
     }
-    let installed = INSTALLED.get_or_init(write);
+    let installed = INSTALLED.get_or_init(patch_tables);
     installed.as_ref().copied().map_err(|error| Error::io("making mate rescue ready", error))
 }
 
-fn write() -> io::Result<()> {
+fn patch_tables() -> io::Result<()> {
     for table in [&raw mut SSE41, &raw mut SSE42, &raw mut AVX] {
-        make_writable(table.cast(), size_of::<Table>())?;
+        make_writable(table.cast(), size_of::<VirtualTable>())?;
         // SAFETY: a table of this program, writable by now, which nothing reads meanwhile: this runs once, before the
         // first index is loaded, so no object of its class was made yet.
         unsafe {
-            (&raw mut (*table).functions.in_bytes).write_volatile(score::<BYTES>);
-            (&raw mut (*table).functions.in_words).write_volatile(score::<0>);
+            (&raw mut (*table).functions.in_bytes).write_volatile(score_pairs::<BYTES>);
+            (&raw mut (*table).functions.in_words).write_volatile(score_pairs::<0>);
         }
     }
     Ok(())
@@ -192,19 +194,19 @@ fn write() -> io::Result<()> {
 /// letters reversed up to those ends. If it finds the same score again, the distance it covers is
 /// the distance from the end to the start.
 // SAFETY: as `Scores`.
-unsafe extern "C" fn score<const WIDTH: c_int>(
-    kernel: *const Kernel,
-    pairs: *const Pair,
+unsafe extern "C" fn score_pairs<const WIDTH: c_int>(
+    kernel: *const RescueKernel,
+    pairs: *const RescuePair,
     pieces: *mut u8,
     mates: *mut u8,
-    hits: *mut Hit,
+    hits: *mut RescueHit,
     count: i32,
     _: u16,
     phase: c_int,
 ) {
     // SAFETY: a live object, which is only read.
     let kernel = unsafe { &*kernel };
-    let scores = kernel.scores();
+    let scores = kernel.score_matrix();
     for at in 0..usize::try_from(count).unwrap_or(0) {
         // SAFETY: one of `count` pairs; its letters stand where it says, and its hit is there.
         unsafe {
@@ -214,7 +216,7 @@ unsafe extern "C" fn score<const WIDTH: c_int>(
                 mates.offset(pair.mate as isize),
                 pair.piece_len,
                 pieces.offset(pair.piece as isize),
-                LETTERS as c_int,
+                LETTER_COUNT as c_int,
                 scores.as_ptr(),
                 kernel.open_deletion,
                 kernel.extend_deletion,
@@ -225,7 +227,7 @@ unsafe extern "C" fn score<const WIDTH: c_int>(
             );
             let hit = &mut *hits.offset(pair.hit as isize);
             if phase == 0 {
-                *hit = Hit { piece_start: hit.piece_start, mate_start: hit.mate_start, ..found };
+                *hit = RescueHit { piece_start: hit.piece_start, mate_start: hit.mate_start, ..found };
             } else if hit.score == found.score {
                 hit.piece_start = hit.piece_end - found.piece_end;
                 hit.mate_start = hit.mate_end - found.mate_end;
@@ -234,10 +236,10 @@ unsafe extern "C" fn score<const WIDTH: c_int>(
     }
 }
 
-impl Kernel {
+impl RescueKernel {
     /// Returns the score of each pair of letters, as bwa computes it (`bwa_fill_scmat`).
-    fn scores(&self) -> [i8; LETTERS * LETTERS] {
-        std::array::from_fn(|at| match (at / LETTERS, at % LETTERS) {
+    fn score_matrix(&self) -> [i8; LETTER_COUNT * LETTER_COUNT] {
+        std::array::from_fn(|at| match (at / LETTER_COUNT, at % LETTER_COUNT) {
             (4, _) | (_, 4) => self.unknown,
             (one, other) if one == other => self.same,
             _ => self.different,

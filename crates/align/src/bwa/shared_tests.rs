@@ -8,16 +8,16 @@ use bwa_mem3_sys as sys;
 use tempfile::TempDir;
 
 use super::files;
-use super::index::{IndexOptions, build_index};
-use super::memory::{Index, is_shared};
-use crate::index::named;
+use super::index::{BwaIndexOptions, build_index};
+use super::memory::{BwaIndexHandle, is_shared};
+use crate::index::with_suffix;
 
 /// Builds an index of one sequence. Returns its prefix and its packed bases.
 fn index(place: &Path, name: &str, bases: &str) -> (PathBuf, Vec<u8>) {
     let prefix = place.join(name);
     std::fs::write(&prefix, format!(">one\n{bases}\n")).unwrap();
-    build_index(&prefix, &prefix, IndexOptions::default(), &mut |_| ()).unwrap();
-    let packed = std::fs::read(named(&prefix, ".pac")).unwrap();
+    build_index(&prefix, &prefix, BwaIndexOptions::default(), &mut |_| ()).unwrap();
+    let packed = std::fs::read(with_suffix(&prefix, ".pac")).unwrap();
     (prefix, packed)
 }
 
@@ -33,9 +33,9 @@ fn an_index_in_shared_memory_is_left_alone() {
     // SAFETY: a C string, which the call only reads.
     assert_eq!(unsafe { sys::bwa_shim_shm_stage(staged.as_ptr()) }, 0);
     let found = is_shared(&staged);
-    let loaded = Index::load(&prefix).unwrap();
-    let described = files::check(&prefix).unwrap();
-    let same = loaded.loaded(described.bases()).map(|it| it.packed == &packed[..it.packed.len()]);
+    let loaded = BwaIndexHandle::load(&prefix).unwrap();
+    let described = files::check_index_files(&prefix).unwrap();
+    let same = loaded.loaded_view(described.bases()).map(|it| it.packed == &packed[..it.packed.len()]);
     std::fs::remove_file(format!("/dev/shm/bwaidx-{name}")).unwrap();
     if !was_there {
         let _ = std::fs::remove_file("/dev/shm/sem.bwactl_lock");

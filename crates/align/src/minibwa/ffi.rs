@@ -12,14 +12,14 @@ use minibwa_sys as sys;
 use readmill_record::{Error, Result};
 
 use super::hits::Hits;
-use super::memory::{MinibwaIndex, Sequences, hush};
-use super::options::{Differences, InsertSize, MinibwaOptions, Preset};
-use crate::kernel::given::{self, set, set_both};
+use super::memory::{L2bLayout, MinibwaIndex, suppress_messages};
+use super::options::{DifferenceField, MinibwaInsertSize, MinibwaOptions, Preset};
+use crate::kernel::given::{self, set_both_if_given, set_if_given};
 
 /// Insert sizes for one orientation of a pair (`mb_pestat_t` of minibwa 0.6).
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Orientation {
+struct OrientationStats {
     shortest: c_int,
     longest: c_int,
     failed: c_int,
@@ -37,15 +37,15 @@ unsafe extern "C" {
         segments: *const i32,
         counts: *const i32,
         hits: *const *mut sys::mb_hit_t,
-        orientations: *mut Orientation,
+        orientations: *mut OrientationStats,
     );
     fn mb_pair(
         pool: *mut c_void,
         options: *const sys::mb_opt_t,
-        sequences: *const Sequences,
+        sequences: *const L2bLayout,
         counts: *mut i32,
         hits: *mut *mut sys::mb_hit_t,
-        orientations: *const Orientation,
+        orientations: *const OrientationStats,
         lengths: *mut i32,
         letters: *const *const c_char,
     );
@@ -76,7 +76,7 @@ impl Drop for ThreadBuffer {
 }
 
 /// Returns the options of a preset: `adap`, `sr` or `lr`.
-fn options(preset: &CStr) -> sys::mb_opt_t {
+fn preset_options(preset: &CStr) -> sys::mb_opt_t {
     let mut options = std::mem::MaybeUninit::<sys::mb_opt_t>::zeroed();
     // SAFETY: plain numbers, for which zero is valid; both calls write them all, whether or not the preset exists.
     unsafe {
@@ -87,17 +87,17 @@ fn options(preset: &CStr) -> sys::mb_opt_t {
 }
 
 #[derive(Default)]
-pub(super) struct Letters<'a> {
+pub(super) struct ReadsForC<'a> {
     pub(super) bases: Vec<&'a [u8]>,
     pub(super) names: Vec<&'a CStr>,
 }
 
 /// Finds the hits of each read, without pairing. The reads must be shorter than 2^31 bases.
-pub(super) fn map(
+pub(super) fn map_reads(
     index: &MinibwaIndex,
     options: &sys::mb_opt_t,
     scratch: &mut ThreadBuffer,
-    reads: &Letters<'_>,
+    reads: &ReadsForC<'_>,
 ) -> Result<Hits> {
     let count = i32::try_from(reads.bases.len().min(reads.names.len()))
         .map_err(|_| Error::bug("minibwa: a batch of too many reads"))?;
@@ -126,19 +126,19 @@ pub(super) fn map(
 }
 
 /// Insert sizes for the four orientations of a pair, in the order FF, FR, RF, RR.
-pub(super) struct Inserts([Orientation; 4]);
+pub(super) struct Inserts([OrientationStats; 4]);
 
 /// Minimum number of pairs for estimating insert sizes (minibwa 0.6, `worker_pipeline`).
-const FEWEST_PAIRS: usize = 20;
+const MIN_PAIRS: usize = 20;
 
 impl Inserts {
     /// Returns the given insert size. It applies to FR only; other orientations are never properly
     /// paired.
-    pub(super) fn given(insert: &InsertSize) -> Self {
-        let none = Orientation { shortest: 0, longest: 0, failed: 1, mean: 0.0, deviation: 0.0 };
-        let faced = Orientation {
-            shortest: insert.shortest,
-            longest: insert.longest,
+    pub(super) fn from_insert_size(insert: &MinibwaInsertSize) -> Self {
+        let none = OrientationStats { shortest: 0, longest: 0, failed: 1, mean: 0.0, deviation: 0.0 };
+        let faced = OrientationStats {
+            shortest: insert.min,
+            longest: insert.max,
             failed: 0,
             mean: f64::from(insert.mean),
             deviation: f64::from(insert.deviation),
@@ -148,14 +148,14 @@ impl Inserts {
 
     /// Estimates the insert sizes of a cohort, whose batches must be in input order. Returns
     /// minibwa's default if the cohort has fewer than [`FEWEST_PAIRS`] pairs.
-    pub(super) fn inferred(options: &sys::mb_opt_t, cohort: &[&Hits]) -> Result<Self> {
-        let usual = InsertSize {
+    pub(super) fn infer_from_hits(options: &sys::mb_opt_t, cohort: &[&Hits]) -> Result<Self> {
+        let usual = MinibwaInsertSize {
             mean: options.pe_avg,
             deviation: options.pe_std,
-            longest: options.pe_hi,
-            shortest: options.pe_lo,
+            max: options.pe_hi,
+            min: options.pe_lo,
         };
-        let mut inserts = Inserts::given(&usual);
+        let mut inserts = Inserts::from_insert_size(&usual);
         let (mut counts, mut hits) = (Vec::new(), Vec::new());
         for batch in cohort {
             let (of_batch, at) = batch.raw();
@@ -163,13 +163,13 @@ impl Inserts {
             hits.extend_from_slice(at);
         }
         let pairs = counts.len() / 2;
-        if pairs < FEWEST_PAIRS {
+        if pairs < MIN_PAIRS {
             return Ok(inserts);
         }
         let reads =
             i32::try_from(counts.len()).map_err(|_| Error::bug("minibwa: a cohort too large"))?;
         let (firsts, segments): (Vec<i32>, _) = ((0..reads).step_by(2).collect(), vec![2; pairs]);
-        hush();
+        suppress_messages();
         // SAFETY: all are live, and as long as there are pairs, or reads; the call only reads hits, and writes four
         // orientations. A null pool is that of `malloc`.
         unsafe {
@@ -182,7 +182,7 @@ impl Inserts {
 }
 
 /// Chooses between the hits of reads `first` and `first + 1` of the batch, and rescues mates.
-pub(super) fn pair(
+pub(super) fn pair_hits(
     index: &MinibwaIndex,
     options: &sys::mb_opt_t,
     inserts: &Inserts,
@@ -192,7 +192,7 @@ pub(super) fn pair(
 ) {
     let mut lengths = bases.map(|bases| bases.len() as i32);
     let letters = bases.map(|bases| bases.as_ptr().cast::<c_char>());
-    let (counts, lists) = hits.pair(first);
+    let (counts, lists) = hits.pair_mut(first);
     // SAFETY: two counts, two lists of hits, which the call may move as `realloc` does, two reads of these lengths,
     // four orientations; all are live. A null pool is that of `malloc`.
     unsafe {
@@ -203,7 +203,7 @@ pub(super) fn pair(
     }
 }
 
-pub(super) fn version() -> &'static str {
+pub(super) fn minibwa_version() -> &'static str {
     std::str::from_utf8(sys::MB_VERSION).unwrap_or_default().trim_end_matches('\0')
 }
 
@@ -220,38 +220,38 @@ impl Preset {
 impl MinibwaOptions {
     /// Returns the options in the form of the C code: the preset, overwritten with the options that
     /// are given.
-    pub(super) fn settings(&self) -> sys::mb_opt_t {
-        let mut to = options(self.preset.name());
-        set(&mut to.max_sr_len, self.longest_short_read);
-        set(&mut to.min_len, self.min_seed_length);
-        set(&mut to.max_occ, self.max_occurrences);
-        set(&mut to.max_gap, self.max_gap);
-        set(&mut to.bw, self.band_width);
-        set(&mut to.bw_long, self.long_band_width);
-        set(&mut to.min_chain_score, self.min_chain_score);
-        set(&mut to.pri_ratio, self.min_secondary_ratio);
-        set(&mut to.best_n, self.max_secondary);
-        set(&mut to.a, self.match_score);
-        set(&mut to.b, self.mismatch_penalty);
-        set_both((&mut to.q, &mut to.q2), self.gap_open);
-        set_both((&mut to.e, &mut to.e2), self.gap_extend);
-        set(&mut to.min_dp_max, self.min_score);
-        set(&mut to.pen_unpair, self.unpaired);
-        set(&mut to.max_rescue, self.max_mate_rescues);
-        set(&mut to.out_n, self.secondary_written);
-        set(&mut to.out_s, self.min_written_ratio);
-        set(&mut to.xa_max, self.max_xa_hits);
-        to.flag |= self.flags();
+    pub(super) fn to_c_options(&self) -> sys::mb_opt_t {
+        let mut to = preset_options(self.preset.name());
+        set_if_given(&mut to.max_sr_len, self.max_short_read_bases);
+        set_if_given(&mut to.min_len, self.min_seed_length);
+        set_if_given(&mut to.max_occ, self.max_occurrences);
+        set_if_given(&mut to.max_gap, self.max_gap);
+        set_if_given(&mut to.bw, self.band_width);
+        set_if_given(&mut to.bw_long, self.long_band_width);
+        set_if_given(&mut to.min_chain_score, self.min_chain_score);
+        set_if_given(&mut to.pri_ratio, self.min_secondary_ratio);
+        set_if_given(&mut to.best_n, self.max_secondary);
+        set_if_given(&mut to.a, self.match_score);
+        set_if_given(&mut to.b, self.mismatch_penalty);
+        set_both_if_given((&mut to.q, &mut to.q2), self.gap_open);
+        set_both_if_given((&mut to.e, &mut to.e2), self.gap_extend);
+        set_if_given(&mut to.min_dp_max, self.min_score);
+        set_if_given(&mut to.pen_unpair, self.unpaired);
+        set_if_given(&mut to.max_rescue, self.max_mate_rescues);
+        set_if_given(&mut to.out_n, self.max_secondary_written);
+        set_if_given(&mut to.out_s, self.min_written_ratio);
+        set_if_given(&mut to.xa_max, self.max_xa_hits);
+        to.flag |= self.option_flags();
         to
     }
 
-    fn flags(&self) -> u64 {
-        let asked = |how: Differences| self.differences == Some(how);
-        given::flags([
+    fn option_flags(&self) -> u64 {
+        let asked = |how: DifferenceField| self.differences == Some(how);
+        given::union_of_flags([
             (self.skip_pairing, sys::MB_F_NO_PAIRING),
-            (asked(Differences::Md), sys::MB_F_WRITE_MD),
-            (asked(Differences::Cs), sys::MB_F_WRITE_CS),
-            (asked(Differences::Ds), sys::MB_F_WRITE_DS),
+            (asked(DifferenceField::Md), sys::MB_F_WRITE_MD),
+            (asked(DifferenceField::Cs), sys::MB_F_WRITE_CS),
+            (asked(DifferenceField::Ds), sys::MB_F_WRITE_DS),
             (self.soft_clip, sys::MB_F_SUPP_SOFT),
             (self.primary_five_prime, sys::MB_F_PRIMARY5),
             (self.eqx, sys::MB_F_EQX),

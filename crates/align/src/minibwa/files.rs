@@ -6,94 +6,94 @@ use std::path::Path;
 
 use readmill_record::{Error, ReadBatch, Result, input_file};
 
-use crate::Contig;
-use crate::index::named;
-use crate::index::{Described, IndexFiles};
-use crate::limits::LONGEST_READ;
-use crate::text::Fault;
+use crate::IndexContig;
+use crate::index::with_suffix;
+use crate::index::{IndexDescription, IndexFiles};
+use crate::limits::MAX_READ_BASES;
+use crate::text::IndexFault;
 
-pub(super) const SUFFIXES: [&str; 2] = [".l2b", ".mbw"];
+pub(super) const FILE_SUFFIXES: [&str; 2] = [".l2b", ".mbw"];
 
 pub const FILES: IndexFiles = IndexFiles {
     aligner: "minibwa",
-    suffixes: &SUFFIXES,
+    suffixes: &FILE_SUFFIXES,
     hint: "make one with `readmill index --kernel minibwa REF`, or with `minibwa index REF`",
-    check,
+    check: check_index_files,
 };
 
 /// Reads the description of an index, and checks the sizes of its files against it. The C code that
 /// loads the index does not check them.
-pub(super) fn check(prefix: &Path) -> Result<Described> {
-    let (contigs, bases, sequences) = sequences(&named(prefix, ".l2b"))?;
-    let transform = transform(&named(prefix, ".mbw"), bases)?;
+pub(super) fn check_index_files(prefix: &Path) -> Result<IndexDescription> {
+    let (contigs, bases, sequences) = read_sequences(&with_suffix(prefix, ".l2b"))?;
+    let transform = check_transform(&with_suffix(prefix, ".mbw"), bases)?;
     let warnings = Vec::new();
-    Ok(Described { contigs, warnings, bytes: sequences + transform + PREFIXES })
+    Ok(IndexDescription { contigs, warnings, bytes: sequences + transform + PREFIX_TABLE_BYTES })
 }
 
 /// Memory for the rows of all words of ten bases, a table that is computed when the index is
 /// loaded.
-const PREFIXES: u64 = 32 << 20;
+const PREFIX_TABLE_BYTES: u64 = 32 << 20;
 
 /// Returns the error for an index whose parts do not belong to the same reference. It names the
 /// file that is at fault.
-pub(super) fn at_odds(prefix: &Path, fault: Fault) -> Error {
+pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Error {
     let (suffix, what) = match fault {
-        Fault::Transform => (".mbw", "its counts are not those of its bases"),
-        Fault::Starts => (".mbw", "suffixes do not start where it says"),
-        Fault::Bases => (".l2b", "its bases are not those of the .mbw file"),
+        IndexFault::Transform => (".mbw", "its counts are not those of its bases"),
+        IndexFault::Starts => (".mbw", "suffixes do not start where it says"),
+        IndexFault::Bases => (".l2b", "its bases are not those of the .mbw file"),
     };
-    damaged(&named(prefix, suffix), what)
+    damaged_index_error(&with_suffix(prefix, suffix), what)
 }
 
 /// Returns the error for an index that no longer matches the description that was read before
 /// loading it.
-pub(super) fn changed(prefix: &Path) -> Error {
+pub(super) fn changed_index_error(prefix: &Path) -> Error {
     Error::input("the index changed while it was read")
         .file(prefix)
         .hint("wait until it is made, or make it again with `readmill index --kernel minibwa REF`")
 }
 
-fn damaged(file: &Path, what: &str) -> Error {
+fn damaged_index_error(file: &Path, what: &str) -> Error {
     Error::input(format!("the index is damaged: {what}"))
         .file(file)
         .hint("make it again with `readmill index --kernel minibwa REF`")
 }
 
 /// Reads a file of eight-byte little-endian numbers from its beginning.
-struct Numbers<'a> {
+struct NumberReader<'a> {
     file: &'a Path,
     input: BufReader<File>,
     length: u64,
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> NumberReader<'a> {
     /// Opens a file that begins with `magic`. Returns also the number in the next four bytes.
     fn open(file: &'a Path, magic: [u8; 4]) -> Result<(Self, u32)> {
         let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
         let open = input_file::open(file).map_err(failed)?;
         let length = open.metadata().map_err(failed)?.len();
-        let mut numbers = Numbers { file, input: BufReader::new(open), length };
-        let head = numbers.next()?.to_le_bytes();
+        let mut numbers = NumberReader { file, input: BufReader::new(open), length };
+        let head = numbers.next_number()?.to_le_bytes();
         if head[..4] != magic {
-            return Err(damaged(file, "it does not begin as such a file does"));
+            return Err(damaged_index_error(file, "it does not begin as such a file does"));
         }
         Ok((numbers, u32::from_le_bytes([head[4], head[5], head[6], head[7]])))
     }
 
-    fn next(&mut self) -> Result<u64> {
+    fn next_number(&mut self) -> Result<u64> {
         let mut bytes = [0; 8];
-        let cut = |_| damaged(self.file, "it is cut");
+        let cut = |_| damaged_index_error(self.file, "it is cut");
         self.input.read_exact(&mut bytes).map_err(cut)?;
         Ok(u64::from_le_bytes(bytes))
     }
 
-    fn many<const N: usize>(&mut self) -> Result<[u64; N]> {
+    fn next_numbers<const N: usize>(&mut self) -> Result<[u64; N]> {
         let mut numbers = [0; N];
-        numbers.iter_mut().try_for_each(|number| self.next().map(|read| *number = read))?;
+        numbers.iter_mut().try_for_each(|number| self.next_number().map(|read| *number = read))?;
         Ok(numbers)
     }
 
-    fn skip(&mut self, bytes: u64) -> Result<()> {
+    fn skip_bytes(&mut self, bytes: u64) -> Result<()> {
         let mut left = bytes;
         while left > 0 {
             let step = left.min(i64::MAX as u64);
@@ -105,14 +105,15 @@ impl<'a> Numbers<'a> {
     }
 
     /// Reads `count` texts that take `length` bytes in total. Each of them ends with a NUL.
-    fn texts(&mut self, count: u64, length: u64) -> Result<Vec<String>> {
+    fn read_texts(&mut self, count: u64, length: u64) -> Result<Vec<String>> {
         let mut bytes = Vec::new();
-        let cut = |_| damaged(self.file, "it is cut");
+        let cut = |_| damaged_index_error(self.file, "it is cut");
         self.input.by_ref().take(length).read_to_end(&mut bytes).map_err(cut)?;
-        let all = String::from_utf8(bytes).map_err(|_| damaged(self.file, "a name is not UTF-8"))?;
+        let all = String::from_utf8(bytes)
+            .map_err(|_| damaged_index_error(self.file, "a name is not UTF-8"))?;
         let texts: Vec<String> = all.split_terminator('\0').map(str::to_owned).collect();
         let whole = all.ends_with('\0') && all.len() as u64 == length && texts.len() as u64 == count;
-        if whole { Ok(texts) } else { Err(damaged(self.file, "its names do not add up")) }
+        if whole { Ok(texts) } else { Err(damaged_index_error(self.file, "its names do not add up")) }
     }
 }
 
@@ -122,34 +123,34 @@ impl<'a> Numbers<'a> {
 /// The file has, in this order: the numbers of sequences, bases, holes, masks, bytes of names,
 /// bytes of comments and words of 32 bases; the length of each sequence; the starts and ends of
 /// holes and masks; bases; names; comments.
-fn sequences(file: &Path) -> Result<(Vec<Contig>, u64, u64)> {
-    let (mut numbers, _) = Numbers::open(file, *b"L2B\x01")?;
-    let [count, bases, holes, masks, names, comments, words] = numbers.many()?;
+fn read_sequences(file: &Path) -> Result<(Vec<IndexContig>, u64, u64)> {
+    let (mut numbers, _) = NumberReader::open(file, *b"L2B\x01")?;
+    let [count, bases, holes, masks, names, comments, words] = numbers.next_numbers()?;
     let parts = [(count, 8), (holes, 16), (masks, 16), (words, 8), (names, 1), (comments, 1)];
     let sizes = parts.iter().map(|&(count, each)| u128::from(count) * each);
     if 64 + sizes.sum::<u128>() != u128::from(numbers.length) || bases.div_ceil(32) != words {
-        return Err(damaged(file, "it is cut, or has too much"));
+        return Err(damaged_index_error(file, "it is cut, or has too much"));
     }
     if bases == 0 || count > u64::from(u32::MAX >> 2) {
-        return Err(damaged(file, "its numbers make no sense"));
+        return Err(damaged_index_error(file, "its numbers make no sense"));
     }
-    let lengths = (0..count).map(|_| numbers.next()).collect::<Result<Vec<u64>>>()?;
+    let lengths = (0..count).map(|_| numbers.next_number()).collect::<Result<Vec<u64>>>()?;
     let sum = lengths.iter().map(|&length| u128::from(length)).sum::<u128>();
     if sum != u128::from(bases) || lengths.iter().any(|&length| length > i32::MAX as u64) {
-        return Err(damaged(file, "its sequences do not add up"));
+        return Err(damaged_index_error(file, "its sequences do not add up"));
     }
     let mut last = 0;
     for _ in 0..holes {
-        let [start, end] = numbers.many()?;
+        let [start, end] = numbers.next_numbers()?;
         if start < last || end <= start || end > bases {
-            return Err(damaged(file, "its holes make no sense"));
+            return Err(damaged_index_error(file, "its holes make no sense"));
         }
         last = end;
     }
-    numbers.skip(16 * masks + 8 * words)?;
-    let texts = numbers.texts(count, names)?;
-    numbers.texts(count, comments)?;
-    let contig = |(name, length)| Contig { name, length, alternate: false };
+    numbers.skip_bytes(16 * masks + 8 * words)?;
+    let texts = numbers.read_texts(count, names)?;
+    numbers.read_texts(count, comments)?;
+    let contig = |(name, length)| IndexContig { name, length, alternate: false };
     Ok((texts.into_iter().zip(lengths).map(contig).collect(), bases, numbers.length))
 }
 
@@ -158,20 +159,20 @@ fn sequences(file: &Path) -> Result<(Vec<Contig>, u64, u64)> {
 /// The file has, in this order: the sampling rate of the suffix array, the row of the whole text,
 /// counts; the transform in blocks of 128 rows, followed by the final counts; the samples of the
 /// suffix array.
-fn transform(file: &Path, bases: u64) -> Result<u64> {
-    let (mut numbers, shift) = Numbers::open(file, *b"MBW\x02")?;
-    let [end, counts @ ..]: [u64; 5] = numbers.many()?;
+fn check_transform(file: &Path, bases: u64) -> Result<u64> {
+    let (mut numbers, shift) = NumberReader::open(file, *b"MBW\x02")?;
+    let [end, counts @ ..]: [u64; 5] = numbers.next_numbers()?;
     let rows = 2 * bases;
     if counts[3] != rows || !counts.is_sorted() || end > rows || shift > 20 {
-        return Err(damaged(file, "it does not fit the .l2b file"));
+        return Err(damaged_index_error(file, "it does not fit the .l2b file"));
     }
     let (blocks, samples) = (64 * rows.div_ceil(128) + 32, (rows + (1 << shift)) >> shift);
     if 48 + blocks + 8 + 8 * samples != numbers.length {
-        return Err(damaged(file, "it is cut, or has too much"));
+        return Err(damaged_index_error(file, "it is cut, or has too much"));
     }
-    numbers.skip(blocks)?;
-    if numbers.next()? != samples {
-        return Err(damaged(file, "its samples do not add up"));
+    numbers.skip_bytes(blocks)?;
+    if numbers.next_number()? != samples {
+        return Err(damaged_index_error(file, "its samples do not add up"));
     }
     Ok(numbers.length)
 }
@@ -189,13 +190,13 @@ pub fn scratch_bytes(bases: usize) -> u64 {
 /// others; 169 MB if 9,900 are. The last is the maximum, and too rare to be reserved for.
 pub(super) fn long_read_bytes(bases: usize) -> u64 {
     const IN_SCRATCH: usize = 2_000;
-    const MOST: u64 = 64 << 20;
+    const MAX_BYTES: u64 = 64 << 20;
     let bytes = (bases.saturating_sub(IN_SCRATCH) as u64) << 10;
-    if bases > LONGEST_READ as usize { 0 } else { bytes.min(MOST) }
+    if bases > MAX_READ_BASES as usize { 0 } else { bytes.min(MAX_BYTES) }
 }
 
 /// Returns the estimated bytes of the hits of these reads. Measured: 2,032 bytes for a read of 151
 /// bases in a genome with one half of repeats, 840 for reads of 1 to 250.
 pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
-    reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.bases()
+    reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.base_count()
 }

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_void};
 use minibwa_sys as sys;
 use readmill_record::Read;
 
-use crate::Contig;
+use crate::IndexContig;
 
 /// The hits of all reads of a batch, in read order. It owns them, and frees them with their CIGARs.
 pub(super) struct Hits {
@@ -36,31 +36,31 @@ impl Hits {
 
     /// Returns the counts and pointers of reads `first` and `first + 1`. A caller that changes them
     /// must keep the guarantees of [`Hits::new`].
-    pub(super) fn pair(&mut self, first: usize) -> (&mut [i32], &mut [*mut sys::mb_hit_t]) {
+    pub(super) fn pair_mut(&mut self, first: usize) -> (&mut [i32], &mut [*mut sys::mb_hit_t]) {
         (&mut self.counts[first..first + 2], &mut self.hits[first..first + 2])
     }
 
-    pub(super) fn of(&self, read: usize) -> &[Hit] {
+    pub(super) fn hits_of_read(&self, read: usize) -> &[MinibwaHit] {
         let count = usize::try_from(self.counts[read]).unwrap_or(0);
         if count == 0 || self.hits[read].is_null() {
             return &[];
         }
         // SAFETY: so many hits, as `new` asks for; `Hit` is the same in memory. They live as long as `self`.
-        unsafe { std::slice::from_raw_parts(self.hits[read].cast::<Hit>(), count) }
+        unsafe { std::slice::from_raw_parts(self.hits[read].cast::<MinibwaHit>(), count) }
     }
 
     /// Returns the bytes on the heap, including 16 bytes of allocator overhead per allocation.
     pub(super) fn bytes(&self) -> u64 {
         let lists = self.counts.len() * (size_of::<i32>() + size_of::<*mut sys::mb_hit_t>() + 16);
-        let hits = (0..self.counts.len()).flat_map(|read| self.of(read));
-        hits.fold(lists as u64, |sum, hit| sum + size_of::<Hit>() as u64 + hit.alignment_bytes())
+        let hits = (0..self.counts.len()).flat_map(|read| self.hits_of_read(read));
+        hits.fold(lists as u64, |sum, hit| sum + size_of::<MinibwaHit>() as u64 + hit.alignment_bytes())
     }
 }
 
 impl Drop for Hits {
     fn drop(&mut self) {
         for read in 0..self.counts.len() {
-            for hit in self.of(read) {
+            for hit in self.hits_of_read(read) {
                 // SAFETY: null or from `malloc`; nothing else points at it.
                 unsafe { libc::free(hit.0.p.cast::<c_void>()) };
             }
@@ -72,9 +72,9 @@ impl Drop for Hits {
 
 /// A candidate position of a read. Positions are 0-based and half-open.
 #[repr(transparent)]
-pub(super) struct Hit(sys::mb_hit_t);
+pub(super) struct MinibwaHit(sys::mb_hit_t);
 
-impl Hit {
+impl MinibwaHit {
     pub(super) fn sequence(&self) -> i32 {
         self.0.tid as i32
     }
@@ -88,7 +88,7 @@ impl Hit {
     }
 
     /// Returns the aligned range of the read, in the orientation in which the read was given.
-    pub(super) fn of_read(&self) -> (usize, usize) {
+    pub(super) fn read_range(&self) -> (usize, usize) {
         (self.0.qs.max(0) as usize, self.0.qe.max(0) as usize)
     }
 
@@ -133,7 +133,7 @@ impl Hit {
     }
 
     /// Returns NM: the number of bases that are mismatched, inserted, deleted or ambiguous.
-    pub(super) fn differences(&self) -> i32 {
+    pub(super) fn edit_distance(&self) -> i32 {
         let ambiguous = self.alignment().map_or(0, |it| it.n_ambi() as i32);
         self.0.blen - self.0.mlen + ambiguous
     }
@@ -161,7 +161,7 @@ impl Hit {
     }
 
     /// Returns `MD:Z:...`, `cs:Z:...` or `ds:Z:...`, if one of them was requested.
-    pub(super) fn text(&self) -> Option<&[u8]> {
+    pub(super) fn difference_text(&self) -> Option<&[u8]> {
         self.alignment().filter(|it| it.cs() != 0)?;
         let (first, count) = self.operators()?;
         // SAFETY: a C string stands behind the operators if `cs` is set, in one piece with them.
@@ -171,28 +171,28 @@ impl Hit {
 
 /// A read with its hits, and everything else that its records need.
 pub(super) struct Segment<'a> {
-    pub(super) contigs: &'a [Contig],
+    pub(super) contigs: &'a [IndexContig],
     pub(super) settings: &'a sys::mb_opt_t,
     pub(super) group: Option<&'a [u8]>,
     pub(super) name: &'a [u8],
     pub(super) read: Read<'a>,
     pub(super) is_last: bool,
-    pub(super) hits: &'a [Hit],
+    pub(super) hits: &'a [MinibwaHit],
     /// For a pair: the hits and the length of the other read.
-    pub(super) mate: Option<(&'a [Hit], usize)>,
+    pub(super) mate: Option<(&'a [MinibwaHit], usize)>,
 }
 
 impl Segment<'_> {
     /// Returns the hit that gives the mate's position: its primary SAM line.
-    pub(super) fn of_mate(&self) -> Option<&Hit> {
+    pub(super) fn mate_hit(&self) -> Option<&MinibwaHit> {
         self.mate.and_then(|(hits, _)| hits.iter().find(|hit| hit.is_representative()))
     }
 }
 
 /// Returns the numbers of clipped bases before and after a hit, in the order of the record.
 /// `length` is the length of the read.
-pub(super) fn clips(hit: &Hit, length: usize) -> [u32; 2] {
-    let (start, end) = hit.of_read();
+pub(super) fn clip_lengths(hit: &MinibwaHit, length: usize) -> [u32; 2] {
+    let (start, end) = hit.read_range();
     let (before, behind) = (start as u32, length.saturating_sub(end) as u32);
     if hit.is_reverse() { [behind, before] } else { [before, behind] }
 }

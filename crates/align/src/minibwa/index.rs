@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use super::files::SUFFIXES;
-use crate::index::{self, FastaLine, Partial, Stage, Suffixes};
+use super::files::FILE_SUFFIXES;
+use crate::index::{self, FastaLine, IndexStage, PartialIndexFile, Suffixes};
 
 /// Returns the temporary files of [`build_index`], which the command line removes if the process is
 /// killed.
-pub fn unfinished(prefix: &Path) -> Vec<PathBuf> {
-    index::partial_names(prefix, &SUFFIXES)
+pub fn partial_index_files(prefix: &Path) -> Vec<PathBuf> {
+    index::partial_paths(prefix, &FILE_SUFFIXES)
 }
 
 /// Builds the index of `reference`, a FASTA file that may be gzipped, on the calling thread.
@@ -32,52 +32,52 @@ pub fn build_index(
     reference: &Path,
     prefix: &Path,
     memory: Option<u64>,
-    report: &mut dyn FnMut(Stage),
+    report: &mut dyn FnMut(IndexStage),
 ) -> Result<()> {
-    report(Stage::Read);
-    let sequences = Sequences::read(reference)?;
+    report(IndexStage::Read);
+    let sequences = PackedSequences::read_fasta(reference)?;
     let bases = sequences.bases();
-    index::check_memory(reference, bases, memory)?;
-    let mut files = vec![sequences.write(prefix)?];
+    index::check_build_memory(reference, bases, memory)?;
+    let mut files = vec![sequences.write_file(prefix)?];
     let text = sequences.both_strands();
     drop(sequences);
-    report(Stage::Sort);
+    report(IndexStage::Sort);
     let rows = index::sort_suffixes(&text)?;
-    report(Stage::Write);
+    report(IndexStage::Write);
     files.push(write_transform(prefix, &text, &rows)?);
-    Partial::keep_all(files, report)
+    PartialIndexFile::rename_all_to_final(files, report)
 }
 
 #[derive(Default)]
-struct Sequences {
+struct PackedSequences {
     /// Names, each followed by a NUL.
     names: Vec<u8>,
     comments: Vec<u8>,
     lengths: Vec<u64>,
     /// Ranges of letters that are not A, C, G or T.
-    holes: Stretches,
-    masks: Stretches,
+    holes: BaseRanges,
+    masks: BaseRanges,
     /// Bases, 32 per word, the first one in the lowest bits.
     words: Vec<u64>,
     bases: u64,
-    draw: Draw,
+    draw: SplitMix64,
 }
 
 /// Ranges of bases in the whole reference, 0-based and half-open.
 #[derive(Default)]
-struct Stretches {
-    done: Vec<[u64; 2]>,
+struct BaseRanges {
+    finished: Vec<[u64; 2]>,
     /// Length of the range that is still open at the last base.
     open: u64,
 }
 
-impl Stretches {
+impl BaseRanges {
     /// Adds base number `at`, which is inside a range if `is_in` is true.
-    fn push(&mut self, at: u64, is_in: bool) {
+    fn push_base(&mut self, at: u64, is_in: bool) {
         if is_in {
             self.open += 1;
         } else if self.open > 0 {
-            self.done.push([at - self.open, at]);
+            self.finished.push([at - self.open, at]);
             self.open = 0;
         }
     }
@@ -85,16 +85,16 @@ impl Stretches {
 
 /// The generator of random bases: SplitMix64 from seed 11 (Steele, Lea and Flood 2014; minibwa 0.6,
 /// `kom_splitmix64`).
-struct Draw(u64);
+struct SplitMix64(u64);
 
-impl Default for Draw {
+impl Default for SplitMix64 {
     fn default() -> Self {
-        Draw(11)
+        SplitMix64(11)
     }
 }
 
-impl Draw {
-    fn base(&mut self) -> u64 {
+impl SplitMix64 {
+    fn next_base(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -102,24 +102,24 @@ impl Draw {
     }
 }
 
-impl Sequences {
-    fn read(file: &Path) -> Result<Self> {
-        let (mut sequences, mut names) = (Sequences::default(), HashSet::new());
-        index::fasta_lines(file, |line| match line {
+impl PackedSequences {
+    fn read_fasta(file: &Path) -> Result<Self> {
+        let (mut sequences, mut names) = (PackedSequences::default(), HashSet::new());
+        index::for_each_fasta_line(file, |line| match line {
             FastaLine::Head { name, comment } => {
-                sequences.begin(name, comment.unwrap_or_default())?;
+                sequences.begin_sequence(name, comment.unwrap_or_default())?;
                 if names.insert(name.to_vec()) {
                     return Ok(());
                 }
                 let name = String::from_utf8_lossy(name);
                 Err(Error::input(format!("two sequences are called {name}")))
             }
-            FastaLine::Letters(letters) => sequences.push(letters),
+            FastaLine::Letters(letters) => sequences.push_letters(letters),
         })?;
         Ok(sequences)
     }
 
-    fn begin(&mut self, name: &[u8], comment: &[u8]) -> Result<()> {
+    fn begin_sequence(&mut self, name: &[u8], comment: &[u8]) -> Result<()> {
         let number = self.lengths.len() + 1;
         if name.is_empty() {
             return Err(Error::input(format!("sequence {number} has no name")));
@@ -140,7 +140,7 @@ impl Sequences {
         Ok(())
     }
 
-    fn push(&mut self, letters: &[u8]) -> Result<()> {
+    fn push_letters(&mut self, letters: &[u8]) -> Result<()> {
         for &letter in letters {
             let code = match letter {
                 b'A' | b'a' => Some(0),
@@ -149,9 +149,9 @@ impl Sequences {
                 b'T' | b't' => Some(3),
                 _ => None,
             };
-            self.masks.push(self.bases, !letter.is_ascii_uppercase());
-            self.holes.push(self.bases, code.is_none());
-            let code = code.unwrap_or_else(|| self.draw.base());
+            self.masks.push_base(self.bases, !letter.is_ascii_uppercase());
+            self.holes.push_base(self.bases, code.is_none());
+            let code = code.unwrap_or_else(|| self.draw.next_base());
             let within = self.bases % 32;
             if within == 0 {
                 self.words.push(0);
@@ -188,10 +188,10 @@ impl Sequences {
         text
     }
 
-    fn write(&self, prefix: &Path) -> Result<Partial> {
-        let mut file = Partial::new(prefix, ".l2b")?;
+    fn write_file(&self, prefix: &Path) -> Result<PartialIndexFile> {
+        let mut file = PartialIndexFile::new(prefix, ".l2b")?;
         file.write(b"L2B\x01\0\0\0\0")?;
-        let (holes, masks) = (&self.holes.done, &self.masks.done);
+        let (holes, masks) = (&self.holes.finished, &self.masks.finished);
         let counts = [self.lengths.len() as u64, self.bases, holes.len() as u64, masks.len() as u64];
         let sizes = [self.names.len() as u64, self.comments.len() as u64, self.words.len() as u64];
         let stretches = holes.iter().chain(masks).flatten();
@@ -205,30 +205,30 @@ impl Sequences {
     }
 }
 
-const BLOCK: usize = 128;
+const ROWS_PER_BLOCK: usize = 128;
 /// Rows in the first half of a block, whose counts are stored in the high bits of the block's
 /// counts.
-const HALF: usize = BLOCK / 2;
+const ROWS_PER_HALF: usize = ROWS_PER_BLOCK / 2;
 const HALF_SHIFT: u32 = 56;
-const SAMPLED: u32 = 4;
+const SAMPLE_SHIFT: u32 = 4;
 
-fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Partial> {
-    let mut file = Partial::new(prefix, ".mbw")?;
+fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<PartialIndexFile> {
+    let mut file = PartialIndexFile::new(prefix, ".mbw")?;
     // The row of the whole text, which no base precedes.
     let end = (0..=text.len()).find(|&row| suffixes.start(row) == 0).unwrap_or(0);
     file.write(b"MBW\x02")?;
-    file.write(&SAMPLED.to_le_bytes())?;
+    file.write(&SAMPLE_SHIFT.to_le_bytes())?;
     file.write(&(end as u64).to_le_bytes())?;
     for letter in 0..4 {
         let up_to = text.iter().filter(|&&base| base <= letter).count() as u64;
         file.write(&up_to.to_le_bytes())?;
     }
-    blocks(&mut file, text, suffixes, end)?;
-    let samples = (text.len() >> SAMPLED) as u64 + 1;
+    write_blocks(&mut file, text, suffixes, end)?;
+    let samples = (text.len() >> SAMPLE_SHIFT) as u64 + 1;
     file.write(&samples.to_le_bytes())?;
     // Row 0, the empty suffix, has no position.
     file.write(&u64::MAX.to_le_bytes())?;
-    for row in (0..=text.len()).step_by(1 << SAMPLED).skip(1) {
+    for row in (0..=text.len()).step_by(1 << SAMPLE_SHIFT).skip(1) {
         file.write(&(suffixes.start(row) as u64).to_le_bytes())?;
     }
     Ok(file)
@@ -239,13 +239,18 @@ fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Pa
 ///
 /// A block has the counts of each base before it (with the counts of its first half in the high
 /// bits, if it has a second half), and the bases, 32 per word, the first one in the lowest bits.
-fn blocks(file: &mut Partial, text: &[u8], suffixes: &Suffixes, end: usize) -> Result<()> {
+fn write_blocks(
+    file: &mut PartialIndexFile,
+    text: &[u8],
+    suffixes: &Suffixes,
+    end: usize,
+) -> Result<()> {
     let mut before = [0u64; 4];
-    for first in (0..text.len()).step_by(BLOCK) {
-        let (mut words, mut counts, mut half) = ([0u64; BLOCK / 32], before, before);
-        for at in first..text.len().min(first + BLOCK) {
+    for first in (0..text.len()).step_by(ROWS_PER_BLOCK) {
+        let (mut words, mut counts, mut half) = ([0u64; ROWS_PER_BLOCK / 32], before, before);
+        for at in first..text.len().min(first + ROWS_PER_BLOCK) {
             let (row, within) = (at + usize::from(at >= end), at - first);
-            if within == HALF {
+            if within == ROWS_PER_HALF {
                 for (half, count) in half.iter_mut().zip(counts) {
                     *half |= (count - *half) << HALF_SHIFT;
                 }

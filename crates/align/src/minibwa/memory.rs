@@ -12,8 +12,8 @@ use readmill_record::{Error, Result};
 
 use super::files;
 use super::loaded::Loaded;
-use crate::index::Described;
-use crate::index::named;
+use crate::index::IndexDescription;
+use crate::index::with_suffix;
 
 // SAFETY: as minibwa 0.6 declares it in kommon.h; the version of the crate is pinned.
 unsafe extern "C" {
@@ -21,13 +21,13 @@ unsafe extern "C" {
 }
 
 /// Sets the verbosity of minibwa to errors only, once for the process.
-pub(super) fn hush() {
+pub(super) fn suppress_messages() {
     static ONCE: Once = Once::new();
     // SAFETY: a global number that nothing else writes, and that C code reads only after this.
     ONCE.call_once(|| unsafe { kom_verbose = 1 });
 }
 
-pub(super) struct MinibwaIndex(ptr::NonNull<IndexParts>);
+pub(super) struct MinibwaIndex(ptr::NonNull<IndexLayout>);
 
 // SAFETY: the C code that gets it declares it `const`, and keeps nothing in it.
 unsafe impl Send for MinibwaIndex {}
@@ -35,19 +35,20 @@ unsafe impl Send for MinibwaIndex {}
 unsafe impl Sync for MinibwaIndex {}
 
 /// Length in bases of the words whose rows minibwa looks up in advance (0.6, `mb_idx_load`).
-const WORD: i32 = 10;
+const PREFIX_BASES: i32 = 10;
 
 impl MinibwaIndex {
     /// Loads and checks the index.
     ///
     /// The files must match `described`, because the C code does not check their sizes. This does
     /// the same as `mb_idx_load`, but checks the transform before looking up rows in it.
-    pub(super) fn load(prefix: &Path, described: &Described) -> Result<Self> {
-        hush();
-        let [sequences, transform] = [".l2b", ".mbw"].map(|suffix| text(&named(prefix, suffix)));
+    pub(super) fn load(prefix: &Path, described: &IndexDescription) -> Result<Self> {
+        suppress_messages();
+        let [sequences, transform] =
+            [".l2b", ".mbw"].map(|suffix| path_to_c_string(&with_suffix(prefix, suffix)));
         let (sequences, transform) = (sequences?, transform?);
         // SAFETY: zero is valid for all its fields; the C code frees it like an index that it made itself.
-        let index = unsafe { libc::calloc(1, size_of::<IndexParts>()) }.cast::<IndexParts>();
+        let index = unsafe { libc::calloc(1, size_of::<IndexLayout>()) }.cast::<IndexLayout>();
         let index =
             MinibwaIndex(ptr::NonNull::new(index).ok_or_else(|| Error::bug("minibwa: no memory"))?);
         // SAFETY: nobody else has it yet; the names are C strings that outlive the calls. Dropping it frees the parts
@@ -59,13 +60,14 @@ impl MinibwaIndex {
                 (*parts).transform = mb_bwt_load(transform.as_ptr());
             }
         }
-        let loaded = index.loaded(described.bases()).ok_or_else(|| files::changed(prefix))?;
-        loaded.check().map_err(|fault| files::at_odds(prefix, fault))?;
-        if !described.has(index.contigs().map(|(name, length)| (name.to_bytes(), length))) {
-            return Err(files::changed(prefix));
+        let loaded =
+            index.loaded_view(described.bases()).ok_or_else(|| files::changed_index_error(prefix))?;
+        loaded.check_index().map_err(|fault| files::inconsistent_index_error(prefix, fault))?;
+        if !described.has_contigs(index.contigs().map(|(name, length)| (name.to_bytes(), length))) {
+            return Err(files::changed_index_error(prefix));
         }
         // SAFETY: a live transform, whose rows are there, as was checked.
-        unsafe { mb_bwt_cache((*index.0.as_ptr()).transform, WORD) };
+        unsafe { mb_bwt_cache((*index.0.as_ptr()).transform, PREFIX_BASES) };
         Ok(index)
     }
 
@@ -85,14 +87,14 @@ impl MinibwaIndex {
         })
     }
 
-    pub(super) fn sequences(&self) -> *const Sequences {
+    pub(super) fn sequences(&self) -> *const L2bLayout {
         // SAFETY: a live index.
         unsafe { (*self.0.as_ptr()).sequences }
     }
 
     /// Returns a view of the index in the memory of the C code, or `None` if it is not one of a
     /// reference with `bases` bases.
-    fn loaded(&self, bases: u64) -> Option<Loaded<'_>> {
+    fn loaded_view(&self, bases: u64) -> Option<Loaded<'_>> {
         // SAFETY: a live index; its parts have these layouts (the version of the crate is pinned, and tests read them).
         let (sequences, transform) = unsafe {
             let parts = &*self.0.as_ptr();
@@ -113,11 +115,11 @@ impl MinibwaIndex {
         same.then(|| unsafe {
             Loaded {
                 bases,
-                smaller: transform.smaller,
-                whole: transform.whole,
+                smaller_bases: transform.smaller,
+                whole_text_row: transform.whole,
                 blocks: slice::from_raw_parts(transform.words_at, blocks as usize),
                 shift: transform.shift,
-                starts: slice::from_raw_parts(transform.starts_at, transform.starts as usize),
+                samples: slice::from_raw_parts(transform.starts_at, transform.starts as usize),
                 words: slice::from_raw_parts(sequences.words_at, bases.div_ceil(32) as usize),
             }
         })
@@ -138,21 +140,21 @@ impl Drop for MinibwaIndex {
     }
 }
 
-fn text(path: &Path) -> Result<CString> {
+fn path_to_c_string(path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::usage("the path has a NUL").file(path))
 }
 
 /// The layout of `mb_idx_s` in minibwa 0.6.
 #[repr(C)]
-struct IndexParts {
+struct IndexLayout {
     is_meth: i32,
-    sequences: *mut Sequences,
-    transform: *mut Transformed,
+    sequences: *mut L2bLayout,
+    transform: *mut BwtLayout,
 }
 
 /// The fields of `l2b_t` (the sequences) that are used here.
 #[repr(C)]
-pub(super) struct Sequences {
+pub(super) struct L2bLayout {
     bases: u64,
     sequences: [u64; 2],
     sequences_at: *const u8,
@@ -167,7 +169,7 @@ pub(super) struct Sequences {
 
 /// The fields of `mb_bwt_t` (the transform) that are used here.
 #[repr(C)]
-struct Transformed {
+struct BwtLayout {
     whole: u64,
     smaller: [u64; 5],
     length: u64,
@@ -183,7 +185,7 @@ struct Transformed {
 
 // SAFETY: as minibwa 0.6 declares them in l2bit.h and bwt.h; the version of the crate is pinned.
 unsafe extern "C" {
-    fn l2b_load(file: *const c_char) -> *mut Sequences;
-    fn mb_bwt_load(file: *const c_char) -> *mut Transformed;
-    fn mb_bwt_cache(transform: *mut Transformed, word: c_int);
+    fn l2b_load(file: *const c_char) -> *mut L2bLayout;
+    fn mb_bwt_load(file: *const c_char) -> *mut BwtLayout;
+    fn mb_bwt_cache(transform: *mut BwtLayout, word: c_int);
 }

@@ -23,13 +23,13 @@ use minibwa_sys as sys;
 use readmill_record::{Error, ReadBatch, Result};
 
 pub use files::{FILES, scratch_bytes};
-pub use index::{build_index, unfinished};
-pub use options::{Differences, InsertSize, MinibwaOptions, Preset};
+pub use index::{build_index, partial_index_files};
+pub use options::{DifferenceField, MinibwaInsertSize, MinibwaOptions, Preset};
 
-use crate::kernel::no_index;
+use crate::kernel::no_index_error;
 use crate::limits;
-use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
-use ffi::{Inserts, Letters, ThreadBuffer};
+use crate::{Aligner, IndexContig, InsertModel, Kernel, Seeded, Sink};
+use ffi::{Inserts, ReadsForC, ThreadBuffer};
 use hits::Hits;
 use hits::Segment;
 use memory::MinibwaIndex;
@@ -39,13 +39,13 @@ pub struct MinibwaKernel {
     index: Option<MinibwaIndex>,
     options: MinibwaOptions,
     settings: sys::mb_opt_t,
-    contigs: Vec<Contig>,
+    contigs: Vec<IndexContig>,
     index_bytes: u64,
 }
 
 /// Number of reads that are seeded together, so that others continue while one waits for memory.
 /// minibwa also uses 24 pairs (0.6, `sb_seq`).
-const BATCH: i32 = 48;
+const READS_PER_BATCH: i32 = 48;
 
 impl MinibwaKernel {
     /// Loads the index with this prefix, which [`FILES`] finds, and checks its parts against each
@@ -54,9 +54,9 @@ impl MinibwaKernel {
     /// # Errors
     /// Fails if a file is missing or damaged, or has changed since its description was read.
     pub fn load(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
-        let described = files::check(prefix)?;
+        let described = files::check_index_files(prefix)?;
         let index = Some(MinibwaIndex::load(prefix, &described)?);
-        let settings = options.settings();
+        let settings = options.to_c_options();
         let index_bytes = described.bytes;
         Ok(MinibwaKernel { index, options, settings, contigs: described.contigs, index_bytes })
     }
@@ -64,39 +64,39 @@ impl MinibwaKernel {
     /// Reads only the description of the index: enough for contigs and cohorts, and for the stages
     /// that do not align.
     pub fn without_index(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
-        let (described, settings) = (files::check(prefix)?, options.settings());
+        let (described, settings) = (files::check_index_files(prefix)?, options.to_c_options());
         Ok(MinibwaKernel { index: None, options, settings, contigs: described.contigs, index_bytes: 0 })
     }
 
     fn index(&self) -> Result<&MinibwaIndex> {
-        self.index.as_ref().ok_or_else(no_index)
+        self.index.as_ref().ok_or_else(no_index_error)
     }
 }
 
 impl Kernel for MinibwaKernel {
-    fn name(&self) -> &str {
+    fn program_name(&self) -> &str {
         "minibwa"
     }
 
-    fn command(&self) -> &str {
+    fn subcommand_name(&self) -> &str {
         "map"
     }
 
-    fn version(&self) -> String {
-        ffi::version().to_string()
+    fn program_version(&self) -> String {
+        ffi::minibwa_version().to_string()
     }
 
-    fn contigs(&self) -> &[Contig] {
+    fn contigs(&self) -> &[IndexContig] {
         &self.contigs
     }
 
     fn cohort_bases(&self, segments: usize) -> Option<u64> {
-        let inferred = segments == 2 && self.options.pairs() && self.options.insert.is_none();
+        let inferred = segments == 2 && self.options.aligns_pairs() && self.options.insert.is_none();
         inferred.then(|| self.options.cohort_bases.unwrap_or(MinibwaOptions::COHORT_BASES))
     }
 
     fn batch_reads(&self) -> usize {
-        BATCH as usize
+        READS_PER_BATCH as usize
     }
 
     fn index_bytes(&self) -> u64 {
@@ -115,68 +115,69 @@ impl Kernel for MinibwaKernel {
         files::seeded_bytes(reads)
     }
 
-    fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>> {
+    fn new_aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>> {
         // `seed` aligns single reads: pairs are made by `emit`, once the insert sizes of their
         // cohort are known.
         let mut alone = self.settings;
         alone.flag &= !u64::from(sys::MB_F_PE);
-        alone.sb_seq = BATCH;
+        alone.sb_seq = READS_PER_BATCH;
         Ok(Box::new(MinibwaAligner {
             kernel: self,
-            alone,
+            single_settings: alone,
             scratch: ThreadBuffer::new()?,
             record: Vec::new(),
         }))
     }
 
-    fn infer(&self, cohort: &[&Seeded]) -> Result<Model> {
+    fn infer_insert_sizes(&self, cohort: &[&Seeded]) -> Result<InsertModel> {
         if let Some(insert) = &self.options.insert {
-            return Ok(Model::new(Inserts::given(insert)));
+            return Ok(InsertModel::new(Inserts::from_insert_size(insert)));
         }
         let hits = cohort.iter().map(|seeded| seeded.get()).collect::<Result<Vec<&Hits>>>()?;
-        Inserts::inferred(&self.settings, &hits).map(Model::new)
+        Inserts::infer_from_hits(&self.settings, &hits).map(InsertModel::new)
     }
 }
 
 struct MinibwaAligner {
     kernel: Arc<MinibwaKernel>,
     /// The settings without pairing, for `seed`.
-    alone: sys::mb_opt_t,
+    single_settings: sys::mb_opt_t,
     scratch: ThreadBuffer,
     record: Vec<u8>,
 }
 
 impl Aligner for MinibwaAligner {
-    fn seed(&mut self, reads: &ReadBatch) -> Result<Seeded> {
-        limits::check(reads)?;
-        let names = names(reads).map(CString::new).collect::<std::result::Result<Vec<_>, _>>();
+    fn seed_reads(&mut self, reads: &ReadBatch) -> Result<Seeded> {
+        limits::check_reads(reads)?;
+        let names = trimmed_names(reads).map(CString::new).collect::<std::result::Result<Vec<_>, _>>();
         let names = names.map_err(|_| Error::bug("a name with a NUL went through"))?;
-        let bases: Vec<Cow<'_, [u8]>> = reads.iter().map(|read| letters(read.bases)).collect();
-        let given = Letters {
+        let bases: Vec<Cow<'_, [u8]>> = reads.iter().map(|read| bases_with_t(read.bases)).collect();
+        let given = ReadsForC {
             bases: bases.iter().map(|bases| &**bases).collect(),
             names: names.iter().map(|name| name as &CStr).collect(),
         };
-        let hits = ffi::map(self.kernel.index()?, &self.alone, &mut self.scratch, &given)?;
+        let hits =
+            ffi::map_reads(self.kernel.index()?, &self.single_settings, &mut self.scratch, &given)?;
         let bytes = hits.bytes();
         Ok(Seeded::new(hits, bytes))
     }
 
-    fn emit(
+    fn emit_records(
         &mut self,
         reads: &ReadBatch,
         seeded: Seeded,
-        model: &Model,
+        model: &InsertModel,
         group: Option<&[u8]>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
         let (kernel, mut hits) = (&*self.kernel, seeded.take::<Hits>()?);
         let (segments, inserts) = (reads.segments().max(1), model.get::<Inserts>()?);
-        let mut names = names(reads);
+        let mut names = trimmed_names(reads);
         for first in (0..reads.len()).step_by(segments) {
-            if segments == 2 && kernel.options.pairs() {
-                let bases = [first, first + 1].map(|read| letters(reads.read(read).bases));
+            if segments == 2 && kernel.options.aligns_pairs() {
+                let bases = [first, first + 1].map(|read| bases_with_t(reads.read(read).bases));
                 let bases = [&*bases[0], &*bases[1]];
-                ffi::pair(kernel.index()?, &kernel.settings, inserts, &mut hits, first, bases);
+                ffi::pair_hits(kernel.index()?, &kernel.settings, inserts, &mut hits, first, bases);
             }
             for read in first..first + segments {
                 let mate = (segments == 2).then_some(read ^ 1);
@@ -187,10 +188,10 @@ impl Aligner for MinibwaAligner {
                     name: names.next().unwrap_or_default(),
                     read: reads.read(read),
                     is_last: read > first,
-                    hits: hits.of(read),
-                    mate: mate.map(|mate| (hits.of(mate), reads.read(mate).bases.len())),
+                    hits: hits.hits_of_read(read),
+                    mate: mate.map(|mate| (hits.hits_of_read(mate), reads.read(mate).bases.len())),
                 };
-                said.write(&mut self.record, &mut |record| sink(read, record))?;
+                said.write_records(&mut self.record, &mut |record| sink(read, record))?;
             }
         }
         Ok(())
@@ -199,7 +200,7 @@ impl Aligner for MinibwaAligner {
 
 /// Returns the read names as minibwa writes them. If the names of a pair end with `/` and differ in
 /// the letter after it, both lose this suffix (0.6, `worker_pipeline`).
-fn names(reads: &ReadBatch) -> impl Iterator<Item = &[u8]> {
+fn trimmed_names(reads: &ReadBatch) -> impl Iterator<Item = &[u8]> {
     let paired = reads.segments() == 2;
     (0..reads.len()).map(move |at| {
         let name = reads.read(at).name;
@@ -222,7 +223,7 @@ fn is_numbered(own: &[u8], mate: &[u8], own_is_first: bool) -> bool {
 }
 
 /// Returns the bases as minibwa reads them: U becomes T (0.6, `kseq2bseq`).
-fn letters(bases: &[u8]) -> Cow<'_, [u8]> {
+fn bases_with_t(bases: &[u8]) -> Cow<'_, [u8]> {
     if !bases.iter().any(|&base| matches!(base, b'U' | b'u')) {
         return Cow::Borrowed(bases);
     }
@@ -239,9 +240,9 @@ mod tests {
     fn pair(first: &str, last: &str) -> [String; 2] {
         let mut reads = ReadBatch::new(2, 0);
         for name in [first, last] {
-            reads.push(Read { name: name.as_bytes(), comment: b"", bases: b"", qualities: None });
+            reads.push_read(Read { name: name.as_bytes(), comment: b"", bases: b"", qualities: None });
         }
-        let mut names = names(&reads).map(|name| String::from_utf8_lossy(name).into_owned());
+        let mut names = trimmed_names(&reads).map(|name| String::from_utf8_lossy(name).into_owned());
         [names.next().unwrap(), names.next().unwrap()]
     }
 
@@ -260,7 +261,7 @@ mod tests {
 
     #[test]
     fn u_is_t() {
-        assert_eq!(&*letters(b"ACGu"), b"ACGt");
-        assert!(matches!(letters(b"ACGT"), Cow::Borrowed(_)));
+        assert_eq!(&*bases_with_t(b"ACGu"), b"ACGt");
+        assert!(matches!(bases_with_t(b"ACGT"), Cow::Borrowed(_)));
     }
 }

@@ -11,7 +11,7 @@ pub struct MinibwaOptions {
     /// `-x`: the kind of reads for which the defaults are chosen.
     pub preset: Preset,
     /// `-l`: maximum length in bases of a short read, in the adaptive preset (325).
-    pub longest_short_read: Option<i32>,
+    pub max_short_read_bases: Option<i32>,
     /// `-k`: minimum seed length in bases (19).
     pub min_seed_length: Option<i32>,
     /// `-c`: do not use all seeds with more occurrences than this (250).
@@ -45,11 +45,11 @@ pub struct MinibwaOptions {
     /// `--rescue`: number of hits for which mate rescue is tried (10).
     pub max_mate_rescues: Option<i32>,
     /// `-I`: the insert size, which is then not estimated. It applies to FR pairs only.
-    pub insert: Option<InsertSize>,
+    pub insert: Option<MinibwaInsertSize>,
     /// `-b`: the field that describes differences between read and reference.
-    pub differences: Option<Differences>,
+    pub differences: Option<DifferenceField>,
     /// `--outn`: maximum number of secondary alignments that are written (0).
-    pub secondary_written: Option<i32>,
+    pub max_secondary_written: Option<i32>,
     /// `--outs`: minimum score of secondary alignments and of hits in XA, as a fraction of the best
     /// score (0.8).
     pub min_written_ratio: Option<f32>,
@@ -78,7 +78,7 @@ pub enum Preset {
 
 /// The optional field that describes differences between read and reference (`-b`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Differences {
+pub enum DifferenceField {
     Md,
     Cs,
     Ds,
@@ -86,18 +86,18 @@ pub enum Differences {
 
 /// The distribution of insert sizes in bases, as in `-I`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InsertSize {
+pub struct MinibwaInsertSize {
     pub mean: i32,
     pub deviation: i32,
-    pub longest: i32,
-    pub shortest: i32,
+    pub max: i32,
+    pub min: i32,
 }
 
 impl MinibwaOptions {
     /// The default of `-K`, in bases.
     pub const COHORT_BASES: u64 = 100_000_000;
 
-    pub fn pairs(&self) -> bool {
+    pub fn aligns_pairs(&self) -> bool {
         self.preset != Preset::Long && !self.skip_pairing
     }
 }

@@ -4,10 +4,10 @@ use minibwa_sys as sys;
 use readmill_record::{Error, Flags, Result, bases, edit};
 
 use super::fields;
-use super::hits::Hit;
-use super::hits::{Segment, clips};
+use super::hits::MinibwaHit;
+use super::hits::{Segment, clip_lengths};
 
-const MOST_OPERATORS: usize = u16::MAX as usize;
+const MAX_OPERATORS: usize = u16::MAX as usize;
 
 /// The BAM code of each letter, as in htslib, except that U gets the code of T.
 static CODES: [u8; 256] = {
@@ -24,13 +24,13 @@ fn complement(code: u8) -> u8 {
 
 impl Segment<'_> {
     /// Passes each record of the read to `take`, built in the buffer `out`.
-    pub(super) fn write(
+    pub(super) fn write_records(
         &self,
         out: &mut Vec<u8>,
         take: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let mut record = |hit: Option<&Hit>| {
-            self.record(hit, out)?;
+        let mut record = |hit: Option<&MinibwaHit>| {
+            self.build_record(hit, out)?;
             take(out)
         };
         if self.hits.is_empty() {
@@ -40,7 +40,7 @@ impl Segment<'_> {
         for hit in self.hits {
             if hit.is_primary() {
                 record(Some(hit))?;
-            } else if secondary < self.settings.out_n && self.is_good(hit) {
+            } else if secondary < self.settings.out_n && self.is_close_to_parent(hit) {
                 record(Some(hit))?;
                 secondary += 1;
             }
@@ -50,7 +50,7 @@ impl Segment<'_> {
 
     /// Returns whether a secondary hit has a score close enough to the score of its primary hit to
     /// be written.
-    fn is_good(&self, hit: &Hit) -> bool {
+    fn is_close_to_parent(&self, hit: &MinibwaHit) -> bool {
         let Some(parent) = self.hits.get(hit.parent()) else { return true };
         let (own, of_parent) = match (hit.scores(), parent.scores()) {
             (Some(own), Some(of_parent)) => (own[2], of_parent[2]),
@@ -65,7 +65,7 @@ impl Segment<'_> {
         self.settings.flag & u64::from(sys::MB_F_SUPP_SOFT) != 0
     }
 
-    fn flags(&self, hit: Option<&Hit>) -> u16 {
+    fn record_flags(&self, hit: Option<&MinibwaHit>) -> u16 {
         let mut flags = match hit {
             None => Flags::UNMAPPED,
             Some(hit) if !hit.is_primary() => Flags::SECONDARY,
@@ -73,35 +73,35 @@ impl Segment<'_> {
             Some(_) => 0,
         };
         let mut set = |bit: u16, is_set: bool| flags |= if is_set { bit } else { 0 };
-        set(Flags::REVERSE, hit.is_some_and(Hit::is_reverse));
+        set(Flags::REVERSE, hit.is_some_and(MinibwaHit::is_reverse));
         if self.mate.is_some() {
-            let mate = self.of_mate();
+            let mate = self.mate_hit();
             set(Flags::PAIRED, true);
-            set(Flags::PROPER, hit.is_some_and(Hit::is_properly_paired));
+            set(Flags::PROPER, hit.is_some_and(MinibwaHit::is_properly_paired));
             set(if self.is_last { Flags::LAST } else { Flags::FIRST }, true);
             set(Flags::MATE_UNMAPPED, mate.is_none());
-            set(Flags::MATE_REVERSE, mate.is_some_and(Hit::is_reverse));
+            set(Flags::MATE_REVERSE, mate.is_some_and(MinibwaHit::is_reverse));
         }
         flags
     }
 
     /// Builds the record of a hit, or an unmapped record.
-    fn record(&self, hit: Option<&Hit>, out: &mut Vec<u8>) -> Result<()> {
-        let (flags, mate) = (self.flags(hit), self.of_mate());
-        let place = |hit: &Hit| [hit.sequence(), hit.start()];
+    fn build_record(&self, hit: Option<&MinibwaHit>, out: &mut Vec<u8>) -> Result<()> {
+        let (flags, mate) = (self.record_flags(hit), self.mate_hit());
+        let place = |hit: &MinibwaHit| [hit.sequence(), hit.start()];
         // An unmapped read gets the position of its mate.
         let own = hit.or(mate).map_or([-1; 2], place);
         let next = if self.mate.is_some() { mate.or(hit).map_or([-1; 2], place) } else { [-1; 2] };
         let is_hard = flags & Flags::SUPPLEMENTARY != 0 && !self.keeps_ends();
         let shown = match hit {
             Some(_) if flags & Flags::SECONDARY != 0 && !self.keeps_ends() => 0..0,
-            Some(hit) if is_hard => hit.of_read().0..hit.of_read().1,
+            Some(hit) if is_hard => hit.read_range().0..hit.read_range().1,
             _ => 0..self.read.bases.len(),
         };
         out.clear();
         out.extend([0; 4]);
         own.into_iter().for_each(|number| out.extend(number.to_le_bytes()));
-        out.extend([self.name.len() as u8 + 1, hit.map_or(0, Hit::mapq), 0, 0]);
+        out.extend([self.name.len() as u8 + 1, hit.map_or(0, MinibwaHit::mapq), 0, 0]);
         out.extend([0; 2]); // operators are counted below
         out.extend(flags.to_le_bytes());
         out.extend((shown.len() as u32).to_le_bytes());
@@ -110,37 +110,37 @@ impl Segment<'_> {
         out.extend_from_slice(self.name);
         out.push(0);
         let operators = hit.map_or(0, |hit| push_cigar(hit, self.read.bases.len(), is_hard, out));
-        if operators > MOST_OPERATORS {
+        if operators > MAX_OPERATORS {
             let what = "its alignment has more than 65,535 operators, which is all that BAM stores";
             return Err(Error::input(what).qname(self.name));
         }
         out[16..18].copy_from_slice(&(operators as u16).to_le_bytes());
-        let is_reverse = hit.is_some_and(Hit::is_reverse);
+        let is_reverse = hit.is_some_and(MinibwaHit::is_reverse);
         push_bases(&self.read.bases[shown.clone()], is_reverse, out);
         push_qualities(self.read.qualities.map(|all| &all[shown.clone()]), shown.len(), is_reverse, out);
         edit::set_bin(out);
-        fields::push(self, hit, out);
-        edit::close(out, 0);
+        fields::push_fields(self, hit, out);
+        edit::set_block_size(out, 0);
         Ok(())
     }
 }
 
 /// Returns TLEN: the signed distance between the 5' ends, both bases included. 0 unless both reads
 /// are on the same reference sequence.
-fn template_length(hit: Option<&Hit>, mate: Option<&Hit>) -> i32 {
+fn template_length(hit: Option<&MinibwaHit>, mate: Option<&MinibwaHit>) -> i32 {
     let (Some(hit), Some(mate)) = (hit, mate) else { return 0 };
     if hit.sequence() != mate.sequence() {
         return 0;
     }
-    let first = |hit: &Hit| if hit.is_reverse() { hit.end() - 1 } else { hit.start() };
+    let first = |hit: &MinibwaHit| if hit.is_reverse() { hit.end() - 1 } else { hit.start() };
     let length = first(mate) - first(hit);
     length + length.signum()
 }
 
 /// Appends the CIGAR with clips. Returns the number of its operators.
-fn push_cigar(hit: &Hit, length: usize, is_hard: bool, out: &mut Vec<u8>) -> usize {
+fn push_cigar(hit: &MinibwaHit, length: usize, is_hard: bool, out: &mut Vec<u8>) -> usize {
     let code = if is_hard { 5 } else { 4 };
-    let [before, behind] = clips(hit, length).map(|clip| (clip > 0).then_some(clip << 4 | code));
+    let [before, behind] = clip_lengths(hit, length).map(|clip| (clip > 0).then_some(clip << 4 | code));
     let start = out.len();
     let operators = before.into_iter().chain(hit.cigar().iter().copied()).chain(behind);
     operators.for_each(|operator| out.extend(operator.to_le_bytes()));

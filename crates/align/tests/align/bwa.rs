@@ -50,7 +50,7 @@ fn every_read_has_a_record_that_is_whole_and_in_its_group() {
 
 #[test]
 fn an_insert_size_that_is_given_makes_cohorts_needless() {
-    let insert = InsertSize { mean: 310.0, deviation: 90.0, longest: 670, shortest: 1 };
+    let insert = InsertSize { mean: 310.0, deviation: 90.0, max: 670, min: 1 };
     let options = BwaOptions { insert: Some(insert), ..BwaOptions::default() };
     scene::an_insert_size_that_is_given_makes_cohorts_needless(&kernel(options));
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use common::{digest, fasta, reference};
 use flate2::{Compression, write::GzEncoder};
 use readmill_align::Kernel;
-use readmill_align::bwa::{self, BwaKernel, BwaOptions, IndexOptions, build_index};
+use readmill_align::bwa::{self, BwaIndexOptions, BwaKernel, BwaOptions, build_index};
 use readmill_record::{Error, ErrorKind};
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -41,8 +41,8 @@ fn gzip_and_other_line_ends_change_nothing() {
     gz.write_all(fasta("\n\n").as_bytes()).unwrap();
     gz.finish().unwrap();
     for file in [crlf, packed] {
-        build_index(&file, &file, IndexOptions::default(), &mut |_| ()).unwrap();
-        assert_eq!(bwa::FILES.find(&file).unwrap(), file);
+        build_index(&file, &file, BwaIndexOptions::default(), &mut |_| ()).unwrap();
+        assert_eq!(bwa::FILES.find_prefix(&file).unwrap(), file);
         for suffix in [".amb", ".ann", ".pac", ".bwt.2bit.64"] {
             let same = std::fs::read(beside(&file, suffix)).unwrap()
                 == std::fs::read(beside(reference(), suffix)).unwrap();
@@ -52,7 +52,7 @@ fn gzip_and_other_line_ends_change_nothing() {
     }
 }
 
-fn refused(text: &str, options: IndexOptions) -> Error {
+fn refused(text: &str, options: BwaIndexOptions) -> Error {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("ref.fa");
     std::fs::write(&file, text).unwrap();
@@ -71,7 +71,7 @@ fn what_is_no_reference_is_refused() {
         (">a\nAC\n>b\nAC\n>a\nAC\n", "two sequences are called a"),
         (">a\nAC\n> b\nAC\n", "sequence 2 has no name"),
     ] {
-        let error = refused(text, IndexOptions::default());
+        let error = refused(text, BwaIndexOptions::default());
         assert_eq!(error.kind, ErrorKind::Input);
         assert!(error.what.contains(what) && error.place.file.is_some(), "{error}");
     }
@@ -79,7 +79,7 @@ fn what_is_no_reference_is_refused() {
 
 #[test]
 fn an_index_that_takes_too_much_memory_is_not_begun() {
-    let error = refused(&fasta("\n"), IndexOptions { memory: Some(1 << 20), unpacked: false });
+    let error = refused(&fasta("\n"), BwaIndexOptions { memory: Some(1 << 20), unpacked: false });
     assert_eq!(error.kind, ErrorKind::Usage);
     assert!(error.what.contains("takes 18M"), "{error}");
 }
@@ -89,7 +89,7 @@ fn an_index_is_found_under_the_names_that_are_in_use() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("ref.fa.gz");
     std::fs::write(&file, ">a\nACGT\n").unwrap();
-    let error = bwa::FILES.find(&file).unwrap_err();
+    let error = bwa::FILES.find_prefix(&file).unwrap_err();
     assert!(error.to_string().contains("readmill index REF"), "{error}");
     std::fs::remove_file(&file).unwrap(); // an index does without it
     for prefix in ["ref", "ref.fa"] {
@@ -97,7 +97,7 @@ fn an_index_is_found_under_the_names_that_are_in_use() {
         for suffix in [".amb", ".ann", ".pac", ".bwt.2bit.64"] {
             std::fs::write(beside(&prefix, suffix), "").unwrap();
         }
-        assert_eq!(bwa::FILES.find(&file).unwrap(), prefix);
+        assert_eq!(bwa::FILES.find_prefix(&file).unwrap(), prefix);
     }
 }
 

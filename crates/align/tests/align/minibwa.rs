@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use common::{READS, align, digest, fasta, minibwa as kernel, reads, records, reference};
 use readmill_align::Kernel;
 use readmill_align::minibwa::{
-    self, Differences, InsertSize, MinibwaKernel, MinibwaOptions, Preset, build_index,
+    self, DifferenceField, MinibwaInsertSize, MinibwaKernel, MinibwaOptions, Preset, build_index,
 };
 use readmill_record::{Error, ErrorKind, Read, ReadBatch, RecordRef};
 
@@ -27,9 +27,9 @@ fn records_are_those_of_minibwa() {
         (
             "-b MD -Y --outn=9 --xa=9",
             MinibwaOptions {
-                differences: Some(Differences::Md),
+                differences: Some(DifferenceField::Md),
                 soft_clip: true,
-                secondary_written: Some(9),
+                max_secondary_written: Some(9),
                 max_xa_hits: Some(9),
                 ..plain.clone()
             },
@@ -40,7 +40,7 @@ fn records_are_those_of_minibwa() {
             MinibwaOptions {
                 primary_five_prime: true,
                 eqx: true,
-                differences: Some(Differences::Cs),
+                differences: Some(DifferenceField::Cs),
                 ..plain.clone()
             },
             0x26ca_ac8c_ab20_a4a0,
@@ -66,7 +66,7 @@ fn every_read_has_a_record_that_is_whole_and_in_its_group() {
 
 #[test]
 fn an_insert_size_that_is_given_makes_cohorts_needless() {
-    let insert = InsertSize { mean: 310, deviation: 90, longest: 670, shortest: 1 };
+    let insert = MinibwaInsertSize { mean: 310, deviation: 90, max: 670, min: 1 };
     let options = MinibwaOptions { insert: Some(insert), ..MinibwaOptions::default() };
     scene::an_insert_size_that_is_given_makes_cohorts_needless(&kernel(options));
 }
@@ -98,7 +98,7 @@ fn odd_reads_are_aligned_or_not_and_nothing_ends() {
         let mut reads = ReadBatch::new(2, 0);
         let mut push = |bases: &[u8]| {
             for bases in [bases, b""] {
-                reads.push(Read { name: b"odd", comment: b"", bases, qualities: None });
+                reads.push_read(Read { name: b"odd", comment: b"", bases, qualities: None });
             }
         };
         for letter in [b'A', b'N', b'-', b'\xff', b'u'] {
@@ -169,7 +169,7 @@ fn the_smallest_references_can_be_read() {
         let file = place.path().join("ref.fa");
         std::fs::write(&file, text).unwrap();
         build_index(&file, &file, None, &mut |_| ()).unwrap();
-        let prefix = minibwa::FILES.find(&file.with_extension("fa.gz")).unwrap();
+        let prefix = minibwa::FILES.find_prefix(&file.with_extension("fa.gz")).unwrap();
         let kernel = MinibwaKernel::load(&prefix, MinibwaOptions::default()).unwrap();
         let kernel: std::sync::Arc<dyn Kernel> = std::sync::Arc::new(kernel);
         assert_eq!(records(&kernel, &reads(2, 20), None).len(), 40, "{text}");

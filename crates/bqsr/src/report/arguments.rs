@@ -2,11 +2,11 @@
 
 use readmill_record::{Error, Result};
 
-use crate::counters::Event;
+use crate::counters::ErrorEvent;
 
 /// Maximum context size in a report, as in GATK. A report with contexts above
 /// [`crate::covariates::LONGEST_CONTEXT`] can be read and added, but not applied.
-const GATK_LONGEST_CONTEXT: u8 = 13;
+const GATK_MAX_CONTEXT_SIZE: u8 = 13;
 
 const COVARIATES: &str = "ReadGroupCovariate,QualityScoreCovariate,ContextCovariate,CycleCovariate";
 
@@ -58,22 +58,22 @@ impl Default for Arguments {
 }
 
 impl Arguments {
-    pub fn context_size(&self, event: Event) -> u8 {
+    pub fn context_size(&self, event: ErrorEvent) -> u8 {
         match event {
-            Event::Mismatch => self.mismatches_context_size,
-            Event::Insertion | Event::Deletion => self.indels_context_size,
+            ErrorEvent::Mismatch => self.mismatches_context_size,
+            ErrorEvent::Insertion | ErrorEvent::Deletion => self.indels_context_size,
         }
     }
 
-    pub fn longest_context(&self) -> u8 {
+    pub fn max_context_size(&self) -> u8 {
         self.mismatches_context_size.max(self.indels_context_size)
     }
 
     /// Returns an error for the first value that is out of range.
-    pub fn check(&self) -> Result<()> {
+    pub fn check_ranges(&self) -> Result<()> {
         let sizes = [("mismatches", self.mismatches_context_size), ("indels", self.indels_context_size)];
         for (of, size) in sizes {
-            if !(1..=GATK_LONGEST_CONTEXT).contains(&size) {
+            if !(1..=GATK_MAX_CONTEXT_SIZE).contains(&size) {
                 return Err(Error::usage(format!(
                     "{of}_context_size is {size}, but contexts have 1 to 13 bases"
                 )));
@@ -92,7 +92,7 @@ impl Arguments {
     }
 
     /// Returns the rows of the table Arguments, in GATK's order.
-    pub fn stated(&self) -> Vec<(String, String)> {
+    pub fn printed_rows(&self) -> Vec<(String, String)> {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".into());
         let rows = [
             ("binary_tag_name", text(&self.binary_tag_name)),
@@ -120,7 +120,7 @@ impl Arguments {
     ///
     /// # Errors
     /// Fails if the value is not valid, or asks for something that GATK 4 does not have.
-    pub fn take(&mut self, name: &str, value: &str) -> Result<()> {
+    pub fn set_argument(&mut self, name: &str, value: &str) -> Result<()> {
         let wrong = || Error::input(format!("{name} is {value}, which is not a valid value"));
         let optional = || (value != "null").then(|| value.to_owned());
         let only = |accepted: &str| match value == accepted {
@@ -158,8 +158,8 @@ impl Arguments {
 
     /// Describes the differences between arguments that must be equal to compare reports. GATK does
     /// not compare indels_context_size, and neither does this.
-    pub fn differences(&self, other: &Arguments) -> Vec<String> {
-        let pairs = self.stated().into_iter().zip(other.stated());
+    pub fn describe_differences(&self, other: &Arguments) -> Vec<String> {
+        let pairs = self.printed_rows().into_iter().zip(other.printed_rows());
         let unlike = pairs.filter(|((name, one), (_, two))| one != two && name != "indels_context_size");
         unlike.map(|((name, one), (_, two))| format!("{name} is {one} and {two}")).collect()
     }

@@ -17,30 +17,30 @@ use readmill_record::{Charge, Result};
 
 use super::counters::Tables;
 pub use super::recal_datum::RecalDatum;
-pub use rows::{Covariate, CovariateRow, GroupRows, QualityRow, Quantization, Report};
-pub(crate) use write::{covariate_name, text as covariate_text};
+pub use rows::{Covariate, CovariateRow, GroupRows, QualityRow, Quantization, RecalReport};
+pub(crate) use write::{covariate_name, covariate_value as covariate_text};
 
-impl Report {
+impl RecalReport {
     /// Makes a report from counts. Read groups, qualities, contexts and cycles without observations
     /// are left out.
     ///
     /// # Errors
     /// Fails if the arguments are out of range, or do not fit the counts.
-    pub fn new(tables: &Tables, arguments: Arguments) -> Result<Report> {
-        rows::report(tables, arguments)
+    pub fn new(tables: &Tables, arguments: Arguments) -> Result<RecalReport> {
+        rows::make_report(tables, arguments)
     }
 
     /// Parses a report of GATK 2 or later (v1.1) or of readmill. Its memory is added to `charge`.
     ///
     /// # Errors
     /// Fails if GATK 4 would refuse the report. The message names the line.
-    pub fn read(text: &[u8], charge: &mut Charge) -> Result<Report> {
-        read::report(text, charge)
+    pub fn parse(text: &[u8], charge: &mut Charge) -> Result<RecalReport> {
+        read::parse_report(text, charge)
     }
 
     /// Returns the report as text, byte for byte as GATK writes it.
-    pub fn text(&self) -> Vec<u8> {
-        write::report(self)
+    pub fn to_text(&self) -> Vec<u8> {
+        write::format_report(self)
     }
 
     pub fn is_empty(&self) -> bool {

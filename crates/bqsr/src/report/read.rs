@@ -9,59 +9,59 @@ use std::str::FromStr;
 use readmill_record::{Charge, Error, Result, make_room};
 
 use super::arguments::Arguments;
-use super::rows::{Covariate, CovariateRow, GroupRows, QualityRow, Quantization, Report};
-use crate::counters::{Datum, Event, context_code};
+use super::rows::{Covariate, CovariateRow, GroupRows, QualityRow, Quantization, RecalReport};
+use crate::counters::{Datum, ErrorEvent, context_code};
 use crate::covariates::QUALITIES;
-use crate::java::{self, trim};
+use crate::java::{self, trim_blanks};
 use crate::recal_datum::RecalDatum;
 
-pub(super) fn report(text: &[u8], charge: &mut Charge) -> Result<Report> {
-    let mut reading = charge.ledger().empty(NAME);
-    let text_tables = text_tables(text, &mut reading)?;
+pub(super) fn parse_report(text: &[u8], charge: &mut Charge) -> Result<RecalReport> {
+    let mut reading = charge.ledger().empty_charge(NAME);
+    let text_tables = split_tables(text, &mut reading)?;
     let text_table = |name: &str| {
         // If two tables have the same name, GATK uses the later one.
         let found = text_tables.iter().rev().find(|text_table| text_table.name == name.as_bytes());
         found.ok_or_else(|| Error::input(format!("the table {name} is missing")))
     };
-    let (arguments, stated) = arguments(text_table("Arguments")?, charge)?;
-    let quantization = quantization(text_table("Quantized")?)?;
-    let mut groups = groups(text_table("RecalTable0")?, charge)?;
-    reported(text_table("RecalTable1")?, &mut groups, charge)?;
-    covariates(text_table("RecalTable2")?, &arguments, &mut groups, charge)?;
-    Ok(Report { arguments, stated, quantization, groups })
+    let (arguments, stated) = parse_arguments(text_table("Arguments")?, charge)?;
+    let quantization = parse_quantization(text_table("Quantized")?)?;
+    let mut groups = parse_groups(text_table("RecalTable0")?, charge)?;
+    parse_reported(text_table("RecalTable1")?, &mut groups, charge)?;
+    parse_covariates(text_table("RecalTable2")?, &arguments, &mut groups, charge)?;
+    Ok(RecalReport { arguments, printed_arguments: stated, quantization, groups })
 }
 
 const NAME: &str = "the recalibration table";
 
-fn arguments(
+fn parse_arguments(
     text_table: &TextTable<'_>,
     charge: &mut Charge,
 ) -> Result<(Arguments, Vec<(String, String)>)> {
     let mut arguments = Arguments::default();
     let mut stated = Vec::new();
-    for row in text_table.rows(&["Argument", "Value"])? {
+    for row in text_table.rows_of_columns(&["Argument", "Value"])? {
         let row = row?;
         let text = |at: usize| String::from_utf8_lossy(row.values[at]).into_owned();
         let (name, value) = (text(0), text(1));
-        arguments.take(&name, &value).map_err(|error| wrong(row.line, error.what))?;
+        arguments.set_argument(&name, &value).map_err(|error| line_error(row.line, error.what))?;
         make_room(&mut stated, 1, charge)?;
         charge.grow((name.len() + value.len()) as u64)?;
         stated.push((name, value));
     }
-    arguments.check().map_err(|error| Error::input(error.what))?;
+    arguments.check_ranges().map_err(|error| Error::input(error.what))?;
     Ok((arguments, stated))
 }
 
 /// Parses the table Quantized. Like GATK, it takes the row number as the quality, not the column
 /// QualityScore.
-fn quantization(text_table: &TextTable<'_>) -> Result<Quantization> {
+fn parse_quantization(text_table: &TextTable<'_>) -> Result<Quantization> {
     let mut quantization = Quantization { counts: [0; QUALITIES], map: [0; QUALITIES] };
     let mut rows = 0;
-    for row in text_table.rows(&["Count", "QuantizedScore"])? {
+    for row in text_table.rows_of_columns(&["Count", "QuantizedScore"])? {
         let row = row?;
         let quality: u8 = row.parse(1, "QuantizedScore")?;
         if usize::from(quality) >= QUALITIES || rows == QUALITIES {
-            return Err(wrong(row.line, "the table Quantized goes beyond quality 93"));
+            return Err(line_error(row.line, "the table Quantized goes beyond quality 93"));
         }
         quantization.counts[rows] = row.parse(0, "Count")?;
         quantization.map[rows] = quality;
@@ -73,22 +73,26 @@ fn quantization(text_table: &TextTable<'_>) -> Result<Quantization> {
     }
 }
 
-fn groups(text_table: &TextTable<'_>, charge: &mut Charge) -> Result<Vec<GroupRows>> {
+fn parse_groups(text_table: &TextTable<'_>, charge: &mut Charge) -> Result<Vec<GroupRows>> {
     let mut groups: Vec<GroupRows> = Vec::new();
-    for row in
-        text_table.rows(&["ReadGroup", "EventType", "Observations", "Errors", "EstimatedQReported"])?
-    {
+    for row in text_table.rows_of_columns(&[
+        "ReadGroup",
+        "EventType",
+        "Observations",
+        "Errors",
+        "EstimatedQReported",
+    ])? {
         let row = row?;
         let reported: f64 = row.parse(4, "EstimatedQReported")?;
         if !reported.is_finite() || reported < 0.0 {
-            return Err(wrong(
+            return Err(line_error(
                 row.line,
                 format!("EstimatedQReported is {reported}, which is not a quality"),
             ));
         }
-        let recal_datum = row.recal_datum(2, reported)?;
-        let event = row.event(1)?;
-        let found = groups.binary_search_by(|group| java::compare(&group.name, row.values[0]));
+        let recal_datum = row.parse_datum(2, reported)?;
+        let event = row.parse_event(1)?;
+        let found = groups.binary_search_by(|group| java::compare_utf16(&group.name, row.values[0]));
         let at = found.unwrap_or_else(|at| at);
         if found.is_err() {
             make_room(&mut groups, 1, charge)?;
@@ -102,24 +106,34 @@ fn groups(text_table: &TextTable<'_>, charge: &mut Charge) -> Result<Vec<GroupRo
     Ok(groups)
 }
 
-fn reported(text_table: &TextTable<'_>, groups: &mut [GroupRows], charge: &mut Charge) -> Result<()> {
-    for row in text_table.rows(&["ReadGroup", "QualityScore", "EventType", "Observations", "Errors"])? {
+fn parse_reported(
+    text_table: &TextTable<'_>,
+    groups: &mut [GroupRows],
+    charge: &mut Charge,
+) -> Result<()> {
+    for row in text_table.rows_of_columns(&[
+        "ReadGroup",
+        "QualityScore",
+        "EventType",
+        "Observations",
+        "Errors",
+    ])? {
         let row = row?;
-        let (quality, event) = (row.quality(1)?, row.event(2)?);
-        let recal_datum = row.recal_datum(3, f64::from(quality))?;
-        let rows = &mut row.group(groups)?.qualities;
+        let (quality, event) = (row.parse_quality(1)?, row.parse_event(2)?);
+        let recal_datum = row.parse_datum(3, f64::from(quality))?;
+        let rows = &mut row.group_mut(groups)?.qualities;
         make_room(rows, 1, charge)?;
         rows.push(QualityRow { quality, event, recal_datum });
     }
     for group in groups {
-        let _sorting = scratch(&group.qualities, charge)?;
+        let _sorting = charge_sort_memory(&group.qualities, charge)?;
         group.qualities.sort_by_key(|row| (row.quality, row.event));
         keep_last(&mut group.qualities, |row| (row.quality, row.event));
     }
     Ok(())
 }
 
-fn covariates(
+fn parse_covariates(
     text_table: &TextTable<'_>,
     arguments: &Arguments,
     groups: &mut [GroupRows],
@@ -134,17 +148,17 @@ fn covariates(
         "Observations",
         "Errors",
     ];
-    for row in text_table.rows(&columns)? {
+    for row in text_table.rows_of_columns(&columns)? {
         let row = row?;
-        let (quality, event) = (row.quality(1)?, row.event(4)?);
-        let covariate = row.covariate(2, arguments)?;
-        let recal_datum = row.recal_datum(5, f64::from(quality))?;
-        let rows = &mut row.group(groups)?.covariates;
+        let (quality, event) = (row.parse_quality(1)?, row.parse_event(4)?);
+        let covariate = row.parse_covariate(2, arguments)?;
+        let recal_datum = row.parse_datum(5, f64::from(quality))?;
+        let rows = &mut row.group_mut(groups)?.covariates;
         make_room(rows, 1, charge)?;
         rows.push(CovariateRow { quality, covariate, event, recal_datum });
     }
     for group in groups {
-        let _sorting = scratch(&group.covariates, charge)?;
+        let _sorting = charge_sort_memory(&group.covariates, charge)?;
         group.covariates.sort_by_key(|row| (row.quality, row.covariate, row.event));
         keep_last(&mut group.covariates, |row| (row.quality, row.covariate, row.event));
     }
@@ -152,7 +166,7 @@ fn covariates(
 }
 
 /// Charges the temporary memory that a stable sort of the rows needs.
-fn scratch<R>(rows: &[R], charge: &Charge) -> Result<Charge> {
+fn charge_sort_memory<R>(rows: &[R], charge: &Charge) -> Result<Charge> {
     charge.ledger().charge(NAME, size_of_val(rows) as u64)
 }
 
@@ -168,44 +182,48 @@ fn keep_last<R: Copy, K: PartialEq>(rows: &mut Vec<R>, key: impl Fn(&R) -> K) {
 }
 
 impl TextRow<'_> {
-    fn shown(&self, at: usize) -> String {
+    fn value_text(&self, at: usize) -> String {
         String::from_utf8_lossy(self.values[at]).into_owned()
     }
 
     fn parse<T: FromStr>(&self, at: usize, name: &str) -> Result<T> {
-        let value = self.shown(at);
-        value
-            .parse()
-            .map_err(|_| wrong(self.line, format!("{name} is {value:?}, which is not a valid number")))
+        let value = self.value_text(at);
+        value.parse().map_err(|_| {
+            line_error(self.line, format!("{name} is {value:?}, which is not a valid number"))
+        })
     }
 
-    fn group<'g>(&self, groups: &'g mut [GroupRows]) -> Result<&'g mut GroupRows> {
-        match groups.binary_search_by(|group| java::compare(&group.name, self.values[0])) {
+    fn group_mut<'g>(&self, groups: &'g mut [GroupRows]) -> Result<&'g mut GroupRows> {
+        match groups.binary_search_by(|group| java::compare_utf16(&group.name, self.values[0])) {
             Ok(at) => Ok(&mut groups[at]),
-            Err(_) => Err(wrong(
+            Err(_) => Err(line_error(
                 self.line,
-                format!("the read group {} is not in the table RecalTable0", self.shown(0)),
+                format!("the read group {} is not in the table RecalTable0", self.value_text(0)),
             )),
         }
     }
 
-    fn event(&self, at: usize) -> Result<Event> {
-        let found = Event::ALL.into_iter().find(|event| event.letter().as_bytes() == self.values[at]);
+    fn parse_event(&self, at: usize) -> Result<ErrorEvent> {
+        let found =
+            ErrorEvent::ALL.into_iter().find(|event| event.letter().as_bytes() == self.values[at]);
         found.ok_or_else(|| {
-            wrong(self.line, format!("EventType is {:?}, which is not M, I or D", self.shown(at)))
+            line_error(
+                self.line,
+                format!("EventType is {:?}, which is not M, I or D", self.value_text(at)),
+            )
         })
     }
 
-    fn quality(&self, at: usize) -> Result<u8> {
+    fn parse_quality(&self, at: usize) -> Result<u8> {
         match self.parse(at, "QualityScore")? {
             quality if usize::from(quality) < QUALITIES => Ok(quality),
-            quality => Err(wrong(self.line, format!("QualityScore is {quality}, above 93"))),
+            quality => Err(line_error(self.line, format!("QualityScore is {quality}, above 93"))),
         }
     }
 
     /// Parses the observations, and the errors in the next column. Early reports of GATK 2 have
     /// decimals in both.
-    fn recal_datum(&self, at: usize, reported: f64) -> Result<RecalDatum> {
+    fn parse_datum(&self, at: usize, reported: f64) -> Result<RecalDatum> {
         let observations = match self.parse::<i64>(at, "Observations") {
             Ok(whole) => whole,
             Err(_) => self.parse::<f64>(at, "Observations")? as i64,
@@ -218,25 +236,25 @@ impl TextRow<'_> {
             }
             _ => {
                 let what = format!("{errors} errors in {observations} observations are impossible");
-                Err(wrong(self.line, what))
+                Err(line_error(self.line, what))
             }
         }
     }
 
     /// Parses the value of a covariate, and its name in the next column.
-    fn covariate(&self, at: usize, arguments: &Arguments) -> Result<Covariate> {
+    fn parse_covariate(&self, at: usize, arguments: &Arguments) -> Result<Covariate> {
         match self.values[at + 1] {
             b"Context" => {
                 let bases = self.values[at];
-                let longest = arguments.longest_context();
+                let longest = arguments.max_context_size();
                 let code =
                     context_code(bases).filter(|_| (0..=usize::from(longest)).contains(&bases.len()));
                 let code = code.ok_or_else(|| {
                     let what = format!(
                         "the context {:?} is not of up to {longest} bases A, C, G, T",
-                        self.shown(at)
+                        self.value_text(at)
                     );
-                    wrong(self.line, what)
+                    line_error(self.line, what)
                 })?;
                 Ok(Covariate::Context { size: bases.len() as u8, code: code as u32 })
             }
@@ -247,13 +265,13 @@ impl TextRow<'_> {
                         "cycle {cycle} is beyond maximum_cycle_value {}",
                         arguments.maximum_cycle_value
                     );
-                    return Err(wrong(self.line, what));
+                    return Err(line_error(self.line, what));
                 }
                 Ok(Covariate::Cycle(cycle))
             }
             _ => {
-                let name = self.shown(at + 1);
-                Err(wrong(
+                let name = self.value_text(at + 1);
+                Err(line_error(
                     self.line,
                     format!("CovariateName is {name:?}, which is not Context or Cycle"),
                 ))
@@ -278,26 +296,26 @@ pub(super) struct TextRow<'a> {
     pub values: Vec<&'a [u8]>,
 }
 
-pub(super) fn wrong(line: usize, what: impl std::fmt::Display) -> Error {
+pub(super) fn line_error(line: usize, what: impl std::fmt::Display) -> Error {
     Error::input(format!("line {line}: {what}"))
         .hint("make the report again with BaseRecalibrator or readmill bqsr table")
 }
 
-pub(super) fn text_tables<'a>(text: &'a [u8], charge: &mut Charge) -> Result<Vec<TextTable<'a>>> {
-    let mut lines = LineCursor::of(text);
-    let count = head(lines.next("the line #:GATKReport")?)?;
+pub(super) fn split_tables<'a>(text: &'a [u8], charge: &mut Charge) -> Result<Vec<TextTable<'a>>> {
+    let mut lines = LineCursor::new(text);
+    let count = parse_table_count(lines.require_line("the line #:GATKReport")?)?;
     let mut text_tables = Vec::new();
     for _ in 0..count {
         make_room(&mut text_tables, 1, charge)?;
-        text_tables.push(text_table(&mut lines, charge)?);
+        text_tables.push(read_table(&mut lines, charge)?);
     }
-    match lines.rest() {
-        Some(line) => Err(wrong(line, format!("there is text after the last of {count} tables"))),
+    match lines.next_nonblank_line() {
+        Some(line) => Err(line_error(line, format!("there is text after the last of {count} tables"))),
         None => Ok(text_tables),
     }
 }
 
-fn head(line: &[u8]) -> Result<usize> {
+fn parse_table_count(line: &[u8]) -> Result<usize> {
     let Some(rest) = line.strip_prefix(b"#:GATKReport.") else {
         let old = line.starts_with(b"##:GATKReport.v0");
         let what = if old {
@@ -305,65 +323,69 @@ fn head(line: &[u8]) -> Result<usize> {
         } else {
             "no GATKReport"
         };
-        return Err(wrong(1, format!("this is {what}")));
+        return Err(line_error(1, format!("this is {what}")));
     };
     if !rest.starts_with(b"v1.1") {
         let version = String::from_utf8_lossy(rest);
-        return Err(wrong(
+        return Err(line_error(
             1,
             format!("the report is {version}, and only v1.1 can be read, in GATK 4 too"),
         ));
     }
-    let count = line.split(|&byte| byte == b':').nth(2).and_then(number);
-    count.ok_or_else(|| wrong(1, "the number of tables is missing"))
+    let count = line.split(|&byte| byte == b':').nth(2).and_then(parse_number);
+    count.ok_or_else(|| line_error(1, "the number of tables is missing"))
 }
 
-fn number(text: &[u8]) -> Option<usize> {
+fn parse_number(text: &[u8]) -> Option<usize> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-fn text_table<'a>(lines: &mut LineCursor<'a>, charge: &mut Charge) -> Result<TextTable<'a>> {
-    let sizes = fields(lines, "the sizes of a table", charge)?;
+fn read_table<'a>(lines: &mut LineCursor<'a>, charge: &mut Charge) -> Result<TextTable<'a>> {
+    let sizes = table_fields(lines, "the sizes of a table", charge)?;
     let line = lines.line;
     let size = |at: usize, of: &str| {
-        let size = sizes.get(at).copied().and_then(number);
-        size.ok_or_else(|| wrong(line, format!("the number of {of} is missing")))
+        let size = sizes.get(at).copied().and_then(parse_number);
+        size.ok_or_else(|| line_error(line, format!("the number of {of} is missing")))
     };
     let (width, height) = (size(2, "columns")?, size(3, "rows")?);
-    let names = fields(lines, "the name of a table", charge)?;
+    let names = table_fields(lines, "the name of a table", charge)?;
     let name = names.get(2).copied().unwrap_or_default();
 
-    let heading = lines.next("the names of columns")?;
+    let heading = lines.require_line("the names of columns")?;
     // At most every second character starts a column, which takes its start, its name, and a copy
     // of its name.
     charge.grow(heading.len() as u64 * 20)?;
     let starts = word_starts(heading);
-    let columns = cut(heading, &starts);
+    let columns = split_row(heading, &starts);
     let columns = columns.and_then(|all| all.get(..width).map(<[&[u8]]>::to_vec));
-    let columns =
-        columns.ok_or_else(|| wrong(lines.line, format!("there are fewer than {width} columns")))?;
+    let columns = columns
+        .ok_or_else(|| line_error(lines.line, format!("there are fewer than {width} columns")))?;
     let first_line = lines.line + 1;
     let shown = String::from_utf8_lossy(name).into_owned();
     let mut rows = Vec::new();
     for _ in 0..height {
         make_room(&mut rows, 1, charge)?;
-        rows.push(lines.next(&format!("a row of {shown}"))?);
+        rows.push(lines.require_line(&format!("a row of {shown}"))?);
     }
-    lines.blank()?;
+    lines.skip_blank_line()?;
     Ok(TextTable { name, columns, starts, first_line, rows })
 }
 
-const MOST_FIELDS: usize = 8;
+const MAX_FIELDS: usize = 8;
 
 /// Splits the next line, which must begin with `#:GATKTable`, at its colons. `what` names the
 /// expected content.
-fn fields<'a>(lines: &mut LineCursor<'a>, what: &str, charge: &mut Charge) -> Result<Vec<&'a [u8]>> {
-    let text = lines.next(what)?;
+fn table_fields<'a>(
+    lines: &mut LineCursor<'a>,
+    what: &str,
+    charge: &mut Charge,
+) -> Result<Vec<&'a [u8]>> {
+    let text = lines.require_line(what)?;
     if !text.starts_with(b"#:GATKTable:") {
-        return Err(wrong(lines.line, format!("{what} should be here, after #:GATKTable")));
+        return Err(line_error(lines.line, format!("{what} should be here, after #:GATKTable")));
     }
     let mut fields = Vec::new();
-    for field in text.split(|&byte| byte == b':').take(MOST_FIELDS) {
+    for field in text.split(|&byte| byte == b':').take(MAX_FIELDS) {
         make_room(&mut fields, 1, charge)?;
         fields.push(field);
     }
@@ -373,18 +395,18 @@ fn fields<'a>(lines: &mut LineCursor<'a>, what: &str, charge: &mut Charge) -> Re
 impl<'a> TextTable<'a> {
     /// Returns the rows with the values of these columns, in this order, or an error if a column is
     /// missing.
-    pub fn rows<'s>(
+    pub fn rows_of_columns<'s>(
         &'s self,
         columns: &[&str],
     ) -> Result<impl Iterator<Item = Result<TextRow<'a>>> + use<'a, 's>> {
         let place = |name: &&str| {
             let found = self.columns.iter().position(|column| *column == name.as_bytes());
-            found.ok_or_else(|| wrong(self.first_line - 1, format!("the column {name} is missing")))
+            found.ok_or_else(|| line_error(self.first_line - 1, format!("the column {name} is missing")))
         };
         let places = columns.iter().map(place).collect::<Result<Vec<_>>>()?;
         Ok(self.rows.iter().zip(self.first_line..).map(move |(row, line)| {
-            let all = cut(row, &self.starts)
-                .ok_or_else(|| wrong(line, "the row is shorter than its heading"))?;
+            let all = split_row(row, &self.starts)
+                .ok_or_else(|| line_error(line, "the row is shorter than its heading"))?;
             Ok(TextRow { line, values: places.iter().map(|&place| all[place]).collect() })
         }))
     }
@@ -397,15 +419,15 @@ fn word_starts(line: &[u8]) -> Vec<usize> {
 }
 
 /// Splits a line at these positions, and trims the values. Returns `None` if the line is too short.
-fn cut<'a>(line: &'a [u8], starts: &[usize]) -> Option<Vec<&'a [u8]>> {
+fn split_row<'a>(line: &'a [u8], starts: &[usize]) -> Option<Vec<&'a [u8]>> {
     let mut values = Vec::with_capacity(starts.len() + 1);
     let mut from = 0;
     for &start in starts {
         let to = byte_at(line, start)?;
-        values.push(trim(line.get(from..to)?));
+        values.push(trim_blanks(line.get(from..to)?));
         from = to;
     }
-    values.push(trim(&line[from..]));
+    values.push(trim_blanks(&line[from..]));
     Some(values)
 }
 
@@ -431,36 +453,37 @@ struct LineCursor<'a> {
 }
 
 impl<'a> LineCursor<'a> {
-    fn of(text: &'a [u8]) -> Self {
+    fn new(text: &'a [u8]) -> Self {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         LineCursor { rest: text.split(|&byte| byte == b'\n'), line: 0 }
     }
 
-    fn take(&mut self) -> Option<&'a [u8]> {
+    fn next_line(&mut self) -> Option<&'a [u8]> {
         let line = self.rest.next()?;
         self.line += 1;
         Some(line.strip_suffix(b"\r").unwrap_or(line))
     }
 
-    fn next(&mut self, what: &str) -> Result<&'a [u8]> {
+    fn require_line(&mut self, what: &str) -> Result<&'a [u8]> {
         let end = self.line + 1;
-        self.take().ok_or_else(|| wrong(end, format!("the report ends where {what} should be")))
+        self.next_line()
+            .ok_or_else(|| line_error(end, format!("the report ends where {what} should be")))
     }
 
     /// Skips the blank line after a table, which may be missing at the end of the file.
-    fn blank(&mut self) -> Result<()> {
-        match self.take() {
-            Some(line) if !trim(line).is_empty() => {
-                Err(wrong(self.line, "a table has more rows than its first line says"))
+    fn skip_blank_line(&mut self) -> Result<()> {
+        match self.next_line() {
+            Some(line) if !trim_blanks(line).is_empty() => {
+                Err(line_error(self.line, "a table has more rows than its first line says"))
             }
             _ => Ok(()),
         }
     }
 
     /// Returns the number of the next line that is not blank, or `None` at the end.
-    fn rest(&mut self) -> Option<usize> {
-        while let Some(line) = self.take() {
-            if !trim(line).is_empty() {
+    fn next_nonblank_line(&mut self) -> Option<usize> {
+        while let Some(line) = self.next_line() {
+            if !trim_blanks(line).is_empty() {
                 return Some(self.line);
             }
         }

@@ -3,7 +3,7 @@
 use readmill_record::{Error, Result};
 
 use super::arguments::Arguments;
-use crate::counters::{Datum, Event, GroupTable, QualityTable, Tables, cycle_at};
+use crate::counters::{Datum, ErrorEvent, GroupTable, QualityTable, Tables, cycle_at};
 use crate::covariates::{QUALITIES, empty_context};
 use crate::java;
 use crate::quantize::quantize;
@@ -15,20 +15,20 @@ use crate::recal_datum::RecalDatum;
 /// [`Recalibration`](crate::Recalibration), [`gather`](fn@crate::gather) and
 /// [`plot_data`](crate::plot_data).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct RecalReport {
     pub arguments: Arguments,
     /// The rows of the table Arguments as they are printed: name and value. For a parsed report,
     /// these are its own rows.
-    pub stated: Vec<(String, String)>,
+    pub printed_arguments: Vec<(String, String)>,
     pub quantization: Quantization,
     /// The read groups in RecalTable0, sorted as Java strings.
     pub groups: Vec<GroupRows>,
 }
 
-impl Report {
-    pub fn memory(&self) -> u64 {
-        let stated = self.stated.iter().map(|(name, value)| name.len() + value.len());
-        let stated = size_of_val(&self.stated[..]) + stated.sum::<usize>();
+impl RecalReport {
+    pub fn memory_bytes(&self) -> u64 {
+        let stated = self.printed_arguments.iter().map(|(name, value)| name.len() + value.len());
+        let stated = size_of_val(&self.printed_arguments[..]) + stated.sum::<usize>();
         let lists = |group: &GroupRows| {
             group.name.capacity()
                 + group.qualities.capacity() * size_of::<QualityRow>()
@@ -63,7 +63,7 @@ pub struct GroupRows {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QualityRow {
     pub quality: u8,
-    pub event: Event,
+    pub event: ErrorEvent,
     pub recal_datum: RecalDatum,
 }
 
@@ -72,7 +72,7 @@ pub struct QualityRow {
 pub struct CovariateRow {
     pub quality: u8,
     pub covariate: Covariate,
-    pub event: Event,
+    pub event: ErrorEvent,
     pub recal_datum: RecalDatum,
 }
 
@@ -90,21 +90,21 @@ pub enum Covariate {
     Cycle(i32),
 }
 
-pub(super) fn report(tables: &Tables, arguments: Arguments) -> Result<Report> {
-    arguments.check()?;
+pub(super) fn make_report(tables: &Tables, arguments: Arguments) -> Result<RecalReport> {
+    arguments.check_ranges()?;
     let groups =
-        tables.groups.iter().map(|table| group(table, &arguments)).collect::<Result<Vec<_>>>()?;
+        tables.groups.iter().map(|table| make_group(table, &arguments)).collect::<Result<Vec<_>>>()?;
     let mut groups: Vec<GroupRows> =
         groups.into_iter().filter(|group| !group.qualities.is_empty()).collect();
-    groups.sort_by(|a, b| java::compare(&a.name, &b.name));
-    let quantization = Quantization::of(&groups, arguments.quantizing_levels);
-    Ok(Report { stated: arguments.stated(), arguments, quantization, groups })
+    groups.sort_by(|a, b| java::compare_utf16(&a.name, &b.name));
+    let quantization = Quantization::of_groups(&groups, arguments.quantizing_levels);
+    Ok(RecalReport { printed_arguments: arguments.printed_rows(), arguments, quantization, groups })
 }
 
-fn group(table: &GroupTable, arguments: &Arguments) -> Result<GroupRows> {
+fn make_group(table: &GroupTable, arguments: &Arguments) -> Result<GroupRows> {
     let mut group = GroupRows { name: table.name.clone(), ..GroupRows::default() };
-    for event in Event::ALL {
-        for (quality, table) in table.events[event.index()].seen() {
+    for event in ErrorEvent::ALL {
+        for (quality, table) in table.events[event.index()].seen_qualities() {
             if usize::from(quality) >= QUALITIES {
                 return Err(Error::bug(format!("bases of quality {quality} were counted")));
             }
@@ -113,18 +113,18 @@ fn group(table: &GroupTable, arguments: &Arguments) -> Result<GroupRows> {
     }
     group.qualities.sort_by_key(|row| (row.quality, row.event));
     group.covariates.sort_by_key(|row| (row.quality, row.covariate, row.event));
-    sum_up(&mut group);
+    sum_events(&mut group);
     Ok(group)
 }
 
 fn add_quality(
     group: &mut GroupRows,
-    event: Event,
+    event: ErrorEvent,
     quality: u8,
     table: &QualityTable,
     arguments: &Arguments,
 ) -> Result<()> {
-    if let Some(recal_datum) = recal_datum(table.total, quality) {
+    if let Some(recal_datum) = rounded_datum(table.total, quality) {
         group.qualities.push(QualityRow { quality, event, recal_datum });
     }
     let size = arguments.context_size(event);
@@ -132,12 +132,15 @@ fn add_quality(
     if table.contexts.len() > empty as usize + 1 {
         return Err(Error::bug(format!("contexts of more than {size} bases were counted")));
     }
-    let contexts =
-        table.contexts.iter().zip(0..).map(|(datum, code)| (datum, context(size, code, empty)));
+    let contexts = table
+        .contexts
+        .iter()
+        .zip(0..)
+        .map(|(datum, code)| (datum, context_covariate(size, code, empty)));
     let cycles = table.cycles.iter().enumerate();
     let cycles = cycles.map(|(index, datum)| (datum, Covariate::Cycle(cycle_at(index) as i32)));
     for (&datum, covariate) in contexts.chain(cycles) {
-        if let Some(recal_datum) = recal_datum(datum, quality) {
+        if let Some(recal_datum) = rounded_datum(datum, quality) {
             group.covariates.push(CovariateRow { quality, covariate, event, recal_datum });
         }
     }
@@ -145,7 +148,7 @@ fn add_quality(
 }
 
 /// Returns the covariate for a context number. `empty` is the number of the empty context.
-fn context(size: u8, code: u32, empty: u32) -> Covariate {
+fn context_covariate(size: u8, code: u32, empty: u32) -> Covariate {
     if code == empty {
         Covariate::Context { size: 0, code: 0 }
     } else {
@@ -154,10 +157,10 @@ fn context(size: u8, code: u32, empty: u32) -> Covariate {
 }
 
 /// Returns the rounded row of a reported quality, or `None` without observations.
-fn recal_datum(datum: Datum, quality: u8) -> Option<RecalDatum> {
+fn rounded_datum(datum: Datum, quality: u8) -> Option<RecalDatum> {
     (datum.observations > 0).then(|| {
         let mut recal_datum = RecalDatum::new(datum, f64::from(quality));
-        recal_datum.round();
+        recal_datum.round_as_printed();
         recal_datum
     })
 }
@@ -167,20 +170,20 @@ fn recal_datum(datum: Datum, quality: u8) -> Option<RecalDatum> {
 /// Qualities are added in ascending order as in GATK, because the order shows in the last bits of
 /// the average reported quality. GATK adds before it rounds; this is the same here, since our
 /// counts are integers.
-fn sum_up(group: &mut GroupRows) {
+fn sum_events(group: &mut GroupRows) {
     for row in &group.qualities {
         match &mut group.events[row.event.index()] {
             Some(sum) => sum.combine(&row.recal_datum),
             none => *none = Some(row.recal_datum),
         }
     }
-    group.events.iter_mut().flatten().for_each(RecalDatum::round);
+    group.events.iter_mut().flatten().for_each(RecalDatum::round_as_printed);
 }
 
 impl Quantization {
     /// Computes the quantization from the rows of all reported qualities, including the rows of
     /// insertions and deletions.
-    pub(crate) fn of(groups: &[GroupRows], levels: u32) -> Self {
+    pub(crate) fn of_groups(groups: &[GroupRows], levels: u32) -> Self {
         let mut counts = [0; QUALITIES];
         for row in groups.iter().flat_map(|group| &group.qualities) {
             let count = &mut counts[usize::from(row.recal_datum.empirical())];

@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::rows::{Covariate, CovariateRow, QualityRow, Report};
-use crate::counters::{Event, context_bases};
+use super::rows::{Covariate, CovariateRow, QualityRow, RecalReport};
+use crate::counters::{ErrorEvent, context_bases};
 use crate::covariates::QUALITIES;
-use crate::java::{self, fixed};
+use crate::java::{self, format_fixed};
 use crate::recal_datum::RecalDatum;
 
 const ARGUMENTS: TableHead = TableHead {
@@ -60,95 +60,95 @@ const COVARIATES: TableHead = TableHead {
     ],
 };
 
-pub(super) fn report(report: &Report) -> Vec<u8> {
+pub(super) fn format_report(report: &RecalReport) -> Vec<u8> {
     let mut out = b"#:GATKReport.v1.1:5\n".to_vec();
-    table(&mut out, &ARGUMENTS, &report.stated, |(name, value), cells| {
-        put(&mut cells[0], name);
-        put(&mut cells[1], value);
+    write_table(&mut out, &ARGUMENTS, &report.printed_arguments, |(name, value), cells| {
+        write_value(&mut cells[0], name);
+        write_value(&mut cells[1], value);
     });
     let qualities: Vec<usize> = (0..QUALITIES).collect();
-    table(&mut out, &QUANTIZED, &qualities, |&quality, cells| {
-        put(&mut cells[0], quality);
-        put(&mut cells[1], report.quantization.counts[quality]);
-        put(&mut cells[2], report.quantization.map[quality]);
+    write_table(&mut out, &QUANTIZED, &qualities, |&quality, cells| {
+        write_value(&mut cells[0], quality);
+        write_value(&mut cells[1], report.quantization.counts[quality]);
+        write_value(&mut cells[2], report.quantization.map[quality]);
     });
-    groups(&mut out, report);
-    reported(&mut out, report);
-    covariates(&mut out, report);
+    write_groups(&mut out, report);
+    write_reported(&mut out, report);
+    write_covariates(&mut out, report);
     out
 }
 
-fn put(cell: &mut Vec<u8>, value: impl std::fmt::Display) {
+fn write_value(cell: &mut Vec<u8>, value: impl std::fmt::Display) {
     // Writing to memory cannot fail.
     let _ = write!(cell, "{value}");
 }
 
 fn put_counts(cells: &mut [Vec<u8>], recal_datum: &RecalDatum) {
-    put(&mut cells[0], recal_datum.observations);
-    put(&mut cells[1], fixed(recal_datum.errors(), 2));
+    write_value(&mut cells[0], recal_datum.observations);
+    write_value(&mut cells[1], format_fixed(recal_datum.errors(), 2));
 }
 
 /// Returns a sort key: reports list events by letter (D, I, M), the reverse of [`Event`]'s order.
-fn alphabetical(event: Event) -> Reverse<Event> {
+fn event_sort_key(event: ErrorEvent) -> Reverse<ErrorEvent> {
     Reverse(event)
 }
 
-fn groups(out: &mut Vec<u8>, report: &Report) {
+fn write_groups(out: &mut Vec<u8>, report: &RecalReport) {
     let mut rows = Vec::new();
     for group in &report.groups {
-        for event in Event::ALL.into_iter().rev() {
+        for event in ErrorEvent::ALL.into_iter().rev() {
             if let Some(recal_datum) = &group.events[event.index()] {
                 rows.push((&group.name, event, recal_datum.empirical(), recal_datum));
             }
         }
     }
-    table(out, &GROUPS, &rows, |(name, event, empirical, recal_datum), cells| {
+    write_table(out, &GROUPS, &rows, |(name, event, empirical, recal_datum), cells| {
         cells[0].extend_from_slice(name);
-        put(&mut cells[1], event.letter());
-        put(&mut cells[2], format_args!("{empirical}.0000"));
-        put(&mut cells[3], fixed(recal_datum.reported, 4));
+        write_value(&mut cells[1], event.letter());
+        write_value(&mut cells[2], format_args!("{empirical}.0000"));
+        write_value(&mut cells[3], format_fixed(recal_datum.reported, 4));
         put_counts(&mut cells[4..], recal_datum);
     });
 }
 
-fn reported(out: &mut Vec<u8>, report: &Report) {
+fn write_reported(out: &mut Vec<u8>, report: &RecalReport) {
     let mut rows: Vec<(&Vec<u8>, u8, &QualityRow)> = Vec::new();
     for group in &report.groups {
         let from = rows.len();
         rows.extend(group.qualities.iter().map(|row| (&group.name, row.recal_datum.empirical(), row)));
-        rows[from..].sort_by_key(|(_, _, row)| (row.quality, alphabetical(row.event)));
+        rows[from..].sort_by_key(|(_, _, row)| (row.quality, event_sort_key(row.event)));
     }
-    table(out, &REPORTED, &rows, |(name, empirical, row), cells| {
+    write_table(out, &REPORTED, &rows, |(name, empirical, row), cells| {
         cells[0].extend_from_slice(name);
-        put(&mut cells[1], row.quality);
-        put(&mut cells[2], row.event.letter());
-        put(&mut cells[3], format_args!("{empirical}.0000"));
+        write_value(&mut cells[1], row.quality);
+        write_value(&mut cells[2], row.event.letter());
+        write_value(&mut cells[3], format_args!("{empirical}.0000"));
         put_counts(&mut cells[4..], &row.recal_datum);
     });
 }
 
-fn covariates(out: &mut Vec<u8>, report: &Report) {
-    let words = TextOrder::of(report);
+fn write_covariates(out: &mut Vec<u8>, report: &RecalReport) {
+    let words = TextOrder::of_report(report);
     let mut rows: Vec<(&Vec<u8>, u8, &CovariateRow)> = Vec::new();
     for group in &report.groups {
         let from = rows.len();
         rows.extend(group.covariates.iter().map(|row| (&group.name, row.recal_datum.empirical(), row)));
         rows[from..].sort_by_cached_key(|(_, _, row)| {
-            (row.quality, words.place(row.covariate), alphabetical(row.event))
+            (row.quality, words.place(row.covariate), event_sort_key(row.event))
         });
     }
-    table(out, &COVARIATES, &rows, |(name, empirical, row), cells| {
+    write_table(out, &COVARIATES, &rows, |(name, empirical, row), cells| {
         cells[0].extend_from_slice(name);
-        put(&mut cells[1], row.quality);
-        cells[2].extend_from_slice(&text(row.covariate));
-        put(&mut cells[3], covariate_name(row.covariate));
-        put(&mut cells[4], row.event.letter());
-        put(&mut cells[5], format_args!("{empirical}.0000"));
+        write_value(&mut cells[1], row.quality);
+        cells[2].extend_from_slice(&covariate_value(row.covariate));
+        write_value(&mut cells[3], covariate_name(row.covariate));
+        write_value(&mut cells[4], row.event.letter());
+        write_value(&mut cells[5], format_args!("{empirical}.0000"));
         put_counts(&mut cells[6..], &row.recal_datum);
     });
 }
 
-pub(crate) fn text(covariate: Covariate) -> Vec<u8> {
+pub(crate) fn covariate_value(covariate: Covariate) -> Vec<u8> {
     match covariate {
         Covariate::Context { size, code } => context_bases(code as usize, usize::from(size)),
         Covariate::Cycle(cycle) => cycle.to_string().into_bytes(),
@@ -166,11 +166,11 @@ pub(crate) fn covariate_name(covariate: Covariate) -> &'static str {
 struct TextOrder(BTreeMap<Covariate, usize>);
 
 impl TextOrder {
-    fn of(report: &Report) -> Self {
+    fn of_report(report: &RecalReport) -> Self {
         let rows = report.groups.iter().flat_map(|group| &group.covariates);
         let mut places: BTreeMap<Covariate, usize> = rows.map(|row| (row.covariate, 0)).collect();
         let mut sorted: Vec<Covariate> = places.keys().copied().collect();
-        sorted.sort_by_cached_key(|&covariate| text(covariate));
+        sorted.sort_by_cached_key(|&covariate| covariate_value(covariate));
         for (place, covariate) in sorted.into_iter().enumerate() {
             places.insert(covariate, place);
         }
@@ -190,12 +190,12 @@ pub(super) struct TableHead {
 
 struct ColumnFormat {
     width: usize,
-    right: bool,
+    align_right: bool,
 }
 
 /// Appends a table. `fill` writes the texts of a row into empty cells. It is called twice for each
 /// row: first to measure the column widths, then to write.
-pub(super) fn table<R>(
+pub(super) fn write_table<R>(
     out: &mut Vec<u8>,
     head: &TableHead,
     rows: &[R],
@@ -206,29 +206,32 @@ pub(super) fn table<R>(
     out.extend_from_slice(sizes.as_bytes());
     out.extend_from_slice(format!("#:GATKTable:{}:{}\n", head.name, head.description).as_bytes());
 
-    let mut columns: Vec<ColumnFormat> =
-        head.columns.iter().map(|(name, _)| ColumnFormat { width: name.len(), right: true }).collect();
+    let mut columns: Vec<ColumnFormat> = head
+        .columns
+        .iter()
+        .map(|(name, _)| ColumnFormat { width: name.len(), align_right: true })
+        .collect();
     let mut cells = vec![Vec::new(); columns.len()];
     for row in rows {
         cells.iter_mut().for_each(Vec::clear);
         fill(row, &mut cells);
-        columns.iter_mut().zip(&cells).for_each(|(column, cell)| column.fit(cell));
+        columns.iter_mut().zip(&cells).for_each(|(column, cell)| column.widen_to(cell));
     }
     let names = head.columns.iter().zip(&columns);
-    line(
+    write_line(
         out,
         names.map(|((name, _), column)| {
-            (name.as_bytes(), ColumnFormat { width: column.width, right: false })
+            (name.as_bytes(), ColumnFormat { width: column.width, align_right: false })
         }),
     );
     for row in rows {
         cells.iter_mut().for_each(Vec::clear);
         fill(row, &mut cells);
         let cells = cells.iter().zip(&columns);
-        line(
+        write_line(
             out,
             cells.map(|(cell, column)| {
-                (cell.as_slice(), ColumnFormat { width: column.width, right: column.right })
+                (cell.as_slice(), ColumnFormat { width: column.width, align_right: column.align_right })
             }),
         );
     }
@@ -236,19 +239,19 @@ pub(super) fn table<R>(
 }
 
 impl ColumnFormat {
-    fn fit(&mut self, cell: &[u8]) {
-        self.width = self.width.max(java::length(cell));
-        self.right = self.right && (cell.is_empty() || java::aligns_right(cell));
+    fn widen_to(&mut self, cell: &[u8]) {
+        self.width = self.width.max(java::utf16_length(cell));
+        self.align_right = self.align_right && (cell.is_empty() || java::aligns_right(cell));
     }
 }
 
-fn line<'a>(out: &mut Vec<u8>, cells: impl Iterator<Item = (&'a [u8], ColumnFormat)>) {
+fn write_line<'a>(out: &mut Vec<u8>, cells: impl Iterator<Item = (&'a [u8], ColumnFormat)>) {
     for (at, (cell, column)) in cells.enumerate() {
         if at > 0 {
             out.extend_from_slice(b"  ");
         }
-        let padding = column.width - java::length(cell);
-        let (before, after) = if column.right { (padding, 0) } else { (0, padding) };
+        let padding = column.width - java::utf16_length(cell);
+        let (before, after) = if column.align_right { (padding, 0) } else { (0, padding) };
         out.extend(std::iter::repeat_n(b' ', before));
         out.extend_from_slice(cell);
         out.extend(std::iter::repeat_n(b' ', after));

@@ -4,11 +4,11 @@
 //! `one.table` has two read groups, one of them with insertions and deletions.
 #![allow(clippy::unwrap_used)]
 
-use readmill_bqsr::counters::{Event, context_code, cycle_index};
+use readmill_bqsr::counters::{ErrorEvent, context_code, cycle_index};
 use readmill_bqsr::report::Covariate;
 use readmill_bqsr::{
-    ApplyOptions, Datum, EventTable, GroupTable, QualityTable, Recalibration, Report, Tables, gather,
-    plot_data,
+    ApplyOptions, Datum, EventTable, GroupTable, QualityTable, RecalReport, Recalibration, Tables,
+    gather, plot_data,
 };
 use readmill_record::{Ledger, Result};
 
@@ -31,16 +31,16 @@ const fn below_first_line(text: &'static str) -> &'static str {
     text.split_at(end + 1).1
 }
 
-fn read(text: &str) -> Report {
+fn read(text: &str) -> RecalReport {
     try_read(text).unwrap()
 }
 
-fn try_read(text: impl AsRef<[u8]>) -> Result<Report> {
-    Report::read(text.as_ref(), &mut Ledger::unlimited().empty("a table"))
+fn try_read(text: impl AsRef<[u8]>) -> Result<RecalReport> {
+    RecalReport::parse(text.as_ref(), &mut Ledger::unlimited().empty_charge("a table"))
 }
 
-fn text(report: &Report) -> String {
-    String::from_utf8(report.text()).unwrap()
+fn text(report: &RecalReport) -> String {
+    String::from_utf8(report.to_text()).unwrap()
 }
 
 #[test]
@@ -53,14 +53,14 @@ fn a_report_is_read_and_written() {
 #[test]
 fn counts_become_the_report() {
     let report = read(ONE);
-    let made = Report::new(&counts(&report), report.arguments.clone()).unwrap();
+    let made = RecalReport::new(&counts(&report), report.arguments.clone()).unwrap();
     assert_eq!(made, report);
     assert_eq!(text(&made), ONE);
 }
 
 /// Returns the counts of a report, with read groups in another order and some that have no
 /// observations.
-fn counts(report: &Report) -> Tables {
+fn counts(report: &RecalReport) -> Tables {
     let mut tables =
         Tables { groups: vec![GroupTable { name: b"unseen".to_vec(), ..GroupTable::default() }] };
     for group in report.groups.iter().rev() {
@@ -107,7 +107,7 @@ fn reports_are_gathered() {
     let error = gather([read(ONE), other].map(Ok)).unwrap_err().to_string();
     assert!(error.contains("maximum_cycle_value is 12 in the first and 13 here"), "{error}");
     assert!(gather(Vec::new()).is_err());
-    let empty = Report::new(&Tables::default(), read(ONE).arguments).unwrap();
+    let empty = RecalReport::new(&Tables::default(), read(ONE).arguments).unwrap();
     assert!(gather([Ok(empty.clone())]).unwrap_err().to_string().contains("no report has any base"));
     assert_eq!(
         text(&gather([read(ONE), empty].map(Ok)).unwrap()),
@@ -118,11 +118,12 @@ fn reports_are_gathered() {
 #[test]
 fn data_for_plots() {
     let (before, after) = (read(ONE), read(GATHERED));
-    let csv = plot_data::csv(&[("Before", &before), ("After", &after)]).unwrap();
+    let csv = plot_data::reports_to_csv(&[("Before", &before), ("After", &after)]).unwrap();
     assert_eq!(String::from_utf8(csv).unwrap(), PLOT);
     let mut other = after;
     other.arguments.low_quality_tail = 9;
-    let error = plot_data::csv(&[("Before", &before), ("After", &other)]).unwrap_err().to_string();
+    let error =
+        plot_data::reports_to_csv(&[("Before", &before), ("After", &other)]).unwrap_err().to_string();
     assert!(error.contains("low_quality_tail is 2 and 9"), "{error}");
 }
 
@@ -151,7 +152,7 @@ fn qualities_are_recalibrated() {
         let found: Vec<u8> = match recalibration.group(fields[5].as_bytes()) {
             None => reported
                 .iter()
-                .map(|&quality| recalibration.without_group[usize::from(quality)])
+                .map(|&quality| recalibration.quantized_only[usize::from(quality)])
                 .collect(),
             Some(group) => (0..bases.len())
                 .map(|at| {
@@ -274,10 +275,11 @@ fn lines_may_end_as_on_windows_and_names_may_be_in_any_script() {
 
 #[test]
 fn a_table_is_refused_before_it_takes_more_memory_than_there_is() {
-    let charged = |ledger: &Ledger| Report::read(ONE.as_bytes(), &mut ledger.empty("a table"));
-    let ample = Ledger::of(1 << 20);
-    assert!(charged(&ample).unwrap().memory() <= ample.peak());
-    let error = charged(&Ledger::of(10_000)).unwrap_err();
+    let charged =
+        |ledger: &Ledger| RecalReport::parse(ONE.as_bytes(), &mut ledger.empty_charge("a table"));
+    let ample = Ledger::with_capacity(1 << 20);
+    assert!(charged(&ample).unwrap().memory_bytes() <= ample.peak());
+    let error = charged(&Ledger::with_capacity(10_000)).unwrap_err();
     assert!(error.to_string().contains("raise -m"), "{error}");
 }
 
@@ -287,8 +289,11 @@ fn one_row_of_a_late_cycle_is_charged_with_all_cycles_before_it() {
     report.arguments.maximum_cycle_value = 999_999;
     let rows = report.groups.iter_mut().flat_map(|group| &mut group.covariates);
     let mut of_cycles = rows.filter(|row| matches!(row.covariate, Covariate::Cycle(_)));
-    of_cycles.find(|row| row.event == Event::Mismatch).unwrap().covariate = Covariate::Cycle(999_999);
-    let new = |bytes: u64| Recalibration::new(&report, &ApplyOptions::default(), &Ledger::of(bytes));
+    of_cycles.find(|row| row.event == ErrorEvent::Mismatch).unwrap().covariate =
+        Covariate::Cycle(999_999);
+    let new = |bytes: u64| {
+        Recalibration::new(&report, &ApplyOptions::default(), &Ledger::with_capacity(bytes))
+    };
     let error = new(2 << 20).map(drop).unwrap_err();
     assert!(error.to_string().starts_with("recalibration: needs"), "{error}");
     assert!(new(400 << 20).is_ok());

@@ -10,16 +10,16 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::path::Path;
 
-use readmill_format::features::bed_position;
+use readmill_format::features::parse_bed_position;
 use readmill_format::text::LineReader;
 use readmill_record::{Charge, Header, Ledger, Result, make_room};
 
 use crate::depth::merge::{DepthSink, TallySink};
 use crate::depth::piece::{ContigTally, PositionQuality};
 
-const NAME: &str = "regions";
+const MEMORY_NAME: &str = "regions";
 
-const PAGE: usize = 1 << 16;
+const FLUSH_BYTES: usize = 1 << 16;
 
 /// Which columns follow those of the BED file, in addition to the sum of depths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,12 +54,12 @@ impl BedLines {
     /// # Errors
     /// The file cannot be read, a line is not a region on a contig of `header`, or the regions do not
     /// fit into memory.
-    pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
-        let mut charges = [(); 3].map(|()| ledger.empty(NAME));
+    pub fn read_bed(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let mut charges = [(); 3].map(|()| ledger.empty_charge(MEMORY_NAME));
         let (mut text, mut lengths, mut borders) = (Vec::new(), Vec::new(), Vec::new());
         let mut names = None;
         let mut lines = LineReader::open(path, ledger)?;
-        while lines.advance()? {
+        while lines.advance_line()? {
             let line = lines.line();
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if line.starts_with(b"#chrom\t") && names.is_none() && lengths.is_empty() {
@@ -71,15 +71,15 @@ impl BedLines {
             }
             let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             let contig = words.next().unwrap_or_default();
-            let number = |word: Option<&[u8]>| bed_position(word?);
+            let number = |word: Option<&[u8]>| parse_bed_position(word?);
             let (start, end) = match (number(words.next()), number(words.next())) {
                 (Some(start), Some(end)) if start <= end => (start, end),
-                (Some(_), Some(_)) => return Err(lines.wrong("the region ends before it starts")),
-                _ => return Err(lines.wrong("the second and third column of BED are numbers")),
+                (Some(_), Some(_)) => return Err(lines.line_error("the region ends before it starts")),
+                _ => return Err(lines.line_error("the second and third column of BED are numbers")),
             };
             let Some(contig) = header.reference_id(contig).and_then(|id| u32::try_from(id).ok()) else {
                 let contig = String::from_utf8_lossy(contig).into_owned();
-                return Err(lines.wrong(format!("the reads have no contig {contig}")));
+                return Err(lines.line_error(format!("the reads have no contig {contig}")));
             };
             let (region, length) = (lengths.len() as u32, line.len() as u32);
             make_room(&mut text, line.len(), &mut charges[0])?;
@@ -104,7 +104,7 @@ pub struct BedCoverage<W> {
     write: W,
     files: Vec<FileSums>,
     sums: Vec<u64>,
-    next: usize,
+    next_border: usize,
     open: u32,
     _charge: Charge,
 }
@@ -114,8 +114,8 @@ struct FileSums {
     bases: u64,
     deep: u64,
     /// Number of reads that start before the last border, and that end at or before it.
-    begun: u64,
-    ended: u64,
+    started_reads: u64,
+    ended_reads: u64,
     /// Starts of the other reads, in order, and their ends.
     starts: VecDeque<u32>,
     ends: BinaryHeap<Reverse<u32>>,
@@ -123,13 +123,13 @@ struct FileSums {
 }
 
 impl FileSums {
-    fn pass(&mut self, at: u32) {
+    fn pass_reads(&mut self, at: u32) {
         while self.starts.pop_front_if(|start| *start < at).is_some() {
-            self.begun += 1;
+            self.started_reads += 1;
         }
         while self.ends.peek().is_some_and(|Reverse(end)| *end <= at) {
             self.ends.pop();
-            self.ended += 1;
+            self.ended_reads += 1;
         }
     }
 }
@@ -146,9 +146,9 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
         ledger: &Ledger,
         write: W,
     ) -> Result<Self> {
-        let columns = files * options.columns();
+        let columns = files * options.column_count();
         let n = lines.lengths.len() * columns;
-        let charge = ledger.charge(NAME, (n * size_of::<u64>() + 2 * PAGE) as u64)?;
+        let charge = ledger.charge(MEMORY_NAME, (n * size_of::<u64>() + 2 * FLUSH_BYTES) as u64)?;
         let files = (0..files).map(|_| FileSums::default()).collect();
         Ok(BedCoverage {
             options,
@@ -156,7 +156,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
             write,
             files,
             sums: vec![0; n],
-            next: 0,
+            next_border: 0,
             open: 0,
             _charge: charge,
         })
@@ -170,16 +170,16 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
     }
 
     fn pass_borders(&mut self, to: u32) {
-        let columns = self.options.columns();
-        while let Some(&border) = self.lines.borders.get(self.next) {
+        let columns = self.options.column_count();
+        while let Some(&border) = self.lines.borders.get(self.next_border) {
             if border.contig != self.open || border.at > to {
                 return;
             }
-            self.next += 1;
+            self.next_border += 1;
             let each = self.files.len() * columns;
             let own = &mut self.sums[border.region as usize * each..][..each];
             for (number, file) in self.files.iter_mut().enumerate() {
-                file.pass(border.at);
+                file.pass_reads(border.at);
                 let mut column = number;
                 let mut add = |at_start: u64, at_end: u64| {
                     own[column] = match border.is_end {
@@ -193,13 +193,13 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
                     add(file.deep, file.deep);
                 }
                 if self.options.reads {
-                    add(file.ended, file.begun);
+                    add(file.ended_reads, file.started_reads);
                 }
             }
         }
     }
 
-    fn add(&mut self, bases: u64, depths: &[u32]) {
+    fn add_depths(&mut self, bases: u64, depths: &[u32]) {
         for (file, &depth) in self.files.iter_mut().zip(depths) {
             file.bases += bases * u64::from(depth);
             if self.options.min_depth.is_some_and(|least| u64::from(depth) >= least) {
@@ -209,8 +209,8 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
     }
 
     pub fn finish(mut self) -> Result<()> {
-        let mut page = self.names();
-        let each = self.files.len() * self.options.columns();
+        let mut page = self.header_line();
+        let each = self.files.len() * self.options.column_count();
         let mut from = 0;
         for (region, &length) in self.lines.lengths.iter().enumerate() {
             let line = &self.lines.text[from..from + length as usize];
@@ -220,7 +220,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
                 page.extend_from_slice(format!("\t{sum}").as_bytes());
             }
             page.push(b'\n');
-            if page.len() >= PAGE {
+            if page.len() >= FLUSH_BYTES {
                 (self.write)(&page)?;
                 page.clear();
             }
@@ -230,7 +230,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
 
     /// Returns the header line: that of the BED file, or standard names for as many columns as the first
     /// region has. Empty without the option.
-    fn names(&self) -> Vec<u8> {
+    fn header_line(&self) -> Vec<u8> {
         const NAMES: [&str; 12] = [
             "chrom",
             "chromStart",
@@ -274,39 +274,39 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
 }
 
 impl BedOptions {
-    fn columns(&self) -> usize {
+    fn column_count(&self) -> usize {
         1 + usize::from(self.min_depth.is_some()) + usize::from(self.reads)
     }
 }
 
 impl<W: FnMut(&[u8]) -> Result<()>> DepthSink for BedCoverage<W> {
-    fn pass(&mut self, contig: u32) -> Result<()> {
-        self.begin(contig)?;
-        self.end()
+    fn skip_contig(&mut self, contig: u32) -> Result<()> {
+        self.begin_contig(contig)?;
+        self.end_contig()
     }
 
-    fn begin(&mut self, contig: u32) -> Result<()> {
+    fn begin_contig(&mut self, contig: u32) -> Result<()> {
         self.open = contig;
         Ok(())
     }
 
-    fn run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()> {
+    fn add_run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()> {
         self.pass_borders(start);
         let mut from = start;
-        while let Some(border) = self.lines.borders.get(self.next) {
+        while let Some(border) = self.lines.borders.get(self.next_border) {
             if border.contig != self.open || border.at >= end {
                 break;
             }
             let at = border.at;
-            self.add(u64::from(at - from), depths);
+            self.add_depths(u64::from(at - from), depths);
             from = at;
             self.pass_borders(at);
         }
-        self.add(u64::from(end - from), depths);
+        self.add_depths(u64::from(end - from), depths);
         Ok(())
     }
 
-    fn end(&mut self) -> Result<()> {
+    fn end_contig(&mut self) -> Result<()> {
         self.pass_borders(u32::MAX);
         self.files.iter_mut().for_each(|file| *file = FileSums::default());
         Ok(())
@@ -314,15 +314,15 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthSink for BedCoverage<W> {
 }
 
 impl<W: FnMut(&[u8]) -> Result<()>> TallySink for BedCoverage<W> {
-    fn tally(&mut self, _: u32, _: ContigTally) -> Result<()> {
+    fn add_tally(&mut self, _: u32, _: ContigTally) -> Result<()> {
         Ok(())
     }
 
-    fn qualities(&mut self, _: Vec<PositionQuality>) -> Result<()> {
+    fn add_qualities(&mut self, _: Vec<PositionQuality>) -> Result<()> {
         Ok(())
     }
 
-    fn reads(&mut self, file: usize, reads: Vec<(u32, u32)>) -> Result<()> {
+    fn add_reads(&mut self, file: usize, reads: Vec<(u32, u32)>) -> Result<()> {
         let Some(sums) = self.files.get_mut(file) else { return Ok(()) };
         for (start, end) in reads {
             // samtools counts the first read without aligned bases at a position, except at the first
@@ -348,7 +348,7 @@ mod tests {
         let header = Header::parse(b"@SQ\tSN:c1\tLN:100\n@SQ\tSN:c2\tLN:100\n")?;
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bed).unwrap();
-        BedLines::read(file.path(), &header, &Ledger::unlimited())
+        BedLines::read_bed(file.path(), &header, &Ledger::unlimited())
     }
 
     #[test]
@@ -363,14 +363,14 @@ mod tests {
         };
         let ledger = Ledger::unlimited();
         let mut bed = BedCoverage::new(options, lines(bed).unwrap(), 2, &ledger, write).unwrap();
-        bed.begin(0).unwrap();
+        bed.begin_contig(0).unwrap();
         // The last read of the first file covers nothing, and is not the first at its position.
-        bed.reads(0, vec![(10, 30), (20, 30), (20, 30), (20, 20)]).unwrap();
-        bed.reads(1, vec![(20, 30), (20, 30), (24, 24)]).unwrap();
-        bed.run(10, 20, &[1, 0]).unwrap();
-        bed.run(20, 30, &[3, 2]).unwrap();
-        bed.end().unwrap();
-        bed.pass(1).unwrap();
+        bed.add_reads(0, vec![(10, 30), (20, 30), (20, 30), (20, 20)]).unwrap();
+        bed.add_reads(1, vec![(20, 30), (20, 30), (24, 24)]).unwrap();
+        bed.add_run(10, 20, &[1, 0]).unwrap();
+        bed.add_run(20, 30, &[3, 2]).unwrap();
+        bed.end_contig().unwrap();
+        bed.skip_contig(1).unwrap();
         bed.finish().unwrap();
         let names =
             "#chrom\tchromStart\tchromEnd\tname\tf_cov\tg_cov\tf_depth\tg_depth\tf_count\tg_count\n";

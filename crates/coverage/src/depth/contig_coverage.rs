@@ -12,10 +12,10 @@ pub(crate) struct ContigCoverage {
 
 impl ContigCoverage {
     pub(crate) fn mean_quality(&self) -> f64 {
-        mean(self.tally.qualities, self.tally.bases).unwrap_or(0.0)
+        mean_of(self.tally.qualities, self.tally.bases).unwrap_or(0.0)
     }
 }
 
-pub(crate) fn mean(sum: u64, n: u64) -> Option<f64> {
+pub(crate) fn mean_of(sum: u64, n: u64) -> Option<f64> {
     (n > 0).then(|| sum as f64 / n as f64)
 }

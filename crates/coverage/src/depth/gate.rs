@@ -7,12 +7,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use readmill_record::{Batch, RecordRef, slots_to_grow};
+use readmill_record::{Batch, RecordRef, extra_slots_to_grow};
 
 use crate::depth::rules::DepthRules;
-use crate::mates::{ByName, name_of};
+use crate::mates::{ByName, hash_name};
 
-pub const NOTHING: u32 = u32::MAX;
+pub const SKIP_READ: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateKind {
@@ -20,13 +20,13 @@ pub enum GateKind {
     Mates,
     /// Maximum number of reads at a position (`samtools coverage -d`). Further reads that start at the
     /// position do not count.
-    Most(u32),
+    MaxDepth(u32),
 }
 
 /// Applies one rule to the reads of one file.
 ///
 /// ```
-/// use readmill_coverage::depth::gate::NOTHING;
+/// use readmill_coverage::depth::gate::SKIP_READ;
 /// use readmill_coverage::depth::{DepthRules, Gate, GateKind};
 /// use readmill_format::sam::LineParser;
 /// use readmill_record::{Batch, Header, Stamp};
@@ -37,36 +37,40 @@ pub enum GateKind {
 /// for _ in 0..3 {
 ///     batch.push(&raw, Stamp::default())?;
 /// }
-/// let mut gate = Gate::new(GateKind::Most(2));
-/// assert_eq!(gate.pass(&batch, &DepthRules::default()), [0, 0, NOTHING]);
+/// let mut gate = Gate::new(GateKind::MaxDepth(2));
+/// assert_eq!(gate.pass_batch(&batch, &DepthRules::default()), [0, 0, SKIP_READ]);
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub struct Gate(Rule);
 
 enum Rule {
     Mates(Mates),
-    Most(Most),
+    MaxDepth(DepthLimit),
 }
 
 impl Gate {
     pub fn new(kind: GateKind) -> Self {
         Gate(match kind {
             GateKind::Mates => Rule::Mates(Mates::default()),
-            GateKind::Most(most) => Rule::Most(Most { most, ..Most::default() }),
+            GateKind::MaxDepth(most) => {
+                Rule::MaxDepth(DepthLimit { max_reads: most, ..DepthLimit::default() })
+            }
         })
     }
 
     /// Returns a 0-based position for each read of the next batch: its bases before this position do not
     /// count. The result is an argument of
     /// [`DepthPieceMaker::make`](crate::depth::DepthPieceMaker::make).
-    pub fn pass(&mut self, batch: &Batch, rules: &DepthRules) -> Vec<u32> {
+    pub fn pass_batch(&mut self, batch: &Batch, rules: &DepthRules) -> Vec<u32> {
         let mut clips = Vec::with_capacity(batch.len());
         for (_, record) in batch.records() {
             let place = (record.ref_id().try_into().ok(), record.pos().try_into().ok());
             clips.push(match place {
-                (Some(contig), Some(start)) if rules.keeps(record) => match &mut self.0 {
-                    Rule::Mates(mates) => mates.clip(record, contig, start),
-                    Rule::Most(most) => u32::from(most.drops(record, contig, start)) * NOTHING,
+                (Some(contig), Some(start)) if rules.keeps_read(record) => match &mut self.0 {
+                    Rule::Mates(mates) => mates.clip_start(record, contig, start),
+                    Rule::MaxDepth(most) => {
+                        u32::from(most.exceeds_limit(record, contig, start)) * SKIP_READ
+                    }
                 },
                 _ => 0,
             });
@@ -77,21 +81,21 @@ impl Gate {
     pub fn heap_bytes(&self) -> u64 {
         match &self.0 {
             Rule::Mates(mates) => (mates.ends.capacity() * MATE_BYTES) as u64,
-            Rule::Most(most) => (most.ends.capacity() * size_of::<u32>()) as u64,
+            Rule::MaxDepth(most) => (most.ends.capacity() * size_of::<u32>()) as u64,
         }
     }
 
     /// Returns the maximum number of bytes that the gate allocates in addition while it sees `reads`
     /// reads.
-    pub fn growth(&self, reads: usize) -> u64 {
+    pub fn max_growth(&self, reads: usize) -> u64 {
         match &self.0 {
             Rule::Mates(Mates { ends, .. }) => {
-                (slots_to_grow(ends.capacity(), ends.len(), reads) * MATE_BYTES) as u64
+                (extra_slots_to_grow(ends.capacity(), ends.len(), reads) * MATE_BYTES) as u64
             }
-            Rule::Most(Most { ends, .. }) if ends.len() + reads > ends.capacity() => {
+            Rule::MaxDepth(DepthLimit { ends, .. }) if ends.len() + reads > ends.capacity() => {
                 (2 * (ends.len() + reads) * size_of::<u32>()) as u64
             }
-            Rule::Most(_) => 0,
+            Rule::MaxDepth(_) => 0,
         }
     }
 }
@@ -109,13 +113,13 @@ struct Mates {
     ends: ByName<u32>,
     /// Number of waiting reads at which those that have ended are removed: twice the number that
     /// remained last time.
-    enough: usize,
+    waiting_limit: usize,
 }
 
-const ENOUGH: usize = 1 << 12;
+const MIN_WAITING: usize = 1 << 12;
 
 impl Mates {
-    fn clip(&mut self, record: RecordRef<'_>, contig: u32, start: u32) -> u32 {
+    fn clip_start(&mut self, record: RecordRef<'_>, contig: u32, start: u32) -> u32 {
         let flags = record.flags();
         if !flags.is_paired() || flags.is_mate_unmapped() {
             return 0;
@@ -124,7 +128,7 @@ impl Mates {
             self.ends.clear();
             self.contig = contig;
         }
-        let name = name_of(record);
+        let name = hash_name(record);
         if let Some(end) = self.ends.remove(&name)
             && end > start
         {
@@ -134,9 +138,9 @@ impl Mates {
         let mate = record.next_pos();
         if mate == -1 || (record.next_ref_id() == record.ref_id() && i64::from(mate) <= end) {
             self.ends.insert(name, u32::try_from(end).unwrap_or(u32::MAX - 1));
-            if self.ends.len() > self.enough.max(ENOUGH) {
+            if self.ends.len() > self.waiting_limit.max(MIN_WAITING) {
                 self.ends.retain(|_, end| *end > start);
-                self.enough = 2 * self.ends.len();
+                self.waiting_limit = 2 * self.ends.len();
             }
         }
         0
@@ -144,15 +148,15 @@ impl Mates {
 }
 
 #[derive(Default)]
-struct Most {
-    most: u32,
+struct DepthLimit {
+    max_reads: u32,
     place: Option<(u32, u32)>,
     ends: BinaryHeap<Reverse<u32>>,
 }
 
-impl Most {
+impl DepthLimit {
     /// Returns whether a read exceeds the maximum depth. The first read at a position never does.
-    fn drops(&mut self, record: RecordRef<'_>, contig: u32, start: u32) -> bool {
+    fn exceeds_limit(&mut self, record: RecordRef<'_>, contig: u32, start: u32) -> bool {
         if record.flags().is_unmapped() {
             return false; // it covers nothing
         }
@@ -167,7 +171,7 @@ impl Most {
             while self.ends.peek().is_some_and(|Reverse(end)| *end < start) {
                 self.ends.pop();
             }
-        } else if self.ends.len() as u64 >= u64::from(self.most) {
+        } else if self.ends.len() as u64 >= u64::from(self.max_reads) {
             return true;
         }
         if is_first || end > start {

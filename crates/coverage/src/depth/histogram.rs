@@ -1,9 +1,9 @@
 //! The text histogram of `samtools coverage`: the share of covered bases, or the depth, in bins of a
 //! contig.
 
-use crate::depth::contig_coverage::{ContigCoverage, mean};
-use crate::depth::number::general;
-use crate::depth::rules::Window;
+use crate::depth::contig_coverage::{ContigCoverage, mean_of};
+use crate::depth::number::format_general;
+use crate::depth::rules::CountWindow;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
@@ -13,30 +13,30 @@ pub struct Histogram {
     pub depth: bool,
 }
 
-const ROWS: u32 = 10;
+const ROW_COUNT: u32 = 10;
 
 /// Characters for eighths (ASCII: halves) of a line.
 const BLOCKS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_BLOCKS: [&str; 2] = [".", ":"];
 
-const LABEL: usize = 10;
+const LABEL_WIDTH: usize = 10;
 
-pub(crate) struct Bins {
-    window: Window,
+pub(crate) struct HistogramBins {
+    window: CountWindow,
     counts: Vec<u32>,
     width: u32,
     depth: bool,
 }
 
-impl Bins {
-    pub(crate) fn new(histogram: &Histogram, window: Window) -> Self {
+impl HistogramBins {
+    pub(crate) fn new(histogram: &Histogram, window: CountWindow) -> Self {
         let length = window.end.saturating_sub(window.start);
         let bins = histogram.bins.min(length);
         let (counts, width) = (vec![0; bins as usize], length.checked_div(bins).unwrap_or(1));
-        Bins { window, counts, width, depth: histogram.depth }
+        HistogramBins { window, counts, width, depth: histogram.depth }
     }
 
-    pub(crate) fn add(&mut self, mut start: u32, end: u32, depth: u64, is_covered: bool) {
+    pub(crate) fn add_positions(&mut self, mut start: u32, end: u32, depth: u64, is_covered: bool) {
         let one = match self.depth {
             true => depth as u32,
             false => u32::from(is_covered),
@@ -52,9 +52,9 @@ impl Bins {
 }
 
 impl Histogram {
-    pub(crate) fn draw(
+    pub(crate) fn draw_contig(
         &self,
-        bins: &Bins,
+        bins: &HistogramBins,
         (name, length): &(String, u32),
         own: &ContigCoverage,
         text: &mut String,
@@ -66,9 +66,9 @@ impl Histogram {
         let height = |&count: &u32| f64::from(factor.wrapping_mul(count)) / f64::from(bins.width);
         let heights = Vec::from_iter(bins.counts.iter().map(height));
         let most = heights.iter().fold(0.0, |most: f64, &height| most.max(height));
-        let row_height = most / f64::from(ROWS);
-        *text += &format!("{name} ({}bp)\n", readable(f64::from(*length)));
-        for row in (0..ROWS).rev() {
+        let row_height = most / f64::from(ROW_COUNT);
+        *text += &format!("{name} ({}bp)\n", format_bases(f64::from(*length)));
+        for row in (0..ROW_COUNT).rev() {
             let floor = row_height * f64::from(row);
             *text += &match self.depth {
                 true => format!(">{floor:8.1} "),
@@ -86,20 +86,21 @@ impl Histogram {
             }
             *text += border;
             text.push(' ');
-            *text += &self.legend(row, bins, own, most);
+            *text += &self.row_legend(row, bins, own, most);
             text.push('\n');
         }
         let columns = heights.len() as u32;
-        *text += &format!("     {}", centered(&readable(f64::from(bins.window.start) + 1.0)));
+        *text += &format!("     {}", center_label(&format_bases(f64::from(bins.window.start) + 1.0)));
         for column in (10..10 * (columns / 10)).step_by(10) {
             let position = f64::from(bins.window.start) + f64::from(bins.width) * f64::from(column);
-            *text += &centered(&readable(position));
+            *text += &center_label(&format_bases(position));
         }
         let padding = ((columns % 10) as usize).max(1);
-        *text += &format!("{:padding$}{}\n", " ", centered(&readable(f64::from(bins.window.end))));
+        *text +=
+            &format!("{:padding$}{}\n", " ", center_label(&format_bases(f64::from(bins.window.end))));
     }
 
-    fn legend(&self, row: u32, bins: &Bins, own: &ContigCoverage, most: f64) -> String {
+    fn row_legend(&self, row: u32, bins: &HistogramBins, own: &ContigCoverage, most: f64) -> String {
         let bases = f64::from(bins.window.end) - f64::from(bins.window.start);
         let tally = &own.tally;
         match row {
@@ -107,24 +108,24 @@ impl Histogram {
             8 if tally.reads > tally.counted => {
                 format!("    ({} filtered)", tally.reads - tally.counted)
             }
-            7 => format!("Covered bases:   {}bp", readable(own.covered as f64)),
-            6 => format!("Percent covered: {}%", general(100.0 * own.covered as f64 / bases, 4)),
-            5 => format!("Mean coverage:   {}x", general(own.depth as f64 / bases, 3)),
-            4 => format!("Mean baseQ:      {}", general(own.mean_quality(), 3)),
+            7 => format!("Covered bases:   {}bp", format_bases(own.covered as f64)),
+            6 => format!("Percent covered: {}%", format_general(100.0 * own.covered as f64 / bases, 4)),
+            5 => format!("Mean coverage:   {}x", format_general(own.depth as f64 / bases, 3)),
+            4 => format!("Mean baseQ:      {}", format_general(own.mean_quality(), 3)),
             3 => {
-                let mean = mean(tally.mapq, tally.counted).unwrap_or(f64::NAN);
-                format!("Mean mapQ:       {}", general(mean, 3))
+                let mean = mean_of(tally.mapq, tally.counted).unwrap_or(f64::NAN);
+                format!("Mean mapQ:       {}", format_general(mean, 3))
             }
-            1 => format!("Histo bin width: {}bp", readable(f64::from(bins.width))),
-            0 if self.depth => format!("Histo max cov:   {}", general(most, 5)),
-            0 => format!("Histo max bin:   {}%", general(most, 5)),
+            1 => format!("Histo bin width: {}bp", format_bases(f64::from(bins.width))),
+            0 if self.depth => format!("Histo max cov:   {}", format_general(most, 5)),
+            0 => format!("Histo max bin:   {}%", format_general(most, 5)),
             _ => String::new(),
         }
     }
 }
 
 /// Formats a number of bases with a unit: none, K, M, G or T, with 0 to 4 decimals.
-fn readable(mut bases: f64) -> String {
+fn format_bases(mut bases: f64) -> String {
     let mut unit = 0;
     while bases >= 1000.0 && unit < 4 {
         bases /= 1000.0;
@@ -133,8 +134,8 @@ fn readable(mut bases: f64) -> String {
     format!("{bases:.unit$}{}", ["", "K", "M", "G", "T"][unit])
 }
 
-fn centered(label: &str) -> String {
-    let free = LABEL.saturating_sub(label.len());
+fn center_label(label: &str) -> String {
+    let free = LABEL_WIDTH.saturating_sub(label.len());
     let (half, odd) = (free / 2, free % 2);
     if half == 0 {
         return label.to_string();

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use readmill_format::intervals::Set;
+use readmill_format::intervals::IntervalSet;
 use readmill_record::Result;
 
 use crate::depth::merge::{DepthSink, TallySink};
 use crate::depth::piece::{ContigTally, PositionQuality};
-use crate::depth::rules::Window;
-use crate::line::write_number;
+use crate::depth::rules::CountWindow;
+use crate::line::append_number;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Positions {
+pub enum PositionChoice {
     /// Positions over which at least one read extends.
     #[default]
     Reached,
@@ -23,16 +23,16 @@ pub enum Positions {
 
 #[derive(Clone, Default)]
 pub struct LineOptions {
-    pub positions: Positions,
-    pub window: Option<Window>,
-    pub targets: Option<Set>,
+    pub positions: PositionChoice,
+    pub window: Option<CountWindow>,
+    pub targets: Option<IntervalSet>,
 }
 
-pub const PAGE: usize = 1 << 18;
+pub const FLUSH_BYTES: usize = 1 << 18;
 
 /// Returns the bytes of memory of a writer. `longest_name` is the length of the longest contig name.
-pub fn memory(longest_name: usize) -> u64 {
-    (3 * PAGE + 4 * longest_name) as u64
+pub fn writer_bytes(longest_name: usize) -> u64 {
+    (3 * FLUSH_BYTES + 4 * longest_name) as u64
 }
 
 /// Writes the lines, in pages that are passed to `write`.
@@ -58,7 +58,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
             options,
             contigs: Arc::clone(contigs),
             write,
-            page: Vec::with_capacity(PAGE + PAGE / 2),
+            page: Vec::with_capacity(FLUSH_BYTES + FLUSH_BYTES / 2),
             contig: 0,
             next: 0,
             target: 0,
@@ -69,7 +69,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
         }
     }
 
-    pub fn header(&mut self, files: &[&[u8]]) {
+    pub fn write_header(&mut self, files: &[&[u8]]) {
         self.page.extend_from_slice(b"#CHROM\tPOS");
         for file in files {
             self.page.push(b'\t');
@@ -83,51 +83,51 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
     pub fn finish(mut self) -> Result<()> {
         if let Some(window) = self.options.window
             && !self.any_contig
-            && self.options.positions != Positions::Reached
+            && self.options.positions != PositionChoice::Reached
         {
-            self.whole(window.contig)?;
+            self.write_whole_contig(window.contig)?;
         }
         (self.write)(&self.page)
     }
 
-    fn whole(&mut self, contig: u32) -> Result<()> {
-        self.enter(contig);
-        self.zeros(self.length())
+    fn write_whole_contig(&mut self, contig: u32) -> Result<()> {
+        self.enter_contig(contig);
+        self.write_zeros(self.contig_length())
     }
 
-    fn enter(&mut self, contig: u32) {
+    fn enter_contig(&mut self, contig: u32) {
         (self.contig, self.next) = (contig, 0);
         if let Some(targets) = &self.options.targets {
             self.target = targets.intervals().partition_point(|target| target.0 < contig);
         }
     }
 
-    fn length(&self) -> u32 {
+    fn contig_length(&self) -> u32 {
         self.contigs.get(self.contig as usize).map_or(0, |contig| contig.1)
     }
 
-    fn zeros(&mut self, end: u32) -> Result<()> {
+    fn write_zeros(&mut self, end: u32) -> Result<()> {
         if self.next < end {
             self.tail.clear();
             self.tail.extend_from_slice(&self.zeros);
-            self.positions(self.next, end)?;
+            self.write_positions(self.next, end)?;
             self.next = end;
         }
         Ok(())
     }
 
-    fn positions(&mut self, start: u32, end: u32) -> Result<()> {
+    fn write_positions(&mut self, start: u32, end: u32) -> Result<()> {
         let (start, end) = match self.options.window {
             Some(window) => (start.max(window.start), end.min(window.end)),
             None => (start, end),
         };
-        let Some(targets) = self.options.targets.clone() else { return self.lines(start, end) };
+        let Some(targets) = self.options.targets.clone() else { return self.fill_pages(start, end) };
         let targets = targets.intervals();
         while let Some(&(contig, from, to)) = targets.get(self.target) {
             if (contig, from) >= (self.contig, end) {
                 break;
             }
-            self.lines(start.max(from), end.min(to))?;
+            self.fill_pages(start.max(from), end.min(to))?;
             if to > end {
                 break;
             }
@@ -136,20 +136,20 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
         Ok(())
     }
 
-    fn lines(&mut self, start: u32, end: u32) -> Result<()> {
+    fn fill_pages(&mut self, start: u32, end: u32) -> Result<()> {
         let mut start = start;
         while start < end {
             // As many lines as fit into the page, but at least one.
             let name = self.contigs.get(self.contig as usize).map_or("", |contig| contig.0.as_str());
             let longest = name.len() + self.tail.len() + 13;
-            let free = PAGE.saturating_sub(self.page.len()) / longest;
+            let free = FLUSH_BYTES.saturating_sub(self.page.len()) / longest;
             let n = (free.max(1) as u32).min(end - start);
             self.line.clear();
             self.line.extend_from_slice(name.as_bytes());
             self.line.push(b'\t');
-            write_lines(&mut self.line, &self.tail, start, n, &mut self.page);
+            append_lines(&mut self.line, &self.tail, start, n, &mut self.page);
             start += n;
-            if self.page.len() + longest > PAGE {
+            if self.page.len() + longest > FLUSH_BYTES {
                 (self.write)(&self.page)?;
                 self.page.clear();
             }
@@ -159,13 +159,13 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
 }
 
 /// Appends `n` lines that begin with `line` and end with `tail`. `start` is the first position, 0-based.
-fn write_lines(line: &mut Vec<u8>, tail: &[u8], start: u32, n: u32, page: &mut Vec<u8>) {
+fn append_lines(line: &mut Vec<u8>, tail: &[u8], start: u32, n: u32, page: &mut Vec<u8>) {
     let name = line.len();
     let mut position = start + 1;
     let mut left = n;
     while left > 0 {
         line.truncate(name);
-        write_number(position, line);
+        append_number(position, line);
         let last = line.len() - 1;
         line.extend_from_slice(tail);
         line.push(b'\n');
@@ -181,45 +181,49 @@ fn write_lines(line: &mut Vec<u8>, tail: &[u8], start: u32, n: u32, page: &mut V
 }
 
 impl<W: FnMut(&[u8]) -> Result<()>> DepthSink for DepthLines<W> {
-    fn pass(&mut self, contig: u32) -> Result<()> {
+    fn skip_contig(&mut self, contig: u32) -> Result<()> {
         match self.options.positions {
-            Positions::All if self.options.window.is_none() => self.whole(contig),
+            PositionChoice::All if self.options.window.is_none() => self.write_whole_contig(contig),
             _ => Ok(()),
         }
     }
 
-    fn begin(&mut self, contig: u32) -> Result<()> {
+    fn begin_contig(&mut self, contig: u32) -> Result<()> {
         self.any_contig = true;
-        self.enter(contig);
+        self.enter_contig(contig);
         Ok(())
     }
 
     #[inline]
-    fn run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()> {
-        if self.options.positions != Positions::Reached {
-            self.zeros(start)?;
+    fn add_run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()> {
+        if self.options.positions != PositionChoice::Reached {
+            self.write_zeros(start)?;
         }
         self.tail.clear();
         for &depth in depths {
             self.tail.push(b'\t');
-            write_number(depth, &mut self.tail);
+            append_number(depth, &mut self.tail);
         }
-        self.positions(start, end)?;
+        self.write_positions(start, end)?;
         self.next = end;
         Ok(())
     }
 
-    fn end(&mut self) -> Result<()> {
-        if self.options.positions != Positions::Reached { self.zeros(self.length()) } else { Ok(()) }
+    fn end_contig(&mut self) -> Result<()> {
+        if self.options.positions != PositionChoice::Reached {
+            self.write_zeros(self.contig_length())
+        } else {
+            Ok(())
+        }
     }
 }
 
 impl<W: FnMut(&[u8]) -> Result<()>> TallySink for DepthLines<W> {
-    fn tally(&mut self, _: u32, _: ContigTally) -> Result<()> {
+    fn add_tally(&mut self, _: u32, _: ContigTally) -> Result<()> {
         Ok(())
     }
 
-    fn qualities(&mut self, _: Vec<PositionQuality>) -> Result<()> {
+    fn add_qualities(&mut self, _: Vec<PositionQuality>) -> Result<()> {
         Ok(())
     }
 }

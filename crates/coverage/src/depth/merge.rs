@@ -14,35 +14,35 @@ use std::collections::VecDeque;
 
 use readmill_record::Result;
 
-use crate::depth::piece::{ContigPart, ContigTally, DepthPiece, PositionQuality, unsorted};
+use crate::depth::piece::{ContigPart, ContigTally, DepthPiece, PositionQuality, unsorted_error};
 use crate::join;
-use crate::mates::{Block, Event};
+use crate::mates::{AlignedBlock, DepthChange};
 
 /// Receives runs of equal depth, in the order of the header. Implemented by the writers of `samtools
 /// depth`, `coverage` and `bedcov`.
 pub trait DepthSink {
     /// Takes a contig without reads that count.
-    fn pass(&mut self, contig: u32) -> Result<()>;
+    fn skip_contig(&mut self, contig: u32) -> Result<()>;
 
-    fn begin(&mut self, contig: u32) -> Result<()>;
+    fn begin_contig(&mut self, contig: u32) -> Result<()>;
 
     /// Takes a run, 0-based and half-open, with the depth in each file. There are runs only where at
     /// least one read extends; their depth may be 0.
-    fn run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()>;
+    fn add_run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()>;
 
-    fn end(&mut self) -> Result<()>;
+    fn end_contig(&mut self) -> Result<()>;
 }
 
 /// Receives sums over reads as well. They arrive before the runs of these reads.
 pub trait TallySink: DepthSink {
-    fn tally(&mut self, contig: u32, tally: ContigTally) -> Result<()>;
+    fn add_tally(&mut self, contig: u32, tally: ContigTally) -> Result<()>;
 
     /// Takes qualities by position, sorted, on the contig that is open.
-    fn qualities(&mut self, qualities: Vec<PositionQuality>) -> Result<()>;
+    fn add_qualities(&mut self, qualities: Vec<PositionQuality>) -> Result<()>;
 
     /// Takes the places of the next reads of a file, on the contig that is open. Only `bedcov` counts
     /// reads by region.
-    fn reads(&mut self, _file: usize, _reads: Vec<Block>) -> Result<()> {
+    fn add_reads(&mut self, _file: usize, _reads: Vec<AlignedBlock>) -> Result<()> {
         Ok(())
     }
 }
@@ -50,65 +50,65 @@ pub trait TallySink: DepthSink {
 /// Merges the pieces of all files.
 ///
 /// ```
-/// use readmill_coverage::depth::{DepthLines, DepthMerge, DepthPiece, LineOptions, Positions};
+/// use readmill_coverage::depth::{DepthLines, DepthMerge, DepthPiece, LineOptions, PositionChoice};
 ///
 /// let contigs = [("chr1".to_string(), 2)].into();
 /// let mut text = Vec::new();
-/// let options = LineOptions { positions: Positions::All, ..LineOptions::default() };
+/// let options = LineOptions { positions: PositionChoice::All, ..LineOptions::default() };
 /// let mut lines = DepthLines::new(options, &contigs, 2, |page| {
 ///     text.extend_from_slice(page);
 ///     Ok(())
 /// });
 ///
 /// let mut merge = DepthMerge::new(2, 1);
-/// merge.add(0, DepthPiece::default(), &mut lines)?; // a batch without reads that count
-/// merge.end(0, &mut lines)?;
-/// merge.end(1, &mut lines)?;
+/// merge.add_piece(0, DepthPiece::default(), &mut lines)?; // a batch without reads that count
+/// merge.end_file(0, &mut lines)?;
+/// merge.end_file(1, &mut lines)?;
 /// lines.finish()?;
 /// assert_eq!(text, b"chr1\t1\t0\t0\nchr1\t2\t0\t0\n");
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub struct DepthMerge {
-    files: Vec<FileState>,
+    files: Vec<DepthFile>,
     /// Number of reads that extend over a position, in all files. Positions with 0 are not part of a
     /// run.
-    cover: Column,
+    cover: ChangeColumn,
     contigs: u32,
     open: Option<u32>,
-    next: u32,
-    from: u32,
+    next_contig: u32,
+    run_start: u32,
     depths: Vec<u32>,
-    merged: Vec<Event>,
+    merged: Vec<DepthChange>,
 }
 
 #[derive(Default)]
-struct Column {
-    changes: Vec<Event>,
+struct ChangeColumn {
+    changes: Vec<DepthChange>,
     at: usize,
     sum: i32,
 }
 
 #[derive(Default)]
-struct FileState {
-    column: Column,
+struct DepthFile {
+    column: ChangeColumn,
     waiting: VecDeque<ContigPart>,
     last: Option<(u32, u32)>,
     has_ended: bool,
 }
 
-impl Column {
-    fn add(&mut self, changes: impl Iterator<Item = Event>, merged: &mut Vec<Event>) {
-        join::merge(&self.changes, changes, merged);
+impl ChangeColumn {
+    fn merge_in(&mut self, changes: impl Iterator<Item = DepthChange>, merged: &mut Vec<DepthChange>) {
+        join::merge_changes(&self.changes, changes, merged);
         std::mem::swap(&mut self.changes, merged);
     }
 
     #[inline(always)]
-    fn next(&self) -> u32 {
+    fn next_position(&self) -> u32 {
         self.changes.get(self.at).map_or(u32::MAX, |change| change.0)
     }
 
     #[inline(always)]
-    fn apply(&mut self, position: u32) -> bool {
+    fn apply_at(&mut self, position: u32) -> bool {
         let Some(&(_, more)) = self.changes.get(self.at).filter(|change| change.0 == position) else {
             return false;
         };
@@ -117,7 +117,7 @@ impl Column {
         true
     }
 
-    fn forget_applied(&mut self) {
+    fn drop_applied(&mut self) {
         self.changes.drain(..self.at);
         self.at = 0;
     }
@@ -126,12 +126,12 @@ impl Column {
 impl DepthMerge {
     pub fn new(files: usize, contigs: u32) -> Self {
         DepthMerge {
-            files: (0..files).map(|_| FileState::default()).collect(),
-            cover: Column::default(),
+            files: (0..files).map(|_| DepthFile::default()).collect(),
+            cover: ChangeColumn::default(),
             contigs,
             open: None,
-            next: 0,
-            from: 0,
+            next_contig: 0,
+            run_start: 0,
             depths: vec![0; files],
             merged: Vec::new(),
         }
@@ -141,41 +141,46 @@ impl DepthMerge {
     ///
     /// # Errors
     /// A read of the piece starts before the last read of an earlier piece of the file, or `sink` fails.
-    pub fn add(&mut self, file: usize, piece: DepthPiece, sink: &mut impl TallySink) -> Result<()> {
+    pub fn add_piece(
+        &mut self,
+        file: usize,
+        piece: DepthPiece,
+        sink: &mut impl TallySink,
+    ) -> Result<()> {
         let state = &mut self.files[file];
         for (contig, tally) in piece.tallies {
-            sink.tally(contig, tally)?;
+            sink.add_tally(contig, tally)?;
         }
         for part in piece.parts {
             if state.last.is_some_and(|last| (part.contig, part.first) < last) {
-                return Err(unsorted());
+                return Err(unsorted_error());
             }
             state.last = Some((part.contig, part.last));
             state.waiting.push_back(part);
         }
-        self.advance(sink)
+        self.pass_final_runs(sink)
     }
 
     /// Marks a file as complete. After the last file, passes the remaining contigs.
-    pub fn end(&mut self, file: usize, sink: &mut impl TallySink) -> Result<()> {
+    pub fn end_file(&mut self, file: usize, sink: &mut impl TallySink) -> Result<()> {
         self.files[file].has_ended = true;
-        self.advance(sink)?;
+        self.pass_final_runs(sink)?;
         if self.files.iter().all(|file| file.has_ended) {
-            self.pass_to(self.contigs, sink)?;
+            self.skip_contigs_to(self.contigs, sink)?;
         }
         Ok(())
     }
 
     pub fn heap_bytes(&self) -> u64 {
-        let events = |column: &Column| column.changes.capacity() * size_of::<Event>();
-        let file = |file: &FileState| {
+        let events = |column: &ChangeColumn| column.changes.capacity() * size_of::<DepthChange>();
+        let file = |file: &DepthFile| {
             events(&file.column) as u64 + file.waiting.iter().map(ContigPart::heap_bytes).sum::<u64>()
         };
-        let own = events(&self.cover) + self.merged.capacity() * size_of::<Event>();
+        let own = events(&self.cover) + self.merged.capacity() * size_of::<DepthChange>();
         own as u64 + self.files.iter().map(file).sum::<u64>()
     }
 
-    pub fn most_bytes(&self, file: usize, piece: &DepthPiece) -> u64 {
+    pub fn max_bytes_to_add(&self, file: usize, piece: &DepthPiece) -> u64 {
         let state = &self.files[file];
         let (mut events, mut bytes) = (state.column.changes.len() + self.cover.changes.len(), 0);
         for part in state.waiting.iter().chain(&piece.parts) {
@@ -184,28 +189,28 @@ impl DepthMerge {
         }
         // Vectors double when they grow, and are copied then: the file's column, the cover, and the
         // merged list.
-        self.heap_bytes() + bytes + (3 * 3 * events * size_of::<Event>()) as u64
+        self.heap_bytes() + bytes + (3 * 3 * events * size_of::<DepthChange>()) as u64
     }
 
-    fn advance(&mut self, sink: &mut impl TallySink) -> Result<()> {
+    fn pass_final_runs(&mut self, sink: &mut impl TallySink) -> Result<()> {
         loop {
             let contig = match self.open {
                 Some(contig) => contig,
                 None => {
                     let Some(contig) = self.first_waiting() else { return Ok(()) };
-                    self.pass_to(contig, sink)?;
-                    self.next = contig + 1;
-                    sink.begin(contig)?;
-                    (self.open, self.from) = (Some(contig), 0);
+                    self.skip_contigs_to(contig, sink)?;
+                    self.next_contig = contig + 1;
+                    sink.begin_contig(contig)?;
+                    (self.open, self.run_start) = (Some(contig), 0);
                     contig
                 }
             };
-            let limit = self.take(contig, sink)?;
+            let limit = self.merge_waiting(contig, sink)?;
             self.apply_before(limit, sink)?;
             if limit < u32::MAX {
                 return Ok(());
             }
-            sink.end()?;
+            sink.end_contig()?;
             self.open = None;
         }
     }
@@ -226,7 +231,7 @@ impl DepthMerge {
 
     /// Merges the waiting parts on `contig` into the columns. Returns the position before which the
     /// depths are final, or `u32::MAX` if the contig is complete.
-    fn take(&mut self, contig: u32, sink: &mut impl TallySink) -> Result<u32> {
+    fn merge_waiting(&mut self, contig: u32, sink: &mut impl TallySink) -> Result<u32> {
         let mut limit = u32::MAX;
         for (number, file) in self.files.iter_mut().enumerate() {
             while let Some(part) = file.waiting.pop_front_if(|part| part.contig == contig) {
@@ -235,14 +240,14 @@ impl DepthMerge {
                     at += further;
                     (at, more)
                 });
-                file.column.add(changes, &mut self.merged);
+                file.column.merge_in(changes, &mut self.merged);
                 let spans = part.spans.iter().flat_map(|&(start, end)| [(start, 1), (end, -1)]);
-                self.cover.add(spans, &mut self.merged);
+                self.cover.merge_in(spans, &mut self.merged);
                 if !part.reads.is_empty() {
-                    sink.reads(number, part.reads)?;
+                    sink.add_reads(number, part.reads)?;
                 }
                 if !part.qualities.is_empty() {
-                    sink.qualities(part.qualities)?;
+                    sink.add_qualities(part.qualities)?;
                 }
             }
             if file.waiting.is_empty() && !file.has_ended {
@@ -254,31 +259,33 @@ impl DepthMerge {
     }
 
     fn apply_before(&mut self, limit: u32, sink: &mut impl TallySink) -> Result<()> {
-        let DepthMerge { files, cover, depths, from, .. } = self;
+        let DepthMerge { files, cover, depths, run_start: from, .. } = self;
         loop {
-            let first = files.iter().fold(cover.next(), |first, file| first.min(file.column.next()));
+            let first = files
+                .iter()
+                .fold(cover.next_position(), |first, file| first.min(file.column.next_position()));
             if first >= limit {
                 break;
             }
             if cover.sum > 0 && first > *from {
-                sink.run(*from, first, depths)?;
+                sink.add_run(*from, first, depths)?;
             }
             *from = first;
-            cover.apply(first);
+            cover.apply_at(first);
             for (file, depth) in files.iter_mut().zip(&mut *depths) {
-                if file.column.apply(first) {
+                if file.column.apply_at(first) {
                     *depth = file.column.sum.max(0).cast_unsigned();
                 }
             }
         }
-        cover.forget_applied();
-        files.iter_mut().for_each(|file| file.column.forget_applied());
+        cover.drop_applied();
+        files.iter_mut().for_each(|file| file.column.drop_applied());
         Ok(())
     }
 
-    fn pass_to(&mut self, contig: u32, sink: &mut impl TallySink) -> Result<()> {
-        (self.next..contig).try_for_each(|contig| sink.pass(contig))?;
-        self.next = self.next.max(contig);
+    fn skip_contigs_to(&mut self, contig: u32, sink: &mut impl TallySink) -> Result<()> {
+        (self.next_contig..contig).try_for_each(|contig| sink.skip_contig(contig))?;
+        self.next_contig = self.next_contig.max(contig);
         Ok(())
     }
 }

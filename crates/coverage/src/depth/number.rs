@@ -2,7 +2,7 @@
 
 /// Formats like `%.{digits}g`: significant digits without trailing zeros, in scientific notation if the
 /// exponent is less than -4 or at least `digits`.
-pub(crate) fn general(value: f64, digits: usize) -> String {
+pub(crate) fn format_general(value: f64, digits: usize) -> String {
     if value.is_nan() {
         return "-nan".into(); // as x86 computes 0/0
     }
@@ -26,7 +26,7 @@ pub(crate) fn general(value: f64, digits: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::general;
+    use super::format_general;
 
     #[test]
     fn numbers_are_as_c_writes_them() {
@@ -45,7 +45,7 @@ mod tests {
             (0.5, 3, "0.5"),
             (f64::NAN, 3, "-nan"),
         ] {
-            assert_eq!(general(value, digits), wanted);
+            assert_eq!(format_general(value, digits), wanted);
         }
     }
 }

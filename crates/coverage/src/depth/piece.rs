@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use readmill_record::{Batch, Error, RecordRef, Result, Span};
 
-use crate::changes::Changes;
-use crate::depth::gate::NOTHING;
+use crate::changes::DepthChanges;
+use crate::depth::gate::SKIP_READ;
 use crate::depth::rules::DepthRules;
-use crate::mates::{Block, Event};
+use crate::mates::{AlignedBlock, DepthChange};
 
 /// The contribution of one batch, made by [`DepthPieceMaker`] and added by
 /// [`DepthMerge::add`](crate::depth::DepthMerge::add).
@@ -25,12 +25,12 @@ pub(crate) struct ContigPart {
     pub(crate) last: u32,
     /// Changes of the depth, in order. Instead of a position, each has its distance from the previous
     /// change (the first: from the first read).
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<DepthChange>,
     /// Positions from the first to the last base of any read, as sorted intervals that do not overlap.
     /// `samtools depth` lists these positions even if their depth is 0, for example in deletions.
-    pub(crate) spans: Vec<Block>,
+    pub(crate) spans: Vec<AlignedBlock>,
     /// The place of each read. Empty unless [`DepthRules::of_pileup`] is set.
-    pub(crate) reads: Vec<Block>,
+    pub(crate) reads: Vec<AlignedBlock>,
     /// Sums of base qualities by position. Empty unless [`DepthRules::by_position`] is set.
     pub(crate) qualities: Vec<PositionQuality>,
 }
@@ -75,15 +75,15 @@ impl DepthPiece {
 
     /// Returns contig and 0-based position of the last read that counts, or `None` if none does. The
     /// program reads next from the file whose last read comes first.
-    pub fn last(&self) -> Option<(u32, u32)> {
+    pub fn last_place(&self) -> Option<(u32, u32)> {
         self.parts.last().map(|part| (part.contig, part.last))
     }
 }
 
 impl ContigPart {
     pub(crate) fn heap_bytes(&self) -> u64 {
-        (self.events.capacity() * size_of::<Event>()
-            + (self.spans.capacity() + self.reads.capacity()) * size_of::<Block>()
+        (self.events.capacity() * size_of::<DepthChange>()
+            + (self.spans.capacity() + self.reads.capacity()) * size_of::<AlignedBlock>()
             + self.qualities.capacity() * size_of::<PositionQuality>()
             + size_of::<ContigPart>()) as u64
     }
@@ -93,14 +93,14 @@ impl ContigPart {
 pub struct DepthPieceMaker {
     rules: Arc<DepthRules>,
     lengths: Arc<[u32]>,
-    changes: Changes,
+    changes: DepthChanges,
     qualities: Vec<PositionQuality>,
 }
 
 impl DepthPieceMaker {
     pub fn new(rules: &Arc<DepthRules>, lengths: &Arc<[u32]>) -> Self {
         let (rules, lengths) = (Arc::clone(rules), Arc::clone(lengths));
-        DepthPieceMaker { rules, lengths, changes: Changes::default(), qualities: Vec::new() }
+        DepthPieceMaker { rules, lengths, changes: DepthChanges::default(), qualities: Vec::new() }
     }
 
     /// Makes the piece of a batch. `clips` is the result of [`Gate::pass`](crate::depth::Gate::pass) for
@@ -108,16 +108,16 @@ impl DepthPieceMaker {
     ///
     /// # Errors
     /// The reads are not sorted by coordinate, or a CIGAR has the operator B.
-    pub fn make(&mut self, batch: &Batch, clips: &[u32]) -> Result<DepthPiece> {
+    pub fn make_piece(&mut self, batch: &Batch, clips: &[u32]) -> Result<DepthPiece> {
         let mut piece = DepthPiece::default();
         let bytes = batch.record_bytes();
         let mut open: Option<ContigPart> = None;
         for (n, &span) in batch.spans.iter().enumerate() {
             let record = batch.record(span);
             let Ok(contig) = u32::try_from(record.ref_id()) else { continue };
-            let keeps = self.rules.keeps(record);
+            let keeps = self.rules.keeps_read(record);
             if self.rules.tallies {
-                let tally = piece.tally(contig);
+                let tally = piece.tally_mut(contig);
                 tally.reads += 1;
                 if !keeps {
                     continue;
@@ -136,40 +136,44 @@ impl DepthPieceMaker {
                 other => {
                     if let Some(before) = other.take() {
                         if contig < before.contig {
-                            return Err(unsorted_read(batch, span));
+                            return Err(unsorted_read_error(batch, span));
                         }
-                        piece.parts.push(self.close(before));
+                        piece.parts.push(self.close_part(before));
                     }
-                    self.changes.begin(start, u32::MAX, bytes);
-                    other.insert(ContigPart::begin(contig, start))
+                    self.changes.start_batch(start, u32::MAX, bytes);
+                    other.insert(ContigPart::start_at(contig, start))
                 }
             };
             if start < part.last {
-                return Err(unsorted_read(batch, span));
+                return Err(unsorted_read_error(batch, span));
             }
             part.last = start;
             let clip = clips.get(n).copied().unwrap_or(0);
             let counted = if self.rules.tallies {
-                if clip == NOTHING { Ok(()) } else { self.tally(record, part, piece.tally(contig)) }
+                if clip == SKIP_READ {
+                    Ok(())
+                } else {
+                    self.count_coverage(record, part, piece.tally_mut(contig))
+                }
             } else {
-                self.count(record, clip, part)
+                self.count_depth(record, clip, part)
             };
             counted.map_err(|error| error.record(span.stamp.ordinal()).qname(record.qname()))?;
         }
-        piece.parts.extend(open.map(|part| self.close(part)));
+        piece.parts.extend(open.map(|part| self.close_part(part)));
         Ok(piece)
     }
 
-    fn close(&mut self, mut part: ContigPart) -> ContigPart {
-        part.events = self.changes.take();
+    fn close_part(&mut self, mut part: ContigPart) -> ContigPart {
+        part.events = self.changes.take_sorted();
         self.qualities.sort_unstable_by_key(|quality| quality.position);
-        part.qualities = summed(self.qualities.drain(..));
+        part.qualities = sum_by_position(self.qualities.drain(..));
         part
     }
 
     #[inline]
-    fn count(&mut self, record: RecordRef<'_>, clip: u32, part: &mut ContigPart) -> Result<()> {
-        let DepthRules { min_base_quality, deletions, of_pileup, .. } = *self.rules;
+    fn count_depth(&mut self, record: RecordRef<'_>, clip: u32, part: &mut ContigPart) -> Result<()> {
+        let DepthRules { min_base_quality, deletions, is_pileup: of_pileup, .. } = *self.rules;
         let start = part.last;
         let is_unmapped = record.flags().is_unmapped();
         // An unmapped read with a position is one base long.
@@ -182,7 +186,7 @@ impl DepthPieceMaker {
                     let (from, to) = (at.max(clip), end.min(limit));
                     if from < to {
                         let first = in_read + (from - at) as usize;
-                        self.bases(
+                        self.add_bases(
                             from,
                             to,
                             min_base_quality,
@@ -218,17 +222,17 @@ impl DepthPieceMaker {
         if of_pileup {
             part.reads.push((start, at));
             if at > start {
-                part.cover(start, at);
+                part.add_span(start, at);
             }
             return Ok(());
         }
         let end = if is_unmapped { start + 1 } else { at.max(start + 1) };
-        part.cover(start, end);
+        part.add_span(start, end);
         Ok(())
     }
 
     #[inline]
-    fn tally(
+    fn count_coverage(
         &mut self,
         record: RecordRef<'_>,
         part: &mut ContigPart,
@@ -256,7 +260,7 @@ impl DepthPieceMaker {
                         let counts = |quality: &&u8| u32::from(**quality) >= min_base_quality;
                         if min_base_quality == 0 {
                             tally.bases += own.len() as u64;
-                            tally.qualities += sum(own);
+                            tally.qualities += sum_qualities(own);
                         } else {
                             tally.bases += own.iter().filter(counts).count() as u64;
                             tally.qualities +=
@@ -270,7 +274,7 @@ impl DepthPieceMaker {
                                 sum: quality.into(),
                             }));
                         }
-                        self.bases(from, to, min_base_quality, own);
+                        self.add_bases(from, to, min_base_quality, own);
                     }
                     at = end;
                     in_read += n as usize;
@@ -282,7 +286,7 @@ impl DepthPieceMaker {
         }
         if at > start {
             tally.is_reached = true;
-            part.cover(start, at);
+            part.add_span(start, at);
         }
         Ok(())
     }
@@ -290,7 +294,7 @@ impl DepthPieceMaker {
     /// Adds the bases from `from` to `to` with at least the quality `least`. Bases after the end of
     /// `qualities` count.
     #[inline]
-    fn bases(&mut self, from: u32, to: u32, least: u32, qualities: &[u8]) {
+    fn add_bases(&mut self, from: u32, to: u32, least: u32, qualities: &[u8]) {
         if least == 0 {
             self.changes.add((from, 1));
             self.changes.add((to, -1));
@@ -325,13 +329,13 @@ const SOFT_CLIP: u32 = 4;
 const HARD_CLIP: u32 = 5;
 const PADDING: u32 = 6;
 
-fn sum(qualities: &[u8]) -> u64 {
+fn sum_qualities(qualities: &[u8]) -> u64 {
     // The sum of 128 qualities fits into 16 bits, and the compiler adds many 16-bit numbers at once.
     let sums = qualities.chunks(128).map(|some| some.iter().fold(0u16, |sum, &q| sum + u16::from(q)));
     sums.map(u64::from).sum()
 }
 
-pub(crate) fn summed(qualities: impl Iterator<Item = PositionQuality>) -> Vec<PositionQuality> {
+pub(crate) fn sum_by_position(qualities: impl Iterator<Item = PositionQuality>) -> Vec<PositionQuality> {
     let mut all: Vec<PositionQuality> = Vec::new();
     for quality in qualities {
         match all.last_mut() {
@@ -346,7 +350,7 @@ pub(crate) fn summed(qualities: impl Iterator<Item = PositionQuality>) -> Vec<Po
 }
 
 impl DepthPiece {
-    fn tally(&mut self, contig: u32) -> &mut ContigTally {
+    fn tally_mut(&mut self, contig: u32) -> &mut ContigTally {
         let last = self.tallies.len();
         match self.tallies.last() {
             Some((before, _)) if *before == contig => &mut self.tallies[last - 1].1,
@@ -359,13 +363,13 @@ impl DepthPiece {
 }
 
 impl ContigPart {
-    fn begin(contig: u32, start: u32) -> Self {
+    fn start_at(contig: u32, start: u32) -> Self {
         let (events, spans, reads, qualities) = Default::default();
         ContigPart { contig, first: start, last: start, events, spans, reads, qualities }
     }
 
     /// Adds an interval that does not start before the previous one. Overlapping intervals are joined.
-    fn cover(&mut self, start: u32, end: u32) {
+    fn add_span(&mut self, start: u32, end: u32) {
         match self.spans.last_mut() {
             Some(last) if start <= last.1 => last.1 = last.1.max(end),
             _ => self.spans.push((start, end)),
@@ -373,11 +377,11 @@ impl ContigPart {
     }
 }
 
-fn unsorted_read(batch: &Batch, span: Span) -> Error {
-    unsorted().record(span.stamp.ordinal()).qname(batch.record(span).qname())
+fn unsorted_read_error(batch: &Batch, span: Span) -> Error {
+    unsorted_error().record(span.stamp.ordinal()).qname(batch.record(span).qname())
 }
 
-pub(crate) fn unsorted() -> Error {
+pub(crate) fn unsorted_error() -> Error {
     Error::input("the read lies before the one ahead of it, and depth is counted of reads that are sorted by coordinate")
         .hint("sort the file first: readmill sort IN -o OUT.bam")
 }

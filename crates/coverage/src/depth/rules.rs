@@ -6,7 +6,7 @@ use crate::options::ReadOptions;
 
 /// Part of a contig to which counting is restricted, 0-based and half-open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct CountWindow {
     pub contig: u32,
     pub start: u32,
     pub end: u32,
@@ -39,11 +39,11 @@ pub struct DepthRules {
     pub deletions: bool,
     /// Count as `samtools bedcov` does, which uses the pileup engine: skipped bases (CIGAR N) count like
     /// deletions, places of reads are listed, and reads without aligned bases reach no position.
-    pub of_pileup: bool,
+    pub is_pileup: bool,
     /// Also sum up reads and qualities of each contig, for `samtools coverage`. Bases after the end of
     /// the contig do not count then.
     pub tallies: bool,
-    pub window: Option<Window>,
+    pub window: Option<CountWindow>,
     /// Sum up base qualities by position, because a minimum depth decides later which positions count.
     pub by_position: bool,
 }
@@ -51,7 +51,7 @@ pub struct DepthRules {
 impl Default for DepthRules {
     fn default() -> Self {
         DepthRules {
-            exclude_flags: ReadOptions::EXCLUDED,
+            exclude_flags: ReadOptions::DEFAULT_EXCLUDED_FLAGS,
             include_flags: 0,
             require_flags: 0,
             min_mapq: 0,
@@ -59,7 +59,7 @@ impl Default for DepthRules {
             length: ReadLength::Aligned,
             min_base_quality: 0,
             deletions: false,
-            of_pileup: false,
+            is_pileup: false,
             tallies: false,
             window: None,
             by_position: false,
@@ -71,7 +71,7 @@ impl DepthRules {
     /// Returns whether a read passes the filters. The bases of a read that passes are filtered by
     /// quality later.
     #[inline]
-    pub fn keeps(&self, record: RecordRef<'_>) -> bool {
+    pub fn keeps_read(&self, record: RecordRef<'_>) -> bool {
         let flags = record.flags().0;
         flags & self.exclude_flags == 0
             && (self.include_flags == 0 || flags & self.include_flags != 0)

@@ -5,25 +5,25 @@ use std::sync::Arc;
 
 use readmill_record::Result;
 
-use crate::depth::contig_coverage::{ContigCoverage, mean};
-use crate::depth::histogram::{Bins, Histogram};
+use crate::depth::contig_coverage::{ContigCoverage, mean_of};
+use crate::depth::histogram::{Histogram, HistogramBins};
 use crate::depth::merge::{DepthSink, TallySink};
-use crate::depth::number::general;
-use crate::depth::piece::{ContigTally, PositionQuality, summed};
-use crate::depth::rules::Window;
+use crate::depth::number::format_general;
+use crate::depth::piece::{ContigTally, PositionQuality, sum_by_position};
+use crate::depth::rules::CountWindow;
 
 #[derive(Clone, Debug)]
 pub struct TableOptions {
     /// Minimum depth of a position that counts as covered.
     pub min_depth: u32,
-    pub window: Option<Window>,
+    pub window: Option<CountWindow>,
     pub header: bool,
     /// Draw histograms instead of a table.
     pub histogram: Option<Histogram>,
 }
 
 /// Returns the bytes of memory that a table of `contigs` contigs takes before any read is counted.
-pub fn memory(contigs: usize) -> u64 {
+pub fn table_bytes(contigs: usize) -> u64 {
     (contigs * (size_of::<ContigCoverage>() + size_of::<u32>()) + (1 << 16)) as u64
 }
 
@@ -36,7 +36,7 @@ pub struct CoverageTable<W> {
     each: Vec<ContigCoverage>,
     reached: Vec<u32>,
     open: u32,
-    bins: Option<Bins>,
+    bins: Option<HistogramBins>,
     any_drawn: bool,
     qualities: Vec<PositionQuality>,
     text: String,
@@ -64,16 +64,16 @@ impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
         let reached = std::mem::take(&mut self.reached);
         if let Some(window) = self.options.window.filter(|_| reached.is_empty()) {
             match &self.options.histogram {
-                Some(histogram) => self.bins = Some(Bins::new(histogram, window)),
-                None => self.line(window.contig),
+                Some(histogram) => self.bins = Some(HistogramBins::new(histogram, window)),
+                None => self.append_line(window.contig),
             }
-            self.draw(window.contig);
+            self.draw_histogram(window.contig);
         } else if self.options.histogram.is_none() {
-            reached.iter().for_each(|&contig| self.line(contig));
+            reached.iter().for_each(|&contig| self.append_line(contig));
             if self.options.window.is_none() {
                 let others = (0..self.contigs.len() as u32)
                     .filter(|&contig| !self.each[contig as usize].tally.is_reached);
-                Vec::from_iter(others).into_iter().for_each(|contig| self.line(contig));
+                Vec::from_iter(others).into_iter().for_each(|contig| self.append_line(contig));
             }
         }
         (self.write)(self.text.as_bytes())?;
@@ -87,32 +87,32 @@ impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
 
     /// Returns the part of a contig in which bases count: the window of the options, or all of the
     /// contig.
-    fn window(&self, contig: u32) -> Window {
+    fn counted_window(&self, contig: u32) -> CountWindow {
         let length = self.contigs.get(contig as usize).map_or(0, |contig| contig.1);
-        let whole = Window { contig, start: 0, end: length };
+        let whole = CountWindow { contig, start: 0, end: length };
         self.options.window.filter(|window| window.contig == contig).unwrap_or(whole)
     }
 
-    fn line(&mut self, contig: u32) {
+    fn append_line(&mut self, contig: u32) {
         let Some((name, _)) = self.contigs.get(contig as usize) else { return };
         if std::mem::take(&mut self.options.header) {
             self.text += "#rname\tstartpos\tendpos\tnumreads\tcovbases\tcoverage\tmeandepth\tmeanbaseq\tmeanmapq\n";
         }
-        let Window { start, end, .. } = self.window(contig);
+        let CountWindow { start, end, .. } = self.counted_window(contig);
         let (own, bases) = (&self.each[contig as usize], f64::from(end) - f64::from(start));
         self.text += &format!(
             "{name}\t{}\t{end}\t{}\t{}\t{}\t{}\t{}\t{}\n",
             start + 1,
             own.tally.counted,
             own.covered,
-            general(100.0 * own.covered as f64 / bases, 6),
-            general(own.depth as f64 / bases, 6),
-            general(own.mean_quality(), 3),
-            general(mean(own.tally.mapq, own.tally.counted).unwrap_or(0.0), 3),
+            format_general(100.0 * own.covered as f64 / bases, 6),
+            format_general(own.depth as f64 / bases, 6),
+            format_general(own.mean_quality(), 3),
+            format_general(mean_of(own.tally.mapq, own.tally.counted).unwrap_or(0.0), 3),
         );
     }
 
-    fn draw(&mut self, contig: u32) {
+    fn draw_histogram(&mut self, contig: u32) {
         let (Some(histogram), Some(bins)) = (&self.options.histogram, self.bins.take()) else { return };
         if std::mem::replace(&mut self.any_drawn, true) {
             self.text.push('\n');
@@ -120,26 +120,27 @@ impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
         if let (Some(named), Some(own)) =
             (self.contigs.get(contig as usize), self.each.get(contig as usize))
         {
-            histogram.draw(&bins, named, own, &mut self.text);
+            histogram.draw_contig(&bins, named, own, &mut self.text);
         }
     }
 }
 
 impl<W: FnMut(&[u8]) -> Result<()>> DepthSink for CoverageTable<W> {
-    fn pass(&mut self, _: u32) -> Result<()> {
+    fn skip_contig(&mut self, _: u32) -> Result<()> {
         Ok(())
     }
 
-    fn begin(&mut self, contig: u32) -> Result<()> {
+    fn begin_contig(&mut self, contig: u32) -> Result<()> {
         self.open = contig;
         let histogram = self.options.histogram.as_ref();
-        self.bins = histogram.map(|histogram| Bins::new(histogram, self.window(contig)));
+        self.bins =
+            histogram.map(|histogram| HistogramBins::new(histogram, self.counted_window(contig)));
         Ok(())
     }
 
-    fn run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()> {
+    fn add_run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()> {
         let depth: u64 = depths.iter().map(|&depth| u64::from(depth)).sum();
-        let window = self.window(self.open);
+        let window = self.counted_window(self.open);
         let (start, end) = (start.max(window.start), end.min(window.end));
         if depth == 0 || start >= end {
             return Ok(());
@@ -159,23 +160,23 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthSink for CoverageTable<W> {
             }
         }
         if let Some(bins) = &mut self.bins {
-            bins.add(start, end, depth, is_covered);
+            bins.add_positions(start, end, depth, is_covered);
         }
         Ok(())
     }
 
-    fn end(&mut self) -> Result<()> {
+    fn end_contig(&mut self) -> Result<()> {
         self.qualities.clear();
         if self.each.get(self.open as usize).is_some_and(|contig| contig.tally.is_reached) {
             self.reached.push(self.open);
-            self.draw(self.open);
+            self.draw_histogram(self.open);
         }
         Ok(())
     }
 }
 
 impl<W: FnMut(&[u8]) -> Result<()>> TallySink for CoverageTable<W> {
-    fn tally(&mut self, contig: u32, mut tally: ContigTally) -> Result<()> {
+    fn add_tally(&mut self, contig: u32, mut tally: ContigTally) -> Result<()> {
         if self.options.min_depth > 1 {
             (tally.qualities, tally.bases) = (0, 0); // added by position, because only deep ones count
         }
@@ -185,10 +186,10 @@ impl<W: FnMut(&[u8]) -> Result<()>> TallySink for CoverageTable<W> {
         Ok(())
     }
 
-    fn qualities(&mut self, qualities: Vec<PositionQuality>) -> Result<()> {
+    fn add_qualities(&mut self, qualities: Vec<PositionQuality>) -> Result<()> {
         self.qualities.extend(qualities);
         self.qualities.sort_by_key(|quality| quality.position);
-        self.qualities = summed(std::mem::take(&mut self.qualities).into_iter());
+        self.qualities = sum_by_position(std::mem::take(&mut self.qualities).into_iter());
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use readmill_coverage::depth::{
-    CoverageTable, DepthLines, DepthMerge, DepthPieceMaker, DepthRules, Gate, GateKind, LineOptions,
-    Positions, ReadLength, TableOptions, TallySink, Window,
+    CountWindow, CoverageTable, DepthLines, DepthMerge, DepthPieceMaker, DepthRules, Gate, GateKind,
+    LineOptions, PositionChoice, ReadLength, TableOptions, TallySink,
 };
 use readmill_record::{Batch, RecordRef, Result, Stamp};
 use readmill_simulate::Rng;
@@ -84,7 +84,7 @@ fn count<S: TallySink>(
         let at = rng.index(rest.len());
         let (file, records, gate) = &mut rest[at];
         if records.is_empty() {
-            merge.end(*file, &mut sink)?;
+            merge.end_file(*file, &mut sink)?;
             rest.remove(at);
             continue;
         }
@@ -92,8 +92,8 @@ fn count<S: TallySink>(
         *records = later;
         let mut batch = Batch::default();
         now.iter().for_each(|raw| batch.push(raw, Stamp::default()).unwrap());
-        let clips = gate.as_mut().map_or_else(Vec::new, |gate| gate.pass(&batch, &rules));
-        merge.add(*file, maker.make(&batch, &clips)?, &mut sink)?;
+        let clips = gate.as_mut().map_or_else(Vec::new, |gate| gate.pass_batch(&batch, &rules));
+        merge.add_piece(*file, maker.make_piece(&batch, &clips)?, &mut sink)?;
     }
     Ok(sink)
 }
@@ -176,9 +176,9 @@ fn model_lines(files: &[Model], options: &LineOptions) -> String {
             let in_contig = position < length as usize;
             let is_reached = files.iter().any(|file| file[contig][position].0);
             let is_written = match options.positions {
-                Positions::Reached => false,
-                Positions::OfContigs => in_contig && (is_used || options.window.is_some()),
-                Positions::All => in_contig,
+                PositionChoice::Reached => false,
+                PositionChoice::OfContigs => in_contig && (is_used || options.window.is_some()),
+                PositionChoice::All => in_contig,
             };
             if in_window && (is_reached || is_written) {
                 write!(text, "c{contig}\t{}", position + 1).unwrap();
@@ -201,14 +201,18 @@ fn lines_are_those_of_all_positions() {
             exclude_flags: rng.pick(&[1796, 0x700, 1792]),
             min_mapq: rng.pick(&[0, 20]),
             min_base_quality: rng.pick(&[0, 0, 20]),
-            deletions: rng.once_in(2),
+            deletions: rng.is_once_in(2),
             ..DepthRules::default()
         };
-        let mates = rng.once_in(2);
+        let mates = rng.is_once_in(2);
         let gate = mates.then_some(GateKind::Mates);
-        let window =
-            rng.once_in(3).then(|| Window { contig: 1, start: 500, end: 500 + rng.below(3_000) });
-        let positions = rng.pick(&[Positions::Reached, Positions::OfContigs, Positions::All]);
+        let window = rng.is_once_in(3).then(|| CountWindow {
+            contig: 1,
+            start: 500,
+            end: 500 + rng.below(3_000),
+        });
+        let positions =
+            rng.pick(&[PositionChoice::Reached, PositionChoice::OfContigs, PositionChoice::All]);
         let options = LineOptions { positions, window, targets: None };
         let models: Vec<Model> = files.iter().map(|file| model(file, &rules, mates)).collect();
         // For a window, only reads that overlap it are given, as a reader with an index returns them.
@@ -229,7 +233,7 @@ fn lines_are_those_of_all_positions() {
 }
 
 /// Keeps the reads that overlap a window, as a reader with an index returns them.
-fn within(mut file: Reads, window: Window) -> Reads {
+fn within(mut file: Reads, window: CountWindow) -> Reads {
     file.records.retain(|raw| {
         let record = RecordRef::new(raw);
         let overlaps =
@@ -300,7 +304,7 @@ fn at_most_so_many_reads_cover_a_position_but_the_first_one_there_counts() {
         Ok(())
     };
     let table = CoverageTable::new(options, &contigs(), write);
-    let gate = Some(GateKind::Most(2));
+    let gate = Some(GateKind::MaxDepth(2));
     let table = count(&files, &rules, gate, table, &mut Rng::new(1), 2).unwrap();
     table.finish().unwrap();
     let text = String::from_utf8(text).unwrap();

@@ -25,7 +25,7 @@ fn depths(reads: &Reads, options: &ReadOptions) -> Vec<Vec<i32>> {
     for raw in &reads.records {
         let record = RecordRef::new(raw);
         let flags = record.flags().0;
-        let counts = record.mapq() >= options.mapq && flags & options.exclude_flags == 0;
+        let counts = record.mapq() >= options.min_mapq && flags & options.exclude_flags == 0;
         let counts = counts && (options.include_flags == 0 || flags & options.include_flags != 0);
         if record.ref_id() < 0 || !counts {
             continue;
@@ -116,14 +116,14 @@ fn sam(rng: &mut Rng, pairs: u32) -> String {
         // Most reads of one contig are at a few positions.
         let first = rng.below(most) / [1, 1, 20][rng.index(3)];
         let second = (first + [0, 0, 1, 10, 40, 200, 2000][rng.index(7)]).min(most);
-        let name = if rng.once_in(40) { rng.below(4) } else { 10 + n };
+        let name = if rng.is_once_in(40) { rng.below(4) } else { 10 + n };
         for (of_pair, form, place, mate) in [(64, a, first, second), (128, b, second, first)] {
-            let duplicate = if rng.once_in(15) { 0x400 } else { 0 };
-            let proper = if rng.once_in(20) { 0 } else { 2 };
+            let duplicate = if rng.is_once_in(15) { 0x400 } else { 0 };
+            let proper = if rng.is_once_in(20) { 0 } else { 2 };
             let flags = 1 | proper | of_pair | duplicate;
             let mapq = rng.below(60);
             // Some programs move reads without updating the mate fields of their mates.
-            let mate = if rng.once_in(10) { mate + rng.below(30) } else { mate };
+            let mate = if rng.is_once_in(10) { mate + rng.below(30) } else { mate };
             assert!(place + length(form) <= CONTIGS[contig]);
             records.push((
                 contig,
@@ -131,7 +131,7 @@ fn sam(rng: &mut Rng, pairs: u32) -> String {
                 format!("n{name}\t{flags}\tc{contig}\t{}\t{mapq}\t{form}\t=\t{}", place + 1, mate + 1),
             ));
         }
-        if rng.once_in(50) {
+        if rng.is_once_in(50) {
             records.push((
                 contig,
                 first,
@@ -159,7 +159,7 @@ fn depths_do_not_depend_on_where_pieces_begin() {
         let reads = Reads::of(&sam(&mut rng, pairs));
         let fast_mode = seed % 6 == 5;
         let mapq = if seed % 4 == 3 { 20 } else { 0 };
-        let options = ReadOptions { fast_mode, mapq, ..ReadOptions::default() };
+        let options = ReadOptions { fast_mode, min_mapq: mapq, ..ReadOptions::default() };
         let expected = lines(&reads, &options);
         for most in [1, 2, 7, 100, 10_000] {
             let files = reads.files(&options, &report, None, || 1 + rng.index(most));
@@ -204,8 +204,8 @@ fn reads_that_are_not_sorted_are_refused() {
     for (first, second) in [(read("a", 50), read("a", 40)), (read("b", 1), read("a", 1))] {
         let reads = Reads::of(&[head, &first, &second].concat());
         let pieces = reads.pieces(&ReadOptions::default(), || 1).unwrap();
-        let mut join = readmill_coverage::Join::new(&reads.lengths());
-        let mut ends = pieces.into_iter().map(|piece| join.add(piece, &mut Nothing));
+        let mut join = readmill_coverage::CoverageJoin::new(&reads.lengths());
+        let mut ends = pieces.into_iter().map(|piece| join.add_piece(piece, &mut Nothing));
         assert!(ends.next().unwrap().is_ok());
         let error = ends.next().unwrap().unwrap_err();
         assert!(error.what.contains("not sorted"), "{error}");
@@ -214,20 +214,20 @@ fn reads_that_are_not_sorted_are_refused() {
 
 struct Nothing;
 
-impl readmill_coverage::Depths for Nothing {
-    fn begin(&mut self, _: u32) -> readmill_record::Result<()> {
+impl readmill_coverage::DepthReceiver for Nothing {
+    fn begin_contig(&mut self, _: u32) -> readmill_record::Result<()> {
         Ok(())
     }
 
-    fn run(&mut self, _: readmill_coverage::Run) -> readmill_record::Result<()> {
+    fn add_run(&mut self, _: readmill_coverage::DepthRun) -> readmill_record::Result<()> {
         Ok(())
     }
 
-    fn end(&mut self) -> readmill_record::Result<()> {
+    fn end_contig(&mut self) -> readmill_record::Result<()> {
         Ok(())
     }
 
-    fn pass(&mut self, _: u32) -> readmill_record::Result<()> {
+    fn skip_contig(&mut self, _: u32) -> readmill_record::Result<()> {
         Ok(())
     }
 }

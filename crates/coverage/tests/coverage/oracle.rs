@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use readmill_coverage::{By, Quantize, ReadOptions, Regions, ReportOptions};
+use readmill_coverage::{CoverageRegions, Quantize, ReadOptions, RegionChoice, ReportOptions};
 use readmill_record::Ledger;
 
 use crate::support::Reads;
@@ -22,7 +22,7 @@ fn options(words: &str) -> (ReadOptions, ReportOptions) {
             "-x" => reads.fast_mode = true,
             "-n" => report.no_per_base = true,
             "-m" => report.use_median = true,
-            "-Q" => reads.mapq = value().parse().unwrap(),
+            "-Q" => reads.min_mapq = value().parse().unwrap(),
             "-F" => reads.exclude_flags = value().parse().unwrap(),
             "-i" => reads.include_flags = value().parse().unwrap(),
             "-R" => reads.read_groups = value().split(',').map(|it| it.as_bytes().to_vec()).collect(),
@@ -30,7 +30,7 @@ fn options(words: &str) -> (ReadOptions, ReportOptions) {
             "-T" => report.thresholds = value().split(',').map(|it| it.parse().unwrap()).collect(),
             "-b" => {
                 let by = value();
-                report.by = Some(by.parse().map_or(By::Bed, By::Window));
+                report.by = Some(by.parse().map_or(RegionChoice::Bed, RegionChoice::Window));
             }
             _ => panic!("{word}"),
         }
@@ -53,8 +53,9 @@ fn files_are_those_of_mosdepth() {
             expected.insert(name, text.to_owned());
         }
         let (read_options, report) = options(words);
-        let bed = (report.by == Some(By::Bed))
-            .then(|| Regions::read(bed.path(), &reads.header, &Ledger::unlimited()).unwrap());
+        let bed = (report.by == Some(RegionChoice::Bed)).then(|| {
+            CoverageRegions::read_bed(bed.path(), &reads.header, &Ledger::unlimited()).unwrap()
+        });
         let given = reads.files(&read_options, &report, bed, || 5);
         assert_eq!(given.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "{words}");
         for (name, text) in given {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use readmill_coverage::page::index_scheme;
 use readmill_coverage::{
-    CoverageFile, CoveragePiece, CoveragePieceMaker, Join, Page, PageEncoder, PageTarget, Pages,
-    ReadOptions, Regions, Report, ReportOptions,
+    BedPage, BedPages, CoverageFile, CoverageJoin, CoveragePiece, CoveragePieceMaker, CoverageRegions,
+    CoverageReport, PageEncoder, PageTarget, ReadOptions, ReportOptions,
 };
 use readmill_format::bgzf::{BlockReader, EOF_BLOCK, InflateReader};
 use readmill_format::sam::LineParser;
@@ -46,7 +46,7 @@ impl Reads {
         mut size: impl FnMut() -> usize,
     ) -> Result<Vec<CoveragePiece>> {
         let mut maker = CoveragePieceMaker::new(&Arc::new(options.clone()), &self.lengths());
-        let mut charge = Ledger::unlimited().empty("coverage");
+        let mut charge = Ledger::unlimited().empty_charge("coverage");
         let (mut pieces, mut rest) = (Vec::new(), &self.records[..]);
         while !rest.is_empty() {
             let (now, later) = rest.split_at(size().clamp(1, rest.len()));
@@ -67,7 +67,7 @@ impl Reads {
         &self,
         options: &ReadOptions,
         report: &ReportOptions,
-        regions: Option<Regions>,
+        regions: Option<CoverageRegions>,
         size: impl FnMut() -> usize,
     ) -> BTreeMap<&'static str, String> {
         let contigs = self.header.references().iter();
@@ -76,14 +76,14 @@ impl Reads {
         let names: Arc<[String]> = contigs.iter().map(|it| it.0.clone()).collect();
         let longest = contigs.iter().map(|it| it.1).max().unwrap();
         let encoder = PageEncoder::new(&names, index_scheme(longest).unwrap());
-        let wanted = || CoverageFile::ALL.into_iter().filter(|file| file.is_of(report));
-        let written = wanted().map(|file| (file.ending(), Vec::new())).collect();
-        let pages = Pages::new(&names, wanted(), Written { encoder, files: written });
+        let wanted = || CoverageFile::ALL.into_iter().filter(|file| file.is_requested(report));
+        let written = wanted().map(|file| (file.file_suffix(), Vec::new())).collect();
+        let pages = BedPages::new(&names, wanted(), Written { encoder, files: written });
         let regions = regions.map(Arc::new);
-        let mut report = Report::new(pages, report.clone(), contigs, regions).unwrap();
-        let mut join = Join::new(&self.lengths());
+        let mut report = CoverageReport::new(pages, report.clone(), contigs, regions).unwrap();
+        let mut join = CoverageJoin::new(&self.lengths());
         for piece in self.pieces(options, size).unwrap() {
-            join.add(piece, &mut report).unwrap();
+            join.add_piece(piece, &mut report).unwrap();
         }
         join.finish(&mut report).unwrap();
         let (written, _) = report.finish().unwrap().finish().unwrap();
@@ -107,14 +107,14 @@ struct Written {
 }
 
 impl PageTarget for Written {
-    fn page(&mut self, page: Page) -> Result<()> {
-        let encoded = self.encoder.encode(&page);
-        self.files.get_mut(page.file.ending()).unwrap().extend(encoded.bytes);
+    fn add_page(&mut self, page: BedPage) -> Result<()> {
+        let encoded = self.encoder.encode_page(&page);
+        self.files.get_mut(page.file.file_suffix()).unwrap().extend(encoded.bytes);
         Ok(())
     }
 
-    fn text(&mut self, file: CoverageFile, text: &[u8]) -> Result<()> {
-        self.files.get_mut(file.ending()).unwrap().extend(text);
+    fn write_text(&mut self, file: CoverageFile, text: &[u8]) -> Result<()> {
+        self.files.get_mut(file.file_suffix()).unwrap().extend(text);
         Ok(())
     }
 }

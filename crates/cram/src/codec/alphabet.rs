@@ -98,7 +98,7 @@ impl Alphabet {
         );
     }
 
-    pub fn list(&self) -> Vec<u8> {
+    pub fn used_symbols(&self) -> Vec<u8> {
         (0..=255u8).filter(|&symbol| self.used[symbol as usize]).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Encodes by the adaptive arithmetic coder (CRAM codecs specification 3.1, section 5).
 
 use super::alphabet::Alphabet;
-use super::arith::{MOST, STEP};
+use super::arith::{FREQUENCY_STEP, MAX_FREQUENCY_SUM};
 use super::pack::{self, CAT, ORDER, PACK, RLE, STRIPE};
 use crate::num::put_uint7;
 
@@ -21,19 +21,19 @@ impl<'a> RangeEncoder<'a> {
     }
 
     #[inline]
-    pub fn put(&mut self, before: u32, frequency: u32, sum: u32) {
+    pub fn encode_range(&mut self, before: u32, frequency: u32, sum: u32) {
         self.range /= sum;
         self.low += u64::from(before) * u64::from(self.range);
         self.range *= frequency;
         while self.range < 1 << 24 {
             self.range <<= 8;
-            self.shift();
+            self.shift_byte_out();
         }
     }
 
     /// Moves the highest byte of `low` to the output, or delays it while a carry could change it.
     #[inline]
-    fn shift(&mut self) {
+    fn shift_byte_out(&mut self) {
         let carry = (self.low >> 32) as u8;
         let top = (self.low >> 24) as u8;
         if carry > 0 || top < 0xff {
@@ -50,7 +50,7 @@ impl<'a> RangeEncoder<'a> {
     }
 
     pub fn finish(mut self) {
-        (0..5).for_each(|_| self.shift());
+        (0..5).for_each(|_| self.shift_byte_out());
     }
 }
 
@@ -79,10 +79,10 @@ impl Models {
     }
 
     #[inline]
-    pub fn put(&mut self, context: usize, symbol: u32, coder: &mut RangeEncoder<'_>) {
+    pub fn encode_symbol(&mut self, context: usize, symbol: u32, coder: &mut RangeEncoder<'_>) {
         let mut start = self.starts[context] as usize;
         if start == 0 {
-            start = self.add();
+            start = self.add_model();
             self.starts[context] = start as u32;
         }
         let model = &mut self.all[start - 1..][..=self.symbols];
@@ -92,12 +92,12 @@ impl Models {
             at += 1;
         }
         let Some(&entry) = model.get(at) else { return };
-        coder.put(before, entry >> 16, model[0]);
-        let entry = entry + (STEP << 16);
+        coder.encode_range(before, entry >> 16, model[0]);
+        let entry = entry + (FREQUENCY_STEP << 16);
         model[at] = entry;
-        model[0] += STEP;
-        if model[0] > MOST {
-            halve(model);
+        model[0] += FREQUENCY_STEP;
+        if model[0] > MAX_FREQUENCY_SUM {
+            halve_frequencies(model);
         }
         if at > 1 && model[at] >> 16 > model[at - 1] >> 16 {
             model.swap(at, at - 1);
@@ -105,7 +105,7 @@ impl Models {
     }
 
     #[cold]
-    fn add(&mut self) -> usize {
+    fn add_model(&mut self) -> usize {
         self.all.push(self.symbols as u32);
         let start = self.all.len();
         self.all.extend((0..self.symbols as u32).map(|symbol| symbol | 1 << 16));
@@ -114,7 +114,7 @@ impl Models {
 }
 
 #[cold]
-fn halve(model: &mut [u32]) {
+fn halve_frequencies(model: &mut [u32]) {
     let mut sum = 0;
     for entry in &mut model[1..] {
         let frequency = *entry >> 16;
@@ -148,13 +148,13 @@ pub const FORMS: [Form; 6] = [
 
 pub const STRIPED: Form = Form { flags: STRIPE };
 
-const LEAST: usize = 8;
+const MIN_CODED_BYTES: usize = 8;
 
 impl ArithEncoder {
     /// Appends `raw` in this form. Data with too many or too few symbols for packing is not packed.
     pub fn encode(&mut self, raw: &[u8], form: Form, out: &mut Vec<u8>) {
         if form.flags & STRIPE != 0 {
-            return self.stripes(raw, out);
+            return self.encode_stripes(raw, out);
         }
         let head = out.len();
         out.push(form.flags & !PACK);
@@ -163,9 +163,9 @@ impl ArithEncoder {
         packed.clear();
         let mut bytes = raw;
         if form.flags & PACK != 0 {
-            let list = Alphabet::of(raw).list();
+            let list = Alphabet::of(raw).used_symbols();
             if (2..=16).contains(&list.len()) {
-                pack::pack(raw, &list, &mut packed);
+                pack::pack_symbols(raw, &list, &mut packed);
                 out[head] |= PACK;
                 out.push(list.len() as u8);
                 out.extend_from_slice(&list);
@@ -173,16 +173,16 @@ impl ArithEncoder {
                 bytes = &packed;
             }
         }
-        if bytes.len() < LEAST {
+        if bytes.len() < MIN_CODED_BYTES {
             out[head] = out[head] & PACK | CAT;
             out.extend_from_slice(bytes);
         } else {
-            self.entropy(bytes, form.flags, out);
+            self.encode_entropy(bytes, form.flags, out);
         }
         self.packed = packed;
     }
 
-    fn stripes(&mut self, raw: &[u8], out: &mut Vec<u8>) {
+    fn encode_stripes(&mut self, raw: &[u8], out: &mut Vec<u8>) {
         const WIDTH: usize = 4;
         out.push(STRIPE);
         put_uint7(out, raw.len() as u32);
@@ -198,7 +198,7 @@ impl ArithEncoder {
         out.append(&mut parts);
     }
 
-    fn entropy(&mut self, bytes: &[u8], flags: u8, out: &mut Vec<u8>) {
+    fn encode_entropy(&mut self, bytes: &[u8], flags: u8, out: &mut Vec<u8>) {
         let symbols = bytes.iter().max().map_or(0, |&most| usize::from(most)) + 1;
         out.push(symbols as u8); // 256 is 0
         let ordered = flags & ORDER != 0;
@@ -207,7 +207,7 @@ impl ArithEncoder {
         if flags & RLE == 0 {
             let mut last = 0;
             for &byte in bytes {
-                self.literals.put(if ordered { last } else { 0 }, u32::from(byte), &mut coder);
+                self.literals.encode_symbol(if ordered { last } else { 0 }, u32::from(byte), &mut coder);
                 last = usize::from(byte);
             }
             return coder.finish();
@@ -216,7 +216,7 @@ impl ArithEncoder {
         let (mut at, mut last) = (0, 0);
         while at < bytes.len() {
             let byte = bytes[at];
-            self.literals.put(if ordered { last } else { 0 }, u32::from(byte), &mut coder);
+            self.literals.encode_symbol(if ordered { last } else { 0 }, u32::from(byte), &mut coder);
             last = usize::from(byte);
             at += 1;
             let mut run = bytes[at..].iter().take_while(|&&other| other == byte).count();
@@ -224,7 +224,7 @@ impl ArithEncoder {
             let mut context = last;
             loop {
                 let part = run.min(3);
-                self.runs.put(context, part as u32, &mut coder);
+                self.runs.encode_symbol(context, part as u32, &mut coder);
                 run -= part;
                 if part < 3 {
                     break;
@@ -236,13 +236,13 @@ impl ArithEncoder {
     }
 }
 
-const SAMPLE: usize = 1 << 15;
+const SAMPLE_BYTES: usize = 1 << 15;
 
 impl ArithEncoder {
     /// Appends `raw` in the form that makes its start smallest. Stripes are tried if values have
     /// four bytes.
-    pub fn smallest(&mut self, raw: &[u8], width: usize, out: &mut Vec<u8>) {
-        let (start, sample) = (out.len(), &raw[..raw.len().min(SAMPLE)]);
+    pub fn encode_smallest(&mut self, raw: &[u8], width: usize, out: &mut Vec<u8>) {
+        let (start, sample) = (out.len(), &raw[..raw.len().min(SAMPLE_BYTES)]);
         let mut best = (usize::MAX, FORMS[0]);
         let striped = (width == 4).then_some(STRIPED);
         for form in striped.into_iter().chain(FORMS) {

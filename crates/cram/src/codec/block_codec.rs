@@ -8,7 +8,7 @@
 use libdeflater::{CompressionLvl, Compressor};
 
 use super::alphabet::{Alphabet, normalise_to, put_symbols};
-use super::choice::{Chooser, Content, ContentKind};
+use super::choice::{BlockContent, Chooser, ContentKind};
 use super::rans_symbol::{RansSymbol, estimated_size, fill_symbols};
 use super::{Method, Profile};
 
@@ -33,7 +33,7 @@ enum CompressionHint {
     Any,
 }
 
-const LEAST: usize = 24;
+const MIN_COMPRESSED_BYTES: usize = 24;
 
 impl BlockCompressor {
     /// Returns a compressor with this level of gzip (1 to 12). With a profile, it uses the codecs
@@ -58,7 +58,7 @@ impl BlockCompressor {
     pub fn compress<'a>(
         &'a mut self,
         raw: &'a [u8],
-        content: Content<'_>,
+        content: BlockContent<'_>,
         out: &'a mut Vec<u8>,
     ) -> (Method, &'a [u8]) {
         if let Some(chooser) = &mut self.chooser {
@@ -79,12 +79,13 @@ impl BlockCompressor {
         out: &'a mut Vec<u8>,
     ) -> (Method, &'a [u8]) {
         out.clear();
-        if raw.len() < LEAST {
+        if raw.len() < MIN_COMPRESSED_BYTES {
             return (Method::Raw, raw);
         }
         let statistical =
-            if kind == CompressionHint::Repeating { usize::MAX } else { self.rans(raw, out) };
-        let repeating = if kind == CompressionHint::Statistical { usize::MAX } else { self.gzip(raw) };
+            if kind == CompressionHint::Repeating { usize::MAX } else { self.compress_rans(raw, out) };
+        let repeating =
+            if kind == CompressionHint::Statistical { usize::MAX } else { self.compress_gzip(raw) };
         let least = statistical.min(repeating);
         if least >= raw.len() {
             (Method::Raw, raw)
@@ -95,7 +96,7 @@ impl BlockCompressor {
         }
     }
 
-    fn gzip(&mut self, raw: &[u8]) -> usize {
+    fn compress_gzip(&mut self, raw: &[u8]) -> usize {
         let bound = self.gzip.gzip_compress_bound(raw.len());
         if self.gzipped.len() < bound {
             self.gzipped.resize(bound, 0);
@@ -104,22 +105,22 @@ impl BlockCompressor {
     }
 
     /// Compresses by rANS with the order that has the smaller estimate. Returns the size.
-    fn rans(&mut self, raw: &[u8], out: &mut Vec<u8>) -> usize {
+    fn compress_rans(&mut self, raw: &[u8], out: &mut Vec<u8>) -> usize {
         let alphabet = Alphabet::of(raw);
         let n = alphabet.counts.len();
         self.dense.clear();
         self.dense.extend(raw.iter().map(|&byte| alphabet.of[byte as usize]));
         let mut frequencies = vec![0; n];
-        normalise_to(TOTAL, &alphabet.counts, &mut frequencies);
-        let order_0 = cost(&alphabet.counts, &frequencies);
+        normalise_to(FREQUENCY_SUM, &alphabet.counts, &mut frequencies);
+        let order_0 = estimate_bytes(&alphabet.counts, &frequencies);
         // Tables for this many contexts are always larger than what they save.
         let order_1 = if n * n > 4 * raw.len() { f64::INFINITY } else { self.count_pairs(n) };
         out.extend([0; 9]);
         if order_1 < order_0 {
             out[0] = 1;
-            self.order_1(&alphabet, out);
+            self.encode_order_1(&alphabet, out);
         } else {
-            self.order_0(&alphabet, &frequencies, out);
+            self.encode_order_0(&alphabet, &frequencies, out);
         }
         let (stored, size) = ((out.len() - 9) as u32, raw.len() as u32);
         out[1..5].copy_from_slice(&stored.to_le_bytes());
@@ -127,20 +128,20 @@ impl BlockCompressor {
         out.len()
     }
 
-    fn order_0(&mut self, alphabet: &Alphabet, frequencies: &[u16], out: &mut Vec<u8>) {
+    fn encode_order_0(&mut self, alphabet: &Alphabet, frequencies: &[u16], out: &mut Vec<u8>) {
         alphabet.put_frequencies(frequencies, out);
         let mut table = [RansSymbol::default(); 256];
-        fill_symbols(frequencies, BITS, MOST, &mut table);
-        let mut at = self.room();
+        fill_symbols(frequencies, BITS, MAX_STATE_FACTOR, &mut table);
+        let mut at = self.reserve_output();
         let (dense, coded, mut states) = (&self.dense[..], &mut self.coded[..], [LOW; 4]);
         for (i, &number) in dense.iter().enumerate().skip(dense.len() & !3).rev() {
-            put(&table[number as usize], &mut states[i & 3], coded, &mut at);
+            encode_symbol(&table[number as usize], &mut states[i & 3], coded, &mut at);
         }
         for four in dense.chunks_exact(4).rev() {
-            put(&table[four[3] as usize], &mut states[3], coded, &mut at);
-            put(&table[four[2] as usize], &mut states[2], coded, &mut at);
-            put(&table[four[1] as usize], &mut states[1], coded, &mut at);
-            put(&table[four[0] as usize], &mut states[0], coded, &mut at);
+            encode_symbol(&table[four[3] as usize], &mut states[3], coded, &mut at);
+            encode_symbol(&table[four[2] as usize], &mut states[2], coded, &mut at);
+            encode_symbol(&table[four[1] as usize], &mut states[1], coded, &mut at);
+            encode_symbol(&table[four[0] as usize], &mut states[0], coded, &mut at);
         }
         states.iter().for_each(|state| out.extend_from_slice(&state.to_le_bytes()));
         out.extend_from_slice(&self.coded[at..]);
@@ -173,13 +174,13 @@ impl BlockCompressor {
         let contexts = self.counts.chunks_exact(n).zip(self.frequencies.chunks_exact_mut(n));
         let used = contexts.filter(|(counts, _)| counts.iter().any(|&n| n > 0));
         used.map(|(counts, frequencies)| {
-            normalise_to(TOTAL, counts, frequencies);
-            cost(counts, frequencies) + 3.0
+            normalise_to(FREQUENCY_SUM, counts, frequencies);
+            estimate_bytes(counts, frequencies) + 3.0
         })
         .sum()
     }
 
-    fn order_1(&mut self, alphabet: &Alphabet, out: &mut Vec<u8>) {
+    fn encode_order_1(&mut self, alphabet: &Alphabet, out: &mut Vec<u8>) {
         let n = alphabet.counts.len();
         let row = |symbol: u8| {
             let at = usize::from(alphabet.of[symbol as usize]) * n;
@@ -192,8 +193,10 @@ impl BlockCompressor {
         self.symbols.clear();
         self.symbols.resize(n * n, RansSymbol::default());
         let rows = self.frequencies.chunks_exact(n).zip(self.symbols.chunks_exact_mut(n));
-        rows.for_each(|(frequencies, symbols)| fill_symbols(frequencies, BITS, MOST, symbols));
-        let mut at = self.room();
+        rows.for_each(|(frequencies, symbols)| {
+            fill_symbols(frequencies, BITS, MAX_STATE_FACTOR, symbols)
+        });
+        let mut at = self.reserve_output();
         let (dense, symbols, coded) = (&self.dense[..], &self.symbols[..], &mut self.coded[..]);
         let (mut states, quarter) = ([LOW; 4], dense.len() / 4);
         let (a, rest) = dense.split_at(quarter);
@@ -204,26 +207,26 @@ impl BlockCompressor {
         let mut last = usize::from(d[d.len() - 1]);
         for &context in d[quarter - 1..d.len() - 1].iter().rev() {
             let context = usize::from(context);
-            put(&symbols[context * n + last], &mut states[3], coded, &mut at);
+            encode_symbol(&symbols[context * n + last], &mut states[3], coded, &mut at);
             last = context;
         }
         let before = a[..quarter - 1].iter().zip(&b[..quarter - 1]).zip(&c[..quarter - 1]).zip(d);
         for (((&a, &b), &c), &d) in before.rev() {
             let contexts = [a, b, c, d].map(usize::from);
-            put(&symbols[contexts[3] * n + next[3]], &mut states[3], coded, &mut at);
-            put(&symbols[contexts[2] * n + next[2]], &mut states[2], coded, &mut at);
-            put(&symbols[contexts[1] * n + next[1]], &mut states[1], coded, &mut at);
-            put(&symbols[contexts[0] * n + next[0]], &mut states[0], coded, &mut at);
+            encode_symbol(&symbols[contexts[3] * n + next[3]], &mut states[3], coded, &mut at);
+            encode_symbol(&symbols[contexts[2] * n + next[2]], &mut states[2], coded, &mut at);
+            encode_symbol(&symbols[contexts[1] * n + next[1]], &mut states[1], coded, &mut at);
+            encode_symbol(&symbols[contexts[0] * n + next[0]], &mut states[0], coded, &mut at);
             next = contexts;
         }
         for j in [3, 2, 1, 0] {
-            put(&symbols[next[j]], &mut states[j], coded, &mut at);
+            encode_symbol(&symbols[next[j]], &mut states[j], coded, &mut at);
         }
         states.iter().for_each(|state| out.extend_from_slice(&state.to_le_bytes()));
         out.extend_from_slice(&self.coded[at..]);
     }
 
-    fn room(&mut self) -> usize {
+    fn reserve_output(&mut self) -> usize {
         let room = 2 * self.dense.len() + 64; // a symbol takes at most twelve bits
         if self.coded.len() < room {
             self.coded.resize(room, 0);
@@ -233,28 +236,28 @@ impl BlockCompressor {
 }
 
 /// Sum of all frequencies: 4096 - 1, which decoders that divide may need.
-const TOTAL: u32 = 4095;
+const FREQUENCY_SUM: u32 = 4095;
 
 const BITS: u32 = 12;
 
 const LOW: u32 = 1 << 23;
 
 /// A state of at least this value times the frequency of a symbol puts out bytes before the symbol.
-const MOST: u32 = LOW >> BITS << 8;
+const MAX_STATE_FACTOR: u32 = LOW >> BITS << 8;
 
 /// Encodes a symbol into `state`. Bytes that it puts out are stored before `at`.
 #[inline(always)]
-fn put(symbol: &RansSymbol, state: &mut u32, out: &mut [u8], at: &mut usize) {
+fn encode_symbol(symbol: &RansSymbol, state: &mut u32, out: &mut [u8], at: &mut usize) {
     let mut x = *state;
-    while x >= symbol.most {
+    while x >= symbol.shorten_from {
         *at -= 1;
         out[*at] = x as u8;
         x >>= 8;
     }
-    *state = symbol.step(x);
+    *state = symbol.next_state(x);
 }
 
-fn cost(counts: &[u32], frequencies: &[u16]) -> f64 {
+fn estimate_bytes(counts: &[u32], frequencies: &[u16]) -> f64 {
     estimated_size(counts, frequencies, BITS, 2.0)
 }
 

@@ -14,7 +14,7 @@ use super::nx16_encode::Nx16Encoder;
 use super::{Method, Profile};
 
 #[derive(Clone, Copy, Debug)]
-pub struct Content<'a> {
+pub struct BlockContent<'a> {
     pub kind: ContentKind,
     /// Bytes of each value, if all have the same size; else 1.
     pub width: usize,
@@ -29,18 +29,18 @@ pub enum ContentKind {
     Any,
 }
 
-const LEAST: usize = 24;
+const MIN_COMPRESSED_BYTES: usize = 24;
 
-const SAMPLE: usize = 1 << 16;
+const SAMPLE_BYTES: usize = 1 << 16;
 
 /// A slower codec is used only if it saves at least one part in this many.
-const PAYS: usize = 100;
+const MIN_SAVING_DIVISOR: usize = 100;
 
 /// Minimum bytes of a partition per token of its names. Names with more tokens are left to other
 /// codecs, so that their tokens fit the planned memory.
-const TOKEN_SHARE: usize = 10;
+const MIN_BYTES_PER_TOKEN: usize = 10;
 
-const BZIP2: usize = 8 << 20;
+const BZIP2_BYTES: usize = 8 << 20;
 
 pub struct Chooser {
     profile: Profile,
@@ -69,19 +69,25 @@ impl Chooser {
     /// Returns the maximum memory for blocks of `batch` bytes in all, besides these and their
     /// compressed form: tokens of names and their places, qualities in the direction of sequencing,
     /// and tables of codecs.
-    pub const fn memory(profile: Profile, batch: usize) -> usize {
+    pub const fn max_memory_bytes(profile: Profile, batch: usize) -> usize {
         match profile {
             Profile::Fast => batch,
             Profile::Normal => 3 * batch,
-            Profile::Small | Profile::Archive => 4 * batch + BZIP2 + fqzcomp_encode::MEMORY,
+            Profile::Small | Profile::Archive => {
+                4 * batch + BZIP2_BYTES + fqzcomp_encode::MAX_MEMORY_BYTES
+            }
         }
     }
 
     /// Replaces the content of `out` by compressed `raw`, or by `raw` itself if no codec makes it
     /// smaller. Returns the codec.
-    pub fn compress(&mut self, raw: &[u8], content: Content<'_>, out: &mut Vec<u8>) -> Method {
+    pub fn compress(&mut self, raw: &[u8], content: BlockContent<'_>, out: &mut Vec<u8>) -> Method {
         out.clear();
-        let method = if raw.len() < LEAST { Method::Raw } else { self.choose(raw, content, out) };
+        let method = if raw.len() < MIN_COMPRESSED_BYTES {
+            Method::Raw
+        } else {
+            self.choose_codec(raw, content, out)
+        };
         if method == Method::Raw || out.len() >= raw.len() {
             out.clear();
             out.extend_from_slice(raw);
@@ -90,7 +96,7 @@ impl Chooser {
         method
     }
 
-    fn choose(&mut self, raw: &[u8], content: Content<'_>, out: &mut Vec<u8>) -> Method {
+    fn choose_codec(&mut self, raw: &[u8], content: BlockContent<'_>, out: &mut Vec<u8>) -> Method {
         let slow = matches!(self.profile, Profile::Small | Profile::Archive);
         match content.kind {
             ContentKind::Names if self.profile != Profile::Fast => {
@@ -98,7 +104,7 @@ impl Chooser {
                     Profile::Archive => StreamCodec::Arith(&mut self.arith),
                     _ => StreamCodec::Rans(&mut self.rans),
                 };
-                let most = self.profile.partition() as usize / TOKEN_SHARE;
+                let most = self.profile.partition_bytes() as usize / MIN_BYTES_PER_TOKEN;
                 if self.names.encode(raw, most, codec, out) {
                     return Method::Names;
                 }
@@ -119,17 +125,17 @@ impl Chooser {
             _ => &[Method::RansNx16, Method::Gzip],
         };
         let &[first, ref others @ ..] = methods else { return Method::Raw };
-        let sample = &raw[..raw.len().min(SAMPLE)];
+        let sample = &raw[..raw.len().min(SAMPLE_BYTES)];
         if others.is_empty() {
-            self.by(first, raw, content.width, out);
+            self.compress_by(first, raw, content.width, out);
             return first;
         }
         let (mut best, mut other) = (first, std::mem::take(&mut self.other));
-        self.by(first, sample, content.width, out);
+        self.compress_by(first, sample, content.width, out);
         for &method in others {
             other.clear();
-            self.by(method, sample, content.width, &mut other);
-            let pays = if method == Method::Gzip { 0 } else { out.len() / PAYS };
+            self.compress_by(method, sample, content.width, &mut other);
+            let pays = if method == Method::Gzip { 0 } else { out.len() / MIN_SAVING_DIVISOR };
             if other.len() + pays < out.len() {
                 best = method;
                 std::mem::swap(out, &mut other);
@@ -138,15 +144,15 @@ impl Chooser {
         self.other = other;
         if sample.len() < raw.len() {
             out.clear();
-            self.by(best, raw, content.width, out);
+            self.compress_by(best, raw, content.width, out);
         }
         best
     }
 
-    fn by(&mut self, method: Method, raw: &[u8], width: usize, out: &mut Vec<u8>) {
+    fn compress_by(&mut self, method: Method, raw: &[u8], width: usize, out: &mut Vec<u8>) {
         match method {
             Method::RansNx16 => self.rans.encode(raw, width, out),
-            Method::Arith => self.arith.smallest(raw, width, out),
+            Method::Arith => self.arith.encode_smallest(raw, width, out),
             Method::Gzip => {
                 out.resize(self.gzip.gzip_compress_bound(raw.len()), 0);
                 let n = self.gzip.gzip_compress(raw, out).unwrap_or(0);

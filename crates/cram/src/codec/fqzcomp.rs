@@ -6,7 +6,7 @@
 use readmill_record::Result;
 
 use super::arith::{Model, RangeDecoder};
-use crate::num::{ByteCursor, damaged};
+use crate::num::{ByteCursor, damaged_cram};
 
 struct ParameterSet {
     context: u32,
@@ -35,19 +35,19 @@ const QTAB: u8 = 128;
 
 /// Reads a table of `n` rising values from the lengths of their runs, which are run-length encoded
 /// again.
-fn table(cursor: &mut ByteCursor<'_>, n: usize) -> Result<Vec<u32>> {
+fn read_table(cursor: &mut ByteCursor<'_>, n: usize) -> Result<Vec<u32>> {
     let (mut runs, mut sum, mut last) = (Vec::new(), 0usize, None);
     while sum < n {
-        let run = cursor.byte()?;
+        let run = cursor.read_byte()?;
         runs.push(run);
         sum += usize::from(run);
         if last == Some(run) {
-            let copies = usize::from(cursor.byte()?);
+            let copies = usize::from(cursor.read_byte()?);
             runs.resize(runs.len() + copies, run);
             sum += usize::from(run) * copies;
         }
         if runs.len() > 2 * n + 512 {
-            return Err(damaged("a table of contexts has no end"));
+            return Err(damaged_cram("a table of contexts has no end"));
         }
         last = Some(run);
     }
@@ -56,7 +56,7 @@ fn table(cursor: &mut ByteCursor<'_>, n: usize) -> Result<Vec<u32>> {
     while values.len() < n {
         let mut length = 0;
         loop {
-            let part = runs.next().ok_or_else(|| damaged("a table of contexts is too short"))?;
+            let part = runs.next().ok_or_else(|| damaged_cram("a table of contexts is too short"))?;
             length += usize::from(part);
             if part != 255 {
                 break;
@@ -70,16 +70,16 @@ fn table(cursor: &mut ByteCursor<'_>, n: usize) -> Result<Vec<u32>> {
 
 impl ParameterSet {
     fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
-        let two = cursor.take(2)?;
+        let two = cursor.take_bytes(2)?;
         let context = u32::from(u16::from_le_bytes([two[0], two[1]]));
-        let (flags, max_symbol) = (cursor.byte()?, usize::from(cursor.byte()?));
-        let (q, s, p) = (cursor.byte()?, cursor.byte()?, cursor.byte()?);
+        let (flags, max_symbol) = (cursor.read_byte()?, usize::from(cursor.read_byte()?));
+        let (q, s, p) = (cursor.read_byte()?, cursor.read_byte()?, cursor.read_byte()?);
         let (high, low) = (|byte: u8| u32::from(byte >> 4), |byte: u8| u32::from(byte & 15));
-        let qmap = if flags & QMAP != 0 { Some(cursor.take(max_symbol)?.to_vec()) } else { None };
+        let qmap = if flags & QMAP != 0 { Some(cursor.take_bytes(max_symbol)?.to_vec()) } else { None };
         let has_qtab = flags & QTAB != 0 && q >> 4 > 0;
-        let qtab = if has_qtab { table(cursor, 256)? } else { (0..256).collect() };
-        let ptab = if flags & PTAB != 0 { table(cursor, 1024)? } else { Vec::new() };
-        let dtab = if flags & DTAB != 0 { table(cursor, 256)? } else { Vec::new() };
+        let qtab = if has_qtab { read_table(cursor, 256)? } else { (0..256).collect() };
+        let ptab = if flags & PTAB != 0 { read_table(cursor, 1024)? } else { Vec::new() };
+        let dtab = if flags & DTAB != 0 { read_table(cursor, 256)? } else { Vec::new() };
         Ok(ParameterSet {
             context,
             flags,
@@ -109,7 +109,7 @@ struct History {
 impl History {
     /// Takes the quality `q` of a read with `left` qualities left. Returns the context of the next
     /// one.
-    fn next(&mut self, parameters: &ParameterSet, q: u16, left: usize) -> usize {
+    fn next_context(&mut self, parameters: &ParameterSet, q: u16, left: usize) -> usize {
         let mut context = parameters.context;
         let value = parameters.qtab.get(usize::from(q)).copied().unwrap_or(0);
         self.qualities = (self.qualities << parameters.qshift).wrapping_add(value);
@@ -138,25 +138,25 @@ struct FqzcompHeader {
 }
 
 impl FqzcompHeader {
-    fn symbols(&self) -> usize {
+    fn symbol_count(&self) -> usize {
         self.sets.iter().map(|set| set.max_symbol).max().unwrap_or(0) + 1
     }
 
     fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
-        if cursor.byte()? != 5 {
-            return Err(damaged("this version of fqzcomp is not known"));
+        if cursor.read_byte()? != 5 {
+            return Err(damaged_cram("this version of fqzcomp is not known"));
         }
-        let flags = cursor.byte()?;
-        let count = if flags & 1 != 0 { usize::from(cursor.byte()?) } else { 1 };
+        let flags = cursor.read_byte()?;
+        let count = if flags & 1 != 0 { usize::from(cursor.read_byte()?) } else { 1 };
         let mut max_selector = if flags & 1 != 0 { count } else { 0 };
         let mut selectors = None;
         if flags & 2 != 0 {
-            max_selector = usize::from(cursor.byte()?);
-            selectors = Some(table(cursor, 256)?);
+            max_selector = usize::from(cursor.read_byte()?);
+            selectors = Some(read_table(cursor, 256)?);
         }
         let sets = (0..count).map(|_| ParameterSet::read(cursor)).collect::<Result<Vec<_>>>()?;
         if sets.is_empty() {
-            return Err(damaged("fqzcomp has no parameters"));
+            return Err(damaged_cram("fqzcomp has no parameters"));
         }
         Ok(FqzcompHeader { sets, selectors, max_selector, reversed: flags & 4 != 0 })
     }
@@ -170,22 +170,22 @@ const TABLES: usize = 256 * (4 * 4096 + 512) + (64 << 10);
 
 /// Returns the maximum bytes that [`decode`] takes in addition to its output: a model for each
 /// context that occurs, and the lengths of reads.
-pub fn scratch(data: &[u8], size: usize) -> usize {
+pub fn scratch_bytes(data: &[u8], size: usize) -> usize {
     let mut cursor = ByteCursor(data);
     // Damage is reported when the block is decoded.
-    let setup = cursor.uint7().and_then(|_| FqzcompHeader::read(&mut cursor));
-    let symbols = setup.map_or(0, |setup| setup.symbols());
+    let setup = cursor.read_uint7().and_then(|_| FqzcompHeader::read(&mut cursor));
+    let symbols = setup.map_or(0, |setup| setup.symbol_count());
     let models = size.min(CONTEXTS) * (symbols * 4 + 16) + CONTEXTS * size_of::<Option<Model>>();
     models + size + TABLES
 }
 
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
-    if cursor.uint7()? as usize != size {
-        return Err(damaged("a block has not the size it claims"));
+    if cursor.read_uint7()? as usize != size {
+        return Err(damaged_cram("a block has not the size it claims"));
     }
     let setup = FqzcompHeader::read(&mut cursor)?;
-    let symbols = setup.symbols();
+    let symbols = setup.symbol_count();
     let FqzcompHeader { sets, selectors, max_selector, reversed } = setup;
     let mut coder = RangeDecoder::new(cursor.0)?;
     let mut lengths = vec![Model::new(256); 4];
@@ -199,17 +199,17 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
         let mut history = History::default();
         let mut which = 0;
         if max_selector > 0 && (sets.len() > 1 || sets[0].flags & SELECTOR != 0) {
-            let selected = usize::from(selector.decode(&mut coder)?);
+            let selected = usize::from(selector.decode_symbol(&mut coder)?);
             history.selector = selected as u32;
             which = selectors.as_ref().map_or(selected, |table| table[selected.min(255)] as usize);
         }
-        let set = sets.get(which).ok_or_else(|| damaged("fqzcomp has no such parameters"))?;
+        let set = sets.get(which).ok_or_else(|| damaged_cram("fqzcomp has no such parameters"))?;
         let length = match last_length {
             Some(length) if set.flags & FIXED_LENGTH != 0 => length,
             _ => {
                 let mut bytes = [0; 4];
                 for (byte, model) in bytes.iter_mut().zip(&mut lengths) {
-                    *byte = model.decode(&mut coder)? as u8;
+                    *byte = model.decode_symbol(&mut coder)? as u8;
                 }
                 u32::from_le_bytes(bytes) as usize
             }
@@ -217,26 +217,26 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
         last_length = Some(length);
         let at = out.len();
         if length > size - (at - start) || length == 0 {
-            return Err(damaged("a record has too many qualities, or none"));
+            return Err(damaged_cram("a record has too many qualities, or none"));
         }
         if reversed {
-            put_length(length, reverse.decode(&mut coder)? != 0, &mut lengths_turned);
+            put_length(length, reverse.decode_symbol(&mut coder)? != 0, &mut lengths_turned);
         }
-        if set.flags & DEDUP != 0 && duplicate.decode(&mut coder)? != 0 {
+        if set.flags & DEDUP != 0 && duplicate.decode_symbol(&mut coder)? != 0 {
             let from = at.checked_sub(length).filter(|&from| from >= start);
-            let from = from.ok_or_else(|| damaged("qualities repeat what there is not"))?;
+            let from = from.ok_or_else(|| damaged_cram("qualities repeat what there is not"))?;
             out.extend_from_within(from..at);
             continue;
         }
         let mut context = set.context as usize;
         for left in (1..=length).rev() {
             let model = qualities[context].get_or_insert_with(|| Model::new(symbols));
-            let q = model.decode(&mut coder)?;
+            let q = model.decode_symbol(&mut coder)?;
             out.push(match &set.qmap {
                 Some(map) => map.get(usize::from(q)).copied().unwrap_or(0),
                 None => q as u8,
             });
-            context = history.next(set, q, left);
+            context = history.next_context(set, q, left);
         }
     }
     let (mut cursor, mut at) = (&lengths_turned[..], start);

@@ -26,9 +26,9 @@ struct ContextLayout {
 }
 
 /// Maximum number of different qualities. SAM has 94.
-const MOST_SYMBOLS: usize = 96;
+const MAX_SYMBOLS: usize = 96;
 
-pub const MEMORY: usize = (1 << 16) * 4 * (MOST_SYMBOLS + 3);
+pub const MAX_MEMORY_BYTES: usize = (1 << 16) * 4 * (MAX_SYMBOLS + 3);
 
 #[derive(Default)]
 pub struct FqzcompEncoder {
@@ -57,17 +57,17 @@ impl FqzcompEncoder {
             numbers[q as usize] = map.len() as u8;
             map.push(q);
         }
-        if map.len() > MOST_SYMBOLS {
+        if map.len() > MAX_SYMBOLS {
             return false;
         }
-        self.turn(raw, reads, &numbers);
-        let parameters = BlockParameters::new(layout(map.len()), reads, map, &self.turned);
-        parameters.head(sum, out);
-        self.code(&parameters, reads, out);
+        self.number_qualities(raw, reads, &numbers);
+        let parameters = BlockParameters::new(context_layout(map.len()), reads, map, &self.turned);
+        parameters.write_parameters(sum, out);
+        self.encode_reads(&parameters, reads, out);
         true
     }
 
-    fn turn(&mut self, raw: &[u8], reads: &[QualityRead], numbers: &[u8; 256]) {
+    fn number_qualities(&mut self, raw: &[u8], reads: &[QualityRead], numbers: &[u8; 256]) {
         self.turned.clear();
         self.turned.reserve(raw.len());
         let mut rest = raw;
@@ -83,7 +83,7 @@ impl FqzcompEncoder {
         }
     }
 
-    fn code(&mut self, parameters: &BlockParameters, reads: &[QualityRead], out: &mut Vec<u8>) {
+    fn encode_reads(&mut self, parameters: &BlockParameters, reads: &[QualityRead], out: &mut Vec<u8>) {
         let FqzcompEncoder { qualities, lengths, turned } = self;
         qualities.reset(1 << 16, parameters.map.len() + 1);
         qualities.reserve(turned.len());
@@ -97,21 +97,21 @@ impl FqzcompEncoder {
             let own = &turned[at..at + length];
             if number == 0 || !parameters.is_fixed {
                 for (context, byte) in read.length.to_le_bytes().into_iter().enumerate() {
-                    lengths.put(context, u32::from(byte), &mut coder);
+                    lengths.encode_symbol(context, u32::from(byte), &mut coder);
                 }
             }
             if parameters.turns {
-                bits.put(REVERSE, u32::from(read.reverse), &mut coder);
+                bits.encode_symbol(REVERSE, u32::from(read.reverse), &mut coder);
             }
             if parameters.has_duplicates {
                 let same = before == length && turned[at - before..at] == *own;
-                bits.put(DUPLICATE, u32::from(same), &mut coder);
+                bits.encode_symbol(DUPLICATE, u32::from(same), &mut coder);
                 if same {
                     at += length;
                     continue;
                 }
             }
-            parameters.read(own, qualities, &mut coder);
+            parameters.encode_read(own, qualities, &mut coder);
             at += length;
             before = length;
         }
@@ -131,7 +131,7 @@ struct BlockParameters {
     dtab: Vec<u16>,
 }
 
-fn layout(symbols: usize) -> ContextLayout {
+fn context_layout(symbols: usize) -> ContextLayout {
     match symbols {
         0..=2 => ContextLayout { qbits: 8, qshift: 1, pbits: 5, dbits: 2 },
         3..=4 => ContextLayout { qbits: 8, qshift: 2, pbits: 5, dbits: 2 },
@@ -169,7 +169,7 @@ impl BlockParameters {
         }
     }
 
-    fn head(&self, size: usize, out: &mut Vec<u8>) {
+    fn write_parameters(&self, size: usize, out: &mut Vec<u8>) {
         let ContextLayout { qbits, qshift, pbits, dbits } = self.layout;
         put_uint7(out, size as u32);
         out.push(5);
@@ -192,12 +192,12 @@ impl BlockParameters {
     }
 
     #[inline]
-    fn read(&self, own: &[u8], models: &mut Models, coder: &mut RangeEncoder<'_>) {
+    fn encode_read(&self, own: &[u8], models: &mut Models, coder: &mut RangeEncoder<'_>) {
         let ContextLayout { qbits, qshift, .. } = self.layout;
         let mask = (1u32 << qbits) - 1;
         let (mut context, mut recent, mut changes, mut before) = (0u32, 0u32, 0usize, 0u8);
         for (&q, left) in own.iter().zip((1..=own.len()).rev()) {
-            models.put(context as usize, u32::from(q), coder);
+            models.encode_symbol(context as usize, u32::from(q), coder);
             recent <<= qshift;
             recent = recent.wrapping_add(u32::from(q));
             context = recent & mask;

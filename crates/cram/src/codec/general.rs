@@ -4,12 +4,12 @@ use std::io::Read;
 
 use readmill_record::Result;
 
-use crate::num::damaged;
+use crate::num::damaged_cram;
 
-pub(super) const BZIP2: usize = 4 << 20;
+pub(super) const BZIP2_BYTES: usize = 4 << 20;
 
 /// Maximum memory of LZMA in KiB. Its highest level needs 65 MiB.
-const MOST_DICTIONARY: u32 = 80 << 10;
+const MAX_LZMA_KIB: u32 = 80 << 10;
 
 /// Decompresses gzip. It keeps its tables for the next block, and makes them when they are first
 /// needed.
@@ -28,22 +28,22 @@ impl Gunzip {
     }
 }
 
-pub fn bunzip2(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+pub fn decompress_bzip2(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     read_all(bzip2::read::MultiBzDecoder::new(data), size, out)
 }
 
-pub fn unxz(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
-    read_all(lzma_rust2::XzReader::new_mem_limit(data, true, MOST_DICTIONARY), size, out)
+pub fn decompress_xz(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+    read_all(lzma_rust2::XzReader::new_mem_limit(data, true, MAX_LZMA_KIB), size, out)
 }
 
 /// Appends the bytes of `reader`. More than `size` are an error, so that a block cannot take more
 /// memory than it announces.
 pub fn read_all(mut reader: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
-    let unreadable = |e| damaged(format!("a block is not readable ({e})"));
+    let unreadable = |e| damaged_cram(format!("a block is not readable ({e})"));
     out.reserve_exact(size); // not more, because a block may have more than it announces
     reader.by_ref().take(size as u64).read_to_end(out).map_err(unreadable)?;
     match reader.read(&mut [0]).map_err(unreadable)? {
         0 => Ok(()),
-        _ => Err(damaged("a block has not the size it claims")),
+        _ => Err(damaged_cram("a block has not the size it claims")),
     }
 }

@@ -34,11 +34,11 @@ mod tests;
 
 use readmill_record::Result;
 
-use crate::num::damaged;
+use crate::num::damaged_cram;
 pub use block_codec::BlockCompressor;
-pub use choice::{Chooser, Content, ContentKind};
+pub use choice::{BlockContent, Chooser, ContentKind};
 pub use fqzcomp_encode::QualityRead;
-use general::BZIP2;
+use general::BZIP2_BYTES;
 
 /// The compression method of a block. The number is the one in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Method {
             6 => Method::Arith,
             7 => Method::Fqzcomp,
             8 => Method::Names,
-            other => return Err(damaged(format!("there is no block compression {other}"))),
+            other => return Err(damaged_cram(format!("there is no block compression {other}"))),
         })
     }
 }
@@ -104,7 +104,7 @@ impl Profile {
 
     /// Returns how many bytes of BAM records make a container: about as many reads as a slice of
     /// samtools has with this profile.
-    pub const fn partition(self) -> u64 {
+    pub const fn partition_bytes(self) -> u64 {
         match self {
             Profile::Fast | Profile::Normal => 4 << 20,
             Profile::Small => 8 << 20,
@@ -113,7 +113,7 @@ impl Profile {
     }
 
     /// Returns the level of gzip that is used unless another one is given.
-    pub const fn level(self) -> u8 {
+    pub const fn gzip_level(self) -> u8 {
         match self {
             Profile::Fast => 1,
             Profile::Normal => 6,
@@ -126,17 +126,17 @@ impl Profile {
 /// Returns the maximum bytes that decompressing `data` to `size` bytes takes in addition to its
 /// output. Memory that a decoder keeps from block to block is not included, because it is charged
 /// once.
-pub fn scratch(method: Method, data: &[u8], size: usize) -> usize {
+pub fn scratch_bytes(method: Method, data: &[u8], size: usize) -> usize {
     match method {
         _ if size == 0 => 0,
         Method::Raw | Method::Gzip | Method::Rans4x8 => 0,
-        Method::Bzip2 => BZIP2,
+        Method::Bzip2 => BZIP2_BYTES,
         // The dictionary takes no more than the output.
         Method::Lzma => size + (1 << 20),
-        Method::RansNx16 => nx16::scratch(data, size),
-        Method::Arith => arith::scratch(data, size),
-        Method::Fqzcomp => fqzcomp::scratch(data, size),
-        Method::Names => names::scratch(data, size),
+        Method::RansNx16 => nx16::scratch_bytes(data, size),
+        Method::Arith => arith::scratch_bytes(data, size),
+        Method::Fqzcomp => fqzcomp::scratch_bytes(data, size),
+        Method::Names => names::scratch_bytes(data, size),
     }
 }
 
@@ -159,8 +159,8 @@ impl Codecs {
         match method {
             Method::Raw => out.extend_from_slice(data),
             Method::Gzip => self.gzip.inflate(data, size, out)?,
-            Method::Bzip2 => general::bunzip2(data, size, out)?,
-            Method::Lzma => general::unxz(data, size, out)?,
+            Method::Bzip2 => general::decompress_bzip2(data, size, out)?,
+            Method::Lzma => general::decompress_xz(data, size, out)?,
             _ if size == 0 => {}
             Method::Rans4x8 => self.rans.decode(data, size, out)?,
             Method::RansNx16 => nx16::decode(data, size, out)?,

@@ -9,7 +9,7 @@ use std::ops::Range;
 use readmill_record::{Error, Result};
 
 use super::{arith, nx16};
-use crate::num::{ByteCursor, damaged, short};
+use crate::num::{ByteCursor, block_too_short, damaged_cram};
 
 pub(super) const TYPE: usize = 0;
 pub(super) const STRING: u8 = 1;
@@ -23,7 +23,7 @@ pub(super) const DELTA0: u8 = 9;
 pub(super) const MATCH: u8 = 10;
 const NOP: u8 = 11;
 
-pub(super) const MOST: usize = 128;
+pub(super) const MAX_TOKENS: usize = 128;
 
 /// The value of a token, for later names that refer to it. Eight bytes are enough for it; there is
 /// one for each token of all names.
@@ -39,16 +39,16 @@ enum DecodedToken {
 /// Returns the maximum bytes that [`decode`] takes in addition to its output: the streams of all
 /// tokens, the tokens themselves, and the start of each name. Each token except the last one of a
 /// name makes at least one of its bytes.
-pub fn scratch(data: &[u8], size: usize) -> usize {
+pub fn scratch_bytes(data: &[u8], size: usize) -> usize {
     let mut cursor = ByteCursor(data);
     let names =
-        cursor.take(8).map_or(0, |head| u32::from_le_bytes([head[4], head[5], head[6], head[7]]));
+        cursor.take_bytes(8).map_or(0, |head| u32::from_le_bytes([head[4], head[5], head[6], head[7]]));
     let names = (names as usize).min(size);
     let token = size_of::<DecodedToken>() + size_of::<u8>() + 4; // the token, its type, and its value
     let stream = 4 * names + size;
     token * (size + names)
         + names * (size_of::<DecodedName>() + 4)
-        + nx16::scratch(&[STRIPE_OF_ANY], stream)
+        + nx16::scratch_bytes(&[STRIPE_OF_ANY], stream)
         + (64 << 10)
 }
 
@@ -66,22 +66,25 @@ struct StreamReader {
 }
 
 impl StreamReader {
-    fn byte(&mut self) -> Result<u8> {
-        let byte = *self.bytes.get(self.at).ok_or_else(short)?;
+    fn read_byte(&mut self) -> Result<u8> {
+        let byte = *self.bytes.get(self.at).ok_or_else(block_too_short)?;
         self.at += 1;
         Ok(byte)
     }
 
-    fn number(&mut self) -> Result<u32> {
-        let four =
-            self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<4>()).ok_or_else(short)?;
+    fn read_number(&mut self) -> Result<u32> {
+        let four = self
+            .bytes
+            .get(self.at..)
+            .and_then(|rest| rest.first_chunk::<4>())
+            .ok_or_else(block_too_short)?;
         self.at += 4;
         Ok(u32::from_le_bytes(*four))
     }
 }
 
 /// Reads and decompresses all streams. `size` limits each, and `most` all of them together.
-fn streams(
+fn read_streams(
     cursor: &mut ByteCursor<'_>,
     names: usize,
     by_arith: bool,
@@ -90,33 +93,33 @@ fn streams(
 ) -> Result<Vec<PositionReader>> {
     let (mut positions, mut sum): (Vec<PositionReader>, usize) = (Vec::new(), 0);
     while !cursor.0.is_empty() {
-        let head = cursor.byte()?;
+        let head = cursor.read_byte()?;
         let kind = usize::from(head & 63);
         if kind > 12 {
-            return Err(damaged("there is no such token of a name"));
+            return Err(damaged_cram("there is no such token of a name"));
         }
         if head & 128 != 0 {
             positions.push(PositionReader::default());
-            if positions.len() > MOST {
-                return Err(damaged("a name has too many tokens"));
+            if positions.len() > MAX_TOKENS {
+                return Err(damaged_cram("a name has too many tokens"));
             }
             if kind != TYPE && names > 0 {
                 sum += names;
                 if sum > most {
-                    return Err(too_many());
+                    return Err(too_many_tokens());
                 }
                 let mut bytes = vec![MATCH; names];
                 bytes[0] = kind as u8;
-                positions[..].last_mut().ok_or_else(short)?.streams[TYPE].bytes = bytes;
+                positions[..].last_mut().ok_or_else(block_too_short)?.streams[TYPE].bytes = bytes;
             }
         }
         let bytes = if head & 64 != 0 {
-            let (at, kind) = (usize::from(cursor.byte()?), usize::from(cursor.byte()?));
+            let (at, kind) = (usize::from(cursor.read_byte()?), usize::from(cursor.read_byte()?));
             let other = positions.get(at).and_then(|position| position.streams.get(kind));
-            other.ok_or_else(|| damaged("a token repeats one that there is not"))?.bytes.clone()
+            other.ok_or_else(|| damaged_cram("a token repeats one that there is not"))?.bytes.clone()
         } else {
-            let stored = cursor.uint7()? as usize;
-            let (data, mut bytes) = (cursor.take(stored)?, Vec::new());
+            let stored = cursor.read_uint7()? as usize;
+            let (data, mut bytes) = (cursor.take_bytes(stored)?, Vec::new());
             // A token takes at most four bytes, and a stream has at most one token for each name.
             let most = 4 * names + size;
             if by_arith {
@@ -128,16 +131,16 @@ fn streams(
         };
         sum += bytes.len();
         if sum > most {
-            return Err(too_many());
+            return Err(too_many_tokens());
         }
-        let last = positions.last_mut().ok_or_else(|| damaged("the names have no first token"))?;
+        let last = positions.last_mut().ok_or_else(|| damaged_cram("the names have no first token"))?;
         last.streams[kind] = StreamReader { bytes, at: 0 };
     }
     Ok(positions)
 }
 
-fn too_many() -> Error {
-    damaged("the names are larger than they claim")
+fn too_many_tokens() -> Error {
+    damaged_cram("the names are larger than they claim")
 }
 
 struct NameDecoder {
@@ -161,19 +164,21 @@ impl DecodedName {
 }
 
 impl NameDecoder {
-    fn next(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        let first = self.positions.first_mut().ok_or_else(short)?;
-        let kind = first.streams[TYPE].byte()?;
-        let distance = first.streams.get_mut(usize::from(kind)).ok_or_else(short)?.number()? as usize;
+    fn decode_next_name(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let first = self.positions.first_mut().ok_or_else(block_too_short)?;
+        let kind = first.streams[TYPE].read_byte()?;
+        let distance =
+            first.streams.get_mut(usize::from(kind)).ok_or_else(block_too_short)?.read_number()?
+                as usize;
         let number = self.done.len();
         let before = number.checked_sub(distance);
-        let before = before.ok_or_else(|| damaged("a name refers to one before the first"))?;
+        let before = before.ok_or_else(|| damaged_cram("a name refers to one before the first"))?;
         let (tokens, text) = (self.tokens.len(), out.len());
         let other = self.done.get(before).copied();
         if kind == DUPLICATE {
-            let other = other.ok_or_else(|| damaged("a name repeats itself"))?;
+            let other = other.ok_or_else(|| damaged_cram("a name repeats itself"))?;
             let at = other.text as usize;
-            let end = at + out[at..].iter().position(|&byte| byte == 0).ok_or_else(short)?;
+            let end = at + out[at..].iter().position(|&byte| byte == 0).ok_or_else(block_too_short)?;
             out.extend_from_within(at..=end);
             self.done.push(DecodedName { text: text as u32, ..other });
             return Ok(());
@@ -182,9 +187,9 @@ impl NameDecoder {
             let last =
                 other.and_then(|other| self.tokens.get(other.tokens())?.get(position - 1).copied());
             let Some(position) = self.positions.get_mut(position) else { break };
-            let Some(token) = position.token(last, out)? else { break };
+            let Some(token) = position.decode_token(last, out)? else { break };
             if self.tokens.len() == self.tokens.capacity() {
-                return Err(too_many());
+                return Err(too_many_tokens());
             }
             self.tokens.push(token);
         }
@@ -198,35 +203,39 @@ impl NameDecoder {
 impl PositionReader {
     /// Decodes the next token, given the token at the same position of the name referred to.
     /// Returns `None` at the end of the name.
-    fn token(&mut self, last: Option<DecodedToken>, out: &mut Vec<u8>) -> Result<Option<DecodedToken>> {
-        let wrong = || damaged("a name differs from what there is not");
-        let kind = self.streams[TYPE].byte()?;
+    fn decode_token(
+        &mut self,
+        last: Option<DecodedToken>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<DecodedToken>> {
+        let wrong = || damaged_cram("a name differs from what there is not");
+        let kind = self.streams[TYPE].read_byte()?;
         let stream = |kind: u8| usize::from(kind);
         let token = match kind {
-            CHAR => DecodedToken::Char(self.streams[stream(CHAR)].byte()?),
+            CHAR => DecodedToken::Char(self.streams[stream(CHAR)].read_byte()?),
             STRING => {
                 let strings = &mut self.streams[stream(STRING)];
                 let rest = strings.bytes.get(strings.at..).unwrap_or_default();
-                let length = memchr::memchr(0, rest).ok_or_else(short)?;
-                let token = string(out.len(), length)?;
+                let length = memchr::memchr(0, rest).ok_or_else(block_too_short)?;
+                let token = text_token(out.len(), length)?;
                 out.extend_from_slice(&rest[..length]);
                 strings.at += length + 1;
                 return Ok(Some(token));
             }
-            DIGITS => DecodedToken::Digits(self.streams[stream(DIGITS)].number()?),
+            DIGITS => DecodedToken::Digits(self.streams[stream(DIGITS)].read_number()?),
             DIGITS0 => {
-                let length = self.streams[LENGTH].byte()?;
-                DecodedToken::Digits0(self.streams[stream(DIGITS0)].number()?, length)
+                let length = self.streams[LENGTH].read_byte()?;
+                DecodedToken::Digits0(self.streams[stream(DIGITS0)].read_number()?, length)
             }
             DELTA => match last.ok_or_else(wrong)? {
                 DecodedToken::Digits(n) => {
-                    DecodedToken::Digits(n.wrapping_add(self.streams[stream(DELTA)].byte()?.into()))
+                    DecodedToken::Digits(n.wrapping_add(self.streams[stream(DELTA)].read_byte()?.into()))
                 }
                 _ => return Err(wrong()),
             },
             DELTA0 => match last.ok_or_else(wrong)? {
                 DecodedToken::Digits0(n, length) => DecodedToken::Digits0(
-                    n.wrapping_add(self.streams[stream(DELTA0)].byte()?.into()),
+                    n.wrapping_add(self.streams[stream(DELTA0)].read_byte()?.into()),
                     length,
                 ),
                 _ => return Err(wrong()),
@@ -235,7 +244,7 @@ impl PositionReader {
                 DecodedToken::Nothing => return Err(wrong()),
                 DecodedToken::String(from, length) => {
                     let (from, length) = (from as usize, usize::from(length));
-                    let token = string(out.len(), length)?;
+                    let token = text_token(out.len(), length)?;
                     out.extend_from_within(from..from + length);
                     return Ok(Some(token));
                 }
@@ -254,9 +263,9 @@ impl PositionReader {
     }
 }
 
-fn string(start: usize, length: usize) -> Result<DecodedToken> {
+fn text_token(start: usize, length: usize) -> Result<DecodedToken> {
     let token = u32::try_from(start).ok().zip(u16::try_from(length).ok());
-    token.map(|(start, length)| DecodedToken::String(start, length)).ok_or_else(too_many)
+    token.map(|(start, length)| DecodedToken::String(start, length)).ok_or_else(too_many_tokens)
 }
 
 fn put_number(mut n: u32, length: usize, out: &mut Vec<u8>) {
@@ -274,13 +283,13 @@ fn put_number(mut n: u32, length: usize, out: &mut Vec<u8>) {
 /// Appends the names to `out`: `size` bytes, each name followed by a zero.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
-    let (stored, names) = (cursor.u32()? as usize, cursor.u32()? as usize);
-    let by_arith = cursor.byte()? != 0;
+    let (stored, names) = (cursor.read_u32()? as usize, cursor.read_u32()? as usize);
+    let by_arith = cursor.read_byte()? != 0;
     if stored != size || names > size {
-        return Err(damaged("the names have not the size they claim"));
+        return Err(damaged_cram("the names have not the size they claim"));
     }
     let positions =
-        streams(&mut cursor, names, by_arith, size, 5 * (size + names) + 4 * names + (1 << 16))?;
+        read_streams(&mut cursor, names, by_arith, size, 5 * (size + names) + 4 * names + (1 << 16))?;
     // At most one token for each byte and one for the end of each name, and never more than there
     // are types. Names that repeat others have none.
     let types = positions.iter().skip(1).map(|position| position.streams[TYPE].bytes.len());
@@ -290,9 +299,9 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     out.reserve_exact(size);
     let start = out.len();
     for _ in 0..names {
-        all.next(out)?;
+        all.decode_next_name(out)?;
         if out.len() - start > size {
-            return Err(too_many());
+            return Err(too_many_tokens());
         }
     }
     Ok(())

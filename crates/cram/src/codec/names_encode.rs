@@ -6,7 +6,9 @@
 use std::ops::Range;
 
 use super::arith_encode::ArithEncoder;
-use super::names::{CHAR, DELTA, DELTA0, DIGITS, DIGITS0, DUPLICATE, LENGTH, MATCH, MOST, STRING, TYPE};
+use super::names::{
+    CHAR, DELTA, DELTA0, DIGITS, DIGITS0, DUPLICATE, LENGTH, MATCH, MAX_TOKENS, STRING, TYPE,
+};
 use super::nx16_encode::Nx16Encoder;
 use crate::num::put_uint7;
 
@@ -15,7 +17,7 @@ const DIFFERENT: u8 = 6;
 const END: u8 = 12;
 
 /// Maximum digits of a number, so that it fits 32 bits.
-const MOST_DIGITS: usize = 9;
+const MAX_DIGITS: usize = 9;
 
 const KINDS: usize = 13;
 
@@ -60,7 +62,7 @@ impl TokenizedName {
 }
 
 /// Number of different `texts` whose last name is remembered.
-const MOST_TEXTS: usize = 16;
+const MAX_TEXTS: usize = 16;
 
 #[derive(Default)]
 pub struct NameEncoder {
@@ -88,20 +90,20 @@ impl NameEncoder {
         out: &mut Vec<u8>,
     ) -> bool {
         let is_held = raw.last() == Some(&0) && u32::try_from(raw.len()).is_ok();
-        if !is_held || !self.tokenise(raw, most_tokens) {
+        if !is_held || !self.tokenise_names(raw, most_tokens) {
             return false;
         }
-        self.fill(raw);
+        self.fill_streams(raw);
         out.extend_from_slice(&(raw.len() as u32).to_le_bytes());
         out.extend_from_slice(&(self.names.len() as u32).to_le_bytes());
         out.push(u8::from(matches!(codec, StreamCodec::Arith(_))));
-        self.put(&mut codec, out);
+        self.write_streams(&mut codec, out);
         true
     }
 
     /// Finds the tokens of all names. Returns false if a name is too long, or there are more than
     /// `most` tokens.
-    fn tokenise(&mut self, raw: &[u8], most: usize) -> bool {
+    fn tokenise_names(&mut self, raw: &[u8], most: usize) -> bool {
         self.tokens.clear();
         self.names.clear();
         self.last.clear();
@@ -113,19 +115,19 @@ impl NameEncoder {
         let mut start = 0;
         for end in memchr::memchr_iter(0, raw) {
             let first = self.tokens.len();
-            let distance = self.earlier(raw, start, end);
+            let distance = self.find_repeated(raw, start, end);
             let mut name = if distance == 0 {
                 if end - start > usize::from(u8::MAX) || first > most {
                     return false;
                 }
-                let texts = tokens(&raw[start..end], start, &mut self.tokens);
+                let texts = tokenise_name(&raw[start..end], start, &mut self.tokens);
                 let n = (self.tokens.len() - first) as u32;
                 TokenizedName { first: first as u32, n, distance: 0, is_repeated: false, texts }
             } else {
                 let other = self.names[self.names.len() - distance];
                 TokenizedName { distance: distance as u32, is_repeated: true, ..other }
             };
-            let like = self.like(name.texts);
+            let like = self.find_like(name.texts);
             if !name.is_repeated {
                 name.distance = like;
             }
@@ -137,7 +139,7 @@ impl NameEncoder {
 
     /// Returns how many names back the last one with these texts is, or 1 if there is none (0 for
     /// the first name). The next name becomes the last one with these texts.
-    fn like(&mut self, texts: u32) -> u32 {
+    fn find_like(&mut self, texts: u32) -> u32 {
         let number = self.names.len();
         match self.last.iter().position(|&(known, _)| known == texts) {
             Some(at) => {
@@ -145,7 +147,7 @@ impl NameEncoder {
                 (number - before) as u32
             }
             None => {
-                if self.last.len() == MOST_TEXTS {
+                if self.last.len() == MAX_TEXTS {
                     self.last.remove(0);
                 }
                 self.last.push((texts, number));
@@ -154,11 +156,11 @@ impl NameEncoder {
         }
     }
 
-    fn earlier(&mut self, raw: &[u8], start: usize, end: usize) -> usize {
+    fn find_repeated(&mut self, raw: &[u8], start: usize, end: usize) -> usize {
         let (name, number) = (&raw[start..end], self.starts.len());
         self.starts.push((start as u32, end as u32));
         let mask = self.slots.len() - 1;
-        let mut at = hash(name) & mask;
+        let mut at = hash_name(name) & mask;
         loop {
             let known = self.slots[at] as usize;
             if known == 0 {
@@ -174,7 +176,7 @@ impl NameEncoder {
         }
     }
 
-    fn fill(&mut self, raw: &[u8]) {
+    fn fill_streams(&mut self, raw: &[u8]) {
         let places = 1 + self.names.iter().map(|name| name.n as usize).max().unwrap_or(0) + 1;
         self.positions.resize_with(places.max(self.positions.len()), TokenStreams::default);
         self.positions.truncate(places);
@@ -208,13 +210,13 @@ impl NameEncoder {
             let before = if number > 0 { &self.tokens[before] } else { &[] };
             let own = &self.tokens[name.tokens()];
             for (i, (token, position)) in own.iter().zip(&mut self.positions[1..]).enumerate() {
-                position.add(*token, before.get(i).copied(), raw);
+                position.add_token(*token, before.get(i).copied(), raw);
             }
             self.positions[own.len() + 1].streams[TYPE].push(END);
         }
     }
 
-    fn put(&mut self, codec: &mut StreamCodec<'_>, out: &mut Vec<u8>) {
+    fn write_streams(&mut self, codec: &mut StreamCodec<'_>, out: &mut Vec<u8>) {
         let mut coded = Vec::new();
         for at in 0..self.positions.len() {
             let streams = &self.positions[at].streams;
@@ -228,14 +230,14 @@ impl NameEncoder {
             for (number, &kind) in order.iter().enumerate() {
                 let head = kind as u8 | if number == 0 { 128 } else { 0 };
                 let stream = &streams[kind];
-                if let Some((place, other)) = self.same(at, kind) {
+                if let Some((place, other)) = self.find_same_stream(at, kind) {
                     out.extend([head | 64, place as u8, other as u8]);
                     continue;
                 }
                 out.push(head);
                 coded.clear();
                 let width = if is_number(kind) { 4 } else { 1 };
-                codec.compress(stream, width, &mut coded);
+                codec.compress_stream(stream, width, &mut coded);
                 put_uint7(out, coded.len() as u32);
                 out.extend_from_slice(&coded);
             }
@@ -244,7 +246,7 @@ impl NameEncoder {
 
     /// Returns position and type of an earlier stored stream with the same bytes, which need not be
     /// stored again.
-    fn same(&self, at: usize, kind: usize) -> Option<(usize, usize)> {
+    fn find_same_stream(&self, at: usize, kind: usize) -> Option<(usize, usize)> {
         let stream = &self.positions[at].streams[kind];
         if stream.len() < 8 {
             return None;
@@ -260,10 +262,10 @@ impl NameEncoder {
 }
 
 impl StreamCodec<'_> {
-    fn compress(&mut self, stream: &[u8], width: usize, out: &mut Vec<u8>) {
+    fn compress_stream(&mut self, stream: &[u8], width: usize, out: &mut Vec<u8>) {
         match self {
             StreamCodec::Rans(rans) => rans.encode(stream, width, out),
-            StreamCodec::Arith(arith) => arith.smallest(stream, width, out),
+            StreamCodec::Arith(arith) => arith.encode_smallest(stream, width, out),
         }
     }
 }
@@ -277,7 +279,7 @@ impl TokenStreams {
         has_value && first != END && others.iter().all(|&kind| kind == MATCH)
     }
 
-    fn add(&mut self, token: Token, before: Option<Token>, raw: &[u8]) {
+    fn add_token(&mut self, token: Token, before: Option<Token>, raw: &[u8]) {
         let text = |token: Token| &raw[token.value as usize..][..usize::from(token.length)];
         let like = before.filter(|before| before.kind == token.kind);
         let is_same = like.is_some_and(|before| match token.kind {
@@ -286,7 +288,7 @@ impl TokenStreams {
         });
         let kind = match like {
             Some(_) if is_same => MATCH,
-            Some(before) if self.grows() && before.length == token.length => {
+            Some(before) if self.grows_slowly() && before.length == token.length => {
                 match (token.kind, token.value.wrapping_sub(before.value) < 256) {
                     (DIGITS, true) => DELTA,
                     (DIGITS0, true) => DELTA0,
@@ -318,7 +320,7 @@ impl TokenStreams {
 
     /// Returns whether numbers at this position often grow by less than 256, so that it pays to
     /// store the difference in one byte.
-    fn grows(&self) -> bool {
+    fn grows_slowly(&self) -> bool {
         4 * self.growth.little > self.growth.all
     }
 }
@@ -329,18 +331,18 @@ fn is_number(kind: usize) -> bool {
 
 /// Appends the tokens of a name that starts at `start` of the names. Returns the hash of their
 /// types and texts.
-fn tokens(name: &[u8], start: usize, out: &mut Vec<Token>) -> u32 {
+fn tokenise_name(name: &[u8], start: usize, out: &mut Vec<Token>) -> u32 {
     let (first, mut texts) = (out.len(), 0u32);
     let mut note = |byte: u8| texts = (texts.rotate_left(5) ^ u32::from(byte)).wrapping_mul(0x9e37_79b1);
     let mut at = 0;
     while at < name.len() {
         let rest = &name[at..];
-        let is_last = out.len() - first == MOST - 3;
+        let is_last = out.len() - first == MAX_TOKENS - 3;
         let (kind, length) = match rest[0] {
             _ if is_last => (STRING, rest.len()),
             b'0'..=b'9' => {
                 let digits =
-                    rest.iter().take(MOST_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
+                    rest.iter().take(MAX_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
                 // This includes a single zero, because samtools prints nothing for it as a number
                 // without leading zeros.
                 (if rest[0] == b'0' { DIGITS0 } else { DIGITS }, digits)
@@ -371,7 +373,7 @@ fn tokens(name: &[u8], start: usize, out: &mut Vec<Token>) -> u32 {
     texts
 }
 
-fn hash(name: &[u8]) -> usize {
+fn hash_name(name: &[u8]) -> usize {
     let mut hash = name.len() as u64;
     for chunk in name.chunks(8) {
         let mut word = [0; 8];
@@ -388,7 +390,7 @@ mod tests {
     #[test]
     fn a_number_that_begins_with_zero_keeps_its_digits() {
         let mut found = Vec::new();
-        tokens(b"a0b00cd10:7", 0, &mut found);
+        tokenise_name(b"a0b00cd10:7", 0, &mut found);
         let kinds: Vec<u8> = found.iter().map(|token| token.kind).collect();
         assert_eq!(kinds, [CHAR, DIGITS0, CHAR, DIGITS0, STRING, DIGITS, CHAR, DIGITS]);
     }

@@ -5,41 +5,41 @@ use readmill_record::Result;
 
 #[cfg(target_arch = "x86_64")]
 use super::nx16_avx2 as avx2;
-use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
-use super::rans::{LOW_OF_NX16 as LOW, Slot, slot, symbols};
-use crate::num::{ByteCursor, damaged};
+use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, RLE, STRIPE, SymbolPacking};
+use super::rans::{LOW_OF_NX16 as LOW, Slot, read_symbols, table_slot};
+use crate::num::{ByteCursor, damaged_cram};
 
 const CONTEXTS: usize = 257 * size_of::<[Slot; 1 << 12]>() + 4 * (256 * 256 + 256);
 
-pub fn scratch(data: &[u8], size: usize) -> usize {
+pub fn scratch_bytes(data: &[u8], size: usize) -> usize {
     let flags = data.first().copied().unwrap_or(0);
     let contexts = if flags & (ORDER | STRIPE) != 0 { CONTEXTS } else { 0 };
     // A stripe, and within it the packed bytes, the bytes without runs, and the lengths of runs.
-    let several = if flags & (STRIPE | PACK | RLE) != 0 { 4 * size + MOST_SYMBOLS } else { 0 };
+    let several = if flags & (STRIPE | PACK | RLE) != 0 { 4 * size + MAX_SYMBOL_LIST_BYTES } else { 0 };
     contexts + several
 }
 
-const MOST_SYMBOLS: usize = 257;
+const MAX_SYMBOL_LIST_BYTES: usize = 257;
 
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
-    let flags = cursor.byte()?;
-    let size = pack::size(&mut cursor, flags, size)?;
+    let flags = cursor.read_byte()?;
+    let size = pack::read_size(&mut cursor, flags, size)?;
     if flags & STRIPE != 0 {
-        return pack::stripes(&mut cursor, size, decode, out);
+        return pack::decode_stripes(&mut cursor, size, decode, out);
     }
-    let packing = if flags & PACK != 0 { Some(Packing::read(&mut cursor, size)?) } else { None };
+    let packing = if flags & PACK != 0 { Some(SymbolPacking::read(&mut cursor, size)?) } else { None };
     let unpacked = packing.as_ref().map_or(size, |packing| packing.packed);
     let n = if flags & N32_OR_EXT != 0 { 32 } else { 4 };
     let runs = if flags & RLE != 0 { Some(Runs::read(&mut cursor, unpacked, n)?) } else { None };
     let coded = runs.as_ref().map_or(unpacked, |runs| runs.literals);
     if packing.is_none() && runs.is_none() {
-        return entropy(&mut cursor, flags, coded, n, out);
+        return decode_entropy(&mut cursor, flags, coded, n, out);
     }
     let mut bytes = Vec::new();
-    entropy(&mut cursor, flags, coded, n, &mut bytes)?;
+    decode_entropy(&mut cursor, flags, coded, n, &mut bytes)?;
     if let Some(runs) = runs {
-        bytes = runs.expand(&bytes, unpacked)?;
+        bytes = runs.expand_runs(&bytes, unpacked)?;
     }
     match packing {
         Some(packing) => packing.unpack(&bytes, size, out),
@@ -52,7 +52,7 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
 
 /// Appends `size` bytes of the last coding step, which is rANS or none. `n` is the number of
 /// states.
-fn entropy(
+fn decode_entropy(
     cursor: &mut ByteCursor<'_>,
     flags: u8,
     size: usize,
@@ -60,7 +60,7 @@ fn entropy(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     if flags & CAT != 0 {
-        out.extend_from_slice(cursor.take(size)?);
+        out.extend_from_slice(cursor.take_bytes(size)?);
         return Ok(());
     }
     if size == 0 {
@@ -70,10 +70,10 @@ fn entropy(
     out.resize(start + size, 0);
     let out = &mut out[start..];
     match (flags & ORDER != 0, n) {
-        (false, 4) => order_0::<4>(cursor, out, false),
-        (false, _) => order_0::<32>(cursor, out, has_vectors()),
-        (true, 4) => order_1::<4>(cursor, out, false),
-        (true, _) => order_1::<32>(cursor, out, has_vectors()),
+        (false, 4) => decode_order_0::<4>(cursor, out, false),
+        (false, _) => decode_order_0::<32>(cursor, out, has_vectors()),
+        (true, 4) => decode_order_1::<4>(cursor, out, false),
+        (true, _) => decode_order_1::<32>(cursor, out, has_vectors()),
     }
 }
 
@@ -98,31 +98,31 @@ struct Runs {
 
 impl Runs {
     fn read(cursor: &mut ByteCursor<'_>, most: usize, n: usize) -> Result<Self> {
-        let (size, literals) = (cursor.uint7()? as usize, cursor.uint7()? as usize);
+        let (size, literals) = (cursor.read_uint7()? as usize, cursor.read_uint7()? as usize);
         // A length takes no more bytes than its run.
-        if literals > most || size / 2 > most + MOST_SYMBOLS {
-            return Err(damaged("runs are longer than what they make"));
+        if literals > most || size / 2 > most + MAX_SYMBOL_LIST_BYTES {
+            return Err(damaged_cram("runs are longer than what they make"));
         }
         let mut lengths = Vec::new();
         if size & 1 != 0 {
-            lengths.extend_from_slice(cursor.take(size / 2)?);
+            lengths.extend_from_slice(cursor.take_bytes(size / 2)?);
         } else {
-            let stored = cursor.uint7()? as usize;
-            let mut coded = ByteCursor(cursor.take(stored)?);
-            entropy(&mut coded, 0, size / 2, n, &mut lengths)?;
+            let stored = cursor.read_uint7()? as usize;
+            let mut coded = ByteCursor(cursor.take_bytes(stored)?);
+            decode_entropy(&mut coded, 0, size / 2, n, &mut lengths)?;
         }
         let mut meta = ByteCursor(&lengths);
-        let count = match meta.byte()? {
+        let count = match meta.read_byte()? {
             0 => 256,
             n => n as usize,
         };
         let mut of = [0; 256];
-        meta.take(count)?.iter().for_each(|&symbol| of[symbol as usize] = u8::MAX);
+        meta.take_bytes(count)?.iter().for_each(|&symbol| of[symbol as usize] = u8::MAX);
         let from = lengths.len() - meta.0.len();
         Ok(Runs { of, lengths, from, literals })
     }
 
-    fn expand(&self, literals: &[u8], size: usize) -> Result<Vec<u8>> {
+    fn expand_runs(&self, literals: &[u8], size: usize) -> Result<Vec<u8>> {
         let (mut lengths, mut out) = (ByteCursor(&self.lengths[self.from..]), vec![0; size]);
         let mut rest = &mut out[..];
         for &symbol in literals {
@@ -138,9 +138,9 @@ impl Runs {
                 rest = &mut rest[usize::from(more) + 1..];
                 continue;
             }
-            let more = if has_length == 0 { 0 } else { lengths.uint7()? as usize };
+            let more = if has_length == 0 { 0 } else { lengths.read_uint7()? as usize };
             if more >= rest.len() {
-                return Err(damaged("runs are too long"));
+                return Err(damaged_cram("runs are too long"));
             }
             rest[..more + 1].fill(symbol);
             rest = &mut rest[more + 1..];
@@ -153,7 +153,7 @@ impl Runs {
 
 /// Fills the slots of a context from its frequencies. They are scaled to the number of slots, which
 /// must be possible by a power of two.
-fn fill(frequencies: &[(u8, u32)], bits: u32, table: &mut [Slot]) -> Result<()> {
+fn fill_slots(frequencies: &[(u8, u32)], bits: u32, table: &mut [Slot]) -> Result<()> {
     let slots = 1u32 << bits;
     let sum = frequencies.iter().map(|&(_, f)| u64::from(f)).sum::<u64>();
     if sum == 0 {
@@ -161,29 +161,29 @@ fn fill(frequencies: &[(u8, u32)], bits: u32, table: &mut [Slot]) -> Result<()> 
     }
     let shift = (0..=bits).find(|shift| sum << shift >= u64::from(slots)).unwrap_or(0);
     if sum << shift != u64::from(slots) {
-        return Err(damaged("frequencies do not add up"));
+        return Err(damaged_cram("frequencies do not add up"));
     }
     let mut rest = table;
     for &(symbol, f) in frequencies.iter().filter(|(_, f)| *f > 0) {
         let own = rest.split_off_mut(..(f << shift) as usize);
-        let own = own.ok_or_else(|| damaged("frequencies add up to too much"))?;
-        (0..).zip(own).for_each(|(into, entry)| *entry = slot(symbol, f << shift, into));
+        let own = own.ok_or_else(|| damaged_cram("frequencies add up to too much"))?;
+        (0..).zip(own).for_each(|(into, entry)| *entry = table_slot(symbol, f << shift, into));
     }
     Ok(())
 }
 
-struct Coded<'a> {
+struct CodedBytes<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Coded<'_> {
-    fn suffices(&self, n: usize) -> bool {
+impl CodedBytes<'_> {
+    fn has_bytes_for(&self, n: usize) -> bool {
         self.bytes.len() - self.at >= 2 * n
     }
 
     #[inline(always)]
-    fn next(state: u32, entry: Slot, bits: u32) -> u32 {
+    fn next_state(state: u32, entry: Slot, bits: u32) -> u32 {
         let frequency = (entry >> 8 & 0xfff) + 1;
         frequency.wrapping_mul(state >> bits).wrapping_add(entry >> 20)
     }
@@ -191,8 +191,8 @@ impl Coded<'_> {
     /// Decodes the symbol of `entry` from a state. It does not branch on whether the state reads
     /// bytes, which is predicted badly. The bytes must [suffice](Self::suffices).
     #[inline(always)]
-    fn advance(&mut self, state: &mut u32, entry: Slot, bits: u32) -> u8 {
-        let next = Self::next(*state, entry, bits);
+    fn decode_symbol(&mut self, state: &mut u32, entry: Slot, bits: u32) -> u8 {
+        let next = Self::next_state(*state, entry, bits);
         let two = u16::from_le_bytes([self.bytes[self.at], self.bytes[self.at + 1]]);
         let taken = next < LOW;
         *state = if taken { next << 16 | u32::from(two) } else { next };
@@ -203,62 +203,62 @@ impl Coded<'_> {
     /// Decodes the symbol of `entry` from a state, near the end of the bytes: a state reads them as
     /// long as there are some.
     #[inline(always)]
-    fn advance_to_end(&mut self, state: &mut u32, entry: Slot, bits: u32) -> u8 {
-        if self.suffices(1) {
-            return self.advance(state, entry, bits);
+    fn decode_symbol_at_end(&mut self, state: &mut u32, entry: Slot, bits: u32) -> u8 {
+        if self.has_bytes_for(1) {
+            return self.decode_symbol(state, entry, bits);
         }
-        *state = Self::next(*state, entry, bits);
+        *state = Self::next_state(*state, entry, bits);
         entry as u8
     }
 }
 
-fn states<const N: usize>(cursor: &mut ByteCursor<'_>) -> Result<[u32; N]> {
+fn read_states<const N: usize>(cursor: &mut ByteCursor<'_>) -> Result<[u32; N]> {
     let mut states = [0; N];
     for state in &mut states {
-        *state = cursor.u32()?;
+        *state = cursor.read_u32()?;
     }
     Ok(states)
 }
 
 /// Fills `out` with bytes that have a single context. With `vectors`, 32 states are decoded several
 /// at once.
-pub fn order_0<const N: usize>(
+pub fn decode_order_0<const N: usize>(
     cursor: &mut ByteCursor<'_>,
     out: &mut [u8],
     vectors: bool,
 ) -> Result<()> {
     let mut frequencies = Vec::new();
-    symbols(cursor, |symbol, _| {
+    read_symbols(cursor, |symbol, _| {
         frequencies.push((symbol, 0));
         Ok(())
     })?;
     for (_, f) in &mut frequencies {
-        *f = cursor.uint7()?;
+        *f = cursor.read_uint7()?;
     }
     let mut table = [0; 1 << 12];
-    fill(&frequencies, 12, &mut table)?;
-    let mut states = states::<N>(cursor)?;
-    let mut coded = Coded { bytes: cursor.0, at: 0 };
+    fill_slots(&frequencies, 12, &mut table)?;
+    let mut states = read_states::<N>(cursor)?;
+    let mut coded = CodedBytes { bytes: cursor.0, at: 0 };
     let mut done = 0;
     #[cfg(target_arch = "x86_64")]
     if let Some(states) = states[..].as_mut_array()
         && vectors
     {
-        done = avx2::order_0((coded.bytes, &mut coded.at), &table, states, out);
+        done = avx2::decode_order_0((coded.bytes, &mut coded.at), &table, states, out);
     }
     let entry = |state: u32| table[(state & 0xfff) as usize];
     for chunk in out[done..].chunks_mut(N) {
-        if chunk.len() == N && coded.suffices(N) {
+        if chunk.len() == N && coded.has_bytes_for(N) {
             for (state, byte) in states.iter_mut().zip(chunk) {
-                *byte = coded.advance(state, entry(*state), 12);
+                *byte = coded.decode_symbol(state, entry(*state), 12);
             }
         } else {
             for (state, byte) in states.iter_mut().zip(chunk) {
-                *byte = coded.advance_to_end(state, entry(*state), 12);
+                *byte = coded.decode_symbol_at_end(state, entry(*state), 12);
             }
         }
     }
-    cursor.take(coded.at)?;
+    cursor.take_bytes(coded.at)?;
     Ok(())
 }
 
@@ -270,26 +270,26 @@ struct Contexts {
 
 impl Contexts {
     fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
-        let head = cursor.byte()?;
+        let head = cursor.read_byte()?;
         let bits = u32::from(head >> 4);
         if bits > 12 {
-            return Err(damaged("frequencies are too large"));
+            return Err(damaged_cram("frequencies are too large"));
         }
         if head & 1 == 0 {
             return Self::read_tables(cursor, bits);
         }
-        let (size, stored) = (cursor.uint7()? as usize, cursor.uint7()? as usize);
+        let (size, stored) = (cursor.read_uint7()? as usize, cursor.read_uint7()? as usize);
         if size > 3 * (256 * 256 + 256) {
-            return Err(damaged("a table of frequencies is too large"));
+            return Err(damaged_cram("a table of frequencies is too large"));
         }
-        let (mut coded, mut bytes) = (ByteCursor(cursor.take(stored)?), vec![0; size]);
-        order_0::<4>(&mut coded, &mut bytes, false)?;
+        let (mut coded, mut bytes) = (ByteCursor(cursor.take_bytes(stored)?), vec![0; size]);
+        decode_order_0::<4>(&mut coded, &mut bytes, false)?;
         Self::read_tables(&mut ByteCursor(&bytes), bits)
     }
 
     fn read_tables(cursor: &mut ByteCursor<'_>, bits: u32) -> Result<Self> {
         let mut alphabet = Vec::new();
-        symbols(cursor, |symbol, _| {
+        read_symbols(cursor, |symbol, _| {
             alphabet.push(symbol);
             Ok(())
         })?;
@@ -306,23 +306,23 @@ impl Contexts {
                     zeros -= 1;
                     continue;
                 }
-                match cursor.uint7()? {
-                    0 => zeros = cursor.byte()?,
+                match cursor.read_uint7()? {
+                    0 => zeros = cursor.read_byte()?,
                     f => frequencies.push((symbol, f)),
                 }
             }
-            fill(&frequencies, bits, &mut tables[(i + 1) * size..][..size])?;
+            fill_slots(&frequencies, bits, &mut tables[(i + 1) * size..][..size])?;
         }
         Ok(Contexts { bits, of, tables })
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn starts(&self) -> [u32; 256] {
+    fn table_starts(&self) -> [u32; 256] {
         self.of.map(|table| u32::from(table) << self.bits)
     }
 
     #[inline(always)]
-    fn entry(&self, context: u8, state: u32) -> Slot {
+    fn table_entry(&self, context: u8, state: u32) -> Slot {
         let into = state & ((1 << self.bits) - 1);
         self.tables[(usize::from(self.of[context as usize]) << self.bits) + into as usize]
     }
@@ -330,14 +330,14 @@ impl Contexts {
 
 /// Fills `out` with bytes whose context is the byte before. With `vectors`, 32 states are decoded
 /// several at once.
-pub fn order_1<const N: usize>(
+pub fn decode_order_1<const N: usize>(
     cursor: &mut ByteCursor<'_>,
     out: &mut [u8],
     vectors: bool,
 ) -> Result<()> {
     let contexts = Contexts::read(cursor)?;
-    let mut states = states::<N>(cursor)?;
-    let mut coded = Coded { bytes: cursor.0, at: 0 };
+    let mut states = read_states::<N>(cursor)?;
+    let mut coded = CodedBytes { bytes: cursor.0, at: 0 };
     let (mut last, part) = ([0u8; N], out.len() / N);
     let mut done = 0;
     #[cfg(target_arch = "x86_64")]
@@ -345,25 +345,25 @@ pub fn order_1<const N: usize>(
         && vectors
     {
         let (coded, bits) = ((coded.bytes, &mut coded.at), contexts.bits);
-        let tables = (&contexts.starts(), &contexts.tables[..]);
-        done = avx2::order_1(coded, tables, bits, (states, last), &mut out[..part * N]);
+        let tables = (&contexts.table_starts(), &contexts.tables[..]);
+        done = avx2::decode_order_1(coded, tables, bits, (states, last), &mut out[..part * N]);
     }
     for i in done..part {
-        let is_within = coded.suffices(N);
+        let is_within = coded.has_bytes_for(N);
         for j in 0..N {
-            let entry = contexts.entry(last[j], states[j]);
+            let entry = contexts.table_entry(last[j], states[j]);
             last[j] = match is_within {
-                true => coded.advance(&mut states[j], entry, contexts.bits),
-                false => coded.advance_to_end(&mut states[j], entry, contexts.bits),
+                true => coded.decode_symbol(&mut states[j], entry, contexts.bits),
+                false => coded.decode_symbol_at_end(&mut states[j], entry, contexts.bits),
             };
             out[i + j * part] = last[j];
         }
     }
     for byte in &mut out[part * N..] {
-        let entry = contexts.entry(last[N - 1], states[N - 1]);
-        last[N - 1] = coded.advance_to_end(&mut states[N - 1], entry, contexts.bits);
+        let entry = contexts.table_entry(last[N - 1], states[N - 1]);
+        last[N - 1] = coded.decode_symbol_at_end(&mut states[N - 1], entry, contexts.bits);
         *byte = last[N - 1];
     }
-    cursor.take(coded.at)?;
+    cursor.take_bytes(coded.at)?;
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::rans::{LOW_OF_NX16 as LOW, Slot};
 
 /// Number of states, and the maximum coded bytes that one symbol of each state reads.
 const STATES: usize = 32;
-const MOST_CODED: usize = 2 * STATES;
+const MAX_CODED_BYTES: usize = 2 * STATES;
 
 pub fn is_available() -> bool {
     is_x86_feature_detected!("avx2")
@@ -54,20 +54,20 @@ impl<'a> States<'a> {
     }
 
     #[inline(always)]
-    fn suffice(&self) -> bool {
-        self.coded.len() - self.at >= MOST_CODED
+    fn has_enough_bytes(&self) -> bool {
+        self.coded.len() - self.at >= MAX_CODED_BYTES
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn index(&self, lane: usize) -> __m256i {
+    fn table_indexes(&self, lane: usize) -> __m256i {
         _mm256_and_si256(self.lanes[lane], self.mask)
     }
 
     /// Moves eight states on by their table entries. At least 16 coded bytes must be left.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn advance(&mut self, lane: usize, entries: __m256i) {
+    fn advance_states(&mut self, lane: usize, entries: __m256i) {
         let frequency = _mm256_and_si256(_mm256_srli_epi32::<8>(entries), _mm256_set1_epi32(0xfff));
         let frequency = _mm256_add_epi32(frequency, _mm256_set1_epi32(1));
         let high = _mm256_srl_epi32(self.lanes[lane], self.bits);
@@ -90,7 +90,7 @@ impl<'a> States<'a> {
     }
 
     #[target_feature(enable = "avx2")]
-    fn store(&self, states: &mut [u32; STATES]) {
+    fn store_states(&self, states: &mut [u32; STATES]) {
         for (lane, eight) in self.lanes.iter().zip(states.chunks_exact_mut(8)) {
             // SAFETY: `eight` has 32 bytes.
             unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), *lane) };
@@ -100,7 +100,7 @@ impl<'a> States<'a> {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn symbols(entries: [__m256i; 4]) -> [u8; STATES] {
+fn entry_symbols(entries: [__m256i; 4]) -> [u8; STATES] {
     let [a, b, c, d] = entries.map(|it| _mm256_and_si256(it, _mm256_set1_epi32(0xff)));
     let pairs = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
     let bytes = _mm256_permutevar8x32_epi32(pairs, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
@@ -113,27 +113,28 @@ fn symbols(entries: [__m256i; 4]) -> [u8; STATES] {
 /// Decodes rows of 32 symbols with a single table into `out`. Returns the number of bytes written.
 ///
 /// The processor must have AVX2.
-pub fn order_0(
+pub fn decode_order_0(
     (coded, at): (&[u8], &mut usize),
     table: &[Slot; 1 << 12],
     states: &mut [u32; STATES],
     out: &mut [u8],
 ) -> usize {
     #[target_feature(enable = "avx2")]
-    fn decode(states: &mut States<'_>, table: &[Slot; 1 << 12], out: &mut [u8]) -> usize {
+    fn decode_rows(states: &mut States<'_>, table: &[Slot; 1 << 12], out: &mut [u8]) -> usize {
         let mut written = 0;
         for row in out.chunks_exact_mut(STATES) {
-            if !states.suffice() {
+            if !states.has_enough_bytes() {
                 break;
             }
             let mut entries = [_mm256_setzero_si256(); 4];
             for (lane, entries) in entries.iter_mut().enumerate() {
                 // SAFETY: 12 bits are less than the entries of the table.
-                *entries =
-                    unsafe { _mm256_i32gather_epi32::<4>(table.as_ptr().cast(), states.index(lane)) };
-                states.advance(lane, *entries);
+                *entries = unsafe {
+                    _mm256_i32gather_epi32::<4>(table.as_ptr().cast(), states.table_indexes(lane))
+                };
+                states.advance_states(lane, *entries);
             }
-            row.copy_from_slice(&symbols(entries));
+            row.copy_from_slice(&entry_symbols(entries));
             written += STATES;
         }
         written
@@ -142,8 +143,8 @@ pub fn order_0(
     // SAFETY: the processor has AVX2.
     unsafe {
         let mut now = States::new(states, coded, *at, 12);
-        let written = decode(&mut now, table, out);
-        now.store(states);
+        let written = decode_rows(&mut now, table, out);
+        now.store_states(states);
         *at = now.at;
         written
     }
@@ -154,7 +155,7 @@ pub fn order_0(
 ///
 /// `starts` has the index in `tables` at which the table of each symbol starts; it has an entry for
 /// each value of `bits` bits. The processor must have AVX2.
-pub fn order_1(
+pub fn decode_order_1(
     (coded, at): (&[u8], &mut usize),
     (starts, tables): (&[u32; 256], &[Slot]),
     bits: u32,
@@ -162,7 +163,7 @@ pub fn order_1(
     out: &mut [u8],
 ) -> usize {
     #[target_feature(enable = "avx2")]
-    fn decode(
+    fn decode_parts(
         states: &mut States<'_>,
         (starts, tables): (&[u32; 256], &[Slot]),
         last: &mut [u8; STATES],
@@ -171,7 +172,7 @@ pub fn order_1(
         let part = out.len() / STATES;
         let mut before = [_mm256_setzero_si256(); 4];
         for i in 0..part {
-            if !states.suffice() {
+            if !states.has_enough_bytes() {
                 return i;
             }
             for (lane, entries) in before.iter_mut().enumerate() {
@@ -179,12 +180,12 @@ pub fn order_1(
                 // SAFETY: there are 256 starts, each followed by as many entries as a state's bits can select.
                 *entries = unsafe {
                     let start = _mm256_i32gather_epi32::<4>(starts.as_ptr().cast(), symbols);
-                    let place = _mm256_add_epi32(start, states.index(lane));
+                    let place = _mm256_add_epi32(start, states.table_indexes(lane));
                     _mm256_i32gather_epi32::<4>(tables.as_ptr().cast(), place)
                 };
-                states.advance(lane, *entries);
+                states.advance_states(lane, *entries);
             }
-            *last = symbols(before);
+            *last = entry_symbols(before);
             for (part, &symbol) in out.chunks_exact_mut(part).zip(&*last) {
                 part[i] = symbol;
             }
@@ -196,8 +197,8 @@ pub fn order_1(
     // SAFETY: the processor has AVX2, and the assertion holds.
     unsafe {
         let mut now = States::new(states, coded, *at, bits);
-        let done = decode(&mut now, (starts, tables), last, out);
-        now.store(states);
+        let done = decode_parts(&mut now, (starts, tables), last, out);
+        now.store_states(states);
         *at = now.at;
         done
     }

@@ -7,7 +7,7 @@
 mod orders;
 
 pub use orders::Nx16Encoder;
-use orders::{BITS, cost};
+use orders::{BITS, estimate_bytes};
 
 use super::alphabet::{Alphabet, normalise_to};
 use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, RLE, STRIPE};
@@ -15,15 +15,15 @@ use crate::num::put_uint7;
 
 /// From this many bytes on, 32 states are used, which decoders process at once. They take 112 bytes
 /// more.
-const MANY: usize = 1 << 16;
+const MIN_WIDE_BYTES: usize = 1 << 16;
 
 /// Run-length encoding is tried if a byte takes less than this many bytes without it. Else coding
 /// by the byte before is as good.
-const RUNS_PAY: f64 = 0.09;
+const MAX_COST_FOR_RUNS: f64 = 0.09;
 
-const LEAST: usize = 16;
+const MIN_CODED_BYTES: usize = 16;
 
-const MOST_PACKED: usize = 16;
+const MAX_PACKED_SYMBOLS: usize = 16;
 
 struct Estimate {
     costs: [f64; 2],
@@ -39,14 +39,14 @@ impl Estimate {
     const NONE: Estimate =
         Estimate { costs: [f64::INFINITY; 2], bits: None, repeats: 0, repeating: [false; 256] };
 
-    fn best(&self) -> f64 {
+    fn min_cost(&self) -> f64 {
         self.costs[0].min(self.costs[1])
     }
 }
 
 /// How bytes are transformed before they are coded, and by which order they are then coded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Shape {
+struct CodingShape {
     pack: bool,
     runs: bool,
     order: u8,
@@ -61,7 +61,7 @@ impl Nx16Encoder {
     /// bytes, it is also encoded in as many stripes, and the smaller result is used.
     pub fn encode(&mut self, raw: &[u8], width: usize, out: &mut Vec<u8>) {
         let start = out.len();
-        self.plain(raw, out);
+        self.encode_without_stripes(raw, out);
         if width < 2 || raw.len() < 4 * width || width > 255 {
             return;
         }
@@ -73,7 +73,7 @@ impl Nx16Encoder {
             part.clear();
             part.extend(raw.iter().skip(j).step_by(width));
             let at = parts.len();
-            self.plain(&part, &mut parts);
+            self.encode_without_stripes(&part, &mut parts);
             put_uint7(&mut striped, (parts.len() - at) as u32);
         }
         if striped.len() + parts.len() < out.len() - start {
@@ -83,51 +83,57 @@ impl Nx16Encoder {
         }
     }
 
-    fn plain(&mut self, raw: &[u8], out: &mut Vec<u8>) {
-        if raw.len() < LEAST {
-            return stored(raw, out);
+    fn encode_without_stripes(&mut self, raw: &[u8], out: &mut Vec<u8>) {
+        if raw.len() < MIN_CODED_BYTES {
+            return write_stored(raw, out);
         }
         let alphabet = Alphabet::of(raw);
-        let few = (2..=MOST_PACKED).contains(&alphabet.list().len());
-        let enough = if self.quick { MANY } else { 4 * MANY };
+        let few = (2..=MAX_PACKED_SYMBOLS).contains(&alphabet.used_symbols().len());
+        let enough = if self.quick { MIN_WIDE_BYTES } else { 4 * MIN_WIDE_BYTES };
         // Pairs of packed bytes say at least as much as pairs of symbols and are at most half as
         // many, so long data with few symbols is only estimated packed.
         let estimate = match few && raw.len() >= enough {
             true => Estimate::NONE,
-            false => self.estimate(raw, &alphabet),
+            false => self.estimate_orders(raw, &alphabet),
         };
         std::mem::swap(&mut self.counts, &mut self.plain_counts);
-        let mut best = (estimate.best(), shape(false, false, &estimate));
-        if estimate.repeats > raw.len() / 2 && best.0 < RUNS_PAY * raw.len() as f64 {
+        let mut best = (estimate.min_cost(), shape_by_estimate(false, false, &estimate));
+        if estimate.repeats > raw.len() / 2 && best.0 < MAX_COST_FOR_RUNS * raw.len() as f64 {
             let cost = self.estimate_runs(raw, &estimate.repeating);
-            best = better(best, (cost.0, Shape { pack: false, runs: true, order: cost.1 }));
+            best = cheaper_shape(best, (cost.0, CodingShape { pack: false, runs: true, order: cost.1 }));
         }
         if few {
             let mut packed = std::mem::take(&mut self.packed);
             packed.clear();
-            pack::pack(raw, &alphabet.list(), &mut packed);
+            pack::pack_symbols(raw, &alphabet.used_symbols(), &mut packed);
             let alphabet = Alphabet::of(&packed);
-            let inner = self.estimate(&packed, &alphabet);
-            best = better(best, (inner.best() + 20.0, shape(true, false, &inner)));
-            if inner.repeats > packed.len() / 2 && inner.best() < RUNS_PAY * packed.len() as f64 {
+            let inner = self.estimate_orders(&packed, &alphabet);
+            best =
+                cheaper_shape(best, (inner.min_cost() + 20.0, shape_by_estimate(true, false, &inner)));
+            if inner.repeats > packed.len() / 2
+                && inner.min_cost() < MAX_COST_FOR_RUNS * packed.len() as f64
+            {
                 let cost = self.estimate_runs(&packed, &inner.repeating);
-                best = better(best, (cost.0 + 20.0, Shape { pack: true, runs: true, order: cost.1 }));
+                best = cheaper_shape(
+                    best,
+                    (cost.0 + 20.0, CodingShape { pack: true, runs: true, order: cost.1 }),
+                );
             }
             self.packed = packed;
         }
         if best.0 >= raw.len() as f64 {
-            return stored(raw, out);
+            return write_stored(raw, out);
         }
         let start = out.len();
         std::mem::swap(&mut self.counts, &mut self.plain_counts);
-        self.shaped(raw, best.1, &alphabet, estimate.bits, out);
+        self.encode_shaped(raw, best.1, &alphabet, estimate.bits, out);
         if out.len() - start > raw.len() + 6 {
             out.truncate(start);
-            stored(raw, out);
+            write_stored(raw, out);
         }
     }
 
-    fn estimate(&mut self, raw: &[u8], alphabet: &Alphabet) -> Estimate {
+    fn estimate_orders(&mut self, raw: &[u8], alphabet: &Alphabet) -> Estimate {
         let width = alphabet.counts.len();
         let n = alphabet.used.iter().filter(|used| **used).count();
         let mut estimate =
@@ -135,7 +141,8 @@ impl Nx16Encoder {
         self.frequencies.clear();
         self.frequencies.resize(width, 0);
         normalise_to(1 << BITS, &alphabet.counts, &mut self.frequencies);
-        estimate.costs[0] = cost(&alphabet.counts, &self.frequencies, BITS) + 16.0 + 2.5 * n as f64;
+        estimate.costs[0] =
+            estimate_bytes(&alphabet.counts, &self.frequencies, BITS) + 16.0 + 2.5 * n as f64;
         // Tables for this many contexts are always larger than what they save.
         if width * width > 4 * raw.len() {
             return estimate;
@@ -157,24 +164,24 @@ impl Nx16Encoder {
     /// Estimates the size with runs taken out. Returns it with the better order for the remaining
     /// bytes.
     fn estimate_runs(&mut self, raw: &[u8], repeating: &[bool; 256]) -> (f64, u8) {
-        self.take_runs(raw, repeating);
+        self.split_runs(raw, repeating);
         let (literals, lengths) =
             (std::mem::take(&mut self.literals), std::mem::take(&mut self.lengths));
-        let inner = self.estimate(&literals, &Alphabet::of(&literals));
+        let inner = self.estimate_orders(&literals, &Alphabet::of(&literals));
         let alphabet = Alphabet::of(&lengths);
         let mut frequencies = vec![0; alphabet.counts.len()];
         normalise_to(1 << BITS, &alphabet.counts, &mut frequencies);
-        let by_lengths = cost(&alphabet.counts, &frequencies, BITS) + 24.0;
+        let by_lengths = estimate_bytes(&alphabet.counts, &frequencies, BITS) + 24.0;
         (self.literals, self.lengths) = (literals, lengths);
         (
-            inner.best() + by_lengths.min(self.lengths.len() as f64),
+            inner.min_cost() + by_lengths.min(self.lengths.len() as f64),
             u8::from(inner.costs[1] < inner.costs[0]),
         )
     }
 
     /// Splits `raw` into bytes without runs and the lengths of the runs, which follow the list of
     /// symbols that have any.
-    fn take_runs(&mut self, raw: &[u8], repeating: &[bool; 256]) {
+    fn split_runs(&mut self, raw: &[u8], repeating: &[bool; 256]) {
         self.literals.clear();
         self.lengths.clear();
         let symbols = (0..=255u8).filter(|&symbol| repeating[symbol as usize]);
@@ -194,24 +201,24 @@ impl Nx16Encoder {
     }
 
     /// Appends `raw` in this shape. `bits` is given if its pairs are still counted.
-    fn shaped(
+    fn encode_shaped(
         &mut self,
         raw: &[u8],
-        shape: Shape,
+        shape: CodingShape,
         alphabet: &Alphabet,
         bits: Option<u32>,
         out: &mut Vec<u8>,
     ) {
-        let wide = if raw.len() >= MANY { N32_OR_EXT } else { 0 };
+        let wide = if raw.len() >= MIN_WIDE_BYTES { N32_OR_EXT } else { 0 };
         let head = out.len();
         out.push(wide | if shape.pack { PACK } else { 0 } | if shape.runs { RLE } else { 0 });
         put_uint7(out, raw.len() as u32);
         let mut packed = std::mem::take(&mut self.packed);
         let mut bytes = raw;
         if shape.pack {
-            let list = alphabet.list();
+            let list = alphabet.used_symbols();
             packed.clear();
-            pack::pack(raw, &list, &mut packed);
+            pack::pack_symbols(raw, &list, &mut packed);
             out.push(list.len() as u8);
             out.extend_from_slice(&list);
             put_uint7(out, packed.len() as u32);
@@ -220,12 +227,12 @@ impl Nx16Encoder {
         let n = if wide != 0 { 32 } else { 4 };
         if shape.runs {
             let alphabet = Alphabet::of(bytes);
-            let repeating = self.estimate(bytes, &alphabet).repeating;
-            self.take_runs(bytes, &repeating);
+            let repeating = self.estimate_orders(bytes, &alphabet).repeating;
+            self.split_runs(bytes, &repeating);
             let (literals, lengths) =
                 (std::mem::take(&mut self.literals), std::mem::take(&mut self.lengths));
             let mut coded = Vec::new();
-            self.entropy(&lengths, &Alphabet::of(&lengths), 0, None, n, &mut coded);
+            self.encode_entropy(&lengths, &Alphabet::of(&lengths), 0, None, n, &mut coded);
             let small = coded.len() + 5 < lengths.len();
             put_uint7(out, (lengths.len() as u32) << 1 | u32::from(!small));
             put_uint7(out, literals.len() as u32);
@@ -236,18 +243,18 @@ impl Nx16Encoder {
                 out.extend_from_slice(&lengths);
             }
             let alphabet = Alphabet::of(&literals);
-            self.finish(&literals, &alphabet, (shape.order, None), n, head, out);
+            self.write_last_step(&literals, &alphabet, (shape.order, None), n, head, out);
             (self.literals, self.lengths) = (literals, lengths);
         } else if shape.pack {
-            self.finish(bytes, &Alphabet::of(bytes), (shape.order, None), n, head, out);
+            self.write_last_step(bytes, &Alphabet::of(bytes), (shape.order, None), n, head, out);
         } else {
-            self.finish(bytes, alphabet, (shape.order, bits), n, head, out);
+            self.write_last_step(bytes, alphabet, (shape.order, bits), n, head, out);
         }
         self.packed = packed;
     }
 
     /// Appends the last step, rANS or the bytes as they are, and sets its flags at `head`.
-    fn finish(
+    fn write_last_step(
         &mut self,
         bytes: &[u8],
         alphabet: &Alphabet,
@@ -258,10 +265,10 @@ impl Nx16Encoder {
     ) {
         let start = out.len();
         let order = if bytes.len() < 4 * n { 0 } else { order };
-        if bytes.len() >= LEAST {
-            self.entropy(bytes, alphabet, order, bits, n, out);
+        if bytes.len() >= MIN_CODED_BYTES {
+            self.encode_entropy(bytes, alphabet, order, bits, n, out);
         }
-        if bytes.len() < LEAST || out.len() - start >= bytes.len() {
+        if bytes.len() < MIN_CODED_BYTES || out.len() - start >= bytes.len() {
             out.truncate(start);
             out.extend_from_slice(bytes);
             out[head] |= CAT;
@@ -271,16 +278,16 @@ impl Nx16Encoder {
     }
 }
 
-fn stored(raw: &[u8], out: &mut Vec<u8>) {
+fn write_stored(raw: &[u8], out: &mut Vec<u8>) {
     out.push(CAT);
     put_uint7(out, raw.len() as u32);
     out.extend_from_slice(raw);
 }
 
-fn shape(pack: bool, runs: bool, estimate: &Estimate) -> Shape {
-    Shape { pack, runs, order: u8::from(estimate.costs[1] < estimate.costs[0]) }
+fn shape_by_estimate(pack: bool, runs: bool, estimate: &Estimate) -> CodingShape {
+    CodingShape { pack, runs, order: u8::from(estimate.costs[1] < estimate.costs[0]) }
 }
 
-fn better(best: (f64, Shape), other: (f64, Shape)) -> (f64, Shape) {
+fn cheaper_shape(best: (f64, CodingShape), other: (f64, CodingShape)) -> (f64, CodingShape) {
     if other.0 < best.0 { other } else { best }
 }

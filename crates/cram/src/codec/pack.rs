@@ -3,7 +3,7 @@
 
 use readmill_record::Result;
 
-use crate::num::{ByteCursor, damaged};
+use crate::num::{ByteCursor, damaged_cram};
 
 /// Bits of the flags that start a block. This one: the context is the symbol before (order 1).
 pub(super) const ORDER: u8 = 1;
@@ -17,36 +17,36 @@ pub(super) const RLE: u8 = 64;
 pub(super) const PACK: u8 = 128;
 
 /// Reads the uncompressed size after the flags. A size above `most` is an error.
-pub(super) fn size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> Result<usize> {
+pub(super) fn read_size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> Result<usize> {
     if flags & NO_SIZE != 0 {
         return Ok(most);
     }
-    let size = cursor.uint7()? as usize;
+    let size = cursor.read_uint7()? as usize;
     if size > most {
-        return Err(damaged("a block holds more than it claims"));
+        return Err(damaged_cram("a block holds more than it claims"));
     }
     Ok(size)
 }
 
-pub(super) struct Packing<'a> {
+pub(super) struct SymbolPacking<'a> {
     symbols: &'a [u8],
     pub packed: usize,
 }
 
-impl<'a> Packing<'a> {
+impl<'a> SymbolPacking<'a> {
     /// Reads the packing from the front of the data. The packed form must not be larger than
     /// `most`, its unpacked size.
     pub fn read(cursor: &mut ByteCursor<'a>, most: usize) -> Result<Self> {
-        let n = cursor.byte()?;
+        let n = cursor.read_byte()?;
         if !(1..=16).contains(&n) {
-            return Err(damaged("a packed block has no symbols, or too many"));
+            return Err(damaged_cram("a packed block has no symbols, or too many"));
         }
-        let symbols = cursor.take(n as usize)?;
-        let packed = cursor.uint7()? as usize;
+        let symbols = cursor.take_bytes(n as usize)?;
+        let packed = cursor.read_uint7()? as usize;
         if packed > most {
-            return Err(damaged("a packed block is larger than what it holds"));
+            return Err(damaged_cram("a packed block is larger than what it holds"));
         }
-        Ok(Packing { symbols, packed })
+        Ok(SymbolPacking { symbols, packed })
     }
 
     pub fn unpack(&self, packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
@@ -65,7 +65,7 @@ impl<'a> Packing<'a> {
     /// Fills `out` with the symbols in `packed`, each byte of which holds `N`.
     fn unpack_each<const N: usize>(&self, packed: &[u8], out: &mut [u8]) -> Result<()> {
         if packed.len() < out.len().div_ceil(N) {
-            return Err(damaged("a packed block ends too early"));
+            return Err(damaged_cram("a packed block ends too early"));
         }
         let (bits, mut map) = (8 / N, [self.symbols[0]; 16]);
         map[..self.symbols.len()].copy_from_slice(self.symbols);
@@ -90,7 +90,7 @@ impl<'a> Packing<'a> {
 
 /// Appends symbols with as few bits as their number needs. `symbols` are all that occur, two to
 /// sixteen.
-pub(super) fn pack(raw: &[u8], symbols: &[u8], out: &mut Vec<u8>) {
+pub(super) fn pack_symbols(raw: &[u8], symbols: &[u8], out: &mut Vec<u8>) {
     let bits = match symbols.len() {
         0..=2 => 1,
         3..=4 => 2,
@@ -108,30 +108,30 @@ pub(super) fn pack(raw: &[u8], symbols: &[u8], out: &mut Vec<u8>) {
 type Decode = fn(&[u8], usize, &mut Vec<u8>) -> Result<()>;
 
 /// Reads stripes and interleaves them to `size` bytes, which are appended to `out`.
-pub(super) fn stripes(
+pub(super) fn decode_stripes(
     cursor: &mut ByteCursor<'_>,
     size: usize,
     decode: Decode,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let n = usize::from(cursor.byte()?);
+    let n = usize::from(cursor.read_byte()?);
     if n == 0 {
-        return Err(damaged("a striped block has no stripes"));
+        return Err(damaged_cram("a striped block has no stripes"));
     }
-    let sizes = (0..n).map(|_| cursor.uint7()).collect::<Result<Vec<_>>>()?;
+    let sizes = (0..n).map(|_| cursor.read_uint7()).collect::<Result<Vec<_>>>()?;
     let start = out.len();
     out.resize(start + size, 0);
     let mut stripe = Vec::new();
     for (j, stored) in sizes.into_iter().enumerate() {
-        let data = cursor.take(stored as usize)?;
+        let data = cursor.take_bytes(stored as usize)?;
         if data.first().is_none_or(|flags| flags & STRIPE != 0) {
-            return Err(damaged("a stripe is empty or striped itself"));
+            return Err(damaged_cram("a stripe is empty or striped itself"));
         }
         stripe.clear();
         let expected = size / n + usize::from(size % n > j);
         decode(data, expected, &mut stripe)?;
         if stripe.len() != expected {
-            return Err(damaged("a stripe has not the size it should have"));
+            return Err(damaged_cram("a stripe has not the size it should have"));
         }
         out[start..].iter_mut().skip(j).step_by(n).zip(&stripe).for_each(|(to, &byte)| *to = byte);
     }

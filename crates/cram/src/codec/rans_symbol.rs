@@ -3,7 +3,7 @@
 #[derive(Clone, Copy, Default)]
 pub struct RansSymbol {
     /// A state of at least this value must be shortened before [`step`](Self::step).
-    pub most: u32,
+    pub shorten_from: u32,
     /// Reciprocal of the frequency; `shift` is the number of bits to drop after multiplying by it.
     reciprocal: u32,
     bias: u16,
@@ -22,16 +22,22 @@ impl RansSymbol {
         let complement = ((1 << bits) - frequency) as u16;
         if frequency < 2 {
             let bias = (start + (1 << bits) - 1) as u16;
-            return RansSymbol { most, reciprocal: !0, shift: 0, bias, complement };
+            return RansSymbol { shorten_from: most, reciprocal: !0, shift: 0, bias, complement };
         }
         let shift = 32 - (frequency - 1).leading_zeros();
         let reciprocal = ((1u64 << (shift + 31)).div_ceil(u64::from(frequency))) as u32;
-        RansSymbol { most, reciprocal, shift: shift as u8 - 1, bias: start as u16, complement }
+        RansSymbol {
+            shorten_from: most,
+            reciprocal,
+            shift: shift as u8 - 1,
+            bias: start as u16,
+            complement,
+        }
     }
 
     /// Returns the state after the symbol. `state` must be below [`most`](Self::most).
     #[inline(always)]
-    pub fn step(&self, state: u32) -> u32 {
+    pub fn next_state(&self, state: u32) -> u32 {
         let quotient = ((u64::from(state) * u64::from(self.reciprocal)) >> 32) as u32 >> self.shift;
         let more = quotient.wrapping_mul(u32::from(self.complement));
         state.wrapping_add(u32::from(self.bias)).wrapping_add(more)
@@ -71,7 +77,7 @@ mod tests {
             for part in [1, 2, 1000, 4095, 1 << 15, (1 << 19) - 1] {
                 for state in [part * frequency, part * frequency + frequency - 1] {
                     let expected = ((state / frequency) << BITS) + state % frequency + start;
-                    assert_eq!(symbol.step(state), expected, "{state} at {frequency}");
+                    assert_eq!(symbol.next_state(state), expected, "{state} at {frequency}");
                 }
             }
         }

@@ -133,10 +133,18 @@ fn several_states_at_once_decode_the_same() {
             }
             let decoded = [true, false].map(|vectors| {
                 let mut cursor = ByteCursor(&coded[1..]);
-                let mut back = vec![0; cursor.uint7().unwrap() as usize];
+                let mut back = vec![0; cursor.read_uint7().unwrap() as usize];
                 let result = match order {
-                    0 => nx16::order_0::<32>(&mut cursor, &mut back, vectors && nx16::has_vectors()),
-                    _ => nx16::order_1::<32>(&mut cursor, &mut back, vectors && nx16::has_vectors()),
+                    0 => nx16::decode_order_0::<32>(
+                        &mut cursor,
+                        &mut back,
+                        vectors && nx16::has_vectors(),
+                    ),
+                    _ => nx16::decode_order_1::<32>(
+                        &mut cursor,
+                        &mut back,
+                        vectors && nx16::has_vectors(),
+                    ),
                 };
                 (result.is_ok(), back, cursor.0.len())
             });
@@ -164,7 +172,7 @@ fn the_arithmetic_coder_comes_back() {
         }
         out.clear();
         back.clear();
-        encoder.smallest(&raw, 4, &mut out);
+        encoder.encode_smallest(&raw, 4, &mut out);
         arith::decode(&out, raw.len(), &mut back).unwrap();
         assert!(back == raw);
     }
@@ -286,14 +294,15 @@ fn names_of_all_sorts_come_back() {
 fn each_profile_makes_blocks_that_come_back() {
     let mut codecs = Codecs::default();
     for (name, profile) in Profile::ALL {
-        let (mut chooser, mut out) = (Chooser::new(profile, profile.level()), Vec::new());
+        let (mut chooser, mut out) = (Chooser::new(profile, profile.gzip_level()), Vec::new());
         let mut methods = Vec::new();
         for raw in inputs() {
             let reads = [QualityRead { length: raw.len() as u32, reverse: true }];
             let kinds =
                 [ContentKind::Names, ContentKind::Qualities, ContentKind::Statistical, ContentKind::Any];
             for kind in kinds.into_iter().skip(if raw.len() > 5000 { 3 } else { 0 }) {
-                let method = chooser.compress(&raw, Content { kind, width: 4, reads: &reads }, &mut out);
+                let method =
+                    chooser.compress(&raw, BlockContent { kind, width: 4, reads: &reads }, &mut out);
                 let mut back = Vec::new();
                 codecs.inflate(method, &out, raw.len(), &mut back).unwrap();
                 assert!(back == raw, "{name}: {} bytes as {kind:?} by {method:?}", raw.len());

@@ -6,10 +6,10 @@
 
 use readmill_record::Result;
 
-use super::parts::{Fixed, RecordReader, Wanted};
+use super::parts::{FixedFields, RecordReader, WantedTags};
 use super::slice::SliceReference;
-use crate::num::damaged;
-use crate::reader::too_much;
+use crate::num::damaged_cram;
+use crate::reader::exceeds_container_error;
 use crate::scheme::{BASES, QUALITIES, Series, Substitutions};
 
 /// Quality of a base without a stored quality, in a read that stores some. htslib and htsjdk use
@@ -18,30 +18,34 @@ const NO_QUALITY: u8 = 30;
 
 /// Returns the qualities of a read that stores only some of them. Before the first one, all are set
 /// to [`NO_QUALITY`].
-fn fill(qual: &mut Vec<u8>, n: usize) -> &mut [u8] {
+fn fill_qualities(qual: &mut Vec<u8>, n: usize) -> &mut [u8] {
     if qual.is_empty() {
         qual.resize(n, NO_QUALITY);
     }
     qual
 }
 
-fn put(bytes: &mut [u8], at: usize, byte: u8) {
+fn put_byte(bytes: &mut [u8], at: usize, byte: u8) {
     if let Some(place) = bytes.get_mut(at) {
         *place = byte;
     }
 }
 
-fn length(n: i32) -> Result<i64> {
+fn feature_length(n: i32) -> Result<i64> {
     if n < 0 {
-        return Err(damaged("the length of a feature is negative"));
+        return Err(damaged_cram("the length of a feature is negative"));
     }
     Ok(i64::from(n))
 }
 
 /// Decodes the features, mapping quality and qualities of a mapped read. It appends MD and NM to
 /// the tags if they are `wanted`.
-pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) -> Result<()> {
-    let most = reader.left(2 * fixed.length)?;
+pub fn decode_features(
+    reader: &mut RecordReader<'_>,
+    fixed: &mut FixedFields,
+    wanted: WantedTags,
+) -> Result<()> {
+    let most = reader.reserve_parts(2 * fixed.length)?;
     let (mut seq, mut qual) =
         (std::mem::take(&mut reader.scratch.seq), std::mem::take(&mut reader.scratch.qual));
     let (mut cigar, mut md) =
@@ -54,9 +58,9 @@ pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) ->
     }
     qual.clear();
     md.clear();
-    let mut building = Building {
+    let mut building = ReadBuilder {
         contig: fixed.contig,
-        length: reader.setup.references.length(fixed.contig),
+        length: reader.setup.references.contig_length(fixed.contig),
         seq: &mut seq,
         cigar: &mut cigar,
         md: &mut md,
@@ -70,10 +74,10 @@ pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) ->
         next: 0,
         has_bases,
     };
-    let read = each(reader, fixed, &mut building, &mut qual, most);
+    let read = decode_all_features(reader, fixed, &mut building, &mut qual, most);
     let (end, nm) = (building.at, building.nm);
-    building.md_flush();
-    building.close();
+    building.flush_md();
+    building.close_operator();
     let scratch = &mut reader.scratch;
     (scratch.seq, scratch.cigar, scratch.md) = (seq, cigar, md);
     (scratch.qual, scratch.stored) = (qual, stored);
@@ -96,62 +100,69 @@ pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) ->
             }
         }
     }
-    fixed.mapq = reader.series[Series::Mq as usize].number(reader.streams)? as u8;
+    fixed.mapq = reader.series[Series::Mq as usize].read_number(reader.streams)? as u8;
     let qualities = &reader.series[Series::Qs as usize];
     if reader.left_out {
         return Ok(());
     }
     if fixed.cram & QUALITIES != 0 {
         reader.scratch.qual.clear();
-        qualities.bytes(reader.streams, fixed.length, &mut reader.scratch.qual)?;
+        qualities.read_bytes(reader.streams, fixed.length, &mut reader.scratch.qual)?;
     } else if reader.scratch.qual.is_empty() {
         reader.scratch.qual.resize(fixed.length, 255);
     }
     Ok(())
 }
 
-fn each(
+fn decode_all_features(
     reader: &mut RecordReader<'_>,
-    fixed: &Fixed,
-    building: &mut Building<'_>,
+    fixed: &FixedFields,
+    building: &mut ReadBuilder<'_>,
     qual: &mut Vec<u8>,
     most: usize,
 ) -> Result<()> {
-    let (count, mut before) = (reader.series[Series::Fn as usize].number(reader.streams)?, 0usize);
+    let (count, mut before) = (reader.series[Series::Fn as usize].read_number(reader.streams)?, 0usize);
     for _ in 0..count {
-        let code = reader.series[Series::Fc as usize].byte(reader.streams)?;
-        let step = reader.series[Series::Fp as usize].number(reader.streams)?;
+        let code = reader.series[Series::Fc as usize].read_byte(reader.streams)?;
+        let step = reader.series[Series::Fp as usize].read_number(reader.streams)?;
         let pos = usize::try_from(before as i64 + i64::from(step)).unwrap_or(0);
         let beyond = usize::from(matches!(code, b'N' | b'P' | b'H' | b'D'));
         if pos == 0 || fixed.length != 0 && pos > fixed.length + beyond {
-            return Err(damaged("a feature lies outside of its read"));
+            return Err(damaged_cram("a feature lies outside of its read"));
         }
         before = pos;
         if pos - 1 > building.next {
-            building.matches(&mut reader.bases, pos - 1 - building.next, false)?;
+            building.add_matches(&mut reader.bases, pos - 1 - building.next, false)?;
         }
         let left = most.checked_sub(building.md.len() + size_of_val(&building.cigar[..]));
-        feature(reader, code, pos - 1, building, qual, left.ok_or_else(too_much)?)?;
+        decode_feature(
+            reader,
+            code,
+            pos - 1,
+            building,
+            qual,
+            left.ok_or_else(exceeds_container_error)?,
+        )?;
     }
     if fixed.length > building.next {
-        building.matches(&mut reader.bases, fixed.length - building.next, true)?;
+        building.add_matches(&mut reader.bases, fixed.length - building.next, true)?;
     }
     Ok(())
 }
 
-fn feature(
+fn decode_feature(
     reader: &mut RecordReader<'_>,
     code: u8,
     pos: usize,
-    building: &mut Building<'_>,
+    building: &mut ReadBuilder<'_>,
     qual: &mut Vec<u8>,
     left: usize,
 ) -> Result<()> {
     let (series, streams, source) = (reader.series, &mut *reader.streams, &mut reader.bases);
     match code {
         b'X' => {
-            let code = series[Series::Bs as usize].byte(streams)?;
-            building.substitute(source, &reader.scheme.substitutions, code)?;
+            let code = series[Series::Bs as usize].read_byte(streams)?;
+            building.add_substitution(source, &reader.scheme.substitutions, code)?;
         }
         b'S' | b'I' | b'b' => {
             let stored = match code {
@@ -161,77 +172,81 @@ fn feature(
             };
             let most = if building.has_bases { building.seq.len() - pos } else { left };
             building.stored.clear();
-            let n = series[stored as usize].array(streams, most, building.stored)?;
+            let n = series[stored as usize].read_array(streams, most, building.stored)?;
             if n > most {
-                return Err(damaged("a feature lies outside of its read"));
+                return Err(damaged_cram("a feature lies outside of its read"));
             }
             if building.has_bases {
                 building.seq[pos..pos + n].copy_from_slice(building.stored);
             }
             match code {
                 b'S' => {
-                    building.close();
+                    building.close_operator();
                     building.op = SOFT_CLIP;
                     building.op_length = n as i64;
-                    building.close();
+                    building.close_operator();
                     building.next += n;
                 }
                 b'I' => {
-                    building.operate(INSERTION, n as i64);
+                    building.extend_operator(INSERTION, n as i64);
                     building.next += n;
                     building.nm += n as i64;
                 }
-                _ => building.replaced(source, n)?,
+                _ => building.add_stored_bases(source, n)?,
             }
         }
         b'i' => {
-            let base = series[Series::Ba as usize].byte(streams)?;
-            put(building.seq, pos, base);
-            building.operate(INSERTION, 1);
+            let base = series[Series::Ba as usize].read_byte(streams)?;
+            put_byte(building.seq, pos, base);
+            building.extend_operator(INSERTION, 1);
             building.next += 1;
             building.nm += 1;
         }
         b'B' => {
-            let base = series[Series::Ba as usize].byte(streams)?;
-            put(building.seq, pos, base);
-            building.replaced(source, 1)?;
-            let quality = series[Series::Qs as usize].byte(streams)?;
-            put(fill(qual, building.seq.len()), pos, quality);
+            let base = series[Series::Ba as usize].read_byte(streams)?;
+            put_byte(building.seq, pos, base);
+            building.add_stored_bases(source, 1)?;
+            let quality = series[Series::Qs as usize].read_byte(streams)?;
+            put_byte(fill_qualities(qual, building.seq.len()), pos, quality);
         }
         b'Q' => {
-            let quality = series[Series::Qs as usize].byte(streams)?;
-            put(fill(qual, building.seq.len()), pos, quality);
+            let quality = series[Series::Qs as usize].read_byte(streams)?;
+            put_byte(fill_qualities(qual, building.seq.len()), pos, quality);
         }
         b'q' => {
             if building.op != MATCH {
-                building.close();
+                building.close_operator();
                 building.op = MATCH;
             }
             let mut some = Vec::new();
-            series[Series::Qq as usize].array(
+            series[Series::Qq as usize].read_array(
                 streams,
                 building.seq.len() - pos.min(building.seq.len()),
                 &mut some,
             )?;
-            let all = fill(qual, building.seq.len());
-            some.into_iter().enumerate().for_each(|(i, quality)| put(all, pos + i, quality));
+            let all = fill_qualities(qual, building.seq.len());
+            some.into_iter().enumerate().for_each(|(i, quality)| put_byte(all, pos + i, quality));
         }
         b'D' => {
-            let n = length(series[Series::Dl as usize].number(streams)?)?;
+            let n = feature_length(series[Series::Dl as usize].read_number(streams)?)?;
             if building.wanted.md && n > left as i64 {
-                return Err(too_much());
+                return Err(exceeds_container_error());
             }
-            building.delete(source, n)?;
+            building.add_deletion(source, n)?;
         }
         b'N' => {
-            let n = length(series[Series::Rs as usize].number(streams)?)?;
-            building.operate(SKIP, n);
+            let n = feature_length(series[Series::Rs as usize].read_number(streams)?)?;
+            building.extend_operator(SKIP, n);
             building.at += n;
         }
-        b'P' => building.operate(PAD, length(series[Series::Pd as usize].number(streams)?)?),
-        b'H' => building.operate(HARD_CLIP, length(series[Series::Hc as usize].number(streams)?)?),
+        b'P' => building
+            .extend_operator(PAD, feature_length(series[Series::Pd as usize].read_number(streams)?)?),
+        b'H' => building.extend_operator(
+            HARD_CLIP,
+            feature_length(series[Series::Hc as usize].read_number(streams)?)?,
+        ),
         other => {
-            return Err(damaged(format!("there is no feature {:?}", char::from(other))));
+            return Err(damaged_cram(format!("there is no feature {:?}", char::from(other))));
         }
     }
     Ok(())
@@ -245,14 +260,14 @@ const SOFT_CLIP: u32 = 4;
 const HARD_CLIP: u32 = 5;
 const PAD: u32 = 6;
 
-struct Building<'a> {
+struct ReadBuilder<'a> {
     pub contig: i32,
     pub length: i64,
     pub seq: &'a mut Vec<u8>,
     pub cigar: &'a mut Vec<u32>,
     pub md: &'a mut Vec<u8>,
     pub stored: &'a mut Vec<u8>,
-    pub wanted: Wanted,
+    pub wanted: WantedTags,
     /// The current CIGAR operator, not yet appended because the next feature may extend it.
     pub op: u32,
     pub op_length: i64,
@@ -267,7 +282,7 @@ struct Building<'a> {
     pub has_bases: bool,
 }
 
-fn put_number(out: &mut Vec<u8>, mut n: u64) {
+fn append_number(out: &mut Vec<u8>, mut n: u64) {
     let (mut digits, mut at) = ([b'0'; 20], 20);
     loop {
         at -= 1;
@@ -284,7 +299,7 @@ const PAGE: i64 = 1 << 12;
 
 /// Splits `n` bases from `at` on at the borders of pages. Returns the offset and length of each
 /// piece.
-fn pieces(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
+fn split_by_pages(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
     let mut next = 0;
     std::iter::from_fn(move || {
         let offset = next;
@@ -294,59 +309,69 @@ fn pieces(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-const MOST_OF_OPERATOR: i64 = (1 << 28) - 1;
+const MAX_OPERATOR_LENGTH: i64 = (1 << 28) - 1;
 
-impl Building<'_> {
-    pub fn operate(&mut self, op: u32, n: i64) {
+impl ReadBuilder<'_> {
+    pub fn extend_operator(&mut self, op: u32, n: i64) {
         if self.op != op {
-            self.close();
+            self.close_operator();
             self.op = op;
         }
         self.op_length += n;
     }
 
     /// Appends the current operator to the CIGAR, several times if it is too long for one.
-    pub fn close(&mut self) {
+    pub fn close_operator(&mut self) {
         while self.op_length > 0 {
-            let n = self.op_length.min(MOST_OF_OPERATOR);
+            let n = self.op_length.min(MAX_OPERATOR_LENGTH);
             self.cigar.push((n as u32) << 4 | self.op);
             self.op_length -= n;
         }
     }
 
-    pub fn md_mismatch(&mut self, base: u8) {
+    pub fn add_md_mismatch(&mut self, base: u8) {
         if self.wanted.md {
-            put_number(self.md, self.matched.max(0) as u64);
+            append_number(self.md, self.matched.max(0) as u64);
             self.md.push(base);
             self.matched = 0;
         }
     }
 
-    pub fn md_flush(&mut self) {
+    pub fn flush_md(&mut self) {
         if self.wanted.md && self.matched >= 0 {
-            put_number(self.md, self.matched as u64);
+            append_number(self.md, self.matched as u64);
         }
     }
 
     /// Adds `n` bases that equal the reference. `is_last` says that they end the read.
-    pub fn matches(&mut self, source: &mut SliceReference<'_>, n: usize, is_last: bool) -> Result<()> {
-        if source.exists(self.contig) {
-            self.copy(source, n, is_last)?;
+    pub fn add_matches(
+        &mut self,
+        source: &mut SliceReference<'_>,
+        n: usize,
+        is_last: bool,
+    ) -> Result<()> {
+        if source.has_bases(self.contig) {
+            self.copy_reference(source, n, is_last)?;
         }
-        self.operate(MATCH, n as i64);
+        self.extend_operator(MATCH, n as i64);
         self.at += n as i64;
         self.next += n;
         Ok(())
     }
 
-    pub fn copy(&mut self, source: &mut SliceReference<'_>, n: usize, is_last: bool) -> Result<()> {
+    pub fn copy_reference(
+        &mut self,
+        source: &mut SliceReference<'_>,
+        n: usize,
+        is_last: bool,
+    ) -> Result<()> {
         let end = self.next + n;
         if self.at + n as i64 > self.length {
             // After the end of the contig all bases are N.
             let left = (self.length - self.at).clamp(0, n as i64);
             if self.has_bases {
-                for (offset, n) in pieces(self.at, left as usize) {
-                    let known = source.get(self.contig, self.at + offset as i64, n as i64)?;
+                for (offset, n) in split_by_pages(self.at, left as usize) {
+                    let known = source.read_bases(self.contig, self.at + offset as i64, n as i64)?;
                     self.seq[self.next + offset..][..n].copy_from_slice(known);
                 }
                 let to = if left > 0 || is_last { end } else { self.seq.len() };
@@ -357,8 +382,8 @@ impl Building<'_> {
             }
             return Ok(());
         }
-        for (offset, n) in pieces(self.at, n) {
-            let known = source.get(self.contig, self.at + offset as i64, n as i64)?;
+        for (offset, n) in split_by_pages(self.at, n) {
+            let known = source.read_bases(self.contig, self.at + offset as i64, n as i64)?;
             if self.has_bases {
                 self.seq[self.next + offset..][..n].copy_from_slice(known);
             }
@@ -370,7 +395,7 @@ impl Building<'_> {
             for at in memchr::memchr_iter(b'N', known) {
                 self.matched += (at - from) as i64;
                 if self.wanted.md {
-                    put_number(self.md, self.matched.max(0) as u64);
+                    append_number(self.md, self.matched.max(0) as u64);
                     self.md.push(b'N');
                     self.matched = 0;
                 }
@@ -384,7 +409,7 @@ impl Building<'_> {
 
     /// Adds a base that differs from the reference; the matrix gives it for the reference base and
     /// `code`.
-    pub fn substitute(
+    pub fn add_substitution(
         &mut self,
         source: &mut SliceReference<'_>,
         matrix: &Substitutions,
@@ -392,11 +417,11 @@ impl Building<'_> {
     ) -> Result<()> {
         let code = usize::from(code);
         if code > 3 {
-            return Err(damaged("there is no such substitution"));
+            return Err(damaged_cram("there is no such substitution"));
         }
-        let known = source.exists(self.contig) && self.at < self.length;
-        let reference = if known && self.at < source.end(self.contig) {
-            source.get(self.contig, self.at, 1)?[0]
+        let known = source.has_bases(self.contig) && self.at < self.length;
+        let reference = if known && self.at < source.contig_end(self.contig) {
+            source.read_bases(self.contig, self.at, 1)?[0]
         } else {
             b'N'
         };
@@ -405,14 +430,14 @@ impl Building<'_> {
             *base = matrix[row][code];
         }
         if known {
-            self.md_mismatch(reference);
+            self.add_md_mismatch(reference);
         } else if self.wanted.md || self.wanted.nm {
-            self.md_flush();
+            self.flush_md();
             self.matched = -1;
             self.nm -= 1;
         }
         self.nm += 1;
-        self.operate(MATCH, 1);
+        self.extend_operator(MATCH, 1);
         self.at += 1;
         self.next += 1;
         Ok(())
@@ -420,45 +445,45 @@ impl Building<'_> {
 
     /// Adds `n` bases of the read that are stored as letters, not as substitutions. They are
     /// aligned to the reference (operator M).
-    pub fn replaced(&mut self, source: &mut SliceReference<'_>, n: usize) -> Result<()> {
+    pub fn add_stored_bases(&mut self, source: &mut SliceReference<'_>, n: usize) -> Result<()> {
         if self.wanted.md || self.wanted.nm {
-            self.md_flush();
+            self.flush_md();
             let known = n.min((self.length - self.at).max(0) as usize);
             for i in 0..known {
                 if self.wanted.md {
                     if i > 0 {
-                        put_number(self.md, 0);
+                        append_number(self.md, 0);
                     }
-                    let base = source.get(self.contig, self.at + i as i64, 1)?[0];
+                    let base = source.read_bases(self.contig, self.at + i as i64, 1)?[0];
                     self.md.push(base);
                 }
             }
             self.nm += known as i64;
             self.matched = if n == 1 && known == 0 { -1 } else { 0 };
         }
-        self.operate(MATCH, n as i64);
+        self.extend_operator(MATCH, n as i64);
         self.at += n as i64;
         self.next += n;
         Ok(())
     }
 
-    pub fn delete(&mut self, source: &mut SliceReference<'_>, n: i64) -> Result<()> {
+    pub fn add_deletion(&mut self, source: &mut SliceReference<'_>, n: i64) -> Result<()> {
         if self.wanted.md || self.wanted.nm {
-            if self.at + n > source.end(self.contig) {
-                return Err(damaged("a read reaches beyond what its slice covers"));
+            if self.at + n > source.contig_end(self.contig) {
+                return Err(damaged_cram("a read reaches beyond what its slice covers"));
             }
-            self.md_flush();
+            self.flush_md();
             if self.wanted.md {
                 self.md.push(b'^');
-                for (offset, n) in pieces(self.at, n as usize) {
-                    let known = source.get(self.contig, self.at + offset as i64, n as i64)?;
+                for (offset, n) in split_by_pages(self.at, n as usize) {
+                    let known = source.read_bases(self.contig, self.at + offset as i64, n as i64)?;
                     self.md.extend_from_slice(known);
                 }
                 self.matched = 0;
             }
             self.nm += n;
         }
-        self.operate(DELETION, n);
+        self.extend_operator(DELETION, n);
         self.at += n;
         Ok(())
     }

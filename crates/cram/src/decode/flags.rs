@@ -1,15 +1,15 @@
 //! Decodes only FLAG and MAPQ of the records of a slice, for counts that need no more.
 
-use readmill_format::chain::Opened;
+use readmill_format::chain::OpenedChunk;
 use readmill_record::{Flags, Result, edit};
 
 use crate::encoding::Streams;
-use crate::num::damaged;
-use crate::reader::too_much;
+use crate::num::damaged_cram;
+use crate::reader::exceeds_container_error;
 use crate::scheme::{DETACHED, DOWNSTREAM, Encodings, MATE_REVERSE, MATE_UNMAPPED, Series};
 
 #[derive(Clone, Copy)]
-struct Known {
+struct PendingFlags {
     /// FLAG as it is stored; if the mate is in the slice, without the bits about it.
     flags: u16,
     /// Bits of FLAG about a mate that is not in the slice.
@@ -28,32 +28,32 @@ struct Known {
 ///
 /// # Errors
 /// The slice is damaged, or has more records than its container announces.
-pub fn read(
+pub fn decode_flags(
     series: &Encodings,
     streams: &mut Streams,
     records: usize,
     most: usize,
-    opened: &mut Opened,
+    opened: &mut OpenedChunk,
 ) -> Result<()> {
-    let mut number = |of: Series| series[of as usize].number(streams);
+    let mut number = |of: Series| series[of as usize].read_number(streams);
     let start = opened.bytes_mut().len();
     if records.saturating_mul(RECORD.len()) > most.saturating_sub(start) {
-        return Err(too_much());
+        return Err(exceeds_container_error());
     }
-    let mut known = vec![Known { flags: 0, stored: 0, mapq: 0, next: 0, first: 0 }; records];
+    let mut known = vec![PendingFlags { flags: 0, stored: 0, mapq: 0, next: 0, first: 0 }; records];
     for at in 0..records {
         let flags = u16::try_from(number(Series::Bf)?);
-        let flags = flags.map_err(|_| damaged("FLAG is not a number of 16 bits"))?;
+        let flags = flags.map_err(|_| damaged_cram("FLAG is not a number of 16 bits"))?;
         let cram = number(Series::Cf)?;
         known[at].flags = flags;
         if cram & DETACHED != 0 {
-            known[at].stored = mate_bits(number(Series::Mf)?);
+            known[at].stored = stored_mate_bits(number(Series::Mf)?);
         } else if cram & DOWNSTREAM != 0 {
             let next = usize::try_from(number(Series::Nf)?).ok().map(|between| at + between + 1);
             let next = next.filter(|&next| next < records);
-            let next = next.ok_or_else(|| damaged("a mate lies outside of its slice"))?;
+            let next = next.ok_or_else(|| damaged_cram("a mate lies outside of its slice"))?;
             if known[next].first != 0 {
-                return Err(damaged("mates refer to each other wrongly"));
+                return Err(damaged_cram("mates refer to each other wrongly"));
             }
             known[next].first = if known[at].first == 0 { at as u32 + 1 } else { known[at].first };
             known[at].next = next as u32;
@@ -74,12 +74,12 @@ pub fn read(
         record[13] = one.mapq;
         edit::set_flags(
             &mut record,
-            one.flags | one.stored | mate.map_or(0, |mate| of_mate(mate.flags)),
+            one.flags | one.stored | mate.map_or(0, |mate| mate_bits_of(mate.flags)),
         );
         bytes.extend_from_slice(&record);
     }
     let ends = (start..).step_by(RECORD.len()).take(records);
-    ends.for_each(|at| opened.push_sized(at, RECORD.len()));
+    ends.for_each(|at| opened.push_sized_record(at, RECORD.len()));
     Ok(())
 }
 
@@ -98,13 +98,13 @@ const RECORD: [u8; 38] = {
     record
 };
 
-fn of_mate(flags: u16) -> u16 {
+fn mate_bits_of(flags: u16) -> u16 {
     let unmapped = if flags & Flags::UNMAPPED != 0 { Flags::MATE_UNMAPPED } else { 0 };
     let reverse = if flags & Flags::REVERSE != 0 { Flags::MATE_REVERSE } else { 0 };
     Flags::PAIRED | unmapped | reverse
 }
 
-fn mate_bits(stored: i32) -> u16 {
+fn stored_mate_bits(stored: i32) -> u16 {
     let reverse = if stored & MATE_REVERSE != 0 { Flags::PAIRED | Flags::MATE_REVERSE } else { 0 };
     let unmapped = if stored & MATE_UNMAPPED != 0 { Flags::MATE_UNMAPPED } else { 0 };
     reverse | unmapped

@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use readmill_record::{Flags, Result, edit};
 
 use super::options::Stop;
-use super::parts::Fixed;
-use crate::num::damaged;
+use super::parts::FixedFields;
+use crate::num::damaged_cram;
 use crate::scheme::{MATE_REVERSE, MATE_UNMAPPED};
 
 #[derive(Clone, Copy)]
-pub enum Link {
+pub enum MateLink {
     /// The mate may be anywhere, so everything about it is stored.
     Detached { flags: i32, contig: i32, pos: i32, tlen: i32 },
     /// The index of the next record of the template in the slice, if one follows. TLEN is given
@@ -23,31 +23,31 @@ pub enum Link {
 }
 
 #[derive(Clone, Copy)]
-pub struct Noted {
+pub struct RecordNote {
     pub at: usize,
     pub name: usize,
-    pub fixed: Fixed,
-    pub link: Link,
+    pub fixed: FixedFields,
+    pub link: MateLink,
     pub tlen: i64,
-    pub settled: bool,
+    pub has_tlen: bool,
 }
 
 /// The mates that are still needed after the last wanted place ([`Stop`]) was passed.
 #[derive(Default)]
-pub struct Ahead {
+pub struct PendingMates {
     mates: BTreeSet<usize>,
 }
 
-impl Ahead {
+impl PendingMates {
     /// Returns whether the record after the last one of `notes` must be decoded: because `stop` is
     /// not reached yet, or because an earlier wanted record has its mate there. A record that is
     /// not wanted itself loses its mate.
-    pub fn is_needed(&mut self, stop: Stop, notes: &mut [Noted]) -> bool {
+    pub fn is_needed(&mut self, stop: Stop, notes: &mut [RecordNote]) -> bool {
         let number = notes.len().saturating_sub(1);
         let Some(note) = notes.last_mut() else { return true };
         let is_mate = self.mates.first() == Some(&number) && self.mates.pop_first().is_some();
         let is_behind = stop.is_before(&note.fixed);
-        if let Link::Attached { mate, .. } = &mut note.link {
+        if let MateLink::Attached { mate, .. } = &mut note.link {
             match *mate {
                 Some(line) if is_mate || !is_behind => _ = self.mates.insert(line),
                 _ => *mate = None,
@@ -62,12 +62,12 @@ impl Ahead {
 ///
 /// # Errors
 /// Mates do not refer to each other as they should.
-pub fn settle(notes: &mut [Noted], bytes: &mut [u8]) -> Result<()> {
+pub fn restore_mates(notes: &mut [RecordNote], bytes: &mut [u8]) -> Result<()> {
     let mut chain: Vec<usize> = Vec::new();
     let mut next: Vec<Option<usize>> = vec![None; notes.len()];
     for first in 0..notes.len() {
-        let Link::Attached { mate: Some(_), .. } = notes[first].link else { continue };
-        if notes[first].settled {
+        let MateLink::Attached { mate: Some(_), .. } = notes[first].link else { continue };
+        if notes[first].has_tlen {
             continue;
         }
         chain.clear();
@@ -75,13 +75,13 @@ pub fn settle(notes: &mut [Noted], bytes: &mut [u8]) -> Result<()> {
         loop {
             chain.push(at);
             match notes[at].link {
-                Link::Attached { mate: Some(line), .. }
-                    if line < notes.len() && !notes[line].settled =>
+                MateLink::Attached { mate: Some(line), .. }
+                    if line < notes.len() && !notes[line].has_tlen =>
                 {
                     at = line
                 }
-                Link::Attached { mate: Some(_), .. } => {
-                    return Err(damaged("mates refer to each other wrongly"));
+                MateLink::Attached { mate: Some(_), .. } => {
+                    return Err(damaged_cram("mates refer to each other wrongly"));
                 }
                 _ => break,
             }
@@ -92,7 +92,7 @@ pub fn settle(notes: &mut [Noted], bytes: &mut [u8]) -> Result<()> {
     for (number, mate) in next.into_iter().enumerate() {
         let mate = mate.map(|mate| notes[mate].fixed);
         let note = &notes[number];
-        write(note, mate, &mut bytes[note.at..]);
+        write_mate_fields(note, mate, &mut bytes[note.at..]);
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ pub fn settle(notes: &mut [Noted], bytes: &mut [u8]) -> Result<()> {
 /// Sets TLEN of all records of a template to the distance from its leftmost to its rightmost base.
 /// The sign is positive for the first record if that is the leftmost, else negative. All other
 /// records get the opposite sign.
-fn set_tlen(chain: &[usize], notes: &mut [Noted]) {
+fn set_tlen(chain: &[usize], notes: &mut [RecordNote]) {
     let fixed = |&at: &usize| notes[at].fixed;
     let left = chain.iter().map(|at| fixed(at).pos).min().unwrap_or(0);
     let right = chain.iter().map(|at| fixed(at).end).max().unwrap_or(0);
@@ -119,14 +119,14 @@ fn set_tlen(chain: &[usize], notes: &mut [Noted]) {
     let own = if positive { length } else { -length };
     for (i, &at) in chain.iter().enumerate() {
         notes[at].tlen = if i == 0 { own } else { -own };
-        notes[at].settled = true;
+        notes[at].has_tlen = true;
     }
 }
 
 /// Fills in the mate fields of the record at the start of `raw`. `mate` is given if it is in the
 /// slice.
-fn write(note: &Noted, mate: Option<Fixed>, raw: &mut [u8]) {
-    let Fixed { mut flags, .. } = note.fixed;
+fn write_mate_fields(note: &RecordNote, mate: Option<FixedFields>, raw: &mut [u8]) {
+    let FixedFields { mut flags, .. } = note.fixed;
     let (mut contig, mut pos, mut tlen) = (-1, 0, note.tlen);
     if let Some(mate) = mate {
         (contig, pos) = (mate.contig, mate.pos);
@@ -143,7 +143,12 @@ fn write(note: &Noted, mate: Option<Fixed>, raw: &mut [u8]) {
         }
     }
     match note.link {
-        Link::Detached { flags: stored, contig: stored_contig, pos: stored_pos, tlen: stored_tlen } => {
+        MateLink::Detached {
+            flags: stored,
+            contig: stored_contig,
+            pos: stored_pos,
+            tlen: stored_tlen,
+        } => {
             (contig, pos, tlen) = (stored_contig, i64::from(stored_pos), i64::from(stored_tlen));
             if stored & MATE_REVERSE != 0 {
                 flags |= Flags::PAIRED | Flags::MATE_REVERSE;
@@ -155,8 +160,8 @@ fn write(note: &Noted, mate: Option<Fixed>, raw: &mut [u8]) {
                 contig = -1;
             }
         }
-        Link::Attached { tlen: Some(stored), .. } => tlen = i64::from(stored),
-        Link::Attached { .. } => {}
+        MateLink::Attached { tlen: Some(stored), .. } => tlen = i64::from(stored),
+        MateLink::Attached { .. } => {}
     }
     edit::set_flags(raw, flags);
     edit::set_next_ref_id(raw, contig);

@@ -22,7 +22,7 @@ mod slice;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use readmill_format::chain::Opened;
+use readmill_format::chain::OpenedChunk;
 use readmill_format::reference::WINDOW_BYTES;
 use readmill_record::{Charge, Detail, Result};
 
@@ -30,23 +30,23 @@ use crate::bases::Bases;
 use crate::block::{ContentType, CramBlock};
 use crate::codec::{Codecs, rans};
 use crate::encoding::Streams;
-use crate::num::{ByteCursor, damaged};
-use crate::reader::{Container, Sizes, parts_bound, too_much};
+use crate::num::{ByteCursor, damaged_cram};
+use crate::reader::{Container, Sizes, exceeds_container_error, parts_bound};
 use crate::scheme::{Blocks, Scheme};
-use mates::Noted;
+use mates::RecordNote;
 pub use options::{DecodeOptions, Stop};
 pub use parts::Setup;
 
-const MOST_KEPT: usize = 1 << 20;
+const MAX_KEPT_BYTES: usize = 1 << 20;
 
 /// Maximum memory that a decoder keeps from one container to the next: a window of the reference,
 /// tables of rANS, blocks, and the parts of a record. The planner charges it for each thread.
-pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES + MOST_KEPT + (1 << 20);
+pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES_BYTES + MAX_KEPT_BYTES + (1 << 20);
 
-const MOST_STREAMS: usize = 256;
+const MAX_KEPT_BLOCKS: usize = 256;
 
 #[derive(Clone, Copy)]
-struct Most {
+struct SliceLimits {
     bound: usize,
     parts: usize,
     records: usize,
@@ -63,7 +63,7 @@ pub struct Decoder {
     bases: Bases,
     streams: Streams,
     embedded: Vec<u8>,
-    notes: Vec<Noted>,
+    notes: Vec<RecordNote>,
     scratch: parts::RecordBuffers,
     extra: Charge,
 }
@@ -72,12 +72,12 @@ impl Decoder {
     pub fn new(setup: Arc<Setup>) -> Self {
         Decoder {
             codecs: Codecs::default(),
-            bases: setup.references.bases(),
+            bases: setup.references.bases_reader(),
             streams: Streams::default(),
             embedded: Vec::new(),
             notes: Vec::new(),
             scratch: parts::RecordBuffers::default(),
-            extra: setup.references.ledger().empty("CRAM decoders"),
+            extra: setup.references.ledger().empty_charge("CRAM decoders"),
             setup,
         }
     }
@@ -92,33 +92,33 @@ impl Decoder {
         &mut self,
         container: &Container,
         wanted: impl Into<DecodeOptions>,
-        opened: &mut Opened,
+        opened: &mut OpenedChunk,
     ) {
-        if let Err(error) = self.try_open(container, wanted.into(), opened) {
-            opened.fail(error);
+        if let Err(error) = self.decode_container(container, wanted.into(), opened) {
+            opened.set_fault(error);
         }
-        self.keep_little();
+        self.free_large_buffers();
     }
 
     /// Frees memory beyond what [`DECODER_BYTES`] covers. The next container does not count it.
-    fn keep_little(&mut self) {
-        let mut left = MOST_KEPT;
+    fn free_large_buffers(&mut self) {
+        let mut left = MAX_KEPT_BYTES;
         let mut keep = |bytes: usize| {
             let kept = left.checked_sub(bytes);
             left = kept.unwrap_or(left);
             kept.is_some()
         };
         self.notes.clear();
-        if !keep(self.notes.capacity() * size_of::<Noted>()) {
+        if !keep(self.notes.capacity() * size_of::<RecordNote>()) {
             self.notes = Vec::new();
         }
         self.scratch.clear();
-        if !keep(self.scratch.bytes()) {
+        if !keep(self.scratch.capacity_bytes()) {
             self.scratch = parts::RecordBuffers::default();
         }
         self.extra.resize(0);
         let Streams { core, external, .. } = &mut self.streams;
-        external.truncate(MOST_STREAMS);
+        external.truncate(MAX_KEPT_BLOCKS);
         let blocks = external.iter_mut().map(|stream| &mut stream.bytes);
         for block in blocks.chain([&mut core.bytes, &mut self.embedded]) {
             if !keep(block.capacity()) {
@@ -127,51 +127,52 @@ impl Decoder {
         }
     }
 
-    fn try_open(
+    fn decode_container(
         &mut self,
         container: &Container,
         wanted: DecodeOptions,
-        opened: &mut Opened,
+        opened: &mut OpenedChunk,
     ) -> Result<()> {
         let (bytes, version) = (container.blocks(), self.setup.version);
         let mut cursor = ByteCursor(bytes);
         let first = CramBlock::read(&mut cursor, version)?;
         if first.content != ContentType::CompressionHeader {
-            return Err(damaged("a container does not begin with its compression header"));
+            return Err(damaged_cram("a container does not begin with its compression header"));
         }
         let mut sizes = container.sizes();
-        sizes.take(&first)?;
+        sizes.take_block(&first)?;
         first.inflate(&mut self.codecs, &mut self.embedded)?;
         let mut scheme = Scheme::read(&self.embedded)?;
-        let blocks = scheme.blocks(wanted.detail);
-        if let Blocks::Beside(_) = blocks {
-            scheme.leave_places();
+        let blocks = scheme.needed_blocks(wanted.detail);
+        if let Blocks::AllExcept(_) = blocks {
+            scheme.keep_only_places();
         }
         let left_out = !matches!(blocks, Blocks::All);
-        let (bound, parts) = (container.bound(), container.parts());
+        let (bound, parts) = (container.max_bam_bytes(), container.max_parts_bytes());
         opened.bytes_mut().reserve(if left_out { 0 } else { container.likely_bytes() });
         let mut records = 0;
         for &landmark in &container.header.landmarks {
             let slice = bytes.get(landmark as usize..).filter(|_| landmark >= 0);
-            let mut slice =
-                ByteCursor(slice.ok_or_else(|| damaged("a slice starts outside of its container"))?);
+            let mut slice = ByteCursor(
+                slice.ok_or_else(|| damaged_cram("a slice starts outside of its container"))?,
+            );
             let records_left = container.header.records - records;
-            let most = Most { bound, parts, records: records_left, sizes };
-            records += self.slice(&mut slice, (&scheme, &blocks), wanted, most, opened)?;
+            let most = SliceLimits { bound, parts, records: records_left, sizes };
+            records += self.decode_slice(&mut slice, (&scheme, &blocks), wanted, most, opened)?;
         }
         Ok(())
     }
 
-    fn slice(
+    fn decode_slice(
         &mut self,
         cursor: &mut ByteCursor<'_>,
         (scheme, blocks): (&Scheme, &Blocks),
         wanted: DecodeOptions,
-        most: Most,
-        opened: &mut Opened,
+        most: SliceLimits,
+        opened: &mut OpenedChunk,
     ) -> Result<usize> {
         let version = self.setup.version;
-        let slice = slice::read(
+        let slice = slice::read_slice(
             cursor,
             version,
             &mut self.codecs,
@@ -181,11 +182,11 @@ impl Decoder {
             most.sizes,
         )?;
         if slice.records > most.records {
-            return Err(too_much());
+            return Err(exceeds_container_error());
         }
-        let (series, tags) = scheme.resolve(&self.streams);
+        let (series, tags) = scheme.resolve_blocks(&self.streams);
         if let Blocks::Only(_) = blocks {
-            flags::read(&series, &mut self.streams, slice.records, most.bound, opened)?;
+            flags::decode_flags(&series, &mut self.streams, slice.records, most.bound, opened)?;
             return Ok(slice.records);
         }
         let places_only = wanted.detail <= Detail::Places;
@@ -200,7 +201,7 @@ impl Decoder {
         let mut reader = parts::RecordReader {
             setup: &self.setup,
             places_only,
-            left_out: matches!(blocks, Blocks::Beside(_)),
+            left_out: matches!(blocks, Blocks::AllExcept(_)),
             scheme,
             slice: &slice,
             series: &series,
@@ -208,26 +209,26 @@ impl Decoder {
             streams: &mut self.streams,
             bases: slice::SliceReference::new(
                 &slice,
-                scheme.reference && !places_only,
+                scheme.needs_reference && !places_only,
                 check,
                 &mut self.bases,
                 &self.embedded,
             ),
             scratch: &mut self.scratch,
             last_pos: i64::from(slice.start),
-            most: 0,
+            max_parts_bytes: 0,
             parts: most.parts,
             extra: &mut self.extra,
             heads: HashMap::new(),
         };
-        let (mut wrong, mut ahead) = (None, mates::Ahead::default());
+        let (mut wrong, mut ahead) = (None, mates::PendingMates::default());
         for _ in 0..slice.records {
             let bytes = opened.bytes_mut();
             let at = bytes.len();
-            reader.most = parts_bound(most.bound.saturating_sub(at));
-            let read = reader.next(&mut self.notes, bytes);
+            reader.max_parts_bytes = parts_bound(most.bound.saturating_sub(at));
+            let read = reader.decode_next(&mut self.notes, bytes);
             let fits = bytes.len() <= most.bound;
-            if let Err(error) = read.and(if fits { Ok(()) } else { Err(too_much()) }) {
+            if let Err(error) = read.and(if fits { Ok(()) } else { Err(exceeds_container_error()) }) {
                 bytes.truncate(at);
                 self.notes.truncate(self.notes.iter().take_while(|note| note.at < at).count());
                 wrong = Some(error);
@@ -239,18 +240,18 @@ impl Decoder {
                 break;
             }
         }
-        if let Err(error) = reader.bases.verify(&slice) {
+        if let Err(error) = reader.bases.verify_reference(&slice) {
             opened.bytes_mut().truncate(start);
             return Err(error);
         }
         if wrong.is_none() {
-            mates::settle(&mut self.notes, &mut opened.bytes_mut()[..])?;
+            mates::restore_mates(&mut self.notes, &mut opened.bytes_mut()[..])?;
         }
         let end = opened.bytes_mut().len();
         let starts = self.notes.iter().map(|note| note.at);
         let ends = self.notes.iter().skip(1).map(|note| note.at).chain([end]);
         debug_assert!(self.notes.first().is_none_or(|note| note.at == start));
-        starts.zip(ends).for_each(|(from, to)| opened.push_sized(from, to - from));
+        starts.zip(ends).for_each(|(from, to)| opened.push_sized_record(from, to - from));
         wrong.map_or(Ok(slice.records), Err)
     }
 }

@@ -2,7 +2,7 @@
 
 use readmill_record::Detail;
 
-use super::parts::Fixed;
+use super::parts::FixedFields;
 
 /// Which records of a container to decode, and how much of each.
 ///
@@ -31,7 +31,7 @@ pub struct Stop {
 
 impl Stop {
     /// Returns whether this end is before a read: the read starts here or later, or has no contig.
-    pub(super) fn is_before(self, fixed: &Fixed) -> bool {
+    pub(super) fn is_before(self, fixed: &FixedFields) -> bool {
         (fixed.contig as u32, fixed.pos - 1) >= (self.contig, self.pos)
     }
 }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use readmill_record::{Charge, Header, Prepaid, Result, make_room};
 
-use super::slice::{Slice, SliceReference};
+use super::slice::{SliceHeader, SliceReference};
 use crate::Version;
 use crate::bases::References;
-use crate::encoding::{Encoding, Streams};
+use crate::encoding::{SeriesEncoding, Streams};
 use crate::scheme::{Encodings, Scheme, TagKey};
 
 /// Everything that all decoders of an input share: version, sources of bases, and read groups.
@@ -36,12 +36,12 @@ impl Setup {
         references: References,
         prefix: &[u8],
     ) -> Result<Self> {
-        let mut prepaid = Prepaid::new(references.ledger().empty("read groups"));
+        let mut prepaid = Prepaid::new(references.ledger().empty_charge("read groups"));
         let mut groups = Vec::new();
-        for line in header.lines_of(b"RG") {
+        for line in header.lines_of_kind(b"RG") {
             let id = line.get(b"ID").unwrap_or_default();
-            make_room(&mut groups, 1, prepaid.charge())?;
-            prepaid.block(id.len())?;
+            make_room(&mut groups, 1, prepaid.charge_mut())?;
+            prepaid.pay_block(id.len())?;
             groups.push(id.to_vec());
         }
         let (prefix, _charge) = (prefix.to_vec(), prepaid.into_charge());
@@ -51,7 +51,7 @@ impl Setup {
     /// Returns the maximum bytes that a record takes for its RG field and a generated name, which
     /// are not stored as text. [`Container::bound`](crate::Container::bound) adds them for each
     /// record.
-    pub fn most_implied_bytes(&self) -> usize {
+    pub fn max_implied_bytes(&self) -> usize {
         let group = self.groups.iter().map(Vec::len).max().map_or(0, |n| n + 4);
         group + self.prefix.len() + 22
     }
@@ -59,7 +59,7 @@ impl Setup {
 
 pub struct StoredTag<'a> {
     pub key: TagKey,
-    pub encoding: &'a Encoding,
+    pub encoding: &'a SeriesEncoding,
 }
 
 /// Buffers for the parts of a record before it is assembled. They keep their memory from record to
@@ -76,13 +76,13 @@ pub struct RecordBuffers {
 }
 
 impl RecordBuffers {
-    pub fn bytes(&self) -> usize {
+    pub fn capacity_bytes(&self) -> usize {
         let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
         let bytes = [name, tags, seq, qual, md, stored].map(Vec::capacity);
         bytes.iter().sum::<usize>() + cigar.capacity() * size_of::<u32>()
     }
 
-    pub fn used(&self) -> usize {
+    pub fn used_bytes(&self) -> usize {
         let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
         let bytes = [name, tags, seq, qual, md, stored].map(Vec::len);
         bytes.iter().sum::<usize>() + size_of_val(&cigar[..])
@@ -90,7 +90,7 @@ impl RecordBuffers {
 
     /// Empties all parts except the CIGAR, and sets the name to `*`. This is what `Detail::Places`
     /// keeps.
-    pub fn leave_places(&mut self) {
+    pub fn keep_only_places(&mut self) {
         let RecordBuffers { name, tags, seq, qual, .. } = self;
         [&mut *name, tags, seq, qual].into_iter().for_each(Vec::clear);
         name.push(b'*');
@@ -105,7 +105,7 @@ impl RecordBuffers {
 
 /// Which of MD and NM to compute, because they are not stored.
 #[derive(Clone, Copy, Default)]
-pub struct Wanted {
+pub struct WantedTags {
     pub md: bool,
     pub nm: bool,
 }
@@ -117,7 +117,7 @@ pub struct RecordReader<'a> {
     /// Whether the blocks of names, bases, qualities and tags were not inflated.
     pub left_out: bool,
     pub scheme: &'a Scheme,
-    pub slice: &'a Slice,
+    pub slice: &'a SliceHeader,
     pub series: &'a Encodings,
     pub lines: &'a [Vec<StoredTag<'a>>],
     pub streams: &'a mut Streams,
@@ -126,7 +126,7 @@ pub struct RecordReader<'a> {
     /// Position of the previous record (1-based), to which a stored difference is added.
     pub last_pos: i64,
     /// Maximum bytes of the parts of the current record, from what is left of the container.
-    pub most: usize,
+    pub max_parts_bytes: usize,
     pub parts: usize,
     pub extra: &'a mut Charge,
     /// For templates without stored names: by the index of a later record, the index of the first
@@ -135,7 +135,7 @@ pub struct RecordReader<'a> {
 }
 
 #[derive(Clone, Copy, Default)]
-pub struct Fixed {
+pub struct FixedFields {
     pub flags: u16,
     /// CRAM flags (CF), such as [`DETACHED`](crate::scheme::DETACHED).
     pub cram: i32,

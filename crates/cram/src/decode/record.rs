@@ -6,29 +6,29 @@ use readmill_record::cigar::{Cigar, consumes_query, consumes_reference};
 use readmill_record::{Flags, Result, edit};
 
 use super::features;
-use super::mates::{Link, Noted};
-use super::parts::{Fixed, RecordBuffers, RecordReader, StoredTag, Wanted};
-use crate::encoding::Encoding;
-use crate::num::damaged;
-use crate::reader::too_much;
+use super::mates::{MateLink, RecordNote};
+use super::parts::{FixedFields, RecordBuffers, RecordReader, StoredTag, WantedTags};
+use crate::encoding::SeriesEncoding;
+use crate::num::damaged_cram;
+use crate::reader::exceeds_container_error;
 use crate::scheme::{DETACHED, DOWNSTREAM, NO_BASES, QUALITIES, Scheme, Series, TagKey, WITH_TLEN};
 
 /// Maximum bases of a read. A larger number is taken as damage.
-const MOST: usize = 1 << 29;
+const MAX_READ_BASES: usize = 1 << 29;
 
 /// Maximum bytes of a stored name. BAM holds 254; longer names are refused when the record is
 /// assembled.
-const MOST_NAME: usize = 1 << 16;
+const MAX_NAME_BYTES: usize = 1 << 16;
 
 /// Returns the tags of each tag list with their encodings. Records refer to a list by its number
 /// (TL).
-pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec<StoredTag<'a>>> {
-    let missing = &Encoding::Null;
+pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, SeriesEncoding)]) -> Vec<Vec<StoredTag<'a>>> {
+    let missing = &SeriesEncoding::Null;
     let find = |key: &TagKey| tags.iter().find(|(known, _)| known == key).map_or(missing, |(_, it)| it);
     let line = |line: &Vec<TagKey>| {
         line.iter().map(|key| StoredTag { key: *key, encoding: find(key) }).collect()
     };
-    scheme.lines.iter().map(line).collect()
+    scheme.tag_lists.iter().map(line).collect()
 }
 
 impl RecordReader<'_> {
@@ -37,9 +37,9 @@ impl RecordReader<'_> {
     ///
     /// # Errors
     /// The parts take more than the container announces, or than is free.
-    pub fn left(&mut self, planned: usize) -> Result<usize> {
-        let used = self.scratch.used() + planned;
-        let left = self.most.checked_sub(used).ok_or_else(too_much)?;
+    pub fn reserve_parts(&mut self, planned: usize) -> Result<usize> {
+        let used = self.scratch.used_bytes() + planned;
+        let left = self.max_parts_bytes.checked_sub(used).ok_or_else(exceeds_container_error)?;
         let beyond = used.saturating_sub(self.parts) as u64;
         if beyond > self.extra.bytes() {
             self.extra.grow(beyond - self.extra.bytes())?;
@@ -48,39 +48,39 @@ impl RecordReader<'_> {
     }
 
     #[inline]
-    fn number(&mut self, series: Series) -> Result<i32> {
-        self.series[series as usize].number(self.streams)
+    fn read_number(&mut self, series: Series) -> Result<i32> {
+        self.series[series as usize].read_number(self.streams)
     }
 
     /// Decodes the next record, appends it to `out` without its mate's data, and appends its note
     /// to `notes`.
-    pub fn next(&mut self, notes: &mut Vec<Noted>, out: &mut Vec<u8>) -> Result<()> {
+    pub fn decode_next(&mut self, notes: &mut Vec<RecordNote>, out: &mut Vec<u8>) -> Result<()> {
         self.scratch.clear();
-        let mut fixed = self.fixed()?;
-        if self.scheme.names {
+        let mut fixed = self.read_fixed()?;
+        if self.scheme.has_names {
             self.read_name()?;
         }
-        let link = self.link(fixed, notes.len())?;
-        let mut wanted = Wanted::default();
+        let link = self.read_mate_link(fixed, notes.len())?;
+        let mut wanted = WantedTags::default();
         if !self.left_out {
-            wanted = self.tags()?;
+            wanted = self.read_tags()?;
         }
         if !self.places_only {
-            self.name_if_none(&link, notes, out);
+            self.restore_name(&link, notes, out);
         }
         let has_bases = fixed.cram & NO_BASES == 0;
-        if !self.bases.exists(fixed.contig) || !has_bases || self.places_only {
-            wanted = Wanted::default();
+        if !self.bases.has_bases(fixed.contig) || !has_bases || self.places_only {
+            wanted = WantedTags::default();
         }
         self.scratch.cigar.clear();
         if fixed.flags & Flags::UNMAPPED == 0 {
             if fixed.pos <= 0 {
-                return Err(damaged("a mapped read has no position"));
+                return Err(damaged_cram("a mapped read has no position"));
             }
-            features::read(self, &mut fixed, wanted)?;
+            features::decode_features(self, &mut fixed, wanted)?;
         } else {
             fixed.end = fixed.pos;
-            self.unmapped(fixed)?;
+            self.read_unmapped_bases(fixed)?;
         }
         if !has_bases {
             fixed.length = 0;
@@ -88,81 +88,89 @@ impl RecordReader<'_> {
         let at = out.len();
         if self.places_only {
             check_covered(&fixed, &self.scratch.cigar)?;
-            self.scratch.leave_places();
+            self.scratch.keep_only_places();
             fixed.length = 0;
         } else {
-            self.add_group(fixed.group)?;
+            self.add_read_group(fixed.group)?;
         }
-        self.left(0)?;
+        self.reserve_parts(0)?;
         write_bam(&fixed, self.scratch, out)?;
-        notes.push(Noted { at, name: self.scratch.name.len(), fixed, link, tlen: 0, settled: false });
+        notes.push(RecordNote {
+            at,
+            name: self.scratch.name.len(),
+            fixed,
+            link,
+            tlen: 0,
+            has_tlen: false,
+        });
         Ok(())
     }
 
-    fn fixed(&mut self) -> Result<Fixed> {
-        let flags = self.number(Series::Bf)?;
-        let flags = u16::try_from(flags).map_err(|_| damaged("FLAG is not a number of 16 bits"))?;
-        let cram = self.number(Series::Cf)?;
-        let contig = if self.slice.contig == -2 { self.number(Series::Ri)? } else { self.slice.contig };
-        if contig < -1 || contig >= self.setup.references.count() as i32 {
-            return Err(damaged("a read lies on a contig that is not in the header"));
+    fn read_fixed(&mut self) -> Result<FixedFields> {
+        let flags = self.read_number(Series::Bf)?;
+        let flags = u16::try_from(flags).map_err(|_| damaged_cram("FLAG is not a number of 16 bits"))?;
+        let cram = self.read_number(Series::Cf)?;
+        let contig =
+            if self.slice.contig == -2 { self.read_number(Series::Ri)? } else { self.slice.contig };
+        if contig < -1 || contig >= self.setup.references.contig_count() as i32 {
+            return Err(damaged_cram("a read lies on a contig that is not in the header"));
         }
-        let length = usize::try_from(self.number(Series::Rl)?).ok().filter(|&n| n < MOST);
-        let length = length.ok_or_else(|| damaged("the length of a read makes no sense"))?;
-        let mut pos = i64::from(self.number(Series::Ap)?);
-        if self.scheme.delta {
+        let length = usize::try_from(self.read_number(Series::Rl)?).ok().filter(|&n| n < MAX_READ_BASES);
+        let length = length.ok_or_else(|| damaged_cram("the length of a read makes no sense"))?;
+        let mut pos = i64::from(self.read_number(Series::Ap)?);
+        if self.scheme.is_delta {
             pos += self.last_pos;
         }
         if pos > i64::from(i32::MAX)
             || pos < 0
             || self.slice.contig >= 0 && pos < i64::from(self.slice.start)
         {
-            return Err(damaged("the position of a read makes no sense"));
+            return Err(damaged_cram("the position of a read makes no sense"));
         }
         self.last_pos = pos;
-        let group = self.number(Series::Rg)?;
-        Ok(Fixed { flags, cram, contig, pos, end: pos, length, mapq: 0, group })
+        let group = self.read_number(Series::Rg)?;
+        Ok(FixedFields { flags, cram, contig, pos, end: pos, length, mapq: 0, group })
     }
 
     fn read_name(&mut self) -> Result<()> {
         let names = &self.series[Series::Rn as usize];
-        names.array(self.streams, MOST_NAME, &mut self.scratch.name)?;
+        names.read_array(self.streams, MAX_NAME_BYTES, &mut self.scratch.name)?;
         Ok(())
     }
 
-    fn link(&mut self, fixed: Fixed, number: usize) -> Result<Link> {
+    fn read_mate_link(&mut self, fixed: FixedFields, number: usize) -> Result<MateLink> {
         if fixed.cram & DETACHED != 0 {
-            let flags = self.number(Series::Mf)?;
-            if !self.scheme.names {
+            let flags = self.read_number(Series::Mf)?;
+            if !self.scheme.has_names {
                 self.read_name()?;
             }
-            let contig = self.number(Series::Ns)?;
-            if contig < -1 || contig >= self.setup.references.count() as i32 {
-                return Err(damaged("a mate lies on a contig that is not in the header"));
+            let contig = self.read_number(Series::Ns)?;
+            if contig < -1 || contig >= self.setup.references.contig_count() as i32 {
+                return Err(damaged_cram("a mate lies on a contig that is not in the header"));
             }
-            let (pos, tlen) = (self.number(Series::Np)?, self.number(Series::Ts)?);
-            return Ok(Link::Detached { flags, contig, pos, tlen });
+            let (pos, tlen) = (self.read_number(Series::Np)?, self.read_number(Series::Ts)?);
+            return Ok(MateLink::Detached { flags, contig, pos, tlen });
         }
         let downstream = fixed.cram & DOWNSTREAM != 0;
         let mut mate = None;
         if downstream {
-            let between = usize::try_from(self.number(Series::Nf)?).ok();
+            let between = usize::try_from(self.read_number(Series::Nf)?).ok();
             let line = between.map(|n| n + number + 1).filter(|&line| line < self.slice.records);
-            mate = Some(line.ok_or_else(|| damaged("a mate lies outside of its slice"))?);
+            mate = Some(line.ok_or_else(|| damaged_cram("a mate lies outside of its slice"))?);
         }
-        let tlen = if fixed.cram & WITH_TLEN != 0 { Some(self.number(Series::Ts)?) } else { None };
-        Ok(Link::Attached { mate, tlen })
+        let tlen = if fixed.cram & WITH_TLEN != 0 { Some(self.read_number(Series::Ts)?) } else { None };
+        Ok(MateLink::Attached { mate, tlen })
     }
 
     /// Names a record that has no stored name. It gets the name of an earlier record of its
     /// template, or else the prefix and its number in the file, as htslib names it.
-    fn name_if_none(&mut self, link: &Link, notes: &[Noted], out: &[u8]) {
+    fn restore_name(&mut self, link: &MateLink, notes: &[RecordNote], out: &[u8]) {
         if !self.scratch.name.is_empty() {
             return;
         }
         let number = notes.len();
         let head = self.heads.remove(&number).unwrap_or(number);
-        if let Link::Attached { mate: Some(line), .. } = link {
+        if let MateLink::Attached { mate: Some(line), .. } = link {
             self.heads.insert(*line, head);
         }
         if let Some(note) = notes.get(head) {
@@ -175,17 +183,17 @@ impl RecordReader<'_> {
     }
 
     /// Reads the tags. Returns which of MD and NM are not stored, so that they must be computed.
-    fn tags(&mut self) -> Result<Wanted> {
-        let mut left = self.left(0)?;
-        let line = self.number(Series::Tl)?;
+    fn read_tags(&mut self) -> Result<WantedTags> {
+        let mut left = self.reserve_parts(0)?;
+        let line = self.read_number(Series::Tl)?;
         let line = usize::try_from(line).ok().and_then(|line| self.lines.get(line));
-        let line = line.ok_or_else(|| damaged("a record has a list of tags that there is not"))?;
-        let (mut wanted, tags) = (Wanted { md: true, nm: true }, &mut self.scratch.tags);
+        let line = line.ok_or_else(|| damaged_cram("a record has a list of tags that there is not"))?;
+        let (mut wanted, tags) = (WantedTags { md: true, nm: true }, &mut self.scratch.tags);
         for tag in line {
             let start = tags.len();
             tags.extend_from_slice(&tag.key);
-            tag.encoding.array(self.streams, left, tags)?;
-            left = left.checked_sub(tags.len() - start).ok_or_else(too_much)?;
+            tag.encoding.read_array(self.streams, left, tags)?;
+            left = left.checked_sub(tags.len() - start).ok_or_else(exceeds_container_error)?;
             match &tag.key {
                 b"MDZ" => wanted.md = false,
                 [b'N', b'M', _] => wanted.nm = false,
@@ -202,7 +210,7 @@ impl RecordReader<'_> {
         Ok(wanted)
     }
 
-    fn add_group(&mut self, group: i32) -> Result<()> {
+    fn add_read_group(&mut self, group: i32) -> Result<()> {
         let groups = &self.setup.groups;
         // Some writers in Java add this read group for reads that have none.
         let unknown =
@@ -211,26 +219,27 @@ impl RecordReader<'_> {
             return Ok(());
         }
         let name = groups.get(group as usize);
-        let name = name.ok_or_else(|| damaged("a record has a read group that is not in the header"))?;
+        let name =
+            name.ok_or_else(|| damaged_cram("a record has a read group that is not in the header"))?;
         self.scratch.tags.extend_from_slice(b"RGZ");
         self.scratch.tags.extend_from_slice(name);
         self.scratch.tags.push(0);
         Ok(())
     }
 
-    fn unmapped(&mut self, fixed: Fixed) -> Result<()> {
+    fn read_unmapped_bases(&mut self, fixed: FixedFields) -> Result<()> {
         if self.left_out {
             return Ok(());
         }
-        self.left(2 * fixed.length)?;
+        self.reserve_parts(2 * fixed.length)?;
         let RecordBuffers { seq, qual, .. } = &mut *self.scratch;
         seq.clear();
         qual.clear();
         if fixed.length > 0 {
-            self.series[Series::Ba as usize].bytes(self.streams, fixed.length, seq)?;
+            self.series[Series::Ba as usize].read_bytes(self.streams, fixed.length, seq)?;
         }
         if fixed.cram & QUALITIES != 0 {
-            self.series[Series::Qs as usize].bytes(self.streams, fixed.length, qual)?;
+            self.series[Series::Qs as usize].read_bytes(self.streams, fixed.length, qual)?;
         } else {
             qual.resize(fixed.length, 255);
         }
@@ -240,7 +249,7 @@ impl RecordReader<'_> {
 
 /// Checks that the CIGAR consumes as many bases as the read has. Returns how many reference bases
 /// it consumes.
-fn check_covered(fixed: &Fixed, cigar: &[u32]) -> Result<i64> {
+fn check_covered(fixed: &FixedFields, cigar: &[u32]) -> Result<i64> {
     let (mut span, mut covered) = (0i64, 0i64);
     for &operator in cigar {
         let (kind, length) = (operator & 15, i64::from(operator >> 4));
@@ -248,16 +257,16 @@ fn check_covered(fixed: &Fixed, cigar: &[u32]) -> Result<i64> {
         covered += if consumes_query(kind) { length } else { 0 };
     }
     if fixed.length > 0 && !cigar.is_empty() && covered != fixed.length as i64 {
-        return Err(damaged("CIGAR and SEQ are of different length"));
+        return Err(damaged_cram("CIGAR and SEQ are of different length"));
     }
     Ok(span)
 }
 
 /// Appends the record as BAM. The fields about its mate are filled in later.
-fn write_bam(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Result<()> {
+fn write_bam(fixed: &FixedFields, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Result<()> {
     let RecordBuffers { name, tags, seq, qual, cigar, .. } = scratch;
     if name.len() > 254 {
-        return Err(damaged("a read name has more than 254 bytes"));
+        return Err(damaged_cram("a read name has more than 254 bytes"));
     }
     let span = check_covered(fixed, cigar)?;
     let start = out.len();
@@ -276,8 +285,8 @@ fn write_bam(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Resul
     out.extend(rest.iter().map(|&one| CODES[one as usize] << 4));
     out.extend_from_slice(&qual[..length]);
     out.extend_from_slice(tags);
-    if cigar.len() > long_cigar::MAX_STORED {
-        long_cigar::hide(out, &mut at, length)?;
+    if cigar.len() > long_cigar::MAX_STORED_OPERATORS {
+        long_cigar::store_long_cigar(out, &mut at, length)?;
     }
     let operators = Cigar(&out[at]).ops().len() as u16;
     let raw = &mut out[start..];
@@ -285,10 +294,10 @@ fn write_bam(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Resul
     put(4, &fixed.contig.to_le_bytes());
     put(8, &(pos as i32).to_le_bytes());
     put(12, &[name.len() as u8 + 1, fixed.mapq]);
-    put(14, &edit::bin(pos, pos + span).to_le_bytes());
+    put(14, &edit::bai_bin(pos, pos + span).to_le_bytes());
     put(16, &operators.to_le_bytes());
     put(18, &fixed.flags.to_le_bytes());
     put(20, &(length as u32).to_le_bytes());
-    edit::close(out, start);
+    edit::set_block_size(out, start);
     Ok(())
 }

@@ -9,12 +9,12 @@ use crate::bases::Bases;
 use crate::block::{ContentType, CramBlock};
 use crate::codec::Codecs;
 use crate::encoding::{ExternalBlock, Streams};
-use crate::num::{ByteCursor, damaged};
+use crate::num::{ByteCursor, damaged_cram};
 use crate::reader::Sizes;
 use crate::scheme::{Blocks, Scheme};
 
 #[derive(Clone, Debug)]
-pub struct Slice {
+pub struct SliceHeader {
     /// 0-based number of the contig; -1 for reads without one, -2 for reads of several contigs.
     pub contig: i32,
     /// Position of the first base (1-based).
@@ -34,7 +34,7 @@ pub struct Slice {
 ///
 /// # Errors
 /// The slice is damaged, or its blocks take more memory than `sizes`.
-pub fn read(
+pub fn read_slice(
     cursor: &mut ByteCursor<'_>,
     version: Version,
     codecs: &mut Codecs,
@@ -42,21 +42,22 @@ pub fn read(
     embedded: &mut Vec<u8>,
     wanted: &Blocks,
     mut sizes: Sizes,
-) -> Result<Slice> {
+) -> Result<SliceHeader> {
     let head = CramBlock::read(cursor, version)?;
     if head.content != ContentType::SliceHeader {
-        return Err(damaged("a slice does not begin with its header"));
+        return Err(damaged_cram("a slice does not begin with its header"));
     }
-    sizes.take(&head)?;
+    sizes.take_block(&head)?;
     head.inflate(codecs, embedded)?;
     let mut own = ByteCursor(embedded);
-    let (contig, start, span, records) = (own.itf8()?, own.itf8()?, own.itf8()?, own.count()?);
-    let counter = if version.major >= 3 { own.ltf8()? } else { i64::from(own.itf8()?) };
-    let (blocks, _) = (own.count()?, own.itf8s()?);
-    let with_reference = Some(own.itf8()?).filter(|&id| id >= 0);
+    let (contig, start, span, records) =
+        (own.read_itf8()?, own.read_itf8()?, own.read_itf8()?, own.read_count()?);
+    let counter = if version.major >= 3 { own.read_ltf8()? } else { i64::from(own.read_itf8()?) };
+    let (blocks, _) = (own.read_count()?, own.read_itf8_list()?);
+    let with_reference = Some(own.read_itf8()?).filter(|&id| id >= 0);
     let mut md5 = [0; 16];
-    md5.copy_from_slice(own.take(16)?);
-    let slice = Slice { contig, start, span, records, counter, embedded: with_reference, md5 };
+    md5.copy_from_slice(own.take_bytes(16)?);
+    let slice = SliceHeader { contig, start, span, records, counter, embedded: with_reference, md5 };
     embedded.clear();
     streams.used = 0;
     streams.core.bytes.clear();
@@ -64,9 +65,9 @@ pub fn read(
     let mut bytes_left_out = 0;
     for _ in 0..blocks {
         let block = CramBlock::read(cursor, version)?;
-        sizes.take(&block)?;
+        sizes.take_block(&block)?;
         match block.content {
-            ContentType::External if !wanted.have(block.id) && slice.embedded != Some(block.id) => {
+            ContentType::External if !wanted.contains(block.id) && slice.embedded != Some(block.id) => {
                 bytes_left_out += block.raw_size;
             }
             ContentType::Core => block.inflate(codecs, &mut streams.core.bytes)?,
@@ -83,7 +84,7 @@ pub fn read(
                     embedded.make_ascii_uppercase();
                 }
             }
-            _ => return Err(damaged("a slice holds a block that does not belong there")),
+            _ => return Err(damaged_cram("a slice holds a block that does not belong there")),
         }
     }
     // Writers leave out blocks without values. Still, each record takes at least a bit of some
@@ -92,12 +93,12 @@ pub fn read(
         streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>();
     let bits = 8 * read.saturating_add(bytes_left_out).min(usize::MAX / 8);
     if slice.records > bits {
-        return Err(damaged("a slice has more records than it has room for"));
+        return Err(damaged_cram("a slice has more records than it has room for"));
     }
     Ok(slice)
 }
 
-const PIECE: i64 = 1 << 12;
+const MD5_CHUNK_BASES: i64 = 1 << 12;
 
 /// Compares the MD5 of the reference with the one in the slice header, as htslib does.
 ///
@@ -116,42 +117,51 @@ impl ReferenceCheck {
     /// # Errors
     /// The header has no such contig, or the embedded reference is too short or does not match its
     /// MD5.
-    pub fn new(slice: &Slice, scheme: &Scheme, bases: &Bases, embedded: &[u8]) -> Result<Option<Self>> {
+    pub fn new(
+        slice: &SliceHeader,
+        scheme: &Scheme,
+        bases: &Bases,
+        embedded: &[u8],
+    ) -> Result<Option<Self>> {
         if slice.contig < 0 {
             return Ok(None);
         }
-        if slice.contig as usize >= bases.references().count() {
-            return Err(damaged("a slice lies on a contig that is not in the header"));
+        if slice.contig as usize >= bases.references().contig_count() {
+            return Err(damaged_cram("a slice lies on a contig that is not in the header"));
         }
         let span = slice.span.max(0) as usize;
         if slice.embedded.is_some() && span > embedded.len() {
-            return Err(damaged("an embedded reference is too short"));
+            return Err(damaged_cram("an embedded reference is too short"));
         }
-        if slice.md5 == [0; 16] || !scheme.reference {
+        if slice.md5 == [0; 16] || !scheme.needs_reference {
             return Ok(None);
         }
         if slice.embedded.is_some() {
             let md5 = Md5::digest(&embedded[..span]);
-            return if md5[..] == slice.md5 { Ok(None) } else { Err(another_reference(slice, bases)) };
+            return if md5[..] == slice.md5 {
+                Ok(None)
+            } else {
+                Err(wrong_reference_error(slice, bases))
+            };
         }
         let start = i64::from(slice.start) - 1;
-        let end = (start + i64::from(slice.span)).min(bases.references().known_length(slice.contig));
+        let end = (start + i64::from(slice.span)).min(bases.references().available_length(slice.contig));
         Ok(Some(ReferenceCheck { md5: Md5::new(), at: start.max(0), end }))
     }
 
-    fn go_on(&mut self, contig: i32, end: i64, bases: &mut Bases) -> Result<()> {
+    fn advance_to(&mut self, contig: i32, end: i64, bases: &mut Bases) -> Result<()> {
         let end = end.min(self.end);
         while self.at < end {
-            let to = (self.at / PIECE * PIECE + PIECE).min(self.end);
-            self.md5.update(bases.get(contig, self.at as u32, to as u32)?);
+            let to = (self.at / MD5_CHUNK_BASES * MD5_CHUNK_BASES + MD5_CHUNK_BASES).min(self.end);
+            self.md5.update(bases.read_bases(contig, self.at as u32, to as u32)?);
             self.at = to;
         }
         Ok(())
     }
 }
 
-fn another_reference(slice: &Slice, bases: &Bases) -> Error {
-    let name = bases.references().name(slice.contig);
+fn wrong_reference_error(slice: &SliceHeader, bases: &Bases) -> Error {
+    let name = bases.references().contig_name(slice.contig);
     let end = i64::from(slice.start) + i64::from(slice.span) - 1;
     Error::input(format!(
         "the reference differs from that of the CRAM data at {name}:{}-{end}",
@@ -176,7 +186,7 @@ impl<'a> SliceReference<'a> {
     /// Returns the reference of `slice`. `embedded` holds its own reference, if it has one; else
     /// `is_needed` says whether bases are read from the sources, which `check` then compares.
     pub fn new(
-        slice: &Slice,
+        slice: &SliceHeader,
         is_needed: bool,
         check: Option<ReferenceCheck>,
         bases: &'a mut Bases,
@@ -192,22 +202,22 @@ impl<'a> SliceReference<'a> {
     ///
     /// # Errors
     /// The slice was made with another reference, or its bases cannot be read.
-    pub fn verify(&mut self, slice: &Slice) -> Result<()> {
+    pub fn verify_reference(&mut self, slice: &SliceHeader) -> Result<()> {
         let Some(mut check) = self.check.take() else { return Ok(()) };
-        check.go_on(slice.contig, check.end, self.bases)?;
+        check.advance_to(slice.contig, check.end, self.bases)?;
         if check.md5.finalize()[..] == slice.md5 {
             return Ok(());
         }
-        Err(another_reference(slice, self.bases))
+        Err(wrong_reference_error(slice, self.bases))
     }
 
     /// Returns whether reads on `contig` are stored as differences from reference bases.
-    pub fn exists(&self, contig: i32) -> bool {
+    pub fn has_bases(&self, contig: i32) -> bool {
         contig >= 0 && (self.embedded.is_some() || self.is_needed)
     }
 
-    pub fn end(&self, contig: i32) -> i64 {
-        let length = self.bases.references().length(contig);
+    pub fn contig_end(&self, contig: i32) -> i64 {
+        let length = self.bases.references().contig_length(contig);
         self.end.map_or(length, |end| if self.embedded.is_some() { end } else { end.min(length) })
     }
 
@@ -215,18 +225,18 @@ impl<'a> SliceReference<'a> {
     ///
     /// # Errors
     /// They are not within the bases that the slice covers, or cannot be read.
-    pub fn get(&mut self, contig: i32, start: i64, n: i64) -> Result<&[u8]> {
-        if n < 0 || start < 0 || start + n > self.end(contig) {
-            return Err(damaged("a read reaches beyond what its slice covers"));
+    pub fn read_bases(&mut self, contig: i32, start: i64, n: i64) -> Result<&[u8]> {
+        if n < 0 || start < 0 || start + n > self.contig_end(contig) {
+            return Err(damaged_cram("a read reaches beyond what its slice covers"));
         }
         if let Some((bases, first)) = self.embedded {
             let from = usize::try_from(start - first).ok();
             let bases = from.and_then(|from| bases.get(from..from + n as usize));
-            return bases.ok_or_else(|| damaged("a read reaches beyond the embedded reference"));
+            return bases.ok_or_else(|| damaged_cram("a read reaches beyond the embedded reference"));
         }
         if let Some(check) = &mut self.check {
-            check.go_on(contig, start + n, self.bases)?;
+            check.advance_to(contig, start + n, self.bases)?;
         }
-        self.bases.get(contig, start as u32, (start + n) as u32)
+        self.bases.read_bases(contig, start as u32, (start + n) as u32)
     }
 }

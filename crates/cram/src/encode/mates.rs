@@ -19,7 +19,7 @@ pub struct NameTable {
     mask: usize,
 }
 
-fn hash(name: &[u8]) -> usize {
+fn hash_name(name: &[u8]) -> usize {
     let mut hash = name.len() as u64;
     for chunk in name.chunks(8) {
         let mut word = [0; 8];
@@ -39,13 +39,13 @@ impl NameTable {
 
     /// Returns the last record called `name`, and puts `number` in its place. `of` returns the name
     /// of a record.
-    pub fn replace<'a>(
+    pub fn replace_record<'a>(
         &mut self,
         name: &[u8],
         number: usize,
         of: impl Fn(usize) -> &'a [u8],
     ) -> Option<usize> {
-        let mut at = hash(name) & self.mask;
+        let mut at = hash_name(name) & self.mask;
         loop {
             match self.slots[at] {
                 0 => {

@@ -21,16 +21,16 @@ use crate::Version;
 use crate::bases::{Bases, References};
 use crate::block::{self, ContentType};
 use crate::codec::{BlockCompressor, Chooser, Method, Profile};
-use crate::container::{ContainerHeader, long};
+use crate::container::{ContainerHeader, ltf8_of_nine_bytes};
 use crate::crai::CraiEntry;
 use crate::num::put_itf8;
 pub(crate) use record::ContigRange;
 use series::{Columns, cannot_hold};
 
 /// A contig with fewer consecutive records in a batch may share a container with its neighbours.
-const FEW: usize = 1000;
+const MIN_OWN_CONTAINER_RECORDS: usize = 1000;
 
-const PIECE: i64 = 1 << 12;
+const MD5_CHUNK_BASES: i64 = 1 << 12;
 
 /// Returns how many bytes of BAM records make a partition of CRAM output. For version 3.0 these are
 /// 2 MiB: compared with 8 MiB, files are 2.7 % larger at 1 MiB, 1.3 % at 2 and 0.5 % at 4, but
@@ -38,22 +38,22 @@ const PIECE: i64 = 1 << 12;
 pub const fn partition_bytes(version: Version, profile: Profile) -> u64 {
     match version.minor {
         0 => 2 << 20,
-        _ => profile.partition(),
+        _ => profile.partition_bytes(),
     }
 }
 
 /// Returns the maximum memory of a thread's encoder: the series, a block while it is encoded (with
 /// up to 16 bits for each symbol), a window of the reference, and tables. The planner charges it
 /// for each thread.
-pub const fn encoder_bytes(version: Version, profile: Profile) -> usize {
+pub const fn max_encoder_bytes(version: Version, profile: Profile) -> usize {
     let batch = partition_bytes(version, profile) as usize;
-    let codecs = if version.minor == 0 { 0 } else { Chooser::memory(profile, batch) };
+    let codecs = if version.minor == 0 { 0 } else { Chooser::max_memory_bytes(profile, batch) };
     3 * batch + WINDOW_BYTES + (3 << 20) + codecs
 }
 
 /// Unknown bases beyond this many bytes in a container are charged, and their buffers freed
 /// afterwards.
-const KEPT_BYTES: u64 = 3 << 20;
+const MAX_KEPT_UNKNOWN_BASES: u64 = 3 << 20;
 
 /// Options for writing CRAM, with the state that all encoders of an output share.
 ///
@@ -83,8 +83,10 @@ impl EncoderOptions {
         level: u8,
         ledger: &Ledger,
     ) -> Self {
-        let groups =
-            header.lines_of(b"RG").map(|line| line.get(b"ID").unwrap_or_default().to_vec()).zip(0..);
+        let groups = header
+            .lines_of_kind(b"RG")
+            .map(|line| line.get(b"ID").unwrap_or_default().to_vec())
+            .zip(0..);
         let mut numbers = HashMap::new();
         groups.for_each(|(name, number)| {
             numbers.entry(name).or_insert(number);
@@ -94,7 +96,7 @@ impl EncoderOptions {
         EncoderOptions { version, references, profile, level, groups, ledger, turn }
     }
 
-    fn compressor(&self) -> BlockCompressor {
+    fn new_compressor(&self) -> BlockCompressor {
         BlockCompressor::new(self.level, (self.version >= Version::V3_1).then_some(self.profile))
     }
 }
@@ -102,7 +104,7 @@ impl EncoderOptions {
 /// The places in a container where the record counter is filled in later, and its index entries.
 /// Each counter is covered by a checksum that must then be computed again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Hole {
+struct CounterSlots {
     /// Offset of the container in the output, size of its header before the checksum, and offset of
     /// the counter in the header.
     start: usize,
@@ -121,7 +123,7 @@ struct Hole {
 /// Encoding and output are separate phases, and jobs in stages store this between them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Encoded {
-    holes: Vec<Hole>,
+    holes: Vec<CounterSlots>,
 }
 
 impl Encoded {
@@ -129,7 +131,7 @@ impl Encoded {
     /// `before` is the number of records earlier in the file.
     pub fn set_record_counters(&self, bytes: &mut [u8], mut before: u64) {
         for hole in &self.holes {
-            let counter = long(before as i64);
+            let counter = ltf8_of_nine_bytes(before as i64);
             bytes[hole.start + hole.counter..][..9].copy_from_slice(&counter);
             let header = hole.start..hole.start + hole.header;
             let checksum = crc32fast::hash(&bytes[header.clone()]);
@@ -143,7 +145,7 @@ impl Encoded {
 
     /// Returns the index entries of each container, with the offset of the container in the encoded
     /// bytes.
-    pub fn entries(&self) -> impl Iterator<Item = (u64, &[CraiEntry])> {
+    pub fn index_entries(&self) -> impl Iterator<Item = (u64, &[CraiEntry])> {
         self.holes.iter().map(|hole| (hole.start as u64, &hole.entries[..]))
     }
 }
@@ -174,7 +176,7 @@ const UNKNOWN_COPIES: u64 = 6;
 ///
 /// # Errors
 /// A read has more bases than CRAM can count.
-fn unknown_bases<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> Result<u64> {
+fn count_unknown_bases<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> Result<u64> {
     let mut sum = 0;
     for record in records.filter(|record| record.l_seq() == 0) {
         let (mut bases, mut unknown) = (0, 0);
@@ -193,9 +195,9 @@ fn unknown_bases<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> Result<u64
 impl Encoder {
     pub fn new(writing: &EncoderOptions) -> Self {
         Encoder {
-            bases: writing.references.as_ref().map(References::bases),
+            bases: writing.references.as_ref().map(References::bases_reader),
             columns: Columns::default(),
-            compressor: writing.compressor(),
+            compressor: writing.new_compressor(),
             records: record::RecordEncoder::default(),
             blocks: Vec::new(),
             body: Vec::new(),
@@ -213,19 +215,19 @@ impl Encoder {
     pub fn partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<Encoded> {
         let mut encoded = Encoded::default();
         let references = self.writing.references.as_ref();
-        let length = |contig| references.map_or(i64::MAX, |it| it.length(contig));
+        let length = |contig| references.map_or(i64::MAX, |it| it.contig_length(contig));
         for (contig, records) in container_ranges(batch, length) {
-            let unknown = unknown_bases(records.clone().map(|i| batch.record(batch.spans[i])))?;
-            let hole = if unknown > KEPT_BYTES {
+            let unknown = count_unknown_bases(records.clone().map(|i| batch.record(batch.spans[i])))?;
+            let hole = if unknown > MAX_KEPT_UNKNOWN_BASES {
                 let EncoderOptions { ledger, turn, .. } = self.writing.clone();
                 let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
                 let name = "unknown bases of reads without SEQ";
                 let _charge = ledger.charge(name, UNKNOWN_COPIES * unknown)?;
-                let hole = self.container(batch, contig, records, out)?;
+                let hole = self.encode_container(batch, contig, records, out)?;
                 self.free_buffers();
                 hole
             } else {
-                self.container(batch, contig, records, out)?
+                self.encode_container(batch, contig, records, out)?
             };
             encoded.holes.push(hole);
         }
@@ -240,22 +242,23 @@ impl Encoder {
 
     fn free_buffers(&mut self) {
         self.columns = Columns::default();
-        self.compressor = self.writing.compressor();
+        self.compressor = self.writing.new_compressor();
         self.records = record::RecordEncoder::default();
         (self.blocks, self.body, self.head) = (Vec::new(), Vec::new(), Vec::new());
     }
 
-    fn container(
+    fn encode_container(
         &mut self,
         batch: &Batch,
         contig: i32,
         records: Range<usize>,
         out: &mut Vec<u8>,
-    ) -> Result<Hole> {
+    ) -> Result<CounterSlots> {
         let all = records.clone().map(|i| batch.record(batch.spans[i]));
         let delta = contig >= 0 && all.clone().is_sorted_by_key(RecordRef::pos);
         let bases = self.bases.as_mut().filter(|bases| {
-            let ends = |it: RecordRef<'_>| i64::from(it.pos()) >= bases.references().length(it.ref_id());
+            let ends =
+                |it: RecordRef<'_>| i64::from(it.pos()) >= bases.references().contig_length(it.ref_id());
             // In a container of several contigs, htsjdk needs the reference for each read, even for
             // a read after the end of its contig.
             contig != -2 || !all.clone().any(|it| it.ref_id() >= 0 && ends(it))
@@ -263,21 +266,21 @@ impl Encoder {
         let with_reference = bases.is_some();
         self.columns.clear();
         let groups = &self.writing.groups;
-        let found = self.records.write(all, contig, delta, groups, bases, &mut self.columns)?;
+        let found = self.records.encode_records(all, contig, delta, groups, bases, &mut self.columns)?;
         self.blocks.clear();
-        let ids = self.columns.blocks(&mut self.compressor, &mut self.blocks)?;
+        let ids = self.columns.write_blocks(&mut self.compressor, &mut self.blocks)?;
         let count = ids.len() + 1; // the core block, which is empty
         let (mut start, mut span) = (0, 0);
         if let (true, Some(range)) = (contig >= 0, found.ranges.first()) {
             (start, span) = (range.start, range.end - range.start + 1);
         }
-        let md5 = self.md5(contig, start, span)?;
+        let md5 = self.reference_md5(contig, start, span)?;
         let first = out.len();
         let mut body = std::mem::take(&mut self.body);
         body.clear();
         self.head.clear();
-        self.columns.scheme(with_reference, delta, &mut self.head);
-        block::write(
+        self.columns.write_scheme(with_reference, delta, &mut self.head);
+        block::write_block(
             ContentType::CompressionHeader,
             0,
             Method::Raw,
@@ -290,18 +293,25 @@ impl Encoder {
         let four = [contig, start as i32, span as i32, records.len() as i32];
         four.iter().for_each(|&n| put_itf8(&mut self.head, n));
         let counter_in_slice = self.head.len();
-        self.head.extend_from_slice(&long(0));
+        self.head.extend_from_slice(&ltf8_of_nine_bytes(0));
         put_itf8(&mut self.head, count as i32);
         put_itf8(&mut self.head, ids.len() as i32);
         ids.iter().for_each(|&id| put_itf8(&mut self.head, id));
         put_itf8(&mut self.head, -1);
         self.head.extend_from_slice(&md5);
-        block::write(ContentType::SliceHeader, 0, Method::Raw, self.head.len(), &self.head, &mut body);
+        block::write_block(
+            ContentType::SliceHeader,
+            0,
+            Method::Raw,
+            self.head.len(),
+            &self.head,
+            &mut body,
+        );
         let slice_end = body.len() - 4;
         let counter_in_body = slice_end - self.head.len() + counter_in_slice;
-        block::write(ContentType::Core, 0, Method::Raw, 0, &[], &mut body);
+        block::write_block(ContentType::Core, 0, Method::Raw, 0, &[], &mut body);
         let length = body.len() + self.blocks.len();
-        block::fits(length, "what the records that lie together become")?;
+        block::to_block_length(length, "what the records that lie together become")?;
         let container = ContainerHeader {
             length,
             contig,
@@ -324,7 +334,7 @@ impl Encoder {
             let start = if range.contig < 0 { 0 } else { range.start };
             CraiEntry { contig: range.contig, start, span, container: 0, slice }
         });
-        Ok(Hole {
+        Ok(CounterSlots {
             start: first,
             header,
             counter,
@@ -337,14 +347,14 @@ impl Encoder {
 
     /// Returns the MD5 of the reference bases that a slice covers; zeros if there is no reference
     /// or no single contig.
-    fn md5(&mut self, contig: i32, start: i64, span: i64) -> Result<[u8; 16]> {
+    fn reference_md5(&mut self, contig: i32, start: i64, span: i64) -> Result<[u8; 16]> {
         let Some(bases) = self.bases.as_mut().filter(|_| contig >= 0) else { return Ok([0; 16]) };
-        let length = bases.references().length(contig);
+        let length = bases.references().contig_length(contig);
         let (mut at, end) = (start - 1, (start - 1 + span).min(length));
         let mut md5 = Md5::new();
         while at < end {
-            let to = (at / PIECE * PIECE + PIECE).min(end);
-            md5.update(bases.get(contig, at as u32, to as u32)?);
+            let to = (at / MD5_CHUNK_BASES * MD5_CHUNK_BASES + MD5_CHUNK_BASES).min(end);
+            md5.update(bases.read_bases(contig, at as u32, to as u32)?);
             at = to;
         }
         Ok(md5.finalize().into())
@@ -366,7 +376,7 @@ fn container_ranges(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Ran
     let mut out: Vec<(i32, Range<usize>)> = Vec::new();
     let mut may_join = false;
     for (contig, run) in runs {
-        let few = run.len() < FEW;
+        let few = run.len() < MIN_OWN_CONTAINER_RECORDS;
         match out.last_mut() {
             Some((of, last)) if few && may_join => (*of, last.end) = (-2, run.end),
             _ => out.push((contig, run)),

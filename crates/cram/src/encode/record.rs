@@ -6,7 +6,7 @@ use readmill_record::bases::PAIRS;
 use readmill_record::tag::{self, CG, Field, Fields};
 use readmill_record::{Flags, RecordRef, Result};
 
-use super::features::{Features, Made};
+use super::features::{Features, MdNm};
 use super::mates::{self, NameTable, RecordEnd};
 use super::series::{Columns, cannot_hold};
 use crate::bases::Bases;
@@ -30,7 +30,7 @@ pub struct EncodedSummary {
 pub struct RecordEncoder {
     names: NameTable,
     seen: Vec<RecordEnd>,
-    made: Made,
+    made: MdNm,
     seq: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl RecordEncoder {
     ///
     /// # Errors
     /// CRAM cannot hold a record, or reference bases are missing.
-    pub fn write<'a>(
+    pub fn encode_records<'a>(
         &mut self,
         all: impl Iterator<Item = RecordRef<'a>> + Clone,
         contig: i32,
@@ -56,41 +56,41 @@ impl RecordEncoder {
     ) -> Result<EncodedSummary> {
         let list: Vec<RecordRef<'a>> = all.collect();
         let mut found = EncodedSummary { ranges: Vec::new(), bases: 0 };
-        self.pair(&list);
-        let mut last = found_start(&list);
-        let mut stored = Stored::default();
+        self.find_mates(&list);
+        let mut last = first_position(&list);
+        let mut stored = StoredTags::default();
         for (number, &record) in list.iter().enumerate() {
             let cram = self.cram_flags(record, number);
-            let length = bases.as_ref().map(|bases| bases.references().length(record.ref_id()));
+            let length = bases.as_ref().map(|bases| bases.references().contig_length(record.ref_id()));
             let end = self.seen[number].end.min(length.unwrap_or(i64::MAX));
             if end > LAST_BASE {
                 return Err(cannot_hold("a read that ends beyond base 2,147,483,647", record));
             }
-            found.note(record, end);
-            columns.of(Series::Bf).number(i32::from(record.flags().0 & FLAG_BITS));
-            columns.of(Series::Cf).number(cram);
+            found.add_record(record, end);
+            columns.series_mut(Series::Bf).add_number(i32::from(record.flags().0 & FLAG_BITS));
+            columns.series_mut(Series::Cf).add_number(cram);
             if contig == -2 {
-                columns.of(Series::Ri).number(record.ref_id());
+                columns.series_mut(Series::Ri).add_number(record.ref_id());
             }
-            columns.of(Series::Rl).number(self.length(record) as i32);
+            columns.series_mut(Series::Rl).add_number(self.read_length(record) as i32);
             let pos = record.pos() + 1;
-            columns.of(Series::Ap).number(if delta { pos - last } else { pos });
+            columns.series_mut(Series::Ap).add_number(if delta { pos - last } else { pos });
             last = pos;
-            let expected = self.features(record, cram, bases.as_deref_mut(), columns)?;
-            stored.take(record, groups, expected.then_some(&self.made))?;
-            columns.of(Series::Rg).number(stored.group);
+            let expected = self.encode_bases(record, cram, bases.as_deref_mut(), columns)?;
+            stored.collect_tags(record, groups, expected.then_some(&self.made))?;
+            columns.series_mut(Series::Rg).add_number(stored.group);
             if memchr::memchr(0, record.qname()).is_some() {
                 return Err(cannot_hold("a name with a NUL", record));
             }
-            columns.stopped(Series::Rn, record.qname());
-            self.mate(record, number, cram, columns);
-            columns.tags(&stored.keys, &stored.values);
+            columns.add_stopped(Series::Rn, record.qname());
+            self.encode_mate(record, number, cram, columns);
+            columns.add_tags(&stored.keys, &stored.values);
         }
-        columns.finish();
+        columns.finish_tags();
         Ok(found)
     }
 
-    fn pair(&mut self, list: &[RecordRef<'_>]) {
+    fn find_mates(&mut self, list: &[RecordRef<'_>]) {
         self.names.clear(list.len());
         self.seen.clear();
         for (number, &record) in list.iter().enumerate() {
@@ -103,7 +103,8 @@ impl RecordEncoder {
             if !mates::may_pair(record) {
                 continue;
             }
-            let Some(other) = self.names.replace(record.qname(), number, |i| list[i].qname()) else {
+            let Some(other) = self.names.replace_record(record.qname(), number, |i| list[i].qname())
+            else {
                 continue;
             };
             let earlier = (list[other], self.seen[other].end);
@@ -136,7 +137,7 @@ impl RecordEncoder {
 
     /// Returns the number of bases of a record. A mapped record without SEQ has as many as its
     /// CIGAR consumes.
-    fn length(&self, record: RecordRef<'_>) -> usize {
+    fn read_length(&self, record: RecordRef<'_>) -> usize {
         if record.l_seq() > 0 || record.flags().is_unmapped() {
             return record.l_seq();
         }
@@ -144,7 +145,7 @@ impl RecordEncoder {
     }
 
     /// Encodes bases, features and qualities. Returns whether the decoder can compute MD and NM.
-    fn features(
+    fn encode_bases(
         &mut self,
         record: RecordRef<'_>,
         cram: i32,
@@ -156,7 +157,7 @@ impl RecordEncoder {
         self.seq.truncate(record.l_seq());
         let mut expected = false;
         if record.flags().is_unmapped() {
-            columns.of(Series::Ba).bytes(&self.seq);
+            columns.series_mut(Series::Ba).add_bytes(&self.seq);
         } else {
             let cigar = record.cigar();
             if record.ref_id() < 0 || record.pos() < 0 {
@@ -169,19 +170,19 @@ impl RecordEncoder {
                 ));
             }
             let has_reference = bases.is_some();
-            Features::new(columns, bases, &mut self.made, &self.seq).write(record)?;
-            columns.of(Series::Mq).number(i32::from(record.mapq()));
+            Features::new(columns, bases, &mut self.made, &self.seq).encode_read(record)?;
+            columns.series_mut(Series::Mq).add_number(i32::from(record.mapq()));
             expected = has_reference && !self.seq.is_empty();
         }
         if cram & QUALITIES != 0 {
-            columns.qualities(record.qual(), record.flags().is_reverse());
+            columns.add_qualities(record.qual(), record.flags().is_reverse());
         }
         Ok(expected)
     }
 
-    fn mate(&self, record: RecordRef<'_>, number: usize, cram: i32, columns: &mut Columns) {
+    fn encode_mate(&self, record: RecordRef<'_>, number: usize, cram: i32, columns: &mut Columns) {
         if let Some(mate) = self.seen[number].mate.filter(|_| cram & DOWNSTREAM != 0) {
-            columns.of(Series::Nf).number((mate - number - 1) as i32);
+            columns.series_mut(Series::Nf).add_number((mate - number - 1) as i32);
         }
         if cram & DETACHED == 0 {
             return;
@@ -194,19 +195,19 @@ impl RecordEncoder {
         if flags.0 & Flags::MATE_UNMAPPED != 0 {
             stored |= MATE_UNMAPPED;
         }
-        columns.of(Series::Mf).number(stored);
-        columns.of(Series::Ns).number(record.next_ref_id());
-        columns.of(Series::Np).number(record.next_pos() + 1);
-        columns.of(Series::Ts).number(record.tlen());
+        columns.series_mut(Series::Mf).add_number(stored);
+        columns.series_mut(Series::Ns).add_number(record.next_ref_id());
+        columns.series_mut(Series::Np).add_number(record.next_pos() + 1);
+        columns.series_mut(Series::Ts).add_number(record.tlen());
     }
 }
 
-fn found_start(list: &[RecordRef<'_>]) -> i32 {
+fn first_position(list: &[RecordRef<'_>]) -> i32 {
     list.first().map_or(0, |record| record.pos() + 1)
 }
 
 impl EncodedSummary {
-    fn note(&mut self, record: RecordRef<'_>, end: i64) {
+    fn add_record(&mut self, record: RecordRef<'_>, end: i64) {
         self.bases += record.l_seq() as i64;
         let (contig, start) = (record.ref_id(), i64::from(record.pos()) + 1);
         let known = self.ranges.iter().rposition(|range| range.contig == contig);
@@ -221,7 +222,7 @@ impl EncodedSummary {
 }
 
 #[derive(Default)]
-pub struct Stored<'a> {
+pub struct StoredTags<'a> {
     /// Tag and type of each, three bytes.
     pub keys: Vec<u8>,
     /// Values in the form of CRAM: texts with their final zero, arrays with type and count.
@@ -230,17 +231,17 @@ pub struct Stored<'a> {
     pub group: i32,
 }
 
-pub type Expected<'a> = Option<&'a Made>;
+pub type Expected<'a> = Option<&'a MdNm>;
 
 /// Values of the tag cF, by which htslib says that MD (bit 0) or NM (bit 1) must not be computed.
 static NOT_MADE: [[u8; 1]; 4] = [[0], [1], [2], [3]];
 
-impl<'a> Stored<'a> {
+impl<'a> StoredTags<'a> {
     /// Collects the tags of `record`, except those that the decoder restores with the same value.
     ///
     /// # Errors
     /// CRAM cannot hold a tag.
-    pub fn take(
+    pub fn collect_tags(
         &mut self,
         record: RecordRef<'a>,
         groups: &HashMap<Vec<u8>, i32>,
@@ -272,13 +273,13 @@ impl<'a> Stored<'a> {
                 CG if hides_cigar => continue,
                 [b'M', b'D'] if field.kind == b'Z' => {
                     missing &= !1;
-                    if expected.is_some_and(|made| made.sure && made.md == field.value) {
+                    if expected.is_some_and(|made| made.is_sure && made.md == field.value) {
                         continue;
                     }
                 }
                 [b'N', b'M'] => {
                     missing &= !2;
-                    if expected.is_some_and(|made| made.sure && is_same(field, made.nm)) {
+                    if expected.is_some_and(|made| made.is_sure && is_same_nm(field, made.nm)) {
                         continue;
                     }
                 }
@@ -302,7 +303,7 @@ impl<'a> Stored<'a> {
 }
 
 /// Returns whether a field has the value `nm`, in a type that reads back as the same number.
-fn is_same(field: Field<'_>, nm: u32) -> bool {
+fn is_same_nm(field: Field<'_>, nm: u32) -> bool {
     match (field.kind, field.value) {
         (b'C', &[n]) => nm == u32::from(n),
         (b'S', &[a, b]) => nm > 0xff && nm == u32::from(u16::from_le_bytes([a, b])),

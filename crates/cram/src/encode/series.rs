@@ -6,7 +6,7 @@ use readmill_record::Result;
 use readmill_record::{Error, RecordRef};
 
 use crate::block::{self, ContentType};
-use crate::codec::{BlockCompressor, Content, ContentKind, QualityRead};
+use crate::codec::{BlockCompressor, BlockContent, ContentKind, QualityRead};
 use crate::num::put_itf8;
 use crate::scheme::{KEYS, Series, TagKey};
 
@@ -21,7 +21,7 @@ pub struct SeriesValues {
 
 impl SeriesValues {
     #[inline]
-    pub fn number(&mut self, n: i32) {
+    pub fn add_number(&mut self, n: i32) {
         if self.count == 0 {
             self.only = Some(n);
         } else if self.only != Some(n) {
@@ -32,13 +32,13 @@ impl SeriesValues {
     }
 
     #[inline]
-    pub fn byte(&mut self, byte: u8) {
+    pub fn add_byte(&mut self, byte: u8) {
         self.count += 1;
         self.bytes.push(byte);
     }
 
     #[inline]
-    pub fn bytes(&mut self, bytes: &[u8]) {
+    pub fn add_bytes(&mut self, bytes: &[u8]) {
         self.count += 1;
         self.bytes.extend_from_slice(bytes);
     }
@@ -94,26 +94,26 @@ impl Columns {
     }
 
     #[inline]
-    pub fn qualities(&mut self, qualities: &[u8], reverse: bool) {
-        self.of(Series::Qs).bytes(qualities);
+    pub fn add_qualities(&mut self, qualities: &[u8], reverse: bool) {
+        self.series_mut(Series::Qs).add_bytes(qualities);
         self.reads.push(QualityRead { length: qualities.len() as u32, reverse });
     }
 
     #[inline]
-    pub fn of(&mut self, series: Series) -> &mut SeriesValues {
+    pub fn series_mut(&mut self, series: Series) -> &mut SeriesValues {
         &mut self.all[series as usize]
     }
 
     /// Adds bytes and a stop byte. The bytes must not contain the stop byte.
     #[inline]
-    pub fn stopped(&mut self, series: Series, bytes: &[u8]) {
-        let column = self.of(series);
-        column.bytes(bytes);
+    pub fn add_stopped(&mut self, series: Series, bytes: &[u8]) {
+        let column = self.series_mut(series);
+        column.add_bytes(bytes);
         column.bytes.push(STOP);
     }
 
-    pub fn repeated(&mut self, series: Series, byte: u8, n: usize) {
-        let column = self.of(series);
+    pub fn add_repeated(&mut self, series: Series, byte: u8, n: usize) {
+        let column = self.series_mut(series);
         column.count += 1;
         column.bytes.resize(column.bytes.len() + n, byte);
         column.bytes.push(STOP);
@@ -121,7 +121,7 @@ impl Columns {
 
     /// Adds the tags of a record. `keys` has three bytes for each of the `values`: the tag and its
     /// type.
-    pub fn tags(&mut self, keys: &[u8], values: &[&[u8]]) {
+    pub fn add_tags(&mut self, keys: &[u8], values: &[&[u8]]) {
         if self.lines.get(self.last_line).is_none_or(|line| line.keys != keys) {
             self.last_line = match self.by_keys.get(keys) {
                 Some(&line) => line,
@@ -129,9 +129,9 @@ impl Columns {
             };
         }
         let line = self.last_line as i32;
-        self.of(Series::Tl).number(line);
+        self.series_mut(Series::Tl).add_number(line);
         for (&column, value) in self.lines[self.last_line].columns.iter().zip(values) {
-            self.tags[column].add(value);
+            self.tags[column].add_value(value);
         }
     }
 
@@ -142,7 +142,7 @@ impl Columns {
                 if self.tags.len() == self.used {
                     self.tags.push(TagColumn::default());
                 }
-                self.tags[self.used].start([key[0], key[1], key[2]]);
+                self.tags[self.used].reset_for([key[0], key[1], key[2]]);
                 self.used += 1;
                 self.used - 1
             })
@@ -157,33 +157,37 @@ impl Columns {
     ///
     /// # Errors
     /// A block takes 2 GiB or more.
-    pub fn blocks(&mut self, compressor: &mut BlockCompressor, out: &mut Vec<u8>) -> Result<Vec<i32>> {
+    pub fn write_blocks(
+        &mut self,
+        compressor: &mut BlockCompressor,
+        out: &mut Vec<u8>,
+    ) -> Result<Vec<i32>> {
         let mut ids = Vec::new();
         let mut room = Vec::new();
         let reads = &self.reads[..];
         let mut put = |id: i32, kind: ContentKind, width: usize, bytes: &[u8]| {
-            block::fits(bytes.len(), "one kind of data of the records that lie together")?;
-            let content = Content { kind, width, reads };
+            block::to_block_length(bytes.len(), "one kind of data of the records that lie together")?;
+            let content = BlockContent { kind, width, reads };
             let (method, data) = compressor.compress(bytes, content, &mut room);
-            block::write(ContentType::External, id, method, bytes.len(), data, out);
+            block::write_block(ContentType::External, id, method, bytes.len(), data, out);
             ids.push(id);
             Ok(())
         };
         for (at, column) in self.all.iter().enumerate() {
             if column.count > 0 && column.only.is_none() {
-                put(id_of(at), kind_of(at), 1, &column.bytes)?;
+                put(series_id(at), series_kind(at), 1, &column.bytes)?;
             }
         }
         for tag in &self.tags[..self.used] {
-            put(tag.id(), ContentKind::Any, tag.width.unwrap_or(1), &tag.bytes)?;
+            put(tag.content_id(), ContentKind::Any, tag.width.unwrap_or(1), &tag.bytes)?;
             if tag.needs_lengths() {
-                put(tag.id() | LENGTHS, ContentKind::Any, 1, &tag.lengths)?;
+                put(tag.content_id() | LENGTHS, ContentKind::Any, 1, &tag.lengths)?;
             }
         }
         Ok(ids)
     }
 
-    pub fn scheme(&self, reference: bool, delta: bool, out: &mut Vec<u8>) {
+    pub fn write_scheme(&self, reference: bool, delta: bool, out: &mut Vec<u8>) {
         let mut lines = Vec::new();
         for line in &self.lines {
             lines.extend_from_slice(&line.keys);
@@ -206,14 +210,14 @@ impl Columns {
         put_itf8(&mut map, used.clone().count() as i32);
         for (at, column) in used {
             map.extend_from_slice(&KEYS[at]);
-            column_encoding(at, column, &mut map);
+            write_column_encoding(at, column, &mut map);
         }
         put_map(&map, out);
         map.clear();
         put_itf8(&mut map, self.used as i32);
         for tag in &self.tags[..self.used] {
-            put_itf8(&mut map, tag.id());
-            tag.encoding(&mut map);
+            put_itf8(&mut map, tag.content_id());
+            tag.write_encoding(&mut map);
         }
         put_map(&map, out);
     }
@@ -225,7 +229,7 @@ const SUBSTITUTIONS: [u8; 5] = [0b00_01_10_11; 5];
 /// Returns the code for a read base that differs from the reference base; `None` unless both are
 /// one of A, C, G, T and N.
 #[inline]
-pub fn substitution(reference: u8, read: u8) -> Option<u8> {
+pub fn substitution_code(reference: u8, read: u8) -> Option<u8> {
     const NUMBERS: [u8; 256] = {
         let mut numbers = [255; 256];
         let mut i = 0;
@@ -244,11 +248,11 @@ fn put_map(map: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(map);
 }
 
-fn id_of(series: usize) -> i32 {
+fn series_id(series: usize) -> i32 {
     series as i32 + 1
 }
 
-fn kind_of(series: usize) -> ContentKind {
+fn series_kind(series: usize) -> ContentKind {
     use Series::{Bf, Bs, Cf, Fc, Fn, Fp, Mq, Nf, Qs, Rg, Rn, Tl};
     let is = |some: &[Series]| some.iter().any(|&it| it as usize == series);
     match () {
@@ -259,8 +263,8 @@ fn kind_of(series: usize) -> ContentKind {
     }
 }
 
-fn column_encoding(at: usize, column: &SeriesValues, out: &mut Vec<u8>) {
-    let id = id_of(at);
+fn write_column_encoding(at: usize, column: &SeriesValues, out: &mut Vec<u8>) {
+    let id = series_id(at);
     let is_array = [Series::Rn, Series::In, Series::Sc, Series::Bb].iter().any(|&it| it as usize == at);
     match column.only {
         Some(only) => put_constant(only, out),
@@ -285,7 +289,7 @@ fn put_encoding(kind: i32, bytes: &[u8], numbers: &[i32], out: &mut Vec<u8>) {
 const LENGTHS: i32 = 1 << 24;
 
 impl TagColumn {
-    fn start(&mut self, key: TagKey) {
+    fn reset_for(&mut self, key: TagKey) {
         let width = match key[2] {
             b'A' | b'c' | b'C' => Some(1),
             b's' | b'S' => Some(2),
@@ -298,7 +302,7 @@ impl TagColumn {
         (self.key, self.width, self.has_tab) = (key, width, false);
     }
 
-    fn add(&mut self, value: &[u8]) {
+    fn add_value(&mut self, value: &[u8]) {
         if self.width.is_some() {
             self.bytes.extend_from_slice(value);
             return;
@@ -311,7 +315,7 @@ impl TagColumn {
         }
     }
 
-    fn id(&self) -> i32 {
+    fn content_id(&self) -> i32 {
         i32::from_be_bytes([0, self.key[0], self.key[1], self.key[2]])
     }
 
@@ -321,8 +325,8 @@ impl TagColumn {
         self.width.is_none() && (self.key[2] == b'B' || self.has_tab)
     }
 
-    fn encoding(&self, out: &mut Vec<u8>) {
-        let id = self.id();
+    fn write_encoding(&self, out: &mut Vec<u8>) {
+        let id = self.content_id();
         if self.width.is_none() && !self.needs_lengths() {
             return put_encoding(5, &[TAG_STOP], &[id], out);
         }
@@ -337,12 +341,12 @@ impl TagColumn {
 
     /// Removes the stop bytes if one of the texts contains the same byte. The lengths are stored
     /// instead.
-    pub fn finish(&mut self) {
+    pub fn finish_values(&mut self) {
         if !self.has_tab {
             return;
         }
         let (mut lengths, mut at, mut kept) = (crate::num::ByteCursor(&self.lengths), 0, Vec::new());
-        while let Ok(n) = lengths.count() {
+        while let Ok(n) = lengths.read_count() {
             kept.extend_from_slice(&self.bytes[at..at + n]);
             at += n + 1;
         }
@@ -351,8 +355,8 @@ impl TagColumn {
 }
 
 impl Columns {
-    pub fn finish(&mut self) {
-        self.tags[..self.used].iter_mut().for_each(TagColumn::finish);
+    pub fn finish_tags(&mut self) {
+        self.tags[..self.used].iter_mut().for_each(TagColumn::finish_values);
     }
 }
 pub fn cannot_hold(what: &str, record: RecordRef<'_>) -> Error {

@@ -13,7 +13,7 @@ use std::time::Duration;
 mod script;
 
 use readmill_engine as engine;
-use readmill_engine::{Crew, Pass, Ticket, map_ordered, run};
+use readmill_engine::{Crew, Pass, Ticket, map_ordered, run_pass};
 use script::{Fault, PHASES, Phase, Script, mix, simultaneous};
 
 /// Varies the timing: most steps take no time, some a little, and a few as long as many others together.
@@ -105,7 +105,8 @@ fn zero_threads_or_none_in_flight_count_as_one() {
         Ok(())
     };
     let workers =
-        run(Crew { threads: 0, in_flight: 0 }, &numbers, claim, |_, number| Ok(number), commit).unwrap();
+        run_pass(Crew { threads: 0, in_flight: 0 }, &numbers, claim, |_, number| Ok(number), commit)
+            .unwrap();
     assert_eq!((workers.len(), out), (1, vec![0, 1, 2, 3, 4]));
 }
 
@@ -118,7 +119,7 @@ fn the_callers_thread_is_one_of_the_crew() {
             numbers.note_thread();
             Ok(number)
         };
-        run(crew, &numbers, claim, serial, |_, _| Ok(())).unwrap();
+        run_pass(crew, &numbers, claim, serial, |_, _| Ok(())).unwrap();
         let seen = numbers.threads.into_inner().unwrap();
         assert_eq!(seen.len(), crew.threads);
         assert!(seen.contains(&(thread::current().id(), thread::current().name().map(String::from))));
@@ -134,7 +135,7 @@ fn a_panic_reaches_the_caller_as_it_was() {
     for threads in [1, 2, 8] {
         let broken = Numbers { worker_panics: true, ..Numbers::default() };
         let ending = catch_unwind(AssertUnwindSafe(|| {
-            run(
+            run_pass(
                 Crew { threads, in_flight: 2 },
                 &broken,
                 |ticket| Ok(Some(ticket)),
@@ -202,7 +203,7 @@ impl Pass for Numbers {
     type Worker = ();
     type Error = ();
 
-    fn worker(&self) {
+    fn make_worker(&self) {
         assert!(!self.worker_panics, "no worker today");
         self.note_thread();
     }

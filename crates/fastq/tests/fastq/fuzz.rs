@@ -11,7 +11,7 @@ use std::path::Path;
 use common::{PACKINGS, Packing, Random, crew, oracle};
 use std::sync::Arc;
 
-use readmill_fastq::{Claims, FastqInput, Layout, Options};
+use readmill_fastq::{BatchOptions, Claims, FastqInput, FastqLayout};
 
 /// How a file deviates from records of four lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -116,12 +116,12 @@ fn texts(files: usize, segments: usize, random: &mut Random) -> Vec<Vec<u8>> {
     texts
 }
 
-fn layout(mut inputs: Vec<FastqInput>, segments: usize) -> Layout {
+fn layout(mut inputs: Vec<FastqInput>, segments: usize) -> FastqLayout {
     let last = inputs.pop().unwrap();
     match inputs.pop() {
-        Some(first) => Layout::Paired(first, last),
-        None if segments == 2 => Layout::Interleaved(last),
-        None => Layout::Single(last),
+        Some(first) => FastqLayout::Paired(first, last),
+        None if segments == 2 => FastqLayout::Interleaved(last),
+        None => FastqLayout::Single(last),
     }
 }
 
@@ -139,14 +139,14 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
     let (files, segments) = random.pick(&[(2, 2), (2, 2), (2, 2), (1, 1), (1, 2)]);
     let texts = texts(files, segments, &mut random);
     let truth = oracle::read(&texts, segments);
-    let options = Options {
+    let options = BatchOptions {
         templates: 1 + random.below(40),
         batch_bytes: random.pick(&[1, 300, 5000, 20_000, 1 << 20]),
         block_bytes: random.pick(&[7, 8, 13, 50, 200, 1000, 4096]),
         in_flight: 1 + random.below(12),
         record_bytes: 1 << 20,
         patience: random.pick(&[0, 0, 3, 1000]),
-        ..Options::default()
+        ..BatchOptions::default()
     };
     let mut names = Vec::new();
     let mut open = |(file, text): (usize, &Vec<u8>)| {
@@ -182,7 +182,7 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
     seen.records += outcome.reads.len() as u64;
     seen.batches += outcome.batches.len() as u64;
     seen.faults += u64::from(truth.fault.is_some());
-    seen.refilled += claims.refilled();
+    seen.refilled += claims.refilled_blocks();
     seen.reread += outcome.reread;
 }
 

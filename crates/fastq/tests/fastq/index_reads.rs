@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use common::{PACKINGS, Packing, Random};
-use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
+use readmill_fastq::{BatchLinker, BatchOptions, Claims, FastqInput, FastqLayout};
 use readmill_record::{ReadBatch, Result};
 
 /// Returns the bases of index read `number`.
@@ -32,7 +32,11 @@ fn texts(templates: usize, loose: usize) -> [String; 3] {
 }
 
 /// Returns name and bases of the index reads of all templates.
-fn read(layout: Layout, index: Vec<FastqInput>, options: Options) -> Result<Vec<(String, String)>> {
+fn read(
+    layout: FastqLayout,
+    index: Vec<FastqInput>,
+    options: BatchOptions,
+) -> Result<Vec<(String, String)>> {
     let claims = Arc::new(Claims::open_with_index_reads(layout, index, options)?);
     let (mut linker, mut all) = (BatchLinker::new(&claims), Vec::new());
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -40,13 +44,13 @@ fn read(layout: Layout, index: Vec<FastqInput>, options: Options) -> Result<Vec<
         let mut reads = ReadBatch::default();
         let taken = claims.take(ticket, &mut reads);
         linker.link(taken, &mut reads)?;
-        for template in 0..reads.templates() {
+        for template in 0..reads.template_count() {
             let mut index = reads.index_reads(template);
             let read = index.next().unwrap();
             assert_eq!(index.len(), 0);
             all.push((text(reads.read(template * reads.segments()).name), text(read.bases)));
         }
-        if claims.ended() {
+        if claims.has_ended() {
             break;
         }
     }
@@ -64,12 +68,12 @@ fn each_template_has_its_index_read_however_files_are_packed() {
         let texts = texts(templates, loose);
         let expected: Vec<_> = (0..templates).map(|i| (format!("r{i}/1"), bases(i))).collect();
         for packing in PACKINGS {
-            let options = Options { templates: 64, block_bytes: 900, ..Options::default() };
+            let options = BatchOptions { templates: 64, block_bytes: 900, ..BatchOptions::default() };
             let [one, two, index] = ["1", "2", "u"].map(|name| {
                 let number = ["1", "2", "u"].iter().position(|it| *it == name).unwrap();
                 input(&texts[number], packing, name)
             });
-            let found = read(Layout::Paired(one, two), vec![index], options).unwrap();
+            let found = read(FastqLayout::Paired(one, two), vec![index], options).unwrap();
             assert!(found == expected, "{templates} {loose} {packing:?}");
         }
     }
@@ -78,8 +82,8 @@ fn each_template_has_its_index_read_however_files_are_packed() {
 #[test]
 fn an_index_read_of_another_template_is_an_error_that_names_both() {
     let error = |one: &str, index: &str| {
-        let layout = Layout::Single(input(one, Packing::Plain, "R1"));
-        let error = read(layout, vec![input(index, Packing::Plain, "U")], Options::default());
+        let layout = FastqLayout::Single(input(one, Packing::Plain, "R1"));
+        let error = read(layout, vec![input(index, Packing::Plain, "U")], BatchOptions::default());
         error.expect_err("an error").to_string()
     };
     let [one, _, index] = texts(3, 9);
@@ -112,7 +116,7 @@ fn mates_that_are_numbered_share_their_index_read() {
             let [one, two] =
                 [&one, &two].map(|text| input(&text.replace('/', separator), Packing::Plain, "R"));
             let index = vec![input(&index, Packing::Plain, "U")];
-            let found = read(Layout::Paired(one, two), index, Options::default()).unwrap();
+            let found = read(FastqLayout::Paired(one, two), index, BatchOptions::default()).unwrap();
             assert_eq!(found[8], ("r8".to_string(), bases(8)), "{separator}");
         }
     }
@@ -138,7 +142,7 @@ fn three_pipes_that_are_filled_in_turn_are_emptied_in_turn() {
             }
         });
         let [one, two, index] = paths.each_ref().map(|path| FastqInput::Path(path.clone()));
-        read(Layout::Paired(one, two), vec![index], Options::default()).unwrap()
+        read(FastqLayout::Paired(one, two), vec![index], BatchOptions::default()).unwrap()
     });
     assert_eq!((found.len(), &found[4999].1), (5000, &bases(4999)));
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use common::{Packing, Random, crew, oracle};
-use readmill_fastq::{Claims, FastqInput, Layout, Options};
+use readmill_fastq::{BatchOptions, Claims, FastqInput, FastqLayout};
 
 /// More records than pipes hold, and more than one batch.
 const PAIRS: usize = 5000;
@@ -45,7 +45,8 @@ fn read(threads: usize, packing: Packing, step: usize) {
             }
         });
         let [one, two] = [0, 1].map(|file| FastqInput::Path(paths[file].clone()));
-        let claims = Arc::new(Claims::open(Layout::Paired(one, two), Options::default()).unwrap());
+        let claims =
+            Arc::new(Claims::open(FastqLayout::Paired(one, two), BatchOptions::default()).unwrap());
         crew::run(&claims, threads, 8, 1)
     });
     assert_eq!(outcome.error, None);

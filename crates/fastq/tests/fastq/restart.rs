@@ -10,7 +10,7 @@ use std::sync::Arc;
 use common::oracle::Owned;
 use common::{Packing, Random, crew};
 use flate2::{Compression, write::GzEncoder};
-use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options, RestartPoint};
+use readmill_fastq::{BatchLinker, BatchOptions, Claims, FastqInput, FastqLayout, RestartPoint};
 use readmill_record::ReadBatch;
 
 const RECORDS: usize = 12_000;
@@ -40,18 +40,18 @@ fn gzip(text: &[u8], level: u32, member: usize) -> Vec<u8> {
     out
 }
 
-fn options() -> Options {
-    Options { templates: 1000, restartable: true, ..Options::default() }
+fn options() -> BatchOptions {
+    BatchOptions { templates: 1000, restartable: true, ..BatchOptions::default() }
 }
 
 /// Returns all reads from these points on. The first template has the number `first`.
 fn read_from(paths: [&Path; 2], points: &[RestartPoint], first: u64) -> Vec<Owned> {
     let [one, two] = [0, 1].map(|at| FastqInput::From(paths[at].into(), points[at].clone()));
-    let options = Options { first, ..options() };
-    let claims = Arc::new(Claims::open(Layout::Paired(one, two), options).unwrap());
+    let options = BatchOptions { first, ..options() };
+    let claims = Arc::new(Claims::open(FastqLayout::Paired(one, two), options).unwrap());
     let mut reads = ReadBatch::default();
     claims.take(0, &mut reads);
-    assert_eq!(reads.first(), first);
+    assert_eq!(reads.first_template(), first);
     let outcome = crew::run(&claims, 2, 8, 1);
     assert_eq!(outcome.error, None);
     outcome.reads
@@ -65,14 +65,14 @@ fn check(packed: [Vec<u8>; 2], may_restart: bool) {
     }
     let paths = [&*paths[0], &*paths[1]];
     let [one, two] = paths.map(FastqInput::from);
-    let claims = Arc::new(Claims::open(Layout::Paired(one, two), options()).unwrap());
+    let claims = Arc::new(Claims::open(FastqLayout::Paired(one, two), options()).unwrap());
     let (mut linker, mut reads) = (BatchLinker::new(&claims), ReadBatch::default());
     let all = read_from(paths, &[RestartPoint::Start, RestartPoint::Start], 0);
     assert_eq!(all.len(), 2 * RECORDS);
     let (mut inside, mut stored) = (0, 0);
     for ticket in 0.. {
-        let places = linker.places().unwrap().filter(|_| !claims.ended());
-        let first = reads.first() + reads.templates() as u64;
+        let places = linker.take_places().unwrap().filter(|_| !claims.has_ended());
+        let first = reads.first_template() + reads.template_count() as u64;
         if let Some(places) = &places {
             let points = claims.restart_points(places).unwrap();
             assert_eq!(points.is_some(), may_restart || first == 0, "template {first}");
@@ -85,7 +85,7 @@ fn check(packed: [Vec<u8>; 2], may_restart: bool) {
                 assert!(rest == all[2 * first as usize..], "from template {first}");
             }
         }
-        if claims.ended() {
+        if claims.has_ended() {
             break;
         }
         let taken = claims.take(ticket, &mut reads);
@@ -116,18 +116,18 @@ fn damage_behind_the_place_is_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("R1");
     std::fs::write(&path, &packed).unwrap();
-    let claims = Claims::open(Layout::Single(FastqInput::from(&*path)), options()).unwrap();
+    let claims = Claims::open(FastqLayout::Single(FastqInput::from(&*path)), options()).unwrap();
     let claims = Arc::new(claims);
     let (mut linker, mut reads) = (BatchLinker::new(&claims), ReadBatch::default());
     for ticket in 0..8 {
         let taken = claims.take(ticket, &mut reads);
         linker.link(taken, &mut reads).unwrap();
     }
-    let points = claims.restart_points(&linker.places().unwrap().unwrap()).unwrap().unwrap();
+    let points = claims.restart_points(&linker.take_places().unwrap().unwrap()).unwrap().unwrap();
     let fault = |packed: &[u8]| {
         std::fs::write(&path, packed).unwrap();
         let input = FastqInput::From(path.clone(), points[0].clone());
-        let claims = Arc::new(Claims::open(Layout::Single(input), options()).unwrap());
+        let claims = Arc::new(Claims::open(FastqLayout::Single(input), options()).unwrap());
         crew::run(&claims, 1, 4, 1).error.map(|error| error.what)
     };
     assert_eq!(fault(&packed), None);

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use readmill_record::{Error, ReadBatch, Result};
 use serde::{Deserialize, Serialize};
 
-use super::search::Search;
+use super::search::AdapterSearch;
 use super::{AdapterPair, AdapterRules, Pruning, Stringency};
 
 /// Searches adapters in single reads and in pairs, as Picard MarkIlluminaAdapters does.
@@ -23,17 +23,17 @@ use super::{AdapterPair, AdapterRules, Pruning, Stringency};
 /// # fn main() -> readmill_record::Result<()> {
 /// let rules = AdapterRules {
 ///     adapters: vec![AdapterPair::new("ACACTCTTTCCC", "AGATCGGAAGAGC")?],
-///     single: Stringency { least_bases: 12, error_rate: 0.1 },
-///     pair: Stringency { least_bases: 6, error_rate: 0.1 },
-///     longest: 30,
+///     single: Stringency { min_bases: 12, error_rate: 0.1 },
+///     pair: Stringency { min_bases: 6, error_rate: 0.1 },
+///     max_adapter_bases: 30,
 ///     pruning: None,
 /// };
 /// let mut reads = ReadBatch::new(1, 0); // single reads
 /// let bases = b"TTTTTAGATCGGAAGAGC";
-/// reads.push(Read { name: b"r1", comment: b"", bases, qualities: None });
-/// let found_in = Marker::new(&rules)?.mark(&mut reads);
+/// reads.push_read(Read { name: b"r1", comment: b"", bases, qualities: None });
+/// let found_in = Marker::new(&rules)?.mark_batch(&mut reads);
 /// assert_eq!(found_in, [(0, 0)]); // template 0 has adapter 0,
-/// assert_eq!(reads.adapter(0), Some(6)); // which begins at the sixth base
+/// assert_eq!(reads.adapter_start(0), Some(6)); // which begins at the sixth base
 /// # Ok(())
 /// # }
 /// ```
@@ -41,9 +41,9 @@ use super::{AdapterPair, AdapterRules, Pruning, Stringency};
 pub struct Marker {
     pub(super) adapters: Vec<AdapterPair>,
     pub(super) rules: AdapterRules,
-    single: Search,
-    first: Search,
-    last: Search,
+    single: AdapterSearch,
+    first: AdapterSearch,
+    last: AdapterSearch,
     /// For each adapter pair, its sequence's index in `first` and in `last`. `single` uses the same
     /// indexes as `first`, because both are made from the sequences of the first reads.
     numbers: Vec<(usize, usize)>,
@@ -73,7 +73,7 @@ impl Marker {
     /// # Errors
     /// A stringency is out of range, an adapter is only N after truncation, or there is no adapter.
     pub fn new(rules: &AdapterRules) -> Result<Self> {
-        for Stringency { least_bases, error_rate } in [rules.single, rules.pair] {
+        for Stringency { min_bases: least_bases, error_rate } in [rules.single, rules.pair] {
             if least_bases == 0 {
                 return Err(Error::usage("an adapter of no bases is everywhere")
                     .hint("have one base match at least; Picard's defaults are 12, and 6 in pairs"));
@@ -85,7 +85,7 @@ impl Marker {
         }
         let mut adapters: Vec<AdapterPair> = Vec::new();
         for pair in &rules.adapters {
-            let pair = pair.truncated(rules.longest)?;
+            let pair = pair.truncate_to(rules.max_adapter_bases)?;
             if !adapters.contains(&pair) {
                 adapters.push(pair);
             }
@@ -93,30 +93,30 @@ impl Marker {
         if adapters.is_empty() {
             return Err(Error::usage("there is no adapter to look for"));
         }
-        Ok(Self::of(adapters, rules))
+        Ok(Self::from_adapters(adapters, rules))
     }
 
-    fn of(adapters: Vec<AdapterPair>, rules: &AdapterRules) -> Self {
+    fn from_adapters(adapters: Vec<AdapterPair>, rules: &AdapterRules) -> Self {
         let firsts = || adapters.iter().map(|pair| &pair.first[..]);
         let lasts = adapters.iter().map(|pair| &pair.last[..]);
-        let (single, _) = Search::new(firsts(), rules.single);
-        let (first, of_first) = Search::new(firsts(), rules.pair);
-        let (last, of_last) = Search::new(lasts, rules.pair);
+        let (single, _) = AdapterSearch::new(firsts(), rules.single);
+        let (first, of_first) = AdapterSearch::new(firsts(), rules.pair);
+        let (last, of_last) = AdapterSearch::new(lasts, rules.pair);
         let numbers = of_first.into_iter().zip(of_last).collect();
         Marker { adapters, rules: rules.clone(), single, first, last, numbers }
     }
 
     /// Returns a marker that searches only the adapters with these indexes, in this order. Used
     /// once the rare adapters have been dropped.
-    pub(super) fn only(&self, kept: &[usize]) -> Self {
-        Self::of(kept.iter().map(|&at| self.adapters[at].clone()).collect(), &self.rules)
+    pub(super) fn restricted_to(&self, kept: &[usize]) -> Self {
+        Self::from_adapters(kept.iter().map(|&at| self.adapters[at].clone()).collect(), &self.rules)
     }
 
     /// Marks the start of the adapter in each read of the batch, and returns the templates that
     /// have one for [`Marker::settle`].
-    pub fn mark(&self, reads: &mut ReadBatch) -> FoundIn {
+    pub fn mark_batch(&self, reads: &mut ReadBatch) -> FoundIn {
         let (mut scratch, mut found_in) = (MarkerBuffers::default(), Vec::new());
-        for template in 0..reads.templates() {
+        for template in 0..reads.template_count() {
             if let Some(adapter) = self.mark_template(reads, template, &mut scratch) {
                 found_in.push((template, adapter));
             }
@@ -136,19 +136,19 @@ impl Marker {
         let at = template * segments;
         let bases = |segment: usize| reads.read(at + segment).bases;
         let found = match segments {
-            1 => self.in_single(bases(0), scratch),
-            _ => self.in_pair(bases(0), bases(1), scratch),
+            1 => self.find_in_single(bases(0), scratch),
+            _ => self.find_in_pair(bases(0), bases(1), scratch),
         }?;
         for (segment, start) in found.starts.into_iter().enumerate().take(segments) {
-            reads.set_adapter(at + segment, start);
+            reads.set_adapter_start(at + segment, start);
         }
         Some(found.adapter)
     }
 
     /// Returns the first adapter of the list that a single read has (Picard 3.4.0,
     /// `adapterTrimIlluminaSingleRead`).
-    fn in_single(&self, bases: &[u8], scratch: &mut MarkerBuffers) -> Option<AdapterMatch> {
-        self.single.places(bases, &mut scratch.first);
+    fn find_in_single(&self, bases: &[u8], scratch: &mut MarkerBuffers) -> Option<AdapterMatch> {
+        self.single.find_starts(bases, &mut scratch.first);
         let mut all = self.numbers.iter().enumerate();
         all.find_map(|(adapter, &(first, _))| {
             let start = scratch.first[first]?;
@@ -163,9 +163,14 @@ impl Marker {
     ///    required number of bases remain from its start to the end of that read. The other read is
     ///    then cut at the same base if it is long enough; if it is too short, it keeps the mark of
     ///    an adapter that was tried before.
-    fn in_pair(&self, first: &[u8], last: &[u8], scratch: &mut MarkerBuffers) -> Option<AdapterMatch> {
-        self.first.places(first, &mut scratch.first);
-        self.last.places(last, &mut scratch.last);
+    fn find_in_pair(
+        &self,
+        first: &[u8],
+        last: &[u8],
+        scratch: &mut MarkerBuffers,
+    ) -> Option<AdapterMatch> {
+        self.first.find_starts(first, &mut scratch.first);
+        self.last.find_starts(last, &mut scratch.last);
         let mut one_sided: Option<AdapterMatch> = None;
         for (adapter, &(in_first, in_last)) in self.numbers.iter().enumerate() {
             let (start, len) = match (scratch.first[in_first], scratch.last[in_last]) {
@@ -176,7 +181,7 @@ impl Marker {
                 (None, Some(start)) => (start, last.len()),
                 _ => continue,
             };
-            if len - start < 2 * self.rules.pair.least_bases {
+            if len - start < 2 * self.rules.pair.min_bases {
                 continue;
             }
             let before = one_sided.map_or([None; 2], |found| found.starts);
@@ -198,21 +203,21 @@ pub struct AdapterCounts {
 /// The marker of the adapters that remain after pruning. It is set once for each input, and then
 /// read by all threads without a lock.
 #[derive(Debug, Default)]
-pub struct Kept(OnceLock<Marker>);
+pub struct RemainingAdapters(OnceLock<Marker>);
 
 impl Marker {
     /// Returns whether this marker may drop adapters, so that [`Marker::settle`] has to be called
     /// for each batch.
-    pub fn prunes(&self) -> bool {
+    pub fn may_prune(&self) -> bool {
         self.rules.pruning.is_some() && self.adapters.len() > 1
     }
 
     /// Sets the remaining adapters if the counts of an earlier stage already decide which ones they
     /// are. Called before the first batch of an input is read.
-    pub fn resume(&self, tally: &AdapterCounts, kept: &Kept) {
+    pub fn resume_pruning(&self, tally: &AdapterCounts, kept: &RemainingAdapters) {
         let pruning = self.rules.pruning.filter(|_| !tally.seen.is_empty());
-        if let Some(numbers) = pruning.and_then(|pruning| tally.judge(self, pruning)) {
-            kept.0.get_or_init(|| self.only(&numbers));
+        if let Some(numbers) = pruning.and_then(|pruning| tally.choose_remaining(self, pruning)) {
+            kept.0.get_or_init(|| self.restricted_to(&numbers));
         }
     }
 
@@ -221,33 +226,35 @@ impl Marker {
     ///
     /// Templates before the deciding one keep their marks, because Picard has already written them
     /// (3.4.0, `AdapterMarker.tallyFoundAdapter`).
-    pub fn settle(
+    pub fn settle_batch(
         &self,
         tally: &mut AdapterCounts,
-        kept: &Kept,
+        kept: &RemainingAdapters,
         found_in: &[(usize, usize)],
         reads: &mut ReadBatch,
     ) {
         let mut scratch = MarkerBuffers::default();
         for &(template, adapter) in found_in {
             if let Some(marker) = kept.0.get() {
-                clear(reads, template);
+                clear_marks(reads, template);
                 marker.mark_template(reads, template, &mut scratch);
                 continue;
             }
-            tally.add(adapter);
-            let Some(numbers) = self.rules.pruning.and_then(|pruning| tally.judge(self, pruning)) else {
+            tally.add_template(adapter);
+            let Some(numbers) =
+                self.rules.pruning.and_then(|pruning| tally.choose_remaining(self, pruning))
+            else {
                 continue;
             };
             if !numbers.contains(&adapter) {
-                clear(reads, template);
+                clear_marks(reads, template);
             }
-            kept.0.get_or_init(|| self.only(&numbers));
+            kept.0.get_or_init(|| self.restricted_to(&numbers));
         }
     }
 }
 
-impl Kept {
+impl RemainingAdapters {
     /// Returns the marker of the remaining adapters, or `None` while too few adapters were found to
     /// choose them.
     pub fn marker(&self) -> Option<&Marker> {
@@ -256,7 +263,7 @@ impl Kept {
 }
 
 impl AdapterCounts {
-    fn add(&mut self, adapter: usize) {
+    fn add_template(&mut self, adapter: usize) {
         match self.seen.iter_mut().find(|(known, _)| *known == adapter) {
             Some((_, templates)) => *templates += 1,
             None => self.seen.push((adapter, 1)),
@@ -267,7 +274,7 @@ impl AdapterCounts {
     ///
     /// Of equally frequent adapters only one remains, as in Picard: the last one in the order of a
     /// Java `HashMap` with 16 buckets, which depends on `AdapterPair::java_hash`.
-    fn judge(&self, marker: &Marker, pruning: Pruning) -> Option<Vec<usize>> {
+    fn choose_remaining(&self, marker: &Marker, pruning: Pruning) -> Option<Vec<usize>> {
         let templates: u64 = self.seen.iter().map(|(_, templates)| templates).sum();
         if templates < pruning.after {
             return None;
@@ -285,7 +292,7 @@ impl AdapterCounts {
     }
 }
 
-fn clear(reads: &mut ReadBatch, template: usize) {
+fn clear_marks(reads: &mut ReadBatch, template: usize) {
     let segments = reads.segments().max(1);
-    (0..segments).for_each(|segment| reads.set_adapter(template * segments + segment, None));
+    (0..segments).for_each(|segment| reads.set_adapter_start(template * segments + segment, None));
 }

@@ -20,7 +20,7 @@ mod prefix_scan;
 mod search;
 mod sequences;
 
-pub use marker::{AdapterCounts, FoundIn, Kept, Marker};
+pub use marker::{AdapterCounts, FoundIn, Marker, RemainingAdapters};
 pub use sequences::AdapterPair;
 
 /// How many bases of a read must match an adapter, and how well.
@@ -30,14 +30,14 @@ pub use sequences::AdapterPair;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stringency {
     /// Minimum number of bases of the read that are compared, at least 1.
-    pub least_bases: usize,
+    pub min_bases: usize,
     /// Maximum share of mismatches among the compared bases, 0 to 1. Its product with the number of
     /// bases is rounded down.
     pub error_rate: f64,
 }
 
 impl Stringency {
-    fn mismatches(&self, bases: usize) -> usize {
+    fn max_mismatches(&self, bases: usize) -> usize {
         (bases as f64 * self.error_rate) as usize
     }
 }
@@ -49,7 +49,7 @@ pub struct AdapterRules {
     pub pair: Stringency,
     /// Maximum number of bases of an adapter that are compared (Picard's
     /// `ADAPTER_TRUNCATION_LENGTH`).
-    pub longest: usize,
+    pub max_adapter_bases: usize,
     pub pruning: Option<Pruning>,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct PrefixScan {
 
 /// Returns bits 1 and 2 of an ASCII letter, which tell the bases apart in either case: A 0, C 1, T
 /// 2, G 3.
-fn code(base: u8) -> u8 {
+fn base_code(base: u8) -> u8 {
     base >> 1 & 3
 }
 
@@ -40,14 +40,14 @@ impl PrefixScan {
     /// `allowed` returns the mismatches that are allowed if so many bases of the read remain.
     pub(super) fn new(bases: &[u8], allowed: impl Fn(usize) -> usize, longest: usize) -> Self {
         let codes = (0..).zip(bases).filter(|(_, base)| **base != b'N');
-        let codes = codes.map(|(at, &base)| (at, code(base))).collect();
+        let codes = codes.map(|(at, &base)| (at, base_code(base))).collect();
         let reach = std::array::from_fn(|level| {
             (1..=longest).find(|&left| allowed(left) > level).unwrap_or(usize::MAX)
         });
         PrefixScan { codes, reach }
     }
 
-    pub(super) fn of(adapter: &[u8]) -> &[u8] {
+    pub(super) fn prefix_of(adapter: &[u8]) -> &[u8] {
         &adapter[..adapter.len().min(PREFIX)]
     }
 
@@ -55,7 +55,7 @@ impl PrefixScan {
     /// of the read.
     ///
     /// No true position is missed; bits of positions after the end of the read are undefined.
-    pub(super) fn places(&self, block_bases: &BaseBlock, len: usize) -> u64 {
+    pub(super) fn possible_starts(&self, block_bases: &BaseBlock, len: usize) -> u64 {
         let (mut ones, mut twos, mut more) = (0u64, 0u64, 0u64);
         for &(at, code) in &self.codes {
             let (near, far) = block_bases.others[usize::from(code & 3)];
@@ -67,7 +67,7 @@ impl PrefixScan {
             more |= over;
         }
         let [one, two, three, four] =
-            self.reach.map(|left| up_to((len + 1).saturating_sub(left), block_bases.block));
+            self.reach.map(|left| mask_up_to((len + 1).saturating_sub(left), block_bases.block));
         let few = !(ones | twos) | one & !twos | two & !(ones & twos) | three;
         few & !more | four
     }
@@ -87,8 +87,8 @@ impl BaseBlock {
     /// Creates the block with this index. `behind` is the block after it, if that was made already:
     /// blocks are made from the end of the read to its start.
     pub(super) fn new(bases: &[u8], block: usize, behind: Option<&BaseBlock>) -> Self {
-        let near = planes(bases, block);
-        let far = behind.map_or_else(|| planes(bases, block + 1), |behind| behind.planes);
+        let near = code_planes(bases, block);
+        let far = behind.map_or_else(|| code_planes(bases, block + 1), |behind| behind.planes);
         let others = |[low, high, known]: [u64; 3]| {
             [low | high, !low | high, low | !high, !(low & high)].map(|differs| differs & known)
         };
@@ -100,7 +100,7 @@ impl BaseBlock {
 
 /// Returns a word whose bits are set for the positions of the block that are among the first
 /// `places` of the read.
-pub(super) fn up_to(places: usize, block: usize) -> u64 {
+pub(super) fn mask_up_to(places: usize, block: usize) -> u64 {
     match places.saturating_sub(block * WORD) {
         0 => 0,
         some @ 1..WORD => (1 << some) - 1,
@@ -111,7 +111,7 @@ pub(super) fn up_to(places: usize, block: usize) -> u64 {
 /// Returns two words with the code bits of 64 bases, and a third one with the positions that the
 /// read has. Letters other than A, C, G and T get the code of one of these; the exact comparison
 /// counts them as mismatches later.
-fn planes(bases: &[u8], block: usize) -> [u64; 3] {
+fn code_planes(bases: &[u8], block: usize) -> [u64; 3] {
     let Some(rest) = bases.get(block * WORD..).filter(|rest| !rest.is_empty()) else { return [0; 3] };
     let mut padded = [0; WORD];
     let whole = rest.first_chunk().unwrap_or_else(|| {
@@ -121,15 +121,15 @@ fn planes(bases: &[u8], block: usize) -> [u64; 3] {
     let (mut low, mut high) = (0, 0);
     for (at, letters) in whole.as_chunks().0.iter().enumerate() {
         let letters = u64::from_le_bytes(*letters);
-        low |= gather(letters >> 1) << (8 * at);
-        high |= gather(letters >> 2) << (8 * at);
+        low |= gather_low_bits(letters >> 1) << (8 * at);
+        high |= gather_low_bits(letters >> 2) << (8 * at);
     }
-    [low, high, up_to(rest.len(), 0)]
+    [low, high, mask_up_to(rest.len(), 0)]
 }
 
 /// Packs the lowest bits of eight bytes into one byte. Each bit of the factor moves one of them to
 /// its place, and no two of them collide.
-fn gather(bytes: u64) -> u64 {
+fn gather_low_bits(bytes: u64) -> u64 {
     (bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
@@ -139,9 +139,9 @@ mod tests {
 
     #[test]
     fn bits_of_letters_come_together() {
-        let [low, high, known] = planes(b"ACGTacgtNACG", 0);
+        let [low, high, known] = code_planes(b"ACGTacgtNACG", 0);
         assert_eq!((low & 0xff, high & 0xff, known), (0b0110_0110, 0b1100_1100, 0xfff));
-        assert_eq!(planes(b"ACGT", 1), [0; 3]);
+        assert_eq!(code_planes(b"ACGT", 1), [0; 3]);
     }
 
     #[test]
@@ -153,7 +153,8 @@ mod tests {
             let behind = BaseBlock::new(read, 1, None);
             let first = BaseBlock::new(read, 0, Some(&behind));
             let places = |block_bases: &BaseBlock| {
-                prefix_scan.places(block_bases, read.len()) & up_to(read.len(), block_bases.block)
+                prefix_scan.possible_starts(block_bases, read.len())
+                    & mask_up_to(read.len(), block_bases.block)
             };
             (places(&first), places(&behind))
         };

@@ -2,17 +2,17 @@
 //! exact comparison at each of them.
 
 use super::Stringency;
-use super::prefix_scan::{BaseBlock, PrefixScan, up_to};
+use super::prefix_scan::{BaseBlock, PrefixScan, mask_up_to};
 
 /// The distinct adapter sequences of one segment (first or last reads).
 #[derive(Clone, Debug)]
-pub(super) struct Search {
+pub(super) struct AdapterSearch {
     sequences: Vec<Vec<u8>>,
     scans: Vec<(PrefixScan, Vec<usize>)>,
     stringency: Stringency,
 }
 
-impl Search {
+impl AdapterSearch {
     /// Creates a search for these sequences, none of which is empty. Also returns, for each
     /// adapter, the index of its sequence, because several adapters may share one.
     pub(super) fn new<'a>(
@@ -29,7 +29,7 @@ impl Search {
         let numbers = adapters.map(number).collect();
         let mut shared: Vec<(&[u8], Vec<usize>)> = Vec::new();
         for (number, sequence) in sequences.iter().enumerate() {
-            let prefix_scan = PrefixScan::of(sequence);
+            let prefix_scan = PrefixScan::prefix_of(sequence);
             match shared.iter_mut().find(|(known, _)| *known == prefix_scan) {
                 Some((_, numbers)) => numbers.push(number),
                 None => shared.push((prefix_scan, vec![number])),
@@ -37,24 +37,25 @@ impl Search {
         }
         let prefix_scan = |(bases, numbers): (&[u8], Vec<usize>)| {
             let longest = numbers.iter().map(|&number| sequences[number].len()).max().unwrap_or(0);
-            (PrefixScan::new(bases, |left| stringency.mismatches(left), longest), numbers)
+            (PrefixScan::new(bases, |left| stringency.max_mismatches(left), longest), numbers)
         };
         let scans = shared.into_iter().map(prefix_scan).collect();
-        (Search { sequences, scans, stringency }, numbers)
+        (AdapterSearch { sequences, scans, stringency }, numbers)
     }
 
     /// Writes to `found`, for each sequence, the last position from which the read matches the
     /// adapter, up to the end of the read or of the adapter. Positions are 0-based; `None` if there
     /// is no match. (Picard 3.4.0, `ClippingUtility.findIndexOfClipSequence`.)
-    pub(super) fn places(&self, bases: &[u8], found: &mut Vec<Option<usize>>) {
+    pub(super) fn find_starts(&self, bases: &[u8], found: &mut Vec<Option<usize>>) {
         found.clear();
         found.resize(self.sequences.len(), None);
-        let Some(last) = bases.len().checked_sub(self.stringency.least_bases) else { return };
+        let Some(last) = bases.len().checked_sub(self.stringency.min_bases) else { return };
         let mut behind = None;
         for block in (0..=last / 64).rev() {
             let block_bases = BaseBlock::new(bases, block, behind.as_ref());
             for (prefix_scan, numbers) in &self.scans {
-                let mut places = prefix_scan.places(&block_bases, bases.len()) & up_to(last + 1, block);
+                let mut places =
+                    prefix_scan.possible_starts(&block_bases, bases.len()) & mask_up_to(last + 1, block);
                 while places != 0 {
                     let bit = places.ilog2() as usize;
                     places ^= 1 << bit;
@@ -74,7 +75,7 @@ impl Search {
     /// the adapter matches any base; N in the read is a mismatch.
     fn is_adapter(&self, rest: &[u8], number: usize) -> bool {
         let adapter = &self.sequences[number];
-        let mut allowed = self.stringency.mismatches(rest.len().min(adapter.len()));
+        let mut allowed = self.stringency.max_mismatches(rest.len().min(adapter.len()));
         rest.iter().zip(adapter).all(|(base, &wanted)| {
             if wanted == b'N' || base.to_ascii_uppercase() == wanted {
                 return true;
@@ -94,7 +95,7 @@ mod tests {
 
     /// The rule, implemented without bit words.
     fn plainly(bases: &[u8], adapter: &[u8], stringency: Stringency) -> Option<usize> {
-        let last = bases.len().checked_sub(stringency.least_bases)?;
+        let last = bases.len().checked_sub(stringency.min_bases)?;
         (0..=last).rev().find(|&start| {
             let compared = bases[start..].iter().zip(adapter);
             let differ = compared.filter(|(a, b)| **b != b'N' && a.to_ascii_uppercase() != **b).count();
@@ -123,7 +124,7 @@ mod tests {
                 })
                 .collect();
             let error_rate = [0.0, 0.1, 0.07, 0.25, 0.5, 1.0][below(6)];
-            let stringency = Stringency { least_bases: 1 + below(14), error_rate };
+            let stringency = Stringency { min_bases: 1 + below(14), error_rate };
             let mut read: Vec<u8> = (0..below(200)).map(|_| letters[below(letters.len())]).collect();
             if below(3) > 0 {
                 read.extend_from_slice(&adapters[0]);
@@ -134,9 +135,9 @@ mod tests {
                 }
             }
             read.truncate(below(220));
-            let (search, numbers) = Search::new(adapters.iter().map(Vec::as_slice), stringency);
+            let (search, numbers) = AdapterSearch::new(adapters.iter().map(Vec::as_slice), stringency);
             let mut found = Vec::new();
-            search.places(&read, &mut found);
+            search.find_starts(&read, &mut found);
             for (adapter, number) in adapters.iter().zip(numbers) {
                 let wanted = plainly(&read, adapter, stringency);
                 assert_eq!(found[number], wanted, "{round}: {} in {}", text(adapter), text(&read));

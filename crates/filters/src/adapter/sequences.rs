@@ -101,7 +101,8 @@ impl AdapterPair {
                     .hint("give A, C, G and T, and N where any base may stand"));
             }
         }
-        let last = five_prime.bytes().rev().map(|base| complement(base.to_ascii_uppercase())).collect();
+        let last =
+            five_prime.bytes().rev().map(|base| complement_base(base.to_ascii_uppercase())).collect();
         Ok(AdapterPair { first: three_prime.to_ascii_uppercase().into_bytes(), last })
     }
 
@@ -110,7 +111,7 @@ impl AdapterPair {
     ///
     /// # Errors
     /// A sequence has nothing but N in its first `bases` bases.
-    pub(super) fn truncated(&self, bases: usize) -> Result<Self> {
+    pub(super) fn truncate_to(&self, bases: usize) -> Result<Self> {
         let cut = |sequence: &[u8]| {
             let prefix_scan = &sequence[..sequence.len().min(bases)];
             let end = prefix_scan.iter().rposition(|&base| base != b'N').map_or(0, |last| last + 1);
@@ -132,12 +133,12 @@ impl AdapterPair {
         let hash = |text: &mut dyn Iterator<Item = u8>| {
             text.fold(0i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte)))
         };
-        let five_prime = hash(&mut self.last.iter().rev().map(|&base| complement(base)));
+        let five_prime = hash(&mut self.last.iter().rev().map(|&base| complement_base(base)));
         five_prime.wrapping_mul(31).wrapping_add(hash(&mut self.first.iter().copied()))
     }
 }
 
-fn complement(base: u8) -> u8 {
+fn complement_base(base: u8) -> u8 {
     match base {
         b'A' => b'T',
         b'C' => b'G',
@@ -159,9 +160,9 @@ mod tests {
         assert!("INDEX".parse::<AdapterPair>().is_err());
         let pair = AdapterPair::new("acgtN", "TTGNN").unwrap();
         assert_eq!((&pair.last[..], &pair.first[..]), (&b"NACGT"[..], &b"TTGNN"[..]));
-        let cut = pair.truncated(30).unwrap();
+        let cut = pair.truncate_to(30).unwrap();
         assert_eq!((&cut.last[..], &cut.first[..]), (&b"NACGT"[..], &b"TTG"[..]));
-        assert!(pair.truncated(1).is_err());
+        assert!(pair.truncate_to(1).is_err());
         for (five_prime, three_prime) in [("", ""), ("ACGT", ""), ("ACGT", "NN"), ("ACRT", "ACG")] {
             assert!(AdapterPair::new(five_prime, three_prime).is_err(), "{five_prime} {three_prime}");
         }
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn truncated_adapters_of_both_indexings_are_one() {
-        let cut = |name: &str| name.parse::<AdapterPair>().unwrap().truncated(30).unwrap();
+        let cut = |name: &str| name.parse::<AdapterPair>().unwrap().truncate_to(30).unwrap();
         assert_eq!(cut("INDEXED"), cut("DUAL_INDEXED"));
         assert_ne!(cut("INDEXED"), cut("PAIRED_END"));
     }

@@ -11,7 +11,9 @@ use readmill_record::RecordRef;
 use readmill_record::tag::{self, Field, Tag};
 use regex::bytes::Regex;
 
-use super::value::{Text, TextBuffers, Value, ValueContent, ValueKind, integer};
+use super::value::{
+    ExpressionText, ExpressionValue, TextBuffers, ValueContent, ValueKind, integer_part,
+};
 use super::variable::{HeaderNames, Variable};
 
 pub(super) type Id = u32;
@@ -29,8 +31,8 @@ pub(super) enum Unary {
     Minus,
     Invert,
     Length,
-    Least,
-    Greatest,
+    Min,
+    Max,
     Average,
     Exists,
     Exponential,
@@ -78,7 +80,7 @@ pub(super) enum Node {
 
 /// A compiled expression. Operands precede their operator in `nodes`, so the last node is the root.
 #[derive(Clone, Default)]
-pub(super) struct Program {
+pub(super) struct ExpressionProgram {
     pub nodes: Vec<Node>,
     /// Byte offset of each node in the text of the expression, for errors; for an operator, the
     /// offset of its sign.
@@ -86,7 +88,7 @@ pub(super) struct Program {
     pub names: Arc<HeaderNames>,
 }
 
-impl Program {
+impl ExpressionProgram {
     pub fn root(&self) -> Id {
         self.nodes.len() as Id - 1
     }
@@ -95,7 +97,7 @@ impl Program {
         &self.nodes[id as usize]
     }
 
-    pub fn place(&self, id: Id) -> usize {
+    pub fn text_offset(&self, id: Id) -> usize {
         self.places[id as usize] as usize
     }
 }
@@ -110,7 +112,7 @@ pub(super) enum MisfitReason {
 }
 
 impl MisfitReason {
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             MisfitReason::NotMatchable => "what is compared to the pattern is no text",
             MisfitReason::NotMeasurable => "what is measured is no text",
@@ -130,7 +132,7 @@ pub(super) struct Misfit {
 }
 
 pub(super) struct Evaluation<'r, 's> {
-    pub program: &'r Program,
+    pub program: &'r ExpressionProgram,
     pub record: RecordRef<'r>,
     pub scratch: &'s mut TextBuffers,
 }
@@ -138,43 +140,43 @@ pub(super) struct Evaluation<'r, 's> {
 impl<'r> Evaluation<'r, '_> {
     /// Returns whether a node counts as true. Conditions and comparisons of plain numbers are
     /// answered here without making a [`Value`], because most expressions consist of them.
-    pub fn holds(&mut self, id: Id) -> Result<bool, Misfit> {
+    pub fn is_true(&mut self, id: Id) -> Result<bool, Misfit> {
         let program = self.program;
         match program.node(id) {
             Node::Chain(first, rest) => {
-                let mut holds = self.holds(*first)?;
+                let mut holds = self.is_true(*first)?;
                 for &(junction, operand) in rest {
                     if holds == (junction == Junction::And) {
-                        holds = self.holds(operand)?;
+                        holds = self.is_true(operand)?;
                     }
                 }
                 Ok(holds)
             }
-            Node::Unary(Unary::Not, operand) => self.is_denied(*operand),
+            Node::Unary(Unary::Not, operand) => self.is_negation_true(*operand),
             Node::Variable(variable) => {
-                Ok(variable.kind() == ValueKind::Text || variable.count(self.record) != 0)
+                Ok(variable.kind() == ValueKind::Text || variable.number_in(self.record) != 0)
             }
             Node::Binary(operator, left, right) => {
-                if let (Some(left), Some(right)) = (self.plain(*left), self.plain(*right))
-                    && let Some(answer) = compare(*operator, left, right)
+                if let (Some(left), Some(right)) = (self.plain_number(*left), self.plain_number(*right))
+                    && let Some(answer) = compare_numbers(*operator, left, right)
                 {
                     return Ok(answer);
                 }
-                Ok(self.value(id)?.holds())
+                Ok(self.evaluate_node(id)?.is_true())
             }
-            _ => Ok(self.value(id)?.holds()),
+            _ => Ok(self.evaluate_node(id)?.is_true()),
         }
     }
 
     /// Returns the value of a node that is a literal, a numeric variable or a numeric field; else
     /// `None`.
-    fn plain(&self, id: Id) -> Option<f64> {
+    fn plain_number(&self, id: Id) -> Option<f64> {
         match self.program.node(id) {
             Node::Number(number) => Some(*number),
             Node::Variable(variable) if variable.kind() == ValueKind::Number => {
-                Some(variable.count(self.record) as f64)
+                Some(variable.number_in(self.record) as f64)
             }
-            Node::Field(tag) => match field(self.record, *tag).what {
+            Node::Field(tag) => match field_value(self.record, *tag).what {
                 ValueContent::Number(number) => Some(number),
                 _ => None,
             },
@@ -184,41 +186,44 @@ impl<'r> Evaluation<'r, '_> {
 
     /// Returns whether `!` of a node is true. This is not always the opposite of [`Self::holds`]:
     /// `0.5` and `!0.5` are both true, because `!` cuts off the fraction.
-    fn is_denied(&mut self, id: Id) -> Result<bool, Misfit> {
+    fn is_negation_true(&mut self, id: Id) -> Result<bool, Misfit> {
         match self.program.node(id) {
             Node::Chain(..) | Node::Unary(Unary::Not, _) | Node::Variable(_) | Node::Match { .. } => {
-                Ok(!self.holds(id)?) // never a fraction
+                Ok(!self.is_true(id)?) // never a fraction
             }
-            _ => Ok(self.value(id)?.is_denied()),
+            _ => Ok(self.evaluate_node(id)?.is_negation_true()),
         }
     }
 
-    fn value(&mut self, id: Id) -> Result<Value<'r>, Misfit> {
+    fn evaluate_node(&mut self, id: Id) -> Result<ExpressionValue<'r>, Misfit> {
         let program = self.program;
         Ok(match program.node(id) {
-            Node::Number(number) => Value::number(*number),
-            Node::Text(text) => Value::text(Text::Bytes(text)),
-            Node::Variable(variable) => variable.of(self.record, &program.names),
-            Node::Field(tag) => field(self.record, *tag),
-            Node::Chain(..) | Node::Unary(Unary::Not, _) => Value::answer(self.holds(id)?),
+            Node::Number(number) => ExpressionValue::number(*number),
+            Node::Text(text) => ExpressionValue::text(ExpressionText::Bytes(text)),
+            Node::Variable(variable) => variable.value_in(self.record, &program.names),
+            Node::Field(tag) => field_value(self.record, *tag),
+            Node::Chain(..) | Node::Unary(Unary::Not, _) => {
+                ExpressionValue::from_bool(self.is_true(id)?)
+            }
             Node::Unary(operator, operand) => {
-                let operand = self.value(*operand)?;
-                self.unary(*operator, operand).map_err(|reason| Misfit { node: id, reason })?
+                let operand = self.evaluate_node(*operand)?;
+                self.apply_unary(*operator, operand).map_err(|reason| Misfit { node: id, reason })?
             }
             Node::Binary(Binary::Default, given, otherwise) => {
-                let given = self.value(*given)?;
-                if given.exists() { given } else { self.value(*otherwise)? }
+                let given = self.evaluate_node(*given)?;
+                if given.exists() { given } else { self.evaluate_node(*otherwise)? }
             }
             Node::Binary(operator, left, right) => {
-                let (left, right) = (self.value(*left)?, self.value(*right)?);
-                self.binary(*operator, left, right).map_err(|reason| Misfit { node: id, reason })?
+                let (left, right) = (self.evaluate_node(*left)?, self.evaluate_node(*right)?);
+                self.apply_binary(*operator, left, right)
+                    .map_err(|reason| Misfit { node: id, reason })?
             }
-            Node::Match { text, pattern, positive } => match self.value(*text)?.what {
+            Node::Match { text, pattern, positive } => match self.evaluate_node(*text)?.what {
                 ValueContent::Text(text) => {
-                    self.scratch.write(self.record, text);
-                    Value::answer(pattern.is_match(self.scratch.bytes(text)) == *positive)
+                    self.scratch.format_text(self.record, text);
+                    ExpressionValue::from_bool(pattern.is_match(self.scratch.bytes(text)) == *positive)
                 }
-                ValueContent::Nothing => Value::answer(false),
+                ValueContent::Nothing => ExpressionValue::from_bool(false),
                 ValueContent::Number(_) | ValueContent::Array => {
                     return Err(Misfit { node: id, reason: MisfitReason::NotMatchable });
                 }
@@ -226,88 +231,93 @@ impl<'r> Evaluation<'r, '_> {
         })
     }
 
-    fn unary(&mut self, operator: Unary, value: Value<'r>) -> Result<Value<'r>, MisfitReason> {
+    fn apply_unary(
+        &mut self,
+        operator: Unary,
+        value: ExpressionValue<'r>,
+    ) -> Result<ExpressionValue<'r>, MisfitReason> {
         let of = |function: fn(f64) -> f64| match value.what {
             ValueContent::Number(number) => Ok(value.become_number(function(number))),
             ValueContent::Text(_) | ValueContent::Nothing => Ok(value.become_number(function(0.0))),
             ValueContent::Array => Err(MisfitReason::ArithmeticOnArray),
         };
         match operator {
-            Unary::Not => Ok(Value::answer(value.is_denied())),
-            Unary::Exists => Ok(Value::answer(value.exists())),
+            Unary::Not => Ok(ExpressionValue::from_bool(value.is_negation_true())),
+            Unary::Exists => Ok(ExpressionValue::from_bool(value.exists())),
             Unary::Exponential => of(f64::exp),
             Unary::Logarithm => of(f64::ln),
             Unary::Root => of(f64::sqrt),
-            Unary::Length | Unary::Least | Unary::Greatest | Unary::Average => {
+            Unary::Length | Unary::Min | Unary::Max | Unary::Average => {
                 let measured = match value.what {
-                    ValueContent::Text(Text::Seq) if operator == Unary::Length => {
+                    ValueContent::Text(ExpressionText::Seq) if operator == Unary::Length => {
                         self.record.l_seq() as f64
                     }
                     ValueContent::Text(text) => {
-                        self.scratch.write(self.record, text);
-                        measure(operator, self.scratch.bytes(text))
+                        self.scratch.format_text(self.record, text);
+                        measure_bytes(operator, self.scratch.bytes(text))
                     }
-                    ValueContent::Nothing => measure(operator, b""),
+                    ValueContent::Nothing => measure_bytes(operator, b""),
                     ValueContent::Number(_) | ValueContent::Array => {
                         return Err(MisfitReason::NotMeasurable);
                     }
                 };
-                Ok(Value { what: ValueContent::Number(measured), forced: value.forced })
+                Ok(ExpressionValue { what: ValueContent::Number(measured), forced: value.forced })
             }
-            _ if !value.is_defined() => Ok(Value::UNDEFINED),
-            Unary::Plus => number(value).map(Value::result),
-            Unary::Minus => number(value).map(|number| Value::result(-number)),
-            Unary::Invert => number(value).map(|number| Value::result(!integer(number) as f64)),
+            _ if !value.is_defined() => Ok(ExpressionValue::UNDEFINED),
+            Unary::Plus => number_of(value).map(ExpressionValue::from_arithmetic),
+            Unary::Minus => number_of(value).map(|number| ExpressionValue::from_arithmetic(-number)),
+            Unary::Invert => number_of(value)
+                .map(|number| ExpressionValue::from_arithmetic(!integer_part(number) as f64)),
         }
     }
 
-    fn binary(
+    fn apply_binary(
         &mut self,
         operator: Binary,
-        left: Value<'r>,
-        right: Value<'r>,
-    ) -> Result<Value<'r>, MisfitReason> {
+        left: ExpressionValue<'r>,
+        right: ExpressionValue<'r>,
+    ) -> Result<ExpressionValue<'r>, MisfitReason> {
         if !left.is_defined() || !right.is_defined() {
-            return Ok(Value::UNDEFINED);
+            return Ok(ExpressionValue::UNDEFINED);
         }
-        if let Some(answer) = self.compares(operator, left, right)? {
-            return Ok(Value::answer(answer));
+        if let Some(answer) = self.compare_values(operator, left, right)? {
+            return Ok(ExpressionValue::from_bool(answer));
         }
-        let (a, b) = (number(left)?, number(right)?);
-        let bits = |operation: fn(i64, i64) -> i64| operation(integer(a), integer(b)) as f64;
-        Ok(Value::result(match operator {
-            Binary::Times if (a * b).is_nan() => return Ok(Value::UNDEFINED),
+        let (a, b) = (number_of(left)?, number_of(right)?);
+        let bits = |operation: fn(i64, i64) -> i64| operation(integer_part(a), integer_part(b)) as f64;
+        Ok(ExpressionValue::from_arithmetic(match operator {
+            Binary::Times if (a * b).is_nan() => return Ok(ExpressionValue::UNDEFINED),
             Binary::Times => a * b,
-            Binary::Divide if (a / b).is_nan() => return Ok(Value::UNDEFINED),
+            Binary::Divide if (a / b).is_nan() => return Ok(ExpressionValue::UNDEFINED),
             Binary::Divide => a / b,
-            Binary::Remainder if integer(b) == 0 => return Ok(Value::UNDEFINED),
-            Binary::Remainder => integer(a).wrapping_rem(integer(b)) as f64,
+            Binary::Remainder if integer_part(b) == 0 => return Ok(ExpressionValue::UNDEFINED),
+            Binary::Remainder => integer_part(a).wrapping_rem(integer_part(b)) as f64,
             Binary::Add => a + b,
             Binary::Subtract => a - b,
             Binary::And => bits(|a, b| a & b),
             Binary::ExclusiveOr => bits(|a, b| a ^ b),
             Binary::Or => bits(|a, b| a | b),
             Binary::Power => return Ok(left.become_number(a.powf(b))),
-            _ => return Ok(Value::UNDEFINED), // comparisons and default() were answered above
+            _ => return Ok(ExpressionValue::UNDEFINED), // comparisons and default() were answered above
         }))
     }
 
-    fn compares(
+    fn compare_values(
         &mut self,
         operator: Binary,
-        left: Value<'r>,
-        right: Value<'r>,
+        left: ExpressionValue<'r>,
+        right: ExpressionValue<'r>,
     ) -> Result<Option<bool>, MisfitReason> {
         if holds_for(operator, Ordering::Equal).is_none() {
             return Ok(None);
         }
         match (left.what, right.what) {
             (ValueContent::Number(left), ValueContent::Number(right)) => {
-                Ok(compare(operator, left, right))
+                Ok(compare_numbers(operator, left, right))
             }
             (ValueContent::Text(left), ValueContent::Text(right)) => {
-                self.scratch.write(self.record, left);
-                self.scratch.write(self.record, right);
+                self.scratch.format_text(self.record, left);
+                self.scratch.format_text(self.record, right);
                 let order = self.scratch.bytes(left).cmp(self.scratch.bytes(right));
                 Ok(holds_for(operator, order))
             }
@@ -319,7 +329,7 @@ impl<'r> Evaluation<'r, '_> {
 
 /// Compares two numbers. A comparison with NaN, which stands for undefined, is false. Returns
 /// `None` if the operator is not a comparison.
-fn compare(operator: Binary, left: f64, right: f64) -> Option<bool> {
+fn compare_numbers(operator: Binary, left: f64, right: f64) -> Option<bool> {
     let order = left.partial_cmp(&right);
     let holds = holds_for(operator, order.unwrap_or(Ordering::Equal))?;
     Some(holds && order.is_some())
@@ -339,7 +349,7 @@ fn holds_for(operator: Binary, order: Ordering) -> Option<bool> {
     })
 }
 
-fn number(value: Value<'_>) -> Result<f64, MisfitReason> {
+fn number_of(value: ExpressionValue<'_>) -> Result<f64, MisfitReason> {
     match value.what {
         ValueContent::Number(number) => Ok(number),
         ValueContent::Text(_) => Err(MisfitReason::ArithmeticOnText),
@@ -349,11 +359,11 @@ fn number(value: Value<'_>) -> Result<f64, MisfitReason> {
 
 /// Returns the length, minimum, maximum or mean of bytes. Minimum and maximum of no bytes are
 /// undefined; the mean of no bytes is 0, as in samtools.
-fn measure(operator: Unary, bytes: &[u8]) -> f64 {
+fn measure_bytes(operator: Unary, bytes: &[u8]) -> f64 {
     let or_undefined = |byte: Option<&u8>| byte.map_or(f64::NAN, |&byte| f64::from(byte));
     match operator {
-        Unary::Least => or_undefined(bytes.iter().min()),
-        Unary::Greatest => or_undefined(bytes.iter().max()),
+        Unary::Min => or_undefined(bytes.iter().min()),
+        Unary::Max => or_undefined(bytes.iter().max()),
         Unary::Average if bytes.is_empty() => 0.0,
         Unary::Average => {
             let sum = |part: &[u8]| u64::from(part.iter().map(|&byte| u32::from(byte)).sum::<u32>());
@@ -365,18 +375,18 @@ fn measure(operator: Unary, bytes: &[u8]) -> f64 {
 
 /// Returns the value of an optional field. `CG` counts as missing if it holds the true CIGAR of a
 /// long alignment, because htslib removes it when it reads such a record.
-fn field(record: RecordRef<'_>, tag: Tag) -> Value<'_> {
-    let absent = Value { what: ValueContent::Nothing, forced: false };
+fn field_value(record: RecordRef<'_>, tag: Tag) -> ExpressionValue<'_> {
+    let absent = ExpressionValue { what: ValueContent::Nothing, forced: false };
     match record.field(tag) {
         Some(_) if tag == tag::CG && record.long_cigar().is_some() => absent,
-        Some(field) => Value { what: content(field), forced: true },
+        Some(field) => ExpressionValue { what: field_content(field), forced: true },
         None => absent,
     }
 }
 
-fn content(field: Field<'_>) -> ValueContent<'_> {
+fn field_content(field: Field<'_>) -> ValueContent<'_> {
     let number = match (field.kind, field.value) {
-        (b'Z' | b'H' | b'A', text) => return ValueContent::Text(Text::Bytes(text)),
+        (b'Z' | b'H' | b'A', text) => return ValueContent::Text(ExpressionText::Bytes(text)),
         (b'c', &[a]) => f64::from(a.cast_signed()),
         (b'C', &[a]) => f64::from(a),
         (b's', &[a, b]) => f64::from(i16::from_le_bytes([a, b])),

@@ -4,10 +4,10 @@
 ///
 /// Accepts what C's `strtod` accepts in the C locale: decimal or `0x` hexadecimal, with or without
 /// fraction and exponent, `inf` and `nan`. A sign is not part of the number here, but an operator.
-pub(super) fn number(text: &[u8]) -> Option<(f64, usize)> {
+pub(super) fn parse_number(text: &[u8]) -> Option<(f64, usize)> {
     let starts = |word: &[u8]| text.get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word));
     if starts(b"0x")
-        && let Some(found) = hexadecimal(&text[2..])
+        && let Some(found) = parse_hexadecimal(&text[2..])
     {
         return Some((found.0, found.1 + 2));
     }
@@ -17,35 +17,35 @@ pub(super) fn number(text: &[u8]) -> Option<(f64, usize)> {
             return Some((value, word.len()));
         }
     }
-    let whole = digits(text);
+    let whole = digit_count(text);
     let fraction = match text.get(whole) {
-        Some(b'.') => 1 + digits(&text[whole + 1..]),
+        Some(b'.') => 1 + digit_count(&text[whole + 1..]),
         _ => 0,
     };
     if whole + fraction.saturating_sub(1) == 0 {
         return None;
     }
-    let end = whole + fraction + exponent(&text[whole + fraction..], b'e');
+    let end = whole + fraction + exponent_length(&text[whole + fraction..], b'e');
     let value = std::str::from_utf8(&text[..end]).ok()?.parse().ok()?;
     Some((value, end))
 }
 
-fn digits(text: &[u8]) -> usize {
+fn digit_count(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-fn exponent(text: &[u8], letter: u8) -> usize {
+fn exponent_length(text: &[u8], letter: u8) -> usize {
     if !text.first().is_some_and(|first| first.eq_ignore_ascii_case(&letter)) {
         return 0;
     }
     let sign = usize::from(matches!(text.get(1), Some(b'+' | b'-')));
-    match digits(&text[1 + sign..]) {
+    match digit_count(&text[1 + sign..]) {
         0 => 0,
         digits => 1 + sign + digits,
     }
 }
 
-fn hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
+fn parse_hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
     let (mut value, mut scale, mut at, mut seen, mut point) = (0.0f64, 0i32, 0, false, false);
     while let Some(&byte) = text.get(at) {
         match char::from(byte).to_digit(16) {
@@ -59,7 +59,7 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
         }
         at += 1;
     }
-    let length = exponent(&text[at..], b'p');
+    let length = exponent_length(&text[at..], b'p');
     if length > 0 {
         let power = std::str::from_utf8(&text[at + 1..at + length]).ok()?;
         scale = scale.saturating_add(power.parse().unwrap_or(i32::MAX));
@@ -72,7 +72,7 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
 ///
 /// A backslash before `"`, `\`, `t`, `n` or `r` is an escape. Before anything else it is kept,
 /// because patterns need it. Returns `None` if there is no closing quote.
-pub(super) fn quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
+pub(super) fn parse_quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
     let (mut out, mut at) = (Vec::new(), 1);
     loop {
         match *text.get(at)? {
@@ -121,18 +121,19 @@ mod tests {
             ("Infinity", f64::INFINITY, 8),
             ("123456789012345678", 123_456_789_012_345_678.0, 18),
         ] {
-            assert_eq!(number(text.as_bytes()), Some((value, length)), "{text}");
+            assert_eq!(parse_number(text.as_bytes()), Some((value, length)), "{text}");
         }
-        assert!(number(b"NaN").is_some_and(|(value, length)| value.is_nan() && length == 3));
+        assert!(parse_number(b"NaN").is_some_and(|(value, length)| value.is_nan() && length == 3));
         for text in [".", "", "x", "e5", "-1", "\"1\""] {
-            assert_eq!(number(text.as_bytes()), None, "{text}");
+            assert_eq!(parse_number(text.as_bytes()), None, "{text}");
         }
     }
 
     #[test]
     fn quotes_end_texts_and_backslashes_escape() {
-        let read =
-            |text: &str| quoted(text.as_bytes()).map(|(text, n)| (String::from_utf8(text).unwrap(), n));
+        let read = |text: &str| {
+            parse_quoted(text.as_bytes()).map(|(text, n)| (String::from_utf8(text).unwrap(), n))
+        };
         assert_eq!(read(r#""ab" x"#), Some(("ab".to_string(), 4)));
         assert_eq!(read(r#""""#), Some((String::new(), 2)));
         assert_eq!(read(r#""ab\"c\\d""#), Some((r#"ab"c\d"#.to_string(), 10)));

@@ -44,7 +44,7 @@ mod variable;
 
 use readmill_record::{Error, Header, RecordRef, Result};
 
-use evaluate::{Evaluation, Program};
+use evaluate::{Evaluation, ExpressionProgram};
 use parse::ExpressionFault;
 use value::TextBuffers;
 
@@ -78,7 +78,7 @@ use value::TextBuffers;
 #[derive(Clone)]
 pub struct Expression {
     text: Box<str>,
-    program: Program,
+    program: ExpressionProgram,
     scratch: TextBuffers,
 }
 
@@ -89,7 +89,7 @@ impl Expression {
     /// # Errors
     /// The text is not a valid expression; the error shows the wrong place in it.
     pub fn parse(text: &str, header: &Header) -> Result<Self> {
-        let program = parse::program(text, header).map_err(|fault| fault.shown(text))?;
+        let program = parse::parse_program(text, header).map_err(|fault| fault.into_error(text))?;
         Ok(Expression { text: text.into(), program, scratch: TextBuffers::default() })
     }
 
@@ -103,17 +103,17 @@ impl Expression {
     /// A field of this record has another type than an operator needs, such as a text in
     /// arithmetic.
     pub fn matches(&mut self, record: RecordRef<'_>) -> Result<bool> {
-        self.scratch.begin();
+        self.scratch.begin_record();
         let mut evaluation = Evaluation { program: &self.program, record, scratch: &mut self.scratch };
         let root = self.program.root();
-        evaluation.holds(root).map_err(|misfit| self.refusal(misfit))
+        evaluation.is_true(root).map_err(|misfit| self.misfit_error(misfit))
     }
 
     #[cold]
-    fn refusal(&self, misfit: evaluate::Misfit) -> Error {
-        let at = self.program.place(misfit.node);
-        let fault = ExpressionFault::new(at, format!("{} in this record", misfit.reason.words()));
-        let mut error = fault.shown(&self.text);
+    fn misfit_error(&self, misfit: evaluate::Misfit) -> Error {
+        let at = self.program.text_offset(misfit.node);
+        let fault = ExpressionFault::new(at, format!("{} in this record", misfit.reason.description()));
+        let mut error = fault.into_error(&self.text);
         error.kind = readmill_record::ErrorKind::Input;
         error.hint("ask for the field's kind first, or compare it as what it is")
     }

@@ -15,16 +15,16 @@ use std::sync::Arc;
 
 use readmill_record::{Error, Header};
 
-use super::evaluate::{Binary, Id, Junction, Node, Program, Unary};
+use super::evaluate::{Binary, ExpressionProgram, Id, Junction, Node, Unary};
 use super::value::ValueKind;
 use super::variable::{HeaderNames, Variable};
 use super::{literal, pattern};
 
 /// Maximum depth of nesting. Parsing and evaluating recurse for each level, so the depth is limited
 /// to protect the stack.
-const DEEPEST: u32 = 200;
+const MAX_DEPTH: u32 = 200;
 
-type Parsed = Result<Id, ExpressionFault>;
+type ParsedNode = Result<Id, ExpressionFault>;
 
 /// Operators with two numbers as operands, from the weakest level to the strongest. They group from
 /// the left.
@@ -38,8 +38,8 @@ const LEVELS: [&[(u8, Binary)]; 5] = [
 
 const FUNCTIONS: [(&str, Unary, ValueKind); 8] = [
     ("length", Unary::Length, ValueKind::Text),
-    ("min", Unary::Least, ValueKind::Text),
-    ("max", Unary::Greatest, ValueKind::Text),
+    ("min", Unary::Min, ValueKind::Text),
+    ("max", Unary::Max, ValueKind::Text),
     ("avg", Unary::Average, ValueKind::Text),
     ("exists", Unary::Exists, ValueKind::Either),
     ("exp", Unary::Exponential, ValueKind::Number),
@@ -51,27 +51,27 @@ const FUNCTIONS: [(&str, Unary, ValueKind); 8] = [
 ///
 /// # Errors
 /// The text is not a valid expression.
-pub(super) fn program(text: &str, header: &Header) -> Result<Program, ExpressionFault> {
-    let mut parser = Parser {
+pub(super) fn parse_program(text: &str, header: &Header) -> Result<ExpressionProgram, ExpressionFault> {
+    let mut parser = ExpressionParser {
         text: text.as_bytes(),
         at: 0,
         depth: 0,
         kinds: Vec::new(),
-        program: Program::default(),
+        program: ExpressionProgram::default(),
     };
-    parser.chain()?;
+    parser.parse_chain()?;
     parser.skip_spaces();
     if parser.at < text.len() {
-        return Err(parser.leftover());
+        return Err(parser.leftover_fault());
     }
     let mut program = parser.program;
-    program.names = Arc::new(names(&program, header));
+    program.names = Arc::new(collect_header_names(&program, header));
     Ok(program)
 }
 
 /// Copies the names from the header that the variables of the program need. Most expressions need
 /// none.
-fn names(program: &Program, header: &Header) -> HeaderNames {
+fn collect_header_names(program: &ExpressionProgram, header: &Header) -> HeaderNames {
     let uses = |variables: &[Variable]| {
         program.nodes.iter().any(|node| matches!(node, Node::Variable(v) if variables.contains(v)))
     };
@@ -85,15 +85,15 @@ fn names(program: &Program, header: &Header) -> HeaderNames {
     names
 }
 
-struct Parser<'t> {
+struct ExpressionParser<'t> {
     text: &'t [u8],
     at: usize,
     depth: u32,
     kinds: Vec<ValueKind>,
-    program: Program,
+    program: ExpressionProgram,
 }
 
-impl<'t> Parser<'t> {
+impl<'t> ExpressionParser<'t> {
     fn rest(&self) -> &'t [u8] {
         &self.text[self.at..]
     }
@@ -110,7 +110,7 @@ impl<'t> Parser<'t> {
 
     /// Skips spaces and consumes `word` if it is next. Returns its byte offset, or `None` if it is
     /// not next.
-    fn takes(&mut self, word: &[u8]) -> Option<usize> {
+    fn take_word(&mut self, word: &[u8]) -> Option<usize> {
         self.skip_spaces();
         let at = self.at;
         self.rest().starts_with(word).then(|| {
@@ -119,11 +119,11 @@ impl<'t> Parser<'t> {
         })
     }
 
-    fn fault<T>(&self, what: impl Into<String>) -> Result<T, ExpressionFault> {
+    fn fault_here<T>(&self, what: impl Into<String>) -> Result<T, ExpressionFault> {
         Err(ExpressionFault::new(self.at, what))
     }
 
-    fn push(&mut self, at: usize, kind: ValueKind, node: Node) -> Id {
+    fn push_node(&mut self, at: usize, kind: ValueKind, node: Node) -> Id {
         self.program.nodes.push(node);
         self.program.places.push(at as u32);
         self.kinds.push(kind);
@@ -135,7 +135,7 @@ impl<'t> Parser<'t> {
     ///
     /// # Errors
     /// The operand is known to have the wrong kind; `what` names the operator or function.
-    fn expect(
+    fn expect_kind(
         &self,
         operand: Id,
         kind: ValueKind,
@@ -148,7 +148,7 @@ impl<'t> Parser<'t> {
         let [needs, is] =
             [kind, found].map(|kind| if kind == ValueKind::Number { "a number" } else { "a text" });
         Err(ExpressionFault::new(
-            self.program.place(operand),
+            self.program.text_offset(operand),
             format!("{} needs {needs}, this is {is}", what()),
         ))
     }
@@ -157,9 +157,9 @@ impl<'t> Parser<'t> {
     ///
     /// # Errors
     /// The expression is nested too deeply.
-    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
-        if self.depth == DEEPEST {
-            return self.fault(format!("the expression nests more than {DEEPEST} deep"));
+    fn parse_nested(&mut self, read: impl FnOnce(&mut Self) -> ParsedNode) -> ParsedNode {
+        if self.depth == MAX_DEPTH {
+            return self.fault_here(format!("the expression nests more than {MAX_DEPTH} deep"));
         }
         self.depth += 1;
         let parsed = read(self);
@@ -167,40 +167,40 @@ impl<'t> Parser<'t> {
         parsed
     }
 
-    fn chain(&mut self) -> Parsed {
-        let first = self.equality()?;
+    fn parse_chain(&mut self) -> ParsedNode {
+        let first = self.parse_equality()?;
         let at = self.at;
         let mut rest = Vec::new();
         loop {
-            let junction = if self.takes(b"&&").is_some() {
+            let junction = if self.take_word(b"&&").is_some() {
                 Junction::And
-            } else if self.takes(b"||").is_some() {
+            } else if self.take_word(b"||").is_some() {
                 Junction::Or
             } else {
                 break;
             };
-            rest.push((junction, self.equality()?));
+            rest.push((junction, self.parse_equality()?));
         }
         if rest.is_empty() {
             return Ok(first);
         }
-        Ok(self.push(at, ValueKind::Number, Node::Chain(first, rest.into())))
+        Ok(self.push_node(at, ValueKind::Number, Node::Chain(first, rest.into())))
     }
 
-    fn equality(&mut self) -> Parsed {
-        let left = self.comparison()?;
+    fn parse_equality(&mut self) -> ParsedNode {
+        let left = self.parse_comparison()?;
         for (word, operator) in [(b"==", Binary::Equal), (b"!=", Binary::Unequal)] {
-            if let Some(at) = self.takes(word) {
-                let right = self.nested(Self::equality)?;
-                return Ok(self.push(at, ValueKind::Number, Node::Binary(operator, left, right)));
+            if let Some(at) = self.take_word(word) {
+                let right = self.parse_nested(Self::parse_equality)?;
+                return Ok(self.push_node(at, ValueKind::Number, Node::Binary(operator, left, right)));
             }
         }
         for (word, positive) in [(b"=~", true), (b"!~", false)] {
-            if let Some(at) = self.takes(word) {
-                let right = self.nested(Self::equality)?;
-                self.expect(left, ValueKind::Text, || "matching a pattern".to_string())?;
-                let pattern = Box::new(self.pattern(right)?);
-                return Ok(self.push(
+            if let Some(at) = self.take_word(word) {
+                let right = self.parse_nested(Self::parse_equality)?;
+                self.expect_kind(left, ValueKind::Text, || "matching a pattern".to_string())?;
+                let pattern = Box::new(self.compile_pattern(right)?);
+                return Ok(self.push_node(
                     at,
                     ValueKind::Number,
                     Node::Match { text: left, pattern, positive },
@@ -210,8 +210,8 @@ impl<'t> Parser<'t> {
         Ok(left)
     }
 
-    fn pattern(&self, id: Id) -> Result<regex::bytes::Regex, ExpressionFault> {
-        let at = self.program.place(id);
+    fn compile_pattern(&self, id: Id) -> Result<regex::bytes::Regex, ExpressionFault> {
+        let at = self.program.text_offset(id);
         let Node::Text(text) = self.program.node(id) else {
             return Err(ExpressionFault::new(at, "a pattern is a text in double quotes"));
         };
@@ -219,17 +219,17 @@ impl<'t> Parser<'t> {
             .map_err(|what| ExpressionFault::new(at, format!("the pattern is wrong: {what}")))
     }
 
-    fn comparison(&mut self) -> Parsed {
-        let left = self.operation(0)?;
+    fn parse_comparison(&mut self) -> ParsedNode {
+        let left = self.parse_operation(0)?;
         for (word, operator) in [
             (&b">="[..], Binary::AtLeast),
             (b">", Binary::Greater),
             (b"<=", Binary::AtMost),
             (b"<", Binary::Less),
         ] {
-            if let Some(at) = self.takes(word) {
-                let right = self.nested(Self::comparison)?;
-                return Ok(self.push(at, ValueKind::Number, Node::Binary(operator, left, right)));
+            if let Some(at) = self.take_word(word) {
+                let right = self.parse_nested(Self::parse_comparison)?;
+                return Ok(self.push_node(at, ValueKind::Number, Node::Binary(operator, left, right)));
             }
         }
         Ok(left)
@@ -237,9 +237,9 @@ impl<'t> Parser<'t> {
 
     /// Parses the operators of `LEVELS[level]` and of the stronger levels, which group from the
     /// left.
-    fn operation(&mut self, level: usize) -> Parsed {
-        let Some(operators) = LEVELS.get(level) else { return self.unary() };
-        let mut left = self.operation(level + 1)?;
+    fn parse_operation(&mut self, level: usize) -> ParsedNode {
+        let Some(operators) = LEVELS.get(level) else { return self.parse_unary() };
+        let mut left = self.parse_operation(level + 1)?;
         let depth = self.depth;
         loop {
             self.skip_spaces();
@@ -249,150 +249,151 @@ impl<'t> Parser<'t> {
             let Some(&(byte, operator)) = found.filter(|_| !doubled) else { break };
             self.at += 1;
             self.depth += 1; // the tree grows a level with each operand
-            let right = self.nested(|parser| parser.operation(level + 1))?;
+            let right = self.parse_nested(|parser| parser.parse_operation(level + 1))?;
             for operand in [left, right] {
-                self.expect(operand, ValueKind::Number, || format!("{}", char::from(byte)))?;
+                self.expect_kind(operand, ValueKind::Number, || format!("{}", char::from(byte)))?;
             }
-            left = self.push(at, ValueKind::Number, Node::Binary(operator, left, right));
+            left = self.push_node(at, ValueKind::Number, Node::Binary(operator, left, right));
         }
         self.depth = depth;
         Ok(left)
     }
 
-    fn unary(&mut self) -> Parsed {
+    fn parse_unary(&mut self) -> ParsedNode {
         for (word, operator) in
             [(b"!", Unary::Not), (b"~", Unary::Invert), (b"+", Unary::Plus), (b"-", Unary::Minus)]
         {
-            if let Some(at) = self.takes(word) {
+            if let Some(at) = self.take_word(word) {
                 let is_sign = matches!(operator, Unary::Plus | Unary::Minus);
-                let operand = self.nested(if is_sign { Self::signed } else { Self::unary })?;
+                let operand =
+                    self.parse_nested(if is_sign { Self::parse_signed } else { Self::parse_unary })?;
                 if operator != Unary::Not {
-                    self.expect(operand, ValueKind::Number, || {
+                    self.expect_kind(operand, ValueKind::Number, || {
                         String::from_utf8_lossy(word).into_owned()
                     })?;
                 }
-                return Ok(self.push(at, ValueKind::Number, Node::Unary(operator, operand)));
+                return Ok(self.push_node(at, ValueKind::Number, Node::Unary(operator, operand)));
             }
         }
-        self.simple()
+        self.parse_simple()
     }
 
     /// Parses the operand of a sign. A number may have one more sign (`--3`), as in samtools.
-    fn signed(&mut self) -> Parsed {
+    fn parse_signed(&mut self) -> ParsedNode {
         self.skip_spaces();
         let at = self.at;
         let sign = match self.rest() {
             [b'-', ..] => -1.0,
             [b'+', ..] => 1.0,
-            _ => return self.simple(),
+            _ => return self.parse_simple(),
         };
-        match literal::number(&self.text[at + 1..]) {
+        match literal::parse_number(&self.text[at + 1..]) {
             Some((number, length)) => {
                 self.at += 1 + length;
-                Ok(self.push(at, ValueKind::Number, Node::Number(sign * number)))
+                Ok(self.push_node(at, ValueKind::Number, Node::Number(sign * number)))
             }
-            None => self.fault("a second sign stands before numbers only"),
+            None => self.fault_here("a second sign stands before numbers only"),
         }
     }
 
-    fn simple(&mut self) -> Parsed {
+    fn parse_simple(&mut self) -> ParsedNode {
         self.skip_spaces();
         let at = self.at;
-        if let Some((number, length)) = literal::number(self.rest()) {
+        if let Some((number, length)) = literal::parse_number(self.rest()) {
             self.at += length;
-            return Ok(self.push(at, ValueKind::Number, Node::Number(number)));
+            return Ok(self.push_node(at, ValueKind::Number, Node::Number(number)));
         }
         match self.rest() {
             [b'(', ..] => {
                 self.at += 1;
-                let inner = self.nested(Self::chain)?;
-                self.close()?;
+                let inner = self.parse_nested(Self::parse_chain)?;
+                self.expect_closing()?;
                 Ok(inner)
             }
             [b'"', ..] => {
-                let Some((text, length)) = literal::quoted(self.rest()) else {
-                    return self.fault("the text that begins here has no closing quote");
+                let Some((text, length)) = literal::parse_quoted(self.rest()) else {
+                    return self.fault_here("the text that begins here has no closing quote");
                 };
                 self.at += length;
-                Ok(self.push(at, ValueKind::Text, Node::Text(text.into())))
+                Ok(self.push_node(at, ValueKind::Text, Node::Text(text.into())))
             }
-            [b'[', ..] => self.field(),
-            [letter, ..] if letter.is_ascii_alphabetic() => self.word(),
-            _ => Err(self.unexpected()),
+            [b'[', ..] => self.parse_field(),
+            [letter, ..] if letter.is_ascii_alphabetic() => self.parse_word(),
+            _ => Err(self.unexpected_fault()),
         }
     }
 
-    fn close(&mut self) -> Result<(), ExpressionFault> {
-        match self.takes(b")") {
+    fn expect_closing(&mut self) -> Result<(), ExpressionFault> {
+        match self.take_word(b")") {
             Some(_) => Ok(()),
-            None => self.fault("a ) is missing"),
+            None => self.fault_here("a ) is missing"),
         }
     }
 
-    fn field(&mut self) -> Parsed {
+    fn parse_field(&mut self) -> ParsedNode {
         let at = self.at;
         match self.rest() {
             &[_, first, second, b']', ..]
                 if first.is_ascii_alphabetic() && second.is_ascii_alphanumeric() =>
             {
                 self.at += 4;
-                Ok(self.push(at, ValueKind::Either, Node::Field([first, second])))
+                Ok(self.push_node(at, ValueKind::Either, Node::Field([first, second])))
             }
             _ => Err(ExpressionFault::new(
                 at,
                 "an optional field is written as its two letters in brackets",
             )
-            .hint("for instance [NM]")),
+            .with_hint("for instance [NM]")),
         }
     }
 
-    fn word(&mut self) -> Parsed {
+    fn parse_word(&mut self) -> ParsedNode {
         let at = self.at;
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
         let length = self.rest().iter().take_while(is_part).count();
         let word = String::from_utf8_lossy(&self.rest()[..length]).into_owned();
         if self.rest().get(length) == Some(&b'(') {
-            return self.nested(|parser| parser.function(at, &word));
+            return self.parse_nested(|parser| parser.parse_function(at, &word));
         }
-        let Some(variable) = Variable::named(&word) else {
-            return Err(unknown(at, &word));
+        let Some(variable) = Variable::from_name(&word) else {
+            return Err(unknown_variable_fault(at, &word));
         };
         self.at += length;
-        Ok(self.push(at, variable.kind(), Node::Variable(variable)))
+        Ok(self.push_node(at, variable.kind(), Node::Variable(variable)))
     }
 
-    fn function(&mut self, at: usize, name: &str) -> Parsed {
+    fn parse_function(&mut self, at: usize, name: &str) -> ParsedNode {
         let one = FUNCTIONS.iter().find(|(known, ..)| *known == name);
         let two = [("default", Binary::Default), ("pow", Binary::Power)];
         let two = two.into_iter().find(|(known, _)| *known == name);
         if one.is_none() && two.is_none() {
-            return self.fault(format!("there is no function {name}()"));
+            return self.fault_here(format!("there is no function {name}()"));
         }
         self.at += name.len() + 1;
-        let first = self.chain()?;
+        let first = self.parse_chain()?;
         let takes = || format!("{name}()");
         if let Some(&(_, function, kind)) = one {
-            self.expect(first, kind, takes)?;
-            self.close()?;
-            return Ok(self.push(at, ValueKind::Number, Node::Unary(function, first)));
+            self.expect_kind(first, kind, takes)?;
+            self.expect_closing()?;
+            return Ok(self.push_node(at, ValueKind::Number, Node::Unary(function, first)));
         }
-        if self.takes(b",").is_none() {
-            return self.fault(format!("{name}() takes two operands: a comma is missing"));
+        if self.take_word(b",").is_none() {
+            return self.fault_here(format!("{name}() takes two operands: a comma is missing"));
         }
-        let second = self.chain()?;
-        self.close()?;
+        let second = self.parse_chain()?;
+        self.expect_closing()?;
         let (first_kind, second_kind) = (self.kinds[first as usize], self.kinds[second as usize]);
         if name == "default" {
             let kind = if first_kind == second_kind { first_kind } else { ValueKind::Either };
-            return Ok(self.push(at, kind, Node::Binary(Binary::Default, first, second)));
+            return Ok(self.push_node(at, kind, Node::Binary(Binary::Default, first, second)));
         }
         for operand in [first, second] {
-            self.expect(operand, ValueKind::Number, takes)?;
+            self.expect_kind(operand, ValueKind::Number, takes)?;
         }
-        Ok(self.push(at, ValueKind::Number, Node::Binary(Binary::Power, first, second)))
+        Ok(self.push_node(at, ValueKind::Number, Node::Binary(Binary::Power, first, second)))
     }
 
-    fn unexpected(&self) -> ExpressionFault {
+    fn unexpected_fault(&self) -> ExpressionFault {
         match self.peek() {
             None => ExpressionFault::new(self.at, "something is missing"),
             Some(b'\'') => ExpressionFault::new(self.at, "texts stand in double quotes"),
@@ -403,10 +404,10 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn leftover(&self) -> ExpressionFault {
+    fn leftover_fault(&self) -> ExpressionFault {
         match self.rest() {
             [b'=', ..] => {
-                ExpressionFault::new(self.at, "= alone is no operator").hint("compare with ==")
+                ExpressionFault::new(self.at, "= alone is no operator").with_hint("compare with ==")
             }
             [b')', ..] => ExpressionFault::new(self.at, "this ) closes nothing"),
             _ => ExpressionFault::new(self.at, "here should stand an operator"),
@@ -425,11 +426,11 @@ impl ExpressionFault {
         ExpressionFault { at, what: what.into(), hint: None }
     }
 
-    pub fn hint(self, hint: &'static str) -> Self {
+    pub fn with_hint(self, hint: &'static str) -> Self {
         ExpressionFault { hint: Some(hint), ..self }
     }
 
-    pub fn shown(self, text: &str) -> Error {
+    pub fn into_error(self, text: &str) -> Error {
         let before = text.get(..self.at).map_or(self.at, |before| before.chars().count());
         let rest: String = text.get(self.at..).unwrap_or_default().chars().take(20).collect();
         let place = if rest.trim().is_empty() {
@@ -443,18 +444,18 @@ impl ExpressionFault {
     }
 }
 
-fn unknown(at: usize, word: &str) -> ExpressionFault {
+fn unknown_variable_fault(at: usize, word: &str) -> ExpressionFault {
     let fault = ExpressionFault::new(at, format!("there is no variable {word}"));
     if word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) {
-        return fault.hint("optional fields stand in brackets, as [NM]");
+        return fault.with_hint("optional fields stand in brackets, as [NM]");
     }
     if word.starts_with("flag.") {
-        return fault.hint(
+        return fault.with_hint(
             "after flag. stands paired, proper_pair, unmap, munmap, reverse, mreverse, read1, read2, secondary, \
              qcfail, dup or supplementary",
         );
     }
-    fault.hint(
+    fault.with_hint(
         "variables are those of 'samtools view -e': mapq, flag, pos, qname, rname, cigar, seq, qual, …",
     )
 }

@@ -12,10 +12,10 @@
 use regex::bytes::{Regex, RegexBuilder};
 
 /// Maximum number of repetitions in `{n}`, which is glibc's `RE_DUP_MAX`.
-const MOST_REPEATS: u32 = 32_767;
+const MAX_REPEATS: u32 = 32_767;
 /// Maximum depth of nested groups. The translation recurses for each group, so the depth is limited
 /// to protect the stack.
-const DEEPEST: u32 = 50;
+const MAX_DEPTH: u32 = 50;
 
 /// Compiles a POSIX extended regular expression.
 ///
@@ -31,7 +31,7 @@ const DEEPEST: u32 = 50;
 /// ```
 pub fn compile(pattern: &[u8]) -> Result<Regex, String> {
     let mut translation = Translation { pattern, at: 0, out: String::new(), depth: 0 };
-    translation.alternatives()?;
+    translation.translate_alternatives()?;
     RegexBuilder::new(&translation.out)
         .unicode(false)
         .dot_matches_new_line(true)
@@ -51,13 +51,13 @@ impl Translation<'_> {
         self.pattern.get(self.at).copied()
     }
 
-    fn takes(&mut self, byte: u8) -> bool {
+    fn take_byte(&mut self, byte: u8) -> bool {
         let next = self.peek() == Some(byte);
         self.at += usize::from(next);
         next
     }
 
-    fn alternatives(&mut self) -> Result<(), String> {
+    fn translate_alternatives(&mut self) -> Result<(), String> {
         while let Some(byte) = self.peek() {
             match byte {
                 b')' if self.depth > 0 => break,
@@ -65,15 +65,15 @@ impl Translation<'_> {
                     self.at += 1;
                     self.out.push('|');
                 }
-                _ => self.piece()?,
+                _ => self.translate_piece()?,
             }
         }
         Ok(())
     }
 
-    fn piece(&mut self) -> Result<(), String> {
+    fn translate_piece(&mut self) -> Result<(), String> {
         let start = self.out.len();
-        if !self.atom()? {
+        if !self.translate_atom()? {
             return Ok(());
         }
         while let Some(byte @ (b'*' | b'+' | b'?' | b'{')) = self.peek() {
@@ -81,20 +81,23 @@ impl Translation<'_> {
             self.out.insert_str(start, "(?:");
             self.out.push(')');
             match byte {
-                b'{' => self.repeats()?,
+                b'{' => self.translate_repeats()?,
                 _ => self.out.push(char::from(byte)),
             }
         }
         Ok(())
     }
 
-    fn repeats(&mut self) -> Result<(), String> {
-        let least = self.count()?;
-        let (least, most) =
-            if self.takes(b',') { (Some(least.unwrap_or(0)), self.count()?) } else { (least, least) };
+    fn translate_repeats(&mut self) -> Result<(), String> {
+        let least = self.parse_count()?;
+        let (least, most) = if self.take_byte(b',') {
+            (Some(least.unwrap_or(0)), self.parse_count()?)
+        } else {
+            (least, least)
+        };
         match (least, most) {
-            (Some(least), None) if self.takes(b'}') => self.out.push_str(&format!("{{{least},}}")),
-            (Some(least), Some(most)) if least <= most && self.takes(b'}') => {
+            (Some(least), None) if self.take_byte(b'}') => self.out.push_str(&format!("{{{least},}}")),
+            (Some(least), Some(most)) if least <= most && self.take_byte(b'}') => {
                 self.out.push_str(&format!("{{{least},{most}}}"));
             }
             _ => return Err("a { is not followed by {n}, {n,}, {,m} or {n,m}".to_string()),
@@ -102,7 +105,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    fn count(&mut self) -> Result<Option<u32>, String> {
+    fn parse_count(&mut self) -> Result<Option<u32>, String> {
         let digits = self.pattern[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let text = &self.pattern[self.at..][..digits];
         self.at += digits;
@@ -110,14 +113,14 @@ impl Translation<'_> {
             return Ok(None);
         }
         let count = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-        match count.filter(|&count: &u32| count <= MOST_REPEATS) {
+        match count.filter(|&count: &u32| count <= MAX_REPEATS) {
             Some(count) => Ok(Some(count)),
-            None => Err(format!("it repeats more than {MOST_REPEATS} times")),
+            None => Err(format!("it repeats more than {MAX_REPEATS} times")),
         }
     }
 
     /// Translates one atom. Returns `false` if it is an anchor, which cannot be repeated.
-    fn atom(&mut self) -> Result<bool, String> {
+    fn translate_atom(&mut self) -> Result<bool, String> {
         let Some(byte) = self.peek() else { return Ok(false) };
         self.at += 1;
         match byte {
@@ -126,12 +129,12 @@ impl Translation<'_> {
                 return Ok(false);
             }
             b'.' => self.out.push('.'),
-            b'(' => self.group()?,
+            b'(' => self.translate_group()?,
             b'[' => {
-                let class = self.brackets()?.as_class();
+                let class = self.parse_brackets()?.as_class();
                 self.out.push_str(&class);
             }
-            b'\\' => return self.escape(),
+            b'\\' => return self.translate_escape(),
             b'*' | b'+' | b'?' | b'{' => {
                 return Err(format!("there is nothing that {} could repeat", char::from(byte)));
             }
@@ -140,22 +143,22 @@ impl Translation<'_> {
         Ok(true)
     }
 
-    fn group(&mut self) -> Result<(), String> {
-        if self.depth == DEEPEST {
-            return Err(format!("it nests more than {DEEPEST} groups"));
+    fn translate_group(&mut self) -> Result<(), String> {
+        if self.depth == MAX_DEPTH {
+            return Err(format!("it nests more than {MAX_DEPTH} groups"));
         }
         self.depth += 1;
         self.out.push_str("(?:");
-        self.alternatives()?;
+        self.translate_alternatives()?;
         self.depth -= 1;
-        if !self.takes(b')') {
+        if !self.take_byte(b')') {
             return Err("a ( is not closed".to_string());
         }
         self.out.push(')');
         Ok(())
     }
 
-    fn escape(&mut self) -> Result<bool, String> {
+    fn translate_escape(&mut self) -> Result<bool, String> {
         let Some(byte) = self.peek() else {
             return Err("it ends with a backslash".to_string());
         };
@@ -176,10 +179,10 @@ impl Translation<'_> {
         Ok(is_atom)
     }
 
-    fn brackets(&mut self) -> Result<Bytes, String> {
+    fn parse_brackets(&mut self) -> Result<ByteSet, String> {
         let open = || "a [ is not closed".to_string();
-        let negative = self.takes(b'^');
-        let mut bytes = Bytes([negative; 256]);
+        let negative = self.take_byte(b'^');
+        let mut bytes = ByteSet([negative; 256]);
         let mut first = true;
         loop {
             let byte = self.peek().ok_or_else(open)?;
@@ -187,13 +190,13 @@ impl Translation<'_> {
             let next = self.peek();
             match (byte, next) {
                 (b']', _) if !first => return Ok(bytes),
-                (b'[', Some(b':')) => self.class(&mut bytes, !negative)?,
+                (b'[', Some(b':')) => self.parse_class(&mut bytes, !negative)?,
                 _ => {
-                    let low = self.element(byte)?;
+                    let low = self.parse_element(byte)?;
                     let high = match (self.peek(), self.pattern.get(self.at + 1)) {
                         (Some(b'-'), Some(&after)) if after != b']' => {
                             self.at += 2;
-                            self.element(after)?
+                            self.parse_element(after)?
                         }
                         _ => low,
                     };
@@ -209,7 +212,7 @@ impl Translation<'_> {
 
     /// Parses one byte inside brackets, which may also be written as the collating element `[.x.]`
     /// or as the equivalence class `[=x=]`.
-    fn element(&mut self, byte: u8) -> Result<u8, String> {
+    fn parse_element(&mut self, byte: u8) -> Result<u8, String> {
         let Some(mark @ (b'.' | b'=')) = self.peek().filter(|_| byte == b'[') else {
             return Ok(byte);
         };
@@ -224,7 +227,7 @@ impl Translation<'_> {
 
     /// Parses a class such as `[:digit:]` after its first bracket, and sets its members in `bytes`
     /// to `value`.
-    fn class(&mut self, bytes: &mut Bytes, value: bool) -> Result<(), String> {
+    fn parse_class(&mut self, bytes: &mut ByteSet, value: bool) -> Result<(), String> {
         let rest = &self.pattern[self.at + 1..];
         let length = rest.windows(2).position(|end| end == b":]");
         let holds: fn(u8) -> bool = match length.map(|length| &rest[..length]) {
@@ -250,9 +253,9 @@ impl Translation<'_> {
     }
 }
 
-struct Bytes([bool; 256]);
+struct ByteSet([bool; 256]);
 
-impl Bytes {
+impl ByteSet {
     fn as_class(&self) -> String {
         let members = (0..=255u8).filter(|&byte| self.0[usize::from(byte)]);
         let class: String = members.map(byte_literal).collect();

@@ -15,46 +15,47 @@ pub(super) enum ValueKind {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ValueContent<'r> {
     Number(f64),
-    Text(Text<'r>),
+    Text(ExpressionText<'r>),
     Array,
     Nothing,
 }
 
 /// A value, and whether it counts as true whatever it contains: fields are true if they exist.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Value<'r> {
+pub(super) struct ExpressionValue<'r> {
     pub what: ValueContent<'r>,
     pub forced: bool,
 }
 
-impl<'r> Value<'r> {
-    pub const UNDEFINED: Value<'static> = Value { what: ValueContent::Number(f64::NAN), forced: false };
+impl<'r> ExpressionValue<'r> {
+    pub const UNDEFINED: ExpressionValue<'static> =
+        ExpressionValue { what: ValueContent::Number(f64::NAN), forced: false };
 
     pub fn number(number: f64) -> Self {
-        Value { what: ValueContent::Number(number), forced: false }
+        ExpressionValue { what: ValueContent::Number(number), forced: false }
     }
 
-    pub fn text(text: Text<'r>) -> Self {
-        Value { what: ValueContent::Text(text), forced: false }
+    pub fn text(text: ExpressionText<'r>) -> Self {
+        ExpressionValue { what: ValueContent::Text(text), forced: false }
     }
 
-    pub fn answer(answer: bool) -> Self {
-        Value { what: ValueContent::Number(f64::from(u8::from(answer))), forced: answer }
+    pub fn from_bool(answer: bool) -> Self {
+        ExpressionValue { what: ValueContent::Number(f64::from(u8::from(answer))), forced: answer }
     }
 
     /// Creates a result of arithmetic, which is true unless it is 0. Further functions keep this
     /// truth.
-    pub fn result(number: f64) -> Self {
-        Value { what: ValueContent::Number(number), forced: number != 0.0 }
+    pub fn from_arithmetic(number: f64) -> Self {
+        ExpressionValue { what: ValueContent::Number(number), forced: number != 0.0 }
     }
 
     /// Creates the result of a function of `self`. It is as true as `self` was, or undefined if
     /// `number` is NaN: `pow([NM], 2)` is true if the field exists, also when it is 0.
     pub fn become_number(self, number: f64) -> Self {
         if number.is_nan() {
-            return Value::UNDEFINED;
+            return ExpressionValue::UNDEFINED;
         }
-        Value { what: ValueContent::Number(number), forced: self.forced }
+        ExpressionValue { what: ValueContent::Number(number), forced: self.forced }
     }
 
     pub fn is_defined(&self) -> bool {
@@ -73,7 +74,7 @@ impl<'r> Value<'r> {
 
     /// Returns whether the value is true by itself, or as an operand of `&&` and `||`. Texts are
     /// true, even empty ones.
-    pub fn holds(&self) -> bool {
+    pub fn is_true(&self) -> bool {
         self.forced
             || match self.what {
                 ValueContent::Number(number) => number != 0.0 && !number.is_nan(),
@@ -83,10 +84,10 @@ impl<'r> Value<'r> {
     }
 
     /// Returns whether `!` makes it true. Only the integer part of a number counts, as in samtools.
-    pub fn is_denied(&self) -> bool {
+    pub fn is_negation_true(&self) -> bool {
         !self.forced
             && match self.what {
-                ValueContent::Number(number) => number.is_nan() || integer(number) == 0,
+                ValueContent::Number(number) => number.is_nan() || integer_part(number) == 0,
                 ValueContent::Text(_) | ValueContent::Array => false,
                 ValueContent::Nothing => true,
             }
@@ -95,13 +96,13 @@ impl<'r> Value<'r> {
 
 /// Returns the integer part of a number. Numbers out of range, and NaN, give the smallest integer,
 /// as the conversion instruction of x86-64 does.
-pub(super) fn integer(number: f64) -> i64 {
+pub(super) fn integer_part(number: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0; // 2^63
     if (-LIMIT..LIMIT).contains(&number) { number as i64 } else { i64::MIN }
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Text<'r> {
+pub(super) enum ExpressionText<'r> {
     Bytes(&'r [u8]),
     Seq,
     Cigar,
@@ -118,24 +119,24 @@ pub(super) struct TextBuffers {
 }
 
 impl TextBuffers {
-    pub fn begin(&mut self) {
+    pub fn begin_record(&mut self) {
         (self.has_seq, self.has_cigar) = (false, false);
     }
 
     /// Formats `text` if needed. Must be called before [`TextBuffers::bytes`]: the two are
     /// separate, so that the texts of both sides of a comparison can be borrowed at the same time.
-    pub fn write(&mut self, record: RecordRef<'_>, text: Text<'_>) {
+    pub fn format_text(&mut self, record: RecordRef<'_>, text: ExpressionText<'_>) {
         match text {
-            Text::Bytes(_) => {}
-            Text::Seq if self.has_seq => {}
-            Text::Seq => {
+            ExpressionText::Bytes(_) => {}
+            ExpressionText::Seq if self.has_seq => {}
+            ExpressionText::Seq => {
                 self.seq.clear();
                 self.seq.extend(record.seq().iter().flat_map(|&pair| PAIRS[usize::from(pair)]));
                 self.seq.truncate(record.l_seq());
                 self.has_seq = true;
             }
-            Text::Cigar if self.has_cigar => {}
-            Text::Cigar => {
+            ExpressionText::Cigar if self.has_cigar => {}
+            ExpressionText::Cigar => {
                 self.write_cigar(record);
                 self.has_cigar = true;
             }
@@ -159,11 +160,11 @@ impl TextBuffers {
         }
     }
 
-    pub fn bytes<'a>(&'a self, text: Text<'a>) -> &'a [u8] {
+    pub fn bytes<'a>(&'a self, text: ExpressionText<'a>) -> &'a [u8] {
         match text {
-            Text::Bytes(bytes) => bytes,
-            Text::Seq => &self.seq,
-            Text::Cigar => &self.cigar,
+            ExpressionText::Bytes(bytes) => bytes,
+            ExpressionText::Seq => &self.seq,
+            ExpressionText::Cigar => &self.cigar,
         }
     }
 }

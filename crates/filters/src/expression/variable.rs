@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use readmill_record::cigar::{Cigar, HARD_CLIP, SOFT_CLIP};
 use readmill_record::{Flags, Header, RecordRef};
 
-use super::value::{Text, Value, ValueKind};
+use super::value::{ExpressionText, ExpressionValue, ValueKind};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variable {
@@ -72,7 +72,7 @@ const NAMES: [(&str, Variable); 34] = [
 ];
 
 impl Variable {
-    pub fn named(name: &str) -> Option<Variable> {
+    pub fn from_name(name: &str) -> Option<Variable> {
         NAMES.iter().find(|(known, _)| *known == name).map(|&(_, variable)| variable)
     }
 
@@ -87,21 +87,21 @@ impl Variable {
 
     /// Returns the value of the variable. Positions are 1-based, and 0 if there is none; indexes of
     /// reference sequences are 0-based, and -1 if there is none.
-    pub fn of<'r>(self, record: RecordRef<'r>, names: &'r HeaderNames) -> Value<'r> {
-        let text = |bytes: &'r [u8]| Value::text(Text::Bytes(bytes));
+    pub fn value_in<'r>(self, record: RecordRef<'r>, names: &'r HeaderNames) -> ExpressionValue<'r> {
+        let text = |bytes: &'r [u8]| ExpressionValue::text(ExpressionText::Bytes(bytes));
         match self {
-            V::Cigar => Value::text(Text::Cigar),
-            V::Library => text(names.library(record)),
-            V::MateRefName => text(names.reference(record.next_ref_id())),
+            V::Cigar => ExpressionValue::text(ExpressionText::Cigar),
+            V::Library => text(names.library_of(record)),
+            V::MateRefName => text(names.reference_name(record.next_ref_id())),
             V::QueryName => text(record.qname()),
             V::Qual => text(record.qual()),
-            V::RefName => text(names.reference(record.ref_id())),
-            V::Seq => Value::text(Text::Seq),
-            number => Value::number(number.count(record) as f64),
+            V::RefName => text(names.reference_name(record.ref_id())),
+            V::Seq => ExpressionValue::text(ExpressionText::Seq),
+            number => ExpressionValue::number(number.number_in(record) as f64),
         }
     }
 
-    pub fn count(self, record: RecordRef<'_>) -> i64 {
+    pub fn number_in(self, record: RecordRef<'_>) -> i64 {
         match self {
             V::EndPos => record.end(),
             V::Flag(bits) => i64::from(record.flags().0 & bits),
@@ -169,21 +169,21 @@ impl HeaderNames {
     }
 
     pub fn take_libraries(&mut self, header: &Header) {
-        for group in header.lines_of(b"RG") {
+        for group in header.lines_of_kind(b"RG") {
             if let (Some(id), Some(library)) = (group.get(b"ID"), group.get(b"LB")) {
                 self.libraries.entry(id.into()).or_insert_with(|| library.into());
             }
         }
     }
 
-    pub fn reference(&self, id: i32) -> &[u8] {
+    pub fn reference_name(&self, id: i32) -> &[u8] {
         let name = usize::try_from(id).ok().and_then(|id| self.references.get(id));
         name.map_or(b"*", |name| name)
     }
 
     /// Returns the library of a record's read group; empty if the read group or its library is
     /// unknown.
-    pub fn library(&self, record: RecordRef<'_>) -> &[u8] {
+    pub fn library_of(&self, record: RecordRef<'_>) -> &[u8] {
         let library = record.read_group().and_then(|group| self.libraries.get(group));
         library.map_or(b"", |library| library)
     }

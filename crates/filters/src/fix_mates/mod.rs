@@ -18,17 +18,17 @@ use std::sync::Arc;
 use readmill_record::header::ReferenceSequence;
 use readmill_record::{Batch, Changes, Error, Flags, Header, Result, Span, Step, tag};
 
-use crate::flag::{Flag, Value, with_value};
+use crate::flag::{Flag, FlagValue, flag_with_value};
 use crate::lone_mates::LoneMates;
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext, PlanFacts};
 
-use read::{Extras, PlannedRead, TemplateOutcome, Texts};
+use read::{CigarTexts, PlannedRead, SamtoolsExtras, TemplateOutcome};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::with_value(
             "fix-mates",
-            Value::OneOf(&[
+            FlagValue::OneOf(&[
                 ("picard", "Picard FixMateInformation"),
                 ("samtools", "samtools fixmate -m, which sanitises, too"),
             ]),
@@ -39,20 +39,20 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "template-cigar",
             "Write ct, the CIGARs of both ends and their distance, as samtools fixmate -c",
         )
-        .requires("fix-mates"),
+        .requires_flag("fix-mates"),
         Flag::switch(
             "drop-once-fixed",
             "Once mates are fixed, drop unmapped reads and secondary alignments, as samtools fixmate -r",
         )
-        .requires("fix-mates"),
+        .requires_flag("fix-mates"),
     ],
     parse: |given, filters| {
-        let Some(rules) = given.parsed::<MateRules>("fix-mates")? else { return Ok(()) };
-        let extras = Extras {
+        let Some(rules) = given.parse_value::<MateRules>("fix-mates")? else { return Ok(()) };
+        let extras = SamtoolsExtras {
             template_cigar: given.is_given("template-cigar"),
             drops: given.is_given("drop-once-fixed"),
         };
-        filters.add(FixMatesRequest { rules, extras });
+        filters.add_filter(FixMatesRequest { rules, extras });
         Ok(())
     },
 };
@@ -91,18 +91,18 @@ impl FromStr for MateRules {
 #[derive(Clone, Copy, Debug)]
 struct FixMatesRequest {
     rules: MateRules,
-    extras: Extras,
+    extras: SamtoolsExtras,
 }
 
 impl Filter for FixMatesRequest {
-    fn words(&self) -> Vec<String> {
-        let mut words = with_value("--fix-mates", self.rules.name());
+    fn command_words(&self) -> Vec<String> {
+        let mut words = flag_with_value("--fix-mates", self.rules.name());
         words.extend(self.extras.template_cigar.then(|| "--template-cigar".to_string()));
         words.extend(self.extras.drops.then(|| "--drop-once-fixed".to_string()));
         words
     }
 
-    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+    fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let mut step = FixMates::new(self.rules, context.header);
         step.extras = self.extras;
         context.lone_mates = Some(step.lone_mates());
@@ -114,8 +114,8 @@ impl Filter for FixMatesRequest {
         FilterFacts { adjacent_mates: true, thread_memory, ..FilterFacts::default() }
     }
 
-    fn check(&self, _: PlanFacts) -> Result<()> {
-        if self.rules == MateRules::Picard && self.extras != Extras::default() {
+    fn check_plan(&self, _: PlanFacts) -> Result<()> {
+        if self.rules == MateRules::Picard && self.extras != SamtoolsExtras::default() {
             return Err(Error::usage("--template-cigar and --drop-once-fixed are of samtools fixmate")
                 .hint("write --fix-mates samtools, or leave them out"));
         }
@@ -131,7 +131,7 @@ impl Filter for FixMatesRequest {
 /// marked as having no mate. [`LoneMates`] detects mates that are elsewhere in the input.
 pub struct FixMates {
     rules: MateRules,
-    extras: Extras,
+    extras: SamtoolsExtras,
     references: Arc<[ReferenceSequence]>,
     lone: Arc<LoneMates>,
     counts: MateCounts,
@@ -150,7 +150,7 @@ struct MateCounts {
 #[derive(Default)]
 struct TemplateBuffers {
     reads: Vec<PlannedRead>,
-    texts: Texts,
+    texts: CigarTexts,
 }
 
 impl FixMates {
@@ -168,14 +168,14 @@ impl FixMates {
     }
 
     /// Plans the changes of one template, whose reads are those of `range`, and counts its outcome.
-    fn fix(&mut self, batch: &Batch, range: Range<usize>) {
+    fn fix_template(&mut self, batch: &Batch, range: Range<usize>) {
         let TemplateBuffers { reads, texts } = &mut self.scratch;
         let spans = &batch.spans[range.clone()];
         let reads = &mut reads[range];
         let outcome = match self.rules {
-            MateRules::Picard => picard::fix(reads, batch, spans, texts),
+            MateRules::Picard => picard::fix_by_picard(reads, batch, spans, texts),
             MateRules::Samtools => {
-                samtools::fix(reads, batch, spans, texts, &self.references, self.extras)
+                samtools::fix_by_samtools(reads, batch, spans, texts, &self.references, self.extras)
             }
         };
         match outcome {
@@ -184,18 +184,18 @@ impl FixMates {
             TemplateOutcome::Doubled => self.counts.doubled += 1,
             TemplateOutcome::Lone => self.counts.lone += 1,
         }
-        if outcome == TemplateOutcome::Lone || lacks_an_end(reads) {
-            self.lone.note(batch.record(spans[0]).qname());
+        if outcome == TemplateOutcome::Lone || has_unequal_ends(reads) {
+            self.lone.note_name(batch.record(spans[0]).qname());
         }
     }
 }
 
 /// Returns whether a template has more primary reads of one end than of the other. Such a template
 /// is noted in [`LoneMates`] even if the rules could fix a part of it.
-fn lacks_an_end(reads: &[PlannedRead]) -> bool {
-    let primaries = reads.iter().filter(|read| read.is(Flags::PAIRED) && read.is_primary());
+fn has_unequal_ends(reads: &[PlannedRead]) -> bool {
+    let primaries = reads.iter().filter(|read| read.has_flag(Flags::PAIRED) && read.is_primary());
     let (mut first, mut last) = (0, 0);
-    primaries.for_each(|read| match (read.is(Flags::FIRST), read.is(Flags::LAST)) {
+    primaries.for_each(|read| match (read.has_flag(Flags::FIRST), read.has_flag(Flags::LAST)) {
         (true, false) => first += 1,
         (false, true) => last += 1,
         _ => {}
@@ -204,7 +204,7 @@ fn lacks_an_end(reads: &[PlannedRead]) -> bool {
 }
 
 /// Returns the ranges of adjacent reads that belong to one template.
-fn templates(spans: &[Span]) -> impl Iterator<Item = Range<usize>> + '_ {
+fn template_ranges(spans: &[Span]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     spans.chunk_by(|a, b| a.stamp.template() == b.stamp.template()).map(move |template| {
         at += template.len();
@@ -217,7 +217,7 @@ impl Step for FixMates {
         "fix-mates"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         let (references, lone) = (Arc::clone(&self.references), Arc::clone(&self.lone));
         let (counts, scratch) = Default::default();
         let FixMates { rules, extras, .. } = *self;
@@ -227,7 +227,7 @@ impl Step for FixMates {
     /// Largest growth of a record: MQ, ms, the head of MC, and the mate's CIGAR as text, which has
     /// at most ten letters for each operator of four bytes. Memory is reserved as if all reads had
     /// the minimum size, 37 bytes, so this is the growth for each 37 bytes of a template.
-    fn growth(&self) -> usize {
+    fn max_growth_bytes(&self) -> usize {
         let cigar = 37 * 10 / 4;
         // ct has the CIGARs of both ends, its head, the numbers and strands of the ends, and their
         // distance.
@@ -242,26 +242,26 @@ impl Step for FixMates {
             MateRules::Samtools if self.extras.template_cigar => &tags[..],
             MateRules::Samtools => &tags[..7],
         };
-        Changes { reads: self.extras.drops, flags: true, alignment: true, ..Changes::tags(tags) }
+        Changes { reads: self.extras.drops, flags: true, alignment: true, ..Changes::of_tags(tags) }
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         self.scratch.texts.clear();
         self.scratch.reads.clear();
-        self.scratch.reads.extend(batch.records().map(|(_, record)| PlannedRead::of(record)));
-        let ranges: Vec<Range<usize>> = templates(&batch.spans).collect();
+        self.scratch.reads.extend(batch.records().map(|(_, record)| PlannedRead::from_record(record)));
+        let ranges: Vec<Range<usize>> = template_ranges(&batch.spans).collect();
         let before = self.counts;
         for range in ranges {
-            self.fix(batch, range);
+            self.fix_template(batch, range);
         }
         let lone = self.counts.lone - before.lone;
         let whole = self.counts.fixed - before.fixed + self.counts.doubled - before.doubled;
-        self.lone.count(lone, lone + whole);
+        self.lone.add_counts(lone, lone + whole);
         let TemplateBuffers { reads, texts } = &self.scratch;
         let (mut reads, appends) = (reads.iter(), self.rules == MateRules::Samtools);
-        batch.rewrite(|_, record, out| {
+        batch.rewrite_records(|_, record, out| {
             if let Some(read) = reads.next() {
-                read.write(record, texts, appends, out);
+                read.write_record(record, texts, appends, out);
             }
             Ok(())
         })?;

@@ -3,21 +3,21 @@
 
 use readmill_record::{Batch, Flags, Span};
 
-use super::read::{FieldChange, PlannedRead, TemplateOutcome, Texts};
+use super::read::{CigarTexts, FieldChange, PlannedRead, TemplateOutcome};
 
 /// Sets the mate fields of the primary reads of a template. Supplementary alignments get theirs
 /// from the primary read of the other end. Secondary alignments and 0x2 do not change.
-pub(super) fn fix(
+pub(super) fn fix_by_picard(
     reads: &mut [PlannedRead],
     batch: &Batch,
     spans: &[Span],
-    texts: &mut Texts,
+    texts: &mut CigarTexts,
 ) -> TemplateOutcome {
     let mut ends = [None, None];
     let mut paired = false;
-    for (i, read) in reads.iter().enumerate().filter(|(_, read)| read.is(Flags::PAIRED)) {
+    for (i, read) in reads.iter().enumerate().filter(|(_, read)| read.has_flag(Flags::PAIRED)) {
         paired = true;
-        let end = match (read.is_primary(), read.is(Flags::FIRST), read.is(Flags::LAST)) {
+        let end = match (read.is_primary(), read.has_flag(Flags::FIRST), read.has_flag(Flags::LAST)) {
             (true, true, _) => 0,
             (true, _, true) => 1,
             _ => continue,
@@ -29,20 +29,21 @@ pub(super) fn fix(
     let (Some(first), Some(last)) = (ends[0], ends[1]) else {
         return if paired { TemplateOutcome::Lone } else { TemplateOutcome::Single };
     };
-    let mut cigar = |reads: &[PlannedRead], i: usize| texts.cigar(&reads[i], batch.record(spans[i]));
+    let mut cigar =
+        |reads: &[PlannedRead], i: usize| texts.append_cigar(&reads[i], batch.record(spans[i]));
     let cigars = [first, last].map(|i| reads[i].is_mapped().then(|| cigar(reads, i)));
     link_mates(reads, [first, last], &cigars);
     for i in 0..reads.len() {
-        if !(reads[i].is(Flags::PAIRED) && reads[i].is(Flags::SUPPLEMENTARY)) {
+        if !(reads[i].has_flag(Flags::PAIRED) && reads[i].has_flag(Flags::SUPPLEMENTARY)) {
             continue;
         }
-        let end = usize::from(reads[i].is(Flags::FIRST));
+        let end = usize::from(reads[i].has_flag(Flags::FIRST));
         let (mate, cigar) = ([first, last][end], cigars[end].clone());
         let (place, mapped, mapq) = (reads[mate].place(), reads[mate].is_mapped(), reads[mate].mapq);
         let tlen = reads[mate].tlen.wrapping_neg();
         let read = &mut reads[i];
-        read.point_at(place);
-        read.set(Flags::MATE_UNMAPPED, !mapped);
+        read.set_mate_place(place);
+        read.set_flag(Flags::MATE_UNMAPPED, !mapped);
         read.tlen = tlen;
         read.mq = FieldChange::Set(mapq);
         read.mc = cigar.map_or(FieldChange::Gone, FieldChange::Set);
@@ -70,8 +71,8 @@ fn link_mates(
     for (i, mate, cigar) in [(first, last, &cigars[1]), (last, first, &cigars[0])] {
         let (place, mapped, mapq) = (reads[mate].place(), reads[mate].is_mapped(), reads[mate].mapq);
         let read = &mut reads[i];
-        read.point_at(place);
-        read.set(Flags::MATE_UNMAPPED, !mapped);
+        read.set_mate_place(place);
+        read.set_flag(Flags::MATE_UNMAPPED, !mapped);
         read.mq = if mapped { FieldChange::Set(mapq) } else { FieldChange::Gone };
         read.mc = cigar.clone().map_or(FieldChange::Gone, FieldChange::Set);
     }
@@ -88,7 +89,7 @@ fn template_length(first: &PlannedRead, last: &PlannedRead) -> i32 {
     }
     let five_prime = |read: &PlannedRead| {
         let pos = i64::from(read.pos);
-        if read.is(Flags::REVERSE) { pos + read.span - 1 } else { pos }
+        if read.has_flag(Flags::REVERSE) { pos + read.span - 1 } else { pos }
     };
     let (from, to) = (five_prime(first), five_prime(last));
     (to - from + if to >= from { 1 } else { -1 }) as i32

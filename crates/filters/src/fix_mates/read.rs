@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use readmill_record::realign::Packed;
+use readmill_record::realign::PackedOperator;
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Flags, RecordRef, edit, realign};
 
@@ -14,7 +14,7 @@ const MS: Tag = *b"ms";
 const CT: Tag = *b"ct";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Extras {
+pub(super) struct SamtoolsExtras {
     pub(super) template_cigar: bool,
     /// Drop unmapped reads and secondary alignments once mates are fixed (`--drop-once-fixed`,
     /// `-r`).
@@ -42,24 +42,24 @@ pub(super) enum FieldChange<T> {
 /// New CIGARs as operators, and the CIGARs of mates as text. Planned reads refer to ranges of
 /// these, so a batch has two buffers and not one for each read.
 #[derive(Default)]
-pub(super) struct Texts {
-    pub(super) ops: Vec<Packed>,
+pub(super) struct CigarTexts {
+    pub(super) ops: Vec<PackedOperator>,
     pub(super) text: Vec<u8>,
 }
 
-impl Texts {
+impl CigarTexts {
     pub(super) fn clear(&mut self) {
         self.ops.clear();
         self.text.clear();
     }
 
-    pub(super) fn cigar(&mut self, read: &PlannedRead, record: RecordRef<'_>) -> Range<usize> {
+    pub(super) fn append_cigar(&mut self, read: &PlannedRead, record: RecordRef<'_>) -> Range<usize> {
         let start = self.text.len();
         match &read.cigar {
-            None => realign::write(record.cigar().ops(), &mut self.text),
+            None => realign::write_cigar(record.cigar().ops(), &mut self.text),
             Some(ops) => {
                 let ops = self.ops[ops.clone()].iter().map(|op| (op & 15, op >> 4));
-                realign::write(ops, &mut self.text);
+                realign::write_cigar(ops, &mut self.text);
             }
         }
         start..self.text.len()
@@ -87,7 +87,7 @@ pub(super) struct PlannedRead {
 }
 
 impl PlannedRead {
-    pub(super) fn of(record: RecordRef<'_>) -> Self {
+    pub(super) fn from_record(record: RecordRef<'_>) -> Self {
         PlannedRead {
             flags: record.flags().0,
             ref_id: record.ref_id(),
@@ -106,38 +106,44 @@ impl PlannedRead {
         }
     }
 
-    pub(super) fn is(&self, flag: u16) -> bool {
+    pub(super) fn has_flag(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
 
-    pub(super) fn set(&mut self, flag: u16, value: bool) {
+    pub(super) fn set_flag(&mut self, flag: u16, value: bool) {
         self.flags = if value { self.flags | flag } else { self.flags & !flag };
     }
 
     pub(super) fn is_mapped(&self) -> bool {
-        !self.is(Flags::UNMAPPED)
+        !self.has_flag(Flags::UNMAPPED)
     }
 
     pub(super) fn is_primary(&self) -> bool {
-        !self.is(Flags::SECONDARY | Flags::SUPPLEMENTARY)
+        !self.has_flag(Flags::SECONDARY | Flags::SUPPLEMENTARY)
     }
 
-    pub(super) fn point_at(&mut self, mate: (i32, i32, bool)) {
+    pub(super) fn set_mate_place(&mut self, mate: (i32, i32, bool)) {
         (self.next_ref_id, self.next_pos) = (mate.0, mate.1);
-        self.set(Flags::MATE_REVERSE, mate.2);
+        self.set_flag(Flags::MATE_REVERSE, mate.2);
     }
 
     /// Returns the reference sequence, the position, and whether the strand is reverse: the values
     /// that its mate takes over ([`PlannedRead::point_at`]).
     pub(super) fn place(&self) -> (i32, i32, bool) {
-        (self.ref_id, self.pos, self.is(Flags::REVERSE))
+        (self.ref_id, self.pos, self.has_flag(Flags::REVERSE))
     }
 
     /// Appends the record with its planned changes to `out`.
     ///
     /// With `appends`, as in samtools, fields are removed and appended as 32-bit integers.
     /// Otherwise they keep their places.
-    pub(super) fn write(&self, record: RecordRef<'_>, texts: &Texts, appends: bool, out: &mut Vec<u8>) {
+    pub(super) fn write_record(
+        &self,
+        record: RecordRef<'_>,
+        texts: &CigarTexts,
+        appends: bool,
+        out: &mut Vec<u8>,
+    ) {
         let start = out.len();
         match &self.cigar {
             None => out.extend_from_slice(record.raw()),
@@ -145,7 +151,7 @@ impl PlannedRead {
         }
         if self.strips {
             for tag in [*b"NM", *b"MD", tag::CG, *b"SM"] {
-                edit::remove(out, start, tag);
+                edit::remove_fields(out, start, tag);
             }
         }
         let raw = &mut out[start..];
@@ -160,29 +166,29 @@ impl PlannedRead {
         if moved || self.cigar.is_some() || record.flags().is_unmapped() == self.is_mapped() {
             edit::set_bin(raw);
         }
-        let integer = |n: u32| if appends { wide(n) } else { narrow(n) };
-        self.mq.write(out, start, MQ, appends, |&mq| integer(u32::from(mq)));
+        let integer = |n: u32| if appends { wide_integer_field(n) } else { narrow_integer_field(n) };
+        self.mq.write_field(out, start, MQ, appends, |&mq| integer(u32::from(mq)));
         let string = |text: &Range<usize>| [b"Z", &texts.text[text.clone()], b"\0"].concat();
-        self.mc.write(out, start, tag::MC, appends, string);
-        self.ct.write(out, start, CT, appends, string);
-        self.ms.write(out, start, MS, appends, |&score| integer(score));
+        self.mc.write_field(out, start, tag::MC, appends, string);
+        self.ct.write_field(out, start, CT, appends, string);
+        self.ms.write_field(out, start, MS, appends, |&score| integer(score));
     }
 }
 
-fn wide(n: u32) -> Vec<u8> {
+fn wide_integer_field(n: u32) -> Vec<u8> {
     let mut value = vec![b'i'];
     value.extend(n.to_le_bytes());
     value
 }
 
-fn narrow(n: u32) -> Vec<u8> {
-    u8::try_from(n).map_or_else(|_| wide(n), |n| vec![b'C', n])
+fn narrow_integer_field(n: u32) -> Vec<u8> {
+    u8::try_from(n).map_or_else(|_| wide_integer_field(n), |n| vec![b'C', n])
 }
 
 impl<T> FieldChange<T> {
     /// Applies the change to the field `tag` of the record that reaches from `start` to the end of
     /// `out`.
-    fn write(
+    fn write_field(
         &self,
         out: &mut Vec<u8>,
         start: usize,
@@ -192,14 +198,14 @@ impl<T> FieldChange<T> {
     ) {
         let value = match self {
             FieldChange::Same => return,
-            FieldChange::Gone => return edit::remove(out, start, tag),
+            FieldChange::Gone => return edit::remove_fields(out, start, tag),
             FieldChange::Set(it) => value(it),
         };
         let fields = start + RecordRef::new(&out[start..]).fields_start();
-        if let Some(found) = tag::locate(&out[fields..], tag) {
+        if let Some(found) = tag::locate_field(&out[fields..], tag) {
             // If the field occurs twice, the second one would keep its old value, so it is removed.
             let first = if appends { fields + found.start } else { fields + found.end };
-            while let Some(again) = tag::locate(&out[first..], tag) {
+            while let Some(again) = tag::locate_field(&out[first..], tag) {
                 out.drain(first + again.start..first + again.end);
             }
         }

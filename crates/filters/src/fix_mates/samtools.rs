@@ -1,29 +1,29 @@
 //! The rules of samtools 1.24 `fixmate -m`, found by reading `bam_mate.c` and by running it.
 
 use readmill_record::header::ReferenceSequence;
-use readmill_record::realign::Packed;
+use readmill_record::realign::PackedOperator;
 use readmill_record::{Batch, Flags, RecordRef, Span};
 
-use super::read::{Extras, FieldChange, PlannedRead, TemplateOutcome, Texts};
+use super::read::{CigarTexts, FieldChange, PlannedRead, SamtoolsExtras, TemplateOutcome};
 use crate::clean_sam;
 
-const LEAST_QUALITY: u8 = 15;
+const MIN_QUALITY: u8 = 15;
 
 /// Sanitises the reads of a template, then sets their mate fields.
 ///
 /// The first two primary reads are linked; each further one takes the place of the second.
 /// Supplementary alignments get their mate fields from the primary read of the other end. A single
 /// primary read loses its mate fields.
-pub(super) fn fix(
+pub(super) fn fix_by_samtools(
     reads: &mut [PlannedRead],
     batch: &Batch,
     spans: &[Span],
-    texts: &mut Texts,
+    texts: &mut CigarTexts,
     references: &[ReferenceSequence],
-    extras: Extras,
+    extras: SamtoolsExtras,
 ) -> TemplateOutcome {
     for (read, &span) in reads.iter_mut().zip(spans) {
-        sanitise(read, batch.record(span), texts, references);
+        sanitise_read(read, batch.record(span), texts, references);
     }
     let mut pair = TemplateReads { reads, batch, spans, texts };
     let (mut previous, mut ends, mut outcome) = (None, [None, None], TemplateOutcome::Single);
@@ -31,7 +31,7 @@ pub(super) fn fix(
         if !pair.reads[i].is_primary() {
             continue;
         }
-        ends[usize::from(pair.reads[i].is(Flags::LAST))] = Some(i);
+        ends[usize::from(pair.reads[i].has_flag(Flags::LAST))] = Some(i);
         match previous {
             None => previous = Some(i),
             Some(previous) => {
@@ -40,7 +40,7 @@ pub(super) fn fix(
                     pair.set_template_cigar(previous, i);
                 }
                 if extras.drops {
-                    pair.leave_alone(previous, i);
+                    pair.clear_dropped_mate_flags(previous, i);
                 }
                 outcome = TemplateOutcome::Fixed;
             }
@@ -50,18 +50,18 @@ pub(super) fn fix(
         previous.filter(|_| outcome == TemplateOutcome::Single).map(|i| &mut pair.reads[i])
     {
         (read.next_ref_id, read.next_pos, read.tlen) = (-1, -1, 0);
-        read.set(Flags::MATE_REVERSE | Flags::PROPER, false);
+        read.set_flag(Flags::MATE_REVERSE | Flags::PROPER, false);
     }
     for i in 0..spans.len() {
         let read = &pair.reads[i];
-        if !(read.is(Flags::PAIRED) && read.is(Flags::SUPPLEMENTARY)) {
+        if !(read.has_flag(Flags::PAIRED) && read.has_flag(Flags::SUPPLEMENTARY)) {
             continue;
         }
-        if let Some(mate) = ends[usize::from(!read.is(Flags::LAST))] {
+        if let Some(mate) = ends[usize::from(!read.has_flag(Flags::LAST))] {
             pair.set_mate_fields(mate, i);
         }
     }
-    let paired = pair.reads.iter().any(|read| read.is(Flags::PAIRED));
+    let paired = pair.reads.iter().any(|read| read.has_flag(Flags::PAIRED));
     if outcome == TemplateOutcome::Single && paired { TemplateOutcome::Lone } else { outcome }
 }
 
@@ -69,7 +69,7 @@ struct TemplateReads<'a> {
     reads: &'a mut [PlannedRead],
     batch: &'a Batch,
     spans: &'a [Span],
-    texts: &'a mut Texts,
+    texts: &'a mut CigarTexts,
 }
 
 impl TemplateReads<'_> {
@@ -80,7 +80,7 @@ impl TemplateReads<'_> {
     /// Links two primary reads: sets the position of an unmapped one, the mate fields, TLEN, 0x2
     /// and ms of both.
     fn link_mates(&mut self, a: usize, b: usize) {
-        [a, b].into_iter().for_each(|i| self.reads[i].set(Flags::PAIRED, true));
+        [a, b].into_iter().for_each(|i| self.reads[i].set_flag(Flags::PAIRED, true));
         for (i, mate) in [(b, a), (a, b)] {
             if !self.reads[i].is_mapped() && self.reads[mate].is_mapped() {
                 (self.reads[i].ref_id, self.reads[i].pos) =
@@ -92,9 +92,9 @@ impl TemplateReads<'_> {
         let tlen = self.template_length(a, b);
         (self.reads[a].tlen, self.reads[b].tlen) = (tlen, tlen.wrapping_neg());
         if !self.may_be_proper(a, b) {
-            [a, b].into_iter().for_each(|i| self.reads[i].set(Flags::PROPER, false));
+            [a, b].into_iter().for_each(|i| self.reads[i].set_flag(Flags::PROPER, false));
         }
-        let scores = [a, b].map(|i| score(self.record(i)));
+        let scores = [a, b].map(|i| mate_score(self.record(i)));
         self.reads[a].ms = FieldChange::Set(scores[1]);
         self.reads[b].ms = FieldChange::Set(scores[0]);
     }
@@ -106,13 +106,13 @@ impl TemplateReads<'_> {
             (self.reads[mate].place(), self.reads[mate].is_mapped(), self.reads[mate].mapq);
         let record = self.batch.record(self.spans[mate]);
         let any_mapped = mapped || self.reads[i].is_mapped();
-        let cigar = any_mapped.then(|| self.texts.cigar(&self.reads[mate], record));
+        let cigar = any_mapped.then(|| self.texts.append_cigar(&self.reads[mate], record));
         let read = &mut self.reads[i];
-        read.point_at(place);
+        read.set_mate_place(place);
         if mapped {
             read.mq = FieldChange::Set(mapq);
         } else {
-            read.set(Flags::MATE_UNMAPPED, true);
+            read.set_flag(Flags::MATE_UNMAPPED, true);
         }
         if let Some(cigar) = cigar {
             read.mc = FieldChange::Set(cigar);
@@ -121,10 +121,10 @@ impl TemplateReads<'_> {
 
     /// Clears the flags that describe an unmapped mate, since that mate is going to be dropped
     /// (`fixmate -r`).
-    fn leave_alone(&mut self, a: usize, b: usize) {
+    fn clear_dropped_mate_flags(&mut self, a: usize, b: usize) {
         for (one, other) in [(a, b), (b, a)] {
             if !self.reads[one].is_mapped() {
-                self.reads[other].set(Flags::MATE_REVERSE | Flags::PROPER, false);
+                self.reads[other].set_flag(Flags::MATE_REVERSE | Flags::PROPER, false);
             }
         }
     }
@@ -144,10 +144,10 @@ impl TemplateReads<'_> {
         let start = self.texts.text.len();
         for (i, between) in [(left, Some(distance)), (right, None)] {
             let (read, record) = (&self.reads[i], self.batch.record(self.spans[i]));
-            let is_first = read.is(Flags::FIRST);
+            let is_first = read.has_flag(Flags::FIRST);
             self.texts.text.push(if is_first { b'1' } else { b'2' });
-            self.texts.text.push(if read.is(Flags::REVERSE) { b'R' } else { b'F' });
-            self.texts.cigar(read, record);
+            self.texts.text.push(if read.has_flag(Flags::REVERSE) { b'R' } else { b'F' });
+            self.texts.append_cigar(read, record);
             let between = between.map(|distance| format!("{distance}T")).unwrap_or_default();
             self.texts.text.extend_from_slice(between.as_bytes());
         }
@@ -160,7 +160,7 @@ impl TemplateReads<'_> {
     fn template_length(&self, a: usize, b: usize) -> i32 {
         let (a, b) = (&self.reads[a], &self.reads[b]);
         let unmapped = Flags::UNMAPPED | Flags::MATE_UNMAPPED;
-        if a.ref_id != b.ref_id || a.is(unmapped) || b.is(unmapped) {
+        if a.ref_id != b.ref_id || a.has_flag(unmapped) || b.has_flag(unmapped) {
             return 0;
         }
         (five_prime(b) - five_prime(a)) as i32
@@ -174,7 +174,7 @@ impl TemplateReads<'_> {
             return false;
         }
         let (left, right) = if five_prime(a) > five_prime(b) { (b, a) } else { (a, b) };
-        !left.is(Flags::REVERSE) && right.is(Flags::REVERSE)
+        !left.has_flag(Flags::REVERSE) && right.has_flag(Flags::REVERSE)
     }
 }
 
@@ -182,13 +182,13 @@ impl TemplateReads<'_> {
 /// counts as at least one base long.
 fn five_prime(read: &PlannedRead) -> i64 {
     let pos = i64::from(read.pos);
-    if read.is(Flags::REVERSE) { pos + read.span.max(1) } else { pos }
+    if read.has_flag(Flags::REVERSE) { pos + read.span.max(1) } else { pos }
 }
 
 /// Returns the sum of the qualities of 15 or more. If the read has no qualities, each base counts
 /// 255, as in samtools.
-fn score(record: RecordRef<'_>) -> u32 {
-    let good = record.qual().iter().filter(|&&quality| quality >= LEAST_QUALITY);
+fn mate_score(record: RecordRef<'_>) -> u32 {
+    let good = record.qual().iter().filter(|&&quality| quality >= MIN_QUALITY);
     good.fold(0, |sum: u32, &quality| sum.wrapping_add(u32::from(quality)))
 }
 
@@ -201,39 +201,44 @@ fn score(record: RecordRef<'_>) -> u32 {
 ///
 /// samtools 1.24 clips wrongly if operators other than matches lie beyond the end; here the
 /// clipping is the one of `--clean-sam`.
-fn sanitise(
+fn sanitise_read(
     read: &mut PlannedRead,
     record: RecordRef<'_>,
-    texts: &mut Texts,
+    texts: &mut CigarTexts,
     references: &[ReferenceSequence],
 ) {
     if read.ref_id < 0 {
         read.pos = -1;
-        read.set(Flags::UNMAPPED, true);
+        read.set_flag(Flags::UNMAPPED, true);
     }
     let length = usize::try_from(read.ref_id).ok().and_then(|id| references.get(id));
     let length = length.map_or(0, |it| i64::from(it.length));
     if read.is_mapped() && read.pos < 0 {
-        read.set(Flags::UNMAPPED, true);
+        read.set_flag(Flags::UNMAPPED, true);
     } else if read.is_mapped() && i64::from(read.pos) >= length {
-        read.set(Flags::UNMAPPED, true);
+        read.set_flag(Flags::UNMAPPED, true);
         (read.ref_id, read.pos) = (-1, -1);
     } else if read.is_mapped() && i64::from(read.pos) + read.span > length {
-        trim(read, record, texts, i64::from(read.pos) + read.span - length);
+        clip_read_overhang(read, record, texts, i64::from(read.pos) + read.span - length);
     }
     if !read.is_mapped() {
         (read.mapq, read.strips, read.span) = (0, true, 0);
         let is_empty = record.cigar().is_empty();
         read.cigar = (!is_empty).then_some(0..0);
     } else {
-        unite(read, record, texts);
+        merge_equal_operators(read, record, texts);
     }
 }
 
 /// Clips the overhang of a read, in reference bases. If no aligned base remains, the read becomes
 /// unmapped.
-fn trim(read: &mut PlannedRead, record: RecordRef<'_>, texts: &mut Texts, overhang: i64) {
-    let ops: Vec<Packed> = record.cigar().ops().map(|(op, n)| n << 4 | op).collect();
+fn clip_read_overhang(
+    read: &mut PlannedRead,
+    record: RecordRef<'_>,
+    texts: &mut CigarTexts,
+    overhang: i64,
+) {
+    let ops: Vec<PackedOperator> = record.cigar().ops().map(|(op, n)| n << 4 | op).collect();
     let mut clipped = Vec::new();
     if clean_sam::clip_at_end(&ops, overhang, &mut clipped) {
         let start = texts.ops.len();
@@ -241,14 +246,14 @@ fn trim(read: &mut PlannedRead, record: RecordRef<'_>, texts: &mut Texts, overha
         read.cigar = Some(start..texts.ops.len());
         read.span = clean_sam::reference_length(&clipped);
     } else {
-        read.set(Flags::UNMAPPED, true);
-        read.set(Flags::PROPER, false);
+        read.set_flag(Flags::UNMAPPED, true);
+        read.set_flag(Flags::PROPER, false);
     }
 }
 
 /// Merges adjacent operators of the same kind, and drops those of length 0. A CIGAR that has
 /// neither is left as it is.
-fn unite(read: &mut PlannedRead, record: RecordRef<'_>, texts: &mut Texts) {
+fn merge_equal_operators(read: &mut PlannedRead, record: RecordRef<'_>, texts: &mut CigarTexts) {
     let is_plain = |mut ops: &mut dyn Iterator<Item = (u32, u32)>| {
         let mut last = u32::MAX;
         Iterator::all(&mut ops, |(op, n)| n > 0 && std::mem::replace(&mut last, op) != op)
@@ -260,7 +265,7 @@ fn unite(read: &mut PlannedRead, record: RecordRef<'_>, texts: &mut Texts) {
     if plain {
         return;
     }
-    let ops: Vec<Packed> = match &read.cigar {
+    let ops: Vec<PackedOperator> = match &read.cigar {
         None => record.cigar().ops().map(|(op, n)| n << 4 | op).collect(),
         Some(ops) => texts.ops[ops.clone()].to_vec(),
     };

@@ -65,7 +65,7 @@ fn mate_fields_of_a_pair_are_set() {
 fn the_left_end_gets_the_cigar_of_the_template() {
     let step = |drops| {
         let mut step = FixMates::new(MateRules::Samtools, &header("@SQ SN:c LN:100;@SQ SN:d LN:1000"));
-        step.extras = Extras { template_cigar: true, drops };
+        step.extras = SamtoolsExtras { template_cigar: true, drops };
         step
     };
     let given = [
@@ -105,7 +105,7 @@ fn what_is_of_samtools_alone_is_refused_with_the_rules_of_picard() {
     for flag in ["--template-cigar", "--drop-once-fixed"] {
         let filters = Filters::from_words(["--fix-mates", "picard", flag]).unwrap();
         let plan = PlanFacts { has_reference: false, marks_duplicates: false };
-        let error = filters.check(plan).unwrap_err();
+        let error = filters.check_plan(plan).unwrap_err();
         assert!(error.hint.is_some_and(|hint| hint.contains("--fix-mates samtools")), "{flag}");
     }
 }
@@ -226,9 +226,9 @@ fn templates_are_counted_and_scattered_ones_found() {
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     applied(&mut step, &header, &header, &given);
     assert_eq!(step.counts().iter().map(|(_, n)| *n).collect::<Vec<_>>(), [1, 2]);
-    assert!(step.lone_mates().check().is_ok());
-    let mut other = step.fork();
+    assert!(step.lone_mates().check_adjacent().is_ok());
+    let mut other = step.fork_for_thread();
     applied(&mut *other, &header, &header, &[&read("b", 147)]);
-    let error = step.lone_mates().check().unwrap_err();
+    let error = step.lone_mates().check_adjacent().unwrap_err();
     assert!(error.what.contains("do not stand together"), "{error}");
 }

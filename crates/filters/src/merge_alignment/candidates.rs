@@ -5,14 +5,14 @@ use readmill_record::tag::Tag;
 use readmill_record::{Error, Flags, RecordRef, Result};
 
 use super::choice::Candidate;
-use super::ops::{Op, maps_bases, ops, reference_length, softened};
+use super::ops::{Op, cigar_ops, maps_bases, reference_length, soften_hard_clips};
 use super::rules::MergeRules;
 
 /// The tag of an alignment's number among the alignments of its read (hit index).
 pub const HI: Tag = *b"HI";
 
 #[derive(Clone, Copy)]
-pub struct Hit<'a> {
+pub struct AlignmentHit<'a> {
     pub record: RecordRef<'a>,
     /// Its flags. If the user states which end a file of alignments belongs to, they are corrected
     /// accordingly.
@@ -20,16 +20,16 @@ pub struct Hit<'a> {
 }
 
 #[derive(Default)]
-pub struct Candidates<'a> {
-    pub first: Vec<Hit<'a>>,
-    pub last: Vec<Hit<'a>>,
-    pub supplementary: [Vec<Hit<'a>>; 2],
+pub struct TemplateHits<'a> {
+    pub first: Vec<AlignmentHit<'a>>,
+    pub last: Vec<AlignmentHit<'a>>,
+    pub supplementary: [Vec<AlignmentHit<'a>>; 2],
 }
 
-impl<'a> Candidates<'a> {
+impl<'a> TemplateHits<'a> {
     /// Returns whether an end has several alignments, so that a primary one has to be chosen by
     /// [`arrange`](super::arrange).
-    pub fn are_several(&self) -> bool {
+    pub fn has_several(&self) -> bool {
         self.first.len().max(self.last.len()) > 1
     }
 
@@ -47,12 +47,12 @@ impl<'a> Candidates<'a> {
     /// # Errors
     /// Its flags state neither the first nor the last end of a pair, or they contradict the other
     /// alignments of the template on whether reads are paired.
-    pub fn add(&mut self, rules: &MergeRules, hit: Hit<'a>) -> Result<()> {
-        let operators = || ops(hit.record.cigar());
+    pub fn add_hit(&mut self, rules: &MergeRules, hit: AlignmentHit<'a>) -> Result<()> {
+        let operators = || cigar_ops(hit.record.cigar());
         let gaps = || operators().filter(|op| matches!(op.1, 1 | 2)).count();
         let is_ignored = hit.flags.is_unmapped()
             || !maps_bases(operators())
-            || rules.most_gaps.is_some_and(|most| gaps() > most);
+            || rules.max_gaps.is_some_and(|most| gaps() > most);
         if is_ignored {
             return Ok(());
         }
@@ -79,12 +79,12 @@ impl<'a> Candidates<'a> {
 }
 
 /// Returns the alignments in the form in which [`arrange`](super::arrange) compares them.
-pub fn candidates(hits: &[Hit<'_>]) -> Vec<Candidate> {
+pub fn to_candidates(hits: &[AlignmentHit<'_>]) -> Vec<Candidate> {
     let mut ops = Vec::new();
     hits.iter()
         .map(|hit| {
             let record = hit.record;
-            softened(record.cigar(), &mut ops);
+            soften_hard_clips(record.cigar(), &mut ops);
             let aligned = |op: &Op| consumes_query(op.1) && consumes_reference(op.1);
             let before = |ops: &mut dyn Iterator<Item = &Op>| -> i64 {
                 let skipped = ops.take_while(|op| !aligned(op)).filter(|op| consumes_query(op.1));

@@ -44,15 +44,15 @@ impl Default for TieBreaker {
 }
 
 impl TieBreaker {
-    fn next(&mut self) -> i32 {
+    fn next_bits(&mut self) -> i32 {
         self.0 = (self.0.wrapping_mul(MULTIPLIER).wrapping_add(0xb)) & MASK;
         (self.0 >> 17) as i32
     }
 
     /// Returns a number from 0 to `bound - 1`, as `nextInt(bound)` does. `bound` is at least 1.
-    fn below(&mut self, bound: usize) -> usize {
+    fn next_below(&mut self, bound: usize) -> usize {
         let bound = bound as i32;
-        let mut bits = self.next();
+        let mut bits = self.next_bits();
         if bound & (bound - 1) == 0 {
             return ((i64::from(bound) * i64::from(bits)) >> 31) as usize;
         }
@@ -61,7 +61,7 @@ impl TieBreaker {
             if (bits - value).checked_add(bound - 1).is_some() {
                 return value as usize;
             }
-            bits = self.next();
+            bits = self.next_bits();
         }
     }
 }
@@ -103,12 +103,12 @@ pub struct Arrangement {
 }
 
 impl Arrangement {
-    pub fn rows(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.first.len().max(self.last.len())
     }
 
     /// Returns the arrangement of a template that has at most one alignment for each end.
-    pub fn of_one(first: bool, last: bool) -> Self {
+    pub fn of_single_hits(first: bool, last: bool) -> Self {
         let row = |is_there: bool| if is_there { vec![Some(0)] } else { Vec::new() };
         Arrangement { first: row(first), last: row(last), primary: Some(0), renumbers: false }
     }
@@ -116,7 +116,7 @@ impl Arrangement {
 
 /// Returns the rank of a MAPQ as Picard orders them: 255, which means unknown, is above 0 and below
 /// 1.
-fn rank(mapq: u8) -> u32 {
+fn mapq_rank(mapq: u8) -> u32 {
     match mapq {
         0 => 0,
         255 => 1,
@@ -124,7 +124,7 @@ fn rank(mapq: u8) -> u32 {
     }
 }
 
-fn combined(one: u8, other: u8) -> u32 {
+fn combine_mapqs(one: u8, other: u8) -> u32 {
     [one, other].map(|mapq| if mapq == 255 { 1 } else { u32::from(mapq) * 100 }).iter().sum()
 }
 
@@ -135,7 +135,7 @@ fn combined(one: u8, other: u8) -> u32 {
 /// two reads.
 ///
 /// ```
-/// use readmill_filters::merge_alignment::{Candidate, PrimaryChoice, TieBreaker, arrange};
+/// use readmill_filters::merge_alignment::{Candidate, PrimaryChoice, TieBreaker, arrange_hits};
 ///
 /// # fn main() -> readmill_record::Result<()> {
 /// let hit = |start: i64, mapq| Candidate {
@@ -148,7 +148,7 @@ fn combined(one: u8, other: u8) -> u32 {
 /// };
 /// let (first, last) = ([hit(100, 60)], [hit(5000, 20), hit(300, 60)]);
 /// let mut ties = TieBreaker::default();
-/// let rows = arrange(PrimaryChoice::BestEndMapq, &first, &last, true, &mut ties)?;
+/// let rows = arrange_hits(PrimaryChoice::BestEndMapq, &first, &last, true, &mut ties)?;
 /// assert_eq!((rows.first[0], rows.last[0]), (Some(0), Some(1))); // the better one is now in row 0
 /// assert_eq!(rows.primary, Some(0));
 /// # Ok(())
@@ -157,7 +157,7 @@ fn combined(one: u8, other: u8) -> u32 {
 ///
 /// # Errors
 /// [`PrimaryChoice::EarliestBase`] is used with pairs.
-pub fn arrange(
+pub fn arrange_hits(
     choice: PrimaryChoice,
     first: &[Candidate],
     last: &[Candidate],
@@ -167,26 +167,26 @@ pub fn arrange(
     let all = |of: &[Candidate]| (0..of.len()).map(Some).collect::<Vec<_>>();
     let mut rows = Arrangement { first: all(first), last: all(last), primary: None, renumbers: false };
     match choice {
-        PrimaryChoice::BestMapq => best_mapq(&mut rows, first, last, ties),
+        PrimaryChoice::BestMapq => choose_best_mapq(&mut rows, first, last, ties),
         PrimaryChoice::EarliestBase if is_paired => {
             return Err(Error::usage(
                 "earliest-base chooses among alignments of single reads, and there are pairs",
             )
             .hint("choose best-mapq, best-end-mapq or most-distant"));
         }
-        PrimaryChoice::EarliestBase => rows.primary = Some(earliest(first, ties)),
+        PrimaryChoice::EarliestBase => rows.primary = Some(find_earliest_base(first, ties)),
         PrimaryChoice::BestEndMapq => {
-            best_of_end(&mut rows.first, first, ties);
-            best_of_end(&mut rows.last, last, ties);
+            move_best_first(&mut rows.first, first, ties);
+            move_best_first(&mut rows.last, last, ties);
             rows.primary = Some(0);
             if is_paired {
-                part(&mut rows);
+                separate_rows(&mut rows);
             }
         }
         PrimaryChoice::MostDistant => {
-            most_distant(&mut rows, first, last, ties);
+            choose_most_distant(&mut rows, first, last, ties);
             rows.primary = Some(0);
-            part(&mut rows);
+            separate_rows(&mut rows);
         }
     }
     Ok(rows)
@@ -194,15 +194,20 @@ pub fn arrange(
 
 /// Keeps the first alignments of both ends in one row, and gives each of the others a row of its
 /// own.
-fn part(rows: &mut Arrangement) {
+fn separate_rows(rows: &mut Arrangement) {
     if rows.first.len() > 1 && rows.last.len() > 1 {
         let apart = rows.first.len() - 1;
         rows.last.splice(1..1, std::iter::repeat_n(None, apart));
     }
 }
 
-fn best_mapq(rows: &mut Arrangement, first: &[Candidate], last: &[Candidate], ties: &mut TieBreaker) {
-    by_hit_index(rows, first, last);
+fn choose_best_mapq(
+    rows: &mut Arrangement,
+    first: &[Candidate],
+    last: &[Candidate],
+    ties: &mut TieBreaker,
+) {
+    pair_by_hit_index(rows, first, last);
     rows.renumbers = true;
     let of = |all: &[Candidate], at: Option<&Option<usize>>| at.copied().flatten().map(|at| all[at]);
     let primaries = |all: &[Candidate]| all.iter().filter(|it| it.is_primary).count();
@@ -211,19 +216,20 @@ fn best_mapq(rows: &mut Arrangement, first: &[Candidate], last: &[Candidate], ti
         return; // the aligner's choice is clear
     }
     let mapq = |it: Option<Candidate>| it.map_or(0, |it| it.mapq);
-    let row =
-        |at: usize| combined(mapq(of(first, rows.first.get(at))), mapq(of(last, rows.last.get(at))));
-    let best = (0..rows.rows()).map(row).max().unwrap_or(0);
-    let all: Vec<usize> = (0..rows.rows()).filter(|&at| row(at) == best).collect();
+    let row = |at: usize| {
+        combine_mapqs(mapq(of(first, rows.first.get(at))), mapq(of(last, rows.last.get(at))))
+    };
+    let best = (0..rows.row_count()).map(row).max().unwrap_or(0);
+    let all: Vec<usize> = (0..rows.row_count()).filter(|&at| row(at) == best).collect();
     rows.primary = Some(match all[..] {
         [one] => one,
-        _ => all[ties.below(all.len())],
+        _ => all[ties.next_below(all.len())],
     });
 }
 
 /// Brings alignments with the same HI into one row. Those without HI get rows of their own at the
 /// end.
-fn by_hit_index(rows: &mut Arrangement, first: &[Candidate], last: &[Candidate]) {
+fn pair_by_hit_index(rows: &mut Arrangement, first: &[Candidate], last: &[Candidate]) {
     let index = |all: &[Candidate], at: Option<usize>| at.and_then(|at| all[at].hit_index);
     let place = |index: Option<i64>| (index.is_none(), index);
     rows.first.sort_by_key(|&at| place(index(first, at)));
@@ -241,29 +247,34 @@ fn by_hit_index(rows: &mut Arrangement, first: &[Candidate], last: &[Candidate])
     }
 }
 
-fn earliest(all: &[Candidate], ties: &mut TieBreaker) -> usize {
+fn find_earliest_base(all: &[Candidate], ties: &mut TieBreaker) -> usize {
     let place = |it: &Candidate| (it.first_base, std::cmp::Reverse(it.mapq));
     let best = all.iter().map(place).min();
     let best: Vec<usize> = (0..all.len()).filter(|&at| Some(place(&all[at])) == best).collect();
     match best[..] {
         [one] => one,
-        _ => best[ties.below(best.len())],
+        _ => best[ties.next_below(best.len())],
     }
 }
 
-fn best_of_end(row: &mut [Option<usize>], all: &[Candidate], ties: &mut TieBreaker) {
-    row.sort_by_key(|at| at.map(|at| std::cmp::Reverse(rank(all[at].mapq))));
+fn move_best_first(row: &mut [Option<usize>], all: &[Candidate], ties: &mut TieBreaker) {
+    row.sort_by_key(|at| at.map(|at| std::cmp::Reverse(mapq_rank(all[at].mapq))));
     let Some(Some(best)) = row.first().copied() else { return };
     let equal = row.iter().flatten().take_while(|&&at| all[at].mapq == all[best].mapq).count();
-    row.swap(0, ties.below(equal));
+    row.swap(0, ties.next_below(equal));
 }
 
-fn most_distant(rows: &mut Arrangement, first: &[Candidate], last: &[Candidate], ties: &mut TieBreaker) {
+fn choose_most_distant(
+    rows: &mut Arrangement,
+    first: &[Candidate],
+    last: &[Candidate],
+    ties: &mut TieBreaker,
+) {
     let (mut best, mut pairs) = (None, Vec::new());
     for (at, two) in last.iter().enumerate() {
         for (of_first, one) in first.iter().enumerate().filter(|(_, one)| one.ref_id == two.ref_id) {
             let distance = one.range.1.max(two.range.1) - one.range.0.min(two.range.0) + 1;
-            let place = Some((distance, combined(one.mapq, two.mapq)));
+            let place = Some((distance, combine_mapqs(one.mapq, two.mapq)));
             if place > best {
                 (best, pairs) = (place, Vec::new());
             }
@@ -274,14 +285,14 @@ fn most_distant(rows: &mut Arrangement, first: &[Candidate], last: &[Candidate],
     }
     let (one, other) = if pairs.is_empty() {
         let mut best_of = |all: &[Candidate]| {
-            let best = all.iter().map(|it| rank(it.mapq)).max();
+            let best = all.iter().map(|it| mapq_rank(it.mapq)).max();
             let best: Vec<usize> =
-                (0..all.len()).filter(|&at| Some(rank(all[at].mapq)) == best).collect();
-            (!best.is_empty()).then(|| best[ties.below(best.len())])
+                (0..all.len()).filter(|&at| Some(mapq_rank(all[at].mapq)) == best).collect();
+            (!best.is_empty()).then(|| best[ties.next_below(best.len())])
         };
         (best_of(first), best_of(last))
     } else {
-        let (one, other) = pairs[ties.below(pairs.len())];
+        let (one, other) = pairs[ties.next_below(pairs.len())];
         (Some(one), Some(other))
     };
     for (row, at) in [(&mut rows.first, one), (&mut rows.last, other)] {
@@ -303,7 +314,7 @@ mod tests {
     #[test]
     fn ties_are_broken_as_by_java() {
         let mut ties = TieBreaker::default();
-        let some: Vec<usize> = [10, 10, 10, 2, 3].into_iter().map(|n| ties.below(n)).collect();
+        let some: Vec<usize> = [10, 10, 10, 2, 3].into_iter().map(|n| ties.next_below(n)).collect();
         assert_eq!(some, [5, 8, 7, 0, 2], "new Random(1)");
     }
 
@@ -311,8 +322,9 @@ mod tests {
     fn ends_belong_together_by_hit_index() {
         let [a, b] = [candidate(0, 1, 1, Some(2)), candidate(0, 1, 9, Some(1))];
         let [c, d] = [candidate(0, 1, 1, Some(1)), candidate(0, 1, 1, None)];
-        let rows = arrange(PrimaryChoice::BestMapq, &[a, b], &[c, d], true, &mut TieBreaker::default())
-            .unwrap();
+        let rows =
+            arrange_hits(PrimaryChoice::BestMapq, &[a, b], &[c, d], true, &mut TieBreaker::default())
+                .unwrap();
         assert_eq!((rows.first, rows.last), (vec![Some(1), Some(0)], vec![Some(0), Some(1)]));
         assert_eq!((rows.primary, rows.renumbers), (Some(0), true));
     }
@@ -322,7 +334,7 @@ mod tests {
         let first = [candidate(0, 100, 60, None), candidate(1, 100, 0, None)];
         let last = [candidate(0, 300, 60, None), candidate(1, 9000, 0, None)];
         let choice = PrimaryChoice::MostDistant;
-        let rows = arrange(choice, &first, &last, true, &mut TieBreaker::default()).unwrap();
+        let rows = arrange_hits(choice, &first, &last, true, &mut TieBreaker::default()).unwrap();
         assert_eq!(rows.first, [Some(1), Some(0)]);
         assert_eq!(rows.last, [Some(1), None, Some(0)], "the others have no mate");
     }
@@ -331,6 +343,6 @@ mod tests {
     fn pairs_have_no_earliest_base() {
         let one = candidate(0, 1, 1, None);
         let choice = PrimaryChoice::EarliestBase;
-        assert!(arrange(choice, &[one, one], &[], true, &mut TieBreaker::default()).is_err());
+        assert!(arrange_hits(choice, &[one, one], &[], true, &mut TieBreaker::default()).is_err());
     }
 }

@@ -6,7 +6,7 @@
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_reference};
 use readmill_record::{Error, Flags, Result};
 
-use super::draft::Draft;
+use super::draft::DraftRecord;
 use super::ops::{Op, maps_bases, query_length, reference_length};
 
 const INSERTION: u32 = 1;
@@ -106,7 +106,7 @@ pub fn add_soft_clips(cigar: &mut Vec<Op>, is_reverse: bool, three_prime: u32, f
 
 /// Soft-clips an alignment that reaches beyond the end of its reference sequence. `reference` is
 /// the length of the sequence in bases.
-pub fn clip_behind_reference(read: &mut Draft, reference: i64) {
+pub fn clip_behind_reference(read: &mut DraftRecord, reference: i64) {
     let overhang = read.end() - reference;
     if overhang <= 0 {
         return;
@@ -127,7 +127,7 @@ const UQ: [u8; 2] = *b"UQ";
 ///
 /// # Errors
 /// The clipped CIGAR is not valid.
-pub fn clip_three_prime(read: &mut Draft, from: i64, clip: u32) -> Result<()> {
+pub fn clip_three_prime(read: &mut DraftRecord, from: i64, clip: u32) -> Result<()> {
     let length = read.bases.len();
     if !is_valid(&read.cigar, length) || from > length as i64 {
         return Ok(());
@@ -174,7 +174,7 @@ const CUT_QUALITIES: [u8; 2] = *b"XQ";
 ///
 /// # Errors
 /// The read has XB or XQ already, has no qualities, or the clipped CIGAR is not valid.
-fn cut_three_prime(read: &mut Draft, from: i64) -> Result<()> {
+fn cut_three_prime(read: &mut DraftRecord, from: i64) -> Result<()> {
     let length = read.bases.len();
     if !is_valid(&read.cigar, length) || from > length as i64 {
         return Ok(());
@@ -189,7 +189,7 @@ fn cut_three_prime(read: &mut Draft, from: i64) -> Result<()> {
     }
     let kept = (from - 1) as usize;
     let gone = if read.is_reverse() { 0..length - kept } else { kept..length };
-    let mut bases = read.letters(gone.clone());
+    let mut bases = read.base_letters(gone.clone());
     let mut qualities: Vec<u8> = read.qualities[gone].iter().map(|q| q.saturating_add(33)).collect();
     if read.is_reverse() {
         use readmill_record::bases::{CODES, COMPLEMENTS};
@@ -205,7 +205,7 @@ fn cut_three_prime(read: &mut Draft, from: i64) -> Result<()> {
 /// Returns the base of the read that is aligned to `position` of the reference, both 1-based.
 /// Soft-clipped bases count as aligned ones. In a deletion, it is the base before; 0 if the read
 /// does not reach the position.
-fn base_at(read: &Draft, position: i64) -> i64 {
+fn read_base_at(read: &DraftRecord, position: i64) -> i64 {
     if read.is_unmapped() {
         return 0;
     }
@@ -233,7 +233,7 @@ fn base_at(read: &Draft, position: i64) -> i64 {
     0
 }
 
-fn clipped<'a>(ops: impl Iterator<Item = &'a Op>) -> i64 {
+fn clipped_base_count<'a>(ops: impl Iterator<Item = &'a Op>) -> i64 {
     ops.take_while(|op| is_clip(op.1)).map(|op| i64::from(op.0)).sum()
 }
 
@@ -243,7 +243,7 @@ fn clipped<'a>(ops: impl Iterator<Item = &'a Op>) -> i64 {
 ///
 /// # Errors
 /// See [`clip_three_prime`]; hard clips also fail on reads with XB or XQ, or without qualities.
-pub fn clip_overlap(one: &mut Draft, other: &mut Draft, hard: bool) -> Result<()> {
+pub fn clip_overlap(one: &mut DraftRecord, other: &mut DraftRecord, hard: bool) -> Result<()> {
     let overlap = !one.is_unmapped()
         && !other.is_unmapped()
         && one.is_reverse() != other.is_reverse()
@@ -260,19 +260,19 @@ pub fn clip_overlap(one: &mut Draft, other: &mut Draft, hard: bool) -> Result<()
 
 /// Clips each read at the start of the other: softly at the first aligned base, or hard at the
 /// clipped bases before it.
-fn clip_to_starts(forward: &mut Draft, reverse: &mut Draft, hard: bool) -> Result<()> {
-    let reach = |draft: &Draft, clips: i64| if hard && !draft.is_unmapped() { clips } else { 0 };
-    let end = reverse.end() + reach(reverse, clipped(reverse.cigar.iter().rev()));
-    let start = forward.start() - reach(forward, clipped(forward.cigar.iter()));
-    let clip = |read: &mut Draft, from: i64| match hard {
+fn clip_to_starts(forward: &mut DraftRecord, reverse: &mut DraftRecord, hard: bool) -> Result<()> {
+    let reach = |draft: &DraftRecord, clips: i64| if hard && !draft.is_unmapped() { clips } else { 0 };
+    let end = reverse.end() + reach(reverse, clipped_base_count(reverse.cigar.iter().rev()));
+    let start = forward.start() - reach(forward, clipped_base_count(forward.cigar.iter()));
+    let clip = |read: &mut DraftRecord, from: i64| match hard {
         true => cut_three_prime(read, from),
         false => clip_three_prime(read, from, SOFT_CLIP),
     };
-    let last_kept = base_at(forward, end);
+    let last_kept = read_base_at(forward, end);
     if last_kept > 0 && last_kept < forward.bases.len() as i64 {
         clip(forward, last_kept + 1)?;
     }
-    let first_clipped = base_at(reverse, start - 1);
+    let first_clipped = read_base_at(reverse, start - 1);
     if first_clipped > 0 {
         clip(reverse, reverse.bases.len() as i64 + 1 - first_clipped)?;
     }
@@ -288,7 +288,7 @@ mod tests {
 
     fn ops(text: &str) -> Vec<Op> {
         let mut packed = Vec::new();
-        assert!(realign::parse(text.as_bytes(), &mut packed), "{text}");
+        assert!(realign::parse_cigar(text.as_bytes(), &mut packed), "{text}");
         packed.iter().map(|op| (op >> 4, op & 15)).collect()
     }
 
@@ -299,14 +299,14 @@ mod tests {
     }
 
     /// Returns a read of bases A at position 101.
-    fn read(cigar: &str, flags: u16) -> Draft {
+    fn read(cigar: &str, flags: u16) -> DraftRecord {
         let cigar = ops(cigar);
         let length = query_length(&cigar) as usize;
         let (bases, qualities) = (vec![1; length], vec![30; length]);
-        Draft { flags, pos: 100, mapq: 60, cigar, bases, qualities, ..Draft::default() }
+        DraftRecord { flags, pos: 100, mapq: 60, cigar, bases, qualities, ..DraftRecord::default() }
     }
 
-    fn outcome(read: &Draft) -> (i32, String, usize) {
+    fn outcome(read: &DraftRecord) -> (i32, String, usize) {
         (read.pos, text(&read.cigar), read.bases.len())
     }
 
@@ -360,7 +360,7 @@ mod tests {
             let (mut one, mut other) = (read(one, 0), read(other, Flags::REVERSE));
             other.pos -= shift;
             clip_overlap(&mut one, &mut other, hard).unwrap();
-            let cut = |read: &Draft| read.field(CUT_BASES).map(|field| field.value.to_vec());
+            let cut = |read: &DraftRecord| read.field(CUT_BASES).map(|field| field.value.to_vec());
             assert_eq!(cut(&one).is_some(), hard, "XB");
             (outcome(&one), outcome(&other), cut(&other))
         };

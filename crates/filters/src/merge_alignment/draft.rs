@@ -2,20 +2,20 @@
 
 use readmill_record::bases::{CODES, COMPLEMENTS, LETTERS};
 use readmill_record::tag::{self, Field, Fields, Tag};
-use readmill_record::view::FIXED;
+use readmill_record::view::FIXED_BYTES;
 use readmill_record::{Error, Flags, RecordRef, Result, edit};
 
-use super::ops::{Op, ops, reference_length};
-use crate::turn::turn;
+use super::ops::{Op, cigar_ops, reference_length};
+use crate::turn::reverse_field_value;
 
-const MOST_OPERATORS: usize = u16::MAX as usize;
+const MAX_OPERATORS: usize = u16::MAX as usize;
 
 /// A record that is taken apart, changed, and written again.
 ///
 /// Its buffers are reused: [`Draft::load`] replaces the contents by the next record. Bases are
 /// codes of four bits, one in each byte; positions are 0-based, and -1 if there is none.
 #[derive(Clone, Default)]
-pub struct Draft {
+pub struct DraftRecord {
     pub flags: u16,
     pub ref_id: i32,
     pub pos: i32,
@@ -29,13 +29,13 @@ pub struct Draft {
     pub fields: Vec<u8>,
 }
 
-impl Draft {
-    pub fn load(&mut self, record: RecordRef<'_>) {
+impl DraftRecord {
+    pub fn load_record(&mut self, record: RecordRef<'_>) {
         (self.flags, self.ref_id, self.pos) = (record.flags().0, record.ref_id(), record.pos());
         (self.mapq, self.tlen) = (record.mapq(), record.tlen());
         (self.next_ref_id, self.next_pos) = (record.next_ref_id(), record.next_pos());
         self.cigar.clear();
-        self.cigar.extend(ops(record.cigar()));
+        self.cigar.extend(cigar_ops(record.cigar()));
         let (packed, length) = (record.seq(), record.l_seq());
         self.bases.clear();
         self.bases.extend(packed.iter().flat_map(|pair| [pair >> 4, pair & 15]).take(length));
@@ -49,14 +49,14 @@ impl Draft {
     ///
     /// # Errors
     /// Its CIGAR has more operators than BAM can store (65,535).
-    pub fn write(&self, name: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        if self.cigar.len() > MOST_OPERATORS {
+    pub fn write_record(&self, name: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        if self.cigar.len() > MAX_OPERATORS {
             let what =
-                format!("its CIGAR has {} operators, more than {MOST_OPERATORS}", self.cigar.len());
+                format!("its CIGAR has {} operators, more than {MAX_OPERATORS}", self.cigar.len());
             return Err(Error::input(what).hint("leave its alignment out of ALIGNED"));
         }
         let start = out.len();
-        out.resize(start + FIXED, 0);
+        out.resize(start + FIXED_BYTES, 0);
         out.extend_from_slice(name);
         out.push(0);
         let operators = self.cigar.iter().map(|&(length, op)| length << 4 | op);
@@ -75,12 +75,12 @@ impl Draft {
         edit::set_next_ref_id(raw, self.next_ref_id);
         edit::set_next_pos(raw, self.next_pos);
         edit::set_tlen(raw, self.tlen);
-        edit::close(out, start);
+        edit::set_block_size(out, start);
         edit::set_bin(&mut out[start..]);
         Ok(())
     }
 
-    pub fn has(&self, flag: u16) -> bool {
+    pub fn has_flags(&self, flag: u16) -> bool {
         self.flags & flag == flag
     }
 
@@ -89,11 +89,11 @@ impl Draft {
     }
 
     pub fn is_unmapped(&self) -> bool {
-        self.has(Flags::UNMAPPED)
+        self.has_flags(Flags::UNMAPPED)
     }
 
     pub fn is_reverse(&self) -> bool {
-        self.has(Flags::REVERSE)
+        self.has_flags(Flags::REVERSE)
     }
 
     /// Returns the position of the first aligned base, 1-based; 0 if there is none.
@@ -107,13 +107,13 @@ impl Draft {
     }
 
     pub fn field(&self, tag: Tag) -> Option<Field<'_>> {
-        tag::find(&self.fields, tag)
+        tag::find_field(&self.fields, tag)
     }
 
     /// Sets the first field with this tag to `typed`, a type letter and a value. Appends the field
     /// if there is none.
     pub fn set_field(&mut self, tag: Tag, typed: &[u8]) {
-        if let Some(found) = tag::locate(&self.fields, tag) {
+        if let Some(found) = tag::locate_field(&self.fields, tag) {
             self.fields.splice(found.start + 2..found.end, typed.iter().copied());
         } else {
             self.fields.extend_from_slice(&tag);
@@ -139,16 +139,16 @@ impl Draft {
     }
 
     pub fn remove_field(&mut self, tag: Tag) {
-        while let Some(found) = tag::locate(&self.fields, tag) {
+        while let Some(found) = tag::locate_field(&self.fields, tag) {
             self.fields.drain(found);
         }
     }
 
     /// Turns the read to the other strand: bases, qualities, and the optional fields with these
     /// tags, whose values follow the read.
-    pub fn turn(&mut self, complemented: &[Tag], reversed: &[Tag]) {
+    pub fn reverse_strand(&mut self, complemented: &[Tag], reversed: &[Tag]) {
         self.bases.reverse();
-        self.bases.iter_mut().for_each(|code| *code = complement(*code));
+        self.bases.iter_mut().for_each(|code| *code = complement_code(*code));
         self.qualities.reverse();
         let (mut places, mut at) = (Vec::new(), 0);
         let mut fields = Fields::new(&self.fields);
@@ -161,15 +161,15 @@ impl Draft {
             at = end;
         }
         for (kind, place, is_bases) in places {
-            turn(kind, &mut self.fields[place], is_bases);
+            reverse_field_value(kind, &mut self.fields[place], is_bases);
         }
     }
 
-    pub fn letters(&self, range: std::ops::Range<usize>) -> Vec<u8> {
+    pub fn base_letters(&self, range: std::ops::Range<usize>) -> Vec<u8> {
         self.bases[range].iter().map(|&code| LETTERS[usize::from(code & 15)]).collect()
     }
 }
 
-pub fn complement(code: u8) -> u8 {
+pub fn complement_code(code: u8) -> u8 {
     CODES[usize::from(COMPLEMENTS[usize::from(code & 15)])]
 }

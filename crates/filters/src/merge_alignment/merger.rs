@@ -6,12 +6,12 @@ use readmill_record::cigar::{SOFT_CLIP, consumes_query};
 use readmill_record::tag::{self, Fields, Tag};
 use readmill_record::{Error, Flags, Header, RecordRef, Result};
 
-use super::candidates::{Candidates, HI, Hit};
+use super::candidates::{AlignmentHit, HI, TemplateHits};
 use super::choice::Arrangement;
 use super::clip::{self, clip_overlap, clip_three_prime};
-use super::draft::Draft;
-use super::ops::{Op, maps_bases, query_length, softened, write_text};
-use super::rules::{ContaminantAlignments, MergeRules, Orientation, OverlapClip};
+use super::draft::DraftRecord;
+use super::ops::{Op, maps_bases, query_length, soften_hard_clips, write_text};
+use super::rules::{ContaminantAlignments, MergeRules, OverlapClip, PairOrientation};
 
 const NM: Tag = *b"NM";
 const MQ: Tag = *b"MQ";
@@ -22,8 +22,8 @@ const PG: Tag = *b"PG";
 const CONTAMINATION: &[u8] = b"Cross-species contamination";
 
 #[derive(Clone, Copy)]
-struct Alignment<'a> {
-    hit: Hit<'a>,
+struct CarriedAlignment<'a> {
+    hit: AlignmentHit<'a>,
     is_secondary: bool,
     hit_index: HitIndex,
     is_contaminant: bool,
@@ -50,9 +50,9 @@ enum HitIndex {
 pub struct Merger {
     rules: Arc<MergeRules>,
     contigs: Arc<[(Vec<u8>, i64)]>,
-    row: [Draft; 2],
-    primary: [Draft; 2],
-    supplementary: Draft,
+    row: [DraftRecord; 2],
+    primary: [DraftRecord; 2],
+    supplementary: DraftRecord,
     ops: Vec<Op>,
 }
 
@@ -64,13 +64,13 @@ impl Merger {
             contigs: contigs.map(|it| (it.name.clone(), i64::from(it.length))).collect(),
             row: Default::default(),
             primary: Default::default(),
-            supplementary: Draft::default(),
+            supplementary: DraftRecord::default(),
             ops: Vec::new(),
         }
     }
 
-    fn load(&self, draft: &mut Draft, read: RecordRef<'_>) {
-        draft.load(read);
+    fn load_read(&self, draft: &mut DraftRecord, read: RecordRef<'_>) {
+        draft.load_record(read);
         if let Some(program) = &self.rules.program {
             draft.set_text(PG, program);
         }
@@ -85,25 +85,25 @@ impl Merger {
     /// # Errors
     /// An alignment does not fit its read, or single reads are aligned as pairs or the other way
     /// round.
-    pub fn merge(
+    pub fn write_template(
         &mut self,
         reads: &[RecordRef<'_>],
-        hits: &Candidates<'_>,
+        hits: &TemplateHits<'_>,
         arrangement: Option<&Arrangement>,
         out: &mut Vec<u8>,
         mut push: impl FnMut(&[u8], usize),
     ) -> Result<()> {
         let Some(name) = reads.first().map(|read| read.qname()) else { return Ok(()) };
-        let mut write = |draft: &Draft| {
+        let mut write = |draft: &DraftRecord| {
             let start = out.len();
-            draft.write(name, out)?;
+            draft.write_record(name, out)?;
             push(out, start);
             Ok::<(), Error>(())
         };
         if hits.is_empty() {
             for read in reads.iter().filter(|_| !self.rules.aligned_only) {
                 let mut draft = std::mem::take(&mut self.supplementary);
-                self.load(&mut draft, *read);
+                self.load_read(&mut draft, *read);
                 let written = write(&draft);
                 self.supplementary = draft;
                 written?;
@@ -119,43 +119,48 @@ impl Merger {
             return Err(Error::input(format!("it is {read}, and aligned as {alignment}"))
                 .hint("align pairs as pairs, and single reads as such"));
         }
-        let simple = Arrangement::of_one(!hits.first.is_empty(), !hits.last.is_empty());
+        let simple = Arrangement::of_single_hits(!hits.first.is_empty(), !hits.last.is_empty());
         let rows = arrangement.unwrap_or(&simple);
         let is_contaminant = self.is_contaminant(hits, rows);
         let mut has_primary = false;
-        for row in 0..rows.rows() {
+        for row in 0..rows.row_count() {
             let [one, other] = [(&rows.first, &hits.first), (&rows.last, &hits.last)]
                 .map(|(row_of, hits)| row_of.get(row).copied().flatten().map(|at| hits[at]));
             let both = one.is_some() && other.is_some();
-            let hit_index = match (rows.renumbers, both, rows.rows()) {
+            let hit_index = match (rows.renumbers, both, rows.row_count()) {
                 (false, _, 1) => HitIndex::Goes,
                 (false, ..) => HitIndex::Stays,
                 (true, true, _) => HitIndex::Becomes(row as u32),
                 (true, false, _) => HitIndex::Goes,
             };
-            let alignment = |hit: Hit<'_>| {
+            let alignment = |hit: AlignmentHit<'_>| {
                 let aligners = hit.flags.is_secondary();
                 rows.primary.map_or(aligners, |primary| primary != row)
             };
             let ends = [one, other].map(|hit| {
-                hit.map(|hit| Alignment { hit, is_secondary: alignment(hit), hit_index, is_contaminant })
+                hit.map(|hit| CarriedAlignment {
+                    hit,
+                    is_secondary: alignment(hit),
+                    hit_index,
+                    is_contaminant,
+                })
             });
             let is_primary = ends.iter().flatten().any(|end| !end.is_secondary);
             let mut drafts = std::mem::take(&mut self.row);
             let [first, last] = &mut drafts;
-            self.load(first, reads[0]);
+            self.load_read(first, reads[0]);
             if let Some(end) = ends[0] {
-                self.carry(first, end)?;
+                self.carry_alignment(first, end)?;
             }
             if let Some(&read) = reads.get(1) {
-                self.load(last, read);
+                self.load_read(last, read);
                 if let Some(end) = ends[1] {
-                    self.carry(last, end)?;
+                    self.carry_alignment(last, end)?;
                 }
-                self.pair(first, last)?;
+                self.pair_mates(first, last)?;
             }
             for draft in &drafts[..reads.len()] {
-                let is_wanted = self.rules.secondary || !draft.has(Flags::SECONDARY);
+                let is_wanted = self.rules.secondary || !draft.has_flags(Flags::SECONDARY);
                 if is_wanted && (is_primary || !draft.is_unmapped()) {
                     write(draft)?;
                 }
@@ -170,14 +175,17 @@ impl Merger {
             for &hit in supplementary {
                 let Some(&read) = reads.get(end) else { continue };
                 let mut draft = std::mem::take(&mut self.supplementary);
-                self.load(&mut draft, read);
+                self.load_read(&mut draft, read);
                 let is_secondary = hit.flags.is_secondary();
                 let hit_index = HitIndex::Stays;
-                self.carry(&mut draft, Alignment { hit, is_secondary, hit_index, is_contaminant })?;
+                self.carry_alignment(
+                    &mut draft,
+                    CarriedAlignment { hit, is_secondary, hit_index, is_contaminant },
+                )?;
                 if is_paired && has_primary {
-                    self.tell_of_mate(&mut draft, &self.primary[1 - end]);
+                    self.set_primary_mate_fields(&mut draft, &self.primary[1 - end]);
                 }
-                let is_wanted = self.rules.secondary || !draft.has(Flags::SECONDARY);
+                let is_wanted = self.rules.secondary || !draft.has_flags(Flags::SECONDARY);
                 if is_wanted && !draft.is_unmapped() {
                     write(&draft)?;
                 }
@@ -189,21 +197,21 @@ impl Merger {
 
     /// Returns whether a primary alignment looks like contamination: fewer aligned bases than the
     /// rules require, between two clips.
-    fn is_contaminant(&mut self, hits: &Candidates<'_>, rows: &Arrangement) -> bool {
-        let Some(least) = self.rules.least_unclipped else { return false };
+    fn is_contaminant(&mut self, hits: &TemplateHits<'_>, rows: &Arrangement) -> bool {
+        let Some(least) = self.rules.min_unclipped else { return false };
         let row = rows.primary.or_else(|| {
-            let is_primary = |row: &[Option<usize>], hits: &[Hit<'_>], at: usize| {
+            let is_primary = |row: &[Option<usize>], hits: &[AlignmentHit<'_>], at: usize| {
                 let hit = row.get(at).copied().flatten().map(|at| hits[at].flags);
                 hit.is_some_and(|flags| !flags.is_secondary())
             };
-            (0..rows.rows()).find(|&at| {
+            (0..rows.row_count()).find(|&at| {
                 is_primary(&rows.first, &hits.first, at) || is_primary(&rows.last, &hits.last, at)
             })
         });
         let Some(row) = row else { return false };
         [(&rows.first, &hits.first), (&rows.last, &hits.last)].into_iter().any(|(row_of, hits)| {
             let Some(at) = row_of.get(row).copied().flatten() else { return false };
-            softened(hits[at].record.cigar(), &mut self.ops);
+            soften_hard_clips(hits[at].record.cigar(), &mut self.ops);
             let clips =
                 self.ops.chunk_by(|one, next| one.1 == next.1).filter(|run| run[0].1 == SOFT_CLIP);
             let unclipped = self.ops.iter().filter(|op| consumes_query(op.1) && op.1 != SOFT_CLIP);
@@ -216,39 +224,43 @@ impl Merger {
     ///
     /// # Errors
     /// The alignment does not fit the read.
-    fn carry(&mut self, draft: &mut Draft, alignment: Alignment<'_>) -> Result<()> {
-        let Alignment { hit: Hit { record, flags }, .. } = alignment;
+    fn carry_alignment(
+        &mut self,
+        draft: &mut DraftRecord,
+        alignment: CarriedAlignment<'_>,
+    ) -> Result<()> {
+        let CarriedAlignment { hit: AlignmentHit { record, flags }, .. } = alignment;
         self.carry_fields(draft, &alignment);
         draft.set_flag(Flags::UNMAPPED, false);
         draft.set_flag(Flags::SECONDARY, alignment.is_secondary);
         draft.set_flag(Flags::SUPPLEMENTARY, flags.is_supplementary());
         draft.set_flag(Flags::REVERSE, flags.is_reverse());
-        if draft.has(Flags::PAIRED) {
+        if draft.has_flags(Flags::PAIRED) {
             draft.set_flag(Flags::PROPER, flags.is_proper());
         }
         (draft.ref_id, draft.pos, draft.mapq) = (record.ref_id(), record.pos(), record.mapq());
-        softened(record.cigar(), &mut draft.cigar);
+        soften_hard_clips(record.cigar(), &mut draft.cigar);
         if flags.is_reverse() {
-            draft.turn(&self.rules.complemented, &self.rules.reversed);
+            draft.reverse_strand(&self.rules.complemented, &self.rules.reversed);
         }
-        self.fit(draft, record, flags)?;
+        self.fit_cigar(draft, record, flags)?;
         let length = self.contigs.get(record.ref_id() as usize).map_or(i64::MAX, |it| it.1);
         if !maps_bases(draft.cigar.iter().copied()) || i64::from(record.pos()) >= length {
-            unmap(draft);
+            unmap_draft(draft);
         } else if alignment.is_contaminant {
             self.unmap_contaminant(draft, &alignment);
         }
         Ok(())
     }
 
-    fn carry_fields(&self, draft: &mut Draft, alignment: &Alignment<'_>) {
+    fn carry_fields(&self, draft: &mut DraftRecord, alignment: &CarriedAlignment<'_>) {
         let all = alignment.hit.record.field_bytes();
         let (mut fields, mut at) = (Fields::new(all), 0);
         while let Some(field) = fields.next() {
             let end = all.len() - fields.rest().len();
             let typed = &all[at + 2..end];
             at = end;
-            if !self.rules.carries(field.tag) || field.tag == tag::CG {
+            if !self.rules.carries_field(field.tag) || field.tag == tag::CG {
                 continue;
             }
             match (field.tag, alignment.hit_index) {
@@ -258,7 +270,7 @@ impl Merger {
             }
         }
         if let HitIndex::Becomes(row) = alignment.hit_index
-            && self.rules.carries(HI)
+            && self.rules.carries_field(HI)
         {
             draft.set_number(HI, row);
         }
@@ -269,7 +281,7 @@ impl Merger {
     ///
     /// # Errors
     /// The alignment has more bases than the read, or XT is not a position.
-    fn fit(&self, draft: &mut Draft, record: RecordRef<'_>, flags: Flags) -> Result<()> {
+    fn fit_cigar(&self, draft: &mut DraftRecord, record: RecordRef<'_>, flags: Flags) -> Result<()> {
         let trimmed = self.rules.trimmed[usize::from(flags.is_paired() && !flags.is_first())];
         let aligned = query_length(&draft.cigar);
         let length = draft.bases.len() as i64;
@@ -300,10 +312,10 @@ impl Merger {
         }
     }
 
-    fn unmap_contaminant(&mut self, draft: &mut Draft, alignment: &Alignment<'_>) {
+    fn unmap_contaminant(&mut self, draft: &mut DraftRecord, alignment: &CarriedAlignment<'_>) {
         let how = self.rules.contaminants;
         if matches!(how, ContaminantAlignments::Copy | ContaminantAlignments::Move) {
-            let text = self.in_words(alignment.hit.record);
+            let text = self.format_oa(alignment.hit.record);
             draft.set_text(OA, &text);
         }
         if how == ContaminantAlignments::Move {
@@ -323,8 +335,8 @@ impl Merger {
     }
 
     /// Returns an alignment in the form of the OA field, without a strand, as Picard writes it.
-    fn in_words(&mut self, record: RecordRef<'_>) -> Vec<u8> {
-        softened(record.cigar(), &mut self.ops);
+    fn format_oa(&mut self, record: RecordRef<'_>) -> Vec<u8> {
+        soften_hard_clips(record.cigar(), &mut self.ops);
         let contig = self.contigs.get(record.ref_id() as usize).map_or(&b"*"[..], |it| &it.0);
         let mut text = contig.to_vec();
         text.extend(format!(",{},", i64::from(record.pos()) + 1).bytes());
@@ -338,7 +350,7 @@ impl Merger {
     }
 
     /// Clips overlapping mates, then sets position, mate fields, TLEN and 0x2 of both reads.
-    fn pair(&self, first: &mut Draft, last: &mut Draft) -> Result<()> {
+    fn pair_mates(&self, first: &mut DraftRecord, last: &mut DraftRecord) -> Result<()> {
         if self.rules.overlap != OverlapClip::None {
             clip_overlap(first, last, self.rules.overlap == OverlapClip::Hard)?;
         }
@@ -352,19 +364,19 @@ impl Merger {
             (true, false) => (first.ref_id, first.pos) = (last.ref_id, last.pos),
             (false, true) => (last.ref_id, last.pos) = (first.ref_id, first.pos),
         }
-        self.tell(first, last);
-        self.tell(last, first);
-        let tlen = insert(last, first);
+        self.set_mate_fields(first, last);
+        self.set_mate_fields(last, first);
+        let tlen = template_length(last, first);
         (last.tlen, first.tlen) = (tlen, -tlen);
         if let Some(expected) = &self.rules.orientations {
-            let is_proper = orientation(last, first).is_some_and(|it| expected.contains(&it));
+            let is_proper = pair_orientation(last, first).is_some_and(|it| expected.contains(&it));
             [first, last].into_iter().for_each(|draft| draft.set_flag(Flags::PROPER, is_proper));
         }
         Ok(())
     }
 
     /// Writes the fields of a read that describe its mate: RNEXT, PNEXT, 0x8, 0x20, MQ and MC.
-    fn tell(&self, draft: &mut Draft, mate: &Draft) {
+    fn set_mate_fields(&self, draft: &mut DraftRecord, mate: &DraftRecord) {
         (draft.next_ref_id, draft.next_pos) = (mate.ref_id, mate.pos);
         draft.set_flag(Flags::MATE_REVERSE, mate.is_reverse());
         draft.set_flag(Flags::MATE_UNMAPPED, mate.is_unmapped());
@@ -374,10 +386,10 @@ impl Merger {
             return;
         }
         draft.set_byte(MQ, mate.mapq);
-        self.tell_cigar(draft, mate);
+        self.set_mate_cigar(draft, mate);
     }
 
-    fn tell_cigar(&self, draft: &mut Draft, mate: &Draft) {
+    fn set_mate_cigar(&self, draft: &mut DraftRecord, mate: &DraftRecord) {
         if !self.rules.mate_cigar || mate.is_unmapped() {
             return draft.remove_field(tag::MC);
         }
@@ -389,12 +401,12 @@ impl Merger {
 
     /// Writes the fields of a supplementary alignment that describe the primary alignment of its
     /// mate.
-    fn tell_of_mate(&self, draft: &mut Draft, mate: &Draft) {
+    fn set_primary_mate_fields(&self, draft: &mut DraftRecord, mate: &DraftRecord) {
         (draft.next_ref_id, draft.next_pos) = (mate.ref_id, mate.pos);
         draft.set_flag(Flags::MATE_REVERSE, mate.is_reverse());
         draft.set_flag(Flags::MATE_UNMAPPED, mate.is_unmapped());
         draft.tlen = -mate.tlen;
-        self.tell_cigar(draft, mate);
+        self.set_mate_cigar(draft, mate);
         draft.set_byte(MQ, mate.mapq);
     }
 }
@@ -403,9 +415,9 @@ impl Merger {
 ///
 /// Of its fields, the ones that htsjdk turns by default are turned back, whatever the rules say
 /// about others: Picard uses htsjdk's default lists here.
-fn unmap(draft: &mut Draft) {
+fn unmap_draft(draft: &mut DraftRecord) {
     if draft.is_reverse() {
-        draft.turn(&MergeRules::COMPLEMENTED, &MergeRules::REVERSED);
+        draft.reverse_strand(&MergeRules::COMPLEMENTED, &MergeRules::REVERSED);
     }
     let gone =
         Flags::REVERSE | Flags::DUPLICATE | Flags::SECONDARY | Flags::SUPPLEMENTARY | Flags::PROPER;
@@ -415,12 +427,12 @@ fn unmap(draft: &mut Draft) {
     draft.cigar.clear();
 }
 
-fn five_prime(draft: &Draft) -> i64 {
+fn five_prime(draft: &DraftRecord) -> i64 {
     if draft.is_reverse() { draft.end() } else { draft.start() }
 }
 
 /// Returns TLEN of `one`, whose mate is `other`; 0 if they are not both mapped to one sequence.
-fn insert(one: &Draft, other: &Draft) -> i32 {
+fn template_length(one: &DraftRecord, other: &DraftRecord) -> i32 {
     if one.is_unmapped() || other.is_unmapped() || one.ref_id != other.ref_id {
         return 0;
     }
@@ -430,16 +442,16 @@ fn insert(one: &Draft, other: &Draft) -> i32 {
 
 /// Returns the orientation of a pair; `one` must already have its TLEN. `None` if the mates are not
 /// both mapped to one sequence.
-fn orientation(one: &Draft, other: &Draft) -> Option<Orientation> {
+fn pair_orientation(one: &DraftRecord, other: &DraftRecord) -> Option<PairOrientation> {
     if one.is_unmapped() || other.is_unmapped() || one.ref_id != other.ref_id || one.ref_id < 0 {
         return None;
     }
     if one.is_reverse() == other.is_reverse() {
-        return Some(Orientation::Tandem);
+        return Some(PairOrientation::Tandem);
     }
     let (forward, reverse) = match one.is_reverse() {
         true => (other.start(), one.end()),
         false => (one.start(), one.start() + i64::from(one.tlen)),
     };
-    Some(if forward < reverse { Orientation::Inward } else { Orientation::Outward })
+    Some(if forward < reverse { PairOrientation::Inward } else { PairOrientation::Outward })
 }

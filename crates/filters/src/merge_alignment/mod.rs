@@ -23,7 +23,7 @@ mod named;
 mod ops;
 mod rules;
 
-pub use candidates::{Candidates, Hit, candidates};
-pub use choice::{Arrangement, Candidate, PrimaryChoice, TieBreaker, arrange};
+pub use candidates::{AlignmentHit, TemplateHits, to_candidates};
+pub use choice::{Arrangement, Candidate, PrimaryChoice, TieBreaker, arrange_hits};
 pub use merger::Merger;
-pub use rules::{ContaminantAlignments, MergeRules, Orientation, OverlapClip};
+pub use rules::{ContaminantAlignments, MergeRules, OverlapClip, PairOrientation};

@@ -7,12 +7,12 @@ use readmill_record::{Cigar, realign};
 /// 4.2).
 pub type Op = (u32, u32);
 
-pub fn ops(cigar: Cigar<'_>) -> impl Iterator<Item = Op> {
+pub fn cigar_ops(cigar: Cigar<'_>) -> impl Iterator<Item = Op> {
     cigar.ops().map(|(op, length)| (length, op))
 }
 
 pub fn write_text(cigar: &[Op], out: &mut Vec<u8>) {
-    realign::write(cigar.iter().map(|&(length, op)| (op, length)), out);
+    realign::write_cigar(cigar.iter().map(|&(length, op)| (op, length)), out);
 }
 
 pub fn reference_length(cigar: &[Op]) -> i64 {
@@ -29,9 +29,9 @@ pub fn maps_bases(cigar: impl IntoIterator<Item = Op>) -> bool {
 
 /// Writes the operators of an alignment to `out`, with hard clips at the ends turned into soft
 /// ones: the unaligned read still has the bases that the aligner cut off.
-pub fn softened(cigar: Cigar<'_>, out: &mut Vec<Op>) {
+pub fn soften_hard_clips(cigar: Cigar<'_>, out: &mut Vec<Op>) {
     out.clear();
-    out.extend(ops(cigar));
+    out.extend(cigar_ops(cigar));
     let last = out.len().saturating_sub(1);
     for (_, op) in out.iter_mut().enumerate().filter(|(at, _)| *at == 0 || *at == last).map(|(_, op)| op)
     {

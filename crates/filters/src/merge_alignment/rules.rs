@@ -11,10 +11,10 @@ use super::named::named;
 /// use readmill_filters::merge_alignment::MergeRules;
 ///
 /// let rules = MergeRules { kept: vec![*b"XS"], dropped: vec![*b"NM"], ..MergeRules::default() };
-/// assert!(rules.carries(*b"AS"));
-/// assert!(rules.carries(*b"XS")); // of the reserved tags, only the ones in `kept`
-/// assert!(!rules.carries(*b"XA"));
-/// assert!(!rules.carries(*b"NM"));
+/// assert!(rules.carries_field(*b"AS"));
+/// assert!(rules.carries_field(*b"XS")); // of the reserved tags, only the ones in `kept`
+/// assert!(!rules.carries_field(*b"XA"));
+/// assert!(!rules.carries_field(*b"NM"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct MergeRules {
@@ -27,20 +27,20 @@ pub struct MergeRules {
     /// Fields with bases, which are also complemented.
     pub complemented: Vec<Tag>,
     /// Orientations of proper pairs, by which 0x2 is set. `None` keeps the aligner's flag.
-    pub orientations: Option<Vec<Orientation>>,
+    pub orientations: Option<Vec<PairOrientation>>,
     /// Whether bases from the position in XT on are soft-clipped.
     pub clip_adapters: bool,
     pub overlap: OverlapClip,
     pub aligned_only: bool,
     /// Maximum number of insertions and deletions of an alignment that takes part; `None` for any
     /// number.
-    pub most_gaps: Option<usize>,
+    pub max_gaps: Option<usize>,
     pub primary: PrimaryChoice,
     pub secondary: bool,
     pub mate_cigar: bool,
     /// Minimum number of aligned bases of an alignment with clips on both sides. With fewer, the
     /// read is unmapped as a contaminant. `None` disables the check.
-    pub least_unclipped: Option<u32>,
+    pub min_unclipped: Option<u32>,
     pub contaminants: ContaminantAlignments,
     /// Number of bases that were cut off the start of the first and of the last read before they
     /// were aligned.
@@ -56,15 +56,15 @@ impl Default for MergeRules {
             dropped: Vec::new(),
             reversed: Self::REVERSED.to_vec(),
             complemented: Self::COMPLEMENTED.to_vec(),
-            orientations: Some(vec![Orientation::Inward]),
+            orientations: Some(vec![PairOrientation::Inward]),
             clip_adapters: true,
             overlap: OverlapClip::Soft,
             aligned_only: false,
-            most_gaps: None,
+            max_gaps: None,
             primary: PrimaryChoice::BestMapq,
             secondary: true,
             mate_cigar: true,
-            least_unclipped: None,
+            min_unclipped: None,
             contaminants: ContaminantAlignments::Leave,
             trimmed: [0; 2],
             program: None,
@@ -76,14 +76,14 @@ impl MergeRules {
     pub const REVERSED: [Tag; 2] = [*b"OQ", *b"U2"];
     pub const COMPLEMENTED: [Tag; 2] = [*b"E2", *b"SQ"];
 
-    pub fn carries(&self, tag: Tag) -> bool {
+    pub fn carries_field(&self, tag: Tag) -> bool {
         let is_reserved = tag[0].is_ascii_lowercase() || b"XYZ".contains(&tag[0]);
         (!is_reserved || self.kept.contains(&tag)) && !self.dropped.contains(&tag)
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Orientation {
+pub enum PairOrientation {
     /// The forward read starts before the reverse one (FR).
     Inward,
     /// The reverse read starts before the forward one (RF).
@@ -91,7 +91,7 @@ pub enum Orientation {
     Tandem,
 }
 
-named!(Orientation, "FR" => Orientation::Inward, "RF" => Orientation::Outward, "TANDEM" => Orientation::Tandem);
+named!(PairOrientation, "FR" => PairOrientation::Inward, "RF" => PairOrientation::Outward, "TANDEM" => PairOrientation::Tandem);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverlapClip {

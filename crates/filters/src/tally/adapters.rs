@@ -7,7 +7,7 @@ use readmill_format::metrics::{self, HistogramColumn};
 use readmill_record::{Batch, Ledger, Result, SharedPrepaid, Tally, tag};
 use serde::{Deserialize, Serialize};
 
-use super::spec::{Report, TallySpec};
+use super::spec::{TallyReport, TallySpec};
 
 /// The description of this tally. It has neither `--adapters FILE` nor a subcommand: `readmill
 /// align` and `readmill import` have a flag of their own for it.
@@ -15,8 +15,8 @@ pub const SPEC: TallySpec = TallySpec {
     of_input: true,
     names_sample: true,
     ..TallySpec::new("adapters", |context| {
-        Report::new(AdapterBases::new(context.ledger), |counts, names| {
-            counts.to_text(&(names.in_place_of)("MarkIlluminaAdapters"), names.started)
+        TallyReport::new(AdapterBases::new(context.ledger), |counts, names| {
+            counts.to_text(&(names.picard_command_line)("MarkIlluminaAdapters"), names.started)
         })
     })
 };
@@ -28,7 +28,7 @@ pub struct AdapterBases {
 
 impl AdapterBases {
     pub fn new(ledger: &Ledger) -> Self {
-        AdapterBases { paid: SharedPrepaid::new(ledger.empty("counts of adapter bases")) }
+        AdapterBases { paid: SharedPrepaid::new(ledger.empty_charge("counts of adapter bases")) }
     }
 }
 
@@ -44,17 +44,17 @@ pub struct AdapterPartial {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct AdapterCounts(pub BTreeMap<i64, u64>);
+pub struct AdapterBaseCounts(pub BTreeMap<i64, u64>);
 
-impl AdapterCounts {
+impl AdapterBaseCounts {
     /// Formats Picard's metrics file. `started` stands in the place of its date and may have any
     /// form, since equal runs have to write equal bytes.
     pub fn to_text(&self, command_line: &str, started: &str) -> Vec<u8> {
-        let mut text = metrics::comments(command_line, started);
+        let mut text = metrics::comment_lines(command_line, started);
         text.extend_from_slice(b"\n\n");
         let bins = self.0.iter().map(|(&bases, &reads)| (bases, reads as f64)).collect();
         let column = HistogramColumn { label: b"read_count".to_vec(), bins };
-        metrics::put_histograms(&mut text, "java.lang.Integer", "clipped_bases", &[column]);
+        metrics::append_histograms(&mut text, "java.lang.Integer", "clipped_bases", &[column]);
         text.push(b'\n');
         text
     }
@@ -62,14 +62,14 @@ impl AdapterCounts {
 
 impl Tally for AdapterBases {
     type Partial = AdapterPartial;
-    type Total = AdapterCounts;
+    type Total = AdapterBaseCounts;
 
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()> {
         for (_, record) in batch.records() {
             if !record.flags().is_primary() {
                 continue;
             }
-            let start = tag::find(record.field_bytes(), tag::XT).and_then(|field| field.integer());
+            let start = tag::find_field(record.field_bytes(), tag::XT).and_then(|field| field.integer());
             if let Some(start) = start {
                 let bases = record.l_seq() as i64 - start + 1;
                 if let Some(count) = partial.counts.get_mut(&bases) {
@@ -88,8 +88,8 @@ impl Tally for AdapterBases {
         from.for_each(|(bases, reads)| *into.counts.entry(bases).or_default() += reads);
     }
 
-    fn finish(&self, total: Self::Partial) -> Result<AdapterCounts> {
-        Ok(AdapterCounts(total.counts))
+    fn finish(&self, total: Self::Partial) -> Result<AdapterBaseCounts> {
+        Ok(AdapterBaseCounts(total.counts))
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_text_is_that_of_picard() {
-        let counts = AdapterCounts([(6, 2), (31, 1)].into());
+        let counts = AdapterBaseCounts([(6, 2), (31, 1)].into());
         let wanted = "## htsjdk.samtools.metrics.StringHeader\n# a b\n## htsjdk.samtools.metrics.StringHeader\n\
 # Started on: now\n\n\n## HISTOGRAM\tjava.lang.Integer\nclipped_bases\tread_count\n6\t2\n31\t1\n\n";
         assert_eq!(String::from_utf8_lossy(&counts.to_text("a\nb", "now")), wanted);

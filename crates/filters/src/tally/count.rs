@@ -2,15 +2,16 @@
 
 use readmill_record::{Batch, Detail, Result, Tally};
 
-use super::spec::{Report, TallySpec};
+use super::spec::{TallyReport, TallySpec};
 
 /// The description of this tally. `readmill view -c` asks for it; it has no flag and no subcommand.
-pub const SPEC: TallySpec =
-    TallySpec::new("count", |_| Report::new(Count, |reads, _| format!("{reads}\n").into_bytes()));
+pub const SPEC: TallySpec = TallySpec::new("count", |_| {
+    TallyReport::new(ReadCount, |reads, _| format!("{reads}\n").into_bytes())
+});
 
-struct Count;
+struct ReadCount;
 
-impl Tally for Count {
+impl Tally for ReadCount {
     type Partial = u64;
     type Total = u64;
 

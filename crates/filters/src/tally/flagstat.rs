@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use readmill_record::{Batch, RecordRef, Result, Tally};
 use serde::{Deserialize, Serialize};
 
-use super::spec::{Report, TallySpec};
+use super::spec::{TallyReport, TallySpec};
 
 /// The description of this tally, with the flag `--flagstat FILE`, the subcommand `flagstat`, and
 /// its formats.
@@ -13,14 +13,17 @@ pub const SPEC: TallySpec = TallySpec {
     flag_help: Some("Write numbers of reads by FLAG, as samtools flagstat does"),
     command_help: Some("Numbers of reads by FLAG, as samtools flagstat"),
     formats: &[("json", &JSON), ("tsv", &TSV)],
-    ..TallySpec::new("flagstat", |_| Report::new(Flagstat, |counts, _| counts.to_text().into_bytes()))
+    ..TallySpec::new("flagstat", |_| {
+        TallyReport::new(Flagstat, |counts, _| counts.to_text().into_bytes())
+    })
 };
 
-static JSON: TallySpec =
-    TallySpec::new("flagstat", |_| Report::new(Flagstat, |counts, _| counts.to_json().into_bytes()));
+static JSON: TallySpec = TallySpec::new("flagstat", |_| {
+    TallyReport::new(Flagstat, |counts, _| counts.to_json().into_bytes())
+});
 
 static TSV: TallySpec =
-    TallySpec::new("flagstat", |_| Report::new(Flagstat, |counts, _| counts.to_tsv().into_bytes()));
+    TallySpec::new("flagstat", |_| TallyReport::new(Flagstat, |counts, _| counts.to_tsv().into_bytes()));
 
 #[derive(Clone, Copy, Default)]
 pub struct Flagstat;
@@ -69,10 +72,10 @@ const OTHER_CONTIG: usize = 14;
 const OTHER_CONTIG_SURE: usize = 15;
 
 /// Minimum mapping quality at which a read with its mate on another contig counts in the last row.
-const SURE: u8 = 5;
+const MIN_SURE_MAPQ: u8 = 5;
 
 impl FlagstatCounts {
-    fn count(&mut self, record: RecordRef<'_>) {
+    fn count_record(&mut self, record: RecordRef<'_>) {
         let flags = record.flags();
         let counts = &mut self.0[usize::from(flags.is_qc_fail())];
         let mut add = |row: usize, holds: bool| counts[row] += u64::from(holds);
@@ -99,7 +102,7 @@ impl FlagstatCounts {
         add(BOTH_MAPPED, both);
         add(SINGLETONS, mapped && flags.is_mate_unmapped());
         add(OTHER_CONTIG, elsewhere);
-        add(OTHER_CONTIG_SURE, elsewhere && record.mapq() >= SURE);
+        add(OTHER_CONTIG_SURE, elsewhere && record.mapq() >= MIN_SURE_MAPQ);
     }
 
     pub fn to_text(&self) -> String {
@@ -109,7 +112,7 @@ impl FlagstatCounts {
             let place = if i == TOTAL { "in " } else { "" };
             let _ = write!(text, "{pass} + {fail} {place}{name}");
             if let Some(of) = of {
-                let [pass, fail] = self.0.map(|counts| percent(counts[i], counts[*of]));
+                let [pass, fail] = self.0.map(|counts| format_percent(counts[i], counts[*of]));
                 let _ = write!(text, " ({pass} : {fail})");
             }
             text.push('\n');
@@ -123,7 +126,7 @@ impl FlagstatCounts {
             let [pass, fail] = self.0.map(|counts| counts[i]);
             let _ = writeln!(text, "{pass}\t{fail}\t{name}");
             if let Some(of) = of {
-                let [pass, fail] = self.0.map(|counts| percent(counts[i], counts[*of]));
+                let [pass, fail] = self.0.map(|counts| format_percent(counts[i], counts[*of]));
                 let _ = writeln!(text, "{pass}\t{fail}\t{name} %");
             }
         }
@@ -142,7 +145,7 @@ impl FlagstatCounts {
                 };
                 rows.push(format!("  \"{name}\": {}", counts[i]));
                 rows.extend(of.map(|of| {
-                    let share = percent(counts[i], counts[of]);
+                    let share = format_percent(counts[i], counts[of]);
                     let share = if share == "N/A" { "null" } else { share.trim_end_matches('%') };
                     format!("  \"{name} %\": {share}")
                 }));
@@ -155,7 +158,7 @@ impl FlagstatCounts {
 
 /// Formats a share in percent with two decimals. samtools divides in single precision, so this
 /// does, too.
-fn percent(n: u64, of: u64) -> String {
+fn format_percent(n: u64, of: u64) -> String {
     if of == 0 {
         return "N/A".to_string();
     }
@@ -167,7 +170,7 @@ impl Tally for Flagstat {
     type Total = FlagstatCounts;
 
     fn observe(&self, partial: &mut FlagstatCounts, batch: &Batch) -> Result<()> {
-        batch.records().for_each(|(_, record)| partial.count(record));
+        batch.records().for_each(|(_, record)| partial.count_record(record));
         Ok(())
     }
 
@@ -193,7 +196,7 @@ mod tests {
         edit::set_flags(&mut raw, flags);
         edit::set_next_ref_id(&mut raw, next_ref_id);
         raw.extend_from_slice(b"r\0");
-        edit::close(&mut raw, 0);
+        edit::set_block_size(&mut raw, 0);
         raw
     }
 

@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use readmill_record::header::ReferenceSequence;
 use readmill_record::{Batch, Header, Result, Tally};
 
-use super::spec::{Report, TallySpec};
+use super::spec::{TallyReport, TallySpec};
 
 pub const SPEC: TallySpec = TallySpec {
     flag_help: Some("Write numbers of reads by reference sequence, as samtools idxstats does"),
     command_help: Some("Numbers of reads by reference sequence, as samtools idxstats; needs no index"),
     ..TallySpec::new("idxstats", |context| {
-        Report::new(Idxstats::new(context.header), |counts, _| counts.to_text())
+        TallyReport::new(Idxstats::new(context.header), |counts, _| counts.to_text())
     })
 };
 
@@ -30,17 +30,17 @@ impl Idxstats {
 pub struct IdxstatsCounts {
     header: Header,
     /// First the reads without a reference sequence, then those of each sequence: mapped, unmapped.
-    reads: ReadCounts,
+    reads: MappedCounts,
 }
 
-type ReadCounts = Vec<[u64; 2]>;
+type MappedCounts = Vec<[u64; 2]>;
 
 impl IdxstatsCounts {
-    pub fn references(&self) -> impl Iterator<Item = (&ReferenceSequence, [u64; 2])> {
+    pub fn reference_counts(&self) -> impl Iterator<Item = (&ReferenceSequence, [u64; 2])> {
         self.header.references().iter().zip(self.reads[1..].iter().copied())
     }
 
-    pub fn unplaced(&self) -> [u64; 2] {
+    pub fn unplaced_counts(&self) -> [u64; 2] {
         self.reads[0]
     }
 
@@ -53,25 +53,25 @@ impl IdxstatsCounts {
             reference.name.len() + numbers.map(digits).iter().sum::<usize>() + 4
         };
         // Reserved at once, because a growing buffer would take twice the memory.
-        let mut text = Vec::with_capacity(self.references().map(line).sum::<usize>() + 64);
+        let mut text = Vec::with_capacity(self.reference_counts().map(line).sum::<usize>() + 64);
         let mut numbers = String::new();
-        for (ReferenceSequence { name, length }, [mapped, unmapped]) in self.references() {
+        for (ReferenceSequence { name, length }, [mapped, unmapped]) in self.reference_counts() {
             numbers.clear();
             let _ = writeln!(numbers, "\t{length}\t{mapped}\t{unmapped}");
             text.extend_from_slice(name);
             text.extend_from_slice(numbers.as_bytes());
         }
-        let [mapped, unmapped] = self.unplaced();
+        let [mapped, unmapped] = self.unplaced_counts();
         text.extend_from_slice(format!("*\t0\t{mapped}\t{unmapped}\n").as_bytes());
         text
     }
 }
 
 /// Bytes of a line of text without the name, with counts of up to ten digits.
-const LINE: u64 = 34;
+const LINE_BYTES: u64 = 34;
 
 impl Tally for Idxstats {
-    type Partial = ReadCounts;
+    type Partial = MappedCounts;
     type Total = IdxstatsCounts;
 
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()> {
@@ -98,11 +98,11 @@ impl Tally for Idxstats {
         Ok(IdxstatsCounts { header: self.header.clone(), reads })
     }
 
-    fn bytes(&self, threads: u64) -> u64 {
+    fn memory_bytes(&self, threads: u64) -> u64 {
         let references = self.header.references();
         let names: u64 = references.iter().map(|reference| reference.name.len() as u64).sum();
         let counts = (references.len() as u64 + 1) * size_of::<[u64; 2]>() as u64;
-        (threads + 1) * counts + names + references.len() as u64 * LINE
+        (threads + 1) * counts + names + references.len() as u64 * LINE_BYTES
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
             edit::set_ref_id(&mut raw, ref_id);
             edit::set_flags(&mut raw, flags);
             raw.extend_from_slice(b"r\0");
-            edit::close(&mut raw, 0);
+            edit::set_block_size(&mut raw, 0);
             batch.push(&raw, Stamp::default()).unwrap();
         }
         let mut halves = [Vec::new(), Vec::new()];

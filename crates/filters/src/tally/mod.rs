@@ -12,11 +12,11 @@ pub mod idxstats;
 mod spec;
 pub mod stats;
 
-pub use adapters::{AdapterBases, AdapterCounts};
-pub use checksum::{Checksum, Columns};
+pub use adapters::{AdapterBaseCounts, AdapterBases};
+pub use checksum::{Checksum, ChecksumColumns};
 pub use flagstat::{Flagstat, FlagstatCounts};
 pub use idxstats::{Idxstats, IdxstatsCounts};
-pub use spec::{CountMemory, Report, RunNames, TallyContext, TallySpec};
+pub use spec::{CountMemory, RunNames, TallyContext, TallyReport, TallySpec};
 pub use stats::{Stats, StatsCounts};
 
 pub const TALLIES: &[&TallySpec] = &[

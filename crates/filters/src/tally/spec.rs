@@ -36,13 +36,13 @@ pub struct TallySpec {
     /// Other formats of the result that the subcommand offers, by name, each with the tally that
     /// writes it.
     pub formats: &'static [(&'static str, &'static TallySpec)],
-    pub make: fn(&TallyContext<'_>) -> Report,
+    pub make: fn(&TallyContext<'_>) -> TallyReport,
 }
 
 impl TallySpec {
     /// Creates the description of a tally of output reads without a flag and without a subcommand.
     /// Others override its fields.
-    pub(super) const fn new(name: &'static str, make: fn(&TallyContext<'_>) -> Report) -> Self {
+    pub(super) const fn new(name: &'static str, make: fn(&TallyContext<'_>) -> TallyReport) -> Self {
         let (flag_help, command_help, memory) = (None, None, None);
         let formats = &[];
         TallySpec {
@@ -80,22 +80,22 @@ pub struct RunNames<'a> {
     pub sample: &'a str,
     /// Returns the command line of the run in the form that this tool of Picard would write it to
     /// its metrics file.
-    pub in_place_of: &'a dyn Fn(&str) -> String,
+    pub picard_command_line: &'a dyn Fn(&str) -> String,
     /// The text that stands in the place of a date, because equal runs have to write equal bytes.
     pub started: &'a str,
 }
 
 /// A tally of a run, together with the function that formats its result: one text for each file.
-pub struct Report {
+pub struct TallyReport {
     pub tally: Arc<dyn DynTally>,
     texts: Box<MakeTexts>,
 }
 
 type MakeTexts = dyn Fn(&RunNames<'_>) -> Result<Vec<ReportText>> + Send + Sync;
 
-impl Report {
+impl TallyReport {
     pub fn new<T: Tally + 'static>(tally: T, text: fn(T::Total, &RunNames<'_>) -> Vec<u8>) -> Self {
-        Report::of_files(tally, move |total, names| Ok(vec![text(total, names).into()]))
+        TallyReport::of_files(tally, move |total, names| Ok(vec![text(total, names).into()]))
     }
 
     pub fn of_files<T: Tally + 'static>(
@@ -104,7 +104,7 @@ impl Report {
     ) -> Self {
         let tally = Arc::new(SharedTally::new(tally));
         let counted = Arc::clone(&tally);
-        Report::of_counted(tally, move |names| texts(counted.total()?, names))
+        TallyReport::of_counted(tally, move |names| texts(counted.take_total()?, names))
     }
 
     /// A tally of any kind; `texts` formats what it has counted then, and resets it.
@@ -112,14 +112,14 @@ impl Report {
         tally: Arc<dyn DynTally>,
         texts: impl Fn(&RunNames<'_>) -> Result<Vec<ReportText>> + Send + Sync + 'static,
     ) -> Self {
-        Report { tally, texts: Box::new(texts) }
+        TallyReport { tally, texts: Box::new(texts) }
     }
 
     /// Returns the texts, and resets the tally. Called once, when all reads have been counted.
     ///
     /// # Errors
     /// The counts do not give a result.
-    pub fn texts(&self, names: &RunNames<'_>) -> Result<Vec<ReportText>> {
+    pub fn take_texts(&self, names: &RunNames<'_>) -> Result<Vec<ReportText>> {
         (self.texts)(names)
     }
 }

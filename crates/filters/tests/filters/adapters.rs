@@ -3,7 +3,7 @@
 //! XT of the first read alone; `-` if there is none. Lines are in the order of the input.
 
 use readmill_filters::adapter::{
-    AdapterCounts, AdapterPair, AdapterRules, FoundIn, Kept, Marker, Pruning, Stringency,
+    AdapterCounts, AdapterPair, AdapterRules, FoundIn, Marker, Pruning, RemainingAdapters, Stringency,
 };
 use readmill_record::{Read, ReadBatch};
 
@@ -15,14 +15,14 @@ fn lines() -> Vec<[&'static str; 7]> {
 }
 
 fn rules(pruning: Option<Pruning>) -> AdapterRules {
-    let stringency = |least_bases| Stringency { least_bases, error_rate: 0.1 };
+    let stringency = |least_bases| Stringency { min_bases: least_bases, error_rate: 0.1 };
     AdapterRules {
         adapters: ["INDEXED", "DUAL_INDEXED", "PAIRED_END"]
             .map(|name| name.parse().expect("a name"))
             .into(),
         single: stringency(12),
         pair: stringency(6),
-        longest: 30,
+        max_adapter_bases: 30,
         pruning,
     }
 }
@@ -31,28 +31,33 @@ fn rules(pruning: Option<Pruning>) -> AdapterRules {
 /// templates, and `in_flight` batches are marked before the first of them is settled.
 fn marked(segments: usize, pruning: Option<Pruning>, in_flight: usize) -> Vec<Option<u32>> {
     let marker = Marker::new(&rules(pruning)).expect("rules");
-    let (mut tally, kept) = (AdapterCounts::default(), Kept::default());
+    let (mut tally, kept) = (AdapterCounts::default(), RemainingAdapters::default());
     let mut waiting: Vec<(ReadBatch, FoundIn)> = Vec::new();
     let mut done = Vec::new();
     let mut settle = |(mut reads, found_in): (ReadBatch, FoundIn)| {
-        if marker.prunes() {
-            marker.settle(&mut tally, &kept, &found_in, &mut reads);
+        if marker.may_prune() {
+            marker.settle_batch(&mut tally, &kept, &found_in, &mut reads);
         }
-        done.extend((0..reads.len()).map(|at| reads.adapter(at)));
+        done.extend((0..reads.len()).map(|at| reads.adapter_start(at)));
     };
     for batch in lines().chunks(37) {
         let mut reads = ReadBatch::new(segments, 0);
         for line in batch {
             for bases in &line[..segments] {
-                reads.push(Read { name: b"r", comment: b"", bases: bases.as_bytes(), qualities: None });
+                reads.push_read(Read {
+                    name: b"r",
+                    comment: b"",
+                    bases: bases.as_bytes(),
+                    qualities: None,
+                });
             }
         }
         let found_in = match kept.marker() {
             Some(marker) => {
-                marker.mark(&mut reads);
+                marker.mark_batch(&mut reads);
                 FoundIn::default()
             }
-            None => marker.mark(&mut reads),
+            None => marker.mark_batch(&mut reads),
         };
         waiting.push((reads, found_in));
         if waiting.len() == in_flight {
@@ -85,12 +90,12 @@ fn senseless_rules_are_refused() {
         change(&mut rules);
         Marker::new(&rules).expect_err("a usage error").hint.is_some()
     };
-    assert!(wrong(&|rules| rules.single.least_bases = 0));
+    assert!(wrong(&|rules| rules.single.min_bases = 0));
     assert!(wrong(&|rules| rules.pair.error_rate = 1.01));
     assert!(wrong(&|rules| rules.single.error_rate = f64::NAN));
-    assert!(wrong(&|rules| rules.longest = 0));
+    assert!(wrong(&|rules| rules.max_adapter_bases = 0));
     assert!(wrong(&|rules| {
         rules.adapters.push(AdapterPair::new("ACGTN", "NNNNNACG").expect("a pair"));
-        rules.longest = 5;
+        rules.max_adapter_bases = 5;
     }));
 }

@@ -277,8 +277,9 @@ SRR.2.1\t4\t*\t0\t0\t*\t*\t0\t0\tCCCCCC\t*"
     ] {
         for keep in [true, false] {
             let mut batch = batch_of(&reads);
-            let mut step =
-                Select { expression: Expression::parse(text, &header).unwrap(), keep }.step().fork();
+            let mut step = Select { expression: Expression::parse(text, &header).unwrap(), keep }
+                .into_step()
+                .fork_for_thread();
             step.apply(&mut batch).unwrap();
             let left: String = batch.records().map(|(stamp, _)| stamp.ordinal().to_string()).collect();
             let others: String = "012".chars().filter(|i| !kept.contains(*i)).collect();
@@ -299,7 +300,7 @@ fn batch_of(reads: &readmill_record::Batch) -> readmill_record::Batch {
 fn a_step_names_the_record_it_failed_on() {
     let header = header();
     let mut step =
-        Select { expression: Expression::parse("[RG] + 1", &header).unwrap(), keep: true }.step();
+        Select { expression: Expression::parse("[RG] + 1", &header).unwrap(), keep: true }.into_step();
     let error = step.apply(&mut batch(&header, READS)).unwrap_err();
     assert!(error.to_string().starts_with("record 1 (read first): expression '[RG] + 1'"), "{error}");
 }

@@ -63,7 +63,7 @@ fn the_same_reads_are_kept() {
             ("-G", FlagRules { excluded_together: bits, ..none }),
         ] {
             assert_eq!(
-                left(rules.step(), &lines),
+                left(rules.into_step(), &lines),
                 samtools(&[option, text], &input).1,
                 "{option} {text}"
             );
@@ -77,15 +77,15 @@ fn the_same_reads_are_kept() {
             let mut arguments = vec!["-R", &file];
             let mut head = header();
             let (mut ids, ledger) = (Vec::new(), Ledger::unlimited());
-            let mut prepaid = Prepaid::new(ledger.empty("read groups"));
-            in_read_groups::listed(text.as_bytes(), &mut ids, &mut prepaid).unwrap();
+            let mut prepaid = Prepaid::new(ledger.empty_charge("read groups"));
+            in_read_groups::read_listed_ids(text.as_bytes(), &mut ids, &mut prepaid).unwrap();
             let mut step = InReadGroups::new(ids, keep, &mut head).unwrap();
             if !ungrouped {
                 arguments.push("--exclude-no-read-group");
                 step = step.without_ungrouped();
             }
             let (theirs, reads) = samtools(&arguments, &input);
-            assert_eq!(left(step.step(), &lines), reads, "{arguments:?} {text}");
+            assert_eq!(left(step.into_step(), &lines), reads, "{arguments:?} {text}");
             if keep {
                 assert_eq!(String::from_utf8(head.to_text()).unwrap(), theirs, "{text}");
             }
@@ -101,11 +101,11 @@ fn the_same_reads_are_kept() {
     ] {
         let mut head = header();
         let step = Subsample::new(fraction.parse().unwrap(), seed.parse().ok(), &head).unwrap();
-        step.note(&mut head).unwrap();
+        step.add_comment(&mut head).unwrap();
         let (theirs, reads) = samtools(&["--subsample", fraction, "--subsample-seed", seed], &input);
         assert_eq!(String::from_utf8(head.to_text()).unwrap(), theirs);
-        assert_eq!(left(step.step(), &lines), reads, "{fraction} {seed}");
+        assert_eq!(left(step.into_step(), &lines), reads, "{fraction} {seed}");
     }
     let step = Subsample::new(0.25, Some(11), &header()).unwrap();
-    assert_eq!(left(step.step(), &lines), samtools(&["-s", "11.25"], &input).1);
+    assert_eq!(left(step.into_step(), &lines), samtools(&["-s", "11.25"], &input).1);
 }

@@ -68,7 +68,7 @@ fn order_is_the_argument_unless_a_batch_is_out_of_order() {
 
 #[test]
 fn memory_is_bounded_and_a_comment_says_that_rows_of_long_reads_are_missing() {
-    assert!(Stats::bytes() < 8 << 20);
+    assert!(Stats::partial_bytes() < 8 << 20);
     let header = Header::parse(b"@SQ\tSN:c1\tLN:1000000\n").unwrap();
     let (mut parser, mut batch, mut raw) = (LineParser::new(&header), Batch::default(), Vec::new());
     let (seq, qual) = ("ACGG".repeat(25_000), "5".repeat(100_000));
@@ -100,7 +100,7 @@ fn in_order(text: &str, options: &StatsOptions, size: usize, sections: &[&str]) 
     let order = Arc::new(StatsOrder::new(settings));
     let (tally, mut partial) = (Stats::in_order(false, &order), Default::default());
     let (mut parser, mut raw, mut maker) = (LineParser::new(&header), Vec::new(), order.maker());
-    let mut charge = Ledger::unlimited().empty("statistics");
+    let mut charge = Ledger::unlimited().empty_charge("statistics");
     order.begin();
     for lines in lines.chunks(size) {
         let mut batch = Batch::default();

@@ -13,39 +13,39 @@ pub const MAGIC: &[u8; 4] = b"BAM\x01";
 /// twice.
 ///
 /// ```
-/// use readmill_format::bam::header::{self, Outline};
+/// use readmill_format::bam::header::{self, HeaderOutline};
 /// use readmill_record::{Header, Ledger};
 ///
 /// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
 /// let mut bytes = Vec::new();
-/// header::write(&header, &mut bytes)?;
+/// header::write_header(&header, &mut bytes)?;
 ///
-/// let mut outline = Outline::default();
+/// let mut outline = HeaderOutline::default();
 /// assert!(!outline.is_complete(&bytes[..20])?, "more bytes are needed");
 /// assert!(outline.is_complete(&bytes)?);
-/// let (parsed, length) = outline.parse(&bytes, &Ledger::unlimited())?;
+/// let (parsed, length) = outline.parse_header(&bytes, &Ledger::unlimited())?;
 /// assert_eq!((parsed, length), (header, bytes.len()));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 #[derive(Default)]
-pub struct Outline {
+pub struct HeaderOutline {
     text: Option<usize>,
     n_ref: Option<usize>,
-    passed: usize,
+    entries_found: usize,
     at: usize,
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<i32> {
+fn read_i32(bytes: &[u8], at: usize) -> Option<i32> {
     Some(i32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-fn length(n: i32, of: &str) -> Result<usize> {
+fn checked_length(n: i32, of: &str) -> Result<usize> {
     usize::try_from(n).map_err(|_| Error::input(format!("the BAM header's {of} is negative")))
 }
 
 const BEFORE_TEXT: usize = 8;
 
-impl Outline {
+impl HeaderOutline {
     /// Continues in `bytes`, which holds all of the stream so far. Returns whether the header is
     /// complete.
     ///
@@ -55,26 +55,26 @@ impl Outline {
         let text = match self.text {
             Some(text) => text,
             None => {
-                let Some(n) = number(bytes, MAGIC.len()) else { return Ok(false) };
-                self.at = BEFORE_TEXT + length(n, "text length")?;
+                let Some(n) = read_i32(bytes, MAGIC.len()) else { return Ok(false) };
+                self.at = BEFORE_TEXT + checked_length(n, "text length")?;
                 *self.text.insert(self.at - BEFORE_TEXT)
             }
         };
         let n_ref = match self.n_ref {
             Some(n_ref) => n_ref,
             None => {
-                let Some(n) = number(bytes, self.at) else { return Ok(false) };
+                let Some(n) = read_i32(bytes, self.at) else { return Ok(false) };
                 self.at = BEFORE_TEXT + text + 4;
-                *self.n_ref.insert(length(n, "number of reference sequences")?)
+                *self.n_ref.insert(checked_length(n, "number of reference sequences")?)
             }
         };
-        while self.passed < n_ref {
-            let Some(n) = number(bytes, self.at) else { return Ok(false) };
-            let next = self.at + 4 + length(n, "name length")? + 4;
+        while self.entries_found < n_ref {
+            let Some(n) = read_i32(bytes, self.at) else { return Ok(false) };
+            let next = self.at + 4 + checked_length(n, "name length")? + 4;
             if bytes.len() < next {
                 return Ok(false);
             }
-            (self.at, self.passed) = (next, self.passed + 1);
+            (self.at, self.entries_found) = (next, self.entries_found + 1);
         }
         Ok(true)
     }
@@ -84,9 +84,9 @@ impl Outline {
     ///
     /// # Errors
     /// The header is damaged, or there is too little memory for it.
-    pub fn parse(&self, bytes: &[u8], ledger: &Ledger) -> Result<(Header, usize)> {
-        let (text, dictionary) = self.parts(bytes)?;
-        let header = Header::read(text, ledger)?.with_dictionary(dictionary)?;
+    pub fn parse_header(&self, bytes: &[u8], ledger: &Ledger) -> Result<(Header, usize)> {
+        let (text, dictionary) = self.split_parts(bytes)?;
+        let header = Header::parse_and_mend(text, ledger)?.with_dictionary(dictionary)?;
         Ok((header, self.at))
     }
 
@@ -96,12 +96,12 @@ impl Outline {
     ///
     /// # Errors
     /// The dictionary is damaged, or there is too little memory for the header.
-    pub fn parse_as_is(&self, bytes: &[u8], ledger: &Ledger) -> Result<(Header, usize)> {
-        let (text, dictionary) = self.parts(bytes)?;
-        Ok((Header::of_bam_as_is(text, dictionary, ledger)?, self.at))
+    pub fn parse_header_as_is(&self, bytes: &[u8], ledger: &Ledger) -> Result<(Header, usize)> {
+        let (text, dictionary) = self.split_parts(bytes)?;
+        Ok((Header::from_bam_unchecked(text, dictionary, ledger)?, self.at))
     }
 
-    fn parts<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], Dictionary<'a>)> {
+    fn split_parts<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], BinaryDictionary<'a>)> {
         let cut = || Error::bug("a BAM header was read before all of it was there");
         let (text, n_ref) = self.text.zip(self.n_ref).ok_or_else(cut)?;
         let (text, dictionary) = bytes
@@ -109,10 +109,10 @@ impl Outline {
             .and_then(|rest| rest.split_at_checked(text))
             .and_then(|(text, rest)| Some((text, rest.get(4..)?)))
             .ok_or_else(cut)?;
-        let dictionary = Dictionary { rest: dictionary, left: n_ref };
+        let dictionary = BinaryDictionary { rest: dictionary, left: n_ref };
         dictionary
             .clone()
-            .try_for_each(|(_, bases)| length(bases as i32, "reference length").map(drop))?;
+            .try_for_each(|(_, bases)| checked_length(bases as i32, "reference length").map(drop))?;
         Ok((text, dictionary))
     }
 }
@@ -122,26 +122,26 @@ impl Outline {
 ///
 /// # Errors
 /// The header is damaged.
-pub fn parse(bytes: &[u8]) -> Result<Option<(Header, usize)>> {
-    let mut outline = Outline::default();
+pub fn parse_header(bytes: &[u8]) -> Result<Option<(Header, usize)>> {
+    let mut outline = HeaderOutline::default();
     let complete = outline.is_complete(bytes)?;
-    complete.then(|| outline.parse(bytes, &Ledger::unlimited())).transpose()
+    complete.then(|| outline.parse_header(bytes, &Ledger::unlimited())).transpose()
 }
 
 /// The entries of the binary dictionary: name, without the NUL byte that ends it, and length in
 /// bases.
 #[derive(Clone)]
-struct Dictionary<'a> {
+struct BinaryDictionary<'a> {
     rest: &'a [u8],
     left: usize,
 }
 
-impl<'a> Iterator for Dictionary<'a> {
+impl<'a> Iterator for BinaryDictionary<'a> {
     type Item = (&'a [u8], u32);
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let n = usize::try_from(number(self.rest, 0)?).ok()?;
+        let n = usize::try_from(read_i32(self.rest, 0)?).ok()?;
         let (name, rest) = self.rest.get(4..)?.split_at_checked(n)?;
         let (length, rest) = rest.split_first_chunk::<4>()?;
         self.rest = rest;
@@ -153,10 +153,10 @@ impl<'a> Iterator for Dictionary<'a> {
     }
 }
 
-impl ExactSizeIterator for Dictionary<'_> {}
+impl ExactSizeIterator for BinaryDictionary<'_> {}
 
 /// Returns the size of the header in its binary form, in bytes.
-pub fn bytes(header: &Header) -> u64 {
+pub fn header_bytes(header: &Header) -> u64 {
     let dictionary = header.references().iter().map(|contig| contig.name.len() as u64 + 9);
     (MAGIC.len() + 8) as u64 + header.text_bytes() + dictionary.sum::<u64>()
 }
@@ -165,12 +165,12 @@ pub fn bytes(header: &Header) -> u64 {
 ///
 /// # Errors
 /// The text takes more than 2 GiB, which BAM cannot hold.
-pub fn write(header: &Header, out: &mut Vec<u8>) -> Result<()> {
+pub fn write_header(header: &Header, out: &mut Vec<u8>) -> Result<()> {
     let text = header.to_text();
     let Ok(length) = i32::try_from(text.len()) else {
         return Err(Error::input("the header takes more than 2 GiB, which BAM cannot hold"));
     };
-    out.reserve(self::bytes(header) as usize);
+    out.reserve(self::header_bytes(header) as usize);
     out.extend_from_slice(MAGIC);
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(&text);
@@ -192,22 +192,22 @@ mod tests {
     fn what_is_written_is_read_and_a_part_of_it_is_not_enough() {
         let header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:1000\n@CO\thi\n").unwrap();
         let mut bytes = Vec::new();
-        write(&header, &mut bytes).unwrap();
-        let mut outline = Outline::default();
+        write_header(&header, &mut bytes).unwrap();
+        let mut outline = HeaderOutline::default();
         for cut in 0..bytes.len() {
             assert!(!outline.is_complete(&bytes[..cut]).unwrap(), "cut at {cut}");
-            assert!(!Outline::default().is_complete(&bytes[..cut]).unwrap(), "cut at {cut}");
+            assert!(!HeaderOutline::default().is_complete(&bytes[..cut]).unwrap(), "cut at {cut}");
         }
         let length = bytes.len();
-        assert_eq!(super::bytes(&header), length as u64);
+        assert_eq!(super::header_bytes(&header), length as u64);
         bytes.extend_from_slice(b"rest");
         assert!(outline.is_complete(&bytes).unwrap());
-        assert_eq!(outline.parse(&bytes, &Ledger::unlimited()).unwrap(), (header, length));
+        assert_eq!(outline.parse_header(&bytes, &Ledger::unlimited()).unwrap(), (header, length));
     }
 
     #[test]
     fn lengths_below_zero_are_refused() {
-        let is_complete = |bytes: &[u8]| Outline::default().is_complete(bytes);
+        let is_complete = |bytes: &[u8]| HeaderOutline::default().is_complete(bytes);
         assert!(is_complete(b"BAM\x01\xff\xff\xff\xff").is_err());
         assert!(is_complete(b"BAM\x01\0\0\0\0\xff\xff\xff\xff").is_err());
     }

@@ -10,14 +10,14 @@ pub mod index;
 use readmill_record::{Batch, RecordRef};
 
 use crate::bgzf::{BLOCK_PAYLOAD, Codec, Deflater};
-use index::{Fragment, FragmentBuilder, Scheme};
+use index::{Fragment, FragmentBuilder, IndexScheme};
 
 /// An encoder of partitions: records become BGZF blocks and, if requested, index entries. Each
 /// thread has its own.
 ///
 /// ```
-/// use readmill_format::bam::Encoder;
-/// use readmill_format::bam::index::{IndexBuilder, Scheme};
+/// use readmill_format::bam::BamEncoder;
+/// use readmill_format::bam::index::{IndexBuilder, IndexScheme};
 /// use readmill_format::bgzf::Codec;
 /// use readmill_format::sam::LineParser;
 /// use readmill_record::{Batch, Header, Stamp};
@@ -29,20 +29,20 @@ use index::{Fragment, FragmentBuilder, Scheme};
 /// batch.push(&raw, Stamp::new(0, 0))?;
 ///
 /// // Any thread: encode a partition. Offsets in the fragment are relative to its first byte.
-/// let scheme = Scheme::for_header(&header);
+/// let scheme = IndexScheme::for_header(&header);
 /// let mut blocks = Vec::new();
-/// let mut encoder = Encoder::new(Codec::Libdeflate, 6, Some(scheme));
-/// let fragment = encoder.partition(&batch, &mut blocks).unwrap();
+/// let mut encoder = BamEncoder::new(Codec::Libdeflate, 6, Some(scheme));
+/// let fragment = encoder.encode_partition(&batch, &mut blocks).unwrap();
 ///
 /// // Serially: the partition gets its offset in the file, and the index grows.
 /// let mut index = IndexBuilder::new(scheme, &header);
-/// index.absorb(fragment, 4096);
+/// index.add_fragment(fragment, 4096);
 /// let mut bai = Vec::new();
 /// index.write_to(&mut bai)?;
 /// assert!(bai.starts_with(b"BAI\x01"));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
-pub struct Encoder {
+pub struct BamEncoder {
     deflater: Deflater,
     block: PendingBlock,
     index: Option<FragmentBuilder>,
@@ -61,7 +61,7 @@ impl PendingBlock {
         self.piece.len() + self.copied.len()
     }
 
-    fn push(&mut self, batch: &[u8], range: std::ops::Range<usize>) {
+    fn push_record(&mut self, batch: &[u8], range: std::ops::Range<usize>) {
         if self.len() == 0 {
             self.piece = range;
         } else if self.copied.is_empty() && self.piece.end == range.start {
@@ -72,59 +72,59 @@ impl PendingBlock {
         }
     }
 
-    fn close(&mut self, batch: &[u8], deflater: &mut Deflater, out: &mut Vec<u8>) {
+    fn close_block(&mut self, batch: &[u8], deflater: &mut Deflater, out: &mut Vec<u8>) {
         if self.len() > 0 {
             let piece = &batch[std::mem::take(&mut self.piece)];
-            deflater.block(if piece.is_empty() { &self.copied } else { piece }, out);
+            deflater.deflate_block(if piece.is_empty() { &self.copied } else { piece }, out);
             self.copied.clear();
         }
     }
 }
 
-impl Encoder {
+impl BamEncoder {
     /// Returns an encoder with a codec at a level of 0 to 12. With a scheme, it also collects index
     /// entries.
-    pub fn new(codec: Codec, level: u8, index: Option<Scheme>) -> Self {
-        Encoder {
+    pub fn new(codec: Codec, level: u8, index: Option<IndexScheme>) -> Self {
+        BamEncoder {
             deflater: Deflater::new(codec, level),
             block: PendingBlock::default(),
             index: index.map(FragmentBuilder::new),
         }
     }
 
-    pub fn bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+    pub fn append_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for piece in bytes.chunks(BLOCK_PAYLOAD) {
-            self.deflater.block(piece, out);
+            self.deflater.deflate_block(piece, out);
         }
     }
 
     /// Appends the records of a batch as whole blocks, and returns their index entries if the
     /// encoder has a scheme. A block ends before a record that would not fit, as in htslib; a
     /// record larger than a block is split over several blocks.
-    pub fn partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Option<Fragment> {
+    pub fn encode_partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Option<Fragment> {
         let base = out.len();
         let mut open: Option<(RecordRef<'_>, u64)> = None;
         for &span in &batch.spans {
             let (from, len) = (span.start as usize, span.len as usize);
             if self.block.len() + len > BLOCK_PAYLOAD {
-                self.block.close(&batch.bytes, &mut self.deflater, out);
+                self.block.close_block(&batch.bytes, &mut self.deflater, out);
             }
             let start = ((out.len() - base) as u64) << 16 | self.block.len() as u64;
-            self.note(open.replace((batch.record(span), start)), start);
+            self.index_record(open.replace((batch.record(span), start)), start);
             if len <= BLOCK_PAYLOAD {
-                self.block.push(&batch.bytes, from..from + len);
+                self.block.push_record(&batch.bytes, from..from + len);
             } else {
-                self.bytes(&batch.bytes[from..from + len], out);
+                self.append_bytes(&batch.bytes[from..from + len], out);
             }
         }
-        self.block.close(&batch.bytes, &mut self.deflater, out);
-        self.note(open, ((out.len() - base) as u64) << 16);
-        self.index.as_mut().map(FragmentBuilder::finish)
+        self.block.close_block(&batch.bytes, &mut self.deflater, out);
+        self.index_record(open, ((out.len() - base) as u64) << 16);
+        self.index.as_mut().map(FragmentBuilder::finish_partition)
     }
 
-    fn note(&mut self, done: Option<(RecordRef<'_>, u64)>, end: u64) {
+    fn index_record(&mut self, done: Option<(RecordRef<'_>, u64)>, end: u64) {
         if let (Some(index), Some((record, start))) = (&mut self.index, done) {
-            index.add(record, start, end);
+            index.add_record(record, start, end);
         }
     }
 }

@@ -15,19 +15,19 @@ use super::{EOF_BLOCK, MAX_BLOCK};
 
 /// A chunk is complete when its blocks inflate to this many bytes, or reach one of the two limits
 /// below.
-const CHUNK_INFLATED: usize = 1 << 20;
+const CHUNK_INFLATED_BYTES: usize = 1 << 20;
 /// Maximum compressed size of a chunk in bytes, exceeded by at most one block.
-const CHUNK_COMPRESSED: usize = 1 << 19;
+const CHUNK_COMPRESSED_BYTES: usize = 1 << 19;
 /// Maximum number of blocks of a chunk, so that a file of empty blocks cannot grow it without
 /// limit.
 const CHUNK_BLOCKS: usize = 256;
 
 /// The maximum number of bytes that a chunk inflates to. Readers charge their
 /// buffers to the ledger by this size.
-pub const MAX_CHUNK: usize = CHUNK_INFLATED + MAX_BLOCK;
+pub const MAX_CHUNK_BYTES: usize = CHUNK_INFLATED_BYTES + MAX_BLOCK;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct BgzfBlock {
     pub start: u32,
     /// Size of the gzip header, so the DEFLATE data starts at `start + header`.
     pub header: u16,
@@ -41,7 +41,7 @@ pub struct Block {
 #[derive(Clone, Default)]
 pub struct Chunk {
     pub compressed: Vec<u8>,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BgzfBlock>,
     pub offset: u64,
     pub inflated: usize,
 }
@@ -56,8 +56,8 @@ impl Chunk {
     /// Returns whether the chunk has reached one of its limits. `compressed` is the size of its
     /// blocks so far; the buffer may hold bytes of later blocks already.
     fn is_full(&self, compressed: usize, most_blocks: usize) -> bool {
-        self.inflated >= CHUNK_INFLATED
-            || compressed >= CHUNK_COMPRESSED
+        self.inflated >= CHUNK_INFLATED_BYTES
+            || compressed >= CHUNK_COMPRESSED_BYTES
             || self.blocks.len() >= most_blocks
     }
 }
@@ -75,14 +75,14 @@ impl Chunk {
 ///
 /// let mut file = Vec::new();
 /// let mut deflater = Deflater::new(Codec::Libdeflate, 6);
-/// deflater.block(b"first ", &mut file);
-/// deflater.block(b"second", &mut file);
+/// deflater.deflate_block(b"first ", &mut file);
+/// deflater.deflate_block(b"second", &mut file);
 /// file.extend_from_slice(&EOF_BLOCK);
 ///
 /// let mut reader = BlockReader::new(&file[..], false);
 /// let (mut chunk, mut inflater, mut text) = (Chunk::default(), Inflater::default(), Vec::new());
 /// while reader.next_chunk(&mut chunk)? {
-///     inflater.chunk(&chunk, &mut text)?;
+///     inflater.append_chunk(&chunk, &mut text)?;
 /// }
 /// assert_eq!(text, b"first second");
 /// # Ok::<(), readmill_record::Error>(())
@@ -90,14 +90,14 @@ impl Chunk {
 pub struct BlockReader<R> {
     input: BlockInput<R>,
     /// Bytes that were read after the end of the last chunk. They begin the next one.
-    beyond: Vec<u8>,
+    read_ahead: Vec<u8>,
     offset: u64,
     inflated: u64,
     last_was_eof_block: bool,
     allow_missing_eof: bool,
     lacks_eof: Option<Arc<AtomicBool>>,
     tail: BlockTail,
-    most_blocks: usize,
+    max_blocks: usize,
     read_size: usize,
 }
 
@@ -117,7 +117,7 @@ pub enum BlockTail {
 /// are copied to the next one, so this is a small part of a chunk.
 const READ_SIZE: usize = 64 << 10;
 
-const READ_SIZE_OF_FEW: usize = 24 << 10;
+const SMALL_READ_SIZE: usize = 24 << 10;
 
 impl<R: Read> BlockReader<R> {
     /// Returns a reader of `input`, which starts with a block. A missing EOF block at the end is an
@@ -126,14 +126,14 @@ impl<R: Read> BlockReader<R> {
         let beyond = Vec::new();
         BlockReader {
             input: BlockInput::Blocks(input),
-            beyond,
+            read_ahead: beyond,
             offset: 0,
             inflated: 0,
             last_was_eof_block: false,
             allow_missing_eof,
             lacks_eof: None,
             tail: BlockTail::Nothing,
-            most_blocks: CHUNK_BLOCKS,
+            max_blocks: CHUNK_BLOCKS,
             read_size: READ_SIZE,
         }
     }
@@ -154,26 +154,26 @@ impl<R: Read> BlockReader<R> {
     /// Accepts a file without EOF block, and sets `lacks_eof` to true if it is missing. The FASTQ
     /// reader uses this to report a missing EOF block later instead of failing.
     #[must_use]
-    pub fn noting_missing_eof(self, lacks_eof: Arc<AtomicBool>) -> Self {
+    pub fn with_missing_eof_flag(self, lacks_eof: Arc<AtomicBool>) -> Self {
         BlockReader { allow_missing_eof: true, lacks_eof: Some(lacks_eof), ..self }
     }
 
     /// Limits the chunks from here on to `blocks` blocks; `None` restores the usual size. A reader
     /// that needs only a header or a small region uses it to inflate little more than that.
     pub fn limit_chunks(&mut self, blocks: Option<usize>) {
-        self.most_blocks = blocks.map_or(CHUNK_BLOCKS, |blocks| blocks.clamp(1, CHUNK_BLOCKS));
-        self.read_size = if blocks.is_some() { READ_SIZE_OF_FEW } else { READ_SIZE };
+        self.max_blocks = blocks.map_or(CHUNK_BLOCKS, |blocks| blocks.clamp(1, CHUNK_BLOCKS));
+        self.read_size = if blocks.is_some() { SMALL_READ_SIZE } else { READ_SIZE };
     }
 
     /// Returns the file offset of the next block, and the inflated size of all blocks so far, both
     /// in bytes.
-    pub fn sizes(&self) -> (u64, u64) {
+    pub fn offset_and_inflated_bytes(&self) -> (u64, u64) {
         (self.offset, self.inflated)
     }
 
     /// Returns the `n` bytes of `chunk` from `start` on, and reads them first if necessary. The
     /// result is shorter only at the end of the file.
-    fn need<'a>(&mut self, chunk: &'a mut Chunk, start: usize, n: usize) -> Result<&'a [u8]> {
+    fn buffered_bytes<'a>(&mut self, chunk: &'a mut Chunk, start: usize, n: usize) -> Result<&'a [u8]> {
         let bytes = &mut chunk.compressed;
         while bytes.len() < start + n {
             match (&mut self.input).take(self.read_size as u64).read_to_end(bytes) {
@@ -200,19 +200,19 @@ impl<R: Read> BlockReader<R> {
     /// The input cannot be read, a header is damaged, or the file is truncated.
     pub fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
         chunk.clear(self.offset);
-        chunk.compressed.append(&mut self.beyond);
+        chunk.compressed.append(&mut self.read_ahead);
         let mut start = 0;
-        while !chunk.is_full(start, self.most_blocks) {
+        while !chunk.is_full(start, self.max_blocks) {
             let Some((header, size)) = self.next_header(chunk, start)? else { break };
-            let member = self.need(chunk, start, size)?;
+            let member = self.buffered_bytes(chunk, start, size)?;
             let footer = member.last_chunk::<4>().filter(|_| member.len() == size);
-            let inflated = u32::from_le_bytes(*footer.ok_or_else(|| truncated(self.offset))?);
+            let inflated = u32::from_le_bytes(*footer.ok_or_else(|| truncated_error(self.offset))?);
             if inflated as usize > MAX_BLOCK {
                 let what = "a BGZF block claims to hold more than 64 KiB";
                 return Err(Error::input(what).offset(self.offset));
             }
             self.last_was_eof_block = member == EOF_BLOCK;
-            chunk.blocks.push(Block {
+            chunk.blocks.push(BgzfBlock {
                 start: start as u32,
                 header: header as u16,
                 size: size as u32,
@@ -223,7 +223,7 @@ impl<R: Read> BlockReader<R> {
             start += size;
             self.offset += size as u64;
         }
-        self.beyond.extend_from_slice(&chunk.compressed[start..]);
+        self.read_ahead.extend_from_slice(&chunk.compressed[start..]);
         chunk.compressed.truncate(start);
         Ok(!chunk.blocks.is_empty())
     }
@@ -232,7 +232,7 @@ impl<R: Read> BlockReader<R> {
     /// whole member in bytes, or `None` at the end of the file.
     fn next_header(&mut self, chunk: &mut Chunk, start: usize) -> Result<Option<(usize, usize)>> {
         let (offset, complete) = (self.offset, self.last_was_eof_block || self.allow_missing_eof);
-        let fixed = self.need(chunk, start, 12)?;
+        let fixed = self.buffered_bytes(chunk, start, 12)?;
         if fixed.is_empty() {
             if complete {
                 let lacks_eof = self.lacks_eof.iter().filter(|_| !self.last_was_eof_block);
@@ -247,25 +247,25 @@ impl<R: Read> BlockReader<R> {
         }
         let is_padding = fixed[0] == 0 && self.tail != BlockTail::Nothing;
         if is_padding && !self.input.has_members() {
-            return self.pass_over_nuls(chunk, start);
+            return self.skip_nuls(chunk, start);
         }
         if fixed.len() < 12 && (fixed[0] == 0x1f || !self.last_was_eof_block) {
-            return Err(truncated(offset));
+            return Err(truncated_error(offset));
         }
         if fixed[0] != 0x1f || fixed[..3] != [0x1f, 0x8b, 8] || fixed[3] & 4 == 0 {
             let is_gzip = fixed.starts_with(&[0x1f, 0x8b, 8]);
             if is_gzip && self.tail == BlockTail::Members && !self.input.has_members() {
                 let start_of_members = chunk.compressed.split_off(start);
-                self.input.go_on_with_members(start_of_members);
+                self.input.switch_to_members(start_of_members);
                 return self.next_header(chunk, start);
             }
-            return Err(self.no_block(is_gzip));
+            return Err(self.not_bgzf_error(is_gzip));
         }
         let header = 12 + usize::from(u16::from_le_bytes([fixed[10], fixed[11]]));
         let plain = fixed[3] == 4;
-        let head = self.need(chunk, start, header)?;
+        let head = self.buffered_bytes(chunk, start, header)?;
         if head.len() < header {
-            return Err(truncated(offset));
+            return Err(truncated_error(offset));
         }
         let size = block_size(&head[12..]).filter(|&size| plain && size > header + 8);
         let size =
@@ -275,19 +275,19 @@ impl<R: Read> BlockReader<R> {
 }
 
 impl<R: Read> BlockReader<R> {
-    fn pass_over_nuls(&mut self, chunk: &mut Chunk, start: usize) -> Result<Option<(usize, usize)>> {
+    fn skip_nuls(&mut self, chunk: &mut Chunk, start: usize) -> Result<Option<(usize, usize)>> {
         loop {
             if chunk.compressed[start..].iter().any(|byte| *byte != 0) {
-                return Err(self.no_block(false));
+                return Err(self.not_bgzf_error(false));
             }
             chunk.compressed.truncate(start);
-            if self.need(chunk, start, 1)?.is_empty() {
+            if self.buffered_bytes(chunk, start, 1)?.is_empty() {
                 return self.next_header(chunk, start);
             }
         }
     }
 
-    fn no_block(&self, is_gzip: bool) -> Error {
+    fn not_bgzf_error(&self, is_gzip: bool) -> Error {
         let (what, hint) = match (is_gzip, self.last_was_eof_block) {
             (true, _) => (
                 "this is gzip, but not BGZF",
@@ -317,7 +317,7 @@ fn block_size(mut extra: &[u8]) -> Option<usize> {
     }
 }
 
-fn truncated(offset: u64) -> Error {
+fn truncated_error(offset: u64) -> Error {
     Error::input("the file ends inside a BGZF block")
         .offset(offset)
         .hint("it is truncated: get it again")
@@ -332,7 +332,7 @@ mod tests {
         let mut out = Vec::new();
         let mut deflater = Deflater::new(Codec::default(), 1);
         for piece in payload.chunks(BLOCK_PAYLOAD) {
-            deflater.block(piece, &mut out);
+            deflater.deflate_block(piece, &mut out);
         }
         if eof {
             out.extend_from_slice(&EOF_BLOCK);
@@ -358,7 +358,7 @@ mod tests {
         while reader.next_chunk(&mut chunk)? {
             sizes.push(chunk.inflated);
             let mut out = Vec::new();
-            inflater.chunk(&chunk, &mut out)?;
+            inflater.append_chunk(&chunk, &mut out)?;
             all.extend_from_slice(&out);
         }
         Ok((all, sizes))

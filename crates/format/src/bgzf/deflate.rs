@@ -12,7 +12,7 @@ use super::codec::{Codec, Compress};
 /// use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK, MAX_BLOCK};
 ///
 /// let mut file = Vec::new();
-/// Deflater::new(Codec::Libdeflate, 6).block(&[b'A'; 5000], &mut file);
+/// Deflater::new(Codec::Libdeflate, 6).deflate_block(&[b'A'; 5000], &mut file);
 /// assert!(file.len() < 100, "a payload of one letter compresses well");
 /// assert_eq!(file[12..14], *b"BC", "the gzip extra field of BGZF");
 ///
@@ -30,22 +30,22 @@ const HEADER: [u8; 16] = [0x1f, 0x8b, 0x08, 0x04, 0, 0, 0, 0, 0, 0xff, 0x06, 0, 
 
 /// Bytes of a block before the DEFLATE data (the header with BSIZE), and after it (CRC-32 and
 /// ISIZE).
-const BEFORE: usize = HEADER.len() + 2;
-const AFTER: usize = 8;
+const HEADER_BYTES: usize = HEADER.len() + 2;
+const FOOTER_BYTES: usize = 8;
 
 /// Bytes that DEFLATE adds to a payload if it is stored in one block.
-const STORING: usize = 5;
+const STORING_BYTES: usize = 5;
 
 /// Bytes beyond the payload that a compressor may write before it must report that the payload does
 /// not fit.
-const SLACK: usize = 64;
+const MAX_SLACK_BYTES: usize = 64;
 
 impl Deflater {
     /// Returns a deflater at `level` 0 (stored) to 12 (smallest). [`super::codec`] shows how these
     /// levels map to the levels of each codec. A level above 12 counts as 12.
     pub fn new(codec: Codec, level: u8) -> Self {
         match level.min(12) {
-            0 => Self::by(None),
+            0 => Self::with_compressor(None),
             level => Self::at_own_level(codec, codec.own_level(level)),
         }
     }
@@ -53,41 +53,41 @@ impl Deflater {
     /// Returns a deflater at one of the codec's own levels ([`Codec::own_levels`]). The benchmark
     /// of codecs uses it.
     pub fn at_own_level(codec: Codec, own_level: u8) -> Self {
-        Self::by(Some(codec.compressor(own_level)))
+        Self::with_compressor(Some(codec.new_compressor(own_level)))
     }
 
-    fn by(compressor: Option<Box<dyn Compress>>) -> Self {
+    fn with_compressor(compressor: Option<Box<dyn Compress>>) -> Self {
         Deflater { compressor, block: vec![0; MAX_BLOCK].into() }
     }
 
     /// Appends `payload` to `out` as one block. It may have up to [`super::BLOCK_PAYLOAD`] bytes; a
     /// larger one (up to 64 KiB) is possible only if it is certain to compress, because it could
     /// not be stored. A payload that does not get smaller is stored.
-    pub fn block(&mut self, payload: &[u8], out: &mut Vec<u8>) {
+    pub fn deflate_block(&mut self, payload: &[u8], out: &mut Vec<u8>) {
         let Some(compressor) = &mut self.compressor else { return store_block(payload, out) };
-        let (before, data) = self.block.split_at_mut(BEFORE);
-        let most = (payload.len() + SLACK).min(data.len() - AFTER);
+        let (before, data) = self.block.split_at_mut(HEADER_BYTES);
+        let most = (payload.len() + MAX_SLACK_BYTES).min(data.len() - FOOTER_BYTES);
         let room = &mut data[..most];
         let n = match compressor.compress(payload, room) {
-            Some(n) if n <= payload.len() + STORING => n,
+            Some(n) if n <= payload.len() + STORING_BYTES => n,
             _ => return store_block(payload, out),
         };
-        let size = BEFORE + n + AFTER;
-        before.copy_from_slice(&header(size));
-        data[n..n + AFTER].copy_from_slice(&footer(payload));
+        let size = HEADER_BYTES + n + FOOTER_BYTES;
+        before.copy_from_slice(&block_header(size));
+        data[n..n + FOOTER_BYTES].copy_from_slice(&block_footer(payload));
         out.extend_from_slice(&self.block[..size]);
     }
 }
 
-fn header(size: usize) -> [u8; BEFORE] {
-    let mut header = [0; BEFORE];
+fn block_header(size: usize) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
     header[..HEADER.len()].copy_from_slice(&HEADER);
     header[HEADER.len()..].copy_from_slice(&((size - 1) as u16).to_le_bytes());
     header
 }
 
-fn footer(payload: &[u8]) -> [u8; AFTER] {
-    let mut footer = [0; AFTER];
+fn block_footer(payload: &[u8]) -> [u8; FOOTER_BYTES] {
+    let mut footer = [0; FOOTER_BYTES];
     footer[..4].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
     footer[4..].copy_from_slice(&(payload.len() as u32).to_le_bytes());
     footer
@@ -95,13 +95,13 @@ fn footer(payload: &[u8]) -> [u8; AFTER] {
 
 fn store_block(payload: &[u8], out: &mut Vec<u8>) {
     let length = payload.len() as u16;
-    out.reserve(BEFORE + STORING + payload.len() + AFTER);
-    out.extend_from_slice(&header(BEFORE + STORING + payload.len() + AFTER));
+    out.reserve(HEADER_BYTES + STORING_BYTES + payload.len() + FOOTER_BYTES);
+    out.extend_from_slice(&block_header(HEADER_BYTES + STORING_BYTES + payload.len() + FOOTER_BYTES));
     out.push(1); // the last block, stored
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(&(!length).to_le_bytes());
     out.extend_from_slice(payload);
-    out.extend_from_slice(&footer(payload));
+    out.extend_from_slice(&block_footer(payload));
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     use readmill_simulate::Rng;
 
     use super::*;
-    use crate::bgzf::{BLOCK_PAYLOAD, Block, Chunk, Inflater};
+    use crate::bgzf::{BLOCK_PAYLOAD, BgzfBlock, Chunk, Inflater};
 
     /// Pseudo-random bytes from `alphabet` different values.
     fn noise(seed: u64, alphabet: u64, length: usize) -> Vec<u8> {
@@ -151,16 +151,20 @@ mod tests {
 
     fn block(deflater: &mut Deflater, payload: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        deflater.block(payload, &mut out);
+        deflater.deflate_block(payload, &mut out);
         out
     }
 
     fn inflated(bytes: Vec<u8>, length: usize) -> Vec<u8> {
-        let block =
-            Block { start: 0, header: BEFORE as u16, size: bytes.len() as u32, inflated: length as u32 };
+        let block = BgzfBlock {
+            start: 0,
+            header: HEADER_BYTES as u16,
+            size: bytes.len() as u32,
+            inflated: length as u32,
+        };
         let chunk = Chunk { compressed: bytes, blocks: vec![block], offset: 0, inflated: length };
         let mut out = Vec::new();
-        Inflater::default().chunk(&chunk, &mut out).unwrap();
+        Inflater::default().append_chunk(&chunk, &mut out).unwrap();
         out
     }
 
@@ -171,7 +175,7 @@ mod tests {
             for payload in payloads() {
                 let bytes = block(&mut deflater, &payload);
                 assert!(
-                    bytes.len() <= payload.len() + BEFORE + STORING + AFTER,
+                    bytes.len() <= payload.len() + HEADER_BYTES + STORING_BYTES + FOOTER_BYTES,
                     "{name}: {}",
                     bytes.len()
                 );

@@ -24,7 +24,7 @@ pub(super) enum BlockInput<R> {
 impl<R: Read> BlockInput<R> {
     /// Reads gzip members from here on. `start` are the bytes of the first member that have been
     /// read already.
-    pub fn go_on_with_members(&mut self, start: Vec<u8>) {
+    pub fn switch_to_members(&mut self, start: Vec<u8>) {
         if let BlockInput::Blocks(input) = std::mem::replace(self, BlockInput::Nothing) {
             *self = BlockInput::Members(Box::new(StoredBlocks::new(start, input)));
         }

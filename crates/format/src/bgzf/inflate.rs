@@ -7,7 +7,7 @@ use std::io::Read;
 use libdeflater::Decompressor;
 use readmill_record::{Error, Result};
 
-use super::{Block, BlockReader, Chunk};
+use super::{BgzfBlock, BlockReader, Chunk};
 
 /// A decompressor of chunks; each thread has its own. It verifies the CRC-32 and the length of each
 /// block.
@@ -24,9 +24,9 @@ impl Inflater {
     ///
     /// # Errors
     /// A block is damaged; the error has its file offset.
-    pub fn chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
+    pub fn append_chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
-        self.write(chunk, out, start)
+        self.write_blocks(chunk, out, start)
     }
 
     /// Inflates all blocks of `chunk` into `out`, in place of its former content. Overwriting the
@@ -34,11 +34,11 @@ impl Inflater {
     ///
     /// # Errors
     /// As [`Inflater::chunk`].
-    pub fn replace(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
-        self.write(chunk, out, 0)
+    pub fn replace_with_chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
+        self.write_blocks(chunk, out, 0)
     }
 
-    fn write(&mut self, chunk: &Chunk, out: &mut Vec<u8>, mut at: usize) -> Result<()> {
+    fn write_blocks(&mut self, chunk: &Chunk, out: &mut Vec<u8>, mut at: usize) -> Result<()> {
         out.truncate(at + chunk.inflated);
         out.reserve(at + chunk.inflated - out.len());
         for block in &chunk.blocks {
@@ -51,7 +51,7 @@ impl Inflater {
             let into = &mut out[at..end];
             at = end;
             let member = &chunk.compressed[block.start as usize..][..block.size as usize];
-            self.block(block, member, into).map_err(|what| {
+            self.inflate_block(block, member, into).map_err(|what| {
                 Error::input(what)
                     .offset(chunk.offset + u64::from(block.start))
                     .hint("the file is damaged: get it again")
@@ -61,7 +61,12 @@ impl Inflater {
         Ok(())
     }
 
-    fn block(&mut self, block: &Block, member: &[u8], into: &mut [u8]) -> Result<(), &'static str> {
+    fn inflate_block(
+        &mut self,
+        block: &BgzfBlock,
+        member: &[u8],
+        into: &mut [u8],
+    ) -> Result<(), &'static str> {
         let (data, footer) =
             member[block.header as usize..].split_at(member.len() - block.header as usize - 8);
         let inflated = self.0.deflate_decompress(data, into);
@@ -85,7 +90,7 @@ impl Inflater {
 /// use readmill_format::bgzf::{BlockReader, Codec, Deflater, EOF_BLOCK, InflateReader};
 ///
 /// let mut file = Vec::new();
-/// Deflater::new(Codec::Libdeflate, 1).block(b"chr1\t10\t20\n", &mut file);
+/// Deflater::new(Codec::Libdeflate, 1).deflate_block(b"chr1\t10\t20\n", &mut file);
 /// file.extend_from_slice(&EOF_BLOCK);
 ///
 /// let mut text = String::new();
@@ -114,7 +119,7 @@ impl<R: Read> InflateReader<R> {
     pub fn append(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize> {
         let mut left = n;
         while left > 0 {
-            let taken = self.next(left)?;
+            let taken = self.next_bytes(left)?;
             if taken.is_empty() {
                 break;
             }
@@ -126,13 +131,15 @@ impl<R: Read> InflateReader<R> {
 
     /// Returns the next bytes, at most `most`, and inflates the next chunk if necessary. The slice
     /// is empty at the end of the file.
-    fn next(&mut self, most: usize) -> Result<&[u8]> {
+    fn next_bytes(&mut self, most: usize) -> Result<&[u8]> {
         while self.at == self.bytes.len() {
             if !self.blocks.next_chunk(&mut self.chunk)? {
                 return Ok(&[]);
             }
             self.at = 0;
-            self.inflater.replace(&self.chunk, &mut self.bytes).inspect_err(|_| self.bytes.clear())?;
+            self.inflater
+                .replace_with_chunk(&self.chunk, &mut self.bytes)
+                .inspect_err(|_| self.bytes.clear())?;
         }
         let from = self.at;
         self.at += most.min(self.bytes.len() - from);
@@ -142,7 +149,7 @@ impl<R: Read> InflateReader<R> {
 
 impl<R: Read> Read for InflateReader<R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let taken = self.next(into.len()).map_err(std::io::Error::other)?;
+        let taken = self.next_bytes(into.len()).map_err(std::io::Error::other)?;
         into[..taken.len()].copy_from_slice(taken);
         Ok(taken.len())
     }

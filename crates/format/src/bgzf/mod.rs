@@ -19,7 +19,7 @@ pub mod inflate;
 mod offsets;
 pub mod window;
 
-pub use block_reader::{Block, BlockReader, BlockTail, Chunk};
+pub use block_reader::{BgzfBlock, BlockReader, BlockTail, Chunk};
 pub use codec::Codec;
 pub use deflate::Deflater;
 pub use inflate::{InflateReader, Inflater};
@@ -37,7 +37,7 @@ pub const BLOCK_PAYLOAD: usize = 65_498;
 /// Expected number of record bytes in a block that ends before a record that would not fit. Blocks
 /// of reads of a few hundred to a thousand bytes hold about this many. Partitions of the sorted
 /// output and buffers of extra outputs are multiples of it, so that their last blocks are full.
-pub const BLOCK_RECORDS: usize = 64_800;
+pub const BLOCK_RECORD_BYTES: usize = 64_800;
 
 /// The empty block that ends every complete file (SAM specification, section 4.1.2). A file without
 /// it is treated as truncated.

@@ -10,16 +10,16 @@ use super::Chunk;
 /// htslib reports for a reader that has consumed all bytes before it.
 ///
 /// ```
-/// use readmill_format::bgzf::{Block, Chunk, VirtualOffsets};
+/// use readmill_format::bgzf::{BgzfBlock, Chunk, VirtualOffsets};
 ///
-/// let block = |start, size, inflated| Block { start, header: 18, size, inflated };
+/// let block = |start, size, inflated| BgzfBlock { start, header: 18, size, inflated };
 /// let blocks = vec![block(0, 60, 100), block(60, 40, 50)];
 /// let chunk = Chunk { compressed: vec![0; 100], blocks, offset: 1000, inflated: 150 };
 ///
 /// let mut offsets = VirtualOffsets::new(&chunk);
-/// assert_eq!(offsets.of(99), 1000 << 16 | 99);
-/// assert_eq!(offsets.of(100), 1060 << 16, "the first byte of the second block");
-/// assert_eq!(offsets.end(), 1100 << 16);
+/// assert_eq!(offsets.offset_of(99), 1000 << 16 | 99);
+/// assert_eq!(offsets.offset_of(100), 1060 << 16, "the first byte of the second block");
+/// assert_eq!(offsets.end_offset(), 1100 << 16);
 /// ```
 pub struct VirtualOffsets<'a> {
     chunk: &'a Chunk,
@@ -35,7 +35,7 @@ impl<'a> VirtualOffsets<'a> {
     /// Returns the virtual offset of byte `at` of the inflated chunk. `at` must not be smaller than
     /// in the call before.
     #[inline]
-    pub fn of(&mut self, at: usize) -> u64 {
+    pub fn offset_of(&mut self, at: usize) -> u64 {
         let blocks = &self.chunk.blocks;
         while let Some(block) = blocks.get(self.block) {
             let inside = at - self.start;
@@ -46,10 +46,10 @@ impl<'a> VirtualOffsets<'a> {
             self.start += length;
             self.block += 1;
         }
-        self.end()
+        self.end_offset()
     }
 
-    pub fn end(&self) -> u64 {
+    pub fn end_offset(&self) -> u64 {
         (self.chunk.offset + self.chunk.compressed.len() as u64) << 16
     }
 }
@@ -57,18 +57,19 @@ impl<'a> VirtualOffsets<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bgzf::Block;
+    use crate::bgzf::BgzfBlock;
 
     #[test]
     fn a_byte_between_blocks_belongs_to_the_first_of_the_later_ones() {
-        let block = |start, size, inflated| Block { start, header: 18, size, inflated };
+        let block = |start, size, inflated| BgzfBlock { start, header: 18, size, inflated };
         let blocks = vec![block(0, 100, 10), block(100, 28, 0), block(128, 50, 5), block(178, 22, 0)];
         let chunk = Chunk { compressed: vec![0; 200], blocks, offset: 1000, inflated: 15 };
         let mut offsets = VirtualOffsets::new(&chunk);
-        let found = [0, 9, 10, 10, 11, 14, 15].map(|at| (offsets.of(at) >> 16, offsets.of(at) & 0xffff));
+        let found = [0, 9, 10, 10, 11, 14, 15]
+            .map(|at| (offsets.offset_of(at) >> 16, offsets.offset_of(at) & 0xffff));
         let between = (1100, 0);
         assert_eq!(found, [(1000, 0), (1000, 9), between, between, (1128, 1), (1128, 4), (1178, 0)]);
-        assert_eq!(offsets.end() >> 16, 1200);
-        assert_eq!(VirtualOffsets::new(&Chunk::default()).of(0), 0);
+        assert_eq!(offsets.end_offset() >> 16, 1200);
+        assert_eq!(VirtualOffsets::new(&Chunk::default()).offset_of(0), 0);
     }
 }

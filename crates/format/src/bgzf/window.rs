@@ -13,10 +13,10 @@ use readmill_record::{Charge, Result, make_room};
 use super::{BlockReader, Chunk, Inflater};
 use crate::file_slice::FileSlice;
 
-const KEPT: usize = 1 << 16;
+const MAX_CONSUMED_BYTES: usize = 1 << 16;
 
 /// Consumed blocks that may stay. Blocks may be tiny, so bytes alone would not limit the list.
-const KEPT_BLOCKS: usize = 1 << 10;
+const MAX_CONSUMED_BLOCKS: usize = 1 << 10;
 
 /// Inflated bytes of a file from some block on, which remember the block they came from.
 pub struct BlockWindow {
@@ -29,7 +29,7 @@ pub struct BlockWindow {
     starts: Vec<(u64, usize)>,
     ended: bool,
     is_short: bool,
-    kept: usize,
+    kept_bytes: usize,
     charge: Charge,
 }
 
@@ -39,7 +39,7 @@ impl BlockWindow {
     /// `charge`.
     pub fn new(file: &Arc<File>, offset: u64, at_a_time: Option<usize>, charge: Charge) -> Self {
         let (inflater, chunk, bytes, starts, ended, is_short, kept) = Default::default();
-        let reader = reader(file, offset, at_a_time);
+        let reader = open_reader(file, offset, at_a_time);
         let file = Arc::clone(file);
         BlockWindow {
             file,
@@ -51,15 +51,15 @@ impl BlockWindow {
             starts,
             ended,
             is_short,
-            kept,
+            kept_bytes: kept,
             charge,
         }
     }
 
     /// Keeps at least `bytes` consumed bytes in [`Self::forget`], so that [`Self::block`] still
     /// finds the blocks before the current one.
-    pub fn keep(&mut self, bytes: usize) {
-        self.kept = bytes;
+    pub fn keep_consumed(&mut self, bytes: usize) {
+        self.kept_bytes = bytes;
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -82,7 +82,7 @@ impl BlockWindow {
     }
 
     pub fn next_offset(&self) -> u64 {
-        self.reader.sizes().0
+        self.reader.offset_and_inflated_bytes().0
     }
 
     /// Inflates the next blocks and appends them to the bytes. Returns `false` at the end of the
@@ -90,7 +90,7 @@ impl BlockWindow {
     ///
     /// # Errors
     /// The file cannot be read, or a block is damaged.
-    pub fn more(&mut self) -> Result<bool> {
+    pub fn inflate_more(&mut self) -> Result<bool> {
         let BlockWindow { reader, inflater, chunk, bytes, starts, charge, .. } = self;
         if !reader.next_chunk(chunk)? {
             self.ended = true;
@@ -105,7 +105,7 @@ impl BlockWindow {
             starts.push((chunk.offset + u64::from(block.start), at));
             at += block.inflated as usize;
         }
-        inflater.chunk(chunk, bytes)?;
+        inflater.append_chunk(chunk, bytes)?;
         Ok(true)
     }
 
@@ -114,18 +114,19 @@ impl BlockWindow {
         self.bytes.clear();
         self.starts.clear();
         (self.ended, self.is_short) = (false, false);
-        self.reader = reader(&self.file, offset, self.at_a_time);
+        self.reader = open_reader(&self.file, offset, self.at_a_time);
     }
 
     /// Drops the blocks that end before byte `at`, except those that [`Self::keep`] protects.
     /// Returns the number of bytes removed from the front, which the caller subtracts from its
     /// positions. To save copies, it removes nothing until enough blocks can go.
-    pub fn forget(&mut self, at: usize) -> usize {
+    pub fn forget_consumed(&mut self, at: usize) -> usize {
         let before = |at: usize| self.starts.partition_point(|&(_, start)| start < at).saturating_sub(1);
         // Blocks may be tiny, and the list of their starts takes memory, too.
-        let keep = before(at.saturating_sub(self.kept)).max(before(at).saturating_sub(KEPT_BLOCKS));
+        let keep = before(at.saturating_sub(self.kept_bytes))
+            .max(before(at).saturating_sub(MAX_CONSUMED_BLOCKS));
         let cut = self.starts.get(keep).map_or(0, |&(_, start)| start);
-        if cut < KEPT.max(self.kept) && keep < KEPT_BLOCKS {
+        if cut < MAX_CONSUMED_BYTES.max(self.kept_bytes) && keep < MAX_CONSUMED_BLOCKS {
             return 0;
         }
         self.bytes.drain(..cut);
@@ -136,14 +137,14 @@ impl BlockWindow {
 
     /// Returns the position of the first block at or after file offset `offset`; `None` if it has
     /// not been inflated yet.
-    pub fn reach(&self, offset: u64) -> Option<usize> {
+    pub fn first_block_from(&self, offset: u64) -> Option<usize> {
         let block = self.starts.partition_point(|&(start, _)| start < offset);
         self.starts.get(block).map(|&(_, at)| at)
     }
 
     /// Returns the position and the length of the block at file offset `offset`; `None` if it is
     /// not in the window.
-    pub fn block(&self, offset: u64) -> Option<(usize, usize)> {
+    pub fn block_range(&self, offset: u64) -> Option<(usize, usize)> {
         let block = self.starts.binary_search_by_key(&offset, |&(start, _)| start).ok()?;
         let (_, at) = self.starts[block];
         let end = self.starts.get(block + 1).map_or(self.bytes.len(), |&(_, end)| end);
@@ -153,7 +154,7 @@ impl BlockWindow {
     /// Returns the file offset of the block that contains byte `at`, and the position of the byte
     /// in it, which together are its virtual offset. At the end of the bytes it is the start of the
     /// next block.
-    pub fn position(&self, at: usize) -> (u64, usize) {
+    pub fn virtual_position(&self, at: usize) -> (u64, usize) {
         if at == self.bytes.len() {
             return (self.next_offset(), 0);
         }
@@ -163,7 +164,7 @@ impl BlockWindow {
     }
 }
 
-fn reader(file: &Arc<File>, offset: u64, at_a_time: Option<usize>) -> BlockReader<FileSlice> {
+fn open_reader(file: &Arc<File>, offset: u64, at_a_time: Option<usize>) -> BlockReader<FileSlice> {
     let slice = FileSlice::new(file, offset, u64::MAX);
     let mut reader = BlockReader::new(slice, true).from_offset(offset);
     reader.limit_chunks(at_a_time);
@@ -183,7 +184,7 @@ mod tests {
         let mut deflater = Deflater::new(Codec::default(), 1);
         for payload in payloads {
             offsets.push(bytes.len() as u64);
-            deflater.block(payload, &mut bytes);
+            deflater.deflate_block(payload, &mut bytes);
         }
         offsets.push(bytes.len() as u64);
         bytes.extend_from_slice(&EOF_BLOCK);
@@ -195,34 +196,37 @@ mod tests {
     #[test]
     fn bytes_know_where_they_lie() {
         let (file, offsets) = file(&[b"abc", b"", b"defg"]);
-        let charge = Ledger::unlimited().empty("test");
+        let charge = Ledger::unlimited().empty_charge("test");
         let mut window = BlockWindow::new(&file, offsets[0], Some(1), charge);
-        assert!(window.more().unwrap() && window.bytes() == b"abc");
-        assert_eq!(window.position(2), (offsets[0], 2));
-        assert_eq!(window.position(3), (offsets[1], 0));
-        while window.more().unwrap() {}
+        assert!(window.inflate_more().unwrap() && window.bytes() == b"abc");
+        assert_eq!(window.virtual_position(2), (offsets[0], 2));
+        assert_eq!(window.virtual_position(3), (offsets[1], 0));
+        while window.inflate_more().unwrap() {}
         assert_eq!(window.bytes(), b"abcdefg");
-        assert_eq!((window.position(3), window.position(6)), ((offsets[2], 0), (offsets[2], 3)));
-        assert_eq!(window.block(offsets[2]), Some((3, 4)));
-        assert_eq!(window.block(offsets[1]), Some((3, 0)));
-        assert_eq!((window.block(1), window.reach(1)), (None, Some(3)));
+        assert_eq!(
+            (window.virtual_position(3), window.virtual_position(6)),
+            ((offsets[2], 0), (offsets[2], 3))
+        );
+        assert_eq!(window.block_range(offsets[2]), Some((3, 4)));
+        assert_eq!(window.block_range(offsets[1]), Some((3, 0)));
+        assert_eq!((window.block_range(1), window.first_block_from(1)), (None, Some(3)));
         window.go_to(offsets[2]);
-        assert!(window.more().unwrap() && window.bytes() == b"defg");
-        assert_eq!(window.position(1), (offsets[2], 1));
+        assert!(window.inflate_more().unwrap() && window.bytes() == b"defg");
+        assert_eq!(window.virtual_position(1), (offsets[2], 1));
         window.go_to(1);
-        assert!(window.more().is_err(), "there is no block");
+        assert!(window.inflate_more().is_err(), "there is no block");
     }
 
     #[test]
     fn what_is_behind_is_forgotten() {
         let block = [7; 60_000];
         let (file, offsets) = file(&[&block[..]; 8]);
-        let charge = Ledger::unlimited().empty("test");
+        let charge = Ledger::unlimited().empty_charge("test");
         let mut window = BlockWindow::new(&file, 0, Some(1), charge);
-        while window.more().unwrap() {}
-        assert_eq!(window.forget(100_000), 0);
-        assert_eq!(window.forget(400_000), 360_000);
-        assert_eq!(window.position(40_000), (offsets[6], 40_000));
+        while window.inflate_more().unwrap() {}
+        assert_eq!(window.forget_consumed(100_000), 0);
+        assert_eq!(window.forget_consumed(400_000), 360_000);
+        assert_eq!(window.virtual_position(40_000), (offsets[6], 40_000));
         assert_eq!(window.bytes().len(), 120_000);
     }
 
@@ -230,11 +234,14 @@ mod tests {
     fn what_is_kept_is_found_again() {
         let block = [7; 60_000];
         let (file, offsets) = file(&[&block[..]; 8]);
-        let mut window = BlockWindow::new(&file, 0, Some(1), Ledger::unlimited().empty("test"));
-        window.keep(130_000);
-        while window.more().unwrap() {}
-        assert_eq!(window.forget(300_000), 0);
-        assert_eq!(window.forget(480_000), 300_000);
-        assert_eq!((window.block(offsets[4]), window.block(offsets[5])), (None, Some((0, 60_000))));
+        let mut window = BlockWindow::new(&file, 0, Some(1), Ledger::unlimited().empty_charge("test"));
+        window.keep_consumed(130_000);
+        while window.inflate_more().unwrap() {}
+        assert_eq!(window.forget_consumed(300_000), 0);
+        assert_eq!(window.forget_consumed(480_000), 300_000);
+        assert_eq!(
+            (window.block_range(offsets[4]), window.block_range(offsets[5])),
+            (None, Some((0, 60_000)))
+        );
     }
 }

@@ -7,23 +7,23 @@ use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
 /// Names and lengths of contigs, in the order of a file's header. [`Dictionary::check`] compares
 /// them with the reads.
 #[derive(Debug)]
-pub struct Dictionary {
+pub struct FeatureDictionary {
     names: Vec<u8>,
     contigs: Vec<(usize, Option<u32>)>,
     charge: Charge,
 }
 
-impl Dictionary {
+impl FeatureDictionary {
     pub(super) fn new(ledger: &Ledger) -> Self {
-        let charge = ledger.empty("contigs of known sites");
-        Dictionary { names: Vec::new(), contigs: Vec::new(), charge }
+        let charge = ledger.empty_charge("contigs of known sites");
+        FeatureDictionary { names: Vec::new(), contigs: Vec::new(), charge }
     }
 
     /// Adds a contig with its length in bases, if that is known.
     ///
     /// # Errors
     /// The memory is not available.
-    pub(super) fn push(&mut self, name: &[u8], length: Option<u32>) -> Result<()> {
+    pub(super) fn push_contig(&mut self, name: &[u8], length: Option<u32>) -> Result<()> {
         make_room(&mut self.names, name.len(), &mut self.charge)?;
         make_room(&mut self.contigs, 1, &mut self.charge)?;
         self.names.extend_from_slice(name);
@@ -39,20 +39,20 @@ impl Dictionary {
         self.contigs.is_empty()
     }
 
-    pub(super) fn name(&self, number: usize) -> &[u8] {
+    pub(super) fn contig_name(&self, number: usize) -> &[u8] {
         let start = number.checked_sub(1).map_or(0, |before| self.contigs[before].0);
         &self.names[start..self.contigs[number].0]
     }
 
     pub fn contigs(&self) -> impl Iterator<Item = (&[u8], Option<u32>)> {
-        (0..self.len()).map(|number| (self.name(number), self.contigs[number].1))
+        (0..self.len()).map(|number| (self.contig_name(number), self.contigs[number].1))
     }
 
     /// Checks that the file belongs to the genome of the reads with `header`: they have a contig in
     /// common, and all common contigs have the same length. These are the rules of
     /// `SequenceDictionaryUtils.validateDictionaries` of GATK 4.6.2 in its default setting; lengths
     /// of 0 are unknown. A file that names no contig passes.
-    pub fn check(&self, header: &Header, file: &Path) -> Result<()> {
+    pub fn check_header(&self, header: &Header, file: &Path) -> Result<()> {
         let mut shared = self.is_empty();
         for (name, length) in self.contigs() {
             let Some(id) = header.reference_id(name) else { continue };
@@ -63,17 +63,17 @@ impl Dictionary {
                 let what = format!(
                     "contig {name} has {length} bases here, but {reads} in the header of the reads"
                 );
-                return Err(Error::input(what).file(file).hint(OTHER_BUILD));
+                return Err(Error::input(what).file(file).hint(OTHER_BUILD_HINT));
             }
         }
-        if shared { Ok(()) } else { Err(no_common_contig(self.name(0), header, file)) }
+        if shared { Ok(()) } else { Err(no_common_contig_error(self.contig_name(0), header, file)) }
     }
 }
 
-pub(crate) const OTHER_BUILD: &str =
+pub(crate) const OTHER_BUILD_HINT: &str =
     "it is of another build of the genome: give the file made for the one of the reads";
 
-pub(crate) fn no_common_contig(theirs: &[u8], header: &Header, file: &Path) -> Error {
+pub(crate) fn no_common_contig_error(theirs: &[u8], header: &Header, file: &Path) -> Error {
     let theirs = String::from_utf8_lossy(theirs);
     let reads =
         header.references().first().map_or("none at all".into(), |it| String::from_utf8_lossy(&it.name));

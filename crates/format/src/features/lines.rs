@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use memchr::{memchr, memmem};
 use readmill_record::{Header, Ledger, Result};
 
-use super::dictionary::Dictionary;
+use super::dictionary::FeatureDictionary;
 use crate::text::LineReader;
 
 /// The position of a feature on a contig, 0-based and half-open.
@@ -30,14 +30,14 @@ pub struct FeaturePlace<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct LineFeature {
     pub name: usize,
     pub start: u32,
     pub end: u32,
 }
 
 /// Parses a number like Java's `int`: a plus sign is allowed, a minus sign is not.
-pub(crate) fn number(text: &[u8]) -> Option<u32> {
+pub(crate) fn parse_java_int(text: &[u8]) -> Option<u32> {
     let digit = |sum: u32, byte: &u8| match byte {
         b'0'..=b'9' => sum.checked_mul(10)?.checked_add(u32::from(byte - b'0')),
         _ => None,
@@ -48,36 +48,37 @@ pub(crate) fn number(text: &[u8]) -> Option<u32> {
 
 /// Parses a position of BED. A number above 2^31 - 1, the maximum of BAM, becomes 2^31 - 1, because
 /// users write such ends to mean the end of the contig.
-pub fn bed_position(text: &[u8]) -> Option<u32> {
+pub fn parse_bed_position(text: &[u8]) -> Option<u32> {
     let digits = text.strip_prefix(b"+").unwrap_or(text);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    is_number.then(|| number(digits).unwrap_or(i32::MAX as u32))
+    is_number.then(|| parse_java_int(digits).unwrap_or(i32::MAX as u32))
 }
 
-pub(super) fn shown(text: &[u8]) -> String {
+pub(super) fn quoted_start(text: &[u8]) -> String {
     format!("{:?}", String::from_utf8_lossy(&text[..text.len().min(60)]))
 }
 
-pub(super) fn vcf_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
-    let mut dictionary = Dictionary::new(ledger);
-    while lines.advance()? {
+pub(super) fn read_vcf_header(lines: &mut LineReader, ledger: &Ledger) -> Result<FeatureDictionary> {
+    let mut dictionary = FeatureDictionary::new(ledger);
+    while lines.advance_line()? {
         let line = lines.line();
         if let Some(fields) = line.strip_prefix(b"##contig=<") {
-            let (name, length) = vcf_contig(fields);
-            let Some(name) = name else { return Err(lines.wrong("##contig without ID")) };
-            dictionary.push(name, length.and_then(number)).map_err(|e| e.file(lines.path()))?;
+            let (name, length) = parse_vcf_contig(fields);
+            let Some(name) = name else { return Err(lines.line_error("##contig without ID")) };
+            dictionary
+                .push_contig(name, length.and_then(parse_java_int))
+                .map_err(|e| e.file(lines.path()))?;
         } else if line.starts_with(b"#CHROM") {
             return Ok(dictionary);
         } else if !line.starts_with(b"##") {
-            return Err(
-                lines.wrong("the line of column names (#CHROM POS ...) is missing before the records")
-            );
+            return Err(lines
+                .line_error("the line of column names (#CHROM POS ...) is missing before the records"));
         }
     }
-    Err(lines.wrong("the file ends inside its header").hint("get the file again"))
+    Err(lines.line_error("the file ends inside its header").hint("get the file again"))
 }
 
-pub(super) fn vcf_contig(mut fields: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
+pub(super) fn parse_vcf_contig(mut fields: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
     let (mut name, mut length) = (None, None);
     while let Some(equals) = memchr(b'=', fields) {
         let (key, value) = (&fields[..equals], &fields[equals + 1..]);
@@ -98,7 +99,7 @@ pub(super) fn vcf_contig(mut fields: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
 /// Number of columns that every record has: CHROM POS ID REF ALT QUAL FILTER INFO.
 const VCF_COLUMNS: usize = 8;
 
-pub(super) fn vcf_spot(line: &[u8]) -> Result<Option<Spot>, String> {
+pub(super) fn parse_vcf_line(line: &[u8]) -> Result<Option<LineFeature>, String> {
     if line.starts_with(b"#") {
         return Ok(None);
     }
@@ -117,32 +118,33 @@ pub(super) fn vcf_spot(line: &[u8]) -> Result<Option<Spot>, String> {
         }
     }
     let [contig, pos, _, reference, .., info] = columns;
-    let first = number(pos).ok_or_else(|| format!("POS is not a position: {}", shown(pos)))?;
+    let first =
+        parse_java_int(pos).ok_or_else(|| format!("POS is not a position: {}", quoted_start(pos)))?;
     if reference.is_empty() || info.is_empty() {
         return Err("REF or INFO is empty".into());
     }
-    let last = match end_of(info) {
+    let last = match info_end(info) {
         None => (first + reference.len() as u32).saturating_sub(1),
         // Some callers of translocations write an END before POS, for which GATK masks nothing.
-        Some(value) => number(value)
+        Some(value) => parse_java_int(value)
             .map(|end| end.max(first.saturating_sub(1)))
-            .ok_or_else(|| format!("END of INFO is not a position: {}", shown(value)))?,
+            .ok_or_else(|| format!("END of INFO is not a position: {}", quoted_start(value)))?,
     };
     // Position 0 is the telomere before the first base, which cannot be masked.
-    Ok(Some(Spot { name: contig.len(), start: first.saturating_sub(1), end: last }))
+    Ok(Some(LineFeature { name: contig.len(), start: first.saturating_sub(1), end: last }))
 }
 
 /// A searcher for `END=`, with which records without END are recognized quickly.
 static END: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"END="));
 
-fn end_of(info: &[u8]) -> Option<&[u8]> {
+fn info_end(info: &[u8]) -> Option<&[u8]> {
     END.find(info)?; // most records have no END
     info.split(|&byte| byte == b';').rev().find_map(|field| field.strip_prefix(b"END="))
 }
 
 /// Parses the position of a BED line; returns `None` for a header line, which may be anywhere. A
 /// line of two columns is a feature of one base.
-pub(super) fn bed_spot(line: &[u8]) -> Result<Option<Spot>, String> {
+pub(super) fn parse_bed_line(line: &[u8]) -> Result<Option<LineFeature>, String> {
     let header = [&b"#"[..], b"track", b"browser"].iter().any(|start| line.starts_with(start));
     if header || line.trim_ascii().is_empty() {
         return Ok(None);
@@ -150,26 +152,30 @@ pub(super) fn bed_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     let mut columns = BedColumns(Some(line));
     let contig = columns.next().unwrap_or_default();
     let Some(start) = columns.next() else {
-        return Err(format!("a BED line has a contig, a start and an end, this one is {}", shown(line)));
+        return Err(format!(
+            "a BED line has a contig, a start and an end, this one is {}",
+            quoted_start(line)
+        ));
     };
-    let wrong = |what, text| format!("the {what} of a BED line is not a position: {}", shown(text));
-    let first = bed_position(start).ok_or_else(|| wrong("start", start))?;
+    let wrong =
+        |what, text| format!("the {what} of a BED line is not a position: {}", quoted_start(text));
+    let first = parse_bed_position(start).ok_or_else(|| wrong("start", start))?;
     let end = match columns.next() {
         None => {
-            number(start)
+            parse_java_int(start)
                 .filter(|&start| start < i32::MAX as u32)
                 .ok_or_else(|| wrong("start", start))?
                 + 1
         }
-        Some(end) => bed_position(end).ok_or_else(|| wrong("end", end))?,
+        Some(end) => parse_bed_position(end).ok_or_else(|| wrong("end", end))?,
     };
     if end < first {
         return Err(format!("a BED line ends ({end}) before it starts ({first})"));
     }
-    Ok(Some(Spot { name: contig.len(), start: first, end }))
+    Ok(Some(LineFeature { name: contig.len(), start: first, end }))
 }
 
-pub(super) fn bed_name(line: &[u8]) -> (Option<&[u8]>, bool) {
+pub(super) fn bed_name_and_strand(line: &[u8]) -> (Option<&[u8]>, bool) {
     let mut columns = BedColumns(Some(line.trim_ascii_end())).skip(3);
     let name = columns.next().filter(|name| !name.is_empty());
     (name, columns.nth(1) == Some(b"-"))
@@ -197,37 +203,41 @@ pub(super) const ELSITES: &[u8] = b"# elsites format version 1.0\n";
 
 /// Parses the position of a line of elPrep's sites. A site at position 0 is before the first base,
 /// and a site may end before it starts.
-pub(super) fn elsites_spot(line: &[u8]) -> Result<Option<Spot>, String> {
+pub(super) fn parse_elsites_line(line: &[u8]) -> Result<Option<LineFeature>, String> {
     if line.starts_with(b"#") || line.is_empty() {
         return Ok(None);
     }
     let mut columns = line.splitn(3, |&byte| byte == b'\t');
     let (Some(contig), Some(start), Some(end)) = (columns.next(), columns.next(), columns.next()) else {
-        return Err(format!("a site has a contig, a start and an end, this line is {}", shown(line)));
+        return Err(format!(
+            "a site has a contig, a start and an end, this line is {}",
+            quoted_start(line)
+        ));
     };
     let place = |what, text| {
-        number(text).ok_or_else(|| format!("the {what} of a site is not a position: {}", shown(text)))
+        parse_java_int(text)
+            .ok_or_else(|| format!("the {what} of a site is not a position: {}", quoted_start(text)))
     };
     let start = place("start", start)?.saturating_sub(1);
-    Ok(Some(Spot { name: contig.len(), start, end: place("end", end)?.max(start) }))
+    Ok(Some(LineFeature { name: contig.len(), start, end: place("end", end)?.max(start) }))
 }
 
-pub(super) fn list_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
-    let mut dictionary = Dictionary::new(ledger);
-    while lines.advance()? {
+pub(super) fn read_list_header(lines: &mut LineReader, ledger: &Ledger) -> Result<FeatureDictionary> {
+    let mut dictionary = FeatureDictionary::new(ledger);
+    while lines.advance_line()? {
         if !lines.line().starts_with(b"@") {
             lines.go_back();
             break;
         }
         let header = Header::parse(lines.line()).map_err(|e| e.file(lines.path()))?;
         let mut contigs = header.references().iter();
-        let pushed = contigs.try_for_each(|it| dictionary.push(&it.name, Some(it.length)));
+        let pushed = contigs.try_for_each(|it| dictionary.push_contig(&it.name, Some(it.length)));
         pushed.map_err(|e| e.file(lines.path()))?;
     }
     Ok(dictionary)
 }
 
-pub(super) fn list_spot(line: &[u8]) -> Result<Option<Spot>, String> {
+pub(super) fn parse_list_line(line: &[u8]) -> Result<Option<LineFeature>, String> {
     if line.starts_with(b"@") || line.trim_ascii().is_empty() {
         return Ok(None);
     }
@@ -237,19 +247,20 @@ pub(super) fn list_spot(line: &[u8]) -> Result<Option<Spot>, String> {
             "an interval has five columns (contig, start, end, strand, name) between tabs, this line";
         return Err(format!("{what} has {}", columns.len()));
     };
-    let wrong = |what, text| format!("the {what} of an interval is not a position: {}", shown(text));
-    let first = number(start).filter(|&n| n > 0).ok_or_else(|| wrong("start", start))?;
-    let last = number(end).ok_or_else(|| wrong("end", end))?;
+    let wrong =
+        |what, text| format!("the {what} of an interval is not a position: {}", quoted_start(text));
+    let first = parse_java_int(start).filter(|&n| n > 0).ok_or_else(|| wrong("start", start))?;
+    let last = parse_java_int(end).ok_or_else(|| wrong("end", end))?;
     if first > last + 1 {
         return Err(format!("an interval ends ({last}) before it starts ({first})"));
     }
     if !matches!(strand, b"+" | b"-") {
-        return Err(format!("the strand of an interval is + or -, not {}", shown(strand)));
+        return Err(format!("the strand of an interval is + or -, not {}", quoted_start(strand)));
     }
-    Ok(Some(Spot { name: contig.len(), start: first - 1, end: last }))
+    Ok(Some(LineFeature { name: contig.len(), start: first - 1, end: last }))
 }
 
-pub(super) fn list_name(line: &[u8]) -> (Option<&[u8]>, bool) {
+pub(super) fn list_name_and_strand(line: &[u8]) -> (Option<&[u8]>, bool) {
     let mut columns = line.split(|&byte| byte == b'\t').skip(3);
     let strand = columns.next();
     (columns.next(), strand == Some(b"-"))

@@ -18,11 +18,11 @@ use std::path::Path;
 use readmill_record::{Error, Ledger, Result};
 
 use crate::text::{self, LineReader};
-pub use dictionary::Dictionary;
-pub(crate) use dictionary::{OTHER_BUILD, no_common_contig};
-use lines::Spot;
-pub(crate) use lines::number;
-pub use lines::{FeaturePlace, bed_position};
+pub use dictionary::FeatureDictionary;
+pub(crate) use dictionary::{OTHER_BUILD_HINT, no_common_contig_error};
+use lines::LineFeature;
+pub(crate) use lines::parse_java_int;
+pub use lines::{FeaturePlace, parse_bed_position};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureFormat {
@@ -51,13 +51,13 @@ impl fmt::Display for FeatureFormat {
 /// all read through it.
 ///
 /// ```
-/// use readmill_format::features::{FeatureFormat, FeaturePlace, Features};
+/// use readmill_format::features::{FeatureFormat, FeaturePlace, FeatureReader};
 /// use readmill_format::text::TextInput;
 /// use readmill_record::Ledger;
 ///
 /// let text: &[u8] = b"track name=targets\nchr1\t10\t20\tfirst\n";
 /// let input = TextInput::plain(text, &Ledger::unlimited());
-/// let mut features = Features::read("targets.bed".as_ref(), input)?;
+/// let mut features = FeatureReader::read_input("targets.bed".as_ref(), input)?;
 /// assert_eq!(features.kind(), FeatureFormat::Bed);
 /// let place = FeaturePlace { contig: b"chr1", start: 10, end: 20 };
 /// assert_eq!(features.next_place()?, Some(place));
@@ -65,9 +65,9 @@ impl fmt::Display for FeatureFormat {
 /// assert_eq!(features.next_place()?, None);
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
-pub struct Features {
+pub struct FeatureReader {
     kind: FeatureFormat,
-    dictionary: Dictionary,
+    dictionary: FeatureDictionary,
     content: FeatureRecords,
 }
 
@@ -76,9 +76,9 @@ enum FeatureRecords {
     Bcf(bcf::BcfReader),
 }
 
-const PEEK: u64 = 512;
+const FORMAT_BYTES: u64 = 512;
 
-impl Features {
+impl FeatureReader {
     /// Opens the file at `path` and reads its header. The content shows the format. BED cannot be
     /// recognized by its content; a file is BED if its name does not end like another format.
     ///
@@ -86,7 +86,7 @@ impl Features {
     /// The file cannot be read, or its header, or a line of it, needs more memory than is
     /// available.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
-        Self::read(path, text::open(path, ledger)?)
+        Self::read_input(path, text::open_inflated(path, ledger)?)
     }
 
     /// Reads the header of `input`, which must not be compressed. `path` is for messages, and helps
@@ -95,30 +95,35 @@ impl Features {
     /// # Errors
     /// The header cannot be read, or does not match the format that the name or the first bytes
     /// indicate.
-    pub fn read(path: &Path, mut input: text::TextInput) -> Result<Self> {
+    pub fn read_input(path: &Path, mut input: text::TextInput) -> Result<Self> {
         let ledger = &input.ledger().clone();
         let mut start = Vec::new();
-        (&mut input).take(PEEK).read_to_end(&mut start).map_err(|e| text::reading(&e, path))?;
-        let kind = kind(&start, path)?;
-        let input = input.behind(start);
+        (&mut input)
+            .take(FORMAT_BYTES)
+            .read_to_end(&mut start)
+            .map_err(|e| text::read_error(&e, path))?;
+        let kind = detect_format(&start, path)?;
+        let input = input.with_start(start);
         if kind == FeatureFormat::Bcf {
-            let (dictionary, records) = bcf::open(path, input, ledger).map_err(|e| e.file(path))?;
-            return Ok(Features { kind, dictionary, content: FeatureRecords::Bcf(records) });
+            let (dictionary, records) = bcf::open_bcf(path, input, ledger).map_err(|e| e.file(path))?;
+            return Ok(FeatureReader { kind, dictionary, content: FeatureRecords::Bcf(records) });
         }
         let mut lines = LineReader::new(path, input);
         let dictionary = match kind {
-            FeatureFormat::Vcf => lines::vcf_header(&mut lines, ledger)?,
-            FeatureFormat::IntervalList => lines::list_header(&mut lines, ledger)?,
-            FeatureFormat::Bed | FeatureFormat::Bcf | FeatureFormat::Elsites => Dictionary::new(ledger),
+            FeatureFormat::Vcf => lines::read_vcf_header(&mut lines, ledger)?,
+            FeatureFormat::IntervalList => lines::read_list_header(&mut lines, ledger)?,
+            FeatureFormat::Bed | FeatureFormat::Bcf | FeatureFormat::Elsites => {
+                FeatureDictionary::new(ledger)
+            }
         };
-        Ok(Features { kind, dictionary, content: FeatureRecords::Text(lines) })
+        Ok(FeatureReader { kind, dictionary, content: FeatureRecords::Text(lines) })
     }
 
     pub fn kind(&self) -> FeatureFormat {
         self.kind
     }
 
-    pub fn dictionary(&self) -> &Dictionary {
+    pub fn dictionary(&self) -> &FeatureDictionary {
         &self.dictionary
     }
 
@@ -131,18 +136,18 @@ impl Features {
             FeatureRecords::Bcf(records) => records.next_place(&self.dictionary),
             FeatureRecords::Text(lines) => {
                 let parse = match self.kind {
-                    FeatureFormat::Vcf | FeatureFormat::Bcf => lines::vcf_spot,
-                    FeatureFormat::Bed => lines::bed_spot,
-                    FeatureFormat::IntervalList => lines::list_spot,
-                    FeatureFormat::Elsites => lines::elsites_spot,
+                    FeatureFormat::Vcf | FeatureFormat::Bcf => lines::parse_vcf_line,
+                    FeatureFormat::Bed => lines::parse_bed_line,
+                    FeatureFormat::IntervalList => lines::parse_list_line,
+                    FeatureFormat::Elsites => lines::parse_elsites_line,
                 };
-                while lines.advance()? {
+                while lines.advance_line()? {
                     match parse(lines.line()) {
                         Ok(None) => {}
-                        Ok(Some(Spot { name, start, end })) => {
+                        Ok(Some(LineFeature { name, start, end })) => {
                             return Ok(Some(FeaturePlace { contig: &lines.line()[..name], start, end }));
                         }
-                        Err(what) => return Err(lines.wrong(what)),
+                        Err(what) => return Err(lines.line_error(what)),
                     }
                 }
                 Ok(None)
@@ -154,16 +159,20 @@ impl Features {
     /// lists and BED have these columns; otherwise it returns no name and the forward strand.
     pub fn name_and_strand(&self) -> (Option<&[u8]>, bool) {
         match (&self.content, self.kind) {
-            (FeatureRecords::Text(lines), FeatureFormat::Bed) => lines::bed_name(lines.line()),
-            (FeatureRecords::Text(lines), FeatureFormat::IntervalList) => lines::list_name(lines.line()),
+            (FeatureRecords::Text(lines), FeatureFormat::Bed) => {
+                lines::bed_name_and_strand(lines.line())
+            }
+            (FeatureRecords::Text(lines), FeatureFormat::IntervalList) => {
+                lines::list_name_and_strand(lines.line())
+            }
             _ => (None, false),
         }
     }
 
-    pub fn wrong(&self, what: impl fmt::Display) -> Error {
+    pub fn feature_error(&self, what: impl fmt::Display) -> Error {
         match &self.content {
-            FeatureRecords::Text(lines) => lines.wrong(what),
-            FeatureRecords::Bcf(records) => records.wrong(what),
+            FeatureRecords::Text(lines) => lines.line_error(what),
+            FeatureRecords::Bcf(records) => records.record_error(what),
         }
     }
 }
@@ -198,7 +207,7 @@ fn refuse_other_kinds(start: &[u8], path: &Path) -> Result<()> {
     Err(Error::input(format!("this is {what}, and {needed}")).file(path).hint(hint))
 }
 
-fn kind(start: &[u8], path: &Path) -> Result<FeatureFormat> {
+fn detect_format(start: &[u8], path: &Path) -> Result<FeatureFormat> {
     refuse_other_kinds(start, path)?;
     if start.starts_with(b"##fileformat=VCF") {
         return Ok(FeatureFormat::Vcf);
@@ -247,7 +256,7 @@ mod tests {
 
     fn places(name: &str, content: impl AsRef<[u8]>) -> Result<Vec<(String, u32, u32)>> {
         let (_dir, path) = put(name, content);
-        let mut features = Features::open(&path, &Ledger::unlimited())?;
+        let mut features = FeatureReader::open(&path, &Ledger::unlimited())?;
         let mut all = Vec::new();
         while let Some(place) = features.next_place()? {
             all.push((String::from_utf8_lossy(place.contig).into_owned(), place.start, place.end));
@@ -402,10 +411,12 @@ mod tests {
     #[test]
     fn another_build_is_noticed() {
         let (_dir, path) = put("a.vcf", VCF);
-        let features = Features::open(&path, &Ledger::unlimited()).unwrap();
+        let features = FeatureReader::open(&path, &Ledger::unlimited()).unwrap();
         let check = |contigs: &[(&str, u32)]| {
             let lines = contigs.iter().map(|(name, length)| format!("@SQ\tSN:{name}\tLN:{length}\n"));
-            features.dictionary().check(&Header::parse(lines.collect::<String>().as_bytes())?, &path)
+            features
+                .dictionary()
+                .check_header(&Header::parse(lines.collect::<String>().as_bytes())?, &path)
         };
         check(&[("chr1", 1000), ("chr9", 5)]).unwrap();
         check(&[("chr2", 0)]).unwrap();
@@ -414,12 +425,12 @@ mod tests {
         let error = check(&[("1", 1000)]).unwrap_err().to_string();
         assert!(error.contains("no contig in common") && error.contains("chr1"), "{error}");
         let quoted = b"ID=HLA-A*01:01,assembly=\"a,b>=\",length=5>";
-        assert_eq!(lines::vcf_contig(quoted), (Some(&b"HLA-A*01:01"[..]), Some(&b"5"[..])));
+        assert_eq!(lines::parse_vcf_contig(quoted), (Some(&b"HLA-A*01:01"[..]), Some(&b"5"[..])));
     }
 
     fn places_in(name: &str, content: impl AsRef<[u8]>, ledger: &Ledger) -> Result<usize> {
         let (_dir, path) = put(name, content);
-        let (mut features, mut n) = (Features::open(&path, ledger)?, 0);
+        let (mut features, mut n) = (FeatureReader::open(&path, ledger)?, 0);
         while features.next_place()?.is_some() {
             n += 1;
         }
@@ -431,13 +442,13 @@ mod tests {
         let ids = |first: u32| {
             format!("##fileformat=VCFv4.2\n##contig=<ID=chr1,IDX={first}>\n##contig=<ID=chr2>\n")
         };
-        let ledger = Ledger::of(100 << 10);
+        let ledger = Ledger::with_capacity(100 << 10);
         for first in [0, 16_777_215, 2_000_000_000] {
             let file = bcf(&ids(first), &[(first, 9, 1), (first + 1, 9, 1)]);
             assert_eq!(places_in("a.bcf", file, &ledger).unwrap(), 2, "{first}");
         }
         let (_dir, path) = put("a.bcf", bcf(&ids(7), &[(8, 9, 1), (6, 9, 1)]));
-        let mut features = Features::open(&path, &ledger).unwrap();
+        let mut features = FeatureReader::open(&path, &ledger).unwrap();
         assert_eq!(
             features.next_place().unwrap(),
             Some(FeaturePlace { contig: b"chr2", start: 9, end: 10 })
@@ -447,7 +458,7 @@ mod tests {
 
     #[test]
     fn a_long_record_of_bcf_is_passed_over_and_not_kept() {
-        let (long, ledger) = (1u32 << 22, Ledger::of(300 << 10));
+        let (long, ledger) = (1u32 << 22, Ledger::with_capacity(300 << 10));
         let header = "##fileformat=VCFv4.2\n##contig=<ID=chr1>\n";
         let (mut file, last) = (bcf(header, &[(0, 9, 1)]), bcf(header, &[(0, 9, 1)]));
         let at = file.len() - 40;
@@ -463,7 +474,7 @@ mod tests {
     fn a_header_of_bcf_that_is_not_there_takes_no_memory() {
         let mut file = bcf("##fileformat=VCFv4.2\n", &[]);
         file[5..9].copy_from_slice(&(200u32 << 20).to_le_bytes());
-        let error = places_in("a.bcf", file, &Ledger::of(1 << 20)).unwrap_err();
+        let error = places_in("a.bcf", file, &Ledger::with_capacity(1 << 20)).unwrap_err();
         assert!(error.to_string().contains("ends inside its header"), "{error}");
     }
 
@@ -477,7 +488,7 @@ mod tests {
                 _ => b"@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:1000\n",
             };
             let file = [head, &long].concat();
-            let ledger = Ledger::of(10 << 20);
+            let ledger = Ledger::with_capacity(10 << 20);
             let error = places_in(name, &file, &ledger).unwrap_err();
             let line = head.iter().filter(|&&byte| byte == b'\n').count() + 1;
             assert!(error.what.starts_with(&format!("line {line}: a line of text: needs ")), "{error}");
@@ -485,7 +496,7 @@ mod tests {
             assert!(ledger.peak() <= ledger.capacity() && ledger.used() == 0);
         }
         let bed = [&b"chr1\t1\t2\n"[..], &long].concat();
-        assert_eq!(places_in("a.bed", bed, &Ledger::of(21 << 20)).unwrap(), 3);
+        assert_eq!(places_in("a.bed", bed, &Ledger::with_capacity(21 << 20)).unwrap(), 3);
     }
 
     #[test]
@@ -494,11 +505,11 @@ mod tests {
         let contigs: String = (0..100_000).map(contig).collect();
         let columns = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n";
         let vcf = format!("##fileformat=VCFv4.2\n{contigs}{columns}");
-        let error = places_in("a.vcf", &vcf, &Ledger::of(1 << 20)).unwrap_err();
+        let error = places_in("a.vcf", &vcf, &Ledger::with_capacity(1 << 20)).unwrap_err();
         assert!(error.to_string().contains("contigs of known sites: needs"), "{error}");
-        assert_eq!(places_in("a.vcf", &vcf, &Ledger::of(6 << 20)).unwrap(), 0);
+        assert_eq!(places_in("a.vcf", &vcf, &Ledger::with_capacity(6 << 20)).unwrap(), 0);
         let list: String = (0..100_000).map(|i| format!("@SQ\tSN:c{i}\tLN:9\n")).collect();
-        assert!(places_in("a.interval_list", &list, &Ledger::of(1 << 20)).is_err());
-        assert_eq!(places_in("a.interval_list", &list, &Ledger::of(6 << 20)).unwrap(), 0);
+        assert!(places_in("a.interval_list", &list, &Ledger::with_capacity(1 << 20)).is_err());
+        assert_eq!(places_in("a.interval_list", &list, &Ledger::with_capacity(6 << 20)).unwrap(), 0);
     }
 }

@@ -12,10 +12,10 @@ use std::path::Path;
 use readmill_record::header::ReferenceSequence as Contig;
 use readmill_record::{Error, Header, Ledger, Result};
 
-use crate::features::{Features, number};
+use crate::features::{FeatureReader, parse_java_int};
 use crate::text::LineReader;
 pub use named::NamedIntervals;
-pub use set::{List, Set};
+pub use set::{IntervalCollector, IntervalSet};
 
 /// The arguments that select intervals.
 ///
@@ -46,49 +46,57 @@ pub struct IntervalArguments<'a> {
 /// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
 /// let (include, exclude) = (["chr1:101-200".to_string()], ["chr1:151-300".to_string()]);
 /// let arguments = IntervalArguments { include: &include, exclude: &exclude, ..Default::default() };
-/// let intervals = Intervals::of(&arguments, &header, &Ledger::unlimited())?;
-/// assert_eq!(intervals.bases(), 50);
-/// assert_eq!(intervals.next_on(0, 0), Some((100, 150)), "0-based, half-open");
+/// let intervals = Intervals::from_arguments(&arguments, &header, &Ledger::unlimited())?;
+/// assert_eq!(intervals.base_count(), 50);
+/// assert_eq!(intervals.next_interval(0, 0), Some((100, 150)), "0-based, half-open");
 /// assert!(!intervals.overlaps(0, 150, 160));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Intervals(Set);
+pub struct Intervals(IntervalSet);
 
 impl Intervals {
     /// Returns the union of the arguments in `include`, without padding or exclusions.
-    pub fn parse(include: &[String], header: &Header, ledger: &Ledger) -> Result<Self> {
-        Self::of(&IntervalArguments { include, ..IntervalArguments::default() }, header, ledger)
+    pub fn parse_union(include: &[String], header: &Header, ledger: &Ledger) -> Result<Self> {
+        Self::from_arguments(
+            &IntervalArguments { include, ..IntervalArguments::default() },
+            header,
+            ledger,
+        )
     }
 
     /// Resolves the arguments to intervals.
     ///
     /// # Errors
     /// An argument is not valid, the result is empty, or the memory for it is not available.
-    pub fn of(chosen: &IntervalArguments<'_>, header: &Header, ledger: &Ledger) -> Result<Self> {
+    pub fn from_arguments(
+        chosen: &IntervalArguments<'_>,
+        header: &Header,
+        ledger: &Ledger,
+    ) -> Result<Self> {
         let (dictionary, contigs) = (ContigNames { header, ledger }, header.references());
-        let mut included = List::new(ledger);
+        let mut included = IntervalCollector::new(ledger);
         if chosen.include.is_empty() {
             let whole = (0..).zip(contigs);
-            whole.for_each(|(number, contig)| included.push(number, 0, contig.length));
+            whole.for_each(|(number, contig)| included.push_interval(number, 0, contig.length));
         }
         for argument in chosen.include {
-            dictionary.read(argument, chosen.padding, &mut included)?;
+            dictionary.read_argument(argument, chosen.padding, &mut included)?;
         }
-        included.check()?;
-        let mut excluded = List::new(ledger);
+        included.check_memory()?;
+        let mut excluded = IntervalCollector::new(ledger);
         for argument in chosen.exclude {
             if is_unmapped(argument) {
                 return Err(Error::usage("reads without a place (unmapped) cannot be left out"));
             }
-            dictionary.read(argument, chosen.exclusion_padding, &mut excluded)?;
+            dictionary.read_argument(argument, chosen.exclusion_padding, &mut excluded)?;
         }
         for list in [&mut included, &mut excluded] {
             list.drop_empty();
-            list.unite();
+            list.merge_overlaps();
         }
         let intervals = Intervals(included.subtract(&excluded)?.into_set(contigs.len())?);
-        if intervals.bases() == 0 {
+        if intervals.base_count() == 0 {
             let what = match chosen.exclude {
                 [] => "the intervals hold no base",
                 _ => "nothing is left of the intervals once others are left out",
@@ -101,29 +109,29 @@ impl Intervals {
     /// Returns whether an interval on contig number `contig` shares a base with `start` to `end`
     /// (0-based, half-open).
     pub fn overlaps(&self, contig: u32, start: u32, end: u32) -> bool {
-        let next = self.0.first_behind(contig as usize, start.into());
+        let next = self.0.first_ending_after(contig as usize, start.into());
         next.is_some_and(|interval| interval.0 < end && start < end)
     }
 
     /// Returns the first interval on contig number `contig` that ends after base `start`: its first
     /// base, and the base after its last one (0-based).
     #[inline]
-    pub fn next_on(&self, contig: u32, start: u32) -> Option<(u32, u32)> {
-        self.0.first_behind(contig as usize, start.into())
+    pub fn next_interval(&self, contig: u32, start: u32) -> Option<(u32, u32)> {
+        self.0.first_ending_after(contig as usize, start.into())
     }
 
-    pub fn bases(&self) -> u64 {
+    pub fn base_count(&self) -> u64 {
         self.0.intervals().iter().map(|(_, start, end)| u64::from(end - start)).sum()
     }
 }
 
 impl ContigNames<'_> {
-    fn read(&self, argument: &str, padding: u32, into: &mut List) -> Result<()> {
-        let mut add = |region: Region| {
+    fn read_argument(&self, argument: &str, padding: u32, into: &mut IntervalCollector) -> Result<()> {
+        let mut add = |region: ParsedRegion| {
             let length = self.contig(region.contig).length;
             let most = if length > 0 { length } else { i32::MAX as u32 };
             let end = region.end.saturating_add(padding).min(most);
-            into.push(region.contig, region.start.saturating_sub(padding), end);
+            into.push_interval(region.contig, region.start.saturating_sub(padding), end);
         };
         if is_unmapped(argument) {
             return Ok(());
@@ -132,7 +140,7 @@ impl ContigNames<'_> {
             let what = format!("{argument:?}: intervals are not separated by semicolons");
             return Err(Error::usage(what).hint("give each by an option of its own, or give a file"));
         }
-        if let Some(region) = self.region(argument).map_err(Error::usage)? {
+        if let Some(region) = self.parse_region(argument).map_err(Error::usage)? {
             add(region);
             return Ok(());
         }
@@ -148,19 +156,21 @@ impl ContigNames<'_> {
         }
     }
 
-    fn read_list(&self, path: &Path, add: &mut impl FnMut(Region)) -> Result<()> {
+    fn read_list(&self, path: &Path, add: &mut impl FnMut(ParsedRegion)) -> Result<()> {
         let (mut lines, mut none) = (LineReader::open(path, self.ledger)?, true);
-        while lines.advance()? {
+        while lines.advance_line()? {
             let text = String::from_utf8_lossy(lines.line().trim_ascii());
             if text.is_empty() || is_unmapped(&text) {
                 continue;
             }
-            match self.region(&text) {
+            match self.parse_region(&text) {
                 Ok(Some(region)) => add(region),
                 Ok(None) => {
-                    return Err(lines.wrong(format!("{text:?} is no region of a contig of the reads")));
+                    return Err(
+                        lines.line_error(format!("{text:?} is no region of a contig of the reads"))
+                    );
                 }
-                Err(what) => return Err(lines.wrong(what)),
+                Err(what) => return Err(lines.line_error(what)),
             }
             none = false;
         }
@@ -170,20 +180,22 @@ impl ContigNames<'_> {
         Ok(())
     }
 
-    fn read_features(&self, path: &Path, add: &mut impl FnMut(Region)) -> Result<()> {
-        let mut features = Features::open(path, self.ledger)?;
-        features.dictionary().check(self.header, path)?;
+    fn read_features(&self, path: &Path, add: &mut impl FnMut(ParsedRegion)) -> Result<()> {
+        let mut features = FeatureReader::open(path, self.ledger)?;
+        features.dictionary().check_header(self.header, path)?;
         while let Some(place) = features.next_place()? {
             let (start, end) = (place.start, place.end);
-            let Some(contig) = self.number(place.contig) else {
+            let Some(contig) = self.contig_number(place.contig) else {
                 let name = String::from_utf8_lossy(place.contig).into_owned();
-                return Err(features.wrong(format!("contig {name} is not in the header of the reads")));
+                return Err(
+                    features.feature_error(format!("contig {name} is not in the header of the reads"))
+                );
             };
             if start == end {
-                return Err(features.wrong("an interval has no base"));
+                return Err(features.feature_error("an interval has no base"));
             }
-            self.check(contig, end).map_err(|what| features.wrong(what))?;
-            add(Region { contig, start, end });
+            self.check_end(contig, end).map_err(|what| features.feature_error(what))?;
+            add(ParsedRegion { contig, start, end });
         }
         Ok(())
     }
@@ -197,11 +209,11 @@ fn is_list(path: &Path, ledger: &Ledger) -> Result<bool> {
         return Ok(false);
     }
     let mut lines = LineReader::open(path, ledger)?;
-    Ok(!(lines.advance()? && lines.line().starts_with(b"@")))
+    Ok(!(lines.advance_line()? && lines.line().starts_with(b"@")))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Region {
+struct ParsedRegion {
     pub contig: u32,
     pub start: u32,
     pub end: u32,
@@ -220,7 +232,7 @@ struct ContigNames<'a> {
 }
 
 impl ContigNames<'_> {
-    fn number(&self, name: &[u8]) -> Option<u32> {
+    fn contig_number(&self, name: &[u8]) -> Option<u32> {
         self.header.reference_id(name).map(|id| id as u32)
     }
 
@@ -228,7 +240,7 @@ impl ContigNames<'_> {
         &self.header.references()[number as usize]
     }
 
-    fn check(&self, contig: u32, end: u32) -> Result<(), String> {
+    fn check_end(&self, contig: u32, end: u32) -> Result<(), String> {
         let Contig { name, length } = self.contig(contig);
         if end > *length && *length > 0 {
             let name = String::from_utf8_lossy(name);
@@ -242,32 +254,32 @@ impl ContigNames<'_> {
     /// Names of contigs may contain colons, as those of HLA alleles do: the whole text may be a
     /// name, or the part before its last colon. If both are names and the part after the colon can
     /// be parsed, the text is ambiguous, which is an error.
-    fn region(&self, text: &str) -> Result<Option<Region>, String> {
+    fn parse_region(&self, text: &str) -> Result<Option<ParsedRegion>, String> {
         let text = text.trim();
-        let whole = self.number(text.as_bytes()).map(|contig| {
+        let whole = self.contig_number(text.as_bytes()).map(|contig| {
             let end = self.contig(contig).length;
-            Region { contig, start: 0, end }
+            ParsedRegion { contig, start: 0, end }
         });
         let Some((name, range)) = text.rsplit_once(':') else { return Ok(whole) };
-        let Some(contig) = self.number(name.as_bytes()) else { return Ok(whole) };
-        let part = self.range(contig, range);
+        let Some(contig) = self.contig_number(name.as_bytes()) else { return Ok(whole) };
+        let part = self.parse_range(contig, range);
         match (whole, part) {
             (Some(_), Ok(_)) => Err(format!(
                 "{text:?} can be contig {text} and a part of contig {name}: give the interval in a BED file"
             )),
             (Some(whole), Err(_)) => Ok(Some(whole)),
             (None, Err(what)) => Err(format!("{text:?}: {what}")),
-            (None, Ok(part)) => match self.check(contig, part.end) {
+            (None, Ok(part)) => match self.check_end(contig, part.end) {
                 Ok(()) => Ok(Some(part)),
                 Err(what) => Err(format!("{text:?}: {what}")),
             },
         }
     }
 
-    fn range(&self, contig: u32, range: &str) -> Result<Region, String> {
+    fn parse_range(&self, contig: u32, range: &str) -> Result<ParsedRegion, String> {
         let base = |text: &str| {
             let digits = text.replace(',', "");
-            number(digits.as_bytes()).ok_or_else(|| format!("{text:?} is not a position"))
+            parse_java_int(digits.as_bytes()).ok_or_else(|| format!("{text:?} is not a position"))
         };
         let (first, last) = if let Some(first) = range.strip_suffix('+') {
             (base(first)?, self.contig(contig).length)
@@ -282,7 +294,7 @@ impl ContigNames<'_> {
         if last < first {
             return Err(format!("it ends ({last}) before it starts ({first})"));
         }
-        Ok(Region { contig, start: first - 1, end: last })
+        Ok(ParsedRegion { contig, start: first - 1, end: last })
     }
 }
 
@@ -317,7 +329,8 @@ mod tests {
             padding,
             exclusion_padding: padding,
         };
-        Intervals::of(&chosen, &header(), &Ledger::unlimited()).map(|intervals| shown(&intervals))
+        Intervals::from_arguments(&chosen, &header(), &Ledger::unlimited())
+            .map(|intervals| shown(&intervals))
     }
 
     fn refused(argument: &str, why: &str) {
@@ -437,13 +450,13 @@ mod tests {
 
     #[test]
     fn overlaps_are_those_of_shared_bases() {
-        let intervals = Intervals::parse(
+        let intervals = Intervals::parse_union(
             &strings(&["chr1:11-20", "chr1:31-40", "chr2:5"]),
             &header(),
             &Ledger::unlimited(),
         )
         .unwrap();
-        assert_eq!(intervals.bases(), 21);
+        assert_eq!(intervals.base_count(), 21);
         for (contig, start, end, expected) in [
             (0, 0, 10, false),
             (0, 0, 11, true),
@@ -467,13 +480,13 @@ mod tests {
         let path = dir.path().join("a.bed");
         std::fs::write(&path, (0..50_000).map(|_| "chr1\t5\t6\n").collect::<String>()).unwrap();
         let include = [path.display().to_string()];
-        let parse = |ledger: &Ledger| Intervals::parse(&include, &header(), ledger);
-        let ledger = Ledger::of(4 << 20);
+        let parse = |ledger: &Ledger| Intervals::parse_union(&include, &header(), ledger);
+        let ledger = Ledger::with_capacity(4 << 20);
         let intervals = parse(&ledger).unwrap();
         assert!(ledger.peak() > 600_000 && (1..200).contains(&ledger.used()), "{ledger:?}");
         drop(intervals);
         assert_eq!(ledger.used(), 0);
-        let error = parse(&Ledger::of(800_000)).unwrap_err();
+        let error = parse(&Ledger::with_capacity(800_000)).unwrap_err();
         assert!(error.to_string().contains("regions: needs"), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
 
 use super::ContigNames;
-use crate::features::Features;
+use crate::features::FeatureReader;
 
 const NO_NAME: &[u8] = b".";
 
@@ -34,7 +34,7 @@ struct NamedData {
     _charge: Charge,
 }
 
-struct Given {
+struct GivenInterval {
     contig: u32,
     start: u32,
     end: u32,
@@ -48,44 +48,43 @@ impl NamedIntervals {
     /// # Errors
     /// A file is not valid, has no interval, or names a contig that `header` lacks; or the memory
     /// is not available.
-    pub fn read(paths: &[PathBuf], header: &Header, ledger: &Ledger) -> Result<Self> {
+    pub fn read_files(paths: &[PathBuf], header: &Header, ledger: &Ledger) -> Result<Self> {
         let contigs = ContigNames { header, ledger };
-        let mut charge = ledger.empty("regions");
+        let mut charge = ledger.empty_charge("regions");
         let (mut given, mut texts) = (Vec::new(), Vec::new());
         for path in paths {
-            let mut features = Features::open(path, ledger)?;
-            features.dictionary().check(header, path)?;
+            let mut features = FeatureReader::open(path, ledger)?;
+            features.dictionary().check_header(header, path)?;
             while let Some(place) = features.next_place()? {
                 let (start, end) = (place.start, place.end);
-                let Some(contig) = contigs.number(place.contig) else {
+                let Some(contig) = contigs.contig_number(place.contig) else {
                     let name = String::from_utf8_lossy(place.contig).into_owned();
-                    return Err(
-                        features.wrong(format!("contig {name} is not in the header of the reads"))
-                    );
+                    return Err(features
+                        .feature_error(format!("contig {name} is not in the header of the reads")));
                 };
                 if start == end {
-                    return Err(features.wrong("an interval has no base"));
+                    return Err(features.feature_error("an interval has no base"));
                 }
-                contigs.check(contig, end).map_err(|what| features.wrong(what))?;
+                contigs.check_end(contig, end).map_err(|what| features.feature_error(what))?;
                 let (name, is_reverse) = features.name_and_strand();
                 let name = name.unwrap_or(NO_NAME);
                 make_room(&mut texts, name.len(), &mut charge)?;
                 let from = texts.len();
                 texts.extend_from_slice(name);
                 make_room(&mut given, 1, &mut charge)?;
-                given.push(Given { contig, start, end, is_reverse, name: (from, texts.len()) });
+                given.push(GivenInterval { contig, start, end, is_reverse, name: (from, texts.len()) });
             }
         }
         if given.is_empty() {
             let path = paths.first().cloned().unwrap_or_default();
             return Err(Error::input("there are no intervals in it").file(&path));
         }
-        let name = |it: &Given| &texts[it.name.0..it.name.1];
+        let name = |it: &GivenInterval| &texts[it.name.0..it.name.1];
         given.sort_by(|a, b| {
-            let key = |it: &Given| (it.contig, it.start, it.end, it.is_reverse);
+            let key = |it: &GivenInterval| (it.contig, it.start, it.end, it.is_reverse);
             key(a).cmp(&key(b)).then_with(|| name(a).cmp(name(b)))
         });
-        Self::unite(&given, &texts, header.references().len(), ledger)
+        Self::merge_sorted(&given, &texts, header.references().len(), ledger)
     }
 
     /// Merges intervals without names: contig, first base, and the base after the last, in any
@@ -93,11 +92,11 @@ impl NamedIntervals {
     ///
     /// # Errors
     /// The memory is not available.
-    pub fn of(intervals: &[(u32, u32, u32)], contigs: usize, ledger: &Ledger) -> Result<Self> {
-        let mut charge = ledger.empty("regions");
-        let mut given: Vec<Given> = Vec::new();
+    pub fn from_unnamed(intervals: &[(u32, u32, u32)], contigs: usize, ledger: &Ledger) -> Result<Self> {
+        let mut charge = ledger.empty_charge("regions");
+        let mut given: Vec<GivenInterval> = Vec::new();
         make_room(&mut given, intervals.len(), &mut charge)?;
-        given.extend(intervals.iter().map(|&(contig, start, end)| Given {
+        given.extend(intervals.iter().map(|&(contig, start, end)| GivenInterval {
             contig,
             start,
             end,
@@ -105,13 +104,18 @@ impl NamedIntervals {
             name: (0, 0),
         }));
         given.sort_unstable_by_key(|it| (it.contig, it.start, it.end));
-        Self::unite(&given, &[], contigs, ledger)
+        Self::merge_sorted(&given, &[], contigs, ledger)
     }
 
     /// Merges sorted intervals that overlap or touch. Each of their names is kept once, in the
     /// order of the intervals.
-    fn unite(given: &[Given], texts: &[u8], contigs: usize, ledger: &Ledger) -> Result<Self> {
-        let mut charge = ledger.empty("regions");
+    fn merge_sorted(
+        given: &[GivenInterval],
+        texts: &[u8],
+        contigs: usize,
+        ledger: &Ledger,
+    ) -> Result<Self> {
+        let mut charge = ledger.empty_charge("regions");
         let (mut intervals, mut offsets, mut ends) = (Vec::new(), Vec::new(), Vec::new());
         let (mut names, mut name_ends) = (Vec::new(), Vec::new());
         let (mut at, mut bases) = (0, 0_u64);
@@ -178,23 +182,23 @@ impl NamedIntervals {
     /// Returns the number of the first base of an interval, counted over the bases of all
     /// intervals. For `number` one after the last interval, it is the number of all bases.
     #[inline]
-    pub fn offset(&self, number: usize) -> u32 {
+    pub fn base_offset(&self, number: usize) -> u32 {
         self.0.offsets[number]
     }
 
-    pub fn bases(&self) -> u32 {
+    pub fn base_count(&self) -> u32 {
         self.0.offsets.last().copied().unwrap_or_default()
     }
 
     /// Returns the number of intervals before merging, which Picard reports.
-    pub fn given(&self) -> u64 {
+    pub fn given_count(&self) -> u64 {
         self.0.given
     }
 
     /// Returns the number of the first interval that ends after base `start` of a contig, or is on
     /// a later contig.
     #[inline]
-    pub fn first_behind(&self, contig: u32, start: u32) -> usize {
+    pub fn first_ending_after(&self, contig: u32, start: u32) -> usize {
         let Some(&end) = self.0.ends.get(contig as usize) else { return self.0.intervals.len() };
         let begin = contig.checked_sub(1).map_or(0, |before| self.0.ends[before as usize]);
         begin + self.0.intervals[begin..end].partition_point(|interval| interval.2 <= start)
@@ -202,18 +206,18 @@ impl NamedIntervals {
 
     /// Translates a position on a contig to the number of the base among the bases of all
     /// intervals. A position between intervals becomes the first base of the next one.
-    pub fn position(&self, contig: u32, at: u32) -> u32 {
-        let number = self.first_behind(contig, at);
+    pub fn base_number(&self, contig: u32, at: u32) -> u32 {
+        let number = self.first_ending_after(contig, at);
         let into = match self.0.intervals.get(number) {
             Some(&(on, start, _)) if on == contig => at.saturating_sub(start),
             _ => 0,
         };
-        self.offset(number) + into
+        self.base_offset(number) + into
     }
 
     /// Returns the number of the interval that contains the base with this number among the bases
     /// of all.
-    pub fn at_offset(&self, offset: u32) -> usize {
+    pub fn interval_at_offset(&self, offset: u32) -> usize {
         self.0.offsets.partition_point(|&first| first <= offset).saturating_sub(1)
     }
 }
@@ -236,7 +240,7 @@ mod tests {
         for (path, (_, text)) in paths.iter().zip(files) {
             std::fs::write(path, text).unwrap();
         }
-        NamedIntervals::read(&paths, &header(), &Ledger::unlimited())
+        NamedIntervals::read_files(&paths, &header(), &Ledger::unlimited())
     }
 
     #[test]
@@ -256,11 +260,14 @@ mod tests {
         assert_eq!(all.intervals(), [(0, 10, 30), (0, 38, 40), (1, 4, 9)]);
         let names: Vec<_> = (0..3).map(|number| String::from_utf8_lossy(all.name(number))).collect();
         assert_eq!(names, ["a|b c", ".|l", "q|z"], "of equal places, the forward strand is first");
-        assert_eq!((all.bases(), all.given()), (27, 7));
-        assert_eq!([0, 1, 2, 3].map(|number| all.offset(number)), [0, 20, 22, 27]);
+        assert_eq!((all.base_count(), all.given_count()), (27, 7));
+        assert_eq!([0, 1, 2, 3].map(|number| all.base_offset(number)), [0, 20, 22, 27]);
         let found = [(0, 0), (0, 29), (0, 30), (0, 40), (1, 8), (1, 9), (2, 0), (7, 0)];
-        assert_eq!(found.map(|(contig, at)| all.first_behind(contig, at)), [0, 0, 1, 2, 2, 3, 3, 3]);
-        assert_eq!([0, 19, 20, 21, 26].map(|offset| all.at_offset(offset)), [0, 0, 1, 1, 2]);
+        assert_eq!(
+            found.map(|(contig, at)| all.first_ending_after(contig, at)),
+            [0, 0, 1, 2, 2, 3, 3, 3]
+        );
+        assert_eq!([0, 19, 20, 21, 26].map(|offset| all.interval_at_offset(offset)), [0, 0, 1, 1, 2]);
     }
 
     #[test]

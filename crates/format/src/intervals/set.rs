@@ -5,39 +5,39 @@ use std::sync::Arc;
 use readmill_record::{Charge, Ledger, Result, make_room};
 
 /// Contig index, first base, and the base after the last (0-based).
-pub(super) type Interval = (u32, u32, u32);
+pub(super) type ContigInterval = (u32, u32, u32);
 
 /// Intervals in any order, which are collected while files are read. [`List::into_set`] merges
 /// them.
 ///
 /// ```
-/// use readmill_format::intervals::List;
+/// use readmill_format::intervals::IntervalCollector;
 /// use readmill_record::Ledger;
 ///
-/// let mut list = List::new(&Ledger::unlimited());
-/// list.push(0, 50, 60);
-/// list.push(0, 10, 20);
-/// list.push(0, 15, 30);
+/// let mut list = IntervalCollector::new(&Ledger::unlimited());
+/// list.push_interval(0, 50, 60);
+/// list.push_interval(0, 10, 20);
+/// list.push_interval(0, 15, 30);
 /// let set = list.into_set(1)?;
 /// assert_eq!(set.intervals(), [(0, 10, 30), (0, 50, 60)]);
-/// assert_eq!(set.first_behind(0, 30), Some((50, 60)));
+/// assert_eq!(set.first_ending_after(0, 30), Some((50, 60)));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
-pub struct List {
-    intervals: Vec<Interval>,
+pub struct IntervalCollector {
+    intervals: Vec<ContigInterval>,
     charge: Charge,
     /// Number of intervals that did not fit into the memory. They are counted for the message.
     missing: u64,
 }
 
-impl List {
+impl IntervalCollector {
     pub fn new(ledger: &Ledger) -> Self {
-        List { intervals: Vec::new(), charge: ledger.empty("regions"), missing: 0 }
+        IntervalCollector { intervals: Vec::new(), charge: ledger.empty_charge("regions"), missing: 0 }
     }
 
     /// Adds an interval: its contig, its first base, and the base after its last one (0-based). If
     /// the memory for it is not available, [`List::check`] reports this later.
-    pub fn push(&mut self, contig: u32, start: u32, end: u32) {
+    pub fn push_interval(&mut self, contig: u32, start: u32, end: u32) {
         if self.missing == 0 && make_room(&mut self.intervals, 1, &mut self.charge).is_ok() {
             self.intervals.push((contig, start, end));
         } else {
@@ -49,13 +49,13 @@ impl List {
     ///
     /// # Errors
     /// There was not. The message says how much memory they need.
-    pub fn check(&self) -> Result<()> {
+    pub fn check_memory(&self) -> Result<()> {
         let ledger = self.charge.ledger();
-        match self.missing * size_of::<Interval>() as u64 {
+        match self.missing * size_of::<ContigInterval>() as u64 {
             0 => Ok(()),
             // Memory that is free now was not free when they were added: the list has been merged
             // since.
-            bytes => Err(ledger.shortage("regions", ledger.free() + bytes)),
+            bytes => Err(ledger.shortage_error("regions", ledger.free() + bytes)),
         }
     }
 
@@ -69,7 +69,7 @@ impl List {
 
     /// Sorts and merges the intervals, so that none overlap or touch. Intervals without bases
     /// remain if no other interval touches them.
-    pub(super) fn unite(&mut self) {
+    pub(super) fn merge_overlaps(&mut self) {
         self.intervals.sort_unstable();
         self.intervals.dedup_by(|next, interval| {
             let one = next.0 == interval.0 && next.1 <= interval.2;
@@ -78,14 +78,14 @@ impl List {
         });
     }
 
-    pub(super) fn subtract(self, without: &List) -> Result<List> {
-        self.check()?;
-        without.check()?;
+    pub(super) fn subtract(self, without: &IntervalCollector) -> Result<IntervalCollector> {
+        self.check_memory()?;
+        without.check_memory()?;
         if without.is_empty() {
             return Ok(self);
         }
         let (mut left, mut holes) =
-            (List::new(self.charge.ledger()), without.intervals.iter().peekable());
+            (IntervalCollector::new(self.charge.ledger()), without.intervals.iter().peekable());
         for &(contig, mut start, end) in &self.intervals {
             while let Some(&&(on, from, to)) = holes.peek() {
                 if (on, from) >= (contig, end) {
@@ -93,7 +93,7 @@ impl List {
                 }
                 if on == contig {
                     if from > start {
-                        left.push(contig, start, from);
+                        left.push_interval(contig, start, from);
                     }
                     start = start.max(to);
                     if to > end {
@@ -103,7 +103,7 @@ impl List {
                 holes.next();
             }
             if start < end {
-                left.push(contig, start, end);
+                left.push_interval(contig, start, end);
             }
         }
         Ok(left)
@@ -113,34 +113,34 @@ impl List {
     ///
     /// # Errors
     /// The memory is not available.
-    pub fn into_set(mut self, contigs: usize) -> Result<Set> {
-        self.check()?;
-        self.unite();
-        let List { mut intervals, mut charge, .. } = self;
+    pub fn into_set(mut self, contigs: usize) -> Result<IntervalSet> {
+        self.check_memory()?;
+        self.merge_overlaps();
+        let IntervalCollector { mut intervals, mut charge, .. } = self;
         intervals.shrink_to_fit();
-        charge.resize((intervals.len() * size_of::<Interval>()) as u64);
+        charge.resize((intervals.len() * size_of::<ContigInterval>()) as u64);
         let (mut ends, mut end) = (Vec::new(), 0);
         make_room(&mut ends, contigs, &mut charge)?;
         for contig in 0..contigs as u32 {
             end += intervals[end..].partition_point(|interval| interval.0 <= contig);
             ends.push(end);
         }
-        Ok(Set(Arc::new(SetData { intervals, ends, _charge: charge })))
+        Ok(IntervalSet(Arc::new(IntervalSetData { intervals, ends, _charge: charge })))
     }
 }
 
 /// Disjoint intervals in order, with a lookup by position. Clones share the data.
 #[derive(Clone, Debug)]
-pub struct Set(Arc<SetData>);
+pub struct IntervalSet(Arc<IntervalSetData>);
 
 #[derive(Debug)]
-struct SetData {
-    intervals: Vec<Interval>,
+struct IntervalSetData {
+    intervals: Vec<ContigInterval>,
     ends: Vec<usize>,
     _charge: Charge,
 }
 
-impl Set {
+impl IntervalSet {
     pub fn intervals(&self) -> &[(u32, u32, u32)] {
         &self.0.intervals
     }
@@ -148,7 +148,7 @@ impl Set {
     /// Returns the first interval on a contig that ends after base `start`: its first base, and the
     /// base after its last one.
     #[inline]
-    pub fn first_behind(&self, contig: usize, start: i64) -> Option<(u32, u32)> {
+    pub fn first_ending_after(&self, contig: usize, start: i64) -> Option<(u32, u32)> {
         let end = *self.0.ends.get(contig)?;
         let begin = contig.checked_sub(1).map_or(0, |before| self.0.ends[before]);
         let list = &self.0.intervals[begin..end];

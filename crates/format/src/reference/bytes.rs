@@ -11,26 +11,26 @@ use readmill_record::{Charge, Error, Ledger, Result, make_room};
 use crate::bgzf::{BlockReader, Chunk, EOF_BLOCK, Inflater, MAX_BLOCK};
 use crate::text::{self, TextInput};
 
-pub(super) const NAME: &str = "the index of the reference";
+pub(super) const LEDGER_NAME: &str = "the index of the reference";
 
 /// The layout of a FASTA file. Offsets in the text count the bytes of the inflated file.
-pub(super) struct Layout {
+pub(super) struct FastaLayout {
     path: PathBuf,
     file: File,
-    stored: u64,
+    file_bytes: u64,
     /// Size of the text in bytes; for a compressed file, an upper bound.
-    size: u64,
-    blocks: Option<Vec<Start>>,
+    max_text_bytes: u64,
+    blocks: Option<Vec<BlockStart>>,
     charge: Charge,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Start {
+struct BlockStart {
     file: u64,
     text: u64,
 }
 
-impl Layout {
+impl FastaLayout {
     /// Finds the blocks of the FASTA in `file`, if it is BGZF. They are charged to `ledger`; `path`
     /// is for messages. Notes for the user are added to `notes`.
     pub fn new(
@@ -44,8 +44,9 @@ impl Layout {
         let size = file.metadata().map_err(opening)?.len();
         let mut start = [0; 18];
         let n = file.read_at(&mut start, 0).map_err(opening)?;
-        let (path, charge) = (path.to_path_buf(), ledger.empty(NAME));
-        let mut layout = Layout { path, file, stored: size, size, blocks: None, charge };
+        let (path, charge) = (path.to_path_buf(), ledger.empty_charge(LEDGER_NAME));
+        let mut layout =
+            FastaLayout { path, file, file_bytes: size, max_text_bytes: size, blocks: None, charge };
         if start[..n].starts_with(&[0x1f, 0x8b]) {
             if !text::is_bgzf(&start[..n]) {
                 return Err(Error::input(
@@ -60,38 +61,42 @@ impl Layout {
     }
 
     fn find_blocks(&mut self, gzi: Option<Box<dyn Read + Send>>, notes: &mut Vec<String>) -> Result<()> {
-        let path = with_suffix(&self.path, ".gzi");
+        let path = append_suffix(&self.path, ".gzi");
         let why = if gzi.is_some() { "does not fit the reference" } else { "is not there" };
         let blocks = gzi.map(|gzi| self.read_blocks(gzi, &path)).transpose()?.flatten();
         let blocks = match blocks {
             Some(blocks) => blocks,
             None => {
                 notes.push(format!("{} {why}: made in memory; readmill faidx saves it", path.display()));
-                self.hop()?
+                self.scan_blocks()?
             }
         };
-        self.size = blocks.last().map_or(0, |last| last.text + MAX_BLOCK as u64);
+        self.max_text_bytes = blocks.last().map_or(0, |last| last.text + MAX_BLOCK as u64);
         self.blocks = Some(blocks);
         Ok(())
     }
 
     /// Returns the blocks that the .gzi file lists; `None` if they do not match this file.
-    fn read_blocks(&mut self, gzi: Box<dyn Read + Send>, path: &Path) -> Result<Option<Vec<Start>>> {
-        let mut reading = self.charge.ledger().empty(NAME);
+    fn read_blocks(
+        &mut self,
+        gzi: Box<dyn Read + Send>,
+        path: &Path,
+    ) -> Result<Option<Vec<BlockStart>>> {
+        let mut reading = self.charge.ledger().empty_charge(LEDGER_NAME);
         let mut bytes = Vec::new();
         let mut gzi = TextInput::plain(gzi, self.charge.ledger());
-        gzi.append(u64::MAX, &mut bytes, &mut reading).map_err(|e| e.file(path))?;
+        gzi.append_bytes(u64::MAX, &mut bytes, &mut reading).map_err(|e| e.file(path))?;
         reading.grow(2 * bytes.len() as u64).map_err(|e| e.file(path))?; // a list that grows by doubling
         let index = noodles_bgzf::gzi::io::Reader::new(&bytes[..]).read_index().map_err(|e| {
-            Error::input(format!("this is not a .gzi index ({e})")).file(path).hint(REINDEX)
+            Error::input(format!("this is not a .gzi index ({e})")).file(path).hint(REINDEX_HINT)
         })?;
         let mut end = [0; EOF_BLOCK.len()];
-        let at = self.stored.saturating_sub(end.len() as u64);
+        let at = self.file_bytes.saturating_sub(end.len() as u64);
         let whole = self.file.read_exact_at(&mut end, at).is_ok() && end == EOF_BLOCK;
-        let later = index.as_ref().iter().map(|&(file, text)| Start { file, text });
+        let later = index.as_ref().iter().map(|&(file, text)| BlockStart { file, text });
         let mut blocks = Vec::new();
         make_room(&mut blocks, 1 + later.len(), &mut self.charge)?;
-        blocks.extend(std::iter::once(Start { file: 0, text: 0 }).chain(later));
+        blocks.extend(std::iter::once(BlockStart { file: 0, text: 0 }).chain(later));
         let rises = blocks.windows(2).all(|pair| {
             let (compressed, inflated) =
                 (pair[1].file.wrapping_sub(pair[0].file), pair[1].text.wrapping_sub(pair[0].text));
@@ -109,23 +114,24 @@ impl Layout {
         Ok((rises && reaches).then_some(blocks))
     }
 
-    fn hop(&mut self) -> Result<Vec<Start>> {
-        let _reading = self.charge.ledger().charge(NAME, text::BGZF_BYTES as u64)?;
-        let mut reader = BlockReader::new(At { file: &self.file, at: 0, left: u64::MAX }, false);
+    fn scan_blocks(&mut self) -> Result<Vec<BlockStart>> {
+        let _reading = self.charge.ledger().charge(LEDGER_NAME, text::MAX_BGZF_BYTES as u64)?;
+        let mut reader =
+            BlockReader::new(FileRangeReader { file: &self.file, at: 0, left: u64::MAX }, false);
         let (mut chunk, mut starts, mut text) = (Chunk::default(), Vec::new(), 0);
         let wrong = |e: Error| e.file(&self.path).hint("it is cut short or damaged: get it again");
         while reader.next_chunk(&mut chunk).map_err(wrong)? {
             make_room(&mut starts, chunk.blocks.len(), &mut self.charge)?;
             for block in &chunk.blocks {
-                starts.push(Start { file: chunk.offset + u64::from(block.start), text });
+                starts.push(BlockStart { file: chunk.offset + u64::from(block.start), text });
                 text += u64::from(block.inflated);
             }
         }
         Ok(starts)
     }
 
-    pub fn whole(&self) -> impl Read + Send + '_ {
-        At { file: &self.file, at: 0, left: u64::MAX }
+    pub fn whole_file(&self) -> impl Read + Send + '_ {
+        FileRangeReader { file: &self.file, at: 0, left: u64::MAX }
     }
 
     pub fn path(&self) -> &Path {
@@ -142,7 +148,7 @@ impl Layout {
 
     /// Returns the content of the .gzi: the starts of all blocks except the first and the EOF
     /// block. `None` if the file is not BGZF.
-    pub fn gzi(&self) -> Option<Vec<u8>> {
+    pub fn gzi_content(&self) -> Option<Vec<u8>> {
         let blocks = self.blocks.as_ref()?;
         let later = blocks.get(1..blocks.len().saturating_sub(1)).unwrap_or_default();
         let mut out = Vec::with_capacity(self.gzi_bytes());
@@ -154,30 +160,30 @@ impl Layout {
         Some(out)
     }
 
-    pub fn size(&self) -> u64 {
-        self.size
+    pub fn max_text_bytes(&self) -> u64 {
+        self.max_text_bytes
     }
 
-    fn block_of(blocks: &[Start], at: u64) -> usize {
+    fn block_of(blocks: &[BlockStart], at: u64) -> usize {
         blocks.partition_point(|block| block.text <= at).saturating_sub(1)
     }
 }
 
-pub(super) const REINDEX: &str = "make it again: readmill faidx FASTA, or delete it";
+pub(super) const REINDEX_HINT: &str = "make it again: readmill faidx FASTA, or delete it";
 
-pub(super) fn with_suffix(path: &Path, end: &str) -> PathBuf {
+pub(super) fn append_suffix(path: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(end);
     PathBuf::from(name)
 }
 
-struct At<'a> {
+struct FileRangeReader<'a> {
     file: &'a File,
     at: u64,
     left: u64,
 }
 
-impl Read for At<'_> {
+impl Read for FileRangeReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let most = into.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let n = self.file.read_at(&mut into[..most], self.at)?;
@@ -199,9 +205,9 @@ pub(super) struct FastaReader {
 impl FastaReader {
     /// Fills `into` with the bytes of the text from `at` on. Returns their number, which is smaller
     /// only at the end.
-    pub fn read(&mut self, layout: &Layout, at: u64, into: &mut [u8]) -> Result<usize> {
+    pub fn read_text(&mut self, layout: &FastaLayout, at: u64, into: &mut [u8]) -> Result<usize> {
         let Some(blocks) = &layout.blocks else {
-            let mut plain = At { file: &layout.file, at, left: into.len() as u64 };
+            let mut plain = FileRangeReader { file: &layout.file, at, left: into.len() as u64 };
             let mut n = 0;
             while n < into.len() {
                 match plain.read(&mut into[n..]) {
@@ -215,9 +221,9 @@ impl FastaReader {
             }
             return Ok(n);
         };
-        let (mut n, mut block) = (0, Layout::block_of(blocks, at));
+        let (mut n, mut block) = (0, FastaLayout::block_of(blocks, at));
         while n < into.len() && block < blocks.len() {
-            self.inflate(layout, blocks, block)?;
+            self.inflate_block(layout, blocks, block)?;
             let from = (at + n as u64 - blocks[block].text).min(self.inflated.len() as u64) as usize;
             let piece = &self.inflated[from..];
             let piece = &piece[..piece.len().min(into.len() - n)];
@@ -228,7 +234,12 @@ impl FastaReader {
         Ok(n)
     }
 
-    fn inflate(&mut self, layout: &Layout, blocks: &[Start], block: usize) -> Result<()> {
+    fn inflate_block(
+        &mut self,
+        layout: &FastaLayout,
+        blocks: &[BlockStart],
+        block: usize,
+    ) -> Result<()> {
         if self.block == Some(block) {
             return Ok(());
         }
@@ -241,16 +252,16 @@ impl FastaReader {
             error.place.offset = Some(offset);
             error
         };
-        let left = next.map_or(layout.stored, |next| next.file) - start.file;
-        let stretch = At { file: &layout.file, at: start.file, left };
+        let left = next.map_or(layout.file_bytes, |next| next.file) - start.file;
+        let stretch = FileRangeReader { file: &layout.file, at: start.file, left };
         let mut reader = BlockReader::new(stretch, true);
         reader.next_chunk(&mut self.chunk).map_err(wrong)?;
         self.chunk.blocks.truncate(1);
         self.chunk.inflated = self.chunk.blocks.first().map_or(0, |it| it.inflated as usize);
-        self.inflater.chunk(&self.chunk, &mut self.inflated).map_err(wrong)?;
+        self.inflater.append_chunk(&self.chunk, &mut self.inflated).map_err(wrong)?;
         if next.is_some_and(|next| next.text - start.text != self.inflated.len() as u64) {
             let what = "the .gzi index does not fit the reference";
-            return Err(wrong(Error::input(what).hint(REINDEX)));
+            return Err(wrong(Error::input(what).hint(REINDEX_HINT)));
         }
         self.block = Some(block);
         Ok(())

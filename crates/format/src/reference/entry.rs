@@ -5,16 +5,16 @@ pub(super) struct FaiEntry {
     pub name: Vec<u8>,
     pub length: u32,
     pub offset: u64,
-    pub bases: u64,
+    pub line_bases: u64,
     /// Number of bytes of a full line, with its end.
-    pub width: u64,
+    pub line_bytes: u64,
 }
 
 impl FaiEntry {
     /// Returns the offset in the text of a base (0-based).
-    pub fn place(&self, base: u32) -> u64 {
+    pub fn base_offset(&self, base: u32) -> u64 {
         let base = u64::from(base);
-        self.offset + base / self.bases * self.width + base % self.bases
+        self.offset + base / self.line_bases * self.line_bytes + base % self.line_bases
     }
 }
 

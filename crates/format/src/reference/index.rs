@@ -8,9 +8,9 @@ use noodles_fasta::fai;
 use noodles_fasta::fai::Record;
 use readmill_record::{Charge, Error, Ledger, Prepaid, Result, make_room};
 
-use super::bytes::{FastaReader, Layout, NAME, REINDEX, with_suffix};
+use super::bytes::{FastaLayout, FastaReader, LEDGER_NAME, REINDEX_HINT, append_suffix};
 use super::entry::{FaiEntry, MAX_LINE_END};
-use super::scan::{FastaScanner, MAX_DEFINITION};
+use super::scan::{FastaScanner, MAX_DEFINITION_BYTES};
 use crate::text::{self, LineReader, TextInput};
 
 /// The largest offset that a file can have. With it no base of a contig has an offset beyond 64
@@ -23,17 +23,17 @@ pub(super) struct FaiEntries {
 }
 
 impl FaiEntries {
-    fn read(
+    fn collect_entries(
         ledger: &Ledger,
         file: &Path,
         mut next: impl FnMut() -> Result<Option<FaiEntry>>,
     ) -> Result<FaiEntries> {
-        let (mut list, mut prepaid) = (Vec::new(), Prepaid::new(ledger.empty(NAME)));
+        let (mut list, mut prepaid) = (Vec::new(), Prepaid::new(ledger.empty_charge(LEDGER_NAME)));
         let mut missing = 0; // bytes of those that do not fit, counted for the message
         while let Some(sequence) = next()? {
             let bytes = sequence.name.len();
             let fits = missing == 0
-                && make_room(&mut list, 1, prepaid.charge()).and(prepaid.block(bytes)).is_ok();
+                && make_room(&mut list, 1, prepaid.charge_mut()).and(prepaid.pay_block(bytes)).is_ok();
             match fits {
                 true => list.push(sequence),
                 false => missing += (size_of::<FaiEntry>() + 16 + bytes) as u64,
@@ -41,7 +41,7 @@ impl FaiEntries {
         }
         match missing {
             0 => Ok(FaiEntries { list, charge: prepaid.into_charge() }),
-            _ => Err(ledger.shortage(NAME, missing).file(file)),
+            _ => Err(ledger.shortage_error(LEDGER_NAME, missing).file(file)),
         }
     }
 
@@ -52,7 +52,7 @@ impl FaiEntries {
     /// The memory for sorting the names is not available.
     fn remove_repeated(&mut self, notes: &mut Vec<String>, ledger: &Ledger) -> Result<()> {
         let bytes = self.list.len() * (size_of::<u32>() + size_of::<bool>());
-        let _charge = ledger.charge(NAME, bytes as u64)?;
+        let _charge = ledger.charge(LEDGER_NAME, bytes as u64)?;
         let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
         let name = |number: u32| &self.list[number as usize].name;
         order.sort_unstable_by(|&a, &b| name(a).cmp(name(b)).then(a.cmp(&b)));
@@ -77,18 +77,18 @@ impl FaiEntries {
 
 /// Returns the contigs of the FASTA at `path`: from its index if that matches, otherwise by reading
 /// the file once.
-pub(super) fn sequences(
+pub(super) fn read_or_make_entries(
     path: &Path,
     index: Option<Box<dyn Read + Send>>,
-    layout: &Layout,
+    layout: &FastaLayout,
     notes: &mut Vec<String>,
     ledger: &Ledger,
 ) -> Result<FaiEntries> {
-    let fai = with_suffix(path, ".fai");
+    let fai = append_suffix(path, ".fai");
     let mut why = "is not there".to_string();
     if let Some(index) = index {
-        let sequences = read(&fai, index, ledger)?;
-        match misfit(&sequences.list, layout, &fai)? {
+        let sequences = read_fai(&fai, index, ledger)?;
+        match find_mismatch(&sequences.list, layout, &fai)? {
             None => return Ok(sequences),
             Some(name) => why = format!("does not fit the reference at contig {name}"),
         }
@@ -98,25 +98,25 @@ pub(super) fn sequences(
         fai.display(),
         path.display()
     ));
-    make(path, layout, notes, ledger)
+    make_entries(path, layout, notes, ledger)
 }
 
 /// Reads an index line by line, so that a damaged file takes little memory.
-fn read(file: &Path, index: Box<dyn Read + Send>, ledger: &Ledger) -> Result<FaiEntries> {
+fn read_fai(file: &Path, index: Box<dyn Read + Send>, ledger: &Ledger) -> Result<FaiEntries> {
     let mut lines = LineReader::new(file, TextInput::plain(index, ledger));
-    FaiEntries::read(ledger, file, || {
-        if !lines.advance()? {
+    FaiEntries::collect_entries(ledger, file, || {
+        if !lines.advance_line()? {
             return Ok(None);
         }
         let one = fai::io::Reader::new(lines.line()).read_index();
         let wrong = |e: io::Error| format!("this is not a .fai index ({e})");
         let one = one.and_then(|one| Vec::from(one).pop().ok_or_else(|| InvalidData.into()));
-        let one = one.map_err(|e| Error::input(wrong(e)).file(file).hint(REINDEX))?;
-        of_record(&one, file).map(Some)
+        let one = one.map_err(|e| Error::input(wrong(e)).file(file).hint(REINDEX_HINT))?;
+        entry_of_record(&one, file).map(Some)
     })
 }
 
-fn of_record(record: &Record, file: &Path) -> Result<FaiEntry> {
+fn entry_of_record(record: &Record, file: &Path) -> Result<FaiEntry> {
     let (bases, width) = (record.line_base_count().get(), record.line_width().get());
     let length = u32::try_from(record.length()).ok().filter(|&n| n <= i32::MAX as u32);
     match length {
@@ -127,27 +127,28 @@ fn of_record(record: &Record, file: &Path) -> Result<FaiEntry> {
                 name: record.name().to_vec(),
                 length,
                 offset: record.position(),
-                bases,
-                width,
+                line_bases: bases,
+                line_bytes: width,
             })
         }
         _ => {
             let what =
                 format!("contig {} has a length, an offset or lines that cannot be", record.name());
-            Err(Error::input(what).file(file).hint(REINDEX))
+            Err(Error::input(what).file(file).hint(REINDEX_HINT))
         }
     }
 }
 
 /// Returns the name of the first contig whose entry does not match the text: its name must be
 /// directly before its first base, and a line must end after its last one.
-fn misfit(sequences: &[FaiEntry], layout: &Layout, fai: &Path) -> Result<Option<String>> {
+fn find_mismatch(sequences: &[FaiEntry], layout: &FastaLayout, fai: &Path) -> Result<Option<String>> {
     let mut reader = FastaReader::default();
     for it in sequences.iter().filter(|it| it.length > 0) {
-        let last = it.place(it.length - 1);
+        let last = it.base_offset(it.length - 1);
         let name = String::from_utf8_lossy(&it.name);
         let mut end = [b'\n'; 2];
-        let got = if last < layout.size() { reader.read(layout, last, &mut end)? } else { 0 };
+        let got =
+            if last < layout.max_text_bytes() { reader.read_text(layout, last, &mut end)? } else { 0 };
         if got == 0 {
             let what =
                 format!("the reference ends before its contig {name} does, says {}", fai.display());
@@ -165,12 +166,12 @@ fn misfit(sequences: &[FaiEntry], layout: &Layout, fai: &Path) -> Result<Option<
 
 /// Bytes before a contig's first base in which its name is searched. If the line is longer, the
 /// entry is accepted.
-const LOOK_BACK: u64 = 2048;
+const MAX_LOOK_BACK_BYTES: u64 = 2048;
 
-fn is_named(sequence: &FaiEntry, layout: &Layout, reader: &mut FastaReader) -> Result<bool> {
-    let from = sequence.offset.saturating_sub(LOOK_BACK);
+fn is_named(sequence: &FaiEntry, layout: &FastaLayout, reader: &mut FastaReader) -> Result<bool> {
+    let from = sequence.offset.saturating_sub(MAX_LOOK_BACK_BYTES);
     let mut before = vec![0; (sequence.offset - from) as usize];
-    reader.read(layout, from, &mut before)?;
+    reader.read_text(layout, from, &mut before)?;
     let Some(text) = before.strip_suffix(b"\n") else { return Ok(false) };
     let line = match memchr::memrchr(b'\n', text) {
         Some(at) => &text[at + 1..],
@@ -182,17 +183,19 @@ fn is_named(sequence: &FaiEntry, layout: &Layout, reader: &mut FastaReader) -> R
     Ok(named.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace)))
 }
 
-pub(super) fn make(
+pub(super) fn make_entries(
     path: &Path,
-    layout: &Layout,
+    layout: &FastaLayout,
     notes: &mut Vec<String>,
     ledger: &Ledger,
 ) -> Result<FaiEntries> {
-    let (text, inflating) = text::inflated(layout.whole()).map_err(|e| text::reading(&e, path))?;
+    let (text, inflating) =
+        text::inflating_reader(layout.whole_file()).map_err(|e| text::read_error(&e, path))?;
     // A name is in memory three times: in its line, alone, and as the name of the previous contig.
-    let _reading = ledger.charge(NAME, (inflating + READ_SIZE + 3 * MAX_DEFINITION) as u64)?;
+    let _reading =
+        ledger.charge(LEDGER_NAME, (inflating + READ_SIZE + 3 * MAX_DEFINITION_BYTES) as u64)?;
     let mut scanner = FastaScanner::new(path, text, READ_SIZE);
-    let mut entries = FaiEntries::read(ledger, path, || scanner.next_contig())?;
+    let mut entries = FaiEntries::collect_entries(ledger, path, || scanner.next_contig())?;
     entries.remove_repeated(notes, ledger)?;
     Ok(entries)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use readmill_record::{Charge, Error, Ledger, Result};
 
-use super::bytes::{FastaReader, Layout};
+use super::bytes::{FastaLayout, FastaReader};
 use super::{Reference, ReferenceFiles, index};
 
 /// The content of the index files of a FASTA, which `readmill faidx` writes.
@@ -22,19 +22,26 @@ pub struct FastaIndex {
 /// # Errors
 /// The file cannot be read, or a contig has lines of different lengths.
 pub fn make_index(path: &Path, ledger: &Ledger) -> Result<FastaIndex> {
-    let layout = Layout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
+    let layout =
+        FastaLayout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
     let mut notes = Vec::new();
-    let entries = index::make(path, &layout, &mut notes, ledger)?;
+    let entries = index::make_entries(path, &layout, &mut notes, ledger)?;
     let bytes: usize = entries.list.iter().map(|it| it.name.len() + 80).sum();
     let gzi_bytes = layout.gzi_bytes();
-    let charge = ledger.charge(super::bytes::NAME, (bytes + gzi_bytes) as u64)?;
+    let charge = ledger.charge(super::bytes::LEDGER_NAME, (bytes + gzi_bytes) as u64)?;
     let mut fai = Vec::with_capacity(bytes);
     for it in &entries.list {
         fai.extend_from_slice(&it.name);
-        let line = writeln!(fai, "\t{}\t{}\t{}\t{}", it.length, it.offset, it.bases, it.width);
+        let line = writeln!(fai, "\t{}\t{}\t{}\t{}", it.length, it.offset, it.line_bases, it.line_bytes);
         line.map_err(|e| Error::io("making the index failed", &e))?;
     }
-    Ok(FastaIndex { fai, gzi: layout.gzi(), contigs: entries.list.len(), notes, _charge: charge })
+    Ok(FastaIndex {
+        fai,
+        gzi: layout.gzi_content(),
+        contigs: entries.list.len(),
+        notes,
+        _charge: charge,
+    })
 }
 
 const PIECE: u32 = 1 << 20;
@@ -45,7 +52,7 @@ impl Reference {
     ///
     /// # Errors
     /// The file cannot be read, or `take` fails.
-    pub fn text(
+    pub fn for_each_piece(
         &self,
         number: u32,
         start: u32,
@@ -56,9 +63,9 @@ impl Reference {
         let (mut reader, mut bytes, mut at) = (FastaReader::default(), Vec::new(), start);
         while at < end.min(contig.length) {
             let to = at.saturating_add(PIECE).min(end).min(contig.length);
-            let (from, last) = (contig.place(at), contig.place(to - 1));
+            let (from, last) = (contig.base_offset(at), contig.base_offset(to - 1));
             bytes.resize((last + 1 - from) as usize, 0);
-            if reader.read(&self.0.layout, from, &mut bytes)? < bytes.len() {
+            if reader.read_text(&self.0.layout, from, &mut bytes)? < bytes.len() {
                 return Err(Error::input("the reference ends inside a contig")
                     .file(self.path())
                     .hint("it is cut short: get it again"));

@@ -54,9 +54,9 @@ impl Matched {
         let each = size_of::<Option<u32>>() + size_of::<Option<Sum>>() + size_of::<AtomicBool>();
         let bytes = contigs * each;
         let _charge = reference.0.ledger().charge("contigs of the reference", bytes as u64)?;
-        let list = reference.matches(header)?;
+        let list = reference.match_contigs(header)?;
         let mut stated = vec![None; contigs];
-        for line in header.lines_of(b"SQ") {
+        for line in header.lines_of_kind(b"SQ") {
             let id = line.get(b"SN").and_then(|name| header.reference_id(name));
             if let Some(id) = id.and_then(|id| usize::try_from(id).ok()) {
                 stated[id] = line.get(b"M5").and_then(parse_sum);
@@ -84,9 +84,11 @@ impl Matched {
                 if !self.numbers.are_same[contig].load(Ordering::Relaxed) {
                     self.compare_bases(contig, *number)?;
                 }
-                Ok(Some((*number, self.reference.length(*number))))
+                Ok(Some((*number, self.reference.contig_length(*number))))
             }
-            Some(None) => Err(self.reference.lacks(&self.header.references()[contig].name)),
+            Some(None) => {
+                Err(self.reference.missing_contig_error(&self.header.references()[contig].name))
+            }
             None => Ok(None),
         }
     }
@@ -140,7 +142,7 @@ impl Numbers {
                 |key: &[u8]| line.split(|&byte| byte == b'\t').find_map(|field| field.strip_prefix(key));
             let id = field(b"SN:").and_then(|name| header.reference_id(name));
             let Some(id) = id.and_then(|id| usize::try_from(id).ok()) else { continue };
-            let length = self.list[id].map(|number| reference.length(number).to_string());
+            let length = self.list[id].map(|number| reference.contig_length(number).to_string());
             let is_of_it = length.is_some_and(|length| field(b"LN:") == Some(length.as_bytes()));
             let sum = field(b"M5:").map(<[u8]>::trim_ascii).and_then(parse_sum);
             if is_of_it && sum.is_some() && sum == self.stated[id] {
@@ -182,11 +184,11 @@ impl Reference {
         let (mut md5, mut reader) = (Md5::new(), FastaReader::default());
         let sequence = self.0.sequences.get(number as usize).filter(|it| it.length > 0);
         let mut text = vec![0u8; PIECE];
-        let places = sequence.map(|it| (it.place(0), it.place(it.length - 1) + 1));
+        let places = sequence.map(|it| (it.base_offset(0), it.base_offset(it.length - 1) + 1));
         let (mut at, end) = places.unwrap_or_default();
         while at < end {
             let wanted = (end - at).min(PIECE as u64) as usize;
-            let n = reader.read(&self.0.layout, at, &mut text[..wanted])?;
+            let n = reader.read_text(&self.0.layout, at, &mut text[..wanted])?;
             if n < wanted {
                 let what = "the reference is shorter than it was when it was opened";
                 return Err(Error::input(what).file(self.path()));

@@ -22,13 +22,13 @@ use std::sync::{Arc, OnceLock};
 
 use readmill_record::{Error, Header, Ledger, Result, input_file};
 
-use bytes::{Layout, with_suffix};
+use bytes::{FastaLayout, append_suffix};
 use entry::FaiEntry;
 use index::FaiEntries;
 pub use index_files::{FastaIndex, make_index};
 pub use matched::Matched;
-use window::{OpenFasta, SAME_REFERENCE};
-pub use window::{WINDOW_BYTES, Window};
+use window::{OpenFasta, SAME_REFERENCE_HINT};
+pub use window::{ReferenceWindow, WINDOW_BYTES};
 
 pub struct ReferenceFiles {
     pub fasta: File,
@@ -44,7 +44,7 @@ impl ReferenceFiles {
     /// A file exists but cannot be opened.
     pub fn open(path: &Path) -> Result<Self> {
         let index = |ending| {
-            let path = with_suffix(path, ending);
+            let path = append_suffix(path, ending);
             let file = path.exists().then(|| input_file::open(&path)).transpose();
             let file = file.map_err(|e| Error::io("it cannot be opened", &e).file(&path))?;
             Ok(file.map(|file| Box::new(file) as Box<dyn Read + Send>))
@@ -70,9 +70,9 @@ impl ReferenceFiles {
 /// let contigs: Vec<_> = reference.contigs().collect();
 /// assert_eq!(contigs, [(&b"chr1"[..], 8), (b"chr2", 2)]);
 ///
-/// let mut window = reference.window();
+/// let mut window = reference.code_window();
 /// assert_eq!(window.codes(0, 2, 8)?, [2, 3, 4, 4, 0, 1], "G T N N A C");
-/// assert_eq!(reference.letters().codes(0, 2, 8)?, b"GTNNAC");
+/// assert_eq!(reference.letter_window().codes(0, 2, 8)?, b"GTNNAC");
 /// # std::fs::remove_file(&path).unwrap();
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
@@ -103,9 +103,9 @@ impl Reference {
     /// As [`Self::open`].
     pub fn of_files(path: &Path, files: ReferenceFiles, ledger: &Ledger) -> Result<Self> {
         let mut notes = Vec::new();
-        let layout = Layout::new(path, files.fasta, files.gzi, &mut notes, ledger)?;
+        let layout = FastaLayout::new(path, files.fasta, files.gzi, &mut notes, ledger)?;
         let FaiEntries { list, charge } =
-            index::sequences(path, files.fai, &layout, &mut notes, ledger)?;
+            index::read_or_make_entries(path, files.fai, &layout, &mut notes, ledger)?;
         let path = path.to_path_buf();
         Ok(Reference(Arc::new(OpenFasta { path, layout, sequences: list, notes, charge })))
     }
@@ -122,7 +122,7 @@ impl Reference {
     /// Returns the number of bases in a full line of a contig, with which `readmill faidx` wraps
     /// its output.
     pub fn line_bases(&self, contig: u32) -> usize {
-        self.0.sequences.get(contig as usize).map_or(0, |it| it.bases as usize)
+        self.0.sequences.get(contig as usize).map_or(0, |it| it.line_bases as usize)
     }
 
     /// Returns notes for the user about the opening, as sentences: an index that was made in
@@ -139,20 +139,20 @@ impl Reference {
     /// both lengths are known (LN:0 is unknown). Order does not matter, and each may have contigs
     /// of its own. [`Self::lacks`] is the error for a read on a contig that the FASTA lacks, if its
     /// bases are needed.
-    pub fn matches(&self, header: &Header) -> Result<Vec<Option<u32>>> {
-        let found = self.numbers(header)?;
+    pub fn match_contigs(&self, header: &Header) -> Result<Vec<Option<u32>>> {
+        let found = self.contig_numbers(header)?;
         let contigs = header.references().iter().zip(&found);
         for (contig, number) in contigs.filter_map(|(contig, number)| Some((contig, (*number)?))) {
-            let length = self.length(number);
+            let length = self.contig_length(number);
             if length != contig.length && length != 0 && contig.length != 0 {
-                return Err(self.unequal(&contig.name, contig.length, length));
+                return Err(self.unequal_length_error(&contig.name, contig.length, length));
             }
         }
         Ok(found)
     }
 
     /// Returns the same as [`Self::matches`], without comparing lengths.
-    pub fn numbers(&self, header: &Header) -> Result<Vec<Option<u32>>> {
+    pub fn contig_numbers(&self, header: &Header) -> Result<Vec<Option<u32>>> {
         let mut found = vec![None; header.references().len()];
         for (number, (name, _)) in (0..).zip(self.contigs()) {
             if let Some(id) = header.reference_id(name) {
@@ -166,73 +166,80 @@ impl Reference {
             let what = format!(
                 "the reference and the reads have no contig in common (the first one is {ours} here, {theirs} in the reads)"
             );
-            return Err(Error::input(what).file(self.path()).hint(SAME_REFERENCE));
+            return Err(Error::input(what).file(self.path()).hint(SAME_REFERENCE_HINT));
         }
         Ok(found)
     }
 
-    pub fn length(&self, number: u32) -> u32 {
+    pub fn contig_length(&self, number: u32) -> u32 {
         self.0.sequences.get(number as usize).map_or(0, |sequence| sequence.length)
     }
 
-    fn unequal(&self, name: &[u8], reads: u32, reference: u32) -> Error {
+    fn unequal_length_error(&self, name: &[u8], reads: u32, reference: u32) -> Error {
         let name = String::from_utf8_lossy(name);
         let what =
             format!("contig {name} has {reference} bases here, but {reads} in the header of the reads");
-        Error::input(what).file(self.path()).hint(SAME_REFERENCE)
+        Error::input(what).file(self.path()).hint(SAME_REFERENCE_HINT)
     }
 
-    pub fn lacks(&self, name: &[u8]) -> Error {
+    pub fn missing_contig_error(&self, name: &[u8]) -> Error {
         let what =
             format!("contig {} of the reads is not in the reference", String::from_utf8_lossy(name));
-        Error::input(what).file(self.path()).hint(SAME_REFERENCE)
+        Error::input(what).file(self.path()).hint(SAME_REFERENCE_HINT)
     }
 
     /// Opens a file with the bases of a single contig and nothing else. The reference cache of CRAM
     /// stores contigs in this way, by their MD5.
-    pub fn of_bases(path: &Path, name: &[u8], ledger: &Ledger) -> Result<Self> {
+    pub fn open_bases(path: &Path, name: &[u8], ledger: &Ledger) -> Result<Self> {
         let layout =
-            Layout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
-        let length = u32::try_from(layout.size()).ok().filter(|&n| n > 0 && !layout.is_compressed());
+            FastaLayout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
+        let length =
+            u32::try_from(layout.max_text_bytes()).ok().filter(|&n| n > 0 && !layout.is_compressed());
         let length = length.ok_or_else(|| {
-            Error::input("this does not hold the bases of a contig").file(path).hint(SAME_REFERENCE)
+            Error::input("this does not hold the bases of a contig").file(path).hint(SAME_REFERENCE_HINT)
         })?;
         let (bases, width) = (u64::from(length), u64::from(length));
-        let sequences = vec![FaiEntry { name: name.to_vec(), length, offset: 0, bases, width }];
+        let sequences = vec![FaiEntry {
+            name: name.to_vec(),
+            length,
+            offset: 0,
+            line_bases: bases,
+            line_bytes: width,
+        }];
         Ok(Reference(Arc::new(OpenFasta {
             path: path.to_path_buf(),
             layout,
             sequences,
             notes: Vec::new(),
-            charge: ledger.empty(bytes::NAME),
+            charge: ledger.empty_charge(bytes::LEDGER_NAME),
         })))
     }
 
     /// Returns a reader for one thread that returns base codes: 0 A, 1 C, 2 G, 3 T, 4 anything
     /// else.
-    pub fn window(&self) -> Window {
-        Window::new(Arc::clone(&self.0), &window::CODES)
+    pub fn code_window(&self) -> ReferenceWindow {
+        ReferenceWindow::new(Arc::clone(&self.0), &window::CODES)
     }
 
     /// Returns a reader for one thread that returns the codes of BAM's alphabet; 0 for a byte that
     /// is not a letter of it.
-    pub fn codes(&self) -> Window {
-        Window::new(Arc::clone(&self.0), &window::SEQ_CODES)
+    pub fn bam_code_window(&self) -> ReferenceWindow {
+        ReferenceWindow::new(Arc::clone(&self.0), &window::SEQ_CODES)
     }
 
     /// Returns a reader for one thread that returns upper-case letters instead of codes.
-    pub fn letters(&self) -> Window {
-        Window::new(Arc::clone(&self.0), &window::LETTERS)
+    pub fn letter_window(&self) -> ReferenceWindow {
+        ReferenceWindow::new(Arc::clone(&self.0), &window::LETTERS)
     }
 }
 
 /// A FASTA file that is opened when it is first needed. Clones share it, so it is opened once.
 #[derive(Clone, Debug)]
-pub struct Fasta(Arc<(PathBuf, OnceLock<Result<Reference>>)>);
+pub struct LazyReference(Arc<(PathBuf, OnceLock<Result<Reference>>)>);
 
-impl Fasta {
+impl LazyReference {
     pub fn new(path: &Path) -> Self {
-        Fasta(Arc::new((path.to_path_buf(), OnceLock::new())))
+        LazyReference(Arc::new((path.to_path_buf(), OnceLock::new())))
     }
 
     pub fn path(&self) -> &Path {

@@ -18,7 +18,7 @@ use readmill_record::{Error, Result};
 use super::entry::{FaiEntry, MAX_LINE_END};
 use crate::text;
 
-pub(super) const MAX_DEFINITION: usize = 1 << 20;
+pub(super) const MAX_DEFINITION_BYTES: usize = 1 << 20;
 
 pub(super) struct FastaScanner<'a, R> {
     text: BufReader<R>,
@@ -50,13 +50,13 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         while self.skip_blank_lines()? {
             let name = self.read_name()?;
             let contig = self.read_sequence(name)?;
-            if contig.bases > 0 {
+            if contig.line_bases > 0 {
                 self.previous.clone_from(&contig.name);
                 return Ok(Some(contig));
             }
-            if self.peek()?.is_none() {
+            if self.peek_byte()?.is_none() {
                 let what = format!("contig {} has no sequence", String::from_utf8_lossy(&contig.name));
-                return Err(self.error(what).hint("the file is cut short: get it again"));
+                return Err(self.file_error(what).hint("the file is cut short: get it again"));
             }
         }
         Ok(None)
@@ -64,48 +64,52 @@ impl<'a, R: Read> FastaScanner<'a, R> {
 
     fn skip_blank_lines(&mut self) -> Result<bool> {
         loop {
-            match self.peek()? {
-                None if self.offset == 0 => return Err(self.no_fasta()),
+            match self.peek_byte()? {
+                None if self.offset == 0 => return Err(self.not_fasta_error()),
                 None => return Ok(false),
                 Some(b'>') => return Ok(true),
                 Some(byte) if byte.is_ascii_whitespace() => _ = self.read_line()?,
-                Some(_) => return Err(self.misplaced()),
+                Some(_) => return Err(self.misplaced_error()),
             }
         }
     }
 
-    fn misplaced(&self) -> Error {
+    fn misplaced_error(&self) -> Error {
         if self.previous.is_empty() {
-            return self.no_fasta();
+            return self.not_fasta_error();
         }
         let name = String::from_utf8_lossy(&self.previous);
-        self.error(format!("line {}: contig {name} goes on after a shorter or blank line", self.line))
-            .hint(EQUAL_LINES)
+        self.file_error(format!(
+            "line {}: contig {name} goes on after a shorter or blank line",
+            self.line
+        ))
+        .hint(EQUAL_LINES_HINT)
     }
 
-    fn no_fasta(&self) -> Error {
-        self.error("this is not a FASTA file, which begins with >".to_string())
+    fn not_fasta_error(&self) -> Error {
+        self.file_error("this is not a FASTA file, which begins with >".to_string())
     }
 
-    fn error(&self, what: String) -> Error {
+    fn file_error(&self, what: String) -> Error {
         Error::input(what).file(self.path)
     }
 
     fn read_name(&mut self) -> Result<Vec<u8>> {
         let mut line = Vec::new();
-        let limit = MAX_DEFINITION as u64 + 1;
+        let limit = MAX_DEFINITION_BYTES as u64 + 1;
         let got = (&mut self.text).take(limit).read_until(b'\n', &mut line);
-        self.offset += got.map_err(|e| text::reading(&e, self.path))? as u64;
-        if line.len() > MAX_DEFINITION {
-            return Err(
-                self.error(format!("line {}: the name of a contig is longer than 1 MiB", self.line))
-            );
+        self.offset += got.map_err(|e| text::read_error(&e, self.path))? as u64;
+        if line.len() > MAX_DEFINITION_BYTES {
+            return Err(self
+                .file_error(format!("line {}: the name of a contig is longer than 1 MiB", self.line)));
         }
         let words = &mut line[1..].split(u8::is_ascii_whitespace);
         let name = words.find(|word| !word.is_empty()).unwrap_or_default().to_vec();
         if name.is_empty() {
             let what = format!("line {}: a contig has no name after >", self.line);
-            return Err(self.error(what).hint("give it one; it is what reads and regions refer to"));
+            return Err(self
+                .file_error(what)
+                .hint("give it one; it is what reads and regions refer to"));
         }
         self.line += 1;
         Ok(name)
@@ -114,7 +118,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
     fn read_sequence(&mut self, name: Vec<u8>) -> Result<FaiEntry> {
         let offset = self.offset;
         let (mut first, mut length) = (SequenceLine::default(), 0);
-        while !matches!(self.peek()?, None | Some(b'>')) {
+        while !matches!(self.peek_byte()?, None | Some(b'>')) {
             let line = self.read_line()?;
             if first.bases == 0 {
                 first = line;
@@ -127,7 +131,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
                     line.width,
                     first.width
                 );
-                return Err(self.error(what).hint(EQUAL_LINES));
+                return Err(self.file_error(what).hint(EQUAL_LINES_HINT));
             }
             length += line.bases;
             if line.bases < first.bases || line.bases == 0 {
@@ -136,9 +140,9 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         }
         let length = u32::try_from(length).ok().filter(|&n| n <= i32::MAX as u32).ok_or_else(|| {
             let name = String::from_utf8_lossy(&name);
-            self.error(format!("contig {name} has {length} bases; the maximum is 2147483647"))
+            self.file_error(format!("contig {name} has {length} bases; the maximum is 2147483647"))
         })?;
-        Ok(FaiEntry { name, length, offset, bases: first.bases, width: first.width })
+        Ok(FaiEntry { name, length, offset, line_bases: first.bases, line_bytes: first.width })
     }
 
     /// Reads a line of bases. A last line without end counts as if it had one, as in samtools.
@@ -149,7 +153,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
                 match self.text.fill_buf() {
                     Ok(bytes) => break bytes,
                     Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                    Err(e) => return Err(text::reading(&e, self.path)),
+                    Err(e) => return Err(text::read_error(&e, self.path)),
                 }
             };
             if bytes.is_empty() {
@@ -162,7 +166,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
             let bases = part.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |at| at + 1);
             if bases > 0 && (blanks > 0 || part[..bases].iter().any(u8::is_ascii_whitespace)) {
                 let what = format!("line {}: a blank stands inside a sequence", self.line);
-                return Err(self.error(what).hint("remove it; positions are counted by bytes"));
+                return Err(self.file_error(what).hint("remove it; positions are counted by bytes"));
             }
             line.bases += bases as u64;
             blanks += part.len() - bases;
@@ -176,18 +180,18 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         }
         if line.width - line.bases > MAX_LINE_END {
             let what = format!("line {}: a sequence ends in {blanks} blanks", self.line);
-            return Err(self.error(what).hint("remove them"));
+            return Err(self.file_error(what).hint("remove them"));
         }
         self.line += 1;
         Ok(line)
     }
 
-    fn peek(&mut self) -> Result<Option<u8>> {
+    fn peek_byte(&mut self) -> Result<Option<u8>> {
         loop {
             match self.text.fill_buf() {
                 Ok(bytes) => return Ok(bytes.first().copied()),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(text::reading(&e, self.path)),
+                Err(e) => return Err(text::read_error(&e, self.path)),
             }
         }
     }
@@ -199,4 +203,4 @@ impl SequenceLine {
     }
 }
 
-const EQUAL_LINES: &str = "all lines of a contig but the last must be equally long: wrap it anew, for example with picard NormalizeFasta";
+const EQUAL_LINES_HINT: &str = "all lines of a contig but the last must be equally long: wrap it anew, for example with picard NormalizeFasta";

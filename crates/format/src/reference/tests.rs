@@ -31,7 +31,7 @@ fn fasta(line: usize, end: &str) -> Vec<u8> {
 
 fn bgzf(text: &[u8]) -> Vec<u8> {
     let (mut out, mut deflater) = (Vec::new(), Deflater::new(Codec::default(), 1));
-    text.chunks(20_000).for_each(|piece| deflater.block(piece, &mut out));
+    text.chunks(20_000).for_each(|piece| deflater.deflate_block(piece, &mut out));
     out.extend_from_slice(&EOF_BLOCK);
     out
 }
@@ -70,7 +70,7 @@ fn code(base: u8) -> u8 {
 
 /// Requests ranges in order and in random order.
 fn check(reference: &Reference) {
-    let mut window = reference.window();
+    let mut window = reference.code_window();
     let all = contigs();
     for ((name, bases), contig) in all.iter().zip(reference.contigs()) {
         assert_eq!((name.as_bytes(), bases.len()), (contig.0, contig.1 as usize));
@@ -209,13 +209,14 @@ fn contigs_are_matched_by_name() {
     let dir = Dir::new();
     let reference = open(dir.put("a.fa", fasta(60, "\n"))).unwrap();
     let header = |text: &str| Header::parse(text.as_bytes()).unwrap();
-    let found = reference.matches(&header("@SQ\tSN:c3\tLN:61\n@SQ\tSN:other\tLN:9\n@SQ\tSN:c1\tLN:0\n"));
+    let found =
+        reference.match_contigs(&header("@SQ\tSN:c3\tLN:61\n@SQ\tSN:other\tLN:9\n@SQ\tSN:c1\tLN:0\n"));
     assert_eq!(found.unwrap(), [Some(3), None, Some(1)]);
-    let error = reference.matches(&header("@SQ\tSN:c3\tLN:62\n")).unwrap_err().to_string();
+    let error = reference.match_contigs(&header("@SQ\tSN:c3\tLN:62\n")).unwrap_err().to_string();
     assert!(error.contains("contig c3 has 61 bases here, but 62"), "{error}");
-    let error = reference.matches(&header("@SQ\tSN:chr3\tLN:61\n")).unwrap_err().to_string();
+    let error = reference.match_contigs(&header("@SQ\tSN:chr3\tLN:61\n")).unwrap_err().to_string();
     assert!(error.contains("no contig in common"), "{error}");
-    assert!(reference.matches(&header("")).unwrap().is_empty());
+    assert!(reference.match_contigs(&header("")).unwrap().is_empty());
 }
 
 #[test]
@@ -230,12 +231,12 @@ fn the_index_of_many_contigs_is_charged_or_refused() {
     let path = dir.put("a.fa", text);
     for index in [None, Some(fai)] {
         index.map(|fai| dir.put("a.fa.fai", fai));
-        let ledger = Ledger::of(8 << 20);
+        let ledger = Ledger::with_capacity(8 << 20);
         let reference = Reference::open(&path, &ledger).unwrap();
         assert!(ledger.used() > 20_000 * 60, "{ledger:?}");
         drop(reference);
         assert_eq!(ledger.used(), 0);
-        let error = Reference::open(&path, &Ledger::of(3 << 19)).unwrap_err();
+        let error = Reference::open(&path, &Ledger::with_capacity(3 << 19)).unwrap_err();
         assert!(error.to_string().contains("needs"), "{error}");
     }
 }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use readmill_record::{Charge, Error, Ledger, Result, bases};
 
-use super::bytes::{FastaReader, Layout};
+use super::bytes::{FastaLayout, FastaReader};
 use super::entry::FaiEntry;
 
 /// Number of bases of a page. It is small, because reads in random order need another page each,
 /// but large enough for a pair of reads in coordinate order.
-const PAGE: u32 = 1 << 12;
+const PAGE_BASES: u32 = 1 << 12;
 
 const PAGES: usize = 128;
 
 /// The maximum memory of a window in bytes, if no more than a page of bases is requested at a time:
 /// its pages, a page as text, and a block of BGZF, compressed (in a buffer that may be twice as
 /// large) and inflated.
-pub const WINDOW_BYTES: usize = PAGES * PAGE as usize + (64 << 10) + (256 << 10);
+pub const WINDOW_BYTES: usize = PAGES * PAGE_BASES as usize + (64 << 10) + (256 << 10);
 
 /// The code of each byte of a FASTA: 0 A, 1 C, 2 G, 3 T (upper or lower case), 4 anything else.
 /// IUPAC codes count as N.
@@ -56,11 +56,11 @@ pub(super) static SEQ_CODES: [u8; 256] = {
     codes
 };
 
-pub(super) const SAME_REFERENCE: &str = "give the FASTA file to which the reads were aligned";
+pub(super) const SAME_REFERENCE_HINT: &str = "give the FASTA file to which the reads were aligned";
 
 pub(super) struct OpenFasta {
     pub(super) path: PathBuf,
-    pub(super) layout: Layout,
+    pub(super) layout: FastaLayout,
     pub(super) sequences: Vec<FaiEntry>,
     pub(super) notes: Vec<String>,
     pub(super) charge: Charge,
@@ -79,7 +79,7 @@ const NO_PAGE: u64 = u64::MAX;
 /// Reads in coordinate order nearly always find their bases in a page in memory, which costs one
 /// comparison. In random order, most reads load 4 KiB from the file, and inflate a block if the
 /// file is compressed.
-pub struct Window {
+pub struct ReferenceWindow {
     shared: Arc<OpenFasta>,
     alphabet: &'static [u8; 256],
     reader: FastaReader,
@@ -89,13 +89,13 @@ pub struct Window {
     joined: Vec<u8>,
 }
 
-impl Window {
+impl ReferenceWindow {
     pub(super) fn new(shared: Arc<OpenFasta>, alphabet: &'static [u8; 256]) -> Self {
-        Window {
+        ReferenceWindow {
             shared,
             alphabet,
             reader: FastaReader::default(),
-            pages: vec![0; PAGES * PAGE as usize].into(),
+            pages: vec![0; PAGES * PAGE_BASES as usize].into(),
             keys: [NO_PAGE; PAGES],
             text: Vec::new(),
             joined: Vec::new(),
@@ -110,58 +110,61 @@ impl Window {
     /// The file cannot be read, or `end` is beyond the end of the contig, as in GATK.
     #[inline]
     pub fn codes(&mut self, contig: u32, start: u32, end: u32) -> Result<&[u8]> {
-        let page = start / PAGE;
-        let slot = slot(contig, page);
-        let in_page = start < end && (end - 1) / PAGE == page && self.keys[slot] == key(contig, page);
+        let page = start / PAGE_BASES;
+        let slot = page_slot(contig, page);
+        let in_page =
+            start < end && (end - 1) / PAGE_BASES == page && self.keys[slot] == page_key(contig, page);
         if in_page && end <= self.shared.sequences[contig as usize].length {
-            let (from, to) = ((start % PAGE) as usize, ((end - 1) % PAGE) as usize + 1);
-            return Ok(&self.pages[slot * PAGE as usize..][..PAGE as usize][from..to]);
+            let (from, to) = ((start % PAGE_BASES) as usize, ((end - 1) % PAGE_BASES) as usize + 1);
+            return Ok(&self.pages[slot * PAGE_BASES as usize..][..PAGE_BASES as usize][from..to]);
         }
-        self.fetch(contig, start, end)
+        self.fetch_bases(contig, start, end)
     }
 
-    fn fetch(&mut self, contig: u32, start: u32, end: u32) -> Result<&[u8]> {
+    fn fetch_bases(&mut self, contig: u32, start: u32, end: u32) -> Result<&[u8]> {
         let length = self.shared.sequences.get(contig as usize).map_or(0, |it| it.length);
         if end > length {
-            return Err(self.beyond(contig, end));
+            return Err(self.beyond_end_error(contig, end));
         }
         if start >= end {
             return Ok(&[]);
         }
-        let (first, last) = (start / PAGE, (end - 1) / PAGE);
+        let (first, last) = (start / PAGE_BASES, (end - 1) / PAGE_BASES);
         if first == last {
-            let page = self.load(contig, first)?;
-            return Ok(&self.pages[page..][(start % PAGE) as usize..][..(end - start) as usize]);
+            let page = self.load_page(contig, first)?;
+            return Ok(&self.pages[page..][(start % PAGE_BASES) as usize..][..(end - start) as usize]);
         }
         self.joined.clear();
-        self.joined.shrink_to(16 * PAGE as usize); // long requests are rare
+        self.joined.shrink_to(16 * PAGE_BASES as usize); // long requests are rare
         for number in first..=last {
-            let page = self.load(contig, number)?;
-            let (from, to) = (start.max(number * PAGE), end.min((number + 1).saturating_mul(PAGE)));
-            let piece = &self.pages[page..][(from - number * PAGE) as usize..][..(to - from) as usize];
+            let page = self.load_page(contig, number)?;
+            let (from, to) =
+                (start.max(number * PAGE_BASES), end.min((number + 1).saturating_mul(PAGE_BASES)));
+            let piece =
+                &self.pages[page..][(from - number * PAGE_BASES) as usize..][..(to - from) as usize];
             self.joined.extend_from_slice(piece);
         }
         Ok(&self.joined)
     }
 
-    fn load(&mut self, contig: u32, number: u32) -> Result<usize> {
-        let slot = slot(contig, number);
-        let at = slot * PAGE as usize;
-        if self.keys[slot] == key(contig, number) {
+    fn load_page(&mut self, contig: u32, number: u32) -> Result<usize> {
+        let slot = page_slot(contig, number);
+        let at = slot * PAGE_BASES as usize;
+        if self.keys[slot] == page_key(contig, number) {
             return Ok(at);
         }
         self.keys[slot] = NO_PAGE;
         let sequence = &self.shared.sequences[contig as usize];
-        let first = number * PAGE;
-        let bases = PAGE.min(sequence.length - first) as usize;
-        let place = sequence.place(first);
-        self.text.resize((sequence.place(first + bases as u32 - 1) + 1 - place) as usize, 0);
-        let n = self.reader.read(&self.shared.layout, place, &mut self.text)?;
+        let first = number * PAGE_BASES;
+        let bases = PAGE_BASES.min(sequence.length - first) as usize;
+        let place = sequence.base_offset(first);
+        self.text.resize((sequence.base_offset(first + bases as u32 - 1) + 1 - place) as usize, 0);
+        let n = self.reader.read_text(&self.shared.layout, place, &mut self.text)?;
         if n < self.text.len() {
             let what = "the reference is shorter than it was when it was opened";
             return Err(Error::input(what).file(self.shared.layout.path()));
         }
-        let (line, width) = (sequence.bases as usize, sequence.width as usize);
+        let (line, width) = (sequence.line_bases as usize, sequence.line_bytes as usize);
         let alphabet = self.alphabet;
         let (mut text, mut into) = (&self.text[..], &mut self.pages[at..at + bases]);
         let mut left = line - first as usize % line; // bases of the first line from here on
@@ -175,28 +178,28 @@ impl Window {
             text = &text[left + width - line..];
             (into, left) = (rest, line);
         }
-        self.keys[slot] = key(contig, number);
+        self.keys[slot] = page_key(contig, number);
         Ok(at)
     }
 
-    fn beyond(&self, contig: u32, end: u32) -> Error {
+    fn beyond_end_error(&self, contig: u32, end: u32) -> Error {
         let Some(sequence) = self.shared.sequences.get(contig as usize) else {
             return Error::bug("a contig was asked for that the reference does not have");
         };
         let name = String::from_utf8_lossy(&sequence.name);
         let what = format!("base {end} of contig {name} is needed, which has {}", sequence.length);
-        Error::input(what).file(&self.shared.path).hint(SAME_REFERENCE)
+        Error::input(what).file(&self.shared.path).hint(SAME_REFERENCE_HINT)
     }
 }
 
 /// Returns the slot of a page. Neighbouring pages never share one, and contigs are spread over the
 /// slots.
 #[inline]
-fn slot(contig: u32, page: u32) -> usize {
+fn page_slot(contig: u32, page: u32) -> usize {
     (page as usize).wrapping_add(contig as usize * 37) % PAGES
 }
 
 #[inline]
-fn key(contig: u32, page: u32) -> u64 {
+fn page_key(contig: u32, page: u32) -> u64 {
     u64::from(contig) << 32 | u64::from(page)
 }

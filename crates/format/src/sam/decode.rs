@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use memchr::memchr;
 use readmill_record::cigar::{consumes_query, consumes_reference};
-use readmill_record::view::FIXED;
+use readmill_record::view::FIXED_BYTES;
 use readmill_record::{Cigar, Detail, Error, Flags, Header, Result, bases, edit};
 
-use super::fields::{append_fields, flag, integer, refuse, shown};
+use super::fields::{append_fields, column_error, parse_flag, parse_integer, quoted_start};
 use super::long_cigar;
 
 /// Parses the optional fields in `text`, which tabs separate, and appends them as BAM stores them.
@@ -22,7 +22,10 @@ pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let is_named =
             matches!(field, [a, b, b':', ..] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric());
         if !is_named || field.iter().any(|b| !matches!(b, b' '..=b'~')) {
-            return Err(Error::input(format!("{} is no optional field, TAG:TYPE:VALUE", shown(field))));
+            return Err(Error::input(format!(
+                "{} is no optional field, TAG:TYPE:VALUE",
+                quoted_start(field)
+            )));
         }
         append_fields(field, out)
     });
@@ -78,7 +81,7 @@ impl LineParser {
     /// Sets how much of each record is decoded from here on. With [`Detail::Flags`], records have
     /// no bases, no qualities and no optional fields; of these only the lengths are checked. Any
     /// other value decodes all of it, because an optional field may hold the CIGAR.
-    pub fn decode(&mut self, detail: Detail) {
+    pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
     }
 
@@ -94,21 +97,21 @@ impl LineParser {
     pub fn parse_line(&mut self, line: &[u8], without_nul: bool, out: &mut Vec<u8>) -> Result<()> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let start = out.len();
-        self.append(line, without_nul, out).map_err(|error| {
+        self.append_record(line, without_nul, out).map_err(|error| {
             out.truncate(start);
             error.qname(line.split(|&b| b == b'\t').next().unwrap_or_default())
         })
     }
 
-    fn append(&mut self, line: &[u8], without_nul: bool, out: &mut Vec<u8>) -> Result<()> {
+    fn append_record(&mut self, line: &[u8], without_nul: bool, out: &mut Vec<u8>) -> Result<()> {
         if !without_nul && memchr(0, line).is_some() {
             return Err(Error::input("the line contains a NUL byte"));
         }
-        let (columns, fields) = columns(line)?;
-        let mut place = self.placement(&columns)?;
+        let (columns, fields) = split_columns(line)?;
+        let mut place = self.parse_placement(&columns)?;
         let start = out.len();
-        out.reserve(FIXED + line.len());
-        out.extend_from_slice(&[0; FIXED]);
+        out.reserve(FIXED_BYTES + line.len());
+        out.extend_from_slice(&[0; FIXED_BYTES]);
         append_name(columns[0], out)?;
         let mut cigar = out.len()..out.len();
         let mut covered = append_cigar(columns[5], out)?;
@@ -117,78 +120,81 @@ impl LineParser {
             place.flag |= Flags::UNMAPPED;
         }
         let seq_length = (columns[9] != b"*").then_some(columns[9].len());
-        covered.check(&cigar, seq_length)?;
+        covered.check_seq_length(&cigar, seq_length)?;
         check_qual_length(columns[10], seq_length.unwrap_or_default())?;
         if self.detail == Detail::Flags {
             let cigar = cigar.start - start..cigar.start - start;
             out.truncate(start + cigar.end);
-            place.write(&mut out[start..], place.bin(covered.reference), cigar, 0);
+            place.write_fixed_fields(&mut out[start..], place.bai_bin(covered.reference), cigar, 0);
             return Ok(());
         }
         let l_seq = append_seq(columns[9], out);
         append_qual(columns[10], l_seq, out)?;
         let (fields_at, stored) = (out.len(), cigar.len());
         append_fields(fields, out)?;
-        if place.ref_id >= 0 && place.pos >= 0 && long_cigar::reveal(out, &mut cigar, fields_at, l_seq) {
-            covered = Covered::by(Cigar(&out[cigar.clone()]))?;
-            covered.check(&cigar, seq_length)?;
+        if place.ref_id >= 0
+            && place.pos >= 0
+            && long_cigar::restore_long_cigar(out, &mut cigar, fields_at, l_seq)
+        {
+            covered = CoveredBases::of_operators(Cigar(&out[cigar.clone()]))?;
+            covered.check_seq_length(&cigar, seq_length)?;
             let fields = &out[fields_at + cigar.len() - stored..];
-            if long_cigar::hidden(&out[cigar.clone()], l_seq, fields).is_some() {
+            if long_cigar::find_long_cigar(&out[cigar.clone()], l_seq, fields).is_some() {
                 // In BAM the second would replace the first, as it does when htslib reads the
                 // record.
                 return Err(Error::input("two CG fields hold a CIGAR in place of the one in column 6"));
             }
         }
-        if cigar.len() / 4 > long_cigar::MAX_STORED {
-            long_cigar::hide(out, &mut cigar, l_seq)?;
+        if cigar.len() / 4 > long_cigar::MAX_STORED_OPERATORS {
+            long_cigar::store_long_cigar(out, &mut cigar, l_seq)?;
         }
         if out.len() - start > i32::MAX as usize {
             return Err(Error::input("the record is too long for BAM"));
         }
         let cigar = cigar.start - start..cigar.end - start;
-        place.write(&mut out[start..], place.bin(covered.reference), cigar, l_seq);
+        place.write_fixed_fields(&mut out[start..], place.bai_bin(covered.reference), cigar, l_seq);
         Ok(())
     }
 
     /// Parses FLAG to TLEN without CIGAR. As in htslib, position 0 means no position, and a read
     /// without a position is unmapped.
-    fn placement(&mut self, columns: &[&[u8]; 11]) -> Result<Placement> {
-        let mut flag =
-            flag(columns[1]).ok_or_else(|| refuse("FLAG", columns[1], "a number from 0 to 65535"))?;
+    fn parse_placement(&mut self, columns: &[&[u8]; 11]) -> Result<Placement> {
+        let mut flag = parse_flag(columns[1])
+            .ok_or_else(|| column_error("FLAG", columns[1], "a number from 0 to 65535"))?;
         let mut ref_id = match columns[2] {
             b"*" => -1,
-            name => self.reference(name)?,
+            name => self.find_reference(name)?,
         };
-        let pos = position("POS", columns[3])?;
+        let pos = parse_position("POS", columns[3])?;
         if pos < 0 {
             ref_id = -1;
         }
         if ref_id < 0 {
             flag |= Flags::UNMAPPED;
         }
-        let mapq = integer(columns[4]).and_then(|n| u8::try_from(n).ok());
-        let mapq = mapq.ok_or_else(|| refuse("MAPQ", columns[4], "a number from 0 to 255"))?;
+        let mapq = parse_integer(columns[4]).and_then(|n| u8::try_from(n).ok());
+        let mapq = mapq.ok_or_else(|| column_error("MAPQ", columns[4], "a number from 0 to 255"))?;
         let mut next_ref_id = match columns[6] {
             b"=" => ref_id,
             b"*" => -1,
-            name => self.reference(name)?,
+            name => self.find_reference(name)?,
         };
-        let next_pos = position("PNEXT", columns[7])?;
+        let next_pos = parse_position("PNEXT", columns[7])?;
         if next_pos < 0 {
             next_ref_id = -1;
         }
-        let tlen = integer(columns[8]).and_then(|n| i32::try_from(n).ok());
-        let tlen = tlen.ok_or_else(|| refuse("TLEN", columns[8], "a whole number of 32 bits"))?;
+        let tlen = parse_integer(columns[8]).and_then(|n| i32::try_from(n).ok());
+        let tlen = tlen.ok_or_else(|| column_error("TLEN", columns[8], "a whole number of 32 bits"))?;
         Ok(Placement { ref_id, pos, mapq, flag, next_ref_id, next_pos, tlen })
     }
 
-    fn reference(&mut self, name: &[u8]) -> Result<i32> {
+    fn find_reference(&mut self, name: &[u8]) -> Result<i32> {
         if self.last.0 == name && self.last.1 >= 0 {
             return Ok(self.last.1);
         }
         let id = self.header.reference_id_by_any_name(name).ok_or_else(|| {
-            Error::input(format!("the reference sequence {} is not in the header", shown(name)))
-                .hint(UNKNOWN_CONTIG)
+            Error::input(format!("the reference sequence {} is not in the header", quoted_start(name)))
+                .hint(UNKNOWN_CONTIG_HINT)
         })?;
         self.last.0.clear();
         self.last.0.extend_from_slice(name);
@@ -199,19 +205,19 @@ impl LineParser {
 
 /// The remedy if a read is on a contig that the header lacks. samtools removes the position of such
 /// a read, and warns.
-const UNKNOWN_CONTIG: &str = "give the header its @SQ line (samtools reheader), or have such reads made unmapped: samtools view -b";
+const UNKNOWN_CONTIG_HINT: &str = "give the header its @SQ line (samtools reheader), or have such reads made unmapped: samtools view -b";
 
 impl Placement {
-    fn bin(&self, span: i64) -> u16 {
+    fn bai_bin(&self, span: i64) -> u16 {
         let span = if self.flag & Flags::UNMAPPED != 0 { 1 } else { span.max(1) };
-        edit::bin(self.pos.into(), i64::from(self.pos) + span)
+        edit::bai_bin(self.pos.into(), i64::from(self.pos) + span)
     }
 
-    fn write(&self, raw: &mut [u8], bin: u16, cigar: Range<usize>, l_seq: usize) {
+    fn write_fixed_fields(&self, raw: &mut [u8], bin: u16, cigar: Range<usize>, l_seq: usize) {
         let mut put = |at: usize, bytes: &[u8]| raw[at..at + bytes.len()].copy_from_slice(bytes);
         put(4, &self.ref_id.to_le_bytes());
         put(8, &self.pos.to_le_bytes());
-        put(12, &[(cigar.start - FIXED) as u8, self.mapq]);
+        put(12, &[(cigar.start - FIXED_BYTES) as u8, self.mapq]);
         put(14, &bin.to_le_bytes());
         put(16, &((cigar.len() / 4) as u16).to_le_bytes());
         put(18, &self.flag.to_le_bytes());
@@ -219,11 +225,11 @@ impl Placement {
         put(24, &self.next_ref_id.to_le_bytes());
         put(28, &self.next_pos.to_le_bytes());
         put(32, &self.tlen.to_le_bytes());
-        edit::close(raw, 0);
+        edit::set_block_size(raw, 0);
     }
 }
 
-fn columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
+fn split_columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
     let mut columns = [&line[..0]; 11];
     let mut rest = line;
     for (n, column) in columns.iter_mut().enumerate() {
@@ -261,29 +267,30 @@ fn append_name(name: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-fn position(column: &str, text: &[u8]) -> Result<i32> {
-    let one_based = integer(text).and_then(|n| i32::try_from(n).ok()).filter(|&n| n >= 0);
-    let one_based = one_based.ok_or_else(|| refuse(column, text, "a number from 0 to 2147483647"))?;
+fn parse_position(column: &str, text: &[u8]) -> Result<i32> {
+    let one_based = parse_integer(text).and_then(|n| i32::try_from(n).ok()).filter(|&n| n >= 0);
+    let one_based =
+        one_based.ok_or_else(|| column_error(column, text, "a number from 0 to 2147483647"))?;
     Ok(one_based - 1)
 }
 
 #[derive(Default)]
-struct Covered {
+struct CoveredBases {
     reference: i64,
     query: i64,
 }
 
-impl Covered {
+impl CoveredBases {
     /// Returns the bases that the operators of a `CG` field cover. They may be numbers for which
     /// SAM has no letter.
-    fn by(cigar: Cigar<'_>) -> Result<Self> {
+    fn of_operators(cigar: Cigar<'_>) -> Result<Self> {
         if cigar.ops().any(|(op, _)| op > 9) {
             return Err(Error::input("the CIGAR in CG has an operator that does not exist"));
         }
-        Ok(Covered { reference: cigar.reference_length(), query: cigar.query_length() })
+        Ok(CoveredBases { reference: cigar.reference_length(), query: cigar.query_length() })
     }
 
-    fn check(&self, cigar: &Range<usize>, l_seq: Option<usize>) -> Result<()> {
+    fn check_seq_length(&self, cigar: &Range<usize>, l_seq: Option<usize>) -> Result<()> {
         match l_seq {
             Some(n) if !cigar.is_empty() && self.query != n as i64 => Err(Error::input(format!(
                 "CIGAR covers {} bases of the read, but SEQ has {n}",
@@ -296,16 +303,16 @@ impl Covered {
 
 /// Returns the number of an operator in BAM. `B` is no longer in the specification, but htslib has
 /// it.
-fn operator(letter: u8) -> Option<u32> {
+fn operator_code(letter: u8) -> Option<u32> {
     b"MIDNSHP=XB".iter().position(|&b| b == letter).map(|op| op as u32)
 }
 
-fn append_cigar(text: &[u8], out: &mut Vec<u8>) -> Result<Covered> {
-    let mut covered = Covered::default();
+fn append_cigar(text: &[u8], out: &mut Vec<u8>) -> Result<CoveredBases> {
+    let mut covered = CoveredBases::default();
     if text == b"*" {
         return Ok(covered);
     }
-    let bad = || refuse("CIGAR", text, "* or operators of MIDNSHP=X with lengths below 2^28");
+    let bad = || column_error("CIGAR", text, "* or operators of MIDNSHP=X with lengths below 2^28");
     let (mut length, mut digits) = (0u32, false);
     for &b in text {
         if b.is_ascii_digit() {
@@ -316,7 +323,7 @@ fn append_cigar(text: &[u8], out: &mut Vec<u8>) -> Result<Covered> {
             }
             continue;
         }
-        let op = operator(b).filter(|_| digits).ok_or_else(bad)?;
+        let op = operator_code(b).filter(|_| digits).ok_or_else(bad)?;
         out.extend_from_slice(&(length << 4 | op).to_le_bytes());
         covered.reference += if consumes_reference(op) { i64::from(length) } else { 0 };
         covered.query += if consumes_query(op) { i64::from(length) } else { 0 };

@@ -42,20 +42,20 @@ pub fn try_write_record(
     let name = if record.qname().is_empty() { b"*" } else { record.qname() };
     push_column(name, out);
     push_number(record.flags().0, out);
-    push_column(reference(header, record.ref_id()), out);
+    push_column(reference_name(header, record.ref_id()), out);
     push_number(i64::from(record.pos()) + 1, out);
     push_number(record.mapq(), out);
     let stored = record.stored_cigar();
     let fields = record.field_bytes();
     let hidden = (record.ref_id() >= 0 && record.pos() >= 0)
-        .then(|| long_cigar::hidden(stored.0, record.l_seq(), fields))
+        .then(|| long_cigar::find_long_cigar(stored.0, record.l_seq(), fields))
         .flatten();
     match &hidden {
-        Some(at) => push_cigar(Cigar(&fields[at.start + long_cigar::CG_HEAD..at.end]), out),
+        Some(at) => push_cigar(Cigar(&fields[at.start + long_cigar::CG_HEAD_BYTES..at.end]), out),
         None => push_cigar(stored, out),
     }
     let same = record.next_ref_id() >= 0 && record.next_ref_id() == record.ref_id();
-    push_column(if same { b"=" } else { reference(header, record.next_ref_id()) }, out);
+    push_column(if same { b"=" } else { reference_name(header, record.next_ref_id()) }, out);
     push_number(i64::from(record.next_pos()) + 1, out);
     push_number(record.tlen(), out);
     push_seq(record.seq(), record.l_seq(), out);
@@ -76,7 +76,7 @@ fn push_number(value: impl Into<i64>, out: &mut Vec<u8>) {
     out.push(b'\t');
 }
 
-fn reference(header: &Header, id: i32) -> &[u8] {
+fn reference_name(header: &Header, id: i32) -> &[u8] {
     let found = usize::try_from(id).ok().and_then(|id| header.references().get(id));
     found.map_or(b"*", |reference| &reference.name)
 }
@@ -119,13 +119,13 @@ pub fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
     let Field { tag: [a, b], kind, value } = field;
     if matches!(kind, b'c' | b'C' | b's' | b'S' | b'i' | b'I') {
         out.extend_from_slice(&[b'\t', a, b, b':', b'i', b':']);
-        return push_integer(whole(kind, value), out);
+        return push_integer(read_integer(kind, value), out);
     }
     out.extend_from_slice(&[b'\t', a, b, b':', kind, b':']);
     match kind {
         b'B' => push_array(value, out),
-        b'f' => push_float(first(value), f64::round_ties_even, out),
-        b'd' => push_double(f64::from_le_bytes(first(value)), out),
+        b'f' => push_float(first_bytes(value), f64::round_ties_even, out),
+        b'd' => push_double(f64::from_le_bytes(first_bytes(value)), out),
         _ => out.extend_from_slice(value),
     }
 }
@@ -133,29 +133,29 @@ pub fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
 fn push_array(value: &[u8], out: &mut Vec<u8>) {
     let Some((&[kind, _, _, _, _], elements)) = value.split_first_chunk() else { return };
     out.push(kind);
-    let width = readmill_record::tag::width(kind).unwrap_or(1);
+    let width = readmill_record::tag::value_bytes(kind).unwrap_or(1);
     for element in elements.chunks_exact(width) {
         out.push(b',');
         match kind {
             // htslib before 1.19 rounds halves up here, but to even in a field of type f.
-            b'f' => push_float(first(element), f64::round, out),
-            _ => push_integer(whole(kind, element), out),
+            b'f' => push_float(first_bytes(element), f64::round, out),
+            _ => push_integer(read_integer(kind, element), out),
         }
     }
 }
 
-fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+fn first_bytes<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.first_chunk().copied().unwrap_or([0; N])
 }
 
-fn whole(kind: u8, bytes: &[u8]) -> i64 {
+fn read_integer(kind: u8, bytes: &[u8]) -> i64 {
     match kind {
-        b'c' => i64::from(i8::from_le_bytes(first(bytes))),
-        b'C' => i64::from(u8::from_le_bytes(first(bytes))),
-        b's' => i64::from(i16::from_le_bytes(first(bytes))),
-        b'S' => i64::from(u16::from_le_bytes(first(bytes))),
-        b'i' => i64::from(i32::from_le_bytes(first(bytes))),
-        _ => i64::from(u32::from_le_bytes(first(bytes))),
+        b'c' => i64::from(i8::from_le_bytes(first_bytes(bytes))),
+        b'C' => i64::from(u8::from_le_bytes(first_bytes(bytes))),
+        b's' => i64::from(i16::from_le_bytes(first_bytes(bytes))),
+        b'S' => i64::from(u16::from_le_bytes(first_bytes(bytes))),
+        b'i' => i64::from(i32::from_le_bytes(first_bytes(bytes))),
+        _ => i64::from(u32::from_le_bytes(first_bytes(bytes))),
     }
 }
 
@@ -168,7 +168,7 @@ fn push_integer(value: i64, out: &mut Vec<u8>) {
     let size = value.unsigned_abs();
     match u32::try_from(size) {
         Ok(size) if size < 100_000_000 => {
-            let (digits, length) = digits(size);
+            let (digits, length) = decimal_digits(size);
             let end = out.len() + length;
             // A copy of a fixed length compiles to one instruction.
             out.extend_from_slice(&digits.to_le_bytes());
@@ -182,7 +182,7 @@ fn push_integer(value: i64, out: &mut Vec<u8>) {
 /// count. Four digits, two digits and one digit are split off at once, each in its own part of a
 /// word, without a loop.
 #[inline]
-fn digits(value: u32) -> (u64, usize) {
+fn decimal_digits(value: u32) -> (u64, usize) {
     let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;
     // n * 10486 / 2^20 is n / 100 below 10,000, and n * 103 / 2^10 is n / 10 below 100.
     let hundreds = (fours * 10_486) >> 20 & 0x7f_0000_007f;

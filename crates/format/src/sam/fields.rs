@@ -6,21 +6,22 @@ use readmill_record::{Error, Result};
 
 /// The largest absolute value of an integer that is parsed: larger than any field can hold, and far
 /// from overflow.
-const LARGEST: i64 = 1 << 40;
+const MAX_INTEGER: i64 = 1 << 40;
 
-pub(super) fn integer(text: &[u8]) -> Option<i64> {
+pub(super) fn parse_integer(text: &[u8]) -> Option<i64> {
     let (digits, sign) = match text {
         [b'-', digits @ ..] => (digits, -1),
         [b'+', digits @ ..] => (digits, 1),
         digits => (digits, 1),
     };
     // Numbers with so few digits are never too large.
-    let value = if digits.len() <= 12 { decimal(digits)? } else { digits_of(digits, 10)? };
+    let value =
+        if digits.len() <= 12 { parse_short_integer(digits)? } else { parse_digits(digits, 10)? };
     Some(sign * value)
 }
 
 #[inline]
-fn decimal(text: &[u8]) -> Option<i64> {
+fn parse_short_integer(text: &[u8]) -> Option<i64> {
     let mut value = 0;
     for &byte in text {
         let digit = byte.wrapping_sub(b'0');
@@ -32,11 +33,11 @@ fn decimal(text: &[u8]) -> Option<i64> {
     (!text.is_empty()).then_some(value)
 }
 
-fn digits_of(text: &[u8], base: u32) -> Option<i64> {
+fn parse_digits(text: &[u8], base: u32) -> Option<i64> {
     let mut value = 0i64;
     for &b in text {
         value = value * i64::from(base) + i64::from(char::from(b).to_digit(base)?);
-        if value > LARGEST {
+        if value > MAX_INTEGER {
             return None;
         }
     }
@@ -44,23 +45,23 @@ fn digits_of(text: &[u8], base: u32) -> Option<i64> {
 }
 
 /// Parses FLAG as htslib does: decimal, hexadecimal after `0x`, or octal after `0`.
-pub(super) fn flag(text: &[u8]) -> Option<u16> {
+pub(super) fn parse_flag(text: &[u8]) -> Option<u16> {
     let value = match text {
-        [b'0', b'x' | b'X', digits @ ..] => digits_of(digits, 16),
-        [b'0', _, ..] => digits_of(text, 8),
-        _ => digits_of(text, 10),
+        [b'0', b'x' | b'X', digits @ ..] => parse_digits(digits, 16),
+        [b'0', _, ..] => parse_digits(text, 8),
+        _ => parse_digits(text, 10),
     };
     value.and_then(|n| u16::try_from(n).ok())
 }
 
 /// Parses a floating-point number, NaN or infinity. Blanks before it are allowed.
-pub(super) fn double(text: &[u8]) -> Option<f64> {
+pub(super) fn parse_double(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text.trim_ascii_start()).ok()?.parse().ok()
 }
 
 /// Parses a number in single precision. It is rounded to double precision first, as in htslib.
-pub(super) fn float(text: &[u8]) -> Option<f32> {
-    let value = double(text)?;
+pub(super) fn parse_float(text: &[u8]) -> Option<f32> {
+    let value = parse_double(text)?;
     if value.is_nan() {
         let sign = u32::from(value.is_sign_negative()) << 31;
         return Some(f32::from_bits(sign | f32::NAN.to_bits()));
@@ -68,11 +69,11 @@ pub(super) fn float(text: &[u8]) -> Option<f32> {
     Some(value as f32)
 }
 
-pub fn refuse(column: &str, text: &[u8], wanted: &str) -> Error {
-    Error::input(format!("{column} is {}, not {wanted}", shown(text)))
+pub fn column_error(column: &str, text: &[u8], wanted: &str) -> Error {
+    Error::input(format!("{column} is {}, not {wanted}", quoted_start(text)))
 }
 
-pub fn shown(text: &[u8]) -> String {
+pub fn quoted_start(text: &[u8]) -> String {
     let cut = if text.len() > 40 { "..." } else { "" };
     format!("{:?}{cut}", String::from_utf8_lossy(&text[..text.len().min(40)]))
 }
@@ -81,8 +82,9 @@ pub(super) fn append_fields(mut text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     while !text.is_empty() {
         let end = memchr(b'\t', text).unwrap_or(text.len());
         let field = &text[..end];
-        append_field(field, out)
-            .map_err(|what| Error::input(format!("the optional field {}: {what}", shown(field))))?;
+        append_field(field, out).map_err(|what| {
+            Error::input(format!("the optional field {}: {what}", quoted_start(field)))
+        })?;
         text = text.get(end + 1..).unwrap_or_default();
     }
     Ok(())
@@ -103,12 +105,12 @@ fn append_field(field: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
             _ => return Err("A holds one character"),
         },
         b'f' => {
-            let value = float(value).ok_or("f needs a number")?;
+            let value = parse_float(value).ok_or("f needs a number")?;
             out.push(kind);
             out.extend_from_slice(&value.to_le_bytes());
         }
         b'd' => {
-            let value = double(value).ok_or("d needs a number")?;
+            let value = parse_double(value).ok_or("d needs a number")?;
             out.push(kind);
             out.extend_from_slice(&value.to_le_bytes());
         }
@@ -126,7 +128,7 @@ fn append_text(kind: u8, value: &[u8], out: &mut Vec<u8>) {
 
 /// Appends an integer in the smallest type that holds it, signed for a negative one.
 fn append_integer(text: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
-    let value = integer(text).ok_or("i needs a whole number of 32 bits")?;
+    let value = parse_integer(text).ok_or("i needs a whole number of 32 bits")?;
     let (kind, width) = match (value, text.starts_with(b"-")) {
         (-0x80.., true) => (b'c', 1),
         (-0x8000.., true) => (b's', 2),
@@ -154,25 +156,25 @@ fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let mut count = 0u32;
     if kind == b'f' {
         for element in elements {
-            let value = float(element).ok_or("B:f needs numbers")?;
+            let value = parse_float(element).ok_or("B:f needs numbers")?;
             out.extend_from_slice(&value.to_le_bytes());
             count += 1;
         }
     } else {
         let (mut least, mut most) = (0i64, 0i64);
-        let (low, high, width) = range(kind).ok_or("B has elements of none of cCsSiIf")?;
+        let (low, high, width) = element_range(kind).ok_or("B has elements of none of cCsSiIf")?;
         for element in elements.clone() {
-            let value = integer(element).ok_or("B needs whole numbers of 32 bits")?;
+            let value = parse_integer(element).ok_or("B needs whole numbers of 32 bits")?;
             out.extend_from_slice(&value.to_le_bytes()[..width]);
             (least, most) = (least.min(value), most.max(value));
             count += 1;
         }
         if least < low || most > high {
-            let kind = fitting(least, most).ok_or("B needs whole numbers of 32 bits")?;
+            let kind = fitting_type(least, most).ok_or("B needs whole numbers of 32 bits")?;
             out.truncate(start);
             out.extend_from_slice(&[b'B', kind, 0, 0, 0, 0]);
-            let width = range(kind).map_or(4, |(_, _, width)| width);
-            for value in elements.filter_map(integer) {
+            let width = element_range(kind).map_or(4, |(_, _, width)| width);
+            for value in elements.filter_map(parse_integer) {
                 out.extend_from_slice(&value.to_le_bytes()[..width]);
             }
         }
@@ -181,7 +183,7 @@ fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn range(kind: u8) -> Option<(i64, i64, usize)> {
+fn element_range(kind: u8) -> Option<(i64, i64, usize)> {
     Some(match kind {
         b'c' => (-0x80, 0x7f, 1),
         b'C' => (0, 0xff, 1),
@@ -195,9 +197,9 @@ fn range(kind: u8) -> Option<(i64, i64, usize)> {
 
 /// Returns the element type that htslib uses if the declared one does not hold all values. (It
 /// gives 255 two bytes.)
-fn fitting(least: i64, most: i64) -> Option<u8> {
+fn fitting_type(least: i64, most: i64) -> Option<u8> {
     let fits = |kind: u8| {
-        let (low, high, _) = range(kind)?;
+        let (low, high, _) = element_range(kind)?;
         let high = if kind == b'C' { high - 1 } else { high };
         (least >= low && most <= high).then_some(kind)
     };
@@ -213,23 +215,23 @@ mod tests {
     fn numbers_are_read_whole_or_not_at_all() {
         for (text, value) in [("0", 0), ("-12", -12), ("+7", 7), ("007", 7), ("4294967295", 4294967295)]
         {
-            assert_eq!(integer(text.as_bytes()), Some(value), "{text}");
+            assert_eq!(parse_integer(text.as_bytes()), Some(value), "{text}");
         }
         for text in ["", "-", "+-1", "1x", " 1", "1.0", "99999999999999999999999"] {
-            assert_eq!(integer(text.as_bytes()), None, "{text}");
+            assert_eq!(parse_integer(text.as_bytes()), None, "{text}");
         }
         for (text, value) in [("0", 0), ("0x10", 16), ("010", 8), ("65535", 65535), ("0XfF", 255)] {
-            assert_eq!(flag(text.as_bytes()), Some(value), "{text}");
+            assert_eq!(parse_flag(text.as_bytes()), Some(value), "{text}");
         }
         for text in ["", "0x", "08", "65536", "0x10000", "+1", "-0", "pP"] {
-            assert_eq!(flag(text.as_bytes()), None, "{text}");
+            assert_eq!(parse_flag(text.as_bytes()), None, "{text}");
         }
         for (text, bits) in
             [(" 1.5", 0x3fc00000), ("-nan", 0xffc00000), ("NaN", 0x7fc00000), ("1e99", 0x7f800000)]
         {
-            assert_eq!(float(text.as_bytes()).map(f32::to_bits), Some(bits), "{text}");
+            assert_eq!(parse_float(text.as_bytes()).map(f32::to_bits), Some(bits), "{text}");
         }
-        assert_eq!(float(b"1e"), None);
-        assert_eq!(float(b"\xff"), None);
+        assert_eq!(parse_float(b"1e"), None);
+        assert_eq!(parse_float(b"\xff"), None);
     }
 }

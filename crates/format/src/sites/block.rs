@@ -7,12 +7,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::spill_codec::damaged;
+use crate::spill_codec::damaged_spill_error;
 use readmill_record::{Charge, Result};
 
 use crate::spill::{Extent, Spill};
 
-pub(super) const NAME: &str = "known sites";
+pub(super) const LEDGER_NAME: &str = "known sites";
 
 /// Size of a full block in bytes. It is small, because reads in random order need another block
 /// each.
@@ -33,33 +33,42 @@ pub(super) struct SiteBlock {
 /// A site: its first base, and the base after the last one (0-based).
 pub(super) type Site = (u32, u32);
 
-pub(super) struct Writer {
+pub(super) struct SiteBlockWriter {
     bytes: Vec<u8>,
     first: u32,
     end: u32,
 }
 
-impl Default for Writer {
+impl Default for SiteBlockWriter {
     fn default() -> Self {
-        Writer { bytes: Vec::with_capacity(BLOCK_BYTES), first: 0, end: 0 }
+        SiteBlockWriter { bytes: Vec::with_capacity(BLOCK_BYTES), first: 0, end: 0 }
     }
 }
 
-impl Writer {
+impl SiteBlockWriter {
     /// Adds a site that begins at the end of the last one or later. Returns the block if it is full
     /// now.
-    pub fn push(&mut self, site: Site, spill: &Spill, extent: &mut Extent) -> Result<Option<SiteBlock>> {
+    pub fn push_site(
+        &mut self,
+        site: Site,
+        spill: &Spill,
+        extent: &mut Extent,
+    ) -> Result<Option<SiteBlock>> {
         if self.bytes.is_empty() {
             (self.first, self.end) = (site.0, site.0);
         }
-        put(&mut self.bytes, site.0 - self.end);
-        put(&mut self.bytes, site.1 - site.0 - 1);
+        put_varint(&mut self.bytes, site.0 - self.end);
+        put_varint(&mut self.bytes, site.1 - site.0 - 1);
         self.end = site.1;
-        if self.bytes.len() + SITE_BYTES > BLOCK_BYTES { self.close(spill, extent) } else { Ok(None) }
+        if self.bytes.len() + SITE_BYTES > BLOCK_BYTES {
+            self.write_block(spill, extent)
+        } else {
+            Ok(None)
+        }
     }
 
     /// Writes the sites added since the last block as a smaller block; `None` if there are none.
-    pub fn close(&mut self, spill: &Spill, extent: &mut Extent) -> Result<Option<SiteBlock>> {
+    pub fn write_block(&mut self, spill: &Spill, extent: &mut Extent) -> Result<Option<SiteBlock>> {
         if self.bytes.is_empty() {
             return Ok(None);
         }
@@ -76,7 +85,7 @@ impl SiteBlock {
     /// # Errors
     /// The spill cannot be read, or its bytes have changed: the last site does not end where it
     /// should.
-    pub fn read(&self, spill: &Spill, extent: &Extent, sites: &mut Vec<Site>) -> Result<()> {
+    pub fn read_sites(&self, spill: &Spill, extent: &Extent, sites: &mut Vec<Site>) -> Result<()> {
         let mut buffer = [0; BLOCK_BYTES];
         let into = &mut buffer[..self.bytes as usize];
         spill.read(extent, self.at, into)?;
@@ -90,17 +99,17 @@ impl SiteBlock {
                     bytes = rest; // most sites
                     (gap.into(), more.into())
                 }
-                _ => (take(&mut bytes), take(&mut bytes)),
+                _ => (take_varint(&mut bytes), take_varint(&mut bytes)),
             };
             let start = end.saturating_add(gap);
             end = start.saturating_add(more).saturating_add(1);
             sites.push((start, end));
         }
-        if end == self.end { Ok(()) } else { Err(damaged("sites")) }
+        if end == self.end { Ok(()) } else { Err(damaged_spill_error("sites")) }
     }
 }
 
-fn put(bytes: &mut Vec<u8>, mut n: u32) {
+fn put_varint(bytes: &mut Vec<u8>, mut n: u32) {
     while n >= 0x80 {
         bytes.push(n as u8 | 0x80);
         n >>= 7;
@@ -110,7 +119,7 @@ fn put(bytes: &mut Vec<u8>, mut n: u32) {
 
 /// Reads the number that [`put`] wrote at the start of `bytes`. The result is arbitrary if there is
 /// none; the caller notices this at the end of the block.
-fn take(bytes: &mut &[u8]) -> u32 {
+fn take_varint(bytes: &mut &[u8]) -> u32 {
     let (mut n, mut shift) = (0, 0);
     while let Some((&byte, rest)) = bytes.split_first() {
         *bytes = rest;
@@ -132,7 +141,7 @@ pub(super) struct SiteIndex {
 }
 
 impl SiteIndex {
-    pub fn memory(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         self.blocks.capacity() * size_of::<SiteBlock>()
             + self.contigs.capacity() * size_of::<Range<usize>>()
     }

@@ -10,37 +10,37 @@ const SLOTS: usize = 16;
 
 /// The maximum memory of a cursor in bytes: its blocks. The caller charges it to the ledger for
 /// each thread.
-pub const CURSOR_BYTES: usize = SLOTS * (BLOCK_SITES * size_of::<Site>() + size_of::<Slot>());
+pub const MAX_CURSOR_BYTES: usize = SLOTS * (BLOCK_SITES * size_of::<Site>() + size_of::<BlockSlot>());
 
-const STEPS: usize = 8;
+const MAX_LINEAR_STEPS: usize = 8;
 
 /// One thread's reader of [`super::Sites`].
 ///
 /// It is fast if consecutive queries are close to one another, as for reads in coordinate order. In
 /// random order, most queries read a block of 1 KiB.
-pub struct Cursor {
+pub struct SiteCursor {
     shared: Arc<SiteIndex>,
     block: usize,
-    slots: [Slot; SLOTS],
+    slots: [BlockSlot; SLOTS],
 }
 
 #[derive(Default)]
-struct Slot {
+struct BlockSlot {
     block: Option<usize>,
     sites: Vec<Site>,
     at: usize,
 }
 
-impl Cursor {
+impl SiteCursor {
     pub(super) fn new(shared: Arc<SiteIndex>) -> Self {
-        Cursor { shared, block: 0, slots: Default::default() }
+        SiteCursor { shared, block: 0, slots: Default::default() }
     }
 
     /// Calls `found` with start and end of each site that overlaps `start` to `end` on a contig of
     /// the reads, in order. All positions are 0-based and half-open. Sites do not overlap each
     /// other, and are reported completely even if they extend beyond the query.
     #[inline]
-    pub fn overlapping(
+    pub fn for_each_overlap(
         &mut self,
         contig: u32,
         start: u32,
@@ -54,8 +54,8 @@ impl Cursor {
             if self.shared.blocks[block].first >= end || start >= end {
                 break;
             }
-            let slot = self.slot(block)?;
-            slot.seek(start);
+            let slot = self.load_block(block)?;
+            slot.seek_site(start);
             for &(from, to) in slot.sites[slot.at..].iter().take_while(|site| site.0 < end) {
                 found(from, to);
             }
@@ -79,27 +79,31 @@ impl Cursor {
     }
 
     #[inline]
-    fn slot(&mut self, block: usize) -> Result<&mut Slot> {
+    fn load_block(&mut self, block: usize) -> Result<&mut BlockSlot> {
         let slot = &mut self.slots[block % SLOTS];
         if slot.block != Some(block) {
             slot.block = None;
-            self.shared.blocks[block].read(&self.shared.spill, &self.shared.extent, &mut slot.sites)?;
+            self.shared.blocks[block].read_sites(
+                &self.shared.spill,
+                &self.shared.extent,
+                &mut slot.sites,
+            )?;
             (slot.block, slot.at) = (Some(block), 0);
         }
         Ok(slot)
     }
 }
 
-impl Slot {
+impl BlockSlot {
     #[inline]
-    fn seek(&mut self, start: u32) {
+    fn seek_site(&mut self, start: u32) {
         let ends_before = |site: &Site| site.1 <= start;
         if self.at > 0 && !ends_before(&self.sites[self.at - 1]) {
             self.at = self.sites[..self.at].partition_point(ends_before);
             return;
         }
         let rest = &self.sites[self.at..];
-        let passed = rest.iter().take(STEPS).take_while(|site| ends_before(site)).count();
-        self.at += if passed < STEPS { passed } else { rest.partition_point(ends_before) };
+        let passed = rest.iter().take(MAX_LINEAR_STEPS).take_while(|site| ends_before(site)).count();
+        self.at += if passed < MAX_LINEAR_STEPS { passed } else { rest.partition_point(ends_before) };
     }
 }

@@ -11,91 +11,91 @@ use std::sync::Arc;
 
 use readmill_record::{Charge, Ledger, Result, make_room};
 
-use super::block::{BLOCK_BYTES, BLOCK_SITES, NAME, Site, SiteBlock, SiteIndex, Writer};
+use super::block::{BLOCK_BYTES, BLOCK_SITES, LEDGER_NAME, Site, SiteBlock, SiteBlockWriter, SiteIndex};
 use crate::spill::{Extent, Spill};
 
-const TOGETHER: usize = 1 << 18;
+const SITES_PER_SORT: usize = 1 << 18;
 
 type Raw = (u32, u32, u32);
 
 #[derive(Default)]
-pub(super) struct Layer {
+pub(super) struct SiteLayer {
     pub blocks: Vec<SiteBlock>,
 }
 
-impl Layer {
+impl SiteLayer {
     fn end(&self) -> u32 {
         self.blocks.last().map_or(0, |block| block.end)
     }
 }
 
-pub(super) struct Gather {
+pub(super) struct LayerBuilder {
     spill: Arc<Spill>,
     extent: Extent,
-    writer: Writer,
+    writer: SiteBlockWriter,
     waiting: Vec<Raw>,
-    sorted: bool,
-    layers: Vec<Vec<Layer>>,
+    is_sorted: bool,
+    layers: Vec<Vec<SiteLayer>>,
     charge: Charge,
     _of_waiting: Charge,
 }
 
-pub(super) struct Gathered {
+pub(super) struct SiteLayers {
     pub extent: Extent,
-    pub layers: Vec<Vec<Layer>>,
+    pub layers: Vec<Vec<SiteLayer>>,
     pub charge: Charge,
 }
 
-impl Gather {
-    pub fn bytes() -> u64 {
-        (TOGETHER * size_of::<Raw>() + BLOCK_BYTES) as u64
+impl LayerBuilder {
+    pub fn working_bytes() -> u64 {
+        (SITES_PER_SORT * size_of::<Raw>() + BLOCK_BYTES) as u64
     }
 
     pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
-        let extent = spill.begin(0)?;
-        let (mut layers, mut charge) = (Vec::new(), ledger.empty(NAME));
+        let extent = spill.begin_extent(0)?;
+        let (mut layers, mut charge) = (Vec::new(), ledger.empty_charge(LEDGER_NAME));
         make_room(&mut layers, contigs, &mut charge)?;
         layers.resize_with(contigs, Vec::new);
-        let of_waiting = ledger.charge(NAME, Gather::bytes())?;
-        let (spill, waiting) = (Arc::clone(spill), Vec::with_capacity(TOGETHER));
-        let writer = Writer::default();
-        Ok(Gather {
+        let of_waiting = ledger.charge(LEDGER_NAME, LayerBuilder::working_bytes())?;
+        let (spill, waiting) = (Arc::clone(spill), Vec::with_capacity(SITES_PER_SORT));
+        let writer = SiteBlockWriter::default();
+        Ok(LayerBuilder {
             spill,
             extent,
             writer,
             waiting,
-            sorted: true,
+            is_sorted: true,
             layers,
             charge,
             _of_waiting: of_waiting,
         })
     }
 
-    pub fn push(&mut self, contig: u32, start: u32, end: u32) -> Result<()> {
+    pub fn push_site(&mut self, contig: u32, start: u32, end: u32) -> Result<()> {
         let site = (contig, start, end);
         match self.waiting.last_mut() {
             Some(last) if last.0 == contig && (last.1..last.2).contains(&start) => {
                 last.2 = last.2.max(end);
                 return Ok(());
             }
-            Some(last) => self.sorted &= *last <= site,
+            Some(last) => self.is_sorted &= *last <= site,
             None => {}
         }
         self.waiting.push(site);
-        if self.waiting.len() == TOGETHER { self.write(true) } else { Ok(()) }
+        if self.waiting.len() == SITES_PER_SORT { self.write_waiting(true) } else { Ok(()) }
     }
 
-    pub fn finish(mut self) -> Result<Gathered> {
-        self.write(false)?;
-        let Gather { extent, layers, charge, .. } = self;
-        Ok(Gathered { extent, layers, charge })
+    pub fn finish(mut self) -> Result<SiteLayers> {
+        self.write_waiting(false)?;
+        let LayerBuilder { extent, layers, charge, .. } = self;
+        Ok(SiteLayers { extent, layers, charge })
     }
 
     /// Sorts, merges and writes the waiting sites. If `more` sites follow, the last one is kept,
     /// because the next may overlap it.
-    fn write(&mut self, more: bool) -> Result<()> {
+    fn write_waiting(&mut self, more: bool) -> Result<()> {
         let mut sites = std::mem::take(&mut self.waiting);
-        if !self.sorted {
+        if !self.is_sorted {
             sites.sort_unstable();
         }
         sites.dedup_by(|next, site| {
@@ -109,7 +109,7 @@ impl Gather {
         }
         sites.clear();
         sites.extend(kept);
-        (self.waiting, self.sorted) = (sites, true);
+        (self.waiting, self.is_sorted) = (sites, true);
         Ok(())
     }
 
@@ -118,26 +118,30 @@ impl Gather {
         let place = layers.iter().position(|layer| layer.end() <= list[0].1).unwrap_or(layers.len());
         if place == layers.len() {
             make_room(layers, 1, &mut self.charge)?;
-            layers.push(Layer::default());
+            layers.push(SiteLayer::default());
         }
         let blocks = &mut layers[place].blocks;
         for &(_, start, end) in list {
             let site: Site = (start, end);
             make_room(blocks, 1, &mut self.charge)?;
-            blocks.extend(self.writer.push(site, &self.spill, &mut self.extent)?);
+            blocks.extend(self.writer.push_site(site, &self.spill, &mut self.extent)?);
         }
         make_room(blocks, 1, &mut self.charge)?;
-        blocks.extend(self.writer.close(&self.spill, &mut self.extent)?);
+        blocks.extend(self.writer.write_block(&self.spill, &mut self.extent)?);
         Ok(())
     }
 }
 
 /// Merges the layers of each contig, and writes the merged sites after the layers. A contig with a
 /// single layer keeps its blocks.
-pub(super) fn merge(spill: Arc<Spill>, gathered: Gathered, ledger: &Ledger) -> Result<SiteIndex> {
-    let Gathered { mut extent, layers, charge: of_layers } = gathered;
+pub(super) fn merge_by_contig(
+    spill: Arc<Spill>,
+    gathered: SiteLayers,
+    ledger: &Ledger,
+) -> Result<SiteIndex> {
+    let SiteLayers { mut extent, layers, charge: of_layers } = gathered;
     let (mut blocks, mut contigs) = (Vec::new(), Vec::new());
-    let mut charge = ledger.empty(NAME);
+    let mut charge = ledger.empty_charge(LEDGER_NAME);
     make_room(&mut contigs, layers.len(), &mut charge)?;
     // Allocated once, as far as the number is known, to avoid copies.
     let single = layers.iter().filter_map(|layers| layers.first()).map(|layer| layer.blocks.len());
@@ -157,12 +161,12 @@ pub(super) fn merge(spill: Arc<Spill>, gathered: Gathered, ledger: &Ledger) -> R
     drop(of_layers);
     blocks.shrink_to_fit();
     let mut shared = SiteIndex { spill, extent, blocks, contigs, charge };
-    shared.charge.resize(shared.memory() as u64);
+    shared.charge.resize(shared.memory_bytes() as u64);
     Ok(shared)
 }
 
 fn merge_layers(
-    layers: &[Layer],
+    layers: &[SiteLayer],
     spill: &Spill,
     extent: &mut Extent,
     out: &mut Vec<SiteBlock>,
@@ -170,17 +174,17 @@ fn merge_layers(
 ) -> Result<()> {
     let readers = layers.len() * (size_of::<LayerReader<'_>>() + BLOCK_SITES * size_of::<Site>());
     let heads = layers.len() * size_of::<Head>() + BLOCK_BYTES;
-    let _working = charge.ledger().charge(NAME, (readers + heads) as u64)?;
-    let mut writer = Writer::default();
+    let _working = charge.ledger().charge(LEDGER_NAME, (readers + heads) as u64)?;
+    let mut writer = SiteBlockWriter::default();
     let mut readers: Vec<LayerReader<'_>> = layers.iter().map(LayerReader::new).collect();
     let mut heads: BinaryHeap<Head> = BinaryHeap::with_capacity(readers.len());
     for (number, reader) in readers.iter_mut().enumerate() {
-        heads.extend(reader.next(spill, extent)?.map(|site| Reverse((site, number))));
+        heads.extend(reader.next_site(spill, extent)?.map(|site| Reverse((site, number))));
     }
     let mut current: Option<Site> = None;
     while let Some(mut head) = heads.peek_mut() {
         let Reverse((site, number)) = *head;
-        match readers[number].next(spill, extent)? {
+        match readers[number].next_site(spill, extent)? {
             Some(next) => *head = Reverse((next, number)),
             None => drop(PeekMut::pop(head)),
         }
@@ -189,16 +193,16 @@ fn merge_layers(
             _ => {
                 if let Some(done) = current.replace(site) {
                     make_room(out, 1, charge)?;
-                    out.extend(writer.push(done, spill, extent)?);
+                    out.extend(writer.push_site(done, spill, extent)?);
                 }
             }
         }
     }
     make_room(out, 2, charge)?;
     if let Some(done) = current {
-        out.extend(writer.push(done, spill, extent)?);
+        out.extend(writer.push_site(done, spill, extent)?);
     }
-    out.extend(writer.close(spill, extent)?);
+    out.extend(writer.write_block(spill, extent)?);
     Ok(())
 }
 
@@ -211,14 +215,14 @@ struct LayerReader<'a> {
 }
 
 impl<'a> LayerReader<'a> {
-    fn new(layer: &'a Layer) -> Self {
+    fn new(layer: &'a SiteLayer) -> Self {
         LayerReader { blocks: layer.blocks.iter(), sites: Vec::new(), at: 0 }
     }
 
-    fn next(&mut self, spill: &Spill, extent: &Extent) -> Result<Option<Site>> {
+    fn next_site(&mut self, spill: &Spill, extent: &Extent) -> Result<Option<Site>> {
         if self.at == self.sites.len() {
             let Some(block) = self.blocks.next() else { return Ok(None) };
-            block.read(spill, extent, &mut self.sites)?;
+            block.read_sites(spill, extent, &mut self.sites)?;
             self.at = 0;
         }
         self.at += 1;

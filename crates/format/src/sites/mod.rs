@@ -20,11 +20,11 @@ use std::sync::Arc;
 
 use readmill_record::{Header, Ledger, Result};
 
-use crate::features::{FeatureFormat, Features, OTHER_BUILD, no_common_contig};
+use crate::features::{FeatureFormat, FeatureReader, OTHER_BUILD_HINT, no_common_contig_error};
 use crate::spill::Spill;
 use block::SiteIndex;
-pub use cursor::{CURSOR_BYTES, Cursor};
-use layers::Gather;
+pub use cursor::{MAX_CURSOR_BYTES, SiteCursor};
+use layers::LayerBuilder;
 
 /// The known sites of all files. Clones share them; each thread reads them through its own
 /// [`Cursor`].
@@ -37,18 +37,18 @@ use layers::Gather;
 /// let spill = Arc::new(Spill::new(&[std::env::temp_dir()]));
 /// let mut collector = SiteCollector::new(1, &spill, &Ledger::unlimited())?;
 /// for (start, end) in [(70, 71), (10, 13), (12, 15)] {
-///     collector.push(0, start, end)?;
+///     collector.push_site(0, start, end)?;
 /// }
 /// let (sites, count) = collector.finish()?;
 /// assert_eq!(count, 3);
 ///
 /// let mut found = Vec::new();
-/// sites.cursor().overlapping(0, 0, 100, |start, end| found.push((start, end)))?;
+/// sites.cursor().for_each_overlap(0, 0, 100, |start, end| found.push((start, end)))?;
 /// assert_eq!(found, [(10, 15), (70, 71)], "in order, overlapping sites merged");
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Sites {
+pub struct KnownSites {
     shared: Arc<SiteIndex>,
     files: Arc<[SiteFile]>,
 }
@@ -59,10 +59,10 @@ pub struct SiteFile {
     pub kind: FeatureFormat,
     pub sites: u64,
     /// Number of sites on other contigs, which are ignored.
-    pub elsewhere: u64,
+    pub ignored_sites: u64,
 }
 
-impl Sites {
+impl KnownSites {
     /// Reads the files at `paths` (VCF, BCF, BED or interval lists, plain or compressed; no index
     /// is needed) for reads with `header`.
     ///
@@ -73,19 +73,19 @@ impl Sites {
     /// # Errors
     /// A file belongs to another genome: its contigs (##contig, @SQ) have other lengths, or none of
     /// them occurs in the reads. Or a file cannot be read, or there is too little memory.
-    pub fn read(
+    pub fn read_files(
         paths: &[PathBuf],
         header: &Header,
         spill: &Arc<Spill>,
         ledger: &Ledger,
     ) -> Result<Self> {
-        let mut gather = Gather::new(header.references().len(), spill, ledger)?;
+        let mut gather = LayerBuilder::new(header.references().len(), spill, ledger)?;
         let mut files = Vec::with_capacity(paths.len());
         for path in paths {
-            files.push(read_file(path, header, &mut gather, ledger)?);
+            files.push(gather_file_sites(path, header, &mut gather, ledger)?);
         }
-        let shared = layers::merge(Arc::clone(spill), gather.finish()?, ledger)?;
-        Ok(Sites { shared: Arc::new(shared), files: files.into() })
+        let shared = layers::merge_by_contig(Arc::clone(spill), gather.finish()?, ledger)?;
+        Ok(KnownSites { shared: Arc::new(shared), files: files.into() })
     }
 
     pub fn files(&self) -> &[SiteFile] {
@@ -97,12 +97,12 @@ impl Sites {
     }
 
     /// Returns the bytes of memory that the index takes: some 3 MB for 60 million sites.
-    pub fn memory(&self) -> usize {
-        self.shared.memory()
+    pub fn index_bytes(&self) -> usize {
+        self.shared.memory_bytes()
     }
 
-    pub fn cursor(&self) -> Cursor {
-        Cursor::new(Arc::clone(&self.shared))
+    pub fn cursor(&self) -> SiteCursor {
+        SiteCursor::new(Arc::clone(&self.shared))
     }
 }
 
@@ -110,10 +110,16 @@ impl Sites {
 /// site.)
 const MAX_NAME: usize = 1 << 10;
 
-fn read_file(path: &Path, header: &Header, gather: &mut Gather, ledger: &Ledger) -> Result<SiteFile> {
-    let mut features = Features::open(path, ledger)?;
-    features.dictionary().check(header, path)?;
-    let mut found = SiteFile { path: path.to_path_buf(), kind: features.kind(), sites: 0, elsewhere: 0 };
+fn gather_file_sites(
+    path: &Path,
+    header: &Header,
+    gather: &mut LayerBuilder,
+    ledger: &Ledger,
+) -> Result<SiteFile> {
+    let mut features = FeatureReader::open(path, ledger)?;
+    features.dictionary().check_header(header, path)?;
+    let mut found =
+        SiteFile { path: path.to_path_buf(), kind: features.kind(), sites: 0, ignored_sites: 0 };
     let (mut name, mut number) = (Vec::new(), None);
     while let Some(place) = features.next_place()? {
         if place.contig != name || name.is_empty() {
@@ -122,7 +128,7 @@ fn read_file(path: &Path, header: &Header, gather: &mut Gather, ledger: &Ledger)
             name.extend_from_slice(&place.contig[..place.contig.len().min(MAX_NAME)]);
         }
         let Some(contig) = number else {
-            found.elsewhere += 1;
+            found.ignored_sites += 1;
             continue;
         };
         let (start, end) = (place.start, place.end);
@@ -131,15 +137,15 @@ fn read_file(path: &Path, header: &Header, gather: &mut Gather, ledger: &Ledger)
             let name = String::from_utf8_lossy(&name);
             let what =
                 format!("base {} lies beyond the end of contig {name}, which has {length}", start + 1);
-            return Err(features.wrong(what).hint(OTHER_BUILD));
+            return Err(features.feature_error(what).hint(OTHER_BUILD_HINT));
         }
         found.sites += 1;
         if start < end {
-            gather.push(contig as u32, start, end).map_err(|e| e.file(path))?;
+            gather.push_site(contig as u32, start, end).map_err(|e| e.file(path))?;
         }
     }
-    if found.sites == 0 && found.elsewhere > 0 {
-        return Err(no_common_contig(&name, header, path));
+    if found.sites == 0 && found.ignored_sites > 0 {
+        return Err(no_common_contig_error(&name, header, path));
     }
     Ok(found)
 }
@@ -148,7 +154,7 @@ fn read_file(path: &Path, header: &Header, gather: &mut Gather, ledger: &Ledger)
 /// takes them from the reads. No other code may append to the spill until
 /// [`SiteCollector::finish`].
 pub struct SiteCollector {
-    gather: Gather,
+    gather: LayerBuilder,
     spill: Arc<Spill>,
     sites: u64,
     ledger: Ledger,
@@ -157,25 +163,25 @@ pub struct SiteCollector {
 impl SiteCollector {
     /// Returns the bytes of memory for collecting up to twenty million sites on this many contigs,
     /// and for their index.
-    pub fn bytes(contigs: usize) -> u64 {
-        Gather::bytes() + (1 << 20) + 192 * contigs as u64
+    pub fn needed_bytes(contigs: usize) -> u64 {
+        LayerBuilder::working_bytes() + (1 << 20) + 192 * contigs as u64
     }
 
     pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
-        let (gather, spill) = (Gather::new(contigs, spill, ledger)?, Arc::clone(spill));
+        let (gather, spill) = (LayerBuilder::new(contigs, spill, ledger)?, Arc::clone(spill));
         Ok(SiteCollector { gather, spill, sites: 0, ledger: ledger.clone() })
     }
 
     /// Adds a site from `start` to `end` (0-based, half-open), which has at least one base.
-    pub fn push(&mut self, contig: u32, start: u32, end: u32) -> Result<()> {
+    pub fn push_site(&mut self, contig: u32, start: u32, end: u32) -> Result<()> {
         self.sites += 1;
-        self.gather.push(contig, start, end)
+        self.gather.push_site(contig, start, end)
     }
 
     /// Sorts and merges the sites. Returns them, and how many were added.
-    pub fn finish(self) -> Result<(Sites, u64)> {
-        let shared = layers::merge(self.spill, self.gather.finish()?, &self.ledger)?;
-        Ok((Sites { shared: Arc::new(shared), files: Arc::default() }, self.sites))
+    pub fn finish(self) -> Result<(KnownSites, u64)> {
+        let shared = layers::merge_by_contig(self.spill, self.gather.finish()?, &self.ledger)?;
+        Ok((KnownSites { shared: Arc::new(shared), files: Arc::default() }, self.sites))
     }
 }
 
@@ -190,13 +196,13 @@ mod tests {
         Header::parse(lengths.iter().enumerate().map(line).collect::<String>().as_bytes()).unwrap()
     }
 
-    fn read(files: &[String], header: &Header) -> Result<Sites> {
+    fn read(files: &[String], header: &Header) -> Result<KnownSites> {
         let dir = tempfile::tempdir().unwrap();
         let paths: Vec<PathBuf> =
             (0..files.len()).map(|i| dir.path().join(format!("{i}.bed"))).collect();
         paths.iter().zip(files).for_each(|(path, text)| std::fs::write(path, text).unwrap());
         let spill = Arc::new(Spill::new(&[dir.path().to_path_buf()]));
-        Sites::read(&paths, header, &spill, &Ledger::unlimited())
+        KnownSites::read_files(&paths, header, &spill, &Ledger::unlimited())
     }
 
     type Triple = (u32, u32, u32);
@@ -219,7 +225,7 @@ mod tests {
     }
 
     /// Queries everything, forwards and in random order.
-    fn check(sites: &Sites, expected: &[Triple], lengths: &[u32], seed: u64) {
+    fn check(sites: &KnownSites, expected: &[Triple], lengths: &[u32], seed: u64) {
         let (mut cursor, mut random) = (sites.cursor(), Rng::new(seed));
         for turn in 0..20_000u32 {
             let contig = if turn < 10_000 { 0 } else { random.below(lengths.len() as u32 + 1) };
@@ -231,7 +237,9 @@ mod tests {
             };
             let end = start + random.below(300);
             let mut found = Vec::new();
-            cursor.overlapping(contig, start, end, |from, to| found.push((contig, from, to))).unwrap();
+            cursor
+                .for_each_overlap(contig, start, end, |from, to| found.push((contig, from, to)))
+                .unwrap();
             let of_contig = expected
                 .iter()
                 .skip(expected.partition_point(|site| (site.0, site.2) <= (contig, start)));
@@ -282,7 +290,7 @@ mod tests {
         check(&read(&[bed(&shuffled)], &header(&lengths)).unwrap(), &expected, &lengths, 3);
         let sites = read(&[bed(&expected), bed(&expected)], &header(&lengths)).unwrap();
         check(&sites, &expected, &lengths, 4);
-        assert!(sites.memory() < 40_000, "{}", sites.memory());
+        assert!(sites.index_bytes() < 40_000, "{}", sites.index_bytes());
     }
 
     #[test]
@@ -290,7 +298,7 @@ mod tests {
         let text = "c0\t5\t6\nc0\t6\t7\nc0\t10\t20\nc0\t12\t14\nc0\t19\t25\nc0\t25\t26\nc0\t30\t30\n";
         let sites = read(&[text.into()], &header(&[100])).unwrap();
         let mut found = Vec::new();
-        sites.cursor().overlapping(0, 0, 100, |start, end| found.push((start, end))).unwrap();
+        sites.cursor().for_each_overlap(0, 0, 100, |start, end| found.push((start, end))).unwrap();
         assert_eq!(found, [(5, 6), (6, 7), (10, 25), (25, 26)]);
         assert_eq!(sites.files()[0].sites, 7);
     }
@@ -299,7 +307,7 @@ mod tests {
     fn contigs_that_the_reads_lack_are_counted() {
         let sites = read(&["c0\t5\t6\nother\t5\t6\nc1\t1\t2\nother\t7\t9\n".into()], &header(&[10, 10]))
             .unwrap();
-        assert_eq!((sites.files()[0].sites, sites.files()[0].elsewhere), (2, 2));
+        assert_eq!((sites.files()[0].sites, sites.files()[0].ignored_sites), (2, 2));
         let error = |text: &str| read(&[text.into()], &header(&[10])).err().unwrap().to_string();
         assert!(error("chr1\t5\t6\n").contains("no contig in common"));
         assert!(
@@ -312,9 +320,9 @@ mod tests {
     fn handles_go_to_other_threads() {
         fn sent<T: Send>() {}
         fn shared<T: Sync>() {}
-        sent::<Cursor>();
-        sent::<crate::reference::Window>();
-        shared::<Sites>();
+        sent::<SiteCursor>();
+        sent::<crate::reference::ReferenceWindow>();
+        shared::<KnownSites>();
         shared::<crate::reference::Reference>();
     }
 
@@ -327,15 +335,17 @@ mod tests {
         let lengths = vec![10; 20_000];
         std::fs::write(&path, (0..20_000).map(|i| format!("c{i}\t5\t6\n")).collect::<String>()).unwrap();
         let (header, paths) = (header(&lengths), [path]);
-        let ledger = Ledger::of(20 << 20);
-        let sites = Sites::read(&paths, &header, &spill, &ledger).unwrap();
+        let ledger = Ledger::with_capacity(20 << 20);
+        let sites = KnownSites::read_files(&paths, &header, &spill, &ledger).unwrap();
         let other = sites.clone();
-        assert_eq!(ledger.used(), sites.memory() as u64);
+        assert_eq!(ledger.used(), sites.index_bytes() as u64);
         drop(sites);
-        assert_eq!(ledger.used(), other.memory() as u64);
+        assert_eq!(ledger.used(), other.index_bytes() as u64);
         drop(other);
         assert_eq!(ledger.used(), 0);
-        let error = Sites::read(&paths, &header, &spill, &Ledger::of(4 << 20)).err().unwrap();
+        let error = KnownSites::read_files(&paths, &header, &spill, &Ledger::with_capacity(4 << 20))
+            .err()
+            .unwrap();
         assert!(error.to_string().contains("known sites: needs"), "{error}");
     }
 }

@@ -2,9 +2,9 @@
 
 use readmill_record::{Error, Result};
 
-use super::columns::Preset;
-use super::{Entries, Indexer};
-use crate::bam::index::{IndexBuilder, Interval, Scheme};
+use super::columns::TextPreset;
+use super::{EntryCollector, Indexer};
+use crate::bam::index::{IndexBuilder, IndexScheme, RecordInterval};
 use crate::bgzf::VirtualOffsets;
 
 const MAGIC: &[u8; 4] = b"BCF\x02";
@@ -17,34 +17,41 @@ const FIXED: usize = 20;
 
 /// The maximum number of contig numbers (IDX) that no contig line of the header has. A filter may
 /// have removed contigs from the header and kept the numbers of the others.
-const MOST_GAPS: usize = 1 << 22;
+const MAX_CONTIG_GAPS: usize = 1 << 22;
 
 /// The length of contigs, in bases, if the header states none.
-const LONGEST: u64 = (1 << 31) - 1;
+const DEFAULT_CONTIG_LENGTH: u64 = (1 << 31) - 1;
 
 /// Makes the index of a BCF file.
 pub struct BcfIndexer {
     min_shift: u8,
     partial: Vec<u8>,
-    skip: usize,
+    skip_bytes: usize,
     /// Position of the current record. It is added when the record's end is known.
-    pending: Option<Interval>,
-    entries: Option<Entries>,
+    pending: Option<RecordInterval>,
+    entries: Option<EntryCollector>,
     contigs: usize,
 }
 
 impl BcfIndexer {
     pub fn new(min_shift: u8) -> Self {
-        BcfIndexer { min_shift, partial: Vec::new(), skip: 0, pending: None, entries: None, contigs: 0 }
+        BcfIndexer {
+            min_shift,
+            partial: Vec::new(),
+            skip_bytes: 0,
+            pending: None,
+            entries: None,
+            contigs: 0,
+        }
     }
 
-    fn header(&self) -> Option<usize> {
+    fn header_length(&self) -> Option<usize> {
         let length = self.partial.get(5..BEFORE_TEXT)?.first_chunk::<4>()?;
         let end = BEFORE_TEXT + u32::from_le_bytes(*length) as usize;
         (self.partial.len() >= end).then_some(end)
     }
 
-    fn open(&mut self, length: usize, start: u64) -> Result<()> {
+    fn open_header(&mut self, length: usize, start: u64) -> Result<()> {
         if !self.partial.starts_with(MAGIC) {
             return Err(Error::input("this is not BCF 2").hint("write it again: bcftools view -Ob"));
         }
@@ -52,22 +59,22 @@ impl BcfIndexer {
         let lines = text.split(|&byte| byte == b'\n').filter(|line| line.starts_with(b"##contig"));
         let (mut n_ref, mut longest) = (0, 0);
         for line in lines {
-            longest = longest.max(Preset::Vcf.contig_length(line).unwrap_or(0));
-            self.contigs = self.contigs.max(number_of(line).unwrap_or(n_ref) + 1);
+            longest = longest.max(TextPreset::Vcf.contig_length(line).unwrap_or(0));
+            self.contigs = self.contigs.max(stated_contig_number(line).unwrap_or(n_ref) + 1);
             n_ref += 1;
         }
-        if self.contigs > n_ref + MOST_GAPS {
+        if self.contigs > n_ref + MAX_CONTIG_GAPS {
             let what =
                 format!("the header has {n_ref} contigs, with numbers (IDX) up to {}", self.contigs - 1);
             return Err(Error::input(what).hint("write the file again: bcftools view -Ob"));
         }
-        let longest = if longest == 0 { LONGEST } else { longest };
-        let scheme = Scheme::csi_of(self.min_shift, 0, longest)?;
-        self.entries = Some(Entries::new(scheme, n_ref, start));
+        let longest = if longest == 0 { DEFAULT_CONTIG_LENGTH } else { longest };
+        let scheme = IndexScheme::csi_for_length(self.min_shift, 0, longest)?;
+        self.entries = Some(EntryCollector::new(scheme, n_ref, start));
         Ok(())
     }
 
-    fn record(bytes: &[u8; FIXED], contigs: usize) -> Result<(Interval, usize)> {
+    fn parse_record(bytes: &[u8; FIXED], contigs: usize) -> Result<(RecordInterval, usize)> {
         let field =
             |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let [shared, each, contig, start, length] = [0, 4, 8, 12, 16].map(field);
@@ -81,32 +88,33 @@ impl BcfIndexer {
             return Err(Error::input(what).hint("the file is damaged: get it again"));
         }
         let end = (start + i64::from(length)).max(1);
-        let interval = Interval { ref_id, start: start.max(0), end, is_unmapped: false };
+        let interval = RecordInterval { ref_id, start: start.max(0), end, is_unmapped: false };
         Ok((interval, 8 + shared as usize + each as usize))
     }
 }
 
 impl Indexer for BcfIndexer {
-    fn take(&mut self, bytes: &[u8], offsets: &mut VirtualOffsets<'_>) -> Result<()> {
+    fn take_piece(&mut self, bytes: &[u8], offsets: &mut VirtualOffsets<'_>) -> Result<()> {
         let mut at = 0;
         if self.entries.is_none() {
             let before = self.partial.len();
             self.partial.extend_from_slice(bytes);
-            let Some(length) = self.header() else { return Ok(()) };
+            let Some(length) = self.header_length() else { return Ok(()) };
             at = length - before;
-            self.open(length, offsets.of(at))?;
+            self.open_header(length, offsets.offset_of(at))?;
             self.partial = Vec::new();
         }
         let Some(entries) = &mut self.entries else { return Ok(()) };
         loop {
-            let skipped = self.skip.min(bytes.len() - at);
-            (at, self.skip) = (at + skipped, self.skip - skipped);
-            if self.skip > 0 {
+            let skipped = self.skip_bytes.min(bytes.len() - at);
+            (at, self.skip_bytes) = (at + skipped, self.skip_bytes - skipped);
+            if self.skip_bytes > 0 {
                 break;
             }
             if let Some(place) = self.pending.take() {
                 let number = entries.records;
-                let added = entries.add(place, offsets.of(at), || "sort it: bcftools sort -Ob".into());
+                let added = entries
+                    .add_record(place, offsets.offset_of(at), || "sort it: bcftools sort -Ob".into());
                 added.map_err(|e| e.record(number))?;
             }
             let more = (FIXED - self.partial.len()).min(bytes.len() - at);
@@ -114,11 +122,11 @@ impl Indexer for BcfIndexer {
             at += more;
             let Some(fixed) = self.partial.first_chunk::<FIXED>() else { break };
             let (place, size) =
-                Self::record(fixed, self.contigs).map_err(|e| e.record(entries.records))?;
+                Self::parse_record(fixed, self.contigs).map_err(|e| e.record(entries.records))?;
             self.partial.clear();
-            (self.pending, self.skip) = (Some(place), size - FIXED);
+            (self.pending, self.skip_bytes) = (Some(place), size - FIXED);
         }
-        entries.flush();
+        entries.flush_entries();
         Ok(())
     }
 
@@ -127,8 +135,8 @@ impl Indexer for BcfIndexer {
         index + self.partial.capacity() as u64
     }
 
-    fn finish(self: Box<Self>, _: u64) -> Result<(IndexBuilder, Scheme, u64)> {
-        if self.skip > 0 || self.pending.is_some() || !self.partial.is_empty() {
+    fn finish_file(self: Box<Self>, _: u64) -> Result<(IndexBuilder, IndexScheme, u64)> {
+        if self.skip_bytes > 0 || self.pending.is_some() || !self.partial.is_empty() {
             let what = "the file ends inside a record or its header";
             return Err(Error::input(what).hint("it is truncated: get it again"));
         }
@@ -138,7 +146,7 @@ impl Indexer for BcfIndexer {
     }
 }
 
-fn number_of(line: &[u8]) -> Option<usize> {
+fn stated_contig_number(line: &[u8]) -> Option<usize> {
     let at = memchr::memmem::rfind(line, b"IDX=")?;
     let digits = &line[at + 4..];
     let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());

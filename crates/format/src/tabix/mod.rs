@@ -13,7 +13,7 @@ mod text;
 mod vcf;
 
 pub use bcf::BcfIndexer;
-pub use columns::Preset;
+pub use columns::TextPreset;
 pub use sam::SamIndexer;
 pub use text::TextIndexer;
 
@@ -21,7 +21,7 @@ use std::borrow::Cow;
 
 use readmill_record::{Error, Result};
 
-use crate::bam::index::{Fragment, FragmentBuilder, IndexBuilder, Interval, Scheme};
+use crate::bam::index::{Fragment, FragmentBuilder, IndexBuilder, IndexScheme, RecordInterval};
 use crate::bgzf::VirtualOffsets;
 
 /// Makes the index of a file from its inflated bytes, in one pass on one thread. `readmill index`
@@ -30,20 +30,20 @@ use crate::bgzf::VirtualOffsets;
 /// ```
 /// use readmill_format::bam::index::IndexFormat;
 /// use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Inflater, VirtualOffsets};
-/// use readmill_format::tabix::{Indexer, Preset, TextIndexer};
+/// use readmill_format::tabix::{Indexer, TextIndexer, TextPreset};
 ///
 /// let mut file = Vec::new();
-/// Deflater::new(Codec::Libdeflate, 6).block(b"chr1\t10\t20\nchr1\t15\t30\n", &mut file);
+/// Deflater::new(Codec::Libdeflate, 6).deflate_block(b"chr1\t10\t20\nchr1\t15\t30\n", &mut file);
 /// file.extend_from_slice(&EOF_BLOCK);
 ///
 /// let (mut reader, mut chunk) = (BlockReader::new(&file[..], false), Chunk::default());
 /// let (mut inflater, mut bytes) = (Inflater::default(), Vec::new());
-/// let mut indexer = Box::new(TextIndexer::new(Preset::Bed, IndexFormat::Tbi, 14));
+/// let mut indexer = Box::new(TextIndexer::new(TextPreset::Bed, IndexFormat::Tbi, 14));
 /// while reader.next_chunk(&mut chunk)? {
-///     inflater.replace(&chunk, &mut bytes)?;
-///     indexer.take(&bytes, &mut VirtualOffsets::new(&chunk))?;
+///     inflater.replace_with_chunk(&chunk, &mut bytes)?;
+///     indexer.take_piece(&bytes, &mut VirtualOffsets::new(&chunk))?;
 /// }
-/// let (index, _scheme, records) = indexer.finish(reader.sizes().0 << 16)?;
+/// let (index, _scheme, records) = indexer.finish_file(reader.offset_and_inflated_bytes().0 << 16)?;
 /// assert_eq!(records, 2);
 /// let mut tbi = Vec::new();
 /// index.write_to(&mut tbi)?;
@@ -55,7 +55,7 @@ pub trait Indexer: Send {
     ///
     /// # Errors
     /// A line or record is damaged, or out of order.
-    fn take(&mut self, bytes: &[u8], offsets: &mut VirtualOffsets<'_>) -> Result<()>;
+    fn take_piece(&mut self, bytes: &[u8], offsets: &mut VirtualOffsets<'_>) -> Result<()>;
 
     fn heap_bytes(&self) -> u64;
 
@@ -64,11 +64,11 @@ pub trait Indexer: Send {
     ///
     /// # Errors
     /// The file ends within a record.
-    fn finish(self: Box<Self>, end: u64) -> Result<(IndexBuilder, Scheme, u64)>;
+    fn finish_file(self: Box<Self>, end: u64) -> Result<(IndexBuilder, IndexScheme, u64)>;
 }
 
-struct Entries {
-    scheme: Scheme,
+struct EntryCollector {
+    scheme: IndexScheme,
     fragment: FragmentBuilder,
     builder: IndexBuilder,
     start: u64,
@@ -76,19 +76,19 @@ struct Entries {
     records: u64,
     /// Whether a position beyond the maximum of the index counts as the maximum, instead of being
     /// an error.
-    clamps: bool,
+    clamps_positions: bool,
 }
 
-impl Entries {
-    fn new(scheme: Scheme, n_ref: usize, start: u64) -> Self {
-        Entries {
+impl EntryCollector {
+    fn new(scheme: IndexScheme, n_ref: usize, start: u64) -> Self {
+        EntryCollector {
             scheme,
             fragment: FragmentBuilder::new(scheme),
-            builder: IndexBuilder::of(scheme, n_ref),
+            builder: IndexBuilder::with_reference_count(scheme, n_ref),
             start,
             last: None,
             records: 0,
-            clamps: false,
+            clamps_positions: false,
         }
     }
 
@@ -97,7 +97,12 @@ impl Entries {
     ///
     /// # Errors
     /// The record is out of order, or beyond the maximum position of the index.
-    fn add(&mut self, place: Interval, end: u64, sorting: impl Fn() -> Cow<'static, str>) -> Result<()> {
+    fn add_record(
+        &mut self,
+        place: RecordInterval,
+        end: u64,
+        sorting: impl Fn() -> Cow<'static, str>,
+    ) -> Result<()> {
         if let Some((ref_id, start)) = self.last {
             let (last, now) = (ref_id.cast_unsigned(), place.ref_id.cast_unsigned());
             if now < last || now == last && place.ref_id >= 0 && place.start < start {
@@ -105,7 +110,7 @@ impl Entries {
                 return Err(Error::input(what).hint(sorting()));
             }
         }
-        if !self.clamps && place.ref_id >= 0 && place.end > self.scheme.most_bases() as i64 {
+        if !self.clamps_positions && place.ref_id >= 0 && place.end > self.scheme.max_bases() as i64 {
             let what = format!("it ends at base {}, beyond what this kind of index can hold", place.end);
             return Err(Error::input(what).hint("make a CSI index: --csi"));
         }
@@ -115,22 +120,22 @@ impl Entries {
         Ok(())
     }
 
-    fn flush(&mut self) {
-        let fragment: Fragment = self.fragment.finish();
-        self.builder.absorb(fragment, 0);
+    fn flush_entries(&mut self) {
+        let fragment: Fragment = self.fragment.finish_partition();
+        self.builder.add_fragment(fragment, 0);
     }
 }
 
 #[derive(Default)]
-struct Lines {
+struct LineSplitter {
     partial: Vec<u8>,
     number: u64,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Calls `line` with each complete line: its text without the end, its number from 1, and the
     /// virtual offset after it.
-    fn each(
+    fn for_each_line(
         &mut self,
         bytes: &[u8],
         offsets: &mut VirtualOffsets<'_>,
@@ -139,7 +144,7 @@ impl Lines {
         let mut from = 0;
         for newline in memchr::memchr_iter(b'\n', bytes) {
             self.number += 1;
-            let end = offsets.of(newline + 1);
+            let end = offsets.offset_of(newline + 1);
             let piece = &bytes[from..newline];
             from = newline + 1;
             if self.partial.is_empty() {
@@ -154,7 +159,7 @@ impl Lines {
         Ok(())
     }
 
-    fn rest(&mut self) -> Option<(Vec<u8>, u64)> {
+    fn take_rest(&mut self) -> Option<(Vec<u8>, u64)> {
         self.number += u64::from(!self.partial.is_empty());
         (!self.partial.is_empty()).then(|| (std::mem::take(&mut self.partial), self.number))
     }

@@ -4,13 +4,13 @@
 pub(super) const MAX_POSITION: i64 = i32::MAX as i64;
 
 /// Parses the number at the start of a field; `None` if it is beyond [`MAX_POSITION`].
-pub(super) fn number(text: &[u8]) -> Option<i64> {
-    saturated(text).filter(|number| number.abs() <= MAX_POSITION)
+pub(super) fn parse_number(text: &[u8]) -> Option<i64> {
+    parse_saturated(text).filter(|number| number.abs() <= MAX_POSITION)
 }
 
 /// Parses the number at the start of a text. A number beyond [`MAX_POSITION`] becomes `MAX_POSITION
 /// + 1`.
-pub(super) fn saturated(text: &[u8]) -> Option<i64> {
+pub(super) fn parse_saturated(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii_start();
     let digits = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
     digits.first().filter(|byte| byte.is_ascii_digit())?;

@@ -3,21 +3,21 @@
 use readmill_record::header::text::belongs_to_header;
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
 
-use super::{Entries, Indexer, Lines};
-use crate::bam::index::{IndexBuilder, Interval, Scheme};
+use super::{EntryCollector, Indexer, LineSplitter};
+use crate::bam::index::{IndexBuilder, IndexScheme, RecordInterval};
 use crate::bgzf::VirtualOffsets;
 use crate::sam::LineParser;
 
-type SchemeChoice = Box<dyn Fn(&Header) -> Result<Scheme> + Send>;
+type SchemeChoice = Box<dyn Fn(&Header) -> Result<IndexScheme> + Send>;
 
 /// Makes the index of a SAM file.
 pub struct SamIndexer {
     scheme: SchemeChoice,
-    lines: Lines,
+    lines: LineSplitter,
     header: Vec<u8>,
     header_lines: u64,
     start: u64,
-    reading: Option<(LineParser, Entries)>,
+    reading: Option<(LineParser, EntryCollector)>,
     record: Vec<u8>,
     number: u64,
 }
@@ -25,10 +25,10 @@ pub struct SamIndexer {
 impl SamIndexer {
     /// Returns an indexer. `scheme` chooses BAI or CSI when the header has been read, because long
     /// contigs need CSI.
-    pub fn new(scheme: impl Fn(&Header) -> Result<Scheme> + Send + 'static) -> Self {
+    pub fn new(scheme: impl Fn(&Header) -> Result<IndexScheme> + Send + 'static) -> Self {
         SamIndexer {
             scheme: Box::new(scheme),
-            lines: Lines::default(),
+            lines: LineSplitter::default(),
             header: Vec::new(),
             header_lines: 0,
             start: 0,
@@ -38,18 +38,19 @@ impl SamIndexer {
         }
     }
 
-    fn reading(&mut self) -> Result<&mut (LineParser, Entries)> {
+    fn open_records(&mut self) -> Result<&mut (LineParser, EntryCollector)> {
         if self.reading.is_none() {
-            let header = Header::read(&std::mem::take(&mut self.header), &Ledger::unlimited())?;
+            let header =
+                Header::parse_and_mend(&std::mem::take(&mut self.header), &Ledger::unlimited())?;
             let scheme = (self.scheme)(&header)?;
-            let mut entries = Entries::new(scheme, header.references().len(), self.start);
-            entries.clamps = true; // reads may reach beyond their contig, as in BAM
+            let mut entries = EntryCollector::new(scheme, header.references().len(), self.start);
+            entries.clamps_positions = true; // reads may reach beyond their contig, as in BAM
             self.reading = Some((LineParser::new(&header), entries));
         }
         self.reading.as_mut().ok_or_else(|| Error::bug("the header of SAM was lost"))
     }
 
-    fn line(&mut self, line: &[u8], end: u64) -> Result<()> {
+    fn take_line(&mut self, line: &[u8], end: u64) -> Result<()> {
         if self.reading.is_none() && belongs_to_header(line, self.header_lines + 1)? {
             self.header_lines += 1;
             self.header.extend_from_slice(line);
@@ -64,11 +65,11 @@ impl SamIndexer {
         self.number += 1;
         let mut record = std::mem::take(&mut self.record);
         record.clear();
-        let (parser, entries) = self.reading()?;
+        let (parser, entries) = self.open_records()?;
         parser.parse(line, &mut record).map_err(|e| e.record(number))?;
         let read = RecordRef::new(&record);
         let hint = "sort the file, which also writes an index: readmill sort FILE -o SORTED.bam";
-        let added = entries.add(Interval::of(read), end, || hint.into());
+        let added = entries.add_record(RecordInterval::of(read), end, || hint.into());
         added.map_err(|e| e.record(number).qname(read.qname()))?;
         self.record = record;
         Ok(())
@@ -76,11 +77,11 @@ impl SamIndexer {
 }
 
 impl Indexer for SamIndexer {
-    fn take(&mut self, bytes: &[u8], offsets: &mut VirtualOffsets<'_>) -> Result<()> {
+    fn take_piece(&mut self, bytes: &[u8], offsets: &mut VirtualOffsets<'_>) -> Result<()> {
         let mut lines = std::mem::take(&mut self.lines);
-        let taken = lines.each(bytes, offsets, |line, _, end| self.line(line, end));
+        let taken = lines.for_each_line(bytes, offsets, |line, _, end| self.take_line(line, end));
         self.lines = lines;
-        self.reading.iter_mut().for_each(|(_, entries)| entries.flush());
+        self.reading.iter_mut().for_each(|(_, entries)| entries.flush_entries());
         taken
     }
 
@@ -90,13 +91,13 @@ impl Indexer for SamIndexer {
         index + buffers.iter().sum::<usize>() as u64
     }
 
-    fn finish(mut self: Box<Self>, end: u64) -> Result<(IndexBuilder, Scheme, u64)> {
-        if let Some((line, _)) = self.lines.rest() {
-            self.line(&line, end)?;
+    fn finish_file(mut self: Box<Self>, end: u64) -> Result<(IndexBuilder, IndexScheme, u64)> {
+        if let Some((line, _)) = self.lines.take_rest() {
+            self.take_line(&line, end)?;
         }
-        self.reading()?;
+        self.open_records()?;
         let (_, mut entries) = self.reading.ok_or_else(|| Error::bug("the header of SAM was lost"))?;
-        entries.flush();
+        entries.flush_entries();
         Ok((entries.builder, entries.scheme, entries.records))
     }
 }

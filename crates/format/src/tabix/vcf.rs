@@ -1,13 +1,13 @@
 //! The end of a VCF record, by the rules of htslib since 1.22: a structural variant may state its
 //! length in END, in SVLEN, or in LEN of its samples. The farthest end counts.
 
-use super::numbers::{MAX_POSITION, saturated};
+use super::numbers::{MAX_POSITION, parse_saturated};
 
 /// Kinds of symbolic alleles whose SVLEN is a length on the reference.
 const ON_REFERENCE: [&[u8]; 4] = [b"<CNV", b"<DEL", b"<DUP", b"<INV"];
 
 /// Alleles for the bases around a variant. LEN of the samples is the length of their block.
-const BLOCKS: [&[u8]; 2] = [b"<*>", b"<NON_REF>"];
+const BLOCK_ALLELES: [&[u8]; 2] = [b"<*>", b"<NON_REF>"];
 
 /// Returns the base after the last one of a record that starts at `start` (0-based); `None` if the
 /// record has no REF. `columns` are ID, REF and everything after them; INFO, FORMAT and samples may
@@ -16,22 +16,22 @@ pub(super) fn record_end<'a>(start: i64, mut columns: impl Iterator<Item = &'a [
     let reference = columns.nth(1)?.len() as i64;
     let alleles = columns.next().unwrap_or_default();
     let info = columns.nth(2).unwrap_or_default();
-    let stated = value(info, b"END").map_or(0, whole_number);
+    let stated = info_value(info, b"END").map_or(0, clamped_number);
     let mut length = reference.max(longest_on_reference(alleles, info));
-    if alleles.split(|&byte| byte == b',').any(|allele| BLOCKS.contains(&allele)) {
+    if alleles.split(|&byte| byte == b',').any(|allele| BLOCK_ALLELES.contains(&allele)) {
         length = length.max(longest_block(columns));
     }
     Some(stated.max(start + length))
 }
 
 fn longest_on_reference(alleles: &[u8], info: &[u8]) -> i64 {
-    let Some(lengths) = value(info, b"SVLEN") else { return 0 };
+    let Some(lengths) = info_value(info, b"SVLEN") else { return 0 };
     // SVLEN has a value for each allele. As in htslib, the text is split only at commas: if values
     // are missing, those of the next field are taken.
     let lengths = lengths.split(|&byte| byte == b',');
     let alleles = alleles.split(|&byte| byte == b',').zip(lengths);
     let on_reference = alleles.filter(|(allele, _)| is_on_reference(allele));
-    on_reference.map(|(_, length)| whole_number(length).abs()).max().unwrap_or(0)
+    on_reference.map(|(_, length)| clamped_number(length).abs()).max().unwrap_or(0)
 }
 
 /// Returns whether SVLEN of an allele is a length on the reference, as for `<DEL>` and `<DEL:ME>`.
@@ -44,11 +44,11 @@ fn longest_block<'a>(mut columns: impl Iterator<Item = &'a [u8]>) -> i64 {
     let mut keys = columns.next().unwrap_or_default().split(|&byte| byte == b':');
     let Some(at) = keys.position(|key| key == b"LEN") else { return 0 };
     let lengths = columns.filter_map(|sample| sample.split(|&byte| byte == b':').nth(at));
-    lengths.map(whole_number).max().unwrap_or(0)
+    lengths.map(clamped_number).max().unwrap_or(0)
 }
 
 /// Returns the text after `KEY=` in the INFO column, to the end of the column.
-fn value<'a>(info: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+fn info_value<'a>(info: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let behind = |text: &'a [u8]| text.strip_prefix(key)?.strip_prefix(b"=");
     let first = behind(info);
     first.or_else(|| memchr::memchr_iter(b';', info).find_map(|at| behind(&info[at + 1..])))
@@ -56,8 +56,8 @@ fn value<'a>(info: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
 
 /// Returns the number at the start of a text, or 0. A number beyond the maximum of an index becomes
 /// that maximum.
-fn whole_number(text: &[u8]) -> i64 {
-    saturated(text).unwrap_or(0).clamp(-MAX_POSITION, MAX_POSITION)
+fn clamped_number(text: &[u8]) -> i64 {
+    parse_saturated(text).unwrap_or(0).clamp(-MAX_POSITION, MAX_POSITION)
 }
 
 #[cfg(test)]

@@ -26,27 +26,27 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use readmill_format::bam::index::{FileRange, Index, IndexedFile};
+use readmill_format::bam::index::{BamIndex, FileRange, IndexedFile};
 use readmill_format::bgzf::{BlockReader, BlockWindow, Chunk};
 use readmill_format::file_slice::FileSlice;
-use readmill_format::region::{Part, Region};
+use readmill_format::region::{ContigPart, Region};
 use readmill_record::{Error, ErrorKind, Header, Result};
 
-use super::record::{RecordKind, whole};
-use super::request::{IndexedInput, Regions, foreign, misplaced};
+use super::record::{RecordKind, read_whole_record};
+use super::request::{IndexedInput, RequestedRegions, foreign_index_error, misplaced_offset_error};
 use crate::claim::{Claim, OpenOptions};
 
-const FULL: usize = 1 << 19;
+const FULL_CLAIM_BYTES: usize = 1 << 19;
 
 /// Minimum compressed bytes of a middle. Less is not worth a claim of its own.
-const WORTH_PASSING: u64 = 1 << 18;
+const MIN_PASSED_BYTES: u64 = 1 << 18;
 
 /// Maximum inflated bytes that are copied before a middle begins. If more are inflated already,
 /// their records are checked one by one first.
-const LITTLE: usize = 1 << 18;
+const MAX_COPIED_BYTES: usize = 1 << 18;
 
 /// Inflated bytes that are kept because the next region may start in them.
-const KEPT: usize = 1 << 20;
+const KEPT_BYTES: usize = 1 << 20;
 
 const BLOCKS: &str = "blocks of regions";
 
@@ -54,8 +54,8 @@ pub struct BgzfRegions {
     file: Arc<File>,
     file_bytes: u64,
     kind: RecordKind,
-    index: Index,
-    regions: Regions,
+    index: BamIndex,
+    regions: RequestedRegions,
     next: usize,
     window: BlockWindow,
     at: usize,
@@ -63,23 +63,23 @@ pub struct BgzfRegions {
     /// yet.
     limit: usize,
     range_end: u64,
-    step: Step,
+    step: RegionStep,
     out: Vec<u8>,
     resume: Option<Resume>,
     allow_missing_eof: bool,
 }
 
-enum Step {
+enum RegionStep {
     Between,
-    Scan(Scan),
+    Scan(RegionScan),
     /// Claim blocks as they are; then continue with the region, unless it goes to the end of the
     /// file.
-    Pass(BlockReader<FileSlice>, Option<Scan>),
+    Pass(BlockReader<FileSlice>, Option<RegionScan>),
     Rest,
 }
 
-struct Scan {
-    part: Part,
+struct RegionScan {
+    part: ContigPart,
     /// Records that start before this belong to the previous region.
     from: i64,
     ranges: std::vec::IntoIter<FileRange>,
@@ -89,12 +89,12 @@ struct Scan {
     middle: u64,
 }
 
-impl Scan {
+impl RegionScan {
     /// Returns the scan as it continues after a middle. If the end of the range cut the middle, it
     /// continues in the next range.
     fn behind_pass(self) -> Self {
         let middle = if self.middle > self.end { self.middle } else { 0 };
-        Scan { middle, ..self }
+        RegionScan { middle, ..self }
     }
 }
 
@@ -114,24 +114,24 @@ impl BgzfRegions {
         input: &IndexedInput<'_>,
         header: &Header,
         is_bam: bool,
-        regions: Regions,
+        regions: RequestedRegions,
         options: &OpenOptions,
     ) -> Result<Option<Self>> {
         let meta = input.file.metadata().map_err(|e| Error::io("reading failed", &e))?;
         let facts = IndexedFile { contigs: header.references().len(), bytes: meta.len() };
-        let unplaced = regions.any_unplaced();
-        let wanted = regions.parts().map(|part| part.contig);
-        let index = Index::open(input.index, facts, wanted, unplaced, &options.ledger)?;
-        if regions.are_all() || unplaced && index.placed_end() == 0 {
+        let unplaced = regions.has_unplaced();
+        let wanted = regions.contig_parts().map(|part| part.contig);
+        let index = BamIndex::open(input.index, facts, wanted, unplaced, &options.ledger)?;
+        if regions.is_whole_file() || unplaced && index.placed_end() == 0 {
             return Ok(None);
         }
         let kind = match is_bam {
             true => RecordKind::Bam { n_ref: header.n_ref() },
             false => RecordKind::Text { header: header.clone() },
         };
-        let mut window = BlockWindow::new(&input.file, 0, Some(1), options.ledger.empty(BLOCKS));
-        if regions.go_back() && options.ledger.free() > 32 * KEPT as u64 {
-            window.keep(KEPT);
+        let mut window = BlockWindow::new(&input.file, 0, Some(1), options.ledger.empty_charge(BLOCKS));
+        if regions.may_share_blocks() && options.ledger.free() > 32 * KEPT_BYTES as u64 {
+            window.keep_consumed(KEPT_BYTES);
         }
         Ok(Some(BgzfRegions {
             file: Arc::clone(&input.file),
@@ -144,7 +144,7 @@ impl BgzfRegions {
             at: 0,
             limit: usize::MAX,
             range_end: u64::MAX,
-            step: Step::Between,
+            step: RegionStep::Between,
             out: Vec::new(),
             resume: None,
             allow_missing_eof: options.allow_missing_eof,
@@ -152,11 +152,11 @@ impl BgzfRegions {
     }
 
     pub fn expected_bytes(&self) -> u64 {
-        self.regions.estimate(|region| match region {
+        self.regions.estimate_sum(|region| match region {
             Region::All => self.file_bytes,
             Region::Unplaced => self.file_bytes.saturating_sub(self.index.placed_end() >> 16),
             Region::Part(part) => {
-                let ranges = self.index.ranges(part, 0);
+                let ranges = self.index.file_ranges(part, 0);
                 ranges.iter().map(|range| (range.end >> 16) - (range.begin >> 16)).sum()
             }
         })
@@ -172,38 +172,38 @@ impl BgzfRegions {
             self.out.clear();
         }
         loop {
-            let passing = matches!(self.step, Step::Pass(..));
-            if self.out.len() >= FULL || passing && !self.out.is_empty() {
-                return Ok(Some(self.take()));
+            let passing = matches!(self.step, RegionStep::Pass(..));
+            if self.out.len() >= FULL_CLAIM_BYTES || passing && !self.out.is_empty() {
+                return Ok(Some(self.take_claim()));
             }
-            match std::mem::replace(&mut self.step, Step::Between) {
-                Step::Between => match self.regions.list.get(self.next).copied() {
+            match std::mem::replace(&mut self.step, RegionStep::Between) {
+                RegionStep::Between => match self.regions.list.get(self.next).copied() {
                     Some(region) => {
                         self.next += 1;
-                        self.step = self.begin(region)?;
+                        self.step = self.begin_region(region)?;
                     }
                     None if self.out.is_empty() => return Ok(None),
-                    None => return Ok(Some(self.take())),
+                    None => return Ok(Some(self.take_claim())),
                 },
-                Step::Scan(scan) => self.step = self.scan(scan)?,
-                Step::Pass(mut blocks, then) => {
+                RegionStep::Scan(scan) => self.step = self.scan_records(scan)?,
+                RegionStep::Pass(mut blocks, then) => {
                     if reuse.compressed.capacity() == 0 {
                         std::mem::swap(&mut self.out, &mut reuse.compressed);
                     }
                     if blocks.next_chunk(&mut reuse)? {
-                        self.step = Step::Pass(blocks, then);
+                        self.step = RegionStep::Pass(blocks, then);
                         return Ok(Some(Claim::Blocks(reuse)));
                     }
                     if let Some(scan) = then {
                         self.step = self.end_middle(scan)?;
                     }
                 }
-                Step::Rest => self.step = self.rest()?,
+                RegionStep::Rest => self.step = self.take_remaining_lines()?,
             }
         }
     }
 
-    fn take(&mut self) -> Claim {
+    fn take_claim(&mut self) -> Claim {
         let out = std::mem::take(&mut self.out);
         match self.kind {
             RecordKind::Bam { .. } => Claim::Bytes(out),
@@ -211,91 +211,101 @@ impl BgzfRegions {
         }
     }
 
-    fn begin(&mut self, region: Region) -> Result<Step> {
+    fn begin_region(&mut self, region: Region) -> Result<RegionStep> {
         let Region::Part(part) = region else { return self.begin_unplaced() };
         let before =
             self.resume.as_ref().filter(|it| self.regions.each_once && it.contig == part.contig);
         let (from, least) = before.map_or((i64::MIN, 0), |before| (before.end, before.offset));
-        let ranges = self.index.ranges(&part, least);
+        let ranges = self.index.file_ranges(&part, least);
         self.resume = Some(Resume { contig: part.contig, offset: least, end: part.end });
         let middle = match self.kind {
-            RecordKind::Bam { .. } => self.index.first_at(part.contig, part.end - 1),
+            RecordKind::Bam { .. } => self.index.first_offset(part.contig, part.end - 1),
             RecordKind::Text { .. } => 0,
         };
-        self.next_range(Scan { part, from, ranges: ranges.into_iter(), end: 0, at_first: true, middle })
+        self.begin_next_range(RegionScan {
+            part,
+            from,
+            ranges: ranges.into_iter(),
+            end: 0,
+            at_first: true,
+            middle,
+        })
     }
 
-    fn next_range(&mut self, mut scan: Scan) -> Result<Step> {
-        self.note_end(scan.end);
+    fn begin_next_range(&mut self, mut scan: RegionScan) -> Result<RegionStep> {
+        self.note_region_end(scan.end);
         match scan.ranges.next() {
             Some(range) => {
                 (scan.end, scan.at_first) = (range.end, true);
-                self.go_to(range.begin, range.end)?;
-                Ok(Step::Scan(scan))
+                self.seek_virtual(range.begin, range.end)?;
+                Ok(RegionStep::Scan(scan))
             }
-            None => Ok(Step::Between),
+            None => Ok(RegionStep::Between),
         }
     }
 
-    fn note_end(&mut self, offset: u64) {
+    fn note_region_end(&mut self, offset: u64) {
         if let Some(resume) = &mut self.resume {
             resume.offset = resume.offset.max(offset);
         }
     }
 
-    fn begin_unplaced(&mut self) -> Result<Step> {
+    fn begin_unplaced(&mut self) -> Result<RegionStep> {
         let start = self.index.placed_end();
-        self.go_to(start, u64::MAX)?;
+        self.seek_virtual(start, u64::MAX)?;
         let place = loop {
-            let Some(length) = self.whole()? else { return Ok(Step::Between) };
+            let Some(length) = self.complete_record()? else { return Ok(RegionStep::Between) };
             let record = &self.window.bytes()[self.at..self.at + length];
             if !self.kind.is_blank(record) {
-                break self.kind.place(record);
+                break self.kind.record_place(record);
             }
             self.at += length;
         };
         if place.is_none_or(|place| place.contig >= 0) {
-            return Err(foreign(start >> 16));
+            return Err(foreign_index_error(start >> 16));
         }
         if matches!(self.kind, RecordKind::Text { .. }) {
-            return Ok(Step::Rest);
+            return Ok(RegionStep::Rest);
         }
         self.out.extend_from_slice(&self.window.bytes()[self.at..]);
         self.at = self.window.bytes().len();
-        Ok(Step::Pass(self.blocks(self.file_bytes, self.allow_missing_eof), None))
+        Ok(RegionStep::Pass(self.blocks_until(self.file_bytes, self.allow_missing_eof), None))
     }
 
-    fn rest(&mut self) -> Result<Step> {
-        while self.out.len() < FULL {
-            let Some(length) = self.whole()? else { return Ok(Step::Between) };
+    fn take_remaining_lines(&mut self) -> Result<RegionStep> {
+        while self.out.len() < FULL_CLAIM_BYTES {
+            let Some(length) = self.complete_record()? else { return Ok(RegionStep::Between) };
             self.out.extend_from_slice(&self.window.bytes()[self.at..self.at + length]);
             self.at += length;
         }
-        Ok(Step::Rest)
+        Ok(RegionStep::Rest)
     }
 
-    fn blocks(&self, end: u64, allow_missing_eof: bool) -> BlockReader<FileSlice> {
+    fn blocks_until(&self, end: u64, allow_missing_eof: bool) -> BlockReader<FileSlice> {
         let start = self.window.next_offset();
         BlockReader::new(FileSlice::new(&self.file, start, end), allow_missing_eof).from_offset(start)
     }
 
     /// Checks records one by one, until enough are taken, the region ends, or its middle begins.
-    fn scan(&mut self, mut scan: Scan) -> Result<Step> {
-        let Part { contig, start, end } = scan.part;
-        while self.out.len() < FULL {
+    fn scan_records(&mut self, mut scan: RegionScan) -> Result<RegionStep> {
+        let ContigPart { contig, start, end } = scan.part;
+        while self.out.len() < FULL_CLAIM_BYTES {
             if self.at == self.limit {
-                return self.next_range(scan);
+                return self.begin_next_range(scan);
             }
-            let offset = self.window.position(self.at).0;
-            let length = self.whole().map_err(|e| e.offset(offset))?.ok_or_else(|| foreign(offset))?;
+            let offset = self.window.virtual_position(self.at).0;
+            let length = self
+                .complete_record()
+                .map_err(|e| e.offset(offset))?
+                .ok_or_else(|| foreign_index_error(offset))?;
             let record = &self.window.bytes()[self.at..self.at + length];
             if self.kind.is_blank(record) {
                 self.at += length;
                 continue;
             }
-            let place = self.kind.place(record).filter(|place| place.contig == contig as i32);
+            let place = self.kind.record_place(record).filter(|place| place.contig == contig as i32);
             let place = place.filter(|_| self.at + length <= self.limit);
-            let place = place.ok_or_else(|| foreign(offset))?;
+            let place = place.ok_or_else(|| foreign_index_error(offset))?;
             if !place.is_possible() {
                 self.out.extend_from_slice(record); // the parser will report it
                 self.at += length;
@@ -306,54 +316,56 @@ impl BgzfRegions {
                 // Between the previous range and this one may be records of other bins, which the
                 // next region wants.
                 if !scan.at_first {
-                    let (block, within) = self.window.position(self.at);
-                    self.note_end(block << 16 | within as u64);
+                    let (block, within) = self.window.virtual_position(self.at);
+                    self.note_region_end(block << 16 | within as u64);
                 }
-                return Ok(Step::Between);
+                return Ok(RegionStep::Between);
             }
             scan.at_first = false;
             if pos >= start && pos >= scan.from {
                 let middle = scan.middle.min(scan.end);
                 // Records that are inflated already are taken before the middle, one by one if
                 // there are many.
-                let is_little = self.window.bytes().len() - self.at <= LITTLE;
-                if is_little && middle >> 16 >= self.window.next_offset() + WORTH_PASSING {
+                let is_little = self.window.bytes().len() - self.at <= MAX_COPIED_BYTES;
+                if is_little && middle >> 16 >= self.window.next_offset() + MIN_PASSED_BYTES {
                     self.out.extend_from_slice(&self.window.bytes()[self.at..]);
-                    return Ok(Step::Pass(self.blocks(middle >> 16, true), Some(scan)));
+                    return Ok(RegionStep::Pass(self.blocks_until(middle >> 16, true), Some(scan)));
                 }
                 self.out.extend_from_slice(record);
-            } else if pos >= scan.from && self.kind.end(record, pos).is_none_or(|last| last > start) {
+            } else if pos >= scan.from
+                && self.kind.alignment_end(record, pos).is_none_or(|last| last > start)
+            {
                 self.out.extend_from_slice(record);
             }
             self.at += length;
         }
-        Ok(Step::Scan(scan))
+        Ok(RegionStep::Scan(scan))
     }
 
     /// Continues after a middle: takes the records at the start of the block in which it ends.
-    fn end_middle(&mut self, scan: Scan) -> Result<Step> {
+    fn end_middle(&mut self, scan: RegionScan) -> Result<RegionStep> {
         let middle = scan.middle.min(scan.end);
-        self.go_to(middle, scan.end)?;
+        self.seek_virtual(middle, scan.end)?;
         let within = (middle & 0xffff) as usize;
         self.out.extend_from_slice(&self.window.bytes()[self.at - within..self.at]);
-        Ok(Step::Scan(scan.behind_pass()))
+        Ok(RegionStep::Scan(scan.behind_pass()))
     }
 
     /// Moves to virtual offset `begin`, in a range that ends at virtual offset `end`.
-    fn go_to(&mut self, begin: u64, end: u64) -> Result<()> {
+    fn seek_virtual(&mut self, begin: u64, end: u64) -> Result<()> {
         let (block, within) = (begin >> 16, (begin & 0xffff) as usize);
-        let (start, length) = match self.window.block(block) {
+        let (start, length) = match self.window.block_range(block) {
             Some(place) => place,
             None => {
                 self.window.go_to(block);
                 if within > 0 {
-                    more(&mut self.window, &mut 0)?;
+                    read_next_block(&mut self.window, &mut 0)?;
                 }
                 (0, self.window.bytes().len())
             }
         };
         if within > length {
-            return Err(foreign(block));
+            return Err(foreign_index_error(block));
         }
         (self.at, self.range_end) = (start + within, end);
         self.find_limit()
@@ -361,40 +373,41 @@ impl BgzfRegions {
 
     fn find_limit(&mut self) -> Result<()> {
         let (block, within) = (self.range_end >> 16, (self.range_end & 0xffff) as usize);
-        self.limit = match self.window.block(block) {
+        self.limit = match self.window.block_range(block) {
             Some((start, length)) if within <= length => start + within,
             None if within == 0 && self.window.next_offset() == block => self.window.bytes().len(),
             None if self.window.next_offset() <= block => usize::MAX,
-            _ => return Err(foreign(block)),
+            _ => return Err(foreign_index_error(block)),
         };
         Ok(())
     }
 
-    fn whole(&mut self) -> Result<Option<usize>> {
+    fn complete_record(&mut self) -> Result<Option<usize>> {
         let BgzfRegions { kind, window, at, .. } = self;
-        if let Some(length) = kind.length(window.bytes(), *at, 0)? {
+        if let Some(length) = kind.record_length(window.bytes(), *at, 0)? {
             return Ok(Some(length));
         }
-        let length = whole(kind, window, at, more)?;
+        let length = read_whole_record(kind, window, at, read_next_block)?;
         self.find_limit()?;
         Ok(length)
     }
 }
 
 /// Inflates the next block, and drops the bytes before `at`. Returns whether there was a block.
-fn more(window: &mut BlockWindow, at: &mut usize) -> Result<bool> {
-    if window.charge().ledger().free() < 8 * KEPT as u64 {
-        window.keep(0);
+fn read_next_block(window: &mut BlockWindow, at: &mut usize) -> Result<bool> {
+    if window.charge().ledger().free() < 8 * KEPT_BYTES as u64 {
+        window.keep_consumed(0);
     }
-    *at -= window.forget(*at);
+    *at -= window.forget_consumed(*at);
     // The first block is at the offset that the index gives.
     let (is_first, offset) = (window.bytes().is_empty(), window.next_offset());
-    let is_more = window.more().map_err(|error| match is_first && error.kind == ErrorKind::Input {
-        true => misplaced(offset),
-        false => error,
-    })?;
+    let is_more =
+        window.inflate_more().map_err(|error| match is_first && error.kind == ErrorKind::Input {
+            true => misplaced_offset_error(offset),
+            false => error,
+        })?;
     if window.is_short() {
-        return Err(window.charge().refusal(window.bytes().len() as u64));
+        return Err(window.charge().shortage_error(window.bytes().len() as u64));
     }
     Ok(is_more)
 }
@@ -406,9 +419,9 @@ mod tests {
     #[test]
     fn a_middle_goes_on_in_the_next_range_if_the_end_of_one_cut_it() {
         let scan = |middle, end| {
-            let part = Part { contig: 0, start: 0, end: 1 };
+            let part = ContigPart { contig: 0, start: 0, end: 1 };
             let ranges = Vec::new().into_iter();
-            Scan { part, from: 0, ranges, end, at_first: false, middle }.behind_pass().middle
+            RegionScan { part, from: 0, ranges, end, at_first: false, middle }.behind_pass().middle
         };
         assert_eq!([scan(500, 300), scan(500, 500), scan(500, 600)], [500, 0, 0]);
     }

@@ -9,9 +9,9 @@ use readmill_format::file_slice::FileSlice;
 use readmill_format::region::Region;
 use readmill_record::{Error, Header, Limit, Result, make_room};
 
-use super::request::{IndexedInput, Regions, foreign};
+use super::request::{IndexedInput, RequestedRegions, foreign_index_error};
 use crate::claim::{Claim, OpenOptions};
-use crate::selection::Selection;
+use crate::selection::ContainerSelection;
 
 const CONTAINERS: &str = "containers of regions";
 
@@ -29,9 +29,9 @@ pub struct CramRegions {
     file: Arc<File>,
     reader: Reader,
     containers: std::vec::IntoIter<RegionContainer>,
-    selections: Vec<Arc<Selection>>,
+    selections: Vec<Arc<ContainerSelection>>,
     bytes: u64,
-    _regions: Regions,
+    _regions: RequestedRegions,
     _charge: readmill_record::Charge,
 }
 
@@ -45,27 +45,28 @@ impl CramRegions {
         input: &IndexedInput<'_>,
         header: &Header,
         reader: Reader,
-        regions: Regions,
+        regions: RequestedRegions,
         options: &OpenOptions,
     ) -> Result<Result<Self, Reader>> {
-        if regions.are_all() {
+        if regions.is_whole_file() {
             return Ok(Err(reader));
         }
         let meta = input.file.metadata().map_err(|e| Error::io("reading failed", &e))?;
         let contigs = header.references().len();
         let bytes = reader.offset()..meta.len();
         let index = CraiIndex::open(input.index, bytes, contigs, &options.ledger)?;
-        let mut charge = options.ledger.empty(CONTAINERS);
+        let mut charge = options.ledger.empty_charge(CONTAINERS);
         let (mut containers, mut selections) = (Vec::new(), Vec::new());
         let n_ref = header.n_ref();
         let entries = |region: &Region| match region {
-            Region::Part(part) => index.containers(Some(part)),
-            Region::Unplaced | Region::All => index.containers(None),
+            Region::Part(part) => index.find_containers(Some(part)),
+            Region::Unplaced | Region::All => index.find_containers(None),
         };
         for region in &regions.list {
             let entries = entries(region);
             let part = if let Region::Part(part) = region { Some(part) } else { None };
-            let neighbours = if *region == Region::All { Vec::new() } else { index.neighbours(part) };
+            let neighbours =
+                if *region == Region::All { Vec::new() } else { index.find_unlisted_containers(part) };
             make_room(&mut containers, entries.len() + neighbours.len(), &mut charge)?;
             let selection = if regions.each_once { 0 } else { selections.len() as u32 };
             let listed = |entry: CraiEntry| RegionContainer {
@@ -88,7 +89,7 @@ impl CramRegions {
                 };
                 make_room(&mut selections, 1, &mut charge)?;
                 let unplaced = *region == Region::Unplaced;
-                selections.push(Arc::new(Selection { parts, unplaced, n_ref }));
+                selections.push(Arc::new(ContainerSelection { parts, unplaced, n_ref }));
             }
         }
         if regions.each_once {
@@ -102,13 +103,13 @@ impl CramRegions {
             });
             let mut parts = Vec::new();
             make_room(&mut parts, regions.list.len(), &mut charge)?;
-            parts.extend(regions.parts().copied());
-            let unplaced = regions.any_unplaced();
-            selections.push(Arc::new(Selection { parts, unplaced, n_ref }));
+            parts.extend(regions.contig_parts().copied());
+            let unplaced = regions.has_unplaced();
+            selections.push(Arc::new(ContainerSelection { parts, unplaced, n_ref }));
         }
-        let bytes = regions.estimate(|region| match region {
-            Region::Part(part) => index.bytes(Some(part)),
-            Region::Unplaced | Region::All => index.bytes(None),
+        let bytes = regions.estimate_sum(|region| match region {
+            Region::Part(part) => index.region_bytes(Some(part)),
+            Region::Unplaced | Region::All => index.region_bytes(None),
         });
         let (containers, file) = (containers.into_iter(), Arc::clone(&input.file));
         Ok(Ok(CramRegions {
@@ -126,8 +127,8 @@ impl CramRegions {
         self.bytes
     }
 
-    pub fn limit(&mut self, most: Limit) {
-        self.reader.limit(most);
+    pub fn limit_containers(&mut self, most: Limit) {
+        self.reader.limit_containers(most);
     }
 
     /// Returns the next container; `None` after the last one. The memory of `reuse` is used again.
@@ -136,14 +137,14 @@ impl CramRegions {
     /// The container cannot be read, or is not the one that the index describes.
     pub fn claim(&mut self, mut reuse: Vec<u8>) -> Result<Option<Claim>> {
         for RegionContainer { offset, contig, is_listed, selection } in self.containers.by_ref() {
-            self.reader.go_to(Box::new(FileSlice::new(&self.file, offset, u64::MAX)), offset);
+            self.reader.resume_at(Box::new(FileSlice::new(&self.file, offset, u64::MAX)), offset);
             let container = self.reader.claim(reuse).map_err(|error| error.offset(offset))?;
             let container = container.filter(|container| container.offset == offset);
-            let container = container.ok_or_else(|| foreign(offset))?;
+            let container = container.ok_or_else(|| foreign_index_error(offset))?;
             let own = container.header.contig;
             if own != contig && own != -2 && contig != -2 {
                 if is_listed {
-                    return Err(foreign(offset));
+                    return Err(foreign_index_error(offset));
                 }
                 reuse = container.into_bytes();
                 continue;

@@ -19,7 +19,7 @@ use readmill_record::{Limit, Result};
 use crate::claim::Claim;
 pub use bgzf::BgzfRegions;
 pub use cram::CramRegions;
-pub use request::{IndexedInput, Regions};
+pub use request::{IndexedInput, RequestedRegions};
 
 pub enum RegionReader {
     Bgzf(Box<BgzfRegions>),
@@ -34,7 +34,7 @@ impl RegionReader {
         }
     }
 
-    pub fn bytes(&self) -> u64 {
+    pub fn expected_bytes(&self) -> u64 {
         match self {
             RegionReader::Bgzf(reader) => reader.expected_bytes(),
             RegionReader::Cram(reader) => reader.expected_bytes(),
@@ -43,7 +43,7 @@ impl RegionReader {
 
     pub fn limit_containers(&mut self, most: Limit) {
         if let RegionReader::Cram(reader) = self {
-            reader.limit(most);
+            reader.limit_containers(most);
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::num::IntErrorKind;
 
 use readmill_format::bgzf::BlockWindow;
-use readmill_record::view::FIXED;
+use readmill_record::view::FIXED_BYTES;
 use readmill_record::{Error, Header, Result, UncheckedRecord};
 
 #[derive(Clone)]
@@ -40,13 +40,13 @@ impl RecordKind {
     ///
     /// # Errors
     /// The length of a BAM record is impossible.
-    pub fn length(&self, bytes: &[u8], at: usize, searched: usize) -> Result<Option<usize>> {
+    pub fn record_length(&self, bytes: &[u8], at: usize, searched: usize) -> Result<Option<usize>> {
         let rest = &bytes[at..];
         match self {
             RecordKind::Bam { .. } => {
                 let Some(size) = rest.first_chunk::<4>() else { return Ok(None) };
                 let size = u32::from_le_bytes(*size);
-                if !(FIXED as u32 - 4..=i32::MAX as u32).contains(&size) {
+                if !(FIXED_BYTES as u32 - 4..=i32::MAX as u32).contains(&size) {
                     return Err(Error::input(format!("a record claims to be {size} bytes long")));
                 }
                 Ok(Some(size as usize + 4).filter(|&length| length <= rest.len()))
@@ -58,7 +58,7 @@ impl RecordKind {
     }
 
     /// Returns the place of a whole record; `None` if it does not look like a record.
-    pub fn place(&self, record: &[u8]) -> Option<RecordPlace> {
+    pub fn record_place(&self, record: &[u8]) -> Option<RecordPlace> {
         match self {
             RecordKind::Bam { n_ref } => {
                 let record = UncheckedRecord::new(record).check_without_fields(*n_ref).ok()?;
@@ -67,7 +67,7 @@ impl RecordKind {
             RecordKind::Text { header } => {
                 let mut columns = record.splitn(5, |&byte| byte == b'\t').skip(2);
                 let name = columns.next()?;
-                let pos = number(columns.next()?)?.saturating_sub(1);
+                let pos = parse_number(columns.next()?)?.saturating_sub(1);
                 columns.next()?;
                 let contig = if name == b"*" { -1 } else { header.reference_id(name)? };
                 Some(RecordPlace { contig, pos })
@@ -77,16 +77,16 @@ impl RecordKind {
 
     /// Returns the end of the alignment (0-based, exclusive) of a record that starts at `pos`;
     /// `None` if it is damaged.
-    pub fn end(&self, bytes: &[u8], pos: i64) -> Option<i64> {
+    pub fn alignment_end(&self, bytes: &[u8], pos: i64) -> Option<i64> {
         match self {
             RecordKind::Bam { n_ref } => {
                 Some(UncheckedRecord::new(bytes).check_without_fields(*n_ref).ok()?.end())
             }
             RecordKind::Text { .. } => {
                 let mut columns = bytes.split(|&byte| byte == b'\t').skip(1);
-                let flags = number(columns.next()?)?;
+                let flags = parse_number(columns.next()?)?;
                 let cigar = columns.nth(3)?;
-                let span = if flags & 4 != 0 { 0 } else { reference_length(cigar) };
+                let span = if flags & 4 != 0 { 0 } else { cigar_reference_length(cigar) };
                 pos.checked_add(span.max(1))
             }
         }
@@ -97,7 +97,7 @@ impl RecordKind {
 ///
 /// `more` reads the next block. It may drop the bytes before the record, so it updates `at`; it
 /// returns whether the file goes on.
-pub fn whole(
+pub fn read_whole_record(
     kind: &RecordKind,
     window: &mut BlockWindow,
     at: &mut usize,
@@ -105,7 +105,7 @@ pub fn whole(
 ) -> Result<Option<usize>> {
     let mut searched = 0;
     loop {
-        if let Some(length) = kind.length(window.bytes(), *at, searched)? {
+        if let Some(length) = kind.record_length(window.bytes(), *at, searched)? {
             return Ok(Some(length));
         }
         searched = window.bytes().len() - *at;
@@ -122,7 +122,7 @@ pub fn whole(
     }
 }
 
-fn number(text: &[u8]) -> Option<i64> {
+fn parse_number(text: &[u8]) -> Option<i64> {
     let parsed = std::str::from_utf8(text).ok()?.parse::<i64>();
     parsed.map_or_else(
         |error| match error.kind() {
@@ -134,7 +134,7 @@ fn number(text: &[u8]) -> Option<i64> {
     )
 }
 
-fn reference_length(cigar: &[u8]) -> i64 {
+fn cigar_reference_length(cigar: &[u8]) -> i64 {
     let (mut sum, mut length) = (0i64, 0i64);
     for &byte in cigar {
         match byte {
@@ -162,20 +162,20 @@ mod tests {
             ("r\t4\ta\t5\t0\t9M\t*\t0\t0\t*\t*\n", 0, 4, 5),
             ("r\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*\n", -1, -1, 0),
         ] {
-            assert_eq!(kind.place(line.as_bytes()), Some(RecordPlace { contig, pos }), "{line}");
-            assert_eq!(kind.end(line.as_bytes(), pos), Some(end), "{line}");
+            assert_eq!(kind.record_place(line.as_bytes()), Some(RecordPlace { contig, pos }), "{line}");
+            assert_eq!(kind.alignment_end(line.as_bytes(), pos), Some(end), "{line}");
         }
-        assert_eq!(kind.place(b"r\t0\tc\t5\t60\n"), None);
+        assert_eq!(kind.record_place(b"r\t0\tc\t5\t60\n"), None);
         for pos in
             ["-9223372036854775808", "-99999999999999999999", "99999999999999999999", "2147483649"]
         {
             let line = format!("r\t0\ta\t{pos}\t60\t9M\n");
-            let place = kind.place(line.as_bytes());
+            let place = kind.record_place(line.as_bytes());
             assert!(place.is_some_and(|place| !place.is_possible()), "{pos}: {place:?}");
         }
-        assert_eq!(kind.end(b"r\t0\ta\t5\t0\t99999999999999999999M\t*\n", 4), None);
+        assert_eq!(kind.alignment_end(b"r\t0\ta\t5\t0\t99999999999999999999M\t*\n", 4), None);
         assert!(kind.is_blank(b"\n") && !kind.is_blank(b"\r\n"));
-        assert_eq!(kind.length(b"ab\ncd", 0, 0), Ok(Some(3)));
-        assert_eq!(kind.length(b"ab\ncd", 3, 0), Ok(None));
+        assert_eq!(kind.record_length(b"ab\ncd", 0, 0), Ok(Some(3)));
+        assert_eq!(kind.record_length(b"ab\ncd", 3, 0), Ok(None));
     }
 }

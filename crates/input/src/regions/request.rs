@@ -4,19 +4,19 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_format::region::{Part, Region};
+use readmill_format::region::{ContigPart, Region};
 use readmill_record::{Charge, Error, Result};
 
 /// The regions to read: one after the other ([`in_turn`](Self::in_turn)), or as one set of reads in
 /// file order ([`united`](Self::united)).
 #[derive(Debug)]
-pub struct Regions {
+pub struct RequestedRegions {
     pub(super) list: Vec<Region>,
     pub(super) each_once: bool,
     _charge: Charge,
 }
 
-impl Regions {
+impl RequestedRegions {
     /// Returns regions that are read one after the other. A read that overlaps two of them is
     /// returned twice.
     ///
@@ -27,12 +27,12 @@ impl Regions {
             return Err(Error::usage("the region . is the whole file, and others are given, too")
                 .hint("give . alone, or add -M to read each record once"));
         }
-        Ok(Regions { list, each_once: false, _charge: charge })
+        Ok(RequestedRegions { list, each_once: false, _charge: charge })
     }
 
     /// Returns the union of regions: each read that overlaps any of them is returned once, in file
     /// order. Overlapping regions are joined.
-    pub fn united(mut list: Vec<Region>, charge: Charge) -> Self {
+    pub fn from_union(mut list: Vec<Region>, charge: Charge) -> Self {
         list.sort_unstable();
         if list.first() == Some(&Region::All) {
             list.truncate(1);
@@ -45,32 +45,32 @@ impl Regions {
             }
             (next, region) => next == region,
         });
-        Regions { list, each_once: true, _charge: charge }
+        RequestedRegions { list, each_once: true, _charge: charge }
     }
 
     /// Returns whether several regions are in file order and read one after the other. Then a
     /// region may start in blocks that were read for the previous one, so these are kept.
-    pub(super) fn go_back(&self) -> bool {
+    pub(super) fn may_share_blocks(&self) -> bool {
         !self.each_once && self.list.len() > 1 && self.list.is_sorted()
     }
 
-    pub fn are_all(&self) -> bool {
+    pub fn is_whole_file(&self) -> bool {
         self.list.contains(&Region::All)
     }
 
-    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+    pub(super) fn contig_parts(&self) -> impl Iterator<Item = &ContigPart> {
         self.list.iter().filter_map(|region| match region {
             Region::Part(part) => Some(part),
             Region::All | Region::Unplaced => None,
         })
     }
 
-    pub(super) fn any_unplaced(&self) -> bool {
+    pub(super) fn has_unplaced(&self) -> bool {
         self.list.contains(&Region::Unplaced)
     }
 
     /// Estimates a sum over all regions from the first 64 of them, because there may be very many.
-    pub(super) fn estimate(&self, bytes: impl Fn(&Region) -> u64) -> u64 {
+    pub(super) fn estimate_sum(&self, bytes: impl Fn(&Region) -> u64) -> u64 {
         let some = self.list.len().min(64);
         let sum = self.list[..some].iter().map(bytes).fold(0, u64::saturating_add);
         sum.saturating_mul(self.list.len() as u64) / some.max(1) as u64
@@ -83,7 +83,7 @@ pub struct IndexedInput<'a> {
 }
 
 /// Returns the error for an index that names an offset at which there is no block.
-pub(super) fn misplaced(offset: u64) -> Error {
+pub(super) fn misplaced_offset_error(offset: u64) -> Error {
     let what = "no block can be read where the index says: it is the index of another file, or the file is damaged";
     Error::input(what)
         .offset(offset)
@@ -91,7 +91,7 @@ pub(super) fn misplaced(offset: u64) -> Error {
 }
 
 /// Returns the error for an index that does not fit its file, with an offset of the file.
-pub(super) fn foreign(offset: u64) -> Error {
+pub(super) fn foreign_index_error(offset: u64) -> Error {
     let what = "the index does not fit the file: there is no record of the contig where it says";
     Error::input(what).offset(offset).hint("make the index anew: readmill index FILE")
 }

@@ -9,24 +9,24 @@ use crate::location::Location;
 /// A bit field: its first bit, counted from the most significant bit of the first word, and its width
 /// (at most 64).
 #[derive(Clone, Copy)]
-pub struct Field(pub usize, pub usize);
+pub struct BitField(pub usize, pub usize);
 
-impl Field {
+impl BitField {
     /// Returns the position of the field in layout `S`, for fields that follow the barcode code.
     /// Their constants are those of [`PositionOnly`](super::PositionOnly).
-    pub fn behind_code<S: ItemLayout>(self) -> Self {
-        Field(self.0 + S::CODE, self.1)
+    pub fn after_code<S: ItemLayout>(self) -> Self {
+        BitField(self.0 + S::CODE, self.1)
     }
 }
 
-pub fn get(item: &[u64], Field(at, width): Field) -> u64 {
+pub fn get_field(item: &[u64], BitField(at, width): BitField) -> u64 {
     let (word, bit) = (at / 64, at % 64);
     let high = u128::from(item[word]) << 64;
     let both = high | u128::from(item.get(word + 1).copied().unwrap_or(0));
     (both << bit >> (128 - width)) as u64
 }
 
-pub fn put(item: &mut [u64], Field(at, width): Field, value: u64) {
+pub fn put_field(item: &mut [u64], BitField(at, width): BitField, value: u64) {
     debug_assert!(width == 64 || value >> width == 0, "{value} in {width} bits");
     let (word, bit) = (at / 64, at % 64);
     let both = u128::from(value) << (128 - width) >> bit;
@@ -38,29 +38,30 @@ pub fn put(item: &mut [u64], Field(at, width): Field, value: u64) {
 
 /// Adds `value` to a field, which must have room for the sum. Used to renumber records when the items
 /// of several slices are combined.
-pub fn add(item: &mut [u64], field: Field, value: u64) {
-    let Field(at, width) = field;
-    let sum = get(item, field) + value;
+pub fn add_to_field(item: &mut [u64], field: BitField, value: u64) {
+    let BitField(at, width) = field;
+    let sum = get_field(item, field) + value;
     let (word, bit) = (at / 64, at % 64);
     let mask = u128::MAX << (128 - width) >> bit;
     item[word] &= !((mask >> 64) as u64);
     if let Some(next) = item.get_mut(word + 1) {
         *next &= !(mask as u64);
     }
-    put(item, field, sum);
+    put_field(item, field, sum);
 }
 
 pub fn get_code<S: ItemLayout>(item: &[u64], at: usize) -> u128 {
     if S::CODE == 0 {
         return 0;
     }
-    u128::from(get(item, Field(at, 64))) << 64 | u128::from(get(item, Field(at + 64, 64)))
+    u128::from(get_field(item, BitField(at, 64))) << 64
+        | u128::from(get_field(item, BitField(at + 64, 64)))
 }
 
 pub fn put_code<S: ItemLayout>(item: &mut [u64], at: usize, code: u128) {
     if S::CODE > 0 {
-        put(item, Field(at, 64), (code >> 64) as u64);
-        put(item, Field(at + 64, 64), code as u64);
+        put_field(item, BitField(at, 64), (code >> 64) as u64);
+        put_field(item, BitField(at + 64, 64), code as u64);
     }
 }
 
@@ -75,7 +76,7 @@ pub fn biased(value: i64, bias: i64, width: usize) -> u64 {
     (value + bias).clamp(0, (1 << width) - 1) as u64
 }
 
-pub fn by_score(score: i16) -> u64 {
+pub fn pack_score(score: i16) -> u64 {
     (i32::from(i16::MAX) - i32::from(score)) as u64
 }
 
@@ -88,12 +89,12 @@ pub const LOCATION: usize = TILE + 2 * PIXEL;
 
 /// Packs a location so that it sorts by tile, then x, then y: the order in which Picard breaks ties
 /// between equal scores.
-pub fn by_location(location: Location) -> u64 {
+pub fn pack_location(location: Location) -> u64 {
     let bits = |n: i32, width| biased(n.into(), LOCATION_BIAS, width);
     bits(location.tile, TILE) << (2 * PIXEL) | bits(location.x, PIXEL) << PIXEL | bits(location.y, PIXEL)
 }
 
-pub fn location(bits: u64) -> Location {
+pub fn unpack_location(bits: u64) -> Location {
     let part = |shift: usize, width: usize| {
         ((bits >> shift & ((1 << width) - 1)) as i64 - LOCATION_BIAS) as i32
     };

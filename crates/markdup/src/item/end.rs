@@ -6,7 +6,7 @@
 //!      ─────── key of the set ─────────────────────── │ ─ best first ─── │ payload
 //! ```
 
-use super::bits::{self, Field, get, put};
+use super::bits::{self, BitField, get_field, put_field};
 use super::{Item, ItemLayout, ReadSummary};
 use crate::location::Location;
 
@@ -41,26 +41,26 @@ const BIAS: i64 = 1 << 33;
 
 pub const POS_BITS: usize = 34;
 
-const LIBRARY: Field = Field(0, 16);
-const REF: Field = Field(16, 32);
-const PLACE: Field = Field(48, POS_BITS);
-const REVERSE: Field = Field(82, 1);
+const LIBRARY: BitField = BitField(0, 16);
+const REF: BitField = BitField(16, 32);
+const PLACE: BitField = BitField(48, POS_BITS);
+const REVERSE: BitField = BitField(82, 1);
 
 pub const END: usize = 83;
 
-pub fn packed(pos: i64) -> u64 {
+pub fn pack_position(pos: i64) -> u64 {
     bits::biased(pos, BIAS, POS_BITS)
 }
 
-pub fn unpacked(bits: u64) -> i64 {
+pub fn unpack_position(bits: u64) -> i64 {
     bits as i64 - BIAS
 }
 
 pub fn put_end<S: ItemLayout>(item: &mut [u64], end: &End, code: u128) {
-    put(item, LIBRARY, end.library.into());
-    put(item, REF, (end.ref_id + 1) as u64);
-    put(item, PLACE, packed(end.five_prime));
-    put(item, REVERSE, end.reverse.into());
+    put_field(item, LIBRARY, end.library.into());
+    put_field(item, REF, (end.ref_id + 1) as u64);
+    put_field(item, PLACE, pack_position(end.five_prime));
+    put_field(item, REVERSE, end.reverse.into());
     bits::put_code::<S>(item, END, code);
 }
 
@@ -77,27 +77,27 @@ pub fn end_place(item: &[u64]) -> [u64; 2] {
 }
 
 pub fn end_locus(item: &[u64]) -> (i32, i64) {
-    (get(item, REF) as i32 - 1, unpacked(get(item, PLACE)))
+    (get_field(item, REF) as i32 - 1, unpack_position(get_field(item, PLACE)))
 }
 
 pub fn end_code<S: ItemLayout>(item: &EndKey<S>) -> u128 {
     bits::get_code::<S>(item.as_ref(), END)
 }
 
-const SCORE: Field = Field(END, 16);
-const LOCATION: Field = Field(99, bits::LOCATION);
-const POS: Field = Field(163, 32);
-const ORDINAL: Field = Field(195, 40);
-const TEMPLATE_OFFSET: Field = Field(235, 24);
-const GROUP: Field = Field(259, 16);
+const SCORE: BitField = BitField(END, 16);
+const LOCATION: BitField = BitField(99, bits::LOCATION);
+const POS: BitField = BitField(163, 32);
+const ORDINAL: BitField = BitField(195, 40);
+const TEMPLATE_OFFSET: BitField = BitField(235, 24);
+const GROUP: BitField = BitField(259, 16);
 
-pub fn fragment<S: ItemLayout>(read: &ReadSummary) -> S::Fragment {
+pub fn pack_fragment<S: ItemLayout>(read: &ReadSummary) -> S::Fragment {
     let mut item = S::Fragment::ZERO;
     let words = item.as_mut();
     put_end::<S>(words, &read.end, read.code);
-    let mut behind = |field: Field, value| put(words, field.behind_code::<S>(), value);
-    behind(SCORE, bits::by_score(read.score));
-    behind(LOCATION, bits::by_location(read.location));
+    let mut behind = |field: BitField, value| put_field(words, field.after_code::<S>(), value);
+    behind(SCORE, bits::pack_score(read.score));
+    behind(LOCATION, bits::pack_location(read.location));
     behind(POS, (read.pos + 1) as u32 as u64);
     behind(ORDINAL, read.ordinal);
     behind(TEMPLATE_OFFSET, read.template_offset.into());
@@ -120,27 +120,28 @@ pub fn fragment_code<S: ItemLayout>(item: &S::Fragment) -> u128 {
 /// Returns whether `a` stays rather than `b`, by score and then location. `None` if they tie; then
 /// the caller compares their positions in the file.
 pub fn fragment_prefers<S: ItemLayout>(a: &S::Fragment, b: &S::Fragment) -> Option<bool> {
-    let key =
-        |item: &S::Fragment| [SCORE, LOCATION].map(|field| get(item.as_ref(), field.behind_code::<S>()));
+    let key = |item: &S::Fragment| {
+        [SCORE, LOCATION].map(|field| get_field(item.as_ref(), field.after_code::<S>()))
+    };
     (key(a) != key(b)).then(|| key(a) < key(b))
 }
 
 pub fn fragment_ordinals<S: ItemLayout>(item: &S::Fragment) -> (u64, u64) {
-    let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());
+    let of = |field: BitField| get_field(item.as_ref(), field.after_code::<S>());
     let ordinal = of(ORDINAL);
     (ordinal, ordinal - of(TEMPLATE_OFFSET))
 }
 
 /// Renumbers a fragment of a slice whose first record is record `base` of the whole input.
-pub fn count_fragment_from<S: ItemLayout>(item: &mut S::Fragment, base: u64) {
-    bits::add(item.as_mut(), ORDINAL.behind_code::<S>(), base);
+pub fn renumber_fragment<S: ItemLayout>(item: &mut S::Fragment, base: u64) {
+    bits::add_to_field(item.as_mut(), ORDINAL.after_code::<S>(), base);
 }
 
 /// Returns what the optical test and ties need: location on the flow cell, read group, and leftmost
 /// position (1-based).
 pub fn fragment_member<S: ItemLayout>(item: &S::Fragment) -> (Location, u16, u32) {
-    let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());
-    (bits::location(of(LOCATION)), of(GROUP) as u16, of(POS) as u32)
+    let of = |field: BitField| get_field(item.as_ref(), field.after_code::<S>());
+    (bits::unpack_location(of(LOCATION)), of(GROUP) as u16, of(POS) as u32)
 }
 
 pub fn fragment_locus<S: ItemLayout>(item: &S::Fragment) -> (i32, i64) {

@@ -27,17 +27,17 @@ mod half;
 mod pair;
 
 pub use end::{
-    End, EndKey, count_fragment_from, end_code, end_key, end_place, fragment, fragment_code,
-    fragment_end, fragment_locus, fragment_member, fragment_ordinals, fragment_prefers,
+    End, EndKey, end_code, end_key, end_place, fragment_code, fragment_end, fragment_locus,
+    fragment_member, fragment_ordinals, fragment_prefers, pack_fragment, renumber_fragment,
 };
 pub use half::{
-    HALF_REFS, Half, HalfKind, HalfOrder, count_half_by_input_from, count_half_by_place_from, half,
-    half_name, half_read,
+    HALF_REFS, Half, HalfKind, HalfOrder, half_name, pack_half, renumber_half_by_input,
+    renumber_half_by_place, unpack_half,
 };
 pub use pair::{
-    Pair, count_pair_from, pair, pair_code, pair_end, pair_first_record_participates, pair_library,
-    pair_locus, pair_member, pair_ordinals, pair_prefers, pair_sequenced, pairs_stand_together,
-    same_set,
+    Pair, pack_pair, pair_code, pair_end, pair_first_record_participates, pair_library, pair_locus,
+    pair_member, pair_ordinals, pair_prefers, pair_sequenced_strands, pairs_share_position,
+    renumber_pair, same_set,
 };
 
 use super::location::Location;
@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn plain(seen: &ReadSummary, arriving: &ReadSummary) -> <PositionOnly as ItemLayout>::Pair {
-        pair::<PositionOnly>(seen, arriving, 0).0
+        pack_pair::<PositionOnly>(seen, arriving, 0).0
     }
 
     #[test]
@@ -154,13 +154,13 @@ mod tests {
                 let library = |group| if group == 3 { 7 } else { 0 };
                 let expected =
                     ReadSummary { template_offset: 0, first_record_participates: false, ..read };
-                let item = half::<PositionOnly>(u128::MAX / 3, &read, HalfKind::Paired, order);
-                let (kind, unpacked) = half_read::<PositionOnly>(&item, order, library);
+                let item = pack_half::<PositionOnly>(u128::MAX / 3, &read, HalfKind::Paired, order);
+                let (kind, unpacked) = unpack_half::<PositionOnly>(&item, order, library);
                 assert_eq!((kind, unpacked), (HalfKind::Paired, expected));
                 let coded = ReadSummary { code: u128::MAX / 5, ..read };
-                let item = half::<Barcoded>(u128::MAX / 3, &coded, HalfKind::Alone, order);
+                let item = pack_half::<Barcoded>(u128::MAX / 3, &coded, HalfKind::Alone, order);
                 let expected = ReadSummary { code: u128::MAX / 5, next_ref_id: -1, ..expected };
-                assert_eq!(half_read::<Barcoded>(&item, order, library), (HalfKind::Alone, expected));
+                assert_eq!(unpack_half::<Barcoded>(&item, order, library), (HalfKind::Alone, expected));
             }
         }
     }
@@ -170,7 +170,7 @@ mod tests {
         let early = ReadSummary { ordinal: 1, ..read(5, 0, false) };
         let left = ReadSummary { ordinal: 2, ..read(4, 0, false) };
         let order = |order| {
-            let key = |read| half::<PositionOnly>(1, &read, HalfKind::Paired, order);
+            let key = |read| pack_half::<PositionOnly>(1, &read, HalfKind::Paired, order);
             key(early) < key(left)
         };
         assert!(order(HalfOrder::Input) && !order(HalfOrder::Place));
@@ -186,7 +186,7 @@ mod tests {
         };
         let far = ReadSummary { ordinal: 5, template_offset: 0, ..read(1, 300, true) };
         for (b, template) in [(near, a.ordinal - u64::from(a.template_offset)), (far, a.ordinal)] {
-            let (item, second) = pair::<PositionOnly>(&a, &b, 0);
+            let (item, second) = pack_pair::<PositionOnly>(&a, &b, 0);
             assert_eq!(pair_ordinals::<PositionOnly>(&item), (a.ordinal, b.ordinal, template));
             assert_eq!(pair_end::<PositionOnly>(&item), Some(end_key::<PositionOnly>(&a.end, 0)));
             assert_eq!(
@@ -194,7 +194,7 @@ mod tests {
                 Some(end_key::<PositionOnly>(&b.end, 0))
             );
         }
-        let single = fragment::<PositionOnly>(&a);
+        let single = pack_fragment::<PositionOnly>(&a);
         assert_eq!(fragment_end::<PositionOnly>(&single), end_key::<PositionOnly>(&a.end, 0));
         assert_eq!(fragment_ordinals::<PositionOnly>(&single).0, a.ordinal);
     }
@@ -216,11 +216,11 @@ mod tests {
     #[test]
     fn codes_part_sets_and_keep_positions_together() {
         let (a, b) = (read(1, 10, false), read(1, 300, true));
-        let of = |code| pair::<Barcoded>(&a, &b, code).0;
+        let of = |code| pack_pair::<Barcoded>(&a, &b, code).0;
         assert!(!same_set::<Barcoded>(&of(1), &of(2)) && same_set::<Barcoded>(&of(2), &of(2)));
-        assert!(pairs_stand_together::<Barcoded>(&of(1), &of(u128::MAX)));
+        assert!(pairs_share_position::<Barcoded>(&of(1), &of(u128::MAX)));
         assert_eq!(pair_code::<Barcoded>(&of(u128::MAX - 4)), u128::MAX - 4);
-        let elsewhere = pair::<Barcoded>(&a, &read(1, 301, true), 1).0;
-        assert!(!pairs_stand_together::<Barcoded>(&of(1), &elsewhere));
+        let elsewhere = pack_pair::<Barcoded>(&a, &read(1, 301, true), 1).0;
+        assert!(!pairs_share_position::<Barcoded>(&of(1), &elsewhere));
     }
 }

@@ -9,35 +9,35 @@
 //! Payload: leftmost position and ordinals of both reads, read group, strands as sequenced, and two
 //! flags.
 
-use super::bits::{self, Field, get, put};
+use super::bits::{self, BitField, get_field, put_field};
 use super::end::{self, End, end_locus};
 use super::{EndKey, Item, ItemLayout, ReadSummary, end_key};
 use crate::location::Location;
 
 pub type Pair<S> = <S as ItemLayout>::Pair;
 
-const LIBRARY: Field = Field(0, 16);
-const REF1: Field = Field(16, 32);
-const POS1: Field = Field(48, end::POS_BITS);
-const STRANDS: Field = Field(82, 2);
-const REF2: Field = Field(84, 32);
-const POS2: Field = Field(116, end::POS_BITS);
+const LIBRARY: BitField = BitField(0, 16);
+const REF1: BitField = BitField(16, 32);
+const POS1: BitField = BitField(48, end::POS_BITS);
+const STRANDS: BitField = BitField(82, 2);
+const REF2: BitField = BitField(84, 32);
+const POS2: BitField = BitField(116, end::POS_BITS);
 
 const ENDS: usize = 150;
 
-const SCORE: Field = Field(ENDS, 16);
-const LOCATION: Field = Field(166, bits::LOCATION);
-const POS: Field = Field(230, 32);
-const FIRST: Field = Field(262, 40);
-const SECOND: Field = Field(302, 41);
-const GROUP: Field = Field(343, 16);
-const SEQUENCED: Field = Field(359, 2);
-const END1: Field = Field(361, 1);
-const FIRST_RECORD_PARTICIPATES: Field = Field(362, 1);
+const SCORE: BitField = BitField(ENDS, 16);
+const LOCATION: BitField = BitField(166, bits::LOCATION);
+const POS: BitField = BitField(230, 32);
+const FIRST: BitField = BitField(262, 40);
+const SECOND: BitField = BitField(302, 41);
+const GROUP: BitField = BitField(343, 16);
+const SEQUENCED: BitField = BitField(359, 2);
+const END1: BitField = BitField(361, 1);
+const FIRST_RECORD_PARTICIPATES: BitField = BitField(362, 1);
 
 /// Bits for the distance between two records of one template. A template of adjacent records has less
 /// than 1 MiB and therefore fewer than 2^15 records.
-const NEAR: usize = 20;
+const DISTANCE_BITS: usize = 20;
 
 /// Packs two mates. `seen` came first in the file and gives the pair its library, location and read
 /// group. Also returns the second end, if its read has a mate reference: fragments with that end are
@@ -46,7 +46,7 @@ const NEAR: usize = 20;
 /// Read 1 is the end with the smaller (reference sequence, 5′ position), or the one seen first if
 /// they are equal. The orientation is forward-forward, forward-reverse, reverse-forward or
 /// reverse-reverse; at one position reverse-forward is the same as forward-reverse.
-pub fn pair<S: ItemLayout>(
+pub fn pack_pair<S: ItemLayout>(
     seen: &ReadSummary,
     arriving: &ReadSummary,
     code: u128,
@@ -57,19 +57,19 @@ pub fn pair<S: ItemLayout>(
     let (left, right) = if swap { (two, one) } else { (one, two) };
     let mut item = Pair::<S>::ZERO;
     let words = item.as_mut();
-    put(words, LIBRARY, seen.end.library.into());
-    put(words, REF1, (left.end.ref_id + 1) as u64);
-    put(words, POS1, end::packed(left.end.five_prime));
-    put(words, STRANDS, u64::from(left.end.reverse) << 1 | u64::from(right.end.reverse));
-    put(words, REF2, (right.end.ref_id + 1) as u64);
-    put(words, POS2, end::packed(right.end.five_prime));
+    put_field(words, LIBRARY, seen.end.library.into());
+    put_field(words, REF1, (left.end.ref_id + 1) as u64);
+    put_field(words, POS1, end::pack_position(left.end.five_prime));
+    put_field(words, STRANDS, u64::from(left.end.reverse) << 1 | u64::from(right.end.reverse));
+    put_field(words, REF2, (right.end.ref_id + 1) as u64);
+    put_field(words, POS2, end::pack_position(right.end.five_prime));
     bits::put_code::<S>(words, ENDS, code);
-    let mut behind = |field: Field, value| put(words, field.behind_code::<S>(), value);
-    behind(SCORE, bits::by_score(seen.score.wrapping_add(arriving.score)));
-    behind(LOCATION, bits::by_location(seen.location));
+    let mut behind = |field: BitField, value| put_field(words, field.after_code::<S>(), value);
+    behind(SCORE, bits::pack_score(seen.score.wrapping_add(arriving.score)));
+    behind(LOCATION, bits::pack_location(seen.location));
     behind(POS, (one.pos + 1) as u32 as u64);
     behind(FIRST, one.ordinal);
-    behind(SECOND, second(one, two));
+    behind(SECOND, encode_second_ordinal(one, two));
     behind(GROUP, seen.read_group.into());
     let (r1, r2) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
     behind(SEQUENCED, u64::from(r1.end.reverse) << 1 | u64::from(r2.end.reverse));
@@ -82,14 +82,14 @@ pub fn pair<S: ItemLayout>(
 /// Encodes the ordinal of the second read. If both reads are in one template of adjacent records, it
 /// stores distances: from the first read back to the start of the template, and to the second read.
 /// Otherwise it stores the absolute ordinal, marked by bit 40.
-fn second(one: &ReadSummary, two: &ReadSummary) -> u64 {
+fn encode_second_ordinal(one: &ReadSummary, two: &ReadSummary) -> u64 {
     let apart = two.ordinal as i64 - one.ordinal as i64;
-    let limit = 1 << (NEAR - 1);
-    let near = u64::from(one.template_offset) < 1 << NEAR && (-limit..limit).contains(&apart);
+    let limit = 1 << (DISTANCE_BITS - 1);
+    let near = u64::from(one.template_offset) < 1 << DISTANCE_BITS && (-limit..limit).contains(&apart);
     let together =
         one.ordinal - u64::from(one.template_offset) == two.ordinal - u64::from(two.template_offset);
     if near && together {
-        u64::from(one.template_offset) << NEAR | (apart + limit) as u64
+        u64::from(one.template_offset) << DISTANCE_BITS | (apart + limit) as u64
     } else {
         1 << 40 | two.ordinal
     }
@@ -97,7 +97,7 @@ fn second(one: &ReadSummary, two: &ReadSummary) -> u64 {
 
 /// Returns whether two pairs have the same library, ends and orientation, whatever their codes. With
 /// UMIs, these pairs are clustered into molecules.
-pub fn pairs_stand_together<S: ItemLayout>(a: &Pair<S>, b: &Pair<S>) -> bool {
+pub fn pairs_share_position<S: ItemLayout>(a: &Pair<S>, b: &Pair<S>) -> bool {
     bits::same_prefix(a.as_ref(), b.as_ref(), ENDS)
 }
 
@@ -111,7 +111,7 @@ pub fn pair_code<S: ItemLayout>(item: &Pair<S>) -> u128 {
 }
 
 pub fn pair_library<S: ItemLayout>(item: &Pair<S>) -> u16 {
-    get(item.as_ref(), LIBRARY) as u16
+    get_field(item.as_ref(), LIBRARY) as u16
 }
 
 /// Returns the reference sequence and the unclipped 5′ position (0-based) of the first end, to report
@@ -123,8 +123,9 @@ pub fn pair_locus<S: ItemLayout>(item: &Pair<S>) -> (i32, i64) {
 /// Returns whether `a` stays rather than `b`, by score and then location. `None` if they tie; then
 /// the caller compares their positions in the file.
 pub fn pair_prefers<S: ItemLayout>(a: &Pair<S>, b: &Pair<S>) -> Option<bool> {
-    let key =
-        |item: &Pair<S>| [SCORE, LOCATION].map(|field| get(item.as_ref(), field.behind_code::<S>()));
+    let key = |item: &Pair<S>| {
+        [SCORE, LOCATION].map(|field| get_field(item.as_ref(), field.after_code::<S>()))
+    };
     (key(a) != key(b)).then(|| key(a) < key(b))
 }
 
@@ -132,48 +133,48 @@ pub fn pair_prefers<S: ItemLayout>(a: &Pair<S>, b: &Pair<S>) -> Option<bool> {
 /// scan derives it from the pair, so that only the second end needs an item.
 pub fn pair_end<S: ItemLayout>(item: &Pair<S>) -> Option<EndKey<S>> {
     let words = item.as_ref();
-    let paired_ends = get(words, END1.behind_code::<S>()) == 1;
+    let paired_ends = get_field(words, END1.after_code::<S>()) == 1;
     let (ref_id, five_prime) = end_locus(words);
-    let (library, reverse) = (get(words, LIBRARY) as u16, get(words, Field(82, 1)) == 1);
+    let (library, reverse) = (get_field(words, LIBRARY) as u16, get_field(words, BitField(82, 1)) == 1);
     paired_ends.then(|| end_key::<S>(&End { library, ref_id, five_prime, reverse }, 0))
 }
 
 /// Returns the ordinals of read 1, read 2 and the first record of the template. If the records of the
 /// template are not adjacent, read 1 counts as the first record.
 pub fn pair_ordinals<S: ItemLayout>(item: &Pair<S>) -> (u64, u64, u64) {
-    let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());
+    let of = |field: BitField| get_field(item.as_ref(), field.after_code::<S>());
     let (first, second) = (of(FIRST), of(SECOND));
     if second >> 40 == 1 {
         return (first, second & ((1 << 40) - 1), first);
     }
-    let apart = (second & ((1 << NEAR) - 1)) as i64 - (1 << (NEAR - 1));
-    (first, (first as i64 + apart) as u64, first - (second >> NEAR))
+    let apart = (second & ((1 << DISTANCE_BITS) - 1)) as i64 - (1 << (DISTANCE_BITS - 1));
+    (first, (first as i64 + apart) as u64, first - (second >> DISTANCE_BITS))
 }
 
 /// Renumbers a pair of a slice whose first record is record `base` of the whole input. Distances
 /// within a template stay the same.
-pub fn count_pair_from<S: ItemLayout>(item: &mut Pair<S>, base: u64) {
+pub fn renumber_pair<S: ItemLayout>(item: &mut Pair<S>, base: u64) {
     let words = item.as_mut();
-    bits::add(words, FIRST.behind_code::<S>(), base);
-    let second = SECOND.behind_code::<S>();
-    if get(words, second) >> 40 == 1 {
-        bits::add(words, second, base);
+    bits::add_to_field(words, FIRST.after_code::<S>(), base);
+    let second = SECOND.after_code::<S>();
+    if get_field(words, second) >> 40 == 1 {
+        bits::add_to_field(words, second, base);
     }
 }
 
 pub fn pair_first_record_participates<S: ItemLayout>(item: &Pair<S>) -> bool {
-    get(item.as_ref(), FIRST_RECORD_PARTICIPATES.behind_code::<S>()) == 1
+    get_field(item.as_ref(), FIRST_RECORD_PARTICIPATES.after_code::<S>()) == 1
 }
 
 /// Returns the reverse bits of the first segment (bit 1) and the last segment (bit 0). The optical
 /// test splits a set by them, as Picard does.
-pub fn pair_sequenced<S: ItemLayout>(item: &Pair<S>) -> u8 {
-    get(item.as_ref(), SEQUENCED.behind_code::<S>()) as u8
+pub fn pair_sequenced_strands<S: ItemLayout>(item: &Pair<S>) -> u8 {
+    get_field(item.as_ref(), SEQUENCED.after_code::<S>()) as u8
 }
 
 /// Returns what the optical test and ties need: location on the flow cell, read group, and leftmost
 /// position of read 1 (1-based).
 pub fn pair_member<S: ItemLayout>(item: &Pair<S>) -> (Location, u16, u32) {
-    let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());
-    (bits::location(of(LOCATION)), of(GROUP) as u16, of(POS) as u32)
+    let of = |field: BitField| get_field(item.as_ref(), field.after_code::<S>());
+    (bits::unpack_location(of(LOCATION)), of(GROUP) as u16, of(POS) as u32)
 }

@@ -1,23 +1,23 @@
 //! Parses the read names of several vendors, with numbers unchanged
 //! ([`ReadNames::Full`](super::ReadNames)).
 
-use super::{Location, colons, split_last};
+use super::{Location, count_colons, split_last};
 
 const TILES: u64 = 1_015_808;
 
 const PIXELS: std::ops::RangeInclusive<i64> = -32_768..=4_161_535;
 
 /// Parses a name by the formats in the table of the parent module; `None` if none of them fits.
-pub fn location(qname: &[u8]) -> Option<Location> {
-    let colons = colons(qname);
-    let recent = || illumina(qname, colons.checked_sub(6)?);
-    let old = || illumina(qname, colons.checked_sub(4)?);
-    recent().or_else(old).or_else(|| dnbseq(qname))
+pub fn parse_location(qname: &[u8]) -> Option<Location> {
+    let colons = count_colons(qname);
+    let recent = || parse_illumina(qname, colons.checked_sub(6)?);
+    let old = || parse_illumina(qname, colons.checked_sub(4)?);
+    recent().or_else(old).or_else(|| parse_dnbseq(qname))
 }
 
 /// Parses lane, tile, x and y, followed by `more` fields. Barcodes and the like may also follow y
 /// after a sign.
-fn illumina(qname: &[u8], more: usize) -> Option<Location> {
+fn parse_illumina(qname: &[u8], more: usize) -> Option<Location> {
     let mut name = qname;
     for _ in 0..more {
         name = split_last(name)?.0;
@@ -26,11 +26,11 @@ fn illumina(qname: &[u8], more: usize) -> Option<Location> {
     let (name, x) = split_last(name)?;
     let (before, tile) = split_last(name)?;
     let (_, lane) = split_last(before)?;
-    whole(lane)?;
-    place(before, whole(tile)?, whole(x)?, then_a_sign(y)?)
+    parse_whole(lane)?;
+    make_location(before, parse_whole(tile)?, parse_whole(x)?, parse_before_sign(y)?)
 }
 
-const LINE: i64 = 1_000_000;
+const SPOTS_PER_LINE: i64 = 1_000_000;
 
 /// Distance between two such lines: more than any optical distance in use, so spots of different
 /// lines are never close.
@@ -41,36 +41,41 @@ const BETWEEN_LINES: i64 = 40_000;
 ///
 /// The spot number is not a coordinate: neighbours in one direction differ by one, and the number of
 /// spots in a line is unknown. It becomes x; from a million on, y changes as well.
-fn dnbseq(qname: &[u8]) -> Option<Location> {
+fn parse_dnbseq(qname: &[u8]) -> Option<Location> {
     let at = qname.windows(10).rposition(|window| {
         window[0] == b'L' && window[2] == b'C' && window[6] == b'R' && window[1].is_ascii_digit()
     })?;
-    let (column, row) = (whole(&qname[at + 3..at + 6])?, whole(&qname[at + 7..at + 10])?);
+    let (column, row) = (parse_whole(&qname[at + 3..at + 6])?, parse_whole(&qname[at + 7..at + 10])?);
     let spot = &qname[at + 10..];
-    let spot = then_a_sign(spot.strip_prefix(b"_").unwrap_or(spot))?;
-    place(&qname[..at + 2], 1_000 * column + row, spot % LINE, spot / LINE * BETWEEN_LINES)
+    let spot = parse_before_sign(spot.strip_prefix(b"_").unwrap_or(spot))?;
+    make_location(
+        &qname[..at + 2],
+        1_000 * column + row,
+        spot % SPOTS_PER_LINE,
+        spot / SPOTS_PER_LINE * BETWEEN_LINES,
+    )
 }
 
 /// Makes a location. The tile is offset by a hash of the text before it, so that tiles of different
 /// lanes and flow cells differ.
-fn place(before: &[u8], tile: i64, x: i64, y: i64) -> Option<Location> {
+fn make_location(before: &[u8], tile: i64, x: i64, y: i64) -> Option<Location> {
     let tile = u64::try_from(tile).ok().filter(|&tile| tile < TILES)?;
     let moved = (xxhash_rust::xxh3::xxh3_64(before) % TILES + tile) % TILES;
     let pixel = |number| PIXELS.contains(&number).then_some(number as i32);
     Some(Location { tile: moved as i32, x: pixel(x)?, y: pixel(y)? })
 }
 
-fn whole(field: &[u8]) -> Option<i64> {
-    leading(field).filter(|(_, rest)| rest.is_empty()).map(|(value, _)| value)
+fn parse_whole(field: &[u8]) -> Option<i64> {
+    parse_leading(field).filter(|(_, rest)| rest.is_empty()).map(|(value, _)| value)
 }
 
-fn then_a_sign(field: &[u8]) -> Option<i64> {
-    let (value, rest) = leading(field)?;
+fn parse_before_sign(field: &[u8]) -> Option<i64> {
+    let (value, rest) = parse_leading(field)?;
     (!rest.first().is_some_and(u8::is_ascii_alphanumeric)).then_some(value)
 }
 
 /// Parses an optional minus and one to nine digits, and returns the rest of the field.
-fn leading(field: &[u8]) -> Option<(i64, &[u8])> {
+fn parse_leading(field: &[u8]) -> Option<(i64, &[u8])> {
     let (sign, digits) = match field.split_first() {
         Some((b'-', rest)) => (-1, rest),
         _ => (1, field),
@@ -97,7 +102,7 @@ mod tests {
             let moved = xxhash_rust::xxh3::xxh3_64(before.as_bytes()) % TILES + tile as u64;
             Location { tile: (moved % TILES) as i32, x, y }
         });
-        assert_eq!(location(name.as_bytes()), expected, "{name}");
+        assert_eq!(parse_location(name.as_bytes()), expected, "{name}");
     }
 
     #[test]
@@ -160,7 +165,7 @@ mod tests {
 
     #[test]
     fn lanes_runs_and_flow_cells_are_told_apart() {
-        let tile = |name: &str| location(name.as_bytes()).unwrap().tile;
+        let tile = |name: &str| parse_location(name.as_bytes()).unwrap().tile;
         let names = ["A0:1:F:1:1101:1:1", "A0:1:F:2:1101:1:1", "A0:2:F:1:1101:1:1", "A0:1:G:1:1101:1:1"];
         for (i, a) in names.iter().enumerate() {
             for b in &names[..i] {

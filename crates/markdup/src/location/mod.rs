@@ -31,7 +31,7 @@ impl Location {
     pub const NONE: Location = Location { tile: -1, x: -1, y: -1 };
 }
 
-fn colons(qname: &[u8]) -> usize {
+fn count_colons(qname: &[u8]) -> usize {
     qname.iter().filter(|&&byte| byte == b':').count()
 }
 

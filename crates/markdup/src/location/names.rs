@@ -6,7 +6,7 @@ use std::fmt;
 use readmill_record::{Error, Result};
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{Location, colons, full, split_last};
+use super::{Location, count_colons, full, split_last};
 
 /// How locations are parsed from read names (Picard's READ_NAME_REGEX).
 ///
@@ -80,7 +80,7 @@ impl ReadNames {
             ReadNames::Off => None,
             ReadNames::Picard => picard_location(qname),
             ReadNames::PicardRegex(regex) => regex_location(regex, qname),
-            ReadNames::Full => full::location(qname),
+            ReadNames::Full => full::parse_location(qname),
         }
     }
 }
@@ -114,7 +114,7 @@ impl Eq for ReadNames {}
 /// starts with a colon.
 fn picard_location(qname: &[u8]) -> Option<Location> {
     let leading = usize::from(qname.first() == Some(&b':'));
-    if !matches!(colons(qname) + 1 - leading, 5 | 7) {
+    if !matches!(count_colons(qname) + 1 - leading, 5 | 7) {
         return None;
     }
     let part = |field| leading_int(field).map(|number| i32::from(number as i16));

@@ -21,33 +21,33 @@ impl DuplicationMetrics {
     ///
     /// # Errors
     /// Those of `put`.
-    pub fn put_json(
+    pub fn write_json(
         &self,
         command_line: &str,
         sample: &str,
         mut put: impl FnMut(&str) -> Result<()>,
     ) -> Result<()> {
-        let (command, sample) = (quoted(command_line), quoted(sample));
+        let (command, sample) = (quote_json(command_line), quote_json(sample));
         put(&format!("{{\n  \"command\": {command},\n  \"sample\": {sample},\n  \"libraries\": ["))?;
         let mut separator = "\n    ";
-        for (name, counts) in self.sorted() {
+        for (name, counts) in self.sorted_libraries() {
             put(separator)?;
-            put(&library(name, counts))?;
+            put(&format_library(name, counts))?;
             separator = ",\n    ";
         }
         let end = if self.libraries.is_empty() { "]" } else { "\n  ]" };
         put(&format!(
             "{end},\n  \"all_sets\": {},\n  \"optical_sets\": {},\n  \"non_optical_sets\": {}\n}}\n",
-            sizes(&self.sets.all),
-            sizes(&self.sets.optical),
-            sizes(&self.sets.non_optical),
+            format_sizes(&self.sets.all),
+            format_sizes(&self.sets.optical),
+            format_sizes(&self.sets.non_optical),
         ))
     }
 }
 
-fn library(name: &[u8], counts: &LibraryCounts) -> String {
+fn format_library(name: &[u8], counts: &LibraryCounts) -> String {
     let values = [
-        quoted(&String::from_utf8_lossy(name)),
+        quote_json(&String::from_utf8_lossy(name)),
         counts.unpaired_examined.to_string(),
         counts.pairs_examined().to_string(),
         counts.secondary_or_supplementary.to_string(),
@@ -59,21 +59,21 @@ fn library(name: &[u8], counts: &LibraryCounts) -> String {
         counts.library_size().map_or("null".to_owned(), |size| size.to_string()),
     ];
     let members = COLUMNS.iter().zip(values);
-    object(members.map(|(column, value)| (column.to_ascii_lowercase(), value)))
+    format_object(members.map(|(column, value)| (column.to_ascii_lowercase(), value)))
 }
 
-fn sizes(sets: &BTreeMap<u64, u64>) -> String {
-    object(sets.iter().map(|(size, sets)| (size.to_string(), sets.to_string())))
+fn format_sizes(sets: &BTreeMap<u64, u64>) -> String {
+    format_object(sets.iter().map(|(size, sets)| (size.to_string(), sets.to_string())))
 }
 
 /// Formats an object. Names must not need escaping, and values must already be JSON.
-fn object(members: impl Iterator<Item = (String, String)>) -> String {
+fn format_object(members: impl Iterator<Item = (String, String)>) -> String {
     let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\": {value}")).collect();
     format!("{{{}}}", members.join(", "))
 }
 
 /// Formats a JSON string with the escapes that RFC 8259, section 7, requires.
-pub fn quoted(text: &str) -> String {
+pub fn quote_json(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
@@ -100,7 +100,7 @@ mod tests {
             text.push_str(piece);
             Ok(())
         };
-        metrics.put_json(command_line, sample, put).unwrap();
+        metrics.write_json(command_line, sample, put).unwrap();
         text
     }
 

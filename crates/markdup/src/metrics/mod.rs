@@ -18,7 +18,7 @@
 pub mod json;
 pub mod picard;
 
-use readmill_format::library_size::{estimated_library_size, expected_yield};
+use readmill_format::library_size::{estimate_library_size, expected_yield};
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ impl LibraryCounts {
     /// possible.
     pub fn library_size(&self) -> Option<u64> {
         let pairs = self.pairs_examined().checked_sub(self.optical_pairs)?;
-        estimated_library_size(pairs, self.unique_pairs())
+        estimate_library_size(pairs, self.unique_pairs())
     }
 
     pub fn add(&mut self, more: &LibraryCounts) {
@@ -145,7 +145,7 @@ pub struct DuplicationMetrics {
 }
 
 impl DuplicationMetrics {
-    fn sorted(&self) -> Vec<(&[u8], &LibraryCounts)> {
+    fn sorted_libraries(&self) -> Vec<(&[u8], &LibraryCounts)> {
         let mut libraries: Vec<(&[u8], &LibraryCounts)> =
             self.libraries.iter().map(|(name, counts)| (&name[..], counts)).collect();
         libraries.sort_by_key(|&(name, _)| name);
@@ -156,10 +156,10 @@ impl DuplicationMetrics {
 /// Records of each kind, indexed by library number. Counted while ends are collected, before any read
 /// is known to be a duplicate.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Examined(Vec<LibraryCounts>);
+pub struct ExaminedCounts(Vec<LibraryCounts>);
 
-impl Examined {
-    pub fn of(&mut self, library: u16) -> &mut LibraryCounts {
+impl ExaminedCounts {
+    pub fn counts_mut(&mut self, library: u16) -> &mut LibraryCounts {
         let at = usize::from(library);
         if self.0.len() <= at {
             self.0.resize_with(at + 1, LibraryCounts::default);
@@ -167,8 +167,8 @@ impl Examined {
         &mut self.0[at]
     }
 
-    pub fn count(&mut self, flags: Flags, library: u16) {
-        let counts = self.of(library);
+    pub fn count_record(&mut self, flags: Flags, library: u16) {
+        let counts = self.counts_mut(library);
         let kind = if flags.is_unmapped() {
             &mut counts.unmapped
         } else if !flags.is_primary() {
@@ -181,13 +181,13 @@ impl Examined {
         *kind += 1;
     }
 
-    pub fn add(&mut self, other: &Examined) {
+    pub fn add(&mut self, other: &ExaminedCounts) {
         for (library, counts) in other.0.iter().enumerate() {
-            self.of(library as u16).add(counts);
+            self.counts_mut(library as u16).add(counts);
         }
     }
 
-    pub fn counts(self) -> Vec<LibraryCounts> {
+    pub fn into_counts(self) -> Vec<LibraryCounts> {
         self.0
     }
 }
@@ -210,7 +210,7 @@ mod tests {
             (7, 3, 4)
         );
         assert_eq!(counts.duplication(), 6.0 / 15.0);
-        assert_eq!(counts.library_size(), estimated_library_size(6, 4));
+        assert_eq!(counts.library_size(), estimate_library_size(6, 4));
         assert_eq!(LibraryCounts::default().duplication(), 0.0);
         assert_eq!(LibraryCounts { optical_pairs: 1, ..LibraryCounts::default() }.library_size(), None);
     }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use readmill_format::metrics::{comments, decimal};
+use readmill_format::metrics::{comment_lines, format_decimal};
 use readmill_record::java;
 
 use super::{DuplicationMetrics, LibraryCounts, expected_yield};
@@ -26,7 +26,7 @@ pub const COLUMNS: [&str; 10] = [
     "ESTIMATED_LIBRARY_SIZE",
 ];
 
-const DEEPEST: u64 = 100;
+const MAX_DEPTH_MULTIPLE: u64 = 100;
 
 type HistogramColumn = (&'static str, BTreeMap<u64, String>);
 
@@ -37,55 +37,55 @@ impl DuplicationMetrics {
     /// if that line contains `MarkDuplicates`, and finds the table by its class name. `started` is a
     /// date in any form.
     pub fn to_picard(&self, command_line: &str, started: &str) -> Vec<u8> {
-        let mut text = comments(command_line, started);
+        let mut text = comment_lines(command_line, started);
         text.push(b'\n');
-        self.put_table(&mut text);
+        self.write_table(&mut text);
         text.push(b'\n');
-        self.put_histogram(&mut text);
+        self.write_histogram(&mut text);
         text.push(b'\n');
         text
     }
 
-    fn put_table(&self, text: &mut Vec<u8>) {
+    fn write_table(&self, text: &mut Vec<u8>) {
         if self.libraries.is_empty() {
             return;
         }
-        put(
+        append_text(
             text,
             format_args!("## METRICS CLASS\tpicard.sam.DuplicationMetrics\n{}\n", COLUMNS.join("\t")),
         );
-        for (name, counts) in self.sorted() {
+        for (name, counts) in self.sorted_libraries() {
             text.extend_from_slice(name);
-            for value in row(counts) {
-                put(text, format_args!("\t{value}"));
+            for value in format_row(counts) {
+                append_text(text, format_args!("\t{value}"));
             }
             text.push(b'\n');
         }
     }
 
-    fn put_histogram(&self, text: &mut Vec<u8>) {
-        let columns = self.columns();
+    fn write_histogram(&self, text: &mut Vec<u8>) {
+        let columns = self.histogram_columns();
         let Some((first, _)) = columns.first() else {
             return;
         };
         let label = if *first == "CoverageMult" { "BIN" } else { "set_size" };
-        put(text, format_args!("## HISTOGRAM\tjava.lang.Double\n{label}"));
+        append_text(text, format_args!("## HISTOGRAM\tjava.lang.Double\n{label}"));
         for (name, _) in &columns {
-            put(text, format_args!("\t{name}"));
+            append_text(text, format_args!("\t{name}"));
         }
         text.push(b'\n');
         let keys: BTreeSet<u64> =
             columns.iter().flat_map(|(_, values)| values.keys().copied()).collect();
         for key in keys {
-            text.extend_from_slice(java::double(key as f64).as_bytes());
+            text.extend_from_slice(java::format_double(key as f64).as_bytes());
             for (_, values) in &columns {
-                put(text, format_args!("\t{}", values.get(&key).map_or("0", |value| value)));
+                append_text(text, format_args!("\t{}", values.get(&key).map_or("0", |value| value)));
             }
             text.push(b'\n');
         }
     }
 
-    fn columns(&self) -> Vec<HistogramColumn> {
+    fn histogram_columns(&self) -> Vec<HistogramColumn> {
         let sets = |sizes: &BTreeMap<u64, u64>| {
             sizes.iter().map(|(&size, sets)| (size, sets.to_string())).collect()
         };
@@ -95,14 +95,14 @@ impl DuplicationMetrics {
             ("non_optical_sets", sets(&self.sets.non_optical)),
         ];
         if let [(_, counts)] = &self.libraries[..] {
-            columns.insert(0, ("CoverageMult", yields(counts)));
+            columns.insert(0, ("CoverageMult", expected_yields(counts)));
         }
         columns.retain(|(_, values): &HistogramColumn| !values.is_empty());
         columns
     }
 }
 
-fn row(counts: &LibraryCounts) -> [String; 9] {
+fn format_row(counts: &LibraryCounts) -> [String; 9] {
     [
         counts.unpaired_examined.to_string(),
         counts.pairs_examined().to_string(),
@@ -111,24 +111,24 @@ fn row(counts: &LibraryCounts) -> [String; 9] {
         counts.unpaired_duplicates.to_string(),
         counts.duplicate_pairs().to_string(),
         counts.optical_pairs.to_string(),
-        decimal(counts.duplication()),
+        format_decimal(counts.duplication()),
         counts.library_size().map_or(String::new(), |size| size.to_string()),
     ]
 }
 
 /// Returns the expected gain of sequencing a library deeper, by multiples of the depth. Empty if its
 /// size is unknown.
-fn yields(counts: &LibraryCounts) -> BTreeMap<u64, String> {
+fn expected_yields(counts: &LibraryCounts) -> BTreeMap<u64, String> {
     let Some(size) = counts.library_size() else {
         return BTreeMap::new();
     };
     let (pairs, unique) = (counts.pairs_examined(), counts.unique_pairs());
-    (1..=DEEPEST)
-        .map(|times| (times, decimal(expected_yield(size, times as f64, pairs, unique))))
+    (1..=MAX_DEPTH_MULTIPLE)
+        .map(|times| (times, format_decimal(expected_yield(size, times as f64, pairs, unique))))
         .collect()
 }
 
-fn put(text: &mut Vec<u8>, more: std::fmt::Arguments<'_>) {
+fn append_text(text: &mut Vec<u8>, more: std::fmt::Arguments<'_>) {
     // Writing to memory cannot fail.
     let _ = text.write_fmt(more);
 }

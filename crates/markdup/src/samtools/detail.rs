@@ -72,7 +72,7 @@ impl ReadCoords {
 
     /// Returns the regular expression and the order of its groups, to write the command line; `None`
     /// for Illumina's formats.
-    pub fn words(&self) -> Option<(&str, String)> {
+    pub fn regex_and_order(&self) -> Option<(&str, String)> {
         let ReadCoords::Regex { regex, groups } = self else { return None };
         let mut order: Vec<(usize, char)> = groups
             .iter()
@@ -87,16 +87,21 @@ impl ReadCoords {
     ///
     /// # Errors
     /// The regular expression does not match the name.
-    pub fn place(&self, name: &[u8]) -> Result<Option<FlowCellPlace>> {
+    pub fn parse_location(&self, name: &[u8]) -> Result<Option<FlowCellPlace>> {
         match self {
-            ReadCoords::Illumina => Ok(illumina_place(name)),
+            ReadCoords::Illumina => Ok(parse_illumina(name)),
             ReadCoords::Regex { regex, groups } => {
                 let found = regex.captures(name).ok_or_else(|| {
                     Error::input("the read name does not match --read-coords").qname(name)
                 })?;
                 let [part, x, y] = groups.map(|group| Some(found.get(group?)?.as_bytes()));
-                let place =
-                    |x, y| Some(FlowCellPlace::new(part.unwrap_or_default(), number(x)?, number(y)?));
+                let place = |x, y| {
+                    Some(FlowCellPlace::new(
+                        part.unwrap_or_default(),
+                        parse_number(x)?,
+                        parse_number(y)?,
+                    ))
+                };
                 Ok(x.zip(y).and_then(|(x, y)| place(x, y)))
             }
         }
@@ -125,7 +130,7 @@ impl FlowCellPlace {
     }
 }
 
-fn illumina_place(name: &[u8]) -> Option<FlowCellPlace> {
+fn parse_illumina(name: &[u8]) -> Option<FlowCellPlace> {
     let mut starts = [0; 8];
     let mut colons = 0;
     for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == b':') {
@@ -139,12 +144,12 @@ fn illumina_place(name: &[u8]) -> Option<FlowCellPlace> {
         _ => return None,
     };
     let [x, y] = [starts[first], starts[first + 1]];
-    Some(FlowCellPlace::new(&name[..x], number(&name[x..])?, number(&name[y..])?))
+    Some(FlowCellPlace::new(&name[..x], parse_number(&name[x..])?, parse_number(&name[y..])?))
 }
 
 /// Returns the number at the start of a text as C's strtol reads it: blanks, a sign and digits.
 /// Values beyond 64 bits are clamped.
-fn number(text: &[u8]) -> Option<i64> {
+fn parse_number(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii_start();
     let (is_negative, digits) = match text.first()? {
         b'-' => (true, &text[1..]),
@@ -164,7 +169,7 @@ mod tests {
 
     #[test]
     fn names_of_illumina_tell_x_and_y() {
-        let place = |name: &str| ReadCoords::Illumina.place(name.as_bytes()).unwrap();
+        let place = |name: &str| ReadCoords::Illumina.parse_location(name.as_bytes()).unwrap();
         for (name, part, x, y) in [
             ("M:1:FC:1:1101:5:-6", "M:1:FC:1:1101:", 5, -6),
             ("M:1:FC:1:1101:5.5:6:ACGT", "M:1:FC:1:1101:", 5, 6),
@@ -182,7 +187,7 @@ mod tests {
     #[test]
     fn groups_of_an_expression_are_what_the_order_says() {
         let place = |regex: &str, order: &str, name: &str| {
-            ReadCoords::parse(regex, order).and_then(|coords| coords.place(name.as_bytes()))
+            ReadCoords::parse(regex, order).and_then(|coords| coords.parse_location(name.as_bytes()))
         };
         let expected = Some(FlowCellPlace::new(b"L1", 5, 6));
         assert_eq!(place("(.+)_([0-9]+)_([0-9]+)", "txy", "L1_5_6").unwrap(), expected);

@@ -7,15 +7,15 @@
 
 use readmill_record::Result;
 
-use super::group::Groups;
+use super::group::DuplicateGroups;
 use super::item;
-use super::marks::Marks;
+use super::marks::SamtoolsMarks;
 use super::store::SamtoolsItems;
 use crate::sorter::{Sorter, Sorting, spill_sorted};
 use crate::tables::OrdinalTable;
 use crate::verdict::DuplicateCounts;
 
-impl<T: Sorting> Marks<'_, T> {
+impl<T: Sorting> SamtoolsMarks<'_, T> {
     /// Finds all groups, and marks all their reads except paired reads that are only in a group
     /// because single reads are linked to them.
     pub(super) fn scan_groups(
@@ -23,14 +23,14 @@ impl<T: Sorting> Marks<'_, T> {
         items: &SamtoolsItems,
         records: u64,
         tally: &mut DuplicateCounts,
-    ) -> Result<Groups> {
+    ) -> Result<DuplicateGroups> {
         self.scan_pair_sets(items, tally)?;
         let paired = self.tied.len();
         let members = self.take_table(records)?;
         self.scan_single_sets(items, &members, tally)?;
         let reads = paired + self.tied.len();
         let singles = self.take_table(records)?;
-        Ok(Groups { members, singles, number: self.sets, reads })
+        Ok(DuplicateGroups { members, singles, number: self.sets, reads })
     }
 
     fn scan_pair_sets(&mut self, items: &SamtoolsItems, tally: &mut DuplicateCounts) -> Result<()> {
@@ -45,7 +45,7 @@ impl<T: Sorting> Marks<'_, T> {
             let number = match group {
                 Some(number) => number,
                 None => {
-                    let number = self.new_group();
+                    let number = self.start_group();
                     self.add_member(item::pair_ordinal(&first), number, true)?;
                     *group.insert(number)
                 }
@@ -78,7 +78,7 @@ impl<T: Sorting> Marks<'_, T> {
                     let number = match members.get(pair, self.spill)? {
                         Some(number) => number,
                         None => {
-                            let number = self.new_group();
+                            let number = self.start_group();
                             self.add_member(pair, number, false)?;
                             number
                         }
@@ -92,7 +92,7 @@ impl<T: Sorting> Marks<'_, T> {
             let number = match group {
                 Some(number) => number,
                 None => {
-                    let number = self.new_group();
+                    let number = self.start_group();
                     self.add_member(first, number, true)?;
                     *group.insert(number)
                 }
@@ -103,7 +103,7 @@ impl<T: Sorting> Marks<'_, T> {
         Ok(())
     }
 
-    fn new_group(&mut self) -> u64 {
+    fn start_group(&mut self) -> u64 {
         self.sets += 1;
         self.sets - 1
     }

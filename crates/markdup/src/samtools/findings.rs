@@ -7,8 +7,8 @@ use readmill_record::{RecordRef, Result, Stamp};
 
 use super::detail::DuplicateDetails;
 use super::found::{Findings, NameStore};
-use super::group::{GroupLinks, Member};
-use super::key::Span;
+use super::group::{GroupLinks, GroupMember};
+use super::key::UnclippedSpan;
 use super::names::OTHER;
 use super::part;
 use crate::score;
@@ -19,9 +19,9 @@ use crate::verdict::Verdict;
 /// Expected memory in bytes for one read of a group while it is judged.
 const EXPECTED_BYTES: u64 = 320;
 
-const LEAST: u64 = 1 << 20;
+const MIN_LIST_BYTES: u64 = 1 << 20;
 
-const LISTS: u64 = 4;
+const LIST_COUNT: u64 = 4;
 
 /// Compares the reads of each group of duplicates with each other, and collects which of them are
 /// optical duplicates, and of which read (samtools 1.24, `markdup -d`).
@@ -61,8 +61,8 @@ impl GroupJudge {
             singles,
             reads,
             records,
-            pass_bytes: (reads * EXPECTED_BYTES).min(bytes).max(LEAST),
-            list_bytes: (bytes / 4 / LISTS).max(LEAST),
+            pass_bytes: (reads * EXPECTED_BYTES).min(bytes).max(MIN_LIST_BYTES),
+            list_bytes: (bytes / 4 / LIST_COUNT).max(MIN_LIST_BYTES),
             originals,
             links,
             counts,
@@ -72,7 +72,7 @@ impl GroupJudge {
     }
 
     pub fn bytes(&self) -> u64 {
-        self.singles.bytes_of_rows() + self.pass_bytes + LISTS * self.list_bytes
+        self.singles.bytes_of_rows() + self.pass_bytes + LIST_COUNT * self.list_bytes
     }
 
     pub fn pass_bytes(&self) -> u64 {
@@ -81,7 +81,7 @@ impl GroupJudge {
 
     /// Returns the number of passes that judge all groups. Each takes every n-th group, so passes are
     /// about equally large unless a single group does not fit.
-    pub fn passes(&self) -> u64 {
+    pub fn pass_count(&self) -> u64 {
         (self.reads * EXPECTED_BYTES).div_ceil(self.pass_bytes)
     }
 
@@ -93,7 +93,7 @@ impl GroupJudge {
 
     /// Returns the number of reads whose names have no location, and one of these names. `None` if
     /// all have one.
-    pub fn unlocated(&self) -> Option<(u64, &[u8])> {
+    pub fn unlocated_reads(&self) -> Option<(u64, &[u8])> {
         self.unlocated.as_ref().map(|(reads, name)| (*reads, &name[..]))
     }
 
@@ -101,17 +101,22 @@ impl GroupJudge {
     ///
     /// # Errors
     /// A paired read lacks MC or ms, or `--read-coords` does not match its name.
-    pub fn member(&self, group: u64, stamp: Stamp, record: RecordRef<'_>) -> Result<Member> {
+    pub fn summarize_read(
+        &self,
+        group: u64,
+        stamp: Stamp,
+        record: RecordRef<'_>,
+    ) -> Result<GroupMember> {
         let (flags, name) = (record.flags(), record.qname());
         let is_single = !part::has_mate(record);
         let own = score::sum_of_all_qualities(record.qual()) as i64;
         let of_mate = if is_single { 0 } else { part::mate_score(record)? };
-        let place = |optical: &super::OpticalReads| optical.coords.place(name);
+        let place = |optical: &super::OpticalReads| optical.coords.parse_location(name);
         let seen = self.details.optical.as_ref().map(place).transpose();
-        Ok(Member {
+        Ok(GroupMember {
             group,
             place: (record.pos(), stamp.ordinal()),
-            end: (Span::of_read(record).five_prime(flags.is_reverse()), flags.is_reverse()),
+            end: (UnclippedSpan::of_read(record).five_prime(flags.is_reverse()), flags.is_reverse()),
             is_single,
             failed: flags.is_qc_fail(),
             score: own + of_mate,
@@ -122,9 +127,9 @@ impl GroupJudge {
 
     /// Judges the groups of a pass: unmarks the read that stays in each, marks optical duplicates,
     /// and stores the requested details.
-    pub fn judge(
+    pub fn judge_groups(
         &mut self,
-        mut members: Vec<Member>,
+        mut members: Vec<GroupMember>,
         verdict: &mut Verdict,
         threads: &impl Sorting,
         spill: &Spill,
@@ -132,7 +137,7 @@ impl GroupJudge {
         members.sort_unstable_by_key(|read| (read.group, read.place));
         for group in members.chunk_by(|a, b| a.group == b.group) {
             let distance = self.details.optical.as_ref().map(|optical| optical.distance);
-            let links = GroupLinks::of(group, distance, self.details.first_only);
+            let links = GroupLinks::of_group(group, distance, self.details.first_only);
             verdict.duplicates.clear(group[links.root].ordinal());
             if let Some(optical) = &mut verdict.optical {
                 for (read, _) in group.iter().zip(&links.optical).filter(|(_, optical)| **optical) {
@@ -162,7 +167,12 @@ impl GroupJudge {
 
     /// Stores for each duplicate the name of the read that stays, and of the read it was first linked
     /// to. Each name of a group is stored once.
-    fn note_originals(&mut self, group: &[Member], links: &GroupLinks, spill: &Spill) -> Result<()> {
+    fn note_originals(
+        &mut self,
+        group: &[GroupMember],
+        links: &GroupLinks,
+        spill: &Spill,
+    ) -> Result<()> {
         let mut stored: HashMap<usize, u64> = HashMap::new();
         for (read, link) in group.iter().zip(&links.links) {
             let Some(link) = *link else { continue };
@@ -171,7 +181,7 @@ impl GroupJudge {
                 let name = match stored.get(&at) {
                     Some(name) => *name,
                     None => {
-                        let name = self.names.push(&group[at].name, spill)?;
+                        let name = self.names.push_name(&group[at].name, spill)?;
                         *stored.entry(at).or_insert(name)
                     }
                 };
@@ -186,7 +196,7 @@ impl GroupJudge {
 
     /// Completes the verdict after the last pass: gives secondary, supplementary and unmapped records
     /// what was found for reads of their name (`names`), and adds the tables of all findings.
-    pub fn conclude(
+    pub fn finish_verdict(
         mut self,
         names: &Sorter<[u64; 3]>,
         verdict: &mut Verdict,
@@ -203,7 +213,7 @@ impl GroupJudge {
         let counts = table(std::mem::take(&mut self.counts))?;
         let Verdict { duplicates, optical, .. } = verdict;
         let mut others: Sorter<[u64; 2]> = Sorter::default();
-        each_other_record(names, duplicates, spill, |duplicates, givers, other| {
+        for_each_other_record(names, duplicates, spill, |duplicates, givers, other| {
             duplicates.set(other);
             if let Some(optical) = optical
                 && givers.iter().any(|&read| optical.get(read))
@@ -215,7 +225,8 @@ impl GroupJudge {
                 None => originals.get(first, spill)?,
                 name => name,
             };
-            others.extend(name.map(|name| [other, name]).as_ref().map_or(&[], |row| &row[..]));
+            others
+                .extend_from_words(name.map(|name| [other, name]).as_ref().map_or(&[], |row| &row[..]));
             if others.bytes() > room {
                 spill_sorted(&mut others, threads, spill, 0)?;
             }
@@ -229,7 +240,7 @@ impl GroupJudge {
 
 /// Calls `show` with each secondary, supplementary or unmapped record of a name that has duplicates,
 /// and with these duplicates.
-fn each_other_record(
+fn for_each_other_record(
     names: &Sorter<[u64; 3]>,
     duplicates: &mut BitSet,
     spill: &Spill,

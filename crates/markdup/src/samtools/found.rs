@@ -20,7 +20,7 @@ pub struct Findings {
 impl Findings {
     /// Returns the number of tables by ordinal that these details need, to compute memory before the
     /// scan.
-    pub fn tables(details: &DuplicateDetails) -> u64 {
+    pub fn table_count(details: &DuplicateDetails) -> u64 {
         if details.is_wanted() { 5 } else { 0 }
     }
 
@@ -29,12 +29,12 @@ impl Findings {
         tables.iter().map(|table| table.bytes_of_rows()).sum::<u64>() + self.names.bytes()
     }
 
-    pub fn original(&self, ordinal: u64, spill: &Spill) -> Result<Option<Vec<u8>>> {
+    pub fn original_name(&self, ordinal: u64, spill: &Spill) -> Result<Option<Vec<u8>>> {
         let name = match self.originals.get(ordinal, spill)? {
             None => self.others.get(ordinal, spill)?,
             name => name,
         };
-        name.map(|name| self.names.get(name, spill)).transpose()
+        name.map(|name| self.names.read_name(name, spill)).transpose()
     }
 
     pub fn stands_for(&self, ordinal: u64, spill: &Spill) -> Result<u64> {
@@ -43,7 +43,7 @@ impl Findings {
 }
 
 /// Low bits of a name's number: its offset in its piece. The bits above are the index of the piece.
-const WITHIN: u32 = 20;
+const OFFSET_BITS: u32 = 20;
 
 const PIECE: usize = 1 << 18;
 
@@ -60,21 +60,21 @@ impl NameStore {
     }
 
     /// Adds a name and returns its number. A full piece is written to the spill first.
-    pub(super) fn push(&mut self, name: &[u8], spill: &Spill) -> Result<u64> {
+    pub(super) fn push_name(&mut self, name: &[u8], spill: &Spill) -> Result<u64> {
         if self.last.len() + 1 + name.len() > PIECE {
-            let mut piece = spill.begin(0)?;
+            let mut piece = spill.begin_extent(0)?;
             spill.append(&mut piece, &self.last)?;
             self.pieces.push(piece);
             self.last.clear();
         }
-        let number = (self.pieces.len() as u64) << WITHIN | self.last.len() as u64;
+        let number = (self.pieces.len() as u64) << OFFSET_BITS | self.last.len() as u64;
         self.last.push(name.len() as u8); // a name has at most 254 bytes
         self.last.extend_from_slice(name);
         Ok(number)
     }
 
-    fn get(&self, number: u64, spill: &Spill) -> Result<Vec<u8>> {
-        let (piece, at) = ((number >> WITHIN) as usize, number & ((1 << WITHIN) - 1));
+    fn read_name(&self, number: u64, spill: &Spill) -> Result<Vec<u8>> {
+        let (piece, at) = ((number >> OFFSET_BITS) as usize, number & ((1 << OFFSET_BITS) - 1));
         let (mut bytes, read);
         let found = match self.pieces.get(piece) {
             None => self.last.get(at as usize..).unwrap_or_default(),
@@ -101,10 +101,10 @@ mod tests {
         let spill = Spill::new(&[dir.path().to_path_buf()]);
         let mut store = NameStore::default();
         let name = |n: usize| format!("{}{n}", "x".repeat(n % 249)).into_bytes();
-        let numbers: Vec<u64> = (0..9_999).map(|n| store.push(&name(n), &spill).unwrap()).collect();
+        let numbers: Vec<u64> = (0..9_999).map(|n| store.push_name(&name(n), &spill).unwrap()).collect();
         assert!(store.pieces.len() > 3);
         for (n, &number) in numbers.iter().enumerate() {
-            assert_eq!(store.get(number, &spill).unwrap(), name(n));
+            assert_eq!(store.read_name(number, &spill).unwrap(), name(n));
         }
     }
 }

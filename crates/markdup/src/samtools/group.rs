@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use super::detail::FlowCellPlace;
 use crate::tables::OrdinalTable;
 
-pub struct Groups {
+pub struct DuplicateGroups {
     pub members: OrdinalTable,
     /// The group of each single read, and of each paired read that is not a duplicate but has single
     /// reads.
@@ -24,13 +24,13 @@ pub struct Groups {
     pub reads: u64,
 }
 
-impl Groups {
+impl DuplicateGroups {
     pub fn bytes(&self) -> u64 {
         self.members.bytes_of_rows() + self.singles.bytes_of_rows()
     }
 }
 
-pub struct Member {
+pub struct GroupMember {
     pub group: u64,
     pub place: (i32, u64),
     pub end: (i64, bool),
@@ -44,9 +44,9 @@ pub struct Member {
 
 /// Bytes that a read takes while its group is judged, apart from its name: the member, its links, its
 /// entry in the grid, and the overhead of allocations.
-const MEMBER_BYTES: u64 = (size_of::<Member>() + 128) as u64;
+const MEMBER_BYTES: u64 = (size_of::<GroupMember>() + 128) as u64;
 
-impl Member {
+impl GroupMember {
     pub fn bytes(&self) -> u64 {
         MEMBER_BYTES + self.name.len() as u64
     }
@@ -57,8 +57,8 @@ impl Member {
 
     /// Returns whether it takes the place of another paired read: it passed quality control and the
     /// other did not, or it has a higher score, or a smaller name.
-    fn is_better_pair(&self, other: &Member) -> bool {
-        let rank = |read: &Member| (read.failed, Reverse(read.score));
+    fn is_better_pair(&self, other: &GroupMember) -> bool {
+        let rank = |read: &GroupMember| (read.failed, Reverse(read.score));
         (rank(self), &self.name).lt(&(rank(other), &other.name))
     }
 }
@@ -77,7 +77,7 @@ impl GroupLinks {
     ///
     /// `distance` is the maximum for optical duplicates; `None` if they are not searched. With
     /// `first_only`, only members near the read that they were linked to are optical.
-    pub fn of(members: &[Member], distance: Option<i64>, first_only: bool) -> Self {
+    pub fn of_group(members: &[GroupMember], distance: Option<i64>, first_only: bool) -> Self {
         let mut links = vec![None; members.len()];
         let mut counts = vec![1; members.len()];
         // `ends` has the read to which single reads of an end are linked, `best` the best paired read so far.
@@ -138,7 +138,7 @@ impl GroupLinks {
 ///
 /// Members are entered into a grid, best first. All members of one cell are near each other, so each
 /// cell is compared with its neighbours only once, and the time is linear.
-fn mark_near_better(members: &[Member], root: usize, distance: i64, optical: &mut [bool]) {
+fn mark_near_better(members: &[GroupMember], root: usize, distance: i64, optical: &mut [bool]) {
     let mut order: Vec<usize> = (0..members.len()).filter(|&at| members[at].seen.is_some()).collect();
     let rank = |at: usize| {
         let read = &members[at];
@@ -166,9 +166,9 @@ mod tests {
     use crate::samtools::detail::ReadCoords;
 
     /// Makes a member whose name is `M:1:1101:x:y`.
-    fn read(number: u64, name: &str, is_single: bool, score: i64) -> Member {
-        let seen = ReadCoords::Illumina.place(name.as_bytes()).unwrap();
-        Member {
+    fn read(number: u64, name: &str, is_single: bool, score: i64) -> GroupMember {
+        let seen = ReadCoords::Illumina.parse_location(name.as_bytes()).unwrap();
+        GroupMember {
             group: 0,
             place: (100, number),
             end: (101, false),
@@ -185,9 +185,10 @@ mod tests {
         first_only: bool,
     ) -> (Vec<Option<usize>>, Vec<u64>, Vec<bool>) {
         let reads = reads.iter().enumerate();
-        let members: Vec<Member> =
+        let members: Vec<GroupMember> =
             reads.map(|(n, &(name, single, score))| read(n as u64, name, single, score)).collect();
-        let GroupLinks { links, counts, optical, root } = GroupLinks::of(&members, Some(10), first_only);
+        let GroupLinks { links, counts, optical, root } =
+            GroupLinks::of_group(&members, Some(10), first_only);
         assert_eq!(links.iter().filter(|link| link.is_none()).count(), 1);
         assert!(links[root].is_none());
         (links, counts, optical)

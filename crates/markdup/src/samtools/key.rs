@@ -10,21 +10,21 @@ use readmill_record::RecordRef;
 use super::PairEnds;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct SamtoolsEnd {
     pub ref_id: i32,
     pub coordinate: i64,
     pub reverse: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Code {
+pub struct SamtoolsCode {
     /// Number of the read group, from 1. 0 if read groups are compared together, and for reads
     /// without one.
     pub read_group: u16,
     pub barcode: u32,
 }
 
-impl Code {
+impl SamtoolsCode {
     pub fn packed(self) -> u64 {
         u64::from(self.read_group) << 32 | u64::from(self.barcode)
     }
@@ -68,15 +68,15 @@ pub struct PairKey {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct UnclippedSpan {
     start: i64,
     end: i64,
 }
 
-impl Span {
+impl UnclippedSpan {
     pub fn of_read(record: RecordRef<'_>) -> Self {
         let cigar = record.cigar();
-        Span {
+        UnclippedSpan {
             start: i64::from(record.pos()) + 1 - cigar.leading_clip(),
             end: record.end() + cigar.trailing_clip(),
         }
@@ -108,7 +108,7 @@ impl Span {
             rest = behind;
         }
         let pos = i64::from(pos);
-        Span { start: (pos + 1).saturating_sub(clipped), end: pos.saturating_add(length) }
+        UnclippedSpan { start: (pos + 1).saturating_sub(clipped), end: pos.saturating_add(length) }
     }
 
     pub fn five_prime(self, reverse: bool) -> i64 {
@@ -116,7 +116,12 @@ impl Span {
     }
 }
 
-pub fn pair_key(compared: PairEnds, record: RecordRef<'_>, own: Span, mate: Span) -> PairKey {
+pub fn pair_key(
+    compared: PairEnds,
+    record: RecordRef<'_>,
+    own: UnclippedSpan,
+    mate: UnclippedSpan,
+) -> PairKey {
     let flags = record.flags();
     let (reverse, same_strand) = (flags.is_reverse(), flags.is_reverse() == flags.is_mate_reverse());
     let (ref_id, other_ref_id) = (record.ref_id(), record.next_ref_id());
@@ -183,7 +188,11 @@ mod tests {
             ("", 101, 100),
             ("3S4", 98, 100),
         ] {
-            assert_eq!(Span::of_text(100, cigar.as_bytes()), Span { start, end }, "{cigar}");
+            assert_eq!(
+                UnclippedSpan::of_text(100, cigar.as_bytes()),
+                UnclippedSpan { start, end },
+                "{cigar}"
+            );
         }
     }
 }

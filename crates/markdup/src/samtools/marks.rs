@@ -13,12 +13,12 @@ use super::item::{self, EndItem, PairItem, SingleItem};
 use super::store::SamtoolsItems;
 use super::undecided::Undecided;
 use crate::Mode;
-use crate::sorter::{Merged, Sorter, Sorting, spill_sorted};
+use crate::sorter::{MergedItems, Sorter, Sorting, spill_sorted};
 use crate::tables::BitSet;
 use crate::verdict::{DuplicateCounts, Verdict};
 
 /// Minimum memory in bytes for the list of ties before it is spilled.
-const LEAST: u64 = 8 << 20;
+const MIN_TIE_BYTES: u64 = 8 << 20;
 
 pub struct KeyedReads<'a, T> {
     pub items: SamtoolsItems,
@@ -32,14 +32,14 @@ pub struct KeyedReads<'a, T> {
 }
 
 impl<T: Sorting> KeyedReads<'_, T> {
-    pub fn resolve(
+    pub fn resolve_keys(
         self,
         mode: Mode,
         details: &DuplicateDetails,
         mut tally: DuplicateCounts,
     ) -> Result<(Verdict, Undecided)> {
         let KeyedReads { mut items, mut names, records, threads, spill, room, in_use } = self;
-        in_use(items.filled() + names.filled());
+        in_use(items.filled_bytes() + names.filled_bytes());
         tally.reads = items.reads;
         // Names are needed only after the reads are in order, and ordering takes memory.
         spill_sorted(&mut names, threads, spill, 0)?;
@@ -50,23 +50,23 @@ impl<T: Sorting> KeyedReads<'_, T> {
         threads.sort(items.paired_ends.chunks_mut())?;
         threads.sort(items.singles.chunks_mut())?;
         threads.sort(items.located_ends.chunks_mut())?;
-        let beside = room.saturating_sub(items.bytes()).max(LEAST);
+        let beside = room.saturating_sub(items.bytes()).max(MIN_TIE_BYTES);
         let duplicates = BitSet::new(records);
         let mut marks =
-            Marks { threads, spill, room: beside, duplicates, tied: Sorter::default(), sets: 0 };
+            SamtoolsMarks { threads, spill, room: beside, duplicates, tied: Sorter::default(), sets: 0 };
         let undecided = if details.is_wanted() {
             let groups = marks.scan_groups(&items, records, &mut tally)?;
-            in_use(items.filled() + groups.bytes());
+            in_use(items.filled_bytes() + groups.bytes());
             drop(items);
             Undecided::of_groups(groups, names, records, spill, (details, room))
         } else {
-            marks.scan(&items, &mut tally)?;
-            in_use(items.filled() + marks.tied.filled());
+            marks.scan_sets(&items, &mut tally)?;
+            in_use(items.filled_bytes() + marks.tied.filled_bytes());
             drop(items);
             threads.sort(marks.tied.chunks_mut())?;
             Undecided::new(&marks.tied, marks.sets, names, records, spill, room)?
         };
-        in_use(marks.tied.filled() + undecided.bytes());
+        in_use(marks.tied.filled_bytes() + undecided.bytes());
         let optical = details.optical.is_some().then(|| BitSet::new(records));
         let (duplicates, spill) = (marks.duplicates, Arc::clone(spill));
         let (by_template, sets, findings) = (false, None, None);
@@ -74,7 +74,7 @@ impl<T: Sorting> KeyedReads<'_, T> {
     }
 }
 
-pub(super) struct Marks<'a, T> {
+pub(super) struct SamtoolsMarks<'a, T> {
     pub(super) threads: &'a T,
     pub(super) spill: &'a Spill,
     pub(super) room: u64,
@@ -85,42 +85,42 @@ pub(super) struct Marks<'a, T> {
     pub(super) sets: u64,
 }
 
-impl<T: Sorting> Marks<'_, T> {
+impl<T: Sorting> SamtoolsMarks<'_, T> {
     /// Scans pairs and single reads together: a single read at the end of a paired read is a
     /// duplicate.
-    fn scan(&mut self, items: &SamtoolsItems, tally: &mut DuplicateCounts) -> Result<()> {
-        let mut singles = Singles::new(items.singles.merge(self.spill)?)?;
+    fn scan_sets(&mut self, items: &SamtoolsItems, tally: &mut DuplicateCounts) -> Result<()> {
+        let mut singles = SingleScan::new(items.singles.merge(self.spill)?)?;
         let mut paired_ends = items.paired_ends.merge(self.spill)?;
         let mut other = paired_ends.next_item()?;
         let mut pairs = items.pairs.merge(self.spill)?;
-        let mut set: Option<PairSet> = None;
+        let mut set: Option<SamtoolsPairSet> = None;
         while let Some(pair) = pairs.next_item()? {
             if let Some(end) = item::pair_end(&pair) {
                 while let Some(key) = other.filter(|key| *key < end) {
-                    singles.paired_end(&key, &mut self.duplicates)?;
+                    singles.advance_to_end(&key, &mut self.duplicates)?;
                     other = paired_ends.next_item()?;
                 }
-                singles.paired_end(&end, &mut self.duplicates)?;
+                singles.advance_to_end(&end, &mut self.duplicates)?;
             }
             match &mut set {
                 Some(set) if item::same_set(&set.best, &pair) => {
                     tally.pairs += 1;
-                    self.add(set, &pair)?;
+                    self.mark_in_set(set, &pair)?;
                 }
-                _ => set = Some(PairSet { best: pair, tied: None }),
+                _ => set = Some(SamtoolsPairSet { best: pair, tied: None }),
             }
         }
         while let Some(key) = other {
-            singles.paired_end(&key, &mut self.duplicates)?;
+            singles.advance_to_end(&key, &mut self.duplicates)?;
             other = paired_ends.next_item()?;
         }
-        tally.fragments += singles.finish(&mut self.duplicates)?;
+        tally.fragments += singles.finish_singles(&mut self.duplicates)?;
         Ok(())
     }
 
     /// Marks a read that sorts after the best one of its set. A read with an equal score is listed as
     /// tied, since it may still take its place.
-    fn add(&mut self, set: &mut PairSet, pair: &PairItem) -> Result<()> {
+    fn mark_in_set(&mut self, set: &mut SamtoolsPairSet, pair: &PairItem) -> Result<()> {
         self.duplicates.set(item::pair_ordinal(pair));
         if !item::are_tied(&set.best, pair) {
             return Ok(());
@@ -143,39 +143,39 @@ impl<T: Sorting> Marks<'_, T> {
     }
 }
 
-struct PairSet {
+struct SamtoolsPairSet {
     best: PairItem,
     /// Number of the set in the list of ties, if several reads have the best score.
     tied: Option<u64>,
 }
 
-struct Singles<'a> {
-    merged: Merged<'a, SingleItem>,
+struct SingleScan<'a> {
+    merged: MergedItems<'a, SingleItem>,
     next: Option<SingleItem>,
     /// End of the previous read, unless it is known to be the end of a paired read.
     before: Option<EndItem>,
     marked: u64,
 }
 
-impl<'a> Singles<'a> {
-    fn new(mut merged: Merged<'a, SingleItem>) -> Result<Self> {
-        Ok(Singles { next: merged.next_item()?, merged, before: None, marked: 0 })
+impl<'a> SingleScan<'a> {
+    fn new(mut merged: MergedItems<'a, SingleItem>) -> Result<Self> {
+        Ok(SingleScan { next: merged.next_item()?, merged, before: None, marked: 0 })
     }
 
     /// Advances to the end of a paired read. Of each set before it the first read stays; in the set
     /// at it all are duplicates.
-    fn paired_end(&mut self, key: &EndItem, duplicates: &mut BitSet) -> Result<()> {
+    fn advance_to_end(&mut self, key: &EndItem, duplicates: &mut BitSet) -> Result<()> {
         while let Some(single) = self.next {
             let end = item::single_end(&single);
             if end > *key {
                 break;
             }
-            self.add(&single, end == *key, duplicates)?;
+            self.add_single(&single, end == *key, duplicates)?;
         }
         Ok(())
     }
 
-    fn add(&mut self, single: &SingleItem, paired: bool, duplicates: &mut BitSet) -> Result<()> {
+    fn add_single(&mut self, single: &SingleItem, paired: bool, duplicates: &mut BitSet) -> Result<()> {
         let end = item::single_end(single);
         if paired || self.before == Some(end) {
             duplicates.set(item::single_ordinal(single));
@@ -186,9 +186,9 @@ impl<'a> Singles<'a> {
         Ok(())
     }
 
-    fn finish(mut self, duplicates: &mut BitSet) -> Result<u64> {
+    fn finish_singles(mut self, duplicates: &mut BitSet) -> Result<u64> {
         while let Some(single) = self.next {
-            self.add(&single, false, duplicates)?;
+            self.add_single(&single, false, duplicates)?;
         }
         Ok(self.marked)
     }

@@ -40,9 +40,9 @@ use readmill_record::tag::Tag;
 
 /// Maximum number of 64-bit words that a record adds: the key of a pair, a located 5′ end, and a
 /// name.
-pub const MOST_WORDS: usize = 4 + 3 + 3;
+pub const MAX_WORDS_PER_RECORD: usize = 4 + 3 + 3;
 
-pub const USUAL_BYTES: u64 = 32;
+pub const TYPICAL_BYTES_PER_RECORD: u64 = 32;
 
 #[derive(Clone, Debug, Default)]
 pub struct SamtoolsRules {

@@ -3,7 +3,7 @@
 use readmill_record::tag::{self, Field, Tag};
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 
-use super::key::{Code, End, Span, barcode_hash, pair_key};
+use super::key::{SamtoolsCode, SamtoolsEnd, UnclippedSpan, barcode_hash, pair_key};
 use super::report::ReadCounts;
 use super::{SamtoolsRules, item, names};
 use crate::rules::FieldCounts;
@@ -35,7 +35,7 @@ impl SamtoolsPart {
     ///
     /// # Errors
     /// A paired read lacks MC or ms: mates must be fixed first.
-    pub fn collect(
+    pub fn collect_keys(
         &mut self,
         rules: &SamtoolsRules,
         batch: &Batch,
@@ -56,7 +56,7 @@ impl SamtoolsPart {
                     self.fields.count_barcode(record, barcode.is_some());
                 }
                 let barcode = barcode.map_or(0, |field| barcode_hash(field.value));
-                let code = Code { read_group, barcode };
+                let code = SamtoolsCode { read_group, barcode };
                 let collected = self.collect_read(rules, code, record, stamp);
                 collected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))?;
             }
@@ -67,31 +67,32 @@ impl SamtoolsPart {
     fn collect_read(
         &mut self,
         rules: &SamtoolsRules,
-        code: Code,
+        code: SamtoolsCode,
         record: RecordRef<'_>,
         stamp: Stamp,
     ) -> Result<()> {
         let (own, reverse, ordinal) =
-            (Span::of_read(record), record.flags().is_reverse(), stamp.ordinal());
-        let end = End { ref_id: record.ref_id(), coordinate: own.five_prime(reverse), reverse };
+            (UnclippedSpan::of_read(record), record.flags().is_reverse(), stamp.ordinal());
+        let end = SamtoolsEnd { ref_id: record.ref_id(), coordinate: own.five_prime(reverse), reverse };
         let score = score::sum_of_all_qualities(record.qual()) as i64;
         if !has_mate(record) {
             self.reads.single += 1;
-            let single = item::single(code, &end, score, record.pos(), ordinal);
+            let single = item::pack_single(code, &end, score, record.pos(), ordinal);
             self.singles.extend(single);
             return Ok(());
         }
         self.reads.paired += 1;
         let [cigar, mate_score] = mate_fields(record)?;
-        let key = pair_key(rules.ends, record, own, Span::of_text(record.next_pos(), cigar.value));
+        let key =
+            pair_key(rules.ends, record, own, UnclippedSpan::of_text(record.next_pos(), cigar.value));
         // samtools holds the score of the mate in 32 bits.
         let of_mate = i64::from(mate_score.integer().unwrap_or(0) as i32);
         let failed = record.flags().is_qc_fail();
-        self.pairs.extend(item::pair(code, &key, failed, score + of_mate, ordinal));
+        self.pairs.extend(item::pack_pair(code, &key, failed, score + of_mate, ordinal));
         if rules.details.is_wanted() {
-            self.located_ends.extend(item::located_end(code, &end, record.pos(), ordinal));
+            self.located_ends.extend(item::pack_located_end(code, &end, record.pos(), ordinal));
         } else if key.five_prime.is_none() {
-            self.paired_ends.extend(item::end(code, &end));
+            self.paired_ends.extend(item::pack_end(code, &end));
         }
         Ok(())
     }

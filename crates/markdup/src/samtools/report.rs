@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::json::quoted;
-use readmill_format::library_size::estimated_library_size;
+use crate::metrics::json::quote_json;
+use readmill_format::library_size::estimate_library_size;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadCounts {
@@ -40,20 +40,20 @@ pub struct SamtoolsReport {
 }
 
 impl SamtoolsReport {
-    pub fn text(&self, command: &str) -> String {
-        let rows = self.rows().into_iter().map(|(name, value)| format!("{name}: {value}\n"));
+    pub fn format_text(&self, command: &str) -> String {
+        let rows = self.report_rows().into_iter().map(|(name, value)| format!("{name}: {value}\n"));
         format!("COMMAND: {command}\n{}\n", rows.collect::<String>())
     }
 
-    pub fn json(&self, command: &str) -> String {
-        let mut text = format!("{{\n    \"COMMAND\": {}", quoted(command));
-        for (name, value) in self.rows() {
+    pub fn format_json(&self, command: &str) -> String {
+        let mut text = format!("{{\n    \"COMMAND\": {}", quote_json(command));
+        for (name, value) in self.report_rows() {
             let _ = write!(text, ",\n    \"{name}\": {value}"); // writing to a String cannot fail
         }
         text + "\n}\n"
     }
 
-    fn rows(&self) -> [(&'static str, u64); 15] {
+    fn report_rows(&self) -> [(&'static str, u64); 15] {
         let ReadCounts { all, paired, single } = self.reads;
         let examined = paired + single;
         let primary = self.paired_duplicates + self.single_duplicates;
@@ -82,7 +82,7 @@ impl SamtoolsReport {
         let (paired, duplicates) = (self.reads.paired, self.paired_duplicates);
         let (pairs, unique) =
             (paired.saturating_sub(self.optical_pairs) / 2, paired.saturating_sub(duplicates) / 2);
-        if unique == 0 || duplicates < 2 { None } else { estimated_library_size(pairs, unique) }
+        if unique == 0 || duplicates < 2 { None } else { estimate_library_size(pairs, unique) }
     }
 }
 
@@ -117,10 +117,14 @@ mod tests {
             DUPLICATE PRIMARY TOTAL: 7018\n\
             DUPLICATE TOTAL: 7050\n\
             ESTIMATED_LIBRARY_SIZE: 115825";
-        assert_eq!(report.text("x"), format!("COMMAND: x\n{expected}\n\n"));
+        assert_eq!(report.format_text("x"), format!("COMMAND: x\n{expected}\n\n"));
         let few = SamtoolsReport { paired_duplicates: 1, ..report };
-        assert!(few.text("x").ends_with("ESTIMATED_LIBRARY_SIZE: 0\n\n"), "{}", few.text("x"));
-        let json = report.json("a \"b\"");
+        assert!(
+            few.format_text("x").ends_with("ESTIMATED_LIBRARY_SIZE: 0\n\n"),
+            "{}",
+            few.format_text("x")
+        );
+        let json = report.format_json("a \"b\"");
         assert!(
             json.starts_with("{\n    \"COMMAND\": \"a \\\"b\\\"\",\n    \"READ\": 60211,\n"),
             "{json}"

@@ -21,11 +21,11 @@ pub struct SamtoolsItems {
 }
 
 impl SamtoolsItems {
-    pub(crate) fn push(&mut self, part: &SamtoolsPart) {
-        self.pairs.extend(&part.pairs);
-        self.paired_ends.extend(&part.paired_ends);
-        self.located_ends.extend(&part.located_ends);
-        self.singles.extend(&part.singles);
+    pub(crate) fn push_part(&mut self, part: &SamtoolsPart) {
+        self.pairs.extend_from_words(&part.pairs);
+        self.paired_ends.extend_from_words(&part.paired_ends);
+        self.located_ends.extend_from_words(&part.located_ends);
+        self.singles.extend_from_words(&part.singles);
         self.reads.add(&part.reads);
     }
 
@@ -34,9 +34,9 @@ impl SamtoolsItems {
         self.pairs.bytes() + ends + self.singles.bytes()
     }
 
-    pub fn filled(&self) -> u64 {
-        let ends = self.paired_ends.filled() + self.located_ends.filled();
-        self.pairs.filled() + ends + self.singles.filled()
+    pub fn filled_bytes(&self) -> u64 {
+        let ends = self.paired_ends.filled_bytes() + self.located_ends.filled_bytes();
+        self.pairs.filled_bytes() + ends + self.singles.filled_bytes()
     }
 
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {

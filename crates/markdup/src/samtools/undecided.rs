@@ -18,7 +18,7 @@ use readmill_record::{RecordRef, Result, Stamp};
 
 use super::detail::DuplicateDetails;
 use super::findings::GroupJudge;
-use super::group::{Groups, Member};
+use super::group::{DuplicateGroups, GroupMember};
 use super::names::OTHER;
 use crate::sorter::{Sorter, Sorting};
 use crate::tables::{BitSet, OrdinalTable};
@@ -28,14 +28,14 @@ use crate::verdict::Verdict;
 /// of its allocation.
 const SET_BYTES: u64 = 336;
 
-const LEAST: u64 = 1 << 16;
+const MIN_BEST_READ_BYTES: u64 = 1 << 16;
 
 /// The sets and groups in which names decide. Made by the resolver, and consumed by
 /// [`Verdict::conclude`] once all passes are done.
 pub struct Undecided {
     sets_of: OrdinalTable,
     sets: u64,
-    at_once: u64,
+    sets_per_pass: u64,
     names: Sorter<[u64; 3]>,
     spill: Arc<Spill>,
     /// The groups of all duplicates, if details are requested. They replace the list of ties.
@@ -44,7 +44,7 @@ pub struct Undecided {
 
 pub enum NamedRead {
     Tied(TiedRead),
-    Member(Member),
+    Member(GroupMember),
 }
 
 /// A read that shares the best score of its set. The order of the fields decides which one stays: the
@@ -66,7 +66,7 @@ pub enum KeptReads {
     Groups {
         /// The first group of the pass, and the distance to the next one.
         every: (u64, u64),
-        members: Vec<Member>,
+        members: Vec<GroupMember>,
         bytes: u64,
     },
 }
@@ -91,21 +91,35 @@ impl Undecided {
         room: u64,
     ) -> Result<Self> {
         let sets_of = OrdinalTable::new(tied, records, spill, room / 4)?;
-        let at_once = sets.min((room / 4).max(LEAST) / SET_BYTES).max(1);
-        Ok(Undecided { sets_of, sets, at_once, names, spill: Arc::clone(spill), groups: None })
+        let at_once = sets.min((room / 4).max(MIN_BEST_READ_BYTES) / SET_BYTES).max(1);
+        Ok(Undecided {
+            sets_of,
+            sets,
+            sets_per_pass: at_once,
+            names,
+            spill: Arc::clone(spill),
+            groups: None,
+        })
     }
 
     pub(super) fn of_groups(
-        groups: Groups,
+        groups: DuplicateGroups,
         names: Sorter<[u64; 3]>,
         records: u64,
         spill: &Arc<Spill>,
         (details, room): (&DuplicateDetails, u64),
     ) -> Self {
-        let Groups { members, singles, number: sets, reads } = groups;
+        let DuplicateGroups { members, singles, number: sets, reads } = groups;
         let judge = GroupJudge::new(details, singles, reads, records, room / 4);
         let spill = Arc::clone(spill);
-        Undecided { sets_of: members, sets, at_once: sets.max(1), names, spill, groups: Some(judge) }
+        Undecided {
+            sets_of: members,
+            sets,
+            sets_per_pass: sets.max(1),
+            names,
+            spill,
+            groups: Some(judge),
+        }
     }
 
     /// Returns the bytes of memory needed until everything is decided, in addition to
@@ -113,7 +127,7 @@ impl Undecided {
     pub fn bytes(&self) -> u64 {
         let decided = match &self.groups {
             Some(judge) => judge.bytes(),
-            None => self.sets.min(self.at_once) * SET_BYTES,
+            None => self.sets.min(self.sets_per_pass) * SET_BYTES,
         };
         self.sets_of.bytes_of_rows() + decided
     }
@@ -123,23 +137,27 @@ impl Undecided {
         self.groups.as_ref().map_or(u64::MAX, GroupJudge::pass_bytes)
     }
 
-    pub fn passes(&self) -> u64 {
+    pub fn pass_count(&self) -> u64 {
         match &self.groups {
-            Some(judge) => judge.passes(),
-            None => self.sets.div_ceil(self.at_once),
+            Some(judge) => judge.pass_count(),
+            None => self.sets.div_ceil(self.sets_per_pass),
         }
     }
 
-    pub fn begin(&self, pass: u64) -> KeptReads {
+    pub fn begin_pass(&self, pass: u64) -> KeptReads {
         if let Some(judge) = &self.groups {
-            return KeptReads::Groups { every: (pass, judge.passes()), members: Vec::new(), bytes: 0 };
+            return KeptReads::Groups {
+                every: (pass, judge.pass_count()),
+                members: Vec::new(),
+                bytes: 0,
+            };
         }
-        let sets = pass * self.at_once..self.sets.min((pass + 1) * self.at_once);
+        let sets = pass * self.sets_per_pass..self.sets.min((pass + 1) * self.sets_per_pass);
         KeptReads::Best { best: vec![None; (sets.end - sets.start) as usize], sets }
     }
 
     /// Returns the record if it is a read of a set or group that is decided in this pass.
-    pub fn named(
+    pub fn find_named_read(
         &self,
         choice: &PassChoice,
         stamp: Stamp,
@@ -159,7 +177,7 @@ impl Undecided {
                     set => set,
                 };
                 let Some(group) = group.filter(|group| group % of == first) else { return Ok(None) };
-                judge.member(group, stamp, record).map(NamedRead::Member).map(Some)
+                judge.summarize_read(group, stamp, record).map(NamedRead::Member).map(Some)
             }
             (PassChoice::Groups(..), None) => Ok(None),
         }
@@ -167,8 +185,8 @@ impl Undecided {
 
     /// Returns the number of reads of groups whose names have no location, and one of these names.
     /// The pipeline warns about them.
-    pub fn unlocated(&self) -> Option<(u64, &[u8])> {
-        self.groups.as_ref().and_then(GroupJudge::unlocated)
+    pub fn unlocated_reads(&self) -> Option<(u64, &[u8])> {
+        self.groups.as_ref().and_then(GroupJudge::unlocated_reads)
     }
 
     /// Marks the secondary, supplementary and unmapped records whose name has a duplicate.
@@ -188,7 +206,7 @@ impl Undecided {
 }
 
 impl KeptReads {
-    pub fn choice(&self) -> PassChoice {
+    pub fn pass_choice(&self) -> PassChoice {
         match self {
             KeptReads::Best { sets, .. } => PassChoice::Sets(sets.clone()),
             &KeptReads::Groups { every: (first, of), .. } => PassChoice::Groups(first, of),
@@ -203,7 +221,7 @@ impl KeptReads {
     }
 
     /// Adds a member of a group; or a tied read if it is better than the best read of its set so far.
-    pub fn offer(&mut self, read: NamedRead) {
+    pub fn offer_read(&mut self, read: NamedRead) {
         match (self, read) {
             (KeptReads::Best { sets, best }, NamedRead::Tied(read)) => {
                 let at = read.set.checked_sub(sets.start).map(|at| at as usize);
@@ -223,7 +241,7 @@ impl KeptReads {
 }
 
 impl Verdict {
-    pub fn keep(
+    pub fn unmark_kept_reads(
         &mut self,
         reads: KeptReads,
         undecided: &mut Undecided,
@@ -235,16 +253,16 @@ impl Verdict {
                 Ok(())
             }
             KeptReads::Groups { members, .. } => match &mut undecided.groups {
-                Some(judge) => judge.judge(members, self, threads, &undecided.spill),
+                Some(judge) => judge.judge_groups(members, self, threads, &undecided.spill),
                 None => Ok(()),
             },
         }
     }
 
     /// Copies marks to the other records of a name, once all reads that stay are known.
-    pub fn conclude(&mut self, undecided: Undecided, threads: &impl Sorting) -> Result<()> {
+    pub fn mark_other_records(&mut self, undecided: Undecided, threads: &impl Sorting) -> Result<()> {
         match undecided.groups {
-            Some(judge) => judge.conclude(&undecided.names, self, threads, &undecided.spill),
+            Some(judge) => judge.finish_verdict(&undecided.names, self, threads, &undecided.spill),
             None => undecided.mark_others(&mut self.duplicates),
         }
     }
@@ -271,7 +289,7 @@ mod tests {
             read(5, "a", 3, 2),
             read(6, "A", 0, 0), // a set of another pass
         ] {
-            kept.offer(NamedRead::Tied(tied));
+            kept.offer_read(NamedRead::Tied(tied));
         }
         let KeptReads::Best { best, .. } = kept else { panic!("ties") };
         assert_eq!(best, [Some(read(4, "ab", 9, 3)), Some(read(5, "Z", 3, 8))]);

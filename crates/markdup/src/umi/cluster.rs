@@ -53,7 +53,7 @@ impl Method {
         self == Method::Paired
     }
 
-    fn links(self, parent: u64, child: u64) -> bool {
+    fn is_linked(self, parent: u64, child: u64) -> bool {
         match self {
             Method::Exact => false,
             Method::Directional => child <= parent / 2 + parent % 2,
@@ -96,10 +96,10 @@ pub fn cluster(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
         if reached[seed as usize] {
             continue;
         }
-        reach(seed, seen, method, &near, &mut reached, &mut members);
+        collect_linked(seed, seen, method, &near, &mut reached, &mut members);
         if method == Method::Adjacency {
             members.sort_unstable_by_key(|&at| by_text(&seen[at as usize]));
-            divide(&members, &near, &mut assigned, &mut roots);
+            divide_group(&members, &near, &mut assigned, &mut roots);
         } else {
             let root = members.iter().copied().min_by_key(|&at| by_text(&seen[at as usize]));
             members.iter().for_each(|&at| roots[at as usize] = root.unwrap_or(at));
@@ -119,7 +119,7 @@ fn by_arrival(seen: &UmiCount) -> (Reverse<u64>, u64, Umi) {
 }
 
 /// Collects `seed` and all UMIs that are linked to it over any number of steps and not yet reached.
-fn reach(
+fn collect_linked(
     seed: u32,
     seen: &[UmiCount],
     method: Method,
@@ -132,9 +132,9 @@ fn reach(
     reached[seed as usize] = true;
     let mut at = 0;
     while let Some(&parent) = members.get(at) {
-        near.visit(parent, |child| {
+        near.visit_near(parent, |child| {
             let links =
-                |child: u32| method.links(seen[parent as usize].count, seen[child as usize].count);
+                |child: u32| method.is_linked(seen[parent as usize].count, seen[child as usize].count);
             if !reached[child as usize] && links(child) {
                 reached[child as usize] = true;
                 members.push(child);
@@ -146,17 +146,17 @@ fn reach(
 
 /// Divides a group, most frequent first. The leading members become roots until each member is a root
 /// or near one; then each root, in order, takes the members near it that are not yet taken.
-fn divide(members: &[u32], near: &Neighbours<'_>, assigned: &mut [bool], roots: &mut [u32]) {
+fn divide_group(members: &[u32], near: &Neighbours<'_>, assigned: &mut [bool], roots: &mut [u32]) {
     let (mut leads, mut covered) = (0, 0);
     while covered < members.len() {
-        near.visit(members[leads], |other| {
+        near.visit_near(members[leads], |other| {
             covered += usize::from(!std::mem::replace(&mut assigned[other as usize], true));
         });
         leads += 1;
     }
     members[leads..].iter().for_each(|&at| assigned[at as usize] = false);
     for &template_offset in &members[..leads] {
-        near.visit(template_offset, |other| {
+        near.visit_near(template_offset, |other| {
             if !std::mem::replace(&mut assigned[other as usize], true) {
                 roots[other as usize] = template_offset;
             }
@@ -165,7 +165,7 @@ fn divide(members: &[u32], near: &Neighbours<'_>, assigned: &mut [bool], roots: 
 }
 
 /// Maximum number of UMIs that are compared all with all, without an index.
-const FEW: usize = 24;
+const MAX_WITHOUT_INDEX: usize = 24;
 
 /// An index of UMIs that finds those near a given one. Takes `28 (edits + 1)` bytes for each UMI.
 pub struct Neighbours<'a> {
@@ -186,7 +186,7 @@ impl<'a> Neighbours<'a> {
     pub fn new(umis: &'a [Umi], edits: u32) -> Self {
         let longest = umis.iter().map(|umi| umi.len()).max().unwrap_or(0);
         // More parts than symbols are useless: with that many edits, all UMIs of one shape are near.
-        let parts = if umis.len() <= FEW { 0 } else { longest.min(edits as usize) + 1 };
+        let parts = if umis.len() <= MAX_WITHOUT_INDEX { 0 } else { longest.min(edits as usize) + 1 };
         Neighbours {
             umis,
             edits,
@@ -196,7 +196,7 @@ impl<'a> Neighbours<'a> {
 
     /// Calls `visit` with the index of each near UMI at least once, including the UMI itself. A
     /// neighbour that shares several parts is visited for each of them.
-    pub fn visit(&self, of: u32, mut visit: impl FnMut(u32)) {
+    pub fn visit_near(&self, of: u32, mut visit: impl FnMut(u32)) {
         let umi = self.umis[of as usize];
         if self.parts.is_empty() {
             let is_near =
@@ -248,7 +248,9 @@ mod tests {
     fn all_within_the_distance_are_found_and_no_others() {
         let random = &mut Rng::new(2);
         for (symbols, most) in [(&b"ACGT"[..], 6), (b"ACGTN-", 5), (b"AC", 12), (b"A-", 42)] {
-            for (number, edits) in [(FEW, 1), (200, 0), (200, 1), (200, 2), (100, 5), (100, u32::MAX)] {
+            for (number, edits) in
+                [(MAX_WITHOUT_INDEX, 1), (200, 0), (200, 1), (200, 2), (100, 5), (100, u32::MAX)]
+            {
                 let umis = |_| {
                     let length = most - random.below64(3).min(1);
                     umi(&text(random, symbols, length))
@@ -257,7 +259,7 @@ mod tests {
                 let near = Neighbours::new(&umis, edits);
                 for (at, umi) in umis.iter().enumerate() {
                     let mut found = Vec::new();
-                    near.visit(at as u32, |other| found.push(other as usize));
+                    near.visit_near(at as u32, |other| found.push(other as usize));
                     found.sort_unstable();
                     found.dedup();
                     let is_near = |&other: &usize| umi.distance(umis[other]).is_some_and(|d| d <= edits);

@@ -48,17 +48,17 @@ impl Umi {
     /// No UMI, which an empty text gives. It sorts before all others.
     pub const NONE: Umi = Umi(0);
 
-    pub const MOST: usize = 42;
+    pub const MAX_SYMBOLS: usize = 42;
 
     /// Packs a text. Lower case counts as upper case, and `+`, which Illumina writes between two UMIs
     /// in a read name, as the `-` that the SAM specification (optional fields, RX) requires. `None`
     /// for other symbols or more than [`Umi::MOST`] symbols.
     pub fn parse(text: &[u8]) -> Option<Umi> {
-        text.iter().try_fold(Umi::NONE, |umi, &symbol| umi.with(symbol))
+        text.iter().try_fold(Umi::NONE, |umi, &symbol| umi.with_symbol(symbol))
     }
 
     /// Returns this UMI with one more symbol; `None` if the symbol is not allowed or the UMI is full.
-    pub fn with(self, symbol: u8) -> Option<Umi> {
+    pub fn with_symbol(self, symbol: u8) -> Option<Umi> {
         let code = match symbol {
             b'-' | b'+' => DASH,
             b'A' | b'a' => 2,
@@ -69,7 +69,7 @@ impl Umi {
             _ => return None,
         };
         let length = self.len();
-        (length < Self::MOST).then(|| Umi(self.0 | code << shift(length)))
+        (length < Self::MAX_SYMBOLS).then(|| Umi(self.0 | code << symbol_shift(length)))
     }
 
     /// Returns the packed number: below 2^126, and 0 for no UMI.
@@ -83,12 +83,12 @@ impl Umi {
     }
 
     pub fn to_text(self) -> Vec<u8> {
-        (0..self.len()).map(|at| SYMBOLS[(self.0 >> shift(at) & 0b111) as usize]).collect()
+        (0..self.len()).map(|at| SYMBOLS[(self.0 >> symbol_shift(at) & 0b111) as usize]).collect()
     }
 
     pub fn len(self) -> usize {
         // No symbol has code 0, so the lowest bit that is set belongs to the last symbol.
-        if self.is_empty() { 0 } else { Self::MOST - self.0.trailing_zeros() as usize / BITS }
+        if self.is_empty() { 0 } else { Self::MAX_SYMBOLS - self.0.trailing_zeros() as usize / BITS }
     }
 
     pub fn is_empty(self) -> bool {
@@ -98,7 +98,7 @@ impl Umi {
     /// Returns the length and the positions of dashes as one number. Only UMIs of one shape can be
     /// near each other.
     pub fn shape(self) -> u128 {
-        occupied(self.0) << 1 | self.dashes()
+        occupied_symbols(self.0) << 1 | self.dashes()
     }
 
     fn dashes(self) -> u128 {
@@ -108,12 +108,12 @@ impl Umi {
     /// Returns the number of symbols in which two UMIs differ; `None` if their [shapes](Umi::shape)
     /// differ. `N` differs from every base.
     pub fn distance(self, other: Umi) -> Option<u32> {
-        (self.shape() == other.shape()).then(|| occupied(self.0 ^ other.0).count_ones())
+        (self.shape() == other.shape()).then(|| occupied_symbols(self.0 ^ other.0).count_ones())
     }
 
     pub(super) fn is_within(self, other: Umi, edits: u32) -> bool {
-        let mut differing = occupied(self.0 ^ other.0);
-        for _ in 0..edits.min(Self::MOST as u32) {
+        let mut differing = occupied_symbols(self.0 ^ other.0);
+        for _ in 0..edits.min(Self::MAX_SYMBOLS as u32) {
             differing &= differing.wrapping_sub(1); // clears one difference
         }
         differing == 0
@@ -132,28 +132,28 @@ impl Umi {
         if dashes.count_ones() != 1 {
             return None;
         }
-        let at = Self::MOST - 1 - dashes.trailing_zeros() as usize / BITS;
+        let at = Self::MAX_SYMBOLS - 1 - dashes.trailing_zeros() as usize / BITS;
         Some((Umi(self.window(0, at)), Umi(self.0 << (BITS * (at + 1)) & FILLED)))
     }
 
-    pub fn joined(first: Umi, second: Umi) -> Option<Umi> {
+    pub fn from_halves(first: Umi, second: Umi) -> Option<Umi> {
         let length = first.len();
-        let fits = length + 1 + second.len() <= Self::MOST;
-        fits.then(|| Umi(first.0 | DASH << shift(length) | second.0 >> (BITS * (length + 1))))
+        let fits = length + 1 + second.len() <= Self::MAX_SYMBOLS;
+        fits.then(|| Umi(first.0 | DASH << symbol_shift(length) | second.0 >> (BITS * (length + 1))))
     }
 
     /// Returns the halves in the other order, as the other strand of a duplex molecule has them.
     pub fn swapped(self) -> Option<Umi> {
         let (first, second) = self.halves()?;
-        Umi::joined(second, first)
+        Umi::from_halves(second, first)
     }
 }
 
-fn shift(at: usize) -> usize {
-    BITS * (Umi::MOST - 1 - at)
+fn symbol_shift(at: usize) -> usize {
+    BITS * (Umi::MAX_SYMBOLS - 1 - at)
 }
 
-fn occupied(symbols: u128) -> u128 {
+fn occupied_symbols(symbols: u128) -> u128 {
     (symbols | symbols >> 1 | symbols >> 2) & LOWEST
 }
 
@@ -186,7 +186,7 @@ impl Strand {
         }
     }
 
-    fn other(self) -> Strand {
+    fn opposite(self) -> Strand {
         match self {
             Strand::A => Strand::B,
             Strand::B => Strand::A,
@@ -197,7 +197,7 @@ impl Strand {
 /// Returns the strand of a template, from the ends of its first and last segments. The lower end has
 /// the smaller reference sequence, then the smaller unclipped 5′ position. At one position, the first
 /// segment is at the lower end if it is forward.
-pub fn strand(first: &End, last: &End) -> Strand {
+pub fn template_strand(first: &End, last: &End) -> Strand {
     let place = |end: &End| (end.ref_id, end.five_prime);
     let is_lower = place(first) < place(last) || place(first) == place(last) && !first.reverse;
     if is_lower { Strand::A } else { Strand::B }
@@ -205,7 +205,7 @@ pub fn strand(first: &End, last: &End) -> Strand {
 
 /// Returns the UMI with the half of the lower end first. `None` if it does not have exactly two
 /// halves, either of which may be empty.
-pub fn normalise(umi: Umi, strand: Strand) -> Option<Umi> {
+pub fn normalise_umi(umi: Umi, strand: Strand) -> Option<Umi> {
     match strand {
         Strand::A => umi.halves().map(|_| umi),
         Strand::B => umi.swapped(),
@@ -217,12 +217,12 @@ pub fn normalise(umi: Umi, strand: Strand) -> Option<Umi> {
 /// It is the strand of the template, unless over many links its normalised UMI became so different
 /// from the root of its cluster that it is nearer with its halves swapped. In that comparison fgbio
 /// and fgumi add `edits + 1` for each half at the other end.
-pub fn strand_beside(root: Umi, umi: Umi, strand: Strand, edits: u32) -> Strand {
+pub fn strand_in_molecule(root: Umi, umi: Umi, strand: Strand, edits: u32) -> Strand {
     let as_it_is = root.distance(umi).unwrap_or(u32::MAX);
     let swapped = umi.swapped().and_then(|swapped| root.distance(swapped));
     let swapped = swapped
         .map_or(u32::MAX, |distance| distance.saturating_add(edits.saturating_add(1).saturating_mul(2)));
-    if root == umi || as_it_is < swapped { strand } else { strand.other() }
+    if root == umi || as_it_is < swapped { strand } else { strand.opposite() }
 }
 
 #[cfg(test)]
@@ -276,7 +276,7 @@ mod tests {
         let (long, dashed) = ("C".repeat(41), "C".repeat(41) + "-");
         assert_eq!(umi(&dashed).halves(), Some((umi(&long), Umi::NONE)));
         assert_eq!(umi(&dashed).swapped(), Some(umi(&("-".to_owned() + &long))));
-        assert_eq!(Umi::joined(umi(&long), umi("A")), None);
+        assert_eq!(Umi::from_halves(umi(&long), umi("A")), None);
     }
 
     #[test]
@@ -302,29 +302,29 @@ mod tests {
 
     #[test]
     fn both_strands_have_one_code() {
-        assert_eq!(normalise(umi("ACG-TTT"), Strand::A), Some(umi("ACG-TTT")));
-        assert_eq!(normalise(umi("TTT-ACG"), Strand::B), Some(umi("ACG-TTT")));
-        assert_eq!(normalise(umi("-ACG"), Strand::B), Some(umi("ACG-")));
-        assert_eq!(normalise(umi("ACG"), Strand::A), None);
-        assert_eq!(normalise(umi("A-C-G"), Strand::B), None);
+        assert_eq!(normalise_umi(umi("ACG-TTT"), Strand::A), Some(umi("ACG-TTT")));
+        assert_eq!(normalise_umi(umi("TTT-ACG"), Strand::B), Some(umi("ACG-TTT")));
+        assert_eq!(normalise_umi(umi("-ACG"), Strand::B), Some(umi("ACG-")));
+        assert_eq!(normalise_umi(umi("ACG"), Strand::A), None);
+        assert_eq!(normalise_umi(umi("A-C-G"), Strand::B), None);
     }
 
     #[test]
     fn the_first_segment_at_the_lower_end_is_strand_a() {
         let (low, high) = (end(1, 100, false), end(1, 300, true));
-        assert_eq!(strand(&low, &high), Strand::A);
-        assert_eq!(strand(&high, &low), Strand::B);
-        assert_eq!(strand(&end(2, 5, false), &high), Strand::B);
+        assert_eq!(template_strand(&low, &high), Strand::A);
+        assert_eq!(template_strand(&high, &low), Strand::B);
+        assert_eq!(template_strand(&end(2, 5, false), &high), Strand::B);
         let (forward, reverse) = (end(1, 100, false), end(1, 100, true));
-        assert_eq!(strand(&forward, &reverse), Strand::A);
-        assert_eq!(strand(&reverse, &forward), Strand::B);
-        assert_eq!(strand(&forward, &forward), Strand::A);
+        assert_eq!(template_strand(&forward, &reverse), Strand::A);
+        assert_eq!(template_strand(&reverse, &forward), Strand::B);
+        assert_eq!(template_strand(&forward, &forward), Strand::A);
     }
 
     #[test]
     fn a_umi_that_drifted_to_its_opposite_changes_strand() {
         let root = umi("AAAAA-TTTTT");
-        let beside = |text| strand_beside(root, umi(text), Strand::A, 1);
+        let beside = |text| strand_in_molecule(root, umi(text), Strand::A, 1);
         assert_eq!(beside("AAAAA-TTTTT"), Strand::A);
         assert_eq!(beside("AAAAC-TTTTT"), Strand::A);
         assert_eq!(beside("TTTAA-TTTAA"), Strand::A); // 5 as it is, 4 + 5 swapped
@@ -332,6 +332,6 @@ mod tests {
         assert_eq!(beside("TTTTA-TTAAA"), Strand::B); // 7 and 4 + 3
         assert_eq!(beside("TTTTT-AAAAA"), Strand::B);
         let same = umi("AA-AA");
-        assert_eq!(strand_beside(same, same, Strand::B, 0), Strand::B);
+        assert_eq!(strand_in_molecule(same, same, Strand::B, 0), Strand::B);
     }
 }

@@ -38,15 +38,15 @@ pub struct Umis {
 
 /// The bit of the strand that separates templates. It is not set if both strands are clustered
 /// together.
-const APART: u128 = 1 << 127;
+const SEPARATING_STRAND: u128 = 1 << 127;
 
 impl Umis {
     /// Returns what one read contributes to the code of its template.
     ///
     /// # Errors
     /// The UMI is invalid, or the method needs UMIs with two halves.
-    pub fn code(&self, record: RecordRef<'_>) -> Result<u128> {
-        let umi = self.source.of(record)?;
+    pub fn code_of_read(&self, record: RecordRef<'_>) -> Result<u128> {
+        let umi = self.source.read_umi(record)?;
         if self.method == Method::Paired && umi.halves().is_none() && umi != Umi::NONE {
             let inline = matches!(self.source, UmiSource::Inline { .. });
             if !inline {
@@ -58,41 +58,41 @@ impl Umis {
         Ok(umi.code())
     }
 
-    pub fn of_pair(&self, seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
+    pub fn code_of_pair(&self, seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
-        let umi = self.source.of_template(Umi::from_code(first.code), Umi::from_code(last.code));
-        let strand = code::strand(&first.end, &last.end);
+        let umi = self.source.combine_segments(Umi::from_code(first.code), Umi::from_code(last.code));
+        let strand = code::template_strand(&first.end, &last.end);
         let bit = u128::from(strand == Strand::B);
         if self.method.joins_strands() {
-            code::normalise(umi, strand).unwrap_or(umi).code() << 1 | bit
+            code::normalise_umi(umi, strand).unwrap_or(umi).code() << 1 | bit
         } else {
-            (bit * APART) | umi.code() << 1 | bit
+            (bit * SEPARATING_STRAND) | umi.code() << 1 | bit
         }
     }
 
     /// Returns the code by which single reads and paired ends are compared, from the UMIs of both
     /// segments. A duplex UMI starts with the half of the end itself.
-    pub fn of_end(&self, first: Umi, last: Umi, is_first: bool) -> u128 {
-        let umi = self.source.of_template(first, last);
+    pub fn code_of_end(&self, first: Umi, last: Umi, is_first: bool) -> u128 {
+        let umi = self.source.combine_segments(first, last);
         let strand = if is_first { Strand::A } else { Strand::B };
         let duplex = self.method.joins_strands();
-        let umi = if duplex { code::normalise(umi, strand).unwrap_or(umi) } else { umi };
+        let umi = if duplex { code::normalise_umi(umi, strand).unwrap_or(umi) } else { umi };
         umi.code() << 1
     }
 
-    pub fn of_mate(&self, seen: &ReadSummary, arriving: &ReadSummary, mate: &ReadSummary) -> u128 {
+    pub fn code_of_mate(&self, seen: &ReadSummary, arriving: &ReadSummary, mate: &ReadSummary) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
         let is_first = std::ptr::eq(mate, first);
-        self.of_end(Umi::from_code(first.code), Umi::from_code(last.code), is_first)
+        self.code_of_end(Umi::from_code(first.code), Umi::from_code(last.code), is_first)
     }
 }
 
-pub fn code_apart(code: u128) -> bool {
-    code & APART != 0
+pub fn code_separates(code: u128) -> bool {
+    code & SEPARATING_STRAND != 0
 }
 
 pub fn code_umi(code: u128) -> Umi {
-    Umi::from_code((code & !APART) >> 1)
+    Umi::from_code((code & !SEPARATING_STRAND) >> 1)
 }
 
 pub fn code_strand(code: u128) -> Strand {

@@ -42,7 +42,7 @@ impl FromStr for UmiSource {
                 }
                 _ => None,
             },
-            ("inline", Some(lengths)) => inline(lengths),
+            ("inline", Some(lengths)) => parse_inline(lengths),
             _ => None,
         };
         source.ok_or_else(|| {
@@ -55,14 +55,14 @@ impl FromStr for UmiSource {
 
 /// Parses the lengths `8` or `8+8`; together at least one base, and at most as many as fit into a
 /// UMI.
-fn inline(lengths: &str) -> Option<UmiSource> {
+fn parse_inline(lengths: &str) -> Option<UmiSource> {
     let (first, second) = lengths.split_once('+').unwrap_or((lengths, "0"));
     let number = |text: &str| {
         text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<usize>().ok()).flatten()
     };
     let (first, second) = (number(first)?, number(second)?);
     let bases = first.checked_add(second)?;
-    (1..Umi::MOST).contains(&bases).then_some(UmiSource::Inline { first, second })
+    (1..Umi::MAX_SYMBOLS).contains(&bases).then_some(UmiSource::Inline { first, second })
 }
 
 impl std::fmt::Display for UmiSource {
@@ -89,7 +89,7 @@ impl UmiSource {
     ///
     /// # Errors
     /// The field or name has an invalid UMI, or the name has none.
-    pub fn of(&self, record: RecordRef<'_>) -> Result<Umi> {
+    pub fn read_umi(&self, record: RecordRef<'_>) -> Result<Umi> {
         match *self {
             UmiSource::Tag(tag) => in_field(record, tag),
             UmiSource::Name(separator) => {
@@ -105,10 +105,10 @@ impl UmiSource {
     /// Combines what the first and last segments contribute: `first-last` if each starts with a part
     /// of the UMI, otherwise the first one that is not empty. A missing segment counts as
     /// [`Umi::NONE`].
-    pub fn of_template(&self, first: Umi, last: Umi) -> Umi {
+    pub fn combine_segments(&self, first: Umi, last: Umi) -> Umi {
         match self {
             UmiSource::Inline { first: 1.., second: 1.. } if !(first.is_empty() && last.is_empty()) => {
-                Umi::joined(first, last).unwrap_or_default() // it fits, since `inline` checked the lengths
+                Umi::from_halves(first, last).unwrap_or_default() // it fits, since `inline` checked the lengths
             }
             _ if first.is_empty() => last,
             _ => first,
@@ -122,7 +122,7 @@ fn in_field(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
     if field.kind != b'Z' {
         return Err(Error::input(format!("the UMI {} is not text", place())).qname(record.qname()));
     }
-    Umi::parse(field.value).ok_or_else(|| illegal(field.value, &place()).qname(record.qname()))
+    Umi::parse(field.value).ok_or_else(|| illegal_umi_error(field.value, &place()).qname(record.qname()))
 }
 
 /// Returns the UMI after the last `separator` of a read name.
@@ -153,8 +153,9 @@ pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
         Error::input("the read name has no UMI")
             .hint("say where UMIs are, such as tag:RX, or name:_ for after the last _")
     })?;
-    let parsed = if text.iter().any(|b| b"r_".contains(b)) { restored(text) } else { Umi::parse(text) };
-    parsed.ok_or_else(|| illegal(text, "in the read name"))
+    let parsed =
+        if text.iter().any(|b| b"r_".contains(b)) { parse_restored(text) } else { Umi::parse(text) };
+    parsed.ok_or_else(|| illegal_umi_error(text, "in the read name"))
 }
 
 /// Returns whether the field is the UMI of one read, `_`, and the UMI of the other, and not other
@@ -168,15 +169,17 @@ fn is_of_both_reads(field: &[u8]) -> bool {
 }
 
 /// Parses a UMI whose parts may be marked with `r` for reverse complement and joined by `_`.
-fn restored(text: &[u8]) -> Option<Umi> {
+fn parse_restored(text: &[u8]) -> Option<Umi> {
     let mut umi = Umi::NONE;
     for (number, part) in text.split(|b| b"+-_".contains(b)).enumerate() {
         if number > 0 {
-            umi = umi.with(b'-')?;
+            umi = umi.with_symbol(b'-')?;
         }
         umi = match part.strip_prefix(b"r") {
-            Some(part) => part.iter().rev().try_fold(umi, |umi, &base| umi.with(complement(base)))?,
-            None => part.iter().try_fold(umi, |umi, &base| umi.with(base))?,
+            Some(part) => {
+                part.iter().rev().try_fold(umi, |umi, &base| umi.with_symbol(complement(base)))?
+            }
+            None => part.iter().try_fold(umi, |umi, &base| umi.with_symbol(base))?,
         };
     }
     Some(umi)
@@ -192,10 +195,10 @@ fn complement(base: u8) -> u8 {
     }
 }
 
-fn illegal(text: &[u8], place: &str) -> Error {
+fn illegal_umi_error(text: &[u8], place: &str) -> Error {
     let shown = String::from_utf8_lossy(text);
-    let what = match text.len() > Umi::MOST {
-        true => format!("the UMI {shown:?} {place} has more than {} characters", Umi::MOST),
+    let what = match text.len() > Umi::MAX_SYMBOLS {
+        true => format!("the UMI {shown:?} {place} has more than {} characters", Umi::MAX_SYMBOLS),
         false => format!("the UMI {shown:?} {place} has other characters than A, C, G, T, N and -"),
     };
     Error::input(what).hint("say where UMIs are, such as tag:RX, or name:_ for after the last _")
@@ -216,7 +219,7 @@ fn in_bases(record: RecordRef<'_>, length: usize) -> Umi {
         let base = b"NACNGNNNTNNNNNNN"[usize::from(seq[at / 2] >> (4 * (1 - at % 2)) & 15)];
         if is_reverse { complement(base) } else { base }
     };
-    (0..length).try_fold(Umi::NONE, |umi, at| umi.with(base(at))).unwrap_or_default()
+    (0..length).try_fold(Umi::NONE, |umi, at| umi.with_symbol(base(at))).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -247,7 +250,7 @@ mod tests {
     }
 
     fn of(source: &str, raw: &[u8]) -> Result<String> {
-        source.parse::<UmiSource>()?.of(RecordRef::new(raw)).map(|umi| umi.to_string())
+        source.parse::<UmiSource>()?.read_umi(RecordRef::new(raw)).map(|umi| umi.to_string())
     }
 
     #[test]
@@ -358,7 +361,7 @@ mod tests {
     #[test]
     fn the_umi_of_a_template() {
         let of = |source: &str, first, last| {
-            source.parse::<UmiSource>().unwrap().of_template(umi(first), umi(last)).to_string()
+            source.parse::<UmiSource>().unwrap().combine_segments(umi(first), umi(last)).to_string()
         };
         assert_eq!(of("tag:RX", "ACG", "ACG"), "ACG");
         assert_eq!(of("tag:RX", "", "ACG"), "ACG");

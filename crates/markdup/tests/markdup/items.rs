@@ -4,9 +4,9 @@
 
 use readmill_markdup::Item;
 use readmill_markdup::item::{
-    Barcoded, End, HALF_REFS, HalfKind, HalfOrder, ItemLayout, PositionOnly, ReadSummary,
-    count_fragment_from, count_half_by_input_from, count_half_by_place_from, count_pair_from, fragment,
-    half, pair, pair_ordinals,
+    Barcoded, End, HALF_REFS, HalfKind, HalfOrder, ItemLayout, PositionOnly, ReadSummary, pack_fragment,
+    pack_half, pack_pair, pair_ordinals, renumber_fragment, renumber_half_by_input,
+    renumber_half_by_place, renumber_pair,
 };
 use readmill_markdup::location::Location;
 use readmill_simulate::Rng;
@@ -21,17 +21,17 @@ fn read(random: &mut Rng, ordinal: u64, template_offset: u32) -> ReadSummary {
             library: random.bits() as u16,
             ref_id: random.below(HALF_REFS as u32) as i32,
             five_prime: random.below64(1 << 31) as i64 - 1000,
-            reverse: random.once_in(2),
+            reverse: random.is_once_in(2),
         },
         pos: random.below(1 << 30) as i32,
         score: wide(random) / 3,
         location: Location { tile: wide(random).into(), x: wide(random).into(), y: wide(random).into() },
         read_group: random.bits() as u16,
-        first_segment: random.once_in(2),
+        first_segment: random.is_once_in(2),
         next_ref_id: random.below(1000) as i32 - 1,
         ordinal,
         template_offset,
-        first_record_participates: random.once_in(2),
+        first_record_participates: random.is_once_in(2),
         code: u128::from(random.bits()) << 64 | u128::from(random.bits()),
     }
 }
@@ -74,31 +74,31 @@ where
         let two = read(&mut random, ordinal, offset);
         let whole = |read: &ReadSummary| ReadSummary { ordinal: read.ordinal + base, ..*read };
 
-        let mut item = fragment::<S>(&one);
-        count_fragment_from::<S>(&mut item, base);
-        assert_eq!(item, fragment::<S>(&whole(&one)), "a single read: {one:?} behind {base}");
+        let mut item = pack_fragment::<S>(&one);
+        renumber_fragment::<S>(&mut item, base);
+        assert_eq!(item, pack_fragment::<S>(&whole(&one)), "a single read: {one:?} behind {base}");
 
         for kind in [HalfKind::Paired, HalfKind::Alone, HalfKind::Bystander] {
             let name = one.code ^ 77;
-            let mut item = half::<S>(name, &one, kind, HalfOrder::Place);
-            count_half_by_place_from::<S>(&mut item, base);
+            let mut item = pack_half::<S>(name, &one, kind, HalfOrder::Place);
+            renumber_half_by_place::<S>(&mut item, base);
             assert_eq!(
                 item,
-                half::<S>(name, &whole(&one), kind, HalfOrder::Place),
+                pack_half::<S>(name, &whole(&one), kind, HalfOrder::Place),
                 "{one:?} behind {base}"
             );
-            let mut item = half::<S>(name, &one, kind, HalfOrder::Input);
-            count_half_by_input_from::<S>(&mut item, base);
+            let mut item = pack_half::<S>(name, &one, kind, HalfOrder::Input);
+            renumber_half_by_input::<S>(&mut item, base);
             assert_eq!(
                 item,
-                half::<S>(name, &whole(&one), kind, HalfOrder::Input),
+                pack_half::<S>(name, &whole(&one), kind, HalfOrder::Input),
                 "{one:?} behind {base}"
             );
         }
 
-        let (mut item, end) = pair::<S>(&one, &two, one.code);
-        count_pair_from::<S>(&mut item, base);
-        let expected = pair::<S>(&whole(&one), &whole(&two), one.code);
+        let (mut item, end) = pack_pair::<S>(&one, &two, one.code);
+        renumber_pair::<S>(&mut item, base);
+        let expected = pack_pair::<S>(&whole(&one), &whole(&two), one.code);
         assert_eq!((item, end), expected, "{one:?} and {two:?} behind {base}");
         let same_start = one.ordinal - u64::from(one.template_offset)
             == two.ordinal.wrapping_sub(two.template_offset.into());
@@ -124,7 +124,7 @@ fn counting_from_a_record_keeps_the_order_of_items_of_a_slice() {
     let mut items: Vec<_> = (0..5000)
         .map(|_| {
             let ordinal = random.below64(1 << 20);
-            half::<PositionOnly>(
+            pack_half::<PositionOnly>(
                 u128::from(random.below(9)),
                 &read(&mut random, ordinal, 0),
                 HalfKind::Paired,
@@ -133,12 +133,12 @@ fn counting_from_a_record_keeps_the_order_of_items_of_a_slice() {
         })
         .collect();
     items.sort_by(|a, b| a.as_ref().cmp(b.as_ref()));
-    items.iter_mut().for_each(|item| count_half_by_input_from::<PositionOnly>(item, base));
+    items.iter_mut().for_each(|item| renumber_half_by_input::<PositionOnly>(item, base));
     assert!(items.is_sorted_by(|a, b| a.as_ref() <= b.as_ref()));
     let first = ReadSummary { template_offset: 0, ..read(&mut random, 5, 0) };
     let (mut item, _) =
-        pair::<PositionOnly>(&first, &ReadSummary { ordinal: 9, template_offset: 4, ..first }, 0);
-    count_pair_from::<PositionOnly>(&mut item, base);
+        pack_pair::<PositionOnly>(&first, &ReadSummary { ordinal: 9, template_offset: 4, ..first }, 0);
+    renumber_pair::<PositionOnly>(&mut item, base);
     assert_eq!(pair_ordinals::<PositionOnly>(&item), (base + 5, base + 9, base + 5));
     assert_eq!(<[u64; 6] as Item>::WORDS, 6);
 }

@@ -7,7 +7,7 @@ use crate::blocks::{BASES_AT_ONCE, Block, for_each_block};
 use crate::collector::ReadContext;
 use crate::counts::count_bytes;
 use crate::read::{N, PreparedRead};
-use crate::room::Room;
+use crate::room::CountingRoom;
 
 /// Bases that are compared at once.
 const LANES: usize = 16;
@@ -110,7 +110,7 @@ impl EndAlignments {
         first: usize,
         bases: &[u8; LANES],
         codes: &[u8; LANES],
-        room: &Room,
+        room: &CountingRoom,
     ) -> Result<u64> {
         let both = [bases, codes].map(|it| u128::from_le_bytes(*it));
         let mut bad = (((both[0] ^ both[1]) + IF_ANY) | (both[0] + IF_N)) & HIGH;

@@ -16,11 +16,11 @@ use self::options::AlignmentOptions;
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::collector::ByGroup;
 use crate::counts::{Counts, add_each};
-use crate::cycles::MOST_CYCLES;
+use crate::cycles::MAX_CYCLES;
 use crate::flags::given_or;
 use crate::levels::Levels;
 use crate::read::{N, Orientation};
-use crate::room::Room;
+use crate::room::CountingRoom;
 use crate::{MetricSetup, Needs, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
 /// CollectAlignmentSummaryMetrics. Without a reference it counts no mismatches.
@@ -184,7 +184,7 @@ impl EndAlignments {
         &mut self,
         metric: &AlignmentSummary,
         read: &PreparedRead<'_>,
-        room: &Room,
+        room: &CountingRoom,
     ) -> Result<()> {
         let flags = read.flags;
         self.count(Of::PassingReads, 1);
@@ -244,7 +244,7 @@ impl EndAlignments {
     }
 
     /// Counts N of a read that is not aligned, or fails quality controls.
-    fn add_no_calls(&mut self, read: &PreparedRead<'_>, room: &Room) -> Result<()> {
+    fn add_no_calls(&mut self, read: &PreparedRead<'_>, room: &CountingRoom) -> Result<()> {
         if !read.has_n {
             return Ok(());
         }
@@ -255,13 +255,13 @@ impl EndAlignments {
     }
 
     /// Counts a bad base. As Picard does, `i` is counted from the start of the aligned block, not of the read.
-    fn add_bad_cycle(&mut self, read: &PreparedRead<'_>, i: usize, room: &Room) -> Result<()> {
+    fn add_bad_cycle(&mut self, read: &PreparedRead<'_>, i: usize, room: &CountingRoom) -> Result<()> {
         let cycle = if read.flags.is_reverse() { read.bases.len() - i } else { i + 1 };
-        if cycle > MOST_CYCLES {
+        if cycle > MAX_CYCLES {
             return Ok(());
         }
         if self.bad_cycles.len() < cycle {
-            room.lengthen(&mut self.bad_cycles, cycle, MOST_CYCLES)?;
+            room.lengthen_list(&mut self.bad_cycles, cycle, MAX_CYCLES)?;
         }
         self.bad_cycles[cycle - 1] += 1;
         Ok(())

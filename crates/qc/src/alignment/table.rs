@@ -1,6 +1,6 @@
 //! The table of alignments, and the histogram of lengths.
 
-use readmill_format::metrics::{self, HistogramColumn, Row};
+use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
 
 use super::{Alignments, EndAlignments, FIRST, Of, SECOND, UNPAIRED};
 use crate::counts::{Bins, divide};
@@ -66,7 +66,7 @@ impl Alignments {
                 add("UNPAIRED", unpaired, unpaired.bad());
             }
         }
-        metrics::put_table(text, "picard.analysis.AlignmentSummaryMetrics", &COLUMNS, &rows);
+        metrics::append_table(text, "picard.analysis.AlignmentSummaryMetrics", &COLUMNS, &rows);
         text.push(b'\n');
         // Lengths are those of all reads, if these are a unit: it comes first.
         let all = units.first().filter(|(unit, _)| unit.names() == [None; 3] && !unit.groups.is_empty());
@@ -82,7 +82,7 @@ impl Alignments {
             column("UNPAIRED_TOTAL_LENGTH_COUNT", ends[UNPAIRED].lengths.bins()),
             column("UNPAIRED_ALIGNED_LENGTH_COUNT", ends[UNPAIRED].aligned_lengths.bins()),
         ];
-        metrics::put_histograms(text, "java.lang.Integer", "READ_LENGTH", &columns);
+        metrics::append_histograms(text, "java.lang.Integer", "READ_LENGTH", &columns);
     }
 
     /// Whether there is any read.
@@ -114,39 +114,40 @@ impl EndAlignments {
         }
     }
 
-    fn row(&self, category: &str, unit: &Unit, bad_cycles: u64) -> Row {
+    fn row(&self, category: &str, unit: &Unit, bad_cycles: u64) -> MetricsRow {
         let of = |of| self.of(of);
         let share = |part, whole| divide(self.of(part) as f64, self.of(whole) as f64);
         let lengths = self.lengths.bins();
         let bases = lengths.sum();
-        let mut row = Row::default();
-        row.text(category.as_bytes());
-        row.number(of(Of::Reads)).number(of(Of::PassingReads));
-        row.decimal(share(Of::PassingReads, Of::Reads)).number(of(Of::NoiseReads));
-        row.number(of(Of::AlignedReads)).decimal(share(Of::AlignedReads, Of::PassingReads));
-        row.number(of(Of::AlignedBases)).number(of(Of::HighQualityReads));
-        row.number(of(Of::HighQualityBases)).number(of(Of::HighQualityQ20Bases));
-        row.decimal(self.mismatches.bins().median());
-        row.decimal(share(Of::Mismatches, Of::AlignedBases));
-        row.decimal(share(Of::HighQualityMismatches, Of::HighQualityBases));
-        row.decimal(share(Of::Indels, Of::AlignedBases));
+        let mut row = MetricsRow::default();
+        row.push_text(category.as_bytes());
+        row.push_integer(of(Of::Reads)).push_integer(of(Of::PassingReads));
+        row.push_decimal(share(Of::PassingReads, Of::Reads)).push_integer(of(Of::NoiseReads));
+        row.push_integer(of(Of::AlignedReads)).push_decimal(share(Of::AlignedReads, Of::PassingReads));
+        row.push_integer(of(Of::AlignedBases)).push_integer(of(Of::HighQualityReads));
+        row.push_integer(of(Of::HighQualityBases)).push_integer(of(Of::HighQualityQ20Bases));
+        row.push_decimal(self.mismatches.bins().median());
+        row.push_decimal(share(Of::Mismatches, Of::AlignedBases));
+        row.push_decimal(share(Of::HighQualityMismatches, Of::HighQualityBases));
+        row.push_decimal(share(Of::Indels, Of::AlignedBases));
         if lengths.is_empty() {
-            (0..7).for_each(|_| _ = row.decimal(0.0));
+            (0..7).for_each(|_| _ = row.push_decimal(0.0));
         } else {
-            row.decimal(lengths.mean()).decimal(lengths.standard_deviation());
-            row.decimal(lengths.median()).decimal(lengths.median_absolute_deviation());
-            row.decimal(lengths.min() as f64).decimal(lengths.max() as f64);
-            row.decimal(self.aligned_lengths.bins().mean());
+            row.push_decimal(lengths.mean()).push_decimal(lengths.standard_deviation());
+            row.push_decimal(lengths.median()).push_decimal(lengths.median_absolute_deviation());
+            row.push_decimal(lengths.min() as f64).push_decimal(lengths.max() as f64);
+            row.push_decimal(self.aligned_lengths.bins().mean());
         }
-        row.number(of(Of::AlignedInPairs)).decimal(share(Of::AlignedInPairs, Of::AlignedReads));
-        row.number(of(Of::ImproperPairs)).decimal(share(Of::ImproperPairs, Of::AlignedReads));
-        row.number(bad_cycles).decimal(share(Of::Forward, Of::AlignedReads));
-        row.decimal(share(Of::Chimeras, Of::PossibleChimeras));
-        row.decimal(share(Of::AdapterReads, Of::PassingReads));
-        row.decimal(divide(of(Of::SoftClipped) as f64, bases));
-        row.decimal(divide(of(Of::HardClipped) as f64, bases));
-        row.decimal(share(Of::ThreePrimeClipped, Of::ThreePrimeClippedReads));
-        unit.names().into_iter().for_each(|name| _ = row.optional(name));
+        row.push_integer(of(Of::AlignedInPairs))
+            .push_decimal(share(Of::AlignedInPairs, Of::AlignedReads));
+        row.push_integer(of(Of::ImproperPairs)).push_decimal(share(Of::ImproperPairs, Of::AlignedReads));
+        row.push_integer(bad_cycles).push_decimal(share(Of::Forward, Of::AlignedReads));
+        row.push_decimal(share(Of::Chimeras, Of::PossibleChimeras));
+        row.push_decimal(share(Of::AdapterReads, Of::PassingReads));
+        row.push_decimal(divide(of(Of::SoftClipped) as f64, bases));
+        row.push_decimal(divide(of(Of::HardClipped) as f64, bases));
+        row.push_decimal(share(Of::ThreePrimeClipped, Of::ThreePrimeClippedReads));
+        unit.names().into_iter().for_each(|name| _ = row.push_optional(name));
         row
     }
 }

@@ -66,7 +66,7 @@ impl ReadMetric for SequencingArtifacts {
         let Some(reference) = context.reference.filter(|_| self.counts(read)) else { return Ok(()) };
         let Some((contig, length)) = reference.place(read.record.ref_id())? else { return Ok(()) };
         let all = self.libraries.len() * LIBRARY;
-        context.room.lengthen(counts, all, all)?;
+        context.room.lengthen_list(counts, all, all)?;
         let library = self.libraries.number(read.fields.read_group);
         let counts = &mut counts[library * LIBRARY..][..LIBRARY];
         let way = 2 * usize::from(read.is_second()) + usize::from(read.flags.is_reverse());

@@ -2,7 +2,7 @@
 
 use std::array::from_fn;
 
-use readmill_format::metrics::{self, Row};
+use readmill_format::metrics::{self, MetricsRow};
 
 use crate::substitutions::Libraries;
 
@@ -66,7 +66,7 @@ const BAIT_BIAS_NAMES: [Named; 2] = [(b"GT", "Gref"), (b"CA", "Cref")];
 const LETTERS: &[u8; 4] = b"ACGT";
 
 /// The least rate of errors that is written.
-const LEAST_RATE: f64 = 1e-10;
+const MIN_RATE: f64 = 1e-10;
 
 /// Bases by called base and way.
 type Calls = [[u64; WAYS]; CALLS];
@@ -151,9 +151,9 @@ impl Counts {
     /// The share of the other base.
     fn rate(self) -> f64 {
         if self.all() == 0 {
-            return LEAST_RATE;
+            return MIN_RATE;
         }
-        LEAST_RATE.max(self.called as f64 / self.all() as f64)
+        MIN_RATE.max(self.called as f64 / self.all() as f64)
     }
 }
 
@@ -171,13 +171,13 @@ impl Observed {
     fn pre_adapter_rate(&self) -> f64 {
         let all = self.supporting.all() + self.refuting.all();
         if all == 0 {
-            return LEAST_RATE;
+            return MIN_RATE;
         }
-        LEAST_RATE.max((self.supporting.called as f64 - self.refuting.called as f64) / all as f64)
+        MIN_RATE.max((self.supporting.called as f64 - self.refuting.called as f64) / all as f64)
     }
 
     fn bait_bias_rate(&self) -> f64 {
-        LEAST_RATE.max(self.forward.rate() - self.reverse.rate())
+        MIN_RATE.max(self.forward.rate() - self.reverse.rate())
     }
 }
 
@@ -227,18 +227,18 @@ impl<'a> Library<'a> {
         }
     }
 
-    fn row(&self, of: Substitution) -> Row {
-        let mut row = Row::default();
-        row.text(self.samples).text(self.name);
-        row.text(&[LETTERS[of.reference]]).text(&[LETTERS[of.called]]);
+    fn row(&self, of: Substitution) -> MetricsRow {
+        let mut row = MetricsRow::default();
+        row.push_text(self.samples).push_text(self.name);
+        row.push_text(&[LETTERS[of.reference]]).push_text(&[LETTERS[of.called]]);
         row
     }
 
     /// The row of a summary; `rate` is that of its artifact.
-    fn summary(&self, of: Substitution, rate: fn(&Observed) -> f64, names: &[Named]) -> Row {
+    fn summary(&self, of: Substitution, rate: fn(&Observed) -> f64, names: &[Named]) -> MetricsRow {
         let quality = |contexts| quality(rate(&self.observed(of, contexts)));
         let mut row = self.row(of);
-        row.number(quality(Contexts::Middle(of.reference)));
+        row.push_integer(quality(Contexts::Middle(of.reference)));
         let middle = of.reference << 2;
         let each: [&dyn Fn(usize) -> Contexts; 3] = [
             &|n| Contexts::One(n >> 2 << 4 | middle | n & 3),
@@ -248,11 +248,11 @@ impl<'a> Library<'a> {
         for contexts in each {
             let all = (0..16).map(contexts).map(|it| (quality(it), it.name()));
             let (worst, name) = all.min().unwrap_or_default();
-            row.text(&name).number(worst);
+            row.push_text(&name).push_integer(worst);
         }
         let letters = [LETTERS[of.reference], LETTERS[of.called]];
         let name = names.iter().find(|(substitution, _)| **substitution == letters);
-        row.text(name.map_or("NA", |(_, name)| name).as_bytes());
+        row.push_text(name.map_or("NA", |(_, name)| name).as_bytes());
         row
     }
 }
@@ -260,7 +260,7 @@ impl<'a> Library<'a> {
 /// Appends the tables to the files: details and summary of artifacts before the adapters, the same of bait bias, and the
 /// summary of errors.
 pub(super) fn put(texts: &mut [Vec<u8>; 5], counts: &[u64], libraries: &Libraries, is_tandem: bool) {
-    let mut rows: [Vec<Row>; 5] = Default::default();
+    let mut rows: [Vec<MetricsRow>; 5] = Default::default();
     let mut errors = [[Counts::default(); CALLS]; CALLS];
     for (number, name) in libraries.names.iter().enumerate() {
         let counts = counts.get(number * LIBRARY..(number + 1) * LIBRARY).unwrap_or_default();
@@ -274,19 +274,19 @@ pub(super) fn put(texts: &mut [Vec<u8>; 5], counts: &[u64], libraries: &Librarie
             for context in contexts.map(Contexts::One) {
                 let it = library.observed(of, context);
                 let mut row = library.row(of);
-                row.text(&context.name());
+                row.push_text(&context.name());
                 for counts in [it.supporting, it.refuting] {
-                    row.number(counts.reference).number(counts.called);
+                    row.push_integer(counts.reference).push_integer(counts.called);
                 }
-                row.decimal(it.pre_adapter_rate()).number(quality(it.pre_adapter_rate()));
+                row.push_decimal(it.pre_adapter_rate()).push_integer(quality(it.pre_adapter_rate()));
                 rows[0].push(row);
                 let mut row = library.row(of);
-                row.text(&context.name());
+                row.push_text(&context.name());
                 for counts in [it.forward, it.reverse] {
-                    row.number(counts.reference).number(counts.called);
+                    row.push_integer(counts.reference).push_integer(counts.called);
                 }
-                row.decimal(it.forward.rate()).decimal(it.reverse.rate());
-                row.decimal(it.bait_bias_rate()).number(quality(it.bait_bias_rate()));
+                row.push_decimal(it.forward.rate()).push_decimal(it.reverse.rate());
+                row.push_decimal(it.bait_bias_rate()).push_integer(quality(it.bait_bias_rate()));
                 rows[2].push(row);
                 // A substitution and that of the other strand are one error.
                 let strand = |base: usize| if of.reference >= 2 { 3 - base } else { base };
@@ -312,17 +312,17 @@ pub(super) fn put(texts: &mut [Vec<u8>; 5], counts: &[u64], libraries: &Librarie
         ("picard.analysis.artifacts.ErrorSummaryMetrics".into(), ERRORS.to_vec()),
     ];
     for ((text, rows), (class, columns)) in texts.iter_mut().zip(&rows).zip(&tables) {
-        metrics::put_table(text, class, columns, rows);
+        metrics::append_table(text, class, columns, rows);
         text.push(b'\n');
     }
 }
 
-fn error_row(of: Substitution, counts: Counts) -> Row {
+fn error_row(of: Substitution, counts: Counts) -> MetricsRow {
     let (reference, called) = (LETTERS[of.reference], LETTERS[of.called]);
-    let mut row = Row::default();
-    row.text(&[reference]).text(&[called]).text(&[reference, b'>', called]);
-    row.number(counts.reference).number(counts.called);
-    row.decimal(crate::counts::divide(counts.called as f64, counts.all() as f64));
+    let mut row = MetricsRow::default();
+    row.push_text(&[reference]).push_text(&[called]).push_text(&[reference, b'>', called]);
+    row.push_integer(counts.reference).push_integer(counts.called);
+    row.push_decimal(crate::counts::divide(counts.called as f64, counts.all() as f64));
     row
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::reads::{IS_N, MOST_QUAL, ReadView, Reads, is_called, is_good};
+use super::reads::{IS_N, MAX_QUAL, ReadView, Reads, is_called, is_good};
 use crate::qualities::ByQuality;
 
 /// Positions of a page, as a power of two.
@@ -14,7 +14,7 @@ const PAGE_BITS: u32 = 9;
 pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 
 /// The most reads of a piece: depths have 16 bits.
-pub(crate) const MOST_READS: usize = 60_000;
+pub(crate) const MAX_READS: usize = 60_000;
 
 /// The page of a position, and where it is there.
 #[inline(always)]
@@ -125,7 +125,7 @@ impl Depths {
     }
 
     /// The most bytes of memory of the depths of so many bases, which lie in so many runs.
-    pub fn most_bytes(bases: u64, runs: u64) -> u64 {
+    pub fn max_bytes(bases: u64, runs: u64) -> u64 {
         // The list of pages doubles, and is copied as it grows.
         (bases / PAGE as u64 + 2 * runs) * (4 * PAGE + 3 * size_of::<Page>() + 32) as u64
     }
@@ -135,7 +135,7 @@ impl Depths {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedBases {
     /// Bases of a lower quality do not count. It is above [`NOISE`], and at most 128.
-    pub least_qual: u8,
+    pub min_qual: u8,
     /// The first bases above noise at a position, whose qualities count.
     pub cap: u32,
 }
@@ -154,7 +154,7 @@ impl DepthCounter {
     pub fn count_each(&mut self, reads: &Reads, counted: CountedBases) -> Depths {
         let mut depths = Depths::default();
         for (start, values) in reads.views().flat_map(ReadView::runs) {
-            self.fresh.add(&mut depths, start, values, counted.least_qual);
+            self.fresh.add(&mut depths, start, values, counted.min_qual);
         }
         self.fresh.flush(&mut depths);
         depths.quals = self.qualities(reads, &depths, counted.cap);
@@ -169,7 +169,7 @@ impl DepthCounter {
         for (number, view) in reads.views().enumerate() {
             depths.counted += u64::from(view.read.counted);
             if let Some(before) = self.names.add(view.read.name, number)
-                && self.mark_shared(reads, number, before, counted.least_qual)
+                && self.mark_shared(reads, number, before, counted.min_qual)
             {
                 depths.take_back(view, &self.marks);
             }
@@ -212,10 +212,10 @@ impl DepthCounter {
 
     /// All bases above noise by their quality.
     pub fn all_qualities(&mut self, reads: &Reads) -> Vec<u64> {
-        let mut counts = vec![0; usize::from(MOST_QUAL) + 1];
+        let mut counts = vec![0; usize::from(MAX_QUAL) + 1];
         for (value, count) in self.quals.count_all(reads.values()) {
             if is_called(value) {
-                counts[usize::from((value & !IS_N).min(MOST_QUAL))] += count;
+                counts[usize::from((value & !IS_N).min(MAX_QUAL))] += count;
             }
         }
         counts
@@ -227,7 +227,7 @@ impl DepthCounter {
         if !depths.pages.iter().any(is_deep) {
             return self.all_qualities(reads);
         }
-        let mut counts = vec![0; usize::from(MOST_QUAL) + 1];
+        let mut counts = vec![0; usize::from(MAX_QUAL) + 1];
         each_numbered(
             reads,
             |number| {
@@ -262,7 +262,7 @@ pub(crate) fn each_numbered<T>(
                 for &value in values {
                     let known = known.next().and_then(Option::as_mut);
                     if is_called(value) {
-                        each((value & !IS_N).min(MOST_QUAL), known);
+                        each((value & !IS_N).min(MAX_QUAL), known);
                     }
                 }
                 position = position.wrapping_add(values.len() as u32);

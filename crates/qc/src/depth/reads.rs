@@ -40,11 +40,11 @@ pub(crate) const IS_N: u8 = 0x80;
 
 /// Aligned bases of lower qualities count nowhere; larger ones are not told apart.
 pub(crate) const NOISE: u8 = 2;
-pub(crate) const MOST_QUAL: u8 = 126;
+pub(crate) const MAX_QUAL: u8 = 126;
 
 /// A quality as a signed byte of Java: those that no SAM file has are below 0.
 pub(crate) fn as_java(qual: u8) -> u8 {
-    if qual < IS_N { qual.min(MOST_QUAL) } else { 0 }
+    if qual < IS_N { qual.min(MAX_QUAL) } else { 0 }
 }
 
 /// Whether the quality of a base is above noise.
@@ -122,7 +122,6 @@ impl Reads {
         }
     }
 
-    /// All reads.
     pub fn views(&self) -> impl Iterator<Item = ReadView<'_>> {
         (0..self.list.len()).map(|number| self.view(number))
     }

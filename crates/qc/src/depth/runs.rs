@@ -4,7 +4,7 @@
 const CHUNK: usize = 1 << 16;
 
 /// The most bytes of a run: two numbers of 32 bits, seven bits in a byte.
-const MOST: usize = 10;
+const MAX: usize = 10;
 
 /// Runs of equal depths, in their order. What is not there is 0.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl DepthRuns {
         if length == 0 {
             return;
         }
-        if self.chunks.last().is_none_or(|chunk| chunk.len() + MOST > CHUNK) {
+        if self.chunks.last().is_none_or(|chunk| chunk.len() + MAX > CHUNK) {
             self.chunks.push(Vec::with_capacity(CHUNK));
         }
         let Some(chunk) = self.chunks.last_mut() else { return };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const BINS: usize = 101;
 
 /// Windows with more N than this belong to no bin.
-pub(super) const MOST_N: u64 = 4;
+pub(super) const MAX_N: u64 = 4;
 
 /// The codes of C and G.
 pub(super) const C: u8 = 2;

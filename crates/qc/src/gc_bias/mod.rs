@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use readmill_record::{ReportText, Result};
 
-use self::bins::{BINS, C, G, GcReads, MOST_N, percentage};
+use self::bins::{BINS, C, G, GcReads, MAX_N, percentage};
 use self::options::GcBiasOptions;
 use self::scan::GcScan;
 use crate::blocks::mismatches;
@@ -67,7 +67,7 @@ impl ReadMetric for GcBias {
         }
         counts.aligned += 1;
         let Some(gc) = bin_of(read, self.scan.window(), context)? else { return Ok(()) };
-        context.room.lengthen(&mut counts.bins, BINS, BINS)?;
+        context.room.lengthen_list(&mut counts.bins, BINS, BINS)?;
         let mismatches = mismatches(read, reference, &mut context.pages)?;
         let gaps = read.record.cigar().ops().filter(|(op, _)| matches!(op, 1 | 2));
         let bin = &mut counts.bins[gc];
@@ -106,6 +106,6 @@ fn bin_of(read: &PreparedRead<'_>, window: u32, context: &mut ReadContext<'_>) -
     }
     let codes = context.pages.of(reference).codes(contig, start, start + window)?;
     let gc = count_bytes(codes, |code| (code == C) | (code == G));
-    let is_known = count_bytes(codes, |code| code == N) <= MOST_N;
+    let is_known = count_bytes(codes, |code| code == N) <= MAX_N;
     Ok(is_known.then(|| percentage(gc, window)))
 }

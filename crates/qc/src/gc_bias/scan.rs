@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use readmill_format::reference::{Reference, WINDOW_BYTES, Window};
+use readmill_format::reference::{Reference, ReferenceWindow, WINDOW_BYTES};
 use readmill_record::Result;
 
-use super::bins::{BINS, C, G, MOST_N, percentage};
+use super::bins::{BINS, C, G, MAX_N, percentage};
 use super::options::MAX_SCAN_WINDOW;
 use crate::read::N;
 use crate::run_end::{ReferenceSpan, SpanThreads};
@@ -48,7 +48,7 @@ impl GcScan {
         threads.for_each_span(&mut spans, &|| {
             // Windows by their number of G and C.
             let mut counts = vec![0; self.window as usize + 1];
-            let mut bases = self.reference.codes();
+            let mut bases = self.reference.bam_code_window();
             let sum = &sum;
             Box::new(move |span| {
                 self.count_span(span, &mut bases, &mut counts)?;
@@ -63,7 +63,12 @@ impl GcScan {
     }
 
     /// Counts the windows that start in a span.
-    fn count_span(&self, span: ReferenceSpan, bases: &mut Window, counts: &mut [u64]) -> Result<()> {
+    fn count_span(
+        &self,
+        span: ReferenceSpan,
+        bases: &mut ReferenceWindow,
+        counts: &mut [u64],
+    ) -> Result<()> {
         for from in (span.from..span.to).step_by(AT_ONCE as usize) {
             let to = span.to.min(from.saturating_add(AT_ONCE));
             let codes = bases.codes(span.contig, from, to + self.window - 1)?;
@@ -92,7 +97,7 @@ fn count(codes: &[u8], window: usize, counts: &mut [u64]) {
     let mut sum: u32 = codes.iter().take(window - 1).map(value).sum();
     for (first, last) in codes.iter().zip(codes.iter().skip(window - 1)) {
         sum += value(last);
-        if u64::from(sum / ONE_N) <= MOST_N {
+        if u64::from(sum / ONE_N) <= MAX_N {
             counts[(sum % ONE_N) as usize] += 1;
         }
         sum -= value(first);

@@ -1,6 +1,6 @@
 //! The two files of CollectGcBiasMetrics.
 
-use readmill_format::metrics::{self, Row};
+use readmill_format::metrics::{self, MetricsRow};
 
 use super::bins::{BINS, GcCounts, GcReads};
 use super::options::GcBiasOptions;
@@ -42,7 +42,7 @@ const UNIT: [&str; 3] = ["SAMPLE", "LIBRARY", "READ_GROUP"];
 const RANGES: [(usize, usize); 5] = [(0, 20), (20, 40), (40, 60), (60, 80), (80, BINS)];
 
 /// The greatest percentage that counts as AT dropout.
-const MOST_AT: usize = 50;
+const MAX_AT: usize = 50;
 
 /// Appends the detailed table and the summary to their files, from the units and their counts. A unit without aligned
 /// reads has no rows.
@@ -67,10 +67,10 @@ pub(super) fn put(
         }
     }
     let columns = [&DETAILS[..], &UNIT].concat();
-    metrics::put_table(details, "picard.analysis.GcBiasDetailMetrics", &columns, &detail_rows);
+    metrics::append_table(details, "picard.analysis.GcBiasDetailMetrics", &columns, &detail_rows);
     details.push(b'\n');
     let columns = [&SUMMARY[..], &UNIT].concat();
-    metrics::put_table(summary, "picard.analysis.GcBiasSummaryMetrics", &columns, &summary_rows);
+    metrics::append_table(summary, "picard.analysis.GcBiasSummaryMetrics", &columns, &summary_rows);
     summary.push(b'\n');
 }
 
@@ -100,28 +100,28 @@ impl Part<'_> {
         self.all_reads() / self.all_windows()
     }
 
-    fn begin(&self) -> Row {
+    fn begin(&self) -> MetricsRow {
         let level = match self.unit.names() {
             [_, _, Some(_)] => "Read Group",
             [_, Some(_), None] => "Library",
             [Some(_), None, None] => "Sample",
             [None, None, None] => "All Reads",
         };
-        let mut row = Row::default();
-        row.text(level.as_bytes()).text(self.used.as_bytes());
+        let mut row = MetricsRow::default();
+        row.push_text(level.as_bytes()).push_text(self.used.as_bytes());
         row
     }
 
     /// Only the column of the level itself has a name.
-    fn end(&self, mut row: Row) -> Row {
+    fn end(&self, mut row: MetricsRow) -> MetricsRow {
         let names = self.unit.names();
         let last = names.iter().rposition(Option::is_some);
         let names = names.into_iter().enumerate();
-        names.for_each(|(n, name)| _ = row.optional(name.filter(|_| Some(n) == last)));
+        names.for_each(|(n, name)| _ = row.push_optional(name.filter(|_| Some(n) == last)));
         row
     }
 
-    fn detail(&self, gc: usize) -> Row {
+    fn detail(&self, gc: usize) -> MetricsRow {
         let bin = self.counts.bins.get(gc).copied().unwrap_or_default();
         let windows = self.windows.0[gc];
         let quality = match bin.errors {
@@ -133,20 +133,20 @@ impl Part<'_> {
             windows => reads / windows as f64 / self.reads_per_window(),
         };
         let mut row = self.begin();
-        row.number(gc as u64).number(windows).number(bin.reads).number(quality);
-        row.decimal(relative(bin.reads as f64)).decimal(relative((bin.reads as f64).sqrt()));
+        row.push_integer(gc as u64).push_integer(windows).push_integer(bin.reads).push_integer(quality);
+        row.push_decimal(relative(bin.reads as f64)).push_decimal(relative((bin.reads as f64).sqrt()));
         self.end(row)
     }
 
-    fn summary(&self, window: u32) -> Row {
+    fn summary(&self, window: u32) -> MetricsRow {
         let mut row = self.begin();
-        row.number(window).number(self.counts.clusters).number(self.counts.aligned);
-        self.dropouts().into_iter().for_each(|dropout| _ = row.decimal(dropout));
+        row.push_integer(window).push_integer(self.counts.clusters).push_integer(self.counts.aligned);
+        self.dropouts().into_iter().for_each(|dropout| _ = row.push_decimal(dropout));
         for (from, to) in RANGES {
             let bins = || (from..to).filter(|&gc| self.windows.0[gc] > 0);
             let windows: u64 = bins().map(|gc| self.windows.0[gc]).sum();
             let reads = bins().map(|gc| self.reads(gc)).sum::<u64>() as f64;
-            row.decimal(match windows {
+            row.push_decimal(match windows {
                 0 => 0.0,
                 windows => reads / (windows as f64 * self.reads_per_window()),
             });
@@ -161,7 +161,7 @@ impl Part<'_> {
             let reads = self.reads(gc) as f64 / self.all_reads();
             let dropout = (windows as f64 / self.all_windows() - reads) * 100.0;
             if dropout > 0.0 {
-                sums[usize::from(gc > MOST_AT)] += dropout;
+                sums[usize::from(gc > MAX_AT)] += dropout;
             }
         }
         sums

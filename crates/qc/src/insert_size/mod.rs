@@ -4,7 +4,7 @@ pub(crate) mod options;
 
 use std::sync::Arc;
 
-use readmill_format::metrics::{self, HistogramColumn, Row};
+use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
 use readmill_record::{ReportText, Result};
 use serde::{Deserialize, Serialize};
 
@@ -114,9 +114,9 @@ impl ReadMetric for InsertSize {
             }
         }
         Ok(end.files(&Self::PROGRAM, |[text]| {
-            metrics::put_table(text, "picard.analysis.InsertSizeMetrics", &COLUMNS, &rows);
+            metrics::append_table(text, "picard.analysis.InsertSizeMetrics", &COLUMNS, &rows);
             text.push(b'\n');
-            metrics::put_histograms(text, "java.lang.Integer", "insert_size", &columns);
+            metrics::append_histograms(text, "java.lang.Integer", "insert_size", &columns);
         }))
     }
 }
@@ -129,19 +129,19 @@ impl InsertSizes {
 }
 
 /// Makes the row of one orientation, and trims its bins to the width of the histogram.
-fn row(unit: &Unit, orientation: &str, bins: &mut Bins, options: &InsertSizeOptions) -> Row {
+fn row(unit: &Unit, orientation: &str, bins: &mut Bins, options: &InsertSizeOptions) -> MetricsRow {
     let (median, deviation, count) = (bins.median(), bins.median_absolute_deviation(), bins.count());
-    let mut row = Row::default();
-    row.decimal(median).decimal(bins.mode()).decimal(deviation);
-    row.number(bins.min()).number(bins.max());
+    let mut row = MetricsRow::default();
+    row.push_decimal(median).push_decimal(bins.mode()).push_decimal(deviation);
+    row.push_integer(bins.min()).push_integer(bins.max());
     let widths = widths(bins, median);
     let calculated = (median + options.deviations.unwrap_or(10.0) * deviation) as i32;
     let calculated = options.min_histogram_width.map_or(calculated, |least| calculated.max(least));
     bins.trim(options.histogram_width.unwrap_or(calculated).into());
     let [mean, sd] = if bins.is_empty() { [0.0; 2] } else { [bins.mean(), bins.standard_deviation()] };
-    row.decimal(mean).decimal(sd).number(count).text(orientation.as_bytes());
-    widths.into_iter().for_each(|width| _ = row.number(width));
-    unit.names().into_iter().for_each(|name| _ = row.optional(name));
+    row.push_decimal(mean).push_decimal(sd).push_integer(count).push_text(orientation.as_bytes());
+    widths.into_iter().for_each(|width| _ = row.push_integer(width));
+    unit.names().into_iter().for_each(|name| _ = row.push_optional(name));
     row
 }
 

@@ -50,7 +50,7 @@ impl MetricProgram for OxoG {
     }
 
     fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
-        if setup.header.lines_of(b"RG").next().is_none() {
+        if setup.header.lines_of_kind(b"RG").next().is_none() {
             let what =
                 "CollectOxoGMetrics counts by the libraries of read groups, and the header has none";
             return Err(Error::input(what).hint("add read groups, or leave this program out"));
@@ -115,7 +115,6 @@ pub(crate) struct OxoGPiece {
     bases: Vec<u64>,
 }
 
-/// Sites of a contig.
 #[derive(Debug, Serialize, Deserialize)]
 struct ContigSites {
     contig: u32,

@@ -1,6 +1,6 @@
 //! The file of CollectOxoGMetrics.
 
-use readmill_format::metrics::{self, Row};
+use readmill_format::metrics::{self, MetricsRow};
 
 use super::{CONTEXTS, LIBRARY, OxoGTotals, WAYS};
 use crate::substitutions::Libraries;
@@ -29,7 +29,7 @@ const COLUMNS: [&str; 20] = [
 ];
 
 /// The least rate of errors that is written.
-const LEAST_RATE: f64 = 1e-10;
+const MIN_RATE: f64 = 1e-10;
 
 const LETTERS: &[u8; 4] = b"ACGT";
 
@@ -38,34 +38,37 @@ impl OxoGTotals {
     pub fn put(&self, text: &mut Vec<u8>, libraries: &Libraries) {
         let name = |context: usize| vec![LETTERS[context / 4], b'C', LETTERS[context % 4]];
         let mut contexts: Vec<Vec<u8>> = (0..CONTEXTS).map(name).collect();
-        readmill_record::java::hash_order(&mut contexts);
+        readmill_record::java::sort_by_hash(&mut contexts);
         let mut rows = Vec::new();
         for context in &contexts {
             let number = (0..CONTEXTS).find(|&number| name(number) == *context).unwrap_or_default();
             for (library, library_name) in libraries.listed().enumerate() {
-                let mut row = Row::default();
-                row.text(libraries.samples()).text(library_name).text(context);
+                let mut row = MetricsRow::default();
+                row.push_text(libraries.samples()).push_text(library_name).push_text(context);
                 self.put_numbers(&mut row, library, number);
                 rows.push(row);
             }
         }
-        metrics::put_table(text, "picard.analysis.CollectOxoGMetrics$CpcgMetrics", &COLUMNS, &rows);
+        metrics::append_table(text, "picard.analysis.CollectOxoGMetrics$CpcgMetrics", &COLUMNS, &rows);
         text.push(b'\n');
     }
 
-    fn put_numbers(&self, row: &mut Row, library: usize, context: usize) {
+    fn put_numbers(&self, row: &mut MetricsRow, library: usize, context: usize) {
         let ways = &self.bases[library * LIBRARY + context * WAYS..][..WAYS];
         // Of C or G, the same base or another, and whether as by oxidation.
         let bases = |g: usize, other: usize| ways[4 * g + 2 * other] + ways[4 * g + 2 * other + 1];
         let by =
             |other: usize, oxidised: usize| ways[2 * other + oxidised] + ways[4 + 2 * other + oxidised];
         let total: u64 = ways.iter().sum();
-        row.number(self.sites[library * CONTEXTS + context]).number(total);
-        row.number(by(0, 0)).number(by(0, 1)).number(by(0, 0) + by(0, 1));
-        row.number(by(1, 0)).number(by(1, 1));
+        row.push_integer(self.sites[library * CONTEXTS + context]).push_integer(total);
+        row.push_integer(by(0, 0)).push_integer(by(0, 1)).push_integer(by(0, 0) + by(0, 1));
+        row.push_integer(by(1, 0)).push_integer(by(1, 1));
         let more = by(1, 1).saturating_sub(by(1, 0)).max(1);
         put_rate(row, more as f64 / total as f64);
-        row.number(bases(0, 0)).number(bases(1, 0)).number(bases(0, 1)).number(bases(1, 1));
+        row.push_integer(bases(0, 0))
+            .push_integer(bases(1, 0))
+            .push_integer(bases(0, 1))
+            .push_integer(bases(1, 1));
         let rate = |g: usize| bases(g, 1) as f64 / (bases(g, 0) + bases(g, 1)) as f64;
         put_rate(row, at_least(rate(0) - rate(1)));
         put_rate(row, at_least(rate(1) - rate(0)));
@@ -73,11 +76,11 @@ impl OxoGTotals {
 }
 
 /// Appends a rate and its Phred score.
-fn put_rate(row: &mut Row, rate: f64) {
-    row.decimal(rate).decimal(-10.0 * rate.log10());
+fn put_rate(row: &mut MetricsRow, rate: f64) {
+    row.push_decimal(rate).push_decimal(-10.0 * rate.log10());
 }
 
 /// A rate, or the least one; what is no number stays so, as in Java.
 fn at_least(rate: f64) -> f64 {
-    if rate < LEAST_RATE { LEAST_RATE } else { rate }
+    if rate < MIN_RATE { MIN_RATE } else { rate }
 }

@@ -124,7 +124,7 @@ impl RnaJoin {
             }
             self.last = last;
         }
-        let done = exons.position(self.last.0, self.last.1);
+        let done = exons.base_number(self.last.0, self.last.1);
         for (join, unit) in self.units.iter_mut().zip(piece.units) {
             join.totals.counts.add(&unit.counts);
             for page in unit.depths.iter().flat_map(|depths| &depths.pages) {

@@ -8,7 +8,7 @@ use super::options::RnaOptions;
 const BEST: usize = 1001;
 
 /// The least mean depth of a transcript.
-const LEAST_MEAN: f64 = 1.0;
+const MIN_MEAN: f64 = 1.0;
 
 /// Places in a transcript at which the histogram has a depth, in percent of its length.
 const PERCENTS: usize = 101;
@@ -98,7 +98,7 @@ fn best<'a>(genes: &'a Genes, totals: &RnaTotals, options: &RnaOptions) -> Vec<B
             let exons = ranges(genes, contig, transcript);
             let bases: u64 = exons.map(|(from, to)| sum_up_to(&sums, to) - sum_up_to(&sums, from)).sum();
             let mean = bases as f64 / f64::from(transcript.length);
-            if mean >= LEAST_MEAN && of_gene.as_ref().is_none_or(|best| mean > best.mean) {
+            if mean >= MIN_MEAN && of_gene.as_ref().is_none_or(|best| mean > best.mean) {
                 of_gene = Some(Best { contig, is_reverse, transcript, mean });
             }
         }
@@ -118,7 +118,7 @@ fn ranges<'a>(
     transcript: &'a Transcript,
 ) -> impl Iterator<Item = (u32, u32)> + 'a {
     genes.exons(transcript).iter().map(move |&(start, end)| {
-        let from = genes.union().position(contig, start);
+        let from = genes.union().base_number(contig, start);
         (from, from + end - start)
     })
 }

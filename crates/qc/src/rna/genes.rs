@@ -11,7 +11,7 @@ use readmill_format::intervals::NamedIntervals;
 use readmill_format::ref_flat::{RefFlatReader, RefFlatRow};
 use readmill_format::unknown_contigs::UnknownContigs;
 use readmill_record::{
-    Charge, Header, Ledger, Prepaid, Result, java, make_room, slots_to_grow, table_slots,
+    Charge, Header, Ledger, Prepaid, Result, extra_slots_to_grow, java, make_room, table_slots,
 };
 
 /// The files that the program reads.
@@ -50,7 +50,6 @@ pub(super) struct Gene {
     pub transcripts: Range<u32>,
 }
 
-/// A transcript.
 #[derive(Clone, Debug)]
 pub(super) struct Transcript {
     pub transcribed: (u32, u32),
@@ -73,19 +72,19 @@ impl Genes {
     pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let RefFlatRows { mut names, rows, mut paid, warnings } =
             RefFlatRows::read(path, header, ledger)?;
-        let charge = paid.charge();
-        java::hash_order(&mut names);
+        let charge = paid.charge_mut();
+        java::sort_by_hash(&mut names);
         let mut data = GeneData {
             genes: Vec::new(),
             transcripts: Vec::new(),
             exons: Vec::new(),
             parts: Vec::new(),
-            union: NamedIntervals::of(&[], header.references().len(), ledger)?,
+            union: NamedIntervals::from_unnamed(&[], header.references().len(), ledger)?,
             warnings,
-            _charge: ledger.empty(GENES),
+            _charge: ledger.empty_charge(GENES),
         };
         let mut places = HashSet::new();
-        let (mut kept, mut scratch) = (ledger.empty(GENES), ledger.empty(GENES));
+        let (mut kept, mut scratch) = (ledger.empty_charge(GENES), ledger.empty_charge(GENES));
         let mut all = Vec::new();
         for name in &names {
             if let Some(rows) = rows.get(name) {
@@ -101,7 +100,7 @@ impl Genes {
             let end = rows.iter().map(|row| row.transcribed.1).max().unwrap_or_default();
             let is_reverse = rows[0].strand == b"-";
             let place = (contig, start, end, is_reverse);
-            let slots = slots_to_grow(places.capacity(), places.len(), 1);
+            let slots = extra_slots_to_grow(places.capacity(), places.len(), 1);
             charge.grow(slots as u64 * (size_of_val(&place) as u64 + 1))?;
             if start >= end || !places.insert(place) {
                 continue;
@@ -115,7 +114,7 @@ impl Genes {
             let by_name: HashMap<&[u8], &RefFlatRow> =
                 rows.iter().map(|row| (&row.name[..], row)).collect();
             let mut order: Vec<Vec<u8>> = rows.iter().map(|row| row.name.clone()).collect();
-            java::hash_order(&mut order);
+            java::sort_by_hash(&mut order);
             for name in &order {
                 let Some(row) = by_name.get(&name[..]) else { continue };
                 let from = data.exons.len() as u32;
@@ -137,7 +136,7 @@ impl Genes {
         }
         data.parts.sort_unstable();
         let contigs = header.references().len();
-        data.union = NamedIntervals::of(&all, contigs, ledger)?;
+        data.union = NamedIntervals::from_unnamed(&all, contigs, ledger)?;
         data._charge = kept;
         Ok(Genes(Arc::new(data)))
     }
@@ -167,7 +166,6 @@ impl Genes {
         found.sort_unstable();
     }
 
-    /// All genes.
     pub(super) fn genes(&self) -> &[Gene] {
         &self.0.genes
     }
@@ -220,12 +218,13 @@ impl RefFlatRows {
     fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let mut reader = RefFlatReader::open(path, ledger)?;
         let (names, rows, warnings) = Default::default();
-        let mut all = RefFlatRows { names, rows, paid: Prepaid::new(ledger.empty(GENES)), warnings };
+        let mut all =
+            RefFlatRows { names, rows, paid: Prepaid::new(ledger.empty_charge(GENES)), warnings };
         let unknown = RefCell::new(UnknownContigs::default());
         let is_known = |contig: &[u8]| {
             let is_known = header.reference_id(contig).is_some();
             if !is_known {
-                unknown.borrow_mut().add(contig);
+                unknown.borrow_mut().add_place(contig);
             }
             is_known
         };
@@ -238,7 +237,7 @@ impl RefFlatRows {
         }
         let unknown = unknown.into_inner();
         if all.names.is_empty() && !unknown.is_empty() {
-            return Err(unknown.error(path));
+            return Err(unknown.other_genome_error(path));
         }
         all.warnings.extend(unknown.warning(path, "transcripts"));
         if beyond_end > 0 {
@@ -254,20 +253,20 @@ impl RefFlatRows {
     fn add(&mut self, row: RefFlatRow) -> Result<()> {
         let RefFlatRows { names, rows, paid, .. } = self;
         for text in [&row.gene, &row.name, &row.contig, &row.strand] {
-            paid.block(text.capacity())?;
+            paid.pay_block(text.capacity())?;
         }
-        paid.block(row.exons.capacity() * size_of::<(u32, u32)>())?;
+        paid.pay_block(row.exons.capacity() * size_of::<(u32, u32)>())?;
         if let Some(of_gene) = rows.get_mut(&row.gene) {
-            make_room(of_gene, 1, paid.charge())?;
+            make_room(of_gene, 1, paid.charge_mut())?;
             of_gene.push(row);
             return Ok(());
         }
-        let slots = slots_to_grow(rows.capacity(), rows.len(), 1);
-        paid.charge().grow((slots * (size_of::<(Vec<u8>, Vec<RefFlatRow>)>() + 1)) as u64)?;
-        make_room(names, 1, paid.charge())?;
-        (0..2).try_for_each(|_| paid.block(row.gene.len()))?;
+        let slots = extra_slots_to_grow(rows.capacity(), rows.len(), 1);
+        paid.charge_mut().grow((slots * (size_of::<(Vec<u8>, Vec<RefFlatRow>)>() + 1)) as u64)?;
+        make_room(names, 1, paid.charge_mut())?;
+        (0..2).try_for_each(|_| paid.pay_block(row.gene.len()))?;
         let mut of_gene = Vec::new();
-        make_room(&mut of_gene, 1, paid.charge())?;
+        make_room(&mut of_gene, 1, paid.charge_mut())?;
         names.push(row.gene.clone());
         let name = row.gene.clone();
         of_gene.push(row);

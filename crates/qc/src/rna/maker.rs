@@ -9,7 +9,7 @@ use super::counting::{RnaCounting, RnaJoin};
 use super::genes::Gene;
 use super::options::StrandSpecificity;
 use super::piece::{RnaCounts, RnaPiece, RnaUnit};
-use crate::depth::depths::{CountedBases, DepthCounter, Depths, MOST_READS};
+use crate::depth::depths::{CountedBases, DepthCounter, Depths, MAX_READS};
 use crate::depth::open_pages::OpenPages;
 use crate::depth::reads::{NOISE, Reads};
 use crate::depth::runs::DepthRuns;
@@ -19,7 +19,7 @@ use crate::read::{Orientation, orientation};
 use crate::unsorted::unsorted;
 
 /// The most bytes of values of a part, and [`AT_ONCE`] more.
-const MOST_VALUES: usize = 1 << 22;
+const MAX_VALUES: usize = 1 << 22;
 
 /// Bases of a block that are looked at at a time. A CIGAR of a few bytes may claim 268 million without a base of the read.
 const AT_ONCE: u32 = 1 << 16;
@@ -29,7 +29,7 @@ const FAR: u64 = AT_ONCE as u64;
 
 /// The value of each base: any quality counts.
 const VALUE: u8 = NOISE + 1;
-const EACH: CountedBases = CountedBases { least_qual: VALUE, cap: u32::MAX };
+const EACH: CountedBases = CountedBases { min_qual: VALUE, cap: u32::MAX };
 
 /// The part of a gene that a base lies in, as in Picard: the larger number counts where transcripts disagree.
 const INTRON: u8 = 1;
@@ -57,7 +57,7 @@ struct Found {
 
 /// The reads of a row that are gathered.
 #[derive(Default)]
-struct Gathered {
+struct GatheredBases {
     unit: RnaUnit,
     reads: Reads,
 }
@@ -112,7 +112,8 @@ impl PieceMaker for RnaMaker {
     fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<RnaPiece> {
         let counting = Arc::clone(&self.counting);
         let mut piece = RnaPiece::default();
-        let mut units: Vec<Gathered> = (0..counting.units).map(|_| Gathered::default()).collect();
+        let mut units: Vec<GatheredBases> =
+            (0..counting.units).map(|_| GatheredBases::default()).collect();
         for (stamp, record) in batch.records() {
             let place = (u32::try_from(record.ref_id()), u32::try_from(record.pos()));
             if let (Ok(contig), Ok(start)) = place {
@@ -136,7 +137,7 @@ impl PieceMaker for RnaMaker {
                         let (start, bases) = (run + at, (length - at).min(AT_ONCE));
                         let first = *first.get_or_insert(start);
                         unit.reads.push_block(start, &found.values[..bases as usize]);
-                        if unit.reads.values().len() >= MOST_VALUES {
+                        if unit.reads.values().len() >= MAX_VALUES {
                             unit.reads.push_read(0, first, start + bases, 0);
                             complete(&mut self.counter, unit);
                         }
@@ -146,7 +147,7 @@ impl PieceMaker for RnaMaker {
                 if let Some((first, (last, length))) = first.zip(found.runs.last()).filter(|_| is_open) {
                     unit.reads.push_read(0, first, last + length, 0);
                 }
-                if unit.reads.list.len() >= MOST_READS {
+                if unit.reads.list.len() >= MAX_READS {
                     complete(&mut self.counter, unit);
                 }
             }
@@ -168,15 +169,16 @@ fn far_bytes(counting: &RnaCounting, record: RecordRef<'_>, group: usize) -> u64
         return 0;
     }
     let (end, exons) = (start.saturating_add(span as u32), counting.genes.union());
-    let bases = u64::from(exons.position(contig, end) - exons.position(contig, start));
-    let runs = (exons.first_behind(contig, end) - exons.first_behind(contig, start) + 1) as u64;
+    let bases = u64::from(exons.base_number(contig, end) - exons.base_number(contig, start));
+    let runs =
+        (exons.first_ending_after(contig, end) - exons.first_ending_after(contig, start) + 1) as u64;
     let units = counting.units_of_group[group].len() as u64;
     // Runs and genes, in lists that double and are copied as they grow, and depths in each row.
-    48 * runs + units * (72 * runs + Depths::most_bytes(bases, runs))
+    48 * runs + units * (72 * runs + Depths::max_bytes(bases, runs))
 }
 
 /// Counts the depths of the reads so far.
-fn complete(counter: &mut DepthCounter, unit: &mut Gathered) {
+fn complete(counter: &mut DepthCounter, unit: &mut GatheredBases) {
     let reads = std::mem::take(&mut unit.reads);
     if !reads.list.is_empty() {
         unit.unit.depths.push(counter.count_each(&reads, EACH));
@@ -292,13 +294,13 @@ impl Found {
         // The last base of a block is not counted for the depth, as in Picard.
         let end = start.saturating_add(length).saturating_sub(1);
         let exons = counting.genes.union();
-        let mut number = exons.first_behind(contig, start);
+        let mut number = exons.first_ending_after(contig, start);
         while let Some(&(_, first, last)) =
             exons.intervals().get(number).filter(|it| it.0 == contig && it.1 < end)
         {
             let (from, to) = (first.max(start), last.min(end));
             if from < to {
-                self.runs.push((exons.offset(number) + from - first, to - from));
+                self.runs.push((exons.base_offset(number) + from - first, to - from));
                 let length = self.values.len().max((to - from).min(AT_ONCE) as usize);
                 self.values.resize(length, VALUE);
             }
@@ -367,7 +369,7 @@ fn is_ribosomal(counting: &RnaCounting, contig: u32, record: RecordRef<'_>) -> b
     }
     let mut most = 0;
     if let Some(ribosomal) = &counting.ribosomal {
-        let first = ribosomal.first_behind(contig, start.clamp(0, u32::MAX.into()) as u32);
+        let first = ribosomal.first_ending_after(contig, start.clamp(0, u32::MAX.into()) as u32);
         for &(_, from, to) in ribosomal.intervals()[first..]
             .iter()
             .take_while(|it| it.0 == contig && i64::from(it.1) < end)

@@ -1,6 +1,6 @@
 //! The file of CollectRnaSeqMetrics.
 
-use readmill_format::metrics::{self, HistogramColumn, Row};
+use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
 
 use super::counting::RnaTotals;
 use super::evenness::Evenness;
@@ -58,20 +58,20 @@ pub(super) fn put(
         let bins = evenness.by_percent.unwrap_or_default();
         columns.push(HistogramColumn { label, bins: (0..).zip(bins).collect() });
     }
-    metrics::put_table(text, "picard.analysis.RnaSeqMetrics", &COLUMNS, &rows);
+    metrics::append_table(text, "picard.analysis.RnaSeqMetrics", &COLUMNS, &rows);
     text.push(b'\n');
-    metrics::put_histograms(text, "java.lang.Integer", "normalized_position", &columns);
+    metrics::append_histograms(text, "java.lang.Integer", "normalized_position", &columns);
 }
 
-fn row(unit: &Unit, totals: &RnaTotals, evenness: &Evenness, has_ribosomal: bool) -> Row {
-    let (counts, mut row) = (&totals.counts, Row::default());
+fn row(unit: &Unit, totals: &RnaTotals, evenness: &Evenness, has_ribosomal: bool) -> MetricsRow {
+    let (counts, mut row) = (&totals.counts, MetricsRow::default());
     let [intergenic, intron, untranslated, coding] = counts.by_function;
     let aligned = counts.aligned as f64;
     let share = |part: u64, all: f64| if all > 0.0 { part as f64 / all } else { 0.0 };
-    row.number(counts.bases).number(counts.aligned);
+    row.push_integer(counts.bases).push_integer(counts.aligned);
     match has_ribosomal {
-        true => row.number(counts.ribosomal),
-        false => row.text(b""),
+        true => row.push_integer(counts.ribosomal),
+        false => row.push_text(b""),
     };
     for number in [
         coding,
@@ -85,27 +85,27 @@ fn row(unit: &Unit, totals: &RnaTotals, evenness: &Evenness, has_ribosomal: bool
         counts.r2_transcript_strand,
         counts.unexplained,
     ] {
-        row.number(number);
+        row.push_integer(number);
     }
     let (r1, r2) = (counts.r1_transcript_strand, counts.r2_transcript_strand);
-    row.decimal(share(r1, (r1 + r2) as f64)).decimal(share(r2, (r1 + r2) as f64));
+    row.push_decimal(share(r1, (r1 + r2) as f64)).push_decimal(share(r2, (r1 + r2) as f64));
     match has_ribosomal && counts.aligned > 0 {
-        true => row.decimal(share(counts.ribosomal, aligned)),
-        false => row.text(b""),
+        true => row.push_decimal(share(counts.ribosomal, aligned)),
+        false => row.push_text(b""),
     };
     for part in [coding, untranslated, intron, intergenic] {
-        row.decimal(share(part, aligned));
+        row.push_decimal(share(part, aligned));
     }
-    row.decimal(share(coding, aligned) + share(untranslated, aligned));
+    row.push_decimal(share(coding, aligned) + share(untranslated, aligned));
     let usable =
         if counts.aligned > 0 { (coding + untranslated) as f64 / counts.bases as f64 } else { 0.0 };
-    row.decimal(usable);
+    row.push_decimal(usable);
     let stranded = (counts.correct_strand + counts.incorrect_strand) as f64;
-    row.decimal(share(counts.correct_strand, stranded));
-    row.decimal(evenness.median_cv).decimal(evenness.median_5_prime);
-    row.decimal(evenness.median_3_prime).decimal(evenness.median_5_to_3);
+    row.push_decimal(share(counts.correct_strand, stranded));
+    row.push_decimal(evenness.median_cv).push_decimal(evenness.median_5_prime);
+    row.push_decimal(evenness.median_3_prime).push_decimal(evenness.median_5_to_3);
     for name in unit.names() {
-        row.optional(name);
+        row.push_optional(name);
     }
     row
 }

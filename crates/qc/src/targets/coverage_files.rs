@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use readmill_format::intervals::NamedIntervals;
-use readmill_format::metrics::decimal;
+use readmill_format::metrics::format_decimal;
 
 use super::join::TargetTotals;
 use super::rules::TargetRules;
@@ -26,8 +26,8 @@ pub(super) fn put_per_target(
     for ((number, (&(contig, start, end), depths)), gc) in targets.zip(gc) {
         let length = end - start;
         let uncovered = f64::from(length - depths.covered);
-        let least = f64::from(if uncovered > 0.0 { 0 } else { depths.least });
-        let most = f64::from(depths.most);
+        let least = f64::from(if uncovered > 0.0 { 0 } else { depths.min });
+        let most = f64::from(depths.max);
         let coverage = depths.bases as f64 / f64::from(length);
         text.extend_from_slice(contigs.get(contig as usize).map_or(&b"*"[..], |it| &it.0));
         let _ = write!(text, "\t{}\t{end}\t{length}\t", start + 1);
@@ -43,7 +43,7 @@ pub(super) fn put_per_target(
             uncovered / f64::from(length),
         ];
         for number in numbers {
-            let _ = write!(text, "\t{}", decimal(number));
+            let _ = write!(text, "\t{}", format_decimal(number));
         }
         let _ = writeln!(text, "\t{}", totals.reads.get(number).copied().unwrap_or_default());
     }

@@ -7,7 +7,7 @@ use super::rules::TargetRules;
 use crate::counts::{Counts, add_each};
 use crate::depth::depths::{PAGE, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
-use crate::depth::reads::MOST_QUAL;
+use crate::depth::reads::MAX_QUAL;
 use crate::depth::runs::DepthRuns;
 use crate::unsorted::unsorted;
 
@@ -48,8 +48,8 @@ pub(crate) struct TargetDepths {
     pub bases: u64,
     /// Positions with such a base; the least and the greatest number of them there.
     pub covered: u32,
-    pub least: u32,
-    pub most: u32,
+    pub min: u32,
+    pub max: u32,
 }
 
 impl TargetJoin {
@@ -71,7 +71,7 @@ impl TargetJoin {
         }
         let (contig, at) = self.last;
         for ((rules, joins), units) in rules.iter().zip(&mut self.by_rules).zip(piece.by_rules) {
-            let done = rules.targets.position(contig, at);
+            let done = rules.targets.base_number(contig, at);
             for (join, unit) in joins.iter_mut().zip(units) {
                 join.add(unit, done, rules)?;
             }
@@ -147,8 +147,8 @@ impl TargetTotals {
         let targets = rules.targets.intervals().len();
         TargetTotals {
             called: vec![0; rules.cap as usize + 1],
-            quals: vec![0; usize::from(MOST_QUAL) + 1],
-            all_quals: vec![0; usize::from(MOST_QUAL) + 1],
+            quals: vec![0; usize::from(MAX_QUAL) + 1],
+            all_quals: vec![0; usize::from(MAX_QUAL) + 1],
             targets: vec![TargetDepths::default(); targets],
             reads: vec![0; if rules.per_target { targets } else { 0 }],
             runs: rules.per_base.then(DepthRuns::default),
@@ -160,10 +160,10 @@ impl TargetTotals {
     fn add_page(&mut self, number: u32, page: &OpenPage, rules: &TargetRules) -> Result<()> {
         let room = crate::room::of(u64::MAX);
         let first = (end_of(number) - PAGE as u64) as u32;
-        let mut target = rules.targets.at_offset(first);
+        let mut target = rules.targets.interval_at_offset(first);
         let depths = page.called.iter().zip(&page.good);
         for (position, (&called, &good)) in (first..).zip(depths).filter(|(_, it)| *it.0 > 0) {
-            while rules.targets.offset(target + 1) <= position {
+            while rules.targets.base_offset(target + 1) <= position {
                 target += 1;
             }
             self.called[called.min(rules.cap) as usize] += 1;
@@ -174,8 +174,8 @@ impl TargetTotals {
             self.deepest = self.deepest.max(good);
             let depths = &mut self.targets[target];
             depths.bases += u64::from(good);
-            depths.least = if depths.covered == 0 { good } else { depths.least.min(good) };
-            depths.most = depths.most.max(good);
+            depths.min = if depths.covered == 0 { good } else { depths.min.min(good) };
+            depths.max = depths.max.max(good);
             depths.covered += 1;
             if let Some(runs) = &mut self.runs {
                 runs.push(position, good);

@@ -10,14 +10,14 @@ use super::counting::TargetCounting;
 use super::join::TargetJoin;
 use super::piece::{TargetCounts, TargetPiece, UnitPart, UnitPiece};
 use super::rules::TargetRules;
-use crate::depth::depths::{DepthCounter, Depths, MOST_READS};
+use crate::depth::depths::{DepthCounter, Depths, MAX_READS};
 use crate::depth::reads::{Reads, as_java, is_called, is_good};
 use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::levels::GroupFinder;
 use crate::unsorted::unsorted;
 
 /// The most bytes of values of a part, unless one read has more.
-const MOST_VALUES: usize = 1 << 22;
+const MAX_VALUES: usize = 1 << 22;
 
 /// Reads that span more bases of the reference than this, and than they have bytes, are charged before they are looked at.
 const FAR: u64 = 1 << 16;
@@ -48,7 +48,7 @@ struct Found {
 
 /// The reads of a row that are gathered.
 #[derive(Default)]
-struct Gathered {
+struct GatheredTargets {
     piece: UnitPiece,
     reads: Reads,
 }
@@ -148,9 +148,9 @@ impl PieceMaker for TargetMaker {
     fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<TargetPiece> {
         let counting = Arc::clone(&self.counting);
         let mut piece = TargetPiece::default();
-        let mut gathered: Vec<Vec<Gathered>> = Vec::new();
+        let mut gathered: Vec<Vec<GatheredTargets>> = Vec::new();
         for _ in &counting.rules {
-            gathered.push((0..counting.units).map(|_| Gathered::default()).collect());
+            gathered.push((0..counting.units).map(|_| GatheredTargets::default()).collect());
         }
         for (stamp, record) in batch.records() {
             let place = (u32::try_from(record.ref_id()), u32::try_from(record.pos()));
@@ -176,7 +176,7 @@ impl PieceMaker for TargetMaker {
             }
         }
         for (rules, units) in counting.rules.iter().zip(gathered) {
-            let complete = |mut unit: Gathered| {
+            let complete = |mut unit: GatheredTargets| {
                 self.complete(rules, &mut unit);
                 unit.piece
             };
@@ -188,7 +188,7 @@ impl PieceMaker for TargetMaker {
 
 impl TargetMaker {
     /// Adds what a record has to a row.
-    fn add(&mut self, rules: &TargetRules, found: &Found, unit: &mut Gathered) {
+    fn add(&mut self, rules: &TargetRules, found: &Found, unit: &mut GatheredTargets) {
         unit.piece.counts.add(&found.counts);
         let Some((&(start, _), &(last, length))) = found.runs.first().zip(found.runs.last()) else {
             return;
@@ -209,13 +209,13 @@ impl TargetMaker {
                 }
             }
         }
-        if reads.list.len() >= MOST_READS || reads.values().len() >= MOST_VALUES {
+        if reads.list.len() >= MAX_READS || reads.values().len() >= MAX_VALUES {
             self.complete(rules, unit);
         }
     }
 
     /// Counts the depths of the reads so far.
-    fn complete(&mut self, rules: &TargetRules, unit: &mut Gathered) {
+    fn complete(&mut self, rules: &TargetRules, unit: &mut GatheredTargets) {
         if unit.reads.list.is_empty() {
             return;
         }
@@ -285,7 +285,7 @@ impl TargetMaker {
             counts.adapters = aligned;
             return;
         }
-        if mapq < rules.least_mapq {
+        if mapq < rules.min_mapq {
             counts.low_mapq = aligned;
             return;
         }
@@ -324,11 +324,12 @@ fn deleted_bytes(
     }
     let end = start.saturating_add(span as u32);
     let targets = &rules.targets;
-    let bases = u64::from(targets.position(contig, end) - targets.position(contig, start));
-    let runs = (targets.first_behind(contig, end) - targets.first_behind(contig, start) + 1) as u64;
+    let bases = u64::from(targets.base_number(contig, end) - targets.base_number(contig, start));
+    let runs =
+        (targets.first_ending_after(contig, end) - targets.first_ending_after(contig, start) + 1) as u64;
     let units = counting.units_of_group[group].len() as u64;
     // Their values, in lists that double and are copied as they grow, and their depths, in each row.
-    3 * (bases + 24 * runs) + units * (3 * (bases + 24 * runs) + Depths::most_bytes(bases, runs))
+    3 * (bases + 24 * runs) + units * (3 * (bases + 24 * runs) + Depths::max_bytes(bases, runs))
 }
 
 /// Whether it is M, = or X.
@@ -340,7 +341,7 @@ fn is_aligned(op: u32) -> bool {
 /// Whether a read lies near a probe.
 fn is_near(rules: &TargetRules, contig: u32, start: u32, end: u32) -> bool {
     let probes = &rules.probes;
-    let next = probes.first_behind(contig, start.saturating_sub(rules.near));
+    let next = probes.first_ending_after(contig, start.saturating_sub(rules.near));
     let near = probes.intervals().get(next).filter(|probe| probe.0 == contig);
     start < end && near.is_some_and(|probe| u64::from(probe.1) < u64::from(end) + u64::from(rules.near))
 }
@@ -351,7 +352,7 @@ fn on_probes(rules: &TargetRules, contig: u32, start: u32, record: RecordRef<'_>
     for (op, n) in record.cigar().ops() {
         let end = if consumes_reference(op) { at.saturating_add(n) } else { at };
         if is_aligned(op) {
-            let next = rules.probes.first_behind(contig, at);
+            let next = rules.probes.first_ending_after(contig, at);
             let probes = rules.probes.intervals()[next..].iter();
             for &(_, from, to) in probes.take_while(|probe| probe.0 == contig && probe.1 < end) {
                 bases += u64::from(to.min(end) - from.max(at));
@@ -414,10 +415,10 @@ impl Found {
     fn add(&mut self, rules: &TargetRules, aligned: Aligned<'_>) {
         let Aligned { contig, start, length, quals } = aligned;
         let (end, targets) = (start.saturating_add(length), &rules.targets);
-        let least = rules.counted().least_qual;
-        let high = quals.at_least(rules.least_qual, length);
+        let least = rules.counted().min_qual;
+        let high = quals.at_least(rules.min_qual, length);
         let mut on_target = 0;
-        let mut number = targets.first_behind(contig, start);
+        let mut number = targets.first_ending_after(contig, start);
         while let Some(&(_, first, last)) =
             targets.intervals().get(number).filter(|it| it.0 == contig && it.1 < end)
         {
@@ -431,14 +432,14 @@ impl Found {
                 let before = self.values.len();
                 quals.push((from - start) as usize, (to - start) as usize, &mut self.values);
                 let values = &self.values[before..];
-                on_target += values.iter().filter(|&&value| value >= rules.least_qual).count() as u64;
+                on_target += values.iter().filter(|&&value| value >= rules.min_qual).count() as u64;
                 let is_covered = values.iter().any(|&value| is_good(value, least));
                 if is_covered && self.covered.last() != Some(&(number as u32)) {
                     self.covered.push(number as u32);
                 }
-                self.runs.push((targets.offset(number) + from - first, to - from));
+                self.runs.push((targets.base_offset(number) + from - first, to - from));
             } else {
-                on_target += quals.at_least(rules.least_qual, to - from);
+                on_target += quals.at_least(rules.min_qual, to - from);
             }
             number += 1;
         }
@@ -448,8 +449,8 @@ impl Found {
     /// Adds inserted bases, which are on target if the base behind them is, and the read has a position there.
     fn add_insertion(&mut self, rules: &TargetRules, inserted: Aligned<'_>, (start, end): (u32, u32)) {
         let Aligned { contig, start: at, length, quals } = inserted;
-        let high = quals.at_least(rules.least_qual, length);
-        let next = rules.targets.first_behind(contig, at);
+        let high = quals.at_least(rules.min_qual, length);
+        let next = rules.targets.first_ending_after(contig, at);
         let target = rules.targets.intervals().get(next).filter(|it| it.0 == contig && it.1 <= at);
         let is_on_target = target.is_some_and(|it| it.1 < end && start < it.2) && start < end;
         self.count(length, high, if is_on_target { high } else { 0 });

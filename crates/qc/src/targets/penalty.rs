@@ -3,7 +3,7 @@
 use readmill_format::library_size::expected_yield;
 
 /// Steps after which no number of pairs is found.
-const MOST_STEPS: u32 = 10_000;
+const MAX_STEPS: u32 = 10_000;
 
 /// How near the expected yield must be.
 const NEAR: f64 = 0.001;
@@ -29,7 +29,7 @@ impl Library {
         let Some(size) = self.size else { return 0.0 };
         let goal = f64::from(depth) / self.mean_depth * self.fold_80;
         let (mut times, mut step, mut is_up) = (goal, 1.0, goal >= 1.0);
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let reached = expected_yield(size, times, self.pairs, self.unique_pairs);
             if (reached - goal).abs() / goal <= NEAR {
                 let unique = self.unique_pairs as f64 * goal / (self.pairs as f64 * times);

@@ -115,7 +115,7 @@ impl TargetPiece {
     pub fn trim(&mut self, span: u32, rules: &[TargetRules]) {
         let Some([(contig, start), _]) = self.ends else { return };
         for (rules, units) in rules.iter().zip(&mut self.by_rules) {
-            let border = rules.targets.position(contig, start.saturating_add(span));
+            let border = rules.targets.base_number(contig, start.saturating_add(span));
             for part in units.iter_mut().flat_map(|unit| &mut unit.parts) {
                 let mut kept = part.reads.first(0);
                 let near = part.reads.views().filter(|view| view.read.start < border);

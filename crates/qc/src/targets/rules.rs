@@ -45,9 +45,9 @@ pub(crate) struct TargetRules {
     /// How far from a probe a read may lie that it has caught.
     pub near: u32,
     /// Reads of a lower mapping quality do not count.
-    pub least_mapq: u8,
+    pub min_mapq: u8,
     /// Bases of a lower quality do not count.
-    pub least_qual: u8,
+    pub min_qual: u8,
     /// Whether bases are left out that the mate has, too.
     pub clip_overlaps: bool,
     /// Whether deleted bases are covered, and inserted ones on target.
@@ -77,8 +77,8 @@ impl TargetRules {
             probe_set: set,
             targets: files.targets.clone()?,
             near: options.near_distance.unwrap_or(250),
-            least_mapq: all.minimum_mapping_quality.unwrap_or(mapq),
-            least_qual: all.minimum_base_quality.unwrap_or(qual),
+            min_mapq: all.minimum_mapping_quality.unwrap_or(mapq),
+            min_qual: all.minimum_base_quality.unwrap_or(qual),
             clip_overlaps: options.clip_overlapping_reads.unwrap_or(clips),
             include_indels: options.include_indels,
             cap: all.coverage_cap.unwrap_or(200),
@@ -89,7 +89,7 @@ impl TargetRules {
 
     /// The bases that count for the depth: never those of noise.
     pub fn counted(&self) -> CountedBases {
-        CountedBases { least_qual: self.least_qual.clamp(NOISE + 1, IS_N), cap: self.cap }
+        CountedBases { min_qual: self.min_qual.clamp(NOISE + 1, IS_N), cap: self.cap }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The files of CollectHsMetrics and CollectTargetedPcrMetrics.
 
 use readmill_format::intervals::NamedIntervals;
-use readmill_format::library_size::estimated_library_size;
-use readmill_format::metrics::{self, HistogramColumn, Row};
+use readmill_format::library_size::estimate_library_size;
+use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
 use readmill_record::Result;
 
 use super::join::TargetTotals;
@@ -113,7 +113,7 @@ impl TargetGc {
     /// # Errors
     /// The reference lacks a contig, is shorter there, or cannot be read.
     pub fn shares(&self) -> Result<Vec<f64>> {
-        let mut bases = self.reference.file().codes();
+        let mut bases = self.reference.file().bam_code_window();
         let share = |&(contig, start, end): &(u32, u32, u32)| {
             let place = self.reference.place(contig.cast_signed())?;
             let Some((number, _)) = place else { return Ok(0.0) };
@@ -136,13 +136,13 @@ impl TargetTotals {
     /// The mean depth of the targets.
     pub(super) fn mean_depth(&self, rules: &TargetRules) -> f64 {
         let bases: u64 = self.targets.iter().map(|target| target.bases).sum();
-        bases as f64 / f64::from(rules.targets.bases())
+        bases as f64 / f64::from(rules.targets.base_count())
     }
 
     /// Positions of the targets by the number of bases that count.
     fn depths(&self, rules: &TargetRules) -> Bins {
         let mut bins = self.good.bins();
-        let without = u64::from(rules.targets.bases()) - bins.count();
+        let without = u64::from(rules.targets.base_count()) - bins.count();
         if without > 0 {
             bins.0.insert(0, (0, without));
         }
@@ -195,7 +195,7 @@ pub(super) fn put(
     columns.extend(shares.iter().map(String::as_str));
     columns.extend(LAST_COLUMNS);
     let row = |(unit, totals): &(&Unit, &TargetTotals)| {
-        let mut row = Row::default();
+        let mut row = MetricsRow::default();
         let depths = totals.depths(rules);
         if is_hs {
             put_baits(&mut row, rules, totals, &depths, genome);
@@ -204,15 +204,15 @@ pub(super) fn put(
         }
         put_counts(&mut row, rules, totals, &depths, genome);
         let (at, g_and_c) = gc.map_or((0.0, 0.0), |gc| totals.dropout(rules, gc));
-        row.decimal(at).decimal(g_and_c);
+        row.push_decimal(at).push_decimal(g_and_c);
         put_sensitivity(&mut row, rules, totals, samples);
         for name in unit.names() {
-            row.optional(name);
+            row.push_optional(name);
         }
         row
     };
-    let rows: Vec<Row> = units.iter().map(row).collect();
-    metrics::put_table(text, class, &columns, &rows);
+    let rows: Vec<MetricsRow> = units.iter().map(row).collect();
+    metrics::append_table(text, class, &columns, &rows);
     text.push(b'\n');
     let mut columns = Vec::new();
     for (unit, totals) in units {
@@ -227,7 +227,7 @@ pub(super) fn put(
         let quals = (0..).zip(&totals.all_quals).map(|(qual, &count)| (qual, count as f64));
         columns.push(HistogramColumn { label: label("unfiltered_baseq_count"), bins: quals.collect() });
     }
-    metrics::put_histograms(text, "java.lang.Integer", "coverage_or_base_quality", &columns);
+    metrics::append_histograms(text, "java.lang.Integer", "coverage_or_base_quality", &columns);
 }
 
 /// The share of selected bases, of those that are not, of selected ones that are on a probe, the mean depth of probes, and
@@ -235,7 +235,7 @@ pub(super) fn put(
 fn selection(rules: &TargetRules, totals: &TargetTotals, genome: u64) -> [f64; 5] {
     let counts = &totals.counts;
     let (on, near, off) = (counts.on_probe, counts.near_probe, counts.off_probe);
-    let (all, territory) = ((on + near + off) as f64, f64::from(rules.probes.bases()));
+    let (all, territory) = ((on + near + off) as f64, f64::from(rules.probes.base_count()));
     [
         (on + near) as f64 / all,
         off as f64 / all,
@@ -245,20 +245,26 @@ fn selection(rules: &TargetRules, totals: &TargetTotals, genome: u64) -> [f64; 5
     ]
 }
 
-fn put_baits(row: &mut Row, rules: &TargetRules, totals: &TargetTotals, depths: &Bins, genome: u64) {
+fn put_baits(
+    row: &mut MetricsRow,
+    rules: &TargetRules,
+    totals: &TargetTotals,
+    depths: &Bins,
+    genome: u64,
+) {
     let counts = &totals.counts;
     let [selected, off, on_selected, mean, enrichment] = selection(rules, totals, genome);
-    let (baits, targets) = (rules.probes.bases(), rules.targets.bases());
-    row.text(rules.probe_set.as_bytes()).number(baits);
-    row.decimal(f64::from(targets) / f64::from(baits));
-    row.number(counts.on_probe).number(counts.near_probe).number(counts.off_probe);
-    row.decimal(selected).decimal(off).decimal(on_selected).decimal(mean);
-    row.decimal(counts.on_probe as f64 / counts.pf_bases as f64);
-    row.decimal(counts.on_target as f64 / counts.pf_bases as f64);
-    row.decimal(enrichment);
+    let (baits, targets) = (rules.probes.base_count(), rules.targets.base_count());
+    row.push_text(rules.probe_set.as_bytes()).push_integer(baits);
+    row.push_decimal(f64::from(targets) / f64::from(baits));
+    row.push_integer(counts.on_probe).push_integer(counts.near_probe).push_integer(counts.off_probe);
+    row.push_decimal(selected).push_decimal(off).push_decimal(on_selected).push_decimal(mean);
+    row.push_decimal(counts.on_probe as f64 / counts.pf_bases as f64);
+    row.push_decimal(counts.on_target as f64 / counts.pf_bases as f64);
+    row.push_decimal(enrichment);
     let (pairs, unique_pairs) = (counts.selected_pairs, counts.selected_unique_pairs);
     let library = Library {
-        size: estimated_library_size(pairs, unique_pairs),
+        size: estimate_library_size(pairs, unique_pairs),
         pairs,
         unique_pairs,
         mean_depth: counts.on_target_from_pairs as f64 / f64::from(targets),
@@ -266,29 +272,39 @@ fn put_baits(row: &mut Row, rules: &TargetRules, totals: &TargetTotals, depths: 
         on_target: counts.on_target as f64 / counts.pf_unique_aligned_bases as f64,
     };
     match library.size {
-        Some(size) => row.number(size),
-        None => row.text(b""),
+        Some(size) => row.push_integer(size),
+        None => row.push_text(b""),
     };
     for depth in PENALTIES {
-        row.decimal(library.penalty(depth));
+        row.push_decimal(library.penalty(depth));
     }
 }
 
-fn put_amplicons(row: &mut Row, rules: &TargetRules, totals: &TargetTotals, genome: u64) {
+fn put_amplicons(row: &mut MetricsRow, rules: &TargetRules, totals: &TargetTotals, genome: u64) {
     let counts = &totals.counts;
     let [selected, off, on_selected, mean, enrichment] = selection(rules, totals, genome);
-    row.text(rules.probe_set.as_bytes()).number(rules.probes.bases());
-    row.number(counts.on_probe).number(counts.near_probe).number(counts.off_probe);
-    row.decimal(selected).decimal(off).decimal(on_selected).decimal(mean).decimal(enrichment);
-    row.number(counts.selected_pairs).number(counts.selected_unique_pairs);
-    row.number(counts.on_target_from_pairs);
+    row.push_text(rules.probe_set.as_bytes()).push_integer(rules.probes.base_count());
+    row.push_integer(counts.on_probe).push_integer(counts.near_probe).push_integer(counts.off_probe);
+    row.push_decimal(selected)
+        .push_decimal(off)
+        .push_decimal(on_selected)
+        .push_decimal(mean)
+        .push_decimal(enrichment);
+    row.push_integer(counts.selected_pairs).push_integer(counts.selected_unique_pairs);
+    row.push_integer(counts.on_target_from_pairs);
 }
 
 /// Appends the columns of both programs, up to the shares of bases by depth.
-fn put_counts(row: &mut Row, rules: &TargetRules, totals: &TargetTotals, depths: &Bins, genome: u64) {
+fn put_counts(
+    row: &mut MetricsRow,
+    rules: &TargetRules,
+    totals: &TargetTotals,
+    depths: &Bins,
+    genome: u64,
+) {
     let counts = &totals.counts;
-    let territory = rules.targets.bases();
-    row.number(territory).number(genome);
+    let territory = rules.targets.base_count();
+    row.push_integer(territory).push_integer(genome);
     for number in [
         counts.reads,
         counts.pf_reads,
@@ -299,17 +315,17 @@ fn put_counts(row: &mut Row, rules: &TargetRules, totals: &TargetTotals, depths:
         counts.pf_unique_aligned_bases,
         counts.on_target,
     ] {
-        row.number(number);
+        row.push_integer(number);
     }
-    row.decimal(counts.pf_reads as f64 / counts.reads as f64);
-    row.decimal(counts.pf_unique_reads as f64 / counts.reads as f64);
-    row.decimal(counts.pf_unique_aligned_reads as f64 / counts.pf_unique_reads as f64);
+    row.push_decimal(counts.pf_reads as f64 / counts.reads as f64);
+    row.push_decimal(counts.pf_unique_reads as f64 / counts.reads as f64);
+    row.push_decimal(counts.pf_unique_aligned_reads as f64 / counts.pf_unique_reads as f64);
     let mean = totals.mean_depth(rules);
     // Picard takes the first bin for the only one.
     let median = if territory == 1 { 0.0 } else { depths.median() };
-    row.decimal(mean).decimal(median).number(totals.deepest).number(depths.min());
+    row.push_decimal(mean).push_decimal(median).push_integer(totals.deepest).push_integer(depths.min());
     let uncovered = totals.targets.iter().filter(|target| target.covered == 0).count();
-    row.decimal(uncovered as f64 / rules.targets.given() as f64);
+    row.push_decimal(uncovered as f64 / rules.targets.given_count() as f64);
     for number in [
         counts.duplicates,
         counts.adapters,
@@ -318,23 +334,23 @@ fn put_counts(row: &mut Row, rules: &TargetRules, totals: &TargetTotals, depths:
         counts.overlaps,
         counts.off_target,
     ] {
-        row.decimal(number as f64 / counts.pf_aligned_bases as f64);
+        row.push_decimal(number as f64 / counts.pf_aligned_bases as f64);
     }
-    row.decimal(mean / depths.percentile(0.2));
+    row.push_decimal(mean / depths.percentile(0.2));
     for depth in DEPTHS {
         let deep = depths.0.iter().filter(|(key, _)| *key >= i64::from(depth));
         let deep: u64 = deep.map(|(_, count)| count).sum();
-        row.decimal(deep as f64 / f64::from(territory));
+        row.push_decimal(deep as f64 / f64::from(territory));
     }
 }
 
-fn put_sensitivity(row: &mut Row, rules: &TargetRules, totals: &TargetTotals, samples: u32) {
+fn put_sensitivity(row: &mut MetricsRow, rules: &TargetRules, totals: &TargetTotals, samples: u32) {
     let mut depths = totals.called.clone();
-    depths[0] = u64::from(rules.targets.bases()) - depths.iter().sum::<u64>();
+    depths[0] = u64::from(rules.targets.base_count()) - depths.iter().sum::<u64>();
     // Picard's list has no depth of the cap if no position is so deep.
     if depths.len() > 1 && depths.last() == Some(&0) {
         depths.pop();
     }
     let sensitivity = sensitivity::het_snp_sensitivity(&depths, &totals.quals, samples);
-    row.decimal(sensitivity).decimal(sensitivity::phred(sensitivity));
+    row.push_decimal(sensitivity).push_decimal(sensitivity::phred(sensitivity));
 }

@@ -128,7 +128,7 @@ fn named(header: &Header, lines: &str) -> NamedIntervals {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.bed");
     std::fs::write(&path, lines).unwrap();
-    NamedIntervals::read(&[path], header, &Ledger::unlimited()).unwrap()
+    NamedIntervals::read_files(&[path], header, &Ledger::unlimited()).unwrap()
 }
 
 fn files(header: &Header) -> TargetFiles {
@@ -161,7 +161,7 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
             let mut maker = counting.maker();
             for is_trimmed in [false, true] {
                 for part in reads.chunks(reads.len().div_ceil(pieces)) {
-                    let mut charge = Ledger::unlimited().empty("targets");
+                    let mut charge = Ledger::unlimited().empty_charge("targets");
                     let mut piece = maker.make(&batch(&header, part), &mut charge).unwrap();
                     if is_trimmed {
                         maker.trim(&mut piece, longest);
@@ -235,7 +235,7 @@ fn unsorted_reads_are_refused() {
     let counting = TargetCounting::new(vec![rules], &levels);
     let mut reads = reads(&mut Random(1), 30);
     reads.reverse();
-    let mut charge = Ledger::unlimited().empty("targets");
+    let mut charge = Ledger::unlimited().empty_charge("targets");
     assert!(counting.maker().make(&batch(&header, &reads), &mut charge).is_err());
     let mut pieces = reads.iter().map(|read| {
         let read = std::slice::from_ref(read);

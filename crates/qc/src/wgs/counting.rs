@@ -23,7 +23,7 @@ pub(crate) struct WgsCounting {
 }
 
 /// The most lists of reads whose memory is kept to be used again.
-const MOST_SPARE: usize = 8;
+const MAX_SPARE: usize = 8;
 
 impl WgsCounting {
     /// Bytes of memory of a thread that makes pieces.
@@ -54,7 +54,7 @@ impl WgsCounting {
     /// Keeps the memory of a list of reads for [`WgsCounting::empty_reads`].
     pub(super) fn keep(&self, mut reads: Reads) {
         let mut spare = self.spare();
-        if spare.len() < MOST_SPARE {
+        if spare.len() < MAX_SPARE {
             reads.clear();
             spare.push(reads);
         }

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use readmill_format::intervals::Intervals;
-use readmill_record::{Result, slots_to_grow};
+use readmill_record::{Result, extra_slots_to_grow};
 
 use super::locus_cap::LocusCap;
 use super::piece::{ContigPiece, Excluded, WgsPiece};
 use super::rules::WgsRules;
 use crate::depth::depths::{DepthCounter, Depths, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
-use crate::depth::reads::{MOST_QUAL, ReadView, Reads};
+use crate::depth::reads::{MAX_QUAL, ReadView, Reads};
 use crate::unsorted::unsorted;
 
 /// Joins pieces, by the rules of each program.
@@ -117,7 +117,7 @@ impl Waiting {
 
     /// Returns the maximum number of further bytes in use while that many reads of that many bytes are added.
     fn growth(&self, reads: usize, bytes: usize) -> usize {
-        let table = slots_to_grow(self.by_name.capacity(), self.by_name.len(), reads) * NAME_BYTES;
+        let table = extra_slots_to_grow(self.by_name.capacity(), self.by_name.len(), reads) * NAME_BYTES;
         let lists = if self.before.len() + reads > self.before.capacity() {
             2 * (self.reads.heap_bytes() + bytes) + 8 * (self.before.len() + reads)
         } else {
@@ -139,7 +139,7 @@ impl WgsJoin {
             totals: WgsTotals {
                 good: vec![0; rules.cap as usize + 1],
                 called: vec![0; rules.cap as usize + 1],
-                quals: vec![0; usize::from(MOST_QUAL) + 1],
+                quals: vec![0; usize::from(MAX_QUAL) + 1],
                 ..WgsTotals::default()
             },
         };
@@ -177,7 +177,7 @@ impl WgsJoin {
     }
 
     /// The most bytes in use at any time while a piece is added, beside the totals.
-    pub(super) fn most_bytes(&self, piece: &WgsPiece) -> u64 {
+    pub(super) fn max_bytes(&self, piece: &WgsPiece) -> u64 {
         let mut most = self.heap_bytes();
         for (join, piece) in self.by_rules.iter().zip(&piece.by_rules) {
             for piece in &piece.contigs {
@@ -234,7 +234,7 @@ impl RulesJoin {
             );
             reads = kept;
         }
-        open.meet(&reads, &mut depths, rules.least_qual);
+        open.meet(&reads, &mut depths, rules.min_qual);
         for (sum, more) in totals.quals.iter_mut().zip(&depths.quals) {
             *sum += more;
         }

@@ -8,15 +8,15 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::counting::WgsCounting;
 use super::piece::{ContigPiece, Excluded, RulesPiece, WgsPiece};
 use super::rules::WgsRules;
-use crate::depth::depths::{DepthCounter, MOST_READS, PAGE, end_of, page_of};
-use crate::depth::reads::{IS_N, MOST_QUAL, Reads, as_java};
+use crate::depth::depths::{DepthCounter, MAX_READS, PAGE, end_of, page_of};
+use crate::depth::reads::{IS_N, MAX_QUAL, Reads, as_java};
 use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::read::N;
 use crate::reference::ReferencePages;
 use crate::unsorted::unsorted;
 
 /// The most bytes of values of a piece, unless one read has more.
-const MOST_VALUES: usize = 1 << 28;
+const MAX_VALUES: usize = 1 << 28;
 
 /// Pages whose mask is known at a time.
 const MASKS: usize = 64;
@@ -74,7 +74,7 @@ impl Masks {
             if let Some(intervals) = &counting.intervals {
                 let mut at = first;
                 while at < end {
-                    let next = intervals.next_on(contig, at).unwrap_or((end, end));
+                    let next = intervals.next_interval(contig, at).unwrap_or((end, end));
                     let (from, to) = (next.0.clamp(at, end), next.1.min(end));
                     mask.counts[(at - first) as usize..(from - first) as usize].fill(false);
                     at = to.max(from);
@@ -153,7 +153,7 @@ impl OrderedTally for WgsCounting {
 
     /// Includes reads that wait for later ones, and empty lists that wait for reads.
     fn max_bytes_to_add(&self, piece: &WgsPiece) -> u64 {
-        self.join().most_bytes(piece) + self.bytes_of_lists()
+        self.join().max_bytes(piece) + self.bytes_of_lists()
     }
 
     fn heap_bytes(&self) -> u64 {
@@ -210,7 +210,7 @@ impl WgsMaker {
                 continue;
             }
             let is_full =
-                gathered.reads.list.len() >= MOST_READS || gathered.reads.values().len() >= MOST_VALUES;
+                gathered.reads.list.len() >= MAX_READS || gathered.reads.values().len() >= MAX_VALUES;
             if contig != gathered.contig || is_full {
                 self.complete(&mut gathered, rules, &mut piece);
                 let last = if contig == gathered.contig { gathered.last } else { 0 };
@@ -254,7 +254,7 @@ impl WgsMaker {
         let may_be_adapter = mapq == 0 || flags.is_unmapped();
         let bases = if may_be_adapter && counting.adapters.begin_record(record, &mut self.codes) {
             &mut excluded.adapter
-        } else if mapq < rules.least_mapq {
+        } else if mapq < rules.min_mapq {
             &mut excluded.mapq
         } else if flags.is_duplicate() {
             &mut excluded.duplicates
@@ -286,7 +286,7 @@ impl WgsMaker {
             .seq()
             .iter()
             .fold(false, |any, &byte| any | (byte & 0xf0 == N << 4) | (byte & 0x0f == N));
-        let has_odd = quals.iter().fold(0, |all, &qual| all | qual) > MOST_QUAL;
+        let has_odd = quals.iter().fold(0, |all, &qual| all | qual) > MAX_QUAL;
         let (mut position, mut offset, mut counted, mut any) = (start, 0_usize, 0, false);
         for (op, n) in record.cigar().ops() {
             match op {

@@ -9,9 +9,9 @@ use crate::selection::PicardProgram;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WgsRules {
     /// Reads of a lower mapping quality do not count.
-    pub least_mapq: u8,
+    pub min_mapq: u8,
     /// Bases of a lower quality do not count. It is above 2, and at most 128.
-    pub least_qual: u8,
+    pub min_qual: u8,
     /// Deeper positions count as of this depth.
     pub cap: u32,
     /// Reads that start where so many lie are left out.
@@ -34,7 +34,7 @@ pub(super) const NON_ZERO: PicardProgram = PicardProgram {
 };
 
 /// Bases of lower qualities never count.
-const LEAST_QUAL: u8 = 3;
+const MIN_QUAL: u8 = 3;
 
 /// The quality above all that count.
 const NO_QUAL: u8 = 128;
@@ -47,8 +47,8 @@ impl WgsRules {
         let cap = options.coverage_cap.unwrap_or(cap);
         let qual = options.minimum_base_quality.unwrap_or(qual);
         WgsRules {
-            least_mapq: options.minimum_mapping_quality.unwrap_or(mapq),
-            least_qual: qual.clamp(LEAST_QUAL, NO_QUAL),
+            min_mapq: options.minimum_mapping_quality.unwrap_or(mapq),
+            min_qual: qual.clamp(MIN_QUAL, NO_QUAL),
             cap,
             locus_cap: options.wgs.locus_accumulation_cap.unwrap_or(locus_cap).max(cap),
             count_unpaired: options.wgs.count_unpaired,
@@ -63,6 +63,6 @@ impl WgsRules {
 
     /// The bases that count.
     pub fn counted(&self) -> CountedBases {
-        CountedBases { least_qual: self.least_qual, cap: self.cap }
+        CountedBases { min_qual: self.min_qual, cap: self.cap }
     }
 }

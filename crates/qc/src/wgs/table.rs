@@ -1,6 +1,6 @@
 //! The files of CollectWgsMetrics, CollectRawWgsMetrics and CollectWgsMetricsWithNonZeroCoverage.
 
-use readmill_format::metrics::{self, HistogramColumn, Row};
+use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
 
 use super::join::WgsTotals;
 use super::rules::{NON_ZERO, RAW};
@@ -77,12 +77,12 @@ pub(super) fn put(
         (all.good[0], all.called[0]) = (0, 0);
         vec![whole, row(&all, categories.last(), options)]
     };
-    metrics::put_table(text, class, &names, &rows);
+    metrics::append_table(text, class, &names, &rows);
     text.push(b'\n');
     if options.wgs.include_bq_histogram {
         columns.push(with_name("unfiltered_baseq_count", &all.quals, 0));
     }
-    metrics::put_histograms(text, "java.lang.Integer", "coverage", &columns);
+    metrics::append_histograms(text, "java.lang.Integer", "coverage", &columns);
 }
 
 /// A histogram of numbers by their place in the list, from `first` on.
@@ -91,38 +91,38 @@ fn with_name(label: &str, counts: &[u64], first: usize) -> HistogramColumn {
     HistogramColumn { label: label.as_bytes().to_vec(), bins }
 }
 
-fn row(totals: &WgsTotals, category: Option<&&str>, options: &QcOptions) -> Row {
+fn row(totals: &WgsTotals, category: Option<&&str>, options: &QcOptions) -> MetricsRow {
     let bins = Bins((0..).zip(totals.good.iter().copied()).collect());
     let territory = bins.count();
-    let mut row = Row::default();
+    let mut row = MetricsRow::default();
     if let Some(category) = category {
-        row.text(category.as_bytes());
+        row.push_text(category.as_bytes());
     }
-    row.number(territory).decimal(bins.mean()).decimal(bins.standard_deviation());
+    row.push_integer(territory).push_decimal(bins.mean()).push_decimal(bins.standard_deviation());
     // Picard takes the first bin for the only one.
     let (median, deviation) =
         if territory == 1 { (0.0, 0.0) } else { (bins.median(), bins.median_absolute_deviation()) };
-    row.decimal(median).decimal(deviation);
+    row.push_decimal(median).push_decimal(deviation);
     put_excluded(&mut row, totals, bins.sum());
     for depth in DEPTHS {
         let deep: u64 = totals.good.iter().skip(depth).sum();
-        row.decimal(deep as f64 / territory as f64);
+        row.push_decimal(deep as f64 / territory as f64);
     }
     for percentile in PERCENTILES {
         let fold = match territory {
             0 => 0.0,
             _ => bins.mean() / bins.percentile(percentile),
         };
-        row.decimal(fold);
+        row.push_decimal(fold);
     }
     let (depths, quals) = (&totals.called, &totals.quals);
     let sensitivity = sensitivity::het_snp_sensitivity(depths, quals, options.sample_size());
-    row.decimal(sensitivity).decimal(sensitivity::phred(sensitivity));
+    row.push_decimal(sensitivity).push_decimal(sensitivity::phred(sensitivity));
     row
 }
 
 /// Appends the shares of bases that do not count; `counted` do.
-fn put_excluded(row: &mut Row, totals: &WgsTotals, counted: f64) {
+fn put_excluded(row: &mut MetricsRow, totals: &WgsTotals, counted: f64) {
     let excluded = &totals.excluded;
     let low = totals.counted - totals.good_bases - totals.overlap;
     let numbers = [
@@ -136,7 +136,7 @@ fn put_excluded(row: &mut Row, totals: &WgsTotals, counted: f64) {
     ];
     let all = counted + numbers.iter().sum::<u64>() as f64;
     for number in numbers {
-        row.decimal(divide(number as f64, all));
+        row.push_decimal(divide(number as f64, all));
     }
-    row.decimal(divide(all - counted, all));
+    row.push_decimal(divide(all - counted, all));
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use readmill_format::intervals::Intervals;
-use readmill_format::reference::Window;
+use readmill_format::reference::ReferenceWindow;
 use readmill_record::Result;
 
 use crate::counts::count_bytes;
@@ -36,7 +36,7 @@ impl Territory<'_> {
         });
         let sum = AtomicU64::new(0);
         threads.for_each_span(&mut spans, &|| {
-            let (mut bases, sum) = (self.reference.file().codes(), &sum);
+            let (mut bases, sum) = (self.reference.file().bam_code_window(), &sum);
             Box::new(move |span| {
                 sum.fetch_add(self.count_span(&mut bases, span)?, Relaxed);
                 Ok(())
@@ -46,14 +46,14 @@ impl Territory<'_> {
     }
 
     /// Returns how many positions of a span count.
-    pub fn count_span(&self, bases: &mut Window, span: ReferenceSpan) -> Result<u64> {
+    pub fn count_span(&self, bases: &mut ReferenceWindow, span: ReferenceSpan) -> Result<u64> {
         let ReferenceSpan { contig, from, to } = span;
         let Some((number, _)) = self.reference.place(contig.cast_signed())? else { return Ok(0) };
         let (mut at, mut count) = (from, 0);
         while at < to {
             let (first, end) = match self.intervals {
                 None => (at, to),
-                Some(intervals) => match intervals.next_on(contig, at) {
+                Some(intervals) => match intervals.next_interval(contig, at) {
                     Some((first, end)) => (first.max(at), end.min(to)),
                     None => break,
                 },

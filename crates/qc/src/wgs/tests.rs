@@ -150,7 +150,7 @@ fn model(
                     totals.quals[usize::from(qual)] += 1;
                     called += 1;
                 }
-                if qual < rules.least_qual || read.bases[*offset] == b'N' {
+                if qual < rules.min_qual || read.bases[*offset] == b'N' {
                     continue;
                 }
                 if names.insert(&read.name) { good += 1 } else { totals.overlap += 1 }
@@ -193,7 +193,7 @@ fn depths_are_those_of_the_model_wherever_pieces_begin() {
     let dir = tempfile::tempdir().unwrap();
     let header = Header::parse(HEADER).unwrap();
     let reference = ReferenceContigs::new(reference(dir.path()), &header).unwrap();
-    let intervals = Intervals::parse(
+    let intervals = Intervals::parse_union(
         &["c1:250-420".into(), "c1:440-1000".into(), "c2:100-310".into()],
         &header,
         &Ledger::unlimited(),
@@ -224,7 +224,7 @@ fn depths_are_those_of_the_model_wherever_pieces_begin() {
         let wanted = format!("{:?}", model(&seen, &rules, counts, told));
         for pieces in [1, 2, 7, 50, seen.len()] {
             let counting = WgsCounting::new(vec![rules], reference.clone(), intervals.clone(), 2);
-            let (mut maker, mut charge) = (counting.maker(), Ledger::unlimited().empty("depths"));
+            let (mut maker, mut charge) = (counting.maker(), Ledger::unlimited().empty_charge("depths"));
             let longest = seen.iter().map(|read| read.end() - read.start).max().unwrap();
             for is_trimmed in [false, true] {
                 for part in seen.chunks(seen.len().div_ceil(pieces)) {
@@ -268,7 +268,7 @@ fn positions_of_the_reference_are_counted_that_are_not_n() {
     let header = Header::parse(HEADER).unwrap();
     let reference = ReferenceContigs::new(reference(dir.path()), &header).unwrap();
     let intervals =
-        Intervals::parse(&["c1:1-10".into(), "c2:95-102".into()], &header, &Ledger::unlimited());
+        Intervals::parse_union(&["c1:1-10".into(), "c2:95-102".into()], &header, &Ledger::unlimited());
     let n = |length: u32| (0..length).filter(|&at| is_n(at)).count() as u64;
     for (intervals, wanted) in [(None, 3900 - n(3000) - n(900)), (Some(intervals.unwrap()), 5 + 8 - 5)] {
         let counting = WgsCounting::new(Vec::new(), reference.clone(), intervals, 2);
@@ -286,7 +286,7 @@ fn unsorted_reads_are_refused() {
     let mut reads = reads(&mut random, 30);
     reads.reverse();
     let counting = WgsCounting::new(vec![rules], reference, None, 2);
-    let mut charge = Ledger::unlimited().empty("depths");
+    let mut charge = Ledger::unlimited().empty_charge("depths");
     assert!(counting.maker().make(&batch(&header, &reads), &mut charge).is_err());
     let mut pieces = reads.iter().map(|read| {
         let read = std::slice::from_ref(read);

@@ -1,7 +1,7 @@
 //! Changes of a header: replacing lines, setting the sort order, adding a program.
 
-use super::contigs::block;
-use super::line::HEADERS;
+use super::contigs::allocated_bytes;
+use super::line::HEADERS_USER;
 use super::{Header, HeaderLine};
 use crate::error::Result;
 use crate::ledger::Charge;
@@ -9,44 +9,49 @@ use crate::ledger::Charge;
 impl Header {
     /// Replaces all lines of a kind by `new`. They take the place of the first old line; without old
     /// lines they are put before the first line of a kind in `before`, or at the end.
-    pub fn replace(&mut self, kind: &[u8; 2], new: Vec<HeaderLine>, before: &[&[u8; 2]]) -> Result<()> {
+    pub fn replace_lines(
+        &mut self,
+        kind: &[u8; 2],
+        new: Vec<HeaderLine>,
+        before: &[&[u8; 2]],
+    ) -> Result<()> {
         let first_of = |kinds: &[&[u8; 2]]| {
             self.lines().iter().position(|line| kinds.iter().any(|k| line.kind() == *k))
         };
         let at = first_of(&[kind]).or_else(|| first_of(before)).unwrap_or(self.lines().len());
-        self.change(|lines| {
+        self.change_lines(|lines| {
             let tail = lines.split_off(at);
             lines.extend(new);
             lines.extend(tail.into_iter().filter(|line| line.kind() != kind));
         });
-        if kind == b"SQ" { self.read_contigs(&self.ledger()) } else { Ok(()) }
+        if kind == b"SQ" { self.build_contigs(&self.ledger()) } else { Ok(()) }
     }
 
-    pub fn claims_coordinate_order(&self) -> bool {
-        self.lines_of(b"HD").any(|line| line.get(b"SO") == Some(b"coordinate"))
+    pub fn declares_coordinate_order(&self) -> bool {
+        self.lines_of_kind(b"HD").any(|line| line.get(b"SO") == Some(b"coordinate"))
     }
 
     /// Returns whether @HD declares that the reads of a template are adjacent (`SO:queryname` or
     /// `GO:query`).
-    pub fn claims_name_groups(&self) -> bool {
-        self.lines_of(b"HD")
+    pub fn declares_name_groups(&self) -> bool {
+        self.lines_of_kind(b"HD")
             .any(|line| line.get(b"SO") == Some(b"queryname") || line.get(b"GO") == Some(b"query"))
     }
 
     /// Sets the order in @HD as `samtools sort` (1.16 and later) does: SO always, and GO and SS only if
     /// the new order has them (SAM specification, section 1.3). A missing @HD line is added.
     pub fn set_order(&mut self, so: &[u8], go: Option<&[u8]>, ss: Option<&[u8]>) {
-        let lacks = self.lines_of(b"HD").next().is_none();
-        self.change(|lines| {
+        let lacks = self.lines_of_kind(b"HD").next().is_none();
+        self.change_lines(|lines| {
             if lacks {
                 lines.insert(0, HeaderLine::new("@HD\tVN:1.6"));
             }
             for line in lines.iter_mut().filter(|line| line.kind() == b"HD") {
-                line.set(b"SO", so);
+                line.set_field(b"SO", so);
                 for (tag, value) in [(b"GO", go), (b"SS", ss)] {
                     match value {
-                        Some(value) => line.set(tag, value),
-                        None => line.remove(tag),
+                        Some(value) => line.set_field(tag, value),
+                        None => line.remove_field(tag),
                     }
                 }
             }
@@ -59,8 +64,8 @@ impl Header {
     /// # Errors
     /// There is too little memory for the lines.
     pub fn add_program(&mut self, name: &str, version: &str, command_line: &str) -> Result<()> {
-        let (lines, charge) = self.lines_of_program(name, version, command_line)?;
-        self.change(|all| {
+        let (lines, charge) = self.make_program_lines(name, version, command_line)?;
+        self.change_lines(|all| {
             all.reserve_exact(lines.len());
             all.extend(lines);
         });
@@ -68,24 +73,24 @@ impl Header {
         Ok(())
     }
 
-    fn lines_of_program(
+    fn make_program_lines(
         &self,
         name: &str,
         version: &str,
         command_line: &str,
     ) -> Result<(Vec<HeaderLine>, Charge)> {
-        let n = self.lines_of(b"PG").count();
+        let n = self.lines_of_kind(b"PG").count();
         let lists = (3 * n * size_of::<&[u8]>()) as u64;
-        let mut charge = self.ledger().charge(HEADERS, lists)?;
+        let mut charge = self.ledger().charge(HEADERS_USER, lists)?;
         let sorted = |tag| {
             let mut values = Vec::with_capacity(n);
-            values.extend(self.lines_of(b"PG").filter_map(|line| line.get(tag)));
+            values.extend(self.lines_of_kind(b"PG").filter_map(|line| line.get(tag)));
             values.sort_unstable();
             values
         };
         let (taken, named_as_previous) = (sorted(b"ID"), sorted(b"PP"));
         let ends = || {
-            let with_id = self.lines_of(b"PG").filter_map(|line| Some((line, line.get(b"ID")?)));
+            let with_id = self.lines_of_kind(b"PG").filter_map(|line| Some((line, line.get(b"ID")?)));
             with_id.filter(|(_, id)| named_as_previous.binary_search(id).is_err())
         };
         let mut previous: Vec<Option<&[u8]>> = Vec::with_capacity(n.max(1));
@@ -97,7 +102,7 @@ impl Header {
         let printable = |c: char| if c.is_control() { '?' } else { c };
         let command_line: String = command_line.chars().map(printable).collect();
         let fields = 2 * name.len() + version.len() + command_line.len() + 64;
-        let each = |id: &Option<&[u8]>| block(fields + id.map_or(0, <[u8]>::len));
+        let each = |id: &Option<&[u8]>| allocated_bytes(fields + id.map_or(0, <[u8]>::len));
         let lists = (self.lines().len() + 2 * previous.len()) * size_of::<HeaderLine>();
         charge.grow(previous.iter().map(each).sum::<u64>() + lists as u64)?;
         let ids = std::iter::once(name.to_string()).chain((1..).map(|i| format!("{name}.{i}")));
@@ -163,10 +168,10 @@ mod tests {
     #[test]
     fn lines_are_replaced_in_place() {
         let mut h = header("@HD\tVN:1\n@RG\tID:a\n@CO\tx\n@RG\tID:b\n@PG\tID:p\n");
-        h.replace(b"RG", vec![HeaderLine::new("@RG\tID:n")], &[b"PG", b"CO"]).unwrap();
+        h.replace_lines(b"RG", vec![HeaderLine::new("@RG\tID:n")], &[b"PG", b"CO"]).unwrap();
         assert_eq!(text(&h), "@HD\tVN:1\n@RG\tID:n\n@CO\tx\n@PG\tID:p\n");
         let mut h = header("@HD\tVN:1\n@CO\tx\n@PG\tID:p\n");
-        h.replace(b"RG", vec![HeaderLine::new("@RG\tID:n")], &[b"PG", b"CO"]).unwrap();
+        h.replace_lines(b"RG", vec![HeaderLine::new("@RG\tID:n")], &[b"PG", b"CO"]).unwrap();
         assert_eq!(text(&h), "@HD\tVN:1\n@RG\tID:n\n@CO\tx\n@PG\tID:p\n");
     }
 }

@@ -32,11 +32,11 @@ pub(super) struct Contigs {
 
 /// Maximum bytes of the table of names for each sequence: a number and a byte, with up to twice as many
 /// slots and a seventh more.
-const TABLE_ENTRY: u64 = 12;
+const MAX_TABLE_ENTRY_BYTES: u64 = 12;
 
 /// Returns the bytes that the allocator takes for a buffer of `bytes` bytes. glibc adds 8, rounds up to
 /// 16, and gives at least 32.
-pub(super) fn block(bytes: usize) -> u64 {
+pub(super) fn allocated_bytes(bytes: usize) -> u64 {
     if bytes == 0 { 0 } else { ((bytes as u64 + 8).next_multiple_of(16)).max(32) }
 }
 
@@ -45,7 +45,7 @@ impl Contigs {
     ///
     /// # Errors
     /// A line lacks a name or a length, or two lines have the same name.
-    pub(super) fn of(lines: &[HeaderLine]) -> Result<Self> {
+    pub(super) fn from_lines(lines: &[HeaderLine]) -> Result<Self> {
         let of_sequences = || lines.iter().filter(|line| line.kind() == b"SQ");
         let n = of_sequences().count();
         let mut contigs = Contigs {
@@ -53,11 +53,11 @@ impl Contigs {
             by_name: HashTable::with_capacity(n),
             ..Contigs::default()
         };
-        of_sequences().try_for_each(|line| contigs.push(line))?;
+        of_sequences().try_for_each(|line| contigs.push_line(line))?;
         for (id, line) in of_sequences().enumerate() {
             let names = line.get(b"AN").unwrap_or_default().split(|&b| b == b',');
             for name in names.filter(|name| !name.is_empty()) {
-                if contigs.id(name).is_none() {
+                if contigs.id_of_name(name).is_none() {
                     contigs.aliases.entry(name.into()).or_insert(id as u32);
                 }
             }
@@ -67,7 +67,9 @@ impl Contigs {
 
     /// Builds the dictionary from the binary one of BAM. If two sequences share a name, the first is
     /// found by it.
-    pub(super) fn of_dictionary<'a>(dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)>) -> Self {
+    pub(super) fn from_dictionary<'a>(
+        dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)>,
+    ) -> Self {
         let n = dictionary.len();
         let mut contigs = Contigs {
             list: Vec::with_capacity(n),
@@ -75,7 +77,7 @@ impl Contigs {
             ..Contigs::default()
         };
         for (name, length) in dictionary {
-            let is_first = contigs.id(name).is_none();
+            let is_first = contigs.id_of_name(name).is_none();
             contigs.list.push(ReferenceSequence { name: name.to_vec(), length });
             let Contigs { list, by_name, hasher, .. } = &mut contigs;
             if is_first {
@@ -87,7 +89,7 @@ impl Contigs {
         contigs
     }
 
-    fn push(&mut self, line: &HeaderLine) -> Result<()> {
+    fn push_line(&mut self, line: &HeaderLine) -> Result<()> {
         let shown = || String::from_utf8_lossy(line.text()).into_owned();
         let name = line.get(b"SN").filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| Error::input(format!("@SQ without SN: {:?}", shown())))?;
@@ -95,7 +97,7 @@ impl Contigs {
         let length = length.filter(|&n: &u32| n <= i32::MAX as u32).ok_or_else(|| {
             Error::input(format!("@SQ needs an LN from 0 to 2147483647: {:?}", shown()))
         })?;
-        if self.id(name).is_some() {
+        if self.id_of_name(name).is_some() {
             return Err(Error::input(format!("two @SQ lines share one name: {:?}", shown())));
         }
         let Contigs { list, by_name, hasher, .. } = self;
@@ -105,7 +107,7 @@ impl Contigs {
         Ok(())
     }
 
-    pub(super) fn id(&self, name: &[u8]) -> Option<i32> {
+    pub(super) fn id_of_name(&self, name: &[u8]) -> Option<i32> {
         let found =
             self.by_name.find(self.hasher.hash_one(name), |&id| self.list[id as usize].name == name);
         found.map(|&id| id as i32)
@@ -116,17 +118,17 @@ impl Contigs {
     }
 
     pub(super) fn heap_bytes(&self) -> u64 {
-        let names: u64 = self.list.iter().map(|contig| block(contig.name.len())).sum();
-        let aliases: u64 = self.aliases.keys().map(|name| block(name.len()) + 40).sum();
-        names + aliases + Self::bound(self.list.capacity() as u64, 0)
+        let names: u64 = self.list.iter().map(|contig| allocated_bytes(contig.name.len())).sum();
+        let aliases: u64 = self.aliases.keys().map(|name| allocated_bytes(name.len()) + 40).sum();
+        names + aliases + Self::max_heap_bytes(self.list.capacity() as u64, 0)
     }
 
     /// Returns the maximum bytes of memory for `n` sequences whose lines have `line_bytes` bytes
     /// together. Charged before the dictionary is built.
-    pub(super) fn bound(n: u64, line_bytes: u64) -> u64 {
+    pub(super) fn max_heap_bytes(n: u64, line_bytes: u64) -> u64 {
         // A name is a part of its line. An alias takes its name, a slot of a table and the allocator's
         // overhead.
-        n * (size_of::<ReferenceSequence>() as u64 + TABLE_ENTRY)
+        n * (size_of::<ReferenceSequence>() as u64 + MAX_TABLE_ENTRY_BYTES)
             + line_bytes
             + if line_bytes > 0 { 32 * n } else { 0 }
     }

@@ -1,6 +1,6 @@
 //! One line of a header, and its fields.
 
-pub(super) const HEADERS: &str = "headers";
+pub(super) const HEADERS_USER: &str = "headers";
 
 /// One header line, without its line end. It is kept as text, so unknown fields survive.
 ///
@@ -9,8 +9,8 @@ pub(super) const HEADERS: &str = "headers";
 ///
 /// let mut line = HeaderLine::new("@RG\tID:lane1\tPL:ILLUMINA");
 /// assert_eq!((line.kind(), line.get(b"ID")), (&b"RG"[..], Some(&b"lane1"[..])));
-/// line.set(b"SM", b"s1");
-/// line.remove(b"PL");
+/// line.set_field(b"SM", b"s1");
+/// line.remove_field(b"PL");
 /// assert_eq!(line.text(), b"@RG\tID:lane1\tSM:s1");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,14 +41,14 @@ impl HeaderLine {
 
     /// Returns the line with its fields in sorted order, to compare lines whose fields are ordered
     /// differently.
-    pub(super) fn sorted(&self) -> Vec<u8> {
+    pub(super) fn with_sorted_fields(&self) -> Vec<u8> {
         let mut parts: Vec<&[u8]> = self.0.split(|&b| b == b'\t').collect();
         parts[1..].sort_unstable();
         parts.join(&b'\t')
     }
 
     /// Sets the value of every field `tag`, or appends the field if there is none.
-    pub fn set(&mut self, tag: &[u8; 2], value: &[u8]) {
+    pub fn set_field(&mut self, tag: &[u8; 2], value: &[u8]) {
         let new = [&tag[..], b":", value].concat();
         let mut found = false;
         let mut parts: Vec<Vec<u8>> = self.0.split(|&b| b == b'\t').map(<[u8]>::to_vec).collect();
@@ -64,7 +64,7 @@ impl HeaderLine {
         self.0 = parts.join(&b'\t').into();
     }
 
-    pub fn remove(&mut self, tag: &[u8; 2]) {
+    pub fn remove_field(&mut self, tag: &[u8; 2]) {
         let parts = self.0.split(|&b| b == b'\t').enumerate();
         let kept: Vec<&[u8]> = parts
             .filter(|&(i, part)| i == 0 || !(part.starts_with(tag) && part.get(2) == Some(&b':')))

@@ -14,16 +14,16 @@ mod notes;
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
-pub(super) use between::mend_between;
+pub(super) use between::mend_conflicts;
 use fields::mend_fields;
-use known::{KNOWN, LineResult, Noting, shown};
+use known::{KNOWN_KINDS, LineResult, NoteSink, quote_start};
 pub use notes::HeaderNotes;
 
-const FIX: &str = "fix this line; a BAM or CRAM file gets another header so: readmill head FILE > header.sam, \
+const FIX_HINT: &str = "fix this line; a BAM or CRAM file gets another header so: readmill head FILE > header.sam, \
     then readmill reheader header.sam FILE > NEW";
 
-fn refusal(line: usize, what: &str, text: &[u8]) -> Error {
-    Error::input(format!("header line {line}: {what}: {}", shown(text))).hint(FIX)
+fn line_error(line: usize, what: &str, text: &[u8]) -> Error {
+    Error::input(format!("header line {line}: {what}: {}", quote_start(text))).hint(FIX_HINT)
 }
 
 /// Returns `line` in a form that samtools and htsjdk accept.
@@ -35,11 +35,11 @@ pub(super) fn mend_line<'a>(
     number: usize,
     notes: &mut HeaderNotes,
 ) -> Result<Cow<'a, [u8]>> {
-    let mended = mend_kind(line, &mut |what| notes.add(|| number, || what));
-    mended.map_err(|what| refusal(number, &what, line))
+    let mended = mend_kind(line, &mut |what| notes.add_line_note(|| number, || what));
+    mended.map_err(|what| line_error(number, &what, line))
 }
 
-fn mend_kind<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u8]>> {
+fn mend_kind<'a>(line: &'a [u8], note: &mut NoteSink<'_>) -> LineResult<Cow<'a, [u8]>> {
     if line.starts_with(b"@CO") {
         return mend_comment(line, note);
     }
@@ -56,8 +56,8 @@ fn mend_kind<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u
         let line = [b"@CO", &line[3..]].concat();
         return mend_comment(&line, note).map(|line| Cow::Owned(line.into_owned()));
     }
-    if !KNOWN.iter().any(|known| known.kind == &kind[..]) {
-        return comment_of_unknown(line, note).map(Cow::Owned);
+    if !KNOWN_KINDS.iter().any(|known| known.kind == &kind[..]) {
+        return turn_into_comment(line, note).map(Cow::Owned);
     }
     if kind == line[1..3] {
         return mend_fields(line, note);
@@ -67,7 +67,7 @@ fn mend_kind<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u
     mend_fields(&line, note).map(|line| Cow::Owned(line.into_owned()))
 }
 
-fn mend_comment<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u8]>> {
+fn mend_comment<'a>(line: &'a [u8], note: &mut NoteSink<'_>) -> LineResult<Cow<'a, [u8]>> {
     match &line[3..] {
         [b'\t', ..] => Ok(Cow::Borrowed(line)),
         // samtools cannot read a header that starts with a bare @CO; elsewhere it turns such a line into
@@ -86,7 +86,7 @@ fn mend_comment<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a,
 }
 
 /// Turns a line of an unknown kind into a comment, which all programs keep.
-fn comment_of_unknown(line: &[u8], note: &mut Noting<'_>) -> LineResult<Vec<u8>> {
+fn turn_into_comment(line: &[u8], note: &mut NoteSink<'_>) -> LineResult<Vec<u8>> {
     let has_keys = line[3..].split(|&byte| byte == b'\t').skip(1).all(fields::has_key);
     let is_bare = line.len() == 3;
     if !is_bare && (line[3] != b'\t' || !has_keys) {

@@ -19,22 +19,22 @@ pub mod text;
 use std::fmt;
 use std::sync::Arc;
 
-use contigs::{Contigs, block};
+use contigs::{Contigs, allocated_bytes};
 
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Ledger};
-use line::HEADERS;
-use mend::{mend_between, mend_line};
+use line::HEADERS_USER;
+use mend::{mend_conflicts, mend_line};
 
 pub use contigs::ReferenceSequence;
 pub use line::HeaderLine;
 pub use mend::HeaderNotes;
-pub use merge::{Fate, IdRenames, Merged, Renames};
+pub use merge::{IdChange, IdRenames, MergedHeader, Renames};
 pub use read_group::GivenReadGroup;
 
 /// Number of additional lines for which a copy reserves room, so that adding a @PG line does not double
 /// the list.
-const A_FEW: usize = 16;
+const SPARE_LINES: usize = 16;
 
 /// A header: its lines, and the dictionary of reference sequences that the @SQ lines define.
 ///
@@ -46,7 +46,7 @@ const A_FEW: usize = 16;
 ///
 /// let mut header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:248956422\n@RG\tID:lane1\tSM:s1\n")?;
 /// assert_eq!(header.reference_id(b"chr1"), Some(0));
-/// let group = header.lines_of(b"RG").next().expect("one read group");
+/// let group = header.lines_of_kind(b"RG").next().expect("one read group");
 /// assert_eq!(group.get(b"SM"), Some(&b"s1"[..]));
 /// header.set_order(b"coordinate", None, None);
 /// header.add_program("readmill", "1.0", "readmill sort in.bam out.bam")?;
@@ -68,13 +68,14 @@ struct HeaderLines {
 
 /// Bytes that a read group takes in tables which a run builds from the header: its library by ID (for
 /// sort keys, expressions and duplicates) and its number. They are charged with the lines.
-const GROUP_TABLES: u64 = 160;
+const GROUP_TABLE_BYTES: u64 = 160;
 
 impl HeaderLines {
     fn heap_bytes(&self) -> u64 {
-        let tables = |line: &HeaderLine| if line.kind() == b"RG" { GROUP_TABLES } else { 0 };
-        let lines: u64 = self.list.iter().map(|line| block(line.text().len()) + tables(line)).sum();
-        lines + block(self.list.capacity() * size_of::<HeaderLine>())
+        let tables = |line: &HeaderLine| if line.kind() == b"RG" { GROUP_TABLE_BYTES } else { 0 };
+        let lines: u64 =
+            self.list.iter().map(|line| allocated_bytes(line.text().len()) + tables(line)).sum();
+        lines + allocated_bytes(self.list.capacity() * size_of::<HeaderLine>())
     }
 
     fn update_charge(&mut self) {
@@ -86,10 +87,11 @@ impl HeaderLines {
 impl Clone for HeaderLines {
     /// Charges the copy to the same ledger before it is made.
     fn clone(&self) -> Self {
-        let mut charge = self.charge.as_ref().map(|charge| charge.ledger().empty(HEADERS));
-        let bytes = self.heap_bytes() + block((A_FEW + self.list.len()) * size_of::<HeaderLine>());
+        let mut charge = self.charge.as_ref().map(|charge| charge.ledger().empty_charge(HEADERS_USER));
+        let bytes = self.heap_bytes()
+            + allocated_bytes((SPARE_LINES + self.list.len()) * size_of::<HeaderLine>());
         charge.iter_mut().for_each(|charge| charge.resize(bytes));
-        let mut list = Vec::with_capacity(self.list.len() + A_FEW);
+        let mut list = Vec::with_capacity(self.list.len() + SPARE_LINES);
         list.clone_from(&self.list);
         let mut copy = HeaderLines { list, charge };
         copy.update_charge();
@@ -112,12 +114,12 @@ impl fmt::Debug for Header {
 }
 
 /// Returns a line of the input without its carriage return, and only up to the first NUL.
-fn content(line: &[u8]) -> &[u8] {
+fn trim_line(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     &line[..memchr::memchr(0, line).unwrap_or(line.len())]
 }
 
-fn without_padding(text: &[u8]) -> &[u8] {
+fn trim_padding(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     &text[..end]
 }
@@ -132,12 +134,12 @@ fn breaks_a_line(name: &[u8]) -> bool {
 ///
 /// # Errors
 /// A line for which `is_line` is false, or too little memory.
-fn lines_of(text: &[u8], is_line: impl Fn(&[u8]) -> bool, ledger: &Ledger) -> Result<HeaderLines> {
+fn parse_lines(text: &[u8], is_line: impl Fn(&[u8]) -> bool, ledger: &Ledger) -> Result<HeaderLines> {
     let text = text.split(|&b| b == 0).next().unwrap_or_default(); // BAM text may be NUL-padded
     let n = memchr::memchr_iter(b'\n', text).count() + 1;
     let mut lines = HeaderLines { list: Vec::new(), charge: None };
     let each = 32 + size_of::<HeaderLine>() as u64;
-    let charge = ledger.charge(HEADERS, text.len() as u64 + n as u64 * each)?;
+    let charge = ledger.charge(HEADERS_USER, text.len() as u64 + n as u64 * each)?;
     lines.list.reserve_exact(n);
     for line in text.split(|&b| b == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -175,8 +177,8 @@ impl Header {
     pub fn parse_within(text: &[u8], ledger: &Ledger) -> Result<Self> {
         let is_line = |line: &[u8]| line[0] == b'@' && line.len() >= 3;
         let mut header =
-            Header { lines: Arc::new(lines_of(text, is_line, ledger)?), ..Header::default() };
-        header.read_contigs(ledger)?;
+            Header { lines: Arc::new(parse_lines(text, is_line, ledger)?), ..Header::default() };
+        header.build_contigs(ledger)?;
         Ok(header)
     }
 
@@ -185,15 +187,16 @@ impl Header {
     ///
     /// # Errors
     /// There is too little memory.
-    pub fn of_bam_as_is<'a>(
+    pub fn from_bam_unchecked<'a>(
         text: &[u8],
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)> + Clone,
         ledger: &Ledger,
     ) -> Result<Self> {
-        let lines = Arc::new(lines_of(text, |_| true, ledger)?);
-        let names = dictionary.clone().map(|(name, _)| block(name.len())).sum();
-        let mut charge = ledger.charge(HEADERS, Contigs::bound(dictionary.len() as u64, names))?;
-        let mut contigs = Contigs::of_dictionary(dictionary);
+        let lines = Arc::new(parse_lines(text, |_| true, ledger)?);
+        let names = dictionary.clone().map(|(name, _)| allocated_bytes(name.len())).sum();
+        let mut charge =
+            ledger.charge(HEADERS_USER, Contigs::max_heap_bytes(dictionary.len() as u64, names))?;
+        let mut contigs = Contigs::from_dictionary(dictionary);
         charge.resize(contigs.heap_bytes());
         contigs.charge = Some(charge);
         Ok(Header { lines, contigs: Arc::new(contigs), ..Header::default() })
@@ -207,40 +210,43 @@ impl Header {
     ///
     /// # Errors
     /// The meaning of a line is not clear, or there is too little memory.
-    pub fn read(text: &[u8], ledger: &Ledger) -> Result<Self> {
-        let text = without_padding(text);
+    pub fn parse_and_mend(text: &[u8], ledger: &Ledger) -> Result<Self> {
+        let text = trim_padding(text);
         let (mut notes, mut blank) = (HeaderNotes::default(), None);
         let n = memchr::memchr_iter(b'\n', text).count() + 1;
         let each = 32 + size_of::<HeaderLine>() as u64;
-        let charge = ledger.charge(HEADERS, text.len() as u64 + n as u64 * each)?;
+        let charge = ledger.charge(HEADERS_USER, text.len() as u64 + n as u64 * each)?;
         let mut list = Vec::new();
         list.reserve_exact(n);
         for (number, given) in (1..).zip(text.split(|&b| b == b'\n')) {
-            let line = content(given);
+            let line = trim_line(given);
             if memchr::memchr(0, given).is_some() {
-                notes.add(|| number, || "a NUL byte and what follows it in the line are removed".into());
+                notes.add_line_note(
+                    || number,
+                    || "a NUL byte and what follows it in the line are removed".into(),
+                );
             }
             if line.is_empty() {
                 blank = blank.or(Some(number));
                 continue;
             }
             if let Some(blank) = blank.take() {
-                notes.add(|| blank, || "an empty line is removed".into());
+                notes.add_line_note(|| blank, || "an empty line is removed".into());
             }
             list.push(HeaderLine::new(mend_line(line, number, &mut notes)?));
         }
         let number = |at| {
             let lines = text.split(|&b| b == b'\n').enumerate();
             lines
-                .filter(|(_, line)| !content(line).is_empty())
+                .filter(|(_, line)| !trim_line(line).is_empty())
                 .nth(at)
                 .map_or(0, |(before, _)| before + 1)
         };
-        mend_between(&mut list, &number, &mut notes, ledger)?;
+        mend_conflicts(&mut list, &number, &mut notes, ledger)?;
         let mut lines = HeaderLines { list, charge: Some(charge) };
         lines.update_charge();
         let mut header = Header { lines: Arc::new(lines), notes, ..Header::default() };
-        header.read_contigs(ledger)?;
+        header.build_contigs(ledger)?;
         Ok(header)
     }
 
@@ -251,14 +257,14 @@ impl Header {
     }
 
     pub fn add_note(&mut self, what: &str) {
-        self.notes.add_of_file(what);
+        self.notes.add_file_note(what);
     }
 
-    fn read_contigs(&mut self, ledger: &Ledger) -> Result<()> {
-        let lines = self.lines_of(b"SQ").map(|line| line.text().len() as u64);
+    fn build_contigs(&mut self, ledger: &Ledger) -> Result<()> {
+        let lines = self.lines_of_kind(b"SQ").map(|line| line.text().len() as u64);
         let (n, bytes) = lines.fold((0, 0), |(n, bytes), line| (n + 1, bytes + line));
-        let mut charge = ledger.charge(HEADERS, Contigs::bound(n, bytes))?;
-        let mut contigs = Contigs::of(&self.lines.list)?;
+        let mut charge = ledger.charge(HEADERS_USER, Contigs::max_heap_bytes(n, bytes))?;
+        let mut contigs = Contigs::from_lines(&self.lines.list)?;
         charge.resize(contigs.heap_bytes());
         contigs.charge = Some(charge);
         self.contigs = Arc::new(contigs);
@@ -269,9 +275,9 @@ impl Header {
     ///
     /// # Errors
     /// There is too little memory.
-    pub fn copy(&self) -> Result<Self> {
+    pub fn try_clone(&self) -> Result<Self> {
         let charge = self.lines.charge.as_ref();
-        drop(charge.map(|charge| charge.ledger().charge(HEADERS, charge.bytes())).transpose()?);
+        drop(charge.map(|charge| charge.ledger().charge(HEADERS_USER, charge.bytes())).transpose()?);
         let (lines, contigs) = (Arc::new((*self.lines).clone()), Arc::clone(&self.contigs));
         Ok(Header { lines, contigs, notes: self.notes.clone() })
     }
@@ -286,7 +292,7 @@ impl Header {
 
     /// Shares the memory of lines and dictionary with `other` if they are equal. Many inputs of one run
     /// often have the same header.
-    pub fn share(&mut self, other: &Header) {
+    pub fn share_memory_with(&mut self, other: &Header) {
         if self.lines.list == other.lines.list {
             self.lines = Arc::clone(&other.lines);
         }
@@ -314,16 +320,16 @@ impl Header {
     }
 
     /// Changes the lines and updates the charge. The dictionary stays as it is.
-    fn change(&mut self, change: impl FnOnce(&mut Vec<HeaderLine>)) {
+    fn change_lines(&mut self, change: impl FnOnce(&mut Vec<HeaderLine>)) {
         let lines = Arc::make_mut(&mut self.lines);
         if lines.list.len() == lines.list.capacity() {
-            lines.list.reserve_exact(A_FEW);
+            lines.list.reserve_exact(SPARE_LINES);
         }
         change(&mut lines.list);
         lines.update_charge();
     }
 
-    pub fn lines_of(&self, kind: &[u8; 2]) -> impl Iterator<Item = &HeaderLine> {
+    pub fn lines_of_kind(&self, kind: &[u8; 2]) -> impl Iterator<Item = &HeaderLine> {
         self.lines().iter().filter(move |line| line.kind() == kind)
     }
 
@@ -337,13 +343,13 @@ impl Header {
     }
 
     pub fn reference_id(&self, name: &[u8]) -> Option<i32> {
-        self.contigs.id(name)
+        self.contigs.id_of_name(name)
     }
 
     /// Returns the index of the reference sequence with this name, or of the one that lists it among its
     /// alternative names (AN).
     pub fn reference_id_by_any_name(&self, name: &[u8]) -> Option<i32> {
-        self.contigs.id(name).or_else(|| self.contigs.id_of_alias(name))
+        self.contigs.id_of_name(name).or_else(|| self.contigs.id_of_alias(name))
     }
 
     /// Takes the binary dictionary of a BAM file. If the text has no @SQ lines, they are made from it;
@@ -369,10 +375,12 @@ impl Header {
                     .hint("the file is damaged: get it again"));
             }
             let ledger = self.ledger();
-            let each = |(name, _): (&[u8], u32)| block(name.len() + 24) + size_of::<HeaderLine>() as u64;
+            let each = |(name, _): (&[u8], u32)| {
+                allocated_bytes(name.len() + 24) + size_of::<HeaderLine>() as u64
+            };
             let bound = self.lines.heap_bytes() + dictionary.clone().map(each).sum::<u64>();
-            drop(ledger.charge(HEADERS, bound)?);
-            self.change(|lines| {
+            drop(ledger.charge(HEADERS_USER, bound)?);
+            self.change_lines(|lines| {
                 lines.reserve_exact(dictionary.len());
                 lines.extend(dictionary.clone().map(|(name, length)| {
                     HeaderLine::new(
@@ -380,7 +388,7 @@ impl Header {
                     )
                 }));
             });
-            self.read_contigs(&ledger)?;
+            self.build_contigs(&ledger)?;
         }
         self.check_dictionary(dictionary)?;
         Ok(self)
@@ -444,19 +452,19 @@ mod tests {
     #[test]
     fn a_header_is_charged_before_it_is_made_and_no_more_than_it_takes_afterwards() {
         let contigs: String = (0..1000).map(|i| format!("@SQ\tSN:c{i}\tLN:{i}\tAN:d{i}\n")).collect();
-        let ledger = Ledger::of(1 << 20);
+        let ledger = Ledger::with_capacity(1 << 20);
         let header = Header::parse_within(contigs.as_bytes(), &ledger).unwrap();
         assert_eq!(ledger.used(), header.heap_bytes());
         assert!(header.heap_bytes() > 3 * contigs.len() as u64, "{}", header.heap_bytes());
         let shared = header.clone();
         assert_eq!(ledger.used(), header.heap_bytes());
-        let mut changed = header.copy().unwrap();
+        let mut changed = header.try_clone().unwrap();
         changed.add_program("p", "1", "x").unwrap();
         let all = header.heap_bytes() + changed.lines.heap_bytes();
         assert_eq!((ledger.used(), shared.lines().len(), changed.lines().len()), (all, 1000, 1001));
         drop((header, shared, changed));
         assert_eq!(ledger.used(), 0);
-        let small = Ledger::of(100_000);
+        let small = Ledger::with_capacity(100_000);
         let error = Header::parse_within(contigs.as_bytes(), &small).unwrap_err();
         assert!(error.what.starts_with("headers: needs 1 MiB") && small.used() == 0, "{error}");
     }

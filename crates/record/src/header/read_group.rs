@@ -26,7 +26,10 @@ impl GivenReadGroup {
     pub fn parse(text: &str) -> Result<Self> {
         let plain = text.replace("\\t", "\t");
         let Some(fields) = plain.strip_prefix("@RG\t") else {
-            return Err(refused(text, "it does not begin with @RG and a tab, which may be written \\t"));
+            return Err(read_group_error(
+                text,
+                "it does not begin with @RG and a tab, which may be written \\t",
+            ));
         };
         let all: Vec<&str> = fields.split('\t').collect();
         let kept: Vec<&str> = all.iter().copied().filter(|field| !field.is_empty()).collect();
@@ -50,7 +53,7 @@ impl GivenReadGroup {
         Ok(GivenReadGroup { line, had_empty_fields: false })
     }
 
-    pub fn warning(&self) -> Option<String> {
+    pub fn empty_fields_warning(&self) -> Option<String> {
         let line = String::from_utf8_lossy(self.line.text()).replace('\t', "\\t");
         let what = "the read group has empty fields (a tab at its end, or two side by side)";
         self.had_empty_fields
@@ -62,34 +65,34 @@ fn check_fields(text: &str, fields: &[&str]) -> Result<()> {
     let mut seen: Vec<&str> = Vec::new();
     for field in fields {
         if field.contains(['\n', '\r']) {
-            return Err(refused(text, "it has more than one line"));
+            return Err(read_group_error(text, "it has more than one line"));
         }
         if field.contains('\\') {
-            return Err(refused(text, "it has a \\ that is not \\t"));
+            return Err(read_group_error(text, "it has a \\ that is not \\t"));
         }
         let Some((tag, value)) = field.split_once(':') else {
-            return Err(refused(text, &format!("{field:?} is not TAG:VALUE")));
+            return Err(read_group_error(text, &format!("{field:?} is not TAG:VALUE")));
         };
         let is_tag =
             matches!(tag.as_bytes(), [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric());
         if !is_tag {
-            return Err(refused(text, &format!("{tag:?} is not a tag of two letters")));
+            return Err(read_group_error(text, &format!("{tag:?} is not a tag of two letters")));
         }
         if value.is_empty() {
-            return Err(refused(text, &format!("{tag} has no value")));
+            return Err(read_group_error(text, &format!("{tag} has no value")));
         }
         if value.contains(char::is_control) {
-            return Err(refused(text, &format!("{tag} has a control character")));
+            return Err(read_group_error(text, &format!("{tag} has a control character")));
         }
         if seen.contains(&tag) {
-            return Err(refused(text, &format!("it gives {tag} twice")));
+            return Err(read_group_error(text, &format!("it gives {tag} twice")));
         }
         seen.push(tag);
     }
-    if seen.contains(&"ID") { Ok(()) } else { Err(refused(text, "it has no ID")) }
+    if seen.contains(&"ID") { Ok(()) } else { Err(read_group_error(text, "it has no ID")) }
 }
 
-fn refused(text: &str, what: &str) -> Error {
+fn read_group_error(text: &str, what: &str) -> Error {
     Error::usage(format!("{text:?} is not a read group: {what}"))
         .hint("write it as '@RG\\tID:lane1\\tSM:sample\\tLB:library'")
 }

@@ -7,20 +7,20 @@
 use crate::error::{Error, Result};
 
 /// Number of columns up to TLEN, by which a record is recognised.
-const COLUMNS: usize = 9;
+const MIN_RECORD_COLUMNS: usize = 9;
 
 /// The byte order mark of UTF-8, which some editors write at the start of a text.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns whether a line, or its start, has the columns of a SAM record: numbers in the numeric
 /// columns, and SEQ after them.
-pub fn is_record(line: &[u8]) -> bool {
-    let mut columns = line.splitn(COLUMNS + 1, |&byte| byte == b'\t');
+pub fn is_sam_record(line: &[u8]) -> bool {
+    let mut columns = line.splitn(MIN_RECORD_COLUMNS + 1, |&byte| byte == b'\t');
     let is_number = |text: &[u8]| {
         let digits = text.strip_prefix(b"-").unwrap_or(text);
         (1..=10).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
     };
-    let is_one = (0..COLUMNS).all(|number| {
+    let is_one = (0..MIN_RECORD_COLUMNS).all(|number| {
         columns.next().is_some_and(|column| match number {
             1 | 3 | 4 | 7 | 8 => is_number(column),
             _ => !column.is_empty(),
@@ -51,7 +51,7 @@ fn is_header_form(line: &[u8]) -> bool {
 pub fn belongs_to_header(line: &[u8], number: u64) -> Result<bool> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    match (line.first(), is_record(line)) {
+    match (line.first(), is_sam_record(line)) {
         (None, _) | (Some(b'@'), false) => Ok(true),
         (Some(b'@'), true) if is_header_form(line) => {
             let start = String::from_utf8_lossy(&line[..3]);
@@ -79,15 +79,15 @@ impl ReadsFormat {
     /// ```
     /// use readmill_record::header::text::ReadsFormat;
     ///
-    /// assert_eq!(ReadsFormat::of(b"@r1\nACGT\n+\nIIII\n"), Some(ReadsFormat::Fastq));
-    /// assert_eq!(ReadsFormat::of(b"@HD\tVN:1.6\n"), Some(ReadsFormat::Sam));
-    /// assert_eq!(ReadsFormat::of(b">chr1\nACGT\n"), None);
+    /// assert_eq!(ReadsFormat::recognize(b"@r1\nACGT\n+\nIIII\n"), Some(ReadsFormat::Fastq));
+    /// assert_eq!(ReadsFormat::recognize(b"@HD\tVN:1.6\n"), Some(ReadsFormat::Sam));
+    /// assert_eq!(ReadsFormat::recognize(b">chr1\nACGT\n"), None);
     /// ```
-    pub fn of(start: &[u8]) -> Option<Self> {
+    pub fn recognize(start: &[u8]) -> Option<Self> {
         match start {
             [b'B', b'A', b'M', 1, ..] => Some(ReadsFormat::Bam),
             [b'C', b'R', b'A', b'M', ..] => Some(ReadsFormat::Cram),
-            _ => Self::of_text(start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start)),
+            _ => Self::recognize_text(start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start)),
         }
     }
 
@@ -102,13 +102,13 @@ impl ReadsFormat {
 
     /// Recognises text by its first three lines, the last of which may be cut off. In FASTQ, the second
     /// line has only bases; in SAM, it is another header line or a record.
-    fn of_text(start: &[u8]) -> Option<Self> {
+    fn recognize_text(start: &[u8]) -> Option<Self> {
         let start = &start[start.iter().take_while(|byte| byte.is_ascii_whitespace()).count()..];
         let mut lines =
             start.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
         let mut next = || lines.next().unwrap_or_default();
         let (first, second, third) = (next(), next(), next());
-        if is_record(first) {
+        if is_sam_record(first) {
             return Some(ReadsFormat::Sam);
         }
         if first.first() != Some(&b'@') {
@@ -123,7 +123,7 @@ impl ReadsFormat {
             // Bases of FASTQ whose first letter is damaged.
             (Some(b'@'), Some(b'+')) if !is_header_form(second) && !third.contains(&b'\t') => by_form,
             (Some(b'@'), _) => ReadsFormat::Sam,
-            (Some(_), _) if is_record(second) => ReadsFormat::Sam,
+            (Some(_), _) if is_sam_record(second) => ReadsFormat::Sam,
             // The first line could be a header line, so the following lines must look like FASTQ.
             (Some(_), Some(b'+') | None) if !second.contains(&b'\t') => ReadsFormat::Fastq,
             (None, Some(b'+')) => ReadsFormat::Fastq,
@@ -148,7 +148,7 @@ mod tests {
     fn a_read_whose_name_begins_with_at_is_no_header_line() {
         for name in ["@r1", "@", "@@", "@COr1", "@SQx", "@1:2", "@r1 x"] {
             let line = format!("{name}{RECORD}");
-            assert!(is_record(line.as_bytes()), "{name}");
+            assert!(is_sam_record(line.as_bytes()), "{name}");
             assert!(!belongs_to_header(line.as_bytes(), 1).unwrap(), "{name}");
         }
         for line in
@@ -188,7 +188,7 @@ mod tests {
             "@HD\tVN:1.6\nr1\t4\t*\t0\n",
         ];
         for text in sam {
-            assert_eq!(ReadsFormat::of(text.as_bytes()), Some(ReadsFormat::Sam), "{text}");
+            assert_eq!(ReadsFormat::recognize(text.as_bytes()), Some(ReadsFormat::Sam), "{text}");
         }
         let fastq = [
             "@r1\nACGT\n+\nIIII\n",
@@ -205,10 +205,10 @@ mod tests {
             "@COntig1 x",
         ];
         for text in fastq {
-            assert_eq!(ReadsFormat::of(text.as_bytes()), Some(ReadsFormat::Fastq), "{text}");
+            assert_eq!(ReadsFormat::recognize(text.as_bytes()), Some(ReadsFormat::Fastq), "{text}");
         }
         for text in ["", ">c\nACGT\n", "chr1\t1\t2\n", "##fileformat=VCF\n", "hello"] {
-            assert_eq!(ReadsFormat::of(text.as_bytes()), None, "{text}");
+            assert_eq!(ReadsFormat::recognize(text.as_bytes()), None, "{text}");
         }
     }
 }

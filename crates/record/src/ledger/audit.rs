@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 static CHARGED: AtomicU64 = AtomicU64::new(0);
 static MAPPED: AtomicU64 = AtomicU64::new(0);
 /// Largest number of bytes charged beyond the capacity of a ledger, for memory that was in use already.
-static OVERDRAWN: AtomicU64 = AtomicU64::new(0);
+static MAX_OVERDRAFT: AtomicU64 = AtomicU64::new(0);
 
 pub fn sum_charged() -> u64 {
     CHARGED.load(Relaxed)
@@ -20,35 +20,35 @@ pub fn sum_mapped() -> u64 {
     MAPPED.load(Relaxed)
 }
 
-pub fn most_overdrawn() -> u64 {
-    OVERDRAWN.load(Relaxed)
+pub fn max_overdraft() -> u64 {
+    MAX_OVERDRAFT.load(Relaxed)
 }
 
-pub(super) fn overdrawn(bytes: u64) {
+pub(super) fn note_overdraft(bytes: u64) {
     if cfg!(debug_assertions) {
-        OVERDRAWN.fetch_max(bytes, Relaxed);
+        MAX_OVERDRAFT.fetch_max(bytes, Relaxed);
     }
 }
 
-pub(super) fn charged(bytes: u64) {
+pub(super) fn add_charged(bytes: u64) {
     if cfg!(debug_assertions) {
         CHARGED.fetch_add(bytes, Relaxed);
     }
 }
 
-pub(super) fn released(bytes: u64) {
+pub(super) fn subtract_charged(bytes: u64) {
     if cfg!(debug_assertions) {
         CHARGED.fetch_sub(bytes, Relaxed);
     }
 }
 
-pub(crate) fn mapped(bytes: usize) {
+pub(crate) fn add_mapped(bytes: usize) {
     if cfg!(debug_assertions) {
         MAPPED.fetch_add(bytes as u64, Relaxed);
     }
 }
 
-pub(crate) fn unmapped(bytes: usize) {
+pub(crate) fn subtract_mapped(bytes: usize) {
     if cfg!(debug_assertions) {
         MAPPED.fetch_sub(bytes as u64, Relaxed);
     }

@@ -27,14 +27,14 @@ use crate::error::{Error, Result};
 pub use share_use::ShareUse;
 
 /// The name of a user of memory, as it appears in messages and in the summary of a run.
-pub type Name = &'static str;
+pub type UserName = &'static str;
 
 /// The memory that a run may use, and how much of it each user has. Clones share one ledger.
 ///
 /// ```
 /// use readmill_record::Ledger;
 ///
-/// let ledger = Ledger::of(1000);
+/// let ledger = Ledger::with_capacity(1000);
 /// let header = ledger.charge("headers", 700)?;
 /// let refused = ledger.charge("known sites", 400).unwrap_err();
 /// assert!(refused.what.starts_with("known sites"));
@@ -44,36 +44,36 @@ pub type Name = &'static str;
 /// ```
 #[derive(Clone)]
 pub struct Ledger {
-    book: Arc<Book>,
+    book: Arc<LedgerState>,
 }
 
-struct Book {
+struct LedgerState {
     capacity: u64,
-    sums: Mutex<Sums>,
+    sums: Mutex<LedgerSums>,
 }
 
 #[derive(Default)]
-struct Sums {
+struct LedgerSums {
     used: u64,
-    idle: u64,
+    reserved: u64,
     peak: u64,
-    users: Vec<User>,
+    users: Vec<LedgerUser>,
     /// Bytes that only the users named in `keepers` may take ([`Ledger::keep`]). `used_by_keepers` is
     /// the sum of all bytes these users have, and `share` is the number of such parts in the memory that
     /// is divided.
-    kept: u64,
-    keepers: &'static [Name],
+    kept_bytes: u64,
+    keepers: &'static [UserName],
     used_by_keepers: u64,
-    share: u64,
+    kept_share: u64,
 }
 
-struct User {
-    name: Name,
+struct LedgerUser {
+    name: UserName,
     used: u64,
-    idle: u64,
+    reserved: u64,
     at_peak: u64,
     /// Largest use reported by [`Ledger::note_used`], for a user whose share was charged in advance.
-    noted: Option<u64>,
+    noted_use: Option<u64>,
 }
 
 /// Maximum step in bytes by which a refusal raises `-m` above the present capacity. The step is an
@@ -81,13 +81,13 @@ struct User {
 const MAX_STEP: u64 = 64 << 20;
 
 impl Ledger {
-    pub fn of(capacity: u64) -> Self {
-        Ledger { book: Arc::new(Book { capacity, sums: Mutex::default() }) }
+    pub fn with_capacity(capacity: u64) -> Self {
+        Ledger { book: Arc::new(LedgerState { capacity, sums: Mutex::default() }) }
     }
 
     /// Returns a ledger that refuses nothing, for tools and tests.
     pub fn unlimited() -> Self {
-        Ledger::of(u64::MAX)
+        Ledger::with_capacity(u64::MAX)
     }
 
     /// Charges `bytes` before they are allocated.
@@ -95,15 +95,15 @@ impl Ledger {
     /// # Errors
     /// The bytes are not free. The message names the user, the free memory, the largest users, and the
     /// `-m` that would be enough.
-    pub fn charge(&self, name: Name, bytes: u64) -> Result<Charge> {
-        self.try_charge(name, bytes).ok_or_else(|| self.shortage(name, bytes))
+    pub fn charge(&self, name: UserName, bytes: u64) -> Result<Charge> {
+        self.try_charge(name, bytes).ok_or_else(|| self.shortage_error(name, bytes))
     }
 
     /// Charges `bytes`, or returns `None` if they are not free. For callers that have another way, such
     /// as writing reads to disk.
     #[must_use]
-    pub fn try_charge(&self, name: Name, bytes: u64) -> Option<Charge> {
-        let mut charge = self.empty(name);
+    pub fn try_charge(&self, name: UserName, bytes: u64) -> Option<Charge> {
+        let mut charge = self.empty_charge(name);
         charge.try_grow(bytes).then_some(charge)
     }
 
@@ -111,15 +111,15 @@ impl Ledger {
     /// count as in use from now on; the others count once they are moved to another charge
     /// ([`Charge::move_to`]). So the reported peak does not contain memory that was never used.
     #[must_use]
-    pub fn try_reserve(&self, name: Name, bytes: u64, expected: u64) -> Option<Charge> {
-        let mut sums = self.sums();
-        if !sums.fits(name, bytes, self.capacity()) {
+    pub fn try_reserve(&self, name: UserName, bytes: u64, expected: u64) -> Option<Charge> {
+        let mut sums = self.lock_sums();
+        if !sums.has_room_for(name, bytes, self.capacity()) {
             return None;
         }
         let idle = bytes.saturating_sub(expected);
-        sums.set_idle(name, 0, idle); // before the bytes are taken, so that they do not raise the peak
-        sums.take(name, bytes);
-        Some(Charge { ledger: self.clone(), name, bytes, idle })
+        sums.set_reserved(name, 0, idle); // before the bytes are taken, so that they do not raise the peak
+        sums.add_bytes(name, bytes);
+        Some(Charge { ledger: self.clone(), name, bytes, reserved: idle })
     }
 
     /// Keeps `bytes` free for the users `keepers`, which may also take others. Without this, reads that
@@ -127,13 +127,13 @@ impl Ledger {
     ///
     /// `bytes` must be one of `share` equal parts of the memory that is divided, so that a refusal can
     /// compute by how much `-m` must grow.
-    pub fn keep(&self, bytes: u64, share: u64, keepers: &'static [Name]) {
-        let mut sums = self.sums();
-        (sums.kept, sums.share, sums.keepers) = (bytes, share, keepers);
+    pub fn keep_free_for(&self, bytes: u64, share: u64, keepers: &'static [UserName]) {
+        let mut sums = self.lock_sums();
+        (sums.kept_bytes, sums.kept_share, sums.keepers) = (bytes, share, keepers);
     }
 
-    pub fn empty(&self, name: Name) -> Charge {
-        Charge { ledger: self.clone(), name, bytes: 0, idle: 0 }
+    pub fn empty_charge(&self, name: UserName) -> Charge {
+        Charge { ledger: self.clone(), name, bytes: 0, reserved: 0 }
     }
 
     pub fn capacity(&self) -> u64 {
@@ -141,33 +141,34 @@ impl Ledger {
     }
 
     pub fn used(&self) -> u64 {
-        self.sums().used
+        self.lock_sums().used
     }
 
     /// Returns the largest number of bytes that were in use at once. Reserved bytes count from the
     /// moment they are used.
     pub fn peak(&self) -> u64 {
-        self.sums().peak
+        self.lock_sums().peak
     }
 
     /// Returns the bytes that any user could still charge; bytes kept for others are not among them.
     pub fn free(&self) -> u64 {
-        let sums = self.sums();
-        self.capacity().saturating_sub(sums.used).saturating_sub(sums.kept_back())
+        let sums = self.lock_sums();
+        self.capacity().saturating_sub(sums.used).saturating_sub(sums.unused_kept_bytes())
     }
 
     /// Returns each user with its bytes at the moment of the peak, in the order of their first charges.
     /// The summary of a run lists them.
-    pub fn users_at_peak(&self) -> Vec<(Name, u64)> {
-        let at_peak = |user: &User| (user.name, user.at_peak.min(user.noted.unwrap_or(u64::MAX)));
-        self.sums().users.iter().map(at_peak).collect()
+    pub fn users_at_peak(&self) -> Vec<(UserName, u64)> {
+        let at_peak =
+            |user: &LedgerUser| (user.name, user.at_peak.min(user.noted_use.unwrap_or(u64::MAX)));
+        self.lock_sums().users.iter().map(at_peak).collect()
     }
 
     /// Records that a user, whose share was charged in advance, has used `bytes` of it.
     /// [`Ledger::users_at_peak`] lists the maximum. The charge itself does not change.
-    pub fn note_used(&self, name: Name, bytes: u64) {
-        let mut sums = self.sums();
-        let noted = &mut sums.user(name).noted;
+    pub fn record_used(&self, name: UserName, bytes: u64) {
+        let mut sums = self.lock_sums();
+        let noted = &mut sums.user_mut(name).noted_use;
         *noted = Some(noted.map_or(bytes, |before| before.max(bytes)));
     }
 
@@ -175,33 +176,34 @@ impl Ledger {
     ///
     /// Its hint names an `-m` that is enough for this charge, and at least an eighth (up to 64 MiB) more
     /// than the present one, so that a user does not meet one refusal after the other.
-    pub fn shortage(&self, name: Name, bytes: u64) -> Error {
-        let sums = self.sums();
-        let mut users: Vec<&User> = sums.users.iter().filter(|user| user.used >= 1 << 20).collect();
+    pub fn shortage_error(&self, name: UserName, bytes: u64) -> Error {
+        let sums = self.lock_sums();
+        let mut users: Vec<&LedgerUser> =
+            sums.users.iter().filter(|user| user.used >= 1 << 20).collect();
         users.sort_by_key(|user| std::cmp::Reverse(user.used));
         let users = users.iter().take(3).map(|user| format!("{} {}", user.name, user.used >> 20));
         let users = Vec::from_iter(users).join(", ");
         let users = if users.is_empty() { users } else { format!(" (in use: {users})") };
-        let kept_back = if sums.keepers.contains(&name) { 0 } else { sums.kept_back() };
+        let kept_back = if sums.keepers.contains(&name) { 0 } else { sums.unused_kept_bytes() };
         let free = self.capacity().saturating_sub(sums.used).saturating_sub(kept_back) >> 20;
         let mut least = sums.used.saturating_add(bytes).saturating_add(kept_back);
         if sums.keepers.contains(&name) {
             // Reads that wait take any memory that is free, so of additional memory only the kept part
             // counts.
-            let lacks = sums.used_by_keepers.saturating_add(bytes).saturating_sub(sums.kept);
-            least = least.max(self.capacity().saturating_add(lacks.saturating_mul(sums.share)));
+            let lacks = sums.used_by_keepers.saturating_add(bytes).saturating_sub(sums.kept_bytes);
+            least = least.max(self.capacity().saturating_add(lacks.saturating_mul(sums.kept_share)));
         }
         // Many small charges may follow this one, so the step is not smaller than this.
         let step = (self.capacity() / 8).min(MAX_STEP);
-        let least = mib(least.max(self.capacity().saturating_add(step)));
-        let (bytes, capacity) = (mib(bytes), self.capacity() >> 20);
+        let least = mib_rounded_up(least.max(self.capacity().saturating_add(step)));
+        let (bytes, capacity) = (mib_rounded_up(bytes), self.capacity() >> 20);
         Error::usage(format!(
             "{name}: needs {bytes} MiB, and {free} MiB of {capacity} MiB are free{users}"
         ))
         .hint(format!("raise -m to {least}M or more"))
     }
 
-    fn sums(&self) -> MutexGuard<'_, Sums> {
+    fn lock_sums(&self) -> MutexGuard<'_, LedgerSums> {
         self.book.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -218,63 +220,63 @@ impl fmt::Debug for Ledger {
     }
 }
 
-fn mib(bytes: u64) -> u64 {
+fn mib_rounded_up(bytes: u64) -> u64 {
     bytes.div_ceil(1 << 20)
 }
 
-impl Sums {
-    fn user(&mut self, name: Name) -> &mut User {
+impl LedgerSums {
+    fn user_mut(&mut self, name: UserName) -> &mut LedgerUser {
         let at = self.users.iter().position(|user| user.name == name).unwrap_or_else(|| {
-            self.users.push(User { name, used: 0, idle: 0, at_peak: 0, noted: None });
+            self.users.push(LedgerUser { name, used: 0, reserved: 0, at_peak: 0, noted_use: None });
             self.users.len() - 1
         });
         &mut self.users[at]
     }
 
-    fn kept_back(&self) -> u64 {
-        self.kept.saturating_sub(self.used_by_keepers)
+    fn unused_kept_bytes(&self) -> u64 {
+        self.kept_bytes.saturating_sub(self.used_by_keepers)
     }
 
-    fn fits(&self, name: Name, bytes: u64, capacity: u64) -> bool {
-        let is_keeper = self.kept > 0 && self.keepers.contains(&name);
-        let kept_back = if is_keeper { 0 } else { self.kept_back() };
+    fn has_room_for(&self, name: UserName, bytes: u64, capacity: u64) -> bool {
+        let is_keeper = self.kept_bytes > 0 && self.keepers.contains(&name);
+        let kept_back = if is_keeper { 0 } else { self.unused_kept_bytes() };
         let sum = self.used.checked_add(bytes).and_then(|sum| sum.checked_add(kept_back));
         sum.is_some_and(|sum| sum <= capacity)
     }
 
-    fn take(&mut self, name: Name, bytes: u64) {
-        audit::charged(bytes);
+    fn add_bytes(&mut self, name: UserName, bytes: u64) {
+        audit::add_charged(bytes);
         if self.keepers.contains(&name) {
             self.used_by_keepers = self.used_by_keepers.saturating_add(bytes);
         }
         self.used = self.used.saturating_add(bytes);
-        let user = self.user(name);
+        let user = self.user_mut(name);
         user.used = user.used.saturating_add(bytes);
-        self.note_peak();
+        self.update_peak();
     }
 
-    fn note_peak(&mut self) {
-        let in_use = self.used - self.idle;
+    fn update_peak(&mut self) {
+        let in_use = self.used - self.reserved;
         if in_use > self.peak {
             self.peak = in_use;
-            self.users.iter_mut().for_each(|user| user.at_peak = user.used - user.idle);
+            self.users.iter_mut().for_each(|user| user.at_peak = user.used - user.reserved);
         }
     }
 
-    fn set_idle(&mut self, name: Name, before: u64, idle: u64) {
-        self.idle = self.idle - before + idle;
-        let user = self.user(name);
-        user.idle = user.idle - before + idle;
+    fn set_reserved(&mut self, name: UserName, before: u64, idle: u64) {
+        self.reserved = self.reserved - before + idle;
+        let user = self.user_mut(name);
+        user.reserved = user.reserved - before + idle;
     }
 
-    fn give_back(&mut self, name: Name, bytes: u64, idle: &mut u64) {
-        audit::released(bytes);
+    fn release_bytes(&mut self, name: UserName, bytes: u64, idle: &mut u64) {
+        audit::subtract_charged(bytes);
         if self.keepers.contains(&name) {
             self.used_by_keepers = self.used_by_keepers.saturating_sub(bytes);
         }
-        self.set_idle(name, *idle, idle.saturating_sub(bytes));
+        self.set_reserved(name, *idle, idle.saturating_sub(bytes));
         *idle = idle.saturating_sub(bytes);
-        let user = self.user(name);
+        let user = self.user_mut(name);
         debug_assert!(user.used >= bytes, "{name} gives back {bytes} bytes of {}", user.used);
         user.used = user.used.saturating_sub(bytes);
         self.used = self.used.saturating_sub(bytes);
@@ -294,7 +296,7 @@ impl Sums {
 ///     _charge: Charge, // dropped after `list`
 /// }
 ///
-/// let ledger = Ledger::of(1 << 20);
+/// let ledger = Ledger::with_capacity(1 << 20);
 /// let mut charge = ledger.charge("names", 4096)?; // an upper bound, before the allocation
 /// let list = vec![String::from("chr1")];
 /// charge.resize(64); // the true size
@@ -307,9 +309,9 @@ impl Sums {
 #[must_use = "a charge that is dropped gives its bytes back"]
 pub struct Charge {
     ledger: Ledger,
-    name: Name,
+    name: UserName,
     bytes: u64,
-    idle: u64,
+    reserved: u64,
 }
 
 impl Charge {
@@ -326,7 +328,7 @@ impl Charge {
     /// # Errors
     /// They are not free, see [`Ledger::charge`].
     pub fn grow(&mut self, more: u64) -> Result<()> {
-        if self.try_grow(more) { Ok(()) } else { Err(self.refusal(more)) }
+        if self.try_grow(more) { Ok(()) } else { Err(self.shortage_error(more)) }
     }
 
     /// Raises the charge to `bytes` before they are allocated. A charge that is larger already is not
@@ -337,7 +339,11 @@ impl Charge {
     /// present size once more.
     pub fn grow_to(&mut self, bytes: u64) -> Result<()> {
         let more = bytes.saturating_sub(self.bytes);
-        if more == 0 || self.try_grow(more) { Ok(()) } else { Err(self.refusal(more.max(self.bytes))) }
+        if more == 0 || self.try_grow(more) {
+            Ok(())
+        } else {
+            Err(self.shortage_error(more.max(self.bytes)))
+        }
     }
 
     /// Runs `step` with a charge of `most` bytes, the maximum it may have in use at any time. Afterwards
@@ -345,24 +351,24 @@ impl Charge {
     ///
     /// # Errors
     /// The bytes are not free, see [`Charge::grow_to`], or the step fails.
-    pub fn around<T>(&mut self, most: u64, step: impl FnOnce() -> Result<(T, u64)>) -> Result<T> {
+    pub fn charge_around<T>(&mut self, most: u64, step: impl FnOnce() -> Result<(T, u64)>) -> Result<T> {
         self.grow_to(most)?;
         let (done, bytes) = step()?;
         self.resize(bytes);
         Ok(done)
     }
 
-    pub fn refusal(&self, more: u64) -> Error {
-        self.ledger.shortage(self.name, more)
+    pub fn shortage_error(&self, more: u64) -> Error {
+        self.ledger.shortage_error(self.name, more)
     }
 
     /// Charges `more` bytes and returns true, or changes nothing and returns false if they are not free.
     #[must_use]
     pub fn try_grow(&mut self, more: u64) -> bool {
-        let mut sums = self.ledger.sums();
-        let fits = sums.fits(self.name, more, self.ledger.capacity());
+        let mut sums = self.ledger.lock_sums();
+        let fits = sums.has_room_for(self.name, more, self.ledger.capacity());
         if fits {
-            sums.take(self.name, more);
+            sums.add_bytes(self.name, more);
             self.bytes += more;
         }
         fits
@@ -370,23 +376,24 @@ impl Charge {
 
     /// Reserves all free bytes, so that no other user takes them. [`Charge::note_use`] then sets how
     /// many are in use. Duplicate marking does this once all input has been read.
-    pub fn set_aside_free(&mut self) {
-        let mut sums = self.ledger.sums();
-        let more = self.ledger.capacity().saturating_sub(sums.used).saturating_sub(sums.kept_back());
-        sums.set_idle(self.name, 0, more); // before the bytes are taken, so that they do not raise the peak
-        sums.take(self.name, more);
+    pub fn reserve_all_free(&mut self) {
+        let mut sums = self.ledger.lock_sums();
+        let more =
+            self.ledger.capacity().saturating_sub(sums.used).saturating_sub(sums.unused_kept_bytes());
+        sums.set_reserved(self.name, 0, more); // before the bytes are taken, so that they do not raise the peak
+        sums.add_bytes(self.name, more);
         self.bytes += more;
-        self.idle += more;
+        self.reserved += more;
     }
 
     /// Sets how many of the charged bytes are in use, for the reported peak. The charge itself does not
     /// change.
-    pub fn note_use(&mut self, bytes: u64) {
+    pub fn set_used(&mut self, bytes: u64) {
         let idle = self.bytes.saturating_sub(bytes);
-        let mut sums = self.ledger.sums();
-        sums.set_idle(self.name, self.idle, idle);
-        sums.note_peak();
-        self.idle = idle;
+        let mut sums = self.ledger.lock_sums();
+        sums.set_reserved(self.name, self.reserved, idle);
+        sums.update_peak();
+        self.reserved = idle;
     }
 
     /// Sets the charge to `bytes`. A larger charge is accepted even if the bytes are not free, because
@@ -398,13 +405,13 @@ impl Charge {
         if bytes == self.bytes {
             return;
         }
-        let mut sums = self.ledger.sums();
+        let mut sums = self.ledger.lock_sums();
         match bytes.checked_sub(self.bytes) {
             Some(more) => {
-                sums.take(self.name, more);
-                audit::overdrawn(sums.used.saturating_sub(self.ledger.capacity()));
+                sums.add_bytes(self.name, more);
+                audit::note_overdraft(sums.used.saturating_sub(self.ledger.capacity()));
             }
-            None => sums.give_back(self.name, self.bytes - bytes, &mut self.idle),
+            None => sums.release_bytes(self.name, self.bytes - bytes, &mut self.reserved),
         }
         self.bytes = bytes;
     }
@@ -412,17 +419,17 @@ impl Charge {
     /// Sets the charge of `to` to `bytes`, and takes the increase from this charge as far as it goes. No
     /// other user can take the bytes in between, because they are never free.
     pub fn move_to(&mut self, to: &mut Charge, bytes: u64) {
-        let mut sums = self.ledger.sums();
+        let mut sums = self.ledger.lock_sums();
         let moved = bytes.saturating_sub(to.bytes).min(self.bytes);
-        sums.give_back(self.name, moved, &mut self.idle);
-        sums.take(to.name, moved);
+        sums.release_bytes(self.name, moved, &mut self.reserved);
+        sums.add_bytes(to.name, moved);
         drop(sums);
         self.bytes -= moved;
         to.bytes += moved;
         to.resize(bytes);
     }
 
-    pub fn absorb(&mut self, mut other: Charge) {
+    pub fn absorb_charge(&mut self, mut other: Charge) {
         let all = self.bytes.saturating_add(other.bytes);
         other.move_to(self, all);
     }
@@ -447,7 +454,7 @@ mod tests {
 
     #[test]
     fn a_charge_fits_or_changes_nothing() {
-        let ledger = Ledger::of(100);
+        let ledger = Ledger::with_capacity(100);
         let first = ledger.charge("a", 60).unwrap();
         assert!(ledger.try_charge("b", 41).is_none());
         assert!(ledger.try_charge("b", u64::MAX).is_none());
@@ -461,7 +468,7 @@ mod tests {
 
     #[test]
     fn what_is_refused_names_the_least_memory_and_the_largest_users() {
-        let ledger = Ledger::of(200 << 20);
+        let ledger = Ledger::with_capacity(200 << 20);
         let held: Vec<Charge> = [("threads", 2), ("headers", 90), ("known sites", 50), ("program", 12)]
             .map(|(name, mib)| ledger.charge(name, mib << 20).unwrap())
             .into();
@@ -477,8 +484,8 @@ mod tests {
 
     #[test]
     fn sizes_become_what_they_are() {
-        let ledger = Ledger::of(100);
-        let (mut a, mut b) = (ledger.charge("a", 80).unwrap(), ledger.empty("b"));
+        let ledger = Ledger::with_capacity(100);
+        let (mut a, mut b) = (ledger.charge("a", 80).unwrap(), ledger.empty_charge("b"));
         a.resize(30);
         assert_eq!(ledger.used(), 30);
         a.resize(130);
@@ -490,7 +497,7 @@ mod tests {
         assert_eq!((a.bytes(), b.bytes(), ledger.used()), (80, 20, 100));
         a.move_to(&mut b, 120); // more than a has
         assert_eq!((a.bytes(), b.bytes(), ledger.used()), (0, 120, 120));
-        a.absorb(b);
+        a.absorb_charge(b);
         assert_eq!((a.bytes(), ledger.used()), (120, 120));
         drop(a);
         assert_eq!(ledger.used(), 0);
@@ -498,14 +505,15 @@ mod tests {
 
     #[test]
     fn a_step_is_charged_before_it_is_done_and_refused_with_as_much_again() {
-        let ledger = Ledger::of(100 << 20);
+        let ledger = Ledger::with_capacity(100 << 20);
         let mut charge = ledger.charge("names", 30 << 20).unwrap();
         charge.grow_to(10 << 20).unwrap();
         assert_eq!(charge.bytes(), 30 << 20);
-        let seen = charge.around(90 << 20, || Ok((ledger.used() >> 20, 50 << 20))).unwrap();
+        let seen = charge.charge_around(90 << 20, || Ok((ledger.used() >> 20, 50 << 20))).unwrap();
         assert_eq!((seen, charge.bytes() >> 20), (90, 50));
-        let error =
-            charge.around(101 << 20, || -> Result<((), u64)> { panic!("is not done") }).unwrap_err();
+        let error = charge
+            .charge_around(101 << 20, || -> Result<((), u64)> { panic!("is not done") })
+            .unwrap_err();
         assert!(error.to_string().ends_with("raise -m to 113M or more"), "{error}");
         let error = charge.grow_to(101 << 20).unwrap_err();
         assert!(error.to_string().starts_with("names: needs 51 MiB"), "{error}");
@@ -516,8 +524,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_for_some_users_is_not_free_for_others() {
-        let ledger = Ledger::of(100 << 20);
-        ledger.keep(10 << 20, 8, &["coverage"]);
+        let ledger = Ledger::with_capacity(100 << 20);
+        ledger.keep_free_for(10 << 20, 8, &["coverage"]);
         assert_eq!(ledger.free(), 90 << 20);
         assert!(ledger.try_charge("reads", 91 << 20).is_none());
         let reads = ledger.charge("reads", 90 << 20).unwrap();
@@ -537,16 +545,16 @@ mod tests {
 
     #[test]
     fn what_is_set_aside_counts_as_used_once_it_is() {
-        let ledger = Ledger::of(100);
+        let ledger = Ledger::with_capacity(100);
         let (mut a, b) = (ledger.charge("a", 10).unwrap(), ledger.charge("b", 20).unwrap());
-        a.set_aside_free();
+        a.reserve_all_free();
         assert_eq!((a.bytes(), ledger.free(), ledger.peak()), (80, 0, 30));
         assert!(ledger.try_charge("b", 1).is_none());
-        a.note_use(35);
-        a.note_use(15);
+        a.set_used(35);
+        a.set_used(15);
         assert_eq!((ledger.used(), ledger.peak()), (100, 55));
         assert_eq!(ledger.users_at_peak(), [("a", 35), ("b", 20)]);
-        let mut c = ledger.empty("c");
+        let mut c = ledger.empty_charge("c");
         a.move_to(&mut c, 50); // taken from the idle bytes
         assert_eq!((a.bytes(), c.bytes(), ledger.free(), ledger.peak()), (30, 50, 0, 85));
         assert_eq!(ledger.users_at_peak(), [("a", 15), ("b", 20), ("c", 50)]);
@@ -558,8 +566,8 @@ mod tests {
 
     #[test]
     fn what_is_reserved_counts_as_used_as_far_as_expected() {
-        let ledger = Ledger::of(100);
-        let (mut a, mut b) = (ledger.try_reserve("a", 80, 30).unwrap(), ledger.empty("b"));
+        let ledger = Ledger::with_capacity(100);
+        let (mut a, mut b) = (ledger.try_reserve("a", 80, 30).unwrap(), ledger.empty_charge("b"));
         assert!(ledger.try_reserve("a", 21, 0).is_none());
         assert_eq!((ledger.used(), ledger.free(), ledger.peak()), (80, 20, 30));
         a.move_to(&mut b, 40); // of those that count as free until then
@@ -570,7 +578,7 @@ mod tests {
 
     #[test]
     fn threads_together_never_exceed_the_capacity() {
-        let ledger = Ledger::of(10);
+        let ledger = Ledger::with_capacity(10);
         std::thread::scope(|scope| {
             for bytes in 1..=4 {
                 let ledger = &ledger;

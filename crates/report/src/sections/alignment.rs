@@ -3,30 +3,30 @@
 use serde_json::Value;
 
 use crate::metrics::alignment_row;
-use crate::plot::{Axes, Figure, bars};
-use crate::run::{Level, level};
-use crate::section::{Sample, Section, figures};
-use crate::table::{of_cells, transposed};
-use crate::text::{Form, plain};
+use crate::plot::{Axes, Figure, draw_bars};
+use crate::run::{RowLevel, row_level};
+use crate::section::{PageSample, PageSection, wrap_figures};
+use crate::table::{table_of_cells, transposed_table};
+use crate::text::{NumberFormat, plain_number};
 
 /// Rows of the summary table: Picard's column, title, number format. The section about lanes shows
 /// the same ones.
-pub const FIELDS: &[(&str, &str, Form)] = &[
-    ("TOTAL_READS", "Reads", Form::Plain),
-    ("PCT_PF_READS_ALIGNED", "Aligned", Form::Share),
-    ("PF_MISMATCH_RATE", "Mismatches", Form::Share),
-    ("PF_INDEL_RATE", "Indels", Form::Share),
-    ("MEAN_READ_LENGTH", "Mean length", Form::Decimal(1, "")),
-    ("PCT_CHIMERAS", "Chimeras", Form::Share),
-    ("PCT_ADAPTER", "Unaligned reads that are adapter", Form::Share),
-    ("PCT_SOFTCLIP", "Soft-clipped", Form::Share),
-    ("STRAND_BALANCE", "Forward strand", Form::Share),
+pub const FIELDS: &[(&str, &str, NumberFormat)] = &[
+    ("TOTAL_READS", "Reads", NumberFormat::Plain),
+    ("PCT_PF_READS_ALIGNED", "Aligned", NumberFormat::Share),
+    ("PF_MISMATCH_RATE", "Mismatches", NumberFormat::Share),
+    ("PF_INDEL_RATE", "Indels", NumberFormat::Share),
+    ("MEAN_READ_LENGTH", "Mean length", NumberFormat::Decimal(1, "")),
+    ("PCT_CHIMERAS", "Chimeras", NumberFormat::Share),
+    ("PCT_ADAPTER", "Unaligned reads that are adapter", NumberFormat::Share),
+    ("PCT_SOFTCLIP", "Soft-clipped", NumberFormat::Share),
+    ("STRAND_BALANCE", "Forward strand", NumberFormat::Share),
 ];
 
-pub fn section(sample: &Sample<'_>) -> Option<Section> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
     let run = &sample.run;
     let summary = alignment_row(run).map(|_| {
-        let rows = run.rows("alignment_summary_metrics", |row| level(row) == Level::All);
+        let rows = run.rows("alignment_summary_metrics", |row| row_level(row) == RowLevel::All);
         let title = |row: &Value| match row.get("CATEGORY").and_then(Value::as_str) {
             Some("FIRST_OF_PAIR") => "First reads".to_string(),
             Some("SECOND_OF_PAIR") => "Second reads".to_string(),
@@ -36,18 +36,18 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
         };
         let columns: Vec<(String, String)> =
             rows.into_iter().map(|(pointer, row)| (title(row), pointer)).collect();
-        transposed(run, "Alignment summary", &columns, FIELDS)
+        transposed_table(run, "Alignment summary", &columns, FIELDS)
     });
-    let mapping = mapping_qualities(sample);
+    let mapping = mapping_quality_figure(sample);
     if summary.is_none() && mapping.is_none() {
         return None;
     }
-    let body = figures(&mapping.into_iter().chain(summary).collect::<Vec<_>>());
-    Some(Section { id: "alignment", title: "Alignment", body })
+    let body = wrap_figures(&mapping.into_iter().chain(summary).collect::<Vec<_>>());
+    Some(PageSection { id: "alignment", title: "Alignment", body })
 }
 
 /// Draws primary reads by mapping quality. `None` if the run did not write samtools' statistics.
-fn mapping_qualities(sample: &Sample<'_>) -> Option<String> {
+fn mapping_quality_figure(sample: &PageSample<'_>) -> Option<String> {
     let list = "/reports/stats/MAPQ";
     let lines = sample.run.list(list);
     let number = |line: usize, column: usize| sample.run.number(&format!("{list}/{line}/{column}"));
@@ -55,7 +55,7 @@ fn mapping_qualities(sample: &Sample<'_>) -> Option<String> {
     let mut rows = Vec::new();
     for line in 0..lines.len() {
         let (quality, reads) = (number(line, 0)?, number(line, 1)?);
-        rows.push(vec![quality.html(Form::Plain), reads.html(Form::Plain)]);
+        rows.push(vec![quality.to_html(NumberFormat::Plain), reads.to_html(NumberFormat::Plain)]);
         columns.push((quality.value, reads.value));
     }
     let all: f64 = columns.iter().map(|it| it.1).sum();
@@ -83,13 +83,13 @@ fn mapping_qualities(sample: &Sample<'_>) -> Option<String> {
     });
     let figure = Figure {
         has_lines: false,
-        id: sample.id("mapq-plot"),
+        id: sample.element_id("mapq-plot"),
         title: "Mapping qualities".into(),
         reading: "Primary reads by mapping quality. Those of 0 fit several places equally well.".into(),
-        alt: format!("Bars of reads by mapping quality; {} have mapping quality 0.", plain(zero)),
+        alt: format!("Bars of reads by mapping quality; {} have mapping quality 0.", plain_number(zero)),
         legend: Vec::new(),
-        svg: bars(&Axes { x: "Mapping quality", y: "Reads", ..Axes::default() }, bars_of.to_vec()),
-        table: of_cells("Mapping qualities", &["Mapping quality", "Reads"], &rows),
+        svg: draw_bars(&Axes { x: "Mapping quality", y: "Reads", ..Axes::default() }, bars_of.to_vec()),
+        table: table_of_cells("Mapping qualities", &["Mapping quality", "Reads"], &rows),
     };
-    Some(figure.html())
+    Some(figure.to_html())
 }

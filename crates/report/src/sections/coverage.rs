@@ -4,51 +4,51 @@
 use serde_json::Value;
 
 use crate::metrics::mosdepth_row;
-use crate::plot::{Axes, Figure, bars, lines};
-use crate::section::{Sample, Section, figures};
-use crate::table::{of_cells, of_columns, of_rows, transposed, wide};
-use crate::text::{Form, escape, plain};
+use crate::plot::{Axes, Figure, draw_bars, draw_lines};
+use crate::section::{PageSample, PageSection, wrap_figures};
+use crate::table::{table_of_cells, table_of_columns, table_of_rows, transposed_table, wrap_scrollable};
+use crate::text::{NumberFormat, escape_html, plain_number};
 
-const MOST_CONTIGS: usize = 30;
+const MAX_CONTIGS: usize = 30;
 
 /// Rows of the table of Picard's hybrid selection and whole-genome metrics. A field that the report
 /// does not have is omitted.
-const FIELDS: &[(&str, &str, Form)] = &[
-    ("GENOME_TERRITORY", "Bases of the genome", Form::Plain),
-    ("TARGET_TERRITORY", "Bases of targets", Form::Plain),
-    ("PCT_SELECTED_BASES", "Bases on or near baits", Form::Share),
-    ("FOLD_ENRICHMENT", "Fold enrichment", Form::Decimal(1, "")),
-    ("MEAN_TARGET_COVERAGE", "Mean", Form::Decimal(1, "×")),
-    ("MEDIAN_TARGET_COVERAGE", "Median", Form::Decimal(0, "×")),
-    ("MEAN_COVERAGE", "Mean", Form::Decimal(1, "×")),
-    ("SD_COVERAGE", "Standard deviation", Form::Decimal(1, "×")),
-    ("MEDIAN_COVERAGE", "Median", Form::Decimal(0, "×")),
-    ("ZERO_CVG_TARGETS_PCT", "Targets without coverage", Form::Share),
-    ("PCT_TARGET_BASES_10X", "At least 10×", Form::Share),
-    ("PCT_TARGET_BASES_20X", "At least 20×", Form::Share),
-    ("PCT_TARGET_BASES_30X", "At least 30×", Form::Share),
-    ("PCT_TARGET_BASES_100X", "At least 100×", Form::Share),
-    ("PCT_10X", "At least 10×", Form::Share),
-    ("PCT_20X", "At least 20×", Form::Share),
-    ("PCT_30X", "At least 30×", Form::Share),
-    ("FOLD_80_BASE_PENALTY", "Fold-80 penalty", Form::Decimal(2, "")),
-    ("PCT_EXC_TOTAL", "Bases left out", Form::Share),
-    ("PCT_EXC_DUPE", "Of duplicates", Form::Share),
-    ("PCT_EXC_MAPQ", "Of low mapping quality", Form::Share),
-    ("PCT_EXC_BASEQ", "Of low quality", Form::Share),
-    ("PCT_EXC_OVERLAP", "Of overlapping mates", Form::Share),
-    ("PCT_EXC_OFF_TARGET", "Off target", Form::Share),
-    ("AT_DROPOUT", "AT dropout", Form::Decimal(2, "\u{a0}%")),
-    ("GC_DROPOUT", "GC dropout", Form::Decimal(2, "\u{a0}%")),
-    ("HET_SNP_SENSITIVITY", "Sensitivity to heterozygous SNPs", Form::Share),
+const FIELDS: &[(&str, &str, NumberFormat)] = &[
+    ("GENOME_TERRITORY", "Bases of the genome", NumberFormat::Plain),
+    ("TARGET_TERRITORY", "Bases of targets", NumberFormat::Plain),
+    ("PCT_SELECTED_BASES", "Bases on or near baits", NumberFormat::Share),
+    ("FOLD_ENRICHMENT", "Fold enrichment", NumberFormat::Decimal(1, "")),
+    ("MEAN_TARGET_COVERAGE", "Mean", NumberFormat::Decimal(1, "×")),
+    ("MEDIAN_TARGET_COVERAGE", "Median", NumberFormat::Decimal(0, "×")),
+    ("MEAN_COVERAGE", "Mean", NumberFormat::Decimal(1, "×")),
+    ("SD_COVERAGE", "Standard deviation", NumberFormat::Decimal(1, "×")),
+    ("MEDIAN_COVERAGE", "Median", NumberFormat::Decimal(0, "×")),
+    ("ZERO_CVG_TARGETS_PCT", "Targets without coverage", NumberFormat::Share),
+    ("PCT_TARGET_BASES_10X", "At least 10×", NumberFormat::Share),
+    ("PCT_TARGET_BASES_20X", "At least 20×", NumberFormat::Share),
+    ("PCT_TARGET_BASES_30X", "At least 30×", NumberFormat::Share),
+    ("PCT_TARGET_BASES_100X", "At least 100×", NumberFormat::Share),
+    ("PCT_10X", "At least 10×", NumberFormat::Share),
+    ("PCT_20X", "At least 20×", NumberFormat::Share),
+    ("PCT_30X", "At least 30×", NumberFormat::Share),
+    ("FOLD_80_BASE_PENALTY", "Fold-80 penalty", NumberFormat::Decimal(2, "")),
+    ("PCT_EXC_TOTAL", "Bases left out", NumberFormat::Share),
+    ("PCT_EXC_DUPE", "Of duplicates", NumberFormat::Share),
+    ("PCT_EXC_MAPQ", "Of low mapping quality", NumberFormat::Share),
+    ("PCT_EXC_BASEQ", "Of low quality", NumberFormat::Share),
+    ("PCT_EXC_OVERLAP", "Of overlapping mates", NumberFormat::Share),
+    ("PCT_EXC_OFF_TARGET", "Off target", NumberFormat::Share),
+    ("AT_DROPOUT", "AT dropout", NumberFormat::Decimal(2, "\u{a0}%")),
+    ("GC_DROPOUT", "GC dropout", NumberFormat::Decimal(2, "\u{a0}%")),
+    ("HET_SNP_SENSITIVITY", "Sensitivity to heterozygous SNPs", NumberFormat::Share),
 ];
 
-pub fn section(sample: &Sample<'_>) -> Option<Section> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
     let run = &sample.run;
     let mut list = Vec::new();
-    list.extend(shares(sample));
-    list.extend(depths(sample));
-    list.extend(contigs(sample));
+    list.extend(cumulative_coverage_figure(sample));
+    list.extend(depth_histogram_figure(sample));
+    list.extend(contig_figure(sample));
     for (report, title) in [
         ("hs_metrics", "Coverage of targets, as Picard counts it"),
         ("wgs_metrics", "Coverage of the genome, as Picard counts it"),
@@ -57,14 +57,18 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
         let columns: Vec<(String, String)> =
             rows.into_iter().take(1).map(|(pointer, _)| (String::new(), pointer)).collect();
         if !columns.is_empty() {
-            list.push(transposed(run, title, &columns, FIELDS));
+            list.push(transposed_table(run, title, &columns, FIELDS));
         }
     }
-    list.extend(piles(sample));
-    (!list.is_empty()).then(|| Section { id: "coverage", title: "Coverage", body: figures(&list) })
+    list.extend(deepest_windows_table(sample));
+    (!list.is_empty()).then(|| PageSection {
+        id: "coverage",
+        title: "Coverage",
+        body: wrap_figures(&list),
+    })
 }
 
-fn piles(sample: &Sample<'_>) -> Option<String> {
+fn deepest_windows_table(sample: &PageSample<'_>) -> Option<String> {
     let run = &sample.run;
     let rows = run.rows("deepest_windows", |_| true);
     let mean = mosdepth_row(run, "total").map(|row| format!("{row}/mean"));
@@ -73,26 +77,29 @@ fn piles(sample: &Sample<'_>) -> Option<String> {
         let number = |name: &str| row.get(name).and_then(Value::as_u64).unwrap_or(0);
         let contig = row.get("contig").and_then(Value::as_str).unwrap_or("");
         // The JSON is 0-based and half-open; genome browsers expect 1-based, closed intervals.
-        let place =
-            format!("{contig}:{}-{}", plain((number("start") + 1) as f64), plain(number("end") as f64));
+        let place = format!(
+            "{contig}:{}-{}",
+            plain_number((number("start") + 1) as f64),
+            plain_number(number("end") as f64)
+        );
         vec![
-            format!("<code>{}</code>", escape(&place)),
-            run.shown(&format!("{pointer}/mean_depth"), Form::Decimal(1, "×")),
-            run.shown(&format!("{pointer}/max_depth"), Form::Plain),
-            fold(pointer).map_or("–".into(), |fold| fold.html(Form::Decimal(1, ""))),
+            format!("<code>{}</code>", escape_html(&place)),
+            run.number_html(&format!("{pointer}/mean_depth"), NumberFormat::Decimal(1, "×")),
+            run.number_html(&format!("{pointer}/max_depth"), NumberFormat::Plain),
+            fold(pointer).map_or("–".into(), |fold| fold.to_html(NumberFormat::Decimal(1, ""))),
         ]
     };
     let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
     let titles = ["Place", "Mean depth", "Greatest", "Times the mean of all"];
     let caption = "The deepest windows of 1,000 bases";
-    (!rows.is_empty()).then(|| wide(caption, &of_cells(caption, &titles, &rows)))
+    (!rows.is_empty()).then(|| wrap_scrollable(caption, &table_of_cells(caption, &titles, &rows)))
 }
 
 type Points = Vec<(f64, f64)>;
 
 /// Draws the fraction of bases that have at least a given depth, for the genome and for targets
 /// (mosdepth's files `.dist.txt`).
-fn shares(sample: &Sample<'_>) -> Option<String> {
+fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<String> {
     let run = &sample.run;
     let of = |report: &str| -> Vec<(f64, f64)> {
         let at = |field: &str| run.column(&format!("/reports/{report}/{field}"));
@@ -114,7 +121,12 @@ fn shares(sample: &Sample<'_>) -> Option<String> {
     let legend: Vec<String> = found.iter().map(|it| it.1.to_string()).collect();
     let table = found.iter().map(|(report, name, _)| {
         let title = format!("Share of bases of the {name} that are at least so deep");
-        of_columns(run, &format!("/reports/{report}"), &title, &[("depth", "Depth"), ("share", "Share")])
+        table_of_columns(
+            run,
+            &format!("/reports/{report}"),
+            &title,
+            &[("depth", "Depth"), ("share", "Share")],
+        )
     });
     let table = table.collect::<String>();
     let series =
@@ -130,7 +142,7 @@ fn shares(sample: &Sample<'_>) -> Option<String> {
     };
     let figure = Figure {
         has_lines: true,
-        id: sample.id("shares-plot"),
+        id: sample.element_id("shares-plot"),
         title: "Bases by least depth".into(),
         reading:
             "The share of bases that are covered at least so deep, as --coverage counts. Picard counts \
@@ -138,13 +150,13 @@ fn shares(sample: &Sample<'_>) -> Option<String> {
                 .into(),
         alt: "Falling lines: the share of bases covered at least so deep.".into(),
         legend,
-        svg: lines(&axes, series),
+        svg: draw_lines(&axes, series),
         table,
     };
-    Some(figure.html())
+    Some(figure.to_html())
 }
 
-fn depths(sample: &Sample<'_>) -> Option<String> {
+fn depth_histogram_figure(sample: &PageSample<'_>) -> Option<String> {
     let run = &sample.run;
     let (report, pointer) =
         ["hs_metrics", "wgs_metrics", "raw_wgs_metrics"].into_iter().find_map(|report| {
@@ -173,25 +185,25 @@ fn depths(sample: &Sample<'_>) -> Option<String> {
         .collect();
     let figure = Figure {
         has_lines: true,
-        id: sample.id("depths-plot"),
+        id: sample.element_id("depths-plot"),
         title: "Distribution of depth".into(),
         reading: "Bases by their depth, of reads and bases that count for variants. A second \
             hump or a wall at 0 is a loss of regions."
             .into(),
         alt: "Curve of the number of bases by depth.".into(),
         legend: Vec::new(),
-        svg: lines(&Axes { x: "Depth", y: "Bases", ..Axes::default() }, vec![shown]),
-        table: of_columns(
+        svg: draw_lines(&Axes { x: "Depth", y: "Bases", ..Axes::default() }, vec![shown]),
+        table: table_of_columns(
             run,
             &pointer,
             &format!("Depths of {report}"),
             &[(depth, "Depth"), (count, "Bases")],
         ),
     };
-    Some(figure.html())
+    Some(figure.to_html())
 }
 
-fn contigs(sample: &Sample<'_>) -> Option<String> {
+fn contig_figure(sample: &PageSample<'_>) -> Option<String> {
     let list = "/reports/mosdepth.summary.txt";
     let lines = sample.run.list(list).iter().enumerate();
     let rows: Vec<(String, &Value)> = lines.map(|(i, row)| (format!("{list}/{i}"), row)).collect();
@@ -208,13 +220,13 @@ fn contigs(sample: &Sample<'_>) -> Option<String> {
         return None;
     }
     let all = bars_of.len();
-    if all > MOST_CONTIGS {
+    if all > MAX_CONTIGS {
         // Keeps the longest contigs, in the order of the file.
         let mut lengths: Vec<f64> = bars_of.iter().map(|it| it.2).collect();
         lengths.sort_by(|a, b| b.total_cmp(a));
-        let least = lengths.get(MOST_CONTIGS - 1).copied().unwrap_or(0.0);
+        let least = lengths.get(MAX_CONTIGS - 1).copied().unwrap_or(0.0);
         bars_of.retain(|it| it.2 >= least);
-        bars_of.truncate(MOST_CONTIGS);
+        bars_of.truncate(MAX_CONTIGS);
     }
     let shown = bars_of.len();
     let reading = if all > shown {
@@ -224,16 +236,16 @@ fn contigs(sample: &Sample<'_>) -> Option<String> {
     };
     let figure = Figure {
         has_lines: false,
-        id: sample.id("contigs-plot"),
+        id: sample.element_id("contigs-plot"),
         title: "Coverage by contig".into(),
         reading,
         alt: "Bars of the mean depth by contig.".into(),
         legend: Vec::new(),
-        svg: bars(
+        svg: draw_bars(
             &Axes { x: "", y: "Mean depth", ..Axes::default() },
             bars_of.into_iter().map(|it| (it.0, it.1)).collect(),
         ),
-        table: of_rows(
+        table: table_of_rows(
             &rows,
             "Coverage by contig; _region is that of its targets",
             &[
@@ -246,5 +258,5 @@ fn contigs(sample: &Sample<'_>) -> Option<String> {
             ],
         ),
     };
-    Some(figure.html())
+    Some(figure.to_html())
 }

@@ -4,52 +4,60 @@
 use serde_json::Value;
 
 use super::tiles;
-use crate::metrics::{SETS, counts_sets, libraries, set_key};
-use crate::plot::{Axes, Figure, bars, lines};
-use crate::section::{Sample, Section, figures};
-use crate::table::{listed, of_columns};
-use crate::text::{Form, plain};
+use crate::metrics::{SET_HISTOGRAM, has_set_sizes, library_rows, set_size_key};
+use crate::plot::{Axes, Figure, draw_bars, draw_lines};
+use crate::section::{PageSample, PageSection, wrap_figures};
+use crate::table::{row_table, table_of_columns};
+use crate::text::{NumberFormat, plain_number};
 
-const FIELDS: &[(&str, &str, Form)] = &[
-    ("LIBRARY", "Library", Form::Plain),
-    ("READ_PAIRS_EXAMINED", "Pairs", Form::Plain),
-    ("READ_PAIR_DUPLICATES", "Duplicate pairs", Form::Plain),
-    ("READ_PAIR_OPTICAL_DUPLICATES", "Of these optical", Form::Plain),
-    ("UNPAIRED_READS_EXAMINED", "Single reads", Form::Plain),
-    ("UNPAIRED_READ_DUPLICATES", "Duplicate single reads", Form::Plain),
-    ("PERCENT_DUPLICATION", "Duplicates", Form::Share),
-    ("ESTIMATED_LIBRARY_SIZE", "Library size", Form::Plain),
+const FIELDS: &[(&str, &str, NumberFormat)] = &[
+    ("LIBRARY", "Library", NumberFormat::Plain),
+    ("READ_PAIRS_EXAMINED", "Pairs", NumberFormat::Plain),
+    ("READ_PAIR_DUPLICATES", "Duplicate pairs", NumberFormat::Plain),
+    ("READ_PAIR_OPTICAL_DUPLICATES", "Of these optical", NumberFormat::Plain),
+    ("UNPAIRED_READS_EXAMINED", "Single reads", NumberFormat::Plain),
+    ("UNPAIRED_READ_DUPLICATES", "Duplicate single reads", NumberFormat::Plain),
+    ("PERCENT_DUPLICATION", "Duplicates", NumberFormat::Share),
+    ("ESTIMATED_LIBRARY_SIZE", "Library size", NumberFormat::Plain),
 ];
 
 /// Maximum number of bars of set sizes. Larger sets share one further bar.
-const MOST_SIZES: usize = 15;
+const MAX_SET_BARS: usize = 15;
 
-pub fn section(sample: &Sample<'_>) -> Option<Section> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
     let run = &sample.run;
-    let rows = libraries(run);
+    let rows = library_rows(run);
     if rows.is_empty() {
         return None;
     }
     let mut list = Vec::new();
-    list.extend(sets(sample));
-    list.extend(saturation(sample, &rows));
-    list.extend(tiles::figure(sample));
-    let table = listed(run, "Duplicates by library", &rows, FIELDS);
-    Some(Section { id: "duplicates", title: "Duplicates", body: format!("{}{table}", figures(&list)) })
+    list.extend(set_size_figure(sample));
+    list.extend(saturation_figure(sample, &rows));
+    list.extend(tiles::tile_figure(sample));
+    let table = row_table(run, "Duplicates by library", &rows, FIELDS);
+    Some(PageSection {
+        id: "duplicates",
+        title: "Duplicates",
+        body: format!("{}{table}", wrap_figures(&list)),
+    })
 }
 
-fn sets(sample: &Sample<'_>) -> Option<String> {
+fn set_size_figure(sample: &PageSample<'_>) -> Option<String> {
     let run = &sample.run;
-    if !counts_sets(run) {
+    if !has_set_sizes(run) {
         return None;
     }
-    let key = set_key(run);
-    let (sizes, sets) = (run.column(&format!("{SETS}/{key}")), run.column(&format!("{SETS}/all_sets")));
+    let key = set_size_key(run);
+    let (sizes, sets) = (
+        run.column(&format!("{SET_HISTOGRAM}/{key}")),
+        run.column(&format!("{SET_HISTOGRAM}/all_sets")),
+    );
     let known: Vec<(f64, f64)> = sizes.into_iter().zip(sets).collect();
     let largest = known.iter().filter(|(_, sets)| *sets > 0.0).map(|it| it.0).fold(1.0, f64::max);
-    let shown = known.iter().filter(|(size, _)| *size <= largest).take(MOST_SIZES);
-    let mut columns: Vec<(String, f64)> = shown.map(|(size, sets)| (plain(*size), *sets)).collect();
-    let larger: f64 = known.iter().skip(MOST_SIZES).map(|it| it.1).sum();
+    let shown = known.iter().filter(|(size, _)| *size <= largest).take(MAX_SET_BARS);
+    let mut columns: Vec<(String, f64)> =
+        shown.map(|(size, sets)| (plain_number(*size), *sets)).collect();
+    let larger: f64 = known.iter().skip(MAX_SET_BARS).map(|it| it.1).sum();
     if larger > 0.0 {
         columns.push(("more".into(), larger));
     }
@@ -59,31 +67,33 @@ fn sets(sample: &Sample<'_>) -> Option<String> {
         ("non_optical_sets", "Without optical duplicates"),
         ("optical_sets", "Optical"),
     ];
-    let titles: Vec<(&str, &str)> =
-        titles.into_iter().filter(|(key, _)| run.at(&format!("{SETS}/{key}")).is_some()).collect();
+    let titles: Vec<(&str, &str)> = titles
+        .into_iter()
+        .filter(|(key, _)| run.at(&format!("{SET_HISTOGRAM}/{key}")).is_some())
+        .collect();
     let figure = Figure {
         has_lines: false,
-        id: sample.id("sets-plot"),
+        id: sample.element_id("sets-plot"),
         title: "Sizes of duplicate sets".into(),
         reading: "A set of 1 is a molecule that was seen once. A long tail means that few \
             molecules were copied often."
             .into(),
         alt: format!(
             "Bars of the number of duplicate sets by their size; the largest set has {} templates.",
-            plain(largest)
+            plain_number(largest)
         ),
         legend: Vec::new(),
-        svg: bars(&Axes { x: "Templates in a set", y: "Sets", ..Axes::default() }, columns),
-        table: of_columns(run, SETS, "Sizes of duplicate sets", &titles),
+        svg: draw_bars(&Axes { x: "Templates in a set", y: "Sets", ..Axes::default() }, columns),
+        table: table_of_columns(run, SET_HISTOGRAM, "Sizes of duplicate sets", &titles),
     };
-    Some(figure.html())
+    Some(figure.to_html())
 }
 
 /// Draws the number of distinct pairs that more sequencing is expected to give, for each library.
 ///
 /// After `x` sequenced pairs from a library of `size` molecules, the Lander-Waterman equation
 /// expects `size * (1 - exp(-x / size))` distinct ones.
-fn saturation(sample: &Sample<'_>, rows: &[(String, &Value)]) -> Option<String> {
+fn saturation_figure(sample: &PageSample<'_>, rows: &[(String, &Value)]) -> Option<String> {
     let number = |row: &Value, name: &str| row.get(name).and_then(Value::as_f64);
     let mut libraries = Vec::new();
     for (_, row) in rows {
@@ -111,18 +121,18 @@ fn saturation(sample: &Sample<'_>, rows: &[(String, &Value)]) -> Option<String> 
     let marks = if rows.len() == 1 { vec![(first, "now".into())] } else { Vec::new() };
     let figure = Figure {
         has_lines: true,
-        id: sample.id("saturation-plot"),
+        id: sample.element_id("saturation-plot"),
         title: "What more sequencing would give".into(),
         reading: "Different pairs by pairs sequenced, up to four times as many as now, from the \
             estimated library size. Where the curve is flat, more sequencing gives duplicates."
             .into(),
         alt: "Curves of the expected number of different pairs by the number of pairs sequenced.".into(),
         legend: names,
-        svg: lines(
+        svg: draw_lines(
             &Axes { x: "Pairs sequenced", y: "Different pairs", marks, ..Axes::default() },
             series,
         ),
         table: String::new(),
     };
-    Some(figure.html())
+    Some(figure.to_html())
 }

@@ -4,15 +4,15 @@
 use serde_json::Value;
 
 use crate::metrics::CYCLE;
-use crate::plot::{Axes, COLORS, Figure, grouped_bars, lines};
-use crate::run::Run;
-use crate::section::{Sample, Section, figures};
-use crate::table::{of_cells, of_columns, wide};
-use crate::text::{Form, cell, escape, listed};
+use crate::plot::{Axes, COLORS, Figure, draw_grouped_bars, draw_lines};
+use crate::run::RunDescription;
+use crate::section::{PageSample, PageSection, wrap_figures};
+use crate::table::{table_of_cells, table_of_columns, wrap_scrollable};
+use crate::text::{NumberFormat, cell_text, escape_html, join_words};
 
 const FILES: &str = "/reports/fastqc";
 
-const MOST_SEQUENCES: usize = 10;
+const MAX_SEQUENCES: usize = 10;
 
 struct FastqcFile<'a> {
     name: String,
@@ -22,7 +22,7 @@ struct FastqcFile<'a> {
 
 impl<'a> FastqcFile<'a> {
     /// Finds a module by FastQC's name for it. Returns its pointer and its JSON.
-    fn module(&self, name: &str) -> Option<(String, &'a Value)> {
+    fn find_module(&self, name: &str) -> Option<(String, &'a Value)> {
         let at =
             self.modules.iter().position(|module| module.get("name").is_some_and(|it| it == name))?;
         Some((format!("{}/modules/{at}", self.pointer), self.modules.get(at)?))
@@ -30,29 +30,29 @@ impl<'a> FastqcFile<'a> {
 
     /// Returns the pointer of a module's columns; `None` if the module was not run or its table is
     /// empty.
-    fn columns(&self, name: &str) -> Option<String> {
-        let (pointer, module) = self.module(name)?;
+    fn module_columns(&self, name: &str) -> Option<String> {
+        let (pointer, module) = self.find_module(name)?;
         let has_some = module.get("columns")?.as_object().is_some_and(|columns| !columns.is_empty());
         has_some.then(|| format!("{pointer}/columns"))
     }
 }
 
-pub fn section(sample: &Sample<'_>) -> Option<Section> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
     let run = &sample.run;
-    let files = files(run);
+    let files = fastqc_files(run);
     // More lines than colours could not be distinguished.
     let drawn = files.get(..files.len().min(COLORS))?;
     if drawn.is_empty() {
         return None;
     }
     let mut list = Vec::new();
-    list.extend(gc(sample, drawn));
-    list.extend(levels(sample, drawn));
-    list.extend(adapters(sample, drawn));
-    list.extend(means(sample, drawn));
-    list.extend(lengths(sample, drawn));
+    list.extend(gc_figure(sample, drawn));
+    list.extend(duplication_figure(sample, drawn));
+    list.extend(adapter_figure(sample, drawn));
+    list.extend(mean_quality_figure(sample, drawn));
+    list.extend(length_figure(sample, drawn));
     if run.at(CYCLE).is_none() {
-        list.extend(qualities(sample, drawn));
+        list.extend(position_quality_figure(sample, drawn));
     }
     let note = match files.len() - drawn.len() {
         0 => String::new(),
@@ -60,11 +60,16 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
             "<p class=\"note\">Figures are of the first {COLORS} files; {left} more are in the JSON.</p>"
         ),
     };
-    let body = format!("{}{}{note}{}", verdicts(&files), figures(&list), frequent(run, drawn));
-    Some(Section { id: "fastqc", title: "FastQC", body })
+    let body = format!(
+        "{}{}{note}{}",
+        status_table(&files),
+        wrap_figures(&list),
+        frequent_sequence_tables(run, drawn)
+    );
+    Some(PageSection { id: "fastqc", title: "FastQC", body })
 }
 
-fn files<'a>(run: &Run<'a>) -> Vec<FastqcFile<'a>> {
+fn fastqc_files<'a>(run: &RunDescription<'a>) -> Vec<FastqcFile<'a>> {
     let file = |(i, value): (usize, &'a Value)| FastqcFile {
         name: value.get("file").and_then(Value::as_str).unwrap_or("").to_string(),
         pointer: format!("{FILES}/{i}"),
@@ -73,7 +78,7 @@ fn files<'a>(run: &Run<'a>) -> Vec<FastqcFile<'a>> {
     run.list(FILES).iter().enumerate().map(file).collect()
 }
 
-fn verdicts(files: &[FastqcFile<'_>]) -> String {
+fn status_table(files: &[FastqcFile<'_>]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for module in files.iter().flat_map(|file| file.modules) {
         let name = module.get("name").and_then(Value::as_str).unwrap_or("");
@@ -82,7 +87,7 @@ fn verdicts(files: &[FastqcFile<'_>]) -> String {
         }
     }
     let verdict = |file: &FastqcFile<'_>, name: &str| {
-        let status = file.module(name).and_then(|(_, module)| module.get("status")?.as_str());
+        let status = file.find_module(name).and_then(|(_, module)| module.get("status")?.as_str());
         let (class, sign) = match status {
             Some("pass") => ("good", "✓"),
             Some("warn") => ("look", "▲"),
@@ -94,20 +99,20 @@ fn verdicts(files: &[FastqcFile<'_>]) -> String {
     };
     let row = |name: &&str| {
         let cells = files.iter().map(|file| verdict(file, name));
-        std::iter::once(escape(name)).chain(cells).collect()
+        std::iter::once(escape_html(name)).chain(cells).collect()
     };
     let rows: Vec<Vec<String>> = names.iter().map(row).collect();
     let titles: Vec<&str> =
         std::iter::once("Module").chain(files.iter().map(|file| file.name.as_str())).collect();
     let caption = "Verdicts of the modules by file";
-    wide(caption, &of_cells(caption, &titles, &rows))
+    wrap_scrollable(caption, &table_of_cells(caption, &titles, &rows))
 }
 
 type Points = Vec<(f64, f64)>;
 
 /// Parses a position. FastQC groups positions of long reads, such as `10-14`; a group is plotted at
 /// its middle.
-fn position(value: &Value) -> Option<f64> {
+fn parse_position(value: &Value) -> Option<f64> {
     let number = |text: &str| text.parse::<f64>().ok();
     match value {
         Value::String(text) => match text.split_once('-') {
@@ -118,17 +123,17 @@ fn position(value: &Value) -> Option<f64> {
     }
 }
 
-fn positions(run: &Run<'_>, pointer: &str) -> Vec<f64> {
-    run.list(pointer).iter().map(|value| position(value).unwrap_or(0.0)).collect()
+fn parse_positions(run: &RunDescription<'_>, pointer: &str) -> Vec<f64> {
+    run.list(pointer).iter().map(|value| parse_position(value).unwrap_or(0.0)).collect()
 }
 
 /// Returns two columns as points of a line. Positions in `x` may be groups.
-fn points(run: &Run<'_>, columns: &str, x: &str, y: &str) -> Points {
-    let xs = positions(run, &format!("{columns}/{x}"));
+fn column_points(run: &RunDescription<'_>, columns: &str, x: &str, y: &str) -> Points {
+    let xs = parse_positions(run, &format!("{columns}/{x}"));
     xs.into_iter().zip(run.column(&format!("{columns}/{y}"))).collect()
 }
 
-fn shares(points: Points) -> Points {
+fn to_shares(points: Points) -> Points {
     let all: f64 = points.iter().map(|it| it.1).sum();
     let share = |(x, count): (f64, f64)| (x, if all > 0.0 { count / all } else { 0.0 });
     points.into_iter().map(share).collect()
@@ -150,38 +155,43 @@ struct LineFigure<'a> {
 impl LineFigure<'_> {
     /// Draws the lines. `line` turns the pointer of a file's columns into points. `None` if no file
     /// has the module.
-    fn figure(
+    fn draw_for_files(
         &self,
-        sample: &Sample<'_>,
+        sample: &PageSample<'_>,
         files: &[FastqcFile<'_>],
         line: impl Fn(&str) -> Points,
     ) -> Option<String> {
         let (mut legend, mut series, mut table) = (Vec::new(), Vec::new(), String::new());
         for file in files {
-            let Some(columns) = file.columns(self.module) else { continue };
+            let Some(columns) = file.module_columns(self.module) else { continue };
             legend.push(file.name.clone());
             series.push(line(&columns));
             let caption = format!("{} of {}", self.title, file.name);
-            table += &of_columns(&sample.run, &columns, &caption, self.columns);
+            table += &table_of_columns(&sample.run, &columns, &caption, self.columns);
         }
         if series.iter().all(Vec::is_empty) {
             return None;
         }
         let figure = Figure {
             has_lines: true,
-            id: sample.id(self.id),
+            id: sample.element_id(self.id),
             title: self.title.into(),
             reading: self.reading.into(),
-            alt: format!("A line for each of {}: {} by {}.", listed(&legend), self.axes.y, self.axes.x),
+            alt: format!(
+                "A line for each of {}: {} by {}.",
+                join_words(&legend),
+                self.axes.y,
+                self.axes.x
+            ),
             legend,
-            svg: lines(&self.axes, series),
+            svg: draw_lines(&self.axes, series),
             table,
         };
-        Some(figure.html())
+        Some(figure.to_html())
     }
 }
 
-fn gc(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+fn gc_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let figure = LineFigure {
         id: "read-gc-plot",
         title: "GC of reads",
@@ -197,22 +207,26 @@ fn gc(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
         },
         columns: &[("GC Content", "GC (%)"), ("Count", "Reads")],
     };
-    figure.figure(sample, files, |columns| shares(points(&sample.run, columns, "GC Content", "Count")))
+    figure.draw_for_files(sample, files, |columns| {
+        to_shares(column_points(&sample.run, columns, "GC Content", "Count"))
+    })
 }
 
 /// Draws the adapter content by position. Each file has one line: the maximum over all adapters.
-fn adapters(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+fn adapter_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let run = &sample.run;
     let module = "Adapter Content";
-    let first = files.iter().find_map(|file| file.columns(module))?;
+    let first = files.iter().find_map(|file| file.module_columns(module))?;
     let names: Vec<&String> =
         run.at(&first)?.as_object()?.keys().filter(|name| *name != "Position").collect();
     let columns: Vec<(&str, &str)> = std::iter::once(("Position", "Position"))
         .chain(names.iter().map(|name| (name.as_str(), name.as_str())))
         .collect();
     let line = |columns: &str| {
-        let mut most: Points =
-            positions(run, &format!("{columns}/Position")).into_iter().map(|at| (at, 0.0)).collect();
+        let mut most: Points = parse_positions(run, &format!("{columns}/Position"))
+            .into_iter()
+            .map(|at| (at, 0.0))
+            .collect();
         for name in &names {
             let percents = run.column(&format!("{columns}/{name}"));
             for (point, percent) in most.iter_mut().zip(percents) {
@@ -221,7 +235,7 @@ fn adapters(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
         }
         most
     };
-    let most = files.iter().filter_map(|file| file.columns(module));
+    let most = files.iter().filter_map(|file| file.module_columns(module));
     let most = most.flat_map(|columns| line(&columns)).map(|it| it.1).fold(0.05, f64::max);
     let figure = LineFigure {
         id: "adapters-plot",
@@ -238,10 +252,10 @@ fn adapters(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
         },
         columns: &columns,
     };
-    figure.figure(sample, files, line)
+    figure.draw_for_files(sample, files, line)
 }
 
-fn means(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+fn mean_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let figure = LineFigure {
         id: "means-plot",
         title: "Mean quality of reads",
@@ -251,14 +265,16 @@ fn means(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
         axes: Axes { x: "Mean quality", y: "Share of reads", percent: true, ..Axes::default() },
         columns: &[("Quality", "Mean quality"), ("Count", "Reads")],
     };
-    figure.figure(sample, files, |columns| shares(points(&sample.run, columns, "Quality", "Count")))
+    figure.draw_for_files(sample, files, |columns| {
+        to_shares(column_points(&sample.run, columns, "Quality", "Count"))
+    })
 }
 
 /// Draws the lengths of reads. `None` if all reads of each file have the same length.
-fn lengths(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+fn length_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let module = "Sequence Length Distribution";
     let differ = |file: &FastqcFile<'_>| {
-        let columns = file.columns(module);
+        let columns = file.module_columns(module);
         columns.is_some_and(|columns| sample.run.list(&format!("{columns}/Length")).len() > 1)
     };
     if !files.iter().any(differ) {
@@ -272,15 +288,17 @@ fn lengths(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
         axes: Axes { x: "Length (bases)", y: "Reads", ..Axes::default() },
         columns: &[("Length", "Length"), ("Count", "Reads")],
     };
-    figure.figure(sample, files, |columns| points(&sample.run, columns, "Length", "Count"))
+    figure
+        .draw_for_files(sample, files, |columns| column_points(&sample.run, columns, "Length", "Count"))
 }
 
 /// Draws mean quality by position. The caller uses it only if Picard's quality by cycle was not
 /// counted.
-fn qualities(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+fn position_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let module = "Per base sequence quality";
-    let line = |columns: &str| points(&sample.run, columns, "Base", "Mean");
-    let all = files.iter().filter_map(|file| file.columns(module)).flat_map(|columns| line(&columns));
+    let line = |columns: &str| column_points(&sample.run, columns, "Base", "Mean");
+    let all =
+        files.iter().filter_map(|file| file.module_columns(module)).flat_map(|columns| line(&columns));
     let most = all.map(|it| it.1).fold(41.0, f64::max);
     let figure = LineFigure {
         id: "positions-plot",
@@ -301,19 +319,19 @@ fn qualities(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
             ("Upper Quartile", "Upper quartile"),
         ],
     };
-    figure.figure(sample, files, line)
+    figure.draw_for_files(sample, files, line)
 }
 
-const JOINED: [&str; 3] = [">500", ">5k", ">10k+"];
+const JOINED_LEVELS: [&str; 3] = [">500", ">5k", ">10k+"];
 
 /// Draws the fraction of reads by duplication level, and the percentage that would be left after
 /// deduplication.
-fn levels(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+fn duplication_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let run = &sample.run;
     let module = "Sequence Duplication Levels";
     let (level, share) = ("Duplication Level", "Percentage of total");
     let known: Vec<(&FastqcFile<'_>, String)> =
-        files.iter().filter_map(|file| Some((file, file.columns(module)?))).collect();
+        files.iter().filter_map(|file| Some((file, file.module_columns(module)?))).collect();
     let names = run.list(&format!("{}/{level}", known.first()?.1)).iter();
     let values: Vec<Vec<f64>> =
         known.iter().map(|(_, columns)| run.column(&format!("{columns}/{share}"))).collect();
@@ -323,7 +341,7 @@ fn levels(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
         let of_files = values.iter().map(|list| list.get(i).copied().unwrap_or(0.0) / 100.0);
         match groups.last_mut() {
             // Rare levels share a bar, so that the labels of the others fit.
-            Some((_, sums)) if JOINED.contains(&name.as_str()) => {
+            Some((_, sums)) if JOINED_LEVELS.contains(&name.as_str()) => {
                 sums.iter_mut().zip(of_files).for_each(|(sum, share)| *sum += share);
             }
             _ => groups.push((name, of_files.collect())),
@@ -332,60 +350,61 @@ fn levels(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let left: Vec<Vec<String>> = known
         .iter()
         .filter_map(|(file, _)| {
-            let pointer = format!("{}/deduplicated_percentage", file.module(module)?.0);
+            let pointer = format!("{}/deduplicated_percentage", file.find_module(module)?.0);
             let left = run.number(&pointer)?;
-            Some(vec![escape(&file.name), left.html(Form::Decimal(1, "\u{a0}%"))])
+            Some(vec![escape_html(&file.name), left.to_html(NumberFormat::Decimal(1, "\u{a0}%"))])
         })
         .collect();
-    let mut table = of_cells("Reads left without duplicates", &["File", "Share"], &left);
+    let mut table = table_of_cells("Reads left without duplicates", &["File", "Share"], &left);
     for (file, columns) in &known {
         let titles = [
             (level, "Times seen"),
             (share, "Reads (%)"),
             ("Percentage of deduplicated", "Different sequences (%)"),
         ];
-        table += &of_columns(run, columns, &format!("Repeated sequences of {}", file.name), &titles);
+        table +=
+            &table_of_columns(run, columns, &format!("Repeated sequences of {}", file.name), &titles);
     }
     let axes = Axes { x: "Times seen", y: "Share of reads", percent: true, ..Axes::default() };
     let figure = Figure {
         has_lines: false,
-        id: sample.id("levels-plot"),
+        id: sample.element_id("levels-plot"),
         title: "Repeated sequences".into(),
         reading: "Reads by how often their sequence is seen in the file, by the bases alone. Deep or targeted \
             sequencing repeats sequences without any fault."
             .into(),
         alt: format!("Bars of reads by how often their sequence is seen, of {} files.", known.len()),
         legend: known.iter().map(|(file, _)| file.name.clone()).collect(),
-        svg: grouped_bars(&axes, groups),
+        svg: draw_grouped_bars(&axes, groups),
         table,
     };
-    Some(figure.html())
+    Some(figure.to_html())
 }
 
-fn frequent(run: &Run<'_>, files: &[FastqcFile<'_>]) -> String {
+fn frequent_sequence_tables(run: &RunDescription<'_>, files: &[FastqcFile<'_>]) -> String {
     let mut tables = String::new();
     for file in files {
-        let Some(columns) = file.columns("Overrepresented sequences") else { continue };
+        let Some(columns) = file.module_columns("Overrepresented sequences") else { continue };
         let list = |name: &str| run.list(&format!("{columns}/{name}"));
         let sequences = list("Sequence");
         let row = |(i, sequence): (usize, &Value)| {
-            let shown = |name: &str, form: Form| run.shown(&format!("{columns}/{name}/{i}"), form);
+            let shown =
+                |name: &str, form: NumberFormat| run.number_html(&format!("{columns}/{name}/{i}"), form);
             vec![
-                format!("<code>{}</code>", cell(sequence)),
-                shown("Count", Form::Plain),
-                shown("Percentage", Form::Decimal(2, "\u{a0}%")),
-                list("Possible Source").get(i).map_or("–".into(), cell),
+                format!("<code>{}</code>", cell_text(sequence)),
+                shown("Count", NumberFormat::Plain),
+                shown("Percentage", NumberFormat::Decimal(2, "\u{a0}%")),
+                list("Possible Source").get(i).map_or("–".into(), cell_text),
             ]
         };
-        let rows: Vec<Vec<String>> =
-            sequences.iter().enumerate().take(MOST_SEQUENCES).map(row).collect();
-        let more = match sequences.len().saturating_sub(MOST_SEQUENCES) {
+        let rows: Vec<Vec<String>> = sequences.iter().enumerate().take(MAX_SEQUENCES).map(row).collect();
+        let more = match sequences.len().saturating_sub(MAX_SEQUENCES) {
             0 => String::new(),
-            _ => format!(", the first {MOST_SEQUENCES} of {}", sequences.len()),
+            _ => format!(", the first {MAX_SEQUENCES} of {}", sequences.len()),
         };
         let caption = format!("Frequent sequences of {}{more}", file.name);
         let titles = ["Sequence", "Reads", "Share", "Possible source"];
-        tables += &wide(&caption, &of_cells(&caption, &titles, &rows));
+        tables += &wrap_scrollable(&caption, &table_of_cells(&caption, &titles, &rows));
     }
     tables
 }
@@ -398,8 +417,9 @@ mod tests {
 
     fn body(value: &Value) -> Option<String> {
         let limits = Limits::default();
-        let sample = Sample { run: Run::new(value), prefix: "s0-".into(), limits: &limits };
-        section(&sample).map(|section| section.body)
+        let sample =
+            PageSample { run: RunDescription::new(value), prefix: "s0-".into(), limits: &limits };
+        make_section(&sample).map(|section| section.body)
     }
 
     fn file(name: &str) -> Value {
@@ -445,7 +465,7 @@ mod tests {
 
     #[test]
     fn a_group_of_positions_is_at_its_middle() {
-        let at = [json!(7), json!("10-14"), json!("x")].map(|value| position(&value));
+        let at = [json!(7), json!("10-14"), json!("x")].map(|value| parse_position(&value));
         assert_eq!(at, [Some(7.0), Some(12.0), None]);
     }
 }

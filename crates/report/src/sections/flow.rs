@@ -1,13 +1,13 @@
 //! The section "Reads through the steps": how many reads were read, dropped, mapped and written.
 
-use crate::metrics::{TRIMMED_BEFORE, dropped};
-use crate::plot::{Figure, flow};
+use crate::metrics::{TRIMMED_BEFORE, dropped_read_pointers};
+use crate::plot::{Figure, draw_flow};
 use crate::run::Quantity;
-use crate::section::{Sample, Section, facts, figures};
-use crate::table::{of_cells, wide};
-use crate::text::{Form, escape};
+use crate::section::{PageSample, PageSection, facts_list, wrap_figures};
+use crate::table::{table_of_cells, wrap_scrollable};
+use crate::text::{NumberFormat, escape_html};
 
-pub fn section(sample: &Sample<'_>) -> Option<Section> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
     let run = &sample.run;
     let of = |name: &str| {
         let both = ["passed", "failed"].map(|which| format!("/reports/flagstat/{name}/{which}"));
@@ -26,36 +26,43 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     .collect();
     let value = |title: &str| named.iter().find(|(it, _)| *it == title).map(|(_, source)| source.value);
     let mut rows: Vec<Vec<String>> = vec![
-        vec!["records read".into(), run.shown("/reads/read", Form::Plain)],
-        vec!["records written".into(), run.shown("/reads/written", Form::Plain)],
+        vec!["records read".into(), run.number_html("/reads/read", NumberFormat::Plain)],
+        vec!["records written".into(), run.number_html("/reads/written", NumberFormat::Plain)],
         vec![
             "records written to other files".into(),
-            run.shown("/reads/written_elsewhere", Form::Plain),
+            run.number_html("/reads/written_elsewhere", NumberFormat::Plain),
         ],
     ];
     for (i, count) in run.list("/reads/counts").iter().enumerate() {
         let name = count.get("name").and_then(|it| it.as_str()).unwrap_or("");
-        rows.push(vec![escape(name), run.shown(&format!("/reads/counts/{i}/reads"), Form::Plain)]);
+        rows.push(vec![
+            escape_html(name),
+            run.number_html(&format!("/reads/counts/{i}/reads"), NumberFormat::Plain),
+        ]);
     }
     let sequenced = run.number(&format!("{TRIMMED_BEFORE}/total_reads"));
-    let trimmed_away = run.sum(&dropped(run));
+    let trimmed_away = run.sum(&dropped_read_pointers(run));
     for (title, reads) in [("reads before trimming", &sequenced), ("dropped by trimming", &trimmed_away)]
     {
-        rows.extend(reads.as_ref().map(|reads| vec![title.to_string(), reads.html(Form::Plain)]));
+        rows.extend(
+            reads.as_ref().map(|reads| vec![title.to_string(), reads.to_html(NumberFormat::Plain)]),
+        );
     }
     rows.extend(
-        named.iter().map(|(title, source)| vec![(*title).to_string(), source.html(Form::Plain)]),
+        named
+            .iter()
+            .map(|(title, source)| vec![(*title).to_string(), source.to_html(NumberFormat::Plain)]),
     );
-    let table = of_cells("Reads through the steps", &["Reads", "Number"], &rows);
+    let table = table_of_cells("Reads through the steps", &["Reads", "Number"], &rows);
     let body = match (value("primary reads"), value("mapped")) {
         (Some(all), Some(mapped)) if all > 0.0 => {
             let duplicates = value("duplicates").unwrap_or(0.0);
             let trimmed_away = trimmed_away.map_or(0.0, |it| it.value);
             let sequenced = sequenced.map_or(all, |it| it.value);
-            let links = links(&FlowCounts { sequenced, trimmed_away, all, mapped, duplicates });
+            let links = flow_links(&FlowCounts { sequenced, trimmed_away, all, mapped, duplicates });
             let figure = Figure {
                 has_lines: false,
-                id: sample.id("flow-plot"),
+                id: sample.element_id("flow-plot"),
                 title: "From reads to usable reads".into(),
                 reading: if trimmed_away > 0.0 {
                     "The width of a band is its number of primary reads. The lowest were dropped by trimming \
@@ -73,20 +80,20 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
                     }
                 ),
                 legend: Vec::new(),
-                svg: flow(&links),
+                svg: draw_flow(&links),
                 table: String::new(),
             };
-            figures(&[figure.html(), wide("Reads through the steps", &table)])
+            wrap_figures(&[figure.to_html(), wrap_scrollable("Reads through the steps", &table)])
         }
         _ => {
             let facts_of = [
-                ("Records read", run.shown("/reads/read", Form::Plain)),
-                ("Records written", run.shown("/reads/written", Form::Plain)),
+                ("Records read", run.number_html("/reads/read", NumberFormat::Plain)),
+                ("Records written", run.number_html("/reads/written", NumberFormat::Plain)),
             ];
-            format!("{}{table}", facts(&facts_of))
+            format!("{}{table}", facts_list(&facts_of))
         }
     };
-    Some(Section { id: "flow", title: "Reads through the steps", body })
+    Some(PageSection { id: "flow", title: "Reads through the steps", body })
 }
 
 struct FlowCounts {
@@ -100,9 +107,11 @@ struct FlowCounts {
 
 /// Returns the links of the Sankey diagram: source, target, number of reads. The name of a node
 /// includes its percentage. Links without reads are omitted.
-fn links(reads: &FlowCounts) -> Vec<(String, String, f64)> {
+fn flow_links(reads: &FlowCounts) -> Vec<(String, String, f64)> {
     let FlowCounts { sequenced, trimmed_away, all, mapped, duplicates } = *reads;
-    let named = |name: &str, part: f64, of: f64| format!("{name} {}", Form::Share.text(part / of));
+    let named = |name: &str, part: f64, of: f64| {
+        format!("{name} {}", NumberFormat::Share.format_number(part / of))
+    };
     let left = if trimmed_away > 0.0 { named("left", all, sequenced) } else { "reads".to_string() };
     let whole = "reads".to_string();
     let with_mapped = named("mapped", mapped, all);
@@ -139,7 +148,7 @@ mod tests {
             duplicates: 9.0,
         };
         let shown = |reads: &FlowCounts| {
-            let links = links(reads).into_iter();
+            let links = flow_links(reads).into_iter();
             links
                 .map(|(from, to, reads)| format!("{from} > {to}: {reads}").replace('\u{a0}', ""))
                 .collect::<Vec<_>>()

@@ -3,36 +3,38 @@
 use serde_json::Value;
 
 use crate::metrics::{alignment_row, insert_row};
-use crate::plot::{Axes, Figure, lines};
-use crate::run::{Level, level};
-use crate::section::{Sample, Section, figures};
-use crate::table::{of_columns, transposed};
-use crate::text::{Form, plain};
+use crate::plot::{Axes, Figure, draw_lines};
+use crate::run::{RowLevel, row_level};
+use crate::section::{PageSample, PageSection, wrap_figures};
+use crate::table::{table_of_columns, transposed_table};
+use crate::text::{NumberFormat, plain_number};
 
 const HISTOGRAM: &str = "/reports/insert_size_metrics/histograms/0";
 
-const FIELDS: &[(&str, &str, Form)] = &[
-    ("READ_PAIRS", "Pairs", Form::Plain),
-    ("MEDIAN_INSERT_SIZE", "Median", Form::Plain),
-    ("MODE_INSERT_SIZE", "Mode", Form::Plain),
-    ("MEDIAN_ABSOLUTE_DEVIATION", "Median absolute deviation", Form::Plain),
-    ("MEAN_INSERT_SIZE", "Mean", Form::Decimal(1, "")),
-    ("STANDARD_DEVIATION", "Standard deviation", Form::Decimal(1, "")),
-    ("MIN_INSERT_SIZE", "Least", Form::Plain),
-    ("MAX_INSERT_SIZE", "Greatest", Form::Plain),
-    ("WIDTH_OF_50_PERCENT", "Width of half of the pairs", Form::Plain),
-    ("WIDTH_OF_90_PERCENT", "Width of nine tenths", Form::Plain),
+const FIELDS: &[(&str, &str, NumberFormat)] = &[
+    ("READ_PAIRS", "Pairs", NumberFormat::Plain),
+    ("MEDIAN_INSERT_SIZE", "Median", NumberFormat::Plain),
+    ("MODE_INSERT_SIZE", "Mode", NumberFormat::Plain),
+    ("MEDIAN_ABSOLUTE_DEVIATION", "Median absolute deviation", NumberFormat::Plain),
+    ("MEAN_INSERT_SIZE", "Mean", NumberFormat::Decimal(1, "")),
+    ("STANDARD_DEVIATION", "Standard deviation", NumberFormat::Decimal(1, "")),
+    ("MIN_INSERT_SIZE", "Least", NumberFormat::Plain),
+    ("MAX_INSERT_SIZE", "Greatest", NumberFormat::Plain),
+    ("WIDTH_OF_50_PERCENT", "Width of half of the pairs", NumberFormat::Plain),
+    ("WIDTH_OF_90_PERCENT", "Width of nine tenths", NumberFormat::Plain),
 ];
 
-pub fn section(sample: &Sample<'_>) -> Option<Section> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
     let run = &sample.run;
     let row = insert_row(run)?;
     let columns = run.at(HISTOGRAM)?.as_object()?;
     let sizes = run.column(&format!("{HISTOGRAM}/insert_size"));
     let is_of_all = |name: &&String| name.starts_with("All_Reads.");
     let names: Vec<&String> = columns.keys().filter(is_of_all).collect();
-    let series: Vec<Vec<(f64, f64)>> =
-        names.iter().map(|name| filled(&sizes, &run.column(&format!("{HISTOGRAM}/{name}")))).collect();
+    let series: Vec<Vec<(f64, f64)>> = names
+        .iter()
+        .map(|name| fill_gaps(&sizes, &run.column(&format!("{HISTOGRAM}/{name}"))))
+        .collect();
     let orientation =
         |name: &String| name.trim_start_matches("All_Reads.").trim_end_matches("_count").to_uppercase();
     let legend: Vec<String> = names.iter().map(|name| orientation(name)).collect();
@@ -47,32 +49,39 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let table: Vec<(&str, &str)> = table.iter().map(|(key, title)| (*key, title.as_str())).collect();
     let figure = Figure {
         has_lines: true,
-        id: sample.id("inserts-plot"),
+        id: sample.element_id("inserts-plot"),
         title: "Insert sizes".into(),
         reading: "Pairs by the length of their fragment. Fragments left of the read length are \
             read through into the adapter."
             .into(),
         alt: format!(
             "Curve of pairs by insert size; the median is {} bases. Orientations: {}.",
-            plain(median.value),
+            plain_number(median.value),
             legend.join(", ")
         ),
         legend,
-        svg: lines(&Axes { x: "Insert size (bases)", y: "Pairs", marks, ..Axes::default() }, series),
-        table: of_columns(run, HISTOGRAM, "Insert sizes", &table),
+        svg: draw_lines(
+            &Axes { x: "Insert size (bases)", y: "Pairs", marks, ..Axes::default() },
+            series,
+        ),
+        table: table_of_columns(run, HISTOGRAM, "Insert sizes", &table),
     };
-    let rows = run.rows("insert_size_metrics", |row| level(row) == Level::All);
+    let rows = run.rows("insert_size_metrics", |row| row_level(row) == RowLevel::All);
     let title =
         |row: &Value| row.get("PAIR_ORIENTATION").and_then(Value::as_str).unwrap_or("").to_string();
     let columns: Vec<(String, String)> =
         rows.into_iter().map(|(pointer, row)| (title(row), pointer)).collect();
-    let table = transposed(run, "Insert sizes by orientation", &columns, FIELDS);
-    Some(Section { id: "inserts", title: "Insert sizes", body: figures(&[figure.html(), table]) })
+    let table = transposed_table(run, "Insert sizes by orientation", &columns, FIELDS);
+    Some(PageSection {
+        id: "inserts",
+        title: "Insert sizes",
+        body: wrap_figures(&[figure.to_html(), table]),
+    })
 }
 
 /// Returns the points of a histogram, with zeros at both ends of each gap. Picard omits sizes that
 /// no pair has; without the zeros, the line would cross the gaps.
-fn filled(sizes: &[f64], counts: &[f64]) -> Vec<(f64, f64)> {
+fn fill_gaps(sizes: &[f64], counts: &[f64]) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = Vec::with_capacity(sizes.len());
     for (&size, &count) in sizes.iter().zip(counts) {
         if let Some(&(last, _)) = points.last()
@@ -93,6 +102,6 @@ mod tests {
     #[test]
     fn sizes_that_no_pair_has_are_0() {
         let wanted = [(10.0, 3.0), (11.0, 4.0), (12.0, 0.0), (19.0, 0.0), (20.0, 1.0)];
-        assert_eq!(filled(&[10.0, 11.0, 20.0], &[3.0, 4.0, 1.0]), wanted);
+        assert_eq!(fill_gaps(&[10.0, 11.0, 20.0], &[3.0, 4.0, 1.0]), wanted);
     }
 }

@@ -17,37 +17,37 @@ mod resources;
 mod tiles;
 mod trimming;
 
-use crate::section::{Sample, Section};
+use crate::section::{PageSample, PageSection};
 
-type Maker = fn(&Sample<'_>) -> Option<Section>;
+type SectionMaker = fn(&PageSample<'_>) -> Option<PageSection>;
 
 /// All sections in the order of the page: how to build one, its title, and the command-line options
 /// with which a run counts its data.
-const MAKERS: &[(Maker, &str, &str)] = &[
-    (flow::section, "Reads through the steps", "--flagstat FILE"),
-    (trimming::section, "Trimming", "--trim of readmill align"),
-    (fastqc::section, "FastQC", "--fastqc DIR"),
-    (duplicates::section, "Duplicates", "--mark-duplicates --metrics FILE"),
-    (inserts::section, "Insert sizes", "--qc PREFIX"),
-    (bases::qualities, "Qualities and bases", "--qc PREFIX"),
-    (bases::gc, "GC bias", "--qc PREFIX --qc-metrics all --reference FASTA"),
-    (coverage::section, "Coverage", "--coverage PREFIX, also --coverage-by BED"),
-    (alignment::section, "Alignment", "--qc PREFIX --reference FASTA"),
+const SECTION_MAKERS: &[(SectionMaker, &str, &str)] = &[
+    (flow::make_section, "Reads through the steps", "--flagstat FILE"),
+    (trimming::make_section, "Trimming", "--trim of readmill align"),
+    (fastqc::make_section, "FastQC", "--fastqc DIR"),
+    (duplicates::make_section, "Duplicates", "--mark-duplicates --metrics FILE"),
+    (inserts::make_section, "Insert sizes", "--qc PREFIX"),
+    (bases::make_quality_section, "Qualities and bases", "--qc PREFIX"),
+    (bases::make_gc_section, "GC bias", "--qc PREFIX --qc-metrics all --reference FASTA"),
+    (coverage::make_section, "Coverage", "--coverage PREFIX, also --coverage-by BED"),
+    (alignment::make_section, "Alignment", "--qc PREFIX --reference FASTA"),
     (
-        lanes::section,
+        lanes::make_section,
         "Lanes, libraries and samples",
         "--qc PREFIX --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP",
     ),
-    (artifacts::section, "Damaged DNA", "--qc PREFIX --qc-metrics all --reference FASTA"),
-    (resources::section, "Time and memory", "--json FILE"),
-    (done::section, "What was done", "--json FILE"),
+    (artifacts::make_section, "Damaged DNA", "--qc PREFIX --qc-metrics all --reference FASTA"),
+    (resources::make_section, "Time and memory", "--json FILE"),
+    (done::make_section, "What was done", "--json FILE"),
 ];
 
 /// Builds all sections. Also returns the title and the command-line options of each section that
 /// has no data.
-pub fn sections(sample: &Sample<'_>) -> (Vec<Section>, Vec<(&'static str, &'static str)>) {
+pub fn make_sections(sample: &PageSample<'_>) -> (Vec<PageSection>, Vec<(&'static str, &'static str)>) {
     let (mut sections, mut missing) = (Vec::new(), Vec::new());
-    for (maker, title, flags) in MAKERS {
+    for (maker, title, flags) in SECTION_MAKERS {
         match maker(sample) {
             Some(section) => sections.push(section),
             None => missing.push((*title, *flags)),

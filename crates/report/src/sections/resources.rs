@@ -3,26 +3,26 @@
 
 use serde_json::Value;
 
-use crate::plot::{Axes, Figure, grouped_bars, lines};
-use crate::section::{Sample, Section, facts, figures};
-use crate::table::{of_cells, of_rows, wide};
-use crate::text::{Form, escape};
+use crate::plot::{Axes, Figure, draw_grouped_bars, draw_lines};
+use crate::section::{PageSample, PageSection, facts_list, wrap_figures};
+use crate::table::{table_of_cells, table_of_rows, wrap_scrollable};
+use crate::text::{NumberFormat, escape_html};
 
-pub fn section(sample: &Sample<'_>) -> Option<Section> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
     let run = &sample.run;
     let stages = run.list("/stages").len();
     let at = |stage: usize, field: &str| format!("/stages/{stage}/{field}");
     let value = |pointer: &str| run.number(pointer).map_or(0.0, |it| it.value);
-    let about = facts(&[
-        ("Time", run.shown("/time/seconds", Form::Seconds)),
-        ("CPU time", run.shown("/time/cpu_seconds", Form::Seconds)),
-        ("Threads", run.shown("/resources/threads", Form::Plain)),
-        ("Peak memory", run.shown("/resources/memory_peak_bytes", Form::Bytes)),
-        ("Memory allowed", run.shown("/resources/memory_limit_bytes", Form::Bytes)),
-        ("Spilled", run.shown("/resources/spilled_bytes", Form::Bytes)),
+    let about = facts_list(&[
+        ("Time", run.number_html("/time/seconds", NumberFormat::Seconds)),
+        ("CPU time", run.number_html("/time/cpu_seconds", NumberFormat::Seconds)),
+        ("Threads", run.number_html("/resources/threads", NumberFormat::Plain)),
+        ("Peak memory", run.number_html("/resources/memory_peak_bytes", NumberFormat::Bytes)),
+        ("Memory allowed", run.number_html("/resources/memory_limit_bytes", NumberFormat::Bytes)),
+        ("Spilled", run.number_html("/resources/spilled_bytes", NumberFormat::Bytes)),
     ]);
     if stages == 0 {
-        return Some(Section { id: "resources", title: "Time and memory", body: about });
+        return Some(PageSection { id: "resources", title: "Time and memory", body: about });
     }
     let mib = |bytes: f64| bytes / f64::from(1 << 20);
     let name = |stage: usize| run.text(&at(stage, "name")).to_string();
@@ -34,22 +34,22 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let rows: Vec<Vec<String>> = (0..stages)
         .map(|i| {
             vec![
-                escape(&name(i)),
-                run.shown(&at(i, "seconds"), Form::Decimal(2, " s")),
-                run.shown(&at(i, "cpu_seconds"), Form::Decimal(2, " s")),
-                run.shown(&at(i, "memory_peak_bytes"), Form::Bytes),
-                run.shown(&at(i, "spilled_bytes"), Form::Bytes),
+                escape_html(&name(i)),
+                run.number_html(&at(i, "seconds"), NumberFormat::Decimal(2, " s")),
+                run.number_html(&at(i, "cpu_seconds"), NumberFormat::Decimal(2, " s")),
+                run.number_html(&at(i, "memory_peak_bytes"), NumberFormat::Bytes),
+                run.number_html(&at(i, "spilled_bytes"), NumberFormat::Bytes),
             ]
         })
         .collect();
     let titles = ["Stage", "Time", "CPU time", "Peak memory so far", "Spilled"];
-    let table = of_cells("Stages of the run", &titles, &rows);
+    let table = table_of_cells("Stages of the run", &titles, &rows);
     let shares = "/resources/memory_at_peak";
     let users: Vec<Vec<String>> = (0..run.list(shares).len())
         .map(|i| {
             vec![
-                escape(run.text(&format!("{shares}/{i}/name"))),
-                run.shown(&format!("{shares}/{i}/bytes"), Form::Bytes),
+                escape_html(run.text(&format!("{shares}/{i}/name"))),
+                run.number_html(&format!("{shares}/{i}/bytes"), NumberFormat::Bytes),
             ]
         })
         .collect();
@@ -57,23 +57,23 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let list = [
         Figure {
             has_lines: false,
-            id: sample.id("time-plot"),
+            id: sample.element_id("time-plot"),
             title: "Time of each stage".into(),
             reading: "CPU time of all threads beside the time that went by.".into(),
             alt: "Bars of seconds and CPU seconds of each stage.".into(),
             legend: vec!["seconds".into(), "CPU seconds".into()],
-            svg: grouped_bars(&Axes { x: "", y: "Seconds", ..Axes::default() }, times),
+            svg: draw_grouped_bars(&Axes { x: "", y: "Seconds", ..Axes::default() }, times),
             table,
         },
         Figure {
             has_lines: false,
-            id: sample.id("memory-plot"),
+            id: sample.element_id("memory-plot"),
             title: "Memory up to the end of each stage".into(),
             reading: "Peak memory of the process; the line is what it may take.".into(),
             alt: "Bars of the peak memory up to the end of each stage, and a line at what is allowed."
                 .into(),
             legend: Vec::new(),
-            svg: grouped_bars(
+            svg: draw_grouped_bars(
                 &Axes {
                     x: "",
                     y: "MiB",
@@ -83,24 +83,25 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
                 },
                 memory,
             ),
-            table: wide(
+            table: wrap_scrollable(
                 "Who had memory when most was in use",
-                &of_cells("Who had memory when most was in use", &["User", "Memory"], &users),
+                &table_of_cells("Who had memory when most was in use", &["User", "Memory"], &users),
             ),
         },
     ];
-    let list: Vec<String> = list.iter().chain(&over_time(sample)).map(Figure::html).collect();
-    Some(Section { id: "resources", title: "Time and memory", body: about + &figures(&list) })
+    let list: Vec<String> =
+        list.iter().chain(&memory_over_time_figure(sample)).map(Figure::to_html).collect();
+    Some(PageSection { id: "resources", title: "Time and memory", body: about + &wrap_figures(&list) })
 }
 
-const LEAST_SAMPLES: usize = 3;
+const MIN_SAMPLES: usize = 3;
 
 /// Draws resident memory and spilled bytes over the run. `None` if the run was too short to be
 /// sampled often enough.
-fn over_time(sample: &Sample<'_>) -> Option<Figure> {
+fn memory_over_time_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let run = &sample.run;
     let samples = run.list("/samples");
-    if samples.len() < LEAST_SAMPLES {
+    if samples.len() < MIN_SAMPLES {
         return None;
     }
     let line = |field: &str| -> Vec<(f64, f64)> {
@@ -118,15 +119,15 @@ fn over_time(sample: &Sample<'_>) -> Option<Figure> {
     ];
     Some(Figure {
         has_lines: true,
-        id: sample.id("memory-over-time-plot"),
+        id: sample.element_id("memory-over-time-plot"),
         title: "Memory over the run".into(),
         reading: "Resident memory, and what was spilled to disk so far.".into(),
         alt: "Lines of resident memory and of spilled bytes by seconds since the start.".into(),
         legend: vec!["memory".into(), "spilled".into()],
-        svg: lines(
+        svg: draw_lines(
             &Axes { x: "Seconds", y: "MiB", ..Axes::default() },
             vec![line("resident_bytes"), line("spilled_bytes")],
         ),
-        table: of_rows(&rows, "Memory over the run", &columns),
+        table: table_of_rows(&rows, "Memory over the run", &columns),
     })
 }

@@ -2,47 +2,47 @@
 
 use serde_json::Value;
 
-use crate::plot::{Axes, COLORS, Figure, lines};
-use crate::run::Run;
-use crate::section::Sample;
-use crate::table::of_cells;
-use crate::text::{Form, cell};
+use crate::plot::{Axes, COLORS, Figure, draw_lines};
+use crate::run::RunDescription;
+use crate::section::PageSample;
+use crate::table::table_of_cells;
+use crate::text::{NumberFormat, cell_text};
 
 const TILES: &str = "/reports/duplicates_by_tile";
 
-const MOST_TILES: usize = 200;
+const MAX_TILES: usize = 200;
 
 /// A tile: its index in the columns, and the fraction of its pairs that are optical duplicates.
 #[derive(Clone, Copy)]
-struct Tile {
+struct TileShare {
     at: usize,
     share: f64,
 }
 
 /// Draws the fraction of optical duplicates by tile, one line for each read group. `None` if the
 /// run did not count by tile, or counted a single tile.
-pub fn figure(sample: &Sample<'_>) -> Option<String> {
+pub fn tile_figure(sample: &PageSample<'_>) -> Option<String> {
     let run = &sample.run;
     let groups = run.list(&format!("{TILES}/read_group"));
     let pairs = run.column(&format!("{TILES}/pairs"));
     let optical = run.column(&format!("{TILES}/optical_duplicates"));
-    let share = |(at, (pairs, optical)): (usize, (&f64, &f64))| Tile {
+    let share = |(at, (pairs, optical)): (usize, (&f64, &f64))| TileShare {
         at,
         share: if *pairs > 0.0 { optical / pairs } else { 0.0 },
     };
-    let tiles: Vec<Tile> = pairs.iter().zip(&optical).enumerate().map(share).collect();
+    let tiles: Vec<TileShare> = pairs.iter().zip(&optical).enumerate().map(share).collect();
     if tiles.len() < 2 {
         return None;
     }
     // The JSON lists the tiles of a read group next to each other.
-    let by_group: Vec<&[Tile]> =
+    let by_group: Vec<&[TileShare]> =
         tiles.chunk_by(|one, other| groups.get(one.at) == groups.get(other.at)).collect();
-    let title = |of: &[Tile]| match of.first().and_then(|tile| groups.get(tile.at)) {
+    let title = |of: &[TileShare]| match of.first().and_then(|tile| groups.get(tile.at)) {
         Some(Value::String(name)) => name.clone(),
         _ => "no read group".to_string(),
     };
     let drawn = by_group.iter().take(COLORS);
-    let points = |of: &&[Tile]| {
+    let points = |of: &&[TileShare]| {
         of.iter().enumerate().map(|(i, tile)| ((i + 1) as f64, tile.share)).collect::<Vec<_>>()
     };
     let mut worst = tiles.clone();
@@ -64,43 +64,43 @@ pub fn figure(sample: &Sample<'_>) -> Option<String> {
     }
     let figure = Figure {
         has_lines: true,
-        id: sample.id("tiles-plot"),
+        id: sample.element_id("tiles-plot"),
         title: "Optical duplicates by tile".into(),
         reading,
         alt: format!(
             "Lines of the share of optical duplicates by tile; the most that a tile has is {}.",
-            Form::Share.text(most)
+            NumberFormat::Share.format_number(most)
         ),
         legend: drawn.clone().map(|of| title(of)).collect(),
-        svg: lines(&axes, drawn.map(points).collect()),
-        table: table(run, &worst),
+        svg: draw_lines(&axes, drawn.map(points).collect()),
+        table: tile_table(run, &worst),
     };
-    Some(figure.html())
+    Some(figure.to_html())
 }
 
 /// Returns the table of the tiles with the highest fractions, which are first in `worst`.
-fn table(run: &Run<'_>, worst: &[Tile]) -> String {
-    let at = |column: &str, tile: &Tile| format!("{TILES}/{column}/{}", tile.at);
-    let row = |tile: &Tile| {
-        let shown = |column: &str| run.shown(&at(column, tile), Form::Plain);
+fn tile_table(run: &RunDescription<'_>, worst: &[TileShare]) -> String {
+    let at = |column: &str, tile: &TileShare| format!("{TILES}/{column}/{}", tile.at);
+    let row = |tile: &TileShare| {
+        let shown = |column: &str| run.number_html(&at(column, tile), NumberFormat::Plain);
         let share = run.share(&[at("optical_duplicates", tile)], &[at("pairs", tile)]);
         let number = run.at(&at("tile", tile)).map_or("–".into(), |tile| tile.to_string());
         vec![
-            run.at(&at("read_group", tile)).map_or("–".into(), cell),
+            run.at(&at("read_group", tile)).map_or("–".into(), cell_text),
             number,
             shown("pairs"),
             shown("duplicates"),
             shown("optical_duplicates"),
-            share.map_or("–".into(), |share| share.html(Form::Share)),
+            share.map_or("–".into(), |share| share.to_html(NumberFormat::Share)),
         ]
     };
-    let rows: Vec<Vec<String>> = worst.iter().take(MOST_TILES).map(row).collect();
-    let caption = match worst.len().saturating_sub(MOST_TILES) {
+    let rows: Vec<Vec<String>> = worst.iter().take(MAX_TILES).map(row).collect();
+    let caption = match worst.len().saturating_sub(MAX_TILES) {
         0 => "Tiles with most optical duplicates first".to_string(),
-        _ => format!("The {MOST_TILES} of {} tiles with most optical duplicates", worst.len()),
+        _ => format!("The {MAX_TILES} of {} tiles with most optical duplicates", worst.len()),
     };
     let titles = ["Read group", "Tile", "Pairs", "Duplicates", "Of these optical", "Optical duplicates"];
-    of_cells(&caption, &titles, &rows)
+    table_of_cells(&caption, &titles, &rows)
 }
 
 #[cfg(test)]
@@ -111,7 +111,11 @@ mod tests {
 
     fn shown(value: &Value) -> Option<String> {
         let limits = Limits::default();
-        figure(&Sample { run: Run::new(value), prefix: "s0-".into(), limits: &limits })
+        tile_figure(&PageSample {
+            run: RunDescription::new(value),
+            prefix: "s0-".into(),
+            limits: &limits,
+        })
     }
 
     #[test]

@@ -2,11 +2,11 @@
 //! from the overlap of mates. The JSON has the keys of fastp's.
 
 use crate::metrics::{ADAPTER, TRIMMED_AFTER, TRIMMED_BEFORE};
-use crate::plot::{Axes, Figure, bars, grouped_bars, lines};
-use crate::run::Run;
-use crate::section::{Sample, Section, facts, figures};
-use crate::table::{of_cells, transposed};
-use crate::text::{Form, escape, plain};
+use crate::plot::{Axes, Figure, draw_bars, draw_grouped_bars, draw_lines};
+use crate::run::RunDescription;
+use crate::section::{PageSample, PageSection, facts_list, wrap_figures};
+use crate::table::{table_of_cells, transposed_table};
+use crate::text::{NumberFormat, escape_html, plain_number};
 
 const RESULTS: &str = "/trimming/filtering_result";
 
@@ -20,41 +20,46 @@ const FILTERED: &[(&str, &str)] = &[
     ("low_complexity_reads", "low complexity"),
 ];
 
-const FIELDS: &[(&str, &str, Form)] = &[
-    ("total_reads", "Reads", Form::Plain),
-    ("total_bases", "Bases", Form::Plain),
-    ("read1_mean_length", "Mean length of first reads", Form::Plain),
-    ("read2_mean_length", "Mean length of last reads", Form::Plain),
-    ("q20_rate", "Bases of Q20 or more", Form::Share),
-    ("q30_rate", "Bases of Q30 or more", Form::Share),
-    ("gc_content", "GC", Form::Share),
+const FIELDS: &[(&str, &str, NumberFormat)] = &[
+    ("total_reads", "Reads", NumberFormat::Plain),
+    ("total_bases", "Bases", NumberFormat::Plain),
+    ("read1_mean_length", "Mean length of first reads", NumberFormat::Plain),
+    ("read2_mean_length", "Mean length of last reads", NumberFormat::Plain),
+    ("q20_rate", "Bases of Q20 or more", NumberFormat::Share),
+    ("q30_rate", "Bases of Q30 or more", NumberFormat::Share),
+    ("gc_content", "GC", NumberFormat::Share),
 ];
 
-pub fn section(sample: &Sample<'_>) -> Option<Section> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
     let run = &sample.run;
     run.at("/trimming")?;
     let mut list = Vec::new();
-    list.extend(dropped(sample));
-    list.extend(rates(sample));
-    list.extend(inserts(sample));
-    list.extend(tails(sample));
+    list.extend(dropped_read_figure(sample));
+    list.extend(base_share_figure(sample));
+    list.extend(template_length_figure(sample));
+    list.extend(tail_figure(sample));
     let columns = [("before", TRIMMED_BEFORE), ("after", TRIMMED_AFTER)]
         .map(|(title, pointer)| (title.to_string(), pointer.to_string()));
-    list.push(transposed(run, "Reads before and after trimming", &columns, FIELDS));
-    let body = format!("{}{}", facts(&cut(run)), figures(&list));
-    Some(Section { id: "trimming", title: "Trimming", body })
+    list.push(transposed_table(run, "Reads before and after trimming", &columns, FIELDS));
+    let body = format!("{}{}", facts_list(&trimming_facts(run)), wrap_figures(&list));
+    Some(PageSection { id: "trimming", title: "Trimming", body })
 }
 
-fn cut(run: &Run<'_>) -> Vec<(&'static str, String)> {
+fn trimming_facts(run: &RunDescription<'_>) -> Vec<(&'static str, String)> {
     let at = |name: &str| format!("{ADAPTER}/{name}");
     let of_all = |part: String, whole: &str| {
         let whole = format!("{TRIMMED_BEFORE}/{whole}");
         let share = run.share(std::slice::from_ref(&part), &[whole])?;
-        Some(format!("{} ({})", run.number(&part)?.html(Form::Plain), share.html(Form::Share)))
+        Some(format!(
+            "{} ({})",
+            run.number(&part)?.to_html(NumberFormat::Plain),
+            share.to_html(NumberFormat::Share)
+        ))
     };
     let adapter = |which: &str| {
         let bases = run.text(&at(which));
-        (!bases.is_empty() && bases != "unspecified").then(|| format!("<code>{}</code>", escape(bases)))
+        (!bases.is_empty() && bases != "unspecified")
+            .then(|| format!("<code>{}</code>", escape_html(bases)))
     };
     let tails = |name: &str, whole: &str| of_all(format!("/trimming/polyx_trimming/{name}"), whole);
     [
@@ -73,7 +78,7 @@ fn cut(run: &Run<'_>) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-fn dropped(sample: &Sample<'_>) -> Option<String> {
+fn dropped_read_figure(sample: &PageSample<'_>) -> Option<String> {
     let run = &sample.run;
     let known = FILTERED.iter().filter_map(|(key, title)| {
         let pointer = format!("{RESULTS}/{key}");
@@ -83,33 +88,33 @@ fn dropped(sample: &Sample<'_>) -> Option<String> {
     let whole = [format!("{TRIMMED_BEFORE}/total_reads")];
     let row = |(title, reads, pointer): &(&str, crate::run::Quantity, String)| {
         let share = run.share(std::slice::from_ref(pointer), &whole);
-        let share = share.map_or("–".into(), |it| it.html(Form::Share));
-        vec![(*title).to_string(), reads.html(Form::Plain), share]
+        let share = share.map_or("–".into(), |it| it.to_html(NumberFormat::Share));
+        vec![(*title).to_string(), reads.to_html(NumberFormat::Plain), share]
     };
     let rows: Vec<Vec<String>> = known.iter().map(row).collect();
     let drawn = known.iter().skip(1).map(|(title, reads, _)| ((*title).to_string(), reads.value));
     let drawn: Vec<(String, f64)> = drawn.collect();
     let said: Vec<String> =
-        drawn.iter().map(|(title, reads)| format!("{title}: {}", plain(*reads))).collect();
+        drawn.iter().map(|(title, reads)| format!("{title}: {}", plain_number(*reads))).collect();
     let figure = Figure {
         has_lines: false,
-        id: sample.id("dropped-plot"),
+        id: sample.element_id("dropped-plot"),
         title: "Reads dropped by trimming".into(),
         reading: "By the reason. Pairs go if either read fails, and both count by the worse result."
             .into(),
         alt: format!("Bars of reads that were dropped. {}.", said.join(", ")),
         legend: Vec::new(),
-        svg: bars(&Axes { x: "", y: "Reads", ..Axes::default() }, drawn),
-        table: of_cells(
+        svg: draw_bars(&Axes { x: "", y: "Reads", ..Axes::default() }, drawn),
+        table: table_of_cells(
             "Reads by what the filters of trimming say",
             &["Result", "Reads", "Share"],
             &rows,
         ),
     };
-    (known.len() > 1).then(|| figure.html())
+    (known.len() > 1).then(|| figure.to_html())
 }
 
-fn rates(sample: &Sample<'_>) -> Option<String> {
+fn base_share_figure(sample: &PageSample<'_>) -> Option<String> {
     let run = &sample.run;
     let both = |key: &str| {
         let of = |whole: &str| run.number(&format!("{whole}/{key}"));
@@ -121,7 +126,7 @@ fn rates(sample: &Sample<'_>) -> Option<String> {
         ("GC", both("gc_content")?),
     ];
     let row = |(title, both): &(&str, [crate::run::Quantity; 2])| {
-        let cells = both.iter().map(|it| it.html(Form::Share));
+        let cells = both.iter().map(|it| it.to_html(NumberFormat::Share));
         std::iter::once((*title).to_string()).chain(cells).collect()
     };
     let rows: Vec<Vec<String>> = rates.iter().map(row).collect();
@@ -132,7 +137,7 @@ fn rates(sample: &Sample<'_>) -> Option<String> {
         Axes { x: "", y: "Share of bases", y_range: Some((0.0, 1.0)), percent: true, ..Axes::default() };
     let figure = Figure {
         has_lines: false,
-        id: sample.id("rates-plot"),
+        id: sample.element_id("rates-plot"),
         title: "Bases before and after trimming".into(),
         reading: "More bases of high quality are left where bad ends and bad reads went. GC should \
             hardly change."
@@ -140,13 +145,13 @@ fn rates(sample: &Sample<'_>) -> Option<String> {
         alt: "Bars of the shares of bases of Q20, of Q30, and of G and C, before and after trimming."
             .into(),
         legend: vec!["before".into(), "after".into()],
-        svg: grouped_bars(&axes, groups.collect()),
-        table: of_cells("Shares of bases", &["Bases", "Before", "After"], &rows),
+        svg: draw_grouped_bars(&axes, groups.collect()),
+        table: table_of_cells("Shares of bases", &["Bases", "Before", "After"], &rows),
     };
-    Some(figure.html())
+    Some(figure.to_html())
 }
 
-fn inserts(sample: &Sample<'_>) -> Option<String> {
+fn template_length_figure(sample: &PageSample<'_>) -> Option<String> {
     let run = &sample.run;
     let list = "/trimming/insert_size/histogram";
     let counts = run.column(list);
@@ -155,10 +160,10 @@ fn inserts(sample: &Sample<'_>) -> Option<String> {
     }
     let points: Vec<(f64, f64)> =
         counts.iter().enumerate().map(|(size, pairs)| (size as f64, *pairs)).collect();
-    let cell = |pointer: &str| run.shown(pointer, Form::Plain);
+    let cell = |pointer: &str| run.number_html(pointer, NumberFormat::Plain);
     let known = points.iter().filter(|(_, pairs)| *pairs > 0.0);
     let mut rows: Vec<Vec<String>> =
-        known.map(|(size, _)| vec![plain(*size), cell(&format!("{list}/{size}"))]).collect();
+        known.map(|(size, _)| vec![plain_number(*size), cell(&format!("{list}/{size}"))]).collect();
     rows.push(vec!["no overlap".into(), cell("/trimming/insert_size/unknown")]);
     let peak = run.number("/trimming/insert_size/peak")?;
     let length = run.number("/trimming/read1_before_filtering/total_cycles");
@@ -166,26 +171,26 @@ fn inserts(sample: &Sample<'_>) -> Option<String> {
     let marks = length.map(|it| (it.value, "read length".to_string())).into_iter().collect();
     let figure = Figure {
         has_lines: true,
-        id: sample.id("templates-plot"),
+        id: sample.element_id("templates-plot"),
         title: "Lengths of templates".into(),
         reading: "Pairs by the length of their template, where mates overlap. Templates left of the \
             read length end in adapter, which was cut off."
             .into(),
         alt: format!(
             "Curve of pairs by the length of their template; most have {} bases.",
-            plain(peak.value)
+            plain_number(peak.value)
         ),
         legend: Vec::new(),
-        svg: lines(
+        svg: draw_lines(
             &Axes { x: "Length of the template (bases)", y: "Pairs", marks, ..Axes::default() },
             vec![points],
         ),
-        table: of_cells("Lengths of templates where mates overlap", &["Bases", "Pairs"], &rows),
+        table: table_of_cells("Lengths of templates where mates overlap", &["Bases", "Pairs"], &rows),
     };
-    Some(figure.html())
+    Some(figure.to_html())
 }
 
-fn tails(sample: &Sample<'_>) -> Option<String> {
+fn tail_figure(sample: &PageSample<'_>) -> Option<String> {
     let run = &sample.run;
     let at = |field: &str, base: &str| format!("/trimming/polyx_trimming/{field}/{base}");
     let bases = ["A", "T", "C", "G"];
@@ -194,26 +199,26 @@ fn tails(sample: &Sample<'_>) -> Option<String> {
         .map(|base| Some(((*base).to_string(), run.number(&at("polyx_trimmed_reads", base))?.value)));
     let drawn: Vec<(String, f64)> = drawn.collect::<Option<_>>()?;
     let row = |base: &&str| {
-        let cell = |field: &str| run.shown(&at(field, base), Form::Plain);
+        let cell = |field: &str| run.number_html(&at(field, base), NumberFormat::Plain);
         vec![(*base).to_string(), cell("polyx_trimmed_reads"), cell("polyx_trimmed_bases")]
     };
     let figure = Figure {
         has_lines: false,
-        id: sample.id("tails-plot"),
+        id: sample.element_id("tails-plot"),
         title: "Tails of one base".into(),
         reading: "Reads by the base of the tail that was cut off. Tails of G are what instruments of \
             two colours see where there is no signal."
             .into(),
         alt: "Bars of the reads with a tail of A, T, C and G.".into(),
         legend: Vec::new(),
-        svg: bars(&Axes { x: "Base", y: "Reads", ..Axes::default() }, drawn),
-        table: of_cells(
+        svg: draw_bars(&Axes { x: "Base", y: "Reads", ..Axes::default() }, drawn),
+        table: table_of_cells(
             "Tails of one base",
             &["Base", "Reads", "Bases cut off"],
             &bases.iter().map(row).collect::<Vec<_>>(),
         ),
     };
-    Some(figure.html())
+    Some(figure.to_html())
 }
 
 #[cfg(test)]
@@ -244,8 +249,9 @@ mod tests {
 
     fn body(value: &Value) -> Option<String> {
         let limits = Limits::default();
-        let sample = Sample { run: Run::new(value), prefix: "s0-".into(), limits: &limits };
-        section(&sample).map(|section| section.body)
+        let sample =
+            PageSample { run: RunDescription::new(value), prefix: "s0-".into(), limits: &limits };
+        make_section(&sample).map(|section| section.body)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-const HEAD: usize = 15;
+const HEAD_BYTES: usize = 15;
 
 /// The first 15 bytes of a record's full key, big-endian, and a last byte that is 0 if the full key
 /// has no more bytes. Keys compare as two numbers.
@@ -27,10 +27,10 @@ impl Key {
     pub const LAST: Key = Key([u64::MAX; 2]);
 
     pub fn of(full: &[u8]) -> Self {
-        let mut bytes = [0; HEAD + 1];
-        let n = full.len().min(HEAD);
+        let mut bytes = [0; HEAD_BYTES + 1];
+        let n = full.len().min(HEAD_BYTES);
         bytes[..n].copy_from_slice(&full[..n]);
-        bytes[HEAD] = u8::from(full.len() > HEAD);
+        bytes[HEAD_BYTES] = u8::from(full.len() > HEAD_BYTES);
         Key::from_bits(u128::from_be_bytes(bytes))
     }
 
@@ -49,7 +49,7 @@ impl Key {
 /// further.
 pub trait Bits {
     /// Appends the lowest `bits` bits (at most 64) of `value`, whose other bits must be 0.
-    fn put(&mut self, value: u64, bits: u32);
+    fn put_bits(&mut self, value: u64, bits: u32);
 
     fn is_full(&self) -> bool;
 
@@ -64,17 +64,17 @@ pub trait Bits {
             if self.is_full() {
                 return;
             }
-            self.put(u64::from(byte), 8);
+            self.put_bits(u64::from(byte), 8);
         }
-        self.put(0, 8);
+        self.put_bits(0, 8);
     }
 }
 
-pub fn bits_of(largest: u64) -> u32 {
+pub fn bits_needed(largest: u64) -> u32 {
     u64::BITS - largest.leading_zeros()
 }
 
-const HEAD_BITS: u32 = 8 * HEAD as u32;
+const HEAD_BITS: u32 = 8 * HEAD_BYTES as u32;
 
 #[derive(Default)]
 pub struct KeyHead {
@@ -90,7 +90,7 @@ impl KeyHead {
 
 impl Bits for KeyHead {
     #[inline]
-    fn put(&mut self, value: u64, bits: u32) {
+    fn put_bits(&mut self, value: u64, bits: u32) {
         debug_assert!(bits == 64 || value >> bits == 0);
         let end = self.used + bits;
         if end <= HEAD_BITS {
@@ -127,17 +127,17 @@ impl<'a> KeyTail<'a> {
     }
 
     /// Pads the last byte with zeros and removes the first 15 bytes, which a [`KeyHead`] keeps.
-    pub fn end(mut self) {
-        self.put(0, (8 - self.used) % 8);
-        self.bytes.drain(..self.bytes.len().min(HEAD));
+    pub fn finish_tail(mut self) {
+        self.put_bits(0, (8 - self.used) % 8);
+        self.bytes.drain(..self.bytes.len().min(HEAD_BYTES));
     }
 }
 
 impl Bits for KeyTail<'_> {
-    fn put(&mut self, value: u64, bits: u32) {
+    fn put_bits(&mut self, value: u64, bits: u32) {
         if bits > 32 {
-            self.put(value >> 32, bits - 32);
-            return self.put(value & u64::from(u32::MAX), 32);
+            self.put_bits(value >> 32, bits - 32);
+            return self.put_bits(value & u64::from(u32::MAX), 32);
         }
         self.bits = self.bits << bits | value;
         self.used += bits;
@@ -160,10 +160,10 @@ mod tests {
         let (mut head, mut bytes) = (KeyHead::default(), vec![9]);
         let mut rest = KeyTail::new(&mut bytes);
         for &(value, bits) in puts {
-            head.put(value, bits);
-            rest.put(value, bits);
+            head.put_bits(value, bits);
+            rest.put_bits(value, bits);
         }
-        rest.end();
+        rest.finish_tail();
         (head.key(), bytes)
     }
 
@@ -191,7 +191,7 @@ mod tests {
         head.put_text(text);
         let mut rest = KeyTail::new(&mut bytes);
         rest.put_text(text);
-        rest.end();
+        rest.finish_tail();
         assert_eq!(head.key(), Key::of(text));
         assert_eq!(bytes, b"han fifteen bytes\0");
     }

@@ -13,7 +13,7 @@
 
 use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Step, edit};
 
-use super::bits::{Bits, bits_of};
+use super::bits::{Bits, bits_needed};
 
 /// Bits of a position plus 1, which is at most 2^31, and of the strand.
 const POSITION_BITS: u32 = 33;
@@ -29,38 +29,38 @@ pub struct Coordinate {
 impl Coordinate {
     pub fn new(header: &Header) -> Self {
         let n_ref = header.n_ref().cast_unsigned();
-        Coordinate { n_ref, bits: POSITION_BITS + bits_of(u64::from(n_ref)) }
+        Coordinate { n_ref, bits: POSITION_BITS + bits_needed(u64::from(n_ref)) }
     }
 
-    /// Returns the number by which the record is sorted: reference ID (31 bits or fewer), position
-    /// + 1, reverse strand. A record without a reference sequence gets the number of reference
+    /// Returns the number by which the record is sorted: reference ID (31 bits or fewer), 1-based
+    /// position, reverse strand. A record without a reference sequence gets the number of reference
     /// sequences as its ID.
     #[inline]
-    pub fn number(self, record: RecordRef<'_>) -> u64 {
+    pub fn sort_number(self, record: RecordRef<'_>) -> u64 {
         let id = u32::try_from(record.ref_id()).unwrap_or(self.n_ref);
         let position = (i64::from(record.pos()) + 1).cast_unsigned();
         u64::from(id) << POSITION_BITS | position << 1 | u64::from(record.flags().is_reverse())
     }
 
-    pub fn put(self, record: RecordRef<'_>, key: &mut impl Bits) {
-        key.put(self.number(record), self.bits);
+    pub fn put_position(self, record: RecordRef<'_>, key: &mut impl Bits) {
+        key.put_bits(self.sort_number(record), self.bits);
     }
 }
 
-const K: usize = 20;
-const MASK: u64 = (1 << (2 * K)) - 1;
+const KMER_BASES: usize = 20;
+const KMER_BITS: u64 = (1 << (2 * KMER_BASES)) - 1;
 
 /// XORed with each k-mer, so that homopolymers do not become the smallest k-mers.
-const MIX: u64 = 0xdead_7878_beef_7878 & MASK;
+const KMER_MASK: u64 = 0xdead_7878_beef_7878 & KMER_BITS;
 
 /// Added to k-mers, so that the value -1 of a read without a k-mer sorts before all others.
 const LEAD: u64 = 1 << 30;
 
 /// The value of a k-mer that starts at the first base. It is one less for each later base, down to
 /// 0.
-const PLACES: i64 = 65535;
+const FIRST_BASE_PLACE: i64 = 65535;
 
-const MOST: i64 = PLACES + K as i64 - 1;
+const MAX_PLACE: i64 = FIRST_BASE_PLACE + KMER_BASES as i64 - 1;
 
 #[derive(Clone, Copy)]
 pub struct Minimisers {
@@ -74,29 +74,29 @@ impl Minimisers {
         Minimisers { coordinate: Coordinate::new(header), n_ref }
     }
 
-    pub fn put(self, record: RecordRef<'_>, key: &mut impl Bits) {
+    pub fn put_key(self, record: RecordRef<'_>, key: &mut impl Bits) {
         if record.ref_id() >= 0 {
-            return self.coordinate.put(record, key);
+            return self.coordinate.put_position(record, key);
         }
-        let found = Minimiser::of(record);
-        key.put(self.n_ref, bits_of(self.n_ref));
-        key.put(found.kmer.wrapping_add(LEAD), 2 * K as u32 + 1);
-        let place = (PLACES - found.place).max(0);
-        key.put((MOST - place).cast_unsigned(), bits_of(MOST as u64));
-        key.put(u64::from(record.flags().is_reverse() != found.reverse), 1);
+        let found = Minimiser::find_smallest(record);
+        key.put_bits(self.n_ref, bits_needed(self.n_ref));
+        key.put_bits(found.kmer.wrapping_add(LEAD), 2 * KMER_BASES as u32 + 1);
+        let place = (FIRST_BASE_PLACE - found.place).max(0);
+        key.put_bits((MAX_PLACE - place).cast_unsigned(), bits_needed(MAX_PLACE as u64));
+        key.put_bits(u64::from(record.flags().is_reverse() != found.reverse), 1);
     }
 }
 
 /// Appends `record` to `out` in the form in which this order writes it. Reads with a reference
 /// sequence are copied.
-fn minimise(record: RecordRef<'_>, out: &mut Vec<u8>) {
+fn append_minimised(record: RecordRef<'_>, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(record.raw());
     if record.ref_id() >= 0 {
         return;
     }
     let raw = &mut out[start..];
-    if Minimiser::of(record).reverse {
+    if Minimiser::find_smallest(record).reverse {
         reverse_complement(record, raw);
         edit::set_flags(raw, record.flags().0 ^ Flags::REVERSE);
     }
@@ -118,22 +118,22 @@ struct Minimiser {
 impl Minimiser {
     /// Returns the smallest k-mer of a read: the leftmost one in SEQ if it occurs several times.
     /// The other strand is chosen only if its k-mer is smaller.
-    fn of(record: RecordRef<'_>) -> Self {
+    fn find_smallest(record: RecordRef<'_>) -> Self {
         let (seq, length) = (record.seq(), record.l_seq());
-        let none = Minimiser { kmer: u64::MAX, place: 1 - K as i64, reverse: false };
+        let none = Minimiser { kmer: u64::MAX, place: 1 - KMER_BASES as i64, reverse: false };
         let (mut forward, mut reverse) = (0, 0);
         let (mut least, mut least_reverse) =
             (none, Minimiser { kmer: u64::MAX, place: 0, reverse: true });
         for i in 0..length {
             let base = usize::from(seq[i / 2] >> (4 * (1 - i % 2)) & 15);
-            forward = (forward << 2 | NUMBER[base]) & MASK;
-            reverse = reverse >> 2 | COMPLEMENT_NUMBER[base] << (2 * (K - 1));
-            if i + 1 < K {
+            forward = (forward << 2 | NUMBER[base]) & KMER_BITS;
+            reverse = reverse >> 2 | COMPLEMENT_NUMBER[base] << (2 * (KMER_BASES - 1));
+            if i + 1 < KMER_BASES {
                 continue;
             }
-            let (there, here) = (reverse ^ MIX, forward ^ MIX);
+            let (there, here) = (reverse ^ KMER_MASK, forward ^ KMER_MASK);
             if here < least.kmer {
-                least = Minimiser { kmer: here, place: (i + 1 - K) as i64, reverse: false };
+                least = Minimiser { kmer: here, place: (i + 1 - KMER_BASES) as i64, reverse: false };
             }
             if there < least_reverse.kmer {
                 let place = (length - 1 - i) as i64;
@@ -176,7 +176,7 @@ impl Step for Minimise {
         "minhash"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
+    fn fork_for_thread(&self) -> Box<dyn Step> {
         Box::new(*self)
     }
 
@@ -189,8 +189,8 @@ impl Step for Minimise {
         if batch.records().all(|(_, record)| record.ref_id() >= 0) {
             return Ok(());
         }
-        batch.rewrite(|_, record, out| {
-            minimise(record, out);
+        batch.rewrite_records(|_, record, out| {
+            append_minimised(record, out);
             Ok(())
         })
     }
@@ -219,7 +219,7 @@ mod tests {
             .iter()
             .map(|&(ref_id, pos, flags)| {
                 let raw = TestRead { ref_id, pos, flags, ..TestRead::default() }.raw();
-                coordinate.number(RecordRef::new(&raw))
+                coordinate.sort_number(RecordRef::new(&raw))
             })
             .collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:x?}");
@@ -235,7 +235,7 @@ mod tests {
             raw.push(code(&pair[0]) << 4 | pair.get(1).map_or(0, code));
         }
         raw.extend(0..bases.len() as u8);
-        edit::close(&mut raw, 0);
+        edit::set_block_size(&mut raw, 0);
         raw
     }
 
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_smallest_kmer_is_found_on_either_strand() {
-        let found = |bases: &str| Minimiser::of(RecordRef::new(&unplaced(bases, 0)));
+        let found = |bases: &str| Minimiser::find_smallest(RecordRef::new(&unplaced(bases, 0)));
         let at = |kmer, place, reverse| Minimiser { kmer, place, reverse };
         assert_eq!(found(SMALLEST), at(0, 0, false));
         assert_eq!(found(&format!("ACC{SMALLEST}{SMALLEST}")), at(0, 3, false));
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_read_is_turned_to_the_strand_of_its_kmer() {
         let (mut out, raw) = (vec![1], unplaced("=MRYTCAGTCAGAACACAACTCAGNV", 0x14));
-        minimise(RecordRef::new(&raw), &mut out);
+        append_minimised(RecordRef::new(&raw), &mut out);
         let edited = RecordRef::new(&out[1..]);
         assert_eq!(bases(edited), "BNCTGAGTTGTGTTCTGACTGAYYKN");
         assert_eq!(edited.qual(), (0..26).rev().collect::<Vec<u8>>());
@@ -280,18 +280,18 @@ mod tests {
 
         let raw = unplaced(SMALLEST, 0x10);
         let mut out = Vec::new();
-        minimise(RecordRef::new(&raw), &mut out);
+        append_minimised(RecordRef::new(&raw), &mut out);
         assert_eq!((bases(RecordRef::new(&out)), out[18]), (SMALLEST.to_string(), 0x10));
 
         let mut odd = unplaced("TCAGTCAGAACACAACTCAGA", 0);
         odd[38 + 10] |= 5; // the unused half of the last byte is kept
         let mut out = Vec::new();
-        minimise(RecordRef::new(&odd), &mut out);
+        append_minimised(RecordRef::new(&odd), &mut out);
         assert_eq!((bases(RecordRef::new(&out)), out[48] & 15), (format!("T{SMALLEST}"), 5));
 
         let placed = TestRead { pos: 70, next_pos: 9, ..TestRead::default() }.raw();
         let mut out = Vec::new();
-        minimise(RecordRef::new(&placed), &mut out);
+        append_minimised(RecordRef::new(&placed), &mut out);
         assert_eq!(out, placed);
     }
 
@@ -318,7 +318,7 @@ mod tests {
         let key = |n| {
             let (bases, mut head) = (far(n), super::super::bits::KeyHead::default());
             let raw = long(&bases);
-            Minimisers::new(&header(1)).put(RecordRef::new(&raw), &mut head);
+            Minimisers::new(&header(1)).put_key(RecordRef::new(&raw), &mut head);
             head.key()
         };
         assert!(key(65534) < key(65535));
@@ -333,7 +333,7 @@ mod tests {
             raw.push(code(&pair[0]) << 4 | pair.get(1).map_or(0, code));
         }
         raw.resize(raw.len() + bases.len(), 0xff);
-        edit::close(&mut raw, 0);
+        edit::set_block_size(&mut raw, 0);
         raw
     }
 }

@@ -6,10 +6,10 @@ use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP};
 use readmill_record::tag::Field;
 use readmill_record::{Error, Header, RecordRef, Result};
 
-use super::bits::{Bits, bits_of};
+use super::bits::{Bits, bits_needed};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct End {
+pub struct SegmentEnd {
     /// The reference ID plus 1, so that -1 becomes 0. `u64::MAX` for an unmapped segment.
     pub reference: u64,
     /// Unclipped 5' position, 1-based.
@@ -17,25 +17,26 @@ pub struct End {
     pub reverse: bool,
 }
 
-impl End {
-    pub const UNMAPPED: End = End { reference: u64::MAX, position: i64::MAX, reverse: false };
+impl SegmentEnd {
+    pub const UNMAPPED: SegmentEnd =
+        SegmentEnd { reference: u64::MAX, position: i64::MAX, reverse: false };
 
     fn new(ref_id: i32, position: i64, reverse: bool) -> Self {
-        End { reference: (i64::from(ref_id) + 1).cast_unsigned(), position, reverse }
+        SegmentEnd { reference: (i64::from(ref_id) + 1).cast_unsigned(), position, reverse }
     }
 
-    pub fn own(record: RecordRef<'_>) -> Self {
+    pub fn of_record(record: RecordRef<'_>) -> Self {
         let flags = record.flags();
         if flags.is_unmapped() {
             return Self::UNMAPPED;
         }
         let (cigar, reverse) = (record.cigar(), flags.is_reverse());
         let position = if reverse {
-            record.end() + soft_clip(cigar.ops().rev())
+            record.end() + soft_clipped_bases(cigar.ops().rev())
         } else {
-            i64::from(record.pos()) + 1 - soft_clip(cigar.ops())
+            i64::from(record.pos()) + 1 - soft_clipped_bases(cigar.ops())
         };
-        End::new(record.ref_id(), position, reverse)
+        SegmentEnd::new(record.ref_id(), position, reverse)
     }
 
     /// Returns the end of the mate, whose CIGAR is in `field` (`MC`).
@@ -52,20 +53,20 @@ impl End {
             Error::input("template-coordinate order needs the CIGAR of the mate in the MC field")
                 .hint("add it: readmill filter --fix-mates samtools, for reads that are grouped by name")
         })?;
-        let (cigar, start) = (text(Some(field))?, i64::from(record.next_pos()));
+        let (cigar, start) = (text_value(Some(field))?, i64::from(record.next_pos()));
         let reverse = flags.is_mate_reverse();
         let position = if reverse {
-            start.saturating_add(mate_reach(cigar))
+            start.saturating_add(mate_span_bases(cigar))
         } else {
-            start.saturating_add(1).saturating_sub(mate_clip(cigar))
+            start.saturating_add(1).saturating_sub(mate_clipped_bases(cigar))
         };
-        Ok(End::new(record.next_ref_id(), position, reverse))
+        Ok(SegmentEnd::new(record.next_ref_id(), position, reverse))
     }
 }
 
 /// Returns the value of a field of type `Z` or `H`, empty if there is no field. Other types are an
 /// error.
-pub fn text(field: Option<Field<'_>>) -> Result<&[u8]> {
+pub fn text_value(field: Option<Field<'_>>) -> Result<&[u8]> {
     match field {
         None => Ok(b""),
         Some(Field { kind: b'Z' | b'H', value, .. }) => Ok(value),
@@ -78,14 +79,14 @@ pub fn text(field: Option<Field<'_>>) -> Result<&[u8]> {
 }
 
 /// Returns the number of soft-clipped bases before the first operator that is not a clip.
-fn soft_clip(ops: impl Iterator<Item = (u32, u32)>) -> i64 {
+fn soft_clipped_bases(ops: impl Iterator<Item = (u32, u32)>) -> i64 {
     let clips = ops.take_while(|&(op, _)| op == SOFT_CLIP || op == HARD_CLIP);
     clips.filter(|&(op, _)| op == SOFT_CLIP).map(|(_, n)| i64::from(n)).sum()
 }
 
 /// Parses the operators of a CIGAR in text form as samtools does: an operator without a number
 /// counts as one base, and a number without an operator is ignored.
-fn operators(text: &[u8]) -> impl Iterator<Item = (u8, i64)> + '_ {
+fn parse_operators(text: &[u8]) -> impl Iterator<Item = (u8, i64)> + '_ {
     let mut rest = text;
     std::iter::from_fn(move || {
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -98,16 +99,16 @@ fn operators(text: &[u8]) -> impl Iterator<Item = (u8, i64)> + '_ {
     })
 }
 
-fn mate_clip(cigar: &[u8]) -> i64 {
-    let clips = operators(cigar).take_while(|&(op, _)| op == b'S' || op == b'H');
+fn mate_clipped_bases(cigar: &[u8]) -> i64 {
+    let clips = parse_operators(cigar).take_while(|&(op, _)| op == b'S' || op == b'H');
     clips.filter(|&(op, _)| op == b'S').fold(0, |sum: i64, (_, n)| sum.saturating_add(n))
 }
 
 /// Returns the number of reference bases that the mate's CIGAR covers, plus the soft-clipped bases
 /// at its end.
-fn mate_reach(cigar: &[u8]) -> i64 {
+fn mate_span_bases(cigar: &[u8]) -> i64 {
     let (mut reach, mut started) = (0i64, false);
-    for (op, n) in operators(cigar) {
+    for (op, n) in parse_operators(cigar) {
         let aligned = matches!(op, b'M' | b'D' | b'N' | b'=' | b'X');
         started |= aligned;
         if aligned || op == b'S' && started {
@@ -119,28 +120,28 @@ fn mate_reach(cigar: &[u8]) -> i64 {
 
 /// Encodes unclipped positions in as few bits as the longest reference sequence needs. Positions
 /// far outside every reference sequence take 64 bits more.
-pub struct Positions {
+pub struct PositionEncoder {
     high: i64,
     bits: u32,
 }
 
-impl Positions {
-    const MARGIN: i64 = 1 << 16;
+impl PositionEncoder {
+    const NEAR_MARGIN: i64 = 1 << 16;
 
     pub fn new(header: &Header) -> Self {
         let longest = header.references().iter().map(|reference| reference.length).max();
-        let high = i64::from(longest.unwrap_or(0)) + Self::MARGIN;
-        Positions { high, bits: bits_of((high + Self::MARGIN + 2).cast_unsigned()) }
+        let high = i64::from(longest.unwrap_or(0)) + Self::NEAR_MARGIN;
+        PositionEncoder { high, bits: bits_needed((high + Self::NEAR_MARGIN + 2).cast_unsigned()) }
     }
 
-    pub fn put(&self, position: i64, key: &mut impl Bits) {
+    pub fn put_position(&self, position: i64, key: &mut impl Bits) {
         let far = match position {
-            p if p < -Self::MARGIN => 0,
-            p if p > self.high => self.high + Self::MARGIN + 2,
-            p => return key.put((p + Self::MARGIN + 1).cast_unsigned(), self.bits),
+            p if p < -Self::NEAR_MARGIN => 0,
+            p if p > self.high => self.high + Self::NEAR_MARGIN + 2,
+            p => return key.put_bits((p + Self::NEAR_MARGIN + 1).cast_unsigned(), self.bits),
         };
-        key.put(far.cast_unsigned(), self.bits);
-        key.put(position.cast_unsigned() ^ 1 << 63, 64);
+        key.put_bits(far.cast_unsigned(), self.bits);
+        key.put_bits(position.cast_unsigned() ^ 1 << 63, 64);
     }
 }
 
@@ -152,10 +153,10 @@ mod tests {
 
     #[test]
     fn positions_near_the_reference_take_few_bits() {
-        let positions = Positions::new(&header(1)); // -65,536 to 66,536: 18 bits
+        let positions = PositionEncoder::new(&header(1)); // -65,536 to 66,536: 18 bits
         let key = |position| {
             let mut head = KeyHead::default();
-            positions.put(position, &mut head);
+            positions.put_position(position, &mut head);
             head.key()
         };
         let bits = |code: u128, more: i64| {
@@ -184,7 +185,10 @@ mod tests {
             ("2S1P3S4=5X", 2, 9),
             ("99999999999999999999S1M", i64::MAX, 1),
         ] {
-            assert_eq!((mate_clip(cigar.as_bytes()), mate_reach(cigar.as_bytes())), (clip, reach));
+            assert_eq!(
+                (mate_clipped_bases(cigar.as_bytes()), mate_span_bases(cigar.as_bytes())),
+                (clip, reach)
+            );
         }
     }
 }

@@ -30,9 +30,9 @@ use readmill_record::{Header, RecordRef, Result};
 
 use bits::{Bits, KeyHead, KeyTail};
 use coordinate::{Coordinate, Minimisers};
-use name::{NameKeys, Style};
+use name::{NameKeys, NameStyle};
 use tag::ByTag;
-use template::Templates;
+use template::TemplateKeys;
 
 pub use bits::Key;
 pub use coordinate::Minimise;
@@ -71,7 +71,7 @@ enum KeyEncoder {
     Name(NameKeys),
     Queryname(NameKeys),
     Tag(ByTag),
-    Templates(Templates),
+    Templates(TemplateKeys),
     Minimisers(Minimisers),
 }
 
@@ -82,11 +82,11 @@ impl Keyer {
         let encoder = match order {
             Order::Input => KeyEncoder::Input,
             Order::Coordinate => KeyEncoder::Coordinate(Coordinate::new(header)),
-            Order::Natural => KeyEncoder::Name(NameKeys::new(Style::Natural)),
-            Order::Lexicographic => KeyEncoder::Name(NameKeys::new(Style::Lexicographic)),
-            Order::Queryname => KeyEncoder::Queryname(NameKeys::new(Style::Lexicographic)),
+            Order::Natural => KeyEncoder::Name(NameKeys::new(NameStyle::Natural)),
+            Order::Lexicographic => KeyEncoder::Name(NameKeys::new(NameStyle::Lexicographic)),
+            Order::Queryname => KeyEncoder::Queryname(NameKeys::new(NameStyle::Lexicographic)),
             Order::Tag { tag, within } => KeyEncoder::Tag(ByTag::new(tag, within, header)),
-            Order::TemplateCoordinate => KeyEncoder::Templates(Templates::new(header)),
+            Order::TemplateCoordinate => KeyEncoder::Templates(TemplateKeys::new(header)),
             Order::Minhash => KeyEncoder::Minimisers(Minimisers::new(header)),
         };
         Keyer { order, encoder }
@@ -127,32 +127,32 @@ impl Keyer {
     /// `MC` field, or `MC`, `CB` or `MI` is not text.
     pub fn key(&self, record: RecordRef<'_>) -> Result<Key> {
         if let KeyEncoder::Coordinate(coordinate) = &self.encoder {
-            return Ok(Key([coordinate.number(record), 0]));
+            return Ok(Key([coordinate.sort_number(record), 0]));
         }
         let mut head = KeyHead::default();
-        self.put(record, &mut head)?;
+        self.put_key(record, &mut head)?;
         Ok(head.key())
     }
 
     /// Replaces the content of `into` by the tail of the record's full key: its bytes after the
     /// first 15. The tail is empty if there are none, and for a record without a key.
-    pub fn tail(&self, record: RecordRef<'_>, into: &mut Vec<u8>) {
+    pub fn write_tail(&self, record: RecordRef<'_>, into: &mut Vec<u8>) {
         let mut rest = KeyTail::new(into);
-        if self.put(record, &mut rest).is_err() {
+        if self.put_key(record, &mut rest).is_err() {
             rest.clear();
         }
-        rest.end();
+        rest.finish_tail();
     }
 
-    fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) -> Result<()> {
+    fn put_key(&self, record: RecordRef<'_>, key: &mut impl Bits) -> Result<()> {
         match &self.encoder {
             KeyEncoder::Input => {}
-            KeyEncoder::Coordinate(coordinate) => coordinate.put(record, key),
+            KeyEncoder::Coordinate(coordinate) => coordinate.put_position(record, key),
             KeyEncoder::Name(names) => names.put_read(record, key),
             KeyEncoder::Queryname(names) => name::put_queryname(names, record, key),
-            KeyEncoder::Tag(by_tag) => by_tag.put(record, key),
-            KeyEncoder::Templates(templates) => templates.put(record, key)?,
-            KeyEncoder::Minimisers(minimisers) => minimisers.put(record, key),
+            KeyEncoder::Tag(by_tag) => by_tag.put_key(record, key),
+            KeyEncoder::Templates(templates) => templates.put_key(record, key)?,
+            KeyEncoder::Minimisers(minimisers) => minimisers.put_key(record, key),
         }
         Ok(())
     }
@@ -215,7 +215,7 @@ mod testing {
                 raw.extend_from_slice(&(length << 4 | op).to_le_bytes());
             }
             raw.extend_from_slice(self.fields);
-            edit::close(&mut raw, 0);
+            edit::set_block_size(&mut raw, 0);
             raw
         }
     }

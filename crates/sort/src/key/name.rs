@@ -23,58 +23,58 @@
 
 use std::sync::OnceLock;
 
-use readmill_record::view::FIXED;
+use readmill_record::view::FIXED_BYTES;
 use readmill_record::{Flags, RecordRef};
 
 use super::bits::Bits;
 use super::symbols::Anchor;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum NameStyle {
     Natural,
     Lexicographic,
 }
 
 pub struct NameKeys {
-    style: Style,
+    style: NameStyle,
     anchor: OnceLock<Anchor>,
 }
 
 impl NameKeys {
-    pub fn new(style: Style) -> Self {
+    pub fn new(style: NameStyle) -> Self {
         NameKeys { style, anchor: OnceLock::new() }
     }
 
     pub fn set_anchor(&self, name: &[u8]) {
         self.anchor.get_or_init(|| match self.style {
-            Style::Natural => Anchor::new::<true>(name),
-            Style::Lexicographic => Anchor::new::<false>(name),
+            NameStyle::Natural => Anchor::new::<true>(name),
+            NameStyle::Lexicographic => Anchor::new::<false>(name),
         });
     }
 
-    pub fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) {
-        let name = &record.raw()[FIXED..]; // the name, its NUL and everything after it
-        let anchor = self.anchor.get_or_init(Anchor::none);
+    pub fn put_name(&self, record: RecordRef<'_>, key: &mut impl Bits) {
+        let name = &record.raw()[FIXED_BYTES..]; // the name, its NUL and everything after it
+        let anchor = self.anchor.get_or_init(Anchor::empty);
         match self.style {
-            Style::Natural => anchor.put::<true>(name, key),
-            Style::Lexicographic => anchor.put::<false>(name, key),
+            NameStyle::Natural => anchor.put_name::<true>(name, key),
+            NameStyle::Lexicographic => anchor.put_name::<false>(name, key),
         }
     }
 
     /// Writes the name of `record` to `key`, then four bits for its segment and line in the order
     /// of samtools.
     pub fn put_read(&self, record: RecordRef<'_>, key: &mut impl Bits) {
-        self.put(record, key);
+        self.put_name(record, key);
         let Flags(flags) = record.flags();
         let segment = flags & (Flags::FIRST | Flags::LAST);
         let secondary = (flags & Flags::SECONDARY) >> 3;
         let supplementary = (flags & Flags::SUPPLEMENTARY) >> 7;
-        key.put(u64::from((segment | secondary | supplementary) >> 4), 4);
+        key.put_bits(u64::from((segment | secondary | supplementary) >> 4), 4);
     }
 }
 
 pub fn put_queryname(names: &NameKeys, record: RecordRef<'_>, key: &mut impl Bits) {
-    names.put(record, key);
+    names.put_name(record, key);
     let flags = record.flags();
     let segment = match (flags.is_paired(), flags.0 & (Flags::FIRST | Flags::LAST)) {
         (false, _) => 4,
@@ -83,17 +83,17 @@ pub fn put_queryname(names: &NameKeys, record: RecordRef<'_>, key: &mut impl Bit
         (true, 0) => 0,
         (true, _) => 2,
     };
-    key.put(segment, 3);
-    key.put(u64::from(flags.is_reverse()), 1);
-    key.put(u64::from(flags.is_secondary()), 1);
-    key.put(u64::from(flags.is_supplementary()), 1);
+    key.put_bits(segment, 3);
+    key.put_bits(u64::from(flags.is_reverse()), 1);
+    key.put_bits(u64::from(flags.is_secondary()), 1);
+    key.put_bits(u64::from(flags.is_supplementary()), 1);
     // htsjdk keeps the last field if a record has a tag twice.
     let hit = record.fields().filter(|field| field.tag == *b"HI").last();
     match hit.and_then(|field| field.integer()) {
-        None => key.put(0, 1),
+        None => key.put_bits(0, 1),
         Some(hit) => {
-            key.put(1, 1);
-            key.put((hit + (1 << 31)).cast_unsigned(), 33);
+            key.put_bits(1, 1);
+            key.put_bits((hit + (1 << 31)).cast_unsigned(), 33);
         }
     }
 }
@@ -107,7 +107,7 @@ mod tests {
     use super::super::{Key, Keyer, Order};
     use super::*;
 
-    fn key(style: Style, anchor: &[u8], qname: &[u8], flags: u16) -> Key {
+    fn key(style: NameStyle, anchor: &[u8], qname: &[u8], flags: u16) -> Key {
         let (names, mut head) = (NameKeys::new(style), KeyHead::default());
         names.set_anchor(anchor);
         names.put_read(
@@ -144,7 +144,7 @@ mod tests {
             ("0", "00x", Less),
         ] {
             for anchor in ["", "x1", "x1:2:3", "x00012345678901"] {
-                let key = |name: &str| key(Style::Natural, anchor.as_bytes(), name.as_bytes(), 0);
+                let key = |name: &str| key(NameStyle::Natural, anchor.as_bytes(), name.as_bytes(), 0);
                 assert_eq!(key(a).cmp(&key(b)), expected, "{a:?} and {b:?} from {anchor:?}");
             }
         }
@@ -154,7 +154,7 @@ mod tests {
     fn lexicographic_names_compare_by_bytes() {
         let names: [&[u8]; 9] = [b"", b"\x01", b"/", b"01", b"1", b"1:", b":", b"A", b"\xff"];
         for anchor in names {
-            let keys = names.map(|name| key(Style::Lexicographic, anchor, name, 0));
+            let keys = names.map(|name| key(NameStyle::Lexicographic, anchor, name, 0));
             assert!(keys.is_sorted_by(|a, b| a < b), "{anchor:?}");
         }
     }
@@ -165,7 +165,7 @@ mod tests {
             .iter()
             .flat_map(|segment| [0, 0x800, 0x100, 0x900].map(|line| segment | line))
             .collect();
-        for style in [Style::Natural, Style::Lexicographic] {
+        for style in [NameStyle::Natural, NameStyle::Lexicographic] {
             let keys: Vec<Key> = in_order.iter().map(|&flags| key(style, b"", b"r", flags)).collect();
             assert!(keys.is_sorted_by(|a, b| a < b));
             assert_eq!(key(style, b"", b"r", 0xf63f & !0xd00), keys[0], "no other flag counts");
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_nul_ends_a_name() {
-        for style in [Style::Natural, Style::Lexicographic] {
+        for style in [NameStyle::Natural, NameStyle::Lexicographic] {
             assert_eq!(key(style, b"a1", b"a1\x00b", 0), key(style, b"a1", b"a1", 0));
             assert_eq!(key(style, b"a1\x00b", b"a1\x00b", 0), key(style, b"a1\x00b", b"a1", 0));
         }
@@ -184,14 +184,14 @@ mod tests {
     fn an_illumina_name_is_decided() {
         let anchor = b"A00738:15:HMFC3DMXX:1:1101:1054:1000";
         let name = b"A00738:15:HMFC3DMXX:2:2678:32325:37059";
-        for style in [Style::Natural, Style::Lexicographic] {
+        for style in [NameStyle::Natural, NameStyle::Lexicographic] {
             assert!(key(style, anchor, name, 0x93).is_decided());
             assert!(!key(style, b"", name, 0x93).is_decided());
         }
     }
 
     fn queryname_key(qname: &[u8], flags: u16, fields: &[u8]) -> Key {
-        let (names, mut head) = (NameKeys::new(Style::Lexicographic), KeyHead::default());
+        let (names, mut head) = (NameKeys::new(NameStyle::Lexicographic), KeyHead::default());
         put_queryname(
             &names,
             RecordRef::new(&TestRead { qname, flags, fields, ..TestRead::default() }.raw()),

@@ -10,8 +10,8 @@ use readmill_record::tag::Tag;
 ///
 /// let order = Order::parse("natural")?;
 /// assert_eq!(order, Order::Natural); // samtools sort -n
-/// let header = order.header(true).unwrap();
-/// assert_eq!((header.so, header.ss.as_deref()), ("queryname", Some("queryname:natural")));
+/// let fields = order.header_fields(true).unwrap();
+/// assert_eq!((fields.so, fields.ss.as_deref()), ("queryname", Some("queryname:natural")));
 /// assert_eq!(Order::parse("tag:CB:natural")?.name(), "tag:CB:natural");
 /// # Ok::<(), String>(())
 /// ```
@@ -60,7 +60,7 @@ pub struct HeaderOrder {
 const NATURAL: &str = "queryname:natural";
 const LEXICOGRAPHIC: &str = "queryname:lexicographical";
 
-const NAMED: [(&str, Order); 7] = [
+const NAMED_ORDERS: [(&str, Order); 7] = [
     ("none", Order::Input),
     ("coordinate", Order::Coordinate),
     ("queryname", Order::Queryname),
@@ -75,7 +75,7 @@ impl Order {
     /// [`Order::Queryname`]). `None` for input order: the fields of the input's header are kept.
     /// `any_placed` says whether any read has a reference sequence; only [`Order::Minhash`] depends
     /// on it.
-    pub fn header(self, any_placed: bool) -> Option<HeaderOrder> {
+    pub fn header_fields(self, any_placed: bool) -> Option<HeaderOrder> {
         let (so, go, ss) = match self {
             Order::Input => return None,
             Order::Coordinate => ("coordinate", None, None),
@@ -109,7 +109,7 @@ impl Order {
             };
             return format!("tag:{}{}{within}", char::from(a), char::from(b));
         }
-        let named = NAMED.iter().find(|named| named.1 == self);
+        let named = NAMED_ORDERS.iter().find(|named| named.1 == self);
         named.map_or_else(String::new, |named| named.0.to_string())
     }
 
@@ -118,14 +118,14 @@ impl Order {
     /// the names.
     pub fn parse(text: &str) -> Result<Self, String> {
         let is = |name: &str| name.eq_ignore_ascii_case(text);
-        if let Some(named) = NAMED.iter().find(|named| is(named.0)) {
+        if let Some(named) = NAMED_ORDERS.iter().find(|named| is(named.0)) {
             return Ok(named.1);
         }
         if is("name") {
             return Ok(Order::Natural);
         }
         let Some(field) = text.strip_prefix("tag:") else {
-            let names: Vec<&str> = NAMED.iter().map(|named| named.0).collect();
+            let names: Vec<&str> = NAMED_ORDERS.iter().map(|named| named.0).collect();
             return Err(format!("no such order: {text:?}; there are {}, and tag:XX", names.join(", ")));
         };
         let (tag, within) = field.split_once(':').unwrap_or((field, "coordinate"));
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_header_has_the_fields_of_samtools() {
         let said = |name: &str, placed: bool| {
-            let header = Order::parse(name).unwrap().header(placed)?;
+            let header = Order::parse(name).unwrap().header_fields(placed)?;
             Some([header.so, header.go.unwrap_or("-"), header.ss.as_deref().unwrap_or("-")].join(" "))
         };
         for (name, expected) in [

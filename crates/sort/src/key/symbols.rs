@@ -39,7 +39,7 @@ use super::bits::Bits;
 /// their number (at most twelve).
 pub type Nibbles = (u64, u32);
 
-const SHORT: u32 = 10;
+const MAX_SHORT_DIGITS: u32 = 10;
 
 pub struct Symbols<'a, const IS_NATURAL: bool> {
     name: &'a [u8],
@@ -56,20 +56,20 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         Symbols { name, at, digits: 0, ended: false }
     }
 
-    pub fn ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.ended
     }
 
     /// Returns the next symbols. After the last byte of the name, this is the symbol for its end.
     #[inline]
-    pub fn next(&mut self) -> Nibbles {
+    pub fn next_symbols(&mut self) -> Nibbles {
         if IS_NATURAL && self.digits > 0 {
-            return self.more_digits();
+            return self.read_more_digits();
         }
         let byte = self.name.get(self.at).copied().unwrap_or(0);
         match (byte, IS_NATURAL) {
-            (b'0'..=b'9', true) => return self.number(),
-            (b'0'..=b':', false) => return self.digits_and_colons(),
+            (b'0'..=b'9', true) => return self.read_number(),
+            (b'0'..=b':', false) => return self.read_digits_and_colons(),
             _ => self.at += 1,
         }
         self.ended = byte == 0;
@@ -85,15 +85,16 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
     /// Reads a number, and the colon or the end of the name if it follows. Of a number of more than
     /// ten digits, only the symbol for its length is read.
     #[inline]
-    fn number(&mut self) -> Nibbles {
-        let word = word(self.name, self.at) ^ ZEROS;
-        let length = up_to(word, 9);
+    fn read_number(&mut self) -> Nibbles {
+        let word = load_word(self.name, self.at) ^ ZEROS;
+        let length = count_bytes_up_to(word, 9);
         if length == 8 {
-            return self.long_number();
+            return self.read_long_number();
         }
-        let digits = first(word, length);
+        let digits = pack_nibbles(word, length);
         // Most numbers have no leading zeros.
-        let (value, count) = if word & 0xff != 0 { short(digits, length) } else { trimmed(digits) };
+        let (value, count) =
+            if word & 0xff != 0 { number_symbol(digits, length) } else { trimmed_number_symbol(digits) };
         let byte = (word >> (8 * length)) as u8 ^ b'0';
         let (colon, end) = (byte == b':', byte == 0);
         self.at += length as usize + usize::from(colon);
@@ -105,31 +106,31 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
     /// Reads up to eight digits and colons, which are `0` plus 0 to 10 in ASCII and become the
     /// symbols 2 to 12. Also reads the end of the name if it follows after fewer than eight.
     #[inline]
-    fn digits_and_colons(&mut self) -> Nibbles {
-        let word = word(self.name, self.at) ^ ZEROS;
-        let length = up_to(word, 10);
+    fn read_digits_and_colons(&mut self) -> Nibbles {
+        let word = load_word(self.name, self.at) ^ ZEROS;
+        let length = count_bytes_up_to(word, 10);
         self.at += length as usize;
-        let value = first(word.wrapping_add(0x0202_0202_0202_0202), length);
+        let value = pack_nibbles(word.wrapping_add(0x0202_0202_0202_0202), length);
         self.ended = length < 8 && (word >> (8 * (length % 8))) as u8 == b'0';
         let end = u32::from(self.ended);
         (value << (4 * end), length + end)
     }
 
     #[cold]
-    fn long_number(&mut self) -> Nibbles {
+    fn read_long_number(&mut self) -> Nibbles {
         let rest = &self.name[self.at..];
         let zeros = rest.iter().take_while(|&&byte| byte == b'0').count();
         let digits = rest[zeros..].iter().take_while(|byte| byte.is_ascii_digit()).count() as u32;
         self.at += zeros;
         self.digits = digits;
-        if digits > SHORT {
+        if digits > MAX_SHORT_DIGITS {
             return (13 << 8 | u64::from(digits), 3);
         }
-        short(if digits > 0 { self.more_digits().0 } else { 0 }, digits)
+        number_symbol(if digits > 0 { self.read_more_digits().0 } else { 0 }, digits)
     }
 
-    fn more_digits(&mut self) -> Nibbles {
-        let n = self.digits.min(SHORT);
+    fn read_more_digits(&mut self) -> Nibbles {
+        let n = self.digits.min(MAX_SHORT_DIGITS);
         let (from, to) = (self.at, self.at + n as usize);
         (self.at, self.digits) = (to, self.digits - n);
         let digits = self.name[from..to].iter();
@@ -139,12 +140,12 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
 
 /// Returns the symbol of a number of at most ten digits, given with one nibble for each digit.
 #[inline]
-fn short(nibbles: u64, digits: u32) -> Nibbles {
+fn number_symbol(nibbles: u64, digits: u32) -> Nibbles {
     (u64::from(digits + 2) << (4 * digits) | nibbles, digits + 1)
 }
 
-fn trimmed(nibbles: u64) -> Nibbles {
-    short(nibbles, (u64::BITS - nibbles.leading_zeros()).div_ceil(4))
+fn trimmed_number_symbol(nibbles: u64) -> Nibbles {
+    number_symbol(nibbles, (u64::BITS - nibbles.leading_zeros()).div_ceil(4))
 }
 
 const ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -152,15 +153,15 @@ const ZEROS: u64 = 0x3030_3030_3030_3030;
 /// Returns eight bytes of `name` from byte `at` on as a little-endian word, padded with zeros after
 /// the end.
 #[inline]
-pub fn word(name: &[u8], at: usize) -> u64 {
+pub fn load_word(name: &[u8], at: usize) -> u64 {
     match name.get(at..at + 8) {
         Some(&[a, b, c, d, e, f, g, h]) => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
-        _ => last_word(name, at),
+        _ => load_last_word(name, at),
     }
 }
 
 #[cold]
-fn last_word(name: &[u8], at: usize) -> u64 {
+fn load_last_word(name: &[u8], at: usize) -> u64 {
     let rest = name.get(at..).unwrap_or_default();
     rest.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
@@ -168,7 +169,7 @@ fn last_word(name: &[u8], at: usize) -> u64 {
 /// Returns how many bytes of `word`, starting with the lowest, precede the first one above `most`
 /// (below 128).
 #[inline]
-fn up_to(word: u64, most: u64) -> u32 {
+fn count_bytes_up_to(word: u64, most: u64) -> u32 {
     // A byte above `most` overflows into its highest bit. A carry can only reach later bytes.
     let above = (word.wrapping_add((127 - most) * 0x0101_0101_0101_0101) | word) & 0x8080_8080_8080_8080;
     above.trailing_zeros() / 8
@@ -176,7 +177,7 @@ fn up_to(word: u64, most: u64) -> u32 {
 
 /// Packs the low nibbles of the first `length` bytes of `word` (1 to 8), the first byte highest.
 #[inline]
-fn first(word: u64, length: u32) -> u64 {
+fn pack_nibbles(word: u64, length: u32) -> u64 {
     let bytes = (word << (u64::BITS - 8 * length)).swap_bytes() & 0x0f0f_0f0f_0f0f_0f0f;
     let pairs = (bytes | bytes >> 4) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
@@ -184,11 +185,11 @@ fn first(word: u64, length: u32) -> u64 {
 }
 
 /// Maximum number of nibbles of an anchor: twice as many must fit into a byte.
-const LIMIT: usize = 120;
+const MAX_ANCHOR_NIBBLES: usize = 120;
 
 /// Fills the space after the anchor. No symbol continues with this nibble, so no name is equal to
 /// it.
-const NOTHING: u8 = 15;
+const PADDING_NIBBLE: u8 = 15;
 
 /// A read name that other names are written relative to, to make their keys short.
 pub struct Anchor {
@@ -206,7 +207,7 @@ pub struct Anchor {
 }
 
 impl Anchor {
-    pub fn none() -> Self {
+    pub fn empty() -> Self {
         Self::new::<false>(b"")
     }
 
@@ -221,12 +222,12 @@ impl Anchor {
             let number = NATURAL && digits > 0;
             let (end, n) = (byte + if number { digits } else { 1 }, nibbles.len());
             let mut symbols = Symbols::<NATURAL>::new(&name[..end], byte);
-            while !symbols.ended() {
-                let (value, count) = symbols.next();
+            while !symbols.has_ended() {
+                let (value, count) = symbols.next_symbols();
                 nibbles.extend((0..count).rev().map(|i| (value >> (4 * i)) as u8 & 15));
             }
             nibbles.pop(); // the end of the name
-            if nibbles.len() > LIMIT {
+            if nibbles.len() > MAX_ANCHOR_NIBBLES {
                 nibbles.truncate(n);
                 break;
             }
@@ -235,7 +236,7 @@ impl Anchor {
             byte = end;
         }
         let n = nibbles.len() as u32;
-        nibbles.resize(nibbles.len().next_multiple_of(2) + 16, NOTHING);
+        nibbles.resize(nibbles.len().next_multiple_of(2) + 16, PADDING_NIBBLE);
         let nibbles = nibbles.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
         let name = [&name[..byte], &[0; 16]].concat();
         Anchor { name, starts, nibbles, n }
@@ -248,13 +249,13 @@ impl Anchor {
 
     /// Writes `name` to `key`, relative to the anchor. The slice may continue after the NUL that
     /// ends the name.
-    pub fn put<const NATURAL: bool>(&self, name: &[u8], key: &mut impl Bits) {
-        let alike = shared(&self.name, name).min(self.starts.len() - 1);
+    pub fn put_name<const NATURAL: bool>(&self, name: &[u8], key: &mut impl Bits) {
+        let alike = common_prefix_len(&self.name, name).min(self.starts.len() - 1);
         let (byte, nibble) = self.starts[alike];
         let mut symbols = Symbols::<NATURAL>::new(name, usize::from(byte));
         let mut at = u32::from(nibble);
         while at < self.n {
-            let (value, count) = symbols.next();
+            let (value, count) = symbols.next_symbols();
             let ours = self.window(at, count);
             if value == ours {
                 at += count;
@@ -266,29 +267,29 @@ impl Anchor {
             at += count - left;
             let compares = u64::from(if value < ours { at } else { 2 * self.n - at });
             let value = value & ((1 << (4 * left)) - 1);
-            key.put(compares << (4 * left) | value, 8 + 4 * left);
-            return put_rest(symbols, key);
+            key.put_bits(compares << (4 * left) | value, 8 + 4 * left);
+            return put_symbols(symbols, key);
         }
-        key.put(u64::from(self.n), 8);
-        put_rest(symbols, key);
+        key.put_bits(u64::from(self.n), 8);
+        put_symbols(symbols, key);
     }
 }
 
-fn put_rest<const NATURAL: bool>(mut symbols: Symbols<'_, NATURAL>, key: &mut impl Bits) {
-    while !symbols.ended() && !key.is_full() {
-        let (value, count) = symbols.next();
-        key.put(value, 4 * count);
+fn put_symbols<const NATURAL: bool>(mut symbols: Symbols<'_, NATURAL>, key: &mut impl Bits) {
+    while !symbols.has_ended() && !key.is_full() {
+        let (value, count) = symbols.next_symbols();
+        key.put_bits(value, 4 * count);
     }
 }
 
 /// Returns how many leading bytes of `a` and `b` are equal. Compares 16 bytes at a time: names of
 /// one run mostly share more than 16 bytes and fewer than 32.
-fn shared(a: &[u8], b: &[u8]) -> usize {
+fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());
     let mut alike = 0;
     while alike < most {
-        let low = word(a, alike) ^ word(b, alike);
-        let high = word(a, alike + 8) ^ word(b, alike + 8);
+        let low = load_word(a, alike) ^ load_word(b, alike);
+        let high = load_word(a, alike + 8) ^ load_word(b, alike + 8);
         let differing = u128::from(high) << 64 | u128::from(low);
         alike += differing.trailing_zeros() as usize / 8;
         if differing != 0 {
@@ -306,8 +307,8 @@ mod tests {
 
     fn symbols<const IS_NATURAL: bool>(name: &[u8]) -> String {
         let (mut symbols, mut text) = (Symbols::<IS_NATURAL>::new(name, 0), String::new());
-        while !symbols.ended() {
-            let (value, count) = symbols.next();
+        while !symbols.has_ended() {
+            let (value, count) = symbols.next_symbols();
             text.push_str(&format!("{value:0width$x}", width = count as usize));
         }
         text
@@ -350,7 +351,7 @@ mod tests {
 
     fn key<const NATURAL: bool>(anchor: &[u8], name: &[u8]) -> Key {
         let mut head = KeyHead::default();
-        Anchor::new::<NATURAL>(anchor).put::<NATURAL>(name, &mut head);
+        Anchor::new::<NATURAL>(anchor).put_name::<NATURAL>(name, &mut head);
         head.key()
     }
 
@@ -394,8 +395,8 @@ mod tests {
             if let Some(byte) = b.get_mut(n) {
                 *byte ^= 0x40;
             }
-            assert_eq!(shared(&a, &b), n.min(29));
-            assert_eq!(shared(&a, &a[..n.min(29)]), n.min(29));
+            assert_eq!(common_prefix_len(&a, &b), n.min(29));
+            assert_eq!(common_prefix_len(&a, &a[..n.min(29)]), n.min(29));
         }
     }
 }

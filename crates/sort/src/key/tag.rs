@@ -13,7 +13,7 @@ use readmill_record::{Header, RecordRef};
 
 use super::bits::Bits;
 use super::coordinate::Coordinate;
-use super::name::{NameKeys, Style};
+use super::name::{NameKeys, NameStyle};
 use super::order::Within;
 
 pub struct ByTag {
@@ -30,8 +30,8 @@ impl ByTag {
     pub fn new(tag: Tag, within: Within, header: &Header) -> Self {
         let within = match within {
             Within::Coordinate => TieBreak::Coordinate(Coordinate::new(header)),
-            Within::Natural => TieBreak::Name(NameKeys::new(Style::Natural)),
-            Within::Lexicographic => TieBreak::Name(NameKeys::new(Style::Lexicographic)),
+            Within::Natural => TieBreak::Name(NameKeys::new(NameStyle::Natural)),
+            Within::Lexicographic => TieBreak::Name(NameKeys::new(NameStyle::Lexicographic)),
         };
         ByTag { tag, within }
     }
@@ -43,10 +43,10 @@ impl ByTag {
         }
     }
 
-    pub fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) {
+    pub fn put_key(&self, record: RecordRef<'_>, key: &mut impl Bits) {
         put_field(record.field(self.tag), key);
         match &self.within {
-            TieBreak::Coordinate(coordinate) => coordinate.put(record, key),
+            TieBreak::Coordinate(coordinate) => coordinate.put_position(record, key),
             TieBreak::Name(names) => names.put_read(record, key),
         }
     }
@@ -55,17 +55,17 @@ impl ByTag {
 /// Writes the type and value of a field. The first three bits order the kinds of fields; they are 0
 /// for a record without it.
 fn put_field(field: Option<Field<'_>>, key: &mut impl Bits) {
-    let Some(field) = field else { return key.put(0, 3) };
+    let Some(field) = field else { return key.put_bits(0, 3) };
     match field.kind {
-        b'A' => key.put(1 << 8 | u64::from(field.value[0]), 3 + 8),
-        b'B' => key.put(2, 3),
+        b'A' => key.put_bits(1 << 8 | u64::from(field.value[0]), 3 + 8),
+        b'B' => key.put_bits(2, 3),
         b'Z' | b'H' => {
-            key.put(3, 3);
+            key.put_bits(3, 3);
             key.put_text(field.value);
         }
         _ => {
-            key.put(4, 3);
-            put_number(number(field).unwrap_or(f64::NAN), key);
+            key.put_bits(4, 3);
+            put_number(numeric_value(field).unwrap_or(f64::NAN), key);
         }
     }
 }
@@ -82,15 +82,15 @@ fn put_number(value: f64, key: &mut impl Bits) {
     };
     const LOWER: u32 = 40;
     const ONES: u64 = (1 << LOWER) - 1;
-    key.put(place >> LOWER, u64::BITS - LOWER);
+    key.put_bits(place >> LOWER, u64::BITS - LOWER);
     match place & ONES {
-        0 => key.put(0, 2),
-        ONES => key.put(2, 2),
-        lower => key.put(1 << LOWER | lower, 2 + LOWER),
+        0 => key.put_bits(0, 2),
+        ONES => key.put_bits(2, 2),
+        lower => key.put_bits(1 << LOWER | lower, 2 + LOWER),
     }
 }
 
-fn number(field: Field<'_>) -> Option<f64> {
+fn numeric_value(field: Field<'_>) -> Option<f64> {
     match (field.kind, field.value) {
         (b'f', &[a, b, c, d]) => Some(f64::from(f32::from_le_bytes([a, b, c, d]))),
         (b'd', value) => value.first_chunk().map(|bytes| f64::from_le_bytes(*bytes)),
@@ -122,9 +122,9 @@ mod tests {
             (b'd', b"\x00\x00\x00\x00\x00\x00\xd0\xbf", -0.25),
         ];
         for (kind, value, expected) in cases {
-            assert_eq!(number(Field { tag: *b"XX", kind, value }), Some(expected), "{kind}");
+            assert_eq!(numeric_value(Field { tag: *b"XX", kind, value }), Some(expected), "{kind}");
         }
-        assert_eq!(number(Field { tag: *b"XX", kind: b'Z', value: b"1" }), None);
+        assert_eq!(numeric_value(Field { tag: *b"XX", kind: b'Z', value: b"1" }), None);
     }
 
     #[test]

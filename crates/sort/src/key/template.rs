@@ -23,19 +23,19 @@ use std::collections::HashMap;
 use readmill_record::tag::{self, Field, Tag};
 use readmill_record::{Header, RecordRef, Result};
 
-use super::bits::{Bits, bits_of};
-use super::ends::{End, Positions, text};
-use super::name::{NameKeys, Style};
+use super::bits::{Bits, bits_needed};
+use super::ends::{PositionEncoder, SegmentEnd, text_value};
+use super::name::{NameKeys, NameStyle};
 
 /// The optional fields that the key needs: the mate's CIGAR, read group, cell barcode and molecular
 /// identifier.
-const FIELDS: [Tag; 4] = [tag::MC, tag::RG, *b"CB", *b"MI"];
+const KEY_FIELDS: [Tag; 4] = [tag::MC, tag::RG, *b"CB", *b"MI"];
 
 /// Bits for the distance between two ends on the same reference sequence if it is short (below
 /// 1,024 bases).
 const NEAR_BITS: u32 = 10;
 
-pub struct Templates {
+pub struct TemplateKeys {
     /// For each read group with a library, the rank of the library's name. Rank 0 is for reads
     /// without a library.
     libraries: HashMap<Vec<u8>, u64>,
@@ -44,14 +44,14 @@ pub struct Templates {
     /// them.
     no_reference: u64,
     reference_bits: u32,
-    positions: Positions,
+    positions: PositionEncoder,
     names: NameKeys,
 }
 
-impl Templates {
+impl TemplateKeys {
     pub fn new(header: &Header) -> Self {
         let mut groups: HashMap<Vec<u8>, &[u8]> = HashMap::new();
-        for line in header.lines_of(b"RG") {
+        for line in header.lines_of_kind(b"RG") {
             if let (Some(id), Some(library)) = (line.get(b"ID"), line.get(b"LB")) {
                 groups.entry(id.to_vec()).or_insert(library);
             }
@@ -61,13 +61,13 @@ impl Templates {
         ranks.dedup();
         let rank = |library| ranks.partition_point(|other| *other < library) as u64;
         let no_reference = header.n_ref() as u64 + 1;
-        Templates {
+        TemplateKeys {
             libraries: groups.into_iter().map(|(id, library)| (id, rank(library))).collect(),
-            library_bits: bits_of(ranks.len() as u64 - 1),
+            library_bits: bits_needed(ranks.len() as u64 - 1),
             no_reference,
-            reference_bits: bits_of(no_reference),
-            positions: Positions::new(header),
-            names: NameKeys::new(Style::Lexicographic),
+            reference_bits: bits_needed(no_reference),
+            positions: PositionEncoder::new(header),
+            names: NameKeys::new(NameStyle::Lexicographic),
         }
     }
 
@@ -80,66 +80,66 @@ impl Templates {
     /// # Errors
     ///
     /// A mapped mate has no `MC` field, or `MC`, `CB` or `MI` is not text.
-    pub fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) -> Result<()> {
-        let [mate_cigar, group, cell, molecule] = fields(record);
-        let (own, mate) = (End::own(record), End::of_mate(record, mate_cigar)?);
-        let (cell, molecule) = (text(cell)?, text(molecule)?);
-        let of = |end: End| (end.reference, end.position);
+    pub fn put_key(&self, record: RecordRef<'_>, key: &mut impl Bits) -> Result<()> {
+        let [mate_cigar, group, cell, molecule] = first_fields(record);
+        let (own, mate) = (SegmentEnd::of_record(record), SegmentEnd::of_mate(record, mate_cigar)?);
+        let (cell, molecule) = (text_value(cell)?, text_value(molecule)?);
+        let of = |end: SegmentEnd| (end.reference, end.position);
         let upper = of(own) > of(mate) || of(own) == of(mate) && own.reverse;
         let (first, second) = if upper { (mate, own) } else { (own, mate) };
         self.put_ends(first, second, key);
-        key.put(self.library(group), self.library_bits);
+        key.put_bits(self.library_rank(group), self.library_bits);
         put_optional(cell, key, |byte| byte);
-        put_optional(without_suffix(molecule), key, signed);
-        self.names.put(record, key);
-        key.put(u64::from(upper), 1);
+        put_optional(strip_strand_suffix(molecule), key, signed_order);
+        self.names.put_name(record, key);
+        key.put_bits(u64::from(upper), 1);
         Ok(())
     }
 
     /// Writes both ends. The second end never precedes the first and is usually near it, so its
     /// position is written as a distance if it is.
-    fn put_ends(&self, first: End, second: End, key: &mut impl Bits) {
-        let reference = |end: End| end.reference.min(self.no_reference);
-        key.put(reference(first), self.reference_bits);
+    fn put_ends(&self, first: SegmentEnd, second: SegmentEnd, key: &mut impl Bits) {
+        let reference = |end: SegmentEnd| end.reference.min(self.no_reference);
+        key.put_bits(reference(first), self.reference_bits);
         let together = first.reference == second.reference;
-        key.put(u64::from(!together), 1);
+        key.put_bits(u64::from(!together), 1);
         if !together {
-            key.put(reference(second), self.reference_bits);
+            key.put_bits(reference(second), self.reference_bits);
         }
-        if first != End::UNMAPPED {
-            self.positions.put(first.position, key);
+        if first != SegmentEnd::UNMAPPED {
+            self.positions.put_position(first.position, key);
         }
-        if second != End::UNMAPPED {
+        if second != SegmentEnd::UNMAPPED {
             let distance = second.position.saturating_sub(first.position).cast_unsigned();
             let near = together && distance < 1 << NEAR_BITS;
-            key.put(u64::from(!near), 1);
+            key.put_bits(u64::from(!near), 1);
             if near {
-                key.put(distance, NEAR_BITS);
+                key.put_bits(distance, NEAR_BITS);
             } else {
-                self.positions.put(second.position, key);
+                self.positions.put_position(second.position, key);
             }
         }
-        key.put(u64::from(!first.reverse), 1);
-        key.put(u64::from(!second.reverse), 1);
+        key.put_bits(u64::from(!first.reverse), 1);
+        key.put_bits(u64::from(!second.reverse), 1);
     }
 
-    fn library(&self, group: Option<Field<'_>>) -> u64 {
+    fn library_rank(&self, group: Option<Field<'_>>) -> u64 {
         let id = group.filter(|group| group.kind == b'Z').map(|group| group.value);
         id.and_then(|id| self.libraries.get(id)).copied().unwrap_or(0)
     }
 }
 
-fn fields(record: RecordRef<'_>) -> [Option<Field<'_>>; FIELDS.len()] {
-    let mut found = [None; FIELDS.len()];
+fn first_fields(record: RecordRef<'_>) -> [Option<Field<'_>>; KEY_FIELDS.len()] {
+    let mut found = [None; KEY_FIELDS.len()];
     for field in record.fields() {
-        if let Some(i) = FIELDS.iter().position(|&tag| tag == field.tag) {
+        if let Some(i) = KEY_FIELDS.iter().position(|&tag| tag == field.tag) {
             found[i].get_or_insert(field);
         }
     }
     found
 }
 
-fn without_suffix(molecule: &[u8]) -> &[u8] {
+fn strip_strand_suffix(molecule: &[u8]) -> &[u8] {
     match molecule {
         [molecule @ .., b'/', _] => molecule,
         _ => molecule,
@@ -148,14 +148,14 @@ fn without_suffix(molecule: &[u8]) -> &[u8] {
 
 /// Maps a byte so that mapped bytes compare as signed numbers do, since samtools compares `MI` as
 /// C's `char`, which is signed. The result is never 0.
-fn signed(byte: u8) -> u8 {
+fn signed_order(byte: u8) -> u8 {
     if byte < 0x80 { byte | 0x80 } else { byte - 0x80 + 1 }
 }
 
 /// Writes text that is usually missing: one bit for whether there is any, then its bytes, mapped by
 /// `each`.
 fn put_optional(text: &[u8], key: &mut impl Bits, each: impl Fn(u8) -> u8) {
-    key.put(u64::from(!text.is_empty()), 1);
+    key.put_bits(u64::from(!text.is_empty()), 1);
     if !text.is_empty() {
         key.put_bytes(text.iter().map(|&byte| each(byte)));
     }
@@ -181,7 +181,7 @@ mod tests {
         let keyer = Keyer::new(Order::TemplateCoordinate, header);
         let (raw, mut tail) = (read.raw(), Vec::new());
         let key = keyer.key(RecordRef::new(&raw))?;
-        keyer.tail(RecordRef::new(&raw), &mut tail);
+        keyer.write_tail(RecordRef::new(&raw), &mut tail);
         Ok((key, tail))
     }
 

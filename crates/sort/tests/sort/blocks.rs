@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use readmill_format::bam::Encoder;
+use readmill_format::bam::BamEncoder;
 use readmill_format::bgzf::{BLOCK_PAYLOAD, BlockReader, Codec, InflateReader, MAX_BLOCK};
 use readmill_format::spill::Spill;
 use readmill_record::{Batch, Stamp, edit};
@@ -22,7 +22,7 @@ fn record(pos: usize, len: usize, random: &mut Rng) -> Vec<u8> {
     raw[12] = 2;
     raw.extend_from_slice(b"r\0");
     raw.resize_with(len, || random.below64(7) as u8);
-    edit::close(&mut raw, 0);
+    edit::set_block_size(&mut raw, 0);
     raw
 }
 
@@ -46,9 +46,9 @@ fn partitions(records: &[Vec<u8>]) -> Vec<Range<usize>> {
     let (mut merge, mut cutter) = (Merge::new(Arc::new(sources)), Cutter::default());
     let (mut cut, mut at) = (Vec::new(), 0);
     while let Some(range) = merge.next_range() {
-        cut.extend(cutter.cut(range.order().unwrap()));
+        cut.extend(cutter.cut(range.order_records().unwrap()));
     }
-    cut.extend(cutter.finish());
+    cut.extend(cutter.take_rest());
     let mut range = |partition: Partition| {
         let from = at;
         let count = |_: Stamp, _: &[u8]| {
@@ -62,10 +62,10 @@ fn partitions(records: &[Vec<u8>]) -> Vec<Range<usize>> {
 }
 
 /// Returns the blocks of a partition.
-fn blocks(encoder: &mut Encoder, records: &[Vec<u8>]) -> Vec<u8> {
+fn blocks(encoder: &mut BamEncoder, records: &[Vec<u8>]) -> Vec<u8> {
     let (mut batch, mut out) = (Batch::default(), Vec::new());
     records.iter().for_each(|raw| batch.push(raw, Stamp::default()).unwrap());
-    encoder.partition(&batch, &mut out);
+    encoder.encode_partition(&batch, &mut out);
     out
 }
 
@@ -74,7 +74,7 @@ fn blocks(encoder: &mut Encoder, records: &[Vec<u8>]) -> Vec<u8> {
 /// partition if a multiple of [`PARTITION`] is greater than `s` and at most `e`.
 fn by_the_rule(records: &[Vec<u8>], start: u64) -> Vec<u8> {
     let (mut out, mut from, mut s) = (Vec::new(), 0, start);
-    let mut encoder = Encoder::new(Codec::default(), 1, None);
+    let mut encoder = BamEncoder::new(Codec::default(), 1, None);
     for (i, raw) in records.iter().enumerate() {
         let e = s + raw.len() as u64;
         if s / PARTITION < e / PARTITION || i + 1 == records.len() {
@@ -116,7 +116,7 @@ fn blocks_of_a_range_are_those_of_the_whole() {
         let records = records(&mut random, 20 << 20, length);
         let partitions = partitions(&records);
         assert!(partitions.len() > 8);
-        let mut encoder = Encoder::new(Codec::default(), 1, None);
+        let mut encoder = BamEncoder::new(Codec::default(), 1, None);
         let parts: Vec<Vec<u8>> =
             partitions.iter().map(|of| blocks(&mut encoder, &records[of.clone()])).collect();
 
@@ -144,7 +144,7 @@ fn partitions_cost_few_blocks() {
         let width = (lengths.end - lengths.start) as u64;
         let length = |random: &mut Rng| lengths.start + random.below64(width) as usize;
         let records = records(&mut random, 40 << 20, length);
-        let mut encoder = Encoder::new(Codec::default(), 0, None);
+        let mut encoder = BamEncoder::new(Codec::default(), 0, None);
         let mut ours = 0;
         for of in partitions(&records) {
             ours += payloads(&blocks(&mut encoder, &records[of])).len();

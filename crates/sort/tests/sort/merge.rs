@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
-use readmill_record::{Arena, Batch, Header, Ledger, RecordRef, Sealed, Stamp, edit};
+use readmill_record::{Arena, Batch, Header, Ledger, RecordRef, SealedArena, Stamp, edit};
 use readmill_simulate::Rng;
 use readmill_sort::{
     Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Order, Partition, Run, RunSort, Sources,
@@ -23,7 +23,7 @@ pub fn record(pos: i32, name: u64, len: usize) -> Vec<u8> {
     raw[12] = 9;
     raw.extend_from_slice(format!("{name:08}\0").as_bytes());
     raw.resize(60 + len, 0);
-    edit::close(&mut raw, 0);
+    edit::set_block_size(&mut raw, 0);
     raw
 }
 
@@ -33,17 +33,22 @@ pub fn sorter() -> RunSort {
 }
 
 /// Sorts records in memory as lists of `list` entries. The first record has the ordinal `first`.
-pub fn in_memory(sort: &RunSort, records: &[Vec<u8>], first: u64, list: usize) -> (Sealed, Vec<List>) {
+pub fn in_memory(
+    sort: &RunSort,
+    records: &[Vec<u8>],
+    first: u64,
+    list: usize,
+) -> (SealedArena, Vec<List>) {
     let (arena, mut run) = (Arena::new(1 << 26).unwrap(), Run::new(list));
     for (i, raw) in records.iter().enumerate() {
         let (mut batch, mut entries) = (Batch::default(), Vec::new());
         batch.push(raw, Stamp::new(first + i as u64, 0)).unwrap();
-        sort.accept(&arena, &batch, &mut entries).unwrap();
+        sort.copy_batch(&arena, &batch, &mut entries).unwrap();
         run.push(&entries);
     }
     let sealed = arena.seal();
     let sorted = |list| List::sort(list, sealed.bytes(), sort.keyer(), &mut Vec::new());
-    let lists = run.take().into_iter().map(sorted).collect();
+    let lists = run.take_lists().into_iter().map(sorted).collect();
     (sealed, lists)
 }
 
@@ -51,28 +56,31 @@ pub fn spill_run(
     sort: &RunSort,
     spill: &Arc<Spill>,
     turn: usize,
-    sealed: Sealed,
+    sealed: SealedArena,
     lists: Vec<List>,
 ) -> SpilledRun {
     let codec = SpillCodec::ALL[turn % SpillCodec::ALL.len()];
     let framing = Framing { size: 20_000, codec };
-    let mut run =
-        SpilledRun::new(spill.begin(turn).unwrap(), framing, Ledger::unlimited().empty("index"));
+    let mut run = SpilledRun::new(
+        spill.begin_extent(turn).unwrap(),
+        framing,
+        Ledger::unlimited().empty_charge("index"),
+    );
     let sources = sources(sort, spill, Vec::new(), sealed, lists);
     let mut merge = Merge::new(Arc::new(sources));
     let (mut writer, mut tail) = (FrameWriter::new(framing), Vec::new());
     while let Some(range) = merge.next_range() {
         let mut out = Frames::default();
-        let records = Partition::from(range.order().unwrap());
+        let records = Partition::from(range.order_records().unwrap());
         let gathered = records.gather(|stamp, raw| {
             let key = sort.keyer().key(RecordRef::new(raw))?;
-            sort.keyer().tail(RecordRef::new(raw), &mut tail);
+            sort.keyer().write_tail(RecordRef::new(raw), &mut tail);
             writer.push(key, &tail, stamp, raw, &mut out);
             Ok(())
         });
         gathered.unwrap();
-        writer.close(&mut out);
-        run.append(spill, &mut out).unwrap();
+        writer.close_frame(&mut out);
+        run.append_frames(spill, &mut out).unwrap();
     }
     run
 }
@@ -81,7 +89,7 @@ pub fn sources(
     sort: &RunSort,
     spill: &Arc<Spill>,
     runs: Vec<SpilledRun>,
-    sealed: Sealed,
+    sealed: SealedArena,
     lists: Vec<List>,
 ) -> Sources {
     Sources {
@@ -107,9 +115,9 @@ fn all(sources: Sources) -> MergeResult {
         cuts.push(bytes);
     };
     while let Some(range) = merge.next_range() {
-        cutter.cut(range.order().unwrap()).into_iter().for_each(&mut take);
+        cutter.cut(range.order_records().unwrap()).into_iter().for_each(&mut take);
     }
-    cutter.finish().into_iter().for_each(&mut take);
+    cutter.take_rest().into_iter().for_each(&mut take);
     (taken, cuts)
 }
 

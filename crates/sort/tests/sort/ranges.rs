@@ -29,9 +29,9 @@ fn whole(sources: &Arc<Sources>) -> Vec<Cut> {
     let (mut merge, mut cutter, mut cuts) =
         (Merge::new(Arc::clone(sources)), Cutter::default(), Vec::new());
     while let Some(range) = merge.next_range() {
-        cuts.extend(cutter.cut(range.order().unwrap()));
+        cuts.extend(cutter.cut(range.order_records().unwrap()));
     }
-    cuts.extend(cutter.finish());
+    cuts.extend(cutter.take_rest());
     cuts.iter().map(taken).collect()
 }
 
@@ -39,7 +39,7 @@ fn whole(sources: &Arc<Sources>) -> Vec<Cut> {
 fn range(sources: &Arc<Sources>, start: Option<&RangeStart>, until: Option<&RangeStart>) -> Vec<Cut> {
     let sources = Arc::clone(sources);
     let (mut merge, mut cutter) = match start {
-        Some(start) => (Merge::after(sources, start), Cutter::default().resume(start.bytes)),
+        Some(start) => (Merge::start_after(sources, start), Cutter::default().resume_at(start.bytes)),
         None => (Merge::new(sources), Cutter::default()),
     };
     let (mut cuts, mut ended) = (Vec::new(), false);
@@ -54,11 +54,11 @@ fn range(sources: &Arc<Sources>, start: Option<&RangeStart>, until: Option<&Rang
         ended
     };
     while let Some(range) = merge.next_range() {
-        if take(cutter.cut(range.order().unwrap())) {
+        if take(cutter.cut(range.order_records().unwrap())) {
             return cuts;
         }
     }
-    take(Vec::from_iter(cutter.finish()));
+    take(Vec::from_iter(cutter.take_rest()));
     cuts
 }
 
@@ -99,7 +99,7 @@ fn ranges_of_random_runs_are_together_the_whole_merge() {
             let sources = random_runs(&mut random, runs, pos, long);
             let expected = whole(&sources);
             for wanted in [1, 2, 3, 7, 100] {
-                let starts = ranges::divide(&sources, wanted).unwrap();
+                let starts = ranges::divide_order(&sources, wanted).unwrap();
                 assert!(starts.len() < wanted, "{} starts for {wanted} ranges", starts.len());
                 assert!(starts.is_sorted_by_key(|start| start.bytes));
                 most = most.max(starts.len());
@@ -121,16 +121,16 @@ fn starts_tell_the_bytes_before_them_and_their_number_is_what_is_wanted() {
     let sources = random_runs(&mut random, 4, |_, random| random.below64(1 << 19), 1000);
     let all: Vec<(u64, Vec<u8>)> =
         whole(&sources).into_iter().flat_map(|(_, records)| records).collect();
-    let starts = ranges::divide(&sources, 4).unwrap();
+    let starts = ranges::divide_order(&sources, 4).unwrap();
     assert!(!starts.is_empty());
     for start in starts {
-        let mut merge = Merge::after(Arc::clone(&sources), &start);
+        let mut merge = Merge::start_after(Arc::clone(&sources), &start);
         let mut behind = 0;
         while let Some(range) = merge.next_range() {
             let bytes = |partition: &Partition| {
                 taken(partition).1.iter().map(|(_, raw)| raw.len() as u64).sum::<u64>()
             };
-            behind += bytes(&Partition::from(range.order().unwrap()));
+            behind += bytes(&Partition::from(range.order_records().unwrap()));
         }
         let sum: u64 = all.iter().map(|(_, raw)| raw.len() as u64).sum();
         assert_eq!(start.bytes + behind, sum);

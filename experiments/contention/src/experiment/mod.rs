@@ -5,50 +5,50 @@ mod measured;
 use std::fmt::Write;
 use std::{fs, io};
 
-use measured::number;
+use measured::format_number;
 
 use crate::files::Files;
 use crate::plot::{Axis, Figure, Panel, Scale, Series, Style};
-use crate::project::{self, Point, Way, ideal, machine};
-use crate::simulate::Machine;
-use crate::validate::{FITTED, Row, Validation, summary, validate};
+use crate::project::{self, Point, WayCost, ideal_rate, projected_machine};
+use crate::simulate::SimulatedMachine;
+use crate::validate::{FITTED, PredictedRow, Validation, factor_summary, validate_simulator};
 
-pub use measured::Options;
+pub use measured::ExperimentOptions;
 
 /// Runs everything, writes the plots, and returns the tables as Markdown.
 ///
 /// # Errors
 ///
 /// If files cannot be read or written.
-pub fn run(options: &Options) -> io::Result<String> {
+pub fn run_experiment(options: &ExperimentOptions) -> io::Result<String> {
     fs::create_dir_all(&options.plots)?;
-    let files = Files::make(&options.directory, options.pairs)?;
+    let files = Files::simulate_files(&options.directory, options.pairs)?;
     let (ways, mut text) = measured::measure_sections(&files, options)?;
-    text += &measured::ways_of_reading(&files, options)?;
-    let (locks, figure) = measured::locks(&files, options)?;
+    text += &measured::measure_ways(&files, options)?;
+    let (locks, figure) = measured::measure_locks(&files, options)?;
     text += &locks;
-    save(options, "threads-locks.svg", &figure)?;
-    let validation = validate();
+    save_figure(options, "threads-locks.svg", &figure)?;
+    let validation = validate_simulator();
     text += &describe_validation(&validation);
     // The shortest handoff of the three machines, which favours the ways with locks.
     let handoff = validation.costs.iter().map(|(_, costs)| costs.handoff).fold(f64::MAX, f64::min);
     let (projected, figure) = project_ways(&ways, handoff, options.cores);
     text += &projected;
-    save(options, "threads-validation.svg", &validation_figure(&validation))?;
-    save(options, "threads-projection.svg", &figure)?;
+    save_figure(options, "threads-validation.svg", &validation_figure(&validation))?;
+    save_figure(options, "threads-projection.svg", &figure)?;
     Ok(text)
 }
 
-fn save(options: &Options, name: &str, figure: &Figure) -> io::Result<()> {
-    fs::write(options.plots.join(name), figure.svg())
+fn save_figure(options: &ExperimentOptions, name: &str, figure: &Figure) -> io::Result<()> {
+    fs::write(options.plots.join(name), figure.to_svg())
 }
 
 /// Microseconds of work per read, and an application with about this cost.
-const WORK: [(f64, &str); 3] =
+const WORK_LEVELS: [(f64, &str); 3] =
     [(100.0, "aligning as bwa-mem does"), (20.0, "fast alignment"), (5.0, "trimming, pseudo-alignment")];
 
-fn project_ways(ways: &[Way], handoff: f64, cores: usize) -> (String, Figure) {
-    let machine = machine(cores);
+fn project_ways(ways: &[WayCost], handoff: f64, cores: usize) -> (String, Figure) {
+    let machine = projected_machine(cores);
     let series: Vec<usize> =
         (0..).map(|power| 1 << power).take_while(|&n| n <= machine.threads()).collect();
     let mut text = format!(
@@ -57,18 +57,18 @@ fn project_ways(ways: &[Way], handoff: f64, cores: usize) -> (String, Figure) {
          threads, the part of the ideal that is, and the best with any number of threads.\n\n| way |",
         machine.threads()
     );
-    for (work, what) in WORK {
+    for (work, what) in WORK_LEVELS {
         let _ = write!(text, " {work} µs per read ({what}) |");
     }
-    text += &format!("\n|---|{}\n", "---|".repeat(WORK.len()));
+    text += &format!("\n|---|{}\n", "---|".repeat(WORK_LEVELS.len()));
     let mut panels: Vec<Panel> =
-        WORK.iter().map(|&(work, _)| projection_panel(&machine, work, &series)).collect();
+        WORK_LEVELS.iter().map(|&(work, _)| projection_panel(&machine, work, &series)).collect();
     for (number, way) in ways.iter().enumerate() {
         let _ = write!(text, "| {} |", way.name);
-        for (panel, (work, _)) in panels.iter_mut().zip(WORK) {
+        for (panel, (work, _)) in panels.iter_mut().zip(WORK_LEVELS) {
             let points: Vec<Point> = series
                 .iter()
-                .map(|&threads| project::project(&machine, way, work, handoff, threads))
+                .map(|&threads| project::project_way(&machine, way, work, handoff, threads))
                 .collect();
             text += &projection_cell(&points);
             panel.points.push((number + 1, points.iter().map(|p| (p.threads as f64, p.rate)).collect()));
@@ -76,8 +76,9 @@ fn project_ways(ways: &[Way], handoff: f64, cores: usize) -> (String, Figure) {
         text += "\n";
     }
     text += "| ideal |";
-    for (work, _) in WORK {
-        let _ = write!(text, " {} |", number(ideal(&machine, work, machine.threads()) / 1e6));
+    for (work, _) in WORK_LEVELS {
+        let _ =
+            write!(text, " {} |", format_number(ideal_rate(&machine, work, machine.threads()) / 1e6));
     }
     text += "\n\nNot in it: storage, memory bandwidth, output, threads that lose their core, distances within a large machine.\n\n";
     (text, projection_figure(cores, ways, panels))
@@ -86,13 +87,13 @@ fn project_ways(ways: &[Way], handoff: f64, cores: usize) -> (String, Figure) {
 fn projection_cell(points: &[Point]) -> String {
     let Some(last) = points.last() else { return " |".into() };
     let best = points.iter().fold(last, |best, point| if point.rate > best.rate { point } else { best });
-    let best = format!("best {} at {}", number(best.rate / 1e6), best.threads);
-    format!(" {} ({:.1} %; {best}) |", number(last.rate / 1e6), last.of_ideal * 100.0)
+    let best = format!("best {} at {}", format_number(best.rate / 1e6), best.threads);
+    format!(" {} ({:.1} %; {best}) |", format_number(last.rate / 1e6), last.of_ideal * 100.0)
 }
 
-fn projection_panel(machine: &Machine, work: f64, series: &[usize]) -> Panel {
+fn projection_panel(machine: &SimulatedMachine, work: f64, series: &[usize]) -> Panel {
     let most = machine.threads() as f64;
-    let points = series.iter().map(|&threads| (threads as f64, ideal(machine, work, threads)));
+    let points = series.iter().map(|&threads| (threads as f64, ideal_rate(machine, work, threads)));
     Panel {
         title: format!("{work} µs of work for a read"),
         x: Axis { name: "threads".into(), scale: Scale::Doubling, from: 1.0, to: most },
@@ -101,7 +102,7 @@ fn projection_panel(machine: &Machine, work: f64, series: &[usize]) -> Panel {
     }
 }
 
-fn projection_figure(cores: usize, ways: &[Way], panels: Vec<Panel>) -> Figure {
+fn projection_figure(cores: usize, ways: &[WayCost], panels: Vec<Panel>) -> Figure {
     let mut series = vec![Series { name: "ideal".into(), style: Style::Dashes }];
     series.extend(ways.iter().map(|way| Series { name: way.name.clone(), style: Style::Line }));
     let title = format!("Projected throughput on {cores} cores with two threads each (simulated)");
@@ -123,9 +124,9 @@ fn describe_validation(validation: &Validation) -> String {
         );
     }
     text += "\n| program | rows | n | seen by the fit | error of the simulator, geometric mean (worst) | null model |\n|---|---|---|---|---|---|\n";
-    let striped = |row: &Row| row.published.way.len() > 1;
+    let striped = |row: &PredictedRow| row.published.way.len() > 1;
     for aligner in ALIGNERS {
-        let own = |row: &&Row| row.published.aligner == aligner;
+        let own = |row: &&PredictedRow| row.published.aligner == aligner;
         let ways =
             |with: bool| validation.ways.iter().filter(own).filter(move |row| striped(row) == with);
         validation_line(&mut text, aligner, "O, D, B, L", &ways(false).collect::<Vec<_>>());
@@ -167,9 +168,9 @@ fn validation_cells(validation: &Validation) -> String {
     text
 }
 
-fn validation_line(text: &mut String, aligner: &str, rows: &str, all: &[&Row]) {
-    let (mean, worst) = summary(all.iter().map(|row| row.error()));
-    let (null, null_worst) = summary(all.iter().map(|row| row.null_error()));
+fn validation_line(text: &mut String, aligner: &str, rows: &str, all: &[&PredictedRow]) {
+    let (mean, worst) = factor_summary(all.iter().map(|row| row.error()));
+    let (null, null_worst) = factor_summary(all.iter().map(|row| row.null_error()));
     let seen = if all.iter().all(|row| row.fitted) { "yes" } else { "no" };
     let _ = writeln!(
         text,
@@ -212,7 +213,7 @@ mod tests {
     fn a_small_experiment_runs_and_our_way_has_nothing_serial_left() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
-        let options = Options {
+        let options = ExperimentOptions {
             directory: at("data"),
             plots: at("plots"),
             pairs: 3000,
@@ -222,7 +223,7 @@ mod tests {
             work: vec![1.0],
             seconds: 0.02,
         };
-        let text = run(&options).unwrap();
+        let text = run_experiment(&options).unwrap();
         for part in [
             "### Critical sections",
             "### Ways",

@@ -10,9 +10,9 @@ use std::path::Path;
 
 use readmill_record::{ReadBatch, ReadSpan};
 
-const BUFFER: usize = 64 << 10;
+const BUFFER_BYTES: usize = 64 << 10;
 
-pub struct Source {
+pub struct FastqSource {
     file: File,
     buffer: Box<[u8]>,
     /// The part of the buffer that was not taken yet.
@@ -25,12 +25,12 @@ pub struct Source {
     failed: Option<io::Error>,
 }
 
-impl Source {
+impl FastqSource {
     /// Reads a file from its start. An endless file starts again at its end.
     pub fn new(file: File, endless: bool) -> Self {
-        Source {
+        FastqSource {
             file,
-            buffer: vec![0; BUFFER].into(),
+            buffer: vec![0; BUFFER_BYTES].into(),
             start: 0,
             end: 0,
             offset: 0,
@@ -42,7 +42,7 @@ impl Source {
     /// Refills the empty buffer. Returns false at the end of the file or after an error.
     #[cold]
     #[inline(never)]
-    fn fill(&mut self) -> bool {
+    fn fill_buffer(&mut self) -> bool {
         let mut read = self.file.read_at(&mut self.buffer, self.offset);
         if self.endless && matches!(read, Ok(0)) {
             self.offset = 0;
@@ -59,14 +59,14 @@ impl Source {
 
     /// Passes one character after the other to `enough`, until it returns true or the file ends.
     #[inline(always)]
-    pub fn characters(&mut self, mut enough: impl FnMut(u8) -> bool) {
+    pub fn take_characters(&mut self, mut enough: impl FnMut(u8) -> bool) {
         loop {
             let here = &self.buffer[self.start..self.end];
             if let Some(at) = here.iter().position(|&byte| enough(byte)) {
                 self.start += at + 1;
                 return;
             }
-            if !self.fill() {
+            if !self.fill_buffer() {
                 return;
             }
         }
@@ -77,25 +77,25 @@ impl Source {
     /// # Errors
     ///
     /// If reading failed before, or if the file ended within a record.
-    pub fn check(&mut self, lines: usize, bytes: usize) -> io::Result<bool> {
+    pub fn check_records(&mut self, lines: usize, bytes: usize) -> io::Result<bool> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
         if !lines.is_multiple_of(4) || (lines == 0 && bytes > 0) {
-            return Err(wrong("the file ends in the midst of a record"));
+            return Err(malformed("the file ends in the midst of a record"));
         }
         Ok(lines > 0)
     }
 
     /// Appends lines to `text`, character by character. Returns whether there were any.
-    pub fn lines(&mut self, lines: usize, text: &mut Vec<u8>) -> io::Result<bool> {
+    pub fn append_lines(&mut self, lines: usize, text: &mut Vec<u8>) -> io::Result<bool> {
         let (before, mut found) = (text.len(), 0);
-        self.characters(|byte| {
+        self.take_characters(|byte| {
             text.push(byte);
             found += usize::from(byte == b'\n');
             found == lines
         });
-        self.check(found, text.len() - before)
+        self.check_records(found, text.len() - before)
     }
 
     /// Appends lines to `text` and the position after each to `ends`. It finds them with vector
@@ -107,7 +107,7 @@ impl Source {
         ends: &mut Vec<usize>,
     ) -> io::Result<bool> {
         let (before, mut found) = (text.len(), 0);
-        while found < lines && (self.start < self.end || self.fill()) {
+        while found < lines && (self.start < self.end || self.fill_buffer()) {
             let (here, left) = (&self.buffer[self.start..self.end], lines - found);
             let old = ends.len();
             ends.extend(memchr::memchr_iter(b'\n', here).take(left).map(|at| text.len() + at + 1));
@@ -120,11 +120,11 @@ impl Source {
             self.start += taken;
             found += new;
         }
-        self.check(found, text.len() - before)
+        self.check_records(found, text.len() - before)
     }
 
     /// Appends a block of the file, past the buffer. Returns whether there was one.
-    pub fn block(&mut self, bytes: usize, text: &mut Vec<u8>) -> io::Result<bool> {
+    pub fn append_block(&mut self, bytes: usize, text: &mut Vec<u8>) -> io::Result<bool> {
         let before = text.len();
         text.resize(before + bytes, 0);
         let mut read = self.file.read_at(&mut text[before..], self.offset)?;
@@ -139,12 +139,12 @@ impl Source {
 }
 
 /// Returns the position after the next line end, from a position on.
-type Search = fn(&[u8], usize) -> Option<usize>;
+type LineEndSearch = fn(&[u8], usize) -> Option<usize>;
 
 /// Reads a record character by character and parses it meanwhile. Its lines are appended to `text`.
-pub fn read_record(file: &mut Source, text: &mut Vec<u8>) -> io::Result<Option<ReadSpan>> {
+pub fn read_record(file: &mut FastqSource, text: &mut Vec<u8>) -> io::Result<Option<ReadSpan>> {
     let (start, mut ends, mut lines, mut odd) = (text.len(), [0; 4], 0, false);
-    file.characters(|byte| {
+    file.take_characters(|byte| {
         text.push(byte);
         if byte == b'\n' {
             ends[lines] = text.len();
@@ -155,12 +155,12 @@ pub fn read_record(file: &mut Source, text: &mut Vec<u8>) -> io::Result<Option<R
         lines == 4
     });
     if odd {
-        return Err(wrong("not a base"));
+        return Err(malformed("not a base"));
     }
-    if !file.check(lines, text.len() - start)? {
+    if !file.check_records(lines, text.len() - start)? {
         return Ok(None);
     }
-    span(text, start, ends).map(Some)
+    record_span(text, start, ends).map(Some)
 }
 
 pub fn by_character(text: &[u8], from: usize) -> Option<usize> {
@@ -178,7 +178,12 @@ pub fn with_memchr(text: &[u8], from: usize) -> Option<usize> {
 
 /// Parses the records of both files; those of the second begin at `second`. Spaces after a file's
 /// records are padding.
-pub fn pairs(text: &[u8], second: usize, search: Search, reads: &mut ReadBatch) -> io::Result<()> {
+pub fn parse_pairs(
+    text: &[u8],
+    second: usize,
+    search: LineEndSearch,
+    reads: &mut ReadBatch,
+) -> io::Result<()> {
     let (one, two) = (text.get(..second).unwrap_or(text), text);
     let (mut first, mut mate) = (0, second);
     let ended = |text: &[u8], at: usize| text.get(at).is_none_or(|&byte| byte == b' ');
@@ -187,28 +192,28 @@ pub fn pairs(text: &[u8], second: usize, search: Search, reads: &mut ReadBatch) 
             let mut ends = [*at; 4];
             for i in 0..4 {
                 let from = if i == 0 { *at } else { ends[i - 1] };
-                ends[i] = search(text, from).ok_or_else(|| wrong("a record has no end"))?;
+                ends[i] = search(text, from).ok_or_else(|| malformed("a record has no end"))?;
             }
-            reads.push_span(span(text, *at, ends)?);
+            reads.push_span(record_span(text, *at, ends)?);
             *at = ends[3];
         }
     }
     if ended(one, first) && ended(two, mate) {
         return Ok(());
     }
-    Err(wrong("one file has more records than the other"))
+    Err(malformed("one file has more records than the other"))
 }
 
 /// Parses records whose line ends are known; those of the second file follow those of the first.
-pub fn between(text: &[u8], ends: &[usize], reads: &mut ReadBatch) -> io::Result<()> {
+pub fn parse_between_ends(text: &[u8], ends: &[usize], reads: &mut ReadBatch) -> io::Result<()> {
     if !ends.len().is_multiple_of(8) {
-        return Err(wrong("one file has more records than the other"));
+        return Err(malformed("one file has more records than the other"));
     }
     let middle = ends.len() / 2;
     for line in (0..middle).step_by(4) {
         for line in [line, line + middle] {
             let start = if line == 0 { 0 } else { ends[line - 1] };
-            reads.push_span(span(
+            reads.push_span(record_span(
                 text,
                 start,
                 [ends[line], ends[line + 1], ends[line + 2], ends[line + 3]],
@@ -219,11 +224,11 @@ pub fn between(text: &[u8], ends: &[usize], reads: &mut ReadBatch) -> io::Result
 }
 
 /// Returns the record at `start` whose lines end at `ends`. The name ends at the first white space.
-fn span(text: &[u8], start: usize, ends: [usize; 4]) -> io::Result<ReadSpan> {
+fn record_span(text: &[u8], start: usize, ends: [usize; 4]) -> io::Result<ReadSpan> {
     let [name_end, bases_end, plus_end, end] = ends;
     let (len, qualities) = (bases_end - name_end - 1, end - plus_end - 1);
     if text[start] != b'@' || text[bases_end] != b'+' || len != qualities {
-        return Err(wrong("not a FASTQ record of four lines"));
+        return Err(malformed("not a FASTQ record of four lines"));
     }
     let line = &text[start + 1..name_end - 1];
     let name = line.iter().position(|byte| byte.is_ascii_whitespace()).unwrap_or(line.len());
@@ -253,10 +258,10 @@ impl Padding {
     /// # Errors
     ///
     /// If a file cannot be read, or has a record that is longer than a block.
-    pub fn fit(files: [&Path; 2]) -> io::Result<Self> {
+    pub fn fit_to_files(files: [&Path; 2]) -> io::Result<Self> {
         let mut longest = 1;
         for file in files {
-            each_record(file, |record| {
+            for_each_record(file, |record| {
                 longest = longest.max(record.len());
                 Ok(())
             })?;
@@ -264,7 +269,7 @@ impl Padding {
         // Assumes that all records are as long as the longest, since reads of a run have nearly the
         // same length.
         match BLOCK_BYTES / longest {
-            0 => Err(wrong("a record is longer than a block")),
+            0 => Err(malformed("a record is longer than a block")),
             records => Ok(Padding { records }),
         }
     }
@@ -274,19 +279,19 @@ impl Padding {
     /// # Errors
     ///
     /// If a file cannot be read or written, or if the records of a block do not fit into it.
-    pub fn pad(self, from: &Path, to: &Path) -> io::Result<()> {
+    pub fn write_padded(self, from: &Path, to: &Path) -> io::Result<()> {
         let mut out = BufWriter::new(File::create(to)?);
         let (mut block, mut records) = (Vec::with_capacity(BLOCK_BYTES), 0);
         let mut end = |block: &mut Vec<u8>| {
             if block.len() > BLOCK_BYTES {
-                return Err(wrong("the records of a block do not fit into it"));
+                return Err(malformed("the records of a block do not fit into it"));
             }
             block.resize(BLOCK_BYTES, b' ');
             out.write_all(block)?;
             block.clear();
             Ok(())
         };
-        each_record(from, |record| {
+        for_each_record(from, |record| {
             block.extend_from_slice(record);
             records += 1;
             if records % self.records == 0 { end(&mut block) } else { Ok(()) }
@@ -298,7 +303,7 @@ impl Padding {
     }
 }
 
-fn each_record(file: &Path, mut with: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+fn for_each_record(file: &Path, mut with: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let (mut lines, mut record, mut count) = (BufReader::new(File::open(file)?), Vec::new(), 0);
     while lines.read_until(b'\n', &mut record)? > 0 {
         count += 1;
@@ -310,6 +315,6 @@ fn each_record(file: &Path, mut with: impl FnMut(&[u8]) -> io::Result<()>) -> io
     Ok(())
 }
 
-fn wrong(what: &str) -> io::Error {
+fn malformed(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }

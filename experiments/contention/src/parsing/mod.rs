@@ -11,10 +11,10 @@ use std::io;
 
 use readmill_record::ReadBatch;
 
-pub use fastq::{BLOCK_BYTES, Padding, Source};
+pub use fastq::{BLOCK_BYTES, FastqSource, Padding};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ReadingWay {
     /// O: a pair is read and parsed under the lock.
     Original,
     /// D: the lines of a pair are read under the lock, character by character, and parsed
@@ -33,7 +33,7 @@ pub enum Way {
 /// The text that a thread took under the lock, and the reads that it parsed from it. Reused, to
 /// keep its memory.
 #[derive(Default)]
-pub struct Batch {
+pub struct PairBatch {
     /// The reads; the two reads of a pair are adjacent.
     pub reads: ReadBatch,
     /// Line ends in the text if they are known; those of the second file follow those of the first.
@@ -41,21 +41,23 @@ pub struct Batch {
     second: usize,
 }
 
-impl Way {
+impl ReadingWay {
     pub fn name(self) -> String {
         match self {
-            Way::Original => "O".into(),
-            Way::Deferred => "D".into(),
-            Way::Batches(pairs) => format!("B, {pairs} pairs"),
-            Way::Searched(pairs) => format!("B with memchr, {pairs} pairs"),
-            Way::Blocks(_) => "L, padded".into(),
+            ReadingWay::Original => "O".into(),
+            ReadingWay::Deferred => "D".into(),
+            ReadingWay::Batches(pairs) => format!("B, {pairs} pairs"),
+            ReadingWay::Searched(pairs) => format!("B with memchr, {pairs} pairs"),
+            ReadingWay::Blocks(_) => "L, padded".into(),
         }
     }
 
-    pub fn pairs(self) -> usize {
+    pub fn pairs_per_batch(self) -> usize {
         match self {
-            Way::Original | Way::Deferred => 1,
-            Way::Batches(pairs) | Way::Searched(pairs) | Way::Blocks(pairs) => pairs,
+            ReadingWay::Original | ReadingWay::Deferred => 1,
+            ReadingWay::Batches(pairs) | ReadingWay::Searched(pairs) | ReadingWay::Blocks(pairs) => {
+                pairs
+            }
         }
     }
 
@@ -65,12 +67,12 @@ impl Way {
     /// # Errors
     ///
     /// If a file cannot be read, or ends within a record.
-    pub fn take(self, files: &mut [Source; 2], batch: &mut Batch) -> io::Result<bool> {
+    pub fn take_text(self, files: &mut [FastqSource; 2], batch: &mut PairBatch) -> io::Result<bool> {
         batch.reads.reset(2, 0);
         batch.ends.clear();
         let mut text = std::mem::take(batch.reads.text_mut());
         let mut any = false;
-        if self == Way::Original {
+        if self == ReadingWay::Original {
             for file in files {
                 if let Some(span) = fastq::read_record(file, &mut text)? {
                     batch.reads.push_span(span);
@@ -83,9 +85,11 @@ impl Way {
                     batch.second = text.len();
                 }
                 any |= match self {
-                    Way::Searched(pairs) => file.search_lines(4 * pairs, &mut text, &mut batch.ends)?,
-                    Way::Blocks(_) => file.block(BLOCK_BYTES, &mut text)?,
-                    _ => file.lines(4 * self.pairs(), &mut text)?,
+                    ReadingWay::Searched(pairs) => {
+                        file.search_lines(4 * pairs, &mut text, &mut batch.ends)?
+                    }
+                    ReadingWay::Blocks(_) => file.append_block(BLOCK_BYTES, &mut text)?,
+                    _ => file.append_lines(4 * self.pairs_per_batch(), &mut text)?,
                 };
             }
         }
@@ -98,13 +102,15 @@ impl Way {
     /// # Errors
     ///
     /// If it is not FASTQ with four lines for each record, or if one file has more records than the other.
-    pub fn parse(self, batch: &mut Batch) -> io::Result<()> {
+    pub fn parse_text(self, batch: &mut PairBatch) -> io::Result<()> {
         let text = std::mem::take(batch.reads.text_mut());
         let done = match self {
-            Way::Original => Ok(()), // all is done
-            Way::Searched(_) => fastq::between(&text, &batch.ends, &mut batch.reads),
-            Way::Blocks(_) => fastq::pairs(&text, batch.second, fastq::with_memchr, &mut batch.reads),
-            _ => fastq::pairs(&text, batch.second, fastq::by_character, &mut batch.reads),
+            ReadingWay::Original => Ok(()), // all is done
+            ReadingWay::Searched(_) => fastq::parse_between_ends(&text, &batch.ends, &mut batch.reads),
+            ReadingWay::Blocks(_) => {
+                fastq::parse_pairs(&text, batch.second, fastq::with_memchr, &mut batch.reads)
+            }
+            _ => fastq::parse_pairs(&text, batch.second, fastq::by_character, &mut batch.reads),
         };
         *batch.reads.text_mut() = text;
         done
@@ -124,11 +130,11 @@ pub(crate) mod tests {
         (0..reads.len()).step_by(2).map(|i| shown(i) + &shown(i + 1)).collect()
     }
 
-    fn all(way: Way, paths: [&Path; 2]) -> BTreeSet<String> {
-        let mut files = paths.map(|path| Source::new(File::open(path).unwrap(), false));
-        let (mut batch, mut found) = (Batch::default(), BTreeSet::new());
-        while way.take(&mut files, &mut batch).unwrap() {
-            way.parse(&mut batch).unwrap();
+    fn all(way: ReadingWay, paths: [&Path; 2]) -> BTreeSet<String> {
+        let mut files = paths.map(|path| FastqSource::new(File::open(path).unwrap(), false));
+        let (mut batch, mut found) = (PairBatch::default(), BTreeSet::new());
+        while way.take_text(&mut files, &mut batch).unwrap() {
+            way.parse_text(&mut batch).unwrap();
             for pair in pairs(&batch.reads) {
                 assert!(found.insert(pair), "a pair comes twice");
             }
@@ -151,16 +157,21 @@ pub(crate) mod tests {
         };
         std::fs::write(&one, text(1)).unwrap();
         std::fs::write(&two, text(2)).unwrap();
-        let padding = Padding::fit([&one, &two]).unwrap();
+        let padding = Padding::fit_to_files([&one, &two]).unwrap();
         for (file, padded) in [(&one, &padded_one), (&two, &padded_two)] {
-            padding.pad(file, padded).unwrap();
+            padding.write_padded(file, padded).unwrap();
         }
-        let expected = all(Way::Original, [&one, &two]);
+        let expected = all(ReadingWay::Original, [&one, &two]);
         assert_eq!(expected.len(), 3000);
-        for way in [Way::Deferred, Way::Batches(32), Way::Searched(7), Way::Searched(1024)] {
+        for way in [
+            ReadingWay::Deferred,
+            ReadingWay::Batches(32),
+            ReadingWay::Searched(7),
+            ReadingWay::Searched(1024),
+        ] {
             assert!(all(way, [&one, &two]) == expected, "{way:?}");
         }
-        assert!(all(Way::Blocks(padding.records), [&padded_one, &padded_two]) == expected);
+        assert!(all(ReadingWay::Blocks(padding.records), [&padded_one, &padded_two]) == expected);
         assert_eq!(std::fs::metadata(&padded_one).unwrap().len() % BLOCK_BYTES as u64, 0);
     }
 
@@ -170,12 +181,17 @@ pub(crate) mod tests {
         let path = directory.path().join("x.fastq");
         for text in ["@a\nA\n+\nI\n@b\nC", "@a\nA\n+\nII\n", "a\nA\n+\nI\n"] {
             std::fs::write(&path, text).unwrap();
-            for way in [Way::Original, Way::Deferred, Way::Batches(2), Way::Searched(2)] {
-                let mut files = [0, 1].map(|_| Source::new(File::open(&path).unwrap(), false));
-                let mut batch = Batch::default();
+            for way in [
+                ReadingWay::Original,
+                ReadingWay::Deferred,
+                ReadingWay::Batches(2),
+                ReadingWay::Searched(2),
+            ] {
+                let mut files = [0, 1].map(|_| FastqSource::new(File::open(&path).unwrap(), false));
+                let mut batch = PairBatch::default();
                 let mut go = || -> io::Result<()> {
-                    while way.take(&mut files, &mut batch)? {
-                        way.parse(&mut batch)?;
+                    while way.take_text(&mut files, &mut batch)? {
+                        way.parse_text(&mut batch)?;
                     }
                     Ok(())
                 };

@@ -21,7 +21,7 @@ pub enum Scale {
 impl Axis {
     /// Returns the position of a value, from 0 at the start of the axis to 1 at its end. Values
     /// outside are moved to the ends.
-    pub fn place(&self, value: f64) -> f64 {
+    pub fn position_of(&self, value: f64) -> f64 {
         let part = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
             _ => (value / self.from).ln() / (self.to / self.from).ln(),
@@ -37,7 +37,7 @@ impl Axis {
         };
         match self.scale {
             Scale::Linear => {
-                let step = step((self.to - self.from) / 5.0);
+                let step = tick_step((self.to - self.from) / 5.0);
                 (0..12)
                     .map(|n| (self.from / step).ceil() * step + step * f64::from(n))
                     .filter(inside)
@@ -68,12 +68,12 @@ impl Axis {
 }
 
 /// Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `least`.
-fn step(least: f64) -> f64 {
+fn tick_step(least: f64) -> f64 {
     let ten = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0].map(|n| n * ten).into_iter().find(|&step| step >= least).unwrap_or(ten)
 }
 
-pub fn short(value: f64) -> String {
+pub fn short_number(value: f64) -> String {
     let (value, letter) = match value.abs() {
         v if v >= 1e9 => (value / 1e9, "G"),
         v if v >= 1e6 => (value / 1e6, "M"),
@@ -94,9 +94,9 @@ mod tests {
 
     #[test]
     fn values_have_their_places() {
-        assert_eq!(axis(Scale::Linear, 0.0, 10.0).place(5.0), 0.5);
-        assert!((axis(Scale::Log, 1.0, 100.0).place(10.0) - 0.5).abs() < 1e-9);
-        assert_eq!(axis(Scale::Log, 1.0, 100.0).place(1e9), 1.0);
+        assert_eq!(axis(Scale::Linear, 0.0, 10.0).position_of(5.0), 0.5);
+        assert!((axis(Scale::Log, 1.0, 100.0).position_of(10.0) - 0.5).abs() < 1e-9);
+        assert_eq!(axis(Scale::Log, 1.0, 100.0).position_of(1e9), 1.0);
     }
 
     #[test]
@@ -110,6 +110,9 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!([5.0, 0.5, 2000.0, 2e4, 1.5e6].map(short), ["5", "0.50", "2000", "20 k", "1.50 M"]);
+        assert_eq!(
+            [5.0, 0.5, 2000.0, 2e4, 1.5e6].map(short_number),
+            ["5", "0.50", "2000", "20 k", "1.50 M"]
+        );
     }
 }

@@ -47,11 +47,11 @@ struct Frame {
 }
 
 impl Figure {
-    pub fn svg(&self) -> String {
+    pub fn to_svg(&self) -> String {
         let rows = legend_rows(&self.series, WIDTH - LEFT - RIGHT);
         let top = TOP + LEGEND_HEIGHT * rows.len() as f64 + PANEL_TITLE;
         let mut svg = Svg::new(WIDTH, top + PANEL_HEIGHT + BELOW, &self.title);
-        svg.text((LEFT, 26.0), Anchor::Start, "title", &self.title);
+        svg.add_text((LEFT, 26.0), Anchor::Start, "title", &self.title);
         for (row, entries) in rows.iter().enumerate() {
             let y = TOP + LEGEND_HEIGHT * (row as f64 + 0.5);
             for &(series, x) in entries {
@@ -63,38 +63,38 @@ impl Figure {
         for (number, panel) in self.panels.iter().enumerate() {
             let left = LEFT + (width + GAP) * number as f64;
             let frame = Frame { left, top, right: left + width, bottom: top + PANEL_HEIGHT };
-            panel.draw(&mut svg, frame, number == 0, &self.series);
+            panel.draw_panel(&mut svg, frame, number == 0, &self.series);
         }
-        svg.finish()
+        svg.close_svg()
     }
 }
 
 impl Panel {
-    fn draw(&self, svg: &mut Svg, frame: Frame, first: bool, series: &[Series]) {
+    fn draw_panel(&self, svg: &mut Svg, frame: Frame, first: bool, series: &[Series]) {
         let Frame { left, top, right, bottom } = frame;
         let middle = (left + right) / 2.0;
-        svg.text((middle, top - 9.0), Anchor::Middle, "panel", &self.title);
-        let across = |x| left + (right - left) * self.x.place(x);
-        let up = |y| bottom - (bottom - top) * self.y.place(y);
+        svg.add_text((middle, top - 9.0), Anchor::Middle, "panel", &self.title);
+        let across = |x| left + (right - left) * self.x.position_of(x);
+        let up = |y| bottom - (bottom - top) * self.y.position_of(y);
         for tick in self.x.ticks() {
             let x = across(tick);
-            svg.line((x, top), (x, bottom), "grid");
-            svg.text((x, bottom + 17.0), Anchor::Middle, "tick", &axis::short(tick));
+            svg.add_line((x, top), (x, bottom), "grid");
+            svg.add_text((x, bottom + 17.0), Anchor::Middle, "tick", &axis::short_number(tick));
         }
         for tick in self.y.ticks() {
             let y = up(tick);
-            svg.line((left, y), (right, y), "grid");
-            svg.text((left - 7.0, y + 4.0), Anchor::End, "tick", &axis::short(tick));
+            svg.add_line((left, y), (right, y), "grid");
+            svg.add_text((left - 7.0, y + 4.0), Anchor::End, "tick", &axis::short_number(tick));
         }
-        svg.frame((left, top), (right, bottom));
-        svg.text((middle, bottom + 40.0), Anchor::Middle, "label", &self.x.name);
+        svg.add_frame((left, top), (right, bottom));
+        svg.add_text((middle, bottom + 40.0), Anchor::Middle, "label", &self.x.name);
         if first {
             svg.text_upwards((left - 54.0, (top + bottom) / 2.0), "label", &self.y.name);
         }
         for (number, points) in &self.points {
             let places: Vec<_> = points.iter().map(|&(x, y)| (across(x), up(y))).collect();
             let style = series.get(*number).map_or(Style::Line, |series| series.style);
-            svg.series(*number, style, &places);
+            svg.add_series(*number, style, &places);
         }
     }
 }
@@ -102,12 +102,12 @@ impl Panel {
 const LEGEND_HEIGHT: f64 = 21.0;
 
 /// Width of a sample line, and of the gaps after it and after its name.
-const SAMPLE: f64 = 30.0;
+const SAMPLE_WIDTH: f64 = 30.0;
 const AFTER_SAMPLE: f64 = 7.0;
 const AFTER_NAME: f64 = 20.0;
 
 /// Maximum width of a letter at a font size of 13 pixels.
-const LETTER: f64 = 7.2;
+const MAX_LETTER_WIDTH: f64 = 7.2;
 
 /// Distributes the series over the rows of the legend. Returns the series of each row with their
 /// horizontal position.
@@ -115,7 +115,7 @@ fn legend_rows(series: &[Series], width: f64) -> Vec<Vec<(usize, f64)>> {
     let (mut rows, mut x) = (vec![Vec::new()], 0.0);
     for (number, series) in series.iter().enumerate() {
         let letters = series.name.chars().count() as f64;
-        let wide = SAMPLE + AFTER_SAMPLE + letters * LETTER;
+        let wide = SAMPLE_WIDTH + AFTER_SAMPLE + letters * MAX_LETTER_WIDTH;
         if x > 0.0 && x + wide > width {
             rows.push(Vec::new());
             x = 0.0;
@@ -129,16 +129,16 @@ fn legend_rows(series: &[Series], width: f64) -> Vec<Vec<(usize, f64)>> {
 }
 
 fn draw_legend(svg: &mut Svg, (x, y): (f64, f64), number: usize, series: &Series) {
-    let middle = (x + SAMPLE / 2.0, y);
+    let middle = (x + SAMPLE_WIDTH / 2.0, y);
     match series.style {
         Style::Line => {
-            svg.stroke(number, &[(x, y), (x + SAMPLE, y)]);
-            svg.series(number, Style::Marks, &[middle]);
+            svg.add_stroke(number, &[(x, y), (x + SAMPLE_WIDTH, y)]);
+            svg.add_series(number, Style::Marks, &[middle]);
         }
-        Style::Dashes => svg.series(number, Style::Dashes, &[(x, y), (x + SAMPLE, y)]),
-        marks => svg.series(number, marks, &[middle]),
+        Style::Dashes => svg.add_series(number, Style::Dashes, &[(x, y), (x + SAMPLE_WIDTH, y)]),
+        marks => svg.add_series(number, marks, &[middle]),
     }
-    svg.text((x + SAMPLE + AFTER_SAMPLE, y + 4.5), Anchor::Start, "name", &series.name);
+    svg.add_text((x + SAMPLE_WIDTH + AFTER_SAMPLE, y + 4.5), Anchor::Start, "name", &series.name);
 }
 
 #[cfg(test)]
@@ -160,7 +160,7 @@ mod tests {
             series: vec![series("one", Style::Line), series("two", Style::Rings)],
             panels: vec![panel],
         }
-        .svg();
+        .to_svg();
         for part in
             ["A &lt; B &amp; C", "threads", "reads/s", "left", "one", "two", "<polyline", ">100<"]
         {

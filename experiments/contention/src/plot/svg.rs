@@ -32,21 +32,21 @@ impl Svg {
         let mut svg = Svg(format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height:.0}\" width=\"{width}\" \
              height=\"{height:.0}\" role=\"img\">\n<title>{}</title>\n<style>\n",
-            escaped(title)
+            escape_text(title)
         ));
-        svg.add(
+        svg.append(
             "text { font-family: system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; font-size: 12px; fill: #222 }\n\
              .title { font-size: 15px; font-weight: 600 } .panel { font-size: 13px; font-weight: 600 } .name { font-size: 13px }\n\
              .label { font-size: 13px } .page { fill: #fff } .grid { stroke: #ddd } .frame { stroke: #888; fill: none }\n",
         );
-        svg.colours(|&(light, _)| light, "#fff");
-        svg.add("@media (prefers-color-scheme: dark) {\ntext { fill: #ddd } .page { fill: #15181c } .grid { stroke: #333 }\n");
-        svg.colours(|&(_, dark)| dark, "#15181c");
-        svg.add("}\n</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
+        svg.add_colours(|&(light, _)| light, "#fff");
+        svg.append("@media (prefers-color-scheme: dark) {\ntext { fill: #ddd } .page { fill: #15181c } .grid { stroke: #333 }\n");
+        svg.add_colours(|&(_, dark)| dark, "#15181c");
+        svg.append("}\n</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
         svg
     }
 
-    fn colours(&mut self, of: fn(&(&'static str, &'static str)) -> &'static str, page: &str) {
+    fn add_colours(&mut self, of: fn(&(&'static str, &'static str)) -> &'static str, page: &str) {
         for (number, colour) in COLOURS.iter().map(of).enumerate() {
             let _ = writeln!(
                 self.0,
@@ -56,72 +56,75 @@ impl Svg {
         }
     }
 
-    fn add(&mut self, text: &str) {
+    fn append(&mut self, text: &str) {
         self.0.push_str(text);
     }
 
-    pub fn text(&mut self, (x, y): Place, anchor: Anchor, class: &str, text: &str) {
+    pub fn add_text(&mut self, (x, y): Place, anchor: Anchor, class: &str, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
         if !text.is_empty() {
-            self.add(&format!(
+            self.append(&format!(
                 "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
-                escaped(text)
+                escape_text(text)
             ));
         }
     }
 
     /// Writes text from bottom to top, with its middle at the position.
     pub fn text_upwards(&mut self, (x, y): Place, class: &str, text: &str) {
-        self.add(&format!(
+        self.append(&format!(
             "<text class=\"{class}\" transform=\"translate({x:.1} {y:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-            escaped(text)
+            escape_text(text)
         ));
     }
 
-    pub fn line(&mut self, (x1, y1): Place, (x2, y2): Place, class: &str) {
-        self.add(&format!(
+    pub fn add_line(&mut self, (x1, y1): Place, (x2, y2): Place, class: &str) {
+        self.append(&format!(
             "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>\n"
         ));
     }
 
-    pub fn frame(&mut self, (left, top): Place, (right, bottom): Place) {
+    pub fn add_frame(&mut self, (left, top): Place, (right, bottom): Place) {
         let (width, height) = (right - left, bottom - top);
-        self.add(&format!(
+        self.append(&format!(
             "<rect class=\"frame\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>\n"
         ));
     }
 
     /// Draws the points of a series, with the colour and mark of its index.
-    pub fn series(&mut self, number: usize, style: Style, places: &[Place]) {
+    pub fn add_series(&mut self, number: usize, style: Style, places: &[Place]) {
         let colour = number % COLOURS.len();
         match style {
-            Style::Line => self.stroke(number, places),
-            Style::Dashes => self.polyline(number, places, " stroke-dasharray=\"7 5\""),
+            Style::Line => self.add_stroke(number, places),
+            Style::Dashes => self.add_polyline(number, places, " stroke-dasharray=\"7 5\""),
             Style::Marks | Style::Rings => (),
         }
         let class = if style == Style::Rings { 'r' } else { 'm' };
         for &place in places.iter().filter(|_| style != Style::Dashes) {
-            self.mark(&format!("{class}{colour}"), number, place);
+            self.add_mark(&format!("{class}{colour}"), number, place);
         }
     }
 
     /// Draws the line of a series without its marks.
-    pub fn stroke(&mut self, number: usize, places: &[Place]) {
-        self.polyline(number, places, "");
+    pub fn add_stroke(&mut self, number: usize, places: &[Place]) {
+        self.add_polyline(number, places, "");
     }
 
-    fn polyline(&mut self, number: usize, places: &[Place], dashes: &str) {
+    fn add_polyline(&mut self, number: usize, places: &[Place], dashes: &str) {
         let colour = number % COLOURS.len();
         let points: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        self.add(&format!("<polyline class=\"l{colour}\"{dashes} points=\"{}\"/>\n", points.join(" ")));
+        self.append(&format!(
+            "<polyline class=\"l{colour}\"{dashes} points=\"{}\"/>\n",
+            points.join(" ")
+        ));
     }
 
     /// Draws a circle, square, triangle or diamond, depending on the index of the series.
-    fn mark(&mut self, class: &str, number: usize, (x, y): Place) {
+    fn add_mark(&mut self, class: &str, number: usize, (x, y): Place) {
         let around = |corners: &[(f64, f64)]| {
             let corners = corners.iter().map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy));
             format!(
@@ -135,16 +138,16 @@ impl Svg {
             2 => around(&[(0.0, -4.6), (4.4, 3.4), (-4.4, 3.4)]),
             _ => around(&[(0.0, -5.0), (5.0, 0.0), (0.0, 5.0), (-5.0, 0.0)]),
         };
-        self.add(&mark);
+        self.append(&mark);
     }
 
-    pub fn finish(mut self) -> String {
-        self.add("</svg>\n");
+    pub fn close_svg(mut self) -> String {
+        self.append("</svg>\n");
         self.0
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape_text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

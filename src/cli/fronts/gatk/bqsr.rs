@@ -3,14 +3,19 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
-use super::super::line::{Line, htsjdk_output, standard_stream};
-use super::super::tool::Command;
+use super::super::grammar::{Opt, ParsedArguments, Takes};
+use super::super::line::{NativeLine, add_htsjdk_output, standard_stream};
+use super::super::tool::ToolCommand;
 use super::read_filters::{self, READ_FILTERS};
-use super::shared::{COMMON, LEVEL, NO_FILTER, NO_READ_FILTERS, READS, command, common};
+use super::shared::{
+    COMMON, DEFAULT_LEVEL, NO_FILTER, NO_READ_FILTERS, READS, add_common_flags, barclay_command,
+};
 
-pub const BASE_RECALIBRATOR: Command =
-    command("BaseRecalibrator", &[TABLE, NO_OUTPUT, READ_FILTERS, READS, COMMON], base_recalibrator);
+pub const BASE_RECALIBRATOR: ToolCommand = barclay_command(
+    "BaseRecalibrator",
+    &[TABLE, NO_OUTPUT, READ_FILTERS, READS, COMMON],
+    translate_base_recalibrator,
+);
 
 const NOT_COUNTED: &str = "readmill counts bases by their own qualities";
 
@@ -48,38 +53,38 @@ const NO_OUTPUT: &[Opt] = &[
     Opt::harmless("-OBM --create-output-bam-md5", Takes::Truth, "no reads are written"),
 ];
 
-fn base_recalibrator(given: &Given) -> Result<Line> {
+fn translate_base_recalibrator(given: &ParsedArguments) -> Result<NativeLine> {
     for needed in ["--input", "--known-sites", "--output", "--reference"] {
-        given.needed(needed)?;
+        given.require_value(needed)?;
     }
     // GATK counts without a warning if the known sites are empty (row 128 of parity).
-    let mut line = Line::new("bqsr table --allow-empty");
+    let mut line = NativeLine::new("bqsr table --allow-empty");
     line.add(given.native_words());
-    let default = given.value("--default-base-qualities").filter(|&quality| quality != "-1");
-    line.flag("--default-base-qualities", default);
-    common(&mut line, given);
-    let filters = read_filters::words(given)?;
+    let default = given.last_value("--default-base-qualities").filter(|&quality| quality != "-1");
+    line.add_flag("--default-base-qualities", default);
+    add_common_flags(&mut line, given);
+    let filters = read_filters::filter_arguments(given)?;
     if filters.is_empty() {
-        line.operands(given.all("--input"));
+        line.add_operands(given.values("--input"));
         return Ok(line);
     }
-    let mut before = Line::new("filter --quiet -O bam -l 0 -o -");
-    before.add(filters).flag("--temp-dir", given.value("--tmp-dir"));
-    before.operands(given.all("--input"));
-    line.operands(["-"]);
+    let mut before = NativeLine::new("filter --quiet -O bam -l 0 -o -");
+    before.add(filters).add_flag("--temp-dir", given.last_value("--tmp-dir"));
+    before.add_operands(given.values("--input"));
+    line.add_operands(["-"]);
     line.source = Some(Box::new(before));
     Ok(line)
 }
 
-pub const APPLY_BQSR: Command =
-    command("ApplyBQSR", &[APPLY, NO_READ_FILTERS, READS, COMMON], apply_bqsr);
+pub const APPLY_BQSR: ToolCommand =
+    barclay_command("ApplyBQSR", &[APPLY, NO_READ_FILTERS, READS, COMMON], translate_apply_bqsr);
 
 #[rustfmt::skip] // a row is a line
 const APPLY: &[Opt] = &[
     Opt::built("-bqsr --bqsr-recal-file", Takes::Value, "--bqsr-table"),
     Opt::built("-I --input", Takes::Files, "the inputs"),
     Opt::built("-O --output", Takes::Value, "-o"),
-    Opt::unless("--add-output-sam-program-record", "--no-PG"),
+    Opt::native_if_false("--add-output-sam-program-record", "--no-PG"),
     Opt::native("--allow-missing-read-group", Takes::Truth, "--allow-missing-read-group"),
     Opt::built("-OBI --create-output-bam-index", Takes::Truth, "writes OUT.bai; --no-index if false"),
     Opt::native("-OBM --create-output-bam-md5", Takes::Truth, "--md5"),
@@ -98,15 +103,16 @@ const APPLY: &[Opt] = &[
     Opt::native("--static-quantized-quals", Takes::Values, "--static-quantized-quals"),
 ];
 
-fn apply_bqsr(given: &Given) -> Result<Line> {
-    let (table, output) = (given.needed("--bqsr-recal-file")?, given.needed("--output")?);
-    given.needed("--input")?;
+fn translate_apply_bqsr(given: &ParsedArguments) -> Result<NativeLine> {
+    let (table, output) = (given.require_value("--bqsr-recal-file")?, given.require_value("--output")?);
+    given.require_value("--input")?;
     // Only `prep` has the filters that select reads by region.
-    let chooses = given.all("--intervals").chain(given.all("--exclude-intervals")).next().is_some();
-    let mut line = Line::new(if chooses { "prep" } else { "bqsr apply" });
-    line.flag(if chooses { "--bqsr-apply" } else { "--bqsr-table" }, Some(table));
-    if given.has("--round-down-quantized") && !given.has("--static-quantized-quals") {
-        return Err(given.refuse("--round-down-quantized needs --static-quantized-quals"));
+    let chooses =
+        given.values("--intervals").chain(given.values("--exclude-intervals")).next().is_some();
+    let mut line = NativeLine::new(if chooses { "prep" } else { "bqsr apply" });
+    line.add_flag(if chooses { "--bqsr-apply" } else { "--bqsr-table" }, Some(table));
+    if given.is_set("--round-down-quantized") && !given.is_set("--static-quantized-quals") {
+        return Err(given.refusal_error("--round-down-quantized needs --static-quantized-quals"));
     }
     line.add(["--gatk-drop-malformed"]).add(given.native_words());
     // Without intervals there is nothing to pad, and `bqsr apply` does not have the
@@ -115,21 +121,23 @@ fn apply_bqsr(given: &Given) -> Result<Line> {
         ("--intervals", "--interval-padding", "--in-intervals-padding"),
         ("--exclude-intervals", "--interval-exclusion-padding", "--outside-intervals-padding"),
     ] {
-        line.flag(native, given.value(padding).filter(|_| given.has(intervals)));
+        line.add_flag(native, given.last_value(padding).filter(|_| given.is_set(intervals)));
     }
-    common(&mut line, given);
-    let is_indexed = given.value("--create-output-bam-index") != Some("false");
-    htsjdk_output(&mut line, output, LEVEL, is_indexed);
-    line.operands(given.all("--input").map(standard_stream));
+    add_common_flags(&mut line, given);
+    let is_indexed = given.last_value("--create-output-bam-index") != Some("false");
+    add_htsjdk_output(&mut line, output, DEFAULT_LEVEL, is_indexed);
+    line.add_operands(given.values("--input").map(standard_stream));
     Ok(line)
 }
 
-pub const GATHER_BQSR_REPORTS: Command = command("GatherBQSRReports", &[GATHER, COMMON], |given| {
-    given.needed("--input")?;
-    let mut line = Line::new("bqsr gather");
-    line.flag("-o", Some(given.needed("--output")?)).operands(given.all("--input"));
-    Ok(line)
-});
+pub const GATHER_BQSR_REPORTS: ToolCommand =
+    barclay_command("GatherBQSRReports", &[GATHER, COMMON], |given| {
+        given.require_value("--input")?;
+        let mut line = NativeLine::new("bqsr gather");
+        line.add_flag("-o", Some(given.require_value("--output")?))
+            .add_operands(given.values("--input"));
+        Ok(line)
+    });
 
 #[rustfmt::skip] // a row is a line
 const GATHER: &[Opt] = &[
@@ -137,11 +145,13 @@ const GATHER: &[Opt] = &[
     Opt::built("-O --output", Takes::Value, "-o"),
 ];
 
-pub const ANALYZE_COVARIATES: Command = command("AnalyzeCovariates", &[COVARIATES, COMMON], |given| {
-    let mut line = Line::new("bqsr plot-data");
-    line.add(given.native_words()).flag("-o", Some(given.needed("--intermediate-csv-file")?));
-    Ok(line)
-});
+pub const ANALYZE_COVARIATES: ToolCommand =
+    barclay_command("AnalyzeCovariates", &[COVARIATES, COMMON], |given| {
+        let mut line = NativeLine::new("bqsr plot-data");
+        line.add(given.native_words())
+            .add_flag("-o", Some(given.require_value("--intermediate-csv-file")?));
+        Ok(line)
+    });
 
 #[rustfmt::skip] // a row is a line
 const COVARIATES: &[Opt] = &[

@@ -8,8 +8,8 @@ mod spark;
 use readmill_record::{Error, Result};
 
 use super::picard;
-use super::tool::{Before, Command, Tool};
-use shared::LEVEL;
+use super::tool::{LeadingArguments, Tool, ToolCommand};
+use shared::DEFAULT_LEVEL;
 
 pub const TOOL: Tool = Tool {
     name: "gatk",
@@ -17,11 +17,11 @@ pub const TOOL: Tool = Tool {
     version: "4.6.2.0",
     commands: COMMANDS,
     also: picard::TOOL.commands,
-    before,
+    parse_before: parse_launcher_arguments,
 };
 
 /// Picard's tools also accept `NAME=value` in GATK.
-const COMMANDS: &[Command] = &[
+const COMMANDS: &[ToolCommand] = &[
     bqsr::BASE_RECALIBRATOR,
     bqsr::APPLY_BQSR,
     bqsr::GATHER_BQSR_REPORTS,
@@ -34,7 +34,7 @@ const COMMANDS: &[Command] = &[
 
 /// Removes and reads the options of GATK's launcher: `--java-options` at any position,
 /// and the `--` before the options of Spark.
-fn before(words: &mut Vec<String>) -> Result<Before> {
+fn parse_launcher_arguments(words: &mut Vec<String>) -> Result<LeadingArguments> {
     let mut java = Vec::new();
     while let Some(at) = words.iter().position(|word| word.starts_with("--java-options")) {
         let word = words.remove(at);
@@ -50,7 +50,7 @@ fn before(words: &mut Vec<String>) -> Result<Before> {
     }
     let options: Vec<String> =
         java.iter().flat_map(|text| text.split_whitespace()).map(str::to_string).collect();
-    let mut before = picard::of_java(&options);
-    before.level.get_or_insert_with(|| LEVEL.to_string());
+    let mut before = picard::read_java_options(&options);
+    before.level.get_or_insert_with(|| DEFAULT_LEVEL.to_string());
     Ok(before)
 }

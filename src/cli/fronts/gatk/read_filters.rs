@@ -4,11 +4,11 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
 
 /// The default filters of BaseRecalibrator. readmill always applies them when it counts
 /// bases.
-const OWN: &[&str] = &[
+const DEFAULT_FILTERS: &[&str] = &[
     "MappedReadFilter",
     "MappingQualityAvailableReadFilter",
     "MappingQualityNotZeroReadFilter",
@@ -20,7 +20,7 @@ const OWN: &[&str] = &[
 
 /// Filters that have no effect in addition to the default ones: the parts of
 /// WellformedReadFilter, and a filter that accepts all reads.
-const IMPLIED: &[&str] = &[
+const REDUNDANT_FILTERS: &[&str] = &[
     "AlignmentAgreesWithHeaderReadFilter",
     "AllowAllReadsReadFilter",
     "CigarContainsNoNOperator",
@@ -34,7 +34,7 @@ const IMPLIED: &[&str] = &[
 
 /// Filters without arguments, each as a filter expression of readmill. As in samtools,
 /// `&&` and `||` have the same precedence.
-const EXPRESSIONS: &[(&str, &str)] = &[
+const FILTER_EXPRESSIONS: &[(&str, &str)] = &[
     ("FirstOfPairReadFilter", "flag.paired && flag.read1"),
     (
         "MateDifferentStrandReadFilter",
@@ -52,7 +52,7 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     ("SecondOfPairReadFilter", "flag.paired && flag.read2"),
 ];
 
-const VALUED: &[&str] = &[
+const FILTERS_WITH_ARGUMENTS: &[&str] = &[
     "FragmentLengthReadFilter",
     "LibraryReadFilter",
     "MappingQualityReadFilter",
@@ -64,7 +64,7 @@ const VALUED: &[&str] = &[
 
 /// Default filters that can be disabled, with the flag bit that they test. The bit is
 /// cleared by `readmill filter` before.
-const DISABLED: &[(&str, &str)] = &[
+const DISABLEABLE_FILTERS: &[(&str, &str)] = &[
     ("NotDuplicateReadFilter", "0x400"),
     ("NotSecondaryAlignmentReadFilter", "0x100"),
     ("PassesVendorQualityCheckReadFilter", "0x200"),
@@ -92,30 +92,30 @@ pub const READ_FILTERS: &[Opt] = &[
 
 /// Returns the arguments of `readmill filter` for the read filters on the command line.
 /// Empty if no filtering is needed.
-pub fn words(given: &Given) -> Result<Vec<String>> {
+pub fn filter_arguments(given: &ParsedArguments) -> Result<Vec<String>> {
     let mut words = Vec::new();
-    for name in given.all("--read-filter") {
-        if OWN.contains(&name) || IMPLIED.contains(&name) {
+    for name in given.values("--read-filter") {
+        if DEFAULT_FILTERS.contains(&name) || REDUNDANT_FILTERS.contains(&name) {
             continue;
         }
-        let expression = match EXPRESSIONS.iter().find(|(own, _)| *own == name) {
+        let expression = match FILTER_EXPRESSIONS.iter().find(|(own, _)| *own == name) {
             Some((_, expression)) => expression.to_string(),
-            None if VALUED.contains(&name) => valued(given, name)?,
+            None if FILTERS_WITH_ARGUMENTS.contains(&name) => expression_with_arguments(given, name)?,
             None => {
                 return Err(given
-                    .refuse(&format!("--read-filter {name} is not supported"))
+                    .refusal_error(&format!("--read-filter {name} is not supported"))
                     .hint(format!("drop the reads before: {WAY}")));
             }
         };
         words.extend(["-e".to_string(), expression]);
     }
-    for name in given.all("--disable-read-filter") {
-        match DISABLED.iter().find(|(own, _)| *own == name) {
+    for name in given.values("--disable-read-filter") {
+        match DISABLEABLE_FILTERS.iter().find(|(own, _)| *own == name) {
             Some((_, flag)) => words.extend(["--remove-flags".to_string(), flag.to_string()]),
-            None if !OWN.contains(&name) => {} // GATK only warns that the tool does not have this filter
+            None if !DEFAULT_FILTERS.contains(&name) => {} // GATK only warns that the tool does not have this filter
             None => {
                 return Err(given
-                    .refuse(&format!("--disable-read-filter {name} is not supported: such reads cannot be counted"))
+                    .refusal_error(&format!("--disable-read-filter {name} is not supported: such reads cannot be counted"))
                     .hint("leave it out; NotDuplicateReadFilter, NotSecondaryAlignmentReadFilter and PassesVendorQualityCheckReadFilter can be disabled"));
             }
         }
@@ -123,20 +123,22 @@ pub fn words(given: &Given) -> Result<Vec<String>> {
     Ok(words)
 }
 
-fn valued(given: &Given, name: &str) -> Result<String> {
+fn expression_with_arguments(given: &ParsedArguments, name: &str) -> Result<String> {
     let number = |option: &'static str, usual: Option<&'static str>| -> Result<Option<i64>> {
-        let Some(text) = given.value(option).or(usual) else { return Ok(None) };
-        let wrong = || given.refuse(&format!("{option} {text} is not a number"));
+        let Some(text) = given.last_value(option).or(usual) else { return Ok(None) };
+        let wrong = || given.refusal_error(&format!("{option} {text} is not a number"));
         text.parse().map(Some).map_err(|_| wrong())
     };
     let needed = |what: Option<i64>, option: &str| {
-        what.ok_or_else(|| given.refuse(&format!("--read-filter {name} needs {option}")))
+        what.ok_or_else(|| given.refusal_error(&format!("--read-filter {name} needs {option}")))
     };
     let any_of = |variable: &str, option: &'static str| -> Result<String> {
-        let values: Vec<String> =
-            given.all(option).map(|value| format!("{variable} == {}", literal(value))).collect();
+        let values: Vec<String> = given
+            .values(option)
+            .map(|value| format!("{variable} == {}", quote_literal(value)))
+            .collect();
         match values.is_empty() {
-            true => Err(given.refuse(&format!("--read-filter {name} needs {option}"))),
+            true => Err(given.refusal_error(&format!("--read-filter {name} needs {option}"))),
             false => Ok(values.join(" || ")),
         }
     };
@@ -159,17 +161,20 @@ fn valued(given: &Given, name: &str) -> Result<String> {
             let shortest = needed(number("--min-read-length", Some("1"))?, "a length")?;
             Ok(format!("length(seq) >= {shortest} && length(seq) <= {longest}"))
         }
-        "ReadStrandFilter" => match given.value("--keep-reverse-strand-only") {
-            Some("true") => Ok("flag.reverse".to_string()),
-            Some(_) => Ok("!flag.reverse".to_string()),
-            None => Err(given.refuse("--read-filter ReadStrandFilter needs --keep-reverse-strand-only")),
-        },
+        "ReadStrandFilter" => {
+            match given.last_value("--keep-reverse-strand-only") {
+                Some("true") => Ok("flag.reverse".to_string()),
+                Some(_) => Ok("!flag.reverse".to_string()),
+                None => Err(given
+                    .refusal_error("--read-filter ReadStrandFilter needs --keep-reverse-strand-only")),
+            }
+        }
         "LibraryReadFilter" => any_of("library", "--library"),
         "ReadGroupReadFilter" => any_of("[RG]", "--keep-read-group"),
         _ => any_of("qname", "--read-name"),
     }
 }
 
-fn literal(text: &str) -> String {
+fn quote_literal(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

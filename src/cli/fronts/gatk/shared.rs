@@ -2,18 +2,23 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Grammar, Opt, Takes};
-use super::super::line::Line;
-use super::super::tool::{Command, Make};
+use super::super::grammar::{Grammar, Opt, ParsedArguments, Takes};
+use super::super::line::NativeLine;
+use super::super::tool::{ToolCommand, Translation};
 
-pub const LEVEL: &str = "2";
+pub const DEFAULT_LEVEL: &str = "2";
 
-pub const fn command(
+pub const fn barclay_command(
     name: &'static str,
     options: &'static [&'static [Opt]],
-    make: fn(&Given) -> Result<Line>,
-) -> Command {
-    Command { name, grammar: Grammar::Barclay { legacy: false }, options, make: Make::Line(make) }
+    make: fn(&ParsedArguments) -> Result<NativeLine>,
+) -> ToolCommand {
+    ToolCommand {
+        name,
+        grammar: Grammar::Barclay { legacy: false },
+        options,
+        make: Translation::Line(make),
+    }
 }
 
 #[rustfmt::skip] // a row is a line
@@ -52,24 +57,24 @@ pub const READS: &[Opt] = &[
     Opt::harmless("-VS --read-validation-stringency", Takes::Value, "readmill has checks of its own (row 161 of parity)"),
     Opt::harmless("--seconds-between-progress-updates", Takes::Value, "messages alone"),
     Opt::refused("--sequence-dictionary", Takes::Value, "takes another dictionary than the reference's", ""),
-    Opt::harmless("--ambig-filter-bases", Takes::Value, OF_FILTER),
-    Opt::harmless("--ambig-filter-frac", Takes::Value, OF_FILTER),
-    Opt::harmless("--max-clipped-bases", Takes::Value, OF_FILTER),
-    Opt::harmless("--read-filter-max-hmer", Takes::Value, OF_FILTER),
-    Opt::harmless("--keep-intervals", Takes::Values, OF_FILTER),
-    Opt::harmless("--read-filter-expression", Takes::Values, OF_FILTER),
-    Opt::harmless("--mate-too-distant-length", Takes::Value, OF_FILTER),
-    Opt::harmless("--dont-require-soft-clips-both-ends", Takes::Truth, OF_FILTER),
-    Opt::harmless("--filter-too-short", Takes::Value, OF_FILTER),
-    Opt::harmless("--platform-filter-name", Takes::Values, OF_FILTER),
-    Opt::harmless("--black-listed-lanes", Takes::Values, OF_FILTER),
-    Opt::harmless("--read-group-black-list", Takes::Values, OF_FILTER),
-    Opt::harmless("--read-filter-tag", Takes::Value, OF_FILTER),
-    Opt::harmless("--read-filter-tag-comp", Takes::Value, OF_FILTER),
-    Opt::harmless("--read-filter-tag-op", Takes::Value, OF_FILTER),
-    Opt::harmless("--sample", Takes::Values, OF_FILTER),
-    Opt::harmless("--max-soft-clipped-leading-trailing-ratio", Takes::Value, OF_FILTER),
-    Opt::harmless("--max-soft-clipped-ratio", Takes::Value, OF_FILTER),
+    Opt::harmless("--ambig-filter-bases", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--ambig-filter-frac", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--max-clipped-bases", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--read-filter-max-hmer", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--keep-intervals", Takes::Values, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--read-filter-expression", Takes::Values, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--mate-too-distant-length", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--dont-require-soft-clips-both-ends", Takes::Truth, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--filter-too-short", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--platform-filter-name", Takes::Values, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--black-listed-lanes", Takes::Values, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--read-group-black-list", Takes::Values, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--read-filter-tag", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--read-filter-tag-comp", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--read-filter-tag-op", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--sample", Takes::Values, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--max-soft-clipped-leading-trailing-ratio", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--max-soft-clipped-ratio", Takes::Value, ONLY_WITH_REFUSED_FILTER),
 ];
 
 /// The options for read filters, for tools in which readmill cannot change the filters.
@@ -78,23 +83,23 @@ pub const NO_READ_FILTERS: &[Opt] = &[
     Opt::refused("-DF --disable-read-filter", Takes::Values, "takes reads that the tool leaves out", ""),
     Opt::refused("-XRF --inverted-read-filter", Takes::Values, "drops reads", NO_FILTER),
     Opt::refused("--disable-tool-default-read-filters", Takes::Truth, "takes reads that the tool leaves out", ""),
-    Opt::harmless("--max-fragment-length", Takes::Value, OF_FILTER),
-    Opt::harmless("--min-fragment-length", Takes::Value, OF_FILTER),
-    Opt::harmless("--library", Takes::Values, OF_FILTER),
-    Opt::harmless("--maximum-mapping-quality", Takes::Value, OF_FILTER),
-    Opt::harmless("--minimum-mapping-quality", Takes::Value, OF_FILTER),
-    Opt::harmless("--keep-read-group", Takes::Value, OF_FILTER),
-    Opt::harmless("--max-read-length", Takes::Value, OF_FILTER),
-    Opt::harmless("--min-read-length", Takes::Value, OF_FILTER),
-    Opt::harmless("--read-name", Takes::Values, OF_FILTER),
-    Opt::harmless("--keep-reverse-strand-only", Takes::Truth, OF_FILTER),
+    Opt::harmless("--max-fragment-length", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--min-fragment-length", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--library", Takes::Values, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--maximum-mapping-quality", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--minimum-mapping-quality", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--keep-read-group", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--max-read-length", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--min-read-length", Takes::Value, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--read-name", Takes::Values, ONLY_WITH_REFUSED_FILTER),
+    Opt::harmless("--keep-reverse-strand-only", Takes::Truth, ONLY_WITH_REFUSED_FILTER),
 ];
 
-const OF_FILTER: &str = "it belongs to a filter of --read-filter that is refused";
+const ONLY_WITH_REFUSED_FILTER: &str = "it belongs to a filter of --read-filter that is refused";
 
-pub fn common(line: &mut Line, given: &Given) {
-    if given.has("--QUIET") {
+pub fn add_common_flags(line: &mut NativeLine, given: &ParsedArguments) {
+    if given.is_set("--QUIET") {
         line.add(["--quiet"]);
     }
-    line.flag("--temp-dir", given.value("--tmp-dir"));
+    line.add_flag("--temp-dir", given.last_value("--tmp-dir"));
 }

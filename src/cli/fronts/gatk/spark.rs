@@ -2,15 +2,17 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
-use super::super::line::{Line, htsjdk_output};
-use super::super::tool::Command;
-use super::shared::{COMMON, LEVEL, NO_FILTER, NO_READ_FILTERS, READS, command, common};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
+use super::super::line::{NativeLine, add_htsjdk_output};
+use super::super::tool::ToolCommand;
+use super::shared::{
+    COMMON, DEFAULT_LEVEL, NO_FILTER, NO_READ_FILTERS, READS, add_common_flags, barclay_command,
+};
 
-pub const MARK_DUPLICATES_SPARK: Command = command(
+pub const MARK_DUPLICATES_SPARK: ToolCommand = barclay_command(
     "MarkDuplicatesSpark",
     &[OPTIONS, FLOW, SPARK, NO_READ_FILTERS, READS, COMMON],
-    mark_duplicates_spark,
+    translate_mark_duplicates_spark,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -19,7 +21,7 @@ const OPTIONS: &[Opt] = &[
     Opt::built("-O --output", Takes::Value, "-o, sorted by coordinate"),
     Opt::native("-M --metrics-file", Takes::Value, "--metrics"),
     Opt::native("-R --reference", Takes::Value, "--reference"),
-    Opt::unless("--add-output-sam-program-record", "--no-PG"),
+    Opt::native_if_false("--add-output-sam-program-record", "--no-PG"),
     Opt::refused("--allow-multiple-sort-orders-in-input", Takes::Truth, "takes inputs of several orders", "readmill sort -N of each, before"),
     Opt::built("-OBI --create-output-bam-index", Takes::Truth, "writes OUT.bam.bai; --no-index if false"),
     Opt::harmless("--create-output-bam-splitting-index", Takes::Truth, "an index for Hadoop"),
@@ -69,19 +71,19 @@ const SPARK: &[Opt] = &[
     Opt::harmless("--use-nio", Takes::Truth, "readmill reads files"),
 ];
 
-fn mark_duplicates_spark(given: &Given) -> Result<Line> {
-    let output = given.needed("--output")?;
-    given.needed("--input")?;
-    let mut line = Line::new("prep --sort coordinate --mark-duplicates --duplicate-mode template");
+fn translate_mark_duplicates_spark(given: &ParsedArguments) -> Result<NativeLine> {
+    let output = given.require_value("--output")?;
+    given.require_value("--input")?;
+    let mut line = NativeLine::new("prep --sort coordinate --mark-duplicates --duplicate-mode template");
     line.add(given.native_words());
-    let master = given.value("--spark-master").and_then(|master| master.strip_prefix("local["));
+    let master = given.last_value("--spark-master").and_then(|master| master.strip_prefix("local["));
     let threads = master.and_then(|rest| rest.strip_suffix(']')).filter(|&number| number != "*");
-    line.flag("-@", threads);
-    common(&mut line, given);
-    let is_indexed = given.value("--create-output-bam-index") != Some("false");
-    htsjdk_output(&mut line, output, LEVEL, is_indexed);
+    line.add_flag("-@", threads);
+    add_common_flags(&mut line, given);
+    let is_indexed = given.last_value("--create-output-bam-index") != Some("false");
+    add_htsjdk_output(&mut line, output, DEFAULT_LEVEL, is_indexed);
     // MarkDuplicatesSpark names the index OUT.bam.bai, as readmill does.
     line.renamed = None;
-    line.operands(given.all("--input"));
+    line.add_operands(given.values("--input"));
     Ok(line)
 }

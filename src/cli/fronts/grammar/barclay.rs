@@ -6,12 +6,16 @@ use std::collections::HashSet;
 use readmill_record::{Error, Result};
 
 use super::option::{Opt, Takes};
-use super::words::{Parsed, Words, read_lines};
+use super::words::{ParsedOptions, UnparsedArguments, read_lines};
 
 /// Reads the arguments of a Picard or GATK tool. With `legacy`, `NAME=value` is
 /// accepted, too.
-pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Parsed> {
-    let mut parsed = Parsed::default();
+pub fn parse_barclay(
+    table: &[&'static Opt],
+    mut words: UnparsedArguments,
+    legacy: bool,
+) -> Result<ParsedOptions> {
+    let mut parsed = ParsedOptions::default();
     let mut files_read = HashSet::new();
     while let Some(word) = words.left.pop_front() {
         let name = word.trim_start_matches('-');
@@ -23,26 +27,27 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
             }
             _ => (name, None),
         };
-        let found = named(table, name).map(|option| (option, joined.map(str::to_string)));
+        let found = find_option(table, name).map(|option| (option, joined.map(str::to_string)));
         let (option, joined) = match found {
             Some(found) => found,
-            None => joined_letter(table, &word).ok_or_else(|| unknown(table, &word, &words))?,
+            None => parse_joined_letter(table, &word)
+                .ok_or_else(|| unknown_option_error(table, &word, &words))?,
         };
         let value = match (option.takes, joined) {
             // Picard also accepts a space after `=`, as in `I= in.bam`.
             (_, Some(value))
                 if value.is_empty() && words.left.front().is_some_and(|it| is_value(it)) =>
             {
-                words.value(&word)?
+                words.take_value(&word)?
             }
             (_, Some(value)) => value,
             (Takes::Truth, None) => match words.left.front() {
-                Some(next) if !next.starts_with('-') => words.value(&word)?,
+                Some(next) if !next.starts_with('-') => words.take_value(&word)?,
                 _ => "true".to_string(),
             },
-            (_, None) => words.value(&word)?,
+            (_, None) => words.take_value(&word)?,
         };
-        if option.has("--arguments_file") {
+        if option.has_name("--arguments_file") {
             // As in Picard, a file that is named again, for example by itself, is not
             // read a second time.
             if !files_read.insert(value.clone()) {
@@ -65,7 +70,7 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
                 return Err(Error::usage(format!("{} {name} is given twice", words.command)));
             }
             Takes::Truth => {
-                let truth = truth(&value).ok_or_else(|| {
+                let truth = parse_boolean(&value).ok_or_else(|| {
                     Error::usage(format!("{} {name} {value}: neither true nor false", words.command))
                 })?;
                 parsed.options.push((option, truth.to_string()));
@@ -76,23 +81,23 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
     if let [operand, ..] = &parsed.operands[..] {
         return Err(Error::usage(format!("{} takes no word alone: {operand}", words.command)));
     }
-    take_null(&mut parsed);
+    apply_null_values(&mut parsed);
     Ok(parsed)
 }
 
-fn named(table: &[&'static Opt], name: &str) -> Option<&'static Opt> {
+fn find_option(table: &[&'static Opt], name: &str) -> Option<&'static Opt> {
     table.iter().copied().find(|option| option.names().any(|own| own.trim_start_matches('-') == name))
 }
 
 /// Returns the error for a word that is not an option. It has a special hint for
 /// `--NAME=value`, which the tools refuse, too.
-fn unknown(table: &[&'static Opt], word: &str, words: &Words) -> Error {
+fn unknown_option_error(table: &[&'static Opt], word: &str, words: &UnparsedArguments) -> Error {
     match word.split_once('=') {
-        Some((name, value)) if named(table, name.trim_start_matches('-')).is_some() => {
+        Some((name, value)) if find_option(table, name.trim_start_matches('-')).is_some() => {
             Error::usage(format!("{} {word}: the value stands apart from the name", words.command))
                 .hint(format!("give {name} {value}"))
         }
-        _ => words.unknown(word),
+        _ => words.unknown_option_error(word),
     }
 }
 
@@ -104,10 +109,10 @@ fn is_value(word: &str) -> bool {
 /// Applies the value `null`, which means that an argument is not given. For a list, it
 /// also removes earlier values and the tool's default. `--READ_NAME_REGEX` keeps the
 /// value, since there it means that names are not parsed.
-fn take_null(parsed: &mut Parsed) {
+fn apply_null_values(parsed: &mut ParsedOptions) {
     let mut kept: Vec<(&'static Opt, String)> = Vec::new();
     for (option, value) in parsed.options.drain(..) {
-        if value != "null" || option.has("--READ_NAME_REGEX") {
+        if value != "null" || option.has_name("--READ_NAME_REGEX") {
             kept.push((option, value));
         } else if matches!(option.takes, Takes::Values | Takes::Files) {
             kept.retain(|(own, _)| !std::ptr::eq(*own, option));
@@ -119,16 +124,16 @@ fn take_null(parsed: &mut Parsed) {
 
 /// Reads a one-letter option with its value in the same word, such as `-Ix.bam` in
 /// Picard.
-fn joined_letter(table: &[&'static Opt], word: &str) -> Option<(&'static Opt, Option<String>)> {
+fn parse_joined_letter(table: &[&'static Opt], word: &str) -> Option<(&'static Opt, Option<String>)> {
     let rest = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
     let letter = rest.chars().next()?;
     let name = format!("-{letter}");
-    let valued = |option: &&&'static Opt| option.has(&name) && option.takes != Takes::Truth;
+    let valued = |option: &&&'static Opt| option.has_name(&name) && option.takes != Takes::Truth;
     let option = table.iter().find(valued)?;
     Some((option, Some(rest[letter.len_utf8()..].to_string())))
 }
 
-fn truth(text: &str) -> Option<bool> {
+fn parse_boolean(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "t" => Some(true),
         "false" | "f" => Some(false),

@@ -4,10 +4,10 @@
 use readmill_record::{Error, Result};
 
 use super::option::{Opt, Takes};
-use super::words::{Parsed, Words};
+use super::words::{ParsedOptions, UnparsedArguments};
 
-pub fn read(table: &[&'static Opt], mut words: Words) -> Result<Parsed> {
-    let mut parsed = Parsed::default();
+pub fn parse_getopt(table: &[&'static Opt], mut words: UnparsedArguments) -> Result<ParsedOptions> {
+    let mut parsed = ParsedOptions::default();
     while let Some(word) = words.left.pop_front() {
         if word == "--" {
             parsed.operands.extend(words.left.drain(..));
@@ -16,8 +16,8 @@ pub fn read(table: &[&'static Opt], mut words: Words) -> Result<Parsed> {
                 Some((name, value)) => (name, Some(value.to_string())),
                 None => (long, None),
             };
-            let option = long_option(table, name).map_err(|several| match &several[..] {
-                [] => words.unknown(&format!("--{name}")),
+            let option = find_long_option(table, name).map_err(|several| match &several[..] {
+                [] => words.unknown_option_error(&format!("--{name}")),
                 _ => Error::usage(format!("{} --{name} may be {}", words.command, several.join(" or "))),
             })?;
             let value = match (option.takes, value) {
@@ -26,11 +26,11 @@ pub fn read(table: &[&'static Opt], mut words: Words) -> Result<Parsed> {
                     return Err(Error::usage(format!("{} --{name} takes no value", words.command)));
                 }
                 (_, Some(value)) => value,
-                (_, None) => words.value(&word)?,
+                (_, None) => words.take_value(&word)?,
             };
             parsed.options.push((option, value));
         } else if word.len() > 1 && word.starts_with('-') {
-            cluster(&mut parsed, table, &word, &mut words)?;
+            parse_letter_cluster(&mut parsed, table, &word, &mut words)?;
         } else {
             parsed.operands.push(word);
         }
@@ -40,17 +40,22 @@ pub fn read(table: &[&'static Opt], mut words: Words) -> Result<Parsed> {
 
 /// Reads the letters after one dash. When a letter takes a value, the rest of the word
 /// is the value.
-fn cluster(parsed: &mut Parsed, table: &[&'static Opt], word: &str, words: &mut Words) -> Result<()> {
+fn parse_letter_cluster(
+    parsed: &mut ParsedOptions,
+    table: &[&'static Opt],
+    word: &str,
+    words: &mut UnparsedArguments,
+) -> Result<()> {
     for (at, letter) in word.char_indices().skip(1) {
         let name = format!("-{letter}");
-        let found = table.iter().find(|option| option.has(&name));
-        let option = *found.ok_or_else(|| words.unknown(&name))?;
+        let found = table.iter().find(|option| option.has_name(&name));
+        let option = *found.ok_or_else(|| words.unknown_option_error(&name))?;
         if option.takes == Takes::Nothing {
             parsed.options.push((option, String::new()));
             continue;
         }
         let rest = &word[at + letter.len_utf8()..];
-        let value = if rest.is_empty() { words.value(&name)? } else { rest.to_string() };
+        let value = if rest.is_empty() { words.take_value(&name)? } else { rest.to_string() };
         parsed.options.push((option, value));
         break;
     }
@@ -59,9 +64,12 @@ fn cluster(parsed: &mut Parsed, table: &[&'static Opt], word: &str, words: &mut 
 
 /// Finds a long option by its name or by an unambiguous prefix of it. The error lists
 /// the names that have this prefix.
-fn long_option(table: &[&'static Opt], name: &str) -> std::result::Result<&'static Opt, Vec<String>> {
+fn find_long_option(
+    table: &[&'static Opt],
+    name: &str,
+) -> std::result::Result<&'static Opt, Vec<String>> {
     let full = format!("--{name}");
-    if let Some(option) = table.iter().find(|option| option.has(&full)) {
+    if let Some(option) = table.iter().find(|option| option.has_name(&full)) {
         return Ok(option);
     }
     let begun: Vec<(&'static Opt, &'static str)> = table

@@ -3,7 +3,7 @@
 use readmill_record::{Error, Result};
 
 use super::option::{Does, Opt, Takes};
-use super::words::{self, Parsed, Words};
+use super::words::{self, ParsedOptions, UnparsedArguments};
 use super::{barclay, getopt, go};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Grammar {
 
 /// The parsed command line of a tool: the options with their values, and the operands.
 /// The function of each command translates it to a native `Line`.
-pub struct Given {
+pub struct ParsedArguments {
     pub command: String,
     /// Bytes of memory that reading headers and lists may take. The limit is known
     /// before the line is parsed.
@@ -36,7 +36,7 @@ pub struct Given {
     pub operands: Vec<String>,
 }
 
-impl Given {
+impl ParsedArguments {
     /// Parses the arguments after the command's name, and refuses options that readmill
     /// does not support.
     pub fn parse(
@@ -46,19 +46,19 @@ impl Given {
         words: Vec<String>,
         memory: u64,
     ) -> Result<Self> {
-        let words = Words { left: words.into(), command: command.to_string(), memory };
+        let words = UnparsedArguments { left: words.into(), command: command.to_string(), memory };
         let table: Vec<&'static Opt> = options.iter().flat_map(|group| group.iter()).collect();
-        let Parsed { options, emptied, operands } = match grammar {
-            Grammar::Getopt => getopt::read(&table, words),
-            Grammar::Barclay { legacy } => barclay::read(&table, words, legacy),
-            Grammar::Go { operands } => go::read(&table, words, operands),
+        let ParsedOptions { options, emptied, operands } = match grammar {
+            Grammar::Getopt => getopt::parse_getopt(&table, words),
+            Grammar::Barclay { legacy } => barclay::parse_barclay(&table, words, legacy),
+            Grammar::Go { operands } => go::parse_go_flags(&table, words, operands),
         }?;
-        let given = Given { command: command.to_string(), memory, options, emptied, operands };
-        given.check()?;
+        let given = ParsedArguments { command: command.to_string(), memory, options, emptied, operands };
+        given.refuse_unsupported()?;
         Ok(given)
     }
 
-    fn check(&self) -> Result<()> {
+    fn refuse_unsupported(&self) -> Result<()> {
         for (option, value) in &self.options {
             let name = option.names().last().unwrap_or_default();
             let (what, way) = match option.does {
@@ -87,40 +87,40 @@ impl Given {
 
     /// Returns all values of an option, in the order of the command line. Any of its
     /// names can be given.
-    pub fn all<'a>(&'a self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
-        let named = self.options.iter().filter(move |(option, _)| option.has(name));
+    pub fn values<'a>(&'a self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
+        let named = self.options.iter().filter(move |(option, _)| option.has_name(name));
         named.map(|(_, value)| value.as_str())
     }
 
-    pub fn value<'a>(&'a self, name: &'a str) -> Option<&'a str> {
-        self.all(name).next_back()
+    pub fn last_value<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        self.values(name).next_back()
     }
 
     /// Returns whether the value `null` has removed the default values of a list.
     /// Otherwise the front adds the tool's defaults to the values that are given.
-    pub fn is_emptied(&self, name: &str) -> bool {
-        self.emptied.iter().any(|option| option.has(name))
+    pub fn is_default_removed(&self, name: &str) -> bool {
+        self.emptied.iter().any(|option| option.has_name(name))
     }
 
     /// Returns which of `names` is the last one on the command line, as an index of
     /// `names`.
-    pub fn last_of(&self, names: &[&str]) -> Option<usize> {
-        let place = |option: &Opt| names.iter().position(|name| option.has(name));
+    pub fn last_given_of(&self, names: &[&str]) -> Option<usize> {
+        let place = |option: &Opt| names.iter().position(|name| option.has_name(name));
         self.options.iter().rev().find_map(|(option, _)| place(option))
     }
 
     /// Returns whether a switch is given, or a boolean of Picard or GATK is true. For
     /// an option with another value, it returns whether the option is given.
-    pub fn has(&self, name: &str) -> bool {
-        self.value(name).is_some_and(|value| value != "false")
+    pub fn is_set(&self, name: &str) -> bool {
+        self.last_value(name).is_some_and(|value| value != "false")
     }
 
     /// Returns the last value of an option that the tool requires, or a usage error if
     /// it is missing.
-    pub fn needed(&self, name: &str) -> Result<&str> {
+    pub fn require_value(&self, name: &str) -> Result<&str> {
         let missing = || Error::usage(format!("{} needs {name}", self.command));
         // Not `self.value`: the result may outlive `name`, but not `self`.
-        let named = self.options.iter().rev().find(|(option, _)| option.has(name));
+        let named = self.options.iter().rev().find(|(option, _)| option.has_name(name));
         named.map(|(_, value)| value.as_str()).ok_or_else(missing)
     }
 
@@ -153,7 +153,7 @@ impl Given {
         words::read_lines(path, &self.command, self.memory)
     }
 
-    pub fn refuse(&self, what: &str) -> Error {
+    pub fn refusal_error(&self, what: &str) -> Error {
         Error::usage(format!("{}: {what}", self.command))
     }
 }

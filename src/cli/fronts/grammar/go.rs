@@ -4,12 +4,16 @@
 use readmill_record::{Error, Result};
 
 use super::option::{Opt, Takes};
-use super::words::{Parsed, Words};
+use super::words::{ParsedOptions, UnparsedArguments};
 
 /// Reads arguments as Go's flag package does, after the first `operands` words, which
 /// are files.
-pub fn read(table: &[&'static Opt], mut words: Words, operands: usize) -> Result<Parsed> {
-    let mut parsed = Parsed::default();
+pub fn parse_go_flags(
+    table: &[&'static Opt],
+    mut words: UnparsedArguments,
+    operands: usize,
+) -> Result<ParsedOptions> {
+    let mut parsed = ParsedOptions::default();
     let few = words.left.len() < operands
         || words.left.iter().take(operands).any(|word| word.starts_with("--"));
     if few {
@@ -28,10 +32,10 @@ pub fn read(table: &[&'static Opt], mut words: Words, operands: usize) -> Result
             None => (name, None),
         };
         let full = format!("--{name}");
-        let found = table.iter().find(|option| option.has(&full));
-        let option = *found.ok_or_else(|| words.unknown(&word))?;
+        let found = table.iter().find(|option| option.has_name(&full));
+        let option = *found.ok_or_else(|| words.unknown_option_error(&word))?;
         match (option.takes, joined) {
-            (Takes::Nothing, Some(value)) => match truth_of_go(&value) {
+            (Takes::Nothing, Some(value)) => match parse_go_boolean(&value) {
                 Some(true) => parsed.options.push((option, String::new())),
                 Some(false) => parsed.options.retain(|(own, _)| !std::ptr::eq(*own, option)),
                 None => {
@@ -44,7 +48,7 @@ pub fn read(table: &[&'static Opt], mut words: Words, operands: usize) -> Result
             (Takes::Nothing, None) => parsed.options.push((option, String::new())),
             (_, Some(value)) => parsed.options.push((option, value)),
             (_, None) => {
-                let value = words.value(&full)?;
+                let value = words.take_value(&full)?;
                 parsed.options.push((option, value));
             }
         }
@@ -53,7 +57,7 @@ pub fn read(table: &[&'static Opt], mut words: Words, operands: usize) -> Result
 }
 
 /// Parses a boolean as Go's `strconv.ParseBool` does.
-fn truth_of_go(text: &str) -> Option<bool> {
+fn parse_go_boolean(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),

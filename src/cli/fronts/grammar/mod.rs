@@ -7,5 +7,5 @@ mod go;
 mod option;
 mod words;
 
-pub use given::{Given, Grammar};
+pub use given::{Grammar, ParsedArguments};
 pub use option::{Does, Opt, Takes};

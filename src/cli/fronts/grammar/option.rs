@@ -54,7 +54,7 @@ impl Opt {
     }
 
     /// Makes a boolean option that is replaced by `words` if it is false.
-    pub const fn unless(names: &'static str, words: &'static str) -> Self {
+    pub const fn native_if_false(names: &'static str, words: &'static str) -> Self {
         Opt { names, takes: Takes::Truth, does: Does::WordsIfFalse(words) }
     }
 
@@ -96,7 +96,7 @@ impl Opt {
         self.names.split(' ')
     }
 
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has_name(&self, name: &str) -> bool {
         self.names().any(|own| own == name)
     }
 }

@@ -3,31 +3,31 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use readmill::files::{self, Memory};
+use readmill::files::{self, CommandMemory};
 use readmill_record::{Error, Result};
 
 use super::option::Opt;
 
-pub struct Words {
+pub struct UnparsedArguments {
     pub left: VecDeque<String>,
     pub command: String,
     pub memory: u64,
 }
 
 #[derive(Default)]
-pub struct Parsed {
+pub struct ParsedOptions {
     pub options: Vec<(&'static Opt, String)>,
     pub emptied: Vec<&'static Opt>,
     pub operands: Vec<String>,
 }
 
-impl Words {
-    pub fn value(&mut self, option: &str) -> Result<String> {
+impl UnparsedArguments {
+    pub fn take_value(&mut self, option: &str) -> Result<String> {
         let missing = || Error::usage(format!("{} {option} needs a value", self.command));
         self.left.pop_front().ok_or_else(missing)
     }
 
-    pub fn unknown(&self, option: &str) -> Error {
+    pub fn unknown_option_error(&self, option: &str) -> Error {
         Error::usage(format!("{} has no option {option}", self.command)).hint(format!(
             "readmill {} --help lists its options, and what becomes of them",
             self.command
@@ -38,9 +38,9 @@ impl Words {
 /// Reads the lines of a file of arguments or file names, without comments and empty
 /// lines. `command` is named in error messages.
 pub fn read_lines(path: &str, command: &str, memory: u64) -> Result<Vec<String>> {
-    let memory = Memory::of(memory)?;
+    let memory = CommandMemory::divide(memory)?;
     let mut lines = Vec::new();
-    for line in files::lines(Path::new(path), &memory.ledger)? {
+    for line in files::read_file_list(Path::new(path), &memory.ledger)? {
         let line = line.into_os_string().into_string().map_err(|line| {
             let what = format!("{path} has a line that is not UTF-8: {}", line.display());
             Error::usage(format!("{command}: {what}"))

@@ -2,14 +2,17 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
 use super::super::headers;
-use super::super::line::Line;
-use super::super::tool::Command;
-use super::shared::{COMMON, MD5, REFERENCE, STRINGENCY, command, common};
+use super::super::line::NativeLine;
+use super::super::tool::ToolCommand;
+use super::shared::{COMMON, MD5, REFERENCE, STRINGENCY, add_common_flags, barclay_command};
 
-pub const MARK_DUPLICATES: Command =
-    command("MarkDuplicates", &[OPTIONS, FLOW, REFERENCE, MD5, STRINGENCY, COMMON], mark_duplicates);
+pub const MARK_DUPLICATES: ToolCommand = barclay_command(
+    "MarkDuplicates",
+    &[OPTIONS, FLOW, REFERENCE, MD5, STRINGENCY, COMMON],
+    translate_mark_duplicates,
+);
 
 #[rustfmt::skip] // a row is a line
 const OPTIONS: &[Opt] = &[
@@ -20,7 +23,7 @@ const OPTIONS: &[Opt] = &[
     Opt::built("-ASO --ASSUME_SORT_ORDER", Takes::Value, "--duplicate-mode coordinate or template; without it, as the header of the first input says; several inputs are sorted so, but for queryname that their headers do not say"),
     Opt::built("-AS --ASSUME_SORTED", Takes::Truth, "--duplicate-mode coordinate"),
     Opt::native("--BARCODE_TAG", Takes::Value, "--barcode-tag"),
-    Opt::unless("--CLEAR_DT", "--keep-dt"),
+    Opt::native_if_false("--CLEAR_DT", "--keep-dt"),
     Opt::refused("-CO --COMMENT", Takes::Values, "adds comments to the header", "leave it out"),
     Opt::native("--DUPLEX_UMI", Takes::Truth, "--duplex-umi"),
     Opt::native("-DS --DUPLICATE_SCORING_STRATEGY", Takes::Value, "--scoring-strategy"),
@@ -60,46 +63,48 @@ const FLOW: &[Opt] = &[
     Opt::harmless("--FLOW_USE_UNPAIRED_CLIPPED_END", Takes::Truth, "it belongs to FLOW_MODE"),
 ];
 
-fn mark_duplicates(given: &Given) -> Result<Line> {
-    let mut line = Line::new("markdup");
+fn translate_mark_duplicates(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("markdup");
     line.add(given.native_words());
-    given.needed("--METRICS_FILE")?;
+    given.require_value("--METRICS_FILE")?;
     for name in ["--DUPLEX_UMI", "--MOLECULAR_IDENTIFIER_TAG"] {
-        if given.has(name) && !given.has("--BARCODE_TAG") {
-            return Err(given.refuse(&format!("{name} is not supported without BARCODE_TAG")));
+        if given.is_set(name) && !given.is_set("--BARCODE_TAG") {
+            return Err(given.refusal_error(&format!("{name} is not supported without BARCODE_TAG")));
         }
     }
-    let inputs: Vec<&str> = given.all("--INPUT").collect();
-    let first = inputs.first().ok_or_else(|| given.refuse("there is no INPUT"))?;
-    let assumed = match given.value("--ASSUME_SORT_ORDER") {
+    let inputs: Vec<&str> = given.values("--INPUT").collect();
+    let first = inputs.first().ok_or_else(|| given.refusal_error("there is no INPUT"))?;
+    let assumed = match given.last_value("--ASSUME_SORT_ORDER") {
         Some(order) => Some(order.to_string()),
-        None if given.has("--ASSUME_SORTED") => Some("coordinate".to_string()),
-        None => headers::order(given, first)?,
+        None if given.is_set("--ASSUME_SORTED") => Some("coordinate".to_string()),
+        None => headers::read_sort_order(given, first)?,
     };
     let (mode, order) = match assumed.as_deref() {
         Some("coordinate") => ("coordinate", "coordinate"),
         Some("queryname") => ("template", "queryname"),
-        Some(other) if given.value("--ASSUME_SORT_ORDER").is_some() => {
-            return Err(
-                given.refuse(&format!("ASSUME_SORT_ORDER {other} is neither coordinate nor queryname"))
-            );
+        Some(other) if given.last_value("--ASSUME_SORT_ORDER").is_some() => {
+            return Err(given.refusal_error(&format!(
+                "ASSUME_SORT_ORDER {other} is neither coordinate nor queryname"
+            )));
         }
         _ => ("auto", "none"),
     };
-    line.flag("--duplicate-mode", Some(mode));
+    line.add_flag("--duplicate-mode", Some(mode));
     // Picard merges several inputs in the order that is assumed. If the inputs are only
     // grouped by name, the order of the input is kept.
-    if inputs.len() > 1 && (order == "coordinate" || order == "queryname" && by_name(given, &inputs)?) {
-        line.flag("--sort", Some(order));
+    if inputs.len() > 1
+        && (order == "coordinate" || order == "queryname" && are_all_sorted_by_name(given, &inputs)?)
+    {
+        line.add_flag("--sort", Some(order));
     }
-    common(&mut line, given, given.needed("--OUTPUT")?);
-    line.operands(inputs);
+    add_common_flags(&mut line, given, given.require_value("--OUTPUT")?);
+    line.add_operands(inputs);
     Ok(line)
 }
 
-fn by_name(given: &Given, inputs: &[&str]) -> Result<bool> {
+fn are_all_sorted_by_name(given: &ParsedArguments, inputs: &[&str]) -> Result<bool> {
     for input in inputs {
-        if headers::order(given, input)?.as_deref() != Some("queryname") {
+        if headers::read_sort_order(given, input)?.as_deref() != Some("queryname") {
             return Ok(false);
         }
     }

@@ -5,11 +5,14 @@ use std::path::Path;
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
 use super::super::headers;
-use super::super::line::Line;
-use super::super::tool::Command;
-use super::shared::{COMMON, MD5, REFERENCE, STRINGENCY, command, one_input, order, read_group};
+use super::super::line::NativeLine;
+use super::super::tool::ToolCommand;
+use super::shared::{
+    COMMON, MD5, REFERENCE, STRINGENCY, add_input_and_output, barclay_command, read_group_line,
+    translate_sort_order,
+};
 
 #[rustfmt::skip] // a row is a line
 const IN_OUT: &[Opt] = &[
@@ -17,10 +20,10 @@ const IN_OUT: &[Opt] = &[
     Opt::built("-O --OUTPUT", Takes::Value, "-o"),
 ];
 
-pub const ADD_OR_REPLACE_READ_GROUPS: Command = command(
+pub const ADD_OR_REPLACE_READ_GROUPS: ToolCommand = barclay_command(
     "AddOrReplaceReadGroups",
     &[IN_OUT, READ_GROUP, REFERENCE, MD5, STRINGENCY, COMMON],
-    add_or_replace_read_groups,
+    translate_add_read_groups,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -41,33 +44,40 @@ const READ_GROUP: &[Opt] = &[
     Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; without it the order stays"),
 ];
 
-const FIELDS: [&str; 13] =
+const READ_GROUP_FIELDS: [&str; 13] =
     ["ID", "LB", "PL", "SM", "PU", "CN", "DS", "DT", "FO", "KS", "PG", "PI", "PM"];
 
-fn add_or_replace_read_groups(given: &Given) -> Result<Line> {
+fn translate_add_read_groups(given: &ParsedArguments) -> Result<NativeLine> {
     for needed in ["--RGLB", "--RGPL", "--RGPU", "--RGSM"] {
-        given.needed(needed)?;
+        given.require_value(needed)?;
     }
-    let names = FIELDS.map(|field| (field, format!("--RG{field}")));
+    let names = READ_GROUP_FIELDS.map(|field| (field, format!("--RG{field}")));
     let usual = |field: &str| (field == "ID").then_some("1");
-    let values = names.iter().map(|(field, name)| (*field, given.value(name).or(usual(field))));
-    let group = read_group(given, values)?;
-    let mut line = sorted(given, "filter")?;
-    line.flag("--read-group", Some(&group)).add(given.native_words());
-    one_input(&mut line, given)?;
+    let values = names.iter().map(|(field, name)| (*field, given.last_value(name).or(usual(field))));
+    let group = read_group_line(given, values)?;
+    let mut line = with_requested_sort(given, "filter")?;
+    line.add_flag("--read-group", Some(&group)).add(given.native_words());
+    add_input_and_output(&mut line, given)?;
     Ok(line)
 }
 
 /// Returns `prep --sort ORDER` if a sort order is requested, and `command` alone
 /// otherwise.
-fn sorted(given: &Given, command: &str) -> Result<Line> {
-    let Some(asked) = given.value("--SORT_ORDER") else { return Ok(Line::new(command)) };
-    let order = order(given, asked)?;
-    Ok(if order == "none" { Line::new(command) } else { Line::new(&format!("prep --sort {order}")) })
+fn with_requested_sort(given: &ParsedArguments, command: &str) -> Result<NativeLine> {
+    let Some(asked) = given.last_value("--SORT_ORDER") else { return Ok(NativeLine::new(command)) };
+    let order = translate_sort_order(given, asked)?;
+    Ok(if order == "none" {
+        NativeLine::new(command)
+    } else {
+        NativeLine::new(&format!("prep --sort {order}"))
+    })
 }
 
-pub const REORDER_SAM: Command =
-    command("ReorderSam", &[IN_OUT, REORDER, REFERENCE, MD5, STRINGENCY, COMMON], reorder_sam);
+pub const REORDER_SAM: ToolCommand = barclay_command(
+    "ReorderSam",
+    &[IN_OUT, REORDER, REFERENCE, MD5, STRINGENCY, COMMON],
+    translate_reorder_sam,
+);
 
 #[rustfmt::skip] // a row is a line
 const REORDER: &[Opt] = &[
@@ -76,28 +86,29 @@ const REORDER: &[Opt] = &[
     Opt::built("-S --ALLOW_INCOMPLETE_DICT_CONCORDANCE", Takes::Truth, "reads on contigs that the dictionary lacks are dropped; without it such contigs are an error"),
 ];
 
-fn reorder_sam(given: &Given) -> Result<Line> {
-    let (input, dictionary) = (given.needed("--INPUT")?, given.needed("--SEQUENCE_DICTIONARY")?);
-    let dictionary = dictionary_of(dictionary);
-    let header = headers::needed_header(given, input)?;
-    let new = headers::needed_header(given, &dictionary)?;
+fn translate_reorder_sam(given: &ParsedArguments) -> Result<NativeLine> {
+    let (input, dictionary) =
+        (given.require_value("--INPUT")?, given.require_value("--SEQUENCE_DICTIONARY")?);
+    let dictionary = dictionary_path(dictionary);
+    let header = headers::require_header(given, input)?;
+    let new = headers::require_header(given, &dictionary)?;
     let lacking = header.references().iter().find(|old| new.reference_id(&old.name).is_none());
     let lacking = lacking.map(|contig| String::from_utf8_lossy(&contig.name).into_owned());
-    if let Some(name) = lacking.filter(|_| !given.has("--ALLOW_INCOMPLETE_DICT_CONCORDANCE")) {
+    if let Some(name) = lacking.filter(|_| !given.is_set("--ALLOW_INCOMPLETE_DICT_CONCORDANCE")) {
         return Err(given
-            .refuse(&format!("the new dictionary has no contig {name}"))
+            .refusal_error(&format!("the new dictionary has no contig {name}"))
             .hint("drop its reads by ALLOW_INCOMPLETE_DICT_CONCORDANCE=true"));
     }
-    let is_sorted = headers::order_of(&header).is_some_and(|order| order == "coordinate");
-    let mut line = Line::new(if is_sorted { "prep --sort coordinate" } else { "filter" });
-    line.flag("--sequence-dictionary", Some(&dictionary)).add(given.native_words());
-    one_input(&mut line, given)?;
+    let is_sorted = headers::stated_sort_order(&header).is_some_and(|order| order == "coordinate");
+    let mut line = NativeLine::new(if is_sorted { "prep --sort coordinate" } else { "filter" });
+    line.add_flag("--sequence-dictionary", Some(&dictionary)).add(given.native_words());
+    add_input_and_output(&mut line, given)?;
     Ok(line)
 }
 
 /// Returns the path of the sequence dictionary. For a FASTA file, it is the file with
 /// the suffix .dict next to it.
-fn dictionary_of(path: &str) -> String {
+fn dictionary_path(path: &str) -> String {
     let stem = path.strip_suffix(".gz").unwrap_or(path);
     let is_fasta = [".fa", ".fasta", ".fna"].iter().any(|end| stem.ends_with(end));
     if is_fasta {
@@ -107,18 +118,18 @@ fn dictionary_of(path: &str) -> String {
     }
 }
 
-pub const CLEAN_SAM: Command =
-    command("CleanSam", &[IN_OUT, REFERENCE, MD5, STRINGENCY, COMMON], |given| {
-        let mut line = Line::new("filter --clean-sam");
+pub const CLEAN_SAM: ToolCommand =
+    barclay_command("CleanSam", &[IN_OUT, REFERENCE, MD5, STRINGENCY, COMMON], |given| {
+        let mut line = NativeLine::new("filter --clean-sam");
         line.add(given.native_words());
-        one_input(&mut line, given)?;
+        add_input_and_output(&mut line, given)?;
         Ok(line)
     });
 
-pub const FIX_MATE_INFORMATION: Command = command(
+pub const FIX_MATE_INFORMATION: ToolCommand = barclay_command(
     "FixMateInformation",
     &[IN_OUT, MATES, REFERENCE, MD5, STRINGENCY, COMMON],
-    fix_mate_information,
+    translate_fix_mates,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -129,41 +140,45 @@ const MATES: &[Opt] = &[
     Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort"),
 ];
 
-fn fix_mate_information(given: &Given) -> Result<Line> {
-    let input = given.needed("--INPUT")?;
-    if given.value("--OUTPUT").is_none() {
+fn translate_fix_mates(given: &ParsedArguments) -> Result<NativeLine> {
+    let input = given.require_value("--INPUT")?;
+    if given.last_value("--OUTPUT").is_none() {
         return Err(given
-            .refuse("without OUTPUT the input would be overwritten")
+            .refusal_error("without OUTPUT the input would be overwritten")
             .hint("give another name by OUTPUT"));
     }
     // If an output order is requested, the order in the header only changes the order
     // of equal reads, and reads whose mates are not adjacent are an error anyway. So
     // the input may be a pipe.
-    let order_of = match given.value("--SORT_ORDER") {
-        Some(_) => headers::order(given, input)?,
-        None => headers::order_of(&headers::needed_header(given, input)?),
+    let order_of = match given.last_value("--SORT_ORDER") {
+        Some(_) => headers::read_sort_order(given, input)?,
+        None => headers::stated_sort_order(&headers::require_header(given, input)?),
     };
     if order_of.as_deref() == Some("coordinate") {
-        return Err(given.refuse("readmill fixes mates that stand together, and this input is sorted by coordinate").hint(
+        return Err(given.refusal_error("readmill fixes mates that stand together, and this input is sorted by coordinate").hint(
             format!("readmill sort -n {input} -o - | readmill prep - --fix-mates picard --sort coordinate -o OUT"),
         ));
     }
     // Picard sorts by name what is not stated to be sorted.
-    let is_named = given.has("--ASSUME_SORTED") || order_of.as_deref() == Some("queryname");
-    let mut line = sorted(given, if is_named { "filter" } else { "prep --sort queryname" })?;
+    let is_named = given.is_set("--ASSUME_SORTED") || order_of.as_deref() == Some("queryname");
+    let mut line =
+        with_requested_sort(given, if is_named { "filter" } else { "prep --sort queryname" })?;
     line.add(["--fix-mates", "picard"]).add(given.native_words());
-    one_input(&mut line, given)?;
+    add_input_and_output(&mut line, given)?;
     Ok(line)
 }
 
-pub const SET_NM_MD_AND_UQ_TAGS: Command =
-    command("SetNmMdAndUqTags", &[IN_OUT, DIFFERENCES, REFERENCE, MD5, STRINGENCY, COMMON], |given| {
-        given.needed("--REFERENCE_SEQUENCE")?;
-        let mut line = Line::new("filter --nm-md-uq");
+pub const SET_NM_MD_AND_UQ_TAGS: ToolCommand = barclay_command(
+    "SetNmMdAndUqTags",
+    &[IN_OUT, DIFFERENCES, REFERENCE, MD5, STRINGENCY, COMMON],
+    |given| {
+        given.require_value("--REFERENCE_SEQUENCE")?;
+        let mut line = NativeLine::new("filter --nm-md-uq");
         line.add(given.native_words());
-        one_input(&mut line, given)?;
+        add_input_and_output(&mut line, given)?;
         Ok(line)
-    });
+    },
+);
 
 #[rustfmt::skip] // a row is a line
 const DIFFERENCES: &[Opt] = &[

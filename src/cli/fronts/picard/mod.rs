@@ -13,7 +13,7 @@ mod unaligned;
 use readmill::plan::parse_size;
 use readmill_record::Result;
 
-use super::tool::{Before, Command, Tool};
+use super::tool::{LeadingArguments, Tool, ToolCommand};
 
 pub const TOOL: Tool = Tool {
     name: "picard",
@@ -21,10 +21,10 @@ pub const TOOL: Tool = Tool {
     version: "3.4.0",
     commands: COMMANDS,
     also: &[],
-    before,
+    parse_before: parse_java_arguments,
 };
 
-const COMMANDS: &[Command] = &[
+const COMMANDS: &[ToolCommand] = &[
     sorting::SORT_SAM,
     duplicates::MARK_DUPLICATES,
     sorting::MERGE_SAM_FILES,
@@ -49,28 +49,28 @@ pub use sorting::SORT_SAM;
 
 /// Removes the options of Java before the tool's name, and the options of the launcher,
 /// which may be anywhere. The memory limit `-Xmx` is translated to `-m`.
-fn before(words: &mut Vec<String>) -> Result<Before> {
-    let java = words.iter().take_while(|word| is_of_java(word)).count();
+fn parse_java_arguments(words: &mut Vec<String>) -> Result<LeadingArguments> {
+    let java = words.iter().take_while(|word| is_java_option(word)).count();
     let mut options: Vec<String> = words.drain(..java).collect();
-    options.extend(words.extract_if(.., |word| is_of_launcher(word)));
-    Ok(of_java(&options))
+    options.extend(words.extract_if(.., |word| is_launcher_option(word)));
+    Ok(read_java_options(&options))
 }
 
 /// Returns whether the launcher script that Bioconda installs as `picard` passes this
 /// word to Java, at any position.
-fn is_of_launcher(word: &str) -> bool {
+fn is_launcher_option(word: &str) -> bool {
     ["-Xm", "-XX:", "-Djava.", "-Dsamjdk.", "-Dpicard."].iter().any(|start| word.starts_with(start))
 }
 
-fn is_of_java(word: &str) -> bool {
+fn is_java_option(word: &str) -> bool {
     ["-X", "-D", "-server", "-ea"].iter().any(|start| word.starts_with(start))
 }
 
-pub fn of_java(options: &[String]) -> Before {
-    let mut before = Before::default();
+pub fn read_java_options(options: &[String]) -> LeadingArguments {
+    let mut before = LeadingArguments::default();
     for option in options {
         if let Some(size) = option.strip_prefix("-Xmx") {
-            before.memory = memory(size);
+            before.memory = parse_heap_size(size);
         }
         if let Some(level) = option.strip_prefix("-Dsamjdk.compression_level=") {
             before.level = Some(level.to_string());
@@ -81,7 +81,7 @@ pub fn of_java(options: &[String]) -> Before {
 
 /// Parses the size of Java's heap as the memory of the process. Sizes below 1 GiB are
 /// ignored, and the default applies.
-fn memory(size: &str) -> Option<u64> {
-    const LEAST: u64 = 1 << 30;
-    parse_size(&size.to_ascii_uppercase()).ok().filter(|&bytes| bytes >= LEAST)
+fn parse_heap_size(size: &str) -> Option<u64> {
+    const MIN_HEAP_BYTES: u64 = 1 << 30;
+    parse_size(&size.to_ascii_uppercase()).ok().filter(|&bytes| bytes >= MIN_HEAP_BYTES)
 }

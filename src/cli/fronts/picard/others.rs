@@ -5,13 +5,16 @@ use std::path::Path;
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
-use super::super::line::{Line, standard_stream};
-use super::super::tool::Command;
-use super::shared::{COMMON, NO_MD5, REFERENCE, STRINGENCY, command};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
+use super::super::line::{NativeLine, standard_stream};
+use super::super::tool::ToolCommand;
+use super::shared::{COMMON, NO_MD5, REFERENCE, STRINGENCY, barclay_command};
 
-pub const BUILD_BAM_INDEX: Command =
-    command("BuildBamIndex", &[INDEX, REFERENCE, NO_MD5, STRINGENCY, COMMON], build_bam_index);
+pub const BUILD_BAM_INDEX: ToolCommand = barclay_command(
+    "BuildBamIndex",
+    &[INDEX, REFERENCE, NO_MD5, STRINGENCY, COMMON],
+    translate_build_index,
+);
 
 #[rustfmt::skip] // a row is a line
 const INDEX: &[Opt] = &[
@@ -19,19 +22,19 @@ const INDEX: &[Opt] = &[
     Opt::built("-O --OUTPUT", Takes::Value, "-o; without it X.bai for X.bam"),
 ];
 
-fn build_bam_index(given: &Given) -> Result<Line> {
-    let input = given.needed("--INPUT")?;
+fn translate_build_index(given: &ParsedArguments) -> Result<NativeLine> {
+    let input = given.require_value("--INPUT")?;
     let own = || Path::new(input).with_extension("bai").display().to_string();
-    let output = given.value("--OUTPUT").map_or_else(own, str::to_string);
-    let mut line = Line::new("index -b");
-    line.flag("-o", Some(&output)).operands([input]);
+    let output = given.last_value("--OUTPUT").map_or_else(own, str::to_string);
+    let mut line = NativeLine::new("index -b");
+    line.add_flag("-o", Some(&output)).add_operands([input]);
     Ok(line)
 }
 
-pub const CREATE_SEQUENCE_DICTIONARY: Command = command(
+pub const CREATE_SEQUENCE_DICTIONARY: ToolCommand = barclay_command(
     "CreateSequenceDictionary",
     &[DICTIONARY, NO_MD5, STRINGENCY, COMMON],
-    create_sequence_dictionary,
+    translate_create_dictionary,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -46,23 +49,23 @@ const DICTIONARY: &[Opt] = &[
     Opt::only("--TRUNCATE_NAMES_AT_WHITESPACE", Takes::Truth, &["true"], "keeps whole lines as names", "a name ends at the first blank"),
 ];
 
-fn create_sequence_dictionary(given: &Given) -> Result<Line> {
-    let reference = given.needed("--REFERENCE")?;
+fn translate_create_dictionary(given: &ParsedArguments) -> Result<NativeLine> {
+    let reference = given.require_value("--REFERENCE")?;
     let stem = Path::new(reference.strip_suffix(".gz").unwrap_or(reference));
     let own = || stem.with_extension("dict").display().to_string();
-    let output = given.value("--OUTPUT").map_or_else(own, str::to_string);
+    let output = given.last_value("--OUTPUT").map_or_else(own, str::to_string);
     if Path::new(&output).is_file() {
         return Err(given
-            .refuse(&format!("{output} exists already, and is not overwritten"))
+            .refusal_error(&format!("{output} exists already, and is not overwritten"))
             .hint("remove it, or give another name by OUTPUT"));
     }
-    let mut line = Line::new("dict --as-picard");
-    line.add(given.native_words()).flag("-o", Some(&output)).operands([reference]);
+    let mut line = NativeLine::new("dict --as-picard");
+    line.add(given.native_words()).add_flag("-o", Some(&output)).add_operands([reference]);
     Ok(line)
 }
 
-pub const VIEW_SAM: Command =
-    command("ViewSam", &[VIEW, REFERENCE, NO_MD5, STRINGENCY, COMMON], view_sam);
+pub const VIEW_SAM: ToolCommand =
+    barclay_command("ViewSam", &[VIEW, REFERENCE, NO_MD5, STRINGENCY, COMMON], translate_view_sam);
 
 #[rustfmt::skip] // a row is a line
 const VIEW: &[Opt] = &[
@@ -74,25 +77,27 @@ const VIEW: &[Opt] = &[
     Opt::built("--RECORDS_ONLY", Takes::Truth, "without it -h"),
 ];
 
-fn view_sam(given: &Given) -> Result<Line> {
-    let mut line = Line::new("view --no-PG");
+fn translate_view_sam(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("view --no-PG");
     line.add(given.native_words());
-    if !given.has("--RECORDS_ONLY") && !given.has("--HEADER_ONLY") {
+    if !given.is_set("--RECORDS_ONLY") && !given.is_set("--HEADER_ONLY") {
         line.add(["-h"]);
     }
     let mut bit = |name: &str, clear: &str, set: &str, bit: &str| -> Result<()> {
-        match given.value(name).unwrap_or("All") {
+        match given.last_value(name).unwrap_or("All") {
             "All" => {}
             text if text == clear => drop(line.add(["-F", bit])),
             text if text == set => drop(line.add(["-f", bit])),
             text => {
-                return Err(given.refuse(&format!("{name} {text} is none of All, {clear} and {set}")));
+                return Err(
+                    given.refusal_error(&format!("{name} {text} is none of All, {clear} and {set}"))
+                );
             }
         }
         Ok(())
     };
     bit("--ALIGNMENT_STATUS", "Aligned", "Unaligned", "0x4")?;
     bit("--PF_STATUS", "PF", "NonPF", "0x200")?;
-    line.operands([standard_stream(given.needed("--INPUT")?)]);
+    line.add_operands([standard_stream(given.require_value("--INPUT")?)]);
     Ok(line)
 }

@@ -4,14 +4,17 @@ use std::path::Path;
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
 use super::super::headers;
-use super::super::line::{Line, in_pattern, standard_stream};
-use super::super::tool::Command;
-use super::shared::{COMMON, LEVEL, MD5, REFERENCE, STRINGENCY, command, common, order, temporary};
+use super::super::line::{NativeLine, escape_for_pattern, standard_stream};
+use super::super::tool::ToolCommand;
+use super::shared::{
+    COMMON, DEFAULT_LEVEL, MD5, REFERENCE, STRINGENCY, add_common_flags, add_temp_dirs, barclay_command,
+    translate_sort_order,
+};
 
-pub const REVERT_SAM: Command =
-    command("RevertSam", &[OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON], revert_sam);
+pub const REVERT_SAM: ToolCommand =
+    barclay_command("RevertSam", &[OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON], translate_revert_sam);
 
 #[rustfmt::skip] // a row is a line
 const OPTIONS: &[Opt] = &[
@@ -21,10 +24,10 @@ const OPTIONS: &[Opt] = &[
     Opt::built("-OBR --OUTPUT_BY_READGROUP", Takes::Truth, "--split-by read-group"),
     Opt::built("-OBRFF --OUTPUT_BY_READGROUP_FILE_FORMAT", Takes::Value, "the ending in --split-names: sam, bam, cram, or dynamic, that of INPUT"),
     Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; queryname without it"),
-    Opt::unless("-OQ --RESTORE_ORIGINAL_QUALITIES", "--revert-keep qualities"),
-    Opt::unless("--REMOVE_DUPLICATE_INFORMATION", "--revert-keep duplicates"),
-    Opt::unless("--REMOVE_ALIGNMENT_INFORMATION", "--revert-keep alignments"),
-    Opt::unless("-RHC --RESTORE_HARDCLIPS", "--revert-keep hard-clips"),
+    Opt::native_if_false("-OQ --RESTORE_ORIGINAL_QUALITIES", "--revert-keep qualities"),
+    Opt::native_if_false("--REMOVE_DUPLICATE_INFORMATION", "--revert-keep duplicates"),
+    Opt::native_if_false("--REMOVE_ALIGNMENT_INFORMATION", "--revert-keep alignments"),
+    Opt::native_if_false("-RHC --RESTORE_HARDCLIPS", "--revert-keep hard-clips"),
     Opt::built("--ATTRIBUTE_TO_CLEAR", Takes::Values, "--revert-clear, in addition to Picard's own, which null takes away"),
     Opt::built("-RV --ATTRIBUTE_TO_REVERSE", Takes::Values, "--revert-reverse, in addition to Picard's own, which null takes away"),
     Opt::built("-RC --ATTRIBUTE_TO_REVERSE_COMPLEMENT", Takes::Values, "--revert-complement, in addition to Picard's own, which null takes away"),
@@ -37,89 +40,92 @@ const OPTIONS: &[Opt] = &[
 
 /// Arguments that take a list of fields: Picard's name, readmill's flag, and Picard's
 /// default.
-const LISTS: [(&str, &str, &str); 3] = [
+const FIELD_LISTS: [(&str, &str, &str); 3] = [
     ("--ATTRIBUTE_TO_CLEAR", "--revert-clear", "NM,UQ,PG,MD,MQ,SA,MC,AS"),
     ("--ATTRIBUTE_TO_REVERSE", "--revert-reverse", "OQ,U2"),
     ("--ATTRIBUTE_TO_REVERSE_COMPLEMENT", "--revert-complement", "E2,SQ"),
 ];
 
-fn revert_sam(given: &Given) -> Result<Line> {
-    let input = given.needed("--INPUT")?;
-    let split = split_words(given, input)?;
-    let output = if split.is_empty() { given.needed("--OUTPUT")? } else { "" };
-    let finish = |line: &mut Line| match split.is_empty() {
-        true => common(line, given, output),
+fn translate_revert_sam(given: &ParsedArguments) -> Result<NativeLine> {
+    let input = given.require_value("--INPUT")?;
+    let split = split_flags(given, input)?;
+    let output = if split.is_empty() { given.require_value("--OUTPUT")? } else { "" };
+    let finish = |line: &mut NativeLine| match split.is_empty() {
+        true => add_common_flags(line, given, output),
         false => {
-            temporary(line, given);
+            add_temp_dirs(line, given);
             line.add(split.clone());
             if split.last().is_none_or(|name| !name.ends_with(".sam")) {
-                line.flag("-l", Some(given.value("--COMPRESSION_LEVEL").unwrap_or(LEVEL)));
+                line.add_flag(
+                    "-l",
+                    Some(given.last_value("--COMPRESSION_LEVEL").unwrap_or(DEFAULT_LEVEL)),
+                );
             }
             line.add(["--no-index"]);
         }
     };
-    let is_false = |name: &str| given.value(name) == Some("false");
+    let is_false = |name: &str| given.last_value(name) == Some("false");
     if is_false("--REMOVE_ALIGNMENT_INFORMATION") && !is_false("--RESTORE_HARDCLIPS") {
         return Err(given
-            .refuse("RESTORE_HARDCLIPS must be false where REMOVE_ALIGNMENT_INFORMATION is")
+            .refusal_error("RESTORE_HARDCLIPS must be false where REMOVE_ALIGNMENT_INFORMATION is")
             .hint("add RESTORE_HARDCLIPS=false"));
     }
-    let sort = order(given, given.value("--SORT_ORDER").unwrap_or("queryname"))?;
-    let sanitize = sanitize_words(given, sort)?;
-    let mut line = Line::new("prep --revert");
+    let sort = translate_sort_order(given, given.last_value("--SORT_ORDER").unwrap_or("queryname"))?;
+    let sanitize = sanitize_flags(given, sort)?;
+    let mut line = NativeLine::new("prep --revert");
     line.add(given.native_words());
-    for (option, flag, own) in LISTS {
-        let usual = (!given.is_emptied(option)).then_some(own);
-        let tags: Vec<&str> = usual.into_iter().chain(given.all(option)).collect();
+    for (option, flag, own) in FIELD_LISTS {
+        let usual = (!given.is_default_removed(option)).then_some(own);
+        let tags: Vec<&str> = usual.into_iter().chain(given.values(option)).collect();
         let list = if tags.is_empty() { ",".to_string() } else { tags.join(",") };
-        line.flag(flag, Some(&list).filter(|list| *list != own).map(String::as_str));
+        line.add_flag(flag, Some(&list).filter(|list| *list != own).map(String::as_str));
     }
     line.add((!sanitize.is_empty()).then_some("--revert-erase-unequal"));
-    line.flag("--sort", Some(sort));
+    line.add_flag("--sort", Some(sort));
     if sanitize.is_empty() {
         finish(&mut line);
-        line.operands([standard_stream(input)]);
+        line.add_operands([standard_stream(input)]);
         return Ok(line);
     }
-    let header = headers::header(given, input)?;
-    if header.is_some_and(|header| header.claims_name_groups()) {
+    let header = headers::read_header(given, input)?;
+    if header.is_some_and(|header| header.declares_name_groups()) {
         line.add(sanitize);
         finish(&mut line);
-        line.operands([standard_stream(input)]);
+        line.add_operands([standard_stream(input)]);
         return Ok(line);
     }
-    temporary(&mut line, given);
+    add_temp_dirs(&mut line, given);
     line.add(
         ["--quiet", "--no-index", "-O", "bam", "-l", "0", "-o", "-"]
             .into_iter()
-            .skip(usize::from(given.has("--QUIET"))),
+            .skip(usize::from(given.is_set("--QUIET"))),
     );
-    line.operands([standard_stream(input)]);
-    let mut last = Line::new("filter");
-    last.add(sanitize).add(given.has("--QUIET").then_some("--quiet"));
+    line.add_operands([standard_stream(input)]);
+    let mut last = NativeLine::new("filter");
+    last.add(sanitize).add(given.is_set("--QUIET").then_some("--quiet"));
     finish(&mut last);
-    last.operands(["-"]);
+    last.add_operands(["-"]);
     last.source = Some(Box::new(line));
     Ok(last)
 }
 
 /// Returns the flags that drop incomplete templates (SANITIZE). Empty if this is not
 /// requested.
-fn sanitize_words(given: &Given, sort: &str) -> Result<Vec<String>> {
-    if !given.has("--SANITIZE") {
-        let other = given.has("--KEEP_FIRST_DUPLICATE");
+fn sanitize_flags(given: &ParsedArguments, sort: &str) -> Result<Vec<String>> {
+    if !given.is_set("--SANITIZE") {
+        let other = given.is_set("--KEEP_FIRST_DUPLICATE");
         return if other {
-            Err(given.refuse("KEEP_FIRST_DUPLICATE needs SANITIZE"))
+            Err(given.refusal_error("KEEP_FIRST_DUPLICATE needs SANITIZE"))
         } else {
             Ok(Vec::new())
         };
     }
     if sort != "queryname" {
-        return Err(given.refuse("SANITIZE needs SORT_ORDER=queryname"));
+        return Err(given.refusal_error("SANITIZE needs SORT_ORDER=queryname"));
     }
     let mut words = vec!["--whole-templates".to_string()];
-    words.extend(given.has("--KEEP_FIRST_DUPLICATE").then(|| "--first-of-each-end".to_string()));
-    if let Some(share) = given.value("--MAX_DISCARD_FRACTION") {
+    words.extend(given.is_set("--KEEP_FIRST_DUPLICATE").then(|| "--first-of-each-end".to_string()));
+    if let Some(share) = given.last_value("--MAX_DISCARD_FRACTION") {
         words.extend(["--max-discarded".to_string(), share.to_string()]);
     }
     Ok(words)
@@ -127,50 +133,52 @@ fn sanitize_words(given: &Given, sort: &str) -> Result<Vec<String>> {
 
 /// Returns the flags that write a file for each read group (OUTPUT_BY_READGROUP). Empty
 /// if this is not requested.
-fn split_words(given: &Given, input: &str) -> Result<Vec<String>> {
-    let (output, map) = (given.value("--OUTPUT"), given.value("--OUTPUT_MAP"));
-    if !given.has("--OUTPUT_BY_READGROUP") {
+fn split_flags(given: &ParsedArguments, input: &str) -> Result<Vec<String>> {
+    let (output, map) = (given.last_value("--OUTPUT"), given.last_value("--OUTPUT_MAP"));
+    if !given.is_set("--OUTPUT_BY_READGROUP") {
         return match map {
-            Some(_) => Err(given.refuse("OUTPUT_MAP needs OUTPUT_BY_READGROUP=true")),
+            Some(_) => Err(given.refusal_error("OUTPUT_MAP needs OUTPUT_BY_READGROUP=true")),
             None => Ok(Vec::new()),
         };
     }
-    if given.has("--CREATE_INDEX") {
+    if given.is_set("--CREATE_INDEX") {
         return Err(given
-            .refuse("CREATE_INDEX and OUTPUT_BY_READGROUP exclude each other")
+            .refusal_error("CREATE_INDEX and OUTPUT_BY_READGROUP exclude each other")
             .hint("leave CREATE_INDEX out, and index the files: readmill index -M FILES"));
     }
-    let ending = match given.value("--OUTPUT_BY_READGROUP_FILE_FORMAT").unwrap_or("dynamic") {
+    let ending = match given.last_value("--OUTPUT_BY_READGROUP_FILE_FORMAT").unwrap_or("dynamic") {
         "dynamic" if input.ends_with(".sam") => ".sam",
         "dynamic" if input.ends_with(".cram") => ".cram",
         "dynamic" | "bam" => ".bam",
         "sam" => ".sam",
         "cram" => ".cram",
         other => {
-            return Err(given.refuse(&format!(
+            return Err(given.refusal_error(&format!(
                 "OUTPUT_BY_READGROUP_FILE_FORMAT {other} is none of sam, bam, cram and dynamic"
             )));
         }
     };
-    let header = headers::header(given, input)?;
-    if header.is_some_and(|header| header.lines_of(b"RG").next().is_none()) {
+    let header = headers::read_header(given, input)?;
+    if header.is_some_and(|header| header.lines_of_kind(b"RG").next().is_none()) {
         return Err(given
-            .refuse(&format!("{input} has no read groups"))
+            .refusal_error(&format!("{input} has no read groups"))
             .hint("leave OUTPUT_BY_READGROUP out, and name a file by OUTPUT"));
     }
     let mut words =
         vec!["--split-by".to_string(), "read-group".to_string(), "--split-no-rest".to_string()];
     match (output, map) {
-        (Some(_), Some(_)) => return Err(given.refuse("OUTPUT and OUTPUT_MAP exclude each other")),
-        (None, None) => return Err(given.refuse("OUTPUT, a directory, or OUTPUT_MAP is needed")),
+        (Some(_), Some(_)) => {
+            return Err(given.refusal_error("OUTPUT and OUTPUT_MAP exclude each other"));
+        }
+        (None, None) => return Err(given.refusal_error("OUTPUT, a directory, or OUTPUT_MAP is needed")),
         (None, Some(map)) => words.extend(["--split-table".to_string(), map.to_string()]),
         (Some(directory), None) if !Path::new(directory).is_dir() => {
             return Err(given
-                .refuse(&format!("OUTPUT {directory} is no directory"))
+                .refusal_error(&format!("OUTPUT {directory} is no directory"))
                 .hint("make it before: mkdir -p DIR"));
         }
         (Some(directory), None) => {
-            let directory = in_pattern(directory.trim_end_matches('/'));
+            let directory = escape_for_pattern(directory.trim_end_matches('/'));
             words.extend(["--split-names".to_string(), format!("{directory}/{{ID:raw}}{ending}")]);
         }
     }

@@ -2,20 +2,20 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Grammar, Opt, Takes};
-use super::super::line::{Line, htsjdk_output, standard_stream};
-use super::super::tool::{Command, Make};
+use super::super::grammar::{Grammar, Opt, ParsedArguments, Takes};
+use super::super::line::{NativeLine, add_htsjdk_output, standard_stream};
+use super::super::tool::{ToolCommand, Translation};
 
-pub const LEVEL: &str = "5";
+pub const DEFAULT_LEVEL: &str = "5";
 
 pub const BARCLAY: Grammar = Grammar::Barclay { legacy: true };
 
-pub const fn command(
+pub const fn barclay_command(
     name: &'static str,
     options: &'static [&'static [Opt]],
-    make: fn(&Given) -> Result<Line>,
-) -> Command {
-    Command { name, grammar: BARCLAY, options, make: Make::Line(make) }
+    make: fn(&ParsedArguments) -> Result<NativeLine>,
+) -> ToolCommand {
+    ToolCommand { name, grammar: BARCLAY, options, make: Translation::Line(make) }
 }
 
 #[rustfmt::skip] // a row is a line
@@ -51,41 +51,41 @@ pub const REFERENCE: &[Opt] = &[Opt::native("-R --REFERENCE_SEQUENCE", Takes::Va
 
 /// Adds the output with its level and index, and the directories for temporary files.
 /// All tools that write alignments share these options.
-pub fn common(line: &mut Line, given: &Given, output: &str) {
-    temporary(line, given);
-    let level = given.value("--COMPRESSION_LEVEL").unwrap_or(LEVEL);
-    htsjdk_output(line, output, level, given.has("--CREATE_INDEX"));
+pub fn add_common_flags(line: &mut NativeLine, given: &ParsedArguments, output: &str) {
+    add_temp_dirs(line, given);
+    let level = given.last_value("--COMPRESSION_LEVEL").unwrap_or(DEFAULT_LEVEL);
+    add_htsjdk_output(line, output, level, given.is_set("--CREATE_INDEX"));
 }
 
 /// Adds the directories for temporary files. Picard creates them if they are missing.
-pub fn temporary(line: &mut Line, given: &Given) {
-    for directory in given.all("--TMP_DIR") {
-        line.flag("--temp-dir", Some(directory)).directories.push(directory.into());
+pub fn add_temp_dirs(line: &mut NativeLine, given: &ParsedArguments) {
+    for directory in given.values("--TMP_DIR") {
+        line.add_flag("--temp-dir", Some(directory)).directories.push(directory.into());
     }
 }
 
-pub fn one_input(line: &mut Line, given: &Given) -> Result<()> {
-    let (input, output) = (given.needed("--INPUT")?, given.needed("--OUTPUT")?);
-    common(line, given, output);
-    line.operands([standard_stream(input)]);
+pub fn add_input_and_output(line: &mut NativeLine, given: &ParsedArguments) -> Result<()> {
+    let (input, output) = (given.require_value("--INPUT")?, given.require_value("--OUTPUT")?);
+    add_common_flags(line, given, output);
+    line.add_operands([standard_stream(input)]);
     Ok(())
 }
 
-pub fn order(given: &Given, name: &str) -> Result<&'static str> {
+pub fn translate_sort_order(given: &ParsedArguments, name: &str) -> Result<&'static str> {
     match name {
         "coordinate" => Ok("coordinate"),
         "queryname" => Ok("queryname"),
         "unsorted" => Ok("none"),
         _ => Err(given
-            .refuse(&format!("SORT_ORDER {name} is not supported"))
+            .refusal_error(&format!("SORT_ORDER {name} is not supported"))
             .hint("readmill takes coordinate, queryname and unsorted; template-coordinate is near to duplicate")),
     }
 }
 
 /// Returns an `@RG` line with the fields that have a value, in the notation of readmill
 /// (tabs as `\t`).
-pub fn read_group<'a>(
-    given: &Given,
+pub fn read_group_line<'a>(
+    given: &ParsedArguments,
     fields: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
 ) -> Result<String> {
     let mut group = "@RG".to_string();
@@ -93,18 +93,18 @@ pub fn read_group<'a>(
         let Some(value) = value else { continue };
         if value.contains("\\t") {
             return Err(given
-                .refuse(&format!("{field} {value} is not supported: readmill reads \\t as a tab"))
+                .refusal_error(&format!("{field} {value} is not supported: readmill reads \\t as a tab"))
                 .hint("write it without a backslash before t"));
         }
         group += &format!("\\t{field}:{value}");
-        if field == "DT" && is_day(value) {
+        if field == "DT" && is_date(value) {
             group += "T00:00:00+0000"; // as Picard writes it in the time zone UTC
         }
     }
     Ok(group)
 }
 
-fn is_day(text: &str) -> bool {
+fn is_date(text: &str) -> bool {
     let form: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     form == "0000-00-00"
 }

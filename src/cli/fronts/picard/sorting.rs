@@ -2,13 +2,19 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
-use super::super::line::{Line, same_input_words};
-use super::super::tool::Command;
-use super::shared::{COMMON, MD5, REFERENCE, STRINGENCY, command, common, one_input, order};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
+use super::super::line::{NativeLine, same_input_flag};
+use super::super::tool::ToolCommand;
+use super::shared::{
+    COMMON, MD5, REFERENCE, STRINGENCY, add_common_flags, add_input_and_output, barclay_command,
+    translate_sort_order,
+};
 
-pub const SORT_SAM: Command =
-    command("SortSam", &[SORT_SAM_OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON], sort_sam);
+pub const SORT_SAM: ToolCommand = barclay_command(
+    "SortSam",
+    &[SORT_SAM_OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON],
+    translate_sort_sam,
+);
 
 #[rustfmt::skip] // a row is a line
 const SORT_SAM_OPTIONS: &[Opt] = &[
@@ -17,19 +23,22 @@ const SORT_SAM_OPTIONS: &[Opt] = &[
     Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort coordinate or queryname; duplicate is refused"),
 ];
 
-fn sort_sam(given: &Given) -> Result<Line> {
-    let mut line = Line::new("sort --sort");
-    let order = order(given, given.needed("--SORT_ORDER")?)?;
+fn translate_sort_sam(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("sort --sort");
+    let order = translate_sort_order(given, given.require_value("--SORT_ORDER")?)?;
     if order == "none" {
-        return Err(given.refuse("nothing is sorted, and SORT_ORDER is unsorted"));
+        return Err(given.refusal_error("nothing is sorted, and SORT_ORDER is unsorted"));
     }
     line.add([order]).add(given.native_words());
-    one_input(&mut line, given)?;
+    add_input_and_output(&mut line, given)?;
     Ok(line)
 }
 
-pub const MERGE_SAM_FILES: Command =
-    command("MergeSamFiles", &[MERGE_OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON], merge_sam_files);
+pub const MERGE_SAM_FILES: ToolCommand = barclay_command(
+    "MergeSamFiles",
+    &[MERGE_OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON],
+    translate_merge_files,
+);
 
 #[rustfmt::skip] // a row is a line
 const MERGE_OPTIONS: &[Opt] = &[
@@ -43,13 +52,13 @@ const MERGE_OPTIONS: &[Opt] = &[
     Opt::refused("-RGN --INTERVALS", Takes::Value, "keeps reads of some regions alone", "readmill prep --overlap FILE --sort coordinate a.bam b.bam -o OUT"),
 ];
 
-fn merge_sam_files(given: &Given) -> Result<Line> {
-    let mut line = Line::new("merge --sort");
-    let order = order(given, given.value("--SORT_ORDER").unwrap_or("coordinate"))?;
+fn translate_merge_files(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("merge --sort");
+    let order = translate_sort_order(given, given.last_value("--SORT_ORDER").unwrap_or("coordinate"))?;
     line.add([order]).add(given.native_words());
-    given.needed("--INPUT")?;
-    common(&mut line, given, given.needed("--OUTPUT")?);
-    let inputs: Vec<&str> = given.all("--INPUT").collect();
-    line.add(same_input_words(&inputs)).operands(inputs);
+    given.require_value("--INPUT")?;
+    add_common_flags(&mut line, given, given.require_value("--OUTPUT")?);
+    let inputs: Vec<&str> = given.values("--INPUT").collect();
+    line.add(same_input_flag(&inputs)).add_operands(inputs);
     Ok(line)
 }

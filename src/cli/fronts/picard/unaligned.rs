@@ -5,14 +5,20 @@ use std::path::Path;
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
 use super::super::headers;
-use super::super::line::Line;
-use super::super::tool::Command;
-use super::shared::{COMMON, MD5, REFERENCE, STRINGENCY, command, common, order, read_group};
+use super::super::line::NativeLine;
+use super::super::tool::ToolCommand;
+use super::shared::{
+    COMMON, MD5, REFERENCE, STRINGENCY, add_common_flags, barclay_command, read_group_line,
+    translate_sort_order,
+};
 
-pub const FASTQ_TO_SAM: Command =
-    command("FastqToSam", &[FASTQ_TO_SAM_OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON], fastq_to_sam);
+pub const FASTQ_TO_SAM: ToolCommand = barclay_command(
+    "FastqToSam",
+    &[FASTQ_TO_SAM_OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON],
+    translate_fastq_to_sam,
+);
 
 #[rustfmt::skip] // a row is a line
 const FASTQ_TO_SAM_OPTIONS: &[Opt] = &[
@@ -41,7 +47,7 @@ const FASTQ_TO_SAM_OPTIONS: &[Opt] = &[
     Opt::harmless("--STRIP_UNPAIRED_MATE_NUMBER", Takes::Truth, "Picard ignores it, too: /1 and /2 are always taken off names"),
 ];
 
-const GROUP: [(&str, &str); 11] = [
+const READ_GROUP_FIELDS: [(&str, &str); 11] = [
     ("ID", "--READ_GROUP_NAME"),
     ("SM", "--SAMPLE_NAME"),
     ("LB", "--LIBRARY_NAME"),
@@ -55,33 +61,39 @@ const GROUP: [(&str, &str); 11] = [
     ("PG", "--PROGRAM_GROUP"),
 ];
 
-fn fastq_to_sam(given: &Given) -> Result<Line> {
-    let (first, last) = (given.needed("--FASTQ")?, given.value("--FASTQ2"));
-    let output = given.needed("--OUTPUT")?;
-    given.needed("--SAMPLE_NAME")?;
+fn translate_fastq_to_sam(given: &ParsedArguments) -> Result<NativeLine> {
+    let (first, last) = (given.require_value("--FASTQ")?, given.last_value("--FASTQ2"));
+    let output = given.require_value("--OUTPUT")?;
+    given.require_value("--SAMPLE_NAME")?;
     let usual = |field: &str| (field == "ID").then_some("A");
-    let values = GROUP.iter().map(|&(field, option)| (field, given.value(option).or(usual(field))));
-    let group = read_group(given, values)?;
-    let mut line = Line::new("import");
-    if !given.has("--ALLOW_EMPTY_FASTQ") {
+    let values = READ_GROUP_FIELDS
+        .iter()
+        .map(|&(field, option)| (field, given.last_value(option).or(usual(field))));
+    let group = read_group_line(given, values)?;
+    let mut line = NativeLine::new("import");
+    if !given.is_set("--ALLOW_EMPTY_FASTQ") {
         line.add(["--require-reads"]);
     }
-    line.flag("-R", Some(&group)).add(given.native_words());
-    let encoding = match given.value("--QUALITY_FORMAT") {
+    line.add_flag("-R", Some(&group)).add(given.native_words());
+    let encoding = match given.last_value("--QUALITY_FORMAT") {
         None => "detect",
         Some("Standard") => "standard",
         Some("Illumina") => "illumina",
         Some("Solexa") => "solexa",
         Some(other) => {
-            return Err(given
-                .refuse(&format!("QUALITY_FORMAT {other} is none of Solexa, Illumina and Standard")));
+            return Err(given.refusal_error(&format!(
+                "QUALITY_FORMAT {other} is none of Solexa, Illumina and Standard"
+            )));
         }
     };
-    line.flag("--quality-encoding", Some(encoding));
-    line.flag("--sort", Some(order(given, given.value("--SORT_ORDER").unwrap_or("queryname"))?));
-    let is_sequential = given.has("--USE_SEQUENTIAL_FASTQS");
+    line.add_flag("--quality-encoding", Some(encoding));
+    line.add_flag(
+        "--sort",
+        Some(translate_sort_order(given, given.last_value("--SORT_ORDER").unwrap_or("queryname"))?),
+    );
+    let is_sequential = given.is_set("--USE_SEQUENTIAL_FASTQS");
     let files = |base: &str| match is_sequential {
-        true => sequence(given, base),
+        true => list_numbered_files(given, base),
         false => Ok(vec![base.to_string()]),
     };
     let firsts = files(first)?;
@@ -93,28 +105,29 @@ fn fastq_to_sam(given: &Given) -> Result<Line> {
         }
         Some(lasts) => {
             let (one, other) = (firsts.len(), lasts.len());
-            return Err(
-                given.refuse(&format!("FASTQ is a sequence of {one} files, and FASTQ2 of {other}"))
-            );
+            return Err(given
+                .refusal_error(&format!("FASTQ is a sequence of {one} files, and FASTQ2 of {other}")));
         }
     };
     if lasts.is_none() && reads.len() > 1 {
         line.add(["--single"]);
     }
-    common(&mut line, given, output);
-    line.operands(reads);
+    add_common_flags(&mut line, given, output);
+    line.add_operands(reads);
     Ok(line)
 }
 
 /// Returns the files `X_001.fastq`, `X_002.fastq` and so on, up to the first that does
 /// not exist.
-fn sequence(given: &Given, base: &str) -> Result<Vec<String>> {
+fn list_numbered_files(given: &ParsedArguments, base: &str) -> Result<Vec<String>> {
     let endings = [".fastq", ".fastq.gz", ".fq", ".fq.gz"];
     let found =
         endings.iter().find_map(|end| Some((base.strip_suffix(end)?.strip_suffix("_001")?, end)));
     let Some((stem, end)) = found else {
         return Err(given
-            .refuse(&format!("USE_SEQUENTIAL_FASTQS: {base} does not end in _001.fastq or the like"))
+            .refusal_error(&format!(
+                "USE_SEQUENTIAL_FASTQS: {base} does not end in _001.fastq or the like"
+            ))
             .hint(
                 "the files are called X_001.fastq.gz, X_002.fastq.gz and so on (or .fastq, .fq, .fq.gz)",
             ));
@@ -124,10 +137,10 @@ fn sequence(given: &Given, base: &str) -> Result<Vec<String>> {
     Ok(std::iter::once(base.to_string()).chain(more).collect())
 }
 
-pub const MARK_ILLUMINA_ADAPTERS: Command = command(
+pub const MARK_ILLUMINA_ADAPTERS: ToolCommand = barclay_command(
     "MarkIlluminaAdapters",
     &[ADAPTER_OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON],
-    mark_illumina_adapters,
+    translate_mark_adapters,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -148,33 +161,33 @@ const ADAPTER_OPTIONS: &[Opt] = &[
     Opt::harmless("-PE --PAIRED_RUN", Takes::Truth, "Picard ignores it, too"),
 ];
 
-const OWN_ADAPTERS: [&str; 3] = ["INDEXED", "DUAL_INDEXED", "PAIRED_END"];
+const DEFAULT_ADAPTERS: [&str; 3] = ["INDEXED", "DUAL_INDEXED", "PAIRED_END"];
 
-fn mark_illumina_adapters(given: &Given) -> Result<Line> {
-    let input = given.needed("--INPUT")?;
-    given.needed("--METRICS")?;
-    let mut line = Line::new("import --unaligned --mark-adapters");
+fn translate_mark_adapters(given: &ParsedArguments) -> Result<NativeLine> {
+    let input = given.require_value("--INPUT")?;
+    given.require_value("--METRICS")?;
+    let mut line = NativeLine::new("import --unaligned --mark-adapters");
     line.add(given.native_words());
-    let own = if given.is_emptied("--ADAPTERS") { &[][..] } else { &OWN_ADAPTERS };
-    let adapters: Vec<&str> = own.iter().copied().chain(given.all("--ADAPTERS")).collect();
-    if adapters.is_empty() && given.value("--THREE_PRIME_ADAPTER").is_none() {
-        return Err(given.refuse("ADAPTERS is empty, so there is no adapter to look for"));
+    let own = if given.is_default_removed("--ADAPTERS") { &[][..] } else { &DEFAULT_ADAPTERS };
+    let adapters: Vec<&str> = own.iter().copied().chain(given.values("--ADAPTERS")).collect();
+    if adapters.is_empty() && given.last_value("--THREE_PRIME_ADAPTER").is_none() {
+        return Err(given.refusal_error("ADAPTERS is empty, so there is no adapter to look for"));
     }
-    line.flag(
+    line.add_flag(
         "--adapters",
-        Some(&adapters.join(",")).filter(|_| adapters != OWN_ADAPTERS).map(String::as_str),
+        Some(&adapters.join(",")).filter(|_| adapters != DEFAULT_ADAPTERS).map(String::as_str),
     );
     if let (Some(five), Some(three)) =
-        (given.value("--FIVE_PRIME_ADAPTER"), given.value("--THREE_PRIME_ADAPTER"))
+        (given.last_value("--FIVE_PRIME_ADAPTER"), given.last_value("--THREE_PRIME_ADAPTER"))
     {
         line.add(["--five-prime-adapter", five, "--three-prime-adapter", three]);
     }
-    let is_named = headers::order(given, input)?.as_deref() == Some("queryname");
-    line.flag("--sort", is_named.then_some("queryname"));
-    match given.value("--OUTPUT") {
-        Some(output) => common(&mut line, given, output),
+    let is_named = headers::read_sort_order(given, input)?.as_deref() == Some("queryname");
+    line.add_flag("--sort", is_named.then_some("queryname"));
+    match given.last_value("--OUTPUT") {
+        Some(output) => add_common_flags(&mut line, given, output),
         None => drop(line.add(["-o", "/dev/null", "-O", "sam"])),
     }
-    line.operands([input]);
+    line.add_operands([input]);
     Ok(line)
 }

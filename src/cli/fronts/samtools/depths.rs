@@ -2,18 +2,22 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
-use super::super::line::{Line, same_input_words, threads_in_all};
-use super::super::tool::Command;
-use super::shared::{INPUT, INPUT_FORMAT, REFERENCE, THREADS, command};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
+use super::super::line::{NativeLine, same_input_flag, total_threads};
+use super::super::tool::ToolCommand;
+use super::shared::{INPUT, INPUT_FORMAT, REFERENCE, THREADS, getopt_command};
 
-pub const DEPTH: Command =
-    command("depth", &[DEPTH_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], depth);
+pub const DEPTH: ToolCommand =
+    getopt_command("depth", &[DEPTH_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], translate_depth);
 
-pub const COVERAGE: Command =
-    command("coverage", &[COVERAGE_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], coverage);
+pub const COVERAGE: ToolCommand = getopt_command(
+    "coverage",
+    &[COVERAGE_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT],
+    translate_coverage,
+);
 
-pub const BEDCOV: Command = command("bedcov", &[BEDCOV_OPTIONS, REFERENCE, INPUT, INPUT_FORMAT], bedcov);
+pub const BEDCOV: ToolCommand =
+    getopt_command("bedcov", &[BEDCOV_OPTIONS, REFERENCE, INPUT, INPUT_FORMAT], translate_bedcov);
 
 #[rustfmt::skip] // a row is a line
 const DEPTH_OPTIONS: &[Opt] = &[
@@ -37,43 +41,48 @@ const DEPTH_OPTIONS: &[Opt] = &[
     Opt::harmless("-d", Takes::Value, "a limit of the depth that samtools does not have any more"),
 ];
 
-fn depth(given: &Given) -> Result<Line> {
-    let mut line = Line::new("depth");
+fn translate_depth(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("depth");
     line.add(given.native_words());
-    line.add(given.all("-a").take(2).map(|_| "-a"));
-    line.flag("-o", given.all("-o").next());
-    line.flag("-@", Some(&threads_in_all(given)?));
-    if given.value("-f").is_some() && given.has("-X") {
-        return Err(given.refuse("-f and -X exclude each other"));
+    line.add(given.values("-a").take(2).map(|_| "-a"));
+    line.add_flag("-o", given.values("-o").next());
+    line.add_flag("-@", Some(&total_threads(given)?));
+    if given.last_value("-f").is_some() && given.is_set("-X") {
+        return Err(given.refusal_error("-f and -X exclude each other"));
     }
     let operands = Vec::from_iter(given.operands.iter().map(String::as_str));
-    if !given.has("-X") {
-        return inputs(given, line, "-f", &operands);
+    if !given.is_set("-X") {
+        return add_inputs(given, line, "-f", &operands);
     }
     if operands.is_empty() || !operands.len().is_multiple_of(2) {
-        return Err(given.refuse("-X needs the inputs, and then as many indexes"));
+        return Err(given.refusal_error("-X needs the inputs, and then as many indexes"));
     }
     let (files, _) = operands.split_at(operands.len() / 2);
-    if given.has("-r") {
-        line.add(["-X"]).add(same_input_words(files)).operands(operands);
+    if given.is_set("-r") {
+        line.add(["-X"]).add(same_input_flag(files)).add_operands(operands);
         return Ok(line);
     }
-    inputs(given, line, "-f", files)
+    add_inputs(given, line, "-f", files)
 }
 
 /// Adds the input files: those in the list file, or else the operands. samtools accepts
 /// the same file twice.
-fn inputs(given: &Given, mut line: Line, list_flag: &str, operands: &[&str]) -> Result<Line> {
-    if let Some(list) = given.value(list_flag) {
+fn add_inputs(
+    given: &ParsedArguments,
+    mut line: NativeLine,
+    list_flag: &str,
+    operands: &[&str],
+) -> Result<NativeLine> {
+    if let Some(list) = given.last_value(list_flag) {
         let files = given.read_lines(list)?;
         let files = Vec::from_iter(files.iter().map(String::as_str));
-        line.add(same_input_words(&files)).flag(list_flag, Some(list));
+        line.add(same_input_flag(&files)).add_flag(list_flag, Some(list));
         return Ok(line);
     }
     if operands.is_empty() {
-        return Err(given.refuse("there is no input"));
+        return Err(given.refusal_error("there is no input"));
     }
-    line.add(same_input_words(operands)).operands(operands.iter().copied());
+    line.add(same_input_flag(operands)).add_operands(operands.iter().copied());
     Ok(line)
 }
 
@@ -97,12 +106,12 @@ const COVERAGE_OPTIONS: &[Opt] = &[
     Opt::built("-h --help", Takes::Nothing, "this table"),
 ];
 
-fn coverage(given: &Given) -> Result<Line> {
-    let mut line = Line::new("coverage");
+fn translate_coverage(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("coverage");
     line.add(given.native_words());
-    line.flag("-@", Some(&threads_in_all(given)?));
+    line.add_flag("-@", Some(&total_threads(given)?));
     let operands = Vec::from_iter(given.operands.iter().map(String::as_str));
-    inputs(given, line, "-b", &operands)
+    add_inputs(given, line, "-b", &operands)
 }
 
 #[rustfmt::skip] // a row is a line
@@ -118,33 +127,33 @@ const BEDCOV_OPTIONS: &[Opt] = &[
     Opt::native("-H", Takes::Nothing, "-H"),
 ];
 
-fn bedcov(given: &Given) -> Result<Line> {
-    let mut line = Line::new("bedcov");
+fn translate_bedcov(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("bedcov");
     line.add(given.native_words());
     line.add(["-@", "1"]);
     let operands = Vec::from_iter(given.operands.iter().map(String::as_str));
     let [_, files @ ..] = &operands[..] else {
-        return Err(given.refuse("there is no BED file"));
+        return Err(given.refusal_error("there is no BED file"));
     };
     if files.is_empty() {
-        return Err(given.refuse("there is no input"));
+        return Err(given.refusal_error("there is no input"));
     }
-    let reads = if given.has("-X") { &files[..files.len() / 2] } else { files };
-    line.add(same_input_words(reads)).operands(operands);
+    let reads = if given.is_set("-X") { &files[..files.len() / 2] } else { files };
+    line.add(same_input_flag(reads)).add_operands(operands);
     Ok(line)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::parsed::refusal;
-    use super::super::super::tool::Front;
+    use super::super::super::parsed::native_error;
+    use super::super::super::tool::TranslatedLine;
 
     fn native(line: &str) -> String {
-        match super::super::TOOL.front(line.split(' ').map(str::to_string).collect()) {
-            Ok(Front::Native(words, _)) => {
+        match super::super::TOOL.translate(line.split(' ').map(str::to_string).collect()) {
+            Ok(TranslatedLine::Native(words, _)) => {
                 words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
             }
-            Ok(Front::Answer(text)) => text,
+            Ok(TranslatedLine::Answer(text)) => text,
             Err(error) => format!("error: {error}"),
         }
     }
@@ -174,7 +183,7 @@ mod tests {
             ("coverage -AH -w 9 --rf 1 a.bam", "readmill coverage -A -H -w 9 --rf 1 -@ 1 a.bam"),
         ] {
             assert_eq!(native(line), wanted, "{line}");
-            assert_eq!(refusal(&native(line)), None, "{line}");
+            assert_eq!(native_error(&native(line)), None, "{line}");
         }
         for (line, what) in [
             ("depth", "no input"),

@@ -3,12 +3,12 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
-use super::super::line::Line;
-use super::super::tool::Command;
-use super::shared::{INPUT, THREADS, command, one_input};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
+use super::super::line::NativeLine;
+use super::super::tool::ToolCommand;
+use super::shared::{INPUT, THREADS, getopt_command, one_input};
 
-pub const FAIDX: Command = command("faidx", &[FAIDX_OPTIONS, THREADS], faidx);
+pub const FAIDX: ToolCommand = getopt_command("faidx", &[FAIDX_OPTIONS, THREADS], translate_faidx);
 
 const NO_FASTQ: &str = "readmill faidx takes FASTA";
 
@@ -28,30 +28,30 @@ const FAIDX_OPTIONS: &[Opt] = &[
     Opt::built("-h --help", Takes::Nothing, "this table"),
 ];
 
-fn faidx(given: &Given) -> Result<Line> {
+fn translate_faidx(given: &ParsedArguments) -> Result<NativeLine> {
     let [reference, regions @ ..] = &given.operands[..] else {
-        return Err(given.refuse("there is no FASTA file"));
+        return Err(given.refusal_error("there is no FASTA file"));
     };
     // `-@` only has an effect on a compressed output, and the output is text here.
-    let mut line = Line::new("faidx");
+    let mut line = NativeLine::new("faidx");
     line.add(given.native_words());
     let mut regions: Vec<String> = regions.to_vec();
-    if let Some(list) = given.value("-r") {
+    if let Some(list) = given.last_value("-r") {
         regions.extend(given.read_lines(list)?);
     }
-    if regions.is_empty() && (given.has("-o") || given.has("-n")) {
-        return Err(given.refuse("-o and -n are for sequences, and no region is given"));
+    if regions.is_empty() && (given.is_set("-o") || given.is_set("-n")) {
+        return Err(given.refusal_error("-o and -n are for sequences, and no region is given"));
     }
-    if given.has("--fai-idx") && !regions.is_empty() {
+    if given.is_set("--fai-idx") && !regions.is_empty() {
         return Err(given
-            .refuse("--fai-idx is not supported beside regions")
+            .refusal_error("--fai-idx is not supported beside regions")
             .hint("leave it out: the index REF.fai is read"));
     }
-    line.operands(std::iter::once(reference).chain(&regions).map(String::as_str));
+    line.add_operands(std::iter::once(reference).chain(&regions).map(String::as_str));
     Ok(line)
 }
 
-pub const DICT: Command = command("dict", &[DICT_OPTIONS], dict);
+pub const DICT: ToolCommand = getopt_command("dict", &[DICT_OPTIONS], translate_dict);
 
 #[rustfmt::skip] // a row is a line
 const DICT_OPTIONS: &[Opt] = &[
@@ -64,14 +64,14 @@ const DICT_OPTIONS: &[Opt] = &[
     Opt::native("-u --uri", Takes::Value, "-u"),
 ];
 
-fn dict(given: &Given) -> Result<Line> {
-    let mut line = Line::new("dict");
+fn translate_dict(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("dict");
     line.add(given.native_words());
-    line.operands([one_input(given, true)?]);
+    line.add_operands([one_input(given, true)?]);
     Ok(line)
 }
 
-pub const HEAD: Command = command("head", &[HEAD_OPTIONS, THREADS, INPUT], head);
+pub const HEAD: ToolCommand = getopt_command("head", &[HEAD_OPTIONS, THREADS, INPUT], translate_head);
 
 #[rustfmt::skip] // a row is a line
 const HEAD_OPTIONS: &[Opt] = &[
@@ -80,15 +80,15 @@ const HEAD_OPTIONS: &[Opt] = &[
     Opt::native("-T --reference", Takes::Value, "-T"),
 ];
 
-fn head(given: &Given) -> Result<Line> {
+fn translate_head(given: &ParsedArguments) -> Result<NativeLine> {
     // `-@` is left out: the first records are read by one thread.
-    let mut line = Line::new("head");
+    let mut line = NativeLine::new("head");
     line.add(given.native_words());
-    line.operands([one_input(given, true)?]);
+    line.add_operands([one_input(given, true)?]);
     Ok(line)
 }
 
-pub const REHEADER: Command = command("reheader", &[REHEADER_OPTIONS], reheader);
+pub const REHEADER: ToolCommand = getopt_command("reheader", &[REHEADER_OPTIONS], translate_reheader);
 
 #[rustfmt::skip] // a row is a line
 const REHEADER_OPTIONS: &[Opt] = &[
@@ -97,12 +97,12 @@ const REHEADER_OPTIONS: &[Opt] = &[
     Opt::refused("-c --command", Takes::Value, "sends the header through a program", "readmill head IN | CMD > new.sam; readmill reheader new.sam IN -o OUT"),
 ];
 
-fn reheader(given: &Given) -> Result<Line> {
+fn translate_reheader(given: &ParsedArguments) -> Result<NativeLine> {
     let [header, input] = &given.operands[..] else {
-        return Err(given.refuse("give a file with the new header, and a file of reads"));
+        return Err(given.refusal_error("give a file with the new header, and a file of reads"));
     };
-    let mut line = Line::new("reheader");
+    let mut line = NativeLine::new("reheader");
     line.add(given.native_words());
-    line.operands([header.as_str(), input]);
+    line.add_operands([header.as_str(), input]);
     Ok(line)
 }

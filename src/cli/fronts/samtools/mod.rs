@@ -9,7 +9,7 @@ mod shared;
 mod unaligned;
 mod view;
 
-use super::tool::{Before, Command, Tool};
+use super::tool::{LeadingArguments, Tool, ToolCommand};
 
 pub const TOOL: Tool = Tool {
     name: "samtools",
@@ -17,10 +17,10 @@ pub const TOOL: Tool = Tool {
     version: "1.24",
     commands: COMMANDS,
     also: &[],
-    before: |_| Ok(Before::default()),
+    parse_before: |_| Ok(LeadingArguments::default()),
 };
 
-const COMMANDS: &[Command] = &[
+const COMMANDS: &[ToolCommand] = &[
     records::SORT,
     view::VIEW,
     records::MARKDUP,

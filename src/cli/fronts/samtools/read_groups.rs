@@ -2,20 +2,22 @@
 
 use readmill_record::{Error, Header, Result};
 
-use super::super::grammar::{Given, Opt, Takes};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
 use super::super::headers;
 use super::super::line::{
-    Line, OutputStyle, SAMTOOLS_LEVEL, in_pattern, standard_stream, text_unless_named, threads_in_all,
+    DEFAULT_SAMTOOLS_LEVEL, NativeLine, OutputStyle, add_samtools_text_output, escape_for_pattern,
+    standard_stream, total_threads,
 };
-use super::super::tool::Command;
+use super::super::tool::ToolCommand;
 use super::shared::{
-    INPUT, INPUT_FORMAT, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, command, one_input, read_group,
+    INPUT, INPUT_FORMAT, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, getopt_command, one_input,
+    read_group_line,
 };
 
-pub const ADDREPLACERG: Command = command(
+pub const ADDREPLACERG: ToolCommand = getopt_command(
     "addreplacerg",
     &[OPTIONS, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT],
-    addreplacerg,
+    translate_addreplacerg,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -28,76 +30,90 @@ const OPTIONS: &[Opt] = &[
     Opt::built("-w", Takes::Nothing, "without it a read group that the header has already is an error; refused with orphan_only, where it would change"),
 ];
 
-fn addreplacerg(given: &Given) -> Result<Line> {
+fn translate_addreplacerg(given: &ParsedArguments) -> Result<NativeLine> {
     let input = one_input(given, false)?;
-    let header = headers::header(given, standard_stream(input))?;
-    let are_orphans = match given.value("-m") {
+    let header = headers::read_header(given, standard_stream(input))?;
+    let are_orphans = match given.last_value("-m") {
         None | Some("overwrite_all") => false,
         Some("orphan_only") => true,
         Some(mode) => {
-            return Err(given.refuse(&format!("-m {mode} is neither overwrite_all nor orphan_only")));
+            return Err(
+                given.refusal_error(&format!("-m {mode} is neither overwrite_all nor orphan_only"))
+            );
         }
     };
-    let texts: Vec<&str> = given.all("-r").collect();
-    let (flag, group) = match (&texts[..], given.value("-R")) {
-        ([_, ..], Some(_)) => return Err(given.refuse("-r and -R exclude each other")),
-        ([], Some(id)) => (existing_flag(are_orphans), known(given, header.as_ref(), id)?),
-        ([], None) => (existing_flag(are_orphans), first(given, header.as_ref())?),
-        (texts, None) => (new_flag(are_orphans), new(given, header.as_ref(), texts, are_orphans)?),
+    let texts: Vec<&str> = given.values("-r").collect();
+    let (flag, group) = match (&texts[..], given.last_value("-R")) {
+        ([_, ..], Some(_)) => return Err(given.refusal_error("-r and -R exclude each other")),
+        ([], Some(id)) => {
+            (flag_for_existing_group(are_orphans), require_known_group(given, header.as_ref(), id)?)
+        }
+        ([], None) => (flag_for_existing_group(are_orphans), first_group(given, header.as_ref())?),
+        (texts, None) => (
+            flag_for_new_group(are_orphans),
+            new_group_line(given, header.as_ref(), texts, are_orphans)?,
+        ),
     };
-    let mut line = Line::new("filter");
-    line.flag(flag, Some(&group)).add(given.native_words());
-    line.flag("-@", Some(&threads_in_all(given)?));
-    let level = given.has("-u").then_some("0");
-    text_unless_named(&mut line, given, given.value("-o").unwrap_or("-"), level)?;
-    line.operands([input]);
+    let mut line = NativeLine::new("filter");
+    line.add_flag(flag, Some(&group)).add(given.native_words());
+    line.add_flag("-@", Some(&total_threads(given)?));
+    let level = given.is_set("-u").then_some("0");
+    add_samtools_text_output(&mut line, given, given.last_value("-o").unwrap_or("-"), level)?;
+    line.add_operands([input]);
     Ok(line)
 }
 
-fn existing_flag(are_orphans: bool) -> &'static str {
+fn flag_for_existing_group(are_orphans: bool) -> &'static str {
     if are_orphans { "--orphans-to-read-group" } else { "--to-read-group" }
 }
 
-fn new_flag(are_orphans: bool) -> &'static str {
+fn flag_for_new_group(are_orphans: bool) -> &'static str {
     if are_orphans { "--orphans-to-read-group" } else { "--read-group" }
 }
 
-fn ids(header: &Header) -> impl Iterator<Item = String> {
-    let ids = header.lines_of(b"RG").filter_map(|line| line.get(b"ID"));
+fn read_group_ids(header: &Header) -> impl Iterator<Item = String> {
+    let ids = header.lines_of_kind(b"RG").filter_map(|line| line.get(b"ID"));
     ids.map(|id| String::from_utf8_lossy(id).into_owned())
 }
 
 /// Checks that the header has a read group with this ID. The header of a pipe is `None`
 /// and is not checked.
-fn known(given: &Given, header: Option<&Header>, id: &str) -> Result<String> {
+fn require_known_group(given: &ParsedArguments, header: Option<&Header>, id: &str) -> Result<String> {
     match header {
-        Some(header) if !ids(header).any(|own| own == id) => Err(given
-            .refuse(&format!("the header has no read group {id}"))
+        Some(header) if !read_group_ids(header).any(|own| own == id) => Err(given
+            .refusal_error(&format!("the header has no read group {id}"))
             .hint("give a whole @RG line by -r")),
         _ => Ok(id.to_string()),
     }
 }
 
-fn first(given: &Given, header: Option<&Header>) -> Result<String> {
+fn first_group(given: &ParsedArguments, header: Option<&Header>) -> Result<String> {
     let Some(header) = header else {
         return Err(given
-            .refuse("which read group?")
+            .refusal_error("which read group?")
             .hint("give -r or -R: the header of a pipe is not looked at before"));
     };
-    ids(header).next().ok_or_else(|| {
-        given.refuse("the header has no read group, and none is given").hint("give an @RG line by -r")
+    read_group_ids(header).next().ok_or_else(|| {
+        given
+            .refusal_error("the header has no read group, and none is given")
+            .hint("give an @RG line by -r")
     })
 }
 
 /// Returns the new `@RG` line from the values of `-r`. Without `-w`, the header must
 /// not have this read group yet.
-fn new(given: &Given, header: Option<&Header>, texts: &[&str], are_orphans: bool) -> Result<String> {
-    let line = read_group(given, texts)?;
+fn new_group_line(
+    given: &ParsedArguments,
+    header: Option<&Header>,
+    texts: &[&str],
+    are_orphans: bool,
+) -> Result<String> {
+    let line = read_group_line(given, texts)?;
     let id = line.split("\\t").find_map(|field| field.strip_prefix("ID:")).unwrap_or_default();
-    let is_there = header.is_some_and(|header| ids(header).any(|own| own == id));
-    if is_there && !given.has("-w") {
+    let is_there = header.is_some_and(|header| read_group_ids(header).any(|own| own == id));
+    if is_there && !given.is_set("-w") {
         return Err(given
-            .refuse(&format!("the header has a read group {id} already"))
+            .refusal_error(&format!("the header has a read group {id} already"))
             .hint("replace it by -w, or put reads into it by -R"));
     }
     if is_there && are_orphans {
@@ -107,10 +123,10 @@ fn new(given: &Given, header: Option<&Header>, texts: &[&str], are_orphans: bool
     Ok(line)
 }
 
-pub const SPLIT: Command = command(
+pub const SPLIT: ToolCommand = getopt_command(
     "split",
     &[SPLIT_OPTIONS, NO_PG, SPLIT_OUTPUT, REFERENCE, THREADS, SPLIT_INDEX, INPUT, INPUT_FORMAT],
-    split,
+    translate_split,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -133,53 +149,59 @@ const SPLIT_OUTPUT: &[Opt] = &[
 #[rustfmt::skip] // a row is a line
 const SPLIT_INDEX: &[Opt] = &[Opt::built("--write-index", Takes::Nothing, "--write-index=csi, or that of CRAM; without it --no-index")];
 
-fn split(given: &Given) -> Result<Line> {
+fn translate_split(given: &ParsedArguments) -> Result<NativeLine> {
     let input = one_input(given, false)?;
-    let style = OutputStyle::of(given, given.value("--output-fmt"))?;
+    let style = OutputStyle::from_options(given, given.last_value("--output-fmt"))?;
     let format = style.format.as_deref().unwrap_or("bam");
-    let header = headers::header(given, standard_stream(input))?;
-    if header.is_some_and(|header| ids(&header).next().is_none()) && given.value("-u").is_none() {
+    let header = headers::read_header(given, standard_stream(input))?;
+    if header.is_some_and(|header| read_group_ids(&header).next().is_none())
+        && given.last_value("-u").is_none()
+    {
         return Err(given
-            .refuse(&format!("{input} has no read groups"))
+            .refusal_error(&format!("{input} has no read groups"))
             .hint("put all reads into one file by -u FILE"));
     }
-    let mut line = Line::new("split --by read-group");
-    let pattern = names(given, input, format)?;
-    line.flag("--split-names", Some(&pattern));
-    match given.value("-u") {
+    let mut line = NativeLine::new("split --by read-group");
+    let pattern = translate_name_format(given, input, format)?;
+    line.add_flag("--split-names", Some(&pattern));
+    match given.last_value("-u") {
         Some(rest) => line.add(["--split-rest", rest]),
         None => line.add(["--split-no-rest"]),
     };
     line.add(given.native_words());
-    line.flag("-@", Some(&threads_in_all(given)?));
+    line.add_flag("-@", Some(&total_threads(given)?));
     if !style.words.is_empty() {
-        line.flag("-O", Some(&format!("{format},{}", style.words.join(","))));
+        line.add_flag("-O", Some(&format!("{format},{}", style.words.join(","))));
     } else if let Some(format) = &style.format {
-        line.flag("-O", Some(format));
+        line.add_flag("-O", Some(format));
     }
-    line.flag("-l", style.level.as_deref().or(pattern.ends_with(".bam").then_some(SAMTOOLS_LEVEL)));
-    line.add([match (given.has("--write-index"), format) {
+    line.add_flag(
+        "-l",
+        style.level.as_deref().or(pattern.ends_with(".bam").then_some(DEFAULT_SAMTOOLS_LEVEL)),
+    );
+    line.add([match (given.is_set("--write-index"), format) {
         (false, _) => "--no-index",
         (true, "cram") => "--write-index",
         (true, _) => "--write-index=csi",
     }]);
-    line.operands([input]);
+    line.add_operands([input]);
     Ok(line)
 }
 
-fn names(given: &Given, input: &str, format: &str) -> Result<String> {
+fn translate_name_format(given: &ParsedArguments, input: &str, format: &str) -> Result<String> {
     let file = input.rsplit('/').next().unwrap_or(input);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    let (mut pattern, mut letters) = (String::new(), given.value("-f").unwrap_or("%*_%#.%.").chars());
+    let (mut pattern, mut letters) =
+        (String::new(), given.last_value("-f").unwrap_or("%*_%#.%.").chars());
     while let Some(letter) = letters.next() {
         if letter != '%' {
-            pattern += &in_pattern(&letter.to_string());
+            pattern += &escape_for_pattern(&letter.to_string());
             continue;
         }
         match letters.next() {
             Some('%') => pattern.push('%'),
-            Some('*') => pattern += &in_pattern(stem),
-            Some('#') => match given.value("-p").filter(|digits| *digits != "0") {
+            Some('*') => pattern += &escape_for_pattern(stem),
+            Some('#') => match given.last_value("-p").filter(|digits| *digits != "0") {
                 Some(digits) => pattern += &format!("{{n:{digits}}}"),
                 None => pattern += "{n}",
             },
@@ -187,9 +209,9 @@ fn names(given: &Given, input: &str, format: &str) -> Result<String> {
             Some('.') => pattern += format,
             other => {
                 let other = other.map_or(String::new(), String::from);
-                return Err(
-                    given.refuse(&format!("-f has %{other}, which is none of %%, %*, %#, %! and %."))
-                );
+                return Err(given.refusal_error(&format!(
+                    "-f has %{other}, which is none of %%, %*, %#, %! and %."
+                )));
             }
         }
     }

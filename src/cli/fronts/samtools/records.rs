@@ -6,23 +6,26 @@ use std::path::Path;
 use readmill::plan::parse_size;
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
-use super::super::line::{Line, same_input_words, samtools_output, standard_stream, threads_in_all};
-use super::super::tool::Command;
+use super::super::grammar::{Opt, ParsedArguments, Takes};
+use super::super::line::{
+    NativeLine, add_samtools_output, same_input_flag, standard_stream, total_threads,
+};
+use super::super::tool::ToolCommand;
 use super::shared::{
-    INPUT, INPUT_FORMAT, MESSAGES, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, command, one_input,
+    INPUT, INPUT_FORMAT, MESSAGES, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, getopt_command,
+    one_input,
 };
 
 /// Minimum for the total memory of a sort, even if `samtools sort -m`, which is per
 /// thread, would give less.
-const LEAST_SORT_MEMORY: u64 = 512 << 20;
+const MIN_SORT_MEMORY: u64 = 512 << 20;
 
-const LEAST_OF_A_THREAD: u64 = 1 << 20;
+const MIN_MEMORY_PER_THREAD: u64 = 1 << 20;
 
-pub const SORT: Command = command(
+pub const SORT: ToolCommand = getopt_command(
     "sort",
     &[SORT_OPTIONS, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT],
-    sort,
+    translate_sort,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -44,45 +47,51 @@ const SORT_OPTIONS: &[Opt] = &[
     Opt::built("--template-coordinate", Takes::Nothing, "--template-coordinate, unless -t is given"),
 ];
 
-fn sort(given: &Given) -> Result<Line> {
-    let mut line = Line::new("sort");
-    line.add(order(given)).add(given.native_words());
-    let threads = threads_in_all(given)?;
-    line.flag("-@", Some(&threads));
-    if let Some(each) = given.value("-m") {
-        let size = parse_size(each).map_err(|why| given.refuse(&format!("-m {each}: {why}")))?;
-        if size < LEAST_OF_A_THREAD {
-            return Err(
-                given.refuse(&format!("-m {each} is less than 1 MiB, the least that samtools takes"))
-            );
+fn translate_sort(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("sort");
+    line.add(sort_order_flags(given)).add(given.native_words());
+    let threads = total_threads(given)?;
+    line.add_flag("-@", Some(&threads));
+    if let Some(each) = given.last_value("-m") {
+        let size = parse_size(each).map_err(|why| given.refusal_error(&format!("-m {each}: {why}")))?;
+        if size < MIN_MEMORY_PER_THREAD {
+            return Err(given.refusal_error(&format!(
+                "-m {each} is less than 1 MiB, the least that samtools takes"
+            )));
         }
-        let all = size.saturating_mul(threads.parse().unwrap_or(1)).max(LEAST_SORT_MEMORY);
-        line.flag("-m", Some(&format!("{}M", all >> 20)));
+        let all = size.saturating_mul(threads.parse().unwrap_or(1)).max(MIN_SORT_MEMORY);
+        line.add_flag("-m", Some(&format!("{}M", all >> 20)));
     }
-    line.flag("-T", given.value("-T").map(directory_of));
-    let level = if given.has("-u") { Some("0") } else { given.value("-l") };
-    samtools_output(&mut line, given, given.value("-o").unwrap_or("-"), given.value("-O"), level)?;
-    line.operands([one_input(given, true)?]);
+    line.add_flag("-T", given.last_value("-T").map(directory_of_prefix));
+    let level = if given.is_set("-u") { Some("0") } else { given.last_value("-l") };
+    add_samtools_output(
+        &mut line,
+        given,
+        given.last_value("-o").unwrap_or("-"),
+        given.last_value("-O"),
+        level,
+    )?;
+    line.add_operands([one_input(given, true)?]);
     Ok(line)
 }
 
 /// Returns the flags for the sort order. In samtools, `-t` has priority, then
 /// `--template-coordinate`, then the last of `-n`, `-N` and `-M`; if `-n` and `-N` are
 /// both given, `-N` counts.
-fn order(given: &Given) -> Vec<&str> {
-    let by_name = match given.last_of(&["-n", "-N", "-M"]) {
+fn sort_order_flags(given: &ParsedArguments) -> Vec<&str> {
+    let by_name = match given.last_given_of(&["-n", "-N", "-M"]) {
         Some(2) => Some("-M"),
-        Some(_) => Some(if given.has("-N") { "-N" } else { "-n" }),
+        Some(_) => Some(if given.is_set("-N") { "-N" } else { "-n" }),
         None => None,
     };
-    match given.value("-t") {
+    match given.last_value("-t") {
         Some(tag) => ["-t", tag].into_iter().chain(by_name.filter(|&flag| flag != "-M")).collect(),
-        None if given.has("--template-coordinate") => vec!["--template-coordinate"],
+        None if given.is_set("--template-coordinate") => vec!["--template-coordinate"],
         None => by_name.into_iter().collect(),
     }
 }
 
-fn directory_of(prefix: &str) -> &str {
+fn directory_of_prefix(prefix: &str) -> &str {
     if Path::new(prefix).is_dir() {
         return prefix;
     }
@@ -93,10 +102,10 @@ fn directory_of(prefix: &str) -> &str {
     }
 }
 
-pub const MARKDUP: Command = command(
+pub const MARKDUP: ToolCommand = getopt_command(
     "markdup",
     &[MARKDUP_OPTIONS, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT],
-    markdup,
+    translate_markdup,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -127,74 +136,75 @@ const MARKDUP_OPTIONS: &[Opt] = &[
     Opt::native("--duplicate-count", Takes::Nothing, "--duplicate-count"),
 ];
 
-fn markdup(given: &Given) -> Result<Line> {
+fn translate_markdup(given: &ParsedArguments) -> Result<NativeLine> {
     let [input, output] = &given.operands[..] else {
-        return Err(given.refuse("give one input and one output"));
+        return Err(given.refusal_error("give one input and one output"));
     };
-    let by_picard = given.has("--as-picard");
-    let mut line = Line::new(if by_picard { "markdup" } else { "markdup --rules samtools" });
+    let by_picard = given.is_set("--as-picard");
+    let mut line = NativeLine::new(if by_picard { "markdup" } else { "markdup --rules samtools" });
     line.add(given.native_words());
-    let mode = if given.has("-S") { "template" } else { "coordinate" };
-    line.flag("--duplicate-mode", Some(mode));
-    match given.value("-m") {
+    let mode = if given.is_set("-S") { "template" } else { "coordinate" };
+    line.add_flag("--duplicate-mode", Some(mode));
+    match given.last_value("-m") {
         None | Some("t") => {}
         Some("s") if by_picard => {
-            return Err(given
-                .refuse("-m s compares where sequences start, and Picard's rules compare templates"));
+            return Err(given.refusal_error(
+                "-m s compares where sequences start, and Picard's rules compare templates",
+            ));
         }
         Some("s") => {
             line.add(["--ends", "sequence"]);
         }
-        Some(_) => return Err(given.refuse("-m is t or s")),
+        Some(_) => return Err(given.refusal_error("-m is t or s")),
     }
-    add_optical(&mut line, given, by_picard)?;
+    add_optical_flags(&mut line, given, by_picard)?;
     for (option, word) in [
         ("-c", "--clear-marks"),
         ("--include-fails", "--include-fails"),
         ("--no-multi-dup", "--no-multi-dup"),
     ] {
-        if given.has(option) && !by_picard {
+        if given.is_set(option) && !by_picard {
             line.add([word]);
         }
     }
-    if given.has("--use-read-groups") {
+    if given.is_set("--use-read-groups") {
         line.add(["--use-read-groups"]); // with --as-picard, the native line refuses it
     }
-    if given.has("-s") || given.has("-f") || given.has("--json") {
-        let metrics = if given.has("--json") { "--metrics-json" } else { "--metrics" };
-        line.flag(metrics, Some(given.value("-f").unwrap_or("/dev/stderr")));
+    if given.is_set("-s") || given.is_set("-f") || given.is_set("--json") {
+        let metrics = if given.is_set("--json") { "--metrics-json" } else { "--metrics" };
+        line.add_flag(metrics, Some(given.last_value("-f").unwrap_or("/dev/stderr")));
     }
-    line.flag("-T", given.value("-T").map(directory_of));
-    line.flag("-@", Some(&threads_in_all(given)?));
-    let level = given.has("-u").then_some("0");
-    samtools_output(&mut line, given, output, given.value("-O"), level)?;
-    line.operands([input.as_str()]);
+    line.add_flag("-T", given.last_value("-T").map(directory_of_prefix));
+    line.add_flag("-@", Some(&total_threads(given)?));
+    let level = given.is_set("-u").then_some("0");
+    add_samtools_output(&mut line, given, output, given.last_value("-O"), level)?;
+    line.add_operands([input.as_str()]);
     Ok(line)
 }
 
 /// Adds the flags for optical duplicates, which `-d` requests. With a distance of 0 or
 /// less, samtools does not detect any.
-fn add_optical(line: &mut Line, given: &Given, by_picard: bool) -> Result<()> {
-    let Some(distance) = given.value("-d") else { return Ok(()) };
-    let pixels: i32 = distance.parse().map_err(|_| given.refuse("-d is a number of pixels"))?;
+fn add_optical_flags(line: &mut NativeLine, given: &ParsedArguments, by_picard: bool) -> Result<()> {
+    let Some(distance) = given.last_value("-d") else { return Ok(()) };
+    let pixels: i32 = distance.parse().map_err(|_| given.refusal_error("-d is a number of pixels"))?;
     if pixels <= 0 {
         return Ok(());
     }
-    line.flag("--optical-distance", Some(distance));
+    line.add_flag("--optical-distance", Some(distance));
     if by_picard {
-        line.flag("--tag-duplicates", Some("all"));
+        line.add_flag("--tag-duplicates", Some("all"));
     }
-    if let Some(regex) = given.value("--read-coords") {
-        line.flag("--read-coords", Some(regex));
-        line.flag("--coords-order", given.value("--coords-order"));
+    if let Some(regex) = given.last_value("--read-coords") {
+        line.add_flag("--read-coords", Some(regex));
+        line.add_flag("--coords-order", given.last_value("--coords-order"));
     }
     Ok(())
 }
 
-pub const FIXMATE: Command = command(
+pub const FIXMATE: ToolCommand = getopt_command(
     "fixmate",
     &[FIXMATE_OPTIONS, NO_PG, OUTPUT, REFERENCE, THREADS, INPUT, INPUT_FORMAT],
-    fixmate,
+    translate_fixmate,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -208,26 +218,28 @@ const FIXMATE_OPTIONS: &[Opt] = &[
     Opt::refused("-M", Takes::Nothing, "repairs MM, ML and MN", ""),
 ];
 
-fn fixmate(given: &Given) -> Result<Line> {
+fn translate_fixmate(given: &ParsedArguments) -> Result<NativeLine> {
     let [input, output] = &given.operands[..] else {
-        return Err(given.refuse("give one input and one output, - for standard input and output"));
+        return Err(
+            given.refusal_error("give one input and one output, - for standard input and output")
+        );
     };
-    let mut line = Line::new("filter --fix-mates samtools");
+    let mut line = NativeLine::new("filter --fix-mates samtools");
     line.add(given.native_words());
-    if !given.has("-m") {
+    if !given.is_set("-m") {
         line.add(["--remove-optional-fields", "ms"]);
     }
-    line.flag("-@", Some(&threads_in_all(given)?));
-    let level = given.has("-u").then_some("0");
-    samtools_output(&mut line, given, output, given.value("-O"), level)?;
-    line.operands([input.as_str()]);
+    line.add_flag("-@", Some(&total_threads(given)?));
+    let level = given.is_set("-u").then_some("0");
+    add_samtools_output(&mut line, given, output, given.last_value("-O"), level)?;
+    line.add_operands([input.as_str()]);
     Ok(line)
 }
 
-pub const MERGE: Command = command(
+pub const MERGE: ToolCommand = getopt_command(
     "merge",
     &[MERGE_OPTIONS, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT],
-    merge,
+    translate_merge,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -252,48 +264,50 @@ const MERGE_OPTIONS: &[Opt] = &[
     Opt::built("--template-coordinate", Takes::Nothing, "--template-coordinate, unless -t is given"),
 ];
 
-fn merge(given: &Given) -> Result<Line> {
-    let mut line = Line::new("merge");
-    line.add(order(given)).add(given.native_words());
+fn translate_merge(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("merge");
+    line.add(sort_order_flags(given)).add(given.native_words());
     let operands: Vec<&str> = given.operands.iter().map(String::as_str).collect();
-    let (output, named) = match (given.value("-o"), &operands[..]) {
+    let (output, named) = match (given.last_value("-o"), &operands[..]) {
         (Some(output), named) => (output, named),
         (None, [output, named @ ..]) => (*output, named),
-        (None, []) => return Err(given.refuse("there is no output")),
+        (None, []) => return Err(given.refusal_error("there is no output")),
     };
-    if !given.has("-f") && output != "-" && Path::new(output).is_file() {
-        return Err(given.refuse(&format!("{output} is there already")).hint("overwrite it by -f"));
+    if !given.is_set("-f") && output != "-" && Path::new(output).is_file() {
+        return Err(given
+            .refusal_error(&format!("{output} is there already"))
+            .hint("overwrite it by -f"));
     }
     let mut inputs: Vec<String> = Vec::new();
-    for list in given.all("-b") {
+    for list in given.values("-b") {
         inputs.extend(given.read_lines(list)?);
     }
     inputs.extend(named.iter().map(|input| input.to_string()));
     if inputs.is_empty() {
-        return Err(given.refuse("there is no input"));
+        return Err(given.refusal_error("there is no input"));
     }
-    line.flag("-@", Some(&threads_in_all(given)?));
-    let level = match given.value("-l") {
-        _ if given.has("-u") => Some("0"),
-        _ if given.has("-1") => Some("1"),
+    line.add_flag("-@", Some(&total_threads(given)?));
+    let level = match given.last_value("-l") {
+        _ if given.is_set("-u") => Some("0"),
+        _ if given.is_set("-1") => Some("1"),
         level => level,
     };
-    samtools_output(&mut line, given, output, given.value("-O"), level)?;
+    add_samtools_output(&mut line, given, output, given.last_value("-O"), level)?;
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
-    line.add(same_input_words(&inputs)).operands(inputs);
+    line.add(same_input_flag(&inputs)).add_operands(inputs);
     Ok(line)
 }
 
-pub const COLLATE: Command = command(
+pub const COLLATE: ToolCommand = getopt_command(
     "collate",
     &[COLLATE_OPTIONS, NO_PG, COLLATE_OUTPUT, REFERENCE, THREADS, INPUT, INPUT_FORMAT],
-    collate,
+    translate_collate,
 );
 
-pub const BAMSHUF: Command = command(
+pub const BAMSHUF: ToolCommand = getopt_command(
     "bamshuf",
     &[COLLATE_OPTIONS, NO_PG, COLLATE_OUTPUT, REFERENCE, THREADS, INPUT, INPUT_FORMAT],
-    collate,
+    translate_collate,
 );
 
 /// In collate, `-O` means standard output and not a format.
@@ -315,32 +329,32 @@ const COLLATE_OPTIONS: &[Opt] = &[
     Opt::built("-T", Takes::Value, "-T, the directory of the prefix"),
 ];
 
-fn collate(given: &Given) -> Result<Line> {
-    let format = given.value("--output-fmt");
+fn translate_collate(given: &ParsedArguments) -> Result<NativeLine> {
+    let format = given.last_value("--output-fmt");
     let (input, prefix) = match &given.operands[..] {
         [input] => (input.as_str(), None),
         [input, prefix] => {
             let ending = format.and_then(|text| text.split(',').next()).unwrap_or("bam");
             (input.as_str(), Some(format!("{prefix}.{}", ending.to_ascii_lowercase())))
         }
-        _ => return Err(given.refuse("give one input, and a prefix unless -o or -O is there")),
+        _ => return Err(given.refusal_error("give one input, and a prefix unless -o or -O is there")),
     };
-    let output = match given.value("-o") {
+    let output = match given.last_value("-o") {
         Some(output) => output.to_string(),
-        None if given.has("-O") => "-".to_string(),
-        None => prefix.ok_or_else(|| given.refuse("give -o FILE, -O or a prefix"))?,
+        None if given.is_set("-O") => "-".to_string(),
+        None => prefix.ok_or_else(|| given.refusal_error("give -o FILE, -O or a prefix"))?,
     };
-    let mut line = Line::new("collate");
+    let mut line = NativeLine::new("collate");
     line.add(given.native_words());
-    line.flag("-@", Some(&threads_in_all(given)?));
-    line.flag("-T", given.value("-T").map(directory_of));
-    let level = if given.has("-u") { "0" } else { given.value("-l").unwrap_or("1") };
-    samtools_output(&mut line, given, &output, format, Some(level))?;
-    line.operands([input]);
+    line.add_flag("-@", Some(&total_threads(given)?));
+    line.add_flag("-T", given.last_value("-T").map(directory_of_prefix));
+    let level = if given.is_set("-u") { "0" } else { given.last_value("-l").unwrap_or("1") };
+    add_samtools_output(&mut line, given, &output, format, Some(level))?;
+    line.add_operands([input]);
     Ok(line)
 }
 
-pub const CAT: Command = command("cat", &[CAT_OPTIONS, NO_PG, MESSAGES], cat);
+pub const CAT: ToolCommand = getopt_command("cat", &[CAT_OPTIONS, NO_PG, MESSAGES], translate_cat);
 
 const CRAM_PARTS: &str = "reads parts of CRAM files";
 
@@ -356,16 +370,16 @@ const CAT_OPTIONS: &[Opt] = &[
     Opt::refused("--output-fmt-option", Takes::Values, "changes how CRAM is written", "readmill merge writes CRAM"),
 ];
 
-fn cat(given: &Given) -> Result<Line> {
-    let mut line = Line::new("cat");
+fn translate_cat(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("cat");
     line.add(given.native_words());
-    if given.operands.is_empty() && !given.has("-b") {
-        return Err(given.refuse("there is no input"));
+    if given.operands.is_empty() && !given.is_set("-b") {
+        return Err(given.refusal_error("there is no input"));
     }
     if given.operands.iter().any(|input| standard_stream(input) == "-") {
-        let error = given.refuse("standard input is not supported: each file is opened twice");
+        let error = given.refusal_error("standard input is not supported: each file is opened twice");
         return Err(error.hint("readmill merge - OTHER.bam -o OUT reads it"));
     }
-    line.operands(given.operands.iter().map(String::as_str));
+    line.add_operands(given.operands.iter().map(String::as_str));
     Ok(line)
 }

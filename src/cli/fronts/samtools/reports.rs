@@ -2,13 +2,13 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
 use super::super::headers;
-use super::super::line::{Line, threads_in_all};
-use super::super::tool::Command;
-use super::shared::{INPUT, INPUT_FORMAT, REFERENCE, THREADS, command, one_input};
+use super::super::line::{NativeLine, total_threads};
+use super::super::tool::ToolCommand;
+use super::shared::{INPUT, INPUT_FORMAT, REFERENCE, THREADS, getopt_command, one_input};
 
-pub const INDEX: Command = command("index", &[INDEX_OPTIONS, THREADS], index);
+pub const INDEX: ToolCommand = getopt_command("index", &[INDEX_OPTIONS, THREADS], translate_index);
 
 #[rustfmt::skip] // a row is a line
 const INDEX_OPTIONS: &[Opt] = &[
@@ -19,38 +19,40 @@ const INDEX_OPTIONS: &[Opt] = &[
     Opt::built("-o --output", Takes::Value, "-o"),
 ];
 
-fn index(given: &Given) -> Result<Line> {
-    let mut line = Line::new("index");
+fn translate_index(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("index");
     line.add(given.native_words());
-    line.flag("-@", Some(&threads_in_all(given)?));
+    line.add_flag("-@", Some(&total_threads(given)?));
     let (inputs, output) = match &given.operands[..] {
-        [] => return Err(given.refuse("there is no input")),
+        [] => return Err(given.refusal_error("there is no input")),
         [_, second]
-            if !given.has("-M")
-                && headers::header(given, second).is_ok_and(|header| header.is_some()) =>
+            if !given.is_set("-M")
+                && headers::read_header(given, second).is_ok_and(|header| header.is_some()) =>
         {
             return Err(given
-                .refuse(&format!("{second} is a file of reads, and would be overwritten by the index"))
+                .refusal_error(&format!(
+                    "{second} is a file of reads, and would be overwritten by the index"
+                ))
                 .hint("say -M for several inputs"));
         }
-        all if given.has("-M") => (all, None),
+        all if given.is_set("-M") => (all, None),
         [_] => (&given.operands[..], None),
         [_, index] => (&given.operands[..1], Some(index.as_str())),
         _ => {
-            return Err(given.refuse(
+            return Err(given.refusal_error(
                 "unexpected third file: give one input and one index, or -M and several inputs",
             ));
         }
     };
     if let Some(path) = inputs.iter().find(|path| is_fasta(path)) {
-        return Err(given.refuse(&format!("{path} is FASTA, and this indexes files of reads")).hint(
-            format!(
+        return Err(given
+            .refusal_error(&format!("{path} is FASTA, and this indexes files of reads"))
+            .hint(format!(
                 "readmill faidx {path} writes {path}.fai; readmill index {path} the index of the aligner"
-            ),
-        ));
+            )));
     }
-    line.flag("-o", given.value("-o").or(output));
-    line.operands(inputs.iter().map(String::as_str));
+    line.add_flag("-o", given.last_value("-o").or(output));
+    line.add_operands(inputs.iter().map(String::as_str));
     Ok(line)
 }
 
@@ -59,37 +61,37 @@ fn is_fasta(path: &str) -> bool {
     [".fa", ".fasta", ".fna"].iter().any(|end| name.ends_with(end))
 }
 
-pub const FLAGSTAT: Command =
-    command("flagstat", &[FLAGSTAT_OPTIONS, THREADS, INPUT, INPUT_FORMAT], |given| {
-        tally("flagstat", given)
+pub const FLAGSTAT: ToolCommand =
+    getopt_command("flagstat", &[FLAGSTAT_OPTIONS, THREADS, INPUT, INPUT_FORMAT], |given| {
+        translate_report("flagstat", given)
     });
 
 #[rustfmt::skip] // a row is a line
 const FLAGSTAT_OPTIONS: &[Opt] = &[Opt::native("-O --output-fmt", Takes::Value, "--output-format")];
 
-pub const IDXSTATS: Command =
-    command("idxstats", &[IDXSTATS_OPTIONS, THREADS, INPUT, INPUT_FORMAT], |given| {
-        tally("idxstats", given)
+pub const IDXSTATS: ToolCommand =
+    getopt_command("idxstats", &[IDXSTATS_OPTIONS, THREADS, INPUT, INPUT_FORMAT], |given| {
+        translate_report("idxstats", given)
     });
 
 #[rustfmt::skip] // a row is a line
 const IDXSTATS_OPTIONS: &[Opt] =
     &[Opt::built("-X", Takes::Nothing, "the index behind the input is left out: the reads are counted")];
 
-fn tally(command: &str, given: &Given) -> Result<Line> {
-    let mut line = Line::new(command);
+fn translate_report(command: &str, given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new(command);
     line.add(given.native_words());
-    line.flag("-@", Some(&threads_in_all(given)?));
+    line.add_flag("-@", Some(&total_threads(given)?));
     let input = match &given.operands[..] {
-        [input, _] if given.has("-X") => input.as_str(),
+        [input, _] if given.is_set("-X") => input.as_str(),
         _ => one_input(given, false)?,
     };
-    line.operands([input]);
+    line.add_operands([input]);
     Ok(line)
 }
 
-pub const STATS: Command =
-    command("stats", &[STATS_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], stats);
+pub const STATS: ToolCommand =
+    getopt_command("stats", &[STATS_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], translate_stats);
 
 const NO_SUCH_ROWS: &str = "readmill stats has no such rows";
 
@@ -119,31 +121,33 @@ const STATS_OPTIONS: &[Opt] = &[
     Opt::harmless("--ref-stats-chunk", Takes::Value, "it belongs to --ref-stats"),
 ];
 
-fn stats(given: &Given) -> Result<Line> {
-    let mut line = Line::new("stats");
+fn translate_stats(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("stats");
     line.add(given.native_words());
-    line.flag("-l", given.value("-l").filter(|&length| length != "-1"));
-    line.flag("-@", Some(&threads_in_all(given)?));
+    line.add_flag("-l", given.last_value("-l").filter(|&length| length != "-1"));
+    line.add_flag("-@", Some(&total_threads(given)?));
     let operands = Vec::from_iter(given.operands.iter().map(String::as_str));
     let (input, rest) = operands.split_first().map_or(("-", &[][..]), |(&input, rest)| (input, rest));
     let (index, regions) = match rest.split_first() {
-        Some((&index, regions)) if given.has("-X") => (Some(index), regions),
-        None if given.has("-X") => return Err(given.refuse("-X needs the index behind the input")),
+        Some((&index, regions)) if given.is_set("-X") => (Some(index), regions),
+        None if given.is_set("-X") => {
+            return Err(given.refusal_error("-X needs the index behind the input"));
+        }
         _ => (None, rest),
     };
     for region in regions {
-        line.flag("--region", Some(region));
+        line.add_flag("--region", Some(region));
     }
-    line.flag("--region-index", index.filter(|_| !regions.is_empty()));
-    line.operands([input]);
+    line.add_flag("--region-index", index.filter(|_| !regions.is_empty()));
+    line.add_operands([input]);
     Ok(line)
 }
 
-pub const FASTQ: Command =
-    command("fastq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], fastq);
+pub const FASTQ: ToolCommand =
+    getopt_command("fastq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], translate_fastq);
 
-pub const BAM2FQ: Command =
-    command("bam2fq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], fastq);
+pub const BAM2FQ: ToolCommand =
+    getopt_command("bam2fq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], translate_fastq);
 
 const NO_INDEX_READS: &str =
     "readmill fastq writes no files of barcodes; -t and --tags write fields behind names";
@@ -181,35 +185,38 @@ const FASTQ_OPTIONS: &[Opt] = &[
     Opt::harmless("--index-format", Takes::Value, "it belongs to --i1, --i2 and -i"),
 ];
 
-fn fastq(given: &Given) -> Result<Line> {
-    let mut line = Line::new("fastq --grouped");
-    line.add(ends(given)).add(given.native_words());
-    if given.has("-n") && !given.has("-N") {
+fn translate_fastq(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("fastq --grouped");
+    line.add(read_file_flags(given)).add(given.native_words());
+    if given.is_set("-n") && !given.is_set("-N") {
         line.add(["-n"]);
     }
-    line.flag("--tags", given.value("-T").map(|tags| if tags.is_empty() { "*" } else { tags }));
-    line.flag("-@", Some(&threads_in_all(given)?));
-    line.operands([one_input(given, true)?]);
+    line.add_flag("--tags", given.last_value("-T").map(|tags| if tags.is_empty() { "*" } else { tags }));
+    line.add_flag("-@", Some(&total_threads(given)?));
+    line.add_operands([one_input(given, true)?]);
     Ok(line)
 }
 
 /// Returns the flags for the files of first and last reads. In samtools, `-o` stands
 /// for `-1` and `-2` together, and the last one given counts. Reads without a file go
 /// to standard output.
-fn ends(given: &Given) -> Vec<&str> {
-    let file_of = |end: &'static str| given.last_of(&[end, "-o"]).map(|at| [end, "-o"][at]);
+fn read_file_flags(given: &ParsedArguments) -> Vec<&str> {
+    let file_of = |end: &'static str| given.last_given_of(&[end, "-o"]).map(|at| [end, "-o"][at]);
     match [file_of("-1"), file_of("-2")] {
         [None, None] => Vec::new(),
-        [Some("-o"), Some("-o")] => given.value("-o").map_or_else(Vec::new, |file| vec!["-o", file]),
+        [Some("-o"), Some("-o")] => {
+            given.last_value("-o").map_or_else(Vec::new, |file| vec!["-o", file])
+        }
         [first, last] => {
             let file =
-                |name: Option<&'static str>| name.and_then(|name| given.value(name)).unwrap_or("-");
+                |name: Option<&'static str>| name.and_then(|name| given.last_value(name)).unwrap_or("-");
             vec!["-1", file(first), "-2", file(last)]
         }
     }
 }
 
-pub const QUICKCHECK: Command = command("quickcheck", &[QUICKCHECK_OPTIONS], quickcheck);
+pub const QUICKCHECK: ToolCommand =
+    getopt_command("quickcheck", &[QUICKCHECK_OPTIONS], translate_quickcheck);
 
 #[rustfmt::skip] // a row is a line
 const QUICKCHECK_OPTIONS: &[Opt] = &[
@@ -218,12 +225,12 @@ const QUICKCHECK_OPTIONS: &[Opt] = &[
     Opt::native("-u", Takes::Nothing, "-u"),
 ];
 
-fn quickcheck(given: &Given) -> Result<Line> {
-    let mut line = Line::new("quickcheck");
+fn translate_quickcheck(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("quickcheck");
     line.add(given.native_words());
     if given.operands.is_empty() {
-        return Err(given.refuse("there is no input"));
+        return Err(given.refusal_error("there is no input"));
     }
-    line.operands(given.operands.iter().map(String::as_str));
+    line.add_operands(given.operands.iter().map(String::as_str));
     Ok(line)
 }

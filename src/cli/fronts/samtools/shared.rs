@@ -2,16 +2,16 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Grammar, Opt, Takes};
-use super::super::line::Line;
-use super::super::tool::{Command, Make};
+use super::super::grammar::{Grammar, Opt, ParsedArguments, Takes};
+use super::super::line::NativeLine;
+use super::super::tool::{ToolCommand, Translation};
 
-pub const fn command(
+pub const fn getopt_command(
     name: &'static str,
     options: &'static [&'static [Opt]],
-    make: fn(&Given) -> Result<Line>,
-) -> Command {
-    Command { name, grammar: Grammar::Getopt, options, make: Make::Line(make) }
+    make: fn(&ParsedArguments) -> Result<NativeLine>,
+) -> ToolCommand {
+    ToolCommand { name, grammar: Grammar::Getopt, options, make: Translation::Line(make) }
 }
 
 #[rustfmt::skip] // a row is a line
@@ -52,23 +52,23 @@ pub const NO_PG: &[Opt] = &[Opt::native("--no-PG", Takes::Nothing, "--no-PG")];
 
 /// Returns the only input of a command. Without operands, it is standard input if
 /// `or_stdin`, and otherwise an error.
-pub fn one_input(given: &Given, or_stdin: bool) -> Result<&str> {
+pub fn one_input(given: &ParsedArguments, or_stdin: bool) -> Result<&str> {
     match &given.operands[..] {
         [] if or_stdin => Ok("-"),
-        [] => Err(given.refuse("there is no input")),
+        [] => Err(given.refusal_error("there is no input")),
         [input] => Ok(input),
-        [_, more, ..] => Err(given.refuse(&format!("unexpected argument {more}"))),
+        [_, more, ..] => Err(given.refusal_error(&format!("unexpected argument {more}"))),
     }
 }
 
 /// Returns one `@RG` line from the values of `-r`, with its tabs written as `\t`, as
 /// readmill takes it.
-pub fn read_group(given: &Given, texts: &[&str]) -> Result<String> {
+pub fn read_group_line(given: &ParsedArguments, texts: &[&str]) -> Result<String> {
     let fields = texts.join("\t").replace("\\t", "\t");
     let line = if fields.starts_with("@RG") { fields } else { format!("@RG\t{fields}") };
     let id = line.split('\t').find_map(|field| field.strip_prefix("ID:"));
     if id.is_none_or(str::is_empty) {
-        return Err(given.refuse("the read group of -r has no ID").hint("add -r ID:name"));
+        return Err(given.refusal_error("the read group of -r has no ID").hint("add -r ID:name"));
     }
     Ok(line.replace('\t', "\\t"))
 }

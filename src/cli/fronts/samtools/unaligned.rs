@@ -2,13 +2,18 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
-use super::super::line::{Line, same_input_words, text_unless_named, threads_in_all};
-use super::super::tool::Command;
-use super::shared::{INPUT, INPUT_FORMAT, NO_PG, OUTPUT, THREADS, command, one_input, read_group};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
+use super::super::line::{NativeLine, add_samtools_text_output, same_input_flag, total_threads};
+use super::super::tool::ToolCommand;
+use super::shared::{
+    INPUT, INPUT_FORMAT, NO_PG, OUTPUT, THREADS, getopt_command, one_input, read_group_line,
+};
 
-pub const IMPORT: Command =
-    command("import", &[IMPORT_OPTIONS, NO_PG, OUTPUT, THREADS, INPUT, INPUT_FORMAT], import);
+pub const IMPORT: ToolCommand = getopt_command(
+    "import",
+    &[IMPORT_OPTIONS, NO_PG, OUTPUT, THREADS, INPUT, INPUT_FORMAT],
+    translate_import,
+);
 
 const NO_INDEX_READS: &str = "samtools gives them to first reads alone; readmill import --i1 I1 --i2 I2 writes BC and QT of both reads";
 
@@ -37,50 +42,50 @@ const IMPORT_OPTIONS: &[Opt] = &[
 
 /// The beginning of the `@CO` line in which samtools import states how to convert the
 /// records back.
-const REVERSE: &str = "Reverse with: samtools fastq";
+const REVERSE_COMMENT: &str = "Reverse with: samtools fastq";
 
-fn import(given: &Given) -> Result<Line> {
-    let mut line = Line::new("import --as-given --require-reads");
-    let (files, reverse) = files(given)?;
+fn translate_import(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("import --as-given --require-reads");
+    let (files, reverse) = read_files_and_options(given)?;
     if files.len() == 1 {
         line.add(["--ends-by-name"]);
     }
-    let group = read_group_of(given)?;
-    line.flag("-R", group.as_deref());
-    let barcodes = given.value("--barcode-tag").unwrap_or("BC");
-    let mut comment = format!("{REVERSE}{reverse}");
-    if given.has("-i") {
+    let group = requested_read_group_line(given)?;
+    line.add_flag("-R", group.as_deref());
+    let barcodes = given.last_value("--barcode-tag").unwrap_or("BC");
+    let mut comment = format!("{REVERSE_COMMENT}{reverse}");
+    if given.is_set("-i") {
         line.add([format!("--casava={barcodes}")]);
         comment += " -i --index-format 'i*i*'";
     }
-    match given.value("-T") {
+    match given.last_value("-T") {
         None => {}
-        Some(_) if given.has("-i") => {
-            return Err(given.refuse("-i and -T are not supported together").hint(
+        Some(_) if given.is_set("-i") => {
+            return Err(given.refusal_error("-i and -T are not supported together").hint(
                 "make the fields in a run of its own: readmill import --casava, or readmill import -C",
             ));
         }
         Some("*" | "") => drop(line.add(["-C"])),
         Some(tags) => {
-            let order = given.value("--order").map(|tag| tag.split(':').next().unwrap_or(tag));
+            let order = given.last_value("--order").map(|tag| tag.split(':').next().unwrap_or(tag));
             let more = group.as_ref().map(|_| "RG").into_iter().chain(order);
             let kept: Vec<&str> = tags.split(',').chain(more).collect();
             line.add(["-C", "--keep-optional-fields", &kept.join(",")]);
         }
     }
-    line.flag("--comment", Some(&comment)).add(given.native_words());
-    line.flag("-@", Some(&threads_in_all(given)?));
-    let level = given.has("-u").then_some("0");
-    text_unless_named(&mut line, given, given.value("-o").unwrap_or("-"), level)?;
-    line.add(same_input_words(&files)).operands(files);
+    line.add_flag("--comment", Some(&comment)).add(given.native_words());
+    line.add_flag("-@", Some(&total_threads(given)?));
+    let level = given.is_set("-u").then_some("0");
+    add_samtools_text_output(&mut line, given, given.last_value("-o").unwrap_or("-"), level)?;
+    line.add(same_input_flag(&files)).add_operands(files);
     Ok(line)
 }
 
 /// Returns the files of reads, and the options for samtools fastq that the `@CO` line
 /// states for them.
-fn files(given: &Given) -> Result<(Vec<&str>, &'static str)> {
+fn read_files_and_options(given: &ParsedArguments) -> Result<(Vec<&str>, &'static str)> {
     let operands: Vec<&str> = given.operands.iter().map(String::as_str).collect();
-    let named = ["-s", "-0", "-1", "-2"].map(|name| given.value(name));
+    let named = ["-s", "-0", "-1", "-2"].map(|name| given.last_value(name));
     match (&operands[..], named) {
         (&[single], [None, None, None, None]) | (&[], [Some(single), None, None, None]) => {
             Ok((vec![single], " -n -o paired.fastq"))
@@ -89,32 +94,34 @@ fn files(given: &Given) -> Result<(Vec<&str>, &'static str)> {
         (&[first, last], [None, None, None, None]) | (&[], [None, None, Some(first), Some(last)]) => {
             Ok((vec![first, last], " -1 R1.fastq -2 R2.fastq"))
         }
-        (&[], [None, None, None, None]) => Err(given.refuse("there are no reads")),
+        (&[], [None, None, None, None]) => Err(given.refusal_error("there are no reads")),
         (&[], [None, None, _, _]) => Err(given
-            .refuse("-1 and -2 need each other")
+            .refusal_error("-1 and -2 need each other")
             .hint("-0 takes one file, whose reads are ends if their names end in /1 or /2")),
         (&[_, _, more, ..], [None, None, None, None]) => {
-            Err(given.refuse(&format!("unexpected third file: {more}")))
+            Err(given.refusal_error(&format!("unexpected third file: {more}")))
         }
         _ => Err(given
-            .refuse("reads of several kinds are not supported: give one file, or two that are a pair")
+            .refusal_error(
+                "reads of several kinds are not supported: give one file, or two that are a pair",
+            )
             .hint("import each by itself, and join them: readmill cat a.bam b.bam -o OUT")),
     }
 }
 
-fn read_group_of(given: &Given) -> Result<Option<String>> {
-    let texts: Vec<&str> = given.all("-r").collect();
-    match (&texts[..], given.value("-R")) {
+fn requested_read_group_line(given: &ParsedArguments) -> Result<Option<String>> {
+    let texts: Vec<&str> = given.values("-r").collect();
+    match (&texts[..], given.last_value("-R")) {
         ([], None) => Ok(None),
         ([], Some(id)) => Ok(Some(format!("@RG\\tID:{id}"))),
-        (texts, _) => read_group(given, texts).map(Some),
+        (texts, _) => read_group_line(given, texts).map(Some),
     }
 }
 
-pub const RESET: Command = command(
+pub const RESET: ToolCommand = getopt_command(
     "reset",
     &[RESET_OPTIONS, NO_PG, OUTPUT, RESET_REFERENCE, THREADS, INPUT, INPUT_FORMAT],
-    reset,
+    translate_reset,
 );
 
 #[rustfmt::skip] // a row is a line
@@ -131,37 +138,37 @@ const RESET_OPTIONS: &[Opt] = &[
 ];
 
 /// Fields that samtools reset removes by default.
-const ALIGNMENT: &str = "AS,CC,CG,CP,H1,H2,HI,H0,IH,MC,MD,MQ,NM,SA,TS";
+const ALIGNMENT_FIELDS: &str = "AS,CC,CG,CP,H1,H2,HI,H0,IH,MC,MD,MQ,NM,SA,TS";
 
-fn reset(given: &Given) -> Result<Line> {
-    let mut line = Line::new(
+fn translate_reset(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new(
         "filter --revert --revert-keep qualities --revert-keep hard-clips --revert-reverse , --revert-complement ,",
     );
-    match given.value("--reject-PG").filter(|id| !id.is_empty()) {
+    match given.last_value("--reject-PG").filter(|id| !id.is_empty()) {
         Some(id) => line.add(["--revert-programs-before", id]),
         None => line.add(["--revert-keep", "programs"]),
     };
-    let removed: Vec<&str> = given.all("-x").filter(|list| !list.starts_with('^')).collect();
-    let without = given.all("-x").filter_map(|list| list.strip_prefix('^'));
+    let removed: Vec<&str> = given.values("-x").filter(|list| !list.starts_with('^')).collect();
+    let without = given.values("-x").filter_map(|list| list.strip_prefix('^'));
     let mut kept: Vec<&str> =
-        without.chain(given.all("--keep-tag")).flat_map(|list| list.split(',')).collect();
-    let (is_list, without_groups) = (!kept.is_empty(), given.has("--no-RG"));
+        without.chain(given.values("--keep-tag")).flat_map(|list| list.split(',')).collect();
+    let (is_list, without_groups) = (!kept.is_empty(), given.is_set("--no-RG"));
     kept.retain(|tag| !(without_groups && *tag == "RG"));
     // If the fields to keep are listed, only this list counts.
     let cleared: Vec<&str> =
-        if is_list { Vec::new() } else { [ALIGNMENT].into_iter().chain(removed).collect() };
+        if is_list { Vec::new() } else { [ALIGNMENT_FIELDS].into_iter().chain(removed).collect() };
     let cleared = if cleared.is_empty() { ",".to_string() } else { cleared.join(",") };
-    line.flag("--revert-clear", Some(&cleared));
+    line.add_flag("--revert-clear", Some(&cleared));
     if without_groups {
         line.add(["--revert-read-groups"]);
     }
     if is_list {
         let list = if kept.is_empty() { "none".to_string() } else { kept.join(",") };
-        line.flag("--keep-optional-fields", Some(&list));
+        line.add_flag("--keep-optional-fields", Some(&list));
     }
     line.add(given.native_words());
-    line.flag("-@", Some(&threads_in_all(given)?));
-    text_unless_named(&mut line, given, given.value("-o").unwrap_or("-"), None)?;
-    line.operands([one_input(given, true)?]);
+    line.add_flag("-@", Some(&total_threads(given)?));
+    add_samtools_text_output(&mut line, given, given.last_value("-o").unwrap_or("-"), None)?;
+    line.add_operands([one_input(given, true)?]);
     Ok(line)
 }

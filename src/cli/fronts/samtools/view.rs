@@ -2,15 +2,18 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes};
+use super::super::grammar::{Opt, ParsedArguments, Takes};
 use super::super::line::{
-    Line, OutputStyle, SAMTOOLS_LEVEL, format_of_name, index_words, threads_in_all,
+    DEFAULT_SAMTOOLS_LEVEL, NativeLine, OutputStyle, format_of_name, total_threads, write_index_flag,
 };
-use super::super::tool::Command;
-use super::shared::{INPUT, INPUT_FORMAT, NO_PG, OUTPUT, THREADS, WRITE_INDEX, command};
+use super::super::tool::ToolCommand;
+use super::shared::{INPUT, INPUT_FORMAT, NO_PG, OUTPUT, THREADS, WRITE_INDEX, getopt_command};
 
-pub const VIEW: Command =
-    command("view", &[OPTIONS, NO_PG, OUTPUT, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT], view);
+pub const VIEW: ToolCommand = getopt_command(
+    "view",
+    &[OPTIONS, NO_PG, OUTPUT, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT],
+    translate_view,
+);
 
 const NO_WAY: &str = "no native command does this";
 
@@ -62,47 +65,47 @@ const OPTIONS: &[Opt] = &[
     Opt::built("-? --help", Takes::Nothing, "this table"),
 ];
 
-fn view(given: &Given) -> Result<Line> {
-    let mut line = Line::new("view");
+fn translate_view(given: &ParsedArguments) -> Result<NativeLine> {
+    let mut line = NativeLine::new("view");
     line.add(given.native_words());
-    if given.has("-H") && given.has("-c") {
-        return Err(given.refuse("-H and -c exclude each other here"));
+    if given.is_set("-H") && given.is_set("-c") {
+        return Err(given.refusal_error("-H and -c exclude each other here"));
     }
-    let output = given.value("-o").unwrap_or("-");
+    let output = given.last_value("-o").unwrap_or("-");
     let (output, index) = match output.split_once("##idx##") {
         Some((output, index)) => (output, Some(index)),
         None => (output, None),
     };
-    let style = OutputStyle::of(given, given.value("-O"))?;
-    let format = format(given, &style, output);
-    line.add(dropped(given, &style, &format)?);
-    line.add(sampled(given)?);
-    line.flag("-@", Some(&threads_in_all(given)?));
+    let style = OutputStyle::from_options(given, given.last_value("-O"))?;
+    let format = output_format(given, &style, output);
+    line.add(dropped_reads_flags(given, &style, &format)?);
+    line.add(subsample_flags(given)?);
+    line.add_flag("-@", Some(&total_threads(given)?));
     // `-b`, `-C`, `-u` and `-1` also turn the header on. This only matters if
     // `--output-fmt` then selects text.
-    let is_binary = style.format.is_some() && given.last_of(&["-b", "-C", "-u", "-1"]).is_some();
+    let is_binary = style.format.is_some() && given.last_given_of(&["-b", "-C", "-u", "-1"]).is_some();
     if given
-        .last_of(&["-h", "--no-header"])
-        .map_or(is_binary && !given.has("-H") && !given.has("-c"), |at| at == 0)
+        .last_given_of(&["-h", "--no-header"])
+        .map_or(is_binary && !given.is_set("-H") && !given.is_set("-c"), |at| at == 0)
     {
         line.add(["-h"]);
     }
-    line.flag("-o", given.value("-o").map(|_| output));
-    if !given.has("-c") {
+    line.add_flag("-o", given.last_value("-o").map(|_| output));
+    if !given.is_set("-c") {
         let words = std::iter::once(&format).chain(&style.words).map(String::as_str);
-        line.flag("-O", Some(&words.collect::<Vec<_>>().join(",")));
-        let asked = given.last_of(&["-u", "-1"]).map(|at| ["0", "1"][at]);
-        let usual = (format == "bam").then_some(SAMTOOLS_LEVEL);
+        line.add_flag("-O", Some(&words.collect::<Vec<_>>().join(",")));
+        let asked = given.last_given_of(&["-u", "-1"]).map(|at| ["0", "1"][at]);
+        let usual = (format == "bam").then_some(DEFAULT_SAMTOOLS_LEVEL);
         if format != "sam" {
-            line.flag("--level", style.level.as_deref().or(asked).or(usual));
+            line.add_flag("--level", style.level.as_deref().or(asked).or(usual));
         }
     }
-    if given.has("--write-index") {
-        line.add([index_words(given, output, &format, index)?]);
+    if given.is_set("--write-index") {
+        line.add([write_index_flag(given, output, &format, index)?]);
     }
     match &given.operands[..] {
-        [] => line.operands(["-"]),
-        some => line.operands(some.iter().map(String::as_str)),
+        [] => line.add_operands(["-"]),
+        some => line.add_operands(some.iter().map(String::as_str)),
     };
     Ok(line)
 }
@@ -110,49 +113,55 @@ fn view(given: &Given) -> Result<Line> {
 /// Returns the format of the output: from `--output-fmt`, or else the last of `-b` and
 /// `-C`, or else the suffix of the file name, or else BAM with `-u` or `-1`, or else
 /// SAM.
-fn format(given: &Given, style: &OutputStyle, output: &str) -> String {
-    let asked = given.last_of(&["-b", "-C"]).map(|at| ["bam", "cram"][at]);
-    let compressed = given.last_of(&["-u", "-1"]).map(|_| "bam");
+fn output_format(given: &ParsedArguments, style: &OutputStyle, output: &str) -> String {
+    let asked = given.last_given_of(&["-b", "-C"]).map(|at| ["bam", "cram"][at]);
+    let compressed = given.last_given_of(&["-u", "-1"]).map(|_| "bam");
     let usual = || asked.or(format_of_name(output)).or(compressed).unwrap_or("sam").to_string();
     style.format.clone().unwrap_or_else(usual)
 }
 
 /// Returns the flags that write the reads which the filters drop (`-U`). `format` is
 /// the format of the main output.
-fn dropped(given: &Given, style: &OutputStyle, format: &str) -> Result<Vec<String>> {
+fn dropped_reads_flags(
+    given: &ParsedArguments,
+    style: &OutputStyle,
+    format: &str,
+) -> Result<Vec<String>> {
     // With `-c`, samtools does not write this file.
-    let Some(file) = given.value("-U").filter(|_| !given.has("-c")) else { return Ok(Vec::new()) };
+    let Some(file) = given.last_value("-U").filter(|_| !given.is_set("-c")) else {
+        return Ok(Vec::new());
+    };
     if file == "-" {
         let what = "-U - writes the reads that filters drop to standard output, which is not supported";
-        return Err(given.refuse(what).hint("give the name of a file: -U dropped.bam"));
+        return Err(given.refusal_error(what).hint("give the name of a file: -U dropped.bam"));
     }
-    let own = self::format(given, style, file);
+    let own = self::output_format(given, style, file);
     if own == format {
         return Ok(vec!["-U".to_string(), file.to_string()]);
     }
     if format_of_name(file) != Some(&own) {
         let what = format!("-U {file} would be {own}, and the output is {format}");
         return Err(given
-            .refuse(&what)
+            .refusal_error(&what)
             .hint("end the name of one in .sam, .bam or .cram, or give the format by -O"));
     }
     Ok(vec!["--move-to".to_string(), format!("{file}=dropped")])
 }
 
-fn sampled(given: &Given) -> Result<Vec<String>> {
-    if given.has("-s") && (given.has("--subsample") || given.has("--subsample-seed")) {
-        return Err(given.refuse("-s and --subsample exclude each other here"));
+fn subsample_flags(given: &ParsedArguments) -> Result<Vec<String>> {
+    if given.is_set("-s") && (given.is_set("--subsample") || given.is_set("--subsample-seed")) {
+        return Err(given.refusal_error("-s and --subsample exclude each other here"));
     }
     let mut words = Vec::new();
-    if let Some(fraction) = given.value("--subsample") {
-        let wrong = || given.refuse(&format!("--subsample {fraction}: not a number from 0 to 1"));
+    if let Some(fraction) = given.last_value("--subsample") {
+        let wrong = || given.refusal_error(&format!("--subsample {fraction}: not a number from 0 to 1"));
         let number: f64 = fraction.parse().map_err(|_| wrong())?;
         if !(0.0..=1.0).contains(&number) {
             return Err(wrong());
         }
         if number > 0.0 && number < 1.0 {
             words.extend(["--subsample", fraction].map(str::to_string));
-            let seed = given.value("--subsample-seed").filter(|&seed| seed != "auto");
+            let seed = given.last_value("--subsample-seed").filter(|&seed| seed != "auto");
             words.extend(
                 seed.into_iter().flat_map(|seed| ["--subsample-seed", seed]).map(str::to_string),
             );
@@ -162,7 +171,7 @@ fn sampled(given: &Given) -> Result<Vec<String>> {
         let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
         !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0')
     };
-    if let Some(text) = given.value("-s").filter(|text| !keeps_all(text)) {
+    if let Some(text) = given.last_value("-s").filter(|text| !keeps_all(text)) {
         words.extend(["-s", text].map(str::to_string));
     }
     Ok(words)

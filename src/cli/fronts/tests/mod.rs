@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 
 use readmill_record::Result;
 
-use super::elsewhere::{self, Answer};
-use super::grammar::{Given, Grammar};
-use super::tool::{Command, Front, Make};
+use super::elsewhere::{self, Alternative};
+use super::grammar::{Grammar, ParsedArguments};
+use super::tool::{ToolCommand, TranslatedLine, Translation};
 use super::{TOOLS, headers, line, parsed};
 
 /// The options in the help of each tool, as listed by `./dev parity --regenerate
@@ -19,20 +19,20 @@ use super::{TOOLS, headers, line, parsed};
 const OPTIONS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracles/fronts/options.txt"));
 
-fn front(line: &str) -> Result<Front> {
+fn front(line: &str) -> Result<TranslatedLine> {
     let mut words = line.split(' ').map(str::to_string);
     let name = words.next().unwrap_or_default();
     let tool = TOOLS.iter().find(|tool| tool.name == name).expect("a tool");
-    tool.front(words.collect())
+    tool.translate(words.collect())
 }
 
 /// Returns the native line for a command line, or the text of the answer or error.
 fn native(line: &str) -> String {
     match front(line) {
-        Ok(Front::Native(words, _)) => {
+        Ok(TranslatedLine::Native(words, _)) => {
             words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
         }
-        Ok(Front::Answer(text)) => text,
+        Ok(TranslatedLine::Answer(text)) => text,
         Err(error) => format!("error: {error}"),
     }
 }
@@ -47,7 +47,7 @@ fn every_option_of_a_help_is_in_its_table() {
         let found = tool.commands.iter().find(|it| it.name == command);
         let found = found.unwrap_or_else(|| panic!("{name} has no table"));
         commands += 1;
-        if matches!(found.make, Make::Refused(..)) {
+        if matches!(found.make, Translation::Refused(..)) {
             continue;
         }
         let known = names(found);
@@ -57,7 +57,7 @@ fn every_option_of_a_help_is_in_its_table() {
     assert_eq!(commands, TOOLS.iter().map(|tool| tool.commands.len()).sum::<usize>());
 }
 
-fn names(command: &Command) -> BTreeSet<&'static str> {
+fn names(command: &ToolCommand) -> BTreeSet<&'static str> {
     command.options.iter().flat_map(|group| group.iter()).flat_map(|option| option.names()).collect()
 }
 
@@ -105,7 +105,7 @@ fn lines_of_elprep_and_bwa_become_native_ones() {
     ] {
         let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(native(line), wanted, "{line}");
-        assert_eq!(parsed::refusal(&wanted), None, "{line}");
+        assert_eq!(parsed::native_error(&wanted), None, "{line}");
     }
 }
 
@@ -131,12 +131,13 @@ fn memory_of_the_line_limits_headers_and_lists() {
         .expect("a line that is translated");
     std::fs::write(&list, "x\n".repeat(1 << 20)).expect("a line that is translated");
     let given = |memory| {
-        Given::parse("x", Grammar::Getopt, &[], Vec::new(), memory).expect("a line that is translated")
+        ParsedArguments::parse("x", Grammar::Getopt, &[], Vec::new(), memory)
+            .expect("a line that is translated")
     };
     let (small, large) = (given(32 << 20), given(1 << 30));
     let path = |path: &std::path::Path| path.display().to_string();
-    assert!(headers::header(&small, &path(&reads)).is_err());
-    assert!(headers::header(&large, &path(&reads)).expect("a line that is translated").is_some());
+    assert!(headers::read_header(&small, &path(&reads)).is_err());
+    assert!(headers::read_header(&large, &path(&reads)).expect("a line that is translated").is_some());
     assert!(small.read_lines(&path(&list)).is_err());
     assert_eq!(large.read_lines(&path(&list)).expect("a line that is translated").len(), 1 << 20);
 }
@@ -152,17 +153,17 @@ fn version_behind_a_command_prints_the_version() {
 fn the_shown_line_quotes_names_of_files() {
     let files = ["a b.bam.bai", "a b.bai"].map(std::path::PathBuf::from);
     let [from, to] = files;
-    let line = line::Line { renamed: Some((from, to)), ..line::Line::new("sort") };
-    assert_eq!(line.shown(), "readmill sort && mv 'a b.bam.bai' 'a b.bai'");
+    let line = line::NativeLine { renamed: Some((from, to)), ..line::NativeLine::new("sort") };
+    assert_eq!(line.to_shell_line(), "readmill sort && mv 'a b.bam.bai' 'a b.bai'");
 }
 
 #[test]
 fn native_lines_in_place_of_other_commands_are_accepted() {
     let mut lines = 0;
-    for row in elsewhere::TABLE {
-        let Answer::Line(line, _) = row.answer else { continue };
+    for row in elsewhere::UNTRANSLATED {
+        let Alternative::Line(line, _) = row.answer else { continue };
         let line = line.replace("R1.fq.gz", "1.fq").replace("R2.fq.gz", "2.fq");
-        assert_eq!(parsed::refusal(&line), None, "{} {:?}: {line}", row.tool, row.names);
+        assert_eq!(parsed::native_error(&line), None, "{} {:?}: {line}", row.tool, row.names);
         lines += 1;
     }
     assert!(lines > 60, "{lines}");
@@ -170,10 +171,10 @@ fn native_lines_in_place_of_other_commands_are_accepted() {
 
 #[test]
 fn no_command_with_a_front_is_said_to_have_none() {
-    for row in elsewhere::TABLE {
+    for row in elsewhere::UNTRANSLATED {
         let tool = TOOLS.iter().find(|tool| tool.name == row.tool);
         let with_front =
-            row.names.iter().find(|name| tool.is_some_and(|tool| tool.find(name).is_some()));
+            row.names.iter().find(|name| tool.is_some_and(|tool| tool.find_command(name).is_some()));
         assert_eq!(with_front, None, "{}", row.tool);
     }
 }

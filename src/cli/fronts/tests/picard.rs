@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{Front, TOOLS, front, native, parsed};
+use super::{TOOLS, TranslatedLine, front, native, parsed};
 
 /// Compares native lines, ignoring repeated spaces, and parses each of them.
 fn compare(lines: &[(&str, &str)]) {
@@ -13,7 +13,7 @@ fn compare(lines: &[(&str, &str)]) {
         let memory = made.split(' ').nth(4).filter(|_| wanted.contains("MEMORY")).unwrap_or_default();
         let wanted = wanted.replace("MEMORY", memory);
         assert_eq!(made, wanted, "{line}");
-        assert_eq!(parsed::refusal(&wanted), None, "{line}");
+        assert_eq!(parsed::native_error(&wanted), None, "{line}");
     }
 }
 
@@ -219,14 +219,14 @@ fn lines_of_gatk_become_native_ones() {
 #[test]
 fn a_line_that_needs_two_runs_is_a_pipe_with_half_of_the_memory_each() {
     let line = "picard -Xmx4g RevertSam I=a.bam O=o.bam SANITIZE=true QUIET=true RC=null MAX_DISCARD_FRACTION=0.5";
-    let Ok(Front::Native(words, files)) = front(line) else { panic!("a native line") };
+    let Ok(TranslatedLine::Native(words, files)) = front(line) else { panic!("a native line") };
     let joined = |words: &[std::ffi::OsString]| {
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     };
     let source = files.source.as_deref().map(joined).unwrap_or_default();
     let wanted = "prep -m 2048M --revert --quiet --revert-complement , --revert-erase-unequal --sort queryname --no-index -O bam -l 0 -o - a.bam";
     assert_eq!(source, wanted);
-    assert_eq!(parsed::refusal(&format!("readmill {wanted}")), None);
+    assert_eq!(parsed::native_error(&format!("readmill {wanted}")), None);
     let wanted = "readmill filter -m 2048M --whole-templates --max-discarded 0.5 --quiet -o o.bam -l 5 --no-index -";
     assert_eq!(joined(&words), wanted);
 }
@@ -253,7 +253,7 @@ fn a_sequence_of_fastq_files_is_as_long_as_there_are_files() {
 #[test]
 fn an_index_gets_the_name_that_picard_gives_it() {
     let line = "picard SortSam I=a.bam O=d/o.bam SO=coordinate CREATE_INDEX=true";
-    let Ok(Front::Native(_, after)) = front(line) else { panic!("a native line") };
+    let Ok(TranslatedLine::Native(_, after)) = front(line) else { panic!("a native line") };
     assert_eq!(after.renamed, Some(("d/o.bam.bai".into(), "d/o.bai".into())));
 }
 
@@ -266,9 +266,11 @@ fn a_picard_dictionary_is_not_overwritten_and_no_directory_is_made_for_a_refused
     assert!(said.contains("exists already"), "{said}");
     let line = |rest: &str| format!("picard SortSam I=a.bam TMP_DIR={} {rest}", temporary.display());
     assert!(native(&line("SO=coordinate")).contains("needs --OUTPUT"));
-    let Ok(Front::Native(_, files)) = front(&line("SO=coordinate O=o.bam")) else { panic!("a line") };
+    let Ok(TranslatedLine::Native(_, files)) = front(&line("SO=coordinate O=o.bam")) else {
+        panic!("a line")
+    };
     assert!(!temporary.exists());
-    files.prepare().expect("a line that is translated");
+    files.create_directories().expect("a line that is translated");
     assert!(temporary.is_dir());
 }
 
@@ -293,12 +295,12 @@ fn filters_of_gatk_become_a_run_in_front() {
     ] {
         let words = format!("{line} {filters}").split(' ').skip(1).map(str::to_string).collect();
         let tool = TOOLS.iter().find(|tool| tool.name == "gatk").expect("a tool");
-        let Ok(Front::Native(_, files)) = tool.front(words) else { panic!("{filters}") };
+        let Ok(TranslatedLine::Native(_, files)) = tool.translate(words) else { panic!("{filters}") };
         let source = files.source.expect("a run in front");
         let words: Vec<String> = source.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let shown = words.join(" ");
         assert!(shown.contains(wanted), "{shown}");
         let words: Vec<OsString> = std::iter::once("readmill".into()).chain(source).collect();
-        assert_eq!(parsed::refusal_of(&words), None, "{shown}");
+        assert_eq!(parsed::native_error_of_words(&words), None, "{shown}");
     }
 }

@@ -1,13 +1,13 @@
 //! Tests of the native lines for samtools.
 
-use super::{Front, front, native, parsed};
+use super::{TranslatedLine, front, native, parsed};
 
 /// Compares native lines, ignoring repeated spaces, and parses each of them.
 fn compare(lines: &[(&str, &str)]) {
     for &(line, wanted) in lines {
         let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(native(line), wanted, "{line}");
-        assert_eq!(parsed::refusal(&wanted), None, "{line}");
+        assert_eq!(parsed::native_error(&wanted), None, "{line}");
     }
 }
 
@@ -186,7 +186,7 @@ fn lines_of_view_and_index_become_native_ones() {
     ] {
         let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(native(line), wanted, "{line}");
-        assert_eq!(parsed::refusal(&wanted), None, "{line}");
+        assert_eq!(parsed::native_error(&wanted), None, "{line}");
     }
 }
 
@@ -213,7 +213,7 @@ fn lines_of_import_become_native_ones_with_the_comment_of_samtools() {
     ] {
         let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(native(line), wanted, "{line}");
-        let Ok(Front::Native(words, _)) = front(line) else { panic!("{line}") };
-        assert_eq!(parsed::refusal_of(&words), None, "{line}");
+        let Ok(TranslatedLine::Native(words, _)) = front(line) else { panic!("{line}") };
+        assert_eq!(parsed::native_error_of_words(&words), None, "{line}");
     }
 }

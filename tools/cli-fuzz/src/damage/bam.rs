@@ -8,7 +8,7 @@ use super::numbers::{MAX_BYTES, draw_number};
 
 /// Bytes of a record between `block_size` and the read name (SAM specification, section
 /// 4.2).
-const FIXED: usize = 32;
+const FIXED_BYTES: usize = 32;
 
 /// Offsets and widths of numbers in the fixed part. Reference ID, position and FLAG are listed twice, so
 /// that they are damaged more often.
@@ -41,13 +41,13 @@ const FIELDS: [&[u8]; 18] = [
 struct Bam {
     text: Vec<u8>,
     contigs: Vec<(Vec<u8>, u32)>,
-    records: Vec<Record>,
+    records: Vec<RecordParts>,
 }
 
 /// A record in parts. The length of a part can change while the others remain valid.
 #[derive(Clone)]
-struct Record {
-    fixed: [u8; FIXED],
+struct RecordParts {
+    fixed: [u8; FIXED_BYTES],
     name: Vec<u8>,
     cigar: Vec<u32>,
     bases: Vec<u8>,
@@ -57,11 +57,11 @@ struct Record {
 
 /// Damages one to three parts. If the contents are not BAM, and in one of 12 cases, bytes
 /// are changed instead.
-pub fn damage(content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
-    let parsed = if rng.once_in(12) { None } else { parse(content) };
+pub fn damage_bam(content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
+    let parsed = if rng.is_once_in(12) { None } else { parse_bam(content) };
     let Some(mut bam) = parsed else {
         let mut damaged = content.to_vec();
-        changes::change(&mut damaged, other, MAX_BYTES, rng);
+        changes::change_bytes(&mut damaged, other, MAX_BYTES, rng);
         return damaged;
     };
     let mut out = Vec::new();
@@ -71,13 +71,13 @@ pub fn damage(content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
             1 => damage_order(&mut bam.records, rng),
             _ if bam.records.is_empty() => damage_header(&mut bam, rng),
             _ => {
-                let at = if rng.once_in(3) { 0 } else { rng.index(bam.records.len()) };
+                let at = if rng.is_once_in(3) { 0 } else { rng.index(bam.records.len()) };
                 damage_record(&mut bam.records[at], rng);
             }
         }
     }
-    write(&bam, &mut out);
-    if rng.once_in(25) {
+    write_bam(&bam, &mut out);
+    if rng.is_once_in(25) {
         out.truncate(rng.index(out.len() + 1));
     }
     out
@@ -85,7 +85,7 @@ pub fn damage(content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
 
 fn damage_header(bam: &mut Bam, rng: &mut Rng) {
     match rng.index(7) {
-        0 | 1 => bam.text = lines::damage(&bam.text, false, rng),
+        0 | 1 => bam.text = lines::damage_lines(&bam.text, false, rng),
         2 => bam.text.clear(),
         3 => bam.text.extend([0; 9]),
         _ if bam.contigs.is_empty() => bam.contigs.push((b"new".to_vec(), 5)),
@@ -96,12 +96,12 @@ fn damage_header(bam: &mut Bam, rng: &mut Rng) {
         }
         _ => {
             let at = rng.index(bam.contigs.len());
-            changes::change(&mut bam.contigs[at].0, b"chr2\0*=", 300, rng);
+            changes::change_bytes(&mut bam.contigs[at].0, b"chr2\0*=", 300, rng);
         }
     }
 }
 
-fn damage_order(records: &mut Vec<Record>, rng: &mut Rng) {
+fn damage_order(records: &mut Vec<RecordParts>, rng: &mut Rng) {
     if records.is_empty() {
         return;
     }
@@ -115,7 +115,7 @@ fn damage_order(records: &mut Vec<Record>, rng: &mut Rng) {
     }
 }
 
-fn damage_record(record: &mut Record, rng: &mut Rng) {
+fn damage_record(record: &mut RecordParts, rng: &mut Rng) {
     match rng.index(12) {
         0..4 => {
             let (at, width) = rng.pick(&NUMBERS);
@@ -135,7 +135,7 @@ fn damage_record(record: &mut Record, rng: &mut Rng) {
     }
 }
 
-fn set_number(fixed: &mut [u8; FIXED], at: usize, width: usize, rng: &mut Rng) {
+fn set_number(fixed: &mut [u8; FIXED_BYTES], at: usize, width: usize, rng: &mut Rng) {
     let mut number = [0; 8];
     number[..width].copy_from_slice(&fixed[at..at + width]);
     let number = draw_number(i64::from_le_bytes(number), rng);
@@ -148,7 +148,7 @@ fn damage_name(name: &mut Vec<u8>, rng: &mut Rng) {
         1 => *name = [&vec![b'n'; 253][..], b"\0"].concat(),
         2 => drop(name.pop()),
         3 => name.insert(0, rng.pick(b"@\t \n\0:/")),
-        _ => changes::change(name, b":/12_ACGT@", 255, rng),
+        _ => changes::change_bytes(name, b":/12_ACGT@", 255, rng),
     }
 }
 
@@ -158,7 +158,7 @@ fn damage_cigar(cigar: &mut Vec<u32>, rng: &mut Rng) {
             0 => draw_number(0, rng) as u32 & 0x0fff_ffff,
             _ => rng.index(60) as u32,
         };
-        let kinds = if rng.once_in(6) { 16 } else { 9 };
+        let kinds = if rng.is_once_in(6) { 16 } else { 9 };
         length << 4 | rng.index(kinds) as u32
     };
     match rng.index(7) {
@@ -180,7 +180,7 @@ fn damage_cigar(cigar: &mut Vec<u32>, rng: &mut Rng) {
     }
 }
 
-fn damage_bases(record: &mut Record, rng: &mut Rng) {
+fn damage_bases(record: &mut RecordParts, rng: &mut Rng) {
     match rng.index(6) {
         0 => {
             record.bases.clear();
@@ -217,11 +217,11 @@ fn damage_fields(fields: &mut Vec<Vec<u8>>, rng: &mut Rng) {
             }
         }
         6 => drop(fields[at].pop()),
-        _ => changes::change(&mut fields[at], b"ZBiRGNM\0", 4096, rng),
+        _ => changes::change_bytes(&mut fields[at], b"ZBiRGNM\0", 4096, rng),
     }
 }
 
-impl Record {
+impl RecordParts {
     fn set_lengths(&mut self) {
         self.fixed[8] = self.name.len() as u8;
         self.fixed[12..14].copy_from_slice(&(self.cigar.len() as u16).to_le_bytes());
@@ -229,7 +229,7 @@ impl Record {
     }
 }
 
-fn write(bam: &Bam, out: &mut Vec<u8>) {
+fn write_bam(bam: &Bam, out: &mut Vec<u8>) {
     let put = |out: &mut Vec<u8>, number: usize| out.extend_from_slice(&(number as u32).to_le_bytes());
     out.extend_from_slice(b"BAM\x01");
     put(out, bam.text.len());
@@ -257,49 +257,49 @@ fn write(bam: &Bam, out: &mut Vec<u8>) {
     }
 }
 
-fn take<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
+fn take_bytes<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
     let (taken, more) = rest.split_at_checked(n)?;
     *rest = more;
     Some(taken)
 }
 
 fn take_u32(rest: &mut &[u8]) -> Option<u32> {
-    Some(u32::from_le_bytes(take(rest, 4)?.try_into().ok()?))
+    Some(u32::from_le_bytes(take_bytes(rest, 4)?.try_into().ok()?))
 }
 
-fn parse(content: &[u8]) -> Option<Bam> {
+fn parse_bam(content: &[u8]) -> Option<Bam> {
     let mut rest = content.get(4..)?;
     let length = take_u32(&mut rest)? as usize;
     let mut bam =
-        Bam { text: take(&mut rest, length)?.to_vec(), contigs: Vec::new(), records: Vec::new() };
+        Bam { text: take_bytes(&mut rest, length)?.to_vec(), contigs: Vec::new(), records: Vec::new() };
     for _ in 0..take_u32(&mut rest)? {
         let length = take_u32(&mut rest)? as usize;
-        let name = take(&mut rest, length)?.to_vec();
+        let name = take_bytes(&mut rest, length)?.to_vec();
         bam.contigs.push((name, take_u32(&mut rest)?));
     }
     while !rest.is_empty() {
         let size = take_u32(&mut rest)? as usize;
-        bam.records.push(parse_record(take(&mut rest, size)?)?);
+        bam.records.push(parse_record(take_bytes(&mut rest, size)?)?);
     }
     Some(bam)
 }
 
-fn parse_record(mut rest: &[u8]) -> Option<Record> {
-    let fixed: [u8; FIXED] = take(&mut rest, FIXED)?.try_into().ok()?;
-    let name = take(&mut rest, usize::from(fixed[8]))?.to_vec();
+fn parse_record(mut rest: &[u8]) -> Option<RecordParts> {
+    let fixed: [u8; FIXED_BYTES] = take_bytes(&mut rest, FIXED_BYTES)?.try_into().ok()?;
+    let name = take_bytes(&mut rest, usize::from(fixed[8]))?.to_vec();
     let operations = usize::from(u16::from_le_bytes([fixed[12], fixed[13]]));
-    let mut packed = take(&mut rest, operations * 4)?;
+    let mut packed = take_bytes(&mut rest, operations * 4)?;
     let cigar = (0..operations).map_while(|_| take_u32(&mut packed)).collect();
     let length = u32::from_le_bytes([fixed[16], fixed[17], fixed[18], fixed[19]]) as usize;
-    let packed = take(&mut rest, length.div_ceil(2))?;
+    let packed = take_bytes(&mut rest, length.div_ceil(2))?;
     let bases = (0..length).map(|i| packed[i / 2] >> (4 * (1 - i % 2)) & 15).collect();
-    let qualities = take(&mut rest, length)?.to_vec();
+    let qualities = take_bytes(&mut rest, length)?.to_vec();
     let mut fields = Vec::new();
     while !rest.is_empty() {
         let size = field_size(rest)?;
-        fields.push(take(&mut rest, size)?.to_vec());
+        fields.push(take_bytes(&mut rest, size)?.to_vec());
     }
-    Some(Record { fixed, name, cigar, bases, qualities, fields })
+    Some(RecordParts { fixed, name, cigar, bases, qualities, fields })
 }
 
 /// Returns the size in bytes of the optional field at the front, including its tag and
@@ -332,13 +332,13 @@ mod tests {
         let sample = Sample::new(Profile { umi_names: true, ..Profile::small().with_pairs(10) });
         let (mut content, mut records) = (Vec::new(), sample.records());
         sample.raw_header(&mut content);
-        while records.next(&mut content) {}
-        let bam = parse(&content).unwrap();
+        while records.append_next(&mut content) {}
+        let bam = parse_bam(&content).unwrap();
         let mut again = Vec::new();
-        write(&bam, &mut again);
+        write_bam(&bam, &mut again);
         assert!(again == content && bam.records.len() >= 20);
         let changed =
-            (0..50).filter(|&seed| damage(&content, b"", &mut Rng::new(seed)) != content).count();
+            (0..50).filter(|&seed| damage_bam(&content, b"", &mut Rng::new(seed)) != content).count();
         assert!(changed > 40, "{changed}");
     }
 }

@@ -9,9 +9,9 @@ use readmill_simulate::Rng;
 
 /// Compresses `text` in the format of `model`: BGZF or plain gzip. Some files get empty
 /// blocks, a missing end marker or another odd frame, but all checksums are correct.
-pub fn compress(text: &[u8], model: &[u8], rng: &mut Rng) -> Vec<u8> {
+pub fn compress_like(text: &[u8], model: &[u8], rng: &mut Rng) -> Vec<u8> {
     let is_bgzf = model.get(3) == Some(&4) && model.get(12..14) == Some(b"BC");
-    if is_bgzf != rng.once_in(40) { compress_blocks(text, rng) } else { compress_members(text, rng) }
+    if is_bgzf != rng.is_once_in(40) { compress_blocks(text, rng) } else { compress_members(text, rng) }
 }
 
 fn compress_blocks(text: &[u8], rng: &mut Rng) -> Vec<u8> {
@@ -19,13 +19,13 @@ fn compress_blocks(text: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut deflater = Deflater::new(Codec::Libdeflate, rng.pick(&[0, 1, 6]));
     let max_block = rng.pick(&[MAX_BLOCK, MAX_BLOCK, 4000, 300, 40]);
     // Put an empty block between the others.
-    let empty_at = if rng.once_in(6) { rng.index(text.len() + 1) } else { usize::MAX };
+    let empty_at = if rng.is_once_in(6) { rng.index(text.len() + 1) } else { usize::MAX };
     while !rest.is_empty() {
         let (block, more) = rest.split_at(rest.len().min(1 + rng.index(max_block)));
-        if text.len() - rest.len() >= empty_at && rng.once_in(2) {
+        if text.len() - rest.len() >= empty_at && rng.is_once_in(2) {
             file.extend_from_slice(&EOF_BLOCK);
         }
-        deflater.block(block, &mut file);
+        deflater.deflate_block(block, &mut file);
         rest = more;
     }
     match rng.index(20) {
@@ -48,7 +48,7 @@ fn compress_blocks(text: &[u8], rng: &mut Rng) -> Vec<u8> {
 }
 
 fn compress_members(text: &[u8], rng: &mut Rng) -> Vec<u8> {
-    let at = if rng.once_in(3) { rng.index(text.len() + 1) } else { text.len() };
+    let at = if rng.is_once_in(3) { rng.index(text.len() + 1) } else { text.len() };
     let (one, two) = text.split_at(at);
     let member = |text: &[u8]| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());

@@ -8,17 +8,17 @@ use super::numbers::{MAX_BYTES, draw_number};
 
 /// Replaces, removes or repeats one to three numbers of one to eight bytes, mostly at
 /// multiples of four bytes. Some changes are of random bytes.
-pub fn damage(content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
+pub fn damage_cells(content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut damaged = content.to_vec();
     for _ in 0..=rng.index(3) {
-        if damaged.len() < 8 || rng.once_in(5) {
-            changes::change(&mut damaged, other, MAX_BYTES, rng);
+        if damaged.len() < 8 || rng.is_once_in(5) {
+            changes::change_bytes(&mut damaged, other, MAX_BYTES, rng);
             continue;
         }
         // The first numbers are usually counts of what follows.
-        let end = if rng.once_in(3) { damaged.len().min(64) } else { damaged.len() };
+        let end = if rng.is_once_in(3) { damaged.len().min(64) } else { damaged.len() };
         let at = rng.index(end / 4 + 1) * 4;
-        let at = if rng.once_in(4) { at + rng.index(4) } else { at };
+        let at = if rng.is_once_in(4) { at + rng.index(4) } else { at };
         let width = rng.pick(&[1, 2, 4, 4, 4, 8]).min(damaged.len().saturating_sub(at));
         if width == 0 {
             continue;

@@ -14,7 +14,7 @@ use super::cells;
 use super::numbers::{MAX_BYTES, draw_number};
 
 /// Size of the file definition in bytes (CRAM specification, section 6).
-const DEFINITION: usize = 26;
+const DEFINITION_BYTES: usize = 26;
 
 /// Compression methods, and the content type of a slice header block (CRAM specification,
 /// section 8).
@@ -24,18 +24,18 @@ const SLICE_HEADER: u8 = 2;
 
 /// Numbers in a container header before the number of blocks: contig, start, span, records,
 /// record counter and bases.
-const NUMBERS: usize = 6;
+const HEADER_NUMBERS: usize = 6;
 
 #[derive(Clone)]
-struct Container {
-    numbers: [Vec<u8>; NUMBERS],
+struct ContainerParts {
+    numbers: [Vec<u8>; HEADER_NUMBERS],
     landmarks: Vec<Vec<u8>>,
-    blocks: Vec<Block>,
+    blocks: Vec<BlockParts>,
     rest: Vec<u8>,
 }
 
 #[derive(Clone)]
-struct Block {
+struct BlockParts {
     method: u8,
     kind: u8,
     id: Vec<u8>,
@@ -45,35 +45,35 @@ struct Block {
 
 /// Damages one to three parts. If the contents cannot be parsed, and in one of 15 cases,
 /// bytes are changed instead.
-pub fn damage(content: &[u8], rng: &mut Rng) -> Vec<u8> {
+pub fn damage_cram(content: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut damaged = content.to_vec();
-    let parsed = if rng.once_in(15) { None } else { parse(content) };
+    let parsed = if rng.is_once_in(15) { None } else { parse_containers(content) };
     let Some(mut containers) = parsed else {
-        changes::change(&mut damaged, content, MAX_BYTES, rng);
+        changes::change_bytes(&mut damaged, content, MAX_BYTES, rng);
         return damaged;
     };
     let has_checksums = content[4] >= 3;
     for _ in 0..=rng.index(3) {
         damage_part(&mut containers, rng);
     }
-    damaged.truncate(DEFINITION);
-    if rng.once_in(20) {
+    damaged.truncate(DEFINITION_BYTES);
+    if rng.is_once_in(20) {
         damaged[4 + rng.index(2)] = rng.index(5) as u8;
     }
-    containers.iter().for_each(|container| write(container, has_checksums, &mut damaged, rng));
-    if rng.once_in(30) {
+    containers.iter().for_each(|container| write_container(container, has_checksums, &mut damaged, rng));
+    if rng.is_once_in(30) {
         damaged.truncate(rng.index(damaged.len() + 1));
     }
     damaged
 }
 
-fn damage_part(containers: &mut Vec<Container>, rng: &mut Rng) {
+fn damage_part(containers: &mut Vec<ContainerParts>, rng: &mut Rng) {
     if containers.is_empty() {
         return;
     }
     // The first container has the SAM header, and the last one is the end-of-file marker.
     let at = rng.index(containers.len());
-    if rng.once_in(10) {
+    if rng.is_once_in(10) {
         let to = rng.index(containers.len());
         match rng.index(3) {
             0 => drop(containers.remove(at)),
@@ -83,13 +83,13 @@ fn damage_part(containers: &mut Vec<Container>, rng: &mut Rng) {
         return;
     }
     let container = &mut containers[at];
-    if rng.once_in(8) || container.blocks.is_empty() {
-        let at = rng.index(NUMBERS);
-        container.numbers[at] = number(draw_number(value(&container.numbers[at]), rng));
+    if rng.is_once_in(8) || container.blocks.is_empty() {
+        let at = rng.index(HEADER_NUMBERS);
+        container.numbers[at] = encode_itf8(draw_number(decode_itf8(&container.numbers[at]), rng));
         return;
     }
     let at = rng.index(container.blocks.len());
-    if rng.once_in(12) {
+    if rng.is_once_in(12) {
         match rng.index(3) {
             0 => drop(container.blocks.remove(at)),
             1 => container.blocks.push(container.blocks[at].clone()),
@@ -103,22 +103,22 @@ fn damage_part(containers: &mut Vec<Container>, rng: &mut Rng) {
     damage_block(&mut container.blocks[at], rng);
 }
 
-fn damage_block(block: &mut Block, rng: &mut Rng) {
+fn damage_block(block: &mut BlockParts, rng: &mut Rng) {
     match rng.index(14) {
         0 => block.method = rng.index(10) as u8,
         1 => block.kind = rng.index(7) as u8,
-        2 => block.id = number(draw_number(value(&block.id), rng)),
-        3 => block.raw_size = number(draw_number(value(&block.raw_size), rng)),
+        2 => block.id = encode_itf8(draw_number(decode_itf8(&block.id), rng)),
+        3 => block.raw_size = encode_itf8(draw_number(decode_itf8(&block.raw_size), rng)),
         4 => block.data.truncate(rng.index(block.data.len() + 1)),
         _ => {}
     }
-    if block.method == GZIP && !rng.once_in(8) {
+    if block.method == GZIP && !rng.is_once_in(8) {
         let mut text = Vec::new();
         // If the block is not valid gzip, its bytes are damaged below.
         if GzDecoder::new(&block.data[..]).take(MAX_BYTES as u64).read_to_end(&mut text).is_ok() {
             block.data = damage_data(&text, rng);
-            block.raw_size = number(block.data.len() as i64);
-            if rng.once_in(2) {
+            block.raw_size = encode_itf8(block.data.len() as i64);
+            if rng.is_once_in(2) {
                 block.method = RAW;
             } else {
                 let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -129,39 +129,39 @@ fn damage_block(block: &mut Block, rng: &mut Rng) {
         }
     }
     block.data = damage_data(&block.data, rng);
-    if block.method == RAW && !rng.once_in(10) {
-        block.raw_size = number(block.data.len() as i64);
+    if block.method == RAW && !rng.is_once_in(10) {
+        block.raw_size = encode_itf8(block.data.len() as i64);
     }
 }
 
 fn damage_data(data: &[u8], rng: &mut Rng) -> Vec<u8> {
-    if rng.once_in(3) {
-        return cells::damage(data, data, rng);
+    if rng.is_once_in(3) {
+        return cells::damage_cells(data, data, rng);
     }
     let mut damaged = data.to_vec();
-    if rng.once_in(2) && !damaged.is_empty() {
+    if rng.is_once_in(2) && !damaged.is_empty() {
         // Headers of streams, slices and encodings are short and at the start of a block.
-        let end = if rng.once_in(2) { damaged.len().min(24) } else { damaged.len() };
+        let end = if rng.is_once_in(2) { damaged.len().min(24) } else { damaged.len() };
         let at = rng.index(end);
-        damaged[at] = if rng.once_in(2) { rng.index(256) as u8 } else { damaged[at].wrapping_add(1) };
+        damaged[at] = if rng.is_once_in(2) { rng.index(256) as u8 } else { damaged[at].wrapping_add(1) };
     } else {
-        changes::change(&mut damaged, data, MAX_BYTES, rng);
+        changes::change_bytes(&mut damaged, data, MAX_BYTES, rng);
     }
     damaged
 }
 
 /// Appends a container with correct length, landmarks and checksums. In a few cases, a
 /// landmark or the number of blocks is wrong.
-fn write(container: &Container, has_checksums: bool, out: &mut Vec<u8>, rng: &mut Rng) {
+fn write_container(container: &ContainerParts, has_checksums: bool, out: &mut Vec<u8>, rng: &mut Rng) {
     let (mut blocks, mut landmarks) = (Vec::new(), Vec::new());
     for block in &container.blocks {
         let from = blocks.len();
         if block.kind == SLICE_HEADER {
-            landmarks.push(number(from as i64));
+            landmarks.push(encode_itf8(from as i64));
         }
         blocks.extend([block.method, block.kind]);
         blocks.extend_from_slice(&block.id);
-        blocks.extend_from_slice(&number(block.data.len() as i64));
+        blocks.extend_from_slice(&encode_itf8(block.data.len() as i64));
         blocks.extend_from_slice(&block.raw_size);
         blocks.extend_from_slice(&block.data);
         append_checksum(&mut blocks, from, has_checksums);
@@ -171,16 +171,16 @@ fn write(container: &Container, has_checksums: bool, out: &mut Vec<u8>, rng: &mu
         // The container of the SAM header has no slices.
         landmarks.clone_from(&container.landmarks);
     }
-    if rng.once_in(40) && !landmarks.is_empty() {
+    if rng.is_once_in(40) && !landmarks.is_empty() {
         let at = rng.index(landmarks.len());
-        landmarks[at] = number(draw_number(value(&landmarks[at]), rng));
+        landmarks[at] = encode_itf8(draw_number(decode_itf8(&landmarks[at]), rng));
     }
     let from = out.len();
     out.extend_from_slice(&(blocks.len() as u32).to_le_bytes());
     container.numbers.iter().for_each(|number| out.extend_from_slice(number));
-    let count = if rng.once_in(60) { rng.index(300) } else { container.blocks.len() };
-    out.extend_from_slice(&number(count as i64));
-    out.extend_from_slice(&number(landmarks.len() as i64));
+    let count = if rng.is_once_in(60) { rng.index(300) } else { container.blocks.len() };
+    out.extend_from_slice(&encode_itf8(count as i64));
+    out.extend_from_slice(&encode_itf8(landmarks.len() as i64));
     landmarks.iter().for_each(|landmark| out.extend_from_slice(landmark));
     append_checksum(out, from, has_checksums);
     out.extend_from_slice(&blocks);
@@ -193,14 +193,14 @@ fn append_checksum(out: &mut Vec<u8>, from: usize, has_checksums: bool) {
     }
 }
 
-fn number(number: i64) -> Vec<u8> {
+fn encode_itf8(number: i64) -> Vec<u8> {
     let mut out = Vec::new();
     readmill_fuzz::put_itf8(&mut out, number as u32);
     out
 }
 
 /// Decodes an ITF8 number of up to four bytes. Longer numbers give 0.
-fn value(bytes: &[u8]) -> i64 {
+fn decode_itf8(bytes: &[u8]) -> i64 {
     let more = bytes.first().map_or(0, |byte| byte.leading_ones());
     if more > 3 {
         return 0;
@@ -218,21 +218,21 @@ fn take_number(rest: &mut &[u8], is_long: bool) -> Option<Vec<u8>> {
     Some(taken.to_vec())
 }
 
-fn parse(content: &[u8]) -> Option<Vec<Container>> {
+fn parse_containers(content: &[u8]) -> Option<Vec<ContainerParts>> {
     let has_checksums = *content.get(4)? >= 3;
     let sum = if has_checksums { 4 } else { 0 };
-    let mut rest = content.get(DEFINITION..)?;
+    let mut rest = content.get(DEFINITION_BYTES..)?;
     let mut containers = Vec::new();
     while !rest.is_empty() {
         let (length, more) = rest.split_first_chunk::<4>()?;
         rest = more;
-        let mut numbers: [Vec<u8>; NUMBERS] = Default::default();
+        let mut numbers: [Vec<u8>; HEADER_NUMBERS] = Default::default();
         for (at, number) in numbers.iter_mut().enumerate() {
             *number = take_number(&mut rest, at >= 4)?;
         }
-        let count = value(&take_number(&mut rest, false)?);
+        let count = decode_itf8(&take_number(&mut rest, false)?);
         let mut landmarks = Vec::new();
-        for _ in 0..value(&take_number(&mut rest, false)?) {
+        for _ in 0..decode_itf8(&take_number(&mut rest, false)?) {
             landmarks.push(take_number(&mut rest, false)?);
         }
         let (mut body, after) =
@@ -243,13 +243,13 @@ fn parse(content: &[u8]) -> Option<Vec<Container>> {
             let (&[method, kind], more) = body.split_first_chunk::<2>()?;
             body = more;
             let id = take_number(&mut body, false)?;
-            let size = value(&take_number(&mut body, false)?) as usize;
+            let size = decode_itf8(&take_number(&mut body, false)?) as usize;
             let raw_size = take_number(&mut body, false)?;
             let (data, more) = body.split_at_checked(size)?;
             body = more.get(sum..)?;
-            blocks.push(Block { method, kind, id, raw_size, data: data.to_vec() });
+            blocks.push(BlockParts { method, kind, id, raw_size, data: data.to_vec() });
         }
-        containers.push(Container { numbers, landmarks, blocks, rest: body.to_vec() });
+        containers.push(ContainerParts { numbers, landmarks, blocks, rest: body.to_vec() });
     }
     Some(containers)
 }
@@ -262,14 +262,17 @@ mod tests {
     fn a_file_is_taken_apart_and_put_together() {
         // A generator that never hits a rare case: what is written is what was parsed.
         for file in readmill_fuzz::whole_cram_files() {
-            let containers = parse(&file).expect("a file of containers");
+            let containers = parse_containers(&file).expect("a file of containers");
             let again = (0..200).map(Rng::new).find(|rng| {
-                let (mut rng, mut again) = (rng.clone(), file[..DEFINITION].to_vec());
-                containers.iter().for_each(|container| write(container, true, &mut again, &mut rng));
+                let (mut rng, mut again) = (rng.clone(), file[..DEFINITION_BYTES].to_vec());
+                containers
+                    .iter()
+                    .for_each(|container| write_container(container, true, &mut again, &mut rng));
                 again == file
             });
             assert!(again.is_some() && containers.len() >= 3);
-            let whole = (0..60).filter(|&seed| parse(&damage(&file, &mut Rng::new(seed))).is_some());
+            let whole = (0..60)
+                .filter(|&seed| parse_containers(&damage_cram(&file, &mut Rng::new(seed))).is_some());
             assert!(whole.count() > 40, "lengths are right");
         }
     }

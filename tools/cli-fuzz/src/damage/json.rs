@@ -8,24 +8,24 @@ use super::numbers::{MAX_BYTES, draw_number};
 
 /// Replaces, removes or repeats one to four values anywhere in the document. In one of six
 /// cases, bytes are changed instead.
-pub fn damage(content: &[u8], rng: &mut Rng) -> Vec<u8> {
-    let parsed = serde_json::from_slice::<Value>(content).ok().filter(|_| !rng.once_in(6));
+pub fn damage_json(content: &[u8], rng: &mut Rng) -> Vec<u8> {
+    let parsed = serde_json::from_slice::<Value>(content).ok().filter(|_| !rng.is_once_in(6));
     let Some(mut document) = parsed else {
         let mut damaged = content.to_vec();
-        changes::change(&mut damaged, content, MAX_BYTES, rng);
+        changes::change_bytes(&mut damaged, content, MAX_BYTES, rng);
         return damaged;
     };
     for _ in 0..=rng.index(4) {
-        let mut at = rng.index(count(&document));
+        let mut at = rng.index(count_values(&document));
         change_value(&mut document, &mut at, rng);
     }
     serde_json::to_vec(&document).unwrap_or_default()
 }
 
-fn count(value: &Value) -> usize {
+fn count_values(value: &Value) -> usize {
     1 + match value {
-        Value::Array(items) => items.iter().map(count).sum(),
-        Value::Object(fields) => fields.values().map(count).sum(),
+        Value::Array(items) => items.iter().map(count_values).sum(),
+        Value::Object(fields) => fields.values().map(count_values).sum(),
         _ => 0,
     }
 }
@@ -40,7 +40,7 @@ fn change_value(value: &mut Value, at: &mut usize, rng: &mut Rng) -> bool {
     *at -= 1;
     match value {
         Value::Array(items) => {
-            if *at == 0 && rng.once_in(2) && !items.is_empty() {
+            if *at == 0 && rng.is_once_in(2) && !items.is_empty() {
                 let one = items[rng.index(items.len())].clone();
                 items.insert(rng.index(items.len() + 1), one);
                 return true;
@@ -48,7 +48,7 @@ fn change_value(value: &mut Value, at: &mut usize, rng: &mut Rng) -> bool {
             items.iter_mut().any(|item| change_value(item, at, rng))
         }
         Value::Object(fields) => {
-            if *at == 0 && rng.once_in(2) && !fields.is_empty() {
+            if *at == 0 && rng.is_once_in(2) && !fields.is_empty() {
                 let key = fields.keys().nth(rng.index(fields.len())).cloned().unwrap_or_default();
                 fields.remove(&key);
                 return true;

@@ -79,14 +79,14 @@ const LINES: [&str; 22] = [
 
 /// Damages one to four lines. With `is_fastq`, bases and qualities of a record can be
 /// resized as well. The result has at most [`MAX_BYTES`].
-pub fn damage(content: &[u8], is_fastq: bool, rng: &mut Rng) -> Vec<u8> {
+pub fn damage_lines(content: &[u8], is_fastq: bool, rng: &mut Rng) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = content.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
     for _ in 0..=rng.index(4) {
         if lines.is_empty() {
             break;
         }
         // Headers are short, and many rules read them, so they are damaged more often.
-        let end = if rng.once_in(3) { lines.len().min(12) } else { lines.len() };
+        let end = if rng.is_once_in(3) { lines.len().min(12) } else { lines.len() };
         let at = rng.index(end);
         match rng.index(16) {
             0 => drop(lines.remove(at)),
@@ -101,12 +101,12 @@ pub fn damage(content: &[u8], is_fastq: bool, rng: &mut Rng) -> Vec<u8> {
                 let n = rng.index(lines[at].len() + 1);
                 lines[at].truncate(n);
             }
-            6 if rng.once_in(4) => lines.truncate(at),
-            7 if rng.once_in(3) => {
+            6 if rng.is_once_in(4) => lines.truncate(at),
+            7 if rng.is_once_in(3) => {
                 let long = lines[at].repeat(1 + rng.index(300));
                 lines[at] = long;
             }
-            8 => changes::change(&mut lines[at], b"\t \0:;,", 1 << 16, rng),
+            8 => changes::change_bytes(&mut lines[at], b"\t \0:;,", 1 << 16, rng),
             9 if is_fastq => resize_record(&mut lines, at, rng),
             _ => damage_cell(&mut lines[at], rng),
         }
@@ -140,7 +140,7 @@ fn damage_cell(line: &mut Vec<u8>, rng: &mut Rng) {
         4 | 5 => cells[at] = rng.pick(&CELLS).as_bytes().to_vec(),
         6 => {
             // Damage a list or a typed field inside.
-            changes::change(&mut cells[at], b"0123456789,:;MIDNSHP=X", 4096, rng);
+            changes::change_bytes(&mut cells[at], b"0123456789,:;MIDNSHP=X", 4096, rng);
         }
         _ => {
             let text = String::from_utf8_lossy(&cells[at]).into_owned();

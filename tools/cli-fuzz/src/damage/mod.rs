@@ -22,23 +22,23 @@ use readmill_simulate::Rng;
 
 /// Returns a damaged copy of a file. The result depends only on the arguments and the state
 /// of `rng`. `other` is another file whose bytes may be inserted.
-pub fn damage(name: &str, bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
-    if rng.once_in(12) {
+pub fn damage_file(name: &str, bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
+    if rng.is_once_in(12) {
         return damage_bytes(bytes, other, rng);
     }
-    let Some(text) = inflate(bytes) else { return damage_content(name, bytes, other, rng) };
-    let other = inflate(other).unwrap_or_else(|| other.to_vec());
-    let text = if rng.once_in(10) { text } else { damage_content(name, &text, &other, rng) };
-    bgzf::compress(&text, bytes, rng)
+    let Some(text) = inflate_gzip(bytes) else { return damage_content(name, bytes, other, rng) };
+    let other = inflate_gzip(other).unwrap_or_else(|| other.to_vec());
+    let text = if rng.is_once_in(10) { text } else { damage_content(name, &text, &other, rng) };
+    bgzf::compress_like(&text, bytes, rng)
 }
 
 fn damage_content(name: &str, content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     match content {
-        [b'B', b'A', b'M', 1, ..] => bam::damage(content, other, rng),
-        [b'C', b'R', b'A', b'M', ..] => cram::damage(content, rng),
-        [b'{', ..] => json::damage(content, rng),
-        _ if content.is_ascii() => lines::damage(content, is_fastq(name, content), rng),
-        _ => cells::damage(content, other, rng),
+        [b'B', b'A', b'M', 1, ..] => bam::damage_bam(content, other, rng),
+        [b'C', b'R', b'A', b'M', ..] => cram::damage_cram(content, rng),
+        [b'{', ..] => json::damage_json(content, rng),
+        _ if content.is_ascii() => lines::damage_lines(content, is_fastq(name, content), rng),
+        _ => cells::damage_cells(content, other, rng),
     }
 }
 
@@ -55,14 +55,14 @@ fn damage_bytes(bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
         1 => damaged.extend_from_slice(&other[..rng.index(other.len() + 1)]),
         2 => damaged.extend_from_slice(bytes),
         3 => damaged.extend(vec![0; 1 + rng.index(600)]),
-        _ => changes::change(&mut damaged, other, MAX_BYTES, rng),
+        _ => changes::change_bytes(&mut damaged, other, MAX_BYTES, rng),
     }
     damaged
 }
 
 /// Returns the inflated contents of a gzip file, or `None` for other files. A damaged file
 /// is treated as not compressed.
-fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
+fn inflate_gzip(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let is_gzip = bytes.starts_with(&[0x1f, 0x8b]);
     let inflated =
@@ -76,18 +76,18 @@ mod tests {
 
     #[test]
     fn damage_follows_from_the_seed_and_keeps_the_compression() {
-        let seed = bgzf::compress(
+        let seed = bgzf::compress_like(
             b"chr1\t10\t20\nchr2\t30\t40\n",
             &readmill_format::bgzf::EOF_BLOCK,
             &mut Rng::new(1),
         );
-        assert_eq!(inflate(&seed).as_deref(), Some(&b"chr1\t10\t20\nchr2\t30\t40\n"[..]));
+        assert_eq!(inflate_gzip(&seed).as_deref(), Some(&b"chr1\t10\t20\nchr2\t30\t40\n"[..]));
         let (mut changed, mut whole) = (0, 0);
         for number in 0..100 {
-            let once = damage("a.bed", &seed, b"x", &mut Rng::new(number));
-            assert_eq!(once, damage("a.bed", &seed, b"x", &mut Rng::new(number)));
+            let once = damage_file("a.bed", &seed, b"x", &mut Rng::new(number));
+            assert_eq!(once, damage_file("a.bed", &seed, b"x", &mut Rng::new(number)));
             changed += usize::from(once != seed);
-            whole += usize::from(inflate(&once).is_some());
+            whole += usize::from(inflate_gzip(&once).is_some());
         }
         assert!(changed > 90 && whole > 70, "{changed} changed, {whole} can be inflated");
     }

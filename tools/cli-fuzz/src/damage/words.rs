@@ -14,7 +14,7 @@ const VALUES: [&str; 26] = [
 
 /// Damages one or two words of a command line. The command and the paths of inputs are not
 /// changed, but may be repeated.
-pub fn damage(words: &[String], rng: &mut Rng) -> Vec<String> {
+pub fn damage_words(words: &[String], rng: &mut Rng) -> Vec<String> {
     let mut damaged = words.to_vec();
     for _ in 0..=rng.index(2) {
         let at = 1 + rng.index(damaged.len().max(2) - 1);
@@ -24,14 +24,14 @@ pub fn damage(words: &[String], rng: &mut Rng) -> Vec<String> {
             0 if !has_place => drop(damaged.remove(at)),
             1 => damaged.insert(at, word),
             2 if !has_place && !word.starts_with('-') => damaged[at] = rng.pick(&VALUES).to_owned(),
-            _ if !has_place => damaged[at] = other_number(&word, rng),
+            _ if !has_place => damaged[at] = replace_number(&word, rng),
             _ => {}
         }
     }
     damaged
 }
 
-fn other_number(word: &str, rng: &mut Rng) -> String {
+fn replace_number(word: &str, rng: &mut Rng) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut was_digit = None;
     for c in word.chars() {
@@ -59,12 +59,13 @@ mod tests {
         let words = ["depth", "-q", "20", "in/a.bam"].map(str::to_owned);
         let mut changed = 0;
         for seed in 0..200 {
-            let damaged = damage(&words, &mut Rng::new(seed));
+            let damaged = damage_words(&words, &mut Rng::new(seed));
             assert!(damaged[0] == "depth" && damaged.contains(&"in/a.bam".to_owned()), "{damaged:?}");
             changed += usize::from(damaged != words);
         }
         assert!(changed > 100, "{changed}");
-        let numbers: Vec<_> = (0..50).map(|seed| other_number("1,40,a3", &mut Rng::new(seed))).collect();
+        let numbers: Vec<_> =
+            (0..50).map(|seed| replace_number("1,40,a3", &mut Rng::new(seed))).collect();
         assert!(numbers.iter().all(|word| word.contains(",a") || word.contains("a")), "{numbers:?}");
         assert!(numbers.iter().any(|word| word.ends_with("a4294967295")), "{numbers:?}");
     }

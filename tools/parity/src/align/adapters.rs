@@ -6,10 +6,10 @@ use std::fs;
 
 use anyhow::{Context, Result, anyhow, ensure};
 
-use crate::align::reads::{bases, changed, reversed};
+use crate::align::reads::{mutate, random_bases, reverse_complement};
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::outputs::Printed;
+use crate::outputs::ProgramLines;
 use crate::random::SeededRandom;
 
 /// The input (`pairs` or `singles`), and options by their Picard names, which both programs
@@ -58,13 +58,13 @@ const ADAPTERS: [[&[u8]; 2]; 3] = [
 
 /// Compares the XT tags and metrics of `pairs` read pairs for all `CASES`. `ref.fa` must be
 /// indexed, since readmill marks adapters while it aligns.
-pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
-    if let Err(error) = make(dir, pairs) {
+pub fn compare_adapter_marks(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
+    if let Err(error) = write_adapter_reads(dir, pairs) {
         ledger.check("align: reads with adapters", || Err(error));
         return;
     }
-    let calls: Vec<String> = (0..).zip(CASES).map(|(number, case)| of_picard(number, case)).collect();
-    let ends = dir.picard_each_said(&calls);
+    let calls: Vec<String> = (0..).zip(CASES).map(|(number, case)| picard_call(number, case)).collect();
+    let ends = dir.run_picard_calls_verbose(&calls);
     for (number, (files, options)) in CASES.into_iter().enumerate() {
         let shown: Vec<String> = options.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let what = format!("align: as Picard MarkIlluminaAdapters {files} {}", shown.join(" "));
@@ -72,14 +72,14 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
             let ends = ends.as_ref().map_err(|error| anyhow!("{error:#}"))?;
             let (code, said) = &ends[number];
             ensure!(*code == 0, "Picard ended with {code}: {said}");
-            same(dir, number, files, options)
+            compare_adapter_case(dir, number, files, options)
         });
     }
 }
 
 /// Returns the Picard call of a case. It writes `xt.NUMBER.sam` and the metrics
 /// `xt.NUMBER.txt`.
-fn of_picard(number: usize, (files, options): AdapterCase) -> String {
+fn picard_call(number: usize, (files, options): AdapterCase) -> String {
     let mut call = format!(
         "picard.illumina.MarkIlluminaAdapters I={files}.sam O=xt.{number}.sam M=xt.{number}.txt"
     );
@@ -95,11 +95,16 @@ fn of_picard(number: usize, (files, options): AdapterCase) -> String {
 /// Runs readmill for one case and compares the metrics, and XT of each record with XT of
 /// the same read in Picard's output. Secondary and supplementary records must have it as
 /// well.
-fn same(dir: &SampleDir<'_>, number: usize, files: &str, options: &[(&str, &str)]) -> Result<String> {
+fn compare_adapter_case(
+    dir: &SampleDir<'_>,
+    number: usize,
+    files: &str,
+    options: &[(&str, &str)],
+) -> Result<String> {
     let inputs = if files == "pairs" { "xt.1.fq xt.2.fq" } else { "xt.1.fq" };
     let flags: String = options.iter().map(|(name, value)| format!(" --{name} {value}")).collect();
     let threads = 1 + number % 2;
-    dir.readmill(&format!(
+    dir.run_readmill(&format!(
         "align ref.fa {inputs} -K 100000 -@ {threads} --mark-adapters{flags} -o xt.bam --adapter-metrics xt.txt"
     ))?;
     let rows = |name: &str| -> Result<String> {
@@ -109,11 +114,11 @@ fn same(dir: &SampleDir<'_>, number: usize, files: &str, options: &[(&str, &str)
     ensure!(rows("xt.txt")? == rows(&format!("xt.{number}.txt"))?, "metrics differ");
     let text = fs::read_to_string(dir.path(&format!("xt.{number}.sam")))?;
     let theirs: HashMap<(&str, bool), &str> =
-        text.lines().filter(|line| !line.starts_with('@')).map(mark).collect();
-    let ours = Printed::newest(dir, "view xt.bam")?.text()?;
+        text.lines().filter(|line| !line.starts_with('@')).map(parse_adapter_mark).collect();
+    let ours = ProgramLines::start_samtools_1_24(dir, "view xt.bam")?.read_text()?;
     let mut marked = 0;
     for line in ours.lines() {
-        let ((name, is_last), found) = mark(line);
+        let ((name, is_last), found) = parse_adapter_mark(line);
         let wanted = theirs.get(&(name, is_last)).with_context(|| format!("{name} is not Picard's"))?;
         ensure!(found == *wanted, "{name}, last {is_last}: {found:?}, Picard has {wanted:?}");
         marked += usize::from(!found.is_empty());
@@ -125,7 +130,7 @@ fn same(dir: &SampleDir<'_>, number: usize, files: &str, options: &[(&str, &str)
 
 /// Returns the name of a record, whether it is the last read of its pair, and its XT field
 /// (empty without one).
-fn mark(line: &str) -> ((&str, bool), &str) {
+fn parse_adapter_mark(line: &str) -> ((&str, bool), &str) {
     let mut columns = line.split('\t');
     let name = columns.next().unwrap_or_default();
     let flags: u32 = columns.next().and_then(|flags| flags.parse().ok()).unwrap_or(0);
@@ -134,13 +139,13 @@ fn mark(line: &str) -> ((&str, bool), &str) {
 
 /// Writes read pairs as FASTQ and as SAM. Many templates are shorter than their reads,
 /// which therefore contain adapter bases.
-fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
+fn write_adapter_reads(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     let random = &mut SeededRandom::new(pairs + 3);
     let header = "@HD\tVN:1.6\tSO:queryname\n";
     let mut fastq = [String::new(), String::new()];
     let mut sam = [header.to_string(), header.to_string()];
     for number in 0..pairs {
-        for (end, bases) in ends(random).iter().enumerate() {
+        for (end, bases) in random_read_pair(random).iter().enumerate() {
             let bases = String::from_utf8_lossy(bases);
             let qualities = "I".repeat(bases.len());
             fastq[end] += &format!("@r{number:07}\n{bases}\n+\n{qualities}\n");
@@ -164,19 +169,19 @@ fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
 
 /// Returns both reads of a template, with errors, N and IUPAC codes, upper or lower case,
 /// and unequal lengths.
-fn ends(random: &mut SeededRandom) -> [Vec<u8>; 2] {
+fn random_read_pair(random: &mut SeededRandom) -> [Vec<u8>; 2] {
     let longest = random.pick(&[30, 64, 65, 76, 128, 151, 151, 151]);
     let insert = random.below(longest * 3 / 2);
-    let template = bases(random, insert);
+    let template = random_bases(random, insert);
     let adapters = random.pick(&[ADAPTERS[0], ADAPTERS[0], ADAPTERS[1], ADAPTERS[2]]);
-    let others = [bases(random, insert + 9), bases(random, 300)];
-    let front = [template.clone(), reversed(&template)];
+    let others = [random_bases(random, insert + 9), random_bases(random, 300)];
+    let front = [template.clone(), reverse_complement(&template)];
     let lone = random.once_in(10).then(|| random.below(2) as usize);
     [0, 1].map(|end| {
         let front: &[u8] = if lone == Some(end) { &others[0] } else { &front[end] };
         let whole = [front, adapters[end], &others[1]].concat();
         let rate = random.pick(&[0, 0, 5, 30, 100]);
-        let mut read = changed(random, &whole, rate);
+        let mut read = mutate(random, &whole, rate);
         let len = if random.once_in(6) { 1 + random.below(longest) } else { longest };
         read.truncate(len as usize);
         for _ in 0..random.below(4) / 2 {

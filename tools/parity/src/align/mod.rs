@@ -13,7 +13,7 @@ use readmill_simulate::{Profile, Sample};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::outputs::{Normal, Printed, same, same_bytes, same_records};
+use crate::outputs::{LineFilter, ProgramLines, compare_bam_records, compare_files, compare_lines};
 use crate::random::SeededRandom;
 
 /// Sets of bwa options that each change the records. They run on pairs with a small `-K`,
@@ -84,23 +84,23 @@ const REFUSED: [(&str, &str, &str); 10] = [
 
 /// Compares alignments of `pairs` read pairs. A full run compares indexes and the kernel
 /// minibwa as well, whose peers are built from source.
-pub fn compare(
+pub fn compare_aligners(
     dir: &SampleDir<'_>,
     peers: &Peers,
     pairs: u64,
     full: bool,
     ledger: &mut Ledger,
 ) -> Result<()> {
-    ledger.title("align", "whole records beside bwa mem, and minibwa map");
-    make(dir, pairs)?;
+    ledger.print_heading("align", "whole records beside bwa mem, and minibwa map");
+    write_inputs(dir, pairs)?;
     match peers.bwa() {
-        Ok(bwa) => compare_with(dir, &bwa, ledger),
+        Ok(bwa) => compare_with_bwa(dir, &bwa, ledger),
         Err(error) => ledger.check("align: bwa", || Err(error)),
     }
-    adapters::compare(dir, 2 * pairs, ledger);
+    adapters::compare_adapter_marks(dir, 2 * pairs, ledger);
     if full {
         match peers.bwa_mem2() {
-            Ok(tool) => same_indexes(dir, &tool, ledger),
+            Ok(tool) => compare_bwa_mem2_indexes(dir, &tool, ledger),
             Err(error) => ledger.check("align: bwa-mem2", || Err(error)),
         }
         compare_with_minibwa(dir, peers, ledger);
@@ -112,34 +112,34 @@ pub fn compare(
 ///
 /// The bwa of the system is used. The results must match 0.7.17; later versions write MQ
 /// and HN, which are then ignored (row 103 of docs/parity.md).
-fn compare_with(dir: &SampleDir<'_>, bwa: &Tool, ledger: &mut Ledger) {
+fn compare_with_bwa(dir: &SampleDir<'_>, bwa: &Tool, ledger: &mut Ledger) {
     ledger.check("align: indexes of three references", || make_indexes(dir, bwa));
-    let normal = rule(&bwa.version);
+    let normal = line_filter_for(&bwa.version);
     let options =
         OPTIONS.map(|options| AlignCase { reference: "ref", files: PAIRS, flags: COHORTS, options });
     for (number, case) in options.iter().chain(&LAYOUTS).enumerate() {
         let AlignCase { reference, files, flags, options } = case;
         let what = format!("align: as bwa {} mem {flags} {options} {reference} {files}", bwa.version);
-        ledger.check(&what, || case.same(dir, bwa, normal, 1 + number % 3));
+        ledger.check(&what, || case.compare_case(dir, bwa, normal, 1 + number % 3));
     }
     for (files, options, word) in REFUSED {
         ledger.check(&format!("align: {files} {options} is refused"), || {
-            refused(dir, files, options, word)
+            ensure_refused(dir, files, options, word)
         });
     }
 }
 
 /// Writes the references and all FASTQ files that the cases read, including those that must
 /// be refused.
-fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
+fn write_inputs(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     let write = |name: &str, text: &[u8]| {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
     };
     let random = &mut SeededRandom::new(pairs);
-    let genome = reads::genome(random);
-    let files = reads::pairs(random, &genome, pairs);
+    let genome = reads::simulate_genome(random);
+    let files = reads::simulate_pairs(random, &genome, pairs);
     for name in ["ref.fa", "alt.fa"] {
-        write(name, reads::fasta(&genome).as_bytes())?;
+        write(name, reads::format_fasta(&genome).as_bytes())?;
     }
     for name in ["alt.fa.alt", "bwa.alt.alt"] {
         write(name, b"@HD\tVN:1.6\nthree\t0\tone\t40001\t60\t12000M\t*\t0\t0\t*\t*\n")?;
@@ -163,7 +163,7 @@ fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
         write(name, text.as_bytes())?;
         let mut gzip = Command::new("gzip");
         gzip.current_dir(dir.directory()).args(["-k", "-f", "-1", name]);
-        dir.finish(gzip)?;
+        dir.run_to_end(gzip)?;
     }
     let sample = Sample::new(Profile::small().with_pairs(pairs));
     let (mut fasta, mut first, mut last) = (Vec::new(), Vec::new(), Vec::new());
@@ -177,8 +177,8 @@ fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
 
 fn make_indexes(dir: &SampleDir<'_>, bwa: &Tool) -> Result<String> {
     for name in ["ref", "alt", "simulated"] {
-        dir.readmill(&format!("index --unpacked {name}.fa"))?;
-        dir.peer(bwa, &format!("index -p bwa.{name} {name}.fa"))?;
+        dir.run_readmill(&format!("index --unpacked {name}.fa"))?;
+        dir.run_peer(bwa, &format!("index -p bwa.{name} {name}.fa"))?;
     }
     Ok(String::new())
 }
@@ -187,23 +187,29 @@ impl AlignCase {
     /// Aligns with both programs and compares headers and records as SAM text, in file
     /// order. Returns an error if there are fewer lines than reads, since then nothing was
     /// compared.
-    fn same(&self, dir: &SampleDir<'_>, bwa: &Tool, normal: Normal, threads: usize) -> Result<String> {
+    fn compare_case(
+        &self,
+        dir: &SampleDir<'_>,
+        bwa: &Tool,
+        normal: LineFilter,
+        threads: usize,
+    ) -> Result<String> {
         let AlignCase { reference, files, flags, options } = self;
         let words = format!("align {reference}.fa {files} -o ours.bam -@ {threads} {flags}");
         let mut ours = dir.readmill_command(&words);
         ours.arg("--bwa").arg(options);
-        dir.finish(ours)?;
+        dir.run_to_end(ours)?;
         let words = format!("mem -t 1 {flags} {options} bwa.{reference} {files}");
         let mut theirs = dir.peer_command(bwa, &words);
         theirs.stderr(File::create(dir.path("bwa.err"))?);
-        let ours = Printed::newest(dir, "view -h --no-PG ours.bam")?;
-        let lines = same(ours, Printed::by(theirs)?, normal)?;
-        let reads = self.reads(dir)?;
+        let ours = ProgramLines::start_samtools_1_24(dir, "view -h --no-PG ours.bam")?;
+        let lines = compare_lines(ours, ProgramLines::start(theirs)?, normal)?;
+        let reads = self.count_reads(dir)?;
         ensure!(lines > reads, "{lines} lines of {reads} reads were compared");
         Ok(format!("{lines} lines"))
     }
 
-    fn reads(&self, dir: &SampleDir<'_>) -> Result<u64> {
+    fn count_reads(&self, dir: &SampleDir<'_>) -> Result<u64> {
         let count = |name: &str| -> Result<u64> {
             let text = fs::read(dir.path(name.trim_end_matches(".gz")))?;
             Ok(text.iter().filter(|&&byte| byte == b'\n').count() as u64 / 4)
@@ -214,24 +220,24 @@ impl AlignCase {
 
 /// Returns the normalization for this version of bwa: versions after 0.7.17 write fields
 /// that 0.7.17 does not.
-fn rule(version: &str) -> Normal {
-    if version.starts_with("0.7.17") { compared } else { compared_without_mate_qualities }
+fn line_filter_for(version: &str) -> LineFilter {
+    if version.starts_with("0.7.17") { normalize_line } else { normalize_line_without_mq }
 }
 
 /// Normalizes a line for bwa 0.7.17: skips `@HD`, which it does not write, and `@PG`, and
 /// reads `pa` as a number (row 102).
-fn compared(line: &mut Vec<u8>) -> bool {
-    normal(line, |_| true)
+fn normalize_line(line: &mut Vec<u8>) -> bool {
+    normalize_fields(line, |_| true)
 }
 
 /// Normalizes a line for later versions of bwa, which write MQ and HN as well (row 103).
-fn compared_without_mate_qualities(line: &mut Vec<u8>) -> bool {
-    normal(line, |field| !field.starts_with(b"MQ:i:") && !field.starts_with(b"HN:i:"))
+fn normalize_line_without_mq(line: &mut Vec<u8>) -> bool {
+    normalize_fields(line, |field| !field.starts_with(b"MQ:i:") && !field.starts_with(b"HN:i:"))
 }
 
-fn normal(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
+fn normalize_fields(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
     if line.starts_with(b"@") {
-        return not_of_the_program(line);
+        return skip_hd_and_program_lines(line);
     }
     let fields = line.split(|&byte| byte == b'\t').enumerate();
     let fields = fields.filter(|(at, field)| *at < 11 || keep(field)).map(|(at, field)| {
@@ -245,7 +251,7 @@ fn normal(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
 
 /// Checks that readmill refuses the input with a message that contains `word`, and leaves
 /// no output file.
-fn refused(dir: &SampleDir<'_>, files: &str, options: &str, word: &str) -> Result<String> {
+fn ensure_refused(dir: &SampleDir<'_>, files: &str, options: &str, word: &str) -> Result<String> {
     let mut command = dir.readmill_command(&format!("align ref.fa {files} -o refused.bam"));
     command.arg("--bwa").arg(options).stdin(Stdio::null());
     let output = command.output()?;
@@ -256,13 +262,13 @@ fn refused(dir: &SampleDir<'_>, files: &str, options: &str, word: &str) -> Resul
     Ok(String::new())
 }
 
-fn same_indexes(dir: &SampleDir<'_>, tool: &Tool, ledger: &mut Ledger) {
+fn compare_bwa_mem2_indexes(dir: &SampleDir<'_>, tool: &Tool, ledger: &mut Ledger) {
     for name in ["ref", "simulated"] {
         ledger.check(&format!("index: {name}.fa, as bwa-mem2 {} index", tool.version), || {
-            dir.peer(tool, &format!("index -p mem2.{name} {name}.fa"))?;
+            dir.run_peer(tool, &format!("index -p mem2.{name} {name}.fa"))?;
             let mut bytes = 0;
             for end in ["amb", "ann", "pac", "bwt.2bit.64", "0123"] {
-                bytes += same_bytes(dir, &format!("{name}.fa.{end}"), &format!("mem2.{name}.{end}"))?;
+                bytes += compare_files(dir, &format!("{name}.fa.{end}"), &format!("mem2.{name}.{end}"))?;
             }
             Ok(format!("{bytes} bytes"))
         });
@@ -283,7 +289,7 @@ const PAIRS: &str = "1.fq 2.fq";
 const COHORTS: &str = "-K 100000";
 
 #[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
-fn not_of_the_program(line: &mut Vec<u8>) -> bool {
+fn skip_hd_and_program_lines(line: &mut Vec<u8>) -> bool {
     !line.starts_with(b"@HD\t") && !line.starts_with(b"@PG\t")
 }
 
@@ -337,7 +343,7 @@ fn compare_with_minibwa(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger)
         Ok(true) => {}
         Ok(false) => {
             let why = "this readmill is built without --features minibwa";
-            return ledger.left_out("align: whole records beside minibwa map", why);
+            return ledger.record_skipped("align: whole records beside minibwa map", why);
         }
         Err(error) => return ledger.check("align: the kernels of readmill", || Err(error)),
     }
@@ -347,7 +353,7 @@ fn compare_with_minibwa(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger)
     };
     for name in ["ref", "simulated"] {
         let what = format!("index: {name}.fa, as minibwa {} index", tool.version);
-        ledger.check(&what, || same_minibwa_index(dir, &tool, name));
+        ledger.check(&what, || compare_minibwa_index(dir, &tool, name));
     }
     let options = MINIBWA_OPTIONS.map(|options| AlignCase {
         reference: "ref",
@@ -359,7 +365,7 @@ fn compare_with_minibwa(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger)
         let AlignCase { reference, files, flags, options } = case;
         let what =
             format!("align: as minibwa {} map {flags} {options} {reference} {files}", tool.version);
-        ledger.check(&what, || same_as_minibwa(dir, &tool, case, 1 + number % 3));
+        ledger.check(&what, || compare_minibwa_case(dir, &tool, case, 1 + number % 3));
     }
 }
 
@@ -369,19 +375,19 @@ fn has_kernel(dir: &SampleDir<'_>) -> Result<bool> {
     Ok(String::from_utf8_lossy(&help.stdout).contains("--minibwa"))
 }
 
-fn same_minibwa_index(dir: &SampleDir<'_>, tool: &Tool, name: &str) -> Result<String> {
-    dir.readmill(&format!("index --kernel minibwa {name}.fa"))?;
-    dir.peer(tool, &format!("index {name}.fa minibwa.{name}"))?;
+fn compare_minibwa_index(dir: &SampleDir<'_>, tool: &Tool, name: &str) -> Result<String> {
+    dir.run_readmill(&format!("index --kernel minibwa {name}.fa"))?;
+    dir.run_peer(tool, &format!("index {name}.fa minibwa.{name}"))?;
     let mut bytes = 0;
     for end in ["l2b", "mbw"] {
-        bytes += same_bytes(dir, &format!("{name}.fa.{end}"), &format!("minibwa.{name}.{end}"))?;
+        bytes += compare_files(dir, &format!("{name}.fa.{end}"), &format!("minibwa.{name}.{end}"))?;
     }
     Ok(format!("{bytes} bytes"))
 }
 
 /// Aligns with both programs; compares header and records as SAM text and records as BAM
 /// bytes, in file order.
-fn same_as_minibwa(
+fn compare_minibwa_case(
     dir: &SampleDir<'_>,
     tool: &Tool,
     case: &AlignCase,
@@ -396,17 +402,18 @@ fn same_as_minibwa(
     );
     let mut ours = dir.readmill_command(&words);
     ours.arg("--minibwa").arg(options);
-    dir.finish(ours)?;
+    dir.run_to_end(ours)?;
     let words = format!("map -t 1 {flags} {options} minibwa.{reference} {files}");
     let mut theirs = dir.peer_command(tool, &words);
     theirs.stdout(File::create(dir.path("minibwa.sam"))?).stderr(File::create(dir.path("minibwa.err"))?);
     ensure!(theirs.status()?.success(), "minibwa {words} failed: see minibwa.err");
-    dir.newest("view --no-PG -b -o minibwa.bam minibwa.sam")?;
-    let print = |file: &str| Printed::newest(dir, &format!("view -h --no-PG {file}"));
-    let lines = same(print("ours.minibwa.bam")?, print("minibwa.sam")?, not_of_the_program)?;
-    let reads = case.reads(dir)?;
+    dir.run_samtools_1_24("view --no-PG -b -o minibwa.bam minibwa.sam")?;
+    let print = |file: &str| ProgramLines::start_samtools_1_24(dir, &format!("view -h --no-PG {file}"));
+    let lines =
+        compare_lines(print("ours.minibwa.bam")?, print("minibwa.sam")?, skip_hd_and_program_lines)?;
+    let reads = case.count_reads(dir)?;
     ensure!(lines > reads, "{lines} lines of {reads} reads were compared");
-    let bytes = same_records(dir, "ours.minibwa.bam", "minibwa.bam")?;
+    let bytes = compare_bam_records(dir, "ours.minibwa.bam", "minibwa.bam")?;
     Ok(format!("{lines} lines, {bytes} bytes of records"))
 }
 
@@ -414,7 +421,7 @@ fn same_as_minibwa(
 mod tests {
     use super::*;
 
-    fn as_compared(rule: Normal, line: &str) -> Option<String> {
+    fn as_compared(rule: LineFilter, line: &str) -> Option<String> {
         let mut line = line.as_bytes().to_vec();
         rule(&mut line).then(|| String::from_utf8(line).unwrap())
     }
@@ -422,7 +429,7 @@ mod tests {
     #[test]
     fn accepted_differences_and_no_others_are_left_out() {
         let record = |fields: &str| format!("r\t0\tc\t1\t60\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:0{fields}");
-        let strict = rule("0.7.17-r1188");
+        let strict = line_filter_for("0.7.17-r1188");
         assert_eq!(as_compared(strict, "@HD\tVN:1.6"), None);
         assert_eq!(as_compared(strict, "@PG\tID:bwa"), None);
         assert!(as_compared(strict, "@SQ\tSN:c\tLN:9").is_some());
@@ -432,7 +439,7 @@ mod tests {
         for other in ["\tMQ:i:60", "\tXS:i:0", ""] {
             assert_eq!(as_compared(strict, &record(other)), Some(record(other)));
         }
-        let later = rule("0.7.18-r1243");
+        let later = line_filter_for("0.7.18-r1243");
         assert_eq!(as_compared(later, &record("\tMQ:i:60\tXS:i:0")), Some(record("\tXS:i:0")));
     }
 }

@@ -14,7 +14,7 @@ use readmill_peers::Peers;
 use crate::commands::SampleDir;
 use crate::gatk::Gatk;
 use crate::ledger::Ledger;
-use crate::outputs::{Printed, same, same_bytes, same_records};
+use crate::outputs::{ProgramLines, compare_bam_records, compare_files, compare_lines};
 use crate::samples::{self, Sample, SampleFiles};
 
 /// One run of BaseRecalibrator or ApplyBQSR. readmill accepts the options of GATK by the
@@ -25,7 +25,7 @@ struct GatkCase {
     options: &'static str,
 }
 
-const TABLES: [GatkCase; 3] = [
+const TABLE_CASES: [GatkCase; 3] = [
     GatkCase { name: "plain", about: "as it is", options: "" },
     GatkCase {
         name: "indels",
@@ -36,7 +36,7 @@ const TABLES: [GatkCase; 3] = [
     GatkCase { name: "original", about: "original qualities", options: "--use-original-qualities" },
 ];
 
-const APPLIED: [GatkCase; 4] = [
+const APPLY_CASES: [GatkCase; 4] = [
     GatkCase { name: "plain", about: "as it is", options: "" },
     GatkCase {
         name: "static",
@@ -59,7 +59,7 @@ const APPLIED: [GatkCase; 4] = [
 
 /// Compares on two inputs: unusual reads, in which each rule decides often, and simulated
 /// reads.
-pub fn simulated(
+pub fn compare_simulated(
     odd: &SampleDir<'_>,
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -67,80 +67,105 @@ pub fn simulated(
     ledger: &mut Ledger,
 ) {
     let (reads, pairs) = if quick { (10_000, 4_000) } else { (100_000, 50_000) };
-    ledger.title("bases", "base qualities of odd reads");
+    ledger.print_heading("bases", "base qualities of odd reads");
     ledger.check("base qualities: odd reads", || {
-        reads::make(odd, reads)?;
+        reads::write_inputs(odd, reads)?;
         Ok(format!("{reads} reads"))
     });
-    all(odd, peers, &SampleFiles::of("ref.fasta", "known.vcf"), quick, ledger);
-    let reads = samples::of_libraries(2, pairs);
-    ledger.title("bases.simulated", "base qualities of simulated reads");
+    compare_all_cases(
+        odd,
+        peers,
+        &SampleFiles::with_reference_and_sites("ref.fasta", "known.vcf"),
+        quick,
+        ledger,
+    );
+    let reads = samples::sample_with_libraries(2, pairs);
+    ledger.print_heading("bases.simulated", "base qualities of simulated reads");
     ledger.check("base qualities: simulated reads", || {
-        reads.make(dir)?;
+        reads.write_input_bam(dir)?;
         Ok(format!("{pairs} templates"))
     });
-    sample(dir, peers, &reads, quick, ledger);
+    compare_sample(dir, peers, &reads, quick, ledger);
 }
 
 /// Compares base qualities on one sample. Prints that it is skipped if the sample has no
 /// reference or known sites.
-pub fn sample(dir: &SampleDir<'_>, peers: &Peers, sample: &Sample, quick: bool, ledger: &mut Ledger) {
-    match sample.known(dir) {
-        Ok(Some(known)) => all(dir, peers, &known, quick, ledger),
+pub fn compare_sample(
+    dir: &SampleDir<'_>,
+    peers: &Peers,
+    sample: &Sample,
+    quick: bool,
+    ledger: &mut Ledger,
+) {
+    match sample.prepare_known_files(dir) {
+        Ok(Some(known)) => compare_all_cases(dir, peers, &known, quick, ledger),
         Ok(None) => println!("      base qualities: no ref.fasta.gz and known.vcf.gz beside the file"),
         Err(error) => ledger.check("base qualities: reference and known sites", || Err(error)),
     }
 }
 
-fn all(dir: &SampleDir<'_>, peers: &Peers, known: &SampleFiles, quick: bool, ledger: &mut Ledger) {
-    let (tables, applied) =
-        if quick { (&TABLES[..2], &APPLIED[..2]) } else { (&TABLES[..], &APPLIED[..]) };
-    let it = Recalibrated { dir, known };
+fn compare_all_cases(
+    dir: &SampleDir<'_>,
+    peers: &Peers,
+    known: &SampleFiles,
+    quick: bool,
+    ledger: &mut Ledger,
+) {
+    let (tables, applied) = if quick {
+        (&TABLE_CASES[..2], &APPLY_CASES[..2])
+    } else {
+        (&TABLE_CASES[..], &APPLY_CASES[..])
+    };
+    let it = RecalibrationInput { dir, known };
     ledger.check("base qualities: GATK's own", || {
-        it.prepare()?;
-        let gatk = Gatk::find(peers)?;
-        gatk.each(dir, &it.calls(tables, applied)?)?;
+        it.make_gatk_inputs()?;
+        let gatk = Gatk::find_or_install(peers)?;
+        gatk.run_calls(dir, &it.gatk_calls(tables, applied)?)?;
         Ok(format!("GATK {}", gatk.version()))
     });
     for case in tables {
         ledger.check(&format!("base qualities: table, {}", case.about), || {
-            it.table("marked.bam", &format!("ours.{}.table", case.name), case.options)?;
-            same_text(dir, &format!("ours.{0}.table", case.name), &format!("gatk.{0}.table", case.name))
+            it.run_bqsr_table("marked.bam", &format!("ours.{}.table", case.name), case.options)?;
+            compare_texts(
+                dir,
+                &format!("ours.{0}.table", case.name),
+                &format!("gatk.{0}.table", case.name),
+            )
         });
     }
     for case in applied {
-        ledger.check(&format!("base qualities: applied, {}", case.about), || it.applied(case));
+        ledger.check(&format!("base qualities: applied, {}", case.about), || it.compare_applied(case));
     }
-    ledger.check("base qualities: from our own table the same bytes", || it.with_our_table());
-    ledger.check("base qualities: in one command", || it.in_one_command());
+    ledger.check("base qualities: from our own table the same bytes", || it.compare_own_table());
+    ledger.check("base qualities: in one command", || it.compare_single_command());
     ledger.check("base qualities: the same bytes with 1, 2 and 8 threads, and the least memory", || {
-        it.with_resources()
+        it.compare_resources()
     });
-    ledger.check("base qualities: tables of parts, and gathered", || it.gathered());
+    ledger.check("base qualities: tables of parts, and gathered", || it.compare_gathered());
     ledger.check("base qualities: the data of plots", || {
         let tables = "--before gatk.plain.table --after gatk.after.table --table gatk.gathered.table";
-        dir.readmill(&format!("bqsr plot-data {tables} -o ours.csv"))?;
-        same_text(dir, "ours.csv", "gatk.csv")
+        dir.run_readmill(&format!("bqsr plot-data {tables} -o ours.csv"))?;
+        compare_texts(dir, "ours.csv", "gatk.csv")
     });
 }
 
-struct Recalibrated<'a> {
+struct RecalibrationInput<'a> {
     dir: &'a SampleDir<'a>,
     known: &'a SampleFiles,
 }
 
-impl Recalibrated<'_> {
+impl RecalibrationInput<'_> {
     /// Makes the files that GATK needs: `marked.bam` (`in.bam` sorted and marked) with its
     /// index, and the FASTA index and dictionary of the reference.
-    fn prepare(&self) -> Result<()> {
+    fn make_gatk_inputs(&self) -> Result<()> {
         let SampleFiles { reference, dictionary, .. } = self.known;
-        self.dir.readmill("prep in.bam --sort coordinate --mark-duplicates -o marked.bam -m 1G")?;
-        self.dir.samtools("index marked.bam")?;
-        self.dir.samtools(&format!("faidx {reference}"))?;
-        self.dir.samtools(&format!("dict -o {dictionary} {reference}")).map(drop)
+        self.dir.run_readmill("prep in.bam --sort coordinate --mark-duplicates -o marked.bam -m 1G")?;
+        self.dir.run_samtools("index marked.bam")?;
+        self.dir.run_samtools(&format!("faidx {reference}"))?;
+        self.dir.run_samtools(&format!("dict -o {dictionary} {reference}")).map(drop)
     }
 
-    fn calls(&self, tables: &[GatkCase], applied: &[GatkCase]) -> Result<Vec<String>> {
+    fn gatk_calls(&self, tables: &[GatkCase], applied: &[GatkCase]) -> Result<Vec<String>> {
         let SampleFiles { reference, sites, .. } = self.known;
         let train = |input: &str, output: &str, more: &str| {
             let files = format!("-I {input} -R {reference} --known-sites {sites} -O {output}");
@@ -159,7 +184,7 @@ impl Recalibrated<'_> {
         }
         calls.push(train("gatk.plain.bam", "gatk.after.table", ""));
         let mut parts = String::new();
-        for (nth, contigs) in self.parts()?.iter().enumerate() {
+        for (nth, contigs) in self.contig_parts()?.iter().enumerate() {
             calls.push(train("marked.bam", &format!("gatk.part{nth}.table"), contigs));
             parts += &format!(" -I gatk.part{nth}.table");
         }
@@ -171,8 +196,8 @@ impl Recalibrated<'_> {
 
     /// Returns the first contig and all the others as `-L` options. GATK makes tables of
     /// both parts to gather them.
-    fn parts(&self) -> Result<[String; 2]> {
-        let header = Printed::samtools(self.dir, "view -H marked.bam")?.text()?;
+    fn contig_parts(&self) -> Result<[String; 2]> {
+        let header = ProgramLines::start_samtools(self.dir, "view -H marked.bam")?.read_text()?;
         let name = |line: &str| {
             let fields = line.strip_prefix("@SQ\t")?;
             fields
@@ -185,75 +210,78 @@ impl Recalibrated<'_> {
         Ok([first, names.collect::<Vec<_>>().join(" ")])
     }
 
-    fn table(&self, input: &str, output: &str, options: &str) -> Result<()> {
+    fn run_bqsr_table(&self, input: &str, output: &str, options: &str) -> Result<()> {
         let SampleFiles { reference, sites, .. } = self.known;
         let files = format!("--reference {reference} --known-sites {sites} -o {output}");
-        self.dir.readmill(&format!("bqsr table {input} {files} {options}")).map(drop)
+        self.dir.run_readmill(&format!("bqsr table {input} {files} {options}")).map(drop)
     }
 
-    fn apply(&self, table: &str, output: &str, options: &str) -> Result<()> {
+    fn run_bqsr_apply(&self, table: &str, output: &str, options: &str) -> Result<()> {
         let files = format!("bqsr apply marked.bam --bqsr-table {table} -o {output}");
-        self.dir.readmill(&format!("{files} {options}")).map(drop)
+        self.dir.run_readmill(&format!("{files} {options}")).map(drop)
     }
 
-    fn applied(&self, case: &GatkCase) -> Result<String> {
+    fn compare_applied(&self, case: &GatkCase) -> Result<String> {
         let GatkCase { name, options, .. } = case;
         let output = format!("ours.{name}.bam");
-        self.apply("gatk.plain.table", &output, &format!("--gatk-drop-malformed {options}"))?;
-        let ours = Printed::samtools(self.dir, &format!("view {output}"))?;
-        let theirs = Printed::samtools(self.dir, &format!("view gatk.{name}.bam"))?;
-        Ok(format!("{} records", same(ours, theirs, fields_in_order)?))
+        self.run_bqsr_apply("gatk.plain.table", &output, &format!("--gatk-drop-malformed {options}"))?;
+        let ours = ProgramLines::start_samtools(self.dir, &format!("view {output}"))?;
+        let theirs = ProgramLines::start_samtools(self.dir, &format!("view gatk.{name}.bam"))?;
+        Ok(format!("{} records", compare_lines(ours, theirs, sort_fields)?))
     }
 
-    fn with_our_table(&self) -> Result<String> {
-        self.apply("ours.plain.table", "again.bam", "--gatk-drop-malformed")?;
-        Ok(format!("{} bytes", same_records(self.dir, "again.bam", "ours.plain.bam")?))
+    fn compare_own_table(&self) -> Result<String> {
+        self.run_bqsr_apply("ours.plain.table", "again.bam", "--gatk-drop-malformed")?;
+        Ok(format!("{} bytes", compare_bam_records(self.dir, "again.bam", "ours.plain.bam")?))
     }
 
     /// Sorts, marks and recalibrates in one command. The table must equal GATK's, and the
     /// records must equal the result of separate commands.
-    fn in_one_command(&self) -> Result<String> {
-        self.prep("prep.table", "prep.bam", "-m 1G")?;
-        let rows = same_text(self.dir, "prep.table", "gatk.plain.table")?;
-        self.apply("gatk.plain.table", "kept.bam", "")?;
-        Ok(format!("{rows}; {} bytes", same_records(self.dir, "prep.bam", "kept.bam")?))
+    fn compare_single_command(&self) -> Result<String> {
+        self.run_prep("prep.table", "prep.bam", "-m 1G")?;
+        let rows = compare_texts(self.dir, "prep.table", "gatk.plain.table")?;
+        self.run_bqsr_apply("gatk.plain.table", "kept.bam", "")?;
+        Ok(format!("{rows}; {} bytes", compare_bam_records(self.dir, "prep.bam", "kept.bam")?))
     }
 
-    fn prep(&self, table: &str, output: &str, resources: &str) -> Result<()> {
-        self.dir.readmill(&format!("{} {resources}", self.prep_words(table, output))).map(drop)
+    fn run_prep(&self, table: &str, output: &str, resources: &str) -> Result<()> {
+        self.dir
+            .run_readmill(&format!("{} {resources}", self.prep_command_line(table, output)))
+            .map(drop)
     }
 
-    fn prep_words(&self, table: &str, output: &str) -> String {
+    fn prep_command_line(&self, table: &str, output: &str) -> String {
         let SampleFiles { reference, sites, .. } = self.known;
         let steps = "prep in.bam --sort coordinate --mark-duplicates --bqsr";
         let files = format!("--reference {reference} --known-sites {sites} --bqsr-table {table}");
         format!("{steps} {files} -o {output}")
     }
 
-    fn with_resources(&self) -> Result<String> {
-        let least =
-            self.dir.least_memory(&format!("{} -@ 1", self.prep_words("other.table", "other.bam")))?;
+    fn compare_resources(&self) -> Result<String> {
+        let least = self
+            .dir
+            .min_memory(&format!("{} -@ 1", self.prep_command_line("other.table", "other.bam")))?;
         let mut bytes = 0;
         for resources in [format!("-@ 1 -m {least}"), "-@ 2 -m 1G".to_owned(), "-@ 8 -m 1G".to_owned()] {
-            self.prep("other.table", "other.bam", &resources)?;
-            same_bytes(self.dir, "other.table", "prep.table").with_context(|| resources.clone())?;
-            bytes = same_records(self.dir, "other.bam", "prep.bam").with_context(|| resources)?;
+            self.run_prep("other.table", "other.bam", &resources)?;
+            compare_files(self.dir, "other.table", "prep.table").with_context(|| resources.clone())?;
+            bytes = compare_bam_records(self.dir, "other.bam", "prep.bam").with_context(|| resources)?;
         }
         Ok(format!("-m {least}, {bytes} bytes"))
     }
 
-    fn gathered(&self) -> Result<String> {
-        for (nth, contigs) in self.parts()?.iter().enumerate() {
-            self.table("marked.bam", &format!("ours.part{nth}.table"), contigs)?;
-            same_text(self.dir, &format!("ours.part{nth}.table"), &format!("gatk.part{nth}.table"))?;
+    fn compare_gathered(&self) -> Result<String> {
+        for (nth, contigs) in self.contig_parts()?.iter().enumerate() {
+            self.run_bqsr_table("marked.bam", &format!("ours.part{nth}.table"), contigs)?;
+            compare_texts(self.dir, &format!("ours.part{nth}.table"), &format!("gatk.part{nth}.table"))?;
         }
-        self.dir.readmill("bqsr gather ours.part0.table ours.part1.table -o ours.gathered.table")?;
-        same_text(self.dir, "ours.gathered.table", "gatk.gathered.table")
+        self.dir.run_readmill("bqsr gather ours.part0.table ours.part1.table -o ours.gathered.table")?;
+        compare_texts(self.dir, "ours.gathered.table", "gatk.gathered.table")
     }
 }
 
 /// Sorts the optional fields of a record by name, since GATK writes them in another order.
-fn fields_in_order(line: &mut Vec<u8>) -> bool {
+fn sort_fields(line: &mut Vec<u8>) -> bool {
     let mut fields: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
     let first = fields.len().min(11);
     fields[first..].sort_unstable();
@@ -261,7 +289,7 @@ fn fields_in_order(line: &mut Vec<u8>) -> bool {
     true
 }
 
-fn same_text(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
+fn compare_texts(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
     let [ours, theirs] =
         [ours, theirs].map(|name| fs::read(dir.path(name)).with_context(|| format!("no {name}")));
     let (ours, theirs) = (ours?, theirs?);

@@ -61,7 +61,7 @@ impl File<'_> {
 
     /// Reads the file with samtools, with this file's reference.
     pub fn samtools(&self, path: &Path) -> Result<Printed> {
-        let mut command = self.with_reference(self.dir.newest_command("view"), "-T");
+        let mut command = self.with_reference(self.dir.samtools_1_24_command("view"), "-T");
         command.arg(path);
         self.without_paths(path, printed(command)?)
     }
@@ -89,7 +89,7 @@ impl File<'_> {
     pub fn write_by_samtools(&self, name: &str, options: &str) -> Result<Printed> {
         let without = if self.to_write_with().is_none() { ",no_ref=1" } else { "" };
         let words = format!("view -C -O cram{options}{without} -o {name}");
-        let mut command = self.with_reference(self.dir.newest_command(&words), "-T");
+        let mut command = self.with_reference(self.dir.samtools_1_24_command(&words), "-T");
         command.arg(self.path);
         self.without_paths(self.path, printed(command)?)
     }
@@ -187,7 +187,9 @@ impl References {
             let name = format!("reference.{number}");
             fs::copy(&file, dir.path(&format!("{name}.fa")))?;
             let dictionary = format!("dict -o {name}.dict {name}.fa");
-            if dir.newest(&format!("faidx {name}.fa")).is_ok() && dir.newest(&dictionary).is_ok() {
+            if dir.run_samtools_1_24(&format!("faidx {name}.fa")).is_ok()
+                && dir.run_samtools_1_24(&dictionary).is_ok()
+            {
                 let header = fs::read_to_string(dir.path(&format!("{name}.dict")))?;
                 let order = contigs(&header).map(|(name, _)| name).collect();
                 let contigs = contigs(&header).collect();
@@ -199,7 +201,7 @@ impl References {
 
     /// The one whose contigs a file's header has: of several one with the same MD5s, and the nearest.
     pub fn of(&self, dir: &SampleDir<'_>, file: &Path) -> Result<Option<Fitting>> {
-        let mut command = dir.newest_command("view -H");
+        let mut command = dir.samtools_1_24_command("view -H");
         let output = command.arg(file).output()?;
         let header = String::from_utf8_lossy(&output.stdout).into_owned();
         let wanted: Contigs = contigs(&header).collect();

@@ -70,7 +70,7 @@ fn judge(
         let _ = files[at].write_by_samtools(&name, &format!(",{}", files[at].cram))?;
         // htsjdk reads an index that is there, whether it needs it or not.
         if dir.path(&format!("{}.crai", files[at].ours())).exists() {
-            let _ = dir.newest(&format!("index {name}"));
+            let _ = dir.run_samtools_1_24(&format!("index {name}"));
         }
         crams.push((name, &files[at]));
     }
@@ -114,7 +114,7 @@ fn reads(dir: &SampleDir<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Htsjd
         let reference = file.to_write_with().map(|it| format!(" R={it}")).unwrap_or_default();
         format!("SamFormatConverter I={name} O=htsjdk.{name}.sam{reference}")
     });
-    let ends = dir.picard_each_said(&calls.collect::<Vec<_>>())?;
+    let ends = dir.run_picard_calls_verbose(&calls.collect::<Vec<_>>())?;
     let read = crams.iter().zip(ends).map(|((name, _), (code, said))| {
         if code != 0 {
             return Ok(Err(said));
@@ -131,7 +131,7 @@ fn back(dir: &SampleDir<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Verdic
         let reference = file.to_write_with()?;
         Some(format!("SamFormatConverter I={name} O=htsjdk.{name}.cram R={reference}"))
     });
-    let mut ends = dir.picard_each_said(&calls.collect::<Vec<_>>())?.into_iter();
+    let mut ends = dir.run_picard_calls_verbose(&calls.collect::<Vec<_>>())?.into_iter();
     let verdicts = crams.iter().map(|(name, file)| {
         let written = file.to_write_with().is_some() && ends.next().is_some_and(|(code, _)| code == 0);
         if !written {

@@ -18,8 +18,8 @@ use crate::corpus::{conclude, files_below, kind};
 use crate::coverage;
 use crate::depth;
 use crate::ledger::Ledger;
-use crate::outputs::Printed;
-use crate::qc::{below_comments, same_text};
+use crate::outputs::ProgramLines;
+use crate::qc::{compare_texts, skip_comments};
 use crate::stats;
 
 const METRICS: Report = Report {
@@ -112,7 +112,7 @@ const SAMTOOLS_COVERAGE: [&str; 2] = ["coverage", "coverage -q 10 -Q 13"];
 const STATS: [&str; 2] = ["stats", "stats -p -q 20"];
 
 /// Files of fewer reads test formats and not numbers.
-const LEAST_READS: u64 = 10;
+const MIN_READS: u64 = 10;
 
 /// A file of the corpus, sorted.
 pub struct Sorted {
@@ -152,13 +152,15 @@ pub fn compare(
     for ((file, row), ends) in files.iter().zip(&mut rows).zip(&ends) {
         row.verdicts = metrics(dir, file, ends)?;
         row.verdicts.push(beside_mosdepth(dir, mosdepth, file)?);
-        for (words, same) in
-            [(DEPTH, depth::same as Same), (SAMTOOLS_COVERAGE, depth::same), (STATS, stats::same)]
-        {
+        for (words, same) in [
+            (DEPTH, depth::compare_outputs as Same),
+            (SAMTOOLS_COVERAGE, depth::compare_outputs),
+            (STATS, stats::compare_outputs),
+        ] {
             row.verdicts.push(beside_samtools(dir, file, words, same)?);
         }
     }
-    let versions = format!("{} and mosdepth {}", dir.versions()?, mosdepth.version);
+    let versions = format!("{} and mosdepth {}", dir.versions_line()?, mosdepth.version);
     conclude(&METRICS, &rows, &versions, report, ledger)
 }
 
@@ -173,25 +175,25 @@ fn sorted(
     let fitting = references.of(dir, path)?;
     let bam = format!("{number}.bam");
     let mut command =
-        dir.newest_command(&format!("sort --no-PG --write-index -o {bam}##idx##{bam}.csi"));
+        dir.samtools_1_24_command(&format!("sort --no-PG --write-index -o {bam}##idx##{bam}.csi"));
     if let Some(fitting) = &fitting {
         command.args(["--reference", &fitting.name]);
     }
     command.arg(path).stdin(Stdio::null()).env("REF_PATH", "/nowhere").env_remove("REF_CACHE");
-    if dir.finish(command).is_err() {
+    if dir.run_to_end(command).is_err() {
         return Ok(None);
     }
-    let count = dir.newest_command(&format!("view -c {bam}")).output()?.stdout;
+    let count = dir.samtools_1_24_command(&format!("view -c {bam}")).output()?.stdout;
     let reads: u64 = String::from_utf8_lossy(&count).trim().parse().unwrap_or(0);
     let mut hasher = DefaultHasher::new();
     fs::read(dir.path(&bam))?.hash(&mut hasher);
-    if reads < LEAST_READS || !known.insert(hasher.finish()) {
+    if reads < MIN_READS || !known.insert(hasher.finish()) {
         fs::remove_file(dir.path(&bam))?;
         return Ok(None);
     }
     let reference = fitting.filter(|it| it.is_same && it.is_whole).map(|it| it.name);
-    let header = Printed::newest(dir, &format!("view -H {bam}"))?.text()?;
-    let length: u64 = depth::contigs(&header).iter().map(|(_, length)| length).sum();
+    let header = ProgramLines::start_samtools_1_24(dir, &format!("view -H {bam}"))?.read_text()?;
+    let length: u64 = depth::parse_contigs(&header).iter().map(|(_, length)| length).sum();
     Ok(Some(Sorted { bam, number, reference, window: (length / WINDOWS).max(100) }))
 }
 
@@ -230,14 +232,14 @@ fn picard(dir: &SampleDir<'_>, files: &[Sorted]) -> Result<Vec<Ends>> {
     let calls = Vec::from_iter(files.iter().map(|file| file.multiple(&of_multiple(file))));
     let mut ends = Vec::new();
     let mut again = Vec::new();
-    for (file, end) in files.iter().zip(dir.picard_each_said(&calls)?) {
+    for (file, end) in files.iter().zip(dir.run_picard_calls_verbose(&calls)?) {
         // One program that stops takes the others with it.
         if end.0 != 0 {
             again.extend(of_multiple(file).iter().map(|&program| file.multiple(&[program])));
         }
         ends.push((file, end));
     }
-    let mut again = dir.picard_each_said(&again)?.into_iter();
+    let mut again = dir.run_picard_calls_verbose(&again)?.into_iter();
     let mut alone = Vec::new();
     for file in files.iter().filter(|file| file.reference.is_some()) {
         let reference = file.reference.as_deref().unwrap_or_default();
@@ -251,7 +253,7 @@ fn picard(dir: &SampleDir<'_>, files: &[Sorted]) -> Result<Vec<Ends>> {
             ));
         }
     }
-    let mut alone = dir.picard_each_said(&alone)?.into_iter();
+    let mut alone = dir.run_picard_calls_verbose(&alone)?.into_iter();
     let all = ends.into_iter().map(|(file, end)| {
         let number = of_multiple(file).len();
         let mut ends: Ends = match end.0 {
@@ -316,11 +318,11 @@ fn same_metrics(dir: &SampleDir<'_>, number: usize, ending: &str) -> Result<()> 
     let read = |program: &str| fs::read_to_string(dir.path(&format!("{program}.{number}.{ending}")));
     let ours = read("ours")?;
     let theirs = if written(dir, number, &[ending]) { read("theirs")? } else { "\n\n".to_owned() };
-    let ours = below_comments(&ours);
+    let ours = skip_comments(&ours);
     let ours = if ours.trim().is_empty() { ours.trim() } else { ours };
-    let theirs = below_comments(&theirs);
+    let theirs = skip_comments(&theirs);
     let theirs = if theirs.trim().is_empty() { theirs.trim() } else { theirs };
-    same_text(ours, theirs).map(|_| ()).with_context(|| ending.to_owned())
+    compare_texts(ours, theirs).map(|_| ()).with_context(|| ending.to_owned())
 }
 
 fn beside_mosdepth(dir: &SampleDir<'_>, mosdepth: &Tool, file: &Sorted) -> Result<Verdict> {
@@ -328,7 +330,9 @@ fn beside_mosdepth(dir: &SampleDir<'_>, mosdepth: &Tool, file: &Sorted) -> Resul
         let [ours, theirs] =
             [ours, theirs].map(|options| options.replace("WINDOW", &file.window.to_string()));
         let (ours, theirs) = (&ours[..], &theirs[..]);
-        let Err(what) = coverage::same_files(dir, mosdepth, &file.bam, ours, theirs) else { continue };
+        let Err(what) = coverage::compare_coverage_files(dir, mosdepth, &file.bam, ours, theirs) else {
+            continue;
+        };
         let words = format!("qc {} -o ours --coverage --no-metrics {ours}", file.bam);
         let theirs = dir.peer_command(mosdepth, &format!("{theirs} theirs {}", file.bam));
         let what = format!("{ours} {what:#}").trim().to_owned();
@@ -351,7 +355,7 @@ fn beside_samtools(dir: &SampleDir<'_>, file: &Sorted, lines: [&str; 2], same: S
         let Err(what) = same(dir, &words) else { continue };
         let what = format!("{line}: {what:#}");
         let ours = refusal(dir.readmill_command(&format!("samtools {words}")))?;
-        return Ok(match (ours, refusal(dir.newest_command(&words))?) {
+        return Ok(match (ours, refusal(dir.samtools_1_24_command(&words))?) {
             (Some(ours), Some(theirs)) => Verdict::Refused(format!("{ours}; {theirs}")),
             (Some(ours), None) => rules::refuses_alone(dir, &file.bam, ours)?,
             (None, Some(theirs)) => {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use crate::commands::SampleDir;
 use crate::corpus::file::lines;
 use crate::corpus::report::Verdict;
-use crate::outputs::Printed;
+use crate::outputs::ProgramLines;
 use crate::stats;
 
 /// Cycles of statistics after the 1,000th, and sections of barcodes.
@@ -42,12 +42,12 @@ fn numbered(row: Option<u32>, what: String) -> Verdict {
 
 /// The records of a file that `samtools view` gives with these options.
 fn records(dir: &SampleDir<'_>, bam: &str, options: &str) -> Result<Vec<String>> {
-    Ok(lines(&Printed::newest(dir, &format!("view {options} {bam}"))?.bytes()?))
+    Ok(lines(&ProgramLines::start_samtools_1_24(dir, &format!("view {options} {bam}"))?.read_bytes()?))
 }
 
 /// readmill refuses a file of which another program makes numbers. Such programs need not look at all fields.
 pub fn refuses_alone(dir: &SampleDir<'_>, bam: &str, ours: String) -> Result<Verdict> {
-    let view = dir.newest_command(&format!("view -h -o viewed.sam {bam}")).output()?;
+    let view = dir.samtools_1_24_command(&format!("view -h -o viewed.sam {bam}")).output()?;
     Ok(match view.status.success() {
         true => Verdict::Defect(format!("readmill alone refuses it: {ours}")),
         false => Verdict::Refused(format!("{ours}; samtools view refuses it, too")),
@@ -87,7 +87,7 @@ fn is_bare(record: &str) -> bool {
 
 /// mosdepth ends with an exception, and readmill does not.
 pub fn mosdepth_stops(dir: &SampleDir<'_>, bam: &str, said: &str) -> Result<Verdict> {
-    let header = Printed::newest(dir, &format!("view -H {bam}"))?.text()?;
+    let header = ProgramLines::start_samtools_1_24(dir, &format!("view -H {bam}"))?.read_text()?;
     let has_contigs = header.lines().any(|line| line.starts_with("@SQ\t"));
     let row = match () {
         () if !has_contigs && said.contains("the container is empty") => Some(NO_CONTIGS),
@@ -130,8 +130,10 @@ pub fn depths(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> Resul
 /// Statistics differ.
 pub fn statistics(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> Result<Verdict> {
     let words = format!("{line} {bam}");
-    let theirs = stats::rows(&Printed::newest(dir, &words)?.text()?);
-    let ours = stats::rows(&Printed::by(dir.readmill_command(&format!("samtools {words}")))?.text()?);
+    let theirs = stats::comparable_rows(&ProgramLines::start_samtools_1_24(dir, &words)?.read_text()?);
+    let ours = stats::comparable_rows(
+        &ProgramLines::start(dir.readmill_command(&format!("samtools {words}")))?.read_text()?,
+    );
     let differ = |is_compared: fn(&&String) -> bool| {
         !ours.iter().filter(is_compared).eq(theirs.iter().filter(is_compared))
     };

@@ -39,7 +39,7 @@ pub fn compare(
         files.push(file);
     }
     htsjdk::compare(dir, &files, &mut rows)?;
-    conclude(&READING, &rows, &dir.versions()?, report, ledger)
+    conclude(&READING, &rows, &dir.versions_line()?, report, ledger)
 }
 
 /// Says how each comparison ended, and writes the report.

@@ -259,7 +259,6 @@ pub struct CorpusRow {
     pub shown: String,
     /// SAM, BAM or CRAM, by its name.
     pub kind: &'static str,
-    /// The verdicts.
     pub verdicts: Vec<Verdict>,
 }
 

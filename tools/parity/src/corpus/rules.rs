@@ -17,7 +17,6 @@ const LONG_CONTIGS: u32 = 96;
 const NEGATIVE: u32 = 97;
 /// Headers and names of contigs that samtools refuses.
 const HEADERS: u32 = 98;
-/// Empty names.
 const EMPTY_NAMES: u32 = 99;
 /// U in SAM text.
 const URACIL: u32 = 100;
@@ -51,7 +50,7 @@ fn refuses_alone(file: &File<'_>, theirs: &[String], said: String) -> Result<Ver
 
 /// Whether `samtools quickcheck` finds that the end is missing.
 fn has_no_end(file: &File<'_>) -> Result<bool> {
-    let mut command = file.dir.newest_command("quickcheck -v");
+    let mut command = file.dir.samtools_1_24_command("quickcheck -v");
     let output = command.arg(file.path).stdin(Stdio::null()).output()?;
     let said = [output.stdout, output.stderr].concat();
     Ok(String::from_utf8_lossy(&said).contains("missing EOF block"))
@@ -59,7 +58,7 @@ fn has_no_end(file: &File<'_>) -> Result<bool> {
 
 /// The lines of its header, as samtools gives them.
 fn header(file: &File<'_>) -> Result<String> {
-    let mut command = file.dir.newest_command("view -H");
+    let mut command = file.dir.samtools_1_24_command("view -H");
     let output = command.arg(file.path).stdin(Stdio::null()).output()?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
-use edits::sequences;
+use edits::parse_sequences;
 use readmill_peers::{Peers, Tool};
 
 use crate::commands::SampleDir;
 use crate::ledger::{FULL_RUN, Ledger};
-use crate::outputs::{Printed, same, tags_in_order};
+use crate::outputs::{ProgramLines, compare_lines, sort_tags};
 use crate::random::SeededRandom;
 use crate::samples;
 
@@ -22,43 +22,46 @@ const REGIONS: &str = "regions.bed";
 
 /// Compares on a simulated sample with all kinds of templates, and on reads near the ends
 /// of sequences. A full run compares with elPrep as well.
-pub fn compare(
+pub fn compare_filters(
     dir: &SampleDir<'_>,
     peers: &Peers,
     pairs: u64,
     full: bool,
     ledger: &mut Ledger,
 ) -> Result<()> {
-    ledger
-        .title("filters", "filters and edits, on simulated reads and on reads at the ends of sequences");
-    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
-    sample.context("a sample with all kinds of templates")?.make(dir)?;
-    fs::write(dir.path("edges.sam"), reads_near_ends(5_000))?;
-    dir.newest("view --no-PG -b -o edges.bam edges.sam")?;
+    ledger.print_heading(
+        "filters",
+        "filters and edits, on simulated reads and on reads at the ends of sequences",
+    );
+    let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
+    fs::write(dir.path("edges.sam"), random_reads_near_ends(5_000))?;
+    dir.run_samtools_1_24("view --no-PG -b -o edges.bam edges.sam")?;
     let elprep = if full { Some(peers.elprep()?) } else { None };
     if !full {
-        ledger.left_out("filters: beside elPrep", FULL_RUN);
+        ledger.record_skipped("filters: beside elPrep", FULL_RUN);
     }
     for input in ["in.bam", "edges.bam"] {
         write_regions(dir, input)?;
         let pair = FilterInput { dir, input };
-        pair.samtools(ledger);
+        pair.compare_with_samtools(ledger);
         if let Some(elprep) = &elprep {
-            pair.elprep(elprep, ledger);
+            pair.compare_with_elprep(elprep, ledger);
         }
-        pair.picard(ledger);
-        pair.names(ledger);
+        pair.compare_with_picard(ledger);
+        pair.compare_renamed_contigs(ledger);
     }
     edits::compare_mates(dir, ledger);
-    edits::compare_differences(dir, pairs, ledger);
+    edits::compare_nm_md_uq(dir, pairs, ledger);
     Ok(())
 }
 
 fn write_regions(dir: &SampleDir<'_>, input: &str) -> Result<()> {
-    let header = Printed::newest(dir, &format!("view -H --no-PG {input}"))?.text()?;
+    let header =
+        ProgramLines::start_samtools_1_24(dir, &format!("view -H --no-PG {input}"))?.read_text()?;
     let mut random = SeededRandom::new(7);
     let mut bed = String::from("track name=x\n");
-    for (name, length) in sequences(&header) {
+    for (name, length) in parse_sequences(&header) {
         for _ in 0..40 {
             let start = random.below(length);
             let end = (start + random.pick(&[0, 1, 2, 30, 30, 500])).min(length);
@@ -78,7 +81,7 @@ struct FilterInput<'a> {
 }
 
 impl FilterInput<'_> {
-    fn samtools(&self, ledger: &mut Ledger) {
+    fn compare_with_samtools(&self, ledger: &mut Ledger) {
         for (ours, theirs) in [
             ("-q 20", "-q 20"),
             ("-e mapq>=20&&!flag.unmap&&[NM]<5", "-e mapq>=20&&!flag.unmap&&[NM]<5"),
@@ -98,14 +101,17 @@ impl FilterInput<'_> {
         ] {
             let what = format!("{}: filter {ours} as samtools view {theirs}", self.input);
             ledger.check(&what, || {
-                self.filter(ours)?;
-                let printed = Printed::newest(self.dir, &format!("view {theirs} {}", self.input))?;
-                self.same(printed, |_| true)
+                self.run_filter(ours)?;
+                let printed = ProgramLines::start_samtools_1_24(
+                    self.dir,
+                    &format!("view {theirs} {}", self.input),
+                )?;
+                self.compare_records(printed, |_| true)
             });
         }
     }
 
-    fn elprep(&self, elprep: &Tool, ledger: &mut Ledger) {
+    fn compare_with_elprep(&self, elprep: &Tool, ledger: &mut Ledger) {
         let group = "ID:g LB:l SM:s PL:ILLUMINA PU:u";
         for words in [
             &["--filter-unmapped-reads"][..],
@@ -136,19 +142,20 @@ impl FilterInput<'_> {
             ledger.check(&what, || {
                 let mut ours = self.dir.readmill_command(&format!("filter {} -o ours.bam", self.input));
                 ours.args(words);
-                self.dir.finish(ours)?;
+                self.dir.run_to_end(ours)?;
                 let mut theirs = elprep.command();
                 theirs.current_dir(self.dir.directory()).args(["filter", self.input, "theirs.sam"]);
                 theirs.args(words);
-                self.dir.finish(theirs)?;
-                self.same_in_any_order("view theirs.sam")
+                self.dir.run_to_end(theirs)?;
+                self.compare_unordered("view theirs.sam")
             });
         }
     }
 
-    fn picard(&self, ledger: &mut Ledger) {
-        let header = Printed::newest(self.dir, &format!("view -H --no-PG {}", self.input));
-        let reversed = header.and_then(Printed::text).map(|header| {
+    fn compare_with_picard(&self, ledger: &mut Ledger) {
+        let header =
+            ProgramLines::start_samtools_1_24(self.dir, &format!("view -H --no-PG {}", self.input));
+        let reversed = header.and_then(ProgramLines::read_text).map(|header| {
             let mut lines: Vec<&str> = header.lines().filter(|line| line.starts_with("@SQ\t")).collect();
             lines.reverse();
             format!("@HD\tVN:1.6\n{}\n", lines.join("\n"))
@@ -169,53 +176,58 @@ impl FilterInput<'_> {
             ledger.check(&what, || {
                 let reversed = reversed.as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
                 fs::write(self.dir.path("reversed.dict"), reversed)?;
-                self.filter(ours)?;
+                self.run_filter(ours)?;
                 let codes =
-                    self.dir.picard_each(&[format!("{theirs} I={} O=theirs.bam", self.input)])?;
+                    self.dir.run_picard_calls(&[format!("{theirs} I={} O=theirs.bam", self.input)])?;
                 ensure!(codes == [0], "Picard ends with {codes:?}");
-                self.same(Printed::newest(self.dir, "view theirs.bam")?, tags_in_order)
+                self.compare_records(
+                    ProgramLines::start_samtools_1_24(self.dir, "view theirs.bam")?,
+                    sort_tags,
+                )
             });
         }
     }
 
     /// Compares `--rename-contigs` with samtools reheader, which does not change SA. Names
     /// in SA are replaced here.
-    fn names(&self, ledger: &mut Ledger) {
+    fn compare_renamed_contigs(&self, ledger: &mut Ledger) {
         let what =
             format!("{}: filter --rename-contigs as samtools reheader, and SA by hand", self.input);
         ledger.check(&what, || {
             let header =
-                Printed::newest(self.dir, &format!("view -H --no-PG {}", self.input))?.text()?;
+                ProgramLines::start_samtools_1_24(self.dir, &format!("view -H --no-PG {}", self.input))?
+                    .read_text()?;
             let names: Vec<String> =
-                sequences(&header).into_iter().map(|(name, _)| name.to_owned()).collect();
+                parse_sequences(&header).into_iter().map(|(name, _)| name.to_owned()).collect();
             let table: String = names.iter().map(|name| format!("{name}\tnew-{name}\n")).collect();
             fs::write(self.dir.path("names.tsv"), table)?;
-            self.filter("--rename-contigs names.tsv")?;
+            self.run_filter("--rename-contigs names.tsv")?;
             let header = header.replace("\tSN:", "\tSN:new-");
             fs::write(self.dir.path("new.header"), header)?;
-            let renamed = self.dir.newest_command(&format!("reheader -P new.header {}", self.input));
-            fs::write(self.dir.path("theirs.bam"), Printed::by(renamed)?.bytes()?)?;
-            let theirs = Printed::newest(self.dir, "view theirs.bam")?.text()?;
-            let ours = Printed::newest(self.dir, "view ours.bam")?.text()?;
+            let renamed =
+                self.dir.samtools_1_24_command(&format!("reheader -P new.header {}", self.input));
+            fs::write(self.dir.path("theirs.bam"), ProgramLines::start(renamed)?.read_bytes()?)?;
+            let theirs = ProgramLines::start_samtools_1_24(self.dir, "view theirs.bam")?.read_text()?;
+            let ours = ProgramLines::start_samtools_1_24(self.dir, "view ours.bam")?.read_text()?;
             let expected: Vec<String> =
-                theirs.lines().map(|line| with_new_names(line, &names)).collect();
+                theirs.lines().map(|line| rename_contigs_in_sa(line, &names)).collect();
             let differs = ours.lines().zip(&expected).find(|(ours, theirs)| ours != theirs);
             ensure!(differs.is_none() && ours.lines().count() == expected.len(), "{differs:?}");
             Ok(format!("{} records", expected.len()))
         });
     }
 
-    fn filter(&self, flags: &str) -> Result<()> {
-        self.dir.readmill(&format!("filter {} -o ours.bam {flags}", self.input)).map(drop)
+    fn run_filter(&self, flags: &str) -> Result<()> {
+        self.dir.run_readmill(&format!("filter {} -o ours.bam {flags}", self.input)).map(drop)
     }
 
     /// Compares sorted lines, since elPrep keeps the record order only for sorted files.
-    fn same_in_any_order(&self, theirs: &str) -> Result<String> {
+    fn compare_unordered(&self, theirs: &str) -> Result<String> {
         let lines = |words: &str| -> Result<Vec<Vec<u8>>> {
-            let bytes = Printed::newest(self.dir, words)?.bytes()?;
+            let bytes = ProgramLines::start_samtools_1_24(self.dir, words)?.read_bytes()?;
             let mut lines: Vec<Vec<u8>> =
                 bytes.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
-            lines.retain_mut(tags_in_order);
+            lines.retain_mut(sort_tags);
             lines.sort_unstable();
             Ok(lines)
         };
@@ -232,13 +244,21 @@ impl FilterInput<'_> {
         Ok(format!("{} records", ours.len() - 1))
     }
 
-    fn same(&self, theirs: Printed, normal: crate::outputs::Normal) -> Result<String> {
-        let records = same(Printed::newest(self.dir, "view ours.bam")?, theirs, normal)?;
+    fn compare_records(
+        &self,
+        theirs: ProgramLines,
+        normal: crate::outputs::LineFilter,
+    ) -> Result<String> {
+        let records = compare_lines(
+            ProgramLines::start_samtools_1_24(self.dir, "view ours.bam")?,
+            theirs,
+            normal,
+        )?;
         Ok(format!("{records} records"))
     }
 }
 
-fn with_new_names(line: &str, names: &[String]) -> String {
+fn rename_contigs_in_sa(line: &str, names: &[String]) -> String {
     let field = |field: &str| match field.strip_prefix("SA:Z:") {
         None => field.to_owned(),
         Some(list) => {
@@ -260,7 +280,7 @@ const SEQUENCES: [(&str, u64); 3] = [("c1", 1_000), ("c2", 300), ("c3", 2_000)];
 /// The alignments are restricted to those for which Picard's CleanSam has a defined result:
 /// few deletions in the part beyond the end, and a start on the sequence (row 62 of
 /// docs/parity.md).
-fn reads_near_ends(reads: u64) -> String {
+fn random_reads_near_ends(reads: u64) -> String {
     let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\n");
     for (name, length) in SEQUENCES {
         let _ = writeln!(text, "@SQ\tSN:{name}\tLN:{length}");
@@ -268,67 +288,67 @@ fn reads_near_ends(reads: u64) -> String {
     text += "@RG\tID:a\tSM:s\tLB:l\n@RG\tID:b\tSM:s\tLB:m\n";
     let mut random = SeededRandom::new(11);
     for number in 0..reads {
-        text += &read_near_end(&mut random, number);
+        text += &random_read_near_end(&mut random, number);
     }
     text
 }
 
 /// A random alignment: its CIGAR, and the numbers of read bases and reference bases that it
 /// consumes.
-struct Alignment {
+struct RandomAlignment {
     cigar: String,
-    query: u64,
-    span: u64,
+    query_bases: u64,
+    span_bases: u64,
 }
 
-impl Alignment {
+impl RandomAlignment {
     fn random(random: &mut SeededRandom) -> Self {
-        let mut it = Alignment { cigar: String::new(), query: 0, span: 0 };
+        let mut it = RandomAlignment { cigar: String::new(), query_bases: 0, span_bases: 0 };
         if random.once_in(8) {
-            it.push(1 + random.below(5), 'S');
+            it.push_operator(1 + random.below(5), 'S');
         }
-        it.push(20 + random.below(20), random.pick(&['M', 'M', 'M', '=']));
+        it.push_operator(20 + random.below(20), random.pick(&['M', 'M', 'M', '=']));
         for _ in 0..random.below(4) {
-            it.push(1 + random.below(3), random.pick(&['I', 'D']));
-            it.push(1 + random.below(12), random.pick(&['M', 'M', 'X']));
+            it.push_operator(1 + random.below(3), random.pick(&['I', 'D']));
+            it.push_operator(1 + random.below(12), random.pick(&['M', 'M', 'X']));
         }
         if random.once_in(6) {
-            it.push(1 + random.below(5), 'S');
+            it.push_operator(1 + random.below(5), 'S');
         } else if random.once_in(6) {
-            it.push(1 + random.below(5), 'H');
+            it.push_operator(1 + random.below(5), 'H');
         }
         it
     }
 
-    fn push(&mut self, length: u64, operator: char) {
+    fn push_operator(&mut self, length: u64, operator: char) {
         let _ = write!(self.cigar, "{length}{operator}");
-        self.query += if "MIS=X".contains(operator) { length } else { 0 };
-        self.span += if "MD=X".contains(operator) { length } else { 0 };
+        self.query_bases += if "MIS=X".contains(operator) { length } else { 0 };
+        self.span_bases += if "MD=X".contains(operator) { length } else { 0 };
     }
 
     /// Returns a 1-based position at which the alignment ends near the end of the sequence,
     /// or a random one.
-    fn position(&self, random: &mut SeededRandom, length: u64) -> u64 {
+    fn random_position(&self, random: &mut SeededRandom, length: u64) -> u64 {
         if random.once_in(3) {
-            return 1 + random.below(length - self.span);
+            return 1 + random.below(length - self.span_bases);
         }
-        length + 8 - self.span - random.below(30)
+        length + 8 - self.span_bases - random.below(30)
     }
 }
 
-fn read_near_end(random: &mut SeededRandom, number: u64) -> String {
-    let (own, mate) = (Alignment::random(random), Alignment::random(random));
+fn random_read_near_end(random: &mut SeededRandom, number: u64) -> String {
+    let (own, mate) = (RandomAlignment::random(random), RandomAlignment::random(random));
     let ((name, length), (next, next_length)) = (random.pick(&SEQUENCES), random.pick(&SEQUENCES));
     let mut flags = random.pick(&[0, 16, 99, 147, 97, 145, 73, 133, 4, 1024, 256, 2048]);
     let placed = flags != 4 || random.once_in(2);
     flags |= if random.once_in(10) { 512 } else { 0 };
-    let place = if placed { (name, own.position(random, length)) } else { ("*", 0) };
+    let place = if placed { (name, own.random_position(random, length)) } else { ("*", 0) };
     let paired = flags & 1 != 0;
-    let next_place = if paired { (next, mate.position(random, next_length)) } else { ("*", 0) };
+    let next_place = if paired { (next, mate.random_position(random, next_length)) } else { ("*", 0) };
     let cigar = if flags & 4 == 0 { &own.cigar[..] } else { "*" };
     let next = if next_place.0 == place.0 && placed { "=" } else { next_place.0 };
     let mapq = random.pick(&[0, 1, 9, 10, 19, 20, 37, 60, 254]);
-    let (bases, qualities): (String, String) = (0..own.query)
+    let (bases, qualities): (String, String) = (0..own.query_bases)
         .map(|_| (random.pick(&['A', 'C', 'G', 'T', 'N']), random.pick(&['#', '5', 'I'])))
         .unzip();
     let mut line = format!(
@@ -339,10 +359,10 @@ fn read_near_end(random: &mut SeededRandom, number: u64) -> String {
     if paired && flags & 8 == 0 {
         let _ = write!(line, "\tMC:Z:{}", mate.cigar);
     }
-    line + &fields(random) + "\n"
+    line + &random_tags(random) + "\n"
 }
 
-fn fields(random: &mut SeededRandom) -> String {
+fn random_tags(random: &mut SeededRandom) -> String {
     let mut fields = format!("\tRG:Z:{}", random.pick(&["a", "b"]));
     if random.once_in(2) {
         let exact = random.once_in(2);

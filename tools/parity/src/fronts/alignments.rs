@@ -22,7 +22,7 @@ struct MadeRead {
 
 /// Writes `merge.sam` (unaligned, sorted by name) from the FASTQ texts `one` and `two`, and
 /// several files of bwa alignments to `genome.fa`, which must be indexed.
-pub fn make(dir: &SampleDir<'_>, peers: &Peers, one: &str, two: &str) -> Result<()> {
+pub fn write_merge_inputs(dir: &SampleDir<'_>, peers: &Peers, one: &str, two: &str) -> Result<()> {
     let write = |name: &str, text: &str| {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
     };
@@ -32,14 +32,14 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, one: &str, two: &str) -> Result<
     for (number, (first, last)) in all.iter().enumerate() {
         let name = first[0].trim_start_matches('@').split(['/', ' ']).next().unwrap_or_default();
         let other = all[(number * 7 + 3) % all.len()].0[1];
-        templates.push((name.to_owned(), pair(number, first, last, other)));
+        templates.push((name.to_owned(), odd_pair(number, first, last, other)));
     }
     templates.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut sam = "@HD\tVN:1.6\tSO:queryname\n@RG\tID:a\tSM:s\tLB:l\n@RG\tID:b\tSM:s\tLB:m\n".to_owned();
     let (mut single, mut fastq) = (sam.clone(), [String::new(), String::new()]);
     for (number, (name, pair)) in templates.iter().enumerate() {
         for (end, read) in pair.iter().enumerate() {
-            let fields = fields(number, read);
+            let fields = format_tags(number, read);
             let MadeRead { bases, qualities, .. } = read;
             let flags = [77, 141][end] | if number % 40 == 7 { 512 } else { 0 };
             sam += &format!("{name}\t{flags}\t*\t0\t0\t*\t*\t0\t0\t{bases}\t{qualities}{fields}\n");
@@ -53,8 +53,8 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, one: &str, two: &str) -> Result<
     write("merge.single.sam", &single)?;
     write("merge_1.fq", &fastq[0])?;
     write("merge_2.fq", &fastq[1])?;
-    dir.newest("dict -o genome.dict genome.fa")?;
-    dir.newest("view --no-PG -b -o merge.bam merge.sam")?;
+    dir.run_samtools_1_24("dict -o genome.dict genome.fa")?;
+    dir.run_samtools_1_24("view --no-PG -b -o merge.bam merge.sam")?;
     let bwa = peers.bwa()?;
     for line in [
         "mem -v 1 -o merge.aligned.sam genome.fa merge_1.fq merge_2.fq",
@@ -63,9 +63,9 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, one: &str, two: &str) -> Result<
         "mem -v 1 -o merge.last.sam genome.fa merge_2.fq",
         "mem -v 1 -M -o merge.single.secondary.sam genome.fa merge_1.fq",
     ] {
-        dir.peer(&bwa, line)?;
+        dir.run_peer(&bwa, line)?;
     }
-    dir.newest("sort --no-PG -o merge.sorted.bam merge.aligned.sam")?;
+    dir.run_samtools_1_24("sort --no-PG -o merge.sorted.bam merge.aligned.sam")?;
     let aligned = fs::read_to_string(dir.path("merge.aligned.sam"))?;
     let (header, mut records): (Vec<&str>, Vec<&str>) =
         aligned.lines().partition(|it| it.starts_with('@'));
@@ -76,7 +76,7 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, one: &str, two: &str) -> Result<
 
 /// Returns the reads of a pair. The number selects one of several unusual kinds, such as an
 /// adapter, mates with the same bases, a chimera or indels.
-fn pair(number: usize, first: &[&str], last: &[&str], other: &str) -> [MadeRead; 2] {
+fn odd_pair(number: usize, first: &[&str], last: &[&str], other: &str) -> [MadeRead; 2] {
     let read = |text: &[&str]| MadeRead {
         bases: text[1].to_owned(),
         qualities: text[3].to_owned(),
@@ -90,19 +90,22 @@ fn pair(number: usize, first: &[&str], last: &[&str], other: &str) -> [MadeRead;
             let insert = length / 3 + number % (length / 2).max(1);
             let bases = one.bases[..insert].to_owned();
             *one = with_adapter(one, &bases, ADAPTERS[0]);
-            *two = with_adapter(two, &turned(&bases), ADAPTERS[1]);
+            *two = with_adapter(two, &reverse_complement(&bases), ADAPTERS[1]);
         }
         2 => {
             let bases = one.bases.clone();
             let kept = two.bases.len().min(length);
-            two.bases.replace_range(..kept, &turned(&bases)[..kept]);
+            two.bases.replace_range(..kept, &reverse_complement(&bases)[..kept]);
         }
-        3 => two.bases = nonsense(number, two.bases.len()),
-        4 => (one.bases, two.bases) = (nonsense(number, length), nonsense(number + 1, two.bases.len())),
+        3 => two.bases = random_bases(number, two.bases.len()),
+        4 => {
+            (one.bases, two.bases) =
+                (random_bases(number, length), random_bases(number + 1, two.bases.len()))
+        }
         5 => one.bases.replace_range(length / 2.., &other[..(length - length / 2).min(other.len())]),
         6 => {
             let piece = 25.min(length);
-            let mut bases = nonsense(number, length);
+            let mut bases = random_bases(number, length);
             bases.replace_range(length / 3..length / 3 + piece, &other[..piece]);
             one.bases = bases;
         }
@@ -124,7 +127,7 @@ fn pair(number: usize, first: &[&str], last: &[&str], other: &str) -> [MadeRead;
 /// Returns a read of unchanged length: the insert, then the adapter, then random bases.
 fn with_adapter(read: &MadeRead, insert: &str, adapter: &str) -> MadeRead {
     let length = read.bases.len();
-    let behind = nonsense(insert.len(), length);
+    let behind = random_bases(insert.len(), length);
     let bases: String =
         insert.chars().chain(adapter.chars()).chain(behind.chars()).take(length).collect();
     MadeRead { bases, adapter: (insert.len() < length).then(|| insert.len() + 1), ..read.clone() }
@@ -132,7 +135,7 @@ fn with_adapter(read: &MadeRead, insert: &str, adapter: &str) -> MadeRead {
 
 /// Returns bases that do not align, from a generator of its own, so that they are the same
 /// in each run.
-fn nonsense(seed: usize, length: usize) -> String {
+fn random_bases(seed: usize, length: usize) -> String {
     let mut state = seed as u64 + 1;
     let mut base = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -141,7 +144,7 @@ fn nonsense(seed: usize, length: usize) -> String {
     (0..length).map(|_| base()).collect()
 }
 
-fn turned(bases: &str) -> String {
+fn reverse_complement(bases: &str) -> String {
     let complement = |base: char| match base {
         'A' => 'T',
         'C' => 'G',
@@ -154,7 +157,7 @@ fn turned(bases: &str) -> String {
 
 /// Returns the optional fields of a read: RG and RX, sometimes OQ, E2 and others, and XT
 /// for an adapter.
-fn fields(number: usize, read: &MadeRead) -> String {
+fn format_tags(number: usize, read: &MadeRead) -> String {
     let mut text = format!("\tRG:Z:{}\tRX:Z:ACGT-AAC", if number.is_multiple_of(3) { "a" } else { "b" });
     if number.is_multiple_of(4) {
         text += &format!("\tOQ:Z:{}\tE2:Z:{}", read.qualities, read.bases);

@@ -10,35 +10,35 @@ use crate::commands::SampleDir;
 const FAILED: u16 = 0x200;
 
 /// Writes the files. `whole` is the text of `in.sam`; the tables list the read groups of `to_revert`.
-pub fn make(dir: &SampleDir<'_>, whole: &str, to_revert: &str) -> Result<()> {
+pub fn write_read_group_inputs(dir: &SampleDir<'_>, whole: &str, to_revert: &str) -> Result<()> {
     let by_name = dir.path("byname.sam");
-    dir.newest("view -h --no-PG -o byname.sam byname.bam")?;
+    dir.run_samtools_1_24("view -h --no-PG -o byname.sam byname.bam")?;
     let by_name = fs::read_to_string(by_name)?;
-    let ids: Vec<&str> = to_revert.lines().filter_map(id).collect();
+    let ids: Vec<&str> = to_revert.lines().filter_map(read_group_id).collect();
     let row =
         |(number, id): (usize, &&str)| format!("{id}\tgroup{number}.{}\n", ["bam", "sam"][number % 2]);
     let table = |ids: &[&str]| {
         "READ_GROUP_ID\tOUTPUT\n".to_owned() + &ids.iter().enumerate().map(row).collect::<String>()
     };
     for (name, text) in [
-        ("nogroups.sam", without_groups(whole)),
-        ("nounits.sam", without_units(&by_name)),
-        ("failed.sam", with_failed_mates(&by_name)),
-        ("single.sam", single(&by_name)),
+        ("nogroups.sam", remove_read_groups(whole)),
+        ("nounits.sam", remove_platform_units(&by_name)),
+        ("failed.sam", mark_failed_mates(&by_name)),
+        ("single.sam", first_reads_as_single(&by_name)),
         ("map.tsv", table(&ids)),
         ("short_map.tsv", table(&ids[1..])),
     ] {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))?;
     }
-    dir.newest("sort --no-PG -o nogroups.bam nogroups.sam")?;
-    dir.newest("view --no-PG -b -o single.bam single.sam").map(drop)
+    dir.run_samtools_1_24("sort --no-PG -o nogroups.bam nogroups.sam")?;
+    dir.run_samtools_1_24("view --no-PG -b -o single.bam single.sam").map(drop)
 }
 
-fn id(line: &str) -> Option<&str> {
+fn read_group_id(line: &str) -> Option<&str> {
     line.strip_prefix("@RG\t")?.split('\t').find_map(|field| field.strip_prefix("ID:"))
 }
 
-fn without_groups(sam: &str) -> String {
+fn remove_read_groups(sam: &str) -> String {
     let lines = sam.lines().filter(|line| !line.starts_with("@RG"));
     lines
         .map(|line| {
@@ -48,7 +48,7 @@ fn without_groups(sam: &str) -> String {
         .collect()
 }
 
-fn without_units(sam: &str) -> String {
+fn remove_platform_units(sam: &str) -> String {
     let line = |line: &str| {
         let is_group = line.starts_with("@RG");
         let fields = line.split('\t').filter(|field| !(is_group && field.starts_with("PU:")));
@@ -58,7 +58,7 @@ fn without_units(sam: &str) -> String {
 }
 
 /// Changes the flags of records. `change` gets the line number and the flags.
-fn with_flags(sam: &str, change: impl Fn(usize, u16) -> u16) -> String {
+fn change_flags(sam: &str, change: impl Fn(usize, u16) -> u16) -> String {
     let line = |(number, line): (usize, &str)| match line.split_once('\t') {
         Some((name, rest)) if !line.starts_with('@') => {
             let (flag, rest) = rest.split_once('\t').unwrap_or((rest, ""));
@@ -69,15 +69,15 @@ fn with_flags(sam: &str, change: impl Fn(usize, u16) -> u16) -> String {
     sam.lines().enumerate().map(line).collect()
 }
 
-fn with_failed_mates(sam: &str) -> String {
-    with_flags(sam, |number, flag| if number % 7 == 3 { flag | FAILED } else { flag })
+fn mark_failed_mates(sam: &str) -> String {
+    change_flags(sam, |number, flag| if number % 7 == 3 { flag | FAILED } else { flag })
 }
 
-fn single(sam: &str) -> String {
+fn first_reads_as_single(sam: &str) -> String {
     let kept = |line: &&str| {
         let flag = line.split('\t').nth(1).and_then(|flag| flag.parse().ok()).unwrap_or(0u16);
         line.starts_with('@') || flag & 0x40 != 0 && flag & 0x900 == 0
     };
     let firsts: String = sam.lines().filter(kept).map(|line| format!("{line}\n")).collect();
-    with_flags(&firsts, |_, flag| flag & !(0x1 | 0x2 | 0x8 | 0x20 | 0x40))
+    change_flags(&firsts, |_, flag| flag & !(0x1 | 0x2 | 0x8 | 0x20 | 0x40))
 }

@@ -8,25 +8,25 @@ use readmill_simulate::{Profile, Sample};
 
 use crate::commands::SampleDir;
 use crate::gatk::Gatk;
-use crate::outputs::Printed;
+use crate::outputs::ProgramLines;
 use crate::samples;
 
 use super::{alignments, groups};
 
-const OTHER: u64 = 9;
+const SECOND_SEED: u64 = 9;
 
 /// Makes reads in several orders, a reference with its indexes, known sites, tables and
 /// lists. Some of the files are made by readmill.
-pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
+pub fn write_inputs(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     let write = |name: &str, text: &[u8]| {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
     };
-    let second = samples::of_libraries(1, pairs / 2 + OTHER);
-    second.make(dir)?;
-    renamed(dir)?;
-    let sample = samples::of_libraries(2, pairs);
-    sample.make(dir)?;
-    sample.known(dir)?.context("a simulated sample has a reference")?;
+    let second = samples::sample_with_libraries(1, pairs / 2 + SECOND_SEED);
+    second.write_input_bam(dir)?;
+    write_renamed_bam(dir)?;
+    let sample = samples::sample_with_libraries(2, pairs);
+    sample.write_input_bam(dir)?;
+    sample.prepare_known_files(dir)?.context("a simulated sample has a reference")?;
     fs::rename(dir.path("ref.fasta"), dir.path("ref.fa"))?;
     for words in [
         "faidx ref.fa",
@@ -41,7 +41,7 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
         "index sorted.bam",
         "index other.bam",
     ] {
-        dir.newest(words)?;
+        dir.run_samtools_1_24(words)?;
     }
     for words in [
         "sort --sort queryname in.bam -o byname.bam",
@@ -50,9 +50,9 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
         "bqsr table marked.bam --reference ref.fa --known-sites known.vcf -o recal.table",
         "bqsr table other.bam --reference ref.fa --known-sites known.vcf -o recal2.table",
     ] {
-        dir.readmill(words)?;
+        dir.run_readmill(words)?;
     }
-    Gatk::find(peers)?.each(dir, &["IndexFeatureFile -I known.vcf".to_string()])?;
+    Gatk::find_or_install(peers)?.run_calls(dir, &["IndexFeatureFile -I known.vcf".to_string()])?;
     let dictionary = fs::read_to_string(dir.path("ref.dict"))?;
     let (first, sequences) = dictionary.split_once('\n').context("a dictionary has a first line")?;
     let reversed: Vec<&str> = sequences.lines().rev().collect();
@@ -65,7 +65,7 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     };
     let whole = fs::read_to_string(dir.path("in.sam"))?;
     write("part.sam", whole.lines().enumerate().map(groups).collect::<String>().as_bytes())?;
-    write("regions.bed", regions(dir)?.as_bytes())?;
+    write("regions.bed", bed_regions(dir)?.as_bytes())?;
     write("list.txt", b"../sorted.bam\n../other.bam\n")?;
     write("list.list", b"../sorted.bam\n../other.bam\n")?;
     write("arguments.txt", b"# a remark\n--INPUT ../in.bam\n--SORT_ORDER coordinate\n")?;
@@ -75,32 +75,32 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     reads.write_fasta(&mut fasta)?;
     reads.write_fastq(&mut one, &mut two)?;
     write("genome.fa", &fasta)?;
-    let (one, two) = (commented(&one)?, commented(&two)?);
-    write("inter.fq", interleaved(&one, &two).as_bytes())?;
+    let (one, two) = (add_comments(&one)?, add_comments(&two)?);
+    write("inter.fq", interleave(&one, &two).as_bytes())?;
     write("r1.fq", one.as_bytes())?;
     write("r2.fq", two.as_bytes())?;
-    others(dir, &one, &two)?;
-    let to_revert = to_revert(&whole);
+    write_other_fastq(dir, &one, &two)?;
+    let to_revert = make_revert_input(&whole);
     write("revert.sam", to_revert.as_bytes())?;
-    dir.newest("sort --no-PG -o revert.bam revert.sam")?;
-    groups::make(dir, &whole, &to_revert)?;
-    dir.readmill("import adapters_1.fq adapters_2.fq --sort queryname -o adapters.bam")?;
-    dir.readmill("import adapters.bam --mark-adapters --sort queryname -o marked_adapters.bam")?;
-    dir.readmill("index genome.fa")?;
-    dir.peer(&peers.bwa()?, "index genome.fa")?;
-    alignments::make(dir, peers, &one, &two)
+    dir.run_samtools_1_24("sort --no-PG -o revert.bam revert.sam")?;
+    groups::write_read_group_inputs(dir, &whole, &to_revert)?;
+    dir.run_readmill("import adapters_1.fq adapters_2.fq --sort queryname -o adapters.bam")?;
+    dir.run_readmill("import adapters.bam --mark-adapters --sort queryname -o marked_adapters.bam")?;
+    dir.run_readmill("index genome.fa")?;
+    dir.run_peer(&peers.bwa()?, "index genome.fa")?;
+    alignments::write_merge_inputs(dir, peers, &one, &two)
 }
 
-fn renamed(dir: &SampleDir<'_>) -> Result<()> {
-    let text = Printed::newest(dir, "view -h --no-PG in.bam")?.text()?;
+fn write_renamed_bam(dir: &SampleDir<'_>) -> Result<()> {
+    let text = ProgramLines::start_samtools_1_24(dir, "view -h --no-PG in.bam")?.read_text()?;
     let line =
         |line: &str| if line.starts_with('@') { format!("{line}\n") } else { format!("X{line}\n") };
     fs::write(dir.path("in2.sam"), text.lines().map(line).collect::<String>())?;
-    dir.newest("view --no-PG -b -o in2.bam in2.sam").map(drop)
+    dir.run_samtools_1_24("view --no-PG -b -o in2.bam in2.sam").map(drop)
 }
 
-fn regions(dir: &SampleDir<'_>) -> Result<String> {
-    let index = Printed::newest(dir, "view -H --no-PG sorted.bam")?.text()?;
+fn bed_regions(dir: &SampleDir<'_>) -> Result<String> {
+    let index = ProgramLines::start_samtools_1_24(dir, "view -H --no-PG sorted.bam")?.read_text()?;
     let contig = |line: &str| {
         let field = |tag: &str| line.split('\t').find_map(|it| it.strip_prefix(tag)).map(str::to_owned);
         Some((field("SN:")?, field("LN:")?.parse::<u64>().ok()?))
@@ -112,7 +112,7 @@ fn regions(dir: &SampleDir<'_>) -> Result<String> {
 }
 
 /// Replaces the comment of each read name by a SAM tag, for `bwa mem -C`.
-fn commented(fastq: &[u8]) -> Result<String> {
+fn add_comments(fastq: &[u8]) -> Result<String> {
     let text = std::str::from_utf8(fastq).context("FASTQ is text")?;
     let line = |(number, line): (usize, &str)| match number % 4 {
         0 => format!("{} BC:Z:ACGT\n", line.split(' ').next().unwrap_or_default()),
@@ -121,7 +121,7 @@ fn commented(fastq: &[u8]) -> Result<String> {
     Ok(text.lines().enumerate().map(line).collect())
 }
 
-fn with_adapters(text: &str, adapter: &str) -> String {
+fn add_adapters(text: &str, adapter: &str) -> String {
     let line = |(number, line): (usize, &str)| match (number % 4, number / 4 % 2) {
         (1, 0) => {
             let front = 10 + number / 4 % 100;
@@ -137,7 +137,7 @@ fn with_adapters(text: &str, adapter: &str) -> String {
 /// Returns reads for RevertSam: with original qualities, trimmed bases, and a value per
 /// base in some tags. Some reads lack their mate or their qualities, and some records are
 /// repeated. All read groups belong to one sample and library.
-fn to_revert(sam: &str) -> String {
+fn make_revert_input(sam: &str) -> String {
     let mut text = String::new();
     for (number, line) in sam.lines().enumerate() {
         if line.starts_with("@RG") {
@@ -171,7 +171,7 @@ fn to_revert(sam: &str) -> String {
 
 /// Writes FASTQ with other quality encodings, in a series of files per lane, with comments,
 /// with adapters, and without reads.
-fn others(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
+fn write_other_fastq(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
     let encoded = |by: u8, least: u8| -> String {
         let letter = |c: char| char::from((c as u8 + by).clamp(least, b'~'));
         let line = |(number, line): (usize, &str)| match number % 4 {
@@ -190,12 +190,12 @@ fn others(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
         ("illumina.fq", encoded(31, b'@')),
         ("solexa.fq", encoded(28, b';')),
         ("empty.fq", String::new()),
-        ("mixed.fq", mixed(one, two)),
-        ("casava.fq", casava(one, 1)),
-        ("casava_2.fq", casava(two, 2)),
-        ("plain.fa", fasta(one)),
-        ("adapters_1.fq", with_adapters(one, "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACACGTACGTATCTCGTATGCCG")),
-        ("adapters_2.fq", with_adapters(two, "AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGTAGATCTCGGTGGTCGCCGTATC")),
+        ("mixed.fq", interleave_with_singles(one, two)),
+        ("casava.fq", add_casava_comments(one, 1)),
+        ("casava_2.fq", add_casava_comments(two, 2)),
+        ("plain.fa", to_fasta(one)),
+        ("adapters_1.fq", add_adapters(one, "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACACGTACGTATCTCGTATGCCG")),
+        ("adapters_2.fq", add_adapters(two, "AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGTAGATCTCGGTGGTCGCCGTATC")),
         ("lane_R1_001.fastq", half(one, false)),
         ("lane_R2_001.fastq", half(two, false)),
         ("lane_R1_002.fastq", half(one, true)),
@@ -208,7 +208,7 @@ fn others(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
 
 /// Returns interleaved pairs whose names end in `/1` and `/2`, with single reads between
 /// them. Comments are SAM tags.
-fn mixed(one: &str, two: &str) -> String {
+fn interleave_with_singles(one: &str, two: &str) -> String {
     let (one, two): (Vec<&str>, Vec<&str>) = (one.lines().collect(), two.lines().collect());
     let mut text = String::new();
     for (number, (one, two)) in one.chunks(4).zip(two.chunks(4)).enumerate() {
@@ -223,7 +223,7 @@ fn mixed(one: &str, two: &str) -> String {
 
 /// Returns reads with Casava comments of the given end (1 or 2), complete and incomplete
 /// ones.
-fn casava(text: &str, end: u8) -> String {
+fn add_casava_comments(text: &str, end: u8) -> String {
     let line = |(number, line): (usize, &str)| match number % 4 {
         0 => {
             let name = line.split(['/', ' ']).next().unwrap_or_default();
@@ -235,12 +235,12 @@ fn casava(text: &str, end: u8) -> String {
     text.lines().enumerate().map(line).collect()
 }
 
-fn fasta(text: &str) -> String {
+fn to_fasta(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines.chunks(4).map(|read| format!(">{}\n{}\n", &read[0][1..], read[1])).collect()
 }
 
-fn interleaved(one: &str, two: &str) -> String {
+fn interleave(one: &str, two: &str) -> String {
     let (one, two): (Vec<&str>, Vec<&str>) = (one.lines().collect(), two.lines().collect());
     let pairs = one.chunks(4).zip(two.chunks(4));
     pairs.flat_map(|(one, two)| one.iter().chain(two)).map(|line| format!("{line}\n")).collect()

@@ -48,7 +48,7 @@ impl ForeignLine {
             Some(("-", rest)) => (Expected::Refusal, rest),
             _ => (Expected::Same, line),
         };
-        Some(ForeignLine { text, expected, is_quick, words: split(text) })
+        Some(ForeignLine { text, expected, is_quick, words: split_words(text) })
     }
 
     fn tool(&self) -> &str {
@@ -56,7 +56,7 @@ impl ForeignLine {
     }
 }
 
-fn split(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in text.chars() {
         match (c, quote) {
@@ -82,21 +82,21 @@ struct OtherTools {
 
 /// Compares all command lines. A quick run takes the marked ones, the refusals, and the
 /// failures that need no Java.
-pub fn compare(
+pub fn compare_fronts(
     dir: &SampleDir<'_>,
     peers: &Peers,
     pairs: u64,
     full: bool,
     ledger: &mut Ledger,
 ) -> Result<()> {
-    ledger.title("fronts", "command lines of other tools");
-    inputs::make(dir, peers, pairs)?;
+    ledger.print_heading("fronts", "command lines of other tools");
+    inputs::write_inputs(dir, peers, pairs)?;
     let full_tools = if full { Some((peers.elprep()?, peers.bwa_mem2()?)) } else { None };
     let others = OtherTools { gatk: peers.gatk()?, bwa: peers.bwa()?, full: full_tools };
     if let Some((_, bwa_mem2)) = &others.full {
-        dir.peer(bwa_mem2, "index genome.fa")?;
+        dir.run_peer(bwa_mem2, "index genome.fa")?;
     } else {
-        ledger.left_out("fronts: elPrep, bwa-mem2, and most lines of Java", FULL_RUN);
+        ledger.record_skipped("fronts: elPrep, bwa-mem2, and most lines of Java", FULL_RUN);
     }
     for line in LINES.lines().filter_map(ForeignLine::parse) {
         if !full && line.expected == Expected::Same && !line.is_quick {
@@ -105,36 +105,36 @@ pub fn compare(
         if !full && line.expected == Expected::Failure && !["samtools", "bwa"].contains(&line.tool()) {
             continue;
         }
-        ledger.check(&format!("front: {}", line.text), || line.check(dir, &others));
+        ledger.check(&format!("front: {}", line.text), || line.compare_with_tool(dir, &others));
     }
     Ok(())
 }
 
 impl ForeignLine {
-    fn check(&self, dir: &SampleDir<'_>, others: &OtherTools) -> Result<String> {
-        let ours = self.run(&dir.below("ours")?, None)?;
+    fn compare_with_tool(&self, dir: &SampleDir<'_>, others: &OtherTools) -> Result<String> {
+        let ours = self.run_line(&dir.make_empty_subdirectory("ours")?, None)?;
         if self.expected == Expected::Refusal {
             ensure!(ours.code == Some(1), "ended with {:?}: {}", ours.code, ours.said);
             let hint = ours.said.lines().rev().find_map(|line| line.split_once("; "));
             return Ok(hint.context("no way is named")?.1.to_owned());
         }
-        let theirs = self.run(&dir.below("theirs")?, Some(others))?;
-        match (self.expected, ours.is_well(), theirs.is_well()) {
+        let theirs = self.run_line(&dir.make_empty_subdirectory("theirs")?, Some(others))?;
+        match (self.expected, ours.is_success(), theirs.is_success()) {
             (Expected::Failure, false, false) => Ok("both fail".to_owned()),
-            (Expected::Same, true, true) => written::same(dir, self.text, self.tool()),
+            (Expected::Same, true, true) => written::compare_directories(dir, self.text, self.tool()),
             _ => bail!(
                 "readmill ended with {:?}, the tool with {:?}: {} {}",
                 ours.code,
                 theirs.code,
-                last(&ours.said),
-                last(&theirs.said)
+                last_line(&ours.said),
+                last_line(&theirs.said)
             ),
         }
     }
 
     /// Runs the command line in an empty directory, with the tool itself if `tools` is
     /// given, else with the front. `< FILE` and `> FILE` become standard input and output.
-    fn run(&self, dir: &SampleDir<'_>, tools: Option<&OtherTools>) -> Result<Ended> {
+    fn run_line(&self, dir: &SampleDir<'_>, tools: Option<&OtherTools>) -> Result<ExitReport> {
         let mut words = self.words.clone();
         let mut redirected = |mark: &str| {
             let at = words.iter().position(|word| word == mark)?;
@@ -148,7 +148,7 @@ impl ForeignLine {
                 command.args(&words);
                 command
             }
-            Some(tools) => tools.command(dir, &words)?,
+            Some(tools) => tools.tool_command(dir, &words)?,
         };
         command.stdin(match from {
             Some(name) => Stdio::from(File::open(dir.path(&name))?),
@@ -157,29 +157,29 @@ impl ForeignLine {
         command.stdout(File::create(dir.path(to.as_deref().unwrap_or(written::STDOUT)))?);
         let output = command.stderr(Stdio::piped()).spawn()?.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok(Ended { code: output.status.code(), said })
+        Ok(ExitReport { code: output.status.code(), said })
     }
 }
 
-struct Ended {
+struct ExitReport {
     code: Option<i32>,
     said: String,
 }
 
-impl Ended {
-    fn is_well(&self) -> bool {
+impl ExitReport {
+    fn is_success(&self) -> bool {
         self.code == Some(0)
     }
 }
 
-fn last(said: &str) -> &str {
+fn last_line(said: &str) -> &str {
     said.trim_end().lines().last().unwrap_or_default()
 }
 
 impl OtherTools {
     /// Returns the command of the tool that the first word names. Options for a Java
     /// launcher are removed, since the JVM is started directly.
-    fn command(&self, dir: &SampleDir<'_>, words: &[String]) -> Result<Command> {
+    fn tool_command(&self, dir: &SampleDir<'_>, words: &[String]) -> Result<Command> {
         let (tool, words) = words.split_first().context("no tool")?;
         let mut words = words.to_vec();
         if let Some(at) = words.iter().position(|word| word == "--java-options") {
@@ -188,7 +188,7 @@ impl OtherTools {
         words.retain(|word| !word.starts_with("-Xmx"));
         let full = || self.full.as_ref().context("a tool of full runs");
         let mut command = match tool.as_str() {
-            "samtools" => dir.newest_command(""),
+            "samtools" => dir.samtools_1_24_command(""),
             "picard" => dir.picard_command(""),
             "gatk" => dir.peer_command(&self.gatk, ""),
             "bwa" => dir.peer_command(&self.bwa, ""),
@@ -214,6 +214,6 @@ mod tests {
 
     #[test]
     fn words_are_split_as_a_shell_does() {
-        assert_eq!(split(r#"a "b c" d'e f' """#), ["a", "b c", "de f", ""]);
+        assert_eq!(split_words(r#"a "b c" d'e f' """#), ["a", "b c", "de f", ""]);
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::commands::SampleDir;
-use crate::outputs::{Printed, tags_in_order, without_marks};
+use crate::outputs::{ProgramLines, clear_duplicate_flag, sort_tags};
 
 /// File for standard output, if the command line does not redirect it.
 pub const STDOUT: &str = "stdout";
@@ -17,17 +17,17 @@ const INDEXES: [&str; 3] = [".bai", ".csi", ".crai"];
 
 /// Compares the directories `ours` and `theirs`: their file names, and then each file as
 /// records or as text. Returns the numbers of records and lines.
-pub fn same(dir: &SampleDir<'_>, line: &str, tool: &str) -> Result<String> {
-    let (ours, theirs) = (files(dir, "ours", tool)?, files(dir, "theirs", tool)?);
+pub fn compare_directories(dir: &SampleDir<'_>, line: &str, tool: &str) -> Result<String> {
+    let (ours, theirs) = (list_files(dir, "ours", tool)?, list_files(dir, "theirs", tool)?);
     ensure!(ours == theirs, "files: {ours:?}, and the tool has {theirs:?}");
     let mut figures = Vec::new();
     for file in &ours {
         if INDEXES.iter().any(|end| file.ends_with(end)) {
             continue;
         }
-        let figure = match is_of_records(dir, file)? {
-            true => same_records(dir, file, line, tool),
-            false => same_text(dir, file),
+        let figure = match is_reads_file(dir, file)? {
+            true => compare_records(dir, file, line, tool),
+            false => compare_text_files(dir, file),
         };
         figures.push(figure.with_context(|| file.clone())?);
     }
@@ -36,7 +36,7 @@ pub fn same(dir: &SampleDir<'_>, line: &str, tool: &str) -> Result<String> {
 
 /// Returns the names of the files in a directory. Empty standard output and the messages of
 /// GATK are not counted.
-fn files(dir: &SampleDir<'_>, below: &str, tool: &str) -> Result<BTreeSet<String>> {
+fn list_files(dir: &SampleDir<'_>, below: &str, tool: &str) -> Result<BTreeSet<String>> {
     let mut files = BTreeSet::new();
     for entry in fs::read_dir(dir.path(below))? {
         let entry = entry?;
@@ -49,19 +49,20 @@ fn files(dir: &SampleDir<'_>, below: &str, tool: &str) -> Result<BTreeSet<String
     Ok(files)
 }
 
-fn is_of_records(dir: &SampleDir<'_>, file: &str) -> Result<bool> {
+fn is_reads_file(dir: &SampleDir<'_>, file: &str) -> Result<bool> {
     let named = [".bam", ".sam", ".cram"].iter().any(|end| file.ends_with(end));
     Ok(named && fs::metadata(dir.path(&format!("theirs/{file}")))?.len() > 0)
 }
 
 /// Compares contigs, read groups and records of a file. Records that tie may be in another
 /// order, unless samtools or bwa wrote them.
-fn same_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> Result<String> {
+fn compare_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> Result<String> {
     // Without -c, samtools merge renames read groups by chance (row 20 of docs/parity.md).
     let has_groups = !line.starts_with("samtools merge") || line.contains(" -c ");
     // elPrep breaks ties in another way, and keeps duplicate marks of the input (row 163).
     let has_marks = tool != "elprep";
-    let read = |below: &str| lines(dir, &format!("{below}/{file}"), has_groups, has_marks);
+    let read =
+        |below: &str| read_normalized_records(dir, &format!("{below}/{file}"), has_groups, has_marks);
     let (ours, theirs) = (read("ours")?, read("theirs")?);
     ensure!(ours.header == theirs.header, "headers: {:?}, {:?}", ours.header, theirs.header);
     let number = ours.records.len();
@@ -73,7 +74,7 @@ fn same_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> Resu
     // samtools collate orders names by their hashes (row 159).
     let is_collated = ["samtools collate", "samtools bamshuf"].iter().any(|it| line.starts_with(it));
     ensure!(is_collated || tool != "samtools" && !tool.starts_with("bwa"), "{}", shown());
-    ensure!(counted(&ours.records) == counted(&theirs.records), "{}", shown());
+    ensure!(count_records(&ours.records) == count_records(&theirs.records), "{}", shown());
     if tool == "elprep" {
         return Ok(format!("{number} records, in another order")); // elPrep keeps no order
     }
@@ -102,11 +103,17 @@ struct RecordLines {
     records: Vec<String>,
 }
 
-fn lines(dir: &SampleDir<'_>, file: &str, has_groups: bool, has_marks: bool) -> Result<RecordLines> {
+fn read_normalized_records(
+    dir: &SampleDir<'_>,
+    file: &str,
+    has_groups: bool,
+    has_marks: bool,
+) -> Result<RecordLines> {
     let mut found = RecordLines { header: BTreeSet::new(), records: Vec::new() };
-    let mut printed = Printed::newest(dir, &format!("view -h --no-PG --reference ref.fa {file}"))?;
+    let mut printed =
+        ProgramLines::start_samtools_1_24(dir, &format!("view -h --no-PG --reference ref.fa {file}"))?;
     let mut line = Vec::new();
-    while printed.line(&mut line)? {
+    while printed.read_line(&mut line)? {
         if line.starts_with(b"@") && line.get(3) == Some(&b'\t') {
             let text = String::from_utf8_lossy(&line).into_owned();
             let mut fields: Vec<&str> = text.split('\t').collect();
@@ -119,9 +126,9 @@ fn lines(dir: &SampleDir<'_>, file: &str, has_groups: bool, has_marks: bool) -> 
             found.header.insert(fields.join("\t"));
             continue;
         }
-        tags_in_order(&mut line);
+        sort_tags(&mut line);
         if !has_marks {
-            without_marks(&mut line);
+            clear_duplicate_flag(&mut line);
         }
         let record = String::from_utf8_lossy(&line).into_owned();
         let fields = record.split('\t').filter(|field| has_groups || !field.starts_with("RG:Z:"));
@@ -138,13 +145,13 @@ fn has_names_together(records: &[String]) -> bool {
     names.into_iter().collect::<BTreeSet<_>>().len() == groups
 }
 
-fn counted(records: &[String]) -> BTreeMap<&str, usize> {
+fn count_records(records: &[String]) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     records.iter().for_each(|record| *counts.entry(record.as_str()).or_default() += 1);
     counts
 }
 
-fn same_text(dir: &SampleDir<'_>, file: &str) -> Result<String> {
+fn compare_text_files(dir: &SampleDir<'_>, file: &str) -> Result<String> {
     let read = |below: &str| -> Result<Vec<String>> {
         let path = dir.path(&format!("{below}/{file}"));
         let bytes = match file.ends_with(".gz") {

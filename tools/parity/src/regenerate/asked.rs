@@ -11,25 +11,25 @@ use crate::commands::SampleDir;
 
 pub const MARK_DUPLICATES: &str = "picard.sam.markduplicates.MarkDuplicates";
 
-pub struct Asked<'a> {
+pub struct RegenerateRequest<'a> {
     pub dir: SampleDir<'a>,
     pub peers: &'a Peers,
     /// Only cases whose names contain this text (`--only-case`); `None` selects all.
     pub only_case: Option<&'a str>,
 }
 
-impl Asked<'_> {
-    pub fn has(&self, case: &Case) -> bool {
+impl RegenerateRequest<'_> {
+    pub fn selects(&self, case: &Case) -> bool {
         self.only_case.is_none_or(|text| case.name().contains(text))
     }
 
-    pub fn cases(&self, path: &Path) -> Result<(CaseFile, Vec<usize>)> {
+    pub fn read_cases(&self, path: &Path) -> Result<(CaseFile, Vec<usize>)> {
         let file = CaseFile::read(path)?;
-        let asked = (0..file.cases.len()).filter(|&n| self.has(&file.cases[n])).collect();
+        let asked = (0..file.cases.len()).filter(|&n| self.selects(&file.cases[n])).collect();
         Ok((file, asked))
     }
 }
 
-pub fn below_first_line(text: &str) -> &str {
+pub fn skip_first_line(text: &str) -> &str {
     text.split_once('\n').map_or("", |(_, rest)| rest)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 pub struct CaseFile {
-    pub head: String,
+    pub preamble: String,
     pub cases: Vec<Case>,
 }
 
@@ -36,7 +36,7 @@ impl CaseFile {
     fn parse(text: &str) -> Result<Self> {
         let start = text.find("\ncase: ").map_or(text.len(), |end| end + 1);
         let (head, rest) = text.split_at(start);
-        let mut file = CaseFile { head: head.to_owned(), cases: Vec::new() };
+        let mut file = CaseFile { preamble: head.to_owned(), cases: Vec::new() };
         for line in rest.lines().filter(|line| !line.is_empty()) {
             if line.starts_with("case: ") {
                 file.cases.push(Case { blocks: Vec::new() });
@@ -54,7 +54,7 @@ impl CaseFile {
 
     pub fn text(&self) -> String {
         let cases: Vec<String> = self.cases.iter().map(Case::text).collect();
-        self.head.clone() + &cases.join("\n")
+        self.preamble.clone() + &cases.join("\n")
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
         let text = "# About\n\n\ncase: one\nsam:\nr\t1\n|x\nrun: A=1:2\n\ncase: two\nnote: n\n";
         let file = CaseFile::parse(text).unwrap();
         assert_eq!(file.text(), text);
-        assert_eq!(file.head, "# About\n\n\n");
+        assert_eq!(file.preamble, "# About\n\n\n");
         assert_eq!(file.cases[0].name(), "one");
         assert_eq!(file.cases[0].block("run").unwrap().rest, "A=1:2");
         assert_eq!(file.cases[0].block("sam").unwrap().content(), "r\t1\n|x\n");

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 use readmill_peers::Tool;
 
-use super::asked::Asked;
+use super::asked::RegenerateRequest;
 
 /// Subcommands of each tool. (MarkDuplicatesSpark is missing, since its help needs all of
 /// Spark; its line is kept by hand.)
@@ -24,7 +24,7 @@ const BWA: &str = "mem index";
 
 /// Returns one line per subcommand, `TOOL COMMAND: OPTIONS`, and the existing line of
 /// MarkDuplicatesSpark.
-pub fn options(asked: &Asked<'_>, path: &Path) -> Result<String> {
+pub fn list_front_options(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let before = std::fs::read_to_string(path)?;
     let by_hand = before.lines().find(|line| line.starts_with("gatk MarkDuplicatesSpark:"));
     let peers = asked.peers;
@@ -45,9 +45,9 @@ pub fn options(asked: &Asked<'_>, path: &Path) -> Result<String> {
             let said = asking.stdin(Stdio::null()).output()?;
             let said = [said.stdout, said.stderr].concat();
             let help = String::from_utf8_lossy(&said);
-            let mut names: BTreeSet<String> = help.lines().flat_map(names_of).collect();
+            let mut names: BTreeSet<String> = help.lines().flat_map(option_names).collect();
             if names.is_empty() {
-                names.extend(help.lines().flat_map(names_of_usage));
+                names.extend(help.lines().flat_map(usage_option_names));
             }
             ensure!(!names.is_empty(), "{name} {command} has no options");
             let names: Vec<String> = names.into_iter().collect();
@@ -60,7 +60,7 @@ pub fn options(asked: &Asked<'_>, path: &Path) -> Result<String> {
 
 /// Returns the option names in a line of help that starts with an option. The names end at
 /// two spaces.
-fn names_of(line: &str) -> Vec<String> {
+fn option_names(line: &str) -> Vec<String> {
     let line = line.trim_start().trim_start_matches("Options:").trim_start().trim_start_matches('[');
     // A line that starts with a dash may also be a sentence or a rule of dashes.
     if !line.starts_with('-') || line.starts_with("---") {
@@ -68,12 +68,12 @@ fn names_of(line: &str) -> Vec<String> {
     }
     let front = line.split("  ").next().unwrap_or_default();
     let front = front.split(['<', ']']).next().filter(|_| !front.contains('[')).unwrap_or(front);
-    let pieces = front.split(", ").flat_map(|piece| piece.split(",-").enumerate().map(rejoined));
+    let pieces = front.split(", ").flat_map(|piece| piece.split(",-").enumerate().map(restore_dash));
     let pieces: Vec<String> = pieces.collect();
     let mut names = Vec::new();
     for piece in pieces {
         let words = piece.split(' ').take_while(|word| word.starts_with('-') && word.len() > 1);
-        names.extend(words.flat_map(expanded));
+        names.extend(words.flat_map(expand_optional_part));
     }
     names.retain(|name| !["-aa", "-"].contains(&name.as_str()));
     names
@@ -81,18 +81,18 @@ fn names_of(line: &str) -> Vec<String> {
 
 /// Returns the option names in a usage line, for commands without other help: `Usage:
 /// bwa-mem2 index [-p prefix] <in.fasta>`.
-fn names_of_usage(line: &str) -> Vec<String> {
+fn usage_option_names(line: &str) -> Vec<String> {
     let usage = line.strip_prefix("Usage:").unwrap_or_default();
     let words = usage.split_whitespace().filter_map(|word| word.strip_prefix('['));
     words.filter(|word| word.starts_with('-')).map(str::to_owned).collect()
 }
 
-fn rejoined((number, piece): (usize, &str)) -> String {
+fn restore_dash((number, piece): (usize, &str)) -> String {
     if number == 0 { piece.to_owned() } else { format!("-{piece}") }
 }
 
 /// Returns the names that a word of the help stands for: `--excl[ude]-flags` is two names.
-fn expanded(word: &str) -> Vec<String> {
+fn expand_optional_part(word: &str) -> Vec<String> {
     let word = word.trim_end_matches([',', ']']).split('=').next().unwrap_or_default();
     match (word.split_once('['), word.split_once(']')) {
         (Some((start, _)), Some((middle, end))) => {
@@ -106,7 +106,7 @@ fn expanded(word: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::names_of;
+    use super::option_names;
 
     #[test]
     fn names_are_found_in_lines_of_help() {
@@ -125,7 +125,7 @@ mod tests {
             ("  -U, --unoutput FILE, --output-unselected FILE", "-U --unoutput --output-unselected"),
             ("---------", ""),
         ] {
-            assert_eq!(names_of(line).join(" "), names, "{line}");
+            assert_eq!(option_names(line).join(" "), names, "{line}");
         }
     }
 }

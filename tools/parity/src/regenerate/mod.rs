@@ -22,26 +22,26 @@ use anyhow::{Context, Result, ensure};
 use readmill_peers::{Peers, workspace};
 
 use crate::commands::{Commands, SampleDir};
-use asked::{Asked, below_first_line};
+use asked::{RegenerateRequest, skip_first_line};
 
 struct Oracle {
     file: &'static str,
     /// Returns the new text of the file. Its first line is replaced afterwards.
-    make: fn(&Asked<'_>, &Path) -> Result<String>,
+    make: fn(&RegenerateRequest<'_>, &Path) -> Result<String>,
 }
 
 const ORACLES: [Oracle; 11] = [
-    Oracle { file: "picard/marks.txt", make: marks::regenerated },
-    Oracle { file: "picard/options.txt", make: options::regenerated },
-    Oracle { file: "picard/larger.txt", make: options::regenerated },
-    Oracle { file: "picard/adapters.txt", make: whole_files::adapters },
-    Oracle { file: "gatk/bqsr.txt", make: bqsr::regenerated },
-    Oracle { file: "gatk/bqsr_random.txt", make: bqsr::regenerated },
-    Oracle { file: "gatk/recalibration/gathered.table", make: whole_files::gathered },
-    Oracle { file: "gatk/recalibration/plot.csv", make: whole_files::plot_data },
-    Oracle { file: "mosdepth/coverage.txt", make: whole_files::coverage },
-    Oracle { file: "samtools/stats.txt", make: whole_files::stats },
-    Oracle { file: "fronts/options.txt", make: fronts::options },
+    Oracle { file: "picard/marks.txt", make: marks::regenerate_marks },
+    Oracle { file: "picard/options.txt", make: options::regenerate_option_cases },
+    Oracle { file: "picard/larger.txt", make: options::regenerate_option_cases },
+    Oracle { file: "picard/adapters.txt", make: whole_files::regenerate_adapters },
+    Oracle { file: "gatk/bqsr.txt", make: bqsr::regenerate_bqsr_cases },
+    Oracle { file: "gatk/bqsr_random.txt", make: bqsr::regenerate_bqsr_cases },
+    Oracle { file: "gatk/recalibration/gathered.table", make: whole_files::regenerate_gathered_report },
+    Oracle { file: "gatk/recalibration/plot.csv", make: whole_files::regenerate_plot_data },
+    Oracle { file: "mosdepth/coverage.txt", make: whole_files::regenerate_coverage },
+    Oracle { file: "samtools/stats.txt", make: whole_files::regenerate_stats },
+    Oracle { file: "fronts/options.txt", make: fronts::list_front_options },
 ];
 
 impl Oracle {
@@ -66,20 +66,26 @@ impl Oracle {
 
 /// Regenerates the oracles whose file names contain one of `names`, or all if there are
 /// none. Prints for each file whether it changed.
-pub fn run(names: &[String], only_case: Option<&str>, peers: &Peers, root: &Path) -> Result<()> {
+pub fn regenerate_oracles(
+    names: &[String],
+    only_case: Option<&str>,
+    peers: &Peers,
+    root: &Path,
+) -> Result<()> {
     let is_asked =
         |oracle: &&Oracle| names.is_empty() || names.iter().any(|it| oracle.file.contains(it));
     let oracles: Vec<&Oracle> = ORACLES.iter().filter(is_asked).collect();
     let all = ORACLES.map(|oracle| oracle.file).join(", ");
     ensure!(!oracles.is_empty(), "no oracle has such a name; they are {all}");
-    let commands = Commands::of_peers(peers)?;
+    let commands = Commands::find_peers_only(peers)?;
     for oracle in oracles {
         let Oracle { file, make } = oracle;
-        let path = directory().join(file);
+        let path = oracles_directory().join(file);
         let dir = SampleDir::new(&commands, &root.join(file))?;
         let before = fs::read_to_string(&path).with_context(|| format!("no {}", path.display()))?;
-        let after = make(&Asked { dir, peers, only_case }, &path).with_context(|| (*file).to_owned())?;
-        let after = format!("{}\n{}", oracle.first_line(peers)?, below_first_line(&after));
+        let after = make(&RegenerateRequest { dir, peers, only_case }, &path)
+            .with_context(|| (*file).to_owned())?;
+        let after = format!("{}\n{}", oracle.first_line(peers)?, skip_first_line(&after));
         if before == after {
             println!("same     {file}");
         } else {
@@ -90,6 +96,6 @@ pub fn run(names: &[String], only_case: Option<&str>, peers: &Peers, root: &Path
     Ok(())
 }
 
-fn directory() -> PathBuf {
+fn oracles_directory() -> PathBuf {
     workspace().join("tests/oracles")
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::asked::{Asked, MARK_DUPLICATES};
+use super::asked::{MARK_DUPLICATES, RegenerateRequest};
 use super::case_file::{Block, Case};
 use super::sam;
 
@@ -25,45 +25,45 @@ const MODES: [&str; 2] = ["template", "coordinate"];
 
 /// Endings of the keys of blocks that are written by hand: expected results if Picard
 /// fails, or if readmill differs on purpose.
-const OURS: [&str; 2] = ["-records", "-metrics"];
+const OWN_BLOCK_SUFFIXES: [&str; 2] = ["-records", "-metrics"];
 
 /// Returns the text of the case file with Picard's current results, for all runs in both
 /// modes. All calls share one JVM, since starting Java is slow.
-pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
-    let (mut file, numbers) = asked.cases(path)?;
+pub fn regenerate_option_cases(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    let (mut file, numbers) = asked.read_cases(path)?;
     let mut calls = Vec::new();
     for &n in &numbers {
         let case = &file.cases[n];
-        let text = input(case, path)?;
+        let text = read_input(case, path)?;
         fs::write(asked.dir.path(&format!("{n}.template.sam")), &text)?;
-        fs::write(asked.dir.path(&format!("{n}.coordinate.sam")), sam::coordinate_sorted(&text))?;
+        fs::write(asked.dir.path(&format!("{n}.coordinate.sam")), sam::sort_by_coordinate(&text))?;
         for (nth, run) in case.blocks.iter().filter(|block| block.key == "run").enumerate() {
             let options = if run.rest == "-" { String::new() } else { format!(" {}", run.rest) };
             for mode in MODES {
                 let order = if mode == "template" { "queryname" } else { mode };
-                let Stem(stem) = stem(n, nth, mode);
+                let Stem(stem) = run_stem(n, nth, mode);
                 let files = format!("I={n}.{mode}.sam O={stem}.sam M={stem}.metrics");
                 calls.push(format!("{MARK_DUPLICATES} {files} ASSUME_SORT_ORDER={order}{options}"));
             }
         }
     }
-    let mut said = asked.dir.picard_each_small(&calls)?.into_iter();
+    let mut said = asked.dir.run_small_picard_calls(&calls)?.into_iter();
     for &n in &numbers {
-        let text = input(&file.cases[n], path)?;
+        let text = read_input(&file.cases[n], path)?;
         let case = &mut file.cases[n];
         let first_run = case.blocks.iter().position(|block| block.key == "run").context("no run")?;
         let mut blocks = case.blocks[..first_run].to_vec();
         let runs = case.blocks[first_run..].chunk_by(|_, next| next.key != "run");
         for (nth, run) in runs.enumerate() {
             let mut answer = |mode| match said.next() {
-                Some((0, _)) => Ok(Ok(answer(asked, &stem(n, nth, mode))?)),
+                Some((0, _)) => Ok(Ok(read_picard_answer(asked, &run_stem(n, nth, mode))?)),
                 Some((code, why)) if why.is_empty() => bail!("Picard ended with {code}"),
                 Some((_, why)) => Ok(Err(why)),
                 None => bail!("no answer of Picard"),
             };
             let answers = [answer("template")?, answer("coordinate")?];
-            let run = Run { stated: run, order: sam::CoordinateOrder::of(&text) };
-            let expected = run.expected(answers);
+            let run = OptionRun { stated: run, order: sam::CoordinateOrder::from_header(&text) };
+            let expected = run.updated_blocks(answers);
             blocks.extend(expected.with_context(|| format!("{}, {}", case.name(), run.stated[0].rest))?);
         }
         case.blocks = blocks;
@@ -71,13 +71,13 @@ pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(file.text())
 }
 
-fn stem(case: usize, run: usize, mode: &str) -> Stem {
+fn run_stem(case: usize, run: usize, mode: &str) -> Stem {
     Stem(format!("{case}.{run}.{mode}.marked"))
 }
 
 /// Returns the SAM text of a case: its own lines, or a file in the directory of the case
 /// file.
-fn input(case: &Case, path: &Path) -> Result<String> {
+fn read_input(case: &Case, path: &Path) -> Result<String> {
     let block = case.block("sam").with_context(|| format!("{}: no sam", case.name()))?;
     match block.rest.as_str() {
         "" => Ok(block.content()),
@@ -85,7 +85,7 @@ fn input(case: &Case, path: &Path) -> Result<String> {
     }
 }
 
-fn answer(asked: &Asked<'_>, Stem(stem): &Stem) -> Result<PicardAnswer> {
+fn read_picard_answer(asked: &RegenerateRequest<'_>, Stem(stem): &Stem) -> Result<PicardAnswer> {
     let output = fs::read_to_string(asked.dir.path(&format!("{stem}.sam")))?;
     let metrics = fs::read_to_string(asked.dir.path(&format!("{stem}.metrics")))?;
     let brief = |record: &str| {
@@ -97,26 +97,26 @@ fn answer(asked: &Asked<'_>, Stem(stem): &Stem) -> Result<PicardAnswer> {
     // The class and the column names are the same in all files.
     let rows = |table: &str| table.split('\n').skip(2).map(|row| format!("|{row}")).collect();
     Ok(PicardAnswer {
-        records: sam::records(&output).into_iter().map(brief).collect(),
+        records: sam::record_lines(&output).into_iter().map(brief).collect(),
         metrics: table.map(rows),
     })
 }
 
-struct Run<'a> {
+struct OptionRun<'a> {
     stated: &'a [Block],
     order: sam::CoordinateOrder<'a>,
 }
 
-impl Run<'_> {
+impl OptionRun<'_> {
     /// Returns the blocks of the run. For each mode, `answers` has Picard's results, or the
     /// exception that it ended with.
-    fn expected(&self, answers: [Result<PicardAnswer, String>; 2]) -> Result<Vec<Block>> {
+    fn updated_blocks(&self, answers: [Result<PicardAnswer, String>; 2]) -> Result<Vec<Block>> {
         let mut blocks = vec![self.stated[0].clone()];
         for (mode, answer) in MODES.into_iter().zip(answers) {
             let other = blocks.clone();
             match answer {
-                Ok(answer) => self.answered(&mut blocks, mode, answer, &other)?,
-                Err(why) => self.stopped(&mut blocks, mode, &why)?,
+                Ok(answer) => self.push_result_blocks(&mut blocks, mode, answer, &other)?,
+                Err(why) => self.push_failed_blocks(&mut blocks, mode, &why)?,
             }
         }
         Ok(blocks)
@@ -128,7 +128,7 @@ impl Run<'_> {
 
     /// Adds the blocks of a mode in which Picard failed. If the case states results of
     /// readmill nevertheless, they are kept, and only the exception is replaced.
-    fn stopped(&self, blocks: &mut Vec<Block>, mode: &str, why: &str) -> Result<()> {
+    fn push_failed_blocks(&self, blocks: &mut Vec<Block>, mode: &str, why: &str) -> Result<()> {
         const NOT_PICARD_S: &str = "not Picard's, which stops (";
         let remark = self.block(mode, "").and_then(|block| block.rest.strip_prefix(NOT_PICARD_S));
         let Some(remark) = remark else {
@@ -137,13 +137,13 @@ impl Run<'_> {
         };
         let (_, ours) = remark.rsplit_once("); ").context("no remark on what we want")?;
         blocks.push(Block::new(mode, &format!("{NOT_PICARD_S}{why}); {ours}"), Vec::new()));
-        blocks.extend(OURS.iter().filter_map(|word| self.block(mode, word)).cloned());
+        blocks.extend(OWN_BLOCK_SUFFIXES.iter().filter_map(|word| self.block(mode, word)).cloned());
         Ok(())
     }
 
     /// Adds the blocks of a mode in which Picard succeeded; `other` has the blocks of the
     /// other mode.
-    fn answered(
+    fn push_result_blocks(
         &self,
         blocks: &mut Vec<Block>,
         mode: &str,
@@ -155,13 +155,13 @@ impl Run<'_> {
         let records = Block::new(&format!("{mode}-records"), "", answer.records);
         if let Some(deviation) = self.block(mode, "-picard") {
             blocks.push(Block { lines: records.lines, ..deviation.clone() });
-            blocks.extend(OURS.iter().filter_map(|word| self.block(mode, word)).cloned());
+            blocks.extend(OWN_BLOCK_SUFFIXES.iter().filter_map(|word| self.block(mode, word)).cloned());
             return Ok(());
         }
-        blocks.push(self.records(records, other));
+        blocks.push(self.records_block(records, other));
         let (short, lines) = (self.is_short(mode), answer.metrics);
         let rest = if lines.is_some() { "" } else { "none" };
-        let lines = lines.map(|lines| if short { shortened(lines) } else { lines });
+        let lines = lines.map(|lines| if short { shorten_histogram(lines) } else { lines });
         let metrics = Block::new(&format!("{mode}-metrics"), rest, lines.unwrap_or_default());
         let same = |it: &&Block| {
             it.key == "template-metrics" && (&it.rest, &it.lines) == (&metrics.rest, &metrics.lines)
@@ -175,13 +175,13 @@ impl Run<'_> {
 
     /// Returns the block of records, or a reference to `template-records` if both modes
     /// have the same records apart from their order and set numbers.
-    fn records(&self, records: Block, other: &[Block]) -> Block {
+    fn records_block(&self, records: Block, other: &[Block]) -> Block {
         let Some(template) = other.iter().find(|block| block.key == "template-records") else {
             return records;
         };
         let mut sorted = template.lines.clone();
-        self.order.sort(&mut sorted);
-        if renamed(&sorted) != renamed(&records.lines) {
+        self.order.sort_records(&mut sorted);
+        if renumber_sets(&sorted) != renumber_sets(&records.lines) {
             return records;
         }
         Block::new(&records.key, "as template-records", Vec::new())
@@ -198,7 +198,7 @@ impl Run<'_> {
 
 /// Returns records with renumbered duplicate sets: each DI becomes the number of sets that
 /// were seen before it.
-fn renamed(records: &[String]) -> Vec<String> {
+fn renumber_sets(records: &[String]) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut field = |field: &str| match field.strip_prefix("DI:i:") {
         Some(value) => {
@@ -213,7 +213,7 @@ fn renamed(records: &[String]) -> Vec<String> {
 
 /// Shortens a histogram: of a stretch of rows without sets, the first two and the last row
 /// are kept, and `... N rows` replaces the others if there are three or more.
-fn shortened(lines: Vec<String>) -> Vec<String> {
+fn shorten_histogram(lines: Vec<String>) -> Vec<String> {
     let is_empty =
         |line: &String| line.contains(".0\t") && line.split('\t').skip(2).all(|sets| sets == "0");
     let mut short = Vec::new();

@@ -4,12 +4,12 @@ use anyhow::{Context, Result, ensure};
 
 use super::bqsr_cases::{ARGUMENTS, FORMS};
 
-struct Table<'a> {
+struct ReportTable<'a> {
     name: &'a str,
     rows: Vec<Vec<&'a str>>,
     /// The alignment of each column, `l` or `r`. `None` if all cells have the width of the
     /// column, since then it is unknown.
-    sides: Vec<Option<char>>,
+    column_sides: Vec<Option<char>>,
 }
 
 /// A report in short form: `first` has the arguments and quantized qualities, `tables` has
@@ -22,13 +22,13 @@ pub struct ShortReport {
 impl ShortReport {
     /// Parses a report. Returns an error unless it has exactly the five tables of a
     /// recalibration report.
-    pub fn of(text: &str) -> Result<Self> {
+    pub fn parse(text: &str) -> Result<Self> {
         let mut parts = text.split("#:GATKTable:").skip(1);
         let mut tables = Vec::new();
         // A table starts with two `#:GATKTable:` lines: its size and formats, and then its
         // name.
         while let (Some(_), Some(part)) = (parts.next(), parts.next()) {
-            tables.push(Table::of(part)?);
+            tables.push(ReportTable::parse(part)?);
         }
         let names: Vec<&str> = tables.iter().map(|table| table.name).collect();
         ensure!(names == FORMS.map(|form| form.name), "other tables: {names:?}");
@@ -40,15 +40,15 @@ impl ShortReport {
         if !others.is_empty() {
             first.push(format!("arguments {}", others.join(" ")));
         }
-        first.push(format!("quantized {}", ranges(&quantized.rows)));
-        Ok(ShortReport { first, tables: rest.iter().flat_map(Table::short).collect() })
+        first.push(format!("quantized {}", format_quantized_ranges(&quantized.rows)));
+        Ok(ShortReport { first, tables: rest.iter().flat_map(ReportTable::shortened_lines).collect() })
     }
 }
 
-impl<'a> Table<'a> {
+impl<'a> ReportTable<'a> {
     /// Parses a table that starts with its name. Columns are found by the positions of
     /// their names.
-    fn of(text: &'a str) -> Result<Self> {
+    fn parse(text: &'a str) -> Result<Self> {
         let mut lines = text.lines();
         let (name, _) = lines.next().and_then(|line| line.split_once(':')).context("no name")?;
         let columns = lines.next().context("no columns")?;
@@ -57,16 +57,16 @@ impl<'a> Table<'a> {
             columns.as_bytes()[*at] != b' ' && before == b' '
         };
         let starts: Vec<usize> = (0..columns.len()).filter(is_start).collect();
-        let mut table = Table { name, rows: Vec::new(), sides: vec![None; starts.len()] };
+        let mut table = ReportTable { name, rows: Vec::new(), column_sides: vec![None; starts.len()] };
         for line in lines.take_while(|line| !line.is_empty()) {
             let mut row = Vec::new();
             for (column, &start) in starts.iter().enumerate() {
                 let end = starts.get(column + 1).map_or(line.len(), |next| next - 2);
                 let cell = line.get(start..end).with_context(|| format!("a short row: {line}"))?;
                 if cell.starts_with(' ') {
-                    table.sides[column] = Some('r');
+                    table.column_sides[column] = Some('r');
                 } else if cell.ends_with(' ') {
-                    table.sides[column] = Some('l');
+                    table.column_sides[column] = Some('l');
                 }
                 row.push(cell.trim());
             }
@@ -77,32 +77,36 @@ impl<'a> Table<'a> {
 
     /// Returns a heading and the rows. The heading has the column alignments only if they
     /// are unusual. An empty table gives no lines.
-    fn short(&self) -> Vec<String> {
+    fn shortened_lines(&self) -> Vec<String> {
         if self.rows.is_empty() {
             return Vec::new();
         }
         let usual = FORMS.iter().find(|form| form.name == self.name).map_or("", |form| form.sides);
-        let sides: String =
-            self.sides.iter().zip(usual.chars()).map(|(side, usual)| side.unwrap_or(usual)).collect();
+        let sides: String = self
+            .column_sides
+            .iter()
+            .zip(usual.chars())
+            .map(|(side, usual)| side.unwrap_or(usual))
+            .collect();
         let heading =
             if sides == usual { self.name.to_owned() } else { format!("{} {sides}", self.name) };
-        let rows = if self.name == "RecalTable2" { self.cells() } else { self.joined() };
+        let rows = if self.name == "RecalTable2" { self.join_cells() } else { self.join_rows() };
         std::iter::once(heading).chain(rows).collect()
     }
 
-    fn joined(&self) -> Vec<String> {
+    fn join_rows(&self) -> Vec<String> {
         self.rows.iter().map(|row| row.join("\t")).collect()
     }
 
     /// Joins the cells of rows with the same read group, quality, covariate and event, at
     /// most 16 cells per line.
-    fn cells(&self) -> Vec<String> {
+    fn join_cells(&self) -> Vec<String> {
         let mut sets: Vec<(String, Vec<String>)> = Vec::new();
         for row in &self.rows {
             let key = format!("{}\t{}\t{}\t{}\t", row[0], row[1], row[3], row[4]);
             match sets.iter_mut().find(|set| set.0 == key) {
-                Some((_, cells)) => cells.push(cell(row)),
-                None => sets.push((key, vec![cell(row)])),
+                Some((_, cells)) => cells.push(format_cell(row)),
+                None => sets.push((key, vec![format_cell(row)])),
             }
         }
         let lines = |(key, cells): &(String, Vec<String>)| -> Vec<String> {
@@ -114,7 +118,7 @@ impl<'a> Table<'a> {
 
 /// Formats a cell as `VALUE=EMPIRICAL/OBSERVATIONS/ERRORS`. Decimals that are 0 are
 /// removed, and so is an error count of 0.
-fn cell(row: &[&str]) -> String {
+fn format_cell(row: &[&str]) -> String {
     let (value, empirical, observations) = (row[2], row[5].trim_end_matches(".0000"), row[6]);
     match row[7].trim_end_matches(".00") {
         "0" => format!("{value}={empirical}/{observations}"),
@@ -124,7 +128,7 @@ fn cell(row: &[&str]) -> String {
 
 /// Formats the quantized qualities as `FROM-TO:COUNT:VALUE`, separated by spaces. The value
 /// `=` means that qualities are unchanged.
-fn ranges(mut rows: &[Vec<&str>]) -> String {
+fn format_quantized_ranges(mut rows: &[Vec<&str>]) -> String {
     let mut ranges = Vec::new();
     while let Some(first) = rows.first() {
         let is_itself = first[0] == first[2];

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-pub fn records(text: &str) -> Vec<&str> {
+pub fn record_lines(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with('@')).collect()
 }
 
@@ -10,7 +10,7 @@ pub fn column(record: &str, at: usize) -> &str {
     record.split('\t').nth(at).unwrap_or_default()
 }
 
-pub fn number(record: &str, at: usize) -> i64 {
+pub fn numeric_column(record: &str, at: usize) -> i64 {
     column(record, at).parse().unwrap_or_default()
 }
 
@@ -23,37 +23,37 @@ pub fn fields<'a>(record: &'a str, tags: &'a [&str]) -> impl Iterator<Item = &'a
 pub struct CoordinateOrder<'a>(HashMap<&'a str, usize>);
 
 impl<'a> CoordinateOrder<'a> {
-    pub fn of(text: &'a str) -> Self {
+    pub fn from_header(text: &'a str) -> Self {
         let sequences = text.lines().filter(|line| line.starts_with("@SQ\t"));
         let names = sequences.filter_map(|line| line.split('\t').find_map(|it| it.strip_prefix("SN:")));
         CoordinateOrder(names.enumerate().map(|(place, name)| (name, place)).collect())
     }
 
-    pub fn sort(&self, lines: &mut [impl AsRef<str>]) {
+    pub fn sort_records(&self, lines: &mut [impl AsRef<str>]) {
         lines.sort_by_key(|line| {
             let line = line.as_ref();
             let place = self.0.get(column(line, 2)).copied().unwrap_or(self.0.len());
-            (place, number(line, 3), number(line, 1) & 0x10)
+            (place, numeric_column(line, 3), numeric_column(line, 1) & 0x10)
         });
     }
 }
 
-pub fn coordinate_sorted(text: &str) -> String {
-    let mut sorted = records(text);
-    CoordinateOrder::of(text).sort(&mut sorted);
+pub fn sort_by_coordinate(text: &str) -> String {
+    let mut sorted = record_lines(text);
+    CoordinateOrder::from_header(text).sort_records(&mut sorted);
     let header = text.lines().filter(|line| line.starts_with('@'));
     header.chain(sorted).map(|line| format!("{line}\n")).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::coordinate_sorted;
+    use super::sort_by_coordinate;
 
     #[test]
     fn records_are_sorted_by_sequence_position_and_strand() {
         let header = "@SQ\tSN:b\tLN:9\n@SQ\tSN:a\tLN:9\n";
         let given = "u\t4\t*\t0\nr\t16\tb\t2\ns\t0\ta\t1\nf\t0\tb\t2\nt\t0\tb\t1\n";
         let sorted = "t\t0\tb\t1\nf\t0\tb\t2\nr\t16\tb\t2\ns\t0\ta\t1\nu\t4\t*\t0\n";
-        assert_eq!(coordinate_sorted(&format!("{header}{given}")), format!("{header}{sorted}"));
+        assert_eq!(sort_by_coordinate(&format!("{header}{given}")), format!("{header}{sorted}"));
     }
 }

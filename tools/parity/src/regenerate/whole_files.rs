@@ -7,10 +7,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::asked::{Asked, below_first_line};
+use super::asked::{RegenerateRequest, skip_first_line};
 use super::sam;
 use crate::gatk::Gatk;
-use crate::outputs::Printed;
+use crate::outputs::ProgramLines;
 
 const MARK_ADAPTERS: &str = "picard.illumina.MarkIlluminaAdapters";
 
@@ -19,11 +19,11 @@ const NOT_PRUNED: &str = "PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN=-1";
 /// Returns read pairs with the XT values that Picard gives them: pruned and unpruned, as
 /// pairs and as single reads. The format is explained in
 /// `crates/filters/tests/filters/adapters.rs`.
-pub fn adapters(asked: &Asked<'_>, path: &Path) -> Result<String> {
+pub fn regenerate_adapters(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let text = fs::read_to_string(path)?;
     let mut files = ["pairs", "singles"].map(|name| (name, "@HD\tVN:1.6\tSO:queryname\n".to_owned()));
     let mut templates = Vec::new();
-    for (number, line) in below_first_line(&text).lines().enumerate() {
+    for (number, line) in skip_first_line(&text).lines().enumerate() {
         let [first, last, ..] = line.split(' ').collect::<Vec<_>>()[..] else {
             bail!("no bases: {line}")
         };
@@ -46,9 +46,9 @@ pub fn adapters(asked: &Asked<'_>, path: &Path) -> Result<String> {
         call("pairs", "all", &format!(" {NOT_PRUNED}")),
         call("singles", "single", ""),
     ];
-    let ends = asked.dir.picard_each_small(&calls)?;
+    let ends = asked.dir.run_small_picard_calls(&calls)?;
     ensure!(ends.iter().all(|end| end.0 == 0), "Picard ended with {ends:?}");
-    let [pruned, all, single] = ["pruned", "all", "single"].map(|name| marks(asked, name));
+    let [pruned, all, single] = ["pruned", "all", "single"].map(|name| read_adapter_marks(asked, name));
     let (pruned, all, single) = (pruned?, all?, single?);
     let mut lines = String::new();
     for (number, bases) in templates.into_iter().enumerate() {
@@ -69,18 +69,20 @@ struct ReadEnd {
     flags: i64,
 }
 
-fn marks(asked: &Asked<'_>, name: &str) -> Result<HashMap<ReadEnd, String>> {
+fn read_adapter_marks(asked: &RegenerateRequest<'_>, name: &str) -> Result<HashMap<ReadEnd, String>> {
     let text = fs::read_to_string(asked.dir.path(&format!("{name}.sam")))?;
     let mut marks = HashMap::new();
-    for record in sam::records(&text) {
+    for record in sam::record_lines(&text) {
         let template = sam::column(record, 0).trim_start_matches('t').parse()?;
         let mark = sam::fields(record, &["XT:i:"]).next().map(|field| field[5..].to_owned());
-        marks.extend(mark.map(|mark| (ReadEnd { template, flags: sam::number(record, 1) }, mark)));
+        marks.extend(
+            mark.map(|mark| (ReadEnd { template, flags: sam::numeric_column(record, 1) }, mark)),
+        );
     }
     Ok(marks)
 }
 
-const DEPTHS: [&str; 7] = [
+const MOSDEPTH_ENDINGS: [&str; 7] = [
     "mosdepth.global.dist.txt",
     "mosdepth.region.dist.txt",
     "mosdepth.summary.txt",
@@ -91,7 +93,7 @@ const DEPTHS: [&str; 7] = [
 ];
 
 /// Starts of lines of `samtools stats` that are not part of the oracle.
-const LEFT_OUT: [&str; 6] = [
+const SKIPPED_LINE_STARTS: [&str; 6] = [
     "# This file was produced by",
     "# The command line was:",
     "# Coverage distribution.",
@@ -102,37 +104,38 @@ const LEFT_OUT: [&str; 6] = [
 
 /// Returns the output of `samtools stats` for `stats.sam` beside the oracle, without the
 /// lines of [`LEFT_OUT`].
-pub fn stats(asked: &Asked<'_>, path: &Path) -> Result<String> {
+pub fn regenerate_stats(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     fs::copy(path.with_file_name("stats.sam"), asked.dir.path("stats.sam"))?;
-    let text = Printed::newest(&asked.dir, "stats stats.sam")?.text()?;
-    let kept = text.lines().filter(|line| !LEFT_OUT.iter().any(|start| line.starts_with(start)));
+    let text = ProgramLines::start_samtools_1_24(&asked.dir, "stats stats.sam")?.read_text()?;
+    let kept =
+        text.lines().filter(|line| !SKIPPED_LINE_STARTS.iter().any(|start| line.starts_with(start)));
     Ok(kept.fold("#\n".to_owned(), |text, line| text + line + "\n"))
 }
 
 /// Returns the files that mosdepth writes for `reads.sam` beside the oracle, once per line
 /// of options in the current oracle.
-pub fn coverage(asked: &Asked<'_>, path: &Path) -> Result<String> {
+pub fn regenerate_coverage(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let mosdepth = asked.peers.mosdepth()?;
     for file in ["reads.sam", "regions.bed"] {
         fs::copy(path.with_file_name(file), asked.dir.path(file))?;
     }
-    asked.dir.newest("view --no-PG -b -o reads.bam reads.sam")?;
-    asked.dir.newest("index reads.bam")?;
+    asked.dir.run_samtools_1_24("view --no-PG -b -o reads.bam reads.sam")?;
+    asked.dir.run_samtools_1_24("index reads.bam")?;
     let before = fs::read_to_string(path)?;
     let mut text = "#\n".to_owned();
     for options in before.lines().filter_map(|line| line.strip_prefix("= mosdepth")) {
-        for ending in DEPTHS {
+        for ending in MOSDEPTH_ENDINGS {
             let _ = fs::remove_file(asked.dir.path(&format!("made.{ending}")));
         }
-        asked.dir.peer(&mosdepth, &format!("{} made reads.bam", options.trim()))?;
+        asked.dir.run_peer(&mosdepth, &format!("{} made reads.bam", options.trim()))?;
         text += &format!("= mosdepth{options}\n");
-        for ending in DEPTHS {
+        for ending in MOSDEPTH_ENDINGS {
             let file = format!("made.{ending}");
             if !asked.dir.path(&file).exists() {
                 continue;
             }
             let given = match ending.ends_with(".gz") {
-                true => Printed::by(asked.dir.inflated(&file))?.text()?,
+                true => ProgramLines::start(asked.dir.inflate_command(&file))?.read_text()?,
                 false => fs::read_to_string(asked.dir.path(&file))?,
             };
             text += &format!("== .{ending}\n{given}");
@@ -141,16 +144,16 @@ pub fn coverage(asked: &Asked<'_>, path: &Path) -> Result<String> {
     Ok(text)
 }
 
-pub fn gathered(asked: &Asked<'_>, path: &Path) -> Result<String> {
+pub fn regenerate_gathered_report(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let reports = ["one.table", "two.table"];
-    answer(asked, path, &reports, "walkers.bqsr.GatherBQSRReports -I one.table -I two.table -O ")
+    run_gatk_call(asked, path, &reports, "walkers.bqsr.GatherBQSRReports -I one.table -I two.table -O ")
 }
 
 /// Returns the plot data that GATK's AnalyzeCovariates makes of two reports beside the
 /// oracle.
-pub fn plot_data(asked: &Asked<'_>, path: &Path) -> Result<String> {
+pub fn regenerate_plot_data(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let reports = ["one.table", "gathered.table"];
-    answer(
+    run_gatk_call(
         asked,
         path,
         &reports,
@@ -160,13 +163,18 @@ pub fn plot_data(asked: &Asked<'_>, path: &Path) -> Result<String> {
 
 /// Runs one GATK call and returns its output file. The named files beside the oracle are
 /// copied without their first line, which names their source.
-fn answer(asked: &Asked<'_>, path: &Path, files: &[&str], call: &str) -> Result<String> {
+fn run_gatk_call(
+    asked: &RegenerateRequest<'_>,
+    path: &Path,
+    files: &[&str],
+    call: &str,
+) -> Result<String> {
     for file in files {
         let text = fs::read_to_string(path.with_file_name(file))?;
-        fs::write(asked.dir.path(file), below_first_line(&text))?;
+        fs::write(asked.dir.path(file), skip_first_line(&text))?;
     }
     let name = path.file_name().context("no name")?.to_string_lossy();
     let output = format!("made.{name}");
-    Gatk::find(asked.peers)?.each(&asked.dir, &[format!("{call}{output}")])?;
+    Gatk::find_or_install(asked.peers)?.run_calls(&asked.dir, &[format!("{call}{output}")])?;
     Ok(format!("#\n{}", fs::read_to_string(asked.dir.path(&output))?))
 }

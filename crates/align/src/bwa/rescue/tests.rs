@@ -25,13 +25,13 @@ type Make = unsafe extern "C" fn(
     threads: c_int,
     piece: i32,
     mate: i32,
-) -> *const Kernel;
+) -> *const RescueKernel;
 
 macro_rules! makers {
     ($($name:ident),*) => {
         // SAFETY: as `Make`.
         unsafe extern "C" {
-            $(fn $name(_: c_int, _: c_int, _: c_int, _: c_int, _: i8, _: i8, _: c_int, _: i32, _: i32) -> *const Kernel;)*
+            $(fn $name(_: c_int, _: c_int, _: c_int, _: c_int, _: i8, _: i8, _: c_int, _: i32, _: i32) -> *const RescueKernel;)*
         }
     };
 }
@@ -80,7 +80,7 @@ impl Random {
 struct Rescues {
     pieces: Vec<u8>,
     mates: Vec<u8>,
-    pairs: Vec<Pair>,
+    pairs: Vec<RescuePair>,
 }
 
 impl Rescues {
@@ -90,14 +90,14 @@ impl Rescues {
             let length = 1 + random.below(PIECE);
             let piece = random.letters(length);
             let mate = random.mate(&piece, longest);
-            rescues.pairs.push(Pair {
+            rescues.pairs.push(RescuePair {
                 piece: rescues.pieces.len() as i32,
                 mate: rescues.mates.len() as i32,
                 piece_len: piece.len() as i32,
                 mate_len: mate.len() as i32,
                 ask: SECOND | START | least,
                 hit: hit as i32,
-                ..Pair::default()
+                ..RescuePair::default()
             });
             rescues.pieces.extend(piece);
             rescues.mates.extend(mate);
@@ -108,10 +108,10 @@ impl Rescues {
         rescues
     }
 
-    fn run(&mut self, kernel: *const Kernel, bytes: bool, phase: c_int, hits: &mut [Hit]) {
+    fn run(&mut self, kernel: *const RescueKernel, bytes: bool, phase: c_int, hits: &mut [RescueHit]) {
         let count = self.pairs.len();
         // The kernel for AVX2 writes pairs of its own, up to a multiple of its lanes.
-        self.pairs.resize(count + 32, Pair::default());
+        self.pairs.resize(count + 32, RescuePair::default());
         // SAFETY: a live kernel; letters and hits of so many pairs.
         unsafe {
             let functions = &*(*kernel).functions;
@@ -132,8 +132,8 @@ impl Rescues {
     }
 
     /// Runs both phases, with the steps that bwa-mem3 does between them.
-    fn scored(mut self, kernel: *const Kernel, bytes: bool, least: c_int) -> Vec<Hit> {
-        let none = Hit {
+    fn scored(mut self, kernel: *const RescueKernel, bytes: bool, least: c_int) -> Vec<RescueHit> {
+        let none = RescueHit {
             score: 0,
             piece_end: -1,
             mate_end: -1,
@@ -161,14 +161,14 @@ impl Rescues {
     }
 }
 
-fn made(make: Make, scoring: Scoring) -> *const Kernel {
+fn made(make: Make, scoring: Scoring) -> *const RescueKernel {
     let (open_deletion, deletion, open_insertion, insertion, same, different) = scoring;
     let (piece, mate) = (PIECE as i32, MATE as i32);
     // SAFETY: no preconditions.
     unsafe { make(open_deletion, deletion, open_insertion, insertion, same, different, 1, piece, mate) }
 }
 
-fn unmade(kernel: *const Kernel) {
+fn unmade(kernel: *const RescueKernel) {
     // SAFETY: made on the heap, unmade once, by the destructor that frees it.
     unsafe { ((*(*kernel).functions).destructors[1])(kernel) };
 }
@@ -204,7 +204,7 @@ fn scores_ends_and_starts_are_those_of_the_kernel_for_avx2() {
     if !is_x86_feature_detected!("avx2") {
         return;
     }
-    write().unwrap();
+    patch_tables().unwrap();
     let random = &mut Random(7);
     let (mut found, mut seconds) = (0, 0);
     for scoring in SCORINGS {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "bwa")]
-use readmill_align::bwa::{self, BwaKernel, BwaOptions, IndexOptions};
+use readmill_align::bwa::{self, BwaIndexOptions, BwaKernel, BwaOptions};
 #[cfg(feature = "minibwa")]
 use readmill_align::minibwa::{self, MinibwaKernel, MinibwaOptions};
 use readmill_align::{Aligner, Cohorts, Kernel, Seeded};
@@ -139,7 +139,7 @@ pub fn reads(segments: usize, count: usize) -> ReadBatch {
     for template in templates(count) {
         for (name, bases, qualities) in &template[..segments] {
             let (name, qualities) = (name.as_bytes(), Some(&qualities[..]));
-            reads.push(Read { name, comment: b"", bases, qualities });
+            reads.push_read(Read { name, comment: b"", bases, qualities });
         }
     }
     reads
@@ -156,7 +156,7 @@ pub fn reference() -> &'static Path {
         std::fs::write(&path, fasta("\n")).unwrap();
         #[cfg(feature = "bwa")]
         {
-            let options = IndexOptions { memory: None, unpacked: true };
+            let options = BwaIndexOptions { memory: None, unpacked: true };
             bwa::build_index(&path, &path, options, &mut |_| ()).unwrap();
         }
         #[cfg(feature = "minibwa")]
@@ -180,12 +180,12 @@ pub const READS: usize = 3000;
 
 #[cfg(feature = "bwa")]
 pub fn kernel(options: BwaOptions) -> Arc<dyn Kernel> {
-    Arc::new(BwaKernel::load(&bwa::FILES.find(reference()).unwrap(), options).unwrap())
+    Arc::new(BwaKernel::load(&bwa::FILES.find_prefix(reference()).unwrap(), options).unwrap())
 }
 
 #[cfg(feature = "minibwa")]
 pub fn minibwa(options: MinibwaOptions) -> Arc<dyn Kernel> {
-    Arc::new(MinibwaKernel::load(&minibwa::FILES.find(reference()).unwrap(), options).unwrap())
+    Arc::new(MinibwaKernel::load(&minibwa::FILES.find_prefix(reference()).unwrap(), options).unwrap())
 }
 
 /// Returns the records of one batch.
@@ -194,15 +194,15 @@ pub fn records(
     reads: &ReadBatch,
     group: Option<&[u8]>,
 ) -> Vec<(usize, Vec<u8>)> {
-    let mut aligner = kernel.clone().aligner().unwrap();
-    let seeded = aligner.seed(reads).unwrap();
-    let model = kernel.infer(&[&seeded]).unwrap();
+    let mut aligner = kernel.clone().new_aligner().unwrap();
+    let seeded = aligner.seed_reads(reads).unwrap();
+    let model = kernel.infer_insert_sizes(&[&seeded]).unwrap();
     let mut records = Vec::new();
     let sink = &mut |read: usize, record: &[u8]| {
         records.push((read, record.to_vec()));
         Ok(())
     };
-    aligner.emit(reads, seeded, &model, group, sink).unwrap();
+    aligner.emit_records(reads, seeded, &model, group, sink).unwrap();
     records
 }
 
@@ -210,16 +210,16 @@ pub fn records(
 pub fn align(kernel: &Arc<dyn Kernel>, reads: &ReadBatch, batch: usize, threads: usize) -> Vec<u8> {
     let (mut out, mut pending) = (Vec::new(), Vec::new());
     let mut cohorts = kernel.cohort_bases(reads.segments()).map(Cohorts::new);
-    for first in (0..reads.templates()).step_by(batch) {
-        let part = reads.slice(first..reads.templates().min(first + batch));
+    for first in (0..reads.template_count()).step_by(batch) {
+        let part = reads.copy_templates(first..reads.template_count().min(first + batch));
         let mut from = 0;
-        while from < part.templates() {
+        while from < part.template_count() {
             let (range, ends) = match &mut cohorts {
-                Some(cohorts) => cohorts.take(&part, from),
-                None => (from..part.templates(), true),
+                Some(cohorts) => cohorts.take_templates(&part, from),
+                None => (from..part.template_count(), true),
             };
             from = range.end;
-            pending.push(part.slice(range));
+            pending.push(part.copy_templates(range));
             if ends {
                 cohort(kernel, &std::mem::take(&mut pending), threads, &mut out);
             }
@@ -233,15 +233,15 @@ pub fn align(kernel: &Arc<dyn Kernel>, reads: &ReadBatch, batch: usize, threads:
 fn cohort(kernel: &Arc<dyn Kernel>, batches: &[ReadBatch], threads: usize, out: &mut Vec<u8>) {
     let each = batches.len().div_ceil(threads).max(1);
     let seed = |batches: &[ReadBatch]| {
-        let mut aligner = Arc::clone(kernel).aligner().unwrap();
-        batches.iter().map(|batch| aligner.seed(batch).unwrap()).collect::<Vec<_>>()
+        let mut aligner = Arc::clone(kernel).new_aligner().unwrap();
+        batches.iter().map(|batch| aligner.seed_reads(batch).unwrap()).collect::<Vec<_>>()
     };
     let seeded: Vec<Seeded> = std::thread::scope(|scope| {
         let work: Vec<_> = batches.chunks(each).map(|part| scope.spawn(move || seed(part))).collect();
         work.into_iter().flat_map(|part| part.join().unwrap()).collect()
     });
-    let model = kernel.infer(&seeded.iter().collect::<Vec<_>>()).unwrap();
-    let mut aligner = Arc::clone(kernel).aligner().unwrap();
+    let model = kernel.infer_insert_sizes(&seeded.iter().collect::<Vec<_>>()).unwrap();
+    let mut aligner = Arc::clone(kernel).new_aligner().unwrap();
     for (batch, seeded) in batches.iter().zip(seeded) {
         emit(aligner.as_mut(), batch, seeded, &model, out);
     }
@@ -251,7 +251,7 @@ fn emit(
     aligner: &mut dyn Aligner,
     batch: &ReadBatch,
     seeded: Seeded,
-    model: &readmill_align::Model,
+    model: &readmill_align::InsertModel,
     out: &mut Vec<u8>,
 ) {
     let mut previous = 0;
@@ -261,7 +261,7 @@ fn emit(
         out.extend_from_slice(record);
         Ok(())
     };
-    aligner.emit(batch, seeded, model, None, sink).unwrap();
+    aligner.emit_records(batch, seeded, model, None, sink).unwrap();
 }
 
 /// FNV-1a, 64 bits.

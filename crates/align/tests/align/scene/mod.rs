@@ -45,7 +45,7 @@ pub fn an_insert_size_that_is_given_makes_cohorts_needless(given: &Arc<dyn Kerne
 /// Checks that candidates take at least `each` bytes per read.
 pub fn candidates_stay_below_what_is_foretold(kernel: &Arc<dyn Kernel>, each: u64) {
     let pairs = reads(2, 1024);
-    let seeded = kernel.clone().aligner().unwrap().seed(&pairs).unwrap();
+    let seeded = kernel.clone().new_aligner().unwrap().seed_reads(&pairs).unwrap();
     assert!(seeded.bytes() > each * pairs.len() as u64);
     assert!(seeded.bytes() < kernel.seeded_bytes(&pairs), "{}", seeded.bytes());
 }
@@ -58,9 +58,9 @@ pub fn reads_that_cannot_be_records_are_errors(kernel: &Arc<dyn Kernel>) {
         (b"long", &long_read, "200,000 bases"),
     ] {
         let mut reads = ReadBatch::new(1, 41);
-        reads.push(Read { name: b"good", comment: b"", bases: b"ACGTACGT", qualities: None });
-        reads.push(Read { name, comment: b"", bases, qualities: None });
-        let Err(error) = kernel.clone().aligner().unwrap().seed(&reads) else {
+        reads.push_read(Read { name: b"good", comment: b"", bases: b"ACGTACGT", qualities: None });
+        reads.push_read(Read { name, comment: b"", bases, qualities: None });
+        let Err(error) = kernel.clone().new_aligner().unwrap().seed_reads(&reads) else {
             panic!("{what} went through")
         };
         assert_eq!((error.kind, error.place.record), (ErrorKind::Input, Some(43)));
@@ -72,7 +72,7 @@ pub fn empty_reads_and_empty_batches_are_fine(kernel: &Arc<dyn Kernel>) {
     let mut reads = ReadBatch::new(2, 0);
     assert!(records(kernel, &reads, None).is_empty());
     for _ in 0..2 {
-        reads.push(Read { name: b"e", comment: b"", bases: b"", qualities: Some(b"") });
+        reads.push_read(Read { name: b"e", comment: b"", bases: b"", qualities: Some(b"") });
     }
     let records = records(kernel, &reads, None);
     assert_eq!(records.len(), 2);
@@ -81,14 +81,14 @@ pub fn empty_reads_and_empty_batches_are_fine(kernel: &Arc<dyn Kernel>) {
 
 pub fn errors_and_panics_of_the_sink_come_back(kernel: &Arc<dyn Kernel>) {
     let reads = reads(2, 5);
-    let mut aligner = kernel.clone().aligner().unwrap();
-    let mut seeded = || aligner.seed(&reads).unwrap();
+    let mut aligner = kernel.clone().new_aligner().unwrap();
+    let mut seeded = || aligner.seed_reads(&reads).unwrap();
     let (first, second): (Seeded, Seeded) = (seeded(), seeded());
-    let model = kernel.infer(&[&first]).unwrap();
+    let model = kernel.infer_insert_sizes(&[&first]).unwrap();
     let fail = &mut |_: usize, _: &[u8]| Err(Error::usage("full"));
-    assert_eq!(aligner.emit(&reads, first, &model, None, fail).unwrap_err().what, "full");
+    assert_eq!(aligner.emit_records(&reads, first, &model, None, fail).unwrap_err().what, "full");
     let panic = std::panic::AssertUnwindSafe(|| {
-        aligner.emit(&reads, second, &model, None, &mut |_, _| panic!("ouch"))
+        aligner.emit_records(&reads, second, &model, None, &mut |_, _| panic!("ouch"))
     });
     assert!(std::panic::catch_unwind(panic).is_err());
 }

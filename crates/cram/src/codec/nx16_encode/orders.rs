@@ -34,7 +34,7 @@ pub struct Nx16Encoder {
 impl Nx16Encoder {
     /// Appends the tables and states of `bytes`, which are not empty. If `bits` is given, their
     /// pairs are already counted.
-    pub(super) fn entropy(
+    pub(super) fn encode_entropy(
         &mut self,
         bytes: &[u8],
         alphabet: &Alphabet,
@@ -46,14 +46,14 @@ impl Nx16Encoder {
         self.dense.clear();
         self.dense.extend(bytes.iter().map(|&byte| alphabet.of[byte as usize]));
         match (order, n) {
-            (0, 4) => self.order_0::<4>(alphabet, out),
-            (0, _) => self.order_0::<32>(alphabet, out),
-            (_, 4) => self.order_1::<4>(bytes, alphabet, bits, out),
-            (..) => self.order_1::<32>(bytes, alphabet, bits, out),
+            (0, 4) => self.encode_order_0::<4>(alphabet, out),
+            (0, _) => self.encode_order_0::<32>(alphabet, out),
+            (_, 4) => self.encode_order_1::<4>(bytes, alphabet, bits, out),
+            (..) => self.encode_order_1::<32>(bytes, alphabet, bits, out),
         }
     }
 
-    fn order_0<const N: usize>(&mut self, alphabet: &Alphabet, out: &mut Vec<u8>) {
+    fn encode_order_0<const N: usize>(&mut self, alphabet: &Alphabet, out: &mut Vec<u8>) {
         let mut frequencies = vec![0; alphabet.counts.len()];
         normalise_to(1 << BITS, &alphabet.counts, &mut frequencies);
         let of = |symbol: u8| frequencies[usize::from(alphabet.of[symbol as usize])];
@@ -61,16 +61,16 @@ impl Nx16Encoder {
         let used = (0..=255u8).filter(|&symbol| alphabet.used[symbol as usize]);
         used.for_each(|symbol| put_uint7(out, u32::from(of(symbol))));
         let mut table = [RansSymbol::default(); 256];
-        fill(&frequencies, BITS, &mut table);
-        let mut at = self.room();
+        fill_nx16_symbols(&frequencies, BITS, &mut table);
+        let mut at = self.reserve_output();
         let (dense, coded, mut states) = (&self.dense[..], &mut self.coded[..], [LOW; N]);
         let whole = dense.len() / N * N;
         for (j, &number) in dense[whole..].iter().enumerate().rev() {
-            put(&table[number as usize], &mut states[j], coded, &mut at);
+            encode_symbol(&table[number as usize], &mut states[j], coded, &mut at);
         }
         for chunk in dense[..whole].chunks_exact(N).rev() {
             for (state, &number) in states.iter_mut().zip(chunk).rev() {
-                put(&table[number as usize], state, coded, &mut at);
+                encode_symbol(&table[number as usize], state, coded, &mut at);
             }
         }
         self.put_states(&states, at, out);
@@ -106,7 +106,7 @@ impl Nx16Encoder {
         }
     }
 
-    fn scale(&mut self, bits: u32, n: usize) {
+    fn scale_pairs(&mut self, bits: u32, n: usize) {
         self.frequencies.clear();
         self.frequencies.resize(n * n, 0);
         let rows = self.counts.chunks_exact(n).zip(self.frequencies.chunks_exact_mut(n));
@@ -125,7 +125,8 @@ impl Nx16Encoder {
             let rows = self.counts.chunks_exact(n).zip(self.frequencies.chunks_exact_mut(n));
             for (counts, frequencies) in rows {
                 if let Some(shift) = scale_row(bits, counts, frequencies) {
-                    *cost_of += cost(counts, frequencies, bits - shift) + row_bytes(frequencies);
+                    *cost_of += estimate_bytes(counts, frequencies, bits - shift)
+                        + estimate_row_bytes(frequencies);
                 } else {
                     *cost_of += 2.0;
                 }
@@ -141,7 +142,7 @@ impl Nx16Encoder {
         (BITS, costs[1])
     }
 
-    fn order_1<const N: usize>(
+    fn encode_order_1<const N: usize>(
         &mut self,
         raw: &[u8],
         alphabet: &Alphabet,
@@ -162,7 +163,7 @@ impl Nx16Encoder {
         }
         let bits = match bits {
             Some(bits) => {
-                self.scale(bits, n);
+                self.scale_pairs(bits, n);
                 bits
             }
             None => self.choose_bits(n).0,
@@ -176,15 +177,20 @@ impl Nx16Encoder {
             if sum > 0 {
                 let shift = bits - sum.trailing_zeros();
                 frequencies.iter_mut().for_each(|f| *f <<= shift);
-                fill(frequencies, bits, symbols);
+                fill_nx16_symbols(frequencies, bits, symbols);
             }
         }
-        let mut at = self.room();
+        let mut at = self.reserve_output();
         let (dense, symbols, coded) = (&self.dense[..], &self.symbols[..], &mut self.coded[..]);
         let mut states = [LOW; N];
         let context = |at: usize| if at == 0 { 0 } else { usize::from(dense[at - 1]) };
         for i in (part * N..dense.len()).rev() {
-            put(&symbols[context(i) * n + usize::from(dense[i])], &mut states[N - 1], coded, &mut at);
+            encode_symbol(
+                &symbols[context(i) * n + usize::from(dense[i])],
+                &mut states[N - 1],
+                coded,
+                &mut at,
+            );
         }
         // From the end: a symbol is encoded once the one before it, its context, is known.
         let mut next = [0usize; N];
@@ -194,12 +200,12 @@ impl Nx16Encoder {
         for i in (0..part - 1).rev() {
             for j in (0..N).rev() {
                 let context = usize::from(dense[j * part + i]);
-                put(&symbols[context * n + next[j]], &mut states[j], coded, &mut at);
+                encode_symbol(&symbols[context * n + next[j]], &mut states[j], coded, &mut at);
                 next[j] = context;
             }
         }
         for j in (0..N).rev() {
-            put(&symbols[next[j]], &mut states[j], coded, &mut at);
+            encode_symbol(&symbols[next[j]], &mut states[j], coded, &mut at);
         }
         self.put_states(&states, at, out);
     }
@@ -225,7 +231,7 @@ impl Nx16Encoder {
         let mut coded = Vec::new();
         if table.len() > 1000 {
             let mut inner = Nx16Encoder::default();
-            inner.entropy(&table, &Alphabet::of(&table), 0, None, 4, &mut coded);
+            inner.encode_entropy(&table, &Alphabet::of(&table), 0, None, 4, &mut coded);
         }
         let small = !coded.is_empty() && coded.len() + 6 < table.len();
         out.push((bits << 4) as u8 | u8::from(small));
@@ -242,7 +248,7 @@ impl Nx16Encoder {
         out.extend(self.coded[at..].iter().flat_map(|two| two.to_le_bytes()));
     }
 
-    fn room(&mut self) -> usize {
+    fn reserve_output(&mut self) -> usize {
         let room = self.dense.len() + 64; // a symbol takes at most twelve bits
         if self.coded.len() < room {
             self.coded.resize(room, 0);
@@ -270,7 +276,7 @@ fn scale_row(bits: u32, counts: &[u32], frequencies: &mut [u16]) -> Option<u32> 
     Some(bits - needed)
 }
 
-fn row_bytes(frequencies: &[u16]) -> f64 {
+fn estimate_row_bytes(frequencies: &[u16]) -> f64 {
     let (mut bytes, mut zero) = (0.0, false);
     for &f in frequencies {
         bytes += match f {
@@ -284,20 +290,20 @@ fn row_bytes(frequencies: &[u16]) -> f64 {
     bytes
 }
 
-pub(super) fn cost(counts: &[u32], frequencies: &[u16], bits: u32) -> f64 {
+pub(super) fn estimate_bytes(counts: &[u32], frequencies: &[u16], bits: u32) -> f64 {
     estimated_size(counts, frequencies, bits, 0.0)
 }
 
-fn fill(frequencies: &[u16], bits: u32, symbols: &mut [RansSymbol]) {
+fn fill_nx16_symbols(frequencies: &[u16], bits: u32, symbols: &mut [RansSymbol]) {
     fill_symbols(frequencies, bits, LOW >> bits << 16, symbols);
 }
 
 /// Encodes a symbol into `state`. Two bytes may be stored before `at`.
 #[inline(always)]
-fn put(symbol: &RansSymbol, state: &mut u32, out: &mut [u16], at: &mut usize) {
+fn encode_symbol(symbol: &RansSymbol, state: &mut u32, out: &mut [u16], at: &mut usize) {
     let x = *state;
-    let over = u32::from(x >= symbol.most); // without a branch, which would be predicted badly
+    let over = u32::from(x >= symbol.shorten_from); // without a branch, which would be predicted badly
     out[*at - 1] = x as u16;
     *at -= over as usize;
-    *state = symbol.step(x >> (16 * over));
+    *state = symbol.next_state(x >> (16 * over));
 }

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 
-use super::engine::{Crew, Pass, Ticket, run};
+use super::engine::{Crew, Pass, Ticket, run_pass};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -126,7 +126,8 @@ impl Script {
             live.fetch_sub(1, SeqCst);
             Ok(())
         };
-        let ending = match catch_unwind(AssertUnwindSafe(|| run(crew, &play, claim, link, commit))) {
+        let ending = match catch_unwind(AssertUnwindSafe(|| run_pass(crew, &play, claim, link, commit)))
+        {
             Ok(Ok(workers)) => {
                 assert_eq!(workers.len(), threads_that_start);
                 assert_eq!(workers.iter().map(|(opens, _)| opens).sum::<u64>(), self.tickets);
@@ -166,7 +167,7 @@ impl Pass for Play<'_> {
     type Worker = (u64, u64);
     type Error = Failure;
 
-    fn worker(&self) -> (u64, u64) {
+    fn make_worker(&self) -> (u64, u64) {
         self.workers.fetch_add(1, SeqCst);
         (0, 0)
     }

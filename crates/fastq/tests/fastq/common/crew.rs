@@ -43,7 +43,7 @@ pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> C
         }
     });
     let board = board.into_inner().unwrap();
-    CrewOutcome { reread: board.order.reread(), ..board.outcome }
+    CrewOutcome { reread: board.order.reread_count(), ..board.outcome }
 }
 
 fn serve(claims: &Claims, board: &Mutex<Board>, news: &Condvar, in_flight: u64, mut random: Random) {
@@ -52,7 +52,7 @@ fn serve(claims: &Claims, board: &Mutex<Board>, news: &Condvar, in_flight: u64, 
         let mut now = board.lock().unwrap();
         let ticket = loop {
             link(&mut now);
-            if now.outcome.error.is_some() || claims.ended() {
+            if now.outcome.error.is_some() || claims.has_ended() {
                 news.notify_all();
                 return;
             }
@@ -86,8 +86,8 @@ fn link(now: &mut Board) {
             Ok(_) if reads.is_empty() => {}
             Ok(_) => {
                 let before = now.outcome.batches.iter().sum::<usize>();
-                now.outcome.misnumbered |= reads.first() != before as u64;
-                now.outcome.batches.push(reads.templates());
+                now.outcome.misnumbered |= reads.first_template() != before as u64;
+                now.outcome.batches.push(reads.template_count());
                 now.outcome.reads.extend(reads.iter().map(|read| {
                     let qualities = read.qualities.map(<[u8]>::to_vec);
                     (read.name.to_vec(), read.comment.to_vec(), read.bases.to_vec(), qualities)

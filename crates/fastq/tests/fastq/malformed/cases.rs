@@ -232,7 +232,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 
 fn bgzf(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    Deflater::new(Codec::default(), 1).block(text, &mut out);
+    Deflater::new(Codec::default(), 1).deflate_block(text, &mut out);
     out
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use common::crew;
 use common::oracle::Owned;
-use readmill_fastq::{Claims, FastqInput, Layout, Options};
+use readmill_fastq::{BatchOptions, Claims, FastqInput, FastqLayout};
 use readmill_record::ErrorKind;
 
 pub enum ParseOutcome {
@@ -35,15 +35,15 @@ pub enum Shape {
     Interleaved,
 }
 
-fn layout(shape: Shape, texts: &[&[u8]]) -> Layout {
+fn layout(shape: Shape, texts: &[&[u8]]) -> FastqLayout {
     let stream = |file: usize| {
         let bytes = std::io::Cursor::new(texts[file].to_vec());
         FastqInput::Stream(name(file), Box::new(bytes))
     };
     match shape {
-        Shape::Single => Layout::Single(stream(0)),
-        Shape::Paired => Layout::Paired(stream(0), stream(1)),
-        Shape::Interleaved => Layout::Interleaved(stream(0)),
+        Shape::Single => FastqLayout::Single(stream(0)),
+        Shape::Paired => FastqLayout::Paired(stream(0), stream(1)),
+        Shape::Interleaved => FastqLayout::Interleaved(stream(0)),
     }
 }
 
@@ -55,12 +55,12 @@ fn check(what: &str, shape: Shape, texts: &[&[u8]], expected: &ParseOutcome) {
     let mut first: Option<Vec<Owned>> = None;
     for templates in [1, 2, 100] {
         for (block_bytes, threads) in [(7, 1), (64, 3), (1 << 16, 1)] {
-            let options = Options {
+            let options = BatchOptions {
                 templates,
                 block_bytes,
                 in_flight: 4,
                 record_bytes: 2000,
-                ..Options::default()
+                ..BatchOptions::default()
             };
             let opened = Claims::open(layout(shape, texts), options);
             let claims = match (opened, expected) {

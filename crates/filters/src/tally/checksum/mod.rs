@@ -10,11 +10,11 @@ pub mod sequencing;
 use std::fmt::Write as _;
 
 use readmill_record::tag::Field;
-use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Tags, Tally};
+use readmill_record::{Batch, ChangedTags, Changes, Flags, Header, RecordRef, Result, Tally};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-use super::spec::{Report, TallySpec};
+use super::spec::{TallyReport, TallySpec};
 pub use sequencing::{BAMSEQCHKSUM, SAMTOOLS_CHECKSUM, SequencingChecksum, SequencingSums};
 
 /// The description of this tally, for the flag `--checksum FILE`. The subcommand has flags of its
@@ -24,7 +24,7 @@ pub const SPEC: TallySpec = TallySpec {
         "Write checksums of the reads that do not depend on their order, as readmill checksum does",
     ),
     ..TallySpec::new("checksum", |context| {
-        Report::new(Checksum::new(context.header, Tags::default()), |sums, _| {
+        TallyReport::new(Checksum::new(context.header, ChangedTags::default()), |sums, _| {
             sums.to_text().into_bytes()
         })
     })
@@ -35,7 +35,7 @@ pub const SPEC: TallySpec = TallySpec {
 /// ```
 /// use readmill_filters::tally::Checksum;
 /// use readmill_format::sam::LineParser;
-/// use readmill_record::{Batch, Header, Stamp, Tags, Tally};
+/// use readmill_record::{Batch, Header, Stamp, ChangedTags, Tally};
 ///
 /// # fn main() -> readmill_record::Result<()> {
 /// let header = Header::parse(b"@SQ\tSN:1\tLN:100\n")?;
@@ -46,7 +46,7 @@ pub const SPEC: TallySpec = TallySpec {
 ///         parser.parse(format!("{name}\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII").as_bytes(), &mut raw)?;
 ///         batch.push(&raw, Stamp::default())?;
 ///     }
-///     let (tally, mut sums) = (Checksum::new(&header, Tags::default()), Default::default());
+///     let (tally, mut sums) = (Checksum::new(&header, ChangedTags::default()), Default::default());
 ///     tally.observe(&mut sums, &batch)?;
 ///     Ok(sums)
 /// };
@@ -59,23 +59,23 @@ pub struct Checksum {
     /// A hash of the name of each reference sequence. It is used instead of the index, which may
     /// differ between files.
     references: Vec<u64>,
-    ignored: Tags,
+    ignored: ChangedTags,
 }
 
 impl Checksum {
     /// Creates the tally for reads under `header`. Optional fields with the tags `ignored` do not
     /// count.
-    pub fn new(header: &Header, ignored: Tags) -> Self {
+    pub fn new(header: &Header, ignored: ChangedTags) -> Self {
         let names = header.references().iter();
         let references = names.map(|reference| xxh3_64_with_seed(&reference.name, 0)).collect();
         Checksum { references, ignored }
     }
 
-    fn reference(&self, ref_id: i32) -> u64 {
+    fn reference_hash(&self, ref_id: i32) -> u64 {
         usize::try_from(ref_id).ok().and_then(|id| self.references.get(id).copied()).unwrap_or(0)
     }
 
-    fn add(&self, columns: &mut Columns, record: RecordRef<'_>) {
+    fn add_record(&self, columns: &mut ChecksumColumns, record: RecordRef<'_>) {
         let flags = record.flags().0;
         let segment = u64::from(flags & (Flags::PAIRED | Flags::FIRST | Flags::LAST));
         let name = xxh3_128_with_seed(record.qname(), segment);
@@ -83,17 +83,18 @@ impl Checksum {
         let own = name as u64;
         let kept = u64::from(flags & !Flags::DUPLICATE);
         columns.records += 1;
-        columns.add(RecordPart::Names, name);
-        columns.add(RecordPart::Flags, xxh3_128_with_seed(&kept.to_le_bytes(), own));
-        columns.add(RecordPart::Alignment, self.alignment(record, own));
-        columns.add(RecordPart::Bases, bases(record, own));
-        columns.add(RecordPart::Qualities, xxh3_128_with_seed(record.qual(), own));
-        columns.add(RecordPart::Tags, self.tags(record, own));
+        columns.add_hash(RecordPart::Names, name);
+        columns.add_hash(RecordPart::Flags, xxh3_128_with_seed(&kept.to_le_bytes(), own));
+        columns.add_hash(RecordPart::Alignment, self.hash_alignment(record, own));
+        columns.add_hash(RecordPart::Bases, hash_bases(record, own));
+        columns.add_hash(RecordPart::Qualities, xxh3_128_with_seed(record.qual(), own));
+        columns.add_hash(RecordPart::Tags, self.hash_tags(record, own));
     }
 
-    fn alignment(&self, record: RecordRef<'_>, seed: u64) -> u128 {
+    fn hash_alignment(&self, record: RecordRef<'_>, seed: u64) -> u128 {
         let mut fixed = [0; 29];
-        let (own, next) = (self.reference(record.ref_id()), self.reference(record.next_ref_id()));
+        let (own, next) =
+            (self.reference_hash(record.ref_id()), self.reference_hash(record.next_ref_id()));
         fixed[..8].copy_from_slice(&own.to_le_bytes());
         fixed[8..16].copy_from_slice(&next.to_le_bytes());
         fixed[16..20].copy_from_slice(&record.pos().to_le_bytes());
@@ -103,23 +104,23 @@ impl Checksum {
         xxh3_128_with_seed(record.cigar().0, xxh3_64_with_seed(&fixed, seed))
     }
 
-    fn tags(&self, record: RecordRef<'_>, seed: u64) -> u128 {
+    fn hash_tags(&self, record: RecordRef<'_>, seed: u64) -> u128 {
         // Some formats do not keep the order of optional fields, so their hashes are added.
-        let fields = record.fields().filter(|field| !self.ignores(record, field));
-        let sum = fields.map(|field| hash(&field, seed)).fold(0, u128::wrapping_add);
+        let fields = record.fields().filter(|field| !self.ignores_field(record, field));
+        let sum = fields.map(|field| hash_field(&field, seed)).fold(0, u128::wrapping_add);
         xxh3_128_with_seed(&sum.to_le_bytes(), seed)
     }
 
-    fn ignores(&self, record: RecordRef<'_>, field: &Field<'_>) -> bool {
+    fn ignores_field(&self, record: RecordRef<'_>, field: &Field<'_>) -> bool {
         let ignored = match &self.ignored {
-            Tags::All => true,
-            Tags::Some(tags) => tags.contains(&field.tag),
+            ChangedTags::All => true,
+            ChangedTags::Some(tags) => tags.contains(&field.tag),
         };
         ignored || field.tag == *b"CG" && record.long_cigar().is_some()
     }
 }
 
-fn bases(record: RecordRef<'_>, seed: u64) -> u128 {
+fn hash_bases(record: RecordRef<'_>, seed: u64) -> u128 {
     let (seq, l_seq) = (record.seq(), record.l_seq());
     let Some((last, whole)) = seq.split_last().filter(|_| l_seq % 2 == 1) else {
         return xxh3_128_with_seed(seq, seed);
@@ -130,7 +131,7 @@ fn bases(record: RecordRef<'_>, seed: u64) -> u128 {
 
 /// Returns the hash of an optional field. Integers are hashed by value, because formats may store
 /// the same integer with different types.
-fn hash(field: &Field<'_>, seed: u64) -> u128 {
+fn hash_field(field: &Field<'_>, seed: u64) -> u128 {
     let kind = if field.integer().is_some() { b'i' } else { field.kind };
     let seed = seed ^ u64::from_le_bytes([field.tag[0], field.tag[1], kind, 0, 0, 0, 0, 0]);
     match field.integer() {
@@ -176,13 +177,13 @@ impl RecordPart {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Columns {
+pub struct ChecksumColumns {
     pub records: u64,
     sums: [u128; RecordPart::ALL.len()],
 }
 
-impl Columns {
-    fn add(&mut self, column: RecordPart, hash: u128) {
+impl ChecksumColumns {
+    fn add_hash(&mut self, column: RecordPart, hash: u128) {
         let sum = &mut self.sums[column as usize];
         *sum = sum.wrapping_add(hash);
     }
@@ -194,7 +195,11 @@ impl Columns {
     /// Returns the names of the columns in which these reads differ from `other`, except those that
     /// `changes` allow to differ. Returns nothing if the steps may drop or add reads, since then
     /// every column may change.
-    pub fn broken(&self, other: &Columns, changes: &Changes) -> Vec<&'static str> {
+    pub fn forbidden_differences(
+        &self,
+        other: &ChecksumColumns,
+        changes: &Changes,
+    ) -> Vec<&'static str> {
         if changes.reads {
             return Vec::new();
         }
@@ -204,7 +209,7 @@ impl Columns {
             RecordPart::Alignment => changes.alignment,
             RecordPart::Bases => changes.bases,
             RecordPart::Qualities => changes.qualities,
-            RecordPart::Tags => changes.tags == Tags::All,
+            RecordPart::Tags => changes.tags == ChangedTags::All,
         };
         let records = (self.records != other.records).then_some("records");
         let columns = RecordPart::ALL
@@ -223,22 +228,22 @@ impl Columns {
 }
 
 impl Tally for Checksum {
-    type Partial = Columns;
-    type Total = Columns;
+    type Partial = ChecksumColumns;
+    type Total = ChecksumColumns;
 
-    fn observe(&self, partial: &mut Columns, batch: &Batch) -> Result<()> {
-        batch.records().for_each(|(_, record)| self.add(partial, record));
+    fn observe(&self, partial: &mut ChecksumColumns, batch: &Batch) -> Result<()> {
+        batch.records().for_each(|(_, record)| self.add_record(partial, record));
         Ok(())
     }
 
-    fn merge(&self, into: &mut Columns, from: Columns) {
+    fn merge(&self, into: &mut ChecksumColumns, from: ChecksumColumns) {
         into.records += from.records;
         for (into, from) in into.sums.iter_mut().zip(from.sums) {
             *into = into.wrapping_add(from);
         }
     }
 
-    fn finish(&self, total: Columns) -> Result<Columns> {
+    fn finish(&self, total: ChecksumColumns) -> Result<ChecksumColumns> {
         Ok(total)
     }
 }
@@ -259,21 +264,21 @@ mod tests {
         raw.extend_from_slice(bases);
         raw.extend(std::iter::repeat_n(30, 2 * bases.len() - 1));
         raw.extend_from_slice(fields);
-        edit::close(&mut raw, 0);
+        edit::set_block_size(&mut raw, 0);
         raw
     }
 
-    fn sums_under(header: &[u8], ignored: Tags, reads: &[Vec<u8>]) -> Columns {
+    fn sums_under(header: &[u8], ignored: ChangedTags, reads: &[Vec<u8>]) -> ChecksumColumns {
         let tally = Checksum::new(&Header::parse(header).unwrap(), ignored);
         let mut batch = Batch::default();
         reads.iter().for_each(|raw| batch.push(raw, Stamp::default()).unwrap());
-        let mut columns = Columns::default();
+        let mut columns = ChecksumColumns::default();
         tally.observe(&mut columns, &batch).unwrap();
         columns
     }
 
-    fn sums(reads: &[Vec<u8>]) -> Columns {
-        sums_under(HEADER, Tags::default(), reads)
+    fn sums(reads: &[Vec<u8>]) -> ChecksumColumns {
+        sums_under(HEADER, ChangedTags::default(), reads)
     }
 
     fn three() -> [Vec<u8>; 3] {
@@ -289,7 +294,7 @@ mod tests {
         let [a, b, c] = three();
         let all = sums(&[a.clone(), b.clone(), c.clone()]);
         assert_eq!(all, sums(&[c.clone(), a.clone(), b.clone()]));
-        let tally = Checksum::new(&Header::default(), Tags::default());
+        let tally = Checksum::new(&Header::default(), ChangedTags::default());
         let mut parts = sums(&[b]);
         tally.merge(&mut parts, sums(&[c, a]));
         assert_eq!(parts, all);
@@ -320,7 +325,7 @@ mod tests {
         let changed = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut raw = a.clone();
             change(&mut raw);
-            sums(&[raw]).broken(&before, &nothing)
+            sums(&[raw]).forbidden_differences(&before, &nothing)
         };
         assert_eq!(changed(&|raw| edit::set_flags(raw, 0x400)), Vec::<&str>::new());
         assert_eq!(changed(&|raw| edit::set_flags(raw, 0x10)), ["flags"]);
@@ -336,10 +341,14 @@ mod tests {
             changed(&|raw| raw[36] = b'q'),
             ["names", "flags", "alignment", "bases", "qualities", "tags"]
         );
-        let tags = Changes::tags(&[*b"NM"]);
+        let tags = Changes::of_tags(&[*b"NM"]);
         let mut raw = a.clone();
         raw[46] = 2;
-        assert_eq!(sums(&[raw.clone()]).broken(&before, &tags), ["tags"], "a column of them all");
+        assert_eq!(
+            sums(&[raw.clone()]).forbidden_differences(&before, &tags),
+            ["tags"],
+            "a column of them all"
+        );
         let ignoring = |raw: &Vec<u8>| sums_under(HEADER, tags.tags.clone(), std::slice::from_ref(raw));
         assert_eq!(ignoring(&raw), ignoring(&a), "what is ignored may change");
     }
@@ -351,7 +360,8 @@ mod tests {
         assert_eq!(sums(std::slice::from_ref(&given)), sums(&[moved]));
         let mut second = given.clone();
         edit::set_ref_id(&mut second, 1);
-        let swapped = sums_under(b"@SQ\tSN:b\tLN:100\n@SQ\tSN:a\tLN:100\n", Tags::default(), &[second]);
+        let swapped =
+            sums_under(b"@SQ\tSN:b\tLN:100\n@SQ\tSN:a\tLN:100\n", ChangedTags::default(), &[second]);
         let mut mate = given;
         edit::set_next_ref_id(&mut mate, 1);
         assert_eq!(swapped, sums(&[mate]));

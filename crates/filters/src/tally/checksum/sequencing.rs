@@ -23,16 +23,16 @@ use readmill_record::tag::{Field, Tag};
 use readmill_record::{Batch, Flags, Ledger, RecordRef, ReportText, Result, SharedPrepaid, Tally, tag};
 use serde::{Deserialize, Serialize};
 
-use super::super::spec::{Report, TallySpec};
+use super::super::spec::{TallyReport, TallySpec};
 
 pub const SAMTOOLS_CHECKSUM: TallySpec = TallySpec::new("samtools-checksum", |context| {
-    Report::of_files(SequencingChecksum::new(context.ledger), |sums, names| {
+    TallyReport::of_files(SequencingChecksum::new(context.ledger), |sums, names| {
         Ok(vec![ReportText::Parts(Box::new(sums.into_samtools(names.file)))])
     })
 });
 
 pub const BAMSEQCHKSUM: TallySpec = TallySpec::new("bamseqchksum", |context| {
-    Report::of_files(SequencingChecksum::new(context.ledger), |sums, _| {
+    TallyReport::of_files(SequencingChecksum::new(context.ledger), |sums, _| {
         Ok(vec![ReportText::Parts(Box::new(sums.into_bamseqchksum()))])
     })
 });
@@ -45,13 +45,13 @@ pub struct SequencingChecksum {
 
 impl SequencingChecksum {
     pub fn new(ledger: &Ledger) -> Self {
-        SequencingChecksum { paid: SharedPrepaid::new(ledger.empty("checksums of read groups")) }
+        SequencingChecksum { paid: SharedPrepaid::new(ledger.empty_charge("checksums of read groups")) }
     }
 }
 
 /// Bytes of memory for the sums of a read group without its name: its share of a map node that is
 /// half full, and the overhead of the allocator.
-const GROUP_BYTES: usize = 2 * size_of::<(Vec<u8>, SumSet)>() + 48;
+const GROUP_BYTES: usize = 2 * size_of::<(Vec<u8>, CrcProductSet)>() + 48;
 
 const PRIME: u64 = (1 << 31) - 1;
 
@@ -62,33 +62,33 @@ const TAGS: [Tag; 5] = [*b"BC", *b"FI", *b"QT", *b"RT", *b"TC"];
 
 /// Multiplies a product by one more CRC. A CRC of 0 or of the prime counts as 1, so that the
 /// product never becomes 0.
-fn times(product: u64, crc: u64) -> u64 {
+fn multiply_crc(product: u64, crc: u64) -> u64 {
     let crc = crc & PRIME;
     product * if crc == 0 || crc == PRIME { 1 } else { crc } % PRIME
 }
 
 /// Number of reads and products of their CRCs: of SEQ, with names, with QUAL, with tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Sums {
+struct CrcProducts {
     records: u64,
     products: [u64; 4],
 }
 
-impl Default for Sums {
+impl Default for CrcProducts {
     fn default() -> Self {
-        Sums { records: 0, products: [1; 4] }
+        CrcProducts { records: 0, products: [1; 4] }
     }
 }
 
-impl Sums {
-    fn add(&mut self, crcs: [u32; 4]) {
+impl CrcProducts {
+    fn add_crcs(&mut self, crcs: [u32; 4]) {
         self.records += 1;
         for (product, crc) in self.products.iter_mut().zip(crcs) {
-            *product = times(*product, u64::from(crc));
+            *product = multiply_crc(*product, u64::from(crc));
         }
     }
 
-    fn merge(&mut self, from: &Sums) {
+    fn merge(&mut self, from: &CrcProducts) {
         self.records += from.records;
         for (product, factor) in self.products.iter_mut().zip(from.products) {
             *product = *product * factor % PRIME;
@@ -99,31 +99,31 @@ impl Sums {
     fn combined(&self) -> u64 {
         let [seq, name, _, tags] = self.products;
         let parts = [self.records >> 32, self.records & 0xffff_ffff, seq, name, seq, tags];
-        parts.into_iter().fold(1, times)
+        parts.into_iter().fold(1, multiply_crc)
     }
 }
 
 /// The sums of all reads, and of the reads that pass quality control (0x200 not set).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct SumSet {
-    all: Sums,
-    pass: Sums,
+struct CrcProductSet {
+    all: CrcProducts,
+    pass: CrcProducts,
 }
 
-impl SumSet {
-    fn add(&mut self, crcs: [u32; 4], passes: bool) {
-        self.all.add(crcs);
+impl CrcProductSet {
+    fn add_crcs(&mut self, crcs: [u32; 4], passes: bool) {
+        self.all.add_crcs(crcs);
         if passes {
-            self.pass.add(crcs);
+            self.pass.add_crcs(crcs);
         }
     }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SequencingSums {
-    all: SumSet,
-    without_group: SumSet,
-    groups: BTreeMap<Vec<u8>, SumSet>,
+    all: CrcProductSet,
+    without_group: CrcProductSet,
+    groups: BTreeMap<Vec<u8>, CrcProductSet>,
     #[serde(skip)]
     paid: u64,
     #[serde(skip)]
@@ -133,26 +133,26 @@ pub struct SequencingSums {
 }
 
 impl SequencingSums {
-    fn add(&mut self, record: RecordRef<'_>, tally: &SequencingChecksum) -> Result<()> {
+    fn add_record(&mut self, record: RecordRef<'_>, tally: &SequencingChecksum) -> Result<()> {
         let group = record.fields().filter(|field| field.tag == tag::RG && field.kind == b'Z').last();
-        let crcs = self.crcs(record);
+        let crcs = self.record_crcs(record);
         let passes = !record.flags().is_qc_fail();
-        self.all.add(crcs, passes);
+        self.all.add_crcs(crcs, passes);
         match group {
-            None => self.without_group.add(crcs, passes),
+            None => self.without_group.add_crcs(crcs, passes),
             Some(field) => match self.groups.get_mut(field.value) {
-                Some(set) => set.add(crcs, passes),
+                Some(set) => set.add_crcs(crcs, passes),
                 None => {
                     tally.paid.pay(&mut self.paid, (GROUP_BYTES + field.value.len()) as u64)?;
-                    self.groups.entry(field.value.to_vec()).or_default().add(crcs, passes);
+                    self.groups.entry(field.value.to_vec()).or_default().add_crcs(crcs, passes);
                 }
             },
         }
         Ok(())
     }
 
-    fn crcs(&mut self, record: RecordRef<'_>) -> [u32; 4] {
-        self.read_off(record);
+    fn record_crcs(&mut self, record: RecordRef<'_>) -> [u32; 4] {
+        self.decode_sequence(record);
         let segment = [(record.flags().0 & SEGMENT) as u8];
         let crc = |before: u32, parts: &[&[u8]]| {
             let mut hasher = Hasher::new_with_initial(before);
@@ -161,10 +161,10 @@ impl SequencingSums {
         };
         let seq = crc(0, &[&segment, &self.seq]);
         let name = crc(0, &[record.qname(), &[0], &segment, &self.seq]);
-        [seq, name, crc(seq, &[&self.qual]), self.with_tags(record, seq)]
+        [seq, name, crc(seq, &[&self.qual]), self.crc_with_tags(record, seq)]
     }
 
-    fn read_off(&mut self, record: RecordRef<'_>) {
+    fn decode_sequence(&mut self, record: RecordRef<'_>) {
         let (packed, l_seq) = (record.seq(), record.l_seq());
         let base = |i: usize| usize::from(packed[i / 2] >> (4 * (1 - i % 2)) & 15);
         self.seq.clear();
@@ -179,7 +179,7 @@ impl SequencingSums {
         }
     }
 
-    fn with_tags(&self, record: RecordRef<'_>, seq: u32) -> u32 {
+    fn crc_with_tags(&self, record: RecordRef<'_>, seq: u32) -> u32 {
         let mut found: [Option<Field<'_>>; TAGS.len()] = [None; TAGS.len()];
         for field in record.fields() {
             if let Some(place) = TAGS.iter().position(|tag| *tag == field.tag) {
@@ -188,7 +188,7 @@ impl SequencingSums {
         }
         let mut hasher = Hasher::new_with_initial(seq);
         for field in found.iter().flatten() {
-            update(&mut hasher, field);
+            hash_field(&mut hasher, field);
         }
         hasher.finalize()
     }
@@ -201,8 +201,8 @@ impl SequencingSums {
              PAIRED,READ1,READ2\n\n# Group    QC          count  flag+seq  +name     +qual     +aux      combined\n"
         )
         .into_bytes();
-        self.parts(head, b"-", |out, name, set| {
-            let Sums { records, products: [seq, names, qual, tags] } = set.all;
+        self.format_parts(head, b"-", |out, name, set| {
+            let CrcProducts { records, products: [seq, names, qual, tags] } = set.all;
             if records == 0 {
                 return;
             }
@@ -221,9 +221,9 @@ impl SequencingSums {
     pub fn into_bamseqchksum(self) -> impl Iterator<Item = Vec<u8>> {
         let head =
             b"###\tset\tcount\t\tb_seq\tname_b_seq\tb_seq_qual\tb_seq_tags(BC,FI,QT,RT,TC)\n".to_vec();
-        self.parts(head, b"", |out, name, set| {
+        self.format_parts(head, b"", |out, name, set| {
             for (which, sums) in [("all", &set.all), ("pass", &set.pass)] {
-                let Sums { records, products: [seq, names, qual, tags] } = sums;
+                let CrcProducts { records, products: [seq, names, qual, tags] } = sums;
                 out.extend_from_slice(name);
                 let row = format!("\t{which}\t{records}\t\t{seq:x}\t{names:x}\t{qual:x}\t{tags:x}\n");
                 out.extend_from_slice(row.as_bytes());
@@ -234,11 +234,11 @@ impl SequencingSums {
     /// Returns the text after `head` in parts of about [`PART_BYTES`]: the sums of all reads, of
     /// reads without a read group (which `without` names), and of each read group in the order of
     /// their names.
-    fn parts(
+    fn format_parts(
         self,
         head: Vec<u8>,
         without: &[u8],
-        put: impl Fn(&mut Vec<u8>, &[u8], &SumSet),
+        put: impl Fn(&mut Vec<u8>, &[u8], &CrcProductSet),
     ) -> impl Iterator<Item = Vec<u8>> {
         let first = [(b"all".to_vec(), self.all), (without.to_vec(), self.without_group)];
         let mut sets = first.into_iter().chain(self.groups);
@@ -263,7 +263,7 @@ const PART_BYTES: usize = 64 << 10;
 
 /// Adds a field to a hash as BAM stores it, with integers in the smallest type, unsigned if they
 /// are not negative.
-fn update(hasher: &mut Hasher, field: &Field<'_>) {
+fn hash_field(hasher: &mut Hasher, field: &Field<'_>) {
     hasher.update(&field.tag);
     let Some(value) = field.integer() else {
         hasher.update(&[field.kind]);
@@ -291,11 +291,11 @@ impl Tally for SequencingChecksum {
 
     fn observe(&self, partial: &mut SequencingSums, batch: &Batch) -> Result<()> {
         let mut primary = batch.records().filter(|(_, record)| record.flags().is_primary());
-        primary.try_for_each(|(_, record)| partial.add(record, self))
+        primary.try_for_each(|(_, record)| partial.add_record(record, self))
     }
 
     fn merge(&self, into: &mut SequencingSums, from: SequencingSums) {
-        let merge = |into: &mut SumSet, from: &SumSet| {
+        let merge = |into: &mut CrcProductSet, from: &CrcProductSet| {
             into.all.merge(&from.all);
             into.pass.merge(&from.pass);
         };

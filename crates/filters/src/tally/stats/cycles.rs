@@ -4,31 +4,31 @@ use readmill_record::RecordRef;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of cycles with rows of their own. Later cycles share one row, which only sums include.
-pub const MOST_CYCLES: usize = 1000;
+pub const MAX_CYCLES: usize = 1000;
 
 const USUAL_QUALITIES: usize = 64;
 
-const ROWS: usize = MOST_CYCLES + 1;
+const MAX_ROWS: usize = MAX_CYCLES + 1;
 
 /// Returns the number of rows for a read of this length: a power of two, so that tables rarely grow.
 fn rows_for(length: usize) -> usize {
-    length.next_power_of_two().min(ROWS)
+    length.next_power_of_two().min(MAX_ROWS)
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Qualities {
+pub(super) struct StatsQualities {
     columns: usize,
     counts: Vec<u64>,
 }
 
-impl Qualities {
-    pub const BYTES: usize = ROWS * 256 * 8;
+impl StatsQualities {
+    pub const BYTES: usize = MAX_ROWS * 256 * 8;
 
     /// Counts the qualities of a read. They are reversed if the read is mapped to the reverse strand, so
     /// that cycle 0 is the first base that was sequenced.
-    pub fn add(&mut self, quals: &[u8], reverse: bool) {
+    pub fn add_quals(&mut self, quals: &[u8], reverse: bool) {
         let highest = quals.iter().max().copied().unwrap_or(0);
-        self.widen(if usize::from(highest) < USUAL_QUALITIES { USUAL_QUALITIES } else { 256 });
+        self.widen_rows(if usize::from(highest) < USUAL_QUALITIES { USUAL_QUALITIES } else { 256 });
         let needed = rows_for(quals.len()) * self.columns;
         if self.counts.len() < needed {
             self.counts.reserve_exact(needed - self.counts.len());
@@ -38,16 +38,16 @@ impl Qualities {
     }
 
     fn add_each<'a>(&mut self, mut quals: impl Iterator<Item = &'a u8>) {
-        let own = self.counts.chunks_exact_mut(self.columns).take(MOST_CYCLES);
+        let own = self.counts.chunks_exact_mut(self.columns).take(MAX_CYCLES);
         for (row, &qual) in own.zip(quals.by_ref()) {
             row[usize::from(qual)] += 1;
         }
         for &qual in quals {
-            self.counts[MOST_CYCLES * self.columns + usize::from(qual)] += 1;
+            self.counts[MAX_CYCLES * self.columns + usize::from(qual)] += 1;
         }
     }
 
-    fn widen(&mut self, columns: usize) {
+    fn widen_rows(&mut self, columns: usize) {
         if self.columns >= columns {
             return;
         }
@@ -59,7 +59,7 @@ impl Qualities {
         (self.columns, self.counts) = (columns, wide);
     }
 
-    pub fn of(&self, cycle: usize, qual: usize) -> u64 {
+    pub fn count_of(&self, cycle: usize, qual: usize) -> u64 {
         if qual >= self.columns {
             return 0;
         }
@@ -77,9 +77,9 @@ impl Qualities {
         (sum, highest)
     }
 
-    pub fn merge(&mut self, mut from: Qualities) {
-        self.widen(from.columns);
-        from.widen(self.columns);
+    pub fn merge(&mut self, mut from: StatsQualities) {
+        self.widen_rows(from.columns);
+        from.widen_rows(self.columns);
         if from.counts.len() > self.counts.len() {
             std::mem::swap(&mut self.counts, &mut from.counts);
         }
@@ -97,12 +97,12 @@ const CLASSES: [usize; 16] = [5, 0, 1, 5, 2, 5, 5, 5, 3, 5, 5, 5, 5, 5, 5, 4];
 /// Number of bases by cycle, of reads on the forward and on the reverse strand. Bases are counted as in
 /// the record, not complemented.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Bases([Vec<BaseCounts>; 2]);
+pub(super) struct StatsBases([Vec<BaseCounts>; 2]);
 
-impl Bases {
-    pub const BYTES: usize = 2 * ROWS * size_of::<BaseCounts>();
+impl StatsBases {
+    pub const BYTES: usize = 2 * MAX_ROWS * size_of::<BaseCounts>();
 
-    pub fn add(&mut self, record: RecordRef<'_>) -> u64 {
+    pub fn add_bases(&mut self, record: RecordRef<'_>) -> u64 {
         let (seq, length) = (record.seq(), record.l_seq());
         let reverse = record.flags().is_reverse();
         let rows = &mut self.0[usize::from(reverse)];
@@ -112,52 +112,52 @@ impl Bases {
         }
         let class = |i: usize| CLASSES[usize::from(seq[i / 2] >> (4 * (!i & 1)) & 15)];
         if reverse {
-            add_each(rows, (0..length).rev().map(class))
+            count_by_cycle(rows, (0..length).rev().map(class))
         } else {
-            add_each(rows, (0..length).map(class))
+            count_by_cycle(rows, (0..length).map(class))
         }
     }
 
-    fn row(&self, strand: usize, cycle: usize) -> BaseCounts {
+    fn strand_row(&self, strand: usize, cycle: usize) -> BaseCounts {
         self.0[strand].get(cycle).copied().unwrap_or_default()
     }
 
     /// Returns the bases of a cycle as in the records (section GCC).
-    pub fn of(&self, cycle: usize) -> BaseCounts {
-        sum(self.row(0, cycle), self.row(1, cycle))
+    pub fn as_recorded(&self, cycle: usize) -> BaseCounts {
+        add_counts(self.strand_row(0, cycle), self.strand_row(1, cycle))
     }
 
     /// Returns the A, C, G and T of a cycle as they were sequenced (section GCT): bases of reverse reads
     /// are complemented.
     pub fn as_sequenced(&self, cycle: usize) -> BaseCounts {
-        let [a, c, g, t, ..] = self.row(1, cycle);
-        let [fa, fc, fg, ft, ..] = self.row(0, cycle);
+        let [a, c, g, t, ..] = self.strand_row(1, cycle);
+        let [fa, fc, fg, ft, ..] = self.strand_row(0, cycle);
         [fa + t, fc + g, fg + c, ft + a, 0, 0]
     }
 
-    pub fn total(&self) -> BaseCounts {
-        self.0.iter().flatten().fold(BaseCounts::default(), |total, &row| sum(total, row))
+    pub fn total_counts(&self) -> BaseCounts {
+        self.0.iter().flatten().fold(BaseCounts::default(), |total, &row| add_counts(total, row))
     }
 
-    pub fn merge(&mut self, from: Bases) {
+    pub fn merge(&mut self, from: StatsBases) {
         for (into, mut from) in self.0.iter_mut().zip(from.0) {
             if from.len() > into.len() {
                 std::mem::swap(into, &mut from);
             }
             for (into, from) in into.iter_mut().zip(from) {
-                *into = sum(*into, from);
+                *into = add_counts(*into, from);
             }
         }
     }
 }
 
-fn add_each(rows: &mut [BaseCounts], mut classes: impl Iterator<Item = usize>) -> u64 {
+fn count_by_cycle(rows: &mut [BaseCounts], mut classes: impl Iterator<Item = usize>) -> u64 {
     let mut gc = 0;
     let mut count = |row: &mut BaseCounts, class: usize| {
         row[class] += 1;
         gc += u64::from(class == 1 || class == 2);
     };
-    let (own, shared) = rows.split_at_mut(rows.len().min(MOST_CYCLES));
+    let (own, shared) = rows.split_at_mut(rows.len().min(MAX_CYCLES));
     for (row, class) in own.iter_mut().zip(classes.by_ref()) {
         count(row, class);
     }
@@ -167,6 +167,6 @@ fn add_each(rows: &mut [BaseCounts], mut classes: impl Iterator<Item = usize>) -
     gc
 }
 
-pub(super) fn sum(a: BaseCounts, b: BaseCounts) -> BaseCounts {
+pub(super) fn add_counts(a: BaseCounts, b: BaseCounts) -> BaseCounts {
     std::array::from_fn(|i| a[i] + b[i])
 }

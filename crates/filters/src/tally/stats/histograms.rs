@@ -2,10 +2,10 @@
 //! deletions.
 
 use readmill_record::RecordRef;
-use readmill_record::cigar::{HARD_CLIP, SKIP};
+use readmill_record::cigar::{HARD_CLIP, SKIPPED_REGION};
 use serde::{Deserialize, Serialize};
 
-use super::cycles::MOST_CYCLES;
+use super::cycles::MAX_CYCLES;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Count {
@@ -43,7 +43,7 @@ impl NamedCounts {
         self.0[count as usize] += n;
     }
 
-    pub fn of(&self, count: Count) -> u64 {
+    pub fn get(&self, count: Count) -> u64 {
         self.0[count as usize]
     }
 
@@ -65,7 +65,7 @@ impl Histogram {
         self.0[index] += 1;
     }
 
-    pub fn of(&self, index: usize) -> u64 {
+    pub fn get(&self, index: usize) -> u64 {
         self.0.get(index).copied().unwrap_or(0)
     }
 
@@ -78,7 +78,7 @@ impl Histogram {
         }
     }
 
-    pub fn counted(&self) -> impl Iterator<Item = (usize, u64)> {
+    pub fn nonzero_counts(&self) -> impl Iterator<Item = (usize, u64)> {
         self.0.iter().copied().enumerate().filter(|&(_, count)| count > 0)
     }
 }
@@ -86,7 +86,7 @@ impl Histogram {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct InsertSizes([Histogram; 3]);
 
-pub(super) struct Insertion {
+pub(super) struct InsertSummary {
     pub rows: Vec<[u64; 3]>,
     pub pairs: [u64; 3],
     pub mean: f64,
@@ -94,12 +94,12 @@ pub(super) struct Insertion {
 }
 
 impl InsertSizes {
-    pub fn bytes(largest: u32) -> usize {
+    pub fn max_bytes(largest: u32) -> usize {
         3 * (largest as usize + 1).next_power_of_two() * 8
     }
 
     /// Counts a primary read whose mate is mapped. An insert size above `largest` counts as `largest`.
-    pub fn add(&mut self, record: RecordRef<'_>, largest: u32) {
+    pub fn add_read(&mut self, record: RecordRef<'_>, largest: u32) {
         let size = record.tlen().unsigned_abs().min(largest);
         if size == 0 && record.ref_id() != record.next_ref_id() {
             return;
@@ -125,12 +125,12 @@ impl InsertSizes {
     }
 
     fn pairs_of(&self, size: usize) -> [u64; 3] {
-        [0, 1, 2].map(|orientation| self.0[orientation].of(size) / 2)
+        [0, 1, 2].map(|orientation| self.0[orientation].get(size) / 2)
     }
 
     /// Computes the summary in the same steps as samtools, so that roundings agree. `main_bulk` is the
     /// share of pairs to keep; the pairs with the largest insert sizes are left out.
-    pub fn summary(&self, largest: u32, main_bulk: f32) -> Insertion {
+    pub fn summarize_sizes(&self, largest: u32, main_bulk: f32) -> InsertSummary {
         let sizes: Vec<[u64; 3]> = (0..=largest as usize).map(|size| self.pairs_of(size)).collect();
         let total = |pairs: &[u64; 3]| pairs.iter().sum::<u64>();
         let pairs = [0, 1, 2].map(|i| sizes.iter().map(|row| row[i]).sum());
@@ -155,11 +155,11 @@ impl InsertSizes {
             let distance = size as f64 - mean;
             variance += total(row) as f64 * distance * distance / divisor;
         }
-        Insertion { rows: sizes[..end].to_vec(), pairs, mean, deviation: variance.sqrt() }
+        InsertSummary { rows: sizes[..end].to_vec(), pairs, mean, deviation: variance.sqrt() }
     }
 }
 
-const LONGEST_INDEL: u32 = 300;
+const MAX_INDEL_LENGTH: u32 = 300;
 
 const INSERTION: u32 = 1;
 const DELETION: u32 = 2;
@@ -176,7 +176,7 @@ impl Indels {
 
     /// Counts the insertions and deletions of a mapped read. Those of reads that are neither the first
     /// nor the last segment are counted by length only.
-    pub fn add(&mut self, record: RecordRef<'_>, segment: Option<usize>) {
+    pub fn add_read(&mut self, record: RecordRef<'_>, segment: Option<usize>) {
         let (length, reverse) = (record.l_seq() as i64, record.flags().is_reverse());
         let mut cycle = 0; // bases before the operator, in the order of the record
         for (op, n) in record.cigar().ops().filter(|&(_, n)| n > 0) {
@@ -184,40 +184,40 @@ impl Indels {
             match op {
                 INSERTION => {
                     let first = if reverse { length - cycle - bases } else { cycle };
-                    self.count(0, n, first, segment);
+                    self.add_indel(0, n, first, segment);
                     cycle += bases;
                 }
                 DELETION => {
                     let before = if reverse { length - cycle - 1 } else { cycle - 1 };
-                    self.count(1, n, before, segment);
+                    self.add_indel(1, n, before, segment);
                 }
-                SKIP | HARD_CLIP | PADDING => {}
+                SKIPPED_REGION | HARD_CLIP | PADDING => {}
                 _ => cycle += bases,
             }
         }
     }
 
-    fn count(&mut self, what: usize, n: u32, cycle: i64, segment: Option<usize>) {
+    fn add_indel(&mut self, what: usize, n: u32, cycle: i64, segment: Option<usize>) {
         let Ok(cycle) = usize::try_from(cycle) else { return };
-        if let Some(segment) = segment.filter(|_| cycle < MOST_CYCLES) {
+        if let Some(segment) = segment.filter(|_| cycle < MAX_CYCLES) {
             self.by_cycle[2 * what + segment].add(cycle);
         }
-        if n <= LONGEST_INDEL {
+        if n <= MAX_INDEL_LENGTH {
             self.by_length[what].add(n as usize);
         }
     }
 
     /// Returns the rows of section ID: length, and number of insertions and deletions.
-    pub fn lengths(&self) -> impl Iterator<Item = (usize, [u64; 2])> {
+    pub fn length_rows(&self) -> impl Iterator<Item = (usize, [u64; 2])> {
         let rows =
-            (1..=LONGEST_INDEL as usize).map(|n| (n, [0, 1].map(|what| self.by_length[what].of(n))));
+            (1..=MAX_INDEL_LENGTH as usize).map(|n| (n, [0, 1].map(|what| self.by_length[what].get(n))));
         rows.filter(|(_, counts)| counts.iter().any(|&count| count > 0))
     }
 
     /// Returns the rows of section IC: 0-based cycle, and the four counts of [`Indels::by_cycle`].
-    pub fn cycles(&self) -> impl Iterator<Item = (usize, [u64; 4])> {
+    pub fn cycle_rows(&self) -> impl Iterator<Item = (usize, [u64; 4])> {
         let rows =
-            (0..MOST_CYCLES).map(|cycle| (cycle, [0, 1, 2, 3].map(|i| self.by_cycle[i].of(cycle))));
+            (0..MAX_CYCLES).map(|cycle| (cycle, [0, 1, 2, 3].map(|i| self.by_cycle[i].get(cycle))));
         rows.filter(|(_, counts)| counts.iter().any(|&count| count > 0))
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use readmill_coverage::changes::{Event, merge};
-use readmill_record::slots_to_grow;
+use readmill_coverage::changes::{DepthChange, merge_changes};
+use readmill_record::extra_slots_to_grow;
 
 use super::piece::{ContigRun, MateRead, StatsPiece};
 
@@ -33,48 +33,48 @@ pub(super) struct StatsJoin {
     gc_bin: u32,
     bin_start: u32,
     has_mates: bool,
-    open: Option<OpenContig>,
+    open: Option<StatsContig>,
     pairs: Pairs,
-    merged: Vec<Event>,
+    merged: Vec<DepthChange>,
 }
 
 #[derive(Debug, Default)]
-struct OpenContig {
+struct StatsContig {
     number: u32,
     last: u32,
-    changes: Vec<Event>,
+    changes: Vec<DepthChange>,
     depth: i64,
-    from: u32,
+    run_start: u32,
 }
 
 /// Reads that wait for their mates, with the limits at which samtools forgets them.
 #[derive(Debug, Default)]
 struct Pairs {
-    by_name: HashMap<u64, Waiting>,
+    by_name: HashMap<u64, WaitingMate>,
     /// Number of waiting templates, and number of reads since some were last removed: the two counters
     /// by which samtools decides when to remove more.
     waiting: u64,
-    since: u32,
+    reads_since_removal: u32,
     block_bytes: usize,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct WaitingMate {
     is_first: bool,
     blocks: Vec<(u32, u32)>,
 }
 
-impl Waiting {
+impl WaitingMate {
     fn block_bytes(&self) -> usize {
         self.blocks.capacity() * size_of::<(u32, u32)>() + 16
     }
 }
 
-const WAITING_BYTES: usize = size_of::<Waiting>() + 16;
+const WAITING_BYTES: usize = size_of::<WaitingMate>() + 16;
 
 /// If more templates wait, and after this number of reads, the templates that end before the current
 /// read are removed, as in samtools.
-const MOST_WAITING: u32 = 10_000;
+const MAX_WAITING: u32 = 10_000;
 
 impl StatsJoin {
     pub fn new(gc_bin: u32, has_mates: bool) -> Self {
@@ -84,7 +84,7 @@ impl StatsJoin {
         StatsJoin { totals, gc_bin, bin_start: 0, has_mates, open, pairs, merged }
     }
 
-    pub fn add(&mut self, piece: StatsPiece) {
+    pub fn add_piece(&mut self, piece: StatsPiece) {
         for run in piece.runs {
             if self.totals.is_sorted {
                 self.add_run(run);
@@ -95,14 +95,14 @@ impl StatsJoin {
 
     pub fn heap_bytes(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, |open| open.changes.capacity());
-        ((open + self.merged.capacity()) * size_of::<Event>()
+        ((open + self.merged.capacity()) * size_of::<DepthChange>()
             + self.totals.depths.len() * 32
             + self.totals.bins.capacity() * size_of::<GcBin>()
             + self.pairs.by_name.capacity() * WAITING_BYTES
             + self.pairs.block_bytes) as u64
     }
 
-    pub fn most_bytes(&self, piece: &StatsPiece) -> u64 {
+    pub fn max_bytes_to_add(&self, piece: &StatsPiece) -> u64 {
         let (mut events, mut blocks, mut mates, mut reads) = (0, 0, 0, 0);
         for run in &piece.runs {
             events += run.events.len();
@@ -114,28 +114,28 @@ impl StatsJoin {
         // A mate can split a block into two. Vectors double when they grow, and are copied then.
         let lists = 2 * 3 * (carried + events + 4 * blocks);
         let waiting = &self.pairs.by_name;
-        let table = slots_to_grow(waiting.capacity(), waiting.len(), mates) * WAITING_BYTES;
+        let table = extra_slots_to_grow(waiting.capacity(), waiting.len(), mates) * WAITING_BYTES;
         let bins = &self.totals.bins;
         let bins = if bins.len() + reads > bins.capacity() { 2 * (bins.len() + reads) } else { 0 };
         self.heap_bytes()
-            + (lists * size_of::<Event>() + table + bins * size_of::<GcBin>() + 32 * events) as u64
+            + (lists * size_of::<DepthChange>() + table + bins * size_of::<GcBin>() + 32 * events) as u64
     }
 
     pub fn finish(mut self) -> OrderTotals {
-        self.close();
+        self.close_contig();
         self.totals
     }
 
     fn add_run(&mut self, mut run: ContigRun) {
         let begins = self.open.as_ref().is_none_or(|open| open.number != run.contig);
         if begins {
-            self.close();
-            self.open = Some(OpenContig { number: run.contig, ..OpenContig::default() });
+            self.close_contig();
+            self.open = Some(StatsContig { number: run.contig, ..StatsContig::default() });
         } else if self.open.as_ref().is_some_and(|open| run.first < open.last) {
             self.totals.is_sorted = false;
             return;
         }
-        let events = if self.has_mates { self.pair(&mut run, begins) } else { Vec::new() };
+        let events = if self.has_mates { self.pair_mates(&mut run, begins) } else { Vec::new() };
         self.add_bins(&run, begins);
         let Some(open) = &mut self.open else { return };
         if !events.is_empty() {
@@ -147,15 +147,15 @@ impl StatsJoin {
             at += further;
             (at, more)
         });
-        merge(&open.changes, events, &mut self.merged);
+        merge_changes(&open.changes, events, &mut self.merged);
         std::mem::swap(&mut open.changes, &mut self.merged);
         open.last = run.last;
-        open.advance(run.last, &mut self.totals.depths);
+        open.count_before(run.last, &mut self.totals.depths);
     }
 
-    fn close(&mut self) {
+    fn close_contig(&mut self) {
         if let Some(mut open) = self.open.take() {
-            open.advance(u32::MAX, &mut self.totals.depths);
+            open.count_before(u32::MAX, &mut self.totals.depths);
         }
     }
 
@@ -176,20 +176,21 @@ impl StatsJoin {
         }
     }
 
-    fn pair(&mut self, run: &mut ContigRun, begins: bool) -> Vec<Event> {
+    fn pair_mates(&mut self, run: &mut ContigRun, begins: bool) -> Vec<DepthChange> {
         let (mut events, mut at) = (Vec::new(), run.first);
         let mut mates = std::mem::take(&mut run.mates).into_iter().peekable();
         for (number, read) in (0..).zip(&run.reads) {
             at += read.step;
-            self.pairs.since += 1;
-            if self.pairs.waiting > MOST_WAITING.into() && self.pairs.since > MOST_WAITING {
-                self.pairs.forget(|waiting| waiting.blocks.last().is_none_or(|block| block.1 < at));
+            self.pairs.reads_since_removal += 1;
+            if self.pairs.waiting > MAX_WAITING.into() && self.pairs.reads_since_removal > MAX_WAITING {
+                self.pairs
+                    .remove_where(|waiting| waiting.blocks.last().is_none_or(|block| block.1 < at));
             }
             if begins && number == 0 {
-                self.pairs.forget(|_| true);
+                self.pairs.remove_where(|_| true);
             }
             if let Some(mate) = mates.next_if(|mate| mate.read == number) {
-                self.totals.overlap += self.pairs.meet(mate, &mut events);
+                self.totals.overlap += self.pairs.meet_mate(mate, &mut events);
             }
         }
         events
@@ -197,18 +198,18 @@ impl StatsJoin {
 }
 
 impl Pairs {
-    fn forget(&mut self, is_gone: impl Fn(&Waiting) -> bool) {
+    fn remove_where(&mut self, is_gone: impl Fn(&WaitingMate) -> bool) {
         let before = self.by_name.len();
         self.by_name.retain(|_, waiting| !is_gone(waiting));
         self.waiting -= (before - self.by_name.len()) as u64;
-        self.block_bytes = self.by_name.values().map(Waiting::block_bytes).sum();
-        self.since = 0;
+        self.block_bytes = self.by_name.values().map(WaitingMate::block_bytes).sum();
+        self.reads_since_removal = 0;
     }
 
     /// Adds a read whose mate may overlap it. If its mate waits, only the bases outside of the mate are
     /// added to `events`; if not, all bases are, and the read waits itself. Returns the number of bases
     /// that both cover.
-    fn meet(&mut self, read: MateRead, events: &mut Vec<Event>) -> u64 {
+    fn meet_mate(&mut self, read: MateRead, events: &mut Vec<DepthChange>) -> u64 {
         let MateRead { name, is_first, blocks, .. } = read;
         let mut cover = |(from, to): (u32, u32)| events.extend([(from, 1), (to, -1)]);
         let mut overlap = 0;
@@ -251,7 +252,7 @@ impl Pairs {
             None if blocks.is_empty() => {}
             None => {
                 blocks.iter().copied().for_each(cover);
-                let waiting = Waiting { is_first, blocks };
+                let waiting = WaitingMate { is_first, blocks };
                 self.block_bytes += waiting.block_bytes();
                 self.by_name.insert(name, waiting);
                 self.waiting += 1;
@@ -261,14 +262,14 @@ impl Pairs {
     }
 }
 
-impl OpenContig {
-    fn advance(&mut self, to: u32, depths: &mut BTreeMap<u32, u64>) {
+impl StatsContig {
+    fn count_before(&mut self, to: u32, depths: &mut BTreeMap<u32, u64>) {
         let n = self.changes.partition_point(|&(position, _)| position < to);
         for &(position, more) in &self.changes[..n] {
-            if self.depth > 0 && position > self.from {
-                *depths.entry(self.depth as u32).or_default() += u64::from(position - self.from);
+            if self.depth > 0 && position > self.run_start {
+                *depths.entry(self.depth as u32).or_default() += u64::from(position - self.run_start);
             }
-            self.from = position;
+            self.run_start = position;
             self.depth += i64::from(more);
         }
         self.changes.drain(..n);

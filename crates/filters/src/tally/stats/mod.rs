@@ -46,23 +46,23 @@ use std::sync::Arc;
 
 use readmill_record::{Batch, Error, Result, Tally};
 
-use super::spec::{CountMemory, Report, TallySpec};
+use super::spec::{CountMemory, TallyReport, TallySpec};
 
 pub use counts::StatsCounts;
-pub use cycles::MOST_CYCLES;
-pub use options::{CoverageBins, MOST_INSERT, StatsOptions};
+pub use cycles::MAX_CYCLES;
+pub use options::{CoverageBins, MAX_INSERT_SIZE, StatsOptions};
 pub use ordered::StatsOrder;
-pub use partial::{LONGEST_READ, StatsPartial};
+pub use partial::{MAX_READ_LENGTH, StatsPartial};
 pub use piece::{StatsPiece, StatsPieceMaker};
 pub use settings::StatsSettings;
 
 pub const SPEC: TallySpec = TallySpec {
     flag_help: Some("Write statistics of the reads, as samtools stats does"),
-    memory: Some(CountMemory { name: "statistics", bytes: StatsPartial::bytes }),
+    memory: Some(CountMemory { name: "statistics", bytes: StatsPartial::max_bytes }),
     ..TallySpec::new("stats", |context| {
         let stats = Stats::new(context.sorted);
         let stats = context.stats.map_or(stats, |order| Stats::in_order(context.sorted, order));
-        Report::new(stats, |counts, _| counts.into_text().into_bytes())
+        TallyReport::new(stats, |counts, _| counts.into_text().into_bytes())
     })
 };
 
@@ -110,15 +110,15 @@ impl Stats {
         Stats { sorted, settings, order: Some(Arc::clone(order)) }
     }
 
-    pub fn bytes() -> usize {
-        StatsPartial::bytes()
+    pub fn partial_bytes() -> usize {
+        StatsPartial::max_bytes()
     }
 }
 
 impl StatsCounts {
     /// Formats the counts as `samtools stats` does. The first line names readmill.
     pub fn into_text(self) -> String {
-        text::of(self)
+        text::format_text(self)
     }
 }
 
@@ -126,14 +126,14 @@ impl Tally for Stats {
     type Partial = StatsPartial;
     type Total = StatsCounts;
 
-    fn bytes(&self, threads: u64) -> u64 {
-        StatsPartial::more_bytes(&self.settings.options) * (threads + 1)
+    fn memory_bytes(&self, threads: u64) -> u64 {
+        StatsPartial::extra_bytes(&self.settings.options) * (threads + 1)
     }
 
     fn observe(&self, partial: &mut StatsPartial, batch: &Batch) -> Result<()> {
         partial.begin_batch();
         for (_, record) in batch.records() {
-            partial.observe(record, &self.settings);
+            partial.count_read(record, &self.settings);
         }
         Ok(())
     }
@@ -143,10 +143,10 @@ impl Tally for Stats {
     }
 
     fn finish(&self, total: StatsPartial) -> Result<StatsCounts> {
-        let order = self.order.as_ref().and_then(|order| order.finish());
+        let order = self.order.as_ref().and_then(|order| order.take_totals());
         let sorted = match &order {
             Some(order) => order.is_sorted,
-            None => self.sorted && total.in_order(),
+            None => self.sorted && total.is_sorted(),
         };
         if !sorted && self.settings.targets.is_some() {
             let what = "statistics of regions are counted of reads that are sorted by coordinate, and these are not";

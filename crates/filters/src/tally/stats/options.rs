@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-pub const MOST_INSERT: u32 = 1 << 24;
+pub const MAX_INSERT_SIZE: u32 = 1 << 24;
 
 /// The options of `samtools stats`, with its defaults.
 ///
@@ -19,10 +19,10 @@ pub struct StatsOptions {
     /// Count only reads with all of these FLAG bits.
     pub require_flags: u16,
     /// Maximum insert size. Larger ones count as this size.
-    pub insert_size: u32,
+    pub max_insert_size: u32,
     /// The share of pairs from which mean and deviation of the insert size are computed, and which have
     /// rows. The pairs with the largest insert sizes are left out.
-    pub most_inserts: f32,
+    pub main_bulk: f32,
     pub read_length: Option<u32>,
     /// Count only reads of this read group, or of all read groups with this sample name.
     pub id: Option<String>,
@@ -47,8 +47,8 @@ impl Default for StatsOptions {
             gc_bin: 20_000,
             exclude_flags: 0,
             require_flags: 0,
-            insert_size: 8000,
-            most_inserts: 0.99,
+            max_insert_size: 8000,
+            main_bulk: 0.99,
             read_length: None,
             id: None,
             trim_quality: 0,
@@ -74,9 +74,9 @@ impl Default for StatsOptions {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoverageBins {
-    least: u32,
+    min_depth: u32,
     /// Maximum depth of the last bin but one. It is rounded up to the end of a bin.
-    most: u32,
+    max_depth: u32,
     step: u32,
     rows: usize,
 }
@@ -88,29 +88,29 @@ impl Default for CoverageBins {
 }
 
 impl CoverageBins {
-    const MOST: u32 = 1 << 24;
+    const MAX_DEPTH: u32 = 1 << 24;
 
     /// Makes bins of `step` depths. The caller has checked that `least <= most` and `step > 0`.
     fn new(least: u32, most: u32, step: u32) -> Self {
         let range = most - least;
         let step = if step > range + 1 { range.max(1) } else { step };
         let rows = 3 + (range / step) as usize;
-        CoverageBins { least, most: least + (range / step + 1) * step - 1, step, rows }
+        CoverageBins { min_depth: least, max_depth: least + (range / step + 1) * step - 1, step, rows }
     }
 
-    pub(super) fn row(&self, depth: u32) -> usize {
-        if depth < self.least {
+    pub(super) fn bin_of_depth(&self, depth: u32) -> usize {
+        if depth < self.min_depth {
             0
-        } else if depth > self.most {
+        } else if depth > self.max_depth {
             self.rows - 1
         } else {
-            1 + ((depth - self.least) / self.step) as usize
+            1 + ((depth - self.min_depth) / self.step) as usize
         }
     }
 
     /// Returns the range of depths of a bin as the text shows it, and the depth in the next column.
-    pub(super) fn label(&self, row: usize) -> (String, i64) {
-        let least = i64::from(self.least);
+    pub(super) fn bin_label(&self, row: usize) -> (String, i64) {
+        let least = i64::from(self.min_depth);
         let end = |row: usize| least + row as i64 * i64::from(self.step) - 1;
         if row == 0 {
             (format!("[<{least}]"), least - 1)
@@ -131,11 +131,11 @@ impl FromStr for CoverageBins {
         let numbers = text.split(',').map(|word| word.parse::<u32>().map_err(|_| wrong()));
         let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
         let &[least, most, step] = &numbers[..] else { return Err(wrong()) };
-        if most < least || most > CoverageBins::MOST {
-            return Err(format!("MAX is between MIN and {}: {text:?}", CoverageBins::MOST));
+        if most < least || most > CoverageBins::MAX_DEPTH {
+            return Err(format!("MAX is between MIN and {}: {text:?}", CoverageBins::MAX_DEPTH));
         }
-        if step == 0 || step > CoverageBins::MOST {
-            return Err(format!("STEP is between 1 and {}: {text:?}", CoverageBins::MOST));
+        if step == 0 || step > CoverageBins::MAX_DEPTH {
+            return Err(format!("STEP is between 1 and {}: {text:?}", CoverageBins::MAX_DEPTH));
         }
         Ok(CoverageBins::new(least, most, step))
     }
@@ -143,7 +143,7 @@ impl FromStr for CoverageBins {
 
 impl fmt::Display for CoverageBins {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "{},{},{}", self.least, self.most, self.step)
+        write!(to, "{},{},{}", self.min_depth, self.max_depth, self.step)
     }
 }
 
@@ -154,12 +154,15 @@ mod tests {
     #[test]
     fn depths_have_rows() {
         let bins: CoverageBins = "2,9,3".parse().unwrap();
-        let rows = [1, 2, 4, 5, 8, 10, 11].map(|depth| bins.row(depth));
+        let rows = [1, 2, 4, 5, 8, 10, 11].map(|depth| bins.bin_of_depth(depth));
         assert_eq!(rows, [0, 1, 1, 2, 3, 3, 4]);
-        let labels = [0, 1, 2, 3, 4].map(|row| bins.label(row).0);
+        let labels = [0, 1, 2, 3, 4].map(|row| bins.bin_label(row).0);
         assert_eq!(labels, ["[<2]", "[2-4]", "[5-7]", "[8-10]", "[10<]"]);
         let one: CoverageBins = "1,4,9".parse().unwrap();
-        assert_eq!((one.row(3), one.row(4), one.label(1).0.as_str()), (1, 2, "[1-3]"));
+        assert_eq!(
+            (one.bin_of_depth(3), one.bin_of_depth(4), one.bin_label(1).0.as_str()),
+            (1, 2, "[1-3]")
+        );
         for wrong in ["", "1,2", "2,1,1", "1,2,0", "1,2,3,4", "-1,2,1"] {
             assert!(wrong.parse::<CoverageBins>().is_err(), "{wrong}");
         }

@@ -49,8 +49,8 @@ impl StatsOrder {
 
     /// Returns the totals of all pieces. `None` if neither `begin` nor `add` was called: then nothing is
     /// known about the order of reads.
-    pub(super) fn finish(&self) -> Option<OrderTotals> {
-        self.join().take().map(StatsJoin::finish)
+    pub(super) fn take_totals(&self) -> Option<OrderTotals> {
+        self.lock_join().take().map(StatsJoin::finish)
     }
 
     fn empty_join(&self) -> StatsJoin {
@@ -58,7 +58,7 @@ impl StatsOrder {
         StatsJoin::new(options.gc_bin, options.remove_overlaps)
     }
 
-    fn join(&self) -> MutexGuard<'_, Option<StatsJoin>> {
+    fn lock_join(&self) -> MutexGuard<'_, Option<StatsJoin>> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -78,17 +78,17 @@ impl OrderedTally for StatsOrder {
     }
 
     fn max_bytes_to_add(&self, piece: &StatsPiece) -> u64 {
-        self.join()
+        self.lock_join()
             .as_ref()
-            .map_or_else(|| self.empty_join().most_bytes(piece), |it| it.most_bytes(piece))
+            .map_or_else(|| self.empty_join().max_bytes_to_add(piece), |it| it.max_bytes_to_add(piece))
     }
 
     fn heap_bytes(&self) -> u64 {
-        self.join().as_ref().map_or(0, StatsJoin::heap_bytes)
+        self.lock_join().as_ref().map_or(0, StatsJoin::heap_bytes)
     }
 
     fn begin(&self) {
-        *self.join() = Some(self.empty_join());
+        *self.lock_join() = Some(self.empty_join());
     }
 
     fn restart(&self) -> Result<()> {
@@ -97,7 +97,7 @@ impl OrderedTally for StatsOrder {
     }
 
     fn add(&self, piece: StatsPiece) -> Result<()> {
-        self.join().get_or_insert_with(|| self.empty_join()).add(piece);
+        self.lock_join().get_or_insert_with(|| self.empty_join()).add_piece(piece);
         Ok(())
     }
 }

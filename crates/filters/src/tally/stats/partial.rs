@@ -4,15 +4,15 @@ use readmill_record::cigar::HARD_CLIP;
 use readmill_record::{Flags, RecordRef};
 use serde::{Deserialize, Serialize};
 
-use super::cycles::{Bases, Qualities};
+use super::cycles::{StatsBases, StatsQualities};
 use super::histograms::{Count, Histogram, Indels, InsertSizes, NamedCounts};
 use super::options::StatsOptions;
 use super::selection::Selected;
 use super::settings::StatsSettings;
-use super::targets::mapped_in;
+use super::targets::count_mapped_in;
 
 /// Maximum read length with a row of its own. Longer reads are counted together.
-pub const LONGEST_READ: usize = (1 << 16) - 2;
+pub const MAX_READ_LENGTH: usize = (1 << 16) - 2;
 
 pub(super) const GC_BINS: usize = 200;
 
@@ -21,7 +21,7 @@ const FIRST: usize = 0;
 const LAST: usize = 1;
 
 /// CIGAR operators of `bases mapped (cigar)`: M, I, = and X, one bit each.
-const MAPPING: u32 = 0b1_1000_0011;
+const MAPPED_OPS: u32 = 0b1_1000_0011;
 
 /// The counts of one thread.
 ///
@@ -37,8 +37,8 @@ pub struct StatsPartial {
     pub(super) lengths: [Histogram; 3],
     pub(super) longest: [usize; 3],
     pub(super) gc: [Histogram; 2],
-    pub(super) qualities: [Qualities; 2],
-    pub(super) bases: [Bases; 2],
+    pub(super) qualities: [StatsQualities; 2],
+    pub(super) bases: [StatsBases; 2],
     pub(super) indels: Indels,
     pub(super) insert_sizes: InsertSizes,
     place: Option<(i32, i32)>,
@@ -46,20 +46,20 @@ pub struct StatsPartial {
 }
 
 impl StatsPartial {
-    pub(super) fn bytes() -> usize {
-        let lengths = 3 * (LONGEST_READ + 2) * 8;
+    pub(super) fn max_bytes() -> usize {
+        let lengths = 3 * (MAX_READ_LENGTH + 2) * 8;
         let others = 256 * 8
             + 2 * 256 * 8
             + Indels::BYTES
-            + InsertSizes::bytes(StatsOptions::default().insert_size);
-        size_of::<StatsPartial>() + lengths + others + 2 * (Qualities::BYTES + Bases::BYTES)
+            + InsertSizes::max_bytes(StatsOptions::default().max_insert_size);
+        size_of::<StatsPartial>() + lengths + others + 2 * (StatsQualities::BYTES + StatsBases::BYTES)
     }
 
     /// Returns the bytes that the options need beyond [`StatsPartial::bytes`].
-    pub(super) fn more_bytes(options: &StatsOptions) -> u64 {
-        let usual = InsertSizes::bytes(StatsOptions::default().insert_size);
+    pub(super) fn extra_bytes(options: &StatsOptions) -> u64 {
+        let usual = InsertSizes::max_bytes(StatsOptions::default().max_insert_size);
         // Twice, because the summary has a row for each size, too.
-        (2 * InsertSizes::bytes(options.insert_size)).saturating_sub(2 * usual) as u64
+        (2 * InsertSizes::max_bytes(options.max_insert_size)).saturating_sub(2 * usual) as u64
     }
 
     /// Starts a batch. It need not follow the previous batch of this thread.
@@ -68,19 +68,19 @@ impl StatsPartial {
     }
 
     /// Returns whether the reads of each batch were sorted.
-    pub(super) fn in_order(&self) -> bool {
+    pub(super) fn is_sorted(&self) -> bool {
         !self.disordered
     }
 
-    pub(super) fn observe(&mut self, record: RecordRef<'_>, settings: &StatsSettings) {
+    pub(super) fn count_read(&mut self, record: RecordRef<'_>, settings: &StatsSettings) {
         let target = match &settings.targets {
             None => None,
-            Some(targets) => match targets.overlapped(record, None) {
+            Some(targets) => match targets.find_overlap(record, None) {
                 None => return,
                 found => found,
             },
         };
-        match settings.selection.of(record) {
+        match settings.selection.classify_read(record) {
             Selected::Yes => {}
             Selected::Filtered => return self.counts.add(Count::Filtered, 1),
             Selected::No => return,
@@ -98,7 +98,7 @@ impl StatsPartial {
             self.counts.add(Count::Duplicates, 1);
             self.counts.add(Count::DuplicateBases, length as u64);
         }
-        let segment = segment(flags);
+        let segment = segment_index(flags);
         self.add_length(record, segment);
         let aside = Flags::UNMAPPED | Flags::SUPPLEMENTARY | Flags::QC_FAIL | Flags::DUPLICATE;
         if flags.0 & aside == 0 {
@@ -110,9 +110,9 @@ impl StatsPartial {
         if flags.is_unmapped() {
             return;
         }
-        self.indels.add(record, segment);
+        self.indels.add_read(record, segment);
         if flags.is_primary() && flags.is_paired() && !flags.is_mate_unmapped() {
-            self.insert_sizes.add(record, settings.options.insert_size);
+            self.insert_sizes.add_read(record, settings.options.max_insert_size);
         }
         self.add_mapped(record, target);
     }
@@ -130,7 +130,7 @@ impl StatsPartial {
         for group in [Some(0), segment.map(|segment| 1 + segment)].into_iter().flatten() {
             self.longest[group] = self.longest[group].max(length);
             if record.flags().is_primary() {
-                self.lengths[group].add(length.min(LONGEST_READ + 1));
+                self.lengths[group].add(length.min(MAX_READ_LENGTH + 1));
             }
         }
     }
@@ -153,7 +153,7 @@ impl StatsPartial {
             None => counts.add(Count::Other, 1),
         }
         if trim_quality > 0 {
-            counts.add(Count::TrimmedBases, trimmed(record, trim_quality));
+            counts.add(Count::TrimmedBases, count_trimmed_bases(record, trim_quality));
         }
         if flags.is_unmapped() {
             counts.add(Count::Unmapped, 1);
@@ -170,8 +170,8 @@ impl StatsPartial {
             }
         }
         if let Some(segment) = segment {
-            self.qualities[segment].add(record.qual(), flags.is_reverse());
-            let gc = self.bases[segment].add(record);
+            self.qualities[segment].add_quals(record.qual(), flags.is_reverse());
+            let gc = self.bases[segment].add_bases(record);
             let bin = |gc: u64| (gc * (GC_BINS as u64 - 1) / length).min(GC_BINS as u64 - 1) as usize;
             for bin in bin(gc)..bin(gc + 1) {
                 self.gc[segment].add(bin);
@@ -184,12 +184,12 @@ impl StatsPartial {
     fn add_mapped(&mut self, record: RecordRef<'_>, target: Option<(i64, i64)>) {
         if let Some(field) = record.field(*b"NM") {
             self.mismatches =
-                self.mismatches.wrapping_add(integer(field.kind, field.value).cast_unsigned());
+                self.mismatches.wrapping_add(integer_value(field.kind, field.value).cast_unsigned());
         }
-        let mapped = record.cigar().ops().filter(|&(op, _)| MAPPING >> op & 1 == 1);
+        let mapped = record.cigar().ops().filter(|&(op, _)| MAPPED_OPS >> op & 1 == 1);
         let mapped = match target {
             None => mapped.map(|(_, n)| u64::from(n)).sum(),
-            Some(target) => mapped_in(record, target),
+            Some(target) => count_mapped_in(record, target),
         };
         self.counts.add(Count::CigarBases, mapped);
         let place = (record.ref_id(), record.pos());
@@ -227,7 +227,7 @@ impl StatsPartial {
 
 /// Returns whether a read is the first or the last segment of its template. `None` if it is paired and
 /// neither or both.
-pub(super) fn segment(flags: Flags) -> Option<usize> {
+pub(super) fn segment_index(flags: Flags) -> Option<usize> {
     match (flags.is_paired(), flags.is_first(), flags.is_last()) {
         (false, ..) | (true, true, false) => Some(FIRST),
         (true, false, true) => Some(LAST),
@@ -237,11 +237,11 @@ pub(super) fn segment(flags: Flags) -> Option<usize> {
 
 /// Returns how many bases bwa's quality trimming would remove from the end of a read. At least 35 bases
 /// remain. Like bwa and samtools, it removes one base less than the best sum of qualities suggests.
-fn trimmed(record: RecordRef<'_>, quality: i32) -> u64 {
-    const LEAST: usize = 35;
+fn count_trimmed_bases(record: RecordRef<'_>, quality: i32) -> u64 {
+    const MIN: usize = 35;
     let quals = record.qual();
-    let most = (quals.len() + 1).saturating_sub(LEAST);
-    if quals.len() < LEAST {
+    let most = (quals.len() + 1).saturating_sub(MIN);
+    if quals.len() < MIN {
         return 0;
     }
     let (mut sum, mut best, mut trimmed) = (0i64, 0, 0);
@@ -258,7 +258,7 @@ fn trimmed(record: RecordRef<'_>, quality: i32) -> u64 {
     trimmed as u64
 }
 
-fn integer(kind: u8, value: &[u8]) -> i64 {
+fn integer_value(kind: u8, value: &[u8]) -> i64 {
     match (kind, value) {
         (b'c', &[a]) => i64::from(a.cast_signed()),
         (b'C', &[a]) => i64::from(a),

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use readmill_coverage::changes::{Changes, Event};
+use readmill_coverage::changes::{DepthChange, DepthChanges};
 use readmill_record::{Batch, Charge, Flags, PieceMaker, RecordRef, Result};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::selection::Selected;
 use super::settings::StatsSettings;
-use super::targets::each_run;
+use super::targets::for_each_block;
 
 /// The contribution of one batch, made by [`StatsPieceMaker`] and added to
 /// [`StatsOrder`](super::StatsOrder).
@@ -29,7 +29,7 @@ pub(super) struct ContigRun {
     pub last: u32,
     /// Changes of the depth, in order. Instead of a position, each has its distance from the previous
     /// change (the first: from the first read).
-    pub events: Vec<Event>,
+    pub events: Vec<DepthChange>,
     pub reads: Vec<GcRead>,
     /// Reads that may overlap their mates. `events` does not include them: they are resolved when pieces
     /// are joined.
@@ -56,7 +56,7 @@ impl StatsPiece {
     pub fn heap_bytes(&self) -> u64 {
         let bytes = |run: &ContigRun| {
             let blocks: usize = run.mates.iter().map(|mate| mate.blocks.capacity() * 8).sum();
-            run.events.capacity() * size_of::<Event>()
+            run.events.capacity() * size_of::<DepthChange>()
                 + run.reads.capacity() * size_of::<GcRead>()
                 + run.mates.capacity() * size_of::<MateRead>()
                 + blocks
@@ -67,7 +67,7 @@ impl StatsPiece {
 
 pub struct StatsPieceMaker {
     settings: Arc<StatsSettings>,
-    changes: Changes,
+    changes: DepthChanges,
     parts: Vec<(i64, i64)>,
 }
 
@@ -89,11 +89,11 @@ impl PieceMaker for StatsPieceMaker {
         let has_targets = self.settings.targets.is_some();
         for (_, record) in batch.records() {
             if let Some(targets) = &self.settings.targets
-                && targets.overlapped(record, Some(&mut self.parts)).is_none()
+                && targets.find_overlap(record, Some(&mut self.parts)).is_none()
             {
                 continue;
             }
-            if !is_placed(record) || self.settings.selection.of(record) != Selected::Yes {
+            if !is_placed(record) || self.settings.selection.classify_read(record) != Selected::Yes {
                 continue;
             }
             let (Ok(contig), Ok(start)) = (u32::try_from(record.ref_id()), u32::try_from(record.pos()))
@@ -104,9 +104,9 @@ impl PieceMaker for StatsPieceMaker {
                 Some(run) if run.contig == contig => run,
                 other => {
                     if let Some(before) = other.take() {
-                        piece.runs.push(ContigRun { events: self.changes.take(), ..before });
+                        piece.runs.push(ContigRun { events: self.changes.take_sorted(), ..before });
                     }
-                    self.changes.begin(start, u32::MAX, bytes);
+                    self.changes.start_batch(start, u32::MAX, bytes);
                     let (first, last, events) = (start, start, Vec::new());
                     let (reads, mates) = Default::default();
                     other.insert(ContigRun { contig, first, last, events, reads, mates })
@@ -116,28 +116,30 @@ impl PieceMaker for StatsPieceMaker {
                 piece.is_cut = true;
                 break;
             }
-            let (gc, length) = (gc_of(record), record.l_seq() as u32);
+            let (gc, length) = (count_gc(record), record.l_seq() as u32);
             let parts = has_targets.then_some(&self.parts[..]);
             if self.settings.options.remove_overlaps && may_overlap(record) {
                 let mut blocks = Vec::new();
-                each_run(record, parts, |from, to| blocks.push((clamped(from), clamped(to))));
+                for_each_block(record, parts, |from, to| {
+                    blocks.push((clamp_position(from), clamp_position(to)))
+                });
                 let (name, is_first) = (xxh3_64(record.qname()), record.flags().is_first());
                 run.mates.push(MateRead { read: run.reads.len() as u32, name, is_first, blocks });
             } else {
-                each_run(record, parts, |from, to| {
-                    self.changes.add((clamped(from), 1));
-                    self.changes.add((clamped(to), -1));
+                for_each_block(record, parts, |from, to| {
+                    self.changes.add((clamp_position(from), 1));
+                    self.changes.add((clamp_position(to), -1));
                 });
             }
             run.reads.push(GcRead { step: start - run.last, gc, length });
             run.last = start;
         }
-        piece.runs.extend(open.map(|run| ContigRun { events: self.changes.take(), ..run }));
+        piece.runs.extend(open.map(|run| ContigRun { events: self.changes.take_sorted(), ..run }));
         Ok(piece)
     }
 }
 
-fn clamped(position: i64) -> u32 {
+fn clamp_position(position: i64) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
@@ -158,9 +160,9 @@ fn may_overlap(record: RecordRef<'_>) -> bool {
 
 /// Returns the number of G and C in the bases of a read. It is 0 for supplementary reads, and for
 /// segments that are neither first nor last, as in samtools.
-fn gc_of(record: RecordRef<'_>) -> u32 {
+fn count_gc(record: RecordRef<'_>) -> u32 {
     let flags = record.flags();
-    if !flags.is_primary() || super::partial::segment(flags).is_none() {
+    if !flags.is_primary() || super::partial::segment_index(flags).is_none() {
         return 0;
     }
     let is_gc = |base: u8| u32::from(base == 2 || base == 4);

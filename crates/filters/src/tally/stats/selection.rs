@@ -7,7 +7,7 @@ use readmill_record::{Header, RecordRef};
 use super::options::StatsOptions;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Selection {
+pub(super) struct ReadSelection {
     exclude_flags: u16,
     require_flags: u16,
     length: Option<u32>,
@@ -22,18 +22,18 @@ pub(super) enum Selected {
     No,
 }
 
-impl Selection {
+impl ReadSelection {
     pub fn new(options: &StatsOptions, header: &Header) -> Self {
-        Selection {
+        ReadSelection {
             exclude_flags: options.exclude_flags,
             require_flags: options.require_flags,
             length: options.read_length,
-            read_groups: options.id.as_ref().map(|id| read_groups(id.as_bytes(), header)),
+            read_groups: options.id.as_ref().map(|id| find_read_groups(id.as_bytes(), header)),
         }
     }
 
     #[inline]
-    pub fn of(&self, record: RecordRef<'_>) -> Selected {
+    pub fn classify_read(&self, record: RecordRef<'_>) -> Selected {
         if let Some(read_groups) = &self.read_groups
             && !record.read_group().is_some_and(|group| read_groups.contains(group))
         {
@@ -50,8 +50,8 @@ impl Selection {
     }
 }
 
-fn read_groups(name: &[u8], header: &Header) -> HashSet<Vec<u8>> {
-    let groups = header.lines_of(b"RG").filter_map(|line| {
+fn find_read_groups(name: &[u8], header: &Header) -> HashSet<Vec<u8>> {
+    let groups = header.lines_of_kind(b"RG").filter_map(|line| {
         let id = line.get(b"ID")?;
         (id == name || line.get(b"SM") == Some(name)).then(|| id.to_vec())
     });

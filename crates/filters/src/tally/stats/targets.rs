@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_format::features::bed_position;
-use readmill_format::region::{NO_END, Part};
+use readmill_format::features::parse_bed_position;
+use readmill_format::region::{ContigPart, NO_END};
 use readmill_format::text::LineReader;
 use readmill_record::cigar::consumes_reference;
 use readmill_record::{Charge, Error, Header, Ledger, RecordRef, Result, make_room};
 
 /// First and last base of a region, 1-based.
-type Interval = (i64, i64);
+type TargetInterval = (i64, i64);
 
-const NAME: &str = "target regions";
+const MEMORY_NAME: &str = "target regions";
 
 #[derive(Clone, Debug)]
 pub(super) struct Targets {
-    by_contig: Arc<[Vec<Interval>]>,
+    by_contig: Arc<[Vec<TargetInterval>]>,
     pub bases: u64,
     pub unknown: Option<String>,
     _charge: Arc<Charge>,
@@ -29,11 +29,11 @@ impl Targets {
     /// # Errors
     /// The file cannot be read, a line is not a region, consecutive regions of a contig are not sorted
     /// by start, or no region is on a contig of the header.
-    pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
-        let (mut by_contig, mut charge) = empty(header, ledger)?;
+    pub fn read_file(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let (mut by_contig, mut charge) = empty_lists(header, ledger)?;
         let (mut unknown, mut before) = (None, None);
         let mut lines = LineReader::open(path, ledger)?;
-        while lines.advance()? {
+        while lines.advance_line()? {
             let line = lines.line().trim_ascii();
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
@@ -45,16 +45,20 @@ impl Targets {
                 unknown.get_or_insert_with(|| String::from_utf8_lossy(name).into_owned());
                 continue;
             };
-            let number = |word: Option<&[u8]>| bed_position(word?);
+            let number = |word: Option<&[u8]>| parse_bed_position(word?);
             let (Some(start), Some(end)) = (number(words.next()), number(words.next())) else {
-                return Err(lines.wrong("a contig is followed by its first and its last base, 1-based"));
+                return Err(
+                    lines.line_error("a contig is followed by its first and its last base, 1-based")
+                );
             };
             if end < start || start == 0 {
-                return Err(lines.wrong(format!("{start} to {end} is no region of 1-based positions")));
+                return Err(
+                    lines.line_error(format!("{start} to {end} is no region of 1-based positions"))
+                );
             }
             if before.replace((contig, start)).is_some_and(|(it, last)| it == contig && last > start) {
                 return Err(lines
-                    .wrong("the region lies before the one ahead of it")
+                    .line_error("the region lies before the one ahead of it")
                     .hint("sort the regions of each contig by their starts"));
             }
             make_room(&mut by_contig[contig], 1, &mut charge)?;
@@ -63,22 +67,27 @@ impl Targets {
         if by_contig.iter().all(Vec::is_empty) {
             return Err(Error::input("no region lies on a contig of the reads").file(path));
         }
-        Ok(Targets { unknown, ..Targets::of(by_contig, 1, charge, header) })
+        Ok(Targets { unknown, ..Targets::from_intervals(by_contig, 1, charge, header) })
     }
 
-    pub fn of_parts(parts: &[Part], header: &Header, ledger: &Ledger) -> Result<Self> {
-        let (mut by_contig, mut charge) = empty(header, ledger)?;
+    pub fn from_parts(parts: &[ContigPart], header: &Header, ledger: &Ledger) -> Result<Self> {
+        let (mut by_contig, mut charge) = empty_lists(header, ledger)?;
         for part in parts {
             let Some(regions) = by_contig.get_mut(part.contig as usize) else { continue };
             make_room(regions, 1, &mut charge)?;
             regions.push((part.start + 1, part.end));
         }
-        Ok(Targets::of(by_contig, 0, charge, header))
+        Ok(Targets::from_intervals(by_contig, 0, charge, header))
     }
 
     /// Sorts the regions, and joins those that share at least `apart` bases: 0 also joins regions that
     /// only touch each other.
-    fn of(mut by_contig: Vec<Vec<Interval>>, apart: i64, charge: Charge, header: &Header) -> Self {
+    fn from_intervals(
+        mut by_contig: Vec<Vec<TargetInterval>>,
+        apart: i64,
+        charge: Charge,
+        header: &Header,
+    ) -> Self {
         let mut bases = 0;
         for (regions, contig) in by_contig.iter_mut().zip(header.references()) {
             regions.sort_unstable();
@@ -99,11 +108,11 @@ impl Targets {
 
     /// Returns the first region that a read overlaps, or `None`. If `parts` is given, it receives the
     /// part of each overlapped region that the read covers.
-    pub fn overlapped(
+    pub fn find_overlap(
         &self,
         record: RecordRef<'_>,
-        parts: Option<&mut Vec<Interval>>,
-    ) -> Option<Interval> {
+        parts: Option<&mut Vec<TargetInterval>>,
+    ) -> Option<TargetInterval> {
         let regions = self.by_contig.get(usize::try_from(record.ref_id()).ok()?)?;
         let start = i64::from(record.pos());
         let end = end_of(record);
@@ -119,9 +128,9 @@ impl Targets {
     }
 }
 
-fn empty(header: &Header, ledger: &Ledger) -> Result<(Vec<Vec<Interval>>, Charge)> {
+fn empty_lists(header: &Header, ledger: &Ledger) -> Result<(Vec<Vec<TargetInterval>>, Charge)> {
     let contigs = header.references().len();
-    let charge = ledger.charge(NAME, (contigs * size_of::<Vec<Interval>>()) as u64)?;
+    let charge = ledger.charge(MEMORY_NAME, (contigs * size_of::<Vec<TargetInterval>>()) as u64)?;
     Ok(((0..contigs).map(|_| Vec::new()).collect(), charge))
 }
 
@@ -134,7 +143,7 @@ fn end_of(record: RecordRef<'_>) -> i64 {
 
 /// Returns the mapped bases of a read in a region, with the behaviour of samtools: it ignores deletions
 /// and skips when it advances on the reference, and treats insertions as reference bases.
-pub(super) fn mapped_in(record: RecordRef<'_>, (from, to): Interval) -> u64 {
+pub(super) fn count_mapped_in(record: RecordRef<'_>, (from, to): TargetInterval) -> u64 {
     let (mut at, mut sum) = (i64::from(record.pos()) + 1, 0);
     for (op, n) in record.cigar().ops() {
         let n = i64::from(n);
@@ -159,9 +168,9 @@ pub(super) fn mapped_in(record: RecordRef<'_>, (from, to): Interval) -> u64 {
 
 /// Calls `each` with each block of aligned bases, 0-based and half-open. With `parts`, blocks are cut to
 /// them.
-pub(super) fn each_run(
+pub(super) fn for_each_block(
     record: RecordRef<'_>,
-    parts: Option<&[Interval]>,
+    parts: Option<&[TargetInterval]>,
     mut each: impl FnMut(i64, i64),
 ) {
     let (mut at, mut part) = (i64::from(record.pos()), 0);

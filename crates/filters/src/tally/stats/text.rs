@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::counts::StatsCounts;
-use super::cycles::{BaseCounts, MOST_CYCLES, sum};
-use super::histograms::{Count as C, Histogram, Insertion};
+use super::cycles::{BaseCounts, MAX_CYCLES, add_counts};
+use super::histograms::{Count as C, Histogram, InsertSummary};
 use super::join::{GcBin, OrderTotals};
 use super::options::StatsOptions;
-use super::partial::{GC_BINS, LONGEST_READ, StatsPartial};
+use super::partial::{GC_BINS, MAX_READ_LENGTH, StatsPartial};
 use super::settings::StatsSettings;
 
-pub(super) fn of(mut counts: StatsCounts) -> String {
+pub(super) fn format_text(mut counts: StatsCounts) -> String {
     let order = counts.order.take();
     let StatsCounts { counted, settings, .. } = &counts;
     let options = &settings.options;
@@ -19,75 +19,80 @@ pub(super) fn of(mut counts: StatsCounts) -> String {
     let version = env!("CARGO_PKG_VERSION");
     // MultiQC recognises the text by "This file was produced by samtools stats" (search pattern
     // `samtools/stats`).
-    line(
+    write_line(
         &mut out,
         format_args!(
             "# This file was produced by samtools stats-compatible readmill {version}, not by samtools"
         ),
     );
-    line(&mut out, format_args!("# This file contains statistics for all reads."));
-    line(&mut out, format_args!("# CHK, Checksum\t[2]Read Names\t[3]Sequences\t[4]Qualities"));
+    write_line(&mut out, format_args!("# This file contains statistics for all reads."));
+    write_line(&mut out, format_args!("# CHK, Checksum\t[2]Read Names\t[3]Sequences\t[4]Qualities"));
     let adding = "# CHK, CRC32 of reads which passed filtering followed by addition (32bit overflow)";
-    line(&mut out, format_args!("{adding}"));
+    write_line(&mut out, format_args!("{adding}"));
     let [names, seqs, quals] = counted.checksums;
-    line(&mut out, format_args!("CHK\t{names:08x}\t{seqs:08x}\t{quals:08x}"));
-    section(&mut out, "Summary Numbers", "SN", "");
-    let insertion = counted.insert_sizes.summary(options.insert_size, options.most_inserts);
+    write_line(&mut out, format_args!("CHK\t{names:08x}\t{seqs:08x}\t{quals:08x}"));
+    write_section_header(&mut out, "Summary Numbers", "SN", "");
+    let insertion = counted.insert_sizes.summarize_sizes(options.max_insert_size, options.main_bulk);
     write_summary(&counts, order.as_ref(), &insertion, &mut out);
-    qualities(counted, &mut out);
-    gc_contents(counted, &mut out);
-    contents(counted, &mut out);
+    write_qualities(counted, &mut out);
+    write_gc_contents(counted, &mut out);
+    write_base_contents(counted, &mut out);
     let columns = "insert size, pairs total, inward oriented pairs, outward oriented pairs, other pairs";
-    section(&mut out, "Insert sizes", "IS", columns);
+    write_section_header(&mut out, "Insert sizes", "IS", columns);
     for (size, [inward, outward, other]) in insertion.rows.iter().enumerate() {
         let total = inward + outward + other;
         if total == 0 && options.sparse {
             continue;
         }
-        line(&mut out, format_args!("IS\t{size}\t{total}\t{inward}\t{outward}\t{other}"));
+        write_line(&mut out, format_args!("IS\t{size}\t{total}\t{inward}\t{outward}\t{other}"));
     }
-    lengths(counted, &mut out);
+    write_lengths(counted, &mut out);
     let title = "Mapping qualities for reads !(UNMAP|SECOND|SUPPL|QCFAIL|DUP)";
-    section(&mut out, title, "MAPQ", "mapq, count");
-    rows("MAPQ", &counted.mapqs, &mut out);
-    section(&mut out, "Indel distribution", "ID", "length, number of insertions, number of deletions");
-    for (length, [insertions, deletions]) in counted.indels.lengths() {
-        line(&mut out, format_args!("ID\t{length}\t{insertions}\t{deletions}"));
+    write_section_header(&mut out, title, "MAPQ", "mapq, count");
+    write_rows("MAPQ", &counted.mapqs, &mut out);
+    write_section_header(
+        &mut out,
+        "Indel distribution",
+        "ID",
+        "length, number of insertions, number of deletions",
+    );
+    for (length, [insertions, deletions]) in counted.indels.length_rows() {
+        write_line(&mut out, format_args!("ID\t{length}\t{insertions}\t{deletions}"));
     }
     let columns = "cycle, number of insertions (fwd), .. (rev) , number of deletions (fwd), .. (rev)";
-    section(&mut out, "Indels per cycle", "IC", columns);
-    for (cycle, [i1, i2, d1, d2]) in counted.indels.cycles() {
-        line(&mut out, format_args!("IC\t{}\t{i1}\t{i2}\t{d1}\t{d2}", cycle + 1));
+    write_section_header(&mut out, "Indels per cycle", "IC", columns);
+    for (cycle, [i1, i2, d1, d2]) in counted.indels.cycle_rows() {
+        write_line(&mut out, format_args!("IC\t{}\t{i1}\t{i2}\t{d1}\t{d2}", cycle + 1));
     }
     if let Some(order) = order.filter(|order| order.is_sorted) {
-        coverage(&order, options, &mut out);
-        gc_depth(order.bins, options.gc_bin, average_length(counted), &mut out);
+        write_coverage(&order, options, &mut out);
+        write_gc_depth(order.bins, options.gc_bin, average_length(counted), &mut out);
     }
     out
 }
 
 /// Returns the number of positions in each bin of the distribution of depths, by the index of the bin.
-fn by_row(order: &OrderTotals, options: &StatsOptions) -> BTreeMap<usize, u64> {
+fn count_by_bin(order: &OrderTotals, options: &StatsOptions) -> BTreeMap<usize, u64> {
     let mut rows = BTreeMap::new();
     for (&depth, &positions) in &order.depths {
-        *rows.entry(options.coverage.row(depth)).or_default() += positions;
+        *rows.entry(options.coverage.bin_of_depth(depth)).or_default() += positions;
     }
     rows
 }
 
-fn coverage(order: &OrderTotals, options: &StatsOptions, out: &mut String) {
-    section(out, "Coverage distribution", "COV", "");
-    for (row, positions) in by_row(order, options) {
-        let (depths, number) = options.coverage.label(row);
-        line(out, format_args!("COV\t{depths}\t{number}\t{positions}"));
+fn write_coverage(order: &OrderTotals, options: &StatsOptions, out: &mut String) {
+    write_section_header(out, "Coverage distribution", "COV", "");
+    for (row, positions) in count_by_bin(order, options) {
+        let (depths, number) = options.coverage.bin_label(row);
+        write_line(out, format_args!("COV\t{depths}\t{number}\t{positions}"));
     }
 }
 
 /// Writes section GCD with samtools' arithmetic. Like there, the last bin is sorted by its sum of GC
 /// fractions instead of its percentage, and the last row after sorting is left out.
-fn gc_depth(mut bins: Vec<GcBin>, size: u32, average_length: f32, out: &mut String) {
+fn write_gc_depth(mut bins: Vec<GcBin>, size: u32, average_length: f32, out: &mut String) {
     let columns = "GC%, unique sequence percentiles, 10th, 25th, 50th, 75th and 90th depth percentile";
-    section(out, "GC-depth", "GCD", columns);
+    write_section_header(out, "GC-depth", "GCD", columns);
     let last = bins.len().saturating_sub(1);
     for bin in bins[..last].iter_mut().filter(|bin| bin.reads > 0) {
         let percent = 100.0 * f64::from(bin.gc) / f64::from(bin.reads);
@@ -102,7 +107,7 @@ fn gc_depth(mut bins: Vec<GcBin>, size: u32, average_length: f32, out: &mut Stri
         let share = (until + 1) as f64 * 100.0 / (last + 1) as f64;
         let _ = write!(out, "GCD\t{:.1}\t{share:.3}", first.gc);
         for percent in [10, 25, 50, 75, 90] {
-            let depth = percentile(bins, percent) * average_length / size as f32;
+            let depth = depth_percentile(bins, percent) * average_length / size as f32;
             let _ = write!(out, "\t{depth:.3}");
         }
         out.push('\n');
@@ -111,7 +116,7 @@ fn gc_depth(mut bins: Vec<GcBin>, size: u32, average_length: f32, out: &mut Stri
 }
 
 /// Returns the number of reads at a percentile of `bins`, interpolated between neighbours.
-fn percentile(bins: &[GcBin], percent: u32) -> f32 {
+fn depth_percentile(bins: &[GcBin], percent: u32) -> f32 {
     let place = percent as f32 * (bins.len() + 1) as f32 / 100.0;
     let number = place as usize;
     let reads = |at: usize| bins.get(at).map_or(0, |bin| bin.reads);
@@ -126,67 +131,70 @@ fn percentile(bins: &[GcBin], percent: u32) -> f32 {
 }
 
 fn average_length(counted: &StatsPartial) -> f32 {
-    let n = |count: C| counted.counts.of(count);
+    let n = |count: C| counted.counts.get(count);
     let reads = n(C::First) + n(C::Last) + n(C::Other);
     if reads == 0 { 0.0 } else { n(C::Bases) as f32 / reads as f32 }
 }
 
-fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
+fn write_line(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = writeln!(out, "{text}");
 }
 
-fn section(out: &mut String, title: &str, tag: &str, columns: &str) {
+fn write_section_header(out: &mut String, title: &str, tag: &str, columns: &str) {
     let columns =
         if columns.is_empty() { String::new() } else { format!(" The columns are: {columns}") };
-    line(out, format_args!("# {title}. Use `grep ^{tag} | cut -f 2-` to extract this part.{columns}"));
+    write_line(
+        out,
+        format_args!("# {title}. Use `grep ^{tag} | cut -f 2-` to extract this part.{columns}"),
+    );
 }
 
-fn rows(tag: &str, histogram: &Histogram, out: &mut String) {
-    for (index, count) in histogram.counted() {
-        line(out, format_args!("{tag}\t{index}\t{count}"));
+fn write_rows(tag: &str, histogram: &Histogram, out: &mut String) {
+    for (index, count) in histogram.nonzero_counts() {
+        write_line(out, format_args!("{tag}\t{index}\t{count}"));
     }
 }
 
 /// Writes a comment if rows above `limit` are left out, because the longest read exceeds it.
-fn cut_short(tag: &str, longest: usize, limit: usize, what: &str, out: &mut String) {
+fn write_limit_note(tag: &str, longest: usize, limit: usize, what: &str, out: &mut String) {
     if longest > limit {
-        line(
+        write_line(
             out,
             format_args!("# {tag} leaves out {what} above {limit}; there are some up to {longest}"),
         );
     }
 }
 
-fn qualities(counted: &StatsPartial, out: &mut String) {
+fn write_qualities(counted: &StatsPartial, out: &mut String) {
     let highest = counted.qualities.iter().map(|table| table.sum_and_highest().1).max().unwrap_or(0);
     let columns = (highest + 1).min(255);
     for (i, title, tag) in
         [(0, "First Fragment Qualities", "FFQ"), (1, "Last Fragment Qualities", "LFQ")]
     {
-        section(out, title, tag, "");
+        write_section_header(out, title, tag, "");
         let columns_are =
             "# Columns correspond to qualities and rows to cycles. First column is the cycle number.";
-        line(out, format_args!("{columns_are}"));
-        cut_short(tag, counted.longest[i + 1], MOST_CYCLES, "cycles", out);
-        for cycle in 0..counted.longest[i + 1].min(MOST_CYCLES) {
+        write_line(out, format_args!("{columns_are}"));
+        write_limit_note(tag, counted.longest[i + 1], MAX_CYCLES, "cycles", out);
+        for cycle in 0..counted.longest[i + 1].min(MAX_CYCLES) {
             let _ = write!(out, "{tag}\t{}", cycle + 1);
             for quality in 0..=columns {
-                let _ = write!(out, "\t{}", counted.qualities[i].of(cycle, quality));
+                let _ = write!(out, "\t{}", counted.qualities[i].count_of(cycle, quality));
             }
             out.push('\n');
         }
     }
 }
 
-fn gc_contents(counted: &StatsPartial, out: &mut String) {
+fn write_gc_contents(counted: &StatsPartial, out: &mut String) {
     for (i, title, tag) in [(0, "first", "GCF"), (1, "last", "GCL")] {
-        section(out, &format!("GC Content of {title} fragments"), tag, "");
+        write_section_header(out, &format!("GC Content of {title} fragments"), tag, "");
         let mut start = 0; // first bin of a run with the same count
         for bin in 0..GC_BINS {
-            let count = counted.gc[i].of(start);
-            if counted.gc[i].of(bin) != count {
+            let count = counted.gc[i].get(start);
+            if counted.gc[i].get(bin) != count {
                 let percent = (bin + start) as f64 * 0.5 * 100.0 / (GC_BINS - 1) as f64;
-                line(out, format_args!("{tag}\t{percent:.2}\t{count}"));
+                write_line(out, format_args!("{tag}\t{percent:.2}\t{count}"));
                 start = bin;
             }
         }
@@ -194,47 +202,58 @@ fn gc_contents(counted: &StatsPartial, out: &mut String) {
 }
 
 /// Writes the sections of base content by cycle: GCC, GCT, FBC, FTC, LBC and LTC.
-fn contents(counted: &StatsPartial, out: &mut String) {
+fn write_base_contents(counted: &StatsPartial, out: &mut String) {
     const ACGT: &str = "cycle; A,C,G,T base counts as a percentage of all A/C/G/T bases [%]";
     const ALL: &str = "cycle; A,C,G,T base counts as a percentage of all A/C/G/T bases [%]; \
                        and N and O counts as a percentage of all A/C/G/T bases [%]";
     let [first, last] = &counted.bases;
     let longest = counted.longest[0];
-    section(out, "ACGT content per cycle", "GCC", ALL);
-    cut_short("GCC, like GCT, FBC, LBC and IC,", longest, MOST_CYCLES, "cycles", out);
-    percentages("GCC", 6, longest, |cycle| sum(first.of(cycle), last.of(cycle)), out);
-    section(out, "ACGT content per cycle, read oriented", "GCT", ACGT);
-    percentages(
+    write_section_header(out, "ACGT content per cycle", "GCC", ALL);
+    write_limit_note("GCC, like GCT, FBC, LBC and IC,", longest, MAX_CYCLES, "cycles", out);
+    write_percentages(
+        "GCC",
+        6,
+        longest,
+        |cycle| add_counts(first.as_recorded(cycle), last.as_recorded(cycle)),
+        out,
+    );
+    write_section_header(out, "ACGT content per cycle, read oriented", "GCT", ACGT);
+    write_percentages(
         "GCT",
         4,
         longest,
-        |cycle| sum(first.as_sequenced(cycle), last.as_sequenced(cycle)),
+        |cycle| add_counts(first.as_sequenced(cycle), last.as_sequenced(cycle)),
         out,
     );
     for (bases, title, by_cycle, raw) in [(first, "first", "FBC", "FTC"), (last, "last", "LBC", "LTC")] {
-        section(out, &format!("ACGT content per cycle for {title} fragments"), by_cycle, ALL);
-        percentages(by_cycle, 6, longest, |cycle| bases.of(cycle), out);
-        section(
+        write_section_header(
+            out,
+            &format!("ACGT content per cycle for {title} fragments"),
+            by_cycle,
+            ALL,
+        );
+        write_percentages(by_cycle, 6, longest, |cycle| bases.as_recorded(cycle), out);
+        write_section_header(
             out,
             &format!("ACGT raw counters for {title} fragments"),
             raw,
             "A,C,G,T,N base counters",
         );
-        let [a, c, g, t, n, _] = bases.total();
-        line(out, format_args!("{raw}\t{a}\t{c}\t{g}\t{t}\t{n}"));
+        let [a, c, g, t, n, _] = bases.total_counts();
+        write_line(out, format_args!("{raw}\t{a}\t{c}\t{g}\t{t}\t{n}"));
     }
 }
 
 /// Writes a row per cycle: the share of each base among A, C, G and T, in percent. Cycles without any
 /// are left out.
-fn percentages(
+fn write_percentages(
     tag: &str,
     columns: usize,
     longest: usize,
     bases: impl Fn(usize) -> BaseCounts,
     out: &mut String,
 ) {
-    for cycle in 0..longest.min(MOST_CYCLES) {
+    for cycle in 0..longest.min(MAX_CYCLES) {
         let counts = bases(cycle);
         let known: u64 = counts[..4].iter().sum();
         if known == 0 {
@@ -248,14 +267,15 @@ fn percentages(
     }
 }
 
-fn lengths(counted: &StatsPartial, out: &mut String) {
+fn write_lengths(counted: &StatsPartial, out: &mut String) {
     let titles = ["Read lengths", "Read lengths - first fragments", "Read lengths - last fragments"];
     for (i, (title, tag)) in titles.into_iter().zip(["RL", "FRL", "LRL"]).enumerate() {
-        section(out, title, tag, "read length, count");
-        cut_short(tag, counted.longest[i], LONGEST_READ, "lengths", out);
-        for (length, count) in counted.lengths[i].counted().filter(|&(length, _)| length <= LONGEST_READ)
+        write_section_header(out, title, tag, "read length, count");
+        write_limit_note(tag, counted.longest[i], MAX_READ_LENGTH, "lengths", out);
+        for (length, count) in
+            counted.lengths[i].nonzero_counts().filter(|&(length, _)| length <= MAX_READ_LENGTH)
         {
-            line(out, format_args!("{tag}\t{length}\t{count}"));
+            write_line(out, format_args!("{tag}\t{length}\t{count}"));
         }
     }
 }
@@ -265,19 +285,19 @@ fn lengths(counted: &StatsPartial, out: &mut String) {
 fn write_summary(
     counts: &StatsCounts,
     order: Option<&OrderTotals>,
-    insertion: &Insertion,
+    insertion: &InsertSummary,
     out: &mut String,
 ) {
     let StatsCounts { counted, sorted, settings, .. } = counts;
     let StatsSettings { options, targets, .. } = &**settings;
-    let n = |count: C| counted.counts.of(count);
+    let n = |count: C| counted.counts.get(count);
     let reads = n(C::First) + n(C::Last) + n(C::Other);
     let ratio = |a: u64, b: u64| if b == 0 { 0.0 } else { a as f32 / b as f32 };
     let overlap = order.map_or(0, |order| order.overlap);
     let cigar_bases = n(C::CigarBases).wrapping_sub(overlap);
     let quality: u64 = counted.qualities.iter().map(|table| table.sum_and_highest().0).sum();
     let quality = if n(C::Bases) == 0 { 0.0 } else { quality as f64 / n(C::Bases) as f64 };
-    let error_rate = exponential(ratio(counted.mismatches, cigar_bases));
+    let error_rate = format_exponential(ratio(counted.mismatches, cigar_bases));
     let sorting = if *sorted { "sorted" } else { "not sorted" };
     let proper = if reads == 0 { 0.0 } else { (100 * n(C::Proper)) as f32 / reads as f32 };
     let [inward, outward, other] = insertion.pairs;
@@ -334,7 +354,7 @@ fn write_summary(
     let Some(targets) = targets.as_ref().filter(|targets| targets.bases > 0) else { return };
     row("bases inside the target", text(targets.bases), "");
     let threshold = options.coverage_threshold;
-    let rows = order.as_ref().map(|order| by_row(order, options)).unwrap_or_default();
+    let rows = order.as_ref().map(|order| count_by_bin(order, options)).unwrap_or_default();
     let deep: u64 = rows.range(threshold as usize + 1..).map(|(_, positions)| positions).sum();
     let share = (100 * deep) as f32 / targets.bases as f32;
     let name = format!("percentage of target genome with coverage > {threshold} (%)");
@@ -342,7 +362,7 @@ fn write_summary(
 }
 
 /// Formats like C's `%e`: six decimals, and an exponent of at least two digits.
-fn exponential(number: f32) -> String {
+fn format_exponential(number: f32) -> String {
     let text = format!("{:.6e}", f64::from(number));
     let Some((digits, exponent)) = text.split_once('e') else { return text };
     let (sign, exponent) = match exponent.strip_prefix('-') {
@@ -354,7 +374,7 @@ fn exponential(number: f32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::exponential;
+    use super::format_exponential;
 
     #[test]
     fn exponents_have_two_digits_and_a_sign() {
@@ -364,7 +384,7 @@ mod tests {
             (1.0, "1.000000e+00"),
             (1e10, "1.000000e+10"),
         ] {
-            assert_eq!(exponential(number), text);
+            assert_eq!(format_exponential(number), text);
         }
     }
 }

@@ -5,11 +5,11 @@
 //! those of `samtools index` are equal, byte for byte. The table works like klib's `khash.h`: a power of two
 //! of buckets, at most 77 % in use, probed in growing steps.
 
-fn bound(n: usize) -> usize {
+fn max_used(n: usize) -> usize {
     (n as f64 * 0.77 + 0.5) as usize
 }
 
-fn probe(key: u32, n: usize, is_free: impl Fn(usize) -> bool) -> usize {
+fn find_bucket(key: u32, n: usize, is_free: impl Fn(usize) -> bool) -> usize {
     let (mut at, mut step) = (key as usize & (n - 1), 0);
     while !is_free(at) {
         step += 1;
@@ -20,12 +20,12 @@ fn probe(key: u32, n: usize, is_free: impl Fn(usize) -> bool) -> usize {
 
 /// Moves all keys of a table to one of `n` buckets. As in khash, a key that lands on a bucket whose
 /// old key still waits takes its place, and the old key is moved next.
-fn grown(mut old: Vec<Option<u32>>, n: usize) -> Vec<Option<u32>> {
+fn grow_table(mut old: Vec<Option<u32>>, n: usize) -> Vec<Option<u32>> {
     let mut new: Vec<Option<u32>> = vec![None; n];
     for from in 0..old.len() {
         let mut moving = old[from].take();
         while let Some(key) = moving {
-            let at = probe(key, n, |at| new[at].is_none());
+            let at = find_bucket(key, n, |at| new[at].is_none());
             new[at] = Some(key);
             moving = old.get_mut(at).and_then(Option::take);
         }
@@ -39,20 +39,20 @@ fn grown(mut old: Vec<Option<u32>>, n: usize) -> Vec<Option<u32>> {
 pub fn bucket_order(keys: impl Iterator<Item = u32>) -> Vec<u32> {
     let (mut table, mut used): (Vec<Option<u32>>, usize) = (Vec::new(), 0);
     for key in keys {
-        table = with_room(table, used);
-        let at = probe(key, table.len(), |at| table[at].is_none());
+        table = ensure_room(table, used);
+        let at = find_bucket(key, table.len(), |at| table[at].is_none());
         table[at] = Some(key);
         used += 1;
     }
-    with_room(table, used).into_iter().flatten().collect()
+    ensure_room(table, used).into_iter().flatten().collect()
 }
 
-fn with_room(table: Vec<Option<u32>>, used: usize) -> Vec<Option<u32>> {
-    if used < bound(table.len()) {
+fn ensure_room(table: Vec<Option<u32>>, used: usize) -> Vec<Option<u32>> {
+    if used < max_used(table.len()) {
         return table;
     }
     let n = (table.len() + 1).next_power_of_two().max(4);
-    grown(table, n)
+    grow_table(table, n)
 }
 
 #[cfg(test)]

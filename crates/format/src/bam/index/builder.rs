@@ -10,8 +10,8 @@ use super::fragment::{Fragment, ReferencePart};
 use crate::bgzf::{Codec, Deflater, EOF_BLOCK};
 
 use super::scheme::{
-    Chunk, IndexFormat, MIN_SHIFT, Scheme, Summary, Windows, first_bin, level, offset_of, parent, reach,
-    rebase,
+    BinChunk, IndexFormat, IndexScheme, MIN_SHIFT, ReferenceSummary, Windows, bin_level, extend_windows,
+    first_bin, parent_bin, rebase_offset, window_offset,
 };
 
 /// The index of a file under construction.
@@ -22,11 +22,11 @@ use super::scheme::{
 /// the bytes of the index file. [`Encoder`](crate::bam::Encoder) shows an example.
 #[derive(Debug)]
 pub struct IndexBuilder {
-    scheme: Scheme,
+    scheme: IndexScheme,
     n_ref: usize,
     open: Option<ReferenceIndex>,
-    done: Vec<u8>,
-    n_done: usize,
+    encoded: Vec<u8>,
+    encoded_count: usize,
     unplaced: u64,
     last: u64,
     unsorted: bool,
@@ -34,20 +34,30 @@ pub struct IndexBuilder {
 }
 
 impl IndexBuilder {
-    pub fn new(scheme: Scheme, header: &Header) -> Self {
-        Self::of(scheme, header.references().len())
+    pub fn new(scheme: IndexScheme, header: &Header) -> Self {
+        Self::with_reference_count(scheme, header.references().len())
     }
 
-    pub fn of(scheme: Scheme, n_ref: usize) -> Self {
+    pub fn with_reference_count(scheme: IndexScheme, n_ref: usize) -> Self {
         let (open, done, n_done, unplaced, last, unsorted, meta) = Default::default();
-        IndexBuilder { scheme, n_ref, open, done, n_done, unplaced, last, unsorted, meta }
+        IndexBuilder {
+            scheme,
+            n_ref,
+            open,
+            encoded: done,
+            encoded_count: n_done,
+            unplaced,
+            last,
+            unsorted,
+            meta,
+        }
     }
 
     /// Raises the number of reference sequences to that of the last record, if it is larger than
     /// the number announced. In BCF the numbers of contigs may have gaps.
     pub fn extend_references(&mut self) {
         let last = self.open.as_ref().map_or(0, |open| open.ref_id + 1);
-        self.n_ref = self.n_ref.max(self.n_done).max(last);
+        self.n_ref = self.n_ref.max(self.encoded_count).max(last);
     }
 
     /// Sets the number of reference sequences and the metadata of the index (columns and names). In
@@ -58,7 +68,7 @@ impl IndexBuilder {
 
     /// Adds the next partition, which starts at byte `base` of the file. Partitions that are out of
     /// order are noted; [`IndexBuilder::write_to`] reports them.
-    pub fn absorb(&mut self, fragment: Fragment, base: u64) {
+    pub fn add_fragment(&mut self, fragment: Fragment, base: u64) {
         self.unplaced += fragment.unplaced;
         if let Some((first, last)) = fragment.range {
             self.unsorted |= fragment.unsorted || first < self.last;
@@ -74,50 +84,50 @@ impl IndexBuilder {
             let n_levels = usize::from(self.scheme.depth) + 1;
             match &mut self.open {
                 Some(reference) if reference.ref_id == part.ref_id => {
-                    reference.absorb(part, own_chunks, own_windows, base);
+                    reference.add_part(part, own_chunks, own_windows, base);
                 }
                 _ => {
-                    self.close(part.ref_id);
+                    self.close_references(part.ref_id);
                     let mut reference = ReferenceIndex::new(part, base, n_levels);
-                    reference.absorb(part, own_chunks, own_windows, base);
+                    reference.add_part(part, own_chunks, own_windows, base);
                     self.open = Some(reference);
                 }
             }
         }
     }
 
-    fn close(&mut self, next: usize) {
+    fn close_references(&mut self, next: usize) {
         if let Some(open) = self.open.take() {
-            self.skip_to(open.ref_id);
-            append_reference(self.scheme, Some(open), &mut self.done);
-            self.n_done += 1;
+            self.add_empty_references(open.ref_id);
+            append_reference(self.scheme, Some(open), &mut self.encoded);
+            self.encoded_count += 1;
         }
-        self.skip_to(next);
+        self.add_empty_references(next);
     }
 
-    fn skip_to(&mut self, next: usize) {
-        for _ in self.n_done..next {
-            self.make_room();
-            append_reference(self.scheme, None, &mut self.done);
+    fn add_empty_references(&mut self, next: usize) {
+        for _ in self.encoded_count..next {
+            self.reserve_entry();
+            append_reference(self.scheme, None, &mut self.encoded);
         }
-        self.n_done = self.n_done.max(next);
-        self.make_room();
+        self.encoded_count = self.encoded_count.max(next);
+        self.reserve_entry();
     }
 
     /// Grows `done` by a quarter if the usual entry would not fit, to keep its memory close to its
     /// size.
-    fn make_room(&mut self) {
-        if self.done.capacity() - self.done.len() < 256 {
-            self.done.reserve_exact(4096 + self.done.len() / 4);
+    fn reserve_entry(&mut self) {
+        if self.encoded.capacity() - self.encoded.len() < 256 {
+            self.encoded.reserve_exact(4096 + self.encoded.len() / 4);
         }
     }
 
     pub fn heap_bytes(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, |reference| {
             let chunks: usize = reference.levels.iter().map(Vec::capacity).sum();
-            chunks * size_of::<Chunk>() + reference.windows.capacity() * size_of::<(u32, u64)>()
+            chunks * size_of::<BinChunk>() + reference.windows.capacity() * size_of::<(u32, u64)>()
         });
-        (self.done.capacity() + open) as u64
+        (self.encoded.capacity() + open) as u64
     }
 
     /// Returns the bytes of memory that the index of a file with this header usually needs: each
@@ -143,12 +153,12 @@ impl IndexBuilder {
             let what = "the records are not in coordinate order and cannot be indexed";
             return Err(Error::input(what).hint("sort the file by coordinate"));
         }
-        self.close(self.n_ref);
-        self.write(&mut BufWriter::new(writer))
+        self.close_references(self.n_ref);
+        self.write_file(&mut BufWriter::new(writer))
             .map_err(|error| Error::io("cannot write the index", &error))
     }
 
-    fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
+    fn write_file(&self, writer: &mut dyn Write) -> io::Result<()> {
         let number = |number: usize| (number as u32).to_le_bytes();
         let n_ref = number(self.n_ref);
         let start = match self.scheme.kind {
@@ -160,12 +170,12 @@ impl IndexBuilder {
             }
         };
         let unplaced = self.unplaced.to_le_bytes();
-        let mut parts = [&start[..], &self.done, &unplaced].into_iter();
+        let mut parts = [&start[..], &self.encoded, &unplaced].into_iter();
         if self.scheme.kind == IndexFormat::Bai {
             parts.try_for_each(|part| writer.write_all(part))?;
         } else {
             let mut packed = PackedWriter::new(writer);
-            parts.try_for_each(|part| packed.write(part))?;
+            parts.try_for_each(|part| packed.write_bytes(part))?;
             packed.finish()?;
         }
         writer.flush()
@@ -173,9 +183,9 @@ impl IndexBuilder {
 }
 
 /// Compression level of an index in libdeflate's levels; htslib has it as its level 6.
-const LEVEL: u8 = 7;
+const INDEX_LEVEL: u8 = 7;
 
-const BLOCK: usize = 0xff00;
+const INDEX_BLOCK_BYTES: usize = 0xff00;
 
 struct PackedWriter<'a> {
     writer: &'a mut dyn Write,
@@ -186,26 +196,31 @@ struct PackedWriter<'a> {
 
 impl<'a> PackedWriter<'a> {
     fn new(writer: &'a mut dyn Write) -> Self {
-        let deflater = Deflater::new(Codec::default(), LEVEL);
-        PackedWriter { writer, deflater, bytes: Vec::with_capacity(BLOCK), block: Vec::new() }
+        let deflater = Deflater::new(Codec::default(), INDEX_LEVEL);
+        PackedWriter {
+            writer,
+            deflater,
+            bytes: Vec::with_capacity(INDEX_BLOCK_BYTES),
+            block: Vec::new(),
+        }
     }
 
-    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    fn write_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            let (now, later) = bytes.split_at(bytes.len().min(BLOCK - self.bytes.len()));
+            let (now, later) = bytes.split_at(bytes.len().min(INDEX_BLOCK_BYTES - self.bytes.len()));
             self.bytes.extend_from_slice(now);
             bytes = later;
-            if self.bytes.len() == BLOCK {
-                self.close()?;
+            if self.bytes.len() == INDEX_BLOCK_BYTES {
+                self.close_block()?;
             }
         }
         Ok(())
     }
 
-    fn close(&mut self) -> io::Result<()> {
+    fn close_block(&mut self) -> io::Result<()> {
         if !self.bytes.is_empty() {
             self.block.clear();
-            self.deflater.block(&self.bytes, &mut self.block);
+            self.deflater.deflate_block(&self.bytes, &mut self.block);
             self.bytes.clear();
             self.writer.write_all(&self.block)?;
         }
@@ -213,50 +228,56 @@ impl<'a> PackedWriter<'a> {
     }
 
     fn finish(mut self) -> io::Result<()> {
-        self.close()?;
+        self.close_block()?;
         self.writer.write_all(&EOF_BLOCK)
     }
 }
 
 /// A bin whose chunks span fewer compressed bytes than this is merged into its parent, as in
 /// htslib.
-const MIN_SPAN: u64 = 1 << 16;
+const MIN_BIN_SPAN: u64 = 1 << 16;
 
-type Bins = BTreeMap<u32, Vec<Chunk>>;
+type Bins = BTreeMap<u32, Vec<BinChunk>>;
 
 #[derive(Debug)]
 struct ReferenceIndex {
     ref_id: usize,
-    summary: Summary,
-    levels: Vec<Vec<Chunk>>,
+    summary: ReferenceSummary,
+    levels: Vec<Vec<BinChunk>>,
     windows: Windows,
 }
 
 impl ReferenceIndex {
     fn new(first: &ReferencePart, base: u64, n_levels: usize) -> Self {
-        let begin = rebase(first.summary.begin, base);
-        let summary = Summary { begin, end: begin, mapped: 0, unmapped: 0 };
+        let begin = rebase_offset(first.summary.begin, base);
+        let summary = ReferenceSummary { begin, end: begin, mapped: 0, unmapped: 0 };
         let levels = vec![Vec::new(); n_levels];
         ReferenceIndex { ref_id: first.ref_id, summary, levels, windows: Windows::default() }
     }
 
-    fn absorb(&mut self, part: &ReferencePart, chunks: &[Chunk], windows: &[(u32, u64)], base: u64) {
-        self.summary.end = rebase(part.summary.end, base);
+    fn add_part(
+        &mut self,
+        part: &ReferencePart,
+        chunks: &[BinChunk],
+        windows: &[(u32, u64)],
+        base: u64,
+    ) {
+        self.summary.end = rebase_offset(part.summary.end, base);
         self.summary.mapped += part.summary.mapped;
         self.summary.unmapped += part.summary.unmapped;
         for &(end, offset) in windows {
-            reach(&mut self.windows, usize::MAX, end, rebase(offset, base));
+            extend_windows(&mut self.windows, usize::MAX, end, rebase_offset(offset, base));
         }
         for chunk in chunks {
-            let (chunk, level) = (chunk.rebased(base), &mut self.levels[level(chunk.bin)]);
-            if !level.last_mut().is_some_and(|last| last.merge(chunk)) {
+            let (chunk, level) = (chunk.with_base(base), &mut self.levels[bin_level(chunk.bin)]);
+            if !level.last_mut().is_some_and(|last| last.try_merge(chunk)) {
                 level.push(chunk);
             }
         }
     }
 }
 
-fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut Vec<u8>) {
+fn append_reference(scheme: IndexScheme, reference: Option<ReferenceIndex>, out: &mut Vec<u8>) {
     let Some(reference) = reference else {
         out.extend_from_slice(&0u32.to_le_bytes());
         if scheme.kind != IndexFormat::Csi {
@@ -266,7 +287,7 @@ fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut
     };
     let (windows, summary) = (&reference.windows, reference.summary);
     let meta_bin = first_bin(u32::from(scheme.depth) + 1) + 1; // the pseudo-bin after the last one
-    let (order, mut bins) = bins(reference.levels, meta_bin);
+    let (order, mut bins) = group_bins(reference.levels, meta_bin);
     out.extend_from_slice(&(bins.len() as u32 + 1).to_le_bytes());
     let start = |bin, offset: u64, chunks: usize, out: &mut Vec<u8>| {
         out.extend_from_slice(&u32::to_le_bytes(bin));
@@ -282,7 +303,7 @@ fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut
                 out.extend_from_slice(&number.to_le_bytes());
             }
         } else if let Some(chunks) = bins.remove(&bin) {
-            let offset = offset_of(windows, scheme.first_window(bin)).unwrap_or(0);
+            let offset = window_offset(windows, scheme.first_window(bin)).unwrap_or(0);
             start(bin, offset, chunks.len(), out);
             for chunk in chunks {
                 out.extend_from_slice(&chunk.begin.to_le_bytes());
@@ -304,8 +325,8 @@ fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut
 /// Groups chunks by bin, and moves small bins into their parents if these exist (`compress_binning`
 /// of htslib): a query reads their blocks anyway, and the index gets smaller. Also returns the
 /// order of the bins in the file.
-fn bins(levels: Vec<Vec<Chunk>>, meta_bin: u32) -> (Vec<u32>, Bins) {
-    let mut given: BTreeMap<u32, Vec<Chunk>> = BTreeMap::new();
+fn group_bins(levels: Vec<Vec<BinChunk>>, meta_bin: u32) -> (Vec<u32>, Bins) {
+    let mut given: BTreeMap<u32, Vec<BinChunk>> = BTreeMap::new();
     for chunk in levels.into_iter().flatten() {
         given.entry(chunk.bin).or_default().push(chunk);
     }
@@ -317,21 +338,21 @@ fn bins(levels: Vec<Vec<Chunk>>, meta_bin: u32) -> (Vec<u32>, Bins) {
     while let Some((bin, chunks)) = given.pop_last() {
         let begin = chunks.iter().map(|chunk| chunk.begin >> 16).min().unwrap_or(0);
         let end = chunks.iter().map(|chunk| chunk.end >> 16).max().unwrap_or(0);
-        let above = parent(bin).and_then(|parent| given.get_mut(&parent));
+        let above = parent_bin(bin).and_then(|parent| given.get_mut(&parent));
         match above {
-            Some(above) if end - begin < MIN_SPAN => above.extend(chunks),
-            _ => drop(out.insert(bin, merged(bin, chunks))),
+            Some(above) if end - begin < MIN_BIN_SPAN => above.extend(chunks),
+            _ => drop(out.insert(bin, merge_chunks(bin, chunks))),
         }
     }
     (order, out)
 }
 
-fn merged(bin: u32, mut chunks: Vec<Chunk>) -> Vec<Chunk> {
+fn merge_chunks(bin: u32, mut chunks: Vec<BinChunk>) -> Vec<BinChunk> {
     chunks.sort_unstable_by_key(|chunk| chunk.begin);
-    let mut out: Vec<Chunk> = Vec::with_capacity(chunks.len());
+    let mut out: Vec<BinChunk> = Vec::with_capacity(chunks.len());
     for chunk in chunks {
-        let chunk = Chunk { bin, ..chunk };
-        if !out.last_mut().is_some_and(|last| last.merge(chunk)) {
+        let chunk = BinChunk { bin, ..chunk };
+        if !out.last_mut().is_some_and(|last| last.try_merge(chunk)) {
             out.push(chunk);
         }
     }

@@ -10,9 +10,9 @@
 
 use readmill_record::{Error, Limit, RecordRef, Result, UncheckedRecord};
 
-use super::{Fragment, FragmentBuilder, Interval, Scheme};
+use super::{Fragment, FragmentBuilder, IndexScheme, RecordInterval};
 use crate::bgzf::{Chunk, Inflater, VirtualOffsets};
-use crate::chain::{INSIDE_A_RECORD, looks_like_records, sane};
+use crate::chain::{TRUNCATED_RECORD, check_block_size, looks_like_records};
 
 #[derive(Default)]
 pub struct OpenChunk {
@@ -35,11 +35,11 @@ pub struct JoinedChunk {
 }
 
 impl OpenChunk {
-    fn follow(&mut self, first: usize) {
+    fn follow_chain(&mut self, first: usize) {
         (self.first, self.exit, self.records, self.fault) = (first, first, 0, None);
         while let Some(head) = self.bytes.get(self.exit..).and_then(|rest| rest.first_chunk::<4>()) {
             let size = u32::from_le_bytes(*head);
-            if let Err(fault) = sane(size) {
+            if let Err(fault) = check_block_size(size) {
                 self.fault = Some(fault);
                 return;
             }
@@ -66,12 +66,12 @@ impl ChunkReader {
     ///
     /// # Errors
     /// A block is damaged.
-    pub fn open(&mut self, chunk: Chunk, mut bytes: Vec<u8>) -> Result<OpenChunk> {
-        self.inflater.replace(&chunk, &mut bytes)?;
+    pub fn open_chunk(&mut self, chunk: Chunk, mut bytes: Vec<u8>) -> Result<OpenChunk> {
+        self.inflater.replace_with_chunk(&chunk, &mut bytes)?;
         let mut open = OpenChunk { chunk, bytes, ..OpenChunk::default() };
         let bytes = &open.bytes;
         let at = (0..bytes.len()).find(|&at| looks_like_records(&bytes[at..], self.n_ref));
-        open.follow(at.unwrap_or(bytes.len()));
+        open.follow_chain(at.unwrap_or(bytes.len()));
         Ok(open)
     }
 }
@@ -82,7 +82,7 @@ pub struct ChunkJoiner {
     partial: Vec<u8>,
     partial_at: u64,
     records: u64,
-    most: Limit,
+    max_record: Limit,
 }
 
 impl ChunkJoiner {
@@ -90,24 +90,24 @@ impl ChunkJoiner {
     /// records. `most` is the maximum size of a record.
     pub fn new(header: usize, most: Limit) -> Self {
         let (partial, partial_at, records) = Default::default();
-        ChunkJoiner { header: Some(header), partial, partial_at, records, most }
+        ChunkJoiner { header: Some(header), partial, partial_at, records, max_record: most }
     }
 
     /// Takes the next chunk and settles where its records start.
     ///
     /// # Errors
     /// A record is damaged or too large.
-    pub fn join(&mut self, mut open: OpenChunk) -> Result<JoinedChunk> {
+    pub fn join_chunk(&mut self, mut open: OpenChunk) -> Result<JoinedChunk> {
         let entry = self.header.take().unwrap_or(0);
         let number = self.records;
-        let taken = self.complete(&open.bytes[entry..]).map_err(|e| e.record(number))?;
+        let taken = self.complete_record(&open.bytes[entry..]).map_err(|e| e.record(number))?;
         let Some(taken) = taken else {
             self.partial.extend_from_slice(&open.bytes);
             (open.first, open.exit, open.records) = (0, 0, 0);
             return Ok(JoinedChunk { open, straddler: Vec::new(), straddler_at: 0, number });
         };
         if entry + taken != open.first {
-            open.follow(entry + taken);
+            open.follow_chain(entry + taken);
         }
         let (straddler, straddler_at) = (std::mem::take(&mut self.partial), self.partial_at);
         self.records += open.records + u64::from(!straddler.is_empty());
@@ -115,13 +115,13 @@ impl ChunkJoiner {
             return Err(fault.record(self.records));
         }
         self.partial.extend_from_slice(&open.bytes[open.exit..]);
-        self.partial_at = VirtualOffsets::new(&open.chunk).of(open.exit);
+        self.partial_at = VirtualOffsets::new(&open.chunk).offset_of(open.exit);
         Ok(JoinedChunk { open, straddler, straddler_at, number })
     }
 
     /// Completes the partial record with the start of `bytes`. Returns how many bytes it takes;
     /// `None` if the record extends beyond them.
-    fn complete(&mut self, bytes: &[u8]) -> Result<Option<usize>> {
+    fn complete_record(&mut self, bytes: &[u8]) -> Result<Option<usize>> {
         if self.partial.is_empty() {
             return Ok(Some(0));
         }
@@ -131,9 +131,9 @@ impl ChunkJoiner {
         }
         head.iter_mut().zip(self.partial.iter().chain(bytes)).for_each(|(to, from)| *to = *from);
         let size = u32::from_le_bytes(head);
-        sane(size)?;
-        if !self.most.allows(size.into()) {
-            return Err(self.most.refusal("a record", size.into()));
+        check_block_size(size)?;
+        if !self.max_record.allows(size.into()) {
+            return Err(self.max_record.limit_error("a record", size.into()));
         }
         let missing = size as usize + 4 - self.partial.len();
         let Some(rest) = bytes.get(..missing) else { return Ok(None) };
@@ -145,11 +145,11 @@ impl ChunkJoiner {
     ///
     /// # Errors
     /// The file ends within a record.
-    pub fn finish(self) -> Result<u64> {
+    pub fn finish_file(self) -> Result<u64> {
         if self.partial.is_empty() {
             return Ok(self.records);
         }
-        Err(Error::input(INSIDE_A_RECORD).record(self.records).hint("it is truncated: get it again"))
+        Err(Error::input(TRUNCATED_RECORD).record(self.records).hint("it is truncated: get it again"))
     }
 }
 
@@ -172,7 +172,7 @@ pub struct ChunkIndexer {
 }
 
 impl ChunkIndexer {
-    pub fn new(scheme: Scheme, n_ref: i32) -> Self {
+    pub fn new(scheme: IndexScheme, n_ref: i32) -> Self {
         ChunkIndexer { builder: FragmentBuilder::new(scheme), n_ref }
     }
 
@@ -180,22 +180,22 @@ impl ChunkIndexer {
     ///
     /// # Errors
     /// A record is damaged, or not in coordinate order.
-    pub fn index(&mut self, joined: JoinedChunk) -> Result<IndexedChunk> {
+    pub fn index_chunk(&mut self, joined: JoinedChunk) -> Result<IndexedChunk> {
         let JoinedChunk { open, straddler, straddler_at, mut number } = joined;
         let first = number;
         let (mut ends, mut first_name) = (None::<(SortPosition, SortPosition)>, Vec::new());
         let mut offsets = VirtualOffsets::new(&open.chunk);
         let mut add = |raw: &[u8], start: u64, end: u64| {
-            let record = self.checked(raw).map_err(|e| e.record(number))?;
-            let interval = Interval::of(record);
+            let record = self.check_record(raw).map_err(|e| e.record(number))?;
+            let interval = RecordInterval::of(record);
             let place = (interval.ref_id.cast_unsigned(), interval.start);
             match &mut ends {
                 None => {
                     first_name.extend_from_slice(record.qname());
                     ends = Some((place, place));
                 }
-                Some((_, last)) if precedes(place, *last) => {
-                    return Err(unsorted(number, record.qname()));
+                Some((_, last)) if is_before(place, *last) => {
+                    return Err(unsorted_error(number, record.qname()));
                 }
                 Some((_, last)) => *last = place,
             }
@@ -204,7 +204,7 @@ impl ChunkIndexer {
             Ok(())
         };
         let mut at = open.first;
-        let mut start = offsets.of(at);
+        let mut start = offsets.offset_of(at);
         if !straddler.is_empty() {
             add(&straddler, straddler_at, start)?; // it ends at the start of the others
         }
@@ -212,16 +212,16 @@ impl ChunkIndexer {
             let size =
                 u32::from_le_bytes(*open.bytes[at..].first_chunk().unwrap_or(&[0; 4])) as usize + 4;
             let next = at + size;
-            let end = offsets.of(next);
+            let end = offsets.offset_of(next);
             add(&open.bytes[at..next], start, end)?;
             (at, start) = (next, end);
         }
-        let fragment = self.builder.finish();
+        let fragment = self.builder.finish_partition();
         Ok(IndexedChunk { fragment, ends, number: first, first_name, buffers: (open.chunk, open.bytes) })
     }
 
     #[inline]
-    fn checked<'a>(&self, raw: &'a [u8]) -> Result<RecordRef<'a>> {
+    fn check_record<'a>(&self, raw: &'a [u8]) -> Result<RecordRef<'a>> {
         let checked = UncheckedRecord::new(raw).check_without_fields(self.n_ref);
         checked.map_err(|what| Error::input(what).hint("the file is damaged: get it again"))
     }
@@ -229,11 +229,11 @@ impl ChunkIndexer {
 
 /// Returns whether a record at `place` must not follow a record at `last`. Reads without a contig
 /// are last, in any order.
-fn precedes(place: SortPosition, last: SortPosition) -> bool {
+fn is_before(place: SortPosition, last: SortPosition) -> bool {
     place < last && last.0 != u32::MAX || last.0 == u32::MAX && place.0 != u32::MAX
 }
 
-fn unsorted(number: u64, name: &[u8]) -> Error {
+fn unsorted_error(number: u64, name: &[u8]) -> Error {
     Error::input(
         "it lies before the read ahead of it, and only a file sorted by coordinate can be indexed",
     )
@@ -251,10 +251,10 @@ impl OrderCheck {
     ///
     /// # Errors
     /// Its first record should precede the last record of an earlier chunk.
-    pub fn take(&mut self, chunk: &IndexedChunk) -> Result<()> {
+    pub fn check_chunk(&mut self, chunk: &IndexedChunk) -> Result<()> {
         let Some((first, last)) = chunk.ends else { return Ok(()) };
-        if self.0.is_some_and(|before| precedes(first, before)) {
-            return Err(unsorted(chunk.number, &chunk.first_name));
+        if self.0.is_some_and(|before| is_before(first, before)) {
+            return Err(unsorted_error(chunk.number, &chunk.first_name));
         }
         self.0 = Some(last);
         Ok(())

@@ -3,12 +3,14 @@
 use readmill_record::RecordRef;
 use serde::{Deserialize, Serialize};
 
-use super::scheme::{Chunk, Interval, MAX_LEVELS, Scheme, Summary, level, reach};
+use super::scheme::{
+    BinChunk, IndexScheme, MAX_LEVELS, RecordInterval, ReferenceSummary, bin_level, extend_windows,
+};
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ReferencePart {
     pub(super) ref_id: usize,
-    pub(super) summary: Summary,
+    pub(super) summary: ReferenceSummary,
     pub(super) chunks: usize,
     pub(super) windows: usize,
 }
@@ -20,7 +22,7 @@ pub struct Fragment {
     pub(super) parts: Vec<ReferencePart>,
     /// Chunks of all parts, one part after the other. The chunks of one bin are in file order;
     /// chunks of other bins may be between them.
-    pub(super) chunks: Vec<Chunk>,
+    pub(super) chunks: Vec<BinChunk>,
     pub(super) windows: Vec<(u32, u64)>,
     pub(super) unplaced: u64,
     /// Sort keys of the first and the last record; `None` for an empty partition. The index builder
@@ -33,36 +35,42 @@ pub struct Fragment {
 /// the partition.
 #[derive(Debug)]
 pub struct FragmentBuilder {
-    scheme: Scheme,
+    scheme: IndexScheme,
     fragment: Fragment,
     ref_id: i32,
-    open: [Chunk; MAX_LEVELS],
+    open: [BinChunk; MAX_LEVELS],
     /// The window of the last record, if the record does not leave it. Most records stay in the
     /// window of the one before.
     window: Option<u32>,
 }
 
 impl FragmentBuilder {
-    pub fn new(scheme: Scheme) -> Self {
+    pub fn new(scheme: IndexScheme) -> Self {
         let fragment = Fragment::default();
-        FragmentBuilder { scheme, fragment, ref_id: -1, open: [Chunk::NONE; MAX_LEVELS], window: None }
+        FragmentBuilder {
+            scheme,
+            fragment,
+            ref_id: -1,
+            open: [BinChunk::NONE; MAX_LEVELS],
+            window: None,
+        }
     }
 
     /// Adds the next record in coordinate order. `start` is its virtual offset, and `end` is the
     /// virtual offset of the next record: if the record ends with its block, the start of the next
     /// block; if it ends the partition, the length of the partition << 16.
     #[inline]
-    pub fn add(&mut self, record: RecordRef<'_>, start: u64, end: u64) {
-        self.add_interval(Interval::of(record), start, end);
+    pub fn add_record(&mut self, record: RecordRef<'_>, start: u64, end: u64) {
+        self.add_interval(RecordInterval::of(record), start, end);
     }
 
     /// Adds the next record by its position only. The indexers of text and BCF call this, because
     /// they have no BAM record.
-    pub fn add_interval(&mut self, place: Interval, start: u64, end: u64) {
-        self.check_order(place);
+    pub fn add_interval(&mut self, place: RecordInterval, start: u64, end: u64) {
+        self.note_order(place);
         let ref_id = place.ref_id;
         if ref_id != self.ref_id {
-            self.close();
+            self.close_chunks();
             (self.ref_id, self.window) = (ref_id, None);
             if ref_id >= 0 {
                 self.fragment.parts.push(ReferencePart::new(ref_id as usize, start));
@@ -79,7 +87,7 @@ impl FragmentBuilder {
             true => part.summary.unmapped += 1,
             false => part.summary.mapped += 1,
         }
-        let (first, last) = self.scheme.windows(place);
+        let (first, last) = self.scheme.window_range(place);
         let window = Some(first).filter(|_| first == last);
         let is_same = window.is_some() && window == self.window;
         self.window = window;
@@ -88,27 +96,27 @@ impl FragmentBuilder {
             self.open[usize::from(self.scheme.depth)].end = end;
             return;
         }
-        let bin = self.scheme.bin(first, last);
-        part.windows += usize::from(reach(windows, part.windows, last + 1, start));
-        let next = Chunk { begin: start, end, bin };
-        let open = &mut self.open[level(bin)];
-        if !open.merge(next) {
+        let bin = self.scheme.smallest_bin(first, last);
+        part.windows += usize::from(extend_windows(windows, part.windows, last + 1, start));
+        let next = BinChunk { begin: start, end, bin };
+        let open = &mut self.open[bin_level(bin)];
+        if !open.try_merge(next) {
             let closed = std::mem::replace(open, next);
-            part.chunks += usize::from(closed != Chunk::NONE);
-            chunks.extend((closed != Chunk::NONE).then_some(closed));
+            part.chunks += usize::from(closed != BinChunk::NONE);
+            chunks.extend((closed != BinChunk::NONE).then_some(closed));
         }
     }
 
     /// Ends the partition: returns its index entries, and starts an empty partition.
-    pub fn finish(&mut self) -> Fragment {
-        self.close();
+    pub fn finish_partition(&mut self) -> Fragment {
+        self.close_chunks();
         (self.ref_id, self.window) = (-1, None);
         std::mem::take(&mut self.fragment)
     }
 
-    fn close(&mut self) {
-        let open = self.open.iter_mut().map(|chunk| std::mem::replace(chunk, Chunk::NONE));
-        let closed = open.filter(|chunk| *chunk != Chunk::NONE);
+    fn close_chunks(&mut self) {
+        let open = self.open.iter_mut().map(|chunk| std::mem::replace(chunk, BinChunk::NONE));
+        let closed = open.filter(|chunk| *chunk != BinChunk::NONE);
         if let Some(part) = self.fragment.parts.last_mut() {
             let before = self.fragment.chunks.len();
             self.fragment.chunks.extend(closed);
@@ -116,8 +124,8 @@ impl FragmentBuilder {
         }
     }
 
-    fn check_order(&mut self, place: Interval) {
-        let key = place.order();
+    fn note_order(&mut self, place: RecordInterval) {
+        let key = place.sort_key();
         match &mut self.fragment.range {
             None => self.fragment.range = Some((key, key)),
             Some((_, last)) => {
@@ -130,7 +138,7 @@ impl FragmentBuilder {
 
 impl ReferencePart {
     fn new(ref_id: usize, begin: u64) -> Self {
-        let summary = Summary { begin, end: begin, mapped: 0, unmapped: 0 };
+        let summary = ReferenceSummary { begin, end: begin, mapped: 0, unmapped: 0 };
         ReferencePart { ref_id, summary, chunks: 0, windows: 0 }
     }
 }

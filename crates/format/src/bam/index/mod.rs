@@ -31,5 +31,5 @@ mod tests;
 
 pub use builder::IndexBuilder;
 pub use fragment::{Fragment, FragmentBuilder};
-pub use reader::{FileRange, Index, IndexedFile};
-pub use scheme::{IndexFormat, Interval, Scheme};
+pub use reader::{BamIndex, FileRange, IndexedFile};
+pub use scheme::{IndexFormat, IndexScheme, RecordInterval};

@@ -11,7 +11,7 @@ use std::path::Path;
 use readmill_record::{Charge, Error, Ledger, Result, make_room};
 
 use super::scheme::{BAI_DEPTH, MIN_SHIFT, first_bin};
-use crate::region::Part;
+use crate::region::ContigPart;
 use crate::text::{self, TextInput};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct IndexedFile {
 /// all bins that may hold records of the region, and drops those that end before the first record
 /// of its first window ([`Index::first_at`]).
 #[derive(Debug)]
-pub struct Index {
+pub struct BamIndex {
     depth: u32,
     min_shift: u32,
     contigs: BTreeMap<u32, ContigIndex>,
@@ -59,34 +59,34 @@ struct Bin {
 
 /// The maximum number of levels that is read; the bins of deeper schemes have numbers of more than
 /// 32 bits.
-const MOST_LEVELS: u32 = 9;
+const MAX_DEPTH_READ: u32 = 9;
 
-const INDEX: &str = "the index of the input";
+const LEDGER_NAME: &str = "the index of the input";
 
-const RENEW: &str = "make the index anew: readmill index FILE";
+const REBUILD_HINT: &str = "make the index anew: readmill index FILE";
 
-fn damaged(what: &str) -> Error {
-    Error::input(format!("the index is damaged, or is that of another file: {what}")).hint(RENEW)
+fn damaged_error(what: &str) -> Error {
+    Error::input(format!("the index is damaged, or is that of another file: {what}")).hint(REBUILD_HINT)
 }
 
-struct Bytes {
+struct IndexFileBytes {
     input: TextInput,
     buffer: Vec<u8>,
     at: usize,
 }
 
-impl Bytes {
+impl IndexFileBytes {
     const SIZE: usize = 1 << 15;
 
-    fn fill(&mut self) -> Result<bool> {
+    fn fill_buffer(&mut self) -> Result<bool> {
         self.buffer.resize(Self::SIZE, 0);
-        let n = self.input.fill(&mut self.buffer).map_err(|e| text::failure(&e))?;
+        let n = self.input.fill(&mut self.buffer).map_err(|e| text::unnamed_read_error(&e))?;
         self.buffer.truncate(n);
         self.at = 0;
         Ok(n > 0)
     }
 
-    fn skip(&mut self, mut n: u64) -> Result<()> {
+    fn skip_bytes(&mut self, mut n: u64) -> Result<()> {
         loop {
             let here = (self.buffer.len() - self.at) as u64;
             if n <= here {
@@ -94,20 +94,20 @@ impl Bytes {
                 return Ok(());
             }
             n -= here;
-            if !self.fill()? {
-                return Err(damaged("it ends early"));
+            if !self.fill_buffer()? {
+                return Err(damaged_error("it ends early"));
             }
         }
     }
 
-    fn try_array<const N: usize>(&mut self) -> Result<Option<[u8; N]>> {
+    fn try_read_array<const N: usize>(&mut self) -> Result<Option<[u8; N]>> {
         if let Some(bytes) = self.buffer.get(self.at..).and_then(<[u8]>::first_chunk::<N>) {
             self.at += N;
             return Ok(Some(*bytes));
         }
         let mut array = [0; N];
         for byte in &mut array {
-            if self.at == self.buffer.len() && !self.fill()? {
+            if self.at == self.buffer.len() && !self.fill_buffer()? {
                 return Ok(None);
             }
             *byte = self.buffer[self.at];
@@ -116,25 +116,25 @@ impl Bytes {
         Ok(Some(array))
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        self.try_array()?.ok_or_else(|| damaged("it ends early"))
+    fn read_array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.try_read_array()?.ok_or_else(|| damaged_error("it ends early"))
     }
 
-    fn u32(&mut self) -> Result<u32> {
-        self.array().map(u32::from_le_bytes)
+    fn read_u32(&mut self) -> Result<u32> {
+        self.read_array().map(u32::from_le_bytes)
     }
 
-    fn u64(&mut self) -> Result<u64> {
-        self.array().map(u64::from_le_bytes)
+    fn read_u64(&mut self) -> Result<u64> {
+        self.read_array().map(u64::from_le_bytes)
     }
 
-    fn count(&mut self) -> Result<u32> {
-        let n = self.u32()?;
-        i32::try_from(n).map(|_| n).map_err(|_| damaged("a number is negative"))
+    fn read_count(&mut self) -> Result<u32> {
+        let n = self.read_u32()?;
+        i32::try_from(n).map(|_| n).map_err(|_| damaged_error("a number is negative"))
     }
 }
 
-impl Index {
+impl BamIndex {
     /// Reads the entries of the contigs in `wanted`, in any order. If `all` is set, it reads the
     /// other contigs as well, but keeps only the end of their records, for [`Index::placed_end`].
     ///
@@ -147,36 +147,37 @@ impl Index {
         all: bool,
         ledger: &Ledger,
     ) -> Result<Self> {
-        let input = text::open(path, ledger)?;
-        let bytes = Bytes { input, buffer: Vec::new(), at: 0 };
-        Self::read(bytes, file, wanted, all, ledger).map_err(|error| error.file(path))
+        let input = text::open_inflated(path, ledger)?;
+        let bytes = IndexFileBytes { input, buffer: Vec::new(), at: 0 };
+        Self::read_index(bytes, file, wanted, all, ledger).map_err(|error| error.file(path))
     }
 
-    fn read(
-        mut bytes: Bytes,
+    fn read_index(
+        mut bytes: IndexFileBytes,
         file: IndexedFile,
         wanted: impl IntoIterator<Item = u32>,
         all: bool,
         ledger: &Ledger,
     ) -> Result<Self> {
-        let (depth, min_shift, is_csi) = match &bytes.array::<4>()? {
+        let (depth, min_shift, is_csi) = match &bytes.read_array::<4>()? {
             b"BAI\x01" => (u32::from(BAI_DEPTH), u32::from(MIN_SHIFT), false),
             b"CSI\x01" => {
-                let (min_shift, depth, auxiliary) = (bytes.u32()?, bytes.u32()?, bytes.count()?);
-                if !(1..=31).contains(&min_shift) || depth > MOST_LEVELS {
-                    return Err(damaged("its bins have sizes that no index has"));
+                let (min_shift, depth, auxiliary) =
+                    (bytes.read_u32()?, bytes.read_u32()?, bytes.read_count()?);
+                if !(1..=31).contains(&min_shift) || depth > MAX_DEPTH_READ {
+                    return Err(damaged_error("its bins have sizes that no index has"));
                 }
-                bytes.skip(auxiliary.into())?;
+                bytes.skip_bytes(auxiliary.into())?;
                 (depth, min_shift, true)
             }
-            _ => return Err(Error::input("this is neither a BAI nor a CSI index").hint(RENEW)),
+            _ => return Err(Error::input("this is neither a BAI nor a CSI index").hint(REBUILD_HINT)),
         };
-        let contigs = bytes.count()? as usize;
+        let contigs = bytes.read_count()? as usize;
         if contigs != file.contigs {
             let what = format!("it has {contigs} contigs, and the header of the file {}", file.contigs);
-            return Err(damaged(&what));
+            return Err(damaged_error(&what));
         }
-        let mut charge = ledger.empty(INDEX);
+        let mut charge = ledger.empty_charge(LEDGER_NAME);
         let mut list: BTreeMap<u32, ContigIndex> =
             wanted.into_iter().map(|contig| (contig, ContigIndex::default())).collect();
         charge.grow((list.len() * 2 * size_of::<(u32, ContigIndex)>()) as u64)?;
@@ -189,17 +190,17 @@ impl Index {
             let mut reader =
                 ContigReader { bytes: &mut bytes, depth, is_csi, file, placed_end: &mut placed_end };
             match list.get_mut(&contig) {
-                Some(into) => reader.read(into, &mut charge)?,
+                Some(into) => reader.read_contig(into, &mut charge)?,
                 None if all => {
                     // Only the end of its records is kept.
-                    let mut passing = ledger.empty(INDEX);
+                    let mut passing = ledger.empty_charge(LEDGER_NAME);
                     let mut passed = ContigIndex::default();
-                    reader.read(&mut passed, &mut passing)?;
+                    reader.read_contig(&mut passed, &mut passing)?;
                 }
-                None => reader.pass()?,
+                None => reader.skip_contig()?,
             }
         }
-        Ok(Index { depth, min_shift, contigs: list, placed_end, _charge: charge })
+        Ok(BamIndex { depth, min_shift, contigs: list, placed_end, _charge: charge })
     }
 
     /// Returns the virtual offset at which records without a contig start, if all contigs were
@@ -211,16 +212,16 @@ impl Index {
     /// Returns a virtual offset from which a reader finds all records that overlap the window of a
     /// base or a later window. It is the offset of the first such record, or a smaller one: all
     /// records before it start before the window.
-    pub fn first_at(&self, contig: u32, base: i64) -> u64 {
+    pub fn first_offset(&self, contig: u32, base: i64) -> u64 {
         let window = u32::try_from(base.max(0) >> self.min_shift).unwrap_or(u32::MAX);
         self.contigs.get(&contig).map_or(0, |contig| contig.first_at(window))
     }
 
     /// Returns the ranges of the file that contain all records of a region, in order and without
     /// records before offset `least`. Ranges that share a block are merged.
-    pub fn ranges(&self, part: &Part, least: u64) -> Vec<FileRange> {
+    pub fn file_ranges(&self, part: &ContigPart, least: u64) -> Vec<FileRange> {
         let Some(contig) = self.contigs.get(&part.contig) else { return Vec::new() };
-        let least = least.max(self.first_at(part.contig, part.start));
+        let least = least.max(self.first_offset(part.contig, part.start));
         let span = 1i64 << (self.min_shift + 3 * self.depth).min(62);
         // Positions beyond the last window count as if they were in it.
         let (first, last) = (part.start.clamp(0, span - 1), (part.end - 1).clamp(0, span - 1));
@@ -272,7 +273,7 @@ impl ContigIndex {
 }
 
 struct ContigReader<'a> {
-    bytes: &'a mut Bytes,
+    bytes: &'a mut IndexFileBytes,
     depth: u32,
     is_csi: bool,
     file: IndexedFile,
@@ -280,38 +281,38 @@ struct ContigReader<'a> {
 }
 
 impl ContigReader<'_> {
-    fn pass(&mut self) -> Result<()> {
-        for _ in 0..self.bytes.count()? {
-            self.bytes.skip(if self.is_csi { 12 } else { 4 })?;
-            let chunks = self.bytes.count()?;
-            self.bytes.skip(16 * u64::from(chunks))?;
+    fn skip_contig(&mut self) -> Result<()> {
+        for _ in 0..self.bytes.read_count()? {
+            self.bytes.skip_bytes(if self.is_csi { 12 } else { 4 })?;
+            let chunks = self.bytes.read_count()?;
+            self.bytes.skip_bytes(16 * u64::from(chunks))?;
         }
         if !self.is_csi {
-            let windows = self.bytes.count()?;
-            self.bytes.skip(8 * u64::from(windows))?;
+            let windows = self.bytes.read_count()?;
+            self.bytes.skip_bytes(8 * u64::from(windows))?;
         }
         Ok(())
     }
 
-    fn read(&mut self, into: &mut ContigIndex, charge: &mut Charge) -> Result<()> {
+    fn read_contig(&mut self, into: &mut ContigIndex, charge: &mut Charge) -> Result<()> {
         let pseudo = first_bin(self.depth + 1) + 1;
         // The first window of each bin of a CSI, and its offset.
         let mut offsets: Vec<(u32, u64)> = Vec::new();
-        let mut offsets_charge = charge.ledger().empty(INDEX);
-        for _ in 0..self.bytes.count()? {
-            let number = self.bytes.u32()?;
-            let offset = if self.is_csi { self.bytes.u64()? } else { 0 };
-            let chunks = self.bytes.count()?;
+        let mut offsets_charge = charge.ledger().empty_charge(LEDGER_NAME);
+        for _ in 0..self.bytes.read_count()? {
+            let number = self.bytes.read_u32()?;
+            let offset = if self.is_csi { self.bytes.read_u64()? } else { 0 };
+            let chunks = self.bytes.read_count()?;
             if number == pseudo {
-                self.bytes.skip(16 * u64::from(chunks))?; // only counts of records
+                self.bytes.skip_bytes(16 * u64::from(chunks))?; // only counts of records
                 continue;
             }
             if number >= first_bin(self.depth + 1) {
-                return Err(damaged("there is no such bin"));
+                return Err(damaged_error("there is no such bin"));
             }
             let first = into.chunks.len() as u32;
             for _ in 0..chunks {
-                let chunk = self.chunk()?;
+                let chunk = self.read_chunk()?;
                 make_room(&mut into.chunks, 1, charge)?;
                 into.chunks.push(chunk);
             }
@@ -332,8 +333,8 @@ impl ContigReader<'_> {
                 into.add_window(window, offset, charge, &mut in_order)?;
             }
         } else {
-            for window in 0..self.bytes.count()? {
-                let offset = self.bytes.u64()?;
+            for window in 0..self.bytes.read_count()? {
+                let offset = self.bytes.read_u64()?;
                 into.add_window(window, offset, charge, &mut in_order)?;
             }
         }
@@ -343,17 +344,17 @@ impl ContigReader<'_> {
         Ok(())
     }
 
-    fn chunk(&mut self) -> Result<FileRange> {
-        let chunk = FileRange { begin: self.bytes.u64()?, end: self.bytes.u64()? };
+    fn read_chunk(&mut self) -> Result<FileRange> {
+        let chunk = FileRange { begin: self.bytes.read_u64()?, end: self.bytes.read_u64()? };
         if chunk.begin > chunk.end || chunk.end >> 16 > self.file.bytes {
-            return Err(damaged("a chunk lies outside of the file"));
+            return Err(damaged_error("a chunk lies outside of the file"));
         }
         *self.placed_end = (*self.placed_end).max(chunk.end);
         Ok(chunk)
     }
 
     fn first_window(&self, bin: u32) -> u32 {
-        let level = super::scheme::level(bin) as u32;
+        let level = super::scheme::bin_level(bin) as u32;
         (bin - first_bin(level)) << (3 * (self.depth - level))
     }
 }
@@ -389,14 +390,14 @@ mod tests {
         bytes
     }
 
-    fn open(bytes: &[u8], wanted: &[u32], all: bool, ledger: &Ledger) -> Result<Index> {
+    fn open(bytes: &[u8], wanted: &[u32], all: bool, ledger: &Ledger) -> Result<BamIndex> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        Index::open(file.path(), FILE, wanted.iter().copied(), all, ledger)
+        BamIndex::open(file.path(), FILE, wanted.iter().copied(), all, ledger)
     }
 
-    fn ranges(index: &Index, start: i64, end: i64, least: u64) -> Vec<(u64, u64)> {
-        let ranges = index.ranges(&Part { contig: 0, start, end }, least);
+    fn ranges(index: &BamIndex, start: i64, end: i64, least: u64) -> Vec<(u64, u64)> {
+        let ranges = index.file_ranges(&ContigPart { contig: 0, start, end }, least);
         ranges.iter().map(|range| (range.begin, range.end)).collect()
     }
 
@@ -412,19 +413,19 @@ mod tests {
         );
         assert_eq!(ranges(&index, 1 << 14, 1 << 15, 0), [(11 << 16 | 5, 12 << 16)]);
         assert_eq!(ranges(&index, 1 << 15, i64::from(i32::MAX), 0), []);
-        assert_eq!(index.first_at(0, 1 << 14), 10 << 16);
-        assert_eq!(index.first_at(0, 1 << 28), 900 << 16);
-        assert_eq!(index.first_at(1, 1 << 28), 0);
+        assert_eq!(index.first_offset(0, 1 << 14), 10 << 16);
+        assert_eq!(index.first_offset(0, 1 << 28), 900 << 16);
+        assert_eq!(index.first_offset(1, 1 << 28), 0);
         assert_eq!(index.placed_end(), 901 << 16);
         // A linear index that is not in order is not used.
         let index = open(&bai(&[900 << 16, 10 << 16]), &[0], false, &ledger).unwrap();
         assert_eq!(ranges(&index, 1 << 14, 1 << 15, 0), [(11 << 16 | 5, 12 << 16)]);
-        assert_eq!(index.first_at(0, 1 << 28), 0);
+        assert_eq!(index.first_offset(0, 1 << 28), 0);
     }
 
     #[test]
     fn damage_is_an_error_and_takes_no_memory() {
-        let ledger = Ledger::of(1 << 20);
+        let ledger = Ledger::with_capacity(1 << 20);
         let whole = bai(&[10 << 16]);
         for cut in 0..whole.len() - 8 {
             assert!(open(&whole[..cut], &[0, 1], true, &ledger).is_err(), "{cut}");

@@ -36,7 +36,7 @@ impl IndexFormat {
 
 /// The position of a record, as far as an index needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
+pub struct RecordInterval {
     /// Index of the reference sequence; -1 if there is none.
     pub ref_id: i32,
     /// Leftmost position, 0-based; -1 if there is none.
@@ -46,11 +46,11 @@ pub struct Interval {
     pub is_unmapped: bool,
 }
 
-impl Interval {
+impl RecordInterval {
     /// Returns the position of a read, with the end that its CIGAR gives.
     #[inline]
     pub fn of(record: RecordRef<'_>) -> Self {
-        Interval {
+        RecordInterval {
             ref_id: record.ref_id(),
             start: i64::from(record.pos()),
             end: record.end(),
@@ -61,7 +61,7 @@ impl Interval {
     /// Returns the sort key: reference sequence, then position. Records without a reference
     /// sequence have the largest key.
     #[inline]
-    pub(super) fn order(&self) -> u64 {
+    pub(super) fn sort_key(&self) -> u64 {
         match u64::try_from(self.ref_id) {
             Ok(ref_id) => ref_id << 32 | (self.start + 1).cast_unsigned(),
             Err(_) => u64::MAX,
@@ -73,29 +73,29 @@ impl Interval {
 /// number of levels.
 ///
 /// ```
-/// use readmill_format::bam::index::{IndexFormat, Scheme};
+/// use readmill_format::bam::index::{IndexFormat, IndexScheme};
 /// use readmill_record::Header;
 ///
 /// let human = Header::parse(b"@SQ\tSN:chr1\tLN:248956422\n")?;
-/// assert_eq!(Scheme::for_header(&human).kind(), IndexFormat::Bai);
+/// assert_eq!(IndexScheme::for_header(&human).kind(), IndexFormat::Bai);
 ///
 /// let wheat = Header::parse(b"@SQ\tSN:3B\tLN:830829764\n")?;
-/// assert_eq!(Scheme::for_header(&wheat).kind(), IndexFormat::Csi, "too long for a BAI");
-/// assert!(Scheme::bai(&wheat).is_err());
+/// assert_eq!(IndexScheme::for_header(&wheat).kind(), IndexFormat::Csi, "too long for a BAI");
+/// assert!(IndexScheme::bai(&wheat).is_err());
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scheme {
+pub struct IndexScheme {
     pub(super) kind: IndexFormat,
     pub(super) depth: u8,
     pub(super) min_shift: u8,
 }
 
-impl Scheme {
+impl IndexScheme {
     /// Returns the scheme of a BAI, or of a CSI if a reference sequence is too long for a BAI (2^29
     /// bases).
     pub fn for_header(header: &Header) -> Self {
-        Scheme::bai(header).unwrap_or_else(|_| Scheme::csi(header))
+        IndexScheme::bai(header).unwrap_or_else(|_| IndexScheme::csi(header))
     }
 
     /// Returns the scheme of a BAI.
@@ -104,7 +104,7 @@ impl Scheme {
     /// A reference sequence is too long for a BAI.
     pub fn bai(header: &Header) -> Result<Self> {
         match header.references().iter().find(|reference| reference.length > BAI_LENGTH) {
-            None => Ok(Scheme { kind: IndexFormat::Bai, ..Scheme::tbi() }),
+            None => Ok(IndexScheme { kind: IndexFormat::Bai, ..IndexScheme::tbi() }),
             Some(long) => {
                 let name = String::from_utf8_lossy(&long.name);
                 let what = format!("{name} is too long for a BAI index ({} bases)", long.length);
@@ -114,7 +114,7 @@ impl Scheme {
     }
 
     pub fn tbi() -> Self {
-        Scheme { kind: IndexFormat::Tbi, depth: BAI_DEPTH, min_shift: MIN_SHIFT }
+        IndexScheme { kind: IndexFormat::Tbi, depth: BAI_DEPTH, min_shift: MIN_SHIFT }
     }
 
     /// Returns the scheme of a CSI with windows of 2^14 bases, as deep as the longest reference
@@ -122,8 +122,8 @@ impl Scheme {
     pub fn csi(header: &Header) -> Self {
         let longest = header.references().iter().map(|reference| reference.length).max();
         let longest = u64::from(longest.unwrap_or(0));
-        Scheme::csi_of(MIN_SHIFT, 0, longest)
-            .unwrap_or(Scheme { kind: IndexFormat::Csi, ..Scheme::tbi() })
+        IndexScheme::csi_for_length(MIN_SHIFT, 0, longest)
+            .unwrap_or(IndexScheme { kind: IndexFormat::Csi, ..IndexScheme::tbi() })
     }
 
     /// Returns the scheme of a CSI with windows of 2^`min_shift` bases. It has at least `depth`
@@ -131,7 +131,7 @@ impl Scheme {
     ///
     /// # Errors
     /// The windows are too small for such a long reference sequence.
-    pub fn csi_of(min_shift: u8, depth: u8, longest: u64) -> Result<Self> {
+    pub fn csi_for_length(min_shift: u8, depth: u8, longest: u64) -> Result<Self> {
         let span = longest + 256; // htslib's allowance for overhangs
         let covers =
             |depth: &u8| span <= 1u64.checked_shl(u32::from(min_shift + 3 * depth)).unwrap_or(u64::MAX);
@@ -140,10 +140,10 @@ impl Scheme {
                 format!("a CSI index with windows of 2^{min_shift} bases cannot hold {longest} bases");
             Error::usage(what).hint("ask for larger windows: -m 14")
         })?;
-        Ok(Scheme { kind: IndexFormat::Csi, depth, min_shift })
+        Ok(IndexScheme { kind: IndexFormat::Csi, depth, min_shift })
     }
 
-    pub fn most_bases(self) -> u64 {
+    pub fn max_bases(self) -> u64 {
         1u64.checked_shl(u32::from(self.min_shift + 3 * self.depth)).unwrap_or(u64::MAX)
     }
 
@@ -154,7 +154,7 @@ impl Scheme {
     /// Returns the first and the last window that a record overlaps. Position -1 counts as 0, as in
     /// htslib. Positions beyond the last window count as if they were in it; htslib refuses to
     /// index them.
-    pub(super) fn windows(self, place: Interval) -> (u32, u32) {
+    pub(super) fn window_range(self, place: RecordInterval) -> (u32, u32) {
         let most = (1 << (3 * self.depth)) - 1;
         let window = |position: i64| (position.max(0) >> self.min_shift).min(most) as u32;
         (window(place.start), window(place.end - 1))
@@ -162,13 +162,13 @@ impl Scheme {
 
     /// Returns the smallest bin that contains the windows from `first` to `last` (`reg2bin` of the
     /// SAM specification).
-    pub(super) fn bin(self, first: u32, last: u32) -> u32 {
+    pub(super) fn smallest_bin(self, first: u32, last: u32) -> u32 {
         let up = (u32::BITS - (first ^ last).leading_zeros()).div_ceil(3);
         first_bin(u32::from(self.depth) - up) + (first >> (3 * up))
     }
 
     pub(super) fn first_window(self, bin: u32) -> u32 {
-        let level = level(bin) as u32;
+        let level = bin_level(bin) as u32;
         (bin - first_bin(level)) << (3 * (u32::from(self.depth) - level))
     }
 }
@@ -178,29 +178,29 @@ pub(super) fn first_bin(level: u32) -> u32 {
     ((1 << (3 * level)) - 1) / 7
 }
 
-pub(super) fn level(bin: u32) -> usize {
+pub(super) fn bin_level(bin: u32) -> usize {
     ((7 * bin + 1).ilog2() / 3) as usize
 }
 
-pub(super) fn parent(bin: u32) -> Option<u32> {
+pub(super) fn parent_bin(bin: u32) -> Option<u32> {
     bin.checked_sub(1).map(|below| below >> 3)
 }
 
 /// A range of the file with records of one bin, as virtual offsets. Takes 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Chunk {
+pub(super) struct BinChunk {
     pub(super) begin: u64,
     pub(super) end: u64,
     pub(super) bin: u32,
 }
 
-impl Chunk {
-    pub(super) const NONE: Chunk = Chunk { begin: 0, end: 0, bin: u32::MAX };
+impl BinChunk {
+    pub(super) const NONE: BinChunk = BinChunk { begin: 0, end: 0, bin: u32::MAX };
 
     /// Merges a later chunk of the same bin that starts in the block in which this one ends,
     /// because a reader of one of them inflates the block of the other anyway. Returns whether it was
     /// merged.
-    pub(super) fn merge(&mut self, next: Chunk) -> bool {
+    pub(super) fn try_merge(&mut self, next: BinChunk) -> bool {
         let joins = self.bin == next.bin && next.begin >> 16 <= self.end >> 16;
         if joins {
             self.end = self.end.max(next.end);
@@ -208,12 +208,12 @@ impl Chunk {
         joins
     }
 
-    pub(super) fn rebased(self, base: u64) -> Self {
-        Chunk { begin: rebase(self.begin, base), end: rebase(self.end, base), ..self }
+    pub(super) fn with_base(self, base: u64) -> Self {
+        BinChunk { begin: rebase_offset(self.begin, base), end: rebase_offset(self.end, base), ..self }
     }
 }
 
-pub(super) fn rebase(offset: u64, base: u64) -> u64 {
+pub(super) fn rebase_offset(offset: u64, base: u64) -> u64 {
     offset + (base << 16)
 }
 
@@ -226,7 +226,7 @@ pub(super) type Windows = Vec<(u32, u64)>;
 /// Adds the record at `offset`, which overlaps the windows before `end`. Windows that earlier
 /// records reached keep their offset. The reference sequence owns the last `own` runs. Returns
 /// whether it has one more now.
-pub(super) fn reach(runs: &mut Windows, own: usize, end: u32, offset: u64) -> bool {
+pub(super) fn extend_windows(runs: &mut Windows, own: usize, end: u32, offset: u64) -> bool {
     let further = runs.last().filter(|_| own > 0).is_none_or(|&(reached, _)| reached < end);
     runs.extend(further.then_some((end, offset)));
     further
@@ -234,7 +234,7 @@ pub(super) fn reach(runs: &mut Windows, own: usize, end: u32, offset: u64) -> bo
 
 /// Returns the offset of a window; `None` after the last window with records. (A list of all
 /// windows would be large: with windows of two bases, a long contig has 2^27 of them.)
-pub(super) fn offset_of(runs: &Windows, window: u32) -> Option<u64> {
+pub(super) fn window_offset(runs: &Windows, window: u32) -> Option<u64> {
     let run = runs.partition_point(|&(end, _)| end <= window);
     runs.get(run).map(|&(_, offset)| offset)
 }
@@ -242,7 +242,7 @@ pub(super) fn offset_of(runs: &Windows, window: u32) -> Option<u64> {
 /// The content of the pseudo-bin of a reference sequence: the range and the counts of its records
 /// (SAM specification, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Summary {
+pub(super) struct ReferenceSummary {
     pub(super) begin: u64,
     pub(super) end: u64,
     pub(super) mapped: u64,

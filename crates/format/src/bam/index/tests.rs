@@ -4,7 +4,7 @@ use noodles_csi::BinningIndex;
 use readmill_record::{Header, RecordRef};
 use readmill_simulate::Rng;
 
-use super::{Fragment, FragmentBuilder, IndexBuilder, IndexFormat, Interval, Scheme};
+use super::{Fragment, FragmentBuilder, IndexBuilder, IndexFormat, IndexScheme, RecordInterval};
 
 /// A record that covers `span` reference bases.
 fn record(ref_id: i32, pos: i32, span: u32, flags: u16) -> Vec<u8> {
@@ -79,7 +79,7 @@ fn file(random: &mut Rng, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
 
 /// Builds the index from partitions, each of which ends after a block with a chance of one in
 /// `every`.
-fn index(scheme: Scheme, header: &Header, file: &(Vec<Placed>, u64), every: u64) -> Vec<u8> {
+fn index(scheme: IndexScheme, header: &Header, file: &(Vec<Placed>, u64), every: u64) -> Vec<u8> {
     let (records, length) = file;
     let random = &mut Rng::new(every);
     let mut builder = IndexBuilder::new(scheme, header);
@@ -88,13 +88,13 @@ fn index(scheme: Scheme, header: &Header, file: &(Vec<Placed>, u64), every: u64)
     for (i, placed) in records.iter().enumerate() {
         let next = records.get(i + 1);
         let end = next.map_or(length << 16, Placed::voffset);
-        fragments.add(placed.get(), placed.voffset() - (base << 16), end - (base << 16));
+        fragments.add_record(placed.get(), placed.voffset() - (base << 16), end - (base << 16));
         if let Some(next) = next.filter(|n| n.block != placed.block && random.below64(every) == 0) {
-            builder.absorb(fragments.finish(), base);
+            builder.add_fragment(fragments.finish_partition(), base);
             base = next.start.0;
         }
     }
-    builder.absorb(fragments.finish(), base);
+    builder.add_fragment(fragments.finish_partition(), base);
     let mut out = Vec::new();
     builder.write_to(&mut out).unwrap();
     out
@@ -115,7 +115,7 @@ fn partitions_do_not_show() {
     for lengths in [&LENGTHS[..2], &LENGTHS[..]] {
         let header = header(lengths);
         let file = file(random, 3000, lengths);
-        for scheme in [Scheme::for_header(&header), Scheme::csi(&header)] {
+        for scheme in [IndexScheme::for_header(&header), IndexScheme::csi(&header)] {
             let whole = index(scheme, &header, &file, u64::MAX);
             for every in [1, 2, 10, 100] {
                 assert!(index(scheme, &header, &file, every) == whole, "{scheme:?} {every}");
@@ -132,7 +132,7 @@ fn queries_find_what_they_must() {
     for lengths in [&LENGTHS[..2], &LENGTHS[..]] {
         let header = header(lengths);
         let file = file(random, 2000, lengths);
-        for scheme in [Scheme::for_header(&header), Scheme::csi(&header)] {
+        for scheme in [IndexScheme::for_header(&header), IndexScheme::csi(&header)] {
             let bytes = index(scheme, &header, &file, 3);
             let index = read(scheme.kind(), &bytes);
             for _ in 0..300 {
@@ -165,7 +165,7 @@ fn noodles_position<P: TryFrom<usize, Error: std::fmt::Debug>>(at: i64) -> P {
 fn counts_are_right() {
     let header = header(&LENGTHS);
     let file = file(&mut Rng::new(3), 1000, &LENGTHS);
-    let scheme = Scheme::for_header(&header);
+    let scheme = IndexScheme::for_header(&header);
     assert_eq!(scheme.kind(), IndexFormat::Csi);
     let index = read(scheme.kind(), &index(scheme, &header, &file, 2));
     assert_eq!(index.unplaced_unmapped_record_count(), Some(100));
@@ -183,10 +183,10 @@ fn counts_are_right() {
 #[test]
 fn references_without_records_are_empty() {
     let header = header(&LENGTHS[..2]);
-    let scheme = Scheme::bai(&header).unwrap();
+    let scheme = IndexScheme::bai(&header).unwrap();
     let mut bytes = Vec::new();
     let mut builder = IndexBuilder::new(scheme, &header);
-    builder.absorb(Fragment::default(), 0);
+    builder.add_fragment(Fragment::default(), 0);
     builder.write_to(&mut bytes).unwrap();
     assert_eq!(bytes, [b"BAI\x01\x02\0\0\0", &[0u8; 24][..]].concat());
 }
@@ -194,18 +194,18 @@ fn references_without_records_are_empty() {
 #[test]
 fn unsorted_records_are_refused() {
     let header = header(&LENGTHS);
-    let scheme = Scheme::for_header(&header);
+    let scheme = IndexScheme::for_header(&header);
     let raws = [record(1, 5, 1, 0), record(1, 4, 1, 0)];
     for cut in [false, true] {
         let mut fragments = FragmentBuilder::new(scheme);
         let mut builder = IndexBuilder::new(scheme, &header);
         for raw in &raws {
-            fragments.add(RecordRef::new(raw), 0, 50);
+            fragments.add_record(RecordRef::new(raw), 0, 50);
             if cut {
-                builder.absorb(fragments.finish(), 0);
+                builder.add_fragment(fragments.finish_partition(), 0);
             }
         }
-        builder.absorb(fragments.finish(), 0);
+        builder.add_fragment(fragments.finish_partition(), 0);
         assert!(builder.write_to(&mut Vec::new()).is_err());
     }
 }
@@ -213,7 +213,7 @@ fn unsorted_records_are_refused() {
 /// Bins by the C code of the SAM specification, section 5.3.
 #[test]
 fn bins_are_those_of_the_specification() {
-    let scheme = Scheme::bai(&header(&[1 << 29])).unwrap();
+    let scheme = IndexScheme::bai(&header(&[1 << 29])).unwrap();
     let random = &mut Rng::new(5);
     for _ in 0..10_000 {
         let begin = random.below64(1 << 29) as i64;
@@ -223,8 +223,8 @@ fn bins_are_those_of_the_specification() {
         let end = (RecordRef::new(&raw).end() - 1).min((1 << 29) - 1);
         let shared = [14, 17, 20, 23, 26].into_iter().find(|s| begin >> s == end >> s);
         let expected = shared.map_or(0, |s| ((1 << (29 - s)) - 1) / 7 + (begin >> s));
-        let (first, last) = scheme.windows(Interval::of(RecordRef::new(&raw)));
-        let bin = scheme.bin(first, last);
+        let (first, last) = scheme.window_range(RecordInterval::of(RecordRef::new(&raw)));
+        let bin = scheme.smallest_bin(first, last);
         assert_eq!(i64::from(bin), expected, "{begin} {end}");
         assert!(scheme.first_window(bin) <= first);
     }
@@ -232,9 +232,9 @@ fn bins_are_those_of_the_specification() {
 
 #[test]
 fn the_format_follows_the_longest_reference() {
-    let depth = |length: u32| Scheme::csi(&header(&[length])).depth;
+    let depth = |length: u32| IndexScheme::csi(&header(&[length])).depth;
     assert_eq!([100, 20_000, (1 << 29) - 256, 1 << 29, i32::MAX as u32].map(depth), [0, 1, 5, 6, 6]);
-    assert_eq!(Scheme::for_header(&header(&[1 << 29])).kind(), IndexFormat::Bai);
-    assert_eq!(Scheme::for_header(&header(&[(1 << 29) + 1])).kind(), IndexFormat::Csi);
-    assert!(Scheme::bai(&header(&[(1 << 29) + 1])).is_err());
+    assert_eq!(IndexScheme::for_header(&header(&[1 << 29])).kind(), IndexFormat::Bai);
+    assert_eq!(IndexScheme::for_header(&header(&[(1 << 29) + 1])).kind(), IndexFormat::Csi);
+    assert!(IndexScheme::bai(&header(&[(1 << 29) + 1])).is_err());
 }

@@ -34,11 +34,11 @@ pub(super) struct Zlib {
 
 impl Zlib {
     pub(super) fn new(level: u8) -> Self {
-        Zlib { stream: stream(level), level }
+        Zlib { stream: new_stream(level), level }
     }
 }
 
-fn stream(level: u8) -> flate2::Compress {
+fn new_stream(level: u8) -> flate2::Compress {
     let zlib_header = false;
     flate2::Compress::new(Compression::new(u32::from(level)), zlib_header)
 }
@@ -51,7 +51,7 @@ impl Compress for Zlib {
             _ => {
                 // It is not enough to reset a stream that has not ended: zlib-rs 0.6.8 keeps its
                 // open block and the position of its pending bytes, and corrupts the next payload.
-                self.stream = stream(self.level);
+                self.stream = new_stream(self.level);
                 None
             }
         }

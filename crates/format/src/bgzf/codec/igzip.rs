@@ -59,22 +59,22 @@ impl Compress for Igzip {
 
 struct StreamMemory(NonNull<isal::isal_zstream>);
 
-const PLACE: usize = size_of::<isal::isal_zstream>();
+const STREAM_BYTES: usize = size_of::<isal::isal_zstream>();
 
 /// The next address to try, shifted right by 16. Usually nothing else is mapped at such high
 /// addresses.
-static NEXT: AtomicU32 = AtomicU32::new(0x2000_0000);
+static NEXT_ADDRESS: AtomicU32 = AtomicU32::new(0x2000_0000);
 
 /// Number of addresses to try. After that any address is accepted, and the output of igzip may
 /// differ between runs.
-const TRIES: usize = 16;
+const MAX_ADDRESS_TRIES: usize = 16;
 
 impl StreamMemory {
     fn new() -> Self {
-        let mut place = Self::map(0);
-        for _ in 0..TRIES {
+        let mut place = Self::map_stream(0);
+        for _ in 0..MAX_ADDRESS_TRIES {
             let wanted = harmless_address();
-            let tried = Self::map(wanted);
+            let tried = Self::map_stream(wanted);
             if tried.0.as_ptr().addr() == wanted {
                 place = tried;
                 break;
@@ -83,12 +83,12 @@ impl StreamMemory {
         place
     }
 
-    fn map(address: usize) -> Self {
+    fn map_stream(address: usize) -> Self {
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         let hint = std::ptr::without_provenance_mut::<c_void>(address);
         // SAFETY: without MAP_FIXED the address is a hint, so no memory that is in use is touched.
-        let at = unsafe { libc::mmap(hint, PLACE, access, kind, -1, 0) };
+        let at = unsafe { libc::mmap(hint, STREAM_BYTES, access, kind, -1, 0) };
         match NonNull::new(at.cast()) {
             // A stream is integers, arrays of them, and pointers that may be null: zeros are a valid one.
             Some(stream) if at != libc::MAP_FAILED => StreamMemory(stream),
@@ -100,7 +100,7 @@ impl StreamMemory {
 impl Drop for StreamMemory {
     fn drop(&mut self) {
         // SAFETY: the place was mapped with this length, and its stream goes with it.
-        unsafe { libc::munmap(self.0.as_ptr().cast(), PLACE) };
+        unsafe { libc::munmap(self.0.as_ptr().cast(), STREAM_BYTES) };
     }
 }
 
@@ -112,7 +112,7 @@ unsafe impl Send for StreamMemory {}
 /// bits that its tables use.
 fn harmless_address() -> usize {
     loop {
-        let high = NEXT.fetch_add(1, Relaxed);
+        let high = NEXT_ADDRESS.fetch_add(1, Relaxed);
         let hash = (0..32).fold(high, |crc, _| (crc >> 1) ^ (0x82f6_3b78 * (crc & 1)));
         if hash & 0x7fff == 0 {
             return (high as usize) << 16;

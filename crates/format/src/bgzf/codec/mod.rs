@@ -97,7 +97,7 @@ impl Codec {
         }
     }
 
-    pub(super) fn compressor(self, own_level: u8) -> Box<dyn Compress> {
+    pub(super) fn new_compressor(self, own_level: u8) -> Box<dyn Compress> {
         match self {
             Codec::Libdeflate => Box::new(Libdeflate::new(own_level)),
             Codec::ZlibRs => Box::new(Zlib::new(own_level)),

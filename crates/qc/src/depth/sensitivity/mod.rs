@@ -17,21 +17,21 @@ mod wheel;
 use wheel::Wheel;
 
 /// The greatest depth that is considered.
-const MOST_DEPTH: usize = 1_000;
+const MAX_DEPTH: usize = 1_000;
 
 /// The logarithm of the odds at which a SNP is called.
 const LOG_ODDS: f64 = 3.0;
 
 /// Bytes of memory for positions by so many depths.
 pub(crate) fn bytes(depths: u64) -> u64 {
-    let depths = depths.min(MOST_DEPTH as u64 + 1) + 1;
+    let depths = depths.min(MAX_DEPTH as u64 + 1) + 1;
     // A table of counts, two rows of probabilities, the sums, and the wheel.
     4 * depths * depths + 32 * depths + 2 * 128 * depths + wheel::BYTES
 }
 
 /// Returns the sensitivity for positions by depth and bases by quality, from `samples` sums of each number of qualities.
 pub(crate) fn het_snp_sensitivity(depths: &[u64], quals: &[u64], samples: u32) -> f64 {
-    let n = depths.len().min(MOST_DEPTH + 1);
+    let n = depths.len().min(MAX_DEPTH + 1);
     let above = sums_above(quals, n, samples);
     let all: f64 = depths.iter().map(|&count| count as f64).sum();
     let (mut sensitivity, mut share, mut before) = (0.0, Vec::new(), Vec::new());

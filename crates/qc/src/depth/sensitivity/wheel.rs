@@ -5,11 +5,10 @@ use super::tries::{BIN_BITS, BLOCK, STEPS, Tries, WORD};
 #[cfg(target_arch = "x86_64")]
 use super::tries_avx2 as avx2;
 
-/// The seed.
 const SEED: u64 = 51;
 
 /// Tries after which the quality is 0.
-const MOST_TRIES: usize = 600;
+const MAX_TRIES: usize = 600;
 
 /// Bytes of memory of a wheel, besides a few.
 pub(super) const BYTES: u64 =
@@ -81,7 +80,7 @@ impl Wheel {
 
     /// Draws the next quality.
     pub(super) fn draw(&mut self) -> usize {
-        let mut left = if self.shares[0].is_nan() { 0 } else { MOST_TRIES };
+        let mut left = if self.shares[0].is_nan() { 0 } else { MAX_TRIES };
         loop {
             while let Some(&(place, state)) = self.chances[..self.count].get(self.next) {
                 if place >= self.place + left {
@@ -147,7 +146,7 @@ mod tests {
 
     /// Draws as Picard does, number by number.
     fn draw_plainly(shares: &[f64], random: &mut JavaRandom) -> usize {
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let qual = (shares.len() as f64 * random.next_double()) as usize;
             if random.next_double() < shares[qual] {
                 return qual;

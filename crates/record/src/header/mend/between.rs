@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::contigs::block;
-use super::super::line::{HEADERS, HeaderLine};
+use super::super::contigs::allocated_bytes;
+use super::super::line::{HEADERS_USER, HeaderLine};
 use super::notes::HeaderNotes;
 use crate::error::Result;
 use crate::ledger::Ledger;
@@ -14,7 +14,7 @@ use crate::ledger::Ledger;
 ///
 /// # Errors
 /// There is too little memory for the lists of IDs.
-pub(in super::super) fn mend_between(
+pub(in super::super) fn mend_conflicts(
     lines: &mut Vec<HeaderLine>,
     number: &dyn Fn(usize) -> usize,
     notes: &mut HeaderNotes,
@@ -23,13 +23,13 @@ pub(in super::super) fn mend_between(
     let count = |kind: &[u8; 2]| lines.iter().filter(|line| line.kind() == kind).count();
     let (groups, programs) = (count(b"RG"), count(b"PG"));
     let each = (size_of::<(&[u8], usize)>() + size_of::<(usize, usize)>()) as u64;
-    let _charge = ledger.charge(HEADERS, groups.max(programs) as u64 * each)?;
+    let _charge = ledger.charge(HEADERS_USER, groups.max(programs) as u64 * each)?;
     if groups > 1 {
-        let repeated = repeated(lines, b"RG");
+        let repeated = find_repeated_ids(lines, b"RG");
         for &(at, first) in &repeated {
             let is_same = lines[at] == lines[first];
             let id = String::from_utf8_lossy(lines[at].get(b"ID").unwrap_or_default()).into_owned();
-            notes.add(|| number(at), || match is_same {
+            notes.add_line_note(|| number(at), || match is_same {
                 true => format!("the read group {id} is there twice, and this line is removed"),
                 false => format!(
                     "the read group {id} has a line already: line {} holds, as for samtools, and this one is a comment \
@@ -44,26 +44,22 @@ pub(in super::super) fn mend_between(
     if programs > 1 {
         rename_programs(lines, number, notes, ledger)?;
     }
-    put_first_line_first(lines, number, notes);
+    move_hd_first(lines, number, notes);
     lines.retain(|line| !line.text().is_empty());
     Ok(())
 }
 
 /// Moves the first @HD to the start, where samtools and htsjdk expect it.
-fn put_first_line_first(
-    lines: &mut [HeaderLine],
-    number: &dyn Fn(usize) -> usize,
-    notes: &mut HeaderNotes,
-) {
+fn move_hd_first(lines: &mut [HeaderLine], number: &dyn Fn(usize) -> usize, notes: &mut HeaderNotes) {
     let at = lines.iter().position(|line| line.kind() == b"HD");
     let Some(at) = at.filter(|&at| at > 0) else { return };
-    notes.add(|| number(at), || "@HD is the first line now".into());
+    notes.add_line_note(|| number(at), || "@HD is the first line now".into());
     lines[..=at].rotate_right(1);
 }
 
 /// Returns the lines of a kind whose ID an earlier line has, in file order, each with the first line of
 /// that ID.
-fn repeated(lines: &[HeaderLine], kind: &[u8; 2]) -> Vec<(usize, usize)> {
+fn find_repeated_ids(lines: &[HeaderLine], kind: &[u8; 2]) -> Vec<(usize, usize)> {
     let of_kind = lines.iter().enumerate().filter(|(_, line)| line.kind() == kind);
     let mut ids: Vec<(&[u8], usize)> =
         of_kind.filter_map(|(at, line)| Some((line.get(b"ID")?, at))).collect();
@@ -87,21 +83,22 @@ fn rename_programs(
     notes: &mut HeaderNotes,
     ledger: &Ledger,
 ) -> Result<()> {
-    let repeated = repeated(lines, b"PG");
+    let repeated = find_repeated_ids(lines, b"PG");
     if repeated.is_empty() {
         return Ok(());
     }
     let ids = || lines.iter().filter(|line| line.kind() == b"PG").filter_map(|line| line.get(b"ID"));
     // The set holds each ID and up to as many new ones, which are longer; tables are at most half full.
-    let bytes: u64 = ids().map(|id| 2 * (block(id.len() + 24) + 4 * size_of::<Vec<u8>>() as u64)).sum();
-    let _charge = ledger.charge(HEADERS, bytes)?;
+    let bytes: u64 =
+        ids().map(|id| 2 * (allocated_bytes(id.len() + 24) + 4 * size_of::<Vec<u8>>() as u64)).sum();
+    let _charge = ledger.charge(HEADERS_USER, bytes)?;
     let mut taken: HashSet<Vec<u8>> = ids().map(<[u8]>::to_vec).collect();
     let mut next: HashMap<usize, u64> = HashMap::new();
     for (at, first) in repeated {
         let id = lines[at].get(b"ID").unwrap_or_default().to_vec();
         let shown = String::from_utf8_lossy(&id).into_owned();
         if lines[at] == lines[first] {
-            notes.add(
+            notes.add_line_note(
                 || number(at),
                 || format!("the program {shown} is there twice, and this line is removed"),
             );
@@ -116,7 +113,7 @@ fn rename_programs(
                 break new;
             }
         };
-        notes.add(
+        notes.add_line_note(
             || number(at),
             || {
                 format!(
@@ -125,7 +122,7 @@ fn rename_programs(
                 )
             },
         );
-        lines[at].set(b"ID", &new);
+        lines[at].set_field(b"ID", &new);
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ pub(super) fn split_at_blanks<'a>(text: &'a [u8], keys: &[&[u8; 2]]) -> Vec<Cow<
     let mut list: Vec<Cow<'a, [u8]>> = Vec::new();
     for word in text.split(|byte| b"\t ".contains(byte)).filter(|word| !word.is_empty()) {
         let begins = matches!(word, [a, b, b':', ..] if keys.contains(&&[*a, *b]));
-        match (begins, glued_version(word), list.last_mut()) {
+        match (begins, parse_glued_version(word), list.last_mut()) {
             (false, Some(version), _) if keys.first() == Some(&b"VN") => list.push(Cow::Owned(version)),
             (false, _, Some(before)) => {
                 before.to_mut().push(b' ');
@@ -21,7 +21,7 @@ pub(super) fn split_at_blanks<'a>(text: &'a [u8], keys: &[&[u8; 2]]) -> Vec<Cow<
 }
 
 /// Returns `VN:1.0` for a word such as `VN1.0`, which nucmer writes.
-pub(super) fn glued_version(word: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn parse_glued_version(word: &[u8]) -> Option<Vec<u8>> {
     let version = word.strip_prefix(b"VN")?;
     let is_number = version.first().is_some_and(u8::is_ascii_digit);
     is_number.then(|| [b"VN:", version].concat())

@@ -2,37 +2,37 @@
 
 use std::borrow::Cow;
 
-use super::blanks::{glued_version, split_at_blanks};
-use super::known::{KNOWN, Known, LineResult, Noting, shown};
+use super::blanks::{parse_glued_version, split_at_blanks};
+use super::known::{KNOWN_KINDS, KnownKind, LineResult, NoteSink, quote_start};
 
 pub(super) fn has_key(field: &[u8]) -> bool {
     matches!(field, [a, b, b':', ..] if !a.is_ascii_whitespace() && !b.is_ascii_whitespace() && *b != b':' && *a != b':')
 }
 
-fn key(field: &[u8]) -> [u8; 2] {
+fn field_key(field: &[u8]) -> [u8; 2] {
     [field[0], field[1]]
 }
 
 /// Returns `line` with fields that samtools and htsjdk accept.
 ///
 /// A line without faults, which is the usual case, is returned without allocating memory.
-pub(super) fn mend_fields<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u8]>> {
+pub(super) fn mend_fields<'a>(line: &'a [u8], note: &mut NoteSink<'_>) -> LineResult<Cow<'a, [u8]>> {
     let kind = &line[1..3];
-    let Some(known) = KNOWN.iter().find(|known| known.kind == kind) else {
+    let Some(known) = KNOWN_KINDS.iter().find(|known| known.kind == kind) else {
         return Ok(Cow::Borrowed(line));
     };
-    if is_plain(line, known) {
+    if has_no_faults(line, known) {
         return Ok(Cow::Borrowed(line));
     }
     if memchr::memchr_iter(b'\t', line).count() > MAX_FIELDS {
         return Err(format!("it has more than {MAX_FIELDS} fields"));
     }
-    let mut fields = Fields { known, list: split(line), is_changed: false };
+    let mut fields = LineFields { known, list: split_fields(line), is_changed: false };
     if !fields.is_well_formed(line) {
-        fields.mend(line, note)?;
+        fields.mend_structure(line, note)?;
     }
-    fields.check_values(note)?;
-    Ok(if fields.is_changed { Cow::Owned(fields.join()) } else { Cow::Borrowed(line) })
+    fields.mend_values(note)?;
+    Ok(if fields.is_changed { Cow::Owned(fields.join_fields()) } else { Cow::Borrowed(line) })
 }
 
 /// Maximum number of fields of a line that is mended, so that its lists stay small.
@@ -40,7 +40,7 @@ const MAX_FIELDS: usize = 4096;
 
 /// Returns whether the line has no fault. Uses no heap memory, because headers may have millions of
 /// contigs.
-fn is_plain(line: &[u8], known: &Known) -> bool {
+fn has_no_faults(line: &[u8], known: &KnownKind) -> bool {
     let mut keys = [[0; 2]; 16];
     let mut found = 0;
     if line.get(3) != Some(&b'\t') {
@@ -50,18 +50,18 @@ fn is_plain(line: &[u8], known: &Known) -> bool {
         if number == keys.len()
             || field.len() < 4
             || !has_key(field)
-            || keys[..number].contains(&key(field))
+            || keys[..number].contains(&field_key(field))
         {
             return false;
         }
-        keys[number] = key(field);
+        keys[number] = field_key(field);
         let value = &field[3..];
-        let is_fine = match (known.kind, &key(field)) {
+        let is_fine = match (known.kind, &field_key(field)) {
             (b"HD", b"VN") => !value.contains(&b' '),
             (b"HD", b"SO") => ORDERS.contains(&value),
             (b"HD", b"GO") => GROUPINGS.contains(&value),
             (b"SQ", b"SN") => is_contig_name(value),
-            (b"SQ", b"LN") => length(value).is_some(),
+            (b"SQ", b"LN") => parse_contig_length(value).is_some(),
             _ => true,
         };
         if !is_fine {
@@ -78,24 +78,24 @@ const ORDERS: [&[u8]; 4] = [b"unknown", b"unsorted", b"queryname", b"coordinate"
 const GROUPINGS: [&[u8]; 3] = [b"none", b"query", b"reference"];
 
 /// Returns the length of a contig if BAM and samtools can represent it (1 to 2^31 - 1).
-fn length(text: &[u8]) -> Option<u32> {
+fn parse_contig_length(text: &[u8]) -> Option<u32> {
     let number: u32 = std::str::from_utf8(text).ok()?.parse().ok()?;
     Some(number).filter(|number| (1..=i32::MAX as u32).contains(number))
 }
 
-fn split(line: &[u8]) -> Vec<Cow<'_, [u8]>> {
+fn split_fields(line: &[u8]) -> Vec<Cow<'_, [u8]>> {
     line[3..].split(|&byte| byte == b'\t').skip(1).map(Cow::Borrowed).collect()
 }
 
-struct Fields<'a> {
-    known: &'static Known,
+struct LineFields<'a> {
+    known: &'static KnownKind,
     list: Vec<Cow<'a, [u8]>>,
     is_changed: bool,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> LineFields<'a> {
     fn get(&self, tag: &[u8; 2]) -> Option<&[u8]> {
-        let field = self.list.iter().find(|field| has_key(field) && key(field) == *tag);
+        let field = self.list.iter().find(|field| has_key(field) && field_key(field) == *tag);
         field.map(|field| &field[3..])
     }
 
@@ -106,39 +106,39 @@ impl<'a> Fields<'a> {
     fn is_well_formed(&self, line: &[u8]) -> bool {
         line.get(3) == Some(&b'\t')
             && self.list.iter().all(|field| field.len() > 3 && has_key(field))
-            && !self.has_a_key_twice()
+            && !self.has_repeated_key()
             && self.known.required.iter().all(|tag| self.get(tag).is_some())
             && !(self.known.kind == b"HD" && self.get(b"VN").is_some_and(|it| it.contains(&b' ')))
     }
 
-    fn has_a_key_twice(&self) -> bool {
-        let mut keys: Vec<[u8; 2]> = self.list.iter().map(|field| key(field)).collect();
+    fn has_repeated_key(&self) -> bool {
+        let mut keys: Vec<[u8; 2]> = self.list.iter().map(|field| field_key(field)).collect();
         keys.sort_unstable();
         keys.windows(2).any(|pair| pair[0] == pair[1])
     }
 
-    fn mend(&mut self, line: &'a [u8], note: &mut Noting<'_>) -> LineResult<()> {
+    fn mend_structure(&mut self, line: &'a [u8], note: &mut NoteSink<'_>) -> LineResult<()> {
         self.split_at_blanks(line, note);
-        self.remove_empty(note);
-        self.trim(note);
+        self.remove_empty_fields(note);
+        self.trim_blanks(note);
         self.join_command_line(note);
         if let Some(field) = self.list.iter().find(|field| !has_key(field)) {
             let what = "a field is two characters, a colon and a value, and this one is not";
-            return Err(format!("{what}: {} in", shown(field)));
+            return Err(format!("{what}: {} in", quote_start(field)));
         }
         self.remove_empty_values(note);
         self.remove_repeated(note)?;
-        self.find_required(note)
+        self.fill_in_required(note)
     }
 
     /// Takes blanks for tabs if tabs are missing: after the kind, in VN of @HD, and in @SQ lines without
     /// LN.
-    fn split_at_blanks(&mut self, line: &'a [u8], note: &mut Noting<'_>) {
+    fn split_at_blanks(&mut self, line: &'a [u8], note: &mut NoteSink<'_>) {
         let has_blank_version = self.get(b"VN").is_some_and(|it| it.contains(&b' '));
         let needs = match (line.get(3), self.known.kind) {
             (Some(b' '), _) => true,
             (_, b"HD") => {
-                has_blank_version || self.list.iter().any(|field| glued_version(field).is_some())
+                has_blank_version || self.list.iter().any(|field| parse_glued_version(field).is_some())
             }
             (_, b"SQ") => self.known.required.iter().any(|tag| {
                 let after_blank = [b" ", &tag[..], b":"].concat();
@@ -156,7 +156,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn remove_empty(&mut self, note: &mut Noting<'_>) {
+    fn remove_empty_fields(&mut self, note: &mut NoteSink<'_>) {
         let before = self.list.len();
         self.list.retain(|field| !field.trim_ascii().is_empty());
         if self.list.len() < before {
@@ -165,7 +165,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn trim(&mut self, note: &mut Noting<'_>) {
+    fn trim_blanks(&mut self, note: &mut NoteSink<'_>) {
         for field in &mut self.list {
             let trimmed = field.trim_ascii_start();
             if !has_key(field) && has_key(trimmed) {
@@ -178,7 +178,7 @@ impl<'a> Fields<'a> {
 
     /// Joins fields to the command line (CL) before them if they are not fields of their own. bwa and
     /// others have written tabs there, from arguments such as `-R '@RG\tID:x\tSM:s'`.
-    fn join_command_line(&mut self, note: &mut Noting<'_>) {
+    fn join_command_line(&mut self, note: &mut NoteSink<'_>) {
         if !self.is_program() {
             return;
         }
@@ -186,12 +186,12 @@ impl<'a> Fields<'a> {
         let (mut kept, mut joined): (Vec<Cow<'a, [u8]>>, Vec<u8>) = (Vec::new(), Vec::new());
         for field in self.list.split_off(at + 1) {
             let is_own = has_key(&field)
-                && (joined.is_empty() || self.known.fields.contains(&&key(&field)))
+                && (joined.is_empty() || self.known.fields.contains(&&field_key(&field)))
                 && !self
                     .list
                     .iter()
                     .chain(&kept)
-                    .any(|other| has_key(other) && key(other) == key(&field));
+                    .any(|other| has_key(other) && field_key(other) == field_key(&field));
             if is_own {
                 kept.push(field);
             } else {
@@ -207,7 +207,7 @@ impl<'a> Fields<'a> {
         self.list.append(&mut kept);
     }
 
-    fn remove_empty_values(&mut self, note: &mut Noting<'_>) {
+    fn remove_empty_values(&mut self, note: &mut NoteSink<'_>) {
         let is_changed = &mut self.is_changed;
         self.list.retain(|field| {
             let is_kept = field.len() > 3;
@@ -223,23 +223,23 @@ impl<'a> Fields<'a> {
     ///
     /// A required field that occurs with two different values is an error, because its meaning is not
     /// clear.
-    fn remove_repeated(&mut self, note: &mut Noting<'_>) -> LineResult<()> {
+    fn remove_repeated(&mut self, note: &mut NoteSink<'_>) -> LineResult<()> {
         let mut first: std::collections::HashMap<[u8; 2], usize> = std::collections::HashMap::new();
         let mut list: Vec<Cow<'a, [u8]>> = Vec::with_capacity(self.list.len());
         for field in std::mem::take(&mut self.list) {
-            let Some(&at) = first.get(&key(&field)) else {
-                first.insert(key(&field), list.len());
+            let Some(&at) = first.get(&field_key(&field)) else {
+                first.insert(field_key(&field), list.len());
                 list.push(field);
                 continue;
             };
             let name = String::from_utf8_lossy(&field[..2]).into_owned();
-            if list[at] != field && self.known.required.contains(&&key(&field)) {
+            if list[at] != field && self.known.required.contains(&&field_key(&field)) {
                 return Err(format!("it has two values of {name}"));
             }
             note(format!(
                 "{name} is there twice: {} stays, {} is removed",
-                shown(&list[at]),
-                shown(&field)
+                quote_start(&list[at]),
+                quote_start(&field)
             ));
             self.is_changed = true;
         }
@@ -249,7 +249,7 @@ impl<'a> Fields<'a> {
 
     /// Fills in required fields if their value is clear: from a key in lower case, VN of @HD, and ID of
     /// @PG from PN.
-    fn find_required(&mut self, note: &mut Noting<'_>) -> LineResult<()> {
+    fn fill_in_required(&mut self, note: &mut NoteSink<'_>) -> LineResult<()> {
         for &tag in self.known.required {
             if self.get(tag).is_some() {
                 continue;
@@ -257,7 +257,7 @@ impl<'a> Fields<'a> {
             let name = String::from_utf8_lossy(tag);
             let kind = String::from_utf8_lossy(self.known.kind);
             let lower = tag.to_ascii_lowercase();
-            if let Some(field) = self.list.iter_mut().find(|field| key(field)[..] == lower) {
+            if let Some(field) = self.list.iter_mut().find(|field| field_key(field)[..] == lower) {
                 field.to_mut()[..2].copy_from_slice(tag);
                 note(format!("{name} has capitals now"));
             } else if self.known.kind == b"HD" {
@@ -274,13 +274,13 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    fn check_values(&mut self, note: &mut Noting<'_>) -> LineResult<()> {
+    fn mend_values(&mut self, note: &mut NoteSink<'_>) -> LineResult<()> {
         match self.known.kind {
             b"HD" => {
-                self.allow(b"SO", &ORDERS, Some(b"unknown"), note);
-                self.allow(b"GO", &GROUPINGS, None, note);
+                self.restrict_value(b"SO", &ORDERS, Some(b"unknown"), note);
+                self.restrict_value(b"GO", &GROUPINGS, None, note);
             }
-            b"SQ" => self.check_contig(note)?,
+            b"SQ" => self.mend_contig(note)?,
             _ => {}
         }
         Ok(())
@@ -288,7 +288,13 @@ impl<'a> Fields<'a> {
 
     /// Replaces a value that is not in `allowed` by `other`, or removes the field if there is no
     /// `other`.
-    fn allow(&mut self, tag: &[u8; 2], allowed: &[&[u8]], other: Option<&[u8]>, note: &mut Noting<'_>) {
+    fn restrict_value(
+        &mut self,
+        tag: &[u8; 2],
+        allowed: &[&[u8]],
+        other: Option<&[u8]>,
+        note: &mut NoteSink<'_>,
+    ) {
         let Some(value) = self.get(tag).filter(|value| !allowed.contains(value)) else { return };
         let plain = value.trim_ascii().to_ascii_lowercase();
         let new = allowed.iter().find(|it| ***it == *plain).copied().or(other);
@@ -305,39 +311,39 @@ impl<'a> Fields<'a> {
         });
         self.is_changed = true;
         match new {
-            Some(new) => self.set(tag, new),
-            None => self.list.retain(|field| key(field) != *tag),
+            Some(new) => self.set_value(tag, new),
+            None => self.list.retain(|field| field_key(field) != *tag),
         }
     }
 
-    fn set(&mut self, tag: &[u8; 2], value: &[u8]) {
-        for field in self.list.iter_mut().filter(|field| key(field) == *tag) {
+    fn set_value(&mut self, tag: &[u8; 2], value: &[u8]) {
+        for field in self.list.iter_mut().filter(|field| field_key(field) == *tag) {
             *field = Cow::Owned([&tag[..], b":", value].concat());
         }
     }
 
-    fn check_contig(&mut self, note: &mut Noting<'_>) -> LineResult<()> {
+    fn mend_contig(&mut self, note: &mut NoteSink<'_>) -> LineResult<()> {
         let name = self.get(b"SN").unwrap_or_default();
         if matches!(name, b"*" | b"=") {
             return Err("this name means no contig, or the same one".into());
         }
         if !is_contig_name(name) {
-            note(format!("Picard and GATK refuse the name {}, which is kept", shown(name)));
+            note(format!("Picard and GATK refuse the name {}, which is kept", quote_start(name)));
         }
         let given = self.get(b"LN").unwrap_or_default();
         let trimmed = given.trim_ascii().to_vec();
         if trimmed.len() < given.len() {
             note("a blank beside its length is removed".into());
             self.is_changed = true;
-            self.set(b"LN", &trimmed);
+            self.set_value(b"LN", &trimmed);
         }
-        match length(&trimmed) {
+        match parse_contig_length(&trimmed) {
             Some(_) => Ok(()),
             None => Err("@SQ needs an LN from 1 to 2147483647".into()),
         }
     }
 
-    fn join(&self) -> Vec<u8> {
+    fn join_fields(&self) -> Vec<u8> {
         let mut line = [b"@", &self.known.kind[..]].concat();
         for field in &self.list {
             line.push(b'\t');

@@ -10,28 +10,32 @@ const MAX_NOTES: usize = 5;
 #[derive(Clone, Default)]
 pub struct HeaderNotes {
     list: Arc<Vec<String>>,
-    left_out: u64,
+    omitted_count: u64,
 }
 
 impl HeaderNotes {
     /// Adds a note about a line, numbered from 1. The closures are called only if the note is kept.
-    pub(in super::super) fn add(&mut self, line: impl FnOnce() -> usize, what: impl FnOnce() -> String) {
+    pub(in super::super) fn add_line_note(
+        &mut self,
+        line: impl FnOnce() -> usize,
+        what: impl FnOnce() -> String,
+    ) {
         if self.list.len() < MAX_NOTES {
             Arc::make_mut(&mut self.list).push(format!("header line {}: {}", line(), what()));
         } else {
-            self.left_out += 1;
+            self.omitted_count += 1;
         }
     }
 
-    pub fn add_of_file(&mut self, what: &str) {
+    pub fn add_file_note(&mut self, what: &str) {
         Arc::make_mut(&mut self.list).push(what.to_string());
     }
 
     /// Returns the notes in order, each a sentence without its full stop. The last one counts the notes
     /// left out.
     pub fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        let more = (self.left_out > 0)
-            .then(|| format!("the same or more of {} other header lines", self.left_out));
+        let more = (self.omitted_count > 0)
+            .then(|| format!("the same or more of {} other header lines", self.omitted_count));
         self.list.iter().map(|note| Cow::Borrowed(&note[..])).chain(more.map(Cow::Owned))
     }
 }

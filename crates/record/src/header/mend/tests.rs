@@ -2,7 +2,7 @@ use super::super::Header;
 use crate::ledger::Ledger;
 
 fn read(text: &str) -> Header {
-    Header::read(text.as_bytes(), &Ledger::unlimited()).unwrap()
+    Header::parse_and_mend(text.as_bytes(), &Ledger::unlimited()).unwrap()
 }
 
 fn notes(header: &Header) -> Vec<String> {
@@ -107,7 +107,8 @@ fn lines_without_a_plain_meaning_are_refused_by_their_number() {
         "hello",
     ] {
         let text = format!("@HD\tVN:1.6\n{line}\n");
-        let error = Header::read(text.as_bytes(), &Ledger::unlimited()).unwrap_err().to_string();
+        let error =
+            Header::parse_and_mend(text.as_bytes(), &Ledger::unlimited()).unwrap_err().to_string();
         assert!(error.contains("header line 2: "), "{line}: {error}");
     }
 }
@@ -125,11 +126,11 @@ fn programs_of_one_id_get_their_own() {
 fn a_plain_header_is_not_changed() {
     let text = "@HD\tVN:1.6\tSO:coordinate\tGO:none\tSS:coordinate:x\n@SQ\tSN:HLA*01:01\tLN:9\tM5:x\txx:y\n\
         @RG\tID:a\tSM:s\tDS:a b: c\n@RG\tID:b\n@PG\tID:p\tPP:gone\tCL:x -R @RG\\tID:x\n@CO\n@HD\tVN:1.5\n";
-    let header = Header::read(text.as_bytes(), &Ledger::unlimited()).unwrap();
+    let header = Header::parse_and_mend(text.as_bytes(), &Ledger::unlimited()).unwrap();
     assert_eq!(String::from_utf8(header.to_text()).unwrap(), text.replace("@CO\n", "@CO\t\n"));
     assert!(notes(&header).is_empty(), "{:?}", notes(&header));
     assert_eq!(
-        Header::read(&[text.as_bytes(), b"\0\0\0"].concat(), &Ledger::unlimited()).unwrap(),
+        Header::parse_and_mend(&[text.as_bytes(), b"\0\0\0"].concat(), &Ledger::unlimited()).unwrap(),
         header
     );
 }

@@ -19,29 +19,29 @@ struct MergedSequence<'a> {
     md5: Option<(&'a [u8], usize)>,
 }
 
-pub(super) struct Dictionary {
+pub(super) struct MergedDictionary {
     pub lines: Vec<HeaderLine>,
     /// For each input, the new indexes of its sequences, or `None` if they keep their indexes.
     pub ref_ids: Vec<Option<Vec<i32>>>,
 }
 
-pub(super) fn merge(headers: &[Header]) -> Result<Dictionary> {
+pub(super) fn merge_dictionaries(headers: &[Header]) -> Result<MergedDictionary> {
     let mut sequences: Vec<MergedSequence<'_>> = Vec::new();
     let mut by_name: HashMap<&[u8], usize> = HashMap::new();
     let mut chains: Vec<Vec<usize>> = Vec::new();
     for (input, header) in headers.iter().enumerate() {
         let mut chain = Vec::with_capacity(header.references().len());
-        for (line, reference) in header.lines_of(b"SQ").zip(header.references()) {
+        for (line, reference) in header.lines_of_kind(b"SQ").zip(header.references()) {
             let at = *by_name.entry(&reference.name).or_insert(sequences.len());
             if at == sequences.len() {
                 sequences.push(MergedSequence { line, length: reference.length, input, md5: None });
             }
-            sequences[at].take(line, reference.length, input)?;
+            sequences[at].check_description(line, reference.length, input)?;
             chain.push(at);
         }
         chains.push(chain);
     }
-    let order = arrange(&chains, sequences.len());
+    let order = arrange_chains(&chains, sequences.len());
     let mut new_id = vec![0i32; sequences.len()];
     for (id, &sequence) in order.iter().enumerate() {
         new_id[sequence] = id as i32;
@@ -51,7 +51,7 @@ pub(super) fn merge(headers: &[Header]) -> Result<Dictionary> {
         changed.then(|| chain.iter().map(|&s| new_id[s]).collect())
     });
     let lines = order.iter().map(|&s| sequences[s].line.clone());
-    Ok(Dictionary { lines: lines.collect(), ref_ids: ref_ids.collect() })
+    Ok(MergedDictionary { lines: lines.collect(), ref_ids: ref_ids.collect() })
 }
 
 impl<'a> MergedSequence<'a> {
@@ -59,7 +59,7 @@ impl<'a> MergedSequence<'a> {
     ///
     /// # Errors
     /// The lengths or the MD5 sums differ.
-    fn take(&mut self, line: &'a HeaderLine, length: u32, input: usize) -> Result<()> {
+    fn check_description(&mut self, line: &'a HeaderLine, length: u32, input: usize) -> Result<()> {
         let name = || String::from_utf8_lossy(line.get(b"SN").unwrap_or_default()).into_owned();
         let hint = "inputs of one run must be aligned to the same reference";
         if length != self.length {
@@ -91,17 +91,17 @@ impl<'a> MergedSequence<'a> {
 
 /// Orders the numbers below `n` so that every chain keeps its order. If chains contradict each other, a
 /// chain is left out if it contradicts those kept before it.
-fn arrange(chains: &[Vec<usize>], n: usize) -> Vec<usize> {
+fn arrange_chains(chains: &[Vec<usize>], n: usize) -> Vec<usize> {
     let mut seen = HashSet::new();
     let chains: Vec<&[usize]> =
         chains.iter().map(Vec::as_slice).filter(|&chain| seen.insert(chain)).collect();
-    if let Some(order) = order_of(&chains, n) {
+    if let Some(order) = find_topological_order(&chains, n) {
         return order;
     }
     let (mut kept, mut order) = (Vec::new(), (0..n).collect());
     for chain in chains {
         kept.push(chain);
-        match order_of(&kept, n) {
+        match find_topological_order(&kept, n) {
             Some(found) => order = found,
             None => drop(kept.pop()),
         }
@@ -111,7 +111,7 @@ fn arrange(chains: &[Vec<usize>], n: usize) -> Vec<usize> {
 
 /// Returns the order that keeps all chains and otherwise puts smaller numbers first (a topological
 /// sort), or `None` if the chains contradict each other.
-fn order_of(chains: &[&[usize]], n: usize) -> Option<Vec<usize>> {
+fn find_topological_order(chains: &[&[usize]], n: usize) -> Option<Vec<usize>> {
     let mut before = vec![0u32; n];
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); n];
     for (&a, &b) in chains.iter().flat_map(|chain| chain.iter().zip(chain.iter().skip(1))) {

@@ -17,14 +17,14 @@ pub(super) enum LineKind {
 }
 
 impl LineKind {
-    fn code(self) -> &'static [u8; 2] {
+    fn kind_code(self) -> &'static [u8; 2] {
         match self {
             LineKind::ReadGroup => b"RG",
             LineKind::Program => b"PG",
         }
     }
 
-    fn link(self) -> &'static [u8; 2] {
+    fn program_field(self) -> &'static [u8; 2] {
         match self {
             LineKind::ReadGroup => b"PG",
             LineKind::Program => b"PP",
@@ -41,9 +41,9 @@ struct IdGroup<'a> {
     lines: Vec<&'a HeaderLine>,
 }
 
-fn groups_of(header: &Header, kind: LineKind) -> (Vec<IdGroup<'_>>, HashMap<&[u8], usize>) {
+fn group_lines_by_id(header: &Header, kind: LineKind) -> (Vec<IdGroup<'_>>, HashMap<&[u8], usize>) {
     let (mut groups, mut by_id) = (Vec::<IdGroup<'_>>::new(), HashMap::new());
-    for line in header.lines_of(kind.code()).filter(|line| has_id(line)) {
+    for line in header.lines_of_kind(kind.kind_code()).filter(|line| has_id(line)) {
         let id = line.get(b"ID").unwrap_or_default();
         let at = *by_id.entry(id).or_insert(groups.len());
         if at == groups.len() {
@@ -56,25 +56,25 @@ fn groups_of(header: &Header, kind: LineKind) -> (Vec<IdGroup<'_>>, HashMap<&[u8
 
 /// Returns the merged lines of a kind, and the renames of the IDs of each input. Programs are merged
 /// first, because read groups refer to them.
-pub(super) fn merge(
+pub(super) fn merge_lines(
     headers: &[Header],
     kind: LineKind,
     programs: Option<&[IdRenames]>,
 ) -> (Vec<HeaderLine>, Vec<IdRenames>) {
-    let inputs: Vec<_> = headers.iter().map(|header| groups_of(header, kind)).collect();
+    let inputs: Vec<_> = headers.iter().map(|header| group_lines_by_id(header, kind)).collect();
     let ids = inputs.iter().flat_map(|(groups, _)| groups.iter().map(|group| group.id));
-    let mut namer = Namer { reserved: ids.collect(), ..Namer::default() };
-    let given: Vec<Vec<Given>> = inputs
+    let mut namer = IdAssigner { reserved: ids.collect(), ..IdAssigner::default() };
+    let given: Vec<Vec<AssignedId>> = inputs
         .iter()
         .map(|(groups, by_id)| match kind {
             LineKind::ReadGroup => {
-                groups.iter().map(|group| namer.name(group.id, said(group))).collect()
+                groups.iter().map(|group| namer.assign_id(group.id, sorted_content(group))).collect()
             }
-            LineKind::Program => name_programs(groups, by_id, &mut namer),
+            LineKind::Program => assign_program_ids(groups, by_id, &mut namer),
         })
         .collect();
     let merged = Arc::new(namer.used);
-    let own = |((groups, _), given): (&(Vec<IdGroup<'_>>, _), &Vec<Given>)| -> BTreeMap<_, _> {
+    let own = |((groups, _), given): (&(Vec<IdGroup<'_>>, _), &Vec<AssignedId>)| -> BTreeMap<_, _> {
         groups.iter().zip(given).map(|(group, given)| (group.id.to_vec(), given.id.clone())).collect()
     };
     let names: Vec<IdRenames> =
@@ -82,51 +82,51 @@ pub(super) fn merge(
     let mut lines = Vec::new();
     for (((groups, _), given), programs) in inputs.iter().zip(&given).zip(programs.unwrap_or(&names)) {
         for (group, given) in groups.iter().zip(given).filter(|(_, given)| given.is_new) {
-            lines.extend(group.lines.iter().map(|line| renamed(line, &given.id, kind, programs)));
+            lines.extend(group.lines.iter().map(|line| rename_line(line, &given.id, kind, programs)));
         }
     }
     (lines, names)
 }
 
-fn renamed(line: &HeaderLine, id: &[u8], kind: LineKind, programs: &IdRenames) -> HeaderLine {
+fn rename_line(line: &HeaderLine, id: &[u8], kind: LineKind, programs: &IdRenames) -> HeaderLine {
     let mut new = line.clone();
     if line.get(b"ID") != Some(id) {
-        new.set(b"ID", id);
+        new.set_field(b"ID", id);
     }
-    match line.get(kind.link()).map(|program| programs.fate(program)) {
-        Some(Fate::Become(program)) => new.set(kind.link(), program),
-        Some(Fate::Remove) => new.remove(kind.link()),
-        Some(Fate::Keep) | None => {}
+    match line.get(kind.program_field()).map(|program| programs.change_for(program)) {
+        Some(IdChange::Become(program)) => new.set_field(kind.program_field(), program),
+        Some(IdChange::Remove) => new.remove_field(kind.program_field()),
+        Some(IdChange::Keep) | None => {}
     }
     new
 }
 
 /// Returns the fields of a group's lines in sorted order, by which groups are compared.
-fn said(group: &IdGroup<'_>) -> Vec<u8> {
-    let lines: Vec<_> = group.lines.iter().map(|line| line.sorted()).collect();
+fn sorted_content(group: &IdGroup<'_>) -> Vec<u8> {
+    let lines: Vec<_> = group.lines.iter().map(|line| line.with_sorted_fields()).collect();
     lines.join(&b'\n')
 }
 
 /// The ID assigned to a group, and whether the merged header has no earlier group with the same content.
-struct Given {
+struct AssignedId {
     id: Vec<u8>,
     is_new: bool,
 }
 
 #[derive(Default)]
-struct Namer<'a> {
+struct IdAssigner<'a> {
     reserved: HashSet<&'a [u8]>,
     used: BTreeSet<Vec<u8>>,
     by_content: HashMap<Vec<u8>, Vec<u8>>,
     suffix: HashMap<&'a [u8], u32>,
 }
 
-impl<'a> Namer<'a> {
+impl<'a> IdAssigner<'a> {
     /// Returns the ID for the group called `id` in its input. `content` is the text by which groups are
     /// compared, with the ID.
-    fn name(&mut self, id: &'a [u8], content: Vec<u8>) -> Given {
+    fn assign_id(&mut self, id: &'a [u8], content: Vec<u8>) -> AssignedId {
         if let Some(id) = self.by_content.get(&content) {
-            return Given { id: id.clone(), is_new: false };
+            return AssignedId { id: id.clone(), is_new: false };
         }
         let mut new = id.to_vec();
         while self.used.contains(&new) || new != id && self.reserved.contains(&new[..]) {
@@ -136,18 +136,18 @@ impl<'a> Namer<'a> {
         }
         self.used.insert(new.clone());
         self.by_content.insert(content, new.clone());
-        Given { id: new, is_new: true }
+        AssignedId { id: new, is_new: true }
     }
 }
 
 /// Assigns IDs to the programs of a header, each after its predecessors, because their new IDs are part
 /// of its content.
-fn name_programs<'a>(
+fn assign_program_ids<'a>(
     groups: &[IdGroup<'a>],
     by_id: &HashMap<&'a [u8], usize>,
-    namer: &mut Namer<'a>,
-) -> Vec<Given> {
-    let mut given: Vec<Option<Given>> = groups.iter().map(|_| None).collect();
+    namer: &mut IdAssigner<'a>,
+) -> Vec<AssignedId> {
+    let mut given: Vec<Option<AssignedId>> = groups.iter().map(|_| None).collect();
     let mut entered = vec![false; groups.len()];
     let previous = |line: &HeaderLine| line.get(b"PP").and_then(|id| by_id.get(id)).copied();
     for first in 0..groups.len() {
@@ -168,15 +168,15 @@ fn name_programs<'a>(
                 let mut line = (*line).clone();
                 let before = previous(&line).map(|before| given[before].as_ref());
                 match (line.get(b"PP"), before) {
-                    (Some(_), Some(Some(before))) => line.set(b"PP", &before.id),
+                    (Some(_), Some(Some(before))) => line.set_field(b"PP", &before.id),
                     // Differs from every real program, because no header contains a NUL.
-                    (Some(nobody), None) => line.set(b"PP", &[b"\0", nobody].concat()),
+                    (Some(nobody), None) => line.set_field(b"PP", &[b"\0", nobody].concat()),
                     _ => {}
                 }
                 lines.push(line);
             }
             let renamed = IdGroup { id: groups[at].id, lines: lines.iter().collect() };
-            given[at] = Some(namer.name(groups[at].id, said(&renamed)));
+            given[at] = Some(namer.assign_id(groups[at].id, sorted_content(&renamed)));
         }
     }
     given.into_iter().flatten().collect()
@@ -191,7 +191,7 @@ pub struct IdRenames {
 
 /// What must be done with a field of a record that holds an ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate<'a> {
+pub enum IdChange<'a> {
     Keep,
     Become(&'a [u8]),
     /// The field must be removed: this input does not define the ID, but another input does, so the
@@ -205,26 +205,26 @@ impl IdRenames {
         IdRenames { own, merged }
     }
 
-    pub fn fate(&self, id: &[u8]) -> Fate<'_> {
+    pub fn change_for(&self, id: &[u8]) -> IdChange<'_> {
         match self.own.get(id) {
-            Some(new) if new == id => Fate::Keep,
-            Some(new) => Fate::Become(new),
-            None if self.merged.contains(id) => Fate::Remove,
-            None => Fate::Keep,
+            Some(new) if new == id => IdChange::Keep,
+            Some(new) => IdChange::Become(new),
+            None if self.merged.contains(id) => IdChange::Remove,
+            None => IdChange::Keep,
         }
     }
 
-    pub fn changed(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+    pub fn changed_ids(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let own = self.own.iter().filter(|(old, new)| old != new);
         own.map(|(old, new)| (old.as_slice(), new.as_slice()))
     }
 
     pub fn is_identity(&self) -> bool {
-        self.own.len() == self.merged.len() && self.changed().next().is_none()
+        self.own.len() == self.merged.len() && self.changed_ids().next().is_none()
     }
 
     /// Returns the maximum number of bytes by which an ID becomes longer.
-    pub fn growth(&self) -> usize {
-        self.changed().map(|(old, new)| new.len().saturating_sub(old.len())).max().unwrap_or(0)
+    pub fn max_growth_bytes(&self) -> usize {
+        self.changed_ids().map(|(old, new)| new.len().saturating_sub(old.len())).max().unwrap_or(0)
     }
 }

@@ -22,11 +22,11 @@ mod tests;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{HEADERS, Header, HeaderLine, HeaderLines};
+use super::{HEADERS_USER, Header, HeaderLine, HeaderLines};
 use crate::error::Result;
 use crate::ledger::Ledger;
-use dictionary::Dictionary;
-pub use groups::{Fate, IdRenames};
+use dictionary::MergedDictionary;
+pub use groups::{IdChange, IdRenames};
 use groups::{LineKind, has_id};
 
 /// The header for several inputs, and the changes that their records need to fit it.
@@ -38,12 +38,12 @@ use groups::{LineKind, has_id};
 /// let two = Header::parse(b"@SQ\tSN:chr1\tLN:9\n@RG\tID:a\tSM:s2\n")?;
 /// let merged = Header::merge(&[one, two])?;
 /// assert_eq!(merged.header.to_text(), b"@SQ\tSN:chr1\tLN:9\n@RG\tID:a\tSM:s1\n@RG\tID:a.1\tSM:s2\n");
-/// let mut changed = merged.renames[1].read_groups.changed();
+/// let mut changed = merged.renames[1].read_groups.changed_ids();
 /// assert_eq!(changed.next(), Some((&b"a"[..], &b"a.1"[..])));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedHeader {
     pub header: Header,
     /// The changes for each input, in input order.
     pub renames: Vec<Renames>,
@@ -70,9 +70,9 @@ impl Header {
     /// # Errors
     /// Two inputs use one name for different reference sequences (the message counts inputs from 1), or
     /// there is too little memory.
-    pub fn merge(headers: &[Header]) -> Result<Merged> {
+    pub fn merge(headers: &[Header]) -> Result<MergedHeader> {
         if let [one] = headers {
-            return Ok(Merged { header: one.clone(), renames: vec![Renames::default()] });
+            return Ok(MergedHeader { header: one.clone(), renames: vec![Renames::default()] });
         }
         let ledger = headers.first().map_or_else(Ledger::unlimited, Header::ledger);
         // Memory while IDs are assigned: the fields of each line in sorted order, tables of them and of
@@ -80,13 +80,14 @@ impl Header {
         let groups = headers.iter().flat_map(Header::lines);
         let groups = groups.filter(|line| matches!(line.kind(), b"RG" | b"PG"));
         let bytes: u64 = groups.map(|line| 5 * line.text().len() as u64 + 240).sum();
-        let _merging = ledger.charge(HEADERS, bytes)?;
-        let Dictionary { lines: sequences, ref_ids } = dictionary::merge(headers)?;
-        let (programs, program_names) = groups::merge(headers, LineKind::Program, None);
-        let (groups, group_names) = groups::merge(headers, LineKind::ReadGroup, Some(&program_names));
+        let _merging = ledger.charge(HEADERS_USER, bytes)?;
+        let MergedDictionary { lines: sequences, ref_ids } = dictionary::merge_dictionaries(headers)?;
+        let (programs, program_names) = groups::merge_lines(headers, LineKind::Program, None);
+        let (groups, group_names) =
+            groups::merge_lines(headers, LineKind::ReadGroup, Some(&program_names));
         let all = || headers.iter().flat_map(Header::lines);
         let mut seen = HashSet::new();
-        let unknown = all().filter(|line| is_unknown(line) && seen.insert(line.text()));
+        let unknown = all().filter(|line| is_copied_verbatim(line) && seen.insert(line.text()));
         let mut lines: Vec<HeaderLine> =
             all().find(|line| line.kind() == b"HD").cloned().into_iter().collect();
         lines.extend(sequences);
@@ -94,35 +95,35 @@ impl Header {
         lines.extend(programs);
         lines.extend(unknown.cloned());
         lines.extend(all().filter(|line| line.kind() == b"CO").cloned());
-        let lines = HeaderLines { list: lines, charge: Some(ledger.empty(HEADERS)) };
+        let lines = HeaderLines { list: lines, charge: Some(ledger.empty_charge(HEADERS_USER)) };
         let mut header = Header { lines: Arc::new(lines), ..Header::default() };
-        header.change(|lines| lines.shrink_to_fit());
-        header.read_contigs(&ledger)?;
-        header.withdraw_order();
+        header.change_lines(|lines| lines.shrink_to_fit());
+        header.build_contigs(&ledger)?;
+        header.declare_unsorted();
         let names = group_names.into_iter().zip(program_names);
         let renames = ref_ids.into_iter().zip(names).map(|(ref_ids, (read_groups, programs))| Renames {
             ref_ids,
             read_groups,
             programs,
         });
-        Ok(Merged { header, renames: renames.collect() })
+        Ok(MergedHeader { header, renames: renames.collect() })
     }
 
     /// Sets `SO:unsorted` in @HD if it declares any order.
-    fn withdraw_order(&mut self) {
+    fn declare_unsorted(&mut self) {
         let promises = |line: &HeaderLine| {
             let order = line.get(b"SO").unwrap_or(b"unknown");
             let none = matches!(order, b"unsorted" | b"unknown");
             !none || line.get(b"GO").is_some() || line.get(b"SS").is_some()
         };
-        if self.lines_of(b"HD").any(promises) {
+        if self.lines_of_kind(b"HD").any(promises) {
             self.set_order(b"unsorted", None, None);
         }
     }
 }
 
 /// Returns whether lines of this kind are only copied, each text once.
-fn is_unknown(line: &HeaderLine) -> bool {
+fn is_copied_verbatim(line: &HeaderLine) -> bool {
     match line.kind() {
         b"HD" | b"SQ" | b"CO" => false,
         b"RG" | b"PG" => !has_id(line),

@@ -7,27 +7,27 @@ use readmill_simulate::Rng;
 
 use super::*;
 
-fn merge(texts: &[&str]) -> Result<Merged> {
+fn merge(texts: &[&str]) -> Result<MergedHeader> {
     let headers: Result<Vec<Header>> = texts.iter().map(|text| Header::parse(text.as_bytes())).collect();
     Header::merge(&headers.unwrap())
 }
 
-fn merged(texts: &[&str]) -> Merged {
+fn merged(texts: &[&str]) -> MergedHeader {
     merge(texts).unwrap()
 }
 
-fn text(merged: &Merged) -> String {
+fn text(merged: &MergedHeader) -> String {
     String::from_utf8(merged.header.to_text()).unwrap()
 }
 
-fn ref_ids(merged: &Merged) -> Vec<Option<Vec<i32>>> {
+fn ref_ids(merged: &MergedHeader) -> Vec<Option<Vec<i32>>> {
     merged.renames.iter().map(|renames| renames.ref_ids.clone()).collect()
 }
 
 /// Returns `old>new` for every ID that changes, for each input.
-fn changed(names: impl Fn(&Renames) -> &IdRenames, merged: &Merged) -> Vec<String> {
+fn changed(names: impl Fn(&Renames) -> &IdRenames, merged: &MergedHeader) -> Vec<String> {
     let show = |renames| {
-        let each = names(renames).changed();
+        let each = names(renames).changed_ids();
         let each = each.map(|(a, b)| [a, b">", b].concat()).map(|s| String::from_utf8(s).unwrap());
         each.collect::<Vec<_>>().join(" ")
     };
@@ -57,7 +57,7 @@ fn one_header_stays_as_it_is() {
 
 #[test]
 fn empty_headers_add_nothing() {
-    assert_eq!(merged(&[]), Merged::default());
+    assert_eq!(merged(&[]), MergedHeader::default());
     let given = "@SQ\tSN:a\tLN:9\n@RG\tID:g\n@PG\tID:p\n";
     for texts in [[given, ""], ["", given]] {
         let both = merged(&texts);
@@ -192,13 +192,13 @@ fn no_group_is_renamed_to_an_id_that_an_input_uses() {
 fn an_id_that_only_another_input_defines_means_nothing_here() {
     let both = merged(&["@RG\tID:g\tSM:1\n", "@RG\tID:g\tSM:2\n@RG\tID:h\n"]);
     let fates = |input: usize| {
-        ["g", "g.1", "h", "nobody's"].map(|id| both.renames[input].read_groups.fate(id.as_bytes()))
+        ["g", "g.1", "h", "nobody's"].map(|id| both.renames[input].read_groups.change_for(id.as_bytes()))
     };
-    assert_eq!(fates(0), [Fate::Keep, Fate::Remove, Fate::Remove, Fate::Keep]);
-    assert_eq!(fates(1), [Fate::Become(b"g.1"), Fate::Remove, Fate::Keep, Fate::Keep]);
+    assert_eq!(fates(0), [IdChange::Keep, IdChange::Remove, IdChange::Remove, IdChange::Keep]);
+    assert_eq!(fates(1), [IdChange::Become(b"g.1"), IdChange::Remove, IdChange::Keep, IdChange::Keep]);
     assert!(!both.renames[0].is_identity());
-    assert_eq!(both.renames[0].read_groups.growth(), 0);
-    assert_eq!(both.renames[1].read_groups.growth(), 2);
+    assert_eq!(both.renames[0].read_groups.max_growth_bytes(), 0);
+    assert_eq!(both.renames[1].read_groups.max_growth_bytes(), 2);
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn any_header(random: &mut Rng) -> Header {
 
 /// Returns the line with this ID.
 fn named<'a>(header: &'a Header, kind: &[u8; 2], id: &[u8]) -> Option<&'a HeaderLine> {
-    let mut lines = header.lines_of(kind).filter(|line| line.get(b"ID") == Some(id));
+    let mut lines = header.lines_of_kind(kind).filter(|line| line.get(b"ID") == Some(id));
     let found = lines.next();
     assert!(lines.next().is_none(), "an ID is not unique");
     found
@@ -302,8 +302,8 @@ fn named<'a>(header: &'a Header, kind: &[u8; 2], id: &[u8]) -> Option<&'a Header
 /// Returns the fields of the line except its ID and its link to a program.
 fn content(line: &HeaderLine) -> Vec<u8> {
     let mut line = line.clone();
-    [b"ID", b"PG", b"PP"].iter().for_each(|tag| line.remove(tag));
-    line.sorted()
+    [b"ID", b"PG", b"PP"].iter().for_each(|tag| line.remove_field(tag));
+    line.with_sorted_fields()
 }
 
 /// Returns the fields of a program and of all its predecessors.
@@ -319,10 +319,10 @@ fn chain(header: &Header, id: &[u8]) -> Vec<Vec<u8>> {
 
 /// Returns the ID that a record has after renaming.
 fn after<'a>(names: &'a IdRenames, id: &'a [u8]) -> Option<&'a [u8]> {
-    match names.fate(id) {
-        Fate::Keep => Some(id),
-        Fate::Become(new) => Some(new),
-        Fate::Remove => None,
+    match names.change_for(id) {
+        IdChange::Keep => Some(id),
+        IdChange::Become(new) => Some(new),
+        IdChange::Remove => None,
     }
 }
 
@@ -345,7 +345,7 @@ fn check(input: &Header, renames: &Renames, merged: &Header) {
             }
         }
     }
-    for line in input.lines_of(b"PG") {
+    for line in input.lines_of_kind(b"PG") {
         let id = line.get(b"ID").unwrap();
         let new = after(&renames.programs, id).unwrap();
         assert_eq!(chain(merged, new), chain(input, id));
@@ -375,7 +375,8 @@ fn names_seen_through_the_merged_header_are_those_of_the_input() {
             } else if i == 1 {
                 assert_eq!(ids.is_sorted(), !contradict(&inputs[0], input));
             }
-            renamed += renames.programs.changed().count() + renames.read_groups.changed().count();
+            renamed +=
+                renames.programs.changed_ids().count() + renames.read_groups.changed_ids().count();
             kept += usize::from(renames.ref_ids.is_none());
         }
         let twice = Header::merge(&[merged.header.clone(), merged.header.clone()]).unwrap();

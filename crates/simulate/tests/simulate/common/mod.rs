@@ -150,7 +150,7 @@ pub fn templates(sample: &Sample) -> Vec<Vec<Record>> {
     let mut records = sample.records();
     let mut all = Vec::new();
     let mut raw = Vec::new();
-    while records.next(&mut raw) {
+    while records.append_next(&mut raw) {
         let mut rest = raw.as_slice();
         let mut template = Vec::new();
         while !rest.is_empty() {
@@ -161,7 +161,7 @@ pub fn templates(sample: &Sample) -> Vec<Vec<Record>> {
         raw.clear();
         all.push(template);
     }
-    assert!(!records.next(&mut raw) && raw.is_empty(), "stays at its end");
+    assert!(!records.append_next(&mut raw) && raw.is_empty(), "stays at its end");
     all
 }
 
@@ -169,6 +169,6 @@ pub fn raw(profile: Profile) -> Vec<u8> {
     let sample = Sample::new(profile);
     let mut out = Vec::new();
     let mut records = sample.records();
-    while records.next(&mut out) {}
+    while records.append_next(&mut out) {}
     out
 }

@@ -272,7 +272,7 @@ fn raw(read: &SampleRead, fields: &[u8]) -> Vec<u8> {
     }
     raw.extend(read.seq.iter().enumerate().map(|(i, _)| i as u8 % 40));
     raw.extend_from_slice(fields);
-    edit::close(&mut raw, 0);
+    edit::set_block_size(&mut raw, 0);
     RecordRef::check(&raw, 3).unwrap();
     raw
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use readmill_engine::Crew;
-use readmill_format::bam::index::{IndexBuilder, IndexFormat, Scheme};
-use readmill_format::tabix::Preset;
+use readmill_format::bam::index::{IndexBuilder, IndexFormat, IndexScheme};
+use readmill_format::tabix::TextPreset;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
 use crate::console::Console;
@@ -19,7 +19,7 @@ pub struct IndexOptions {
     pub min_shift: Option<u8>,
     pub output: Option<PathBuf>,
     /// The kind of text, if the content does not tell it.
-    pub preset: Option<Preset>,
+    pub preset: Option<TextPreset>,
     pub threads: usize,
     pub memory: u64,
     /// Accept a BGZF or CRAM file without its end-of-file marker.
@@ -31,7 +31,7 @@ pub(super) const MIN_SHIFT: u8 = 14;
 impl IndexOptions {
     /// Returns an error if the options ask for a kind of index that this kind of file, `what`, does
     /// not have.
-    pub(super) fn check(&self, what: &str, kinds: &[IndexFormat]) -> Result<()> {
+    pub(super) fn check_index_kind(&self, what: &str, kinds: &[IndexFormat]) -> Result<()> {
         match self.kind {
             Some(kind) if !kinds.contains(&kind) => {
                 let suffix = kind.suffix().trim_start_matches('.').to_uppercase();
@@ -51,14 +51,14 @@ impl IndexOptions {
 
     /// Returns the binning scheme for reads with this header: BAI, unless CSI was requested or a
     /// contig is too long for BAI.
-    pub(super) fn scheme(&self, header: &Header) -> Result<Scheme> {
+    pub(super) fn binning_scheme(&self, header: &Header) -> Result<IndexScheme> {
         let longest = header.references().iter().map(|contig| u64::from(contig.length)).max();
         match self.kind {
             _ if self.is_csi() => {
-                Scheme::csi_of(self.min_shift.unwrap_or(MIN_SHIFT), 0, longest.unwrap_or(0))
+                IndexScheme::csi_for_length(self.min_shift.unwrap_or(MIN_SHIFT), 0, longest.unwrap_or(0))
             }
-            Some(_) => Scheme::bai(header),
-            None => Ok(Scheme::for_header(header)),
+            Some(_) => IndexScheme::bai(header),
+            None => Ok(IndexScheme::for_header(header)),
         }
     }
 }
@@ -66,50 +66,50 @@ impl IndexOptions {
 const BATCHES: &str = "chunks under way";
 pub(super) const INDEX: &str = "the index";
 
-const CHUNK: u64 = 4 << 20;
+const INFLATED_CHUNK_BYTES: u64 = 4 << 20;
 
 /// Threads, memory and console of an indexing command. The shares of the program and of chunks in
 /// flight are charged already.
-pub(super) struct Workshop<'a> {
+pub(super) struct IndexJob<'a> {
     pub(super) crew: Crew,
     pub(super) ledger: Ledger,
     pub(super) console: &'a Console,
     _shares: [Charge; 3],
 }
 
-impl<'a> Workshop<'a> {
+impl<'a> IndexJob<'a> {
     pub(super) fn new(options: &IndexOptions, console: &'a Console) -> Result<Self> {
         let threads = options.threads.max(1);
         limit::check_address_space(options.memory, threads)?;
         let crew = Crew { threads, in_flight: (2 * threads).min(threads + 4) };
-        let ledger = Ledger::of(options.memory);
+        let ledger = Ledger::with_capacity(options.memory);
         let shares = [
             ledger.charge("program", PROGRAM)?,
             ledger.charge("threads", threads as u64 * (1 << 20))?,
-            ledger.charge(BATCHES, crew.in_flight as u64 * CHUNK)?,
+            ledger.charge(BATCHES, crew.in_flight as u64 * INFLATED_CHUNK_BYTES)?,
         ];
-        Ok(Workshop { crew, ledger, console, _shares: shares })
+        Ok(IndexJob { crew, ledger, console, _shares: shares })
     }
 }
 
-pub(super) struct Made {
+pub(super) struct FinishedIndex {
     pub(super) suffix: &'static str,
     pub(super) bytes: Vec<u8>,
     pub(super) records: u64,
 }
 
-impl Made {
+impl FinishedIndex {
     /// Writes a finished index to memory, and charges `charge` for its bytes.
-    pub(super) fn of(
+    pub(super) fn from_builder(
         builder: IndexBuilder,
-        scheme: Scheme,
+        scheme: IndexScheme,
         records: u64,
         charge: &mut Charge,
-    ) -> Result<Made> {
+    ) -> Result<FinishedIndex> {
         let bytes = builder.heap_bytes();
         charge.grow(2 * bytes)?;
         let mut out = Vec::new();
         builder.write_to(&mut out)?;
-        Ok(Made { suffix: scheme.kind().suffix(), bytes: out, records })
+        Ok(FinishedIndex { suffix: scheme.kind().suffix(), bytes: out, records })
     }
 }
