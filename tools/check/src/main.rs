@@ -1,5 +1,5 @@
-//! Rules that the compiler, clippy and Cargo cannot hold: imports do not go in a circle, no file is too long, and documents
-//! name paths that exist. `readmill-check picture` draws the crates and modules into docs/ARCHITECTURE.md, and `readmill-check
+//! Rules that the compiler, clippy and Cargo cannot hold: imports do not go in a circle, no file is too long, documents
+//! name paths that exist, and names and docs keep the rules of [`words`]. `readmill-check picture` draws the crates and modules into docs/ARCHITECTURE.md, and `readmill-check
 //! rows` writes the index of accepted differences into docs/parity.md.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -11,6 +11,7 @@ mod files;
 mod memory;
 mod picture;
 mod rows;
+mod words;
 
 use std::path::Path;
 
@@ -35,6 +36,7 @@ fn main() -> Result<()> {
         findings.extend(files::check_length(file)?);
     }
     findings.extend(memory::check(root, &files)?);
+    findings.extend(words::check(root, &files)?);
     findings.extend(documents::check(root)?);
     findings.extend(picture::check(root)?);
     findings.extend(rows::check(root)?);

@@ -70,7 +70,7 @@ const PAYS: [&str; 10] = [
     "Room",
     "room",
     "heap_bytes",
-    "most_bytes",
+    "max_bytes",
     "fn bytes",
 ];
 
