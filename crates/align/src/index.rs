@@ -197,7 +197,7 @@ pub struct IndexFiles {
     pub(crate) check: fn(&Path) -> Result<IndexDescription>,
 }
 
-/// What the index files say about the index, without loading it.
+/// A summary of an index, read from its files without loading it.
 pub(crate) struct IndexDescription {
     pub(crate) contigs: Vec<IndexContig>,
     pub(crate) warnings: Vec<String>,

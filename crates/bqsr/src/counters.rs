@@ -168,7 +168,7 @@ pub fn max_group_bytes(context_sizes: &[u8], cycles: u32) -> usize {
     widths.sum::<usize>() * QUALITIES * size_of::<u64>()
 }
 
-/// What was found at a base: 0 for a match, 1 for an error, or [`SKIPPED`].
+/// The comparison of one base with the reference: 0 for a match, 1 for an error, or [`SKIPPED`].
 pub type Finding = u8;
 
 /// The base is not counted, for example because it is at a known site.

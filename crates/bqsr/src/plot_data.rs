@@ -41,8 +41,8 @@ pub fn reports_to_csv(reports: &[(&str, &RecalReport)]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// What a line is about. The table is sorted by this: contexts, then cycles, then reported
-/// qualities.
+/// The covariate that a line of the table reports. Lines are sorted by it: contexts first, then
+/// cycles, then reported qualities.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
     /// The key orders contexts as GATK numbers them: by the last base, then the base before it and

@@ -1,5 +1,5 @@
-//! Finds positions at which so many reads mismatch that the sample itself differs from the
-//! reference.
+//! Finds likely variants: positions at which many reads mismatch because the sample differs from
+//! the reference.
 //!
 //! Without known sites, such positions are excluded from counting instead. Reads must be sorted by
 //! position:

@@ -33,7 +33,7 @@ pub(crate) struct ReadPlace {
     pub(crate) is_simple: bool,
 }
 
-/// What a read does to find its mate, decided from its own fields alone.
+/// The action of a read in the search for its mate, decided from the read's own fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meeting {
     /// It waits: its mate starts inside it.

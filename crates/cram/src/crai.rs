@@ -153,7 +153,7 @@ fn file_rank(contig: i32) -> u32 {
     contig.cast_unsigned()
 }
 
-/// Maximum bytes of a container header without landmarks, of which each slice adds one of up to
+/// Maximum bytes of a container header without landmarks. Each slice adds one landmark of up to
 /// [`SLICE_PLACE_BYTES`] (CRAM specification 3.1, section 7).
 const CONTAINER_HEADER_BYTES: u64 = 56;
 const SLICE_PLACE_BYTES: u64 = 5;

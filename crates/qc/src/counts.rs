@@ -47,7 +47,6 @@ impl Counts {
         Ok(())
     }
 
-    /// Adds other counts.
     pub fn merge(&mut self, from: &Counts) {
         add_each(&mut self.dense, &from.dense);
         from.mapped.iter().for_each(|(&key, &count)| *self.mapped.entry(key).or_default() += count);

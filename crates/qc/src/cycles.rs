@@ -196,7 +196,6 @@ impl CycleQualities {
     }
 }
 
-/// MeanQualityByCycle.
 pub(crate) struct MeanQuality(QcOptions);
 
 /// Qualities by cycle, of QUAL and OQ.

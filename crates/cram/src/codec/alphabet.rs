@@ -18,7 +18,7 @@ pub fn normalise_to(total: u32, counts: &[u32], frequencies: &mut [u16]) {
         frequencies[most] = (largest + left) as u16;
         return;
     }
-    // The largest frequency cannot make up for so many rare symbols, so all large ones are reduced.
+    // Rare symbols got more than the largest frequency can give up, so all large ones are reduced.
     while left < 0 {
         for f in frequencies.iter_mut().filter(|f| **f > 1) {
             if left < 0 {

@@ -31,7 +31,7 @@ struct Estimate {
     bits: Option<u32>,
     /// How many bytes repeat the one before, among the `repeating` symbols.
     repeats: usize,
-    /// Symbols of which more than half repeat the byte before.
+    /// Symbols that follow an equal symbol in more than half of their occurrences.
     repeating: [bool; 256],
 }
 

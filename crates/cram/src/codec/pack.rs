@@ -62,7 +62,7 @@ impl<'a> SymbolPacking<'a> {
         }
     }
 
-    /// Fills `out` with the symbols in `packed`, each byte of which holds `N`.
+    /// Fills `out` with the symbols in `packed`. Each byte of `packed` holds `N` symbols.
     fn unpack_each<const N: usize>(&self, packed: &[u8], out: &mut [u8]) -> Result<()> {
         if packed.len() < out.len().div_ceil(N) {
             return Err(damaged_cram("a packed block ends too early"));

@@ -56,7 +56,7 @@ struct SliceLimits {
 /// Decodes containers to BAM records; one for each thread.
 ///
 /// It keeps tables, blocks and buffers for the next container, at most [`DECODER_BYTES`] in all.
-/// What a large container needs beyond that is freed after it.
+/// If a large container needs more, the rest is freed once the container is decoded.
 pub struct Decoder {
     setup: Arc<Setup>,
     codecs: Codecs,

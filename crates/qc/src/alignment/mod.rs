@@ -151,7 +151,6 @@ impl Alignments {
         self.0[end].add(metric, read, context)
     }
 
-    /// Adds other counts.
     fn merge(&mut self, from: &Alignments) {
         self.0.iter_mut().zip(&from.0).for_each(|(into, from)| into.merge(from));
     }

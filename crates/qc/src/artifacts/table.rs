@@ -9,13 +9,12 @@ use crate::substitutions::Libraries;
 /// Contexts of three bases: A, C, G and T are the digits of a number.
 const CONTEXTS: usize = 64;
 
-/// Called bases.
+/// The bases A, C, G and T.
 pub(super) const CALLS: usize = 4;
 
 /// First and second reads, of both strands.
 pub(super) const WAYS: usize = 4;
 
-/// Numbers of a library.
 pub(super) const LIBRARY: usize = CONTEXTS * CALLS * WAYS;
 
 /// Columns of each table that begins with a substitution.

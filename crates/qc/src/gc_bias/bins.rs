@@ -35,7 +35,6 @@ pub(super) struct GcBin {
 }
 
 impl GcReads {
-    /// Adds other counts.
     pub fn merge(&mut self, from: &GcReads) {
         self.0.iter_mut().zip(&from.0).for_each(|(into, from)| into.merge(from));
     }

@@ -122,7 +122,6 @@ impl ReadMetric for InsertSize {
 }
 
 impl InsertSizes {
-    /// Adds other counts.
     fn merge(&mut self, from: &InsertSizes) {
         self.0.iter_mut().zip(&from.0).for_each(|(into, from)| into.merge(from));
     }

@@ -88,7 +88,6 @@ const CONTEXTS: usize = 16;
 /// Bases of a context: of C or G in the reference; reference or other base; other ways, or as by oxidised G.
 const WAYS: usize = 8;
 
-/// Numbers of a library.
 const LIBRARY: usize = CONTEXTS * WAYS;
 
 /// Positions of a page, as a power of two.
