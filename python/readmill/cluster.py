@@ -149,10 +149,10 @@ def complete(
         _say(f"error: {error}")
         return _USAGE
     except KeyboardInterrupt:
-        _say("stopped; the same command goes on where it was")
+        _say("stopped; run the same command again to continue")
         return 128 + signal.SIGINT
     except _Terminated:
-        _say("stopped; the same command goes on where it was")
+        _say("stopped; run the same command again to continue")
         return 128 + signal.SIGTERM
     finally:
         _remove_keys(work)
@@ -312,29 +312,29 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="readmill cluster",
-        description="Runs a command of readmill in stages on several workers: prints a Python script that does so, or runs "
-        "it (--run). The output is, byte for byte, that of the command by itself.",
-        epilog="What was ended in whatever way goes on where it was, when the same command is given again. "
-        "docs/cluster.md says more.",
+        description="Runs a command of readmill in stages on several workers: prints a Python script that does this, or runs "
+        "it (--run). The output has the same bytes as without workers.",
+        epilog="If a run stops for any reason, the same command continues it. "
+        "docs/cluster.md describes the details.",
     )
     places = parser.add_subparsers(dest="where", metavar="WHERE", required=True)
     local = places.add_parser(
         "local", help="workers on this machine", description="Runs a command of readmill on workers on this machine."
     )
-    local.add_argument("--workers", type=_number, metavar="N", help="workers [default: one for each 8 processors]")
-    local.add_argument("--cores", type=_number, metavar="N", help="threads of each worker [default: all, divided]")
+    local.add_argument("--workers", type=_number, metavar="N", help="number of workers [default: one per 8 processors]")
+    local.add_argument("--cores", type=_number, metavar="N", help="threads per worker [default: all, divided equally]")
     local.add_argument(
-        "--memory", metavar="SIZE", help="memory of each worker, such as 8G [default: three quarters of all, divided]"
+        "--memory", metavar="SIZE", help="memory per worker, such as 8G [default: three quarters, divided equally]"
     )
     slurm = places.add_parser(
         "slurm",
-        help="workers that are jobs of SLURM",
-        description="Runs a command of readmill on workers that are jobs of SLURM.",
+        help="workers as SLURM jobs",
+        description="Runs a command of readmill on workers that are SLURM jobs.",
     )
-    slurm.add_argument("--workers", type=_number, metavar="N", required=True, help="jobs of SLURM")
-    slurm.add_argument("--cores", type=_number, metavar="N", required=True, help="processors of each job")
-    slurm.add_argument("--memory", metavar="SIZE", required=True, help="memory of each job, such as 64G")
-    slurm.add_argument("--time", metavar="TIME", required=True, help="time limit of each job, such as 2:00:00")
+    slurm.add_argument("--workers", type=_number, metavar="N", required=True, help="number of SLURM jobs")
+    slurm.add_argument("--cores", type=_number, metavar="N", required=True, help="processors per job")
+    slurm.add_argument("--memory", metavar="SIZE", required=True, help="memory per job, such as 64G")
+    slurm.add_argument("--time", metavar="TIME", required=True, help="time limit per job, such as 2:00:00")
     slurm.add_argument("--partition", metavar="NAME", help="partition of the jobs")
     slurm.add_argument("--account", metavar="NAME", help="account of the jobs")
     slurm.add_argument("--interface", metavar="NAME", help="network between this machine and the nodes, such as ib0")
@@ -342,13 +342,17 @@ def _parser() -> argparse.ArgumentParser:
         "--sbatch",
         metavar="OPTION",
         action="append",
-        help="another option of sbatch, as in --sbatch=--qos=long; may be given again",
+        help="another option for sbatch, such as --sbatch=--qos=long; may be given again",
     )
     for place in (local, slurm):
         place.add_argument("--run", action="store_true", help="run the script instead of printing it")
         place.add_argument("--work", metavar="DIR", help="directory for the files of the stages [default: OUTPUT.stages]")
-        place.add_argument("--shards", type=_number, metavar="N", help="slices of the input [default: readmill chooses]")
-        place.add_argument("--ranges", type=_number, metavar="N", help="ranges of the output [default: as many as slices]")
+        place.add_argument(
+            "--shards", type=_number, metavar="N", help="number of slices of the input [default: chosen by readmill]"
+        )
+        place.add_argument(
+            "--ranges", type=_number, metavar="N", help="number of ranges of the output [default: number of slices]"
+        )
         place.add_argument(
             "command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="align, prep, sort, markdup or merge, with its flags"
         )
@@ -357,7 +361,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _number(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return int(text)
 
 

@@ -81,7 +81,7 @@ def test_a_job_from_either_source_runs_at_once(sample, call, tmp_path):
         ("-- sort in.bam -o x.bam -m4G", "each stage gets what --memory gives"),
         ("-- sort in.bam -o x.bam --threads=8", "each stage gets what --cores gives"),
         ("--memory much -- sort in.bam -o x.bam", "--memory much is not a size such as 64G"),
-        ("--workers 0 -- sort in.bam -o x.bam", "0 is not a number from 1 on"),
+        ("--workers 0 -- sort in.bam -o x.bam", "0 is not a positive number"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_starts(capsys, line, said):
@@ -120,7 +120,7 @@ def test_a_signal_ends_the_stages_and_the_same_command_goes_on(bam, slow, call, 
     # A terminal sends Ctrl-C to all processes of its job; SIGTERM goes to one.
     (os.killpg if sign == signal.SIGINT else os.kill)(started.pid, sign)
     said = started.communicate(timeout=60)[1]
-    assert "the same command goes on where it was" in said and "KeyboardInterrupt" not in said
+    assert "run the same command again to continue" in said and "KeyboardInterrupt" not in said
     assert started.returncode == 128 + sign
     wait_until(lambda: not any(is_running(pid) for pid in processes_of(slow, "map")))
     (tmp_path / "begun.seconds").write_text("0")

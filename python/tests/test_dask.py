@@ -86,7 +86,7 @@ def test_what_cannot_be_done_is_said(local, bam, tmp_path):
         sort(local, bam.inputs, output=tmp_path / "out.bam", work=work, program="/nowhere/readmill")
     with pytest.raises(StageFailed, match="--no-such-flag"):
         run(local, "sort", bam.inputs, output=tmp_path / "out.bam", work=work, no_such_flag=True)
-    with pytest.raises(StageFailed, match="this plan needs at least -m"):
+    with pytest.raises(StageFailed, match="this command needs at least -m"):
         sort(local, bam.inputs, output=tmp_path / "out.bam", work=work, memory="2M")
     assert not (tmp_path / "out.bam").exists()
 

@@ -336,13 +336,16 @@ fn too_large_error(
     let (bases, cohort_bytes) = cohort.seeded;
     let Some(all) = cohort_bases else {
         let (bytes, available) = (mib(bytes), available >> 20);
-        let what = format!("reads and their candidates need {bytes} MiB, {available} MiB are available");
+        let what = format!(
+            "reads and their candidate alignments need {bytes} MiB, but only {available} MiB are available"
+        );
         return Error::usage(what).hint("raise -m, or use fewer threads");
     };
     let expected = u128::from(cohort_bytes) * u128::from(all.max(bases)) / u128::from(bases.max(1));
     let need = mib(bytes.max(u64::try_from(expected).unwrap_or(u64::MAX)));
     let available = available >> 20;
-    let what = format!("one insert-size batch (-K) needs {need} MiB, {available} MiB are available");
+    let what =
+        format!("one insert-size batch (-K) needs {need} MiB, but only {available} MiB are available");
     Error::usage(what).hint("lower -K, or raise -m")
 }
 
@@ -525,11 +528,11 @@ mod tests {
         let said = |all, bytes: u64| too_large_error(&cohort, all, bytes << 20, 112 << 20).to_string();
         let whole = said(Some(10_000), 113);
         assert!(
-            whole.contains("one insert-size batch (-K) needs 500 MiB, 112 MiB are available"),
+            whole.contains("one insert-size batch (-K) needs 500 MiB, but only 112 MiB are available"),
             "{whole}"
         );
         assert!(whole.contains("lower -K, or raise -m"), "{whole}");
         assert!(said(Some(1000), 113).contains("needs 113 MiB"), "beside others");
-        assert!(said(None, 113).contains("reads and their candidates need 113 MiB"));
+        assert!(said(None, 113).contains("reads and their candidate alignments need 113 MiB"));
     }
 }

@@ -97,7 +97,7 @@ impl LaneInput {
             return self.too_long_error(&singles.reads, bytes, room);
         }
         let what = format!(
-            "a read of {} bases needs {} MiB while it is aligned, {} MiB are available",
+            "aligning a read of {} bases needs {} MiB, but only {} MiB are available",
             reads.spans()[longest].len,
             bytes.div_ceil(1 << 20),
             room.long >> 20
@@ -173,8 +173,10 @@ pub fn detect_encoding(
         return Ok(import.encoding.unwrap_or_default());
     };
     if let Some(pipe) = first.files.iter().find(|file| is_pipe(file)) {
-        let what = "how qualities are written cannot be found in a pipe, which is read once";
-        return Err(Error::usage(what).file(pipe).hint("name it: --quality-encoding standard"));
+        let what = "the quality encoding of a pipe cannot be detected, because a pipe is read only once";
+        return Err(Error::usage(what)
+            .file(pipe)
+            .hint("give the encoding, such as --quality-encoding standard"));
     }
     match lane_layout(first, &LanePlace::Start)? {
         Some(files) => QualityEncoding::detect_from_files(files, options).map_err(|error| {

@@ -175,11 +175,11 @@ impl Lanes {
         }
         let offset = if *encoding == QualityEncoding::Standard { 33 } else { 64 };
         let name = encoding.name();
-        let what = format!("qualities are taken for {name} (Phred + {offset}), as the first reads look");
+        let what = format!("quality encoding detected from the first reads: {name} (Phred + {offset})");
         match encoding {
             QualityEncoding::Standard => console.write_note(&what),
             _ => console.warn(&format!(
-                "{what}: none is a letter below {}; if that is wrong, name the encoding: --quality-encoding standard (Picard's QUALITY_FORMAT=Standard)",
+                "{what}, because no quality character is below {}; if that is wrong, add --quality-encoding standard (Picard's QUALITY_FORMAT=Standard)",
                 char::from(if *encoding == QualityEncoding::Solexa { b';' } else { b'@' })
             )),
         }
@@ -223,10 +223,9 @@ impl Lanes {
             let LaneSource::Fastq(claims) = &lane.source else { continue };
             if let (Some(separator), Some(name)) = (claims.numbering(), claims.first_name()) {
                 let (separator, name) = (char::from(separator), String::from_utf8_lossy(name));
-                let what =
-                    "mates are numbered at the ends of their names; records get the names without";
+                let what = "read names end in a mate number, which is removed";
                 console.write_note(&format!(
-                    "{what} {separator} and the number (the first read is {name})"
+                    "{what}, together with the {separator} before it (the first read is {name})"
                 ));
             }
             match claims.layout_doubt() {
@@ -289,7 +288,7 @@ impl Lanes {
 
     pub fn no_reads_error(&self) -> Option<Error> {
         let (import, _) = self.import.as_ref()?;
-        import.needs_reads.then(|| Error::input("there is no read in any file"))
+        import.needs_reads.then(|| Error::input("the files contain no reads"))
     }
 
     /// Adds the counts of a linked batch to the totals. Updates which adapters are searched in

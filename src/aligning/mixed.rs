@@ -124,7 +124,7 @@ impl SingleReadCounter {
         let count = self.count.load(Ordering::Relaxed);
         if count > 0 {
             console.warn(&format!(
-                "{count} reads of files of pairs (-p) stand beside no read of their name, and are {} as single reads",
+                "{count} reads in interleaved files (-p) are not next to a mate with the same name; they are {} as single reads",
                 self.outcome
             ));
         }

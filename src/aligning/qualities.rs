@@ -31,16 +31,16 @@ pub fn convert_to_phred33(
         let error = match wrong {
             None => continue,
             Some((letter, None)) => Error::input(format!(
-                "its quality {letter:?} is none of the encoding {}",
+                "its quality character {letter:?} is not valid in the encoding {}",
                 encoding.name()
             ))
-            .hint("name another: --quality-encoding standard, illumina or solexa"),
+            .hint("choose another encoding: --quality-encoding standard, illumina or solexa"),
             Some((letter, Some(phred))) => Error::input(format!(
                 "its quality {phred} ({letter:?}) is not between {} and {}",
                 range.start(),
                 range.end()
             ))
-            .hint("allow it by --min-quality or --max-quality"),
+            .hint("change the limits with --min-quality or --max-quality"),
         };
         return Err(blame(error, reads, index));
     }
@@ -78,7 +78,7 @@ mod tests {
         let said = |done: Result<Vec<u8>>| done.expect_err("an error").what;
         assert_eq!(
             said(done(QualityEncoding::Illumina, 0..=93, "h?")),
-            "its quality '?' is none of the encoding illumina"
+            "its quality character '?' is not valid in the encoding illumina"
         );
         assert_eq!(
             said(done(QualityEncoding::Standard, 2..=40, "#\"J")),

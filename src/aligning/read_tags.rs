@@ -23,8 +23,8 @@ const BARCODE_TAGS: [(Purpose, Tag, Option<Tag>); 3] = [
     (Purpose::Molecule, *b"RX", Some(*b"QX")),
 ];
 
-const NAME_UMI_HINT: &str = "--umi-from-name takes what follows the seventh colon, or the last _; --umi-from-name=SEPARATOR what \
-follows the last such character, as --umi-from-name=+; leave it out where names have no UMI";
+const NAME_UMI_HINT: &str = "--umi-from-name reads the UMI after the seventh colon, or after the last _; --umi-from-name=SEPARATOR \
+reads it after the last SEPARATOR, such as +; omit the flag if names have no UMI";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum CommentKind {
@@ -139,12 +139,12 @@ fn add_index_reads(
         let structure = &index.structure;
         if bases.len() < structure.min_bases() {
             let what = format!(
-                "its index read ({}) has {} bases, and {structure} takes at least {}",
+                "its index read ({}) has {} bases, but {structure} needs at least {}",
                 index.flag,
                 bases.len(),
                 structure.min_bases()
             );
-            return Err(Error::input(what).hint("give a structure that fits: --read-structures"));
+            return Err(Error::input(what).hint("give a matching structure with --read-structures"));
         }
         for (purpose, range) in structure.segments(bases.len()) {
             if let Some(place) = BARCODE_TAGS.iter().position(|(of, ..)| *of == purpose) {
@@ -168,11 +168,12 @@ fn cut_barcodes(
     let Read { bases, qualities, .. } = reads.read(at);
     if bases.len() < structure.min_bases() {
         let what = format!(
-            "the read has {} bases, and {structure} takes at least {}",
+            "the read has {} bases, but {structure} needs at least {}",
             bases.len(),
             structure.min_bases()
         );
-        return Err(Error::input(what).hint("reads that were trimmed have structures that end in +T"));
+        return Err(Error::input(what)
+            .hint("for reads that were trimmed before, use a structure that ends in +T"));
     }
     let mut template = 0..0;
     for (purpose, range) in structure.segments(bases.len()) {
@@ -221,7 +222,7 @@ fn append_comment_fields(
     let mut all = Vec::new();
     parse_fields(comment, &mut all).map_err(|error| {
         Error::input(format!("its comment: {}", error.what))
-            .hint("-C takes comments that are fields of SAM, as samtools fastq -T writes them; leave it out for others")
+            .hint("-C needs comments that are SAM optional fields, as samtools fastq -T writes them; omit -C for other comments")
     })?;
     append_own_fields(&all, of_others, shared, out)
 }
@@ -249,7 +250,7 @@ fn append_own_fields(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec
         if !of_others.contains(&field.tag) && tag::find_field(shared, field.tag).is_none() {
             if tag::find_field(&out[start..], field.tag).is_some() {
                 let name = String::from_utf8_lossy(&field.tag).into_owned();
-                return Err(Error::input(format!("it has the field {name} twice")));
+                return Err(Error::input(format!("it has the optional field {name} twice")));
             }
             out.extend_from_slice(&all[at..end]);
         }
@@ -262,7 +263,7 @@ fn append_own_fields(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec
 fn store_fields(fields: &[u8], reads: &mut ReadBatch) -> Result<()> {
     let start = reads.text().len();
     let (Ok(from), Ok(to)) = (u32::try_from(start), u32::try_from(start + fields.len())) else {
-        return Err(Error::usage("the reads take more memory than there is for a batch"));
+        return Err(Error::usage("the reads need more memory than one batch can have"));
     };
     reads.text_mut().extend_from_slice(fields);
     reads.push_fields(from..to);
@@ -312,7 +313,7 @@ mod tests {
             .expect_err("too short");
         assert_eq!(
             (error.place.record, &error.what[..]),
-            (Some(2), "the read has 3 bases, and 3M1B+T takes at least 4")
+            (Some(2), "the read has 3 bases, but 3M1B+T needs at least 4")
         );
     }
 

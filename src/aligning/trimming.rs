@@ -18,11 +18,11 @@ pub struct Trimming {
 
 /// The reasons for dropping reads, and their names in the summary, in the order of the summary.
 const DROP_REASONS: [(FilterVerdict, &str); 5] = [
-    (FilterVerdict::LowQuality, "reads dropped by --trim: their qualities are low"),
-    (FilterVerdict::TooManyN, "reads dropped by --trim: they have too many N"),
-    (FilterVerdict::TooShort, "reads dropped by --trim: they are too short"),
-    (FilterVerdict::TooLong, "reads dropped by --trim: they are too long"),
-    (FilterVerdict::LowComplexity, "reads dropped by --trim: their complexity is low"),
+    (FilterVerdict::LowQuality, "reads dropped by --trim (low quality)"),
+    (FilterVerdict::TooManyN, "reads dropped by --trim (too many N)"),
+    (FilterVerdict::TooShort, "reads dropped by --trim (too short)"),
+    (FilterVerdict::TooLong, "reads dropped by --trim (too long)"),
+    (FilterVerdict::LowComplexity, "reads dropped by --trim (low complexity)"),
 ];
 
 impl Trimming {

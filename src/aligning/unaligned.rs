@@ -27,7 +27,7 @@ pub const MAX_CONTAINER: Limit = Limit::of_bytes(32 << 20);
 pub const MAX_RECORD: Limit = Limit::of_bytes(8 << 20);
 
 const RESET_HINT: &str =
-    "take alignments away first: readmill prep --revert --sort queryname IN -o unaligned.bam";
+    "remove the alignments first: readmill prep --revert --sort queryname IN -o unaligned.bam";
 
 /// A file of unaligned reads. Any thread may claim and open chunks of it.
 pub struct Unaligned {
@@ -246,10 +246,10 @@ impl Unaligned {
             Err(Error::input("it is a secondary or supplementary alignment, not a read")
                 .hint(RESET_HINT))
         } else if !flags.is_unmapped() {
-            Err(Error::input("the read has been aligned").hint(RESET_HINT))
+            Err(Error::input("the read is already aligned").hint(RESET_HINT))
         } else if flags.is_paired() != (segments == 2) {
-            Err(Error::input("there are single reads and pairs in one file")
-                .hint("align them apart: readmill view -f 1, and readmill view -F 1"))
+            Err(Error::input("the file contains both single reads and pairs")
+                .hint("align them separately: select pairs with readmill view -f 1, and single reads with readmill view -F 1"))
         } else {
             Ok(record)
         }
@@ -260,7 +260,7 @@ impl Unaligned {
         readmill_format::fastq::push_read_in_read_order(record, &mut bases, &mut qualities);
         self.copy_fields(record, &mut fields);
         if reads.text().len() + bases.len() * 2 + fields.len() + 255 > u32::MAX as usize {
-            return Err(Error::usage("the reads take more memory than there is for a batch"));
+            return Err(Error::usage("the reads need more memory than one batch can have"));
         }
         let has_none = record.qual().first() == Some(&0xff);
         reads.push_read(Read {
@@ -306,14 +306,12 @@ fn is_pair(one: RecordRef<'_>, other: RecordRef<'_>) -> bool {
 }
 
 fn reused_name_error() -> Error {
-    Error::input("more than two reads have its name, or one end of it is there twice").hint(
-        "give each template a name of its own, or each file once; bringing mates together cannot help",
+    Error::input("more than two reads have its name, or one read of the pair occurs twice").hint(
+        "make sure that each template has a unique name, and that each file is given only once; sorting by name does not help",
     )
 }
 
 fn missing_mate_error() -> Error {
-    Error::input(
-        "the first and the last read of its template do not stand side by side, or it lacks one",
-    )
-    .hint("bring mates together: readmill collate IN -o together.bam; align single reads apart")
+    Error::input("its mate is missing or is not the adjacent record")
+        .hint("group mates: readmill collate IN -o grouped.bam; align single reads separately")
 }

@@ -11,16 +11,16 @@ use readmill_record::{Error, Result};
 use super::common::{InputFlags, Io, ResourceFlags};
 use super::recalibration::{ApplyingFlags, CountRegions, CountingFlags, QualityFlags};
 
-/// Base quality score recalibration in steps; all of it in one run is prep --bqsr.
+/// Base quality score recalibration in separate steps; prep --bqsr does all steps in one run.
 #[derive(Subcommand)]
 pub enum Bqsr {
     /// Count errors and write a recalibration table, as GATK BaseRecalibrator
     Table(TableArgs),
-    /// Give reads new qualities by a table, as GATK ApplyBQSR
+    /// Recalibrate base qualities with a table, as GATK ApplyBQSR
     Apply(Box<ApplyArgs>),
-    /// Add up tables of parts of the reads, as GATK GatherBQSRReports
+    /// Add up tables of several parts of the reads, as GATK GatherBQSRReports
     Gather(GatherArgs),
-    /// Write the data that plots compare, as the CSV of GATK AnalyzeCovariates
+    /// Write the data for recalibration plots, as the CSV of GATK AnalyzeCovariates
     PlotData(PlotDataArgs),
 }
 
@@ -29,16 +29,16 @@ pub enum Bqsr {
 pub struct TableArgs {
     #[command(flatten)]
     input: InputFlags,
-    /// The table; - for standard output
+    /// Recalibration table to write; - for standard output
     #[arg(short, long, value_name = "TABLE")]
     output: PathBuf,
-    /// Count reads here only: a region (chr1:100-200), or a file of them (BED, .interval_list, .list); may be given again
+    /// Count only reads in this region (chr1:100-200), or in the regions of a file (BED, .interval_list, .list); may be given again
     #[arg(short = 'L', long = "intervals", value_name = "WHERE")]
     intervals: Vec<String>,
-    /// Count no reads here
+    /// Do not count reads in this region, or in the regions of a file; may be given again
     #[arg(long = "exclude-intervals", value_name = "WHERE")]
     exclude: Vec<String>,
-    /// Widen intervals by so many bases
+    /// Extend intervals on both sides by N bases
     #[arg(long = "interval-padding", value_name = "N", default_value = "0")]
     padding: u32,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct TableArgs {
 pub struct ApplyArgs {
     #[command(flatten)]
     io: Io,
-    /// The table: ours, or GATK's
+    /// Recalibration table of readmill or GATK
     #[arg(long, value_name = "TABLE", alias = "bqsr-recal-file")]
     bqsr_table: PathBuf,
     #[command(flatten)]
@@ -66,10 +66,10 @@ pub struct ApplyArgs {
 /// Flags of adding tables up.
 #[derive(Args)]
 pub struct GatherArgs {
-    /// Tables made with equal arguments
+    /// Recalibration tables, made with the same arguments
     #[arg(value_name = "TABLE", required = true)]
     tables: Vec<PathBuf>,
-    /// Their sum; - for standard output
+    /// Sum of the tables; - for standard output
     #[arg(short, long, value_name = "TABLE")]
     output: PathBuf,
 }
@@ -84,7 +84,7 @@ pub struct PlotDataArgs {
     /// The table of the reads after recalibration
     #[arg(long, value_name = "TABLE", group = "tables")]
     after: Option<PathBuf>,
-    /// A table to be shown as it would be applied
+    /// A table to show as it would be applied
     #[arg(long, value_name = "TABLE", group = "tables")]
     table: Option<PathBuf>,
     /// The CSV file; - for standard output
@@ -108,8 +108,8 @@ impl Bqsr {
 impl TableArgs {
     fn build_plan(&self) -> Result<Plan> {
         let reference = self.resources.reference().cloned().ok_or_else(|| {
-            Error::usage("errors are counted against a reference, and there is none")
-                .hint("give the FASTA file of the reads by --reference")
+            Error::usage("counting errors needs a reference")
+                .hint("give the FASTA file that the reads were aligned to with --reference")
         })?;
         let regions = CountRegions {
             intervals: self.intervals.clone(),

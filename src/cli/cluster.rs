@@ -18,16 +18,16 @@ const HELP_TEXTS: &[(&str, &str)] = &[
 
 const PYTHON_MODULE: &str = "readmill.cluster";
 
-/// Start workers on this machine, or on SLURM, and have them run a command in stages. Prints a Python script that does so; with
-/// `--run`, runs it. The output is that of the command by itself.
+/// Run a command in stages on workers, on this machine or on SLURM. Prints a Python script that does this, or runs the script with
+/// `--run`. The output is the same as without workers.
 #[derive(Args)]
 #[command(
     override_usage = "readmill cluster <local|slurm> [OPTIONS] -- COMMAND…",
-    after_help = "This needs python3 with the package in the directory python of readmill: pip install './python[slurm]'. \
-docs/cluster.md begins with ten minutes on a laptop; readmill cluster slurm --help lists the options."
+    after_help = "This needs python3 and the package in the directory python of readmill: pip install './python[slurm]'. \
+docs/cluster.md begins with a tutorial for one machine; readmill cluster slurm --help lists the options."
 )]
 pub struct ClusterArgs {
-    /// Where the workers run (local or slurm), options, and behind -- the command, as it is given by itself
+    /// Where the workers run (local or slurm), options, --, and the command with its flags
     #[arg(value_name = "WORD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }
@@ -39,7 +39,7 @@ impl ClusterArgs {
         let python = || Command::new("python3");
         if let Err(error) = require_module(python()) {
             let Some(help) = self.requested_help() else { return Err(error) };
-            let text = format!("{help}\nIt cannot run yet: {error}\n");
+            let text = format!("{help}\nreadmill cluster cannot run yet: {error}\n");
             let mut output = std::io::stdout();
             return output
                 .write_all(text.as_bytes())

@@ -13,18 +13,18 @@ use readmill_record::{Flags, Result};
 /// Exit code when the files do not agree as far as was asked for.
 const DIFFERENT: u8 = 4;
 
-/// Reads two SAM, BAM or CRAM files in step and reports the strictest level at which they agree. @PG and @CO
-/// lines never count. The exit code is 0 if the demanded level holds, 4 if it does not.
+/// Compares two SAM, BAM or CRAM files record by record, and reports the strictest level at which they agree. @PG and @CO
+/// lines are ignored. The exit code is 0 if the files agree at the level of --level, else 4.
 #[derive(Args)]
 pub struct CompareArgs {
     /// SAM, BAM or CRAM file; - for standard input
     a: PathBuf,
     /// SAM, BAM or CRAM file; - for standard input
     b: PathBuf,
-    /// The level demanded
+    /// Level at which the files must agree
     #[arg(long, value_name = "LEVEL", default_value = "L0", ignore_case = true, value_parser = one_of(LEVELS))]
     level: AgreementLevel,
-    /// Compare records alone
+    /// Compare only records, not headers
     #[arg(long)]
     ignore_header: bool,
     /// Bits of FLAG that may differ, such as 0x400 or DUP; may be given again
@@ -44,30 +44,25 @@ const LEVELS: &[Choice<AgreementLevel>] = &[
         value: AgreementLevel::L0,
         name: "L0",
         aliases: &[],
-        help: "The same SAM text, @PG and @CO lines aside",
+        help: "The same SAM text, except for @PG and @CO lines",
     },
-    Choice {
-        value: AgreementLevel::L1,
-        name: "L1",
-        aliases: &[],
-        help: "The same, whatever the order of tags",
-    },
+    Choice { value: AgreementLevel::L1, name: "L1", aliases: &[], help: "As L0, but tags in any order" },
     Choice {
         value: AgreementLevel::L2,
         name: "L2",
         aliases: &[],
-        help: "The same, whatever the order of neighbours of equal reference sequence, position and strand",
+        help: "As L1, but adjacent records with equal contig, position and strand in any order",
     },
     Choice {
         value: AgreementLevel::L3,
         name: "L3",
         aliases: &[],
-        help: "The same reads and duplicate sets, whatever their order and representatives",
+        help: "The same reads and duplicate sets, in any order and with any representatives",
     },
 ];
 
 fn tag(text: &str) -> Result<Tag, String> {
-    text.as_bytes().try_into().map_err(|_| "a tag has two letters, such as PG".into())
+    text.as_bytes().try_into().map_err(|_| "a tag has two characters, such as PG".into())
 }
 
 impl CompareArgs {

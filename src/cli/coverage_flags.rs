@@ -10,7 +10,7 @@ use readmill_record::{Error, Result};
 /// Coverage in the same pass.
 #[derive(Args)]
 pub struct SamePassCoverage {
-    /// Write the coverage of the output as mosdepth does, in files that are named PREFIX.per-base.bed.gz and so on
+    /// Write the coverage of the output, in the files of mosdepth (PREFIX.per-base.bed.gz and so on)
     #[arg(long, value_name = "PREFIX")]
     coverage: Option<PathBuf>,
     #[command(flatten)]
@@ -33,34 +33,34 @@ impl SamePassCoverage {
 #[derive(Args, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Coverage")]
 pub struct CoverageOptions {
-    /// Regions of which the mean depth is written, too: a BED file, or windows of so many bases
+    /// Also write the mean depth of regions: a BED file, or a window size in bases
     #[arg(long, value_name = "BED|WINDOW")]
     coverage_by: Option<String>,
-    /// Depths, separated by commas: of each region, the bases are counted that are at least so deep
+    /// Depths, separated by commas; for each region, count bases with at least each depth
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(i32).range(0..))]
     coverage_thresholds: Vec<i32>,
-    /// Borders of depths, such as 0:1:4:100: ; neighbouring bases between two of them are one line
+    /// Limits of depth bins, such as 0:1:4:100: ; adjacent bases in the same bin are written as one line
     #[arg(long, value_name = "SEGMENTS")]
     coverage_quantize: Option<String>,
-    /// Leave out the depth of each base
+    /// Do not write the depth of each base
     #[arg(long)]
     coverage_no_per_base: bool,
-    /// Count deletions as covered, and bases of overlapping mates twice
+    /// Count deletions as covered, and count overlaps of mates twice
     #[arg(long)]
     coverage_fast_mode: bool,
-    /// Write the median depth of regions in place of the mean
+    /// Write the median depth of regions instead of the mean
     #[arg(long)]
     coverage_use_median: bool,
-    /// Least mapping quality of reads that count [default: 0]
+    /// Minimum mapping quality of counted reads [default: 0]
     #[arg(long, value_name = "N")]
     coverage_mapq: Option<u8>,
-    /// Reads with any of these flags do not count [default: 1796]
+    /// Do not count reads with any of these flags [default: 1796]
     #[arg(long, value_name = "FLAGS")]
     coverage_flag: Option<u16>,
-    /// Only reads with any of these flags count [default: all]
+    /// Count only reads with any of these flags [default: all reads]
     #[arg(long, value_name = "FLAGS")]
     coverage_include_flag: Option<u16>,
-    /// Only reads of these read groups count, by their ID
+    /// Count only reads of these read groups, given by ID [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     coverage_read_groups: Vec<String>,
 }
@@ -73,8 +73,8 @@ impl CoverageOptions {
     pub fn request(&self, prefix: Option<&Path>) -> Result<Option<CoverageRequest>> {
         let Some(prefix) = prefix else {
             if *self != CoverageOptions::default() {
-                let what = "there are options of coverage, and none is written";
-                return Err(Error::usage(what).hint("add --coverage, or leave the options out"));
+                let what = "coverage options are given, but no coverage is written";
+                return Err(Error::usage(what).hint("add --coverage, or omit the options"));
             }
             return Ok(None);
         };

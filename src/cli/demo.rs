@@ -19,25 +19,25 @@ use readmill_record::{Error, Result};
 use readmill_simulate::{Fault, Profile, Sample};
 use readmill_sort::Order;
 
-/// Simulates reads of a small genome, then sorts them, marks duplicates, drops unmapped reads, and replaces
-/// read groups and the sequence dictionary, in one pass.
+/// Simulates reads of a small genome, then, in one pass, sorts them, marks duplicates, drops unmapped reads, and replaces
+/// read groups and the sequence dictionary.
 #[derive(Args)]
 pub struct DemoArgs {
-    /// Directory for the sample and the result
+    /// Directory for the simulated reads and the result
     #[arg(short, long, value_name = "DIR", default_value = "readmill-demo")]
     output: PathBuf,
-    /// Pairs of reads to simulate
+    /// Number of read pairs to simulate
     #[arg(long, value_name = "N")]
     pairs: Option<u64>,
-    /// Start from FASTQ: make an index of the genome, and align the reads in the same pass
+    /// Start from FASTQ: index the genome, and align the reads in the same pass
     #[cfg(feature = "bwa")]
     #[arg(long)]
     fastq: bool,
-    /// Make the page of a run with all reports: DIR/report.html, of a sample with four lanes on a genome of 1 Mb
+    /// Make an HTML page with all reports, DIR/report.html, for a sample with four lanes and a genome of 1 Mb
     #[cfg_attr(feature = "bwa", arg(long, conflicts_with = "fastq"))]
     #[cfg_attr(not(feature = "bwa"), arg(long))]
     page: bool,
-    /// Plant a fault in the sample of --page: adapter (reads run into the adapter), amplified (few molecules copied often), lane (the second is another sample's), cycle (one fails), gc (fragments rich in G and C are lost), or targets (a third is hardly covered)
+    /// Simulate a problem in the sample of --page: adapter (reads contain adapter), amplified (few molecules, copied often), lane (lane 2 is another sample), cycle (one sequencing cycle fails), gc (GC-rich fragments are lost), or targets (a third of the targets has low coverage)
     #[arg(long, value_name = "FAULT", requires = "page", value_parser = faults())]
     plant: Option<String>,
 }
@@ -71,7 +71,7 @@ impl DemoArgs {
             return aligned(&Sample::new(profile), dir, threads);
         }
         let (reads, dictionary) = (dir.join("reads.bam"), dir.join("target.dict"));
-        say(&format!("simulating {} read pairs into {}", profile.pairs, reads.display()))?;
+        say(&format!("simulating {} read pairs in {}", profile.pairs, reads.display()))?;
         let made = Sample::new(profile);
         sample::write_sample_bam(&made, &reads, 1, Crew { threads, in_flight: 2 * threads })?;
         write_dictionary(&made, &dictionary)?;
@@ -82,12 +82,12 @@ impl DemoArgs {
         say(&format!("running: readmill {}", shown(&plan)))?;
         let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
         say(&format!(
-            "{} of {} reads are left in {}",
+            "wrote {} of {} reads to {}",
             summary.written_records,
             summary.read_records,
             prepared.display()
         ))?;
-        say(&format!("its index is {}.bai; look at it with: readmill view {0}", prepared.display()))?;
+        say(&format!("the index is {}.bai; to view the reads: readmill view {0}", prepared.display()))?;
         Ok(())
     }
 
@@ -100,11 +100,7 @@ impl DemoArgs {
             profile = profile.with_pairs(pairs);
         }
         let threads = limit::available_threads();
-        say(&format!(
-            "simulating {} read pairs into {}",
-            profile.pairs,
-            dir.join("reads.bam").display()
-        ))?;
+        say(&format!("simulating {} read pairs in {}", profile.pairs, dir.join("reads.bam").display()))?;
         let made = Sample::new(profile);
         sample::write_sample_bam(
             &made,
@@ -135,7 +131,7 @@ impl DemoArgs {
         });
         let plan = plan(&words.collect::<Vec<_>>())?;
         readmill::run(&plan, &Console::new(Verbosity::Normal))?;
-        say(&format!("look at {}", dir.join("report.html").display()))?;
+        say(&format!("open {}", dir.join("report.html").display()))?;
         Ok(())
     }
 }
@@ -157,7 +153,7 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     let [fasta, one, two] = ["ref.fa", "reads_1.fq", "reads_2.fq"].map(|name| dir.join(name));
     let create = |path: &Path| File::create(path).map(BufWriter::new).map_err(|e| failed(path, &e));
     say(&format!(
-        "simulating a genome into {}, and pairs of reads into {} and {}",
+        "simulating a genome in {} and read pairs in {} and {}",
         fasta.display(),
         one.display(),
         two.display()
@@ -205,8 +201,8 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     let resources = format!("-o {} -m {}M", prepared.display(), plan.resources.memory >> 20);
     say(&format!("running: {} {files} -R '{group}' {resources}", plan.command_line()))?;
     let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
-    say(&format!("{} records of them are in {}", summary.written_records, prepared.display()))?;
-    say(&format!("its index is {}.bai; look at it with: readmill view {0}", prepared.display()))?;
+    say(&format!("wrote {} records to {}", summary.written_records, prepared.display()))?;
+    say(&format!("the index is {}.bai; to view the reads: readmill view {0}", prepared.display()))?;
     Ok(())
 }
 

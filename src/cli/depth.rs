@@ -19,11 +19,11 @@ use super::hints;
 
 #[derive(Subcommand)]
 pub enum DepthCommand {
-    /// How many reads cover each position, as samtools depth counts them
+    /// Print the depth at each position, as samtools depth
     Depth(Box<DepthArgs>),
-    /// How much of each contig is covered, as samtools coverage counts it
+    /// Print the coverage of each contig, as samtools coverage
     Coverage(Box<CoverageArgs>),
-    /// How many bases of reads lie in each region of a BED file, as samtools bedcov counts them
+    /// Count the bases in each region of a BED file, as samtools bedcov
     Bedcov(Box<BedcovArgs>),
 }
 
@@ -60,39 +60,39 @@ impl DepthCommand {
     mut_arg("spill_codec", |arg| arg.hide(true)),
     mut_arg("memory", |arg| arg.short(None)),
     after_help = "\
-Each line has a contig, a position (counted from 1), and the depth in each file. The files must be sorted by coordinate and \
-have the same contigs. The letters are those of samtools depth; -@ counts all threads. Nothing but warnings is printed unless -v \
+Each line has a contig, a 1-based position, and the depth in each file. The files must be sorted by coordinate and have the \
+same contigs. The flags are those of samtools depth, but -@ is the total number of threads. Only warnings are logged, unless -v \
 is given."
 )]
 pub struct DepthArgs {
     /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
     #[arg(value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// Write positions of depth 0, too; given twice, also those of contigs without reads
+    /// Also write positions of depth 0; if given twice, also those of contigs without reads
     #[arg(short = 'a', action = ArgAction::Count, help_heading = "Output")]
     all: u8,
-    /// Write the names of the columns
+    /// Write a header line with the names of the columns
     #[arg(short = 'H', long, help_heading = "Output")]
     header: bool,
     /// Output file [default: -, which is standard output]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Only positions in these regions: BED, or a contig and a position in each line
+    /// Only positions in these regions: BED, or lines with a contig and a position
     #[arg(short = 'b', long, value_name = "FILE", help_heading = "Positions")]
     targets_file: Option<PathBuf>,
-    /// Only this contig, or this part of one; needs an index of each file
+    /// Only this contig, or this part of a contig; each file needs an index
     #[arg(short, long, value_name = "REGION", help_heading = "Positions")]
     region: Option<String>,
-    /// The indexes are named behind the inputs: IN... INDEX...
+    /// Give the index files after the inputs: IN... INDEX...
     #[arg(short = 'X', long, help_heading = "Positions")]
     customized_index: bool,
-    /// A file with the names of the inputs, one a line
+    /// File with the names of the inputs, one per line
     #[arg(short = 'f', long, value_name = "FILE", conflicts_with_all = ["inputs", "customized_index"])]
     file_list: Option<PathBuf>,
-    /// Count reads with these flags, too
+    /// Also count reads with these flags, which are left out by default
     #[arg(short = 'g', long, value_name = "FLAGS", help_heading = "Reads")]
     include_again: Vec<Flags>,
-    /// Leave out reads with any of these flags, too [default: UNMAP,SECONDARY,QCFAIL,DUP]
+    /// Also leave out reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
     #[arg(short = 'G', long, value_name = "FLAGS", help_heading = "Reads")]
     excl_flags: Vec<Flags>,
     /// Count only reads with any of these flags
@@ -101,19 +101,19 @@ pub struct DepthArgs {
     /// Count only reads with all of these flags
     #[arg(long, value_name = "FLAGS", help_heading = "Reads")]
     require_flags: Vec<Flags>,
-    /// The fewest bases of a read, without soft clips
+    /// Minimum length of a read in bases, without soft clips
     #[arg(short = 'l', long, value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_length: u64,
-    /// The least mapping quality of a read
+    /// Minimum mapping quality of a read
     #[arg(short = 'Q', long = "min-MQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_mapq: u32,
-    /// The least quality of a base
+    /// Minimum base quality
     #[arg(short = 'q', long = "min-BQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_base_quality: u32,
     /// Count deletions as covered
     #[arg(short = 'J', long, help_heading = "Reads")]
     deletions: bool,
-    /// Count bases that both mates cover once
+    /// Count bases where mates overlap only once
     #[arg(short = 's', long, help_heading = "Reads")]
     once_by_template: bool,
     #[command(flatten)]
@@ -164,27 +164,27 @@ impl DepthArgs {
     mut_arg("spill_codec", |arg| arg.hide(true)),
     mut_arg("memory", |arg| arg.short(None)),
     after_help = "\
-The columns are contig, first and last position, reads, covered positions, their share in %, and the means of depth, base quality \
-and mapping quality. Contigs without reads come last. Several files are counted as one; they must be sorted by coordinate. The \
-letters are those of samtools coverage; -@ counts all threads. Nothing but warnings is printed unless -v is given."
+The columns are contig, first and last position, reads, covered positions, covered positions in %, and mean depth, base quality \
+and mapping quality. Contigs without reads are at the end. Several files are counted together; they must be sorted by coordinate. The \
+flags are those of samtools coverage, but -@ is the total number of threads. Only warnings are logged, unless -v is given."
 )]
 pub struct CoverageArgs {
     /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
     #[arg(value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// A file with the names of the inputs, one a line
+    /// File with the names of the inputs, one per line
     #[arg(short = 'b', long, value_name = "FILE", conflicts_with = "inputs")]
     bam_list: Option<PathBuf>,
-    /// Only this contig, or this part of one; needs an index of each file
+    /// Only this contig, or this part of a contig; each file needs an index
     #[arg(short, long, value_name = "REGION")]
     region: Option<String>,
-    /// The fewest bases of a read
+    /// Minimum length of a read in bases
     #[arg(short = 'l', long, value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_read_len: u64,
-    /// The least mapping quality of a read
+    /// Minimum mapping quality of a read
     #[arg(short = 'q', long = "min-MQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_mapq: u32,
-    /// The least quality of a base
+    /// Minimum base quality
     #[arg(short = 'Q', long = "min-BQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_base_quality: u32,
     /// Count only reads with any of these flags
@@ -193,28 +193,28 @@ pub struct CoverageArgs {
     /// Leave out reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
     #[arg(long = "ff", alias = "excl-flags", value_name = "FLAGS", help_heading = "Reads")]
     exclude_flags: Option<Flags>,
-    /// At so many reads at a position, leave out others that begin there; 0 for no limit
+    /// Maximum depth: if N reads cover a position, leave out more reads that start there; 0: no limit
     #[arg(short = 'd', long, value_name = "N", default_value_t = 1_000_000, help_heading = "Reads")]
     depth: u32,
-    /// The least depth of a position that counts as covered
+    /// Minimum depth of a covered position
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Reads")]
     min_depth: u32,
     /// Output file [default: -, which is standard output]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Leave out the names of the columns
+    /// Do not write the header line
     #[arg(short = 'H', long, help_heading = "Output")]
     no_header: bool,
-    /// Draw a histogram of each contig in place of its line
+    /// Draw a histogram for each contig instead of writing a line
     #[arg(short = 'm', long, help_heading = "Output")]
     histogram: bool,
-    /// Draw a histogram of the depth, instead of the share that is covered
+    /// Draw a histogram of the depth instead of the covered positions in %
     #[arg(short = 'D', long, help_heading = "Output")]
     plot_depth: bool,
-    /// Draw a histogram with characters of ASCII alone
+    /// Draw histograms only with ASCII characters
     #[arg(short = 'A', long, help_heading = "Output")]
     ascii: bool,
-    /// Draw a histogram of so many bins; 0 for the width of the terminal [default: 50 with -o, else 0]
+    /// Number of bins of a histogram; 0: the width of the terminal [default: 50 with -o, else 0]
     #[arg(short = 'w', long, value_name = "N", help_heading = "Output")]
     n_bins: Option<u32>,
     #[command(flatten)]
@@ -288,39 +288,39 @@ impl CoverageArgs {
     mut_arg("spill_codec", |arg| arg.hide(true)),
     mut_arg("memory", |arg| arg.short(None)),
     after_help = "\
-Each line of the BED file gets the bases of reads in its region, in each file: aligned, deleted and skipped ones, or aligned ones \
-alone with -j or -d. The files must be sorted by coordinate and have the same contigs; of those with an index only the regions \
-are read. The letters are those of samtools bedcov; -@ counts all threads. Nothing but warnings is printed unless -v is given."
+For each line of the BED file, prints the number of bases in its region, for each input: aligned, deleted and skipped bases, or with \
+-j or -d only aligned bases. The files must be sorted by coordinate and have the same contigs; if a file has an index, only the regions \
+are read. The flags are those of samtools bedcov, but -@ is the total number of threads. Only warnings are logged, unless -v is given."
 )]
 pub struct BedcovArgs {
-    /// The regions: BED
+    /// Regions: BED file
     #[arg(value_name = "BED")]
     regions: PathBuf,
     /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
-    /// The indexes are named behind the inputs: IN... INDEX...
+    /// Give the index files after the inputs: IN... INDEX...
     #[arg(short = 'X', long)]
     customized_index: bool,
-    /// Count reads with these flags, too
+    /// Also count reads with these flags, which are left out by default
     #[arg(short = 'g', long, value_name = "FLAGS", help_heading = "Reads")]
     include_again: Vec<Flags>,
-    /// Leave out reads with any of these flags, too [default: UNMAP,SECONDARY,QCFAIL,DUP]
+    /// Also leave out reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
     #[arg(short = 'G', long, value_name = "FLAGS", help_heading = "Reads")]
     excl_flags: Vec<Flags>,
-    /// The least mapping quality of a read
+    /// Minimum mapping quality of a read
     #[arg(short = 'Q', long = "min-MQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_mapq: u32,
-    /// Leave out bases that reads delete or skip
+    /// Do not count deleted and skipped bases
     #[arg(short = 'j', long, help_heading = "Reads")]
     aligned_only: bool,
-    /// Add a column: positions that are at least so deep; leaves out bases that reads delete or skip
+    /// Add a column: positions with a depth of at least N; implies -j
     #[arg(short = 'd', long, value_name = "N", help_heading = "Output")]
     min_depth: Option<u64>,
-    /// Add a column: reads
+    /// Add a column: number of reads
     #[arg(short = 'c', long, help_heading = "Output")]
     count_reads: bool,
-    /// Write the names of the columns
+    /// Write a header line with the names of the columns
     #[arg(short = 'H', long, help_heading = "Output")]
     header: bool,
     /// Output file [default: -, which is standard output]
@@ -361,8 +361,11 @@ fn excluded_flags(again: &[Flags], more: &[Flags]) -> Result<u16> {
     let bits = |list: &[Flags]| list.iter().fold(0, |bits, flags| bits | flags.0);
     let (again, more) = (bits(again), bits(more));
     if again & more != 0 {
-        return Err(Error::usage(format!("-g and -G both name the flags {:#x}", again & more))
-            .hint("name each flag once: -g counts reads with it, -G leaves them out"));
+        return Err(Error::usage(format!(
+            "the flags {:#x} are given with both -g and -G",
+            again & more
+        ))
+        .hint("give each flag only once: -g counts reads with it, -G leaves them out"));
     }
     Ok(DepthRules::default().exclude_flags & !again | more)
 }
@@ -408,14 +411,14 @@ fn inputs_and_indexes(
     if let Some(list) = list {
         let names = read_file_list(list, &Ledger::with_capacity(plan.resources.memory))?;
         if names.is_empty() {
-            return Err(Error::usage(format!("{} names no file", list.display()))
-                .hint("write the names of SAM, BAM or CRAM files into it, one a line"));
+            return Err(Error::usage(format!("{} contains no file names", list.display()))
+                .hint("write the names of SAM, BAM or CRAM files into it, one per line"));
         }
         return Ok((names, Vec::new()));
     }
     if given.is_empty() && hints::has_no_standard_input() {
         return Err(hints::missing_input_error(
-            "name SAM, BAM or CRAM files that are sorted by coordinate, or pipe reads in",
+            "give SAM, BAM or CRAM files that are sorted by coordinate, or write reads to standard input",
         ));
     }
     hints::refuse_picard_arguments(given)?;
@@ -426,8 +429,10 @@ fn inputs_and_indexes(
         return Ok((given.to_vec(), Vec::new()));
     }
     if !given.len().is_multiple_of(2) {
-        return Err(Error::usage("with -X there are as many indexes as inputs, and one is missing")
-            .hint("name all inputs, and then the index of each in the same order"));
+        return Err(Error::usage(
+            "-X needs one index file for each input, but an index file is missing",
+        )
+        .hint("give all inputs, and then their index files in the same order"));
     }
     let (inputs, indexes) = given.split_at(given.len() / 2);
     Ok((inputs.to_vec(), indexes.to_vec()))

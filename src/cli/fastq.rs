@@ -24,56 +24,56 @@ const NOT_PRIMARY_FLAGS: &str = "0x900";
 /// Flags of FASTQ, which are those of samtools fastq.
 #[derive(Args)]
 #[command(
-    after_help = "Reads of one name are brought together: nothing needs to be collated before. Input whose header says \
-that they stand together (SO:queryname, GO:query), or with --grouped, is streamed in its order; all else is sorted by \
-name. Files that end in .gz are compressed in blocks, which every gzip reads.",
+    after_help = "The input can be in any order: it does not need samtools collate. If the header states that reads are \
+grouped by name (SO:queryname, GO:query), or with --grouped, the input is streamed in its order; other input is sorted by \
+name. Files that end in .gz are compressed with BGZF, which every gzip can read.",
     mut_arg("temp_dir", |arg| arg.short(None)),
 )]
 pub struct FastqArgs {
     #[command(flatten)]
     input: InputFlags,
-    /// First ends
+    /// Output for first reads of pairs (R1)
     #[arg(short = '1', value_name = "FILE", requires = "last")]
     first: Option<PathBuf>,
-    /// Last ends
+    /// Output for last reads of pairs (R2)
     #[arg(short = '2', value_name = "FILE", requires = "first", id = "last")]
     last: Option<PathBuf>,
-    /// Reads flagged as neither end, or as both [default: standard output]
+    /// Output for reads flagged as neither first nor last, or as both [default: standard output]
     #[arg(short = '0', value_name = "FILE")]
     other: Option<PathBuf>,
-    /// Ends whose other end is not there [default: where their like go]
+    /// Output for singletons [default: with reads of the same end]
     #[arg(short = 's', long, value_name = "FILE")]
     singles: Option<PathBuf>,
-    /// Leave out ends whose other end is not there
+    /// Do not write singletons
     #[arg(long, conflicts_with_all = ["singles", "refuse_singles"])]
     drop_singles: bool,
-    /// Stop at ends whose other end is not there
+    /// Fail if there are singletons
     #[arg(long, conflicts_with = "singles")]
     refuse_singles: bool,
-    /// First and last ends, one after the other [default: standard output]
+    /// Output for first and last reads, interleaved [default: standard output]
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["first", "last"])]
     output: Option<PathBuf>,
-    /// Write files of each read group: 'lanes/{ID}_{end}.fq.gz'
+    /// Write separate files for each read group: 'lanes/{ID}_{end}.fq.gz'
     ///
-    /// Write files of each read group, such as 'lanes/{ID}_{end}.fq.gz': {ID}, {PU} or another field of @RG, in which characters like : and blanks become _, and {end}, which is 1 for first ends and single reads, 2 for last ends; without {end} both ends go to one file. Reads without a read group of the header go to lanes/no-read-group_1.fq.gz
+    /// Write separate files for each read group, such as 'lanes/{ID}_{end}.fq.gz'. {ID}, {PU} or another field of @RG is replaced by its value, in which characters like : and blanks become _. {end} is 1 for first and single reads, and 2 for last reads; without {end}, both are written to one file. Reads without a read group of the header are written to lanes/no-read-group_1.fq.gz
     #[arg(long, value_name = "PATTERN", value_parser = NamePattern::parse, conflicts_with_all = ["first", "last", "other", "singles", "output"])]
     per_read_group: Option<NamePattern>,
-    /// Leave names without /1 and /2
+    /// Do not append /1 and /2 to names
     #[arg(short = 'n', conflicts_with = "suffix")]
     no_suffix: bool,
-    /// Append /1 and /2 to names [default: where both ends go to standard output]
+    /// Append /1 and /2 to names [default: only if both ends go to standard output]
     #[arg(short = 'N')]
     suffix: bool,
-    /// Take qualities from OQ where a read has it
+    /// Use qualities from OQ, if a read has it
     #[arg(short = 'O', long)]
     use_original_qualities: bool,
-    /// Write RG, BC and QT behind names
+    /// Write RG, BC and QT after names
     #[arg(short = 't')]
     copy_tags: bool,
-    /// Write these optional fields behind names: RG,BC, or * for all
+    /// Write these optional fields after names: RG,BC, or * for all
     #[arg(long, value_name = "TAGS")]
     tags: Option<String>,
-    /// Quality of reads that have none, Phred
+    /// Phred quality for reads without qualities
     #[arg(long, value_name = "N", default_value = "33", value_parser = clap::value_parser!(u8).range(0..=93))]
     default_quality: u8,
     /// Leave out records with any of these flags
@@ -84,10 +84,10 @@ pub struct FastqArgs {
     /// Compression level, 0 to 12
     #[arg(short = 'c', short_alias = 'l', long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
     level: Option<u8>,
-    /// Reads of one name stand together, whatever the header says
+    /// Reads are grouped by name, even if the header does not state it
     #[arg(long)]
     grouped: bool,
-    /// Stop at paired reads: the input must be single-end
+    /// Fail if there are paired reads
     #[arg(long, conflicts_with_all = ["first", "last"])]
     single_end: bool,
     #[command(flatten)]
@@ -112,10 +112,10 @@ struct ChoiceFlags {
     /// Leave out records with all of these flags
     #[arg(short = 'G', long, value_name = "FLAGS")]
     exclude_all_flags: Option<Flags>,
-    /// Write only records with this optional field, or this value of it; may be given again for more values
+    /// Write only records with this optional field, or with this value; may be given again for more values
     #[arg(short = 'd', long, alias = "tag", value_name = "TAG[:VALUE]")]
     with_tag: Vec<String>,
-    /// Write only records whose value of this optional field is listed in a file
+    /// Write only records whose value of this field is listed in a file
     #[arg(short = 'D', long, alias = "tag-file", value_name = "TAG:FILE")]
     with_tag_in: Vec<String>,
 }
@@ -143,31 +143,31 @@ impl ChoiceFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Clips and ends")]
 struct TrimFlags {
-    /// Clip reads from the base on that this field names, such as XT, in the direction of sequencing
+    /// Field with the first base to clip, such as XT, in the direction of sequencing
     #[arg(long, value_name = "TAG", value_parser = parse_tag, requires = "clip_action")]
     clip_tag: Option<Tag>,
-    /// What becomes of clipped bases: cut, mask (they become N), or their quality, Phred
+    /// Action for clipped bases: cut, mask (replace by N), or a number (their new Phred quality)
     #[arg(long, value_name = "WHAT", value_parser = parse_clip_action, requires = "clip_tag")]
     clip_action: Option<ClipAction>,
-    /// Take a field below N for N
+    /// Minimum value of this field, 1-based; smaller values are raised to N
     #[arg(long, value_name = "N", default_value_t = 0, requires = "clip_tag")]
     clip_least: usize,
-    /// Leave out so many bases at the start of single and first reads
+    /// Number of bases to cut off at the start of single and first reads
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_first: usize,
-    /// The same of last reads
+    /// Number of bases to cut off at the start of last reads
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_last: usize,
-    /// Trim low qualities at the end by this Phred score, as bwa aln -q does, down to one base
+    /// Trim low-quality ends with this Phred score, as bwa aln -q, down to one base [default: off]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     trim_quality: Option<i32>,
-    /// Write at most so many bases of single and first reads
+    /// Maximum number of bases written for single and first reads [default: all]
     #[arg(long, value_name = "N")]
     most_first: Option<usize>,
-    /// The same of last reads
+    /// Maximum number of bases written for last reads [default: all]
     #[arg(long, value_name = "N")]
     most_last: Option<usize>,
-    /// Write reads as they are aligned, not as they were sequenced
+    /// Write reads in the direction of the reference, not as sequenced
     #[arg(long)]
     as_aligned: bool,
 }
@@ -182,7 +182,7 @@ fn parse_clip_action(text: &str) -> std::result::Result<ClipAction, String> {
         "mask" => Ok(ClipAction::Mask),
         number => match number.parse() {
             Ok(quality) if quality <= 93 => Ok(ClipAction::Quality(quality)),
-            _ => Err(format!("{text:?} is neither cut, nor mask, nor a quality from 0 to 93")),
+            _ => Err(format!("{text:?} is not cut, mask or a quality from 0 to 93")),
         },
     }
 }
@@ -217,10 +217,10 @@ fn check_output_name(path: &Path) -> Result<()> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     if UNSUPPORTED_SUFFIXES.iter().any(|end| name.ends_with(end)) {
         return Err(Error::usage(format!(
-            "{} cannot be written: FASTQ is plain text, or .gz",
+            "{} cannot be written: FASTQ output is plain text or .gz",
             path.display()
         ))
-        .hint("end the name in .fq or .fq.gz; for zstd, pipe it: -o - | zstd"));
+        .hint("use a name that ends in .fq or .fq.gz; for zstd, use a pipe: -o - | zstd"));
     }
     Ok(())
 }
@@ -253,10 +253,9 @@ impl FastqArgs {
     /// that are probably a mistake.
     fn check_flags(&self) -> Result<()> {
         if !self.t.is_empty() {
-            let what =
-                "fastq has no -T, which is a list of tags in samtools fastq and a directory elsewhere";
+            let what = "fastq has no -T, because it is a list of tags in samtools fastq, but a directory in other commands";
             return Err(Error::usage(what)
-                .hint("say --tags RX,BX for tags, or --temp-dir DIR for temporary files"));
+                .hint("use --tags RX,BX for tags, or --temp-dir DIR for temporary files"));
         }
         let files = [&self.first, &self.last, &self.other, &self.singles, &self.output];
         files.into_iter().flatten().try_for_each(|path| check_output_name(path))?;

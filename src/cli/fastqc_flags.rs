@@ -12,10 +12,10 @@ use readmill_record::{Error, Result};
 /// The modules of FastQC in the same pass.
 #[derive(Args)]
 pub struct FastqcFlags {
-    /// Write the modules of FastQC of the reads of each input, as they come, in DIR/NAME_fastqc/fastqc_data.txt and summary.txt
+    /// Write FastQC modules of the unmodified input reads to DIR/NAME_fastqc/fastqc_data.txt and summary.txt
     #[arg(long, value_name = "DIR")]
     fastqc: Option<PathBuf>,
-    /// Let each position of long reads have a line of its own in the modules of FastQC
+    /// Do not group positions of long reads in FastQC modules (fastqc --nogroup)
     #[arg(long, requires = "fastqc")]
     fastqc_nogroup: bool,
 }
@@ -48,8 +48,8 @@ pub fn fastq_alone(inputs: &[PathBuf], threads: usize) -> Result<Option<(Alignin
         return Ok(None);
     }
     if fastq < inputs.len() {
-        let what = "some inputs are FASTQ, and others are not";
-        return Err(Error::usage(what).hint("count them in runs of their own"));
+        let what = "some inputs are FASTQ, but others are not";
+        return Err(Error::usage(what).hint("run the command once for each format"));
     }
     let import = Import {
         encoding: Some(QualityEncoding::Standard),

@@ -27,19 +27,19 @@ use super::index::{FaidxArgs, IndexArgs};
 pub enum FileCommand {
     /// Index a file: BAM, CRAM, VCF, BED or FASTA
     Index(IndexArgs),
-    /// Index a FASTA for random access, or print sequences of it
+    /// Index a FASTA file, or print sequences from it
     Faidx(FaidxArgs),
-    /// Write the sequence dictionary of a FASTA
+    /// Write the sequence dictionary of a FASTA file
     Dict(DictArgs),
-    /// Check that files are complete, by their ends
+    /// Check that files are complete (header and end-of-file marker)
     Quickcheck(QuickcheckArgs),
-    /// Print the header, and the first records
+    /// Print the header and the first records
     Head(HeadArgs),
     /// Group reads by name
     Collate(Box<CollateArgs>),
-    /// Join BAM files, without compressing them again
+    /// Concatenate BAM files without recompression
     Cat(CatArgs),
-    /// Give a file another header, without compressing it again
+    /// Replace the header of a file without recompression
     Reheader(ReheaderArgs),
     #[command(hide = true)]
     Addreplacerg(UnsupportedCommand),
@@ -70,7 +70,7 @@ impl FileCommand {
             }
             FileCommand::Addreplacerg(_) => Err(unsupported_command_error(
                 "addreplacerg",
-                "readmill samtools addreplacerg takes its options; readmill filter has --read-group, --to-read-group and --orphans-to-read-group",
+                "use readmill samtools addreplacerg, or readmill filter with --read-group, --to-read-group or --orphans-to-read-group",
             )),
         }
     }
@@ -116,7 +116,7 @@ fn open_records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileO
     let output = FileOutput::open(path.map(PathBuf::as_path), inputs)?;
     if output.is_terminal() {
         return Err(Error::usage("BAM and CRAM are not written to a terminal")
-            .hint("give a file by -o, or pipe it on"));
+            .hint("give a file with -o, or use a pipe"));
     }
     Ok(output)
 }
@@ -124,8 +124,8 @@ fn open_records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileO
 /// Flags of the dictionary.
 #[derive(Args)]
 #[command(
-    after_help = "The lines are those of samtools dict; with --as-picard those of Picard's CreateSequenceDictionary, whose @HD has \
-VN:1.6 and no SO, and whose UR is the path as it was given.
+    after_help = "The output is the same as that of samtools dict, or, with --as-picard, of Picard's CreateSequenceDictionary, whose @HD \
+has VN:1.6 and no SO, and whose UR is the path as given.
 
   readmill dict ref.fa -o ref.dict"
 )]
@@ -142,13 +142,13 @@ pub struct DictArgs {
     /// Name of the species (SP)
     #[arg(short, long, value_name = "TEXT")]
     species: Option<String>,
-    /// Where the FASTA is (UR) [default: file:// and its path]
+    /// Location of the FASTA file (UR) [default: file:// and its path]
     #[arg(short, long, value_name = "URI")]
     uri: Option<String>,
-    /// Leave the @HD line out
+    /// Do not write the @HD line
     #[arg(short = 'H', long)]
     no_header: bool,
-    /// Write other names of each contig (AN): with chr, or without it
+    /// Write alternative names of contigs (AN): with and without chr
     #[arg(short = 'A', long, alias = "alternative-name")]
     alias: bool,
     /// Write @HD and UR as Picard's CreateSequenceDictionary does
@@ -179,8 +179,8 @@ impl DictArgs {
 /// Flags of the check.
 #[derive(Args)]
 #[command(
-    after_help = "A file is complete if it is SAM, BAM or CRAM, its header has reference sequences, and its end-of-file marker is \
-there. Records are not read: damage in the middle is not noticed; readmill flagstat reads all of a file.
+    after_help = "A file is complete if it is SAM, BAM or CRAM, its header has reference sequences, and its end-of-file marker \
+exists. Records are not read, so damage in the middle is not detected; readmill flagstat reads a whole file.
 
 Exit code: 0 if all files are complete, 2 if one is not, 3 if one cannot be read.
 
@@ -194,10 +194,10 @@ pub struct QuickcheckArgs {
     /// Print the names of files that are not complete
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
-    /// Say nothing: the exit code tells
+    /// Print nothing; only set the exit code
     #[arg(short, long)]
     quiet: bool,
-    /// Accept headers without reference sequences, as files of reads that are not aligned have them
+    /// Accept headers without reference sequences, as in files of unaligned reads
     #[arg(short, long)]
     unmapped: bool,
     #[command(flatten)]
@@ -245,13 +245,13 @@ pub struct HeadArgs {
     /// SAM, BAM or CRAM file; - for standard input
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Lines of the header [default: all]
+    /// Number of header lines to print [default: all]
     #[arg(short = 'h', long, value_name = "N")]
     headers: Option<u64>,
-    /// Records
+    /// Number of records to print
     #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
     records: u64,
-    /// The reference, where CRAM needs it
+    /// Reference FASTA, if CRAM needs it
     #[arg(short = 'T', long, value_name = "FASTA")]
     reference: Option<PathBuf>,
     #[command(flatten)]
@@ -280,8 +280,8 @@ impl HeadArgs {
 /// Flags of putting reads of one name together.
 #[derive(Args)]
 #[command(
-    after_help = "Reads are sorted by name, byte by byte, which is more than samtools collate promises: the same reads are in the \
-same order in each run. readmill fastq, markdup and filter --fix-mates need no collate.
+    after_help = "Reads are sorted by name, byte by byte, so their order is the same in each run; samtools collate only groups them. \
+readmill fastq, markdup and filter --fix-mates do not need collated input.
 
   readmill collate sample.bam -o by-name.bam"
 )]
@@ -301,8 +301,8 @@ impl CollateArgs {
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
-    after_help = "Compressed blocks are copied as they are. All files must have the same contigs; the header is that of the first, \
-also its @HD line: if the files do not follow each other in the order that it says, merge them instead.
+    after_help = "Compressed blocks are copied unchanged. All files must have the same contigs. The header is the header of the first file, \
+including @HD: if the joined files are not in the order that @HD states, use readmill merge instead.
 
   readmill cat part1.bam part2.bam -o whole.bam"
 )]
@@ -310,19 +310,19 @@ pub struct CatArgs {
     /// BAM files, in order
     #[arg(value_name = "FILE", required_unless_present = "list")]
     files: Vec<PathBuf>,
-    /// A file with names of BAM files, one a line, which come first
+    /// File with names of BAM files, one per line, which are joined first
     #[arg(short = 'b', long, value_name = "FILE")]
     list: Option<PathBuf>,
-    /// Take the header of this file [default: the first of the files]
+    /// Use the header of this file [default: the first input]
     #[arg(short = 'h', long, value_name = "FILE")]
     header: Option<PathBuf>,
     /// Output file [default: -, which is standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Add no @PG line
+    /// Do not add a @PG line
     #[arg(long = "no-PG", alias = "no-pg")]
     no_pg: bool,
-    /// Accept files that lack their EOF block
+    /// Accept files without end-of-file marker
     #[arg(long)]
     allow_missing_eof: bool,
     /// Print only errors
@@ -341,7 +341,7 @@ impl CatArgs {
         let inputs: Vec<PathBuf> =
             listed.into_iter().flatten().chain(self.files.iter().cloned()).collect();
         if inputs.is_empty() {
-            return Err(Error::usage("the list names no files"));
+            return Err(Error::usage("the list contains no file names"));
         }
         let options = CatOptions {
             inputs,
@@ -363,8 +363,8 @@ impl CatArgs {
 /// Flags of another header.
 #[derive(Args)]
 #[command(
-    after_help = "Reads tell their contig by its number, and in CRAM their read group, too: the new header must have contigs of \
-the same lengths in the same order, which may have other names, and may have more at the end.
+    after_help = "Reads store the number of their contig, and in CRAM also of their read group. So the new header must have contigs of \
+the same lengths in the same order; their names may differ, and it may have more contigs at the end.
 
   readmill head sample.bam | sed 's/SN:chr/SN:/' > new.sam
   readmill reheader new.sam sample.bam -o renamed.bam"
@@ -379,10 +379,10 @@ pub struct ReheaderArgs {
     /// Output file [default: -, which is standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Add no @PG line
+    /// Do not add a @PG line
     #[arg(short = 'P', long = "no-PG", alias = "no-pg")]
     no_pg: bool,
-    /// Accept a file that lacks its end-of-file marker
+    /// Accept a file without end-of-file marker
     #[arg(long)]
     allow_missing_eof: bool,
     /// Print only errors
@@ -400,15 +400,15 @@ impl ReheaderArgs {
     fn write_reheadered(&self, ledger: &Ledger) -> Result<()> {
         if self.command.is_some() {
             return Err(Error::usage("reheader has no -c").hint(
-                "change the header first: readmill head FILE | CMD > new.sam; readmill reheader new.sam FILE",
+                "write the new header to a file first: readmill head FILE | CMD > new.sam; readmill reheader new.sam FILE",
             ));
         }
         if self.in_place {
             return Err(Error::usage("reheader has no -i: readmill never changes its input")
-                .hint("write another file by -o"));
+                .hint("write to another file with -o"));
         }
         let (Some(header), Some(input)) = (self.header.clone(), self.input.clone()) else {
-            return Err(Error::usage("there is no header, or no file of reads"));
+            return Err(Error::usage("give both a file with the new header and a file with reads"));
         };
         let options = ReheaderOptions {
             header,

@@ -15,8 +15,8 @@ use super::split::SplitFlags;
 /// long here.
 #[derive(Args)]
 #[command(
-    after_help = "Reads keep their order. Filters are applied in the order of this help, whatever the order of the \
-flags: reads are judged as they are in the input, then changed. The header is always written, with or without -h.",
+    after_help = "Reads keep their order. Filters are applied in the order of this help, not in the order of the \
+flags: reads are first selected by their original values, then changed. The header is always written, with or without -h.",
     mut_arg("quiet", |arg| arg.short(None)),
     mut_arg("temp_dir", |arg| arg.short(None)),
     mut_args(with_samtools_names),
@@ -36,11 +36,10 @@ pub struct FilterArgs {
 impl FilterArgs {
     pub fn plan(&self) -> Result<Plan> {
         if !self.t.is_empty() {
-            let what =
-                "filter has no -T, which is the reference in samtools view and a directory elsewhere";
-            return Err(
-                Error::usage(what).hint("say --reference FASTA, or --temp-dir DIR for temporary files")
-            );
+            let what = "filter has no -T, because it is the reference in samtools view, but a directory in other commands";
+            return Err(Error::usage(what).hint(
+                "use --reference FASTA for the reference, or --temp-dir DIR for temporary files",
+            ));
         }
         let steps = Steps { filters: self.filters.filters()?, ..Steps::default() };
         self.split.plan(&self.io, Command::Filter, steps)

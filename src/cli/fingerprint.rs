@@ -19,30 +19,30 @@ const DIFFERENT: u8 = 4;
 pub enum FingerprintCommand {
     /// Count alleles at common sites, and reads on X and Y
     Count(CountArgs),
-    /// Say which fingerprints are of one person
+    /// Find fingerprints of the same person
     Compare(CompareArgs),
 }
 
-/// Counts, at each site, the bases of each allele: of reads with MAPQ 10 or more and no flag of 0xf04, bases of quality 20 or
-/// more. Reads can be in any order.
+/// Counts the bases of each allele at each site. Reads need a MAPQ of at least 10 and no flag of 0xf04; bases need a quality of at
+/// least 20. Reads can be in any order.
 #[derive(Args)]
 pub struct CountArgs {
     #[command(flatten)]
     args: TallyArgs,
-    /// Common sites: VCF, of which single bases with one other allele are taken, or a haplotype map of Picard
+    /// Common variants: VCF, from which biallelic SNVs are used, or a haplotype map of Picard
     #[arg(long, value_name = "FILE")]
     sites: PathBuf,
 }
 
-/// Compares all pairs of fingerprints. Each line has: the two samples; sites at which both have a genotype; sites with the same
-/// one; sites at which they are homozygous for different alleles; relatedness (1 for one person, about 0.5 for parents and
-/// siblings, about 0 for others); and the verdict: same, related, different, or unclear.
+/// Compares all pairs of fingerprints. Each line has: the two samples; the number of sites at which both have a genotype; the number
+/// of these with the same genotype, and with different homozygous genotypes; relatedness (1 for the same person, about 0.5 for
+/// parents and siblings, about 0 for others); and the verdict: same, related, different, or unclear.
 #[derive(Args)]
 pub struct CompareArgs {
     /// Fingerprints, two or more
     #[arg(value_name = "FILE", required = true, num_args = 2..)]
     files: Vec<PathBuf>,
-    /// Exit with 4 unless all are of one person
+    /// Exit with code 4 unless all are of the same person
     #[arg(long)]
     expect_same: bool,
     #[command(flatten)]

@@ -47,9 +47,9 @@ pub fn without_header_flag(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     }
     match command {
         "merge" | "split" => {
-            let what = "-h shows help and stands alone; a header cannot be given";
+            let what = "-h shows help and cannot be combined with other arguments; a header file cannot be given";
             Err(Error::usage(what).hint(
-                "leave -h out: the header is made of those of the inputs; --help shows help anywhere",
+                "omit -h: the output header is merged from the headers of the inputs; for help, use --help",
             ))
         }
         "filter" => {
@@ -60,18 +60,26 @@ pub fn without_header_flag(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     }
 }
 
-const NO_ADAPTER_DETECTION: &str =
-    "adapters are not guessed: mates tell them by their overlap, and --trim-adapter-sequence names one";
+const NO_ADAPTER_DETECTION: &str = "adapters of pairs are found by the overlap of mates, without this flag; --trim-adapter-sequence sets an adapter";
 
 const OTHER_TOOL_HINTS: &[(&str, &str)] = &[
-    ("mem", "readmill align REF R1.fq R2.fq does what bwa mem does"),
-    ("aln", "readmill align REF READS.fq aligns, with the algorithm of bwa mem"),
-    ("fastp", "readmill align REF R1.fq R2.fq --trim trims as fastp does, with its flags"),
+    ("mem", "use readmill align REF R1.fq R2.fq, which aligns as bwa mem does"),
+    ("aln", "use readmill align REF READS.fq, which aligns with the algorithm of bwa mem"),
+    ("fastp", "use readmill align REF R1.fq R2.fq --trim, which trims as fastp does and has its flags"),
     ("--detect_adapter_for_pe", NO_ADAPTER_DETECTION),
     ("--detect-adapter-for-pe", NO_ADAPTER_DETECTION),
-    ("--adapter_fasta", "--trim-adapter-sequence and --trim-adapter-sequence-r2 name one adapter each"),
-    ("--adapter-fasta", "--trim-adapter-sequence and --trim-adapter-sequence-r2 name one adapter each"),
-    ("--umi_loc", "--read-structures 8M+T,+T takes UMIs off reads, before they are trimmed"),
+    (
+        "--adapter_fasta",
+        "use --trim-adapter-sequence and --trim-adapter-sequence-r2, which set one adapter each",
+    ),
+    (
+        "--adapter-fasta",
+        "use --trim-adapter-sequence and --trim-adapter-sequence-r2, which set one adapter each",
+    ),
+    (
+        "--umi_loc",
+        "use --read-structures 8M+T,+T, which removes UMIs from reads before they are trimmed",
+    ),
     ("fixmate", "readmill prep in.bam -o out.bam --fix-mates"),
     ("FixMateInformation", "readmill prep in.bam -o out.bam --fix-mates"),
     ("FastqToSam", "readmill import R1.fq R2.fq -R '@RG\\tID:lane1\\tSM:sample' -o unaligned.bam"),
@@ -95,20 +103,20 @@ const OTHER_TOOL_HINTS: &[(&str, &str)] = &[
     ("bam2fq", "readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz"),
     ("bamshuf", "readmill collate in.bam -o out.bam"),
     ("SamToFastq", "readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz"),
-    ("sfm", "readmill prep takes the whole sample in one pass"),
-    ("--nr-of-threads", "-@ N is the number of threads in all"),
-    ("--num-threads", "-@ N is the number of threads in all"),
-    ("--nthreads", "-@ N is the number of threads in all"),
-    ("--sorting-order", "--sort ORDER sorts"),
-    ("--mark-optical-duplicates", "--metrics FILE counts optical duplicates, too"),
-    ("--TMP_DIR", "--temp-dir DIR is where readmill spills"),
-    ("--tmp-dir", "--temp-dir DIR is where readmill spills"),
-    ("--tmpdir", "--temp-dir DIR is where readmill spills"),
-    ("--CREATE_INDEX", "--write-index writes an index; sorted BAM gets one by itself"),
-    ("--create-output-bam-index", "--write-index writes an index; sorted BAM gets one by itself"),
-    ("--SORT_ORDER", "--sort ORDER sorts"),
+    ("sfm", "use readmill prep, which processes the whole sample in one pass"),
+    ("--nr-of-threads", "use -@ N, the total number of threads"),
+    ("--num-threads", "use -@ N, the total number of threads"),
+    ("--nthreads", "use -@ N, the total number of threads"),
+    ("--sorting-order", "use --sort ORDER"),
+    ("--mark-optical-duplicates", "use --metrics FILE, which also counts optical duplicates"),
+    ("--TMP_DIR", "use --temp-dir DIR, the directory for temporary files"),
+    ("--tmp-dir", "use --temp-dir DIR, the directory for temporary files"),
+    ("--tmpdir", "use --temp-dir DIR, the directory for temporary files"),
+    ("--CREATE_INDEX", "use --write-index; for sorted BAM, the index is written by default"),
+    ("--create-output-bam-index", "use --write-index; for sorted BAM, the index is written by default"),
+    ("--SORT_ORDER", "use --sort ORDER"),
     ("--ref", "--reference FASTA"),
-    ("--java-options", "readmill needs no Java; -m SIZE limits its memory"),
+    ("--java-options", "omit it, because readmill does not use Java; -m SIZE limits the memory"),
 ];
 
 /// Returns a hint for a word that clap does not know but that another tool does.
@@ -128,7 +136,7 @@ pub fn hint_for_other_tool(
         && value.ends_with(|c: char| "kKmMgG".contains(c))
     {
         return Some(
-            "-m of view is the least length of reads, as in samtools; --memory SIZE is the memory"
+            "-m of view is the minimum read length, as in samtools; to limit memory, use --memory SIZE"
                 .into(),
         );
     }
@@ -155,8 +163,9 @@ pub fn missing_output_error(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> E
         .then(|| insert_flags(flags))
         .flatten();
     let hints = line.map_or(String::new(), |line| format!("; did you mean: {line}"));
-    Error::usage(format!("there are {} inputs and no output{hints}", inputs.len()))
-        .hint("give the output by -o FILE, or write the reads of all inputs to standard output by -o -")
+    Error::usage(format!("{} inputs are given, but no output{hints}", inputs.len())).hint(
+        "give the output with -o FILE, or write the reads of all inputs to standard output with -o -",
+    )
 }
 
 /// Picard's argument names and the readmill flag for each. An empty flag stands for an
@@ -205,7 +214,7 @@ pub fn refuse_picard_arguments(inputs: &[PathBuf]) -> Result<()> {
     let args: Vec<String> =
         std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let what =
-        format!("{} is written as an argument of Picard, and no file has this name", first.display());
+        format!("{} looks like an argument of Picard, and no file has this name", first.display());
     Err(Error::usage(what).hint(picard_line_hint(&args)))
 }
 
@@ -235,12 +244,12 @@ fn picard_line_hint(args: &[String]) -> String {
         // For `import`, the FASTQ files are inputs, but `-1` and `-2` are the flags of
         // outputs in the table.
         Some((_, program)) if command == "import" => {
-            format!("as for Picard: readmill picard {program}{behind}")
+            format!("use: readmill picard {program}{behind}")
         }
         Some((_, program)) => {
-            format!("write: {native}; or, as for Picard: readmill picard {program}{behind}")
+            format!("use: {native}; or, with the syntax of Picard: readmill picard {program}{behind}")
         }
-        None => format!("write: {native}"),
+        None => format!("use: {native}"),
     }
 }
 
@@ -262,7 +271,7 @@ pub fn missing_input_error(way_out: &'static str) -> Error {
     let why = if std::io::stdin().is_terminal() {
         ""
     } else {
-        ": no file is named, and standard input is /dev/null"
+        ": no file is given, and standard input is /dev/null"
     };
     Error::usage(format!("there is no input{why}")).hint(way_out)
 }
@@ -273,7 +282,7 @@ pub fn require_last_input(inputs: &[PathBuf]) -> Result<()> {
     match inputs {
         [_, .., last] if last.as_os_str() != "-" => std::fs::metadata(last).map(drop).map_err(|e| {
             Error::io(format!("{} cannot be read", last.display()), &e)
-                .hint("if it is the output, name it by -o")
+                .hint("if it is the output, give it with -o")
         }),
         _ => Ok(()),
     }
@@ -291,7 +300,7 @@ pub fn format_from_name(path: &Path, way_out: String) -> Result<Format> {
     let (format, guessed) = Format::of_output(path).map_err(|error| error.hint(way_out))?;
     if guessed {
         log(&format!(
-            "readmill: warning: the end of {} tells no format: BAM is written",
+            "readmill: warning: the format of {} is not clear from its name; BAM is written",
             path.display()
         ));
     }

@@ -20,24 +20,24 @@ const MAX_FASTQ_QUALITY: u8 = 93;
 /// Flags of reads that become records.
 #[derive(Args)]
 #[command(
-    after_help = "Records are those of samtools import and Picard FastqToSam: flags 77 and 141 for pairs, 4 for single \
-reads; names lose /1 and /2. Reads of SAM, BAM and CRAM files that are not aligned are taken, too, to mark adapters or barcodes."
+    after_help = "Records are the same as those of samtools import and Picard FastqToSam: flags are 77 and 141 for pairs and 4 for single \
+reads, and /1 and /2 are removed from names. Input can also be unaligned SAM, BAM or CRAM, to mark adapters or barcodes."
 )]
 pub struct ImportArgs {
     #[command(flatten)]
     reads: ReadsFlags,
     #[command(flatten)]
     qualities: QualityFlags,
-    /// Add a comment to the header, a line @CO; may be given again
+    /// Add a comment to the header (@CO line); may be given again
     #[arg(long, value_name = "TEXT")]
     comment: Vec<String>,
-    /// Names of single reads that end in /1 or /2 say which end of its template each is, and so do comments with --casava, as samtools import takes them
+    /// Flag single reads as first or last read by /1 or /2 in their names, or by comments with --casava, as samtools import does
     #[arg(long)]
     ends_by_name: bool,
-    /// Refuse files without any read: without it the output has none, too
+    /// Fail if the input contains no reads [default: write an output without reads]
     #[arg(long, overrides_with = "allow_empty")]
     require_reads: bool,
-    /// Accept files without any read, which is the default
+    /// Accept input without reads, which is the default
     #[arg(long, overrides_with = "require_reads", hide = true)]
     allow_empty: bool,
     #[command(flatten)]
@@ -56,13 +56,13 @@ pub struct ImportArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Qualities")]
 struct QualityFlags {
-    /// How FASTQ writes qualities: standard (Phred + 33), illumina (Phred + 64), solexa, or detect, which looks at 10,000 records as Picard FastqToSam does
+    /// Quality encoding of FASTQ: standard (Phred + 33), illumina (Phred + 64), solexa, or detect (from 10,000 records, as Picard FastqToSam)
     #[arg(long, value_name = "ENCODING", default_value = "standard", value_parser = parse_encoding)]
     quality_encoding: EncodingChoice,
-    /// Refuse reads with a quality below this
+    /// Fail at reads with a lower quality
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=93))]
     min_quality: u8,
-    /// Refuse reads with a quality above this
+    /// Fail at reads with a higher quality
     #[arg(long, value_name = "N", default_value_t = MAX_FASTQ_QUALITY, value_parser = clap::value_parser!(u8).range(0..=93))]
     max_quality: u8,
 }
@@ -76,18 +76,19 @@ fn parse_encoding(text: &str) -> Result<EncodingChoice, String> {
         "detect" => Ok(EncodingChoice(None)),
         name => name
             .parse()
-            .map(|it| EncodingChoice(Some(it)))
-            .map_err(|error: Error| error.what + ", nor detect"),
+            .map(|encoding| EncodingChoice(Some(encoding)))
+            .map_err(|_: Error| format!("{text:?} is not one of standard, illumina, solexa and detect")),
     }
 }
 
 impl QualityFlags {
     fn quality_range(&self) -> Result<RangeInclusive<u8>> {
         if self.min_quality > self.max_quality {
-            let what = format!("no quality is between {} and {}", self.min_quality, self.max_quality);
-            return Err(
-                Error::usage(what).hint("--min-quality is the lower one, --max-quality the higher")
+            let what = format!(
+                "--min-quality {} is above --max-quality {}",
+                self.min_quality, self.max_quality
             );
+            return Err(Error::usage(what).hint("lower --min-quality, or raise --max-quality"));
         }
         Ok(self.min_quality..=self.max_quality)
     }
@@ -113,12 +114,12 @@ impl ImportArgs {
         let mut words = self.qualities.command_words();
         words.extend(self.ends_by_name.then(|| "--ends-by-name".to_string()));
         if let Some(word) = words.first().filter(|_| lanes.iter().any(|lane| lane.records)) {
-            return Err(Error::usage(format!("{word} is for FASTQ"))
-                .hint("leave it out: SAM, BAM and CRAM say their qualities and ends themselves"));
+            return Err(Error::usage(format!("{word} works only with FASTQ input"))
+                .hint("omit it: SAM, BAM and CRAM store qualities and ends of reads in a fixed form"));
         }
         if let Some(comment) = self.comment.iter().find(|text| text.contains(['\n', '\r'])) {
             return Err(Error::usage(format!("--comment {comment:?} has more than one line"))
-                .hint("give --comment for each line"));
+                .hint("give --comment once for each line"));
         }
         let import = Import {
             encoding: self.qualities.quality_encoding.0,

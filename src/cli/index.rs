@@ -24,20 +24,20 @@ use super::common::{MemoryFlag, environment_memory};
 
 /// Flags of making an index.
 #[derive(Args)]
-#[command(after_help = "The content of a file decides, not its name:
-  BAM, SAM by bgzip       FILE.bai; FILE.csi with -c, or if a contig is too long for a BAI
+#[command(after_help = "The kind of index depends on the content of the file, not on its name:
+  BAM, SAM.gz (bgzip)     FILE.bai; FILE.csi with -c, or if a contig is too long for a BAI
   CRAM                    FILE.crai
-  VCF, BED, GFF by bgzip  FILE.tbi; FILE.csi with -c
+  VCF, BED, GFF (bgzip)   FILE.tbi; FILE.csi with -c
   BCF                     FILE.csi
-  FASTA                   the index of readmill align, FILE.fai, and FILE.gzi if it is compressed by bgzip
+  FASTA                   the index for readmill align, FILE.fai, and FILE.gzi if it is compressed with bgzip
 
-The index of the aligner has the files of bwa-mem2 2.2.1, or of minibwa 0.6, byte for byte, so either program reads the \
-other's. Making them takes about 10 bytes of memory a base of the reference, 18 from 2^30 bases on.
+The index for the aligner is identical to that of bwa-mem2 2.2.1 or minibwa 0.6, so each program can read the other's \
+index. Building it takes about 10 bytes of memory per base of the reference, and 18 bytes from 2^30 bases on.
 
   readmill index sample.bam          # writes sample.bam.bai
   readmill index ref.fa              # once, for readmill align")]
 pub struct IndexArgs {
-    /// BAM, CRAM, FASTA, BCF; or SAM, VCF, BED or GFF compressed by bgzip
+    /// BAM, CRAM, FASTA, BCF; or SAM, VCF, BED or GFF compressed with bgzip
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Write a BAI
@@ -46,30 +46,30 @@ pub struct IndexArgs {
     /// Write a CSI
     #[arg(short, long)]
     csi: bool,
-    /// The most memory, as in -m 2G: an index that needs more is refused. A number from 1 to 30 is that of samtools: write a CSI whose smallest bins have 2^N bases
+    /// Maximum memory, such as 2G; an index that needs more is an error. A number from 1 to 30 has the meaning of samtools: write a CSI whose smallest bins have 2^N bases
     #[arg(short, long, value_name = "SIZE|N", value_parser = parse_amount)]
     memory: Option<MemoryOrMinShift>,
-    /// Name of the index; of a FASTA, prefix of the names of the aligner's files [default: FILE and the usual end]
+    /// Name of the index; for FASTA, prefix of the files for the aligner [default: FILE with the usual ending]
     #[arg(short, long, value_name = "NAME", alias = "prefix")]
     output: Option<PathBuf>,
-    /// What the text is, where its lines do not tell: vcf, bed or gff
+    /// Format of a text file, if it cannot be detected: vcf, bed or gff
     #[arg(short, long, value_name = "KIND", value_parser = one_of(PRESET_CHOICES))]
     preset: Option<TextPreset>,
-    /// Threads in all, not in addition; 0 means one, as in samtools [default: what this process may use]
+    /// Total number of threads; 0 means 1, as in samtools [default: all available]
     #[arg(short = '@', long, value_name = "N", env = "READMILL_THREADS", allow_negative_numbers = true)]
     threads: Option<u16>,
-    /// Accept a file that lacks its end-of-file marker
+    /// Accept a file without end-of-file marker
     #[arg(long)]
     allow_missing_eof: bool,
-    /// The aligner that will read the index of a FASTA
+    /// Aligner that will use the index of a FASTA file
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     kernel: KernelName,
-    /// Write REF.0123, too, which bwa-mem2 reads and readmill does not
+    /// Also write REF.0123, which bwa-mem2 needs and readmill does not
     #[cfg(feature = "bwa")]
     #[arg(long)]
     unpacked: bool,
-    /// All files are indexed, with or without this flag of samtools
+    /// Accepted for samtools: all files are indexed with or without it
     #[arg(short = 'M', hide = true)]
     several: bool,
     /// Print only errors
@@ -102,8 +102,8 @@ fn parse_amount(text: &str) -> std::result::Result<MemoryOrMinShift, String> {
 impl IndexArgs {
     pub fn run_index_command(&self) -> Result<()> {
         if self.files.len() > 1 && self.output.is_some() {
-            return Err(Error::usage("-o names one index, and there are several files")
-                .hint("leave -o out, or index each file by a command of its own"));
+            return Err(Error::usage("-o is the name of one index, but several files are given")
+                .hint("omit -o, or run the command once for each file"));
         }
         let one = |file: &PathBuf| match indexing::detect_content(file, self.preset)? {
             IndexableContent::Fasta => self.index_fasta(file),
@@ -144,8 +144,8 @@ impl IndexArgs {
         let verbosity = if self.quiet { Verbosity::Quiet } else { Verbosity::Normal };
         let kind = match (self.bai, self.csi) {
             (true, _) if self.min_shift().is_some() => {
-                return Err(Error::usage("-m N is for CSI indexes, and -b asks for a BAI")
-                    .hint("leave one of them out; for memory, write a unit: -m 2G"));
+                return Err(Error::usage("-m N applies only to CSI indexes, but -b requests a BAI")
+                    .hint("omit one of them; to limit memory, add a unit: -m 2G"));
             }
             (true, _) => Some(IndexFormat::Bai),
             (_, true) => Some(IndexFormat::Csi),
@@ -166,14 +166,14 @@ impl IndexArgs {
         let made = indexing::make_index_file(file, content, &options, &Console::new(verbosity))?;
         #[cfg(debug_assertions)]
         readmill::audit::check_limits(memory)?;
-        self.log_unless_quiet(&format!("wrote {}, of {} records", made.path.display(), made.records));
+        self.log_unless_quiet(&format!("wrote {} ({} records)", made.path.display(), made.records));
         Ok(())
     }
 
     fn index_fasta(&self, reference: &Path) -> Result<()> {
         if self.bai || self.csi || self.min_shift().is_some() {
-            return Err(Error::usage("a FASTA has no BAI or CSI index")
-                .hint("leave -b, -c and -m N out; for memory, write a unit: -m 8G"));
+            return Err(Error::usage("a BAI or CSI index cannot be made for FASTA")
+                .hint("omit -b, -c and -m N; to limit memory, add a unit: -m 8G"));
         }
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         self.write_aligner_index(reference)?;
@@ -222,7 +222,7 @@ impl IndexArgs {
         };
         let file = prefix.display();
         self.log_unless_quiet(&format!(
-            "wrote the index of readmill align, which bwa does not read: {file}.{ends}"
+            "wrote the index for readmill align (not for bwa): {file}.{ends}"
         ));
         Ok(())
     }
@@ -230,7 +230,7 @@ impl IndexArgs {
     fn log_stage(&self, stage: IndexStage) {
         match stage {
             IndexStage::Read => self.log_unless_quiet("reading the reference"),
-            IndexStage::Sort => self.log_unless_quiet("sorting its suffixes, which takes longest"),
+            IndexStage::Sort => self.log_unless_quiet("sorting suffixes, which takes most of the time"),
             IndexStage::Write => self.log_unless_quiet("writing the index"),
             IndexStage::Name => {}
         }
@@ -253,7 +253,7 @@ impl IndexArgs {
         use readmill_align::minibwa::{build_index, partial_index_files};
         #[cfg(feature = "bwa")]
         if self.unpacked {
-            return Err(Error::usage("--unpacked is for --kernel bwa"));
+            return Err(Error::usage("--unpacked works only with --kernel bwa"));
         }
         let memory = self.memory_limit()?;
         complete_or_gone(prefix, &partial_index_files(prefix), |report| {
@@ -272,19 +272,19 @@ impl IndexArgs {
   readmill faidx ref.fa chr1:1-2000 chrM   # prints sequences, as samtools faidx"
 )]
 pub struct FaidxArgs {
-    /// FASTA, plain or compressed by bgzip
+    /// FASTA, plain or compressed with bgzip
     #[arg(value_name = "REF")]
     reference: PathBuf,
-    /// Print the sequences of these regions, such as chr1 or chr1:1-2000; an index that is not there yet is written first
+    /// Print the sequences of these regions, such as chr1 or chr1:1-2000; a missing index is written first
     #[arg(value_name = "REGION")]
     regions: Vec<String>,
-    /// The file of the sequences [default: -, which is standard output]
+    /// Output file for the sequences [default: -, which is standard output]
     #[arg(short, long, value_name = "FILE", requires = "regions")]
     output: Option<PathBuf>,
-    /// Bases in a line of a sequence; 0 for one line
+    /// Bases per line of a sequence; 0: all on one line
     #[arg(short = 'n', long, value_name = "N", requires = "regions")]
     length: Option<usize>,
-    /// The name of the index to write [default: REF.fai]
+    /// Name of the index to write [default: REF.fai]
     #[arg(long, value_name = "FILE", conflicts_with = "regions")]
     fai_idx: Option<PathBuf>,
     /// Print only errors
@@ -318,7 +318,7 @@ impl FaidxArgs {
                 // The index is also built in memory, so the sequences can be read
                 // without the file.
                 Err(error) if error.kind == ErrorKind::Io => {
-                    log(&format!("readmill: note: no index is kept: {error}"));
+                    log(&format!("readmill: note: the index was not saved: {error}"));
                 }
                 Err(error) => return Err(error),
             }

@@ -11,10 +11,10 @@ use readmill_report::{Assay, Limits};
 /// Limits of the numbers of a page.
 #[derive(Args)]
 pub struct LimitFlags {
-    /// What was sequenced, which decides the limits of numbers on the page [default: wgs]
+    /// Type of assay, which sets the thresholds of metrics on the page [default: wgs]
     #[arg(long, value_name = "ASSAY", value_parser = assays())]
     assay: Option<String>,
-    /// Limits of numbers on the page that replace the defaults: JSON, as docs/report.md has it
+    /// Thresholds of metrics that replace the defaults: JSON, as described in docs/report.md
     #[arg(long, value_name = "FILE")]
     qc_thresholds: Option<PathBuf>,
 }
@@ -51,9 +51,9 @@ pub fn text_of(path: &Path, most: u64) -> Result<String> {
     let file = input_file::open(path).map_err(|error| unreadable(path, &error))?;
     file.take(most + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > most {
-        return Err(wrong(path, &format!("it has more than {most} bytes")));
+        return Err(wrong(path, &format!("it is larger than {most} bytes")));
     }
-    String::from_utf8(bytes).map_err(|_| wrong(path, "it is not text"))
+    String::from_utf8(bytes).map_err(|_| wrong(path, "it is not UTF-8 text"))
 }
 
 pub fn unreadable(path: &Path, error: &std::io::Error) -> Error {

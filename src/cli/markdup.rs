@@ -13,8 +13,8 @@ use super::sort::OutputOrder;
 /// Flags of marking alone.
 #[derive(Args)]
 #[command(
-    after_help = "Flags are those of Picard MarkDuplicates 3.4. The order of the input is kept, unless \
-another is asked for."
+    after_help = "The results are the same as those of Picard MarkDuplicates 3.4. The order of the input is kept, unless \
+another order is requested."
 )]
 pub struct MarkdupArgs {
     #[command(flatten)]

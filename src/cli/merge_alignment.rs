@@ -25,20 +25,20 @@ use super::sort::OutputOrder;
 /// Flags of merging alignments.
 #[derive(Args)]
 #[command(
-    after_help = "The rules are those of Picard MergeBamAlignment 3.4.0. All files have their templates in the order of the \
-reads, as an aligner leaves them; where they do not, sort all of them by --sort queryname."
+    after_help = "The rules are those of Picard MergeBamAlignment 3.4.0. In all files, templates must be in the order of the \
+unaligned reads, as aligners write them; otherwise, sort all files with --sort queryname."
 )]
 pub struct MergeAlignmentArgs {
-    /// Reads that are not aligned: SAM, BAM or CRAM
+    /// Unaligned reads: SAM, BAM or CRAM
     #[arg(value_name = "UNALIGNED")]
     unaligned: PathBuf,
-    /// Their alignments: SAM, BAM or CRAM; - for standard input
+    /// Alignments of these reads: SAM, BAM or CRAM; - for standard input
     #[arg(value_name = "ALIGNED")]
     aligned: Vec<PathBuf>,
-    /// Alignments of the first read of each pair alone, whatever their flags say; names may end in /1
+    /// Alignments of only the first read of each pair, regardless of their flags; names may end in /1
     #[arg(long, value_name = "FILE", conflicts_with = "aligned", requires = "last_aligned")]
     first_aligned: Vec<PathBuf>,
-    /// Alignments of the last read of each pair alone, whatever their flags say; names may end in /2
+    /// Alignments of only the last read of each pair, regardless of their flags; names may end in /2
     #[arg(long, value_name = "FILE", requires = "first_aligned")]
     last_aligned: Vec<PathBuf>,
     #[command(flatten)]
@@ -59,19 +59,19 @@ pub struct MergeAlignmentArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Fields")]
 struct FieldFlags {
-    /// Fields of the aligner to keep although their names begin with X, Y, Z or a small letter
+    /// Fields of the aligner to keep although they begin with X, Y, Z or a lower-case letter
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     keep_fields: Option<TagList>,
-    /// Fields of the aligner to leave out
+    /// Fields of the aligner to drop
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     drop_fields: Option<TagList>,
-    /// Fields that are turned with reads on the reverse strand [default: OQ,U2]
+    /// Fields to reverse for reads on the reverse strand [default: OQ,U2]
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     reverse_fields: Option<TagList>,
-    /// The same, of fields that have bases, which become their complements [default: E2,SQ]
+    /// Fields to reverse-complement for reads on the reverse strand [default: E2,SQ]
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     complement_fields: Option<TagList>,
-    /// Fields of @SQ that must not differ between the alignments and the dictionary beside the reference, besides LN [default: M5,LN]
+    /// Fields of @SQ that must be equal in the alignments and in the dictionary of the reference, in addition to LN [default: M5,LN]
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     match_dictionary: Option<TagList>,
 }
@@ -83,37 +83,37 @@ struct AlignmentFlags {
     /// Orientations of proper pairs on one sequence: FR, RF, TANDEM
     #[arg(long, value_name = "LIST", default_value = "FR", value_delimiter = ',')]
     orientations: Vec<PairOrientation>,
-    /// Leave the flag of proper pairs as the aligner has it
+    /// Keep the proper pair flag of the aligner
     #[arg(long, conflicts_with = "orientations")]
     aligner_proper_pairs: bool,
-    /// Leave bases from XT on aligned
+    /// Do not clip adapters, which start at the base in XT
     #[arg(long)]
     no_clip_adapters: bool,
-    /// Clip mates that overlap, where one goes beyond the start of the other: none, soft, or hard, which keeps bases in XB and qualities in XQ
+    /// Clip mates that extend beyond the start of each other: none, soft, or hard (keeps bases in XB and qualities in XQ)
     #[arg(long, value_name = "HOW", default_value = "soft")]
     clip_overlaps: OverlapClip,
-    /// Leave out templates without an alignment
+    /// Do not write templates without an alignment
     #[arg(long)]
     aligned_only: bool,
-    /// Leave out alignments with more insertions and deletions than this
+    /// Maximum number of insertions and deletions of an alignment; others are dropped [default: no limit]
     #[arg(long, value_name = "N")]
     max_gaps: Option<usize>,
-    /// How the primary alignment is chosen among several: best-mapq (ends belong together by HI), earliest-base (single reads), best-end-mapq, most-distant
+    /// How the primary alignment is chosen: best-mapq (mates are matched by HI), earliest-base (single reads), best-end-mapq, most-distant
     #[arg(long, value_name = "HOW", default_value = "best-mapq")]
     primary: PrimaryChoice,
-    /// Leave out secondary alignments
+    /// Do not write secondary alignments
     #[arg(long)]
     no_secondary: bool,
-    /// Write no MC
+    /// Do not write MC fields
     #[arg(long)]
     no_mate_cigar: bool,
-    /// Make templates unmapped whose primary alignment has fewer than N bases between two clips: they are of another species
+    /// Unmap templates whose primary alignment has fewer than N bases between two clips, because they are probably of another species [default without N: 32]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "32")]
     unmap_contaminants: Option<u32>,
-    /// How their alignments change: leave (the position), leave-all, copy (to OA) or move (to OA)
+    /// What to do with alignments of contaminants: leave (the position), leave-all, copy (to OA) or move (to OA)
     #[arg(long, value_name = "HOW", default_value = "leave", requires = "unmap_contaminants")]
     contaminant_alignments: ContaminantAlignments,
-    /// Bases that were cut off the start of the first and the last read before they were aligned
+    /// Number of bases cut off the start of the first and the last read before alignment
     #[arg(long, value_name = "N,N", num_args = 1, value_parser = parse_trimmed_bases)]
     trimmed: Option<TrimmedBases>,
 }
@@ -122,19 +122,19 @@ struct AlignmentFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Aligner")]
 struct ProgramFlags {
-    /// ID of the aligner in @PG [default: the line @PG of ALIGNED, if it has one alone]
+    /// ID of the aligner in @PG [default: the @PG line of ALIGNED, if there is exactly one]
     #[arg(long, value_name = "ID")]
     program_id: Option<String>,
-    /// Its name, PN
+    /// Name of the aligner (PN)
     #[arg(long, value_name = "NAME", requires = "program_id")]
     program_name: Option<String>,
-    /// Its version, VN
+    /// Version of the aligner (VN)
     #[arg(long, value_name = "VERSION", requires = "program_id")]
     program_version: Option<String>,
-    /// Its command line, CL
+    /// Command line of the aligner (CL)
     #[arg(long, value_name = "COMMAND", requires = "program_id")]
     program_command: Option<String>,
-    /// Records do not name the aligner in PG
+    /// Do not write PG fields that name the aligner
     #[arg(long)]
     no_program_field: bool,
 }
@@ -175,7 +175,7 @@ impl ProgramFlags {
         let breaks = given.into_iter().flatten().chain(&self.program_command);
         if let Some(value) = { breaks }.find(|value| value.contains(['\t', '\n', '\r'])) {
             return Err(Error::usage(format!(
-                "{value:?} has a tab, or more than one line, and @PG cannot"
+                "{value:?} contains a tab or a line break, which is not allowed in @PG"
             ))
             .hint("write tabs as \\t"));
         }
@@ -187,9 +187,9 @@ impl ProgramFlags {
         let is_empty = |(_, value): &(&str, Option<&String>)| value.is_some_and(String::is_empty);
         if let Some((flag, _)) = given.into_iter().chain(others).find(is_empty) {
             return Err(Error::usage(format!(
-                "{flag} is empty, and other tools refuse @PG lines with an empty field"
+                "{flag} is empty, but other tools reject @PG lines with an empty field"
             ))
-            .hint("give it a value, or leave it out"));
+            .hint("give a value, or omit the flag"));
         }
         Ok(Some(HeaderLine::new(text)))
     }
@@ -248,7 +248,7 @@ impl MergeAlignmentArgs {
         }
         let console = Console::new(plan.resources.verbosity);
         console.write_line(&format!(
-            "readmill: {} is in another order: it is sorted by name first",
+            "readmill: {} is in a different order and is sorted by name first",
             aligned.display()
         ));
         plan.resources.memory /= 2;
@@ -273,8 +273,8 @@ impl MergeAlignmentArgs {
         }
         let (least, given) = ((2 * both).div_ceil(1 << 20), (2 * half) >> 20);
         let what = format!(
-            "{} is in another order, so that a second process sorts it, and each takes half of the memory: this needs at least \
-             -m {least}M, and has {given}M",
+            "{} is in a different order, so a second process sorts it, and each process uses half of the memory; this needs at least \
+             -m {least}M, but -m is {given}M",
             aligned.display()
         );
         Err(Error::usage(what)
@@ -289,8 +289,9 @@ impl MergeAlignmentArgs {
         let last = self.last_aligned.iter().map(file(Some(TemplateEnd::Last)));
         let aligned: Vec<AlignedFile> = aligned.chain(first).chain(last).collect();
         if aligned.is_empty() {
-            return Err(Error::usage("there are no alignments")
-                .hint("readmill merge-alignment UNALIGNED ALIGNED -o OUT; - for those from a pipe"));
+            return Err(Error::usage("no file with alignments is given").hint(
+                "use readmill merge-alignment UNALIGNED ALIGNED -o OUT; for a pipe, ALIGNED is -",
+            ));
         }
         let matching = self
             .fields

@@ -65,8 +65,8 @@ use fronts::{FrontFiles, TranslatedLine};
     version,
     max_term_width = 100,
     subcommand_required = true,
-    after_help = "Command lines of samtools, Picard, GATK, elPrep and bwa are taken as they are: readmill samtools sort …, \
-readmill picard MarkDuplicates …; docs/fronts.md says what becomes of each option."
+    after_help = "Command lines of samtools, Picard, GATK, elPrep and bwa work unchanged: readmill samtools sort …, \
+readmill picard MarkDuplicates …; docs/fronts.md describes how each option is translated."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -75,55 +75,55 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Align reads of FASTQ files, and prepare them in the same pass
+    /// Align FASTQ reads, and sort, mark duplicates and more in the same pass
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     Align(Box<align::AlignArgs>),
-    /// Reads of FASTQ files to SAM, BAM or CRAM, unaligned
+    /// Convert FASTQ to unaligned SAM, BAM or CRAM
     Import(Box<import::ImportArgs>),
-    /// Alignments of a third aligner onto the unaligned reads that they are of
+    /// Merge alignments of another aligner with the unaligned reads
     MergeAlignment(Box<merge_alignment::MergeAlignmentArgs>),
     #[command(flatten)]
     Files(files::FileCommand),
-    /// Any combination of steps in one read of the input
+    /// Run any combination of steps in a single pass
     Prep(Box<prep::PrepArgs>),
     /// Sort reads
     Sort(sort::SortArgs),
     /// Mark duplicates
     Markdup(markdup::MarkdupArgs),
-    /// Drop or change reads, in input order
+    /// Drop or change reads, without sorting
     Filter(Box<filter::FilterArgs>),
-    /// Reads of some regions, or all, in any format
+    /// Print or convert reads, all or by region
     View(Box<view::ViewArgs>),
-    /// Recalibrate base qualities, in steps
+    /// Recalibrate base qualities, in separate steps
     #[command(subcommand)]
     Bqsr(bqsr::Bqsr),
-    /// Several files to one, in order; what is not sorted is
+    /// Merge files; unsorted inputs are sorted first
     Merge(sort::SortArgs),
-    /// Reads to several files, by read group, contigs or number
+    /// Split a file by read group, contigs or number of reads
     Split(split::SplitArgs),
-    /// Reads back to FASTQ
+    /// Convert reads to FASTQ
     Fastq(Box<fastq::FastqArgs>),
     #[command(flatten)]
     Tally(tally::TallyCommand),
-    /// Statistics of reads, as samtools stats
+    /// Count statistics of reads, as samtools stats
     Stats(Box<stats::StatsArgs>),
     #[command(flatten)]
     Depth(depth::DepthCommand),
-    /// Picard's quality metrics
+    /// Compute quality metrics of Picard, FastQC and mosdepth
     Qc(Box<tally::QcArgs>),
-    /// Alleles at common sites: which files are of one person, and of which sex
+    /// Check sample identity and sex from common variants
     #[command(subcommand)]
     Fingerprint(fingerprint::FingerprintCommand),
-    /// Checksums of reads that do not depend on their order
+    /// Compute checksums of reads that do not depend on their order
     Checksum(tally::ChecksumArgs),
-    /// What runs did as one page to look at, from the files of their --json
+    /// Make an HTML report from run files (--json)
     Report(page::ReportArgs),
-    /// Say how far two files agree
+    /// Compare the records of two files
     Compare(compare::CompareArgs),
-    /// A sort, or duplicates, in stages: on many machines, or to go on after a stop
+    /// Split a job into stages that can be resumed or distributed
     #[command(subcommand)]
     Shard(shard::Shard),
-    /// Start workers on this machine or on SLURM, by Python and Dask, and run a command in stages on them
+    /// Run a command on several workers, local or on SLURM (needs Python and Dask)
     Cluster(cluster::ClusterArgs),
     /// Simulate a sample and prepare it
     Demo(demo::DemoArgs),
@@ -181,7 +181,7 @@ struct ViewCli {
 
 #[derive(Subcommand)]
 enum ViewCommand {
-    /// Reads of some regions, or all, in any format
+    /// Print or convert reads, all or by region
     View(Box<view::ViewArgs>),
 }
 
@@ -285,7 +285,7 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
     let words: Vec<OsString> = words.map(OsString::from).collect();
     let refused = |what: String| {
         Error::usage(what).hint(
-            "readmill shard plan --work DIR COMMAND …: sort, merge, markdup, prep or align, with its flags",
+            "use readmill shard plan --work DIR COMMAND …, where COMMAND is sort, merge, markdup, prep or align with its flags",
         )
     };
     let parsed = parse(&words).map_err(|error| refused(plain(&error)))?;
@@ -299,7 +299,7 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
             it.complete_index_if_asked()?;
             it.build_plan()
         }
-        _ => Err(refused(format!("{name} cannot be done in stages"))),
+        _ => Err(refused(format!("{name} cannot be run in stages"))),
     }
 }
 

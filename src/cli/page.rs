@@ -16,26 +16,26 @@ use serde_json::Value;
 use super::common::MemoryFlag;
 use super::limit_flags::{LimitFlags, MAX_BYTES, text_of, unreadable, wrong};
 
-/// Makes a page of what runs did. Of one run, it has all about the sample; of several, a table of the samples and how they
-/// compare, too.
+/// Makes an HTML report from run files. For one run, the page shows all metrics of the sample; for several runs, also a table that
+/// compares the samples.
 #[derive(Args)]
 pub struct ReportArgs {
-    /// What runs did, as --json wrote it
+    /// Run files, written with --json
     #[arg(value_name = "RUN.json", required = true)]
     files: Vec<PathBuf>,
-    /// The page
+    /// HTML file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     limits: LimitFlags,
-    /// Fields of samples: a line of names, then a line a sample, with tabs between cells; the first column is the name of the sample
+    /// Table of sample fields, separated by tabs: a header line, then one line per sample; the first column is the sample name
     #[arg(long, value_name = "FILE")]
     sample_sheet: Option<PathBuf>,
-    /// The field of the sample sheet that colours the samples [default: the first with two to seven values]
+    /// Field of the sample sheet that sets the colour of samples [default: the first with two to seven values]
     #[arg(long, value_name = "FIELD", requires = "sample_sheet")]
     color_by: Option<String>,
-    /// A table for MultiQC of what it does not know of runs: verdicts, time, memory and spill. It finds files that end with
-    /// _mqc.json
+    /// Also write a table for MultiQC with verdicts, time, memory and spill. The name must end with _mqc.json, because MultiQC finds
+    /// files by this ending
     #[arg(long, value_name = "FILE_mqc.json")]
     multiqc: Option<PathBuf>,
     #[command(flatten)]
@@ -97,11 +97,11 @@ impl ReportArgs {
     fn open_table(&self, path: &Path, read: &[&Path]) -> Result<FileOutput> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if !name.ends_with(MULTIQC_SUFFIX) {
-            let what = format!("{}: MultiQC would not find this file", path.display());
-            return Err(Error::usage(what).hint(format!("end its name with {MULTIQC_SUFFIX}")));
+            let what = format!("{}: MultiQC does not find files with this name", path.display());
+            return Err(Error::usage(what).hint(format!("use a name that ends with {MULTIQC_SUFFIX}")));
         }
         if path == self.output {
-            let what = format!("{}: the page has this name", path.display());
+            let what = format!("{}: this is also the name of the page", path.display());
             return Err(Error::usage(what).hint("give the table another name"));
         }
         FileOutput::open(Some(path), read)
@@ -109,8 +109,8 @@ impl ReportArgs {
 }
 
 /// The way out for files that are not those of `--json`.
-const WRITE_RUN: &str = "give the file that --json wrote: readmill qc in.bam -o PREFIX --json run.json; \
-                         or have the run itself make the page: --report page.html";
+const WRITE_RUN: &str = "give a file that was written with --json: readmill qc in.bam -o PREFIX --json run.json; \
+                         or let the run write the page: --report page.html";
 
 /// Reads the description of a run, and says so if it is another kind of file.
 fn read_run(path: &Path, bytes: u64) -> Result<Value> {
@@ -124,11 +124,9 @@ fn read_run(path: &Path, bytes: u64) -> Result<Value> {
         _ => None,
     };
     if let Some(kind) = kind {
-        return Err(
-            wrong(path, &format!("this is {kind}, and not the description of a run")).hint(WRITE_RUN)
-        );
+        return Err(wrong(path, &format!("this is {kind}, not a run file")).hint(WRITE_RUN));
     }
     let text = text_of(path, bytes).map_err(|error| error.hint(WRITE_RUN))?;
     serde_json::from_str(&text)
-        .map_err(|error| wrong(path, &format!("it is not valid JSON: {error}")).hint(WRITE_RUN))
+        .map_err(|error| wrong(path, &format!("not valid JSON: {error}")).hint(WRITE_RUN))
 }

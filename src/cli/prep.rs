@@ -18,9 +18,9 @@ use super::split::SplitFlags;
 /// Flags of any combination of steps.
 #[derive(Args)]
 #[command(
-    after_help = "Steps are applied in this order, whatever the order of the flags: filters in the order of this help \
-(reads are judged as they are in the input, then changed), mark duplicates, sort, recalibrate base qualities, remove \
-optional fields."
+    after_help = "Steps are always applied in this order, regardless of the order of the flags: filters in the order of this help \
+(reads are first selected by their original values, then changed), mark duplicates, sort, recalibrate base qualities, \
+remove optional fields."
 )]
 pub struct PrepArgs {
     #[command(flatten)]
@@ -54,31 +54,31 @@ pub struct StepFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration")]
 pub struct BqsrFlags {
-    /// Recalibrate base qualities: errors are counted once duplicates are known, and new qualities given in the same run
+    /// Recalibrate base qualities: count errors without duplicates, and write new qualities in the same run
     #[arg(long, conflicts_with = "bqsr_apply")]
     bqsr: bool,
-    /// Count errors only, for --bqsr-table; qualities stay as they are
+    /// Only count errors and write --bqsr-table; do not change qualities
     #[arg(long, requires = "bqsr_table", conflicts_with_all = ["bqsr", "bqsr_apply"])]
     bqsr_table_only: bool,
     /// Write the recalibration table
     #[arg(long, value_name = "TABLE")]
     bqsr_table: Option<PathBuf>,
-    /// Write a second table, counted after recalibration (as AnalyzeCovariates wants)
+    /// Write a second table, counted after recalibration (for AnalyzeCovariates)
     #[arg(long, value_name = "TABLE", requires = "bqsr")]
     bqsr_after_table: Option<PathBuf>,
-    /// Where no sites are known: count nothing at positions where three reads and one of five differ from the reference
+    /// If there are no known sites: exclude positions where at least three reads, and one in five, differ from the reference
     #[arg(long, conflicts_with_all = ["known_sites", "bqsr_apply"])]
     bqsr_bootstrap: bool,
-    /// Recalibrate by this table, which is there already
+    /// Recalibrate with this existing table
     #[arg(long, value_name = "TABLE")]
     bqsr_apply: Option<PathBuf>,
-    /// Count reads here only: a region (chr1:100-200), or a file of them (BED, .interval_list, .list); may be given again
+    /// Count only reads in this region (chr1:100-200), or in the regions of a file (BED, .interval_list, .list); may be given again
     #[arg(long, value_name = "WHERE")]
     bqsr_intervals: Vec<String>,
-    /// Count no reads here
+    /// Do not count reads in this region, or in the regions of a file; may be given again
     #[arg(long, value_name = "WHERE")]
     bqsr_exclude_intervals: Vec<String>,
-    /// Widen intervals by so many bases
+    /// Extend intervals on both sides by N bases
     #[arg(long, value_name = "N", default_value = "0")]
     bqsr_interval_padding: u32,
     #[command(flatten)]
@@ -102,18 +102,19 @@ impl BqsrFlags {
             || self.bqsr_bootstrap
             || self.bqsr_table.is_some();
         if counting && !counts {
-            return Err(Error::usage("flags say how bases are counted, and none are to be counted")
+            return Err(Error::usage("flags for counting bases are given, but no bases are counted")
                 .hint("add --bqsr or --bqsr-table-only"));
         }
         if self.applying.is_given() && !applies || self.qualities.is_given() && !(counts || applies) {
             return Err(Error::usage(
-                "flags say how base qualities are changed, and none are to be changed",
+                "flags for changing base qualities are given, but no base qualities are changed",
             )
             .hint("add --bqsr or --bqsr-apply"));
         }
         if self.bqsr_interval_padding > 0 && !regions {
-            return Err(Error::usage("intervals are to be widened, and there are none")
-                .hint("add --bqsr-intervals"));
+            return Err(
+                Error::usage("interval padding is given, but no intervals").hint("add --bqsr-intervals")
+            );
         }
         Ok(())
     }
@@ -128,7 +129,7 @@ impl BqsrFlags {
             return Ok(None);
         }
         let Some(reference) = reference.cloned() else {
-            return Err(Error::usage("bases are compared with the reference").hint("add --reference"));
+            return Err(Error::usage("counting errors needs a reference").hint("add --reference"));
         };
         let regions = CountRegions {
             intervals: self.bqsr_intervals.clone(),

@@ -15,16 +15,16 @@ use readmill_record::{Error, Result};
 #[derive(Args)]
 #[command(next_help_heading = "Barcodes and comments")]
 pub struct ReadTagFlags {
-    /// The comment of each read is fields of SAM, which all its records get: as bwa mem -C
+    /// Copy the comment of each read, which must be SAM optional fields, to its records, as bwa mem -C
     #[arg(short = 'C', long)]
     append_comment: bool,
-    /// Comments are those of Casava, such as 1:N:0:ACGT: the barcode goes to BC, or to TAG, and Y sets 0x200 in records that are not aligned
+    /// Read comments in the format of Casava, such as 1:N:0:ACGT: write the barcode to BC, or to TAG; Y sets 0x200 in unaligned records
     #[arg(long, value_name = "TAG", num_args = 0..=1, require_equals = true, default_missing_value = "BC", value_parser = parse_tag, conflicts_with = "append_comment")]
     casava: Option<Tag>,
-    /// UMIs at the end of read names go to RX: behind the seventh colon, or behind SEPARATOR
+    /// Copy the UMI from the end of read names to RX: the part after the seventh colon, or after SEPARATOR
     #[arg(long, value_name = "SEPARATOR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = name_umis)]
     umi_from_name: Option<NameUmis>,
-    /// Structures of the reads, one for each read of a template: 8M3S+T,+T has a UMI of 8 bases for RX and QX, skips 3, and aligns the rest; B and C are barcodes of samples (BC) and cells (CB). Those of index reads follow: '+T +T 9M'
+    /// Read structures, one for each read of a template: 8M3S+T,+T has a UMI of 8 bases (RX and QX), skips 3 bases, and aligns the rest; B and C are sample barcodes (BC) and cell barcodes (CB). Structures of index reads follow: '+T +T 9M'
     #[arg(long, value_name = "STRUCTURES", value_delimiter = ',')]
     read_structures: Vec<Structures>,
 }
@@ -85,7 +85,7 @@ const ADAPTERS: &str = "INDEXED,DUAL_INDEXED,PAIRED_END";
 #[derive(Args)]
 #[command(next_help_heading = "Adapters")]
 pub struct AdapterFlags {
-    /// Mark reads that run into an adapter: XT is its first base, as Picard MarkIlluminaAdapters has it
+    /// Mark reads that contain adapter: XT is the position of its first base, as in Picard MarkIlluminaAdapters
     #[arg(long)]
     mark_adapters: bool,
     /// Adapters to look for: INDEXED, DUAL_INDEXED, PAIRED_END, SINGLE_END, NEXTERA_V1, NEXTERA_V2, FLUIDIGM, TRUSEQ_SMALLRNA, ALTERNATIVE_SINGLE_END
@@ -98,13 +98,13 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     adapters: Vec<String>,
-    /// 5' adapter of one more pair to look for; last reads run into its reverse complement
+    /// 5' adapter of a custom adapter pair; last reads contain its reverse complement
     #[arg(long, value_name = "BASES", alias = "FIVE_PRIME_ADAPTER", requires_all = ["mark_adapters", "three_prime_adapter"])]
     five_prime_adapter: Option<String>,
-    /// 3' adapter of this pair; single and first reads run into it
+    /// 3' adapter of this pair; single and first reads contain it
     #[arg(long, value_name = "BASES", alias = "THREE_PRIME_ADAPTER", requires_all = ["mark_adapters", "five_prime_adapter"])]
     three_prime_adapter: Option<String>,
-    /// Fewest bases of a single read that are like the adapter
+    /// Minimum number of bases of a single read that match the adapter
     #[arg(
         long,
         value_name = "N",
@@ -113,7 +113,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     min_match_bases_se: usize,
-    /// The same for each read of a pair
+    /// Minimum number of bases of each read of a pair that match the adapter
     #[arg(
         long,
         value_name = "N",
@@ -122,7 +122,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     min_match_bases_pe: usize,
-    /// Share of these bases that may differ in a single read
+    /// Maximum fraction of mismatches in these bases, for single reads
     #[arg(
         long,
         value_name = "RATE",
@@ -131,7 +131,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     max_error_rate_se: f64,
-    /// The same for each read of a pair
+    /// Maximum fraction of mismatches in these bases, for reads of pairs
     #[arg(
         long,
         value_name = "RATE",
@@ -140,7 +140,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     max_error_rate_pe: f64,
-    /// Bases of an adapter that count
+    /// Number of bases of an adapter that are used
     #[arg(
         long,
         value_name = "N",
@@ -149,7 +149,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     adapter_truncation_length: usize,
-    /// After so many templates with an adapter, look only for those found most often; 0: always for all
+    /// After N templates with an adapter, look only for the most frequent adapters; 0: always for all
     #[arg(
         long,
         value_name = "N",
@@ -159,7 +159,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     prune_adapters_after: i64,
-    /// How many adapters these are
+    /// Number of adapters that are kept then
     #[arg(
         long,
         value_name = "N",
@@ -168,7 +168,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     num_adapters_to_keep: usize,
-    /// Write how many bases of how many reads are of adapters, as Picard's METRICS
+    /// Write a histogram of adapter bases per read, as METRICS of Picard MarkIlluminaAdapters
     #[arg(long, value_name = "FILE", requires = "mark_adapters")]
     adapter_metrics: Option<PathBuf>,
 }
@@ -213,8 +213,8 @@ impl AdapterFlags {
             adapters.push(AdapterPair::new(five_prime, three_prime)?);
         }
         if self.num_adapters_to_keep == 0 {
-            return Err(Error::usage("no adapter would be left to look for")
-                .hint("keep one at least; --prune-adapters-after 0 keeps all"));
+            return Err(Error::usage("no adapter would be left to search for")
+                .hint("keep at least one; to keep all, use --prune-adapters-after 0"));
         }
         let stringency = |least_bases, error_rate| Stringency { min_bases: least_bases, error_rate };
         let keep = self.num_adapters_to_keep;

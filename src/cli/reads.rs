@@ -13,22 +13,22 @@ use super::hints::{is_named_as_records, missing_output_error, refuse_picard_argu
 /// Files of reads.
 #[derive(Args)]
 pub struct ReadsFlags {
-    /// FASTQ files, plain, by gzip, bgzip or zstd; - for standard input. Two are a pair, four are two lanes of pairs, and so on; one alone has single reads. Or SAM, BAM or CRAM files of reads that are not aligned, each a lane
+    /// FASTQ files, plain or compressed (gzip, bgzip, zstd); - for standard input. One file: single reads; two files: pairs; four files: two lanes of pairs. Or unaligned SAM, BAM or CRAM files, one per lane
     #[arg(value_name = "READS", required = true)]
     reads: Vec<PathBuf>,
-    /// Each file has single reads, however many there are
+    /// Each file has single reads, also if there are several files
     #[arg(long, conflicts_with = "interleaved")]
     single: bool,
-    /// Each file has both reads of each pair, one after the other
+    /// Each file has interleaved pairs
     #[arg(short = 'p', long)]
     interleaved: bool,
-    /// Take FASTQ files as they are given, even where names or comments of their first reads say otherwise: that R2 comes before R1, or that pairs alternate in one file
+    /// Use FASTQ files as given, even if names or comments of the first reads show that R2 is before R1, or that a file is interleaved
     #[arg(long)]
     as_given: bool,
-    /// Each file is SAM, BAM or CRAM, of reads that are not aligned: for pipes, as files show it
+    /// Each input is unaligned SAM, BAM or CRAM; needed only for pipes, because files are detected
     #[arg(long, conflicts_with_all = ["single", "interleaved"])]
     unaligned: bool,
-    /// Read group, such as '@RG\tID:lane1\tSM:sample'; given once for all files, or once for each lane
+    /// Read group, such as '@RG\tID:lane1\tSM:sample'; once for all files, or once for each lane
     #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = GivenReadGroup::parse)]
     groups: Vec<GivenReadGroup>,
     #[command(flatten)]
@@ -38,13 +38,13 @@ pub struct ReadsFlags {
 /// Files of index reads.
 #[derive(Args)]
 pub struct IndexReadFlags {
-    /// FASTQ of the first index read, one record for each template, in the order of the reads: its bases go to BC, their qualities to QT. Given once for each lane
+    /// FASTQ of the first index read (one record for each template, in the same order), which is written to BC and QT; once for each lane
     #[arg(long, help_heading = "Index reads", value_name = "FASTQ", conflicts_with = "unaligned")]
     i1: Vec<PathBuf>,
-    /// The same of the second index read; both are joined by - in BC
+    /// FASTQ of the second index read, which is appended to BC after -; once for each lane
     #[arg(long, help_heading = "Index reads", value_name = "FASTQ", conflicts_with = "unaligned")]
     i2: Vec<PathBuf>,
-    /// FASTQ of UMIs, one record for each template, in the order of the reads: RX and QX. Given once for each lane
+    /// FASTQ of UMIs (one record for each template, in the same order), which are written to RX and QX; once for each lane
     #[arg(long, help_heading = "Index reads", value_name = "FASTQ", conflicts_with_all = ["unaligned", "umi_from_name"])]
     umi_fastq: Vec<PathBuf>,
 }
@@ -69,13 +69,9 @@ impl IndexReadFlags {
     fn check(&self, lanes: usize) -> Result<()> {
         for (flag, files, _) in self.given() {
             if files.len() != lanes {
-                let what = format!(
-                    "the number of files of {flag} is {}, and that of lanes {lanes}",
-                    files.len()
-                );
-                return Err(
-                    Error::usage(what).hint(format!("give {flag} once for each lane, in their order"))
-                );
+                let what = format!("{flag} has {} files, but there are {lanes} lanes", files.len());
+                return Err(Error::usage(what)
+                    .hint(format!("give {flag} once for each lane, in the same order")));
             }
         }
         Ok(())
@@ -142,17 +138,20 @@ impl ReadsFlags {
         }
         let each = if self.single || self.interleaved || reads.len() == 1 { 1 } else { 2 };
         if !reads.len().is_multiple_of(each) {
-            return Err(Error::usage(format!("{} files are not pairs of files", reads.len()))
-                .hint("give two for each lane; or say --single, or --interleaved"));
+            return Err(Error::usage(format!(
+                "the number of files, {}, is odd, so they cannot be pairs",
+                reads.len()
+            ))
+            .hint("give two files for each lane, or use --single or --interleaved"));
         }
         let lanes = reads.len() / each;
         self.index.check(lanes)?;
         if self.groups.len() > 1 && self.groups.len() != lanes {
             return Err(Error::usage(format!(
-                "there are {} read groups for {lanes} lanes",
+                "{} read groups are given, but there are {lanes} lanes",
                 self.groups.len()
             ))
-            .hint("give -R once, or once for each lane, in their order"));
+            .hint("give -R once, or once for each lane, in the same order"));
         }
         let group = |lane: usize| self.groups.get(if self.groups.len() > 1 { lane } else { 0 });
         let group = |lane: usize| group(lane).map(|given| given.line.clone());
@@ -169,16 +168,19 @@ impl ReadsFlags {
     /// Files whose records say what FASTQ leaves to flags.
     fn lanes_of_records(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
         if let Some((flag, ..)) = self.index.given().next() {
-            return Err(Error::usage(format!("{flag} is for reads of FASTQ"))
-                .hint("leave it out: records of SAM, BAM and CRAM have their barcodes in fields"));
+            return Err(Error::usage(format!("{flag} works only with FASTQ input"))
+                .hint("omit it: SAM, BAM and CRAM store barcodes in fields of records"));
         }
         if !self.groups.is_empty() {
-            return Err(Error::usage("reads of SAM, BAM and CRAM keep their read groups")
-                .hint("leave -R out; --read-group puts all reads into one"));
+            return Err(Error::usage(
+                "-R works only with FASTQ input; reads of SAM, BAM and CRAM keep their read groups",
+            )
+            .hint("omit -R, or use --read-group to put all reads into one read group"));
         }
         if self.single || self.interleaved || says_comments {
-            return Err(Error::usage("--single, -p, -C and --casava are for FASTQ")
-                .hint("leave them out: records of SAM, BAM and CRAM tell themselves"));
+            return Err(Error::usage("--single, -p, -C and --casava work only with FASTQ input").hint(
+                "omit them: flags and fields of SAM, BAM and CRAM records contain this information",
+            ));
         }
         let lane = |path: &PathBuf| {
             let records = self.unaligned || readmill_fastq::holds_records(path);

@@ -16,31 +16,31 @@ use readmill_record::{Error, Result};
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration: counting")]
 pub struct CountingFlags {
-    /// Known sites, at which a mismatch is no error: VCF, BCF, BED, plain or compressed, without an index, or a .list of such files; may be given again
+    /// Known sites, at which mismatches are not counted as errors: VCF, BCF or BED, plain or compressed (no index needed), or a .list of such files; may be given again
     #[arg(long, value_name = "FILE")]
     known_sites: Vec<PathBuf>,
-    /// Count even where no file of --known-sites has a site
+    /// Count even if the files of --known-sites contain no sites
     #[arg(long)]
     allow_empty: bool,
-    /// Longest read that can be counted, in cycles
+    /// Maximum length of reads that can be counted, in cycles
     #[arg(long, value_name = "N", default_value_t = Arguments::default().maximum_cycle_value, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CYCLES)))]
     maximum_cycle_value: u32,
-    /// Bases of a context of mismatches
+    /// Context size for mismatches, in bases
     #[arg(long, value_name = "N", default_value_t = Arguments::default().mismatches_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_CONTEXT_SIZE)))]
     mismatches_context_size: u8,
-    /// Bases of a context of insertions and deletions
+    /// Context size for insertions and deletions, in bases
     #[arg(long, value_name = "N", default_value_t = Arguments::default().indels_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_CONTEXT_SIZE)))]
     indels_context_size: u8,
-    /// Bases of at most this quality at the ends of a read are in no context
+    /// Exclude bases at the ends of a read from contexts if their quality is at most Q
     #[arg(long, value_name = "Q", default_value_t = Arguments::default().low_quality_tail, value_parser = clap::value_parser!(i8).range(0..=93))]
     low_quality_tail: i8,
-    /// Quality of the bases of reads that have none, which are not counted otherwise
+    /// Quality for reads without qualities [default: do not count such reads]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(0..=93))]
     default_base_qualities: Option<u8>,
-    /// Levels of the quantised qualities that the table proposes
+    /// Number of levels of quantised qualities in the table
     #[arg(long, value_name = "N", default_value_t = Arguments::default().quantizing_levels, value_parser = clap::value_parser!(u32).range(1..=1000))]
     quantizing_levels: u32,
-    /// Count insertions and deletions, too
+    /// Also count insertions and deletions
     #[arg(long)]
     compute_indel_bqsr_tables: bool,
 }
@@ -49,10 +49,10 @@ pub struct CountingFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration")]
 pub struct QualityFlags {
-    /// Bases of less quality are neither counted nor changed
+    /// Do not count or change bases with a lower quality
     #[arg(long, value_name = "Q", default_value = "6", value_parser = clap::value_parser!(u8).range(0..=94))]
     preserve_qscores_less_than: u8,
-    /// Begin with the qualities in OQ, where reads have it
+    /// Use the qualities in OQ, if a read has it
     #[arg(long)]
     use_original_qualities: bool,
 }
@@ -61,32 +61,32 @@ pub struct QualityFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration: applying")]
 pub struct ApplyingFlags {
-    /// Round qualities from 6 on to the nearest of these; may be given again
+    /// Round qualities of at least 6 to the nearest of these; may be given again
     #[arg(long, value_name = "Q", value_delimiter = ',', conflicts_with = "quantize_quals", value_parser = clap::value_parser!(u8).range(0..=93))]
     static_quantized_quals: Vec<u8>,
-    /// Round down to the next of --static-quantized-quals
+    /// Round down to the next lower value of --static-quantized-quals
     #[arg(long, requires = "static_quantized_quals", conflicts_with = "quantize_quals")]
     round_down_quantized: bool,
-    /// Quantise qualities into so many levels; -1 for the levels of the table
+    /// Number of levels to which qualities are quantised; 0: no quantisation, -1: the levels of the table
     #[arg(long, value_name = "N", default_value = "0", allow_hyphen_values = true, value_parser = clap::value_parser!(i32).range(-1..=94))]
     quantize_quals: i32,
-    /// Keep the old qualities in OQ, unless there are some already
+    /// Write the old qualities to OQ, if the read has no OQ yet
     #[arg(long)]
     emit_original_quals: bool,
-    /// Prior quality of every read group, in place of the reported one, if above 0
+    /// Prior quality of all read groups, if above 0 [default: the reported quality]
     #[arg(long, value_name = "Q", allow_hyphen_values = true, value_parser = parse_prior)]
     global_qscore_prior: Option<f64>,
-    /// Leave qualities as they are where the table lacks the read group
+    /// Keep the qualities of reads whose read group is not in the table
     #[arg(long)]
     allow_missing_read_group: bool,
-    /// Drop the reads that GATK's ApplyBQSR drops: without read group, bases or qualities, with N in the CIGAR, or at odds with it
+    /// Drop the reads that GATK ApplyBQSR drops: without read group, bases or qualities, with N in the CIGAR, or with a CIGAR that does not match the bases
     #[arg(long)]
     gatk_drop_malformed: bool,
 }
 
 fn parse_prior(text: &str) -> Result<f64, String> {
     let prior: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
-    (-1.0..=93.0).contains(&prior).then_some(prior).ok_or_else(|| "a quality up to 93".into())
+    (-1.0..=93.0).contains(&prior).then_some(prior).ok_or_else(|| "the maximum quality is 93".into())
 }
 
 /// Where reads must lie to be counted.
@@ -180,12 +180,12 @@ fn known_site_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
                 let what = format!("line {number}: {} cannot be read", listed.display());
                 return Err(Error::io(what, &error)
                     .file(path)
-                    .hint("a .list holds names of files, one in each line"));
+                    .hint("a .list file contains file names, one per line"));
             }
             files.push(listed);
         }
         if files.len() == before {
-            return Err(Error::input("there is no file name in it").file(path));
+            return Err(Error::input("it contains no file names").file(path));
         }
     }
     Ok(files)
@@ -262,6 +262,6 @@ mod tests {
         let missing = known_site_files(&[put("z.args", "no/such.vcf\n")]).unwrap_err().to_string();
         assert!(missing.contains("z.args: line 1: no/such.vcf cannot be read"), "{missing}");
         let empty = known_site_files(&[put("e.list", "#\n")]).unwrap_err().to_string();
-        assert!(empty.contains("there is no file name in it"), "{empty}");
+        assert!(empty.contains("it contains no file names"), "{empty}");
     }
 }

@@ -16,10 +16,10 @@ use super::qc_flags::SamePassQc;
 /// Flags for the description of a run.
 #[derive(Args)]
 pub struct DescriptionFlags {
-    /// Write what the run did as JSON: command, files, counts, all reports, time and memory of each stage
+    /// Write a run file (JSON): command, files, counts, all reports, time and memory of each stage
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write what the run did as a page to look at: HTML with plots and a verdict, in one file
+    /// Write an HTML report of the run, with plots and a verdict, in one file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
@@ -39,8 +39,8 @@ impl DescriptionFlags {
             if self.limits.is_empty() {
                 return Ok(Tallies { json, ..tallies });
             }
-            let what = "--assay and --qc-thresholds are for a page, and none is written";
-            return Err(Error::usage(what).hint("add --report FILE, or leave them out"));
+            let what = "--assay and --qc-thresholds apply to the HTML report, but none is written";
+            return Err(Error::usage(what).hint("add --report FILE, or omit them"));
         };
         let page = PageRequest { file, limits: self.limits.limits()?, limits_file: self.limits.file() };
         Ok(Tallies { json, page: Some(page), ..tallies })
@@ -59,23 +59,23 @@ pub struct SamePassFlags {
     coverage: Box<SamePassCoverage>,
     #[command(flatten)]
     fastqc: FastqcFlags,
-    /// Write a fingerprint of the sample: alleles at the common sites of --fingerprint-sites, and reads on X and Y
+    /// Write a fingerprint of the sample: alleles at --fingerprint-sites, and reads on X and Y
     #[arg(long, value_name = "FILE", requires = "fingerprint_sites")]
     fingerprint: Option<PathBuf>,
-    /// Common sites: VCF, of which single bases with one other allele are taken, or a haplotype map of Picard
+    /// Common variants: VCF, from which biallelic SNVs are used, or a haplotype map of Picard
     #[arg(long, value_name = "FILE", requires = "fingerprint")]
     fingerprint_sites: Option<PathBuf>,
     #[command(flatten)]
     description: DescriptionFlags,
-    /// Compare checksums of the reads that come with those that leave; exit with 4, and write nothing, if reads were lost, doubled, or altered by what should not
+    /// Compare checksums of input and output reads; exit with code 4 and write nothing if reads were lost, doubled, or changed by steps that must not change them
     #[arg(long)]
     verify: bool,
-    /// Copy some reads into another file, too: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION; may be given again
+    /// Also write some reads to another file: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION; may be given again
     #[arg(long, value_name = "FILE=WHAT")]
     copy_to: Vec<String>,
-    /// Put some reads into another file instead; may be given again, the first that fits counts
+    /// Write some reads only to another file; may be given again, the first match counts
     ///
-    /// Put some reads into another file instead: FILE=unmapped, FILE=discordant, FILE=duplicates, FILE=EXPRESSION, or FILE=dropped for reads that filters drop, where reads are neither sorted nor marked; may be given again, the first that fits counts
+    /// Write some reads only to another file: FILE=unmapped, FILE=discordant, FILE=duplicates, FILE=EXPRESSION, or, if reads are neither sorted nor marked, FILE=dropped for reads that filters drop; may be given again, the first match counts
     #[arg(long, value_name = "FILE=WHAT")]
     move_to: Vec<String>,
 }
@@ -156,7 +156,7 @@ impl SamePassFlags {
         let moves = self.move_to.iter().map(|text| ExtraFile::parse(text, true));
         let list: Vec<ExtraFile> = copies.chain(moves).collect::<Result<_>>()?;
         for chosen in &list {
-            format_from_name(&chosen.path, format!("end it in {}", known_extensions()))?;
+            format_from_name(&chosen.path, format!("use a name that ends in {}", known_extensions()))?;
         }
         Ok(list)
     }

@@ -16,33 +16,33 @@ use super::common::parse_memory;
 /// Stages of a job.
 #[derive(Subcommand)]
 pub enum Shard {
-    /// Divide a command (sort, merge, markdup, prep or align) into stages, and write the plan into a directory
+    /// Divide a command into stages and write the plan to a directory (sort, merge, markdup, prep, align)
     Plan(PlanArgs),
-    /// Find where slices of lanes start, where reads are aligned: N, or FIRST..LAST
+    /// For align: find where the slices of each lane start: N, or FIRST..LAST
     Scan(NumberedArgs),
     /// Sort the reads of slices of the input: N, or FIRST..LAST
     Map(NumberedArgs),
-    /// Divide the order of all reads into ranges, once all slices are sorted
+    /// Divide the sorted reads into ranges (needs all slices)
     Cut(StageArgs),
-    /// Resolve duplicates
+    /// Find duplicates (needs all slices)
     Judge(StageArgs),
-    /// Compare ranges with the reference, where no sites are known: N, or FIRST..LAST
+    /// For --bqsr-bootstrap: compare ranges with the reference: N, or FIRST..LAST
     Compare(NumberedArgs),
-    /// Find the sites at which the sample differs
+    /// For --bqsr-bootstrap: find sites at which the sample differs from the reference
     Sites(StageArgs),
-    /// Count bases of ranges for recalibration: N, or FIRST..LAST
+    /// For --bqsr: count bases of ranges: N, or FIRST..LAST
     Count(NumberedArgs),
-    /// Add up the counts
+    /// For --bqsr: make the recalibration table from the counts
     Table(StageArgs),
     /// Write ranges of the output: N, or FIRST..LAST
     Write(NumberedArgs),
-    /// Put the output together
+    /// Join the ranges into the output
     Join(StageArgs),
-    /// Run all stages that are missing, one after the other
+    /// Run all missing stages, one after the other
     Run(StageArgs),
-    /// List the stages, and which of them are finished
+    /// List the stages and whether they are finished
     Status(StatusArgs),
-    /// Print the stages as a workflow for an engine that runs them
+    /// Print the stages as a workflow (JSON, Graphviz, Snakemake, Nextflow or SLURM)
     Graph(GraphArgs),
     /// Remove the files of the stages
     Clean(WorkFlag),
@@ -64,13 +64,13 @@ pub struct WorkFlag {
 pub struct PlanArgs {
     #[command(flatten)]
     work: WorkFlag,
-    /// Slices of the input, about; each is sorted by itself [default: so many that each fits into the memory, and at least one for each GiB of the input]
+    /// Approximate number of slices of the input, which are sorted separately [default: such that each slice fits into memory, at least one per GiB of input]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MAX_PARTS as i64))]
     shards: Option<u16>,
-    /// Ranges of the output, at most; each is written by itself [default: as many as slices]
+    /// Maximum number of ranges of the output, which are written separately [default: number of slices]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MAX_PARTS as i64))]
     ranges: Option<u16>,
-    /// The command, with its flags, as it is given without stages
+    /// The command with its flags, as without stages
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }
@@ -89,7 +89,7 @@ pub struct StageArgs {
 pub struct NumberedArgs {
     #[command(flatten)]
     stage: StageArgs,
-    /// Which of them: a number, from 1, or FIRST..LAST
+    /// Number of the stage, 1-based, or FIRST..LAST
     #[arg(value_name = "N", value_parser = parse_numbers)]
     numbers: [usize; 2],
 }
@@ -99,7 +99,7 @@ pub struct NumberedArgs {
 pub struct StatusArgs {
     #[command(flatten)]
     work: WorkFlag,
-    /// Form of the list
+    /// Format of the list
     #[arg(long, value_name = "FORM", value_enum, default_value_t = StatusForm::Text)]
     format: StatusForm,
 }
@@ -109,7 +109,7 @@ pub struct StatusArgs {
 pub struct GraphArgs {
     #[command(flatten)]
     work: WorkFlag,
-    /// Engine
+    /// Format of the workflow
     #[arg(long, value_name = "ENGINE", default_value = "json", value_parser = one_of(ENGINES))]
     format: WorkflowEngine,
 }
@@ -126,7 +126,7 @@ const ENGINES: &[Choice<WorkflowEngine>] = &[
         value: WorkflowEngine::Dot,
         name: "dot",
         aliases: &[],
-        help: "A picture of the stages, for Graphviz: which need which, and how many are finished",
+        help: "A Graphviz graph of the stages, with their dependencies and the number of finished ones",
     },
     Choice { value: WorkflowEngine::Snakemake, name: "snakemake", aliases: &[], help: "A Snakefile" },
     Choice {
@@ -153,19 +153,19 @@ enum StatusForm {
 /// Resources of a stage. What is not given is as in the command of the job.
 #[derive(Args)]
 struct StageResources {
-    /// Threads in all
+    /// Total number of threads [default: as in the planned command]
     #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     threads: Option<u16>,
-    /// Memory of the whole process in all, such as 512M or 1.5G
+    /// Maximum memory of the whole process, such as 512M or 1.5G [default: as in the planned command]
     #[arg(short, long, value_name = "SIZE", value_parser = parse_memory)]
     memory: Option<u64>,
-    /// Where to spill what does not fit; may be given again
+    /// Directory for temporary files; may be given again [default: as in the planned command]
     #[arg(short = 'T', long = "temp-dir", value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
     /// Print only warnings and errors
     #[arg(short, long)]
     quiet: bool,
-    /// End when the process of this number ends, as by SIGTERM; for engines, whose stages shall not outlive them
+    /// Stop, as after SIGTERM, when the process with this ID ends; for workflow engines
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     end_with: Option<u32>,
 }
@@ -173,9 +173,9 @@ struct StageResources {
 /// A flag of commands that can be done in stages.
 #[derive(Args)]
 pub struct ResumeFlag {
-    /// Work in stages in this directory: a run that was ended goes on where it was
+    /// Run in stages in this directory; a stopped run can be continued
     ///
-    /// Work in stages, whose files are in this directory: a run that was ended in whatever way goes on where it was, if the same command is given again
+    /// Run in stages with files in this directory. If the run stops for any reason, the same command continues it
     #[arg(long, value_name = "DIR", help_heading = "Restart")]
     resume: Option<PathBuf>,
 }
@@ -186,7 +186,7 @@ fn parse_numbers(text: &str) -> std::result::Result<[usize; 2], String> {
     let (first, last) = text.split_once("..").unwrap_or((text, text));
     match (number(first), number(last)) {
         (Some(first), Some(last)) if first <= last => Ok([first, last]),
-        _ => Err(format!("{text:?} is neither a number from 1 on, nor FIRST..LAST")),
+        _ => Err(format!("{text:?} is not a positive number or FIRST..LAST")),
     }
 }
 
@@ -260,8 +260,10 @@ impl PlanArgs {
     fn run(&self, make: MakePlan) -> Result<()> {
         let command = words(&self.command)?;
         if command.iter().any(|word| word == "--resume" || word.starts_with("--resume=")) {
-            return Err(Error::usage("--resume carries out all stages by itself")
-                .hint("leave it out, or give the command by itself"));
+            return Err(Error::usage(
+                "--resume cannot be used in a command for shard plan, because it runs all stages itself",
+            )
+            .hint("omit --resume, or run the command without shard plan"));
         }
         let plan = make(&command)?;
         let console = Console::new(plan.resources.verbosity);
@@ -313,15 +315,18 @@ impl WorkFlag {
         resources: impl FnOnce(&mut Resources),
     ) -> Result<PlannedJob> {
         let Some(job) = JobPlan::read(directory)? else {
-            return Err(Error::usage(format!("{} has no job in stages", self.work.display()))
+            return Err(Error::usage(format!("{} does not contain a job", self.work.display()))
                 .hint("plan it first: readmill shard plan --work DIR COMMAND …"));
         };
         std::env::set_current_dir(&job.directory).map_err(|e| {
             Error::io(
-                format!("{}, where the job was planned, cannot be entered", job.directory.display()),
+                format!(
+                    "cannot change to {}, the directory where the job was planned",
+                    job.directory.display()
+                ),
                 &e,
             )
-            .hint("all machines need the same directories")
+            .hint("all machines must have the same directories")
         })?;
         let plan = make(&job.command)?;
         PlannedJob::open(directory, job, plan, resources)
@@ -337,8 +342,8 @@ impl NumberedArgs {
             let stage = stage(number);
             if !all.contains(&stage) {
                 let most = all.iter().filter(|other| other.name() == stage.name()).count();
-                return Err(Error::usage(format!("there is no {}", stage.title())).hint(format!(
-                    "this job has {most} of that stage: readmill shard status --work {} lists them",
+                return Err(Error::usage(format!("there is no stage {}", stage.title())).hint(format!(
+                    "this job has {most} stages of this kind; to list them: readmill shard status --work {}",
                     self.stage.work.work.display()
                 )));
             }
@@ -351,7 +356,7 @@ impl NumberedArgs {
 fn run_stage(work: &PlannedJob, stage: JobStage, console: &Console) -> Result<()> {
     if !work.stages().contains(&stage) {
         return Err(Error::usage(format!("this job has no stage {}", stage.name()))
-            .hint("its stages are listed by readmill shard status --work DIR"));
+            .hint("to list its stages: readmill shard status --work DIR"));
     }
     work.run_stage(stage, console).map(|_: StageOutcome| ())
 }
@@ -410,7 +415,7 @@ fn words(arguments: &[OsString]) -> Result<Vec<String>> {
     let word = |word: &OsString| {
         word.to_str().map(str::to_string).ok_or_else(|| {
             Error::usage(format!("{} is not UTF-8", word.to_string_lossy()))
-                .hint("a job in stages needs names that are: rename the file, or link to it")
+                .hint("stages need file names in UTF-8; rename the file, or create a link to it")
         })
     };
     arguments.iter().map(word).collect()

@@ -14,33 +14,33 @@ use super::shard::ResumeFlag;
 /// Flags of the sort alone.
 #[derive(Args)]
 #[command(
-    after_help = "Without a flag the order is by coordinate. Each order is exactly that of samtools 1.24, \
-queryname that of Picard 3.4; reads that are equal in it keep the order of the input."
+    after_help = "The default order is by coordinate. Each order is exactly the order of samtools 1.24, \
+and queryname that of Picard 3.4; reads that compare as equal keep the order of the input."
 )]
 pub struct SortArgs {
     #[command(flatten)]
     io: Io,
     #[command(flatten)]
     resume: ResumeFlag,
-    /// By name, numbers in it by their value (natural)
+    /// Sort by name, with numbers in names by value (natural)
     #[arg(short = 'n', long, help_heading = "Order")]
     natural: bool,
-    /// By name, byte by byte (lexicographic)
+    /// Sort by name, byte by byte (lexicographic)
     #[arg(short = 'N', long, help_heading = "Order", conflicts_with = "natural")]
     lexicographic: bool,
-    /// By an optional field; reads that are equal in it by coordinate, or by name with -n or -N
+    /// Sort by an optional field, then by coordinate, or by name with -n or -N
     #[arg(short = 't', long, help_heading = "Order", value_name = "TAG", value_parser = parse_tag)]
     tag: Option<Tag>,
-    /// By both ends of the template, for tools that group reads by UMI; needs MC fields
+    /// Sort by both ends of the template, for tools that group reads by UMI; needs MC fields
     #[arg(long, help_heading = "Order", conflicts_with_all = ["natural", "lexicographic", "tag"])]
     template_coordinate: bool,
-    /// By position, and reads without one by their smallest k-mer, which may be reverse complemented for it
+    /// Sort by position, and reads without a position by their smallest k-mer; may reverse-complement these reads
     #[arg(short = 'M', long, help_heading = "Order", conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate"])]
     minhash: bool,
-    /// Order by its name: coordinate, queryname, natural, lexicographic, template-coordinate, minhash, tag:XX
+    /// Order: coordinate, queryname, natural, lexicographic, template-coordinate, minhash, tag:XX
     #[arg(long, help_heading = "Order", value_name = "ORDER", value_parser = Order::parse, conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate", "minhash"])]
     sort: Option<Order>,
-    /// Put the reads of each file into a read group of the file's name, without .bam, .sam or .cram; of its header, the first @RG line gets this ID, and the others go (samtools merge -r)
+    /// Set the read group of all reads of a file to the file name without .bam, .sam or .cram. The first @RG line of its header gets this ID, and other @RG lines are removed (samtools merge -r)
     #[arg(long)]
     group_by_file: bool,
 }
@@ -49,9 +49,9 @@ pub struct SortArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Order")]
 pub struct OutputOrder {
-    /// Order of the output, such as coordinate, or none for that of the input
+    /// Order of the output, such as coordinate; none keeps the input order
     ///
-    /// Order of the output: coordinate, queryname (Picard's), natural or name (samtools sort -n), lexicographic, template-coordinate, minhash, tag:XX (tag:XX:natural …), or none for that of the input
+    /// Order of the output: coordinate, queryname (Picard), natural or name (samtools sort -n), lexicographic, template-coordinate, minhash, tag:XX (tag:XX:natural …), or none, which keeps the input order
     #[arg(long, value_name = "ORDER", default_value = "none", value_parser = Order::parse)]
     sort: Order,
 }

@@ -14,27 +14,27 @@ use super::tally::TallyArgs;
 #[derive(Args)]
 #[command(after_help = "\
 The rows are those of samtools stats, which MultiQC and plot-bamstats read. The distribution of depths (COV) and the depth by GC \
-(GCD) are there if the reads are sorted by coordinate. The letters are those of samtools stats, but for -m and -q, which are the \
-memory and --quiet as everywhere: say --most-inserts and --trim-quality. -@ counts all threads.")]
+(GCD) need reads sorted by coordinate. The flags are those of samtools stats, except for -m and -q, which are memory and \
+--quiet as in all commands: use --most-inserts and --trim-quality instead. -@ is the total number of threads.")]
 pub struct StatsArgs {
     #[command(flatten)]
     args: TallyArgs,
-    /// Rows of depths: the least and the greatest depth, and depths of a row
+    /// Rows of the depth distribution: minimum and maximum depth, and step
     #[arg(short, long, value_name = "MIN,MAX,STEP", default_value_t, help_heading = "Rows")]
     coverage: CoverageBins,
-    /// Positions of a bin of GC and depth
+    /// Bin size for GC and depth, in positions
     #[arg(long = "GC-depth", alias = "gc-depth", value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1 << 30), help_heading = "Rows")]
     gc_depth: u32,
-    /// Larger insert sizes count as this one
+    /// Maximum insert size; larger ones are counted as this size
     #[arg(short, long, value_name = "N", default_value_t = 8000, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_INSERT_SIZE)), help_heading = "Rows")]
     insert_size: u32,
-    /// The share of pairs in rows, mean and deviation of insert sizes; the largest are left out
+    /// Fraction of pairs used for insert sizes; the largest sizes are left out
     #[arg(long, value_name = "SHARE", default_value_t = 0.99, value_parser = parse_share, help_heading = "Rows")]
     most_inserts: f32,
-    /// Leave out rows of insert sizes that no pair has
+    /// Do not write rows for insert sizes with a count of 0
     #[arg(short = 'x', long, help_heading = "Rows")]
     sparse: bool,
-    /// Count bases below this quality as trimmed, from the end of a read as bwa trims it; 0 for none
+    /// Quality threshold for counting trimmed bases at read ends, as bwa trims; 0: off
     #[arg(long, value_name = "Q", default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..=255), help_heading = "Rows")]
     trim_quality: i32,
     /// Leave out duplicates
@@ -49,22 +49,22 @@ pub struct StatsArgs {
     /// Count only reads of this read group, or of the read groups of this sample
     #[arg(short = 'I', long, value_name = "NAME", help_heading = "Reads")]
     id: Option<String>,
-    /// Count only reads of so many bases
+    /// Count only reads with a length of N bases
     #[arg(short = 'l', long, value_name = "N", help_heading = "Reads")]
     read_length: Option<u32>,
-    /// Count bases that both mates cover once, in depths and in bases mapped (cigar)
+    /// Count bases where mates overlap only once, in depths and in bases mapped (cigar)
     #[arg(short = 'p', long, help_heading = "Reads")]
     remove_overlaps: bool,
-    /// Count in these regions alone: lines of a contig, its first and its last base, 1-based; needs sorted reads
+    /// Count only in these regions: lines with contig, first and last base (1-based); needs sorted reads
     #[arg(short, long, value_name = "FILE", help_heading = "Regions")]
     target_regions: Option<PathBuf>,
-    /// Tell which share of the regions is deeper than this
+    /// Also report the fraction of the regions with a depth above N
     #[arg(short = 'g', long, value_name = "N", default_value_t = 0, help_heading = "Regions")]
     cov_threshold: u32,
-    /// Read this region alone, and count in it; may be given again; needs an index beside the input
+    /// Read and count only this region; may be given again; the input needs an index
     #[arg(long, value_name = "REGION", help_heading = "Regions")]
     region: Vec<String>,
-    /// The index, if it is not beside the input
+    /// Index of the input, if it does not have the usual name
     #[arg(long, value_name = "FILE", requires = "region", help_heading = "Regions")]
     region_index: Option<PathBuf>,
 }
@@ -73,8 +73,8 @@ impl StatsArgs {
     /// A plan that counts statistics alone.
     pub fn plan(&self) -> Result<Plan> {
         if self.cov_threshold > 0 && self.target_regions.is_none() && self.region.is_empty() {
-            return Err(Error::usage("-g tells a share of regions, and there are none")
-                .hint("give a file of regions by -t, or a region by --region"));
+            return Err(Error::usage("-g reports a fraction of regions, but no regions are given")
+                .hint("give a file of regions with -t, or a region with --region"));
         }
         let duplicates = if self.remove_dups { Flags::DUPLICATE } else { 0 };
         let options = StatsOptions {
@@ -107,5 +107,5 @@ impl StatsArgs {
 
 fn parse_share(text: &str) -> std::result::Result<f32, String> {
     let share = text.parse::<f32>().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| format!("{text:?} is not a share, from 0 to 1"))
+    share.ok_or_else(|| format!("{text:?} is not a fraction from 0 to 1"))
 }

@@ -96,7 +96,7 @@ fn format(tally: &'static TallySpec) -> Arg {
         .value_name("FORMAT")
         .value_parser(values)
         .ignore_case(true)
-        .help("The format, as samtools writes it [default: text]")
+        .help("Output format, as in samtools [default: text]")
 }
 
 /// The tallies that have a subcommand, with its help.
@@ -144,23 +144,23 @@ impl FromArgMatches for TallyCommand {
 /// Flags of quality metrics.
 #[derive(Args)]
 #[command(after_help = "\
-The files are named as those of Picard CollectMultipleMetrics, and equal to them below the first lines: \
-PREFIX.alignment_summary_metrics, PREFIX.insert_size_metrics and so on. No charts are made. Mismatches are counted if \
-there is a --reference:
+The files have the names of Picard CollectMultipleMetrics, and the same content except for the first lines: \
+PREFIX.alignment_summary_metrics, PREFIX.insert_size_metrics and so on. No charts are written. Mismatches are counted only \
+with --reference:
 
   readmill qc in.bam -o in --reference ref.fa
 
-The modules of FastQC are counted of records, too, and alone of FASTQ files:
+FastQC modules can be computed from records, too. From FASTQ files, only FastQC modules can be computed:
 
   readmill qc in.bam --no-metrics --fastqc qc
   readmill qc R1.fastq.gz R2.fastq.gz --no-metrics --fastqc qc")]
 pub struct QcArgs {
     #[command(flatten)]
     input: InputFlags,
-    /// Beginning of the names of the files of metrics and coverage
+    /// Prefix of the names of output files
     #[arg(short, long, value_name = "PREFIX")]
     output: Option<PathBuf>,
-    /// Programs of Picard whose metrics are written, or all that need no more files and no order [default: those of
+    /// Picard programs whose metrics are written; all: all programs that need no further files and no order [default: programs of
     /// CollectMultipleMetrics]
     #[arg(
         long,
@@ -171,12 +171,12 @@ pub struct QcArgs {
         value_parser = parse_program()
     )]
     metrics: Vec<AskedProgram>,
-    /// Write the coverage, too, in files that are named as those of mosdepth: PREFIX.per-base.bed.gz and so on
+    /// Also write the coverage, in the files of mosdepth (PREFIX.per-base.bed.gz and so on)
     #[arg(long)]
     coverage: bool,
     #[command(flatten)]
     fastqc: FastqcFlags,
-    /// Write no metrics of Picard: only the coverage, or the modules of FastQC
+    /// Do not write metrics of Picard, only coverage or FastQC modules
     #[arg(long, conflicts_with = "metrics")]
     no_metrics: bool,
     #[command(flatten)]
@@ -198,26 +198,27 @@ impl QcArgs {
         let inputs = self.input.inputs()?;
         let fastqc = self.fastqc.request(&inputs)?;
         if self.no_metrics && !self.coverage && fastqc.is_none() {
-            let what = "--no-metrics leaves nothing to be counted";
+            let what = "with --no-metrics, nothing is left to count";
             return Err(Error::usage(what).hint("add --coverage, or --fastqc DIR"));
         }
         if self.no_metrics && self.options != QcOptions::default() {
-            let what = "there are options of quality metrics, and --no-metrics leaves these out";
-            return Err(Error::usage(what).hint("leave --no-metrics out, or the options"));
+            let what = "options of quality metrics are given, but --no-metrics disables quality metrics";
+            return Err(Error::usage(what).hint("omit --no-metrics, or omit the options"));
         }
         let aligning = fastq_alone(&inputs, resources.threads)?;
         let writes_files = !self.no_metrics || self.coverage;
         if aligning.is_some() && writes_files {
-            let what = "metrics and coverage are counted of records, and this is FASTQ";
+            let what = "metrics and coverage need alignments, but this is FASTQ";
             return Err(Error::usage(what)
                 .file(&inputs[0])
-                .hint("count the modules of FastQC alone: --no-metrics --fastqc DIR"));
+                .hint("compute only FastQC modules: --no-metrics --fastqc DIR"));
         }
         let prefix = match (writes_files, &self.output) {
             (_, Some(prefix)) => prefix.as_path(),
             (false, None) => Path::new("-"),
             (true, None) => {
-                let what = "quality metrics are several files, and need the beginning of their names";
+                let what =
+                    "quality metrics are written to several files, so a prefix of their names is needed";
                 return Err(Error::usage(what).hint("give a prefix: -o out/sample"));
             }
         };
@@ -243,23 +244,22 @@ impl QcArgs {
 /// Flags of checksums.
 #[derive(Args)]
 #[command(after_help = "\
-Each column is the sum, modulo 2^128, of a hash of every record: reads in any order have the same sums, in BAM, SAM or \
-CRAM, and it is practically certain that other reads have others. FLAG is taken without 0x400, so marking duplicates \
-changes nothing; optional fields are taken in any order, and integers by their value.
+Each column is the sum, modulo 2^128, of a hash of every record. So the sums do not depend on the order of reads, or on the \
+format (BAM, SAM or CRAM), and different reads almost certainly have different sums. FLAG is hashed without 0x400, so marking \
+duplicates does not change sums; the order of optional fields and the types of integers have no effect.
 
-To compare with files of which only the checksums of other tools are known, --samtools prints what samtools checksum \
-prints, and --bamseqchksum what biobambam2's bamseqchksum prints: checksums of names, bases, qualities and of the \
-fields BC, FI, QT, RT, TC of primary records, in the direction of sequencing. They are the same before and after \
-alignment:
+--samtools and --bamseqchksum print the checksums of samtools checksum and of biobambam2's bamseqchksum, to compare with \
+checksums of these tools. They are computed from names, bases, qualities and the fields BC, FI, QT, RT, TC of primary \
+records, in the direction of sequencing, and are the same before and after alignment:
 
   readmill checksum --samtools out.bam > ours; samtools checksum in.cram > theirs; diff ours theirs")]
 pub struct ChecksumArgs {
     #[command(flatten)]
     args: TallyArgs,
-    /// Print what samtools checksum prints
+    /// Print the output of samtools checksum
     #[arg(long, conflicts_with = "bamseqchksum")]
     samtools: bool,
-    /// Print what bamseqchksum prints
+    /// Print the output of bamseqchksum
     #[arg(long, short = 'B')]
     bamseqchksum: bool,
 }

@@ -11,9 +11,9 @@ use readmill_trim::options::{
 #[derive(Args)]
 #[command(next_help_heading = "Trimming")]
 pub struct TrimFlags {
-    /// Trim reads of FASTQ before they are aligned, and drop pairs of which a read fails, as fastp does
+    /// Trim FASTQ reads before alignment, and drop pairs if a read fails a filter, as fastp does
     ///
-    /// Trim reads of FASTQ before they are aligned, and drop pairs of which a read fails, as fastp does: adapters by the overlap of mates, tails of G where the instrument has two colours, reads with low qualities, many N or few bases. The flags below change that, by the names of fastp
+    /// Trim FASTQ reads before alignment, and drop pairs if a read fails a filter, as fastp does. By default, adapters are found by the overlap of mates, poly-G tails are trimmed for two-colour instruments, and reads with low quality, many N or few bases are dropped. The flags below have the names of fastp
     #[arg(long)]
     trim: bool,
     #[command(flatten)]
@@ -31,19 +31,19 @@ pub struct TrimFlags {
 /// Adapters, and what else the overlap of mates tells.
 #[derive(Args)]
 struct AdapterTrimFlags {
-    /// Adapter of first and of single reads; of pairs, only where mates do not overlap (adapter_sequence of fastp)
+    /// Adapter of first and single reads; in pairs, used only if mates do not overlap (adapter_sequence of fastp)
     #[arg(long, value_name = "BASES", value_parser = parse_adapter, requires = "trim", alias = "adapter_sequence", conflicts_with = "disable_adapter_trimming")]
     trim_adapter_sequence: Option<String>,
-    /// Adapter of last reads [default: that of first reads]
+    /// Adapter of last reads [default: as first reads]
     #[arg(long, value_name = "BASES", value_parser = parse_adapter, requires = "trim", aliases = ["adapter_sequence_r2", "adapter-sequence-r2"], conflicts_with = "disable_adapter_trimming")]
     trim_adapter_sequence_r2: Option<String>,
-    /// Leave adapters
+    /// Do not trim adapters
     #[arg(long, requires = "trim", alias = "disable_adapter_trimming")]
     disable_adapter_trimming: bool,
-    /// Correct bases of low quality by mates that overlap
+    /// Correct low-quality bases where mates overlap
     #[arg(long, requires = "trim")]
     correction: bool,
-    /// Mates overlap by more bases than this
+    /// Mates must overlap by more than N bases
     #[arg(
         long,
         value_name = "N",
@@ -52,10 +52,10 @@ struct AdapterTrimFlags {
         alias = "overlap_len_require"
     )]
     overlap_len_require: u32,
-    /// Most bases in which they differ
+    /// Maximum number of mismatches in the overlap
     #[arg(long, value_name = "N", default_value_t = 5, requires = "trim", alias = "overlap_diff_limit")]
     overlap_diff_limit: u32,
-    /// Most bases in which they differ, of a hundred
+    /// Maximum percentage of mismatches in the overlap
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "overlap_diff_percent_limit")]
     overlap_diff_percent_limit: u8,
 }
@@ -63,22 +63,22 @@ struct AdapterTrimFlags {
 /// Bases that are cut off all reads.
 #[derive(Args)]
 struct EndFlags {
-    /// Cut so many bases off the front of first reads
+    /// Number of bases to cut off the front of first reads
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=30), requires = "trim", alias = "trim_front1")]
     trim_front1: u8,
-    /// The same for last reads [default: as of first reads]
+    /// Number of bases to cut off the front of last reads [default: as first reads]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=30), requires = "trim", alias = "trim_front2")]
     trim_front2: Option<u8>,
-    /// Cut so many bases off the tail of first reads
+    /// Number of bases to cut off the tail of first reads
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "trim_tail1")]
     trim_tail1: u8,
-    /// The same for last reads [default: as of first reads]
+    /// Number of bases to cut off the tail of last reads [default: as first reads]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "trim_tail2")]
     trim_tail2: Option<u8>,
-    /// In the end, cut what is longer off the tail of first reads; 0: nothing
+    /// Maximum length of first reads, after all other trimming; longer reads are cut at the tail; 0: no limit
     #[arg(long, value_name = "N", default_value_t = 0, requires = "trim", alias = "max_len1")]
     max_len1: u32,
-    /// The same for last reads [default: as of first reads]
+    /// Maximum length of last reads [default: as first reads]
     #[arg(long, value_name = "N", requires = "trim", alias = "max_len2")]
     max_len2: Option<u32>,
 }
@@ -86,19 +86,19 @@ struct EndFlags {
 /// Tails of one base.
 #[derive(Args)]
 struct TailFlags {
-    /// Cut off tails of G, whatever the instrument
+    /// Trim poly-G tails, for any instrument
     #[arg(long, requires = "trim", alias = "trim_poly_g", conflicts_with = "disable_trim_poly_g")]
     trim_poly_g: bool,
-    /// Leave tails of G, whatever the instrument
+    /// Do not trim poly-G tails, for any instrument
     #[arg(long, requires = "trim", alias = "disable_trim_poly_g", conflicts_with = "poly_g_min_len")]
     disable_trim_poly_g: bool,
-    /// Fewest bases of a tail of G
+    /// Minimum length of a poly-G tail, in bases
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "trim", alias = "poly_g_min_len")]
     poly_g_min_len: u32,
-    /// Cut off tails of any one base
+    /// Trim tails of any single base (poly-X)
     #[arg(long, requires = "trim", alias = "trim_poly_x")]
     trim_poly_x: bool,
-    /// Fewest bases of such a tail
+    /// Minimum length of a poly-X tail, in bases
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "trim_poly_x", alias = "poly_x_min_len")]
     poly_x_min_len: u32,
 }
@@ -107,37 +107,37 @@ struct TailFlags {
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("window").multiple(true))]
 struct WindowFlags {
-    /// Slide a window from the front, and cut off bases as long as their mean quality is low
+    /// Move a window from the front, and cut its bases while their mean quality is low
     #[arg(long, requires = "trim", alias = "cut_front", group = "window")]
     cut_front: bool,
-    /// Slide a window from the tail, and cut off bases as long as their mean quality is low
+    /// Move a window from the tail, and cut its bases while their mean quality is low
     #[arg(long, requires = "trim", alias = "cut_tail", group = "window", conflicts_with = "cut_right")]
     cut_tail: bool,
-    /// Slide a window from the front, and cut off all from the first on whose mean quality is low
+    /// Move a window from the front, and cut the read at the first window with a low mean quality
     #[arg(long, requires = "trim", alias = "cut_right", group = "window")]
     cut_right: bool,
-    /// Bases of a window
+    /// Window size, in bases
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000), requires = "window", alias = "cut_window_size")]
     cut_window_size: u16,
-    /// Their mean quality, at least
+    /// Minimum mean quality of a window
     #[arg(long, value_name = "Q", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=30), requires = "window", alias = "cut_mean_quality")]
     cut_mean_quality: u8,
-    /// Bases of the window from the front [default: --cut-window-size]
+    /// Window size of --cut-front, in bases [default: --cut-window-size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_front", alias = "cut_front_window_size")]
     cut_front_window_size: Option<u16>,
-    /// Their mean quality [default: --cut-mean-quality]
+    /// Minimum mean quality of --cut-front [default: --cut-mean-quality]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=30), requires = "cut_front", alias = "cut_front_mean_quality")]
     cut_front_mean_quality: Option<u8>,
-    /// Bases of the window from the tail [default: --cut-window-size]
+    /// Window size of --cut-tail, in bases [default: --cut-window-size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_tail", alias = "cut_tail_window_size")]
     cut_tail_window_size: Option<u16>,
-    /// Their mean quality [default: --cut-mean-quality]
+    /// Minimum mean quality of --cut-tail [default: --cut-mean-quality]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=30), requires = "cut_tail", alias = "cut_tail_mean_quality")]
     cut_tail_mean_quality: Option<u8>,
-    /// Bases of the window of --cut-right [default: --cut-window-size]
+    /// Window size of --cut-right, in bases [default: --cut-window-size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_right", alias = "cut_right_window_size")]
     cut_right_window_size: Option<u16>,
-    /// Their mean quality [default: --cut-mean-quality]
+    /// Minimum mean quality of --cut-right [default: --cut-mean-quality]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=30), requires = "cut_right", alias = "cut_right_mean_quality")]
     cut_right_mean_quality: Option<u8>,
 }
@@ -145,34 +145,34 @@ struct WindowFlags {
 /// Reads that are dropped.
 #[derive(Args)]
 struct TrimFilterFlags {
-    /// Keep reads with low qualities and many N
+    /// Do not drop reads with low quality or many N
     #[arg(long, requires = "trim", alias = "disable_quality_filtering", conflicts_with_all = ["qualified_quality_phred", "unqualified_percent_limit", "n_base_limit", "average_qual"])]
     disable_quality_filtering: bool,
-    /// Lower qualities are bad
+    /// Minimum quality of a good base
     #[arg(long, value_name = "Q", default_value_t = 15, value_parser = clap::value_parser!(u8).range(..=93), requires = "trim", alias = "qualified_quality_phred")]
     qualified_quality_phred: u8,
-    /// Drop reads with more bad qualities than these, of a hundred
+    /// Maximum percentage of bases below --qualified-quality-phred
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "unqualified_percent_limit")]
     unqualified_percent_limit: u8,
-    /// Drop reads with more N
+    /// Maximum number of N in a read
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(..=50), requires = "trim", alias = "n_base_limit")]
     n_base_limit: u8,
-    /// Drop reads with a lower mean quality; 0: none
+    /// Minimum mean quality of a read; 0: no filter
     #[arg(long, value_name = "Q", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=93), requires = "trim", alias = "average_qual")]
     average_qual: u8,
-    /// Keep reads of any length
+    /// Do not drop reads by length
     #[arg(long, requires = "trim", alias = "disable_length_filtering", conflicts_with_all = ["length_required", "length_limit"])]
     disable_length_filtering: bool,
-    /// Drop shorter reads
+    /// Minimum length of a read, in bases
     #[arg(long, value_name = "N", default_value_t = 15, requires = "trim", alias = "length_required")]
     length_required: u32,
-    /// Drop longer reads; 0: none
+    /// Maximum length of a read, in bases; 0: no limit
     #[arg(long, value_name = "N", default_value_t = 0, requires = "trim", alias = "length_limit")]
     length_limit: u32,
-    /// Drop reads of low complexity, in which neighbours are often alike
+    /// Drop reads of low complexity, in which few bases differ from the next base
     #[arg(long, requires = "trim", alias = "low_complexity_filter")]
     low_complexity_filter: bool,
-    /// How many of a hundred neighbours differ, at least
+    /// Minimum percentage of bases that differ from the next base (complexity of fastp)
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u8).range(..=100), requires = "low_complexity_filter", alias = "complexity_threshold")]
     complexity_threshold: u8,
 }
@@ -180,7 +180,7 @@ struct TrimFilterFlags {
 /// Reads an adapter.
 fn parse_adapter(text: &str) -> Result<String, String> {
     if text.len() < 4 || !text.bytes().all(|base| b"ACGT".contains(&base)) {
-        return Err("an adapter has four bases or more, which are A, C, G and T".into());
+        return Err("an adapter must have at least four bases, only A, C, G and T".into());
     }
     Ok(text.into())
 }

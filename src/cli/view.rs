@@ -267,7 +267,7 @@ impl ViewArgs {
         let mut texts = self.regions.clone();
         let index = match self.customized_index {
             true if texts.is_empty() => {
-                return Err(Error::usage("-X expects the index behind the input")
+                return Err(Error::usage("-X expects the index after the input")
                     .hint("write readmill view -X IN INDEX REGION"));
             }
             true => Some(texts.remove(0).into()),

@@ -51,7 +51,7 @@ pub fn compare_files(wanted: &Comparison) -> Result<ComparisonResult> {
     let [a, b] = &wanted.files;
     if a.as_os_str() == "-" && b.as_os_str() == "-" {
         return Err(
-            Error::usage("both files cannot be standard input").hint("give a file's name for one")
+            Error::usage("both files cannot be standard input").hint("give a file name for one of them")
         );
     }
     check_file_ends(&wanted.files)?;

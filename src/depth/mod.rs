@@ -243,7 +243,7 @@ impl<'a> DepthFiles<'a> {
                 let table = self.count_into(request, table, CoverageTable::heap_bytes, console)?;
                 if table.finish()? {
                     console.warn(
-                        "some reads have no qualities; mean base qualities are those of the others",
+                        "some reads have no qualities; mean base qualities are computed from the other reads",
                     );
                 }
             }
@@ -295,15 +295,15 @@ fn check_contigs(first: &Header, first_path: &Path, other: &Header, path: &Path)
         return Ok(());
     }
     let (first, other) = (first_path.display(), path.display());
-    Err(Error::usage(format!("{other} has other contigs in its header than {first}"))
-        .hint("give files that were aligned to the same reference, or count each by itself"))
+    Err(Error::usage(format!("the header of {other} has different contigs than {first}"))
+        .hint("give files that were aligned to the same reference, or run the command for each file separately"))
 }
 
 /// Returns the window that a region names. If it has no end, lines also have the positions beyond
 /// the end of the contig that reads cover, but a table ends with the contig.
 fn parse_window(text: &str, header: &Header, form: &DepthForm) -> Result<CountWindow> {
     let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? else {
-        return Err(Error::usage(format!("{text:?} names no contig"))
+        return Err(Error::usage(format!("{text:?} is not a contig"))
             .hint("give a contig, or a part of one: -r chr1:1,000-2,000"));
     };
     let length = header.references().get(part.contig as usize).map_or(0, |contig| contig.length);

@@ -31,7 +31,7 @@ pub fn read_targets(
             (Some(position), None) if position > 0 => (position - 1, position),
             _ if contig == b"browser" || contig == b"track" => continue,
             (Some(0), None) => {
-                return Err(lines.line_error("a position is counted from 1, and this is 0"));
+                return Err(lines.line_error("position 0 is not valid: positions are 1-based"));
             }
             (Some(start), Some(end)) => {
                 return Err(
@@ -40,7 +40,7 @@ pub fn read_targets(
             }
             _ => {
                 return Err(lines.line_error(
-                    "a contig is followed by its first and its last position, or by one position",
+                    "expected a contig and its first and last position, or a contig and one position",
                 ));
             }
         };

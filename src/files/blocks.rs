@@ -115,7 +115,8 @@ pub fn read_header(
         (bam_header::HeaderOutline::default(), ledger.empty_charge("headers"));
     loop {
         if !blocks.next_chunk(&mut chunk)? {
-            return Err(Error::input("the file ends inside its header").hint("get the file again"));
+            return Err(Error::input("the file ends inside its header")
+                .hint("download or create the file again"));
         }
         let before = bytes.len();
         charge.grow_to(charge.bytes() + 2 * chunk.inflated as u64)?;
@@ -124,7 +125,7 @@ pub fn read_header(
             continue;
         }
         if !bytes.starts_with(bam_header::MAGIC) {
-            return Err(Error::input("it is not BAM"));
+            return Err(Error::input("it is not a BAM file"));
         }
         if outline.is_complete(&bytes)? {
             let (header, taken) = match as_is {
@@ -173,15 +174,14 @@ pub fn check_contigs(old: &Header, new: &Header, names: bool) -> Result<()> {
     let (old, new) = (old.references(), new.references());
     let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
     if new.len() < old.len() {
-        let what = format!("the header has {} contigs, and the reads lie on {}", new.len(), old.len());
-        return Err(
-            Error::input(what).hint("contigs are told by their number: give all, in the same order")
-        );
+        let what = format!("the header has {} contigs, but the reads refer to {}", new.len(), old.len());
+        return Err(Error::input(what)
+            .hint("reads store the number of their contig, so give all contigs in the same order"));
     }
     for (number, (old, new)) in old.iter().zip(new).enumerate() {
         if old.length != new.length || names && old.name != new.name {
             let what = format!(
-                "contig {} is {} of {} bases in the one header, and {} of {} in the other",
+                "contig {} is {} with {} bases in one header, and {} with {} bases in the other",
                 number + 1,
                 text(&old.name),
                 old.length,

@@ -41,12 +41,13 @@ pub fn join_files(
         let input = BamBlocks::open(path, options.allow_missing_eof, ledger).map_err(add_join_hint)?;
         console.warn_about_header(path, &input.header);
         let common = header.get_or_insert_with(|| input.header.clone());
-        check_contigs(&input.header, common, !given)
-            .map_err(|e| e.file(path).hint("files of different contigs are joined by readmill merge"))?;
+        check_contigs(&input.header, common, !given).map_err(|e| {
+            e.file(path).hint("to join files with different contigs, use readmill merge")
+        })?;
         if !given && input.header.references().len() != common.references().len() {
-            return Err(Error::input("its header has fewer contigs than that of the first file")
+            return Err(Error::input("its header has fewer contigs than the header of the first file")
                 .file(path)
-                .hint("files of different contigs are joined by readmill merge"));
+                .hint("to join files with different contigs, use readmill merge"));
         }
         if first.is_none() {
             first = Some(path);
@@ -83,7 +84,7 @@ fn add_read_groups(
     for path in &paths[1..] {
         if !path.is_file() {
             console.warn(&format!(
-                "{} is a pipe: the header has none of its read groups that the others lack",
+                "{} is a pipe: read groups that only this input has are missing from the header of the output",
                 path.display()
             ));
             continue;
@@ -96,7 +97,7 @@ fn add_read_groups(
 /// Adds to an error about a file that is not BAM which command joins such files.
 pub fn add_join_hint(error: Error) -> Error {
     match error.hint {
-        None => error.hint("CRAM and SAM files are joined by readmill merge"),
+        None => error.hint("to join CRAM or SAM files, use readmill merge"),
         Some(_) => error,
     }
 }

@@ -82,7 +82,7 @@ pub fn write_sequence_dictionary(
                 }
                 (None, Some(contig)) => contig.add_bases(line),
                 (None, None) if line.trim_ascii().is_empty() => {}
-                (None, None) => return Err(wrong("this is not a FASTA file, which begins with >")),
+                (None, None) => return Err(wrong("this is not a FASTA file: it does not begin with >")),
             }
             if begins && let Some(line) = name.take() {
                 contig = Some(DictContig::new(&line));

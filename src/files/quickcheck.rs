@@ -31,7 +31,7 @@ fn check_file_end(path: &Path) -> Result<()> {
 fn check_header(path: &Path, is_unaligned: bool, ledger: &Ledger) -> Result<()> {
     if head::open_reads(path, None, ledger)?.header().references().is_empty() && !is_unaligned {
         return Err(Error::input("its header has no reference sequences")
-            .hint("-u accepts that for reads that are not aligned")
+            .hint("if the reads are not aligned, use -u")
             .file(path));
     }
     Ok(())

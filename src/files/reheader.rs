@@ -64,16 +64,16 @@ fn is_cram(path: &Path) -> Result<bool> {
 /// by index. Read groups may be renamed, and new ones may be added at the end.
 fn check_read_groups(old: &Header, new: &Header) -> Result<()> {
     let (old, new): (Vec<&[u8]>, Vec<&[u8]>) = (read_group_ids(old), read_group_ids(new));
-    let hint =
-        "in CRAM, a read has the number of its read group: give all read groups, in the same order";
+    let hint = "CRAM stores the number of the read group in each read, so give all read groups in the same order";
     if new.len() < old.len() {
-        let what = format!("the new header has {} read groups, and the file {}", new.len(), old.len());
+        let what =
+            format!("the new header has {} read groups, but the file has {}", new.len(), old.len());
         return Err(Error::input(what).hint(hint));
     }
     for (number, id) in old.iter().enumerate() {
         if new.iter().position(|other| other == id).is_some_and(|at| at != number) {
             let what = format!(
-                "read group {} is the {} of the file, and stands elsewhere in the new header",
+                "read group {} has number {} in the file, but another number in the new header",
                 String::from_utf8_lossy(id),
                 number + 1
             );
@@ -100,10 +100,10 @@ fn replace_cram_header(
     let (version, start, old) = (reader.version(), reader.offset(), reader.header());
     if version.major != 3 {
         return Err(Error::input(format!(
-            "CRAM {}.{} cannot get another header",
+            "the header of a CRAM {}.{} file cannot be replaced",
             version.major, version.minor
         ))
-        .hint("write it again as CRAM 3: readmill filter FILE -o NEW.cram"));
+        .hint("convert it to CRAM 3 first: readmill filter FILE -o NEW.cram"));
     }
     check_contigs(old, header, false)?;
     check_read_groups(old, header)?;
@@ -126,8 +126,8 @@ fn replace_cram_header(
         }
     }
     if !options.allow_missing_eof && !cram::has_valid_end(&[b'C', b'R', b'A', b'M', 3], &end) {
-        return Err(Error::input("the container that ends a CRAM file is missing")
-            .hint("the file is truncated: get it again, or give --allow-missing-eof"));
+        return Err(Error::input("the EOF container of CRAM is missing at the end")
+            .hint("the file is truncated: download or create it again, or use --allow-missing-eof"));
     }
     Ok(())
 }

@@ -29,8 +29,7 @@ const EXAMINED_BYTES: u64 = 1 << 16;
 /// The file cannot be read, or its kind cannot be indexed.
 pub fn detect_content(path: &Path, preset: Option<TextPreset>) -> Result<IndexableContent> {
     if path.as_os_str() == "-" {
-        return Err(Error::usage("standard input cannot be indexed: an index belongs to a file")
-            .hint("give the name of a file"));
+        return Err(Error::usage("standard input cannot be indexed").hint("give a file name"));
     }
     detect_file_content(path, preset).map_err(|e| e.file(path))
 }
@@ -45,7 +44,7 @@ fn detect_file_content(path: &Path, preset: Option<TextPreset>) -> Result<Indexa
     let mut start = Vec::new();
     (&mut file).take(EXAMINED_BYTES).read_to_end(&mut start).map_err(|e| unread(&e))?;
     if start.is_empty() {
-        return Err(Error::input("the file is empty").hint("even a file without reads has a header"));
+        return Err(Error::input("the file is empty").hint("a valid file has at least a header"));
     }
     if start.starts_with(CRAM) {
         return Ok(IndexableContent::Cram);
@@ -62,7 +61,7 @@ fn detect_file_content(path: &Path, preset: Option<TextPreset>) -> Result<Indexa
             return Err(fastq_error());
         }
         return Err(Error::input(
-            "it is compressed by gzip, and only files compressed by bgzip can be indexed",
+            "it is compressed with gzip, but only files compressed with bgzip can be indexed",
         )
         .hint("compress it again: gunzip -c FILE | bgzip > NEW"));
     }
@@ -135,9 +134,9 @@ fn detect_text_content(
         None => {
             let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
             let what = format!(
-                "it is none of BAM, CRAM, SAM, BCF, VCF, BED, GFF and FASTA: its first line is {shown:?}"
+                "it is not a BAM, CRAM, SAM, BCF, VCF, BED, GFF or FASTA file: its first line is {shown:?}"
             );
-            Err(Error::input(what).hint("say what it is by --preset vcf, bed or gff"))
+            Err(Error::input(what).hint("if it is VCF, BED or GFF, give the format with --preset"))
         }
     }
 }
@@ -162,7 +161,7 @@ fn preset_of_name(path: &Path) -> Option<TextPreset> {
 }
 
 fn fastq_error() -> Error {
-    Error::input("this is FASTQ, which has no index").hint("give the FASTA of the reference")
+    Error::input("FASTQ files cannot be indexed").hint("give the FASTA file of the reference")
 }
 
 /// Returns the error for a file that is not compressed. Its hint depends on what the file seems to
@@ -170,9 +169,9 @@ fn fastq_error() -> Error {
 fn not_compressed_error(start: &[u8], path: &Path) -> Error {
     if is_sam(start) {
         return Error::input(
-            "this is SAM that is not compressed, and only compressed files can be indexed",
+            "this SAM file is not compressed, and only compressed files can be indexed",
         )
-        .hint("write BAM instead: readmill sort FILE -o SORTED.bam, which also writes the index");
+        .hint("convert it to BAM, which also writes the index: readmill sort FILE -o SORTED.bam");
     }
     if ReadsFormat::recognize(start) == Some(ReadsFormat::Fastq) {
         return fastq_error();
@@ -182,10 +181,10 @@ fn not_compressed_error(start: &[u8], path: &Path) -> Error {
         || preset_of_name(&super::with_suffix(path, ".gz")).is_some();
     if is_text {
         return Error::input(
-            "this file is not compressed, and only files compressed by bgzip can be indexed",
+            "this file is not compressed, and only files compressed with bgzip can be indexed",
         )
         .hint("compress it: bgzip FILE");
     }
-    Error::input("it is none of BAM, CRAM, SAM, BCF, VCF, BED, GFF and FASTA")
-        .hint("give one of these; the texts among them must be compressed by bgzip")
+    Error::input("it is not a BAM, CRAM, SAM, BCF, VCF, BED, GFF or FASTA file")
+        .hint("give a file in one of these formats; compress SAM, VCF, BED and GFF with bgzip")
 }

@@ -43,9 +43,9 @@ pub fn index_cram(file: File, options: &IndexOptions, workshop: &IndexJob<'_>) -
             crai.add(&entries, offset);
             if !crai.is_sorted() {
                 let what =
-                    "the reads are not in coordinate order, and only a sorted file can be indexed";
+                    "the reads are not in coordinate order, but only a sorted file can be indexed";
                 return Err(Error::input(what).offset(offset).hint(
-                    "sort the file, which also writes an index: readmill sort FILE -o SORTED.cram",
+                    "sort the file, which also writes the index: readmill sort FILE -o SORTED.cram",
                 ));
             }
             charge.grow(crai.heap_bytes().saturating_sub(charge.bytes()))?;

@@ -35,12 +35,12 @@ impl IndexOptions {
         match self.kind {
             Some(kind) if !kinds.contains(&kind) => {
                 let suffix = kind.suffix().trim_start_matches('.').to_uppercase();
-                Err(Error::usage(format!("{what} has no {suffix} index"))
-                    .hint("leave the kind of index out: each file gets the usual one"))
+                Err(Error::usage(format!("a {suffix} index cannot be made for {what}"))
+                    .hint("omit -b and -c: each file then gets its usual index"))
             }
-            _ if self.min_shift.is_some() && !kinds.contains(&IndexFormat::Csi) => {
-                Err(Error::usage(format!("-m N is for CSI indexes, which {what} does not have")))
-            }
+            _ if self.min_shift.is_some() && !kinds.contains(&IndexFormat::Csi) => Err(Error::usage(
+                format!("-m N applies only to CSI indexes, which cannot be made for {what}"),
+            )),
             _ => Ok(()),
         }
     }
@@ -63,7 +63,7 @@ impl IndexOptions {
     }
 }
 
-const BATCHES: &str = "chunks under way";
+const BATCHES: &str = "chunks in progress";
 pub(super) const INDEX: &str = "the index";
 
 const INFLATED_CHUNK_BYTES: u64 = 4 << 20;

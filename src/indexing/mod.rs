@@ -123,7 +123,10 @@ fn remove_older_indexes(path: &Path, own: &Path, console: &Console) {
     for stale in names.iter().filter(|name| *name != own) {
         let is_older = changed(stale).is_some_and(|time| time < written);
         if is_older && std::fs::remove_file(stale).is_ok() {
-            console.write_note(&format!("removed {}, the index of an older file", stale.display()));
+            console.write_note(&format!(
+                "removed {}, which was an index of an older file",
+                stale.display()
+            ));
         }
     }
 }

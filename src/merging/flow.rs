@@ -20,7 +20,7 @@ const MAX_RECORD: Limit = Limit::of_bytes(8 << 20);
 const MIN_GROUP_BYTES: usize = 192 << 10;
 
 const RESET_HINT: &str =
-    "take alignments away first: readmill prep --revert --sort queryname IN -o unaligned.bam";
+    "remove the alignments first: readmill prep --revert --sort queryname IN -o unaligned.bam";
 
 /// Joins the chunks of all files, and collects templates with their alignments into groups. Called
 /// serially, in ticket order.
@@ -125,8 +125,8 @@ impl MergeLink {
         };
         side.fault = linked.fault.map(|fault| fault.file(path));
         if side.chain.has_split_template() && !was_cut && side.fault.is_none() {
-            let what = "the records of one template take more than 1 MiB";
-            let hint = "have the aligner write fewer alignments of each read";
+            let what = "the records of one template need more than 1 MiB";
+            let hint = "let the aligner write fewer alignments per read";
             side.fault = Some(Error::input(what).hint(hint).file(path));
         }
         if !linked.batch.is_empty() {
@@ -166,7 +166,8 @@ impl MergeLink {
         let (linked, files) = (&self.files[1..], &merging.files[1..]);
         for (linked, file) in linked.iter().zip(files) {
             let Some((batch, number)) = linked.batches.front() else { continue };
-            let what = "the read that was not aligned is missing, or the files have their reads in different orders";
+            let what =
+                "the unaligned read of this alignment is missing, or the files are in different orders";
             return Err(Error::input(what)
                 .hint(ORDER_HINT)
                 .file(file.records.path())
@@ -276,7 +277,7 @@ impl MergeLink {
             if file.template_name(next) < template {
                 let template = String::from_utf8_lossy(template);
                 let what = format!(
-                    "its alignment comes behind those of {template}, and its read before, or there is no such read"
+                    "its alignment is after the alignments of {template}, but its unaligned read is before, or is missing"
                 );
                 return Err(Error::input(what)
                     .hint(ORDER_HINT)
@@ -465,8 +466,8 @@ impl<'a> MergeTemplate<'a> {
             Some(other) if is_first(one) && is_last(other) => [one, other],
             Some(other) if is_first(other) && is_last(one) => [other, one],
             _ => {
-                let what = "the first and the last read of its template do not stand side by side, or it lacks one";
-                let hint = "bring mates together: readmill sort --sort queryname IN -o unaligned.bam";
+                let what = "its mate is missing or is not the adjacent record";
+                let hint = "group mates: readmill sort --sort queryname IN -o unaligned.bam";
                 return Err(template.locate_error(Error::input(what).hint(hint), merging));
             }
         };
@@ -500,7 +501,7 @@ fn check_read<'a>(
         return Err(blame(Error::input(what).hint(RESET_HINT)));
     }
     if !flags.is_unmapped() {
-        return Err(blame(Error::input("the read has been aligned").hint(RESET_HINT)));
+        return Err(blame(Error::input("the read is already aligned").hint(RESET_HINT)));
     }
     Ok(record)
 }

@@ -38,9 +38,11 @@ pub fn merge_headers(
     reference: Option<&Path>,
 ) -> Result<(Header, AlignerProgram)> {
     let [reads, aligned @ ..] = files else { return Err(Error::bug("a merge has no files")) };
-    let Some(first) = aligned.first() else { return Err(Error::usage("there are no alignments")) };
+    let Some(first) = aligned.first() else {
+        return Err(Error::usage("no file with alignments is given"));
+    };
     let by_coordinate = |file: &&Unaligned| file.header().declares_coordinate_order();
-    let sorted = "it is sorted by coordinate, and a merge needs the order of names";
+    let sorted = "it is sorted by coordinate, but merge-alignment needs reads sorted by name";
     if by_coordinate(&reads) {
         return Err(Error::input(sorted)
             .hint("sort the reads by name: readmill sort --sort queryname UNALIGNED -o sorted.bam")
@@ -51,8 +53,10 @@ pub fn merge_headers(
     }
     let same = |one: &Header, other: &Header| one.references() == other.references();
     if let Some(other) = aligned.iter().find(|file| !same(file.header(), first.header())) {
-        return Err(Error::input("it is aligned to other sequences than the first file of alignments")
-            .file(other.path()));
+        return Err(Error::input(
+            "its reference sequences differ from those of the first file with alignments",
+        )
+        .file(other.path()));
     }
     let mut lines = vec![HeaderLine::new(&b"@HD\tVN:1.6\tSO:unsorted\tGO:query"[..])];
     let dictionary = reference.map(read_reference_dictionary).transpose()?.flatten();
@@ -71,9 +75,9 @@ pub fn merge_headers(
     {
         let id = String::from_utf8_lossy(id);
         return Err(Error::usage(format!(
-            "the reads have a program {id} already, as the aligner is called"
+            "the header of the reads already has a @PG line with the ID of the aligner, {id}"
         ))
-        .hint("give the aligner another ID by --program-id")
+        .hint("give the aligner another ID with --program-id")
         .file(reads.path()));
     }
     lines.extend(program);
@@ -132,7 +136,7 @@ fn add_dictionary_fields(
         && own.iter().zip(theirs()).all(|(own, its)| own.get(b"SN") == its.get(b"SN"));
     if !is_same {
         return Err(Error::input(
-            "the dictionary of the reference has other sequences than the alignments, or another order",
+            "the sequence dictionary of the reference and the header of the alignments have different sequences, or a different order",
         )
         .hint("give the reference that the reads were aligned to"));
     }
@@ -146,7 +150,7 @@ fn add_dictionary_fields(
                         [own.get(b"SN").unwrap_or_default(), tag, ours, value]
                             .map(String::from_utf8_lossy);
                     let what = format!(
-                        "{tag} of {name} is {ours} in the alignments, and {value} in the dictionary"
+                        "{tag} of {name} is {ours} in the alignments, but {value} in the dictionary"
                     );
                     return Err(
                         Error::input(what).hint("give the reference that the reads were aligned to")

@@ -27,7 +27,7 @@ pub use queue::{MergeTask, MergeTaskResult, Merging, waiting_memory_bytes};
 
 /// Hint of all errors about alignments in another order than the reads. [`says_other_order`]
 /// recognises these errors by it.
-const ORDER_HINT: &str = "bring both into one order: readmill sort --sort queryname ALIGNED -u -o - | readmill merge-alignment \
+const ORDER_HINT: &str = "sort both files in the same order: readmill sort --sort queryname ALIGNED -u -o - | readmill merge-alignment \
 UNALIGNED - ..., where UNALIGNED is sorted in the same way";
 
 /// Returns whether an error says that alignments are in another order than the reads, or sorted by

@@ -39,8 +39,8 @@ impl AtomicFile {
             let file = streams::stdout_file()?;
             // A file that is read while lines are added to it never ends.
             if file.metadata().is_ok_and(|meta| input_file::is_input(&meta)) {
-                let what = "standard output is a file that is read";
-                return Err(Error::usage(what).hint("send the output to another file"));
+                let what = "standard output is a file that is also an input";
+                return Err(Error::usage(what).hint("redirect the output to another file"));
             }
             let shown = "standard output".into();
             return Ok(AtomicFile { file, shown, names: None, replaces_input });
@@ -52,7 +52,7 @@ impl AtomicFile {
         let name = match &older {
             Some(meta) if meta.is_dir() => {
                 return Err(Error::usage(format!("{} is a directory", path.display()))
-                    .hint("give the name of a file by -o"));
+                    .hint("give a file name with -o"));
             }
             Some(meta) if !meta.is_file() => {
                 let file = File::options().write(true).open(path).map_err(|e| failed(&e))?;
@@ -256,7 +256,7 @@ fn refuse_input(older: Option<&Metadata>, path: &Path) -> Result<()> {
 
 /// The error of an output that is an input.
 pub fn is_an_input(path: &Path) -> Error {
-    let what = format!("{} is an input, and cannot be an output", path.display());
+    let what = format!("{} is an input, so it cannot be an output", path.display());
     Error::usage(what).hint("give the output another name")
 }
 
@@ -271,8 +271,8 @@ pub fn check_distinct(input: &Path, output: &Path) -> Result<()> {
     let partial = with_suffix(&resolve_links(output), ".partial");
     match id(input) {
         Some(file) if id(&partial) == Some(file) => {
-            let what = format!("{} is where the unfinished output goes", input.display());
-            Err(Error::usage(what).hint("rename the input, or write to another name"))
+            let what = format!("{} has the name of the temporary file of the output", input.display());
+            Err(Error::usage(what).hint("rename the input, or choose another name for the output"))
         }
         _ => Ok(()),
     }

@@ -207,11 +207,11 @@ impl OrderedTally for CoverageTally {
 /// Warns of regions that are not counted.
 fn warn_of_regions(regions: &CoverageRegions, console: &Console) {
     if regions.skipped_lines > 0 {
-        let what = "lines of the BED file have fewer than three columns, and are left out";
+        let what = "lines of the BED file have fewer than three columns and are ignored";
         console.warn(&format!("{} {what}", regions.skipped_lines));
     }
     for (contig, n) in &regions.unknown_contigs {
-        console.warn(&format!("{n} regions lie on {contig}, which is not in the header"));
+        console.warn(&format!("{n} regions are on {contig}, which is not in the header"));
     }
 }
 

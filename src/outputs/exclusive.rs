@@ -45,14 +45,14 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
         match partial.parent() {
             Some(directory) if is_missing && !shown.to_string_lossy().contains("://") => {
                 let name = directory.display();
-                error.hint(format!("the directory {name} is not there: make it by mkdir -p {name}"))
+                error.hint(format!("the directory {name} does not exist; create it: mkdir -p {name}"))
             }
             _ => error,
         }
     };
     let busy = || {
         failed(&IoError::other("another run is writing it"))
-            .hint("wait for that run, or write to another name")
+            .hint("wait for that run, or choose another output name")
     };
     for _ in 0..ATTEMPTS {
         let file = match File::options().read(true).write(true).create_new(true).open(partial) {
@@ -63,9 +63,8 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
                     ExistingFile::Locked => return Err(busy()),
                     ExistingFile::Other(what) => {
                         let what = format!("{} is {what}", partial.display());
-                        return Err(
-                            failed(&IoError::other(what)).hint("remove it, or write to another name")
-                        );
+                        return Err(failed(&IoError::other(what))
+                            .hint("remove it, or choose another output name"));
                     }
                 }
             }

@@ -18,7 +18,7 @@ use crate::outputs::{CompleteOutput, EncodedPart, PartEncoder, Sink};
 use crate::process::console::Console;
 
 /// How to bring mates together.
-const COLLATE: &str = "readmill collate brings mates together";
+const COLLATE: &str = "readmill collate groups mates";
 
 /// The most bytes of all buffers that are being filled.
 const ALL_BUFFERS: usize = 32 << 20;
@@ -324,17 +324,19 @@ fn report_omitted(
     SegmentCounts { excluded, repeated, singles, dropped }: SegmentCounts,
 ) {
     if excluded > 0 {
-        console.write_line(&format!("readmill: {excluded} records left out for their flags"));
+        console.write_line(&format!("readmill: {excluded} records skipped because of their flags"));
     }
     if repeated > 0 {
-        console.warn(&format!("{repeated} records left out that repeat an end of their template"));
+        console.warn(&format!(
+            "{repeated} records skipped because the same read of the pair was already written"
+        ));
     }
     if dropped > 0 {
-        let what = "they are paired, and the other end does not stand beside them";
-        console.warn(&format!("{dropped} reads left out: {what} ({COLLATE})"));
+        let what = "they are paired, but the adjacent record is not their mate";
+        console.warn(&format!("{dropped} reads skipped: {what} ({COLLATE})"));
     } else if singles > 0 {
         console.warn(&format!(
-            "{singles} reads are paired, and the other end does not stand beside them ({COLLATE})"
+            "{singles} reads are paired, but the adjacent record is not their mate ({COLLATE})"
         ));
     }
 }

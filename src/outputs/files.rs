@@ -44,8 +44,8 @@ impl OutputFiles {
         let path = output.path.clone();
         if output.is_in_parts() && path.symlink_metadata().is_ok() {
             let what =
-                format!("{} is there already, and the parts would not be its own", path.display());
-            return Err(Error::usage(what).hint("remove it, or give another name by -o"));
+                format!("{} already exists, so parts cannot be written under this name", path.display());
+            return Err(Error::usage(what).hint("remove it, or give another name with -o"));
         }
         let files: Vec<AtomicFile> = output
             .files()
@@ -54,11 +54,11 @@ impl OutputFiles {
             .collect::<Result<_>>()?;
         if let Some(other) = files.iter().find(|file| output.is_in_parts() && !file.is_file()) {
             let what = format!("{} is not a file", other.path().display());
-            return Err(Error::usage(what).hint("remove it, or give another name by -o"));
+            return Err(Error::usage(what).hint("remove it, or give another name with -o"));
         }
         if let Some(other) = files.iter().find(|file| output.md5 && !file.is_file()) {
-            let what = format!("{} is not a file, so it has no MD5", other.path().display());
-            return Err(Error::usage(what).hint("drop --md5"));
+            let what = format!("{} is not a file, so its MD5 cannot be written", other.path().display());
+            return Err(Error::usage(what).hint("omit --md5"));
         }
         let sums = vec![Md5::new(); if output.md5 { files.len() } else { 0 }];
         let (bytes, replaces_input) = (vec![0; files.len()], output.in_place);
@@ -184,7 +184,10 @@ impl OutputFiles {
             for number in self.files.len() + 1..=MAX_PARTS {
                 let stale = part_name(&self.path, number);
                 if std::fs::remove_file(&stale).is_ok() {
-                    notes.push(format!("removed {}, a part of an older output", stale.display()));
+                    notes.push(format!(
+                        "removed {}, which was a part of an older output",
+                        stale.display()
+                    ));
                 }
             }
         }
@@ -215,7 +218,7 @@ pub fn remove_indexes(given: &Path, name: &Path, own: Option<&Path>) -> (Vec<Pat
         let replaced = own.is_some_and(|own| std::path::absolute(&stale).is_ok_and(|it| it == own));
         if Some(stale.as_path()) != own && std::fs::remove_file(&stale).is_ok() {
             if !replaced {
-                notes.push(format!("removed {}, the index of an older file", stale.display()));
+                notes.push(format!("removed {}, which was an index of an older file", stale.display()));
             }
             removed.push(stale);
         }

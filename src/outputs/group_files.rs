@@ -66,16 +66,16 @@ fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) ->
         let id = id(group);
         let file = table.remove(&id).ok_or_else(|| {
             Error::input(format!("{} has no file for the read group {id:?}", path.display()))
-                .hint("give each read group of the header a file")
+                .hint("add a line for this read group")
         })?;
         names.add(file, id)?;
     }
     match table.into_keys().min() {
         Some(id) => Err(Error::input(format!(
-            "{} has a file for the read group {id:?}, which the header lacks",
+            "{} has a file for the read group {id:?}, which is not in the header",
             path.display()
         ))
-        .hint("leave its line out")),
+        .hint("remove its line")),
         None => Ok(()),
     }
 }
@@ -87,8 +87,8 @@ fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) ->
 /// The header has no read groups, or two files would have one name.
 pub fn fastq_files(pattern: &NamePattern, header: &Header) -> Result<[Vec<PathBuf>; 2]> {
     if groups(header).next().is_none() {
-        return Err(Error::input("the header has no read group, and each is to have files of its own")
-            .hint("name the files: -1 R1.fq.gz -2 R2.fq.gz"));
+        return Err(Error::input("files are written per read group, but the header has no read group")
+            .hint("give the names of the files: -1 R1.fq.gz -2 R2.fq.gz"));
     }
     let mut names = Names::default();
     let mut of_end = |end: u8| {
@@ -126,7 +126,7 @@ impl Names {
     fn add(&mut self, path: PathBuf, id: String) -> Result<()> {
         if let Some(other) = self.owners.insert(path.clone(), id.clone()) {
             return Err(Error::input(format!(
-                "the read groups {other:?} and {id:?} would share the file {}",
+                "the read groups {other:?} and {id:?} would have the same file name {}",
                 path.display()
             ))
             .hint("rename one of them in the header, or name files by another field"));

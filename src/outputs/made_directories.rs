@@ -19,7 +19,7 @@ impl MadeDirectories {
         let missing = Vec::from_iter(file.ancestors().skip(1).take_while(missing));
         for directory in missing.into_iter().rev() {
             signal::create_directory(directory)
-                .map_err(|e| Error::io(format!("{} cannot be made", directory.display()), &e))?;
+                .map_err(|e| Error::io(format!("{} cannot be created", directory.display()), &e))?;
             self.made.push(directory.to_path_buf());
         }
         Ok(())

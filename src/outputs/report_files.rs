@@ -313,7 +313,7 @@ impl ReportFiles {
         let json = report.format_json(&command);
         if let Some(values) = &mut self.values {
             let value = serde_json::from_str(&json);
-            let wrong = |error| Error::bug(format!("the report of duplicates is no JSON: {error}"));
+            let wrong = |error| Error::bug(format!("the duplicate report is not valid JSON: {error}"));
             values.insert(DUPLICATES.into(), value.map_err(wrong)?);
         }
         self.write(ReportFile::Json, json.as_bytes())
@@ -409,14 +409,14 @@ pub fn check(plan: &Plan) -> Result<()> {
         || plan.tallies.describe()
         || plan.tallies.files.iter().any(|(spec, _)| spec.names_sample);
     if plan.tallies.sample.is_some() && !is_named && by_samtools {
-        let what = "--sample names the sample in metrics, and the report of samtools has no name of it";
-        return Err(Error::usage(what).hint("leave --sample out"));
+        let what = "--sample sets the sample name in metrics, but the report of samtools markdup has no sample name";
+        return Err(Error::usage(what).hint("omit --sample"));
     }
     if plan.tallies.sample.is_some() && !is_named {
-        let what = "--sample names the sample in metrics, and none are written";
+        let what = "--sample sets the sample name in metrics, but no metrics are written";
         let way_out = match plan.command {
-            Command::Tally(_) => "leave --sample out, or --no-metrics",
-            _ => "add --metrics FILE, or leave --sample out",
+            Command::Tally(_) => "omit --sample or --no-metrics",
+            _ => "add --metrics FILE, or omit --sample",
         };
         return Err(Error::usage(what).hint(way_out));
     }
@@ -455,12 +455,12 @@ pub fn check(plan: &Plan) -> Result<()> {
     for (n, path) in beside.iter().enumerate() {
         let mut others = main().chain(beside[..n].iter().copied());
         if !is_device(path) && others.any(|other| is_same(path, other)) {
-            let what = format!("two outputs have the name {}", path.display());
-            return Err(Error::usage(what).hint("give each file a name of its own"));
+            let what = format!("two outputs have the same name, {}", path.display());
+            return Err(Error::usage(what).hint("give each output a different name"));
         }
         let mut others = main().chain(plan.destination.extra_paths());
         if others.any(|other| index_names(other).iter().any(|index| is_same(path, index))) {
-            let what = format!("{} would be taken for the index of another output", path.display());
+            let what = format!("{} has the name of the index of another output", path.display());
             return Err(Error::usage(what).hint("give it another name"));
         }
     }

@@ -171,7 +171,10 @@ pub fn watch() -> std::io::Result<()> {
         signal_hook::flag::register(signal, Arc::clone(came))?;
     }
     let mut signals = signal_hook::iterator::Signals::new(wanted)?;
-    #[allow(clippy::disallowed_methods, reason = "it waits for signals, beside the engine's threads")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "it waits for signals, in addition to the engine's threads"
+    )]
     std::thread::Builder::new().name("signals".into()).stack_size(64 << 10).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let _named = hold_off();

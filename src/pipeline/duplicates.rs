@@ -69,7 +69,9 @@ pub fn prepare_duplicate_ends(
         };
         let (distance, why) = instrument::pixel_distance(&name.unwrap_or_default());
         optical.distance = distance;
-        console.write_line(&format!("readmill: optical duplicates: up to {distance} pixels ({why})"));
+        console.write_line(&format!(
+            "readmill: maximum distance of optical duplicates: {distance} pixels ({why})"
+        ));
     }
     DuplicateEnds::new(header, mate_pairing, rules)
 }
@@ -121,7 +123,7 @@ impl DuplicateResolver<'_> {
         }
         if ends.without_read_group > 0 {
             self.console.warn(&format!(
-                "{} paired reads have no read group, or one the header lacks; they count as one unknown library",
+                "{} paired reads have no read group, or one that is not in the header; they are treated as one unknown library",
                 ends.without_read_group
             ));
         }
@@ -130,8 +132,10 @@ impl DuplicateResolver<'_> {
         if bits > self.max_mark_bytes {
             // About half of what -m adds is available for the marks.
             let least = (self.ledger.capacity() + 2 * (bits - self.max_mark_bytes)).div_ceil(1 << 20);
-            return Err(Error::usage(format!("marking {records} records does not fit into the memory"))
-                .hint(format!("raise -m to {least}M or more")));
+            return Err(Error::usage(format!(
+                "there is not enough memory to mark duplicates in {records} records"
+            ))
+            .hint(format!("raise -m to {least}M or more")));
         }
         charge.move_to(&mut marks, bits);
         charge.reserve_all_free();
@@ -164,14 +168,16 @@ impl DuplicateResolver<'_> {
         {
             let tag = String::from_utf8_lossy(&tag).into_owned();
             if have == 0 {
-                let hint = "name the field that your reads have, or mark duplicates without it";
-                return Err(Error::input(format!("0 of {of} templates have {tag}")).hint(hint));
+                let hint = "give the field that your reads have, or mark duplicates without it";
+                return Err(
+                    Error::input(format!("none of {of} templates has the field {tag}")).hint(hint)
+                );
             }
             if have < of {
                 let what = if by_read { "reads" } else { "templates" };
                 let (lack, share) = (of - have, 100.0 * (of - have) as f64 / of as f64);
                 self.console.warn(&format!(
-                    "{lack} of {of} {what} ({share:.1} %) lack {tag}; they are compared as if all had the same"
+                    "{lack} of {of} {what} ({share:.1} %) have no field {tag}; they are compared as if they all had the same value"
                 ));
             }
         }
@@ -202,14 +208,14 @@ impl DuplicateResolver<'_> {
         let doubled = doubled + tally.doubled_names;
         if doubled > 0 {
             self.console.warn(&format!(
-                "read names with two first or two last reads: {doubled}, as if the same reads were given twice; their \
-                 duplicates are not marked reliably: give each lane once"
+                "{doubled} read names have two first or two last reads, as if the same reads were given twice; their \
+                 duplicates are not marked reliably; give each lane only once"
             ));
         }
         if tally.mated == 0 && tally.lone > 0 {
             self.console.warn(&format!(
-                "none of the {} paired reads has its mate in the input, so no pairs are compared; mates must have the \
-                 same name, without /1 and /2 at its end",
+                "none of the {} paired reads has its mate in the input, so pairs are not compared; mates must have the \
+                 same name, without /1 and /2 at the end",
                 tally.lone
             ));
         }
@@ -219,11 +225,11 @@ impl DuplicateResolver<'_> {
     /// show.
     fn warn_about_order(&self, grouped: bool) {
         self.console.warn(if grouped {
-            "the header says that reads are sorted by coordinate (SO:coordinate), but they stand together by name; \
-             duplicates are marked in template mode (--duplicate-mode chooses)"
+            "the header states that reads are sorted by coordinate (SO:coordinate), but they are grouped by name; \
+             duplicates are marked in template mode (change this with --duplicate-mode)"
         } else {
-            "the header says that reads stand together by name (SO:queryname or GO:query), but reads of one name \
-             stand apart; duplicates are marked in coordinate mode (--duplicate-mode chooses)"
+            "the header states that reads are grouped by name (SO:queryname or GO:query), but they are \
+             not; duplicates are marked in coordinate mode (change this with --duplicate-mode)"
         });
     }
 }

@@ -39,13 +39,13 @@ fn rename_group_after_file((header, path): (&Header, &PathBuf)) -> Result<Header
     let id = [".bam", ".sam", ".cram"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     if id.is_empty() || id == "-" {
         return Err(Error::usage(
-            "reads are put into read groups by their files, and a pipe has no name",
+            "--group-by-file names read groups after files, but a pipe has no name",
         )
         .hint("name the read group: readmill filter --read-group 'ID:g1 SM:s1'"));
     }
     if id.contains(char::is_control) {
         return Err(Error::usage(format!(
-            "reads are put into read groups by their files, and {id:?} has a control character"
+            "--group-by-file names read groups after files, but {id:?} has a control character"
         ))
         .hint("rename the file, or name the read group: readmill filter --read-group 'ID:g1 SM:s1'"));
     }
@@ -369,7 +369,7 @@ impl Inputs {
         if let Some(text) = setups.filter_map(|setup| setup.references.describe_unequal_lengths()).next()
         {
             console.warn(&format!(
-                "{text}; CRAM is read all the same, since it proves the bases that it needs"
+                "{text}; CRAM is decoded nevertheless, because checksums verify the bases that are used"
             ));
         }
     }

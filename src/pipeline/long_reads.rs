@@ -32,7 +32,7 @@ pub struct LongReads<'a> {
 pub const LONG_READ_COPIES: u64 = 4;
 
 impl<'a> LongReads<'a> {
-    pub const LEDGER_NAME: &'static str = "long reads and CRAM containers under way";
+    pub const LEDGER_NAME: &'static str = "long reads and CRAM containers in progress";
 
     /// Creates the limit: reads in batches of more than `usual` bytes are charged to `ledger`,
     /// `copies` times.

@@ -53,10 +53,10 @@ pub fn check_no_file_twice<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> 
         };
         let what = match other == path {
             true => format!("{} is given twice", path.display()),
-            false => format!("{} and {} are one file", other.display(), path.display()),
+            false => format!("{} and {} are the same file", other.display(), path.display()),
         };
-        return Err(Error::usage(format!("{what}, so each of its reads would come twice"))
-            .hint("give it once, or allow it by --allow-same-input"));
+        return Err(Error::usage(format!("{what}, so each of its reads would occur twice"))
+            .hint("give it once, or add --allow-same-input"));
     }
     Ok(())
 }

@@ -70,9 +70,9 @@ pub fn find_index(path: &Path, given: Option<&Path>, console: &Console) -> Resul
         RegionFileKind::Cram => &[".crai"],
         RegionFileKind::Other => {
             let what =
-                format!("regions are found by an index, and {shown}, which is plain SAM, has none");
+                format!("regions need an index, but {shown} is plain SAM, which cannot have an index");
             return Err(Error::usage(what).hint(format!(
-                "make a BAM file of it: readmill sort {shown} -o OUT.bam; or choose reads by -L BED"
+                "convert it to BAM: readmill sort {shown} -o OUT.bam; or select reads with -L BED"
             )));
         }
     };
@@ -94,11 +94,11 @@ pub fn find_index(path: &Path, given: Option<&Path>, console: &Console) -> Resul
         }
         None => {
             let name = with_suffix(path, endings[endings.len() - 1]);
-            let what = format!("{shown} has no index ({} is not there)", name.display());
+            let what = format!("{shown} has no index ({} does not exist)", name.display());
             // The same kind of error as for any other missing file.
             let missing = Error { kind: ErrorKind::Io, ..Error::usage(what) };
             Err(missing.hint(format!(
-                "make it: readmill index {shown}; if the file is not sorted, sort it: readmill sort {shown} -o OUT.bam"
+                "create the index: readmill index {shown}; or, if the file is not sorted, sort it: readmill sort {shown} -o OUT.bam"
             )))
         }
     }
@@ -112,7 +112,7 @@ fn is_older(index: &Path, file: &Metadata) -> bool {
 fn warn_if_outdated(path: &Path, file: &Metadata, index: &Path, console: &Console) {
     if is_older(index, file) {
         let (path, index) = (path.display(), index.display());
-        console.warn(&format!("{index} is older than {path}; make it anew: readmill index {path}"));
+        console.warn(&format!("{index} is older than {path}; rebuild the index: readmill index {path}"));
     }
 }
 

@@ -76,13 +76,13 @@ pub fn crew_for(crew: Crew, ledger: &Ledger, largest: u64) -> Result<(Crew, Char
     Ok((Crew { in_flight, ..crew }, charge))
 }
 
-pub const READS: &str = "reads that wait";
+pub const READS: &str = "waiting reads";
 
-pub const ENDS: &str = "ends of reads, for duplicates";
+pub const ENDS: &str = "read ends for duplicate marking";
 
 pub const INDEXES: &str = "indexes of runs on disk";
 
-pub const LONG_READS: &str = "long reads under way";
+pub const LONG_READS: &str = "long reads in progress";
 
 /// Returns the bytes that a ticket needs beyond its share to merge a read of `largest` bytes; 0 if
 /// the read fits into a partition.

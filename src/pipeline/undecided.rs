@@ -63,8 +63,8 @@ pub fn decide_by_names(
     }
     if let Some((reads, name)) = undecided.unlocated_reads() {
         console.warn(&format!(
-            "the names of {reads} reads that have duplicates do not tell where they were seen, so none of these is optical; \
-             the first is {} (--read-coords says how to read them)",
+            "the names of {reads} reads that have duplicates do not contain coordinates, so these duplicates are not counted as optical; \
+             the first is {} (set the format of names with --read-coords)",
             String::from_utf8_lossy(name)
         ));
     }

@@ -112,14 +112,14 @@ impl ReadTags {
     fn check_read_structures(&self) -> Result<()> {
         let has_template = |structure: &ReadStructure| structure.has_purpose(Purpose::Template);
         if let Some(structure) = self.structures.iter().find(|structure| !has_template(structure)) {
-            let what = format!("the structure {structure} has no bases of the template (T)");
+            let what = format!("the structure {structure} has no template bases (T)");
             return Err(Error::usage(what)
-                .hint("a read has one piece T, such as +T or 8M+T; index reads (--umi-fastq, --i1, --i2) have none"));
+                .hint("the structure of a read has exactly one T segment, such as +T or 8M+T; index reads (--umi-fastq, --i1, --i2) have none"));
         }
         let index = self.index_reads.iter().find(|index| has_template(&index.structure));
         index.map_or(Ok(()), |index| {
             let what = format!(
-                "the structure {} of {} has bases of the template (T), and index reads are not aligned",
+                "the structure {} of {} has template bases (T), but index reads are not aligned",
                 index.structure, index.flag
             );
             Err(Error::usage(what).hint("use M, B, C and S, such as 9M or 4M2S+B"))
@@ -253,30 +253,31 @@ impl Aligning {
             && let Some(fastq) = self.lanes.iter().find(|lane| !lane.records)
         {
             let what = format!(
-                "{} is FASTQ, and {} is not",
+                "{} is FASTQ, but {} is not",
                 fastq.files[0].display(),
                 records.files[0].display()
             );
-            return Err(
-                Error::usage(what).hint("take them apart, and join what comes out: readmill merge")
-            );
+            return Err(Error::usage(what)
+                .hint("run the command once for each format, and join the outputs: readmill merge"));
         }
         self.read_tags.check_read_structures()?;
         for (at, lane) in self.lanes.iter().enumerate() {
             if let Some(reference) =
                 self.reference.as_ref().filter(|it| lane.all_files().any(|file| file == *it))
             {
-                return Err(Error::usage("it is given as reads, and as the reference")
+                return Err(Error::usage("it is given both as reads and as the reference")
                     .file(reference)
-                    .hint("the reference comes first, and once: readmill align REF READS..."));
+                    .hint(
+                        "give the reference once, as the first argument: readmill align REF READS...",
+                    ));
             }
             if structures > 0 && !lane.records && structures != lane.reads_per_template() {
                 let what = format!(
-                    "there are {structures} structures for {} reads of a template",
+                    "{structures} read structures are given, but a template has {} reads",
                     lane.reads_per_template()
                 );
                 return Err(Error::usage(what)
-                    .hint("give one for each, as in 8M+T,+T for pairs, and 8M+T for single reads; those of index reads come last"));
+                    .hint("give one per read, such as 8M+T,+T for pairs and 8M+T for single reads, then those of index reads"));
             }
             let others = &self.lanes[..at];
             let clash = others.iter().filter_map(|it| it.group.as_ref()).find(|group| {
@@ -286,7 +287,7 @@ impl Aligning {
             });
             if clash.is_some() {
                 let id = String::from_utf8_lossy(lane.read_group_id().unwrap_or_default()).into_owned();
-                return Err(Error::usage(format!("two read groups are called {id}")));
+                return Err(Error::usage(format!("two different read groups have the ID {id}")));
             }
         }
         Ok(())

@@ -43,7 +43,7 @@ impl CoverageRequest {
         by: Option<&str>,
     ) -> Result<Self> {
         if prefix.as_os_str() == "-" || prefix.file_name().is_none() {
-            let what = "coverage is several files, and needs the beginning of their names";
+            let what = "coverage is written to several files, so a prefix of their names is needed";
             return Err(Error::usage(what).hint("give a prefix such as out/sample"));
         }
         let window = by.filter(|by| !by.is_empty() && by.bytes().all(|byte| byte.is_ascii_digit()));
@@ -51,7 +51,7 @@ impl CoverageRequest {
         report.by = match (window.map(str::parse), &bed) {
             (Some(Ok(window)), _) if window > 0 => Some(RegionChoice::Window(window)),
             (Some(_), _) => {
-                let what = "a window of coverage has from 1 to 4294967295 bases";
+                let what = "the window size must be from 1 to 4294967295 bases";
                 return Err(
                     Error::usage(what).hint("give --coverage-by a number of bases, or a BED file")
                 );
@@ -60,11 +60,11 @@ impl CoverageRequest {
             (None, None) => None,
         };
         if report.by.is_none() && !report.thresholds.is_empty() {
-            let what = "thresholds of coverage are counted of regions, and none are given";
+            let what = "coverage thresholds apply to regions, but no regions are given";
             return Err(Error::usage(what).hint("add --coverage-by BED, or a number of bases"));
         }
         if report.by.is_none() && report.use_median {
-            let what = "the median of coverage is that of regions, and none are given";
+            let what = "median coverage applies to regions, but no regions are given";
             return Err(Error::usage(what).hint("add --coverage-by BED, or a number of bases"));
         }
         report.thresholds.sort_unstable();

@@ -153,14 +153,14 @@ impl SplitBy {
         };
         let number = number.map(|number| match number.parse::<u64>() {
             Ok(number) if number > 0 => Ok(number),
-            _ => Err(format!("{number:?} is not a number above zero")),
+            _ => Err(format!("{number:?} is not a positive number")),
         });
         match (word, number.transpose()?) {
             ("read-group", None) => Ok(SplitBy::ReadGroup),
             ("contigs", most) => Ok(SplitBy::Contigs(most)),
             ("records", Some(most)) => Ok(SplitBy::Records(most)),
             ("records", None) => Err("records needs a number: records=1000000".to_string()),
-            _ => Err(format!("{text:?} is none of read-group, contigs, contigs=BASES, records=N")),
+            _ => Err(format!("{text:?} is not one of read-group, contigs, contigs=BASES, records=N")),
         }
     }
 
@@ -179,12 +179,14 @@ impl Split {
     fn check(&self) -> Result<()> {
         let is_named = !matches!((&self.names, &self.rest), (SplitNames::Prefix(_), SplitRest::Named));
         if is_named && self.by != SplitBy::ReadGroup {
-            return Err(Error::usage("files are named by read groups, and reads are not split by them")
-                .hint("split by read-group, or give the beginning of the names by -o"));
+            return Err(Error::usage(
+                "files are named after read groups, but reads are not split by read group",
+            )
+            .hint("split by read group, or give a prefix of the file names with -o"));
         }
         if matches!(&self.names, SplitNames::Pattern(pattern) if pattern.has_end()) {
             return Err(Error::usage("{end} is for FASTQ: all reads of a group go to one file")
-                .hint("leave {end} out"));
+                .hint("remove {end}"));
         }
         self.output.check()
     }
@@ -208,7 +210,7 @@ impl ExtraFile {
     pub fn parse(text: &str, moves: bool) -> Result<Self> {
         let parts = text.split_once('=').filter(|(file, what)| !file.is_empty() && !what.is_empty());
         let (file, what) = parts.ok_or_else(|| {
-            Error::usage(format!("{text:?} does not say which reads go into which file"))
+            Error::usage(format!("{text:?} does not have the form FILE=READS"))
                 .hint("write FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION")
         })?;
         let (path, what) = (PathBuf::from(file), what.trim().to_string());
@@ -287,8 +289,8 @@ impl Destination {
                 selected.iter().try_for_each(|chosen| chosen.output(output).check())
             }
             Destination::Split(split) if split.output.is_in_parts() => {
-                Err(Error::usage("a split has no main output that could be cut into parts")
-                    .hint("drop --out-parts"))
+                Err(Error::usage("split has no main output that could be divided into parts")
+                    .hint("omit --out-parts"))
             }
             Destination::Split(split) => split.check(),
             Destination::Fastq(_) | Destination::Nowhere => Ok(()),

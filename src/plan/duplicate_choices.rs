@@ -28,13 +28,13 @@ pub(super) const RULE_SETS: &[Choice<RuleSet>] = &[
         value: RuleSet::Picard,
         name: "picard",
         aliases: &[],
-        help: "Those of Picard MarkDuplicates: libraries apart, mates found by name",
+        help: "As Picard MarkDuplicates: each library separately, mates matched by name",
     },
     Choice {
         value: RuleSet::Samtools,
         name: "samtools",
         aliases: &[],
-        help: "Those of samtools markdup: mates by the fields MC and ms, which --fix-mates samtools and samtools fixmate -m write",
+        help: "As samtools markdup: mates by the fields MC and ms, which --fix-mates samtools and samtools fixmate -m write",
     },
 ];
 
@@ -49,7 +49,7 @@ pub(super) const PAIR_ENDS: &[Choice<PairEnds>] = &[
         value: PairEnds::Sequence,
         name: "sequence",
         aliases: &["s"],
-        help: "Where the sequence of each read starts",
+        help: "The start of the sequence of each read",
     },
 ];
 
@@ -58,19 +58,19 @@ pub(super) const DUPLICATE_MODES: &[Choice<DuplicateMode>] = &[
         value: DuplicateMode::Auto,
         name: "auto",
         aliases: &[],
-        help: "template if the reads are grouped by name, else coordinate; where the reads do not tell, the header does",
+        help: "template if the reads are grouped by name, else coordinate; if the reads do not show it, the header decides",
     },
     Choice {
         value: DuplicateMode::Template,
         name: "template",
         aliases: &["queryname"],
-        help: "Every record of the template, as Picard does on queryname-grouped input",
+        help: "All records of the template, as Picard on queryname-grouped input",
     },
     Choice {
         value: DuplicateMode::Coordinate,
         name: "coordinate",
         aliases: &[],
-        help: "Mapped primary records only, as Picard does on coordinate-sorted input",
+        help: "Only mapped primary records, as Picard on coordinate-sorted input",
     },
 ];
 
@@ -85,41 +85,46 @@ pub(super) const SCORING_STRATEGIES: &[Choice<Strategy>] = &[
         value: Strategy::SumOfBaseQualities,
         name: "sum-of-base-qualities",
         aliases: &["SUM_OF_BASE_QUALITIES"],
-        help: "The sum of base qualities of 15 and more",
+        help: "Highest sum of base qualities of at least 15",
     },
     Choice {
         value: Strategy::TotalMappedReferenceLength,
         name: "total-mapped-reference-length",
         aliases: &["TOTAL_MAPPED_REFERENCE_LENGTH"],
-        help: "The number of reference bases aligned to",
+        help: "Highest number of aligned reference bases",
     },
-    Choice { value: Strategy::Random, name: "random", aliases: &[], help: "A hash of the read name" },
+    Choice {
+        value: Strategy::Random,
+        name: "random",
+        aliases: &[],
+        help: "Random, from a hash of the read name",
+    },
 ];
 
 pub(super) const UMI_METHODS: &[Choice<Method>] = &[
-    Choice { value: Method::Exact, name: "exact", aliases: &[], help: "Equal ones" },
+    Choice { value: Method::Exact, name: "exact", aliases: &[], help: "Identical UMIs" },
     Choice {
         value: Method::Directional,
         name: "directional",
         aliases: &[],
-        help: "UMIs that may be sequencing errors of a more frequent UMI, as in umi_tools",
+        help: "Also UMIs that may be sequencing errors of a more frequent UMI, as umi_tools",
     },
     Choice {
         value: Method::Adjacency,
         name: "adjacency",
         aliases: &[],
-        help: "As the method of umi_tools",
+        help: "As the adjacency method of umi_tools",
     },
     Choice {
         value: Method::Cluster,
         name: "cluster",
         aliases: &[],
-        help: "All that are linked by differences of at most --umi-edits, as umi_tools has it",
+        help: "All UMIs connected by differences of at most --umi-edits, as umi_tools",
     },
     Choice {
         value: Method::Paired,
         name: "paired",
         aliases: &[],
-        help: "Both strands of a duplex molecule, as fgbio has it; UMIs such as ACGT-TTGA",
+        help: "Both strands of a duplex molecule, as fgbio; UMIs such as ACGT-TTGA",
     },
 ];

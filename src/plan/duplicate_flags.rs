@@ -31,31 +31,31 @@ pub struct DuplicateFlags {
     /// Leave optical duplicates out of the output
     #[arg(long, alias = "remove-sequencing-duplicates")]
     remove_optical_duplicates: bool,
-    /// Whose rules say which reads are duplicates; the flags below are those of Picard's rules, unless they name samtools
+    /// Rules that decide which reads are duplicates; flags below apply to picard unless they mention samtools
     #[arg(long, value_name = "WHOSE", default_value = "picard", value_parser = one_of(RULE_SETS))]
     rules: RuleSet,
-    /// Which ends of a pair are compared by samtools' rules
+    /// Read ends that are compared (--rules samtools)
     #[arg(long, value_name = "OF", default_value = "template", value_parser = one_of(PAIR_ENDS))]
     ends: PairEnds,
-    /// Clear the duplicate flags of the input first, and dt and do with them, by samtools' rules, which keep them otherwise; Picard's rules decide all flags anew
+    /// Clear duplicate flags and dt and do fields of the input first (--rules samtools; picard always resets flags)
     #[arg(long)]
     clear_marks: bool,
-    /// By samtools' rules, let reads that failed quality control (0x200) take part
+    /// Include reads that failed quality control, 0x200 (--rules samtools)
     #[arg(long)]
     include_fails: bool,
-    /// By samtools' rules, compare reads of one read group alone
+    /// Compare only reads of the same read group (--rules samtools)
     #[arg(long)]
     use_read_groups: bool,
-    /// Which records of a duplicate template are flagged
+    /// Records of a duplicate template that are flagged
     #[arg(long, value_name = "MODE", default_value = "auto", alias = "ASSUME_SORT_ORDER", value_parser = one_of(DUPLICATE_MODES))]
     duplicate_mode: DuplicateMode,
-    /// Write duplication metrics, as Picard's METRICS_FILE, or as samtools markdup -f by its rules
+    /// Write duplication metrics, in the format of Picard or, with --rules samtools, of samtools markdup -f
     #[arg(long, value_name = "FILE", alias = "METRICS_FILE")]
     metrics: Option<PathBuf>,
-    /// Write duplication metrics as JSON, by samtools' rules as its --json
+    /// Write duplication metrics as JSON; with --rules samtools, in the format of samtools markdup --json
     #[arg(long, value_name = "FILE")]
     metrics_json: Option<PathBuf>,
-    /// Which duplicates get a DT field: SQ for optical ones, LB for others
+    /// Duplicates that get a DT field: SQ for optical duplicates, LB for others
     #[arg(
         long,
         value_name = "WHICH",
@@ -65,13 +65,13 @@ pub struct DuplicateFlags {
         value_parser = one_of(DUPLICATE_TYPES)
     )]
     tag_duplicates: DuplicateTypes,
-    /// Write the duplicate set of each pair: DI, the number of the pair that stays, and DS, its size
+    /// Write the duplicate set of each pair: DI (number of the representative pair) and DS (size)
     #[arg(long)]
     tag_duplicate_set_members: bool,
     /// Keep DT fields of the input
     #[arg(long)]
     keep_dt: bool,
-    /// How the best read of a duplicate set is chosen
+    /// How the representative of a duplicate set is chosen
     #[arg(
         long,
         value_name = "STRATEGY",
@@ -81,28 +81,28 @@ pub struct DuplicateFlags {
         value_parser = one_of(SCORING_STRATEGIES)
     )]
     scoring_strategy: Strategy,
-    /// Most pixels between optical duplicates, in x and in y; auto: what the instrument in the read names asks for; off; by samtools' rules, write dt [default: 100, off by samtools' rules]
+    /// Maximum distance of optical duplicates in pixels, in x and in y, or auto (by the instrument in the read names), or off; with --rules samtools, also writes dt [default: 100; off with --rules samtools]
     #[arg(long, value_name = "PIXELS", alias = "OPTICAL_DUPLICATE_PIXEL_DISTANCE", allow_hyphen_values = true, value_parser = parse_distance)]
     optical_distance: Option<OpticalDistance>,
-    /// How read names tell where a read was seen: picard (5 or 7 fields, 16 bits each), full (more vendors, UMI suffixes, true coordinates), null (not), or a regular expression whose groups are tile, x, y
+    /// How coordinates are read from read names: picard (5 or 7 fields, 16 bits each), full (more vendors, UMI suffixes, full coordinates), null (not at all), or a regular expression with groups for tile, x and y
     #[arg(long, value_name = "HOW", alias = "READ_NAME_REGEX", value_parser = parse_names)]
     read_names: Option<ReadNames>,
-    /// By samtools' rules, read the place of a read from its name by a regular expression with groups
+    /// Regular expression with groups that reads coordinates from read names (--rules samtools)
     #[arg(long, value_name = "REGEX", requires = "optical_distance")]
     read_coords: Option<String>,
-    /// What the groups of --read-coords are: t, a part of the name that must be equal, x and y [default: txy]
+    /// Meaning of the groups of --read-coords: t (part of the name that must be equal), x and y [default: txy]
     #[arg(long, value_name = "ORDER", requires = "read_coords")]
     coords_order: Option<String>,
-    /// By samtools' rules, write do to duplicates: the name of the read that stays
+    /// Write the name of the representative read to do of each duplicate (--rules samtools)
     #[arg(long)]
     tag_original: bool,
-    /// By samtools' rules, write dc to reads that stay: the number of reads that each stands for
+    /// Write the number of reads in the duplicate set to dc of the representative (--rules samtools)
     #[arg(long)]
     duplicate_count: bool,
-    /// By samtools' rules, compare each duplicate only with the read that took its place
+    /// Compare each duplicate only with its representative (--rules samtools)
     #[arg(long)]
     no_multi_dup: bool,
-    /// In larger duplicate sets, optical duplicates are not looked for
+    /// Maximum size of duplicate sets in which optical duplicates are detected
     #[arg(
         long,
         value_name = "N",
@@ -111,13 +111,13 @@ pub struct DuplicateFlags {
         allow_hyphen_values = true
     )]
     max_optical_set_size: i64,
-    /// Mark optical duplicates alone
+    /// Mark only optical duplicates
     #[arg(long)]
     optical_only: bool,
-    /// Look for optical duplicates among single reads, too
+    /// Also detect optical duplicates among single reads
     #[arg(long)]
     optical_single: bool,
-    /// Field with the barcode of the template: others are no duplicates
+    /// Field with the barcode of the template; reads with different barcodes are not duplicates
     #[arg(long, value_name = "TAG", alias = "BARCODE_TAG", value_parser = parse_tag)]
     barcode_tag: Option<[u8; 2]>,
     /// Field with the barcode of the first read
@@ -126,22 +126,22 @@ pub struct DuplicateFlags {
     /// Field with the barcode of the second read
     #[arg(long, value_name = "TAG", alias = "READ_TWO_BARCODE_TAG", value_parser = parse_tag)]
     read_two_barcode_tag: Option<[u8; 2]>,
-    /// The barcode has two halves, one of each strand of the molecule
+    /// The barcode has two halves, one for each strand of the molecule
     #[arg(long, requires = "barcode_tag")]
     duplex_umi: bool,
-    /// Field for the identifier of the molecule that the barcode tells
+    /// Field to write the identifier of the molecule to, derived from the barcode
     #[arg(long, value_name = "TAG", alias = "MOLECULAR_IDENTIFIER_TAG", requires = "barcode_tag", value_parser = parse_tag)]
     molecular_identifier_tag: Option<[u8; 2]>,
-    /// Where the UMI of a template is: tag:RX, name (or name:SEPARATOR), inline:N (or inline:N+N)
+    /// Source of the UMI: tag:RX, name (or name:SEPARATOR), inline:N (or inline:N+N)
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["barcode_tag", "read_one_barcode_tag", "read_two_barcode_tag"])]
     umi: Option<UmiSource>,
-    /// Which UMIs of one position are one molecule
+    /// Which UMIs at the same position belong to one molecule
     #[arg(long, value_name = "METHOD", default_value = "directional", requires = "umi", value_parser = one_of(UMI_METHODS))]
     umi_method: Method,
-    /// Most symbols in which UMIs of one molecule differ
+    /// Maximum number of differences between UMIs of one molecule
     #[arg(long, value_name = "N", default_value_t = 1, requires = "umi")]
     umi_edits: u32,
-    /// Field for the number of the molecule
+    /// Field to write the number of the molecule to
     #[arg(long, value_name = "TAG", default_value = "MI", requires = "umi", value_parser = parse_tag)]
     molecule_tag: [u8; 2],
     #[command(flatten)]
@@ -417,7 +417,7 @@ impl DuplicateFlags {
         if default && !optical && self.metrics.is_none() && self.metrics_json.is_none() {
             return Ok(());
         }
-        Err(Error::usage("flags say how duplicates are marked, and none are to be marked")
+        Err(Error::usage("flags for marking duplicates are given, but duplicates are not marked")
             .hint("add --mark-duplicates or --remove-duplicates"))
     }
 }

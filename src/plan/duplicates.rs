@@ -67,18 +67,21 @@ impl Duplicates {
                 Some(_) => ("samtools", "Picard's"),
                 None => ("Picard", "samtools'"),
             };
-            return Err(Error::usage(format!("{flag} is no flag of --rules {}", rules.to_lowercase()))
-                .hint(format!(
-                    "it belongs to {others} rules: leave it out, or choose those by --rules"
-                )));
+            return Err(Error::usage(format!(
+                "{flag} does not work with --rules {}",
+                rules.to_lowercase()
+            ))
+            .hint(format!(
+                "it belongs to {others} rules: omit it, or choose the other rules with --rules"
+            )));
         }
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
         let looked_for = self.rules.optical.is_some();
         if self.needs_optical && !looked_for {
-            return Err(Error::usage("optical duplicates are asked for, and are not looked for")
-                .hint("drop --optical-distance off and --read-names null"));
+            return Err(Error::usage("a flag needs optical duplicates, but their detection is off")
+                .hint("omit --optical-distance off and --read-names null"));
         }
         let written = [
             self.writing.molecule_number.map(|(tag, _)| tag),
@@ -92,7 +95,7 @@ impl Duplicates {
         for tag in written.into_iter().flatten() {
             if read.contains(&Some(tag)) || [tag::RG, tag::DT, tag::DI, tag::DS].contains(&tag) {
                 let tag = String::from_utf8_lossy(&tag);
-                return Err(Error::usage(format!("the field {tag} holds something else"))
+                return Err(Error::usage(format!("the field {tag} is used for something else"))
                     .hint("write the molecule to another field, such as MI"));
             }
         }
@@ -100,8 +103,8 @@ impl Duplicates {
             && umis.method == Method::Paired
             && matches!(umis.source, UmiSource::Inline { second: 0, .. })
         {
-            return Err(Error::usage("the method paired needs a UMI at both ends")
-                .hint("say how many bases of each read, such as inline:8+8"));
+            return Err(Error::usage("--umi-method paired needs a UMI in both reads")
+                .hint("give the number of bases for each read, such as inline:8+8"));
         }
         Ok(())
     }

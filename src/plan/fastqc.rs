@@ -38,8 +38,8 @@ impl FastqcRequest {
     /// The directory is no name of one.
     pub fn new(directory: &Path, inputs: &[PathBuf], options: FastqcOptions) -> Result<Self> {
         if directory.as_os_str() == "-" || directory.as_os_str().is_empty() {
-            let what = "the reports of FastQC are several files, and need a directory";
-            return Err(Error::usage(what).hint("give its name: --fastqc DIR"));
+            let what = "the FastQC reports are several files, so they need a directory";
+            return Err(Error::usage(what).hint("give a directory: --fastqc DIR"));
         }
         let report = |input: &PathBuf| {
             let name = match input.file_name() {

@@ -46,8 +46,9 @@ impl NamePattern {
                 continue;
             }
             let inner = tail.strip_prefix('{').and_then(|inner| inner.split_once('}'));
-            let (word, behind) =
-                inner.ok_or_else(|| format!("{text:?} has a brace alone; {{{{ is one brace"))?;
+            let (word, behind) = inner.ok_or_else(|| {
+                format!("{text:?} has an unmatched brace; for a literal brace, use {{{{ or }}}}")
+            })?;
             if !plain.is_empty() {
                 parts.push(NamePart::Text(std::mem::take(&mut plain)));
             }
@@ -112,7 +113,7 @@ impl NamePart {
                     Ok(NamePart::Field { name: [a, b], raw })
                 }
                 _ => Err(format!(
-                    "{{{word}}} is none of {{ID}} or another field of @RG, {{n}}, {{n:DIGITS}} and {{end}}"
+                    "{{{word}}} is not valid; use {{ID}} or another field of @RG, {{n}}, {{n:DIGITS}} or {{end}}"
                 )),
             },
         }
@@ -125,14 +126,16 @@ fn value(group: &HeaderLine, field: [u8; 2], raw: bool) -> Result<String> {
     let id = group.get(b"ID").map(shown).unwrap_or_default();
     let missing = || {
         let field = shown(&field);
-        Error::input(format!("the read group {id:?} has no {field}, by which its file is named"))
-            .hint("name files by another field, such as {ID} (Picard: RG_TAG=ID)")
+        Error::input(format!("the read group {id:?} has no {field}, which is part of the file name"))
+            .hint("use another field in file names, such as {ID} (Picard: RG_TAG=ID)")
     };
     let text = shown(group.get(&field).ok_or_else(missing)?);
     let name = if raw { text } else { safe(&text) };
     if ["", ".", ".."].contains(&name.as_str()) || name.contains('/') {
-        return Err(Error::input(format!("{name:?} of the read group {id:?} cannot name a file"))
-            .hint("name files by another field, or rename the read group"));
+        return Err(Error::input(format!(
+            "{name:?} of the read group {id:?} cannot be used in a file name"
+        ))
+        .hint("use another field in file names, or rename the read group"));
     }
     Ok(name)
 }
@@ -163,7 +166,7 @@ pub fn read_table(lines: impl Iterator<Item = String>) -> Result<HashMap<String,
         let [Some(id), Some(file)] = columns.map(|at| words.get(at).filter(|word| !word.is_empty()))
         else {
             return Err(Error::input(format!(
-                "line {} of the table of files has no two columns",
+                "line {} of the table of files does not have two columns",
                 number + 1
             ))
             .hint("write the ID of a read group, a tab, and its file in each line"));
@@ -202,8 +205,8 @@ mod tests {
     #[test]
     fn what_names_no_file_is_refused() {
         assert!(path("{PU}", "ID:a", 0).contains("has no PU"));
-        assert!(path("{ID:raw}", "ID:a/b", 0).contains("cannot name a file"));
-        assert!(path("{ID}", "ID:..", 0).contains("cannot name a file"));
+        assert!(path("{ID:raw}", "ID:a/b", 0).contains("cannot be used in a file name"));
+        assert!(path("{ID}", "ID:..", 0).contains("cannot be used in a file name"));
         for pattern in ["x", "{end}.fq", "{ID", "ID}", "{IDX}", "{}", "{n:99}", "{end:raw}"] {
             assert!(NamePattern::parse(pattern).is_err(), "{pattern}");
         }

@@ -54,19 +54,19 @@ impl Output {
     /// Checks what can be checked before it is opened.
     pub(super) fn check_parts(&self) -> Result<()> {
         if !(1..=MAX_PARTS).contains(&self.parts) {
-            return Err(Error::usage(format!("an output has 1 to {MAX_PARTS} parts"))
-                .hint("give another number by --out-parts"));
+            return Err(Error::usage(format!("the number of parts must be from 1 to {MAX_PARTS}"))
+                .hint("give another number with --out-parts"));
         }
         if !self.is_in_parts() {
             return Ok(());
         }
         if self.path.as_os_str() == "-" {
-            return Err(Error::usage("parts are files, and standard output is one stream")
-                .hint("give a name for them by -o, or drop --out-parts"));
+            return Err(Error::usage("standard output cannot be divided into parts")
+                .hint("give a file name with -o, or omit --out-parts"));
         }
         if !self.format.spec().is_joined_by_cat {
             return Err(
-                Error::usage("only BAM is written in parts").hint("write BAM, or drop --out-parts")
+                Error::usage("only BAM can be written in parts").hint("write BAM, or omit --out-parts")
             );
         }
         Ok(())
@@ -79,9 +79,9 @@ impl Plan {
         let in_parts = self.destination.main().is_some_and(Output::is_in_parts);
         if in_parts && !self.holds_everything() {
             return Err(Error::usage(
-                "reads leave as they come, so nobody knows where the output could be cut into parts",
+                "reads are written while the input is read, so the output cannot be divided into parts",
             )
-            .hint("sort or mark duplicates in the same run (readmill prep), or drop --out-parts"));
+            .hint("sort or mark duplicates in the same run (readmill prep), or omit --out-parts"));
         }
         Ok(())
     }

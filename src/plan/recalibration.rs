@@ -78,13 +78,13 @@ impl Recalibration {
         let Some(table_request) = self.table_request() else { return Ok(()) };
         if table_request.known_sites.is_empty() && !table_request.bootstrap {
             return Err(Error::usage(
-                "without known sites every variant of the sample counts as an error of the sequencer",
+                "no known sites are given, so every variant of the sample would be counted as a sequencing error",
             )
-            .hint("give --known-sites FILE (VCF, BCF or BED: dbSNP, Mills …) as often as needed; where there are none, sort by coordinate with --bqsr-bootstrap"));
+            .hint("add --known-sites FILE (VCF, BCF or BED: dbSNP, Mills …), once or more; if there are no known sites for this genome, sort by coordinate and add --bqsr-bootstrap"));
         }
         if self.apply.is_none() && table_request.table.is_none() {
-            return Err(Error::usage("a recalibration table is asked for, and has no name")
-                .hint("give one by --bqsr-table"));
+            return Err(Error::usage("a recalibration table is requested, but has no file name")
+                .hint("give one with --bqsr-table"));
         }
         Ok(())
     }

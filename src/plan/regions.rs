@@ -32,6 +32,6 @@ impl RegionRequest {
 }
 
 pub fn pipe_without_index_error() -> Error {
-    Error::usage("regions are found by an index, and a pipe has none")
-        .hint("give a file, or choose reads of the pipe by -L BED")
+    Error::usage("regions need an index, but a pipe has none")
+        .hint("give a file, or select reads of the pipe with -L BED")
 }

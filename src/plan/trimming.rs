@@ -26,13 +26,13 @@ impl Trimming {
         let is_of_pairs = |flag: &&str| PAIR_FLAG_PREFIXES.iter().any(|start| flag.starts_with(start));
         let mut flags = self.words.iter().filter_map(|word| word.split(' ').next());
         if !may_have_pairs && let Some(flag) = flags.find(is_of_pairs) {
-            let what = format!("{flag} is for pairs, and reads are single");
-            return Err(Error::usage(what).hint("leave it out"));
+            let what = format!("{flag} is for pairs, but the reads are single");
+            return Err(Error::usage(what).hint("omit it"));
         }
         match &self.options.length {
             Some(length) if length.max_bases > 0 && length.max_bases < length.min_bases => {
-                let what = "--length-limit is below --length-required, so no read would be left";
-                Err(Error::usage(what).hint("make it larger, or leave one out"))
+                let what = "--length-limit is below --length-required, so all reads would be dropped";
+                Err(Error::usage(what).hint("raise --length-limit, or omit one of them"))
             }
             _ => Ok(()),
         }
@@ -42,6 +42,6 @@ impl Trimming {
 /// Returns the error for single reads whose adapter is not named. Unlike fastp,
 /// readmill does not detect the adapter of single reads.
 pub fn missing_adapter_error() -> Error {
-    Error::usage("--trim does not find out which adapter single reads have")
-        .hint("name it by --trim-adapter-sequence, or leave adapters by --disable-adapter-trimming")
+    Error::usage("--trim cannot detect the adapter of single reads")
+        .hint("give it with --trim-adapter-sequence, or add --disable-adapter-trimming")
 }

@@ -61,7 +61,7 @@ fn json_message(line: &str) -> serde_json::Value {
 }
 
 fn remaining_time_text(left: Duration) -> String {
-    format!("about {} to the end", HumanDuration(left))
+    format!("about {} left", HumanDuration(left))
 }
 
 pub fn unix_seconds() -> f64 {
@@ -271,7 +271,7 @@ impl Console {
         if said.len() > MAX_WARNINGS || said.iter().any(|said| said == line) {
             return;
         }
-        let line = if said.len() < MAX_WARNINGS { line } else { "further warnings are left out" };
+        let line = if said.len() < MAX_WARNINGS { line } else { "further warnings are not shown" };
         history.warnings.push(line.to_string());
         drop(history);
         self.bar.suspend(|| log(&format!("readmill: warning: {line}")));
@@ -392,7 +392,7 @@ mod tests {
         (0..3000).for_each(|n| console.warn(&format!("warning {}", n % 1500)));
         let warnings = console.warnings();
         assert_eq!(warnings.len(), MAX_WARNINGS + 1);
-        assert_eq!(warnings[MAX_WARNINGS - 1..], ["warning 999", "further warnings are left out"]);
+        assert_eq!(warnings[MAX_WARNINGS - 1..], ["warning 999", "further warnings are not shown"]);
     }
 
     #[test]

@@ -24,10 +24,10 @@ pub fn end_with(pid: u32) -> Result<()> {
     let thread = std::thread::Builder::new().name("end-with".into());
     #[expect(
         clippy::disallowed_methods,
-        reason = "it waits as long as the process lives, beside all work"
+        reason = "it waits as long as the process lives, in addition to all work"
     )]
     let started = thread.spawn(watch);
-    started.map(|_| ()).map_err(|e| Error::io("--end-with: no thread can be started", &e))
+    started.map(|_| ()).map_err(|e| Error::io("--end-with: cannot start a thread", &e))
 }
 
 enum ProcessEnd {

@@ -57,13 +57,13 @@ pub fn check_address_space(memory: u64, threads: usize) -> Result<()> {
     }
     let mib = |bytes: u64| bytes >> 20;
     let what = format!(
-        "-m {}M needs up to {} MiB of address space, and this process may have {} MiB (ulimit {flag}, h_vmem)",
+        "-m {}M needs up to {} MiB of address space, but this process may use only {} MiB (ulimit {flag}, h_vmem)",
         mib(memory),
         mib(needed),
         mib(limit)
     );
     let left = mib(limit.saturating_sub(address_space_besides_memory(threads)));
-    let lower = if left == 0 { String::new() } else { format!("give -m {left}M at most, or ") };
+    let lower = if left == 0 { String::new() } else { format!("use -m {left}M at most, or ") };
     Err(Error::usage(what).hint(format!("{lower}raise the limit to {} MiB", mib(needed) + 1)))
 }
 

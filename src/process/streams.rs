@@ -46,7 +46,7 @@ pub fn stdout_file() -> Result<File> {
     let failed = |e: &std::io::Error| Error::io("standard output cannot be written", e);
     if CLOSED.load(Relaxed) & 2 != 0 {
         return Err(failed(&std::io::Error::other("it is closed"))
-            .hint("name a file by -o, or give the command a standard output, such as >/dev/null"));
+            .hint("give an output file with -o, or redirect standard output, such as >/dev/null"));
     }
     std::io::stdout().as_fd().try_clone_to_owned().map(File::from).map_err(|e| failed(&e))
 }

@@ -21,17 +21,17 @@ pub fn warn_if_recalibrated(plan: &Plan, inputs: &mut Inputs, console: &Console)
     let before = find_recalibrating_program(inputs.header());
     let kept = first_reads_have_oq(inputs)?;
     let why = match (&before, kept) {
-        (Some(id), _) => format!("@PG line {id:?} says so"),
+        (Some(id), _) => format!("@PG line {id:?}"),
         (None, Some(true)) => "reads have OQ".into(),
         (None, _) => return Ok(()),
     };
     let way = match kept {
-        Some(true) => "to begin with the qualities in OQ, add --use-original-qualities",
-        Some(false) => "reads have no OQ to begin with, so give the file from before that",
-        None => "if reads have OQ, add --use-original-qualities to begin with it",
+        Some(true) => "to start from the qualities in OQ, add --use-original-qualities",
+        Some(false) => "the reads have no OQ, so give the file from before recalibration",
+        None => "if reads have OQ, add --use-original-qualities to start from it",
     };
     let at = inputs.files().first().map_or_else(String::new, |it| format!("{}: ", it.path.display()));
-    console.warn(&format!("{at}base qualities were recalibrated before ({why}); {way}"));
+    console.warn(&format!("{at}base qualities are already recalibrated ({why}); {way}"));
     Ok(())
 }
 

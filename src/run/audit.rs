@@ -157,7 +157,7 @@ pub fn check_limits(limit: u64) -> Result<()> {
     }
     match used::peak_resident_bytes().filter(|&peak| HAS_BEGUN.load(Relaxed) && peak > limit) {
         Some(peak) => Err(Error::bug(format!(
-            "{} MiB of memory were used at most, and -m allows {}",
+            "peak memory was {} MiB, but -m allows {} MiB",
             peak.div_ceil(1 << 20),
             limit >> 20
         ))),

@@ -169,7 +169,7 @@ impl RunState<'_> {
     pub(crate) fn check_tag(&self, tagged: Option<bool>) {
         if let (Some(tag), Some(false)) = (Keyer::new(self.plan.order(), &self.header).field(), tagged) {
             let tag = String::from_utf8_lossy(&tag);
-            self.console.warn(&format!("no read has {tag}, by which reads are to be sorted"));
+            self.console.warn(&format!("no read has the field {tag}, which is the sort key"));
         }
     }
 
@@ -187,7 +187,7 @@ impl RunState<'_> {
         self.console.announce_stages(forecast::stage_time_shares(self.plan, early && sorted));
         let Some(expected) = forecast::forecast_run(inputs, context, duplicate_ends, early)? else {
             if explain {
-                log("  the size of the input is unknown, and so is what will be spilled");
+                log("  expected: unknown, because the size of the input is unknown");
             }
             return Ok(());
         };

@@ -26,7 +26,7 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     let list = inputs.files();
     let hint = "sort the reads by name first: readmill sort -n";
     if let Some(input) = list.iter().find(|input| input.header.declares_coordinate_order()) {
-        let what = "reads are sorted by coordinate, and mates can be fixed, or missed, where they stand together";
+        let what = "reads are sorted by coordinate, but this filter needs mates to be adjacent";
         return Err(Error::input(what).hint(hint).file(&input.path));
     }
     let Some(InputTask::Piece(number, _)) = inputs.peek_task()? else { return Ok(()) };

@@ -31,23 +31,23 @@ impl Forecast {
     /// Logs the forecast for `--explain`. `available` is the free disk space in bytes,
     /// if known.
     pub fn log_forecast(&self, available: Option<u64>) {
-        log(&format!("  expected: {} records of {} MiB", self.records, self.bytes >> 20));
+        log(&format!("  expected: {} records, {} MiB", self.records, self.bytes >> 20));
         if self.runs == 0 {
-            log("  expected: all of it fits into the memory, nothing is spilled");
+            log("  expected: all reads fit into memory, nothing is spilled");
             return;
         }
         let free = available.map_or("unknown".to_string(), |free| format!("{} MiB", free >> 20));
         log(&format!(
-            "  expected: {} runs on disk and the rest in memory; {} MiB of disk, {free} free",
+            "  expected: {} runs on disk and the rest in memory; {} MiB of disk space needed, {free} free",
             self.runs,
             self.disk >> 20,
         ));
         if self.sorted {
-            log("  the first reads come sorted: if all do, nothing is spilled");
+            log("  the first reads are sorted; if all reads are, nothing is spilled");
         }
         if self.merges > 0 {
             log(&format!(
-                "  expected: runs are merged {} times before the end; more -m avoids it",
+                "  expected: {} merges of runs before the final merge; a higher -m avoids them",
                 self.merges
             ));
         }
@@ -157,12 +157,12 @@ pub fn check_disk_space(
     };
     let dirs: Vec<String> = context.spill.dirs().iter().map(|dir| dir.display().to_string()).collect();
     let (disk, dirs) = (expected.disk >> 20, dirs.join(", "));
-    let what = format!("about {disk} MiB will be spilled, and {dirs} has {} MiB free", free >> 20);
+    let what = format!("about {disk} MiB will be spilled, but {dirs} has only {} MiB free", free >> 20);
     if expected.sorted || free.saturating_mul(SAFETY_FACTOR) >= expected.disk {
         console.warn(&what);
         return Ok(available);
     }
     let full = std::io::Error::from_raw_os_error(libc::ENOSPC);
     Err(Error::io(what, &full)
-        .hint("give temporary directories with more space by --temp-dir, or more memory by -m"))
+        .hint("give a temporary directory with more space with --temp-dir, or raise -m"))
 }

@@ -43,7 +43,7 @@ const THREAD_HIGH_LEVEL: u64 = 10 * MIB;
 pub const RECALIBRATION: UserName = "recalibration";
 
 /// The name of the share of tickets under way.
-const BATCHES: UserName = "batches under way";
+const BATCHES: UserName = "batches in progress";
 
 /// A ticket under way. Reading: its compressed chunk, its records and their next form, and, where all are
 /// as small as they can be, 27,000 spans, entries and ends. Merging: its records, their compressed
@@ -212,16 +212,15 @@ impl Memory {
         let level = plan.destination.main().and_then(|output| output.level).unwrap_or(DEFAULT_LEVEL);
         let thread = if level > 9 { THREAD_HIGH_LEVEL } else { THREAD };
         division.take("program", PROGRAM);
-        division.take("threads and their codecs", thread * threads as u64);
+        division.take("threads and codecs", thread * threads as u64);
         division.take(BATCHES, TICKET * crew.in_flight as u64);
         if let Some(needs) = &needs {
             division.take("the aligner's index", needs.index);
             division.take("aligners", needs.thread * threads as u64);
-            division.take("reads to be aligned", needs.read_memory_bytes(crew));
+            division.take("reads to align", needs.read_memory_bytes(crew));
         }
         if let Some(wanted) = &plan.merging {
-            division
-                .take("reads and alignments to be merged", merging::waiting_memory_bytes(wanted, crew));
+            division.take("reads and alignments to merge", merging::waiting_memory_bytes(wanted, crew));
         }
         if let Some(parts) = plan.destination.formats().find_map(|format| format.large_parts()) {
             let LargeParts { bytes, encoder_bytes, shares: [encoders, under_way], .. } = parts;
@@ -256,7 +255,7 @@ impl Memory {
         let left = division.remainder();
         let more = needs.map_or(0, |_| (left / 4).min(left.saturating_sub(least_room)));
         if more > 0 {
-            division.take("long reads, and many candidates", more);
+            division.take("long reads and many candidate alignments", more);
         }
         let mut part_of_reads = |name, is_wanted: bool, part: u64| {
             let free = division.remainder();
@@ -267,8 +266,8 @@ impl Memory {
             more
         };
         let (qc, fastqc) = (plan.tallies.qc.is_some(), plan.tallies.fastqc.is_some());
-        let more_for_fastqc = part_of_reads("modules of FastQC of unusual reads", fastqc, FASTQC_PART);
-        let more_for_metrics = part_of_reads("quality metrics of unusual reads", qc, METRICS_PART);
+        let more_for_fastqc = part_of_reads("FastQC modules for unusual reads", fastqc, FASTQC_PART);
+        let more_for_metrics = part_of_reads("quality metrics for unusual reads", qc, METRICS_PART);
         let aligning = needs.map(|needs| aligning::AlignRoom {
             reads: needs.batch_memory_bytes(crew.in_flight).saturating_add(more),
             long: more,
@@ -283,7 +282,7 @@ impl Memory {
         if room < least_room {
             let least = division.needed().saturating_add(least_room).div_ceil(MIB);
             return Err(Error::usage(format!(
-                "this plan needs at least -m {least}M with {threads} threads, and has {}M",
+                "this command needs at least -m {least}M with {threads} threads, but -m is {}M",
                 plan.resources.memory / MIB
             ))
             .hint("raise -m, or use fewer threads"));
@@ -336,7 +335,7 @@ fn take_for_tallies(division: &mut Division, plan: &Plan, crew: Crew) {
         division.take(coverage::COVERAGE, coverage::memory(crew.in_flight));
     }
     if let Some(request) = &plan.tallies.fastqc {
-        division.take("modules of FastQC", fastqc::memory(request, plan, crew));
+        division.take("FastQC modules", fastqc::memory(request, plan, crew));
     }
     let (metrics, has_reference) = (&plan.tallies.qc, plan.resources.reference.is_some());
     if let Some(request) = metrics.as_ref().filter(|request| request.metrics.needs_order()) {

@@ -48,7 +48,7 @@ pub fn open_recal_reference(
     for file in sites.files() {
         let elsewhere = match file.ignored_sites {
             0 => String::new(),
-            n => format!("; {n} more on contigs that the reads do not have"),
+            n => format!("; {n} more on contigs that are not in the header of the reads"),
         };
         console.write_line(&format!(
             "readmill: {} known sites in {}{elsewhere}",
@@ -78,16 +78,16 @@ fn require_known_sites(
     if let ([first, ..], true, false) = (sites.files(), sites.is_empty(), wanted.allow_empty) {
         let others = match sites.files().len() {
             1 => "",
-            _ => ", nor in the other files",
+            _ => ", and neither do the other files",
         };
         let what = format!(
-            "there is no known site in it{others}: every variant of the sample would count as an error of the sequencer"
+            "it contains no known sites{others}; every variant of the sample would be counted as a sequencing error"
         );
-        return Err(Error::input(what)
-            .file(&first.path)
-            .hint("give the known sites of this genome, or --allow-empty to count without any"));
+        return Err(Error::input(what).file(&first.path).hint(
+            "give known sites of this genome, or add --allow-empty to count without known sites",
+        ));
     }
-    empty.for_each(|path| console.warn(&format!("{path}: there is no known site in it")));
+    empty.for_each(|path| console.warn(&format!("{path}: it contains no known sites")));
     Ok(())
 }
 

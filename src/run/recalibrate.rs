@@ -108,10 +108,10 @@ impl RunState<'_> {
         files: &mut ReportFiles,
         after: bool,
     ) -> Result<()> {
-        let when = if after { " once more, with their new qualities" } else { " for recalibration" };
+        let when = if after { " again after recalibration" } else { " for recalibration" };
         self.console.write_line(&format!("readmill: {bases} bases counted{when}"));
         if bases == 0 {
-            self.console.warn("no base was counted: no read is fit for recalibration");
+            self.console.warn("no bases were counted, because no read can be used for recalibration");
         }
         files.write_table(table, after)
     }
@@ -193,7 +193,9 @@ impl RunState<'_> {
         let merge = Merge::new(Arc::clone(sources));
         let (sites, n) =
             count::find_suspect_sites(context.crew, merge, &counter, verdict, found, self.console)?;
-        self.console.write_line(&format!("readmill: {n} positions differ too often, and are left out"));
+        self.console.write_line(&format!(
+            "readmill: {n} positions differ from the reference too often and are excluded"
+        ));
         Ok(Arc::new(RecalReference { sites, ..(*reference).clone() }))
     }
 }

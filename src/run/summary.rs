@@ -127,14 +127,14 @@ pub fn log_start(plan: &Plan, memory: &Memory, console: &Console) {
         limit::available_memory().filter(|(limit, _)| *limit < plan.resources.memory)
     {
         console.warn(&format!(
-            "-m allows {} MiB, and {whose} {} MiB: a run that needs more is killed; lower -m",
+            "-m allows {} MiB, but {whose} only {} MiB, and a run that needs more is killed; lower -m",
             mib(plan.resources.memory),
             mib(limit),
         ));
     }
     if plan.resources.explain {
         log(&format!("plan: {}", plan.command_line()));
-        let waiting = "reads and duplicate ends that wait; beyond it they are spilled";
+        let waiting = "waiting reads and duplicate ends; what does not fit is spilled";
         log_memory_shares(memory.division.shares(), plan.resources.memory);
         log_memory_shares(&[(waiting, memory.room)], plan.resources.memory);
     }
@@ -163,7 +163,7 @@ fn describe_written_records(plan: &Plan, summary: &RunSummary) -> String {
     let (written, extra) = (summary.written_records, summary.extra_records());
     match &plan.destination {
         Destination::Main(_, selected) if selected.is_empty() => format!(", {written} written"),
-        Destination::Main(..) => format!(", {written} written, and {extra} into other files,"),
+        Destination::Main(..) => format!(", {written} written, {extra} written to other files"),
         Destination::Split(_) | Destination::Fastq(_) => format!(", {extra} written"),
         Destination::Nowhere => String::new(),
     }
@@ -209,10 +209,7 @@ pub fn warn_if_nothing_written(plan: &Plan, summary: &RunSummary, console: &Cons
     let steps: Vec<String> =
         summary.counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")).collect();
     let why = if steps.is_empty() { String::new() } else { format!(" ({})", steps.join(", ")) };
-    console.warn(&format!(
-        "no read is left: none of the {} records read is written{why}",
-        summary.read_records
-    ));
+    console.warn(&format!("none of the {} input records is written{why}", summary.read_records));
 }
 
 /// Logs the summary at the end of a run: records read and written, time, peak memory
@@ -237,7 +234,7 @@ pub fn log_summary(
     if plan.resources.explain {
         let users = ledger.users_at_peak();
         let sum: u64 = users.iter().map(|(_, bytes)| bytes).sum();
-        log(&format!("memory when most was in use, {} MiB:", sum >> 20));
+        log(&format!("memory use at the peak, {} MiB:", sum >> 20));
         let users: Vec<_> = users.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
         log_memory_shares(&users, plan.resources.memory);
     }

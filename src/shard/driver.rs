@@ -54,10 +54,15 @@ impl PlannedJob {
                 let directory = directory.display();
                 let what = match planned.request == job.request {
                     true => {
-                        format!("the input of the job in {directory} has changed since it was planned")
+                        format!(
+                            "the input of the job in {directory} has changed since the job was planned"
+                        )
                     }
                     false => {
-                        format!("{directory} has another job: readmill {}", planned.command.join(" "))
+                        format!(
+                            "{directory} contains another job: readmill {}",
+                            planned.command.join(" ")
+                        )
                     }
                 };
                 return Err(Error::usage(what).hint(format!(
@@ -65,7 +70,7 @@ impl PlannedJob {
                 )));
             }
             if division.slices.is_some() || division.ranges.is_some() {
-                console.write_note("the job was planned before, and goes on as it was divided then");
+                console.write_note("the job is already planned; it continues with the slices and ranges of the existing plan");
             }
             // The run that planned the job may have been killed before it synced these
             // names.
@@ -79,13 +84,13 @@ impl PlannedJob {
         // stage begins.
         if let Some(other) = PlannedJob::list_own_files(directory).find(|name| is_stage_name(name)) {
             let what = format!(
-                "{} is there already, and a stage would write it",
+                "{} already exists, but a stage would write it",
                 directory.join(other).display()
             );
             return Err(Error::usage(what).hint("use an empty directory for the stages"));
         }
         create_synced_directory(directory)
-            .map_err(|e| Error::io(format!("{} cannot be made", directory.display()), &e))?;
+            .map_err(|e| Error::io(format!("{} cannot be created", directory.display()), &e))?;
         job.write(directory)?;
         let (hash, sources) = (job.hash(), RefCell::default());
         Ok(PlannedJob { directory: directory.into(), hash, job, plan, sources })
@@ -96,7 +101,7 @@ impl PlannedJob {
     /// most `ATTEMPTS` times.
     pub fn run_missing_stages(&self, console: &Console) -> Result<()> {
         if self.check_finished(JobStage::Join)? {
-            console.write_line("readmill: everything was finished before");
+            console.write_line("readmill: all stages were already finished");
             return Ok(());
         }
         let stages = self.stages();

@@ -67,7 +67,9 @@ impl PlannedJob {
         let name = path.to_str().filter(|name| !name.contains(char::is_control));
         name.map(str::to_string).ok_or_else(|| {
             Error::usage(format!("{path:?} is not UTF-8, or has a line break or control character"))
-                .hint("a workflow cannot name this directory: rename it, or link to it")
+                .hint(
+                    "a workflow cannot contain this name; rename the directory, or create a link to it",
+                )
         })
     }
 
@@ -144,8 +146,8 @@ const NO_OUTPUT: &str = "    # It has no output here, so it runs each time: it l
 
 fn render_snakefile(common: &SharedValues, steps: &[StageGroup]) -> Result<String> {
     if common.work.contains(['{', '}']) {
-        let what = format!("{} has braces, which are wildcards for Snakemake", common.work);
-        return Err(Error::usage(what).hint("rename this directory, or link to it"));
+        let what = format!("{} contains braces, which are wildcards in Snakemake", common.work);
+        return Err(Error::usage(what).hint("rename the directory, or create a link to it"));
     }
     let mut text = SNAKEFILE.replace("WORK", &serde_json::Value::from(common.work.as_str()).to_string());
     let SharedValues { threads, memory, .. } = common;

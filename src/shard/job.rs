@@ -23,7 +23,7 @@ const FORMAT_VERSION: u32 = 3;
 
 fn replan_hint(directory: &Path) -> String {
     format!(
-        "plan the job anew, in another directory, or in this one once it is empty: readmill shard clean --work {}",
+        "plan the job again in another directory, or empty this directory first: readmill shard clean --work {}",
         directory.display()
     )
 }
@@ -154,7 +154,7 @@ impl InputIdentity {
         let meta = std::fs::metadata(path).map_err(failed)?;
         if !meta.is_file() {
             return Err(Error::usage(format!("{} is not a regular file", path.display()))
-                .hint("a job in stages reads its input more than once: give a file, not a pipe"));
+                .hint("stages read the input more than once; give a file, not a pipe"));
         }
         let path = std::path::absolute(path).map_err(failed)?;
         Ok(InputIdentity { path, size: meta.len(), changed: [meta.mtime(), meta.mtime_nsec()] })
@@ -165,8 +165,8 @@ impl InputIdentity {
         if now == *self {
             return Ok(());
         }
-        Err(Error::input(format!("{} was changed after the job had been planned", self.path.display()))
-            .hint("plan it anew, in another directory"))
+        Err(Error::input(format!("{} has changed since the job was planned", self.path.display()))
+            .hint("plan the job again in another directory"))
     }
 }
 
@@ -181,7 +181,7 @@ impl JobPlan {
         let mut paths = inputs.iter().map(|input| input.path.clone()).chain([directory.clone()]);
         if let Some(path) = paths.find(|path| path.to_str().is_none()) {
             return Err(Error::usage(format!("{} is not UTF-8", path.display()))
-                .hint("a job in stages needs names that are: rename the file, or link to it"));
+                .hint("stages need file names in UTF-8; rename the file, or create a link to it"));
         }
         Ok(JobPlan {
             format: FORMAT_VERSION,
@@ -214,7 +214,7 @@ impl JobPlan {
             let what =
                 format!("{} was planned by another build of readmill ({program})", path.display());
             Error::input(what)
-                .hint("run all stages by one build, or plan the job anew in another directory")
+                .hint("run all stages with the same build, or plan the job again in another directory")
         };
         // Another build may write other fields, so only the name of the build is read
         // first.
@@ -229,7 +229,7 @@ impl JobPlan {
                 .hint(replan_hint(directory))
         })?;
         if job.checksum != job.compute_checksum() {
-            return Err(Error::input("the plan was edited, or is damaged")
+            return Err(Error::input("the plan was edited or is damaged")
                 .file(&path)
                 .hint(replan_hint(directory)));
         }

@@ -89,9 +89,9 @@ impl PlannedJob {
         }
         let number = finder.finish(|contig, at| site(&mut found, contig, at))?;
         into.spill().append(&mut extent, &found)?;
-        state
-            .console()
-            .write_line(&format!("readmill: {number} positions differ too often, and are left out"));
+        state.console().write_line(&format!(
+            "readmill: {number} positions differ from the reference too often and are excluded"
+        ));
         let sites = into.checksum_since(start)?;
         self.finish_stage(into, &FoundSites { sites, number })
     }

@@ -9,45 +9,42 @@ use crate::plan::{Destination, Plan};
 /// and what to do instead.
 pub fn refuse_unsupported(plan: &Plan) -> Result<()> {
     let refuse = |what: &str, hint: &'static str| {
-        Err(Error::usage(format!("{what}, which a job in stages cannot do")).hint(hint))
+        Err(Error::usage(format!("this command cannot be run in stages: {what}")).hint(hint))
     };
-    let without = "leave it out, or run the command without stages";
+    let without = "omit the flag, or run the command without stages";
     if plan.inputs.iter().any(|path| path.as_os_str() == "-") {
         return refuse(
-            "the input is a pipe, and has to be read more than once",
+            "the input is a pipe, but stages read the input more than once",
             "write it to a file first",
         );
     }
     let Destination::Main(output, others) = &plan.destination else {
-        return refuse("there is not one main output", "give one output by -o");
+        return refuse("it does not have exactly one main output", "give one output with -o");
     };
     if !others.is_empty() {
-        return refuse("some reads go to other files (--copy-to, --move-to)", without);
+        return refuse("some reads are written to other files (--copy-to, --move-to)", without);
     }
     if plan.steps.duplicates.as_ref().is_some_and(|it| it.rules.samtools.is_some()) {
-        return refuse("duplicates are marked by samtools' rules", without);
+        return refuse("duplicates are marked with --rules samtools", without);
     }
     if plan.steps.group_by_file {
-        return refuse("reads are put into read groups by their files (--group-by-file)", without);
+        return refuse("read groups are named after files (--group-by-file)", without);
     }
     if plan.tallies.fastqc.is_some() {
-        return refuse(
-            "the modules of FastQC are counted in the order of the inputs (--fastqc)",
-            without,
-        );
+        return refuse("FastQC modules depend on the order of the input (--fastqc)", without);
     }
     let is_file = |path: &std::path::Path| std::fs::metadata(path).map_or(true, |meta| meta.is_file());
     if output.path.as_os_str() == "-" || !output.files().iter().all(|path| is_file(path)) {
-        return refuse("the output is not a file", "give a file by -o");
+        return refuse("the output is not a regular file", "give a file with -o");
     }
     if output.codec != Codec::default() && output.codec.to_string() == "igzip" {
-        return refuse("igzip writes other bytes on other processors", "choose another --codec");
+        return refuse(
+            "with igzip, the bytes of the output depend on the processor",
+            "choose another --codec",
+        );
     }
     if !plan.holds_everything() {
-        return refuse(
-            "reads are neither sorted nor are duplicates marked",
-            "run the command without stages",
-        );
+        return refuse("it neither sorts reads nor marks duplicates", "run the command without stages");
     }
     Ok(())
 }

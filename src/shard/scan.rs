@@ -69,8 +69,11 @@ pub fn estimate_record_bytes(aligning: &Aligning) -> u64 {
 pub fn divide_lanes(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
     let lanes = &aligning.lanes;
     if lanes.len() > MAX_PARTS {
-        return Err(Error::usage(format!("{} lanes are more than {MAX_PARTS} slices", lanes.len()))
-            .hint("run the command without stages"));
+        return Err(Error::usage(format!(
+            "{} lanes are given, but the maximum number of slices is {MAX_PARTS}",
+            lanes.len()
+        ))
+        .hint("run the command without stages"));
     }
     let each = (lanes.iter().map(lane_file_bytes).sum::<u64>() / wanted.max(1) as u64).max(1);
     let mut slices = Vec::new();

@@ -54,8 +54,10 @@ pub fn divide_job(
 ) -> Result<()> {
     with_state(plan, AlignScope::First, Additions::default(), console, |state, mut inputs| {
         if state.fixes_mates() {
-            return Err(Error::usage("mates are to be fixed, which a job in stages cannot do")
-                .hint("leave it out, or run the command without stages"));
+            return Err(Error::usage(
+                "this command cannot be run in stages: it updates mate information (--fix-mates)",
+            )
+            .hint("omit the flag, or run the command without stages"));
         }
         let FirstDecisions { anchor, duplicates, .. } = state.decide(&mut inputs)?;
         job.anchor = anchor;
@@ -94,7 +96,7 @@ impl PlannedJob {
     pub fn run_stage(&self, stage: JobStage, console: &Console) -> Result<StageOutcome> {
         self.sources.borrow_mut().clear();
         if self.check_finished(stage)? {
-            console.write_line(&format!("readmill: {} was finished before", stage.title()));
+            console.write_line(&format!("readmill: {} was already finished", stage.title()));
             return Ok(StageOutcome::Found);
         }
         self.job.inputs.iter().try_for_each(InputIdentity::refuse_if_changed)?;
@@ -153,11 +155,11 @@ impl PlannedJob {
             let is_inner = self.job.slices[slice].bounds().is_some_and(|bounds| bounds.to.is_some());
             if is_inner && error.what == TRUNCATED_RECORD {
                 error.what = format!(
-                    "slice {} of {of} ends inside a record: its border was guessed wrong",
+                    "slice {} of {of} ends inside a record, because the start of a record was not found correctly",
                     slice + 1
                 );
                 let work = self.directory.display();
-                error.hint = Some(format!("plan the job anew with another number of slices: readmill shard clean --work {work}, then readmill shard plan --work {work} --shards N COMMAND …").into());
+                error.hint = Some(format!("plan the job again with another number of slices: readmill shard clean --work {work}, then readmill shard plan --work {work} --shards N COMMAND …").into());
             } else if let (Some(before), Some(record)) =
                 (self.count_records_before(slice), &mut error.place.record)
             {
@@ -228,7 +230,7 @@ impl PlannedJob {
         state.check_tag(cut.tagged);
         if cut.was_cut && self.plan.steps.duplicates.is_some() && files.len() > 1 {
             return Err(Error::input(
-                "a template has more than 1 MiB of records, and where it is cut depends on the slices",
+                "the records of one template need more than 1 MiB, so the result would depend on the slices",
             )
             .hint("mark duplicates without stages, or in one slice: readmill shard plan --shards 1"));
         }

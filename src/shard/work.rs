@@ -58,9 +58,9 @@ impl PlannedJob {
         if !JobPlan::new(&plan, job.command.clone())?.does_the_same_as(&job) {
             job.inputs.iter().try_for_each(job::InputIdentity::refuse_if_changed)?;
             return Err(Error::input(
-                "the command of this job means something else now, or a file that it reads was changed",
+                "the command of this job now has another meaning, or a file that it reads has changed",
             )
-            .hint("run its stages in the environment in which it was planned, or plan it anew"));
+            .hint("run the stages in the environment in which the job was planned, or plan it again"));
         }
         resources(&mut plan.resources);
         Ok(PlannedJob { directory: directory.into(), job, hash, plan, sources: RefCell::default() })
@@ -246,9 +246,10 @@ impl PlannedJob {
         // The file may have been removed because it was damaged. On a shared file
         // system, a file that another machine has written may also become visible late.
         let missing = || {
-            let what = format!("{} is missing: {} is not finished", path.display(), stage.title());
+            let what =
+                format!("{} is missing, because {} is not finished", path.display(), stage.title());
             Error::temporary(what)
-                .hint("run all stages that are missing: readmill shard run, or start the workflow again")
+                .hint("run all missing stages: readmill shard run, or start the workflow again")
         };
         let file = self.open_file(stage, ledger)?.ok_or_else(missing)?;
         self.remove_damaged_sources(&file.sources)?;
@@ -280,8 +281,9 @@ impl PlannedJob {
         let file = File::options().read(true).write(true).open(&path).map_err(failed)?;
         let is_locked = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         if is_locked || !FileId::of(&file).map_err(failed)?.is_at(&path) {
-            let what = format!("another readmill works on the job in {}", self.directory.display());
-            return Err(Error::temporary(what).hint("wait until it ends, then give the command again"));
+            let what =
+                format!("another readmill process is running the job in {}", self.directory.display());
+            return Err(Error::temporary(what).hint("wait until it ends, then run the command again"));
         }
         Ok(file)
     }
@@ -331,10 +333,8 @@ impl PlannedJob {
         let mut all = plan.inputs.iter().cloned().chain(outputs).chain(reports);
         match all.find(|path| is_there(path) && path.file_name().is_some_and(is_own_name)) {
             None => Ok(()),
-            Some(path) => {
-                Err(Error::usage(format!("{} has the name of a stage's file", path.display()))
-                    .hint("give another directory for the stages, or another name"))
-            }
+            Some(path) => Err(Error::usage(format!("{} has the name of a stage file", path.display()))
+                .hint("use another directory for the stages, or another file name")),
         }
     }
 
@@ -349,8 +349,8 @@ impl PlannedJob {
         let failed =
             |e: std::io::Error| Error::io(format!("{} cannot be emptied", directory.display()), &e);
         if !directory.join(PLAN).exists() {
-            return Err(Error::usage(format!("{} has no job in stages", directory.display()))
-                .hint("name the directory that was given to shard plan by --work"));
+            return Err(Error::usage(format!("{} does not contain a job", directory.display()))
+                .hint("give the directory that was given to shard plan --work"));
         }
         let mut names: Vec<OsString> = PlannedJob::list_own_files(directory).collect();
         // The process may be killed here. So `join`, which means that the job is

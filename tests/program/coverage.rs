@@ -94,11 +94,11 @@ fn options_that_do_not_fit_together_are_refused() {
     let bed = arg(&dir.file("bad.bed", "a\t9\t5\n"));
     let output = arg(&dir.path("out"));
     for (options, message) in [
-        ("--coverage-by 9", "there are options of coverage"),
-        ("--coverage --coverage-thresholds 1", "thresholds of coverage are counted of regions"),
-        ("--coverage --coverage-use-median", "the median of coverage is that of regions"),
-        ("--coverage --coverage-by 0", "a window of coverage"),
-        ("--coverage --coverage-quantize 1:x", "the borders of depths must be numbers"),
+        ("--coverage-by 9", "coverage options are given"),
+        ("--coverage --coverage-thresholds 1", "coverage thresholds apply to regions"),
+        ("--coverage --coverage-use-median", "median coverage applies to regions"),
+        ("--coverage --coverage-by 0", "the window size must be"),
+        ("--coverage --coverage-quantize 1:x", "the borders of depth ranges must be numbers"),
         (&format!("--coverage --coverage-by {bed}"), "the region ends before it starts"),
         ("--coverage --coverage-by missing.bed", "missing.bed"),
         ("--coverage -m 30M", "needs at least -m"),

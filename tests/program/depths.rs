@@ -213,7 +213,7 @@ fn what_they_need_is_asked_for_by_name() {
             ),
             "CollectSequencingArtifactMetrics counts all sites",
         ),
-        (&sorted, format!("--target-intervals {intervals}"), "which was not named"),
+        (&sorted, format!("--target-intervals {intervals}"), "which is not requested"),
         (&sorted, format!("--bait-intervals {intervals}"), "--bait-intervals is for CollectHsMetrics"),
         (&sorted, "--metrics CollectHsMetrics".into(), "needs --bait-intervals and --target-intervals"),
         (&other, format!("--metrics CollectHsMetrics {both}"), "sorted by coordinate"),
@@ -237,7 +237,7 @@ fn what_they_need_is_asked_for_by_name() {
         (
             &sorted,
             format!("{rna} --ref-flat {genes} --strand-specificity none"),
-            "line 1: \"x\" is no position",
+            "line 1: \"x\" is not a position",
         ),
         (&other, format!("{rna} --ref-flat {genes} --strand-specificity none"), "sorted by coordinate"),
         (

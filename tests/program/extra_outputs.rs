@@ -252,7 +252,7 @@ fn the_last_line_counts_reads_wherever_they_were_written() {
         assert_eq!(said, written(lines / 4));
     }
     let moved = last("prep IN -o OUT.bam --move-to OUT.m.bam=mapq>=0");
-    assert_eq!(moved, format!("{}, and {all} into other files,", written(0)));
+    assert_eq!(moved, format!("{}, {all} written to other files", written(0)));
     assert_eq!(last("flagstat IN -o OUT.txt"), format!("readmill: {all} records read"));
 }
 
@@ -291,9 +291,12 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
     for (command, told) in [
         (format!("split {file} -o {out} --by records=1"), "more than 500 files"),
         (format!("split {file} --by read-group"), "needs a prefix"),
-        (format!("split {file} -o {out} --by nothing"), "none of read-group"),
+        (format!("split {file} -o {out} --by nothing"), "not one of read-group"),
         (format!("split {file} -o {out} --by read-group --move-to {out}.x=unmapped"), "no main output"),
-        (format!("sort {file} -o {out}.bam --copy-to {out}.bam=unmapped"), "two outputs have the name"),
+        (
+            format!("sort {file} -o {out}.bam --copy-to {out}.bam=unmapped"),
+            "two outputs have the same name",
+        ),
         (format!("sort {file} -o {out}.bam --copy-to {file}=unmapped"), "is an input"),
         (format!("sort {file} -o {out}.bam --copy-to {out}.bam.bai=unmapped"), "not the name of"),
         (format!("sort {file} -o {out}.bam --flagstat {out}.bam.csi"), "index of another"),

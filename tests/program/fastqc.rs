@@ -165,16 +165,16 @@ fn what_cannot_be_counted_is_refused_and_nothing_is_left() {
     let (out, to) = (arg(&dir.path("o.bam")), arg(&dir.path("qc/deep")));
     for (line, message) in [
         (format!("qc {fine} {records} --no-metrics --fastqc {to}"), "some inputs are FASTQ"),
-        (format!("qc {fine} -o {to} --fastqc {to}"), "metrics and coverage are counted of records"),
-        (format!("qc {records} --fastqc {to}"), "quality metrics are several files"),
-        (format!("qc {records} --no-metrics"), "--no-metrics leaves nothing"),
-        (format!("qc {fine} {same} --no-metrics --fastqc {to}"), "two outputs have the name"),
+        (format!("qc {fine} -o {to} --fastqc {to}"), "metrics and coverage need alignments"),
+        (format!("qc {records} --fastqc {to}"), "quality metrics are written to several files"),
+        (format!("qc {records} --no-metrics"), "nothing is left to count"),
+        (format!("qc {fine} {same} --no-metrics --fastqc {to}"), "two outputs have the same name"),
         (format!("qc {records} --no-metrics --fastqc-nogroup"), "--fastqc"),
         (format!("qc {records} --no-metrics --fastqc -"), "need a directory"),
         (format!("qc {cut} --no-metrics --fastqc {to}"), "cut.fq"),
         (
             format!("sort {records} -o {out} --fastqc {to} --resume {}", arg(&dir.path("stages"))),
-            "in stages cannot do",
+            "cannot be run in stages",
         ),
     ] {
         let done = readmill(words(&line));

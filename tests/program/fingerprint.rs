@@ -102,8 +102,8 @@ fn what_is_no_fingerprint_or_has_no_sites_is_refused() {
     let done = readmill(words(&format!("fingerprint count {input} --sites {elsewhere} -o {output}")));
     assert!(done.code == Some(2) && done.stderr.contains("on a contig of the reads"), "{}", done.stderr);
     let done = readmill(words(&format!("fingerprint count {input} --sites {input} -o {output}")));
-    assert!(done.code == Some(2) && done.stderr.contains("no file of sites"), "{}", done.stderr);
+    assert!(done.code == Some(2) && done.stderr.contains("not a file of sites"), "{}", done.stderr);
     let done = readmill(words(&format!("fingerprint compare {input} {elsewhere}")));
-    assert!(done.code == Some(2) && done.stderr.contains("is no fingerprint"), "{}", done.stderr);
+    assert!(done.code == Some(2) && done.stderr.contains("is not a fingerprint"), "{}", done.stderr);
     assert_eq!(dir.names(), ["in.sam", "sites.vcf"]);
 }

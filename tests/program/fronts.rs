@@ -52,8 +52,8 @@ fn what_is_refused_is_said_and_nothing_is_written() {
     for (words, said) in [
         (vec!["samtools", "markdup", "--barcode-name", &input, &output], "--umi name"),
         (vec!["samtools", "sort", "-H", "-o", &output, &input], "homopolymers"),
-        (vec!["picard", "RevertSam", "I=x", "O=y", "OBR=true"], "no directory"),
-        (vec!["gatk", "HaplotypeCaller"], "finds no variants"),
+        (vec!["picard", "RevertSam", "I=x", "O=y", "OBR=true"], "not a directory"),
+        (vec!["gatk", "HaplotypeCaller"], "does not call variants"),
         (vec!["elprep", "filter", &input], "2 files"),
         (vec!["bwa", "aln"], "the algorithm of bwa mem"),
     ] {
@@ -113,7 +113,7 @@ fn samtools_merge_overwrites_when_it_is_told_to() {
 fn help_and_versions_are_answers() {
     for (words, said) in [
         (vec!["samtools"], "addreplacerg"),
-        (vec!["samtools", "--version"], "in place of samtools 1.24"),
+        (vec!["samtools", "--version"], "instead of samtools 1.24"),
         (vec!["picard", "SortSam", "--help"], "--SORT_ORDER"),
         (vec!["gatk", "--list"], "ApplyBQSR"),
     ] {

@@ -71,15 +71,15 @@ fn threads_and_memory_have_defaults_in_the_environment() {
 fn names_of_other_tools_lead_to_ours() {
     let folders = folders();
     for (line, tip) in [
-        ("mem ref.fa in/x.bam", "readmill align REF R1.fq R2.fq"),
+        ("mem ref.fa in/x.bam", "use readmill align REF R1.fq R2.fq"),
         ("fixmate in/x.bam out/x.bam", "readmill prep in.bam -o out.bam --fix-mates"),
         ("MarkDuplicates I=in/x.bam", "readmill markdup in.bam -o out.bam --metrics FILE"),
-        ("sort --nr-of-threads 4 in/x.bam", "-@ N is the number of threads in all"),
-        ("sort --TMP_DIR=x in/x.bam", "--temp-dir DIR is where readmill spills"),
+        ("sort --nr-of-threads 4 in/x.bam", "use -@ N, the total number of threads"),
+        ("sort --TMP_DIR=x in/x.bam", "use --temp-dir DIR, the directory for temporary files"),
         ("bamshuf in/x.bam", "readmill collate in.bam -o out.bam"),
         (
             "view -m 100M in/x.bam",
-            "-m of view is the least length of reads, as in samtools; --memory SIZE is",
+            "-m of view is the minimum read length, as in samtools; to limit memory, use --memory SIZE",
         ),
     ] {
         let ended = run(&folders, &format!("$0 {line}"));
@@ -169,7 +169,7 @@ fn a_command_without_an_input_says_so_where_nothing_can_come() {
         }
     }
     run(&folders, "printf '' | $0 sort -o out/x.bam")
-        .fails(2, &["the file is empty", "the program that should write them"]);
+        .fails(2, &["the file is empty", "the program that writes it"]);
     assert_eq!(folders.left(), [""; 0]);
 }
 
@@ -180,7 +180,7 @@ fn arguments_in_the_style_of_picard_become_a_native_line_and_one_of_its_front() 
         (
             "markdup I=in/x.bam O=out/o.bam M=out/m.txt",
             &[
-                "write: readmill markdup in/x.bam -o out/o.bam --metrics out/m.txt;",
+                "use: readmill markdup in/x.bam -o out/o.bam --metrics out/m.txt;",
                 "readmill picard MarkDuplicates I=in/x.bam O=out/o.bam M=out/m.txt",
             ][..],
         ),
@@ -190,14 +190,14 @@ fn arguments_in_the_style_of_picard_become_a_native_line_and_one_of_its_front() 
         ),
         (
             "fastq I=in/x.bam F=out/1.fq F2=out/2.fq",
-            &["write: readmill fastq in/x.bam -1 out/1.fq -2 out/2.fq;"],
+            &["use: readmill fastq in/x.bam -1 out/1.fq -2 out/2.fq;"],
         ),
         (
             "index I=in/x.bam",
-            &["write: readmill index in/x.bam;", "readmill picard BuildBamIndex I=in/x.bam"],
+            &["use: readmill index in/x.bam;", "readmill picard BuildBamIndex I=in/x.bam"],
         ),
-        ("flagstat I=in/x.bam", &["write: readmill flagstat in/x.bam"]),
-        ("depth I=in/x.bam", &["write: readmill depth in/x.bam"]),
+        ("flagstat I=in/x.bam", &["use: readmill flagstat in/x.bam"]),
+        ("depth I=in/x.bam", &["use: readmill depth in/x.bam"]),
     ] {
         run(&folders, &format!("$0 {line}")).fails(1, words);
     }
@@ -229,8 +229,12 @@ fn names_of_other_tools_lead_to_native_lines_and_to_no_other_command() {
         ("mosdepth out in/x.bam", "readmill qc in.bam --no-metrics --coverage -o PREFIX", "similar"),
         ("fastqc in/x.bam", "readmill qc R1.fq.gz R2.fq.gz --no-metrics --fastqc DIR", "similar"),
         ("calmd in/x.bam", "readmill prep in.bam -o out.bam --nm-md-uq", "similar"),
-        ("CleanSam I=in/x.bam", "readmill picard CleanSam takes its command line", "similar"),
-        ("HaplotypeCaller", "finds no variants", "similar"),
+        (
+            "CleanSam I=in/x.bam",
+            "use readmill picard CleanSam, which accepts the same command line",
+            "similar",
+        ),
+        ("HaplotypeCaller", "does not call variants", "similar"),
     ] {
         let ended = run(&folders, &format!("$0 {line}"));
         ended.fails(1, &["unrecognized subcommand"]);
@@ -241,7 +245,7 @@ fn names_of_other_tools_lead_to_native_lines_and_to_no_other_command() {
     assert!(ended.stderr.contains("a similar subcommand exists: 'sort'"), "{}", ended.stderr);
     for (line, said) in [
         ("help samtools", "readmill samtools COMMAND"),
-        ("help samtools sort", "samtools sort, done by readmill"),
+        ("help samtools sort", "samtools sort, run by readmill"),
         ("help picard CollectHsMetrics", "readmill qc in.bam"),
         ("help bwa", "mem"),
     ] {
@@ -265,7 +269,7 @@ fn a_file_of_reads_is_no_file_for_a_report() {
 #[test]
 fn all_metrics_do_not_stand_for_those_that_need_files() {
     let folders = folders();
-    let said = "`all` stands for the programs that need no files and no order";
+    let said = "`all` includes only programs that need no further files and no order";
     for flag in ["--ref-flat", "--target-intervals", "--bait-intervals", "--amplicon-intervals"] {
         let line = format!("$0 qc in/x.bam -o out/x --metrics all {flag} in/genes");
         run(&folders, &line).fails(1, &[flag, said, "all,Collect"]);

@@ -42,13 +42,13 @@ fn qualities_of_other_encodings_become_phred() {
     assert_eq!(quality(&[&illumina, "--quality-encoding", "detect"]).as_deref(), Some("#+I"));
     assert_eq!(quality(&[&solexa, "--quality-encoding", "detect"]).as_deref(), Some("!+I"));
     let guessed = readmill(["import", &illumina, "--quality-encoding", "detect", "-O", "sam"]);
-    let words = "qualities are taken for illumina (Phred + 64)";
+    let words = "quality encoding detected from the first reads: illumina (Phred + 64)";
     assert!(guessed.stderr.contains(words), "{}", guessed.stderr);
     assert!(guessed.stderr.contains("--quality-encoding standard"), "{}", guessed.stderr);
     let run = readmill(["import", &solexa, "--quality-encoding", "illumina", "-o", "-"]);
     assert_eq!(run.code, Some(2));
     assert!(
-        run.stderr.contains("(read r): its quality ';' is none of the encoding illumina"),
+        run.stderr.contains("(read r): its quality character ';' is not valid in the encoding illumina"),
         "{}",
         run.stderr
     );
@@ -56,7 +56,7 @@ fn qualities_of_other_encodings_become_phred() {
     assert!(run.stderr.contains("its quality 41 ('J') is not between 0 and 40"), "{}", run.stderr);
     let run = readmill(["import", "-", "--quality-encoding", "detect", "-o", "-"]);
     assert_eq!(run.code, Some(1), "{}", run.stderr);
-    assert!(run.stderr.contains("cannot be found in a pipe"), "{}", run.stderr);
+    assert!(run.stderr.contains("the quality encoding of a pipe cannot be detected"), "{}", run.stderr);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn files_without_reads_give_an_output_without_reads_unless_there_must_be_one() {
     ] {
         let run = readmill(refused);
         assert_eq!(run.code, Some(2), "{}", run.stderr);
-        assert!(run.stderr.contains("there is no read in any file"), "{}", run.stderr);
+        assert!(run.stderr.contains("the files contain no reads"), "{}", run.stderr);
         assert_eq!(dir.names(), ["0.fq", "1.fq"]);
     }
     for accepted in [&[&empty[..]][..], &[&empty, "--require-reads", "--allow-empty"]] {
@@ -99,7 +99,11 @@ fn unaligned_records_keep_their_header_and_fields_and_get_adapters() {
     let metrics = std::fs::read_to_string(metrics).expect("metrics");
     assert!(metrics.contains("clipped_bases\tread_count\n33\t1\n"), "{metrics}");
     let run = readmill(["import", &input, "--quality-encoding", "detect", "-o", "-"]);
-    assert!(run.stderr.contains("--quality-encoding detect is for FASTQ"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("--quality-encoding detect works only with FASTQ input"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]

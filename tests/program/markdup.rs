@@ -100,8 +100,8 @@ fn single_reads_can_be_optical_duplicates() {
 #[test]
 fn the_instrument_tells_the_distance() {
     for (instrument, distance, is_optical) in [
-        ("D00209:258:CACDKANXX:6", "up to 100 pixels (HiSeq 2500", false),
-        ("A00887:522:HHJLFDRX2:6", "up to 2500 pixels (NovaSeq 6000", true),
+        ("D00209:258:CACDKANXX:6", "optical duplicates: 100 pixels (HiSeq 2500", false),
+        ("A00887:522:HHJLFDRX2:6", "optical duplicates: 2500 pixels (NovaSeq 6000", true),
     ] {
         let name = |x| format!("{instrument}:1101:{x}:5000");
         let (one, other) = (name(1000), name(2500));

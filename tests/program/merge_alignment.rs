@@ -116,17 +116,23 @@ fn what_does_not_fit_is_an_error() {
         assert_eq!(run.code, Some(2), "{what}: {}", run.stderr);
         assert!(run.stderr.contains(what), "{what}: {}", run.stderr);
     };
-    says("zz\t0\tx\t1\t60\t4M\t*\t0\t0\tAAAA\tIIII\n", "the read that was not aligned is missing");
-    says("b\t73\tx\t1\t60\t5M\t=\t1\t0\tAAAAA\tIIIII\n", "its alignment has 5 bases, and it has 4");
-    says("b\t0\tx\t1\t60\t4M\t*\t0\t0\tAAAA\tIIII\n", "it is a pair, and aligned as a single read");
+    says(
+        "zz\t0\tx\t1\t60\t4M\t*\t0\t0\tAAAA\tIIII\n",
+        "the unaligned read of this alignment is missing",
+    );
+    says(
+        "b\t73\tx\t1\t60\t5M\t=\t1\t0\tAAAAA\tIIIII\n",
+        "its alignment has 5 bases, but the read has 4",
+    );
+    says("b\t0\tx\t1\t60\t4M\t*\t0\t0\tAAAA\tIIII\n", "it is a pair, but aligned as a single read");
     let mapped =
         READS.replace("b\t77\t*\t0\t0\t*", "b\t73\tx\t5\t0\t4M").replace("@RG", "@SQ\tSN:x\tLN:9\n@RG");
     let mapped = arg(&dir.file("mapped.sam", &mapped));
     let aligned = arg(&dir.file("a.sam", [HEADER, A, C].concat()));
-    assert!(run(&[&mapped, &aligned]).stderr.contains("the read has been aligned"));
+    assert!(run(&[&mapped, &aligned]).stderr.contains("the read is already aligned"));
     let lone = READS.replace("b\t141\t*\t0\t0\t*\t*\t0\t0\tCCCC\tIIII\tRG:Z:g\n", "");
     let lone = arg(&dir.file("lone.sam", &lone));
-    assert!(run(&[&lone, &aligned]).stderr.contains("or it lacks one"));
+    assert!(run(&[&lone, &aligned]).stderr.contains("its mate is missing"));
     let none = readmill(["merge-alignment", &reads, "-o", "-"]);
     assert_eq!(none.code, Some(1), "{}", none.stderr);
 }

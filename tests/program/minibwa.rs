@@ -46,9 +46,9 @@ fn reads_are_aligned_by_minibwa_and_bytes_depend_on_them_alone() {
 #[test]
 fn flags_of_the_other_kernel_are_refused() {
     for (flags, what) in [
-        (&["--minibwa", "-k 17"][..], "for --kernel minibwa"),
-        (&["--kernel", "minibwa", "-M"], "for --kernel bwa"),
-        (&["--kernel", "minibwa", "--bwa", "-k 17"], "for --kernel bwa"),
+        (&["--minibwa", "-k 17"][..], "only with --kernel minibwa"),
+        (&["--kernel", "minibwa", "-M"], "only with --kernel bwa"),
+        (&["--kernel", "minibwa", "--bwa", "-k 17"], "only with --kernel bwa"),
         (&["--kernel", "minibwa", "--minibwa", "-k"], "needs a number"),
     ] {
         let done = readmill(["align", "ref.fa", "reads.fq"].iter().chain(flags));

@@ -35,7 +35,7 @@ fn a_field_that_no_read_has_is_an_error_and_leaves_no_output() {
         for command in ["markdup", "prep --mark-duplicates --sort coordinate"] {
             let (done, files) = run(&given, &format!("{command} {asked}"));
             assert_eq!(done.code, Some(2), "{asked}: {}", done.stderr);
-            for word in ["0 of 2 templates have UX", "in.bam"] {
+            for word in ["none of 2 templates has the field UX", "in.bam"] {
                 assert!(done.stderr.contains(word), "{asked}: {}", done.stderr);
             }
             assert_eq!(files, ["in.bam"], "{asked}");
@@ -49,7 +49,11 @@ fn fields_that_some_lack_are_a_warning_with_the_share() {
     for asked in ASKING {
         let (done, _) = run(&given, &format!("markdup {asked}"));
         assert_eq!(done.code, Some(0), "{asked}: {}", done.stderr);
-        assert!(done.stderr.contains("2 of 4 templates (50.0 %) lack UX"), "{asked}: {}", done.stderr);
+        assert!(
+            done.stderr.contains("2 of 4 templates (50.0 %) have no field UX"),
+            "{asked}: {}",
+            done.stderr
+        );
     }
     // It is enough if one mate has it.
     let given = pairs(&[["UX:Z:ACGT", ""], ["UX:Z:ACGT", ""]]);
@@ -68,7 +72,11 @@ fn a_barcode_on_one_end_alone_is_a_warning() {
     for rules in ["picard", "samtools"] {
         let (done, _) = run(&given, &format!("markdup --barcode-tag UX --rules {rules}"));
         assert_eq!(done.code, Some(0), "{rules}: {}", done.stderr);
-        assert!(done.stderr.contains("2 of 4 reads (50.0 %) lack UX"), "{rules}: {}", done.stderr);
+        assert!(
+            done.stderr.contains("2 of 4 reads (50.0 %) have no field UX"),
+            "{rules}: {}",
+            done.stderr
+        );
     }
 }
 
@@ -78,7 +86,12 @@ fn by_samtools_rules_a_barcode_that_no_read_has_is_an_error() {
     for (text, code) in [(given.as_str(), Some(2)), (HEADER, Some(0))] {
         let (done, files) = run(text, "markdup --rules samtools --barcode-tag UX");
         assert_eq!(done.code, code, "{}", done.stderr);
-        assert_eq!(done.stderr.contains("0 of 1 templates have UX"), code == Some(2), "{}", done.stderr);
+        assert_eq!(
+            done.stderr.contains("none of 1 templates has the field UX"),
+            code == Some(2),
+            "{}",
+            done.stderr
+        );
         assert_eq!(files.contains(&"out.bam".to_string()), code == Some(0));
     }
 }
@@ -98,7 +111,7 @@ fn names_with_an_end_twice_are_counted_in_a_warning() {
         let (done, _) = run(text, &format!("markdup --duplicate-mode {mode}"));
         assert_eq!(done.code, Some(0), "{}", done.stderr);
         let said =
-            "read names with two first or two last reads: 2, as if the same reads were given twice";
+            "2 read names have two first or two last reads, as if the same reads were given twice";
         assert!(done.stderr.contains(said), "{mode}: {}", done.stderr);
     }
     let (done, _) = run(&given, "markdup");
@@ -168,7 +181,12 @@ fn a_sort_by_a_field_that_no_read_has_is_warned_of() {
     ] {
         let (done, files) = run(&given, command);
         assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
-        assert_eq!(done.stderr.contains("warning: no read has UY"), said, "{command}: {}", done.stderr);
+        assert_eq!(
+            done.stderr.contains("warning: no read has the field UY"),
+            said,
+            "{command}: {}",
+            done.stderr
+        );
         assert!(files.contains(&"out.bam".to_string()), "{files:?}");
     }
     assert_eq!(run(HEADER, "sort -t UY").0.stderr, "");

@@ -80,12 +80,12 @@ fn groups_that_have_no_name_for_a_file_are_refused() {
     let by_unit = said(READS, &["fastq", "IN", "--per-read-group", "DIR/{PU}_{end}.fq"]);
     assert!(by_unit.contains("\"b\" has no PU"), "{by_unit}");
     let by_sample = said(READS, &["fastq", "IN", "--per-read-group", "DIR/{SM}_{end}.fq"]);
-    assert!(by_sample.contains("would share the file"), "{by_sample}");
+    assert!(by_sample.contains("would have the same file name"), "{by_sample}");
     let none = "@HD\tVN:1.6\n".to_string() + NO_GROUP;
     let none = said(&none, &["fastq", "IN", "--per-read-group", "DIR/{ID}_{end}.fq"]);
     assert!(none.contains("no read group"), "{none}");
     let records = said(READS, &["fastq", "IN", "--per-read-group", "DIR/{ID}.bam"]);
-    assert!(records.contains("FASTQ is plain text"), "{records}");
+    assert!(records.contains("FASTQ output is plain text"), "{records}");
     let input = said(READS, &["fastq", "IN", "--per-read-group", "DIR/{end}.fq"]);
     assert!(input.contains("no field of the read group"), "{input}");
 }
@@ -101,7 +101,7 @@ fn ends_without_their_other_end_are_written_left_out_or_refused() {
     assert!(!first(&made(&input, &fastq(&["-0", "DIR/0.fq", "--drop-singles"]))));
     assert_eq!(made(&input, &fastq(&["-0", "DIR/0.fq", "-s", "DIR/s.fq"]))["s.fq"], lone);
     let refused = said(&input, &fastq(&["-0", "DIR/0.fq", "--refuse-singles"]));
-    assert!(refused.contains("read c") && refused.contains("its other end is not there"), "{refused}");
+    assert!(refused.contains("read c") && refused.contains("its other end is missing"), "{refused}");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn picard_writes_no_mate_of_a_read_that_fails_quality_controls() {
     let found = made(&input, &lenient);
     assert_eq!(found["0.fq"], "@d\nTT\n+\nII\n");
     assert_eq!(found["1.fq"], "@a/1\nAC\n+\nII\n@b/1\nCC\n+\nII\n");
-    assert!(said(&input, &words).contains("its other end is not there"));
+    assert!(said(&input, &words).contains("its other end is missing"));
     let with_failed = made(&input, &[&words[..], &["NON_PF=true"]].concat());
     assert!(with_failed["2.fq"].ends_with("@c/2\nAT\n+\nII\n"));
 }
@@ -139,7 +139,10 @@ fn a_run_of_several_steps_ends_in_files_of_read_groups() {
     assert!(refused.contains("no file is named for them"), "{refused}");
     for (words, wrong) in [
         (vec!["prep", "IN", "--split-names", "DIR/{ID}.sam"], "reads are not split"),
-        (vec!["split", "IN", "--by", "contigs", "--split-names", "DIR/{ID}.sam"], "not split by them"),
+        (
+            vec!["split", "IN", "--by", "contigs", "--split-names", "DIR/{ID}.sam"],
+            "not split by read group",
+        ),
         (
             vec!["split", "IN", "--by", "read-group", "--split-names", "DIR/{ID}{end}.sam"],
             "{end} is for FASTQ",
@@ -164,9 +167,9 @@ fn a_table_names_the_files_of_read_groups() {
     assert_eq!(std::fs::read(&two).expect("a file")[..2], [0x1f, 0x8b]);
     for (rows, wrong) in [
         (format!("b\t{one}\n"), "no file for the read group \"a 1\""),
-        (format!("b\t{one}\na 1\t{two}\nc\tz.bam\n"), "which the header lacks"),
-        (format!("b\t{one}\na 1\t{one}\n"), "would share the file"),
-        ("b\n".to_string(), "no two columns"),
+        (format!("b\t{one}\na 1\t{two}\nc\tz.bam\n"), "which is not in the header"),
+        (format!("b\t{one}\na 1\t{one}\n"), "would have the same file name"),
+        ("b\n".to_string(), "does not have two columns"),
     ] {
         dir.file("t.tsv", rows);
         let done = run(&dir, READS, &words);

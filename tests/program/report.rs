@@ -90,7 +90,7 @@ fn what_is_no_description_is_refused_and_nothing_is_left() {
     let other = arg(&dir.file("other.json", b"{\"format\": \"other\"}"));
     let newer = arg(&dir.file("newer.json", b"{\"format\": \"readmill run\", \"version\": 9}"));
     for (line, code, what) in [
-        (format!("report {input} -o {page}"), 2, "and not the description of a run"),
+        (format!("report {input} -o {page}"), 2, "not a run file"),
         (format!("report {other} -o {page}"), 2, "no description of a run"),
         (format!("report {newer} -o {page}"), 2, "its version is not 1"),
         (format!("report {json}.gone -o {page}"), 3, "cannot be read"),
@@ -102,7 +102,7 @@ fn what_is_no_description_is_refused_and_nothing_is_left() {
         (
             format!("sort {input} -o {page}.bam --report {json} --json {json}"),
             1,
-            "two outputs have the name",
+            "two outputs have the same name",
         ),
         (
             format!("sort {input} -o {page}.bam --report {page} --qc-thresholds {json}"),
@@ -146,11 +146,14 @@ fn multiqc_gets_a_table_under_a_name_that_it_finds() {
     assert_eq!(table["data"]["x"]["read"], 1_986.0, "{text}");
     assert!(table["data"]["x"]["peak"].as_f64().is_some_and(|mib| mib > 1.0), "{text}");
     let said = fails(&format!("report {json} -o {page} --multiqc {wrong}"), 1);
-    assert!(said.contains("MultiQC would not find this file; end its name with _mqc.json"), "{said}");
+    assert!(
+        said.contains("MultiQC does not find files with this name; use a name that ends with _mqc.json"),
+        "{said}"
+    );
     assert!(!dir.path("all.json").exists());
     let one = arg(&dir.path("one_mqc.json"));
     let said = fails(&format!("report {json} -o {one} --multiqc {one}"), 1);
-    assert!(said.contains("the page has this name; give the table another name"), "{said}");
+    assert!(said.contains("this is also the name of the page; give the table another name"), "{said}");
     assert!(!dir.path("one_mqc.json").exists());
     // A table that cannot be written leaves no page, either.
     std::os::unix::fs::symlink("/dev/full", dir.path("full_mqc.json")).expect("a link");

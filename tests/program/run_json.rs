@@ -214,7 +214,7 @@ fn a_run_that_fails_or_has_no_place_for_it_leaves_none() {
     let line = format!("sort {input} -o {output} --json {output} --allow-missing-eof");
     let done = readmill(words(&line));
     assert!(
-        done.code == Some(1) && done.stderr.contains("two outputs have the name"),
+        done.code == Some(1) && done.stderr.contains("two outputs have the same name"),
         "{}",
         done.stderr
     );

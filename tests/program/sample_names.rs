@@ -88,11 +88,11 @@ fn a_name_that_no_report_takes_is_refused() {
     for (words, said) in [
         (
             &["prep", "--mark-duplicates", "--sample", "a"][..],
-            "--sample names the sample in metrics, and none",
+            "--sample sets the sample name in metrics, but no",
         ),
-        (&["markdup", "--metrics", &metrics, "--sample", "a b"][..], "no blank"),
-        (&["markdup", "--metrics", &metrics, "--sample", "a/b"][..], "no blank"),
-        (&["markdup", "--metrics", &metrics, "--sample", ""][..], "at least one character"),
+        (&["markdup", "--metrics", &metrics, "--sample", "a b"][..], "contain blanks"),
+        (&["markdup", "--metrics", &metrics, "--sample", "a/b"][..], "contain blanks"),
+        (&["markdup", "--metrics", &metrics, "--sample", ""][..], "must not be empty"),
     ] {
         let done = readmill(words.iter().copied().chain([input.as_str(), "-o", "/dev/null"]));
         assert_eq!(done.code, Some(1), "{words:?}: {}", done.stderr);

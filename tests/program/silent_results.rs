@@ -42,7 +42,7 @@ fn contigs_of_regions_that_the_header_lacks_are_named() {
     let bam = run(&dir, "sort in.sam -o in.bam");
     assert_eq!(bam.code, Some(0), "{}", bam.stderr);
     let bed = arg(&dir.path("some.bed"));
-    let said = format!("{bed}: 3 regions lie on contigs that the header lacks, and are left out: 7, X");
+    let said = format!("{bed}: ignored 3 regions on contigs that are not in the header: 7, X");
     for line in [
         "view -c -L some.bed in.sam",
         "view -c -M -L some.bed in.bam",
@@ -84,7 +84,7 @@ fn genes_of_another_genome_are_refused_and_those_of_another_build_warned_of() {
         none.stderr
     );
     for (genes, said) in [
-        ("some.refflat", "1 transcripts lie on contigs that the header lacks, and are left out: 7"),
+        ("some.refflat", "ignored 1 transcripts on contigs that are not in the header: 7"),
         ("long.refflat", "1 transcripts reach beyond the end of their contig"),
         ("away.refflat", "none of 8 aligned bases lies in a gene; is it the refFlat of this genome?"),
     ] {
@@ -97,7 +97,7 @@ fn genes_of_another_genome_are_refused_and_those_of_another_build_warned_of() {
 #[test]
 fn a_run_that_leaves_no_read_says_what_dropped_them() {
     let dir = directory();
-    let said = "no read is left: none of the 2 records read is written (2 reads of low mapping quality dropped)";
+    let said = "none of the 2 input records is written (2 reads of low mapping quality dropped)";
     for line in [
         "filter -q 61 in.sam -o out.sam",
         "view -q 61 in.sam -o out.sam",
@@ -123,7 +123,7 @@ fn a_sample_of_a_sample_by_the_same_seed_is_warned_of() {
     let dir = directory();
     let first = run(&dir, "filter --subsample 0.9 --subsample-seed 3 in.sam -o one.sam");
     assert_eq!((first.code, warnings(&first)), (Some(0), Vec::new()), "{}", first.stderr);
-    let of = "the reads are already a sample of 0.9 by seed 3, and this step keeps";
+    let of = "the reads are already a sample of 0.9 with seed 3, so this step keeps";
     for (line, said) in [
         ("filter --subsample 0.9 --subsample-seed 3 one.sam -o two.sam", Some("all of them")),
         ("view -s 3.45 -c one.sam", Some("0.500 of them")),
@@ -131,7 +131,7 @@ fn a_sample_of_a_sample_by_the_same_seed_is_warned_of() {
     ] {
         let done = run(&dir, line);
         assert_eq!(done.code, Some(0), "{line}: {}", done.stderr);
-        let said = said.map(|said| format!("{of} {said}: give another --subsample-seed"));
+        let said = said.map(|said| format!("{of} {said}: use another --subsample-seed"));
         let found: Vec<&str> =
             warnings(&done).into_iter().filter(|it| it.contains("sample of")).collect();
         assert_eq!(found, Vec::from_iter(said.as_deref()), "{line}");
@@ -149,7 +149,7 @@ fn a_job_that_goes_on_says_how_much_of_it_is_done_and_starts_its_log_once() {
     assert_eq!(other.code, Some(1), "{}", other.stderr);
     let work = arg(&dir.path("stages.d"));
     assert!(
-        other.stderr.contains(&format!("{work} has another job: readmill sort ")),
+        other.stderr.contains(&format!("{work} contains another job: readmill sort ")),
         "{}",
         other.stderr
     );
@@ -162,7 +162,7 @@ fn a_job_that_goes_on_says_how_much_of_it_is_done_and_starts_its_log_once() {
         done.stderr.matches("threads in total").count() + done.stderr.matches("thread in total").count(),
         1
     );
-    assert!(!done.stderr.contains("was finished before"), "{}", done.stderr);
+    assert!(!done.stderr.contains("was already finished"), "{}", done.stderr);
     // The advice works.
     let clean: Vec<&str> = way_out.split(' ').skip(1).collect();
     assert_eq!(readmill(clean).code, Some(0));
@@ -188,6 +188,6 @@ fn memory_that_is_halved_for_a_second_process_is_named_in_full() {
     let least =
         refused.stderr.split("this needs at least -m ").nth(1).and_then(|rest| rest.split(',').next());
     let least = least.unwrap_or_else(|| panic!("{}", refused.stderr));
-    assert!(refused.stderr.contains(", and has 120M"), "{}", refused.stderr);
+    assert!(refused.stderr.contains(", but -m is 120M"), "{}", refused.stderr);
     assert_eq!(merge(least).code, Some(0), "{least}");
 }

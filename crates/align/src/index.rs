@@ -50,7 +50,7 @@ pub(crate) fn check_build_memory(reference: &Path, bases: u64, memory: Option<u6
     let needed = index_build_bytes(bases);
     if memory.is_some_and(|memory| memory < needed) {
         let needed = needed.div_ceil(1 << 20);
-        let what = format!("an index of its {bases} bases takes {needed}M of memory to make");
+        let what = format!("building an index of its {bases} bases needs {needed}M of memory");
         return Err(Error::usage(what).file(reference).hint("allow that much with -m"));
     }
     Ok(())
@@ -129,7 +129,7 @@ pub(crate) fn for_each_fasta_line(
     file: &Path,
     mut take: impl FnMut(FastaLine<'_>) -> Result<()>,
 ) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
+    let failed = |error: std::io::Error| Error::io("reading failed", &error).file(file);
     let open =
         input_file::open(file).map_err(|error| Error::io("cannot be opened", &error).file(file))?;
     let mut plain = BufReader::with_capacity(1 << 18, open);
@@ -159,7 +159,7 @@ pub(crate) fn for_each_fasta_line(
                 take(parse_head(head)).map_err(|error| error.file(file))?;
             }
             [b'@' | b'+', ..] => return wrong("a reference is FASTA, not FASTQ or SAM"),
-            _ if !begun => return wrong("a FASTA file begins with `>`"),
+            _ if !begun => return wrong("a FASTA file must begin with `>`"),
             letters => take(FastaLine::Letters(letters)).map_err(|error| error.file(file))?,
         }
     }
@@ -167,14 +167,12 @@ pub(crate) fn for_each_fasta_line(
 
 /// Returns the error for a user who tries to index reads instead of a reference.
 fn not_a_reference_error(kind: &str, file: &Path) -> Error {
-    let what = format!(
-        "this is {kind}; `readmill index` makes the index that `align` needs, of a reference in FASTA"
-    );
+    let what = format!("this is {kind}, but the index for `readmill align` is built from a FASTA file");
     let error = Error::input(what).file(file);
     if kind == "FASTQ" {
         return error.hint("give the FASTA file of the reference");
     }
-    error.hint("the index of a BAM or CRAM file is written beside sorted output: readmill sort IN.bam -o OUT.bam --write-index")
+    error.hint("to index reads, sort the file: readmill sort IN.bam -o OUT.bam --write-index")
 }
 
 fn parse_head(head: &[u8]) -> FastaLine<'_> {
@@ -255,23 +253,23 @@ impl IndexFiles {
     /// Returns the error for a reference without a complete index. `prefix` is the name with which
     /// some files exist.
     fn not_found_error(&self, reference: &Path, prefix: &Path) -> Error {
-        const FIRST: &str = "the reference comes first: readmill align REF READS...";
+        const FIRST: &str = "give the reference first: readmill align REF READS...";
         let missing = self.missing_files(prefix);
         let is_partial = missing.len() < self.suffixes.len();
         let error = match (reference.metadata(), reads_format_of_file(reference)) {
             (Err(error), _) if !is_partial => Error::io("the reference cannot be opened", &error)
-                .hint("give the FASTA file from which `readmill index` made the index; it comes before the reads"),
+                .hint("give the FASTA file that was indexed by `readmill index`, before the reads"),
             (Ok(about), _) if about.is_dir() => {
-                Error::usage("this is a directory, and the reference is a FASTA file").hint(FIRST)
+                Error::usage("this is a directory, but the reference must be a FASTA file").hint(FIRST)
             }
             (_, Some(kind)) => {
-                Error::usage(format!("this is {kind}, and stands where the reference is expected")).hint(FIRST)
+                Error::usage(format!("this is {kind}, but the first file must be the reference")).hint(FIRST)
             }
             _ => match &missing[..] {
                 [lacking] if lacking.to_string_lossy().ends_with(".bwt.2bit.64") => {
-                    let what = format!("it has an index of bwa alone, which lacks {}", lacking.display());
+                    let what = format!("it has only an index of bwa, which lacks {}", lacking.display());
                     return Error::usage(what).file(reference).hint(
-                        "add --complete-index, which makes this file first, or make the index with `readmill index REF`",
+                        "add --complete-index, which builds this file first, or build the index with `readmill index REF`",
                     );
                 }
                 [_, ..] if is_partial => {
@@ -325,8 +323,8 @@ impl PartialIndexFile {
         let partial = partial_path(&place);
         let failed = |error: std::io::Error| {
             let taken = error.kind() == ErrorKind::AlreadyExists;
-            let error = Error::io("creating it", &error).file(&partial);
-            if taken { error.hint("remove it, if no other run is making this index") } else { error }
+            let error = Error::io("it cannot be created", &error).file(&partial);
+            if taken { error.hint("remove it if no other run is building this index") } else { error }
         };
         // `create_new` does not follow a link, and does not overwrite a file that another run is
         // writing.
@@ -350,7 +348,7 @@ impl PartialIndexFile {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.out
             .write_all(bytes)
-            .map_err(|error| Error::io("writing it", &error).file(&self.temporary_path))
+            .map_err(|error| Error::io("writing failed", &error).file(&self.temporary_path))
     }
 
     /// Syncs all files to disk, then renames them to their final names. `report` is called in
@@ -367,12 +365,12 @@ impl PartialIndexFile {
 
     fn sync_to_disk(&mut self) -> Result<()> {
         let synced = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
-        synced.map_err(|error| Error::io("writing it", &error).file(&self.final_path))
+        synced.map_err(|error| Error::io("writing failed", &error).file(&self.final_path))
     }
 
     fn rename_to_final(mut self) -> Result<()> {
         let named = std::fs::rename(&self.temporary_path, &self.final_path);
-        named.map_err(|error| Error::io("writing it", &error).file(&self.final_path))?;
+        named.map_err(|error| Error::io("writing failed", &error).file(&self.final_path))?;
         self.is_renamed = true;
         Ok(())
     }

@@ -107,7 +107,7 @@ pub trait Kernel: Send + Sync {
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub(crate) fn no_index_error() -> Error {
-    Error::bug("reads are to be aligned, and the index was not loaded")
+    Error::bug("the index was not loaded before reads are aligned")
 }
 
 /// The aligner of one thread. It owns the thread's buffers, and borrows nothing from the batches it
@@ -177,7 +177,7 @@ impl InsertModel {
 }
 
 fn wrong_kernel_error() -> Error {
-    Error::bug("one kernel was given what another made")
+    Error::bug("a kernel was given the data of another kernel")
 }
 
 /// Cuts a stream of reads into cohorts, exactly where `bwa mem -K` does.

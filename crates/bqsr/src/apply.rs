@@ -156,13 +156,13 @@ impl ApplyState {
         let shown = String::from_utf8_lossy(id);
         let what = match number {
             Some(number) => format!(
-                "the recalibration table lacks the read group {shown}, called {} there",
+                "the recalibration table has no read group {shown} (named {} in the table)",
                 String::from_utf8_lossy(&self.groups.names()[number])
             ),
-            None => format!("the header lacks the read group {shown}"),
+            None => format!("the header has no read group {shown}"),
         };
         Error::input(what).hint(
-            "make the table from all read groups, or leave such reads as they are by --allow-missing-read-group",
+            "make the table from all read groups, or use --allow-missing-read-group to write such reads without recalibration",
         )
     }
 }
@@ -245,12 +245,15 @@ impl Step for ApplyRecalibration {
         let RecalCounts { recalibrated, quantized_only: unknown, malformed, dropped } = self.counts;
         let mut counts = vec![("reads recalibrated", recalibrated)];
         if unknown > 0 {
-            counts.push(("reads not recalibrated, of whose read group nothing was counted", unknown));
+            counts.push((
+                "reads not recalibrated, because the table has no data for their read group",
+                unknown,
+            ));
         }
         if dropped > 0 {
-            counts.push(("reads dropped that GATK takes for malformed", dropped));
+            counts.push(("reads dropped that GATK treats as malformed", dropped));
         } else if malformed > 0 {
-            counts.push(("reads kept that GATK takes for malformed and drops", malformed));
+            counts.push(("reads kept that GATK treats as malformed and drops", malformed));
         }
         counts
     }

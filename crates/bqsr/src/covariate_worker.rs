@@ -195,8 +195,8 @@ impl CovariateWorker {
 }
 
 pub fn too_many_cycles_error(bases: usize, most: usize) -> Error {
-    Error::input(format!("the read has {bases} cycles, and {most} are the most that are counted"))
-        .hint("raise --maximum-cycle-value where the table is made")
+    Error::input(format!("the read has {bases} cycles, but the maximum is {most}"))
+        .hint("raise --maximum-cycle-value when the table is made")
 }
 
 impl CountedRead {

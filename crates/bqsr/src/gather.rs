@@ -35,7 +35,7 @@ pub fn gather(reports: impl IntoIterator<Item = Result<RecalReport>>) -> Result<
         );
     }
     if sum.is_empty() {
-        return Err(Error::input("no report has any base"));
+        return Err(Error::input("none of the reports has any bases"));
     }
     sum.quantization = Quantization::of_groups(&sum.groups, sum.arguments.quantizing_levels);
     Ok(sum)
@@ -49,8 +49,9 @@ fn check_arguments(one: &Arguments, two: &Arguments) -> Result<()> {
     ];
     match pairs.into_iter().find(|(_, one, two)| one != two) {
         Some((name, one, two)) => {
-            let what =
-                format!("the reports cannot be combined: {name} is {one} in the first and {two} here");
+            let what = format!(
+                "the reports cannot be combined: {name} is {one} in the first report and {two} in another"
+            );
             Err(Error::input(what).hint("make all of them with the same options"))
         }
         None => Ok(()),

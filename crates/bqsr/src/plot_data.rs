@@ -30,7 +30,7 @@ pub fn reports_to_csv(reports: &[(&str, &RecalReport)]) -> Result<Vec<u8>> {
         let differences = first.1.arguments.describe_differences(&report.1.arguments);
         if !differences.is_empty() {
             let what =
-                format!("the reports {} and {} were made with other arguments", first.0, report.0);
+                format!("the reports {} and {} were made with different arguments", first.0, report.0);
             return Err(Error::input(format!("{what}: {}", differences.join(", "))));
         }
     }

@@ -73,14 +73,14 @@ impl Recalibration {
         let context_size = report.arguments.mismatches_context_size;
         if context_size > MAX_CONTEXT_SIZE {
             return Err(Error::input(format!(
-                "the table has contexts of {context_size} bases, and {MAX_CONTEXT_SIZE} are the most"
+                "the table has contexts of {context_size} bases, but the maximum is {MAX_CONTEXT_SIZE}"
             ))
             .hint("make it with a smaller --mismatches-context-size"));
         }
         let most = report.arguments.maximum_cycle_value;
         if most > MAX_CYCLES {
             return Err(Error::input(format!(
-                "the table allows {most} cycles, and {MAX_CYCLES} are the most"
+                "the table allows {most} cycles, but the maximum is {MAX_CYCLES}"
             ))
             .hint("make it with a smaller --maximum-cycle-value"));
         }

@@ -83,7 +83,7 @@ fn static_map(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
     qualities.sort_unstable();
     if let Some(&high) = qualities.last().filter(|&&high| usize::from(high) >= QUALITIES) {
         return Err(Error::usage(format!(
-            "--static-quantized-quals {high} is above 93, the highest quality there is"
+            "--static-quantized-quals {high} is above 93, the maximum quality"
         )));
     }
     let mut map: [u8; QUALITIES] = std::array::from_fn(|quality| quality as u8);

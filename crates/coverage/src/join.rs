@@ -306,6 +306,6 @@ pub fn merge_changes(
 }
 
 fn unsorted_error() -> Error {
-    Error::input("the reads are not sorted by coordinate, and coverage is counted of sorted reads")
+    Error::input("the reads are not sorted by coordinate, but coverage needs sorted reads")
         .hint(SORT_HINT)
 }

@@ -96,7 +96,7 @@ impl Quantize {
         }
         let borders: std::result::Result<Vec<i64>, _> = text.split(':').map(str::parse).collect();
         let mut borders = borders.map_err(|_| {
-            Error::usage("the borders of depths must be numbers, separated by colons")
+            Error::usage("the borders of depth ranges must be numbers, separated by colons")
                 .hint("write them as 0:1:4:100:200:")
         })?;
         borders.sort_unstable();

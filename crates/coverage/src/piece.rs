@@ -315,7 +315,7 @@ fn append_blocks(ops: impl Iterator<Item = (u32, u32)>, start: u32, out: &mut Ve
 }
 
 fn unsorted_error(batch: &Batch, span: Span) -> Error {
-    let what = "the read lies before the one ahead of it, and coverage is counted of sorted reads";
+    let what = "the read is before the previous one, but coverage needs sorted reads";
     let record = batch.record(span);
     Error::input(what).record(span.stamp.ordinal()).qname(record.qname()).hint(SORT_HINT)
 }

@@ -75,7 +75,7 @@ impl CoverageRegions {
             let (start, end) = match (parse_bed_position(start), parse_bed_position(end)) {
                 (Some(start), Some(end)) if start <= end => (start, end),
                 (Some(_), Some(_)) => return Err(lines.line_error("the region ends before it starts")),
-                _ => return Err(lines.line_error("the second and third column of BED are numbers")),
+                _ => return Err(lines.line_error("the second and third column of BED must be numbers")),
             };
             let Some(&contig) = numbers.get(contig) else {
                 let contig = String::from_utf8_lossy(contig).into_owned();

@@ -205,7 +205,7 @@ impl References {
         let (known, told) = (length(first).unwrap_or(0), first.length);
         let others = match unequal.count() {
             0 => String::new(),
-            n => format!(", and {n} more differ, too"),
+            n => format!(", and {n} more contigs differ"),
         };
         Some(format!("{file}: contig {name} has {known} bases here, but {told} in the header{others}"))
     }
@@ -228,13 +228,12 @@ impl References {
     fn missing_bases_error(&self, contig: &ReferenceContig) -> Error {
         let name = String::from_utf8_lossy(&contig.name);
         let md5 = contig.md5.as_ref().map_or("no M5".into(), |md5| format!("M5 {md5}"));
-        let hint =
-            "give the FASTA file by --reference, or set REF_CACHE to where the file of that MD5 lies";
+        let hint = "give the FASTA file with --reference, or set REF_CACHE to the directory of the file with this MD5";
         match &self.0.fasta {
             Some(fasta) => fasta.missing_contig_error(&contig.name),
             None => {
                 let what =
-                    format!("CRAM needs the bases of contig {name} ({md5}), and there is no reference");
+                    format!("CRAM needs the bases of contig {name} ({md5}), but there is no reference");
                 // The same distinction as when CRAM is written: the command line lacks a reference,
                 // or the places that it names lack the bases.
                 let is_unnamed = self.0.cache.is_empty();
@@ -289,11 +288,12 @@ impl Bases {
     #[inline]
     pub fn read_bases(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
         let known = self.references.0.contigs.get(contig as usize);
-        let known = known.ok_or_else(|| Error::bug("bases are wanted of a contig that there is not"))?;
+        let known =
+            known.ok_or_else(|| Error::bug("bases were requested of a contig that does not exist"))?;
         let Some(number) = known.number else { return self.read_other_bases(contig, start, end) };
         let window = self.window.as_mut();
         let window =
-            window.ok_or_else(|| Error::bug("a contig has a number in a file that there is not"))?;
+            window.ok_or_else(|| Error::bug("a contig has a number in a file that does not exist"))?;
         window.codes(number, start, end)
     }
 
@@ -312,7 +312,7 @@ impl Bases {
         }
         match &mut self.other {
             Some((_, window, number)) => window.codes(*number, start, end),
-            None => Err(Error::bug("a reference was opened and is not there")),
+            None => Err(Error::bug("a reference was opened but is missing")),
         }
     }
 }

@@ -68,7 +68,7 @@ impl<'a> CramBlock<'a> {
             2 => ContentType::SliceHeader,
             4 => ContentType::External,
             5 => ContentType::Core,
-            other => return Err(damaged_cram(format!("there is no block content type {other}"))),
+            other => return Err(damaged_cram(format!("the block content type {other} is unknown"))),
         };
         let id = cursor.read_itf8()?;
         let (size, raw_size) = (cursor.read_count()?, cursor.read_count()?);
@@ -93,7 +93,7 @@ impl<'a> CramBlock<'a> {
         }
         codecs.inflate(self.method, self.data, self.raw_size, out)?;
         if out.len() != self.raw_size {
-            return Err(damaged_cram("a block has not the size it claims"));
+            return Err(damaged_cram("a block does not have its stated size"));
         }
         Ok(())
     }

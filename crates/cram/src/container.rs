@@ -146,7 +146,7 @@ pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
 /// The block holds something else, or is damaged.
 pub fn read_header_text(block: CramBlock<'_>, codecs: &mut Codecs) -> Result<Vec<u8>> {
     if block.content != ContentType::FileHeader {
-        return Err(damaged_cram("the first container does not hold the header"));
+        return Err(damaged_cram("the first container does not contain the header"));
     }
     let mut text = Vec::new();
     block.inflate(codecs, &mut text)?;

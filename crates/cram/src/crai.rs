@@ -184,8 +184,8 @@ impl CraiIndex {
             }
             let wrong = |what: &str| {
                 lines
-                    .line_error(format!("the index is damaged, or is that of another file: {what}"))
-                    .hint("make the index anew: readmill index FILE")
+                    .line_error(format!("the index is damaged or belongs to another file: {what}"))
+                    .hint("rebuild the index: readmill index FILE")
             };
             let entry = CraiEntry::parse(lines.line());
             let entry = entry.ok_or_else(|| wrong("six numbers of at most 31 bits are expected"))?;
@@ -193,7 +193,7 @@ impl CraiIndex {
                 return Err(wrong("the header has no such contig"));
             }
             if !file.contains(&entry.container) {
-                return Err(wrong("a container lies outside of the file"));
+                return Err(wrong("a container is outside the file"));
             }
             let slices = list.entry(entry.contig).or_default();
             make_room(slices, 1, &mut charge)?;
@@ -202,9 +202,9 @@ impl CraiIndex {
         let containers = collect_containers(&list, &mut charge)?;
         if let Some(at) = find_first_gap(&containers, &file) {
             let what = format!(
-                "the index is damaged, or is that of another file: it does not say what is in the file from byte {at} on"
+                "the index is damaged or belongs to another file: it has no entry for the part of the file from byte {at}"
             );
-            return Err(Error::input(what).file(path).hint("make the index anew: readmill index FILE"));
+            return Err(Error::input(what).file(path).hint("rebuild the index: readmill index FILE"));
         }
         for slices in list.values_mut() {
             slices.sort_by_key(|slice| (slice.entry.base_range().0, slice.entry.container));

@@ -38,7 +38,7 @@ pub struct Huffman {
 impl Huffman {
     fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
         let (symbols, lengths) = (cursor.read_itf8_list()?, cursor.read_itf8_list()?);
-        let wrong = || damaged_cram("a Huffman code makes no sense");
+        let wrong = || damaged_cram("a Huffman code is invalid");
         if symbols.len() != lengths.len() {
             return Err(wrong());
         }
@@ -110,7 +110,11 @@ impl SeriesEncoding {
             7 => SeriesEncoding::Subexponential(own.read_itf8()?, bits(own.read_itf8()?)?),
             8 => SeriesEncoding::Rice(own.read_itf8()?, bits(own.read_itf8()?)?),
             9 => SeriesEncoding::Gamma(own.read_itf8()?),
-            other => return Err(damaged_cram(format!("encoding {other} does not exist, or not here"))),
+            other => {
+                return Err(damaged_cram(format!(
+                    "the encoding {other} is unknown, or not allowed here"
+                )));
+            }
         })
     }
 
@@ -194,7 +198,7 @@ impl SeriesEncoding {
                 }
                 (quotient.wrapping_mul(m).wrapping_add(rest), offset)
             }
-            SeriesEncoding::Null => return Err(damaged_cram("a value is needed that is not stored")),
+            SeriesEncoding::Null => return Err(damaged_cram("a required value is not stored")),
             _ => return Err(damaged_cram("an encoding of bytes is used for numbers")),
         };
         Ok(value.cast_signed().wrapping_sub(offset))
@@ -240,7 +244,7 @@ impl SeriesEncoding {
                 values.read_bytes(streams, n, out)?;
                 Ok(n)
             }
-            SeriesEncoding::Null => Err(damaged_cram("a value is needed that is not stored")),
+            SeriesEncoding::Null => Err(damaged_cram("a required value is not stored")),
             _ => Err(damaged_cram("an encoding of numbers is used for bytes")),
         }
     }

@@ -6,7 +6,7 @@ use readmill_record::{Error, Result};
 /// Returns the error for content that is not valid CRAM. The whole crate uses it, so that all such
 /// messages start alike and give the same advice.
 pub fn damaged_cram(what: impl std::fmt::Display) -> Error {
-    Error::input(format!("the CRAM data is damaged: {what}")).hint("get the file again")
+    Error::input(format!("the CRAM data is damaged: {what}")).hint("download or create the file again")
 }
 
 #[cold]

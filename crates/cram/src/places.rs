@@ -74,7 +74,7 @@ impl SliceScanner {
     fn read_slice_head(&mut self, container: &Container, landmark: i32) -> Result<SliceHead> {
         let bytes = usize::try_from(landmark).ok().and_then(|at| container.blocks().get(at..));
         let mut cursor =
-            ByteCursor(bytes.ok_or_else(|| damaged_cram("a slice starts outside of its container"))?);
+            ByteCursor(bytes.ok_or_else(|| damaged_cram("a slice starts outside its container"))?);
         let block = CramBlock::read(&mut cursor, self.setup.version)?;
         if block.content != ContentType::SliceHeader {
             return Err(damaged_cram("a slice does not begin with its header"));
@@ -119,7 +119,7 @@ fn add_contig_entries(
         match out[from..].last_mut().filter(|entry| entry.contig == contig) {
             Some(_) if start < last => {
                 let what =
-                    "the reads are not in coordinate order, and only a sorted file can be indexed";
+                    "the reads are not in coordinate order, but only a sorted file can be indexed";
                 return Err(Error::input(what).hint(
                     "sort the file, which also writes an index: readmill sort FILE -o SORTED.cram",
                 ));

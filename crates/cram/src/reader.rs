@@ -93,7 +93,7 @@ pub fn parts_bound(record: usize) -> usize {
 }
 
 pub fn exceeds_container_error() -> Error {
-    damaged_cram("a container holds more than its header says")
+    damaged_cram("a container contains more than its header states")
 }
 
 /// Bytes of memory for each byte of a compression header: encodings and tag lists, and a second
@@ -233,7 +233,8 @@ fn read_full(input: &mut Input, buffer: &mut [u8]) -> Result<usize> {
 }
 
 fn cut_short() -> Error {
-    Error::input("the CRAM file ends inside a container").hint("it is truncated: get it again")
+    Error::input("the CRAM file ends inside a container")
+        .hint("it is truncated: download or create it again")
 }
 
 const CONTAINER: &str = "a container of the CRAM file";
@@ -270,12 +271,13 @@ impl Reader {
     ) -> Result<Self> {
         let mut definition = [0; 26];
         if read_full(&mut input, &mut definition)? < definition.len() || !definition.starts_with(MAGIC) {
-            return Err(Error::input("the file ends inside its header").hint("get the file again"));
+            return Err(Error::input("the file ends inside its header")
+                .hint("download or create the file again"));
         }
         let version = Version { major: definition[4], minor: definition[5] };
         if !matches!((version.major, version.minor), (2, 0 | 1) | (3, 0 | 1)) {
             let what = format!(
-                "CRAM {}.{} is not read, but 2.0, 2.1, 3.0 and 3.1",
+                "CRAM {}.{} is not supported, only 2.0, 2.1, 3.0 and 3.1",
                 version.major, version.minor
             );
             return Err(Error::input(what).hint("convert it: samtools view -b"));
@@ -356,8 +358,9 @@ impl Reader {
         let must_end = (self.version.major, self.version.minor) >= (2, 1);
         if !self.ended && must_end && !self.allow_missing_eof {
             self.ended = true;
-            return Err(Error::input("the container that ends a CRAM file is missing")
-                .hint("the file is truncated: get it again, or give --allow-missing-eof"));
+            return Err(Error::input("the EOF container of CRAM is missing at the end").hint(
+                "the file is truncated: download or create it again, or use --allow-missing-eof",
+            ));
         }
         self.ended = true;
         Ok(None)

@@ -230,7 +230,7 @@ fn another_reference_is_told_though_only_the_last_reads_differ() {
     assert!(lines.is_empty(), "{lines:?}");
     let error = error.unwrap().to_string();
     assert!(
-        error.contains("the reference differs from that of the CRAM data at one:100-1504"),
+        error.contains("the reference differs from the reference of the CRAM data at one:100-1504"),
         "{error}"
     );
 }

@@ -92,7 +92,10 @@ impl BatchLinker {
     /// The first fault in the files. Every batch before it has been linked.
     pub fn link(&mut self, taken: TakenBatch, reads: &mut ReadBatch) -> Result<bool> {
         if taken.ticket != self.next {
-            return Err(Error::bug(format!("batch {} comes where {} is due", taken.ticket, self.next)));
+            return Err(Error::bug(format!(
+                "got batch {} instead of batch {}",
+                taken.ticket, self.next
+            )));
         }
         self.next += 1;
         if self.claims.has_ended() {
@@ -283,7 +286,7 @@ fn read_index_read(
         Some(found) => {
             let shown = |span| String::from_utf8_lossy(template_name(name(span))).into_owned();
             let what = format!(
-                "the index read is called {}, and the read in its place in {} is called {}",
+                "the index read is named {}, but the read at the same place in {} is named {}",
                 shown(&found),
                 reads.file().display(),
                 shown(span)
@@ -291,7 +294,8 @@ fn read_index_read(
             Err(index.at_record(Error::input(what), 0).hint(SAME_RUN))
         }
         None => {
-            let what = format!("the read has no index read: {} ends before", index.file().display());
+            let what =
+                format!("the read has no index read: {} has fewer records", index.file().display());
             let error = reads.at_record(Error::input(what), claims.records_per_template(0) as u64 - 1);
             Err(error.qname(name(span)).hint(SAME_RUN))
         }
@@ -300,9 +304,10 @@ fn read_index_read(
 
 fn check_index_end(index: &mut RecordParser<'_>, reads: &FastqText, text: &mut Vec<u8>) -> Result<()> {
     let Some(found) = index.read_record(text)? else { return Ok(()) };
-    let what = format!("the index read belongs to no read: {} ends before", reads.name().display());
+    let what =
+        format!("the index read belongs to no read: {} has fewer records", reads.name().display());
     let name = &text[found.name as usize..][..found.name_len as usize];
     Err(index.at_record(Error::input(what), 0).qname(name).hint(SAME_RUN))
 }
 
-const SAME_RUN: &str = "files of index reads have one record for each template, in the order of the reads: are they of one run, and whole?";
+const SAME_RUN: &str = "a file of index reads has one record for each template, in the order of the reads; check that all files are complete and from the same run";

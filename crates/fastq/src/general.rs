@@ -18,7 +18,7 @@ use readmill_record::{Error, ReadSpan, Result};
 use crate::line::{fault_of_name, is_graphic, name_and_comment, strip_read_number, template_name};
 use crate::text::{FastqText, TextBlock, TextPosition};
 
-const TRUNCATED: &str = "the file is truncated: get it again";
+const TRUNCATED: &str = "the file is truncated: download or create it again";
 
 /// Maximum bytes of text in a batch: spans have offsets of 32 bits.
 pub(crate) const MAX_BATCH_TEXT: usize = u32::MAX as usize - 1;
@@ -81,12 +81,12 @@ impl<'a> RecordParser<'a> {
     pub fn missing_mate_error(&self, span: &ReadSpan, out: &[u8], other: &FastqText) -> Error {
         let name = &out[span.name as usize..][..span.name_len as usize];
         let what = match std::ptr::eq(self.text, other) {
-            true => "the read has no mate: the file ends behind it".to_owned(),
-            false => format!("the read has no mate: {} ends before", other.name().display()),
+            true => "the read has no mate: it is the last read of the file".to_owned(),
+            false => format!("the read has no mate: {} has fewer reads", other.name().display()),
         };
         self.at_record(Error::input(what), 0)
             .qname(name)
-            .hint("is one of the files truncated, or of another run?")
+            .hint("check that the files are complete and from the same run")
     }
 
     fn read_parts(&mut self, out: &mut Vec<u8>) -> Result<Option<ReadSpan>> {
@@ -116,14 +116,14 @@ impl<'a> RecordParser<'a> {
             qualities: ReadSpan::NONE,
         };
         if !is_graphic(&out[bases..]) {
-            return Err(Error::input("there is something else than bases on the lines of the bases")
+            return Err(Error::input("the sequence has characters that are not bases")
                 .hint("the file is damaged, or not FASTQ"));
         }
         match self.peek_byte()? {
             Some(b'+') => span.qualities = self.read_qualities(out, start, bases)?,
             Some(_) if marker == b'@' => {
                 return Err(Error::input("the read has no qualities: no line starts with +")
-                    .hint("a record of FASTQ is @name, bases, + and qualities"));
+                    .hint("a FASTQ record consists of @name, bases, + and qualities"));
             }
             None if marker == b'@' => {
                 return Err(Error::input("the file ends inside the record").hint(TRUNCATED));
@@ -176,13 +176,11 @@ impl<'a> RecordParser<'a> {
         }
         if found > len {
             return Err(Error::input(format!("there are {len} bases and {found} qualities"))
-                .hint("the file is damaged: get it again"));
+                .hint("the file is damaged: download or create it again"));
         }
         if !is_graphic(&out[from..]) {
-            return Err(Error::input(
-                "there is something else than qualities on the line of the qualities",
-            )
-            .hint("the file is damaged, or not FASTQ"));
+            return Err(Error::input("the qualities have characters that are not qualities")
+                .hint("the file is damaged, or not FASTQ"));
         }
         Ok(from as u32)
     }
@@ -222,9 +220,9 @@ impl<'a> RecordParser<'a> {
             let newline = memchr::memchr(b'\n', rest);
             let piece = &rest[..newline.unwrap_or(rest.len())];
             if out.len() + piece.len() > MAX_BATCH_TEXT.min(start + self.max) {
-                let what = format!("the record has more than {} bytes, which is the most", self.max);
+                let what = format!("the record has more than {} bytes, the maximum", self.max);
                 return Err(Error::input(what)
-                    .hint("the file is damaged, or its reads are too long to be aligned"));
+                    .hint("the file is damaged, or its reads are too long for the aligner"));
             }
             out.extend_from_slice(piece);
             self.at.offset += piece.len() + usize::from(newline.is_some());
@@ -255,12 +253,12 @@ impl<'a> RecordParser<'a> {
 fn no_record_start_error(line: &[u8]) -> Error {
     let shown = String::from_utf8_lossy(&line[..line.len().min(20)]).into_owned();
     Error::input(format!("a record starts with {shown:?} where @ is expected"))
-        .hint("the record before may have more or fewer lines than four, or this is not FASTQ")
+        .hint("the previous record may have more or fewer than four lines, or this is not FASTQ")
 }
 
 pub(crate) fn different_names_error(one: &[u8], other: &[u8], other_file: &str) -> Error {
     let shown = |name: &[u8]| String::from_utf8_lossy(template_name(name)).into_owned();
-    Error::input(format!("its mate{other_file} is called {}", shown(other))).qname(one).hint(
-        "mates must have the same name; sort or repair the files so that they stand in the same order",
-    )
+    Error::input(format!("its mate{other_file} is named {}", shown(other)))
+        .qname(one)
+        .hint("mates must have the same name and the same place in both files; sort or repair the files")
 }

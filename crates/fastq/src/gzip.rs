@@ -212,7 +212,7 @@ impl<R: Read> Read for GzipScan<R> {
                     continue;
                 }
                 if self.in_padding {
-                    return Err(damaged_error("the bytes behind the gzip data are not gzip"));
+                    return Err(damaged_error("the bytes after the gzip data are not gzip"));
                 }
             }
             let inflate = match &mut self.inflate {

@@ -16,12 +16,12 @@ const EXAMINED_RECORDS: usize = 64;
 /// pair is enough. So many equal names are not chance.
 const MIN_UNNUMBERED: usize = 16;
 
-const TAKE_ANYHOW: &str =
-    "give the files in another order; if they are right as they are, say --as-given";
+const TAKE_ANYHOW: &str = "give the files in another order, or use --as-given if this order is correct";
 const INTERLEAVED: &str =
-    "say -p for a file that has both reads of each pair; if its reads are single ones, say --as-given";
-const NOT_INTERLEAVED: &str = "leave -p out; if its reads are pairs all the same, say --as-given";
-const SIDE_BY_SIDE: &str = "give R1 and R2 of a lane side by side: lane1_R1 lane1_R2 lane2_R1 lane2_R2";
+    "use -p if the file has both reads of each pair, or --as-given if its reads are single";
+const NOT_INTERLEAVED: &str = "leave out -p, or use --as-given if the reads are pairs";
+const SIDE_BY_SIDE: &str =
+    "give R1 and R2 of each lane next to each other: lane1_R1 lane1_R2 lane2_R1 lane2_R2";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FirstRead {
@@ -123,22 +123,22 @@ fn find_read_number(name: &[u8], comment: &[u8]) -> Option<u8> {
 pub(crate) fn check_single(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
     let (pairs, mates) = (reads.len() / 2, count_mates(reads));
     if is_interleaved(reads) {
-        let what = "each read is followed by its mate, and the file was given as one of single reads";
+        let what = "each read is followed by its mate, but the file was given as single reads";
         return Some(Doubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
     }
     if reads.len() >= 4 && find_numbering(adjacent_pairs(reads)).is_some() {
         let [one, two] = [0, 1].map(|at| String::from_utf8_lossy(&reads[at].name).into_owned());
         let file = file.display();
         return Some(Doubt::Likely(format!(
-            "{file}: reads are called {one}, {two} and so on, as mates are, and are aligned as single reads; say -p if they are pairs"
+            "{file}: reads are named like mates ({one}, {two} and so on), but are aligned as single reads; use -p if they are pairs"
         )));
     }
     let beside = reads.windows(2).filter(|two| are_mates(two)).count();
     (mates > 0 && mates == pairs || beside > 0 && read_numbers(reads).any(|it| it == 2)).then(|| {
         let (file, n) = (file.display(), reads.len());
         Doubt::Likely(format!(
-            "{file}: {beside} of the first {n} reads stand beside a read of the same name, and are aligned as single reads; \
-say -p if they are pairs"
+            "{file}: {beside} of the first {n} reads are next to a read with the same name, but are aligned as \
+             single reads; use -p if they are pairs"
         ))
     })
 }
@@ -148,12 +148,12 @@ pub(crate) fn check_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doub
     pairs.peek()?;
     let certain = |what: &str, hint| Some(Doubt::Certain(Error::input(what).file(file).hint(hint)));
     if pairs.clone().all(|two| are_mates(two) && (two[0].number, two[1].number) == (Some(2), Some(1))) {
-        return certain("the last read (R2) of each pair stands before the first one (R1)", TAKE_ANYHOW);
+        return certain("the second read (R2) of each pair is before the first read (R1)", TAKE_ANYHOW);
     }
     let apart = pairs.all(|two| !are_mates(two));
     match common_number(reads) {
-        Some(1) if apart => certain("it has first reads (R1) alone, and no pairs", NOT_INTERLEAVED),
-        Some(2) if apart => certain("it has last reads (R2) alone, and no pairs", NOT_INTERLEAVED),
+        Some(1) if apart => certain("it has only first reads (R1), and no pairs", NOT_INTERLEAVED),
+        Some(2) if apart => certain("it has only second reads (R2), and no pairs", NOT_INTERLEAVED),
         _ => None,
     }
 }
@@ -162,7 +162,7 @@ pub(crate) fn check_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<
     let certain = |what: String, hint| Some(Doubt::Certain(Error::input(what).hint(hint)));
     for (file, reads) in files.into_iter().zip(reads) {
         if is_interleaved(reads) && read_numbers(reads).next().is_some() {
-            let what = "each read is followed by its mate, and the file was given as one of two";
+            let what = "each read is followed by its mate, but the file was given as one of two files";
             return Some(Doubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
         }
     }
@@ -174,12 +174,12 @@ pub(crate) fn check_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<
     let [one, two] = files.map(Path::display);
     let same_names = both().all(|(one, two)| one.name == two.name);
     let same_bases = both().all(|(one, two)| one.bases == two.bases);
-    let kind = |number| if number == 1 { "first reads (R1)" } else { "last reads (R2)" };
+    let kind = |number| if number == 1 { "first reads (R1)" } else { "second reads (R2)" };
     match reads.map(common_number) {
         [Some(2), Some(1)] => {
             return certain(
                 format!(
-                    "{one} has last reads (R2), and {two}, which was given after it, first reads (R1)"
+                    "{one} has second reads (R2), but {two}, which was given after it, has first reads (R1)"
                 ),
                 TAKE_ANYHOW,
             );
@@ -189,14 +189,14 @@ pub(crate) fn check_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<
         }
         [Some(first), Some(last)] if first == last && !same_names => {
             return certain(
-                format!("{one} and {two} were given as a pair, and both have {}", kind(first)),
+                format!("{one} and {two} were given as a pair, but both have {}", kind(first)),
                 SIDE_BY_SIDE,
             );
         }
         [Some(first), Some(last)] if first == last => {
             let kind = kind(first);
             return Some(Doubt::Likely(format!(
-                "{one} and {two} both say that they have {kind}; they are aligned as R1 and R2 of pairs"
+                "the read names in {one} and in {two} mark {kind}; the files are aligned as R1 and R2 of pairs"
             )));
         }
         _ => {}
@@ -208,8 +208,8 @@ pub(crate) fn check_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<
     let (last_in_first, first_in_last) = (wrong(0, 2), wrong(1, 1));
     (last_in_first + first_in_last > 0).then(|| {
         Doubt::Likely(format!(
-            "{last_in_first} of the first {} reads of {one} are numbered 2, and {first_in_last} of the first {} of {two} are \
-numbered 1; {one} is taken for R1, and {two} for R2",
+            "{last_in_first} of the first {} reads of {one} are numbered 2, and {first_in_last} of the first {} of \
+             {two} are numbered 1; {one} is used as R1, and {two} as R2",
             reads[0].len(),
             reads[1].len()
         ))
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(alternating(&["S.1.1", "S.2.1"]), None);
         assert!(
             single(&["S.1.1", "S.1.2", "S.2.1", "S.2.2"])
-                .starts_with("?x: reads are called S.1.1, S.1.2")
+                .starts_with("?x: reads are named like mates (S.1.1, S.1.2")
         );
     }
 
@@ -336,8 +336,7 @@ mod tests {
 
     #[test]
     fn a_file_of_single_reads_that_alternate_is_interleaved() {
-        let certain =
-            "!each read is followed by its mate, and the file was given as one of single reads";
+        let certain = "!each read is followed by its mate, but the file was given as single reads";
         assert_eq!(single(&["a/1", "a/2", "b/1", "b/2", "c/1"]), certain);
         assert_eq!(single(&["a 1:N:0:A", "a 2:N:0:A"]), certain);
         let unnumbered: Vec<String> = (0..MIN_UNNUMBERED).map(|at| format!("r{}", at / 2)).collect();
@@ -354,9 +353,9 @@ mod tests {
     fn a_file_of_pairs_has_first_reads_first() {
         assert_eq!(
             interleaved(&["a/2", "a/1"]),
-            "!the last read (R2) of each pair stands before the first one (R1)"
+            "!the second read (R2) of each pair is before the first read (R1)"
         );
-        assert_eq!(interleaved(&["a/1", "b/1"]), "!it has first reads (R1) alone, and no pairs");
+        assert_eq!(interleaved(&["a/1", "b/1"]), "!it has only first reads (R1), and no pairs");
         for fine in [&["a/1", "a/2"][..], &["a", "a"], &["a"], &[]] {
             assert_eq!(interleaved(fine), "", "{fine:?}");
         }
@@ -366,17 +365,20 @@ mod tests {
     fn of_two_files_the_first_has_first_reads() {
         assert_eq!(
             pair(&["a 2:N:0:A", "b 2:N:0:A"], &["a 1:N:0:A", "b 1:N:0:A"]),
-            "!x has last reads (R2), and y, which was given after it, first reads (R1)"
+            "!x has second reads (R2), but y, which was given after it, has first reads (R1)"
         );
         assert_eq!(
             pair(&["a/1", "b/1"], &["c/1", "d/1"]),
-            "!x and y were given as a pair, and both have first reads (R1)"
+            "!x and y were given as a pair, but both have first reads (R1)"
         );
         assert_eq!(
             pair(&["a/1", "a/2"], &["a/1", "a/2"]),
-            "!each read is followed by its mate, and the file was given as one of two"
+            "!each read is followed by its mate, but the file was given as one of two files"
         );
-        assert!(pair(&["a/1", "b/1"], &["a/1", "b/1"]).starts_with("?x and y both say"));
+        assert!(
+            pair(&["a/1", "b/1"], &["a/1", "b/1"])
+                .starts_with("?the read names in x and in y mark first reads (R1)")
+        );
         assert!(pair(&["a/2", "b/1"], &["a/1", "b/2"]).starts_with("?1 of the first 2 reads of x"));
         for (one, two) in
             [(["a/1", "b/1"], ["a/2", "b/2"]), (["a", "b"], ["a", "b"]), (["a/1", "b/1"], ["a", "b"])]

@@ -259,7 +259,7 @@ impl TextFormat {
     /// The data is compressed by a program that is not supported, or has alignments instead of
     /// FASTQ.
     fn detect(peek: &[u8]) -> Result<Self> {
-        const DECOMPRESS: &str = "decompress it on the way: bzip2 -dc, xz -dc or the like, into a pipe";
+        const DECOMPRESS: &str = "decompress it into a pipe, for example with bzip2 -dc or xz -dc";
         let format = match peek {
             [0x1f, 0x8b, 8, flags, ..] => {
                 let mut start = Vec::new();
@@ -300,7 +300,7 @@ impl TextFormat {
 }
 
 fn refuse_reads_of_other_kinds(start: &[u8]) -> Result<()> {
-    const SAY_SO: &str = "readmill align: say --unaligned, if its reads are not aligned";
+    const SAY_SO: &str = "if its reads are not aligned, use readmill align --unaligned";
     match other_format(start) {
         Some(kind) => Err(Error::input(format!("this is {kind}, not FASTQ")).hint(SAY_SO)),
         None => Ok(()),
@@ -392,12 +392,12 @@ const TOO_LARGE_WINDOW: &str = "requires too much memory";
 /// Converts an error of reading to one that says what to do. Errors with a number come from the
 /// operating system, all others from a decoder, which has found damage.
 fn explain_read_error(error: &io::Error) -> Error {
-    const GET_AGAIN: &str = "get the file again";
+    const GET_AGAIN: &str = "download or create the file again";
     if error.raw_os_error().is_some() {
         return Error::io("reading failed", error);
     }
     if error.to_string().contains(TOO_LARGE_WINDOW) {
-        return Error::usage("unpacking it by zstd needs more memory than there is room for")
+        return Error::usage("decompressing it by zstd needs more memory than is available")
             .hint("raise -m, or compress it again without --long and --ultra");
     }
     match error.kind() {

@@ -64,8 +64,8 @@ impl FromStr for ReadStructure {
     /// Parses a read structure; letters may be of either case. At most one segment can be `T`.
     fn from_str(text: &str) -> Result<Self> {
         let refused = |what: &str| {
-            Err(Error::usage(format!("{text:?} is no structure of a read: {what}")).hint(
-                "say what its bases are, in order: 8M3S+T has a UMI of 8, skips 3, and aligns the rest",
+            Err(Error::usage(format!("{text:?} is not a read structure: {what}")).hint(
+                "list the segments of the read in order: 8M3S+T is a UMI of 8 bases, 3 bases to skip, and the rest to align",
             ))
         };
         let (mut pieces, mut digits) = (Vec::new(), String::new());
@@ -75,7 +75,7 @@ impl FromStr for ReadStructure {
                 continue;
             }
             let Some(&(_, purpose)) = PURPOSE_LETTERS.iter().find(|(letter, _)| *letter == byte) else {
-                return refused("letters are T, M, B, C and S");
+                return refused("the letters are T, M, B, C and S");
             };
             let bases = match (&digits[..], digits.parse::<u32>()) {
                 ("+", _) => None,
@@ -87,13 +87,13 @@ impl FromStr for ReadStructure {
         }
         let open = pieces.iter().position(|piece| piece.bases.is_none());
         if !digits.is_empty() {
-            refused("a number has no letter behind it")
+            refused("a number has no letter after it")
         } else if open.is_some_and(|at| at + 1 < pieces.len()) {
-            refused("only the last piece may have a +")
+            refused("only the last segment may have a +")
         } else if pieces.is_empty() {
             refused("it is empty")
         } else if pieces.iter().filter(|piece| piece.purpose == Purpose::Template).count() > 1 {
-            refused("only one piece may be of the template (T)")
+            refused("only one segment may be template (T)")
         } else {
             Ok(ReadStructure(pieces))
         }

@@ -162,7 +162,7 @@ impl FastqText {
                 self.ring.get(number).ok_or_else(lost).map(Some)
             }
             Reach::End => Ok(None),
-            Reach::Full => Err(Error::bug("the text that is kept is too long")),
+            Reach::Full => Err(Error::bug("the text kept in memory is too long")),
         }
     }
 

@@ -169,9 +169,9 @@ impl FastqcPiece {
             let highest = MIN_QUAL_CHAR + (QUAL_COUNT as u8 - 1);
             let wrong = if low < MIN_QUAL_CHAR { low } else { high };
             let what = format!(
-                "a quality is {wrong} as a character; those of reads are from {MIN_QUAL_CHAR} to {highest}"
+                "a quality has the character code {wrong}, but codes must be from {MIN_QUAL_CHAR} to {highest}"
             );
-            return Err(Error::input(what).hint("without --fastqc, qualities are not looked at"));
+            return Err(Error::input(what).hint("leave out --fastqc, which needs valid qualities"));
         }
         self.lowest = self.lowest.min(low);
         let add = |sum: u32, &qual: &u8| sum.wrapping_add(qual.into());

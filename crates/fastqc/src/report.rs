@@ -60,8 +60,8 @@ impl FastqcFileReport {
         let file = &self.file;
         has_reads.then(|| {
             format!(
-                "{file}: --fastqc takes qualities for {encoding} (Phred + 64), as FastQC does where no letter is below @; if they are \
-Phred + 33, as all since 2011, add 31 to its qualities"
+                "{file}: --fastqc reads the qualities as {encoding} (Phred+64), as FastQC does if no character is \
+                 below @; if they are Phred+33, as in all files since 2011, add 31 to the qualities in its report"
             )
         })
     }

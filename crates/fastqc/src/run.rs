@@ -41,8 +41,8 @@ const USUAL_BYTES_PER_FILE: u64 = 1 << 20;
 
 const ROOM_USER: CountingRoomUser = CountingRoomUser {
     what: "the modules of FastQC",
-    why: "the reads are long, or of many tiles",
-    hint: "raise -m, or leave --fastqc out",
+    why: "the reads are long, or from many tiles",
+    hint: "raise -m, or leave out --fastqc",
 };
 
 impl FastqcRun {

@@ -41,6 +41,6 @@ impl DiscardLimit {
             percent(share),
             percent(self.max_share)
         );
-        Err(Error::input(what).hint("if the rest is worth having, allow more by --max-discarded 1"))
+        Err(Error::input(what).hint("to accept this, raise --max-discarded; 1 accepts any share"))
     }
 }

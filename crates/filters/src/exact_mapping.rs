@@ -13,7 +13,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             .with_aliases(&["filter-non-exact-mapping-reads"]),
         Flag::switch(
             "exact-mapping-strict",
-            "Drop reads that do not say to be the one hit without mismatch or gap (X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0)",
+            "Drop reads without the fields of a single exact hit (X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0)",
         )
         .with_aliases(&["filter-non-exact-mapping-reads-strict"]),
     ],
@@ -93,7 +93,7 @@ impl Criterion for ExactMapping {
 
     fn dropped_label(&self) -> &'static str {
         match self.strict {
-            true => "reads dropped that do not say that they map exactly",
+            true => "reads dropped that lack the fields of a single exact hit",
             false => "reads dropped that do not map exactly",
         }
     }

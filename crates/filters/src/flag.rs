@@ -119,7 +119,7 @@ impl GivenFlags {
         while let Some(word) = words.next() {
             let name = word.to_str().and_then(|word| word.strip_prefix("--"));
             let Some(flag) = flags.clone().find(|flag| Some(flag.name) == name) else {
-                return Err(Error::usage(format!("there is no flag {}", word.display())));
+                return Err(Error::usage(format!("unknown flag {}", word.display())));
             };
             if given.is_given(flag.name) && !flag.repeats {
                 return Err(Error::usage(format!("--{} is given twice", flag.name)));
@@ -138,10 +138,7 @@ impl GivenFlags {
                 return Err(missing_error(flag, &format!("--{other}")));
             }
             if let Some(other) = flag.conflicts.filter(|other| given.is_given(other)) {
-                return Err(Error::usage(format!(
-                    "--{} and --{other} contradict each other",
-                    flag.name
-                )));
+                return Err(Error::usage(format!("--{} cannot be used with --{other}", flag.name)));
             }
         }
         Ok(given)
@@ -235,12 +232,12 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (line, what) in [
-            ("--most 3", "there is no flag --most"),
-            ("least 3", "there is no flag least"),
+            ("--most 3", "unknown flag --most"),
+            ("least 3", "unknown flag least"),
             ("--least", "--least needs a value"),
             ("--least 1 --least 2", "--least is given twice"),
             ("--strict", "--strict needs --least"),
-            ("--all --bits 1", "--all and --bits contradict each other"),
+            ("--all --bits 1", "--all cannot be used with --bits"),
         ] {
             assert_eq!(given(line).unwrap_err().what, what);
         }

@@ -13,13 +13,13 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "set-sample",
             FlagValue::Text,
             "NAME",
-            "Give all read groups this sample, SM; they must be of one",
+            "Set the sample (SM) of all read groups; an error if they have different samples",
         ),
         Flag::with_value(
             "set-library",
             FlagValue::Text,
             "NAME",
-            "Give all read groups this library, LB; they must be of one",
+            "Set the library (LB) of all read groups; an error if they have different libraries",
         ),
     ],
     parse: |given, filters| {
@@ -50,10 +50,10 @@ impl GroupField {
     fn set_in_header(&self, header: &mut Header) -> Result<()> {
         if self.name.is_empty() || !self.name.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
             return Err(Error::usage(format!(
-                "--{} {:?} cannot stand in a header",
+                "--{} {:?} is not allowed in a header",
                 self.flag, self.name
             ))
-            .hint("give a name of printable ASCII characters"));
+            .hint("use only printable ASCII characters"));
         }
         let mut lines: Vec<HeaderLine> = header.lines_of_kind(b"RG").cloned().collect();
         if let Some(other) = lines.iter().find(|line| line.get(&self.field) != lines[0].get(&self.field))
@@ -63,12 +63,12 @@ impl GroupField {
             };
             let field = String::from_utf8_lossy(&self.field).into_owned();
             let what = format!(
-                "read groups have different {field}, {} and {}, and --{} would make them one",
+                "read groups have different {field}, {} and {}, but --{} would set the same for all",
                 shown(&lines[0]),
                 shown(other),
                 self.flag
             );
-            return Err(Error::usage(what).hint("change the header: readmill reheader"));
+            return Err(Error::usage(what).hint("change the header with readmill reheader"));
         }
         lines.iter_mut().for_each(|line| line.set_field(&self.field, self.name.as_bytes()));
         header.replace_lines(b"RG", lines, &[b"PG", b"CO"])

@@ -16,28 +16,28 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "in-intervals",
             FlagValue::Text,
             "REGION|FILE",
-            "Drop reads that overlap none of these intervals, as with GATK -L: chr1:5-9, a BED file, an interval list, or a .list of regions; unmapped means reads without a position; may be given again",
+            "Keep only reads that overlap these intervals (GATK -L): chr1:5-9, BED, interval list, .list of regions, or unmapped (reads without a position); can be repeated",
         )
         .repeatable(),
         Flag::with_value(
             "outside-intervals",
             FlagValue::Text,
             "REGION|FILE",
-            "The same for what is left of the intervals, or of all contigs, without these (GATK -XL)",
+            "Exclude these intervals from --in-intervals, or from all contigs (GATK -XL); can be repeated",
         )
         .repeatable(),
         Flag::with_value(
             "in-intervals-padding",
             FlagValue::U32,
             "N",
-            "Bases added on both sides of each of --in-intervals [default: 0]",
+            "Number of bases to add on both sides of each --in-intervals [default: 0]",
         )
         .requires_flag("in-intervals"),
         Flag::with_value(
             "outside-intervals-padding",
             FlagValue::U32,
             "N",
-            "Bases added on both sides of each of --outside-intervals [default: 0]",
+            "Number of bases to add on both sides of each --outside-intervals [default: 0]",
         )
         .requires_flag("outside-intervals"),
     ],
@@ -106,10 +106,8 @@ impl InIntervals {
         if unplaced && request.include.iter().all(|argument| is_unmapped(argument)) {
             return match &request.exclude[..] {
                 [] => Ok(InIntervals { intervals: None, unplaced }),
-                _ => Err(Error::usage(
-                    "--outside-intervals takes nothing away from reads without a position",
-                )
-                .hint("leave it out")),
+                _ => Err(Error::usage("--outside-intervals has no effect on reads without a position")
+                    .hint("leave it out")),
             };
         }
         let chosen = IntervalArguments {

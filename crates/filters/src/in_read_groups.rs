@@ -20,7 +20,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "in-read-group",
             FlagValue::Text,
             "ID",
-            "Keep only reads of this read group, and reads without one; may be given again",
+            "Keep only reads of this read group, and reads without one; can be repeated",
         )
         .repeatable()
         .with_samtools_names(&["r"]),
@@ -28,7 +28,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "in-read-groups",
             FlagValue::File,
             "FILE",
-            "Keep only reads of the read groups that this file lists; ^FILE: drop those",
+            "Keep only reads of the read groups that this file lists; ^FILE drops them instead",
         )
         .with_samtools_names(&["R"]),
     ],
@@ -78,8 +78,8 @@ impl Filter for InReadGroupsRequest {
         let mut prepaid = Prepaid::new(context.ledger.empty_charge("read groups"));
         if let Some((path, keep)) = self.list_file() {
             if !keep && !ids.is_empty() {
-                return Err(Error::usage("read groups are to be kept and others dropped")
-                    .hint("give --in-read-group, or a file behind ^"));
+                return Err(Error::usage("some read groups are given to keep, and others to drop")
+                    .hint("use --in-read-group or ^FILE, not both"));
             }
             let mut reading = context.ledger.empty_charge("read groups");
             let text = text::read_all(path, &mut reading)?;
@@ -90,13 +90,13 @@ impl Filter for InReadGroupsRequest {
         let undefined: Vec<String> = undefined.take(MAX_NAMED + 1).collect();
         match &undefined[..] {
             [] => {}
-            [id] => context.host.print_warning(&format!("no read group of the header is called {id}")),
+            [id] => context.host.print_warning(&format!("the header has no read group {id}")),
             ids => {
                 let (named, more) = (ids.len().min(MAX_NAMED), ids.len() > MAX_NAMED);
                 let (named, more) = (ids[..named].join(", "), if more { ", ..." } else { "" });
-                context.host.print_warning(&format!(
-                    "the header has no read groups of these names: {named}{more}"
-                ));
+                context
+                    .host
+                    .print_warning(&format!("the header has none of these read groups: {named}{more}"));
             }
         }
         let keep = self.list_file().is_none_or(|(_, keep)| keep);

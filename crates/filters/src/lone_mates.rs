@@ -65,8 +65,8 @@ impl LoneMates {
     /// Returns the error for an input whose mates are not adjacent. It is also used before the run,
     /// if the header or the first reads show it.
     pub fn scattered_error() -> Error {
-        Error::input("mates do not stand together, so they cannot be told of each other")
-            .hint("bring mates together first: readmill collate IN -o together.bam, or readmill sort -n")
+        Error::input("mates are not adjacent, so their mate information cannot be updated")
+            .hint("group reads by name first: readmill collate IN -o together.bam, or readmill sort -n")
     }
 
     /// Adds to the counts: templates of paired reads that lack a mate, and all templates of paired

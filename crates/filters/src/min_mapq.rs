@@ -11,7 +11,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "min-mapq",
         FlagValue::U8,
         "N",
-        "Drop reads whose mapping quality is below this",
+        "Drop reads with a mapping quality below N",
     )
     .with_aliases(&["filter-mapping-quality", "min-MQ"])
     .with_samtools_names(&["q"])],

@@ -264,9 +264,12 @@ impl Step for NmMdUq {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let mut counts = vec![("reads that got another NM, MD or UQ", self.counts.changed)];
+        let mut counts = vec![("reads with updated NM, MD or UQ", self.counts.changed)];
         if self.counts.baseless > 0 {
-            counts.push(("mapped reads without bases, whose NM, MD and UQ stay", self.counts.baseless));
+            counts.push((
+                "mapped reads without bases, whose NM, MD and UQ were kept",
+                self.counts.baseless,
+            ));
         }
         counts
     }

@@ -14,7 +14,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "number-records",
         FlagValue::Text,
         "TAG",
-        "Store the number of each record in the input, from 0, in this field; TAG:DIGITS stores text of so many digits (samtools import --order)",
+        "Store the number of each input record (from 0) in this field; TAG:DIGITS stores text with this many digits (samtools import --order)",
     )],
     parse: |given, filters| {
         let numbers: Option<NumberRecords> = given.parse_value("number-records")?;
@@ -97,7 +97,7 @@ impl Step for NumberRecords {
             }
             let number = u32::try_from(number).map_err(|_| {
                 let tag = String::from_utf8_lossy(&self.tag).into_owned();
-                Error::input("there are more records than fields of numbers can count")
+                Error::input("the number of the record is too large for a number field")
                     .hint(format!("store text: --number-records {tag}:12"))
             })?;
             let start = out.len();

@@ -12,7 +12,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "remove-optional-fields",
             FlagValue::Text,
             "TAGS",
-            "Remove these optional fields at the end: NM,MD…, or all; ^NM,MD… removes all but these",
+            "Remove these optional fields as the last step: NM,MD…, or all; ^NM,MD… keeps only these",
         )
         .repeatable()
         .with_samtools_names(&["x", "remove-tag"]),
@@ -20,7 +20,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "keep-optional-fields",
             FlagValue::Text,
             "TAGS",
-            "Remove all optional fields at the end but these: RG,NM…, or none",
+            "Keep only these optional fields, as the last step: RG,NM…, or none",
         )
         .repeatable()
         .with_samtools_names(&["keep-tag"])
@@ -42,8 +42,9 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
                 let request =
                     request.get_or_insert_with(|| OptionalFieldsRequest { named: Vec::new(), keep });
                 if request.keep != keep {
-                    let what = "some optional fields are to be kept and others removed";
-                    return Err(Error::usage(what).hint("say which to keep, or which to remove"));
+                    let what = "some optional fields are given to keep, and others to remove";
+                    return Err(Error::usage(what)
+                        .hint("give only the fields to keep, or only the fields to remove"));
                 }
                 request.named.extend(named);
                 request.named.sort_unstable();
@@ -109,7 +110,7 @@ pub fn parse_tags(list: &str) -> Result<Vec<Tag>> {
     let parse = |text: &str| match *text.trim().as_bytes() {
         [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() => Ok([a, b]),
         _ => Err(Error::usage(format!("{text:?} is not the name of an optional field"))
-            .hint("give names of two letters with commas between them, such as NM,MD")),
+            .hint("give names of two characters, separated by commas, such as NM,MD")),
     };
     let mut tags = list.split(',').map(parse).collect::<Result<Vec<Tag>>>()?;
     tags.sort_unstable();

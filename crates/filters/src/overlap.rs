@@ -16,7 +16,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "overlap",
         FlagValue::File,
         "BED",
-        "Drop reads that overlap no region of this BED file, interval list or VCF",
+        "Keep only reads that overlap a region of this BED file, interval list or VCF",
     )
     .with_aliases(&["filter-non-overlapping-reads", "targets-file"])
     .with_samtools_names(&["L"])],
@@ -46,7 +46,7 @@ impl Filter for OverlapRequest {
             let path = self.path.display();
             context
                 .host
-                .print_warning(&format!("{path}: there is no region in it, so that no read is kept"));
+                .print_warning(&format!("{path}: the file has no regions, so no reads are kept"));
         }
         overlap
             .unknown_contigs_warning(&self.path)

@@ -168,7 +168,7 @@ impl Step for Reconcile {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let what = "RG and PG fields removed that named what only another input defines";
+        let what = "RG and PG fields removed whose @RG or @PG line exists only in another input";
         if self.removed > 0 { vec![(what, self.removed)] } else { Vec::new() }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "rename-contigs",
         FlagValue::File,
         "FILE",
-        "Rename reference sequences by this table of old and new names, also in SA, OA, XA, XB and CC",
+        "Rename reference sequences with a table of old and new names, also in SA, OA, XA, XB and CC",
     )],
     parse: |given, filters| {
         filters.extend(given.path_value("rename-contigs").map(|path| RenameContigsRequest { path }));
@@ -101,7 +101,7 @@ impl RenameContigs {
                 }
                 _ => {
                     return Err(
-                        lines.line_error("a line has an old and a new name, with a tab between them")
+                        lines.line_error("a line must have an old and a new name, separated by a tab")
                     );
                 }
             }
@@ -123,14 +123,14 @@ impl RenameContigs {
             return Err(Error::input(format!(
                 "none of the old names, such as {first}, is in the header"
             ))
-            .hint("the old name comes first in a line, the new one second"));
+            .hint("each line must have the old name first, then the new name"));
         }
         let mut taken = HashSet::new();
         for it in header.references() {
             let name = table.get(&it.name).unwrap_or(&it.name);
             if !taken.insert(name) {
                 let name = String::from_utf8_lossy(name);
-                return Err(Error::input(format!("two reference sequences would be called {name}")));
+                return Err(Error::input(format!("two reference sequences would have the name {name}")));
             }
         }
         let renamed = header.lines_of_kind(b"SQ").map(|line| rename_line(line, &table)).collect();
@@ -293,8 +293,8 @@ mod tests {
         RenameContigs::new(table(&[("a", "b"), ("b", "a")]), &mut after).unwrap();
         assert_eq!(after, header("@SQ SN:b LN:1;@SQ SN:a LN:2"));
         let refused = |pairs| RenameContigs::new(table(pairs), &mut before.clone()).err().unwrap().what;
-        assert_eq!(refused(&[("a", "b")]), "two reference sequences would be called b");
-        assert_eq!(refused(&[("a", "x"), ("b", "x")]), "two reference sequences would be called x");
+        assert_eq!(refused(&[("a", "b")]), "two reference sequences would have the name b");
+        assert_eq!(refused(&[("a", "x"), ("b", "x")]), "two reference sequences would have the name x");
         assert_eq!(refused(&[("x", "a")]), "none of the old names, such as x, is in the header");
     }
 

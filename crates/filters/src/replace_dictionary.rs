@@ -82,7 +82,7 @@ impl ReplaceDictionary {
                         "reference sequence {name} has {} bases in the input and {} in the dictionary{}",
                         old.length,
                         other.length,
-                        if same_md5 { "" } else { ", and another MD5" },
+                        if same_md5 { "" } else { ", and different MD5 sums" },
                     ))
                     .hint("give the dictionary of the reference the reads were aligned to"));
                 }

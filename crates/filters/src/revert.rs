@@ -14,55 +14,55 @@ use crate::spec::{Filter, FilterFacts, FilterSpec, Filters, MakeContext};
 use crate::turn::reverse_field_value;
 
 const KEPT: &[(&str, &str)] = &[
-    ("alignments", "where reads are aligned, and all fields and header lines"),
+    ("alignments", "alignments, and all fields and header lines"),
     ("duplicates", "the flag 0x400"),
-    ("qualities", "base qualities, even where OQ has the original ones"),
-    ("hard-clips", "bases in XB, and qualities in XQ, that were cut off"),
-    ("programs", "the lines @PG of the header"),
+    ("qualities", "base qualities, even if OQ has the original ones"),
+    ("hard-clips", "hard-clipped bases in XB, and qualities in XQ"),
+    ("programs", "the @PG lines of the header"),
 ];
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::switch(
             "revert",
-            "Make reads as they were before they were aligned: drop secondary and supplementary records, take alignments and duplicate flags away, restore OQ (Picard RevertSam)",
+            "Revert to unaligned reads: drop secondary and supplementary records, remove alignments and duplicate flags, restore OQ (Picard RevertSam)",
         ),
-        Flag::with_value("revert-keep", FlagValue::OneOf(KEPT), "WHAT", "Leave this as it is")
+        Flag::with_value("revert-keep", FlagValue::OneOf(KEPT), "WHAT", "Do not revert this part")
             .repeatable()
             .requires_flag("revert"),
         Flag::with_value(
             "revert-clear",
             FlagValue::Text,
             "TAGS",
-            "Fields that go with the alignment [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
+            "Fields to remove with the alignment [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
         )
         .requires_flag("revert"),
-        Flag::switch("revert-read-groups", "Take RG of reads and the lines @RG of the header away, too")
+        Flag::switch("revert-read-groups", "Also remove RG of reads and the @RG lines of the header")
             .requires_flag("revert"),
         Flag::with_value(
             "revert-reverse",
             FlagValue::Text,
             "TAGS",
-            "Fields in which reads that were reversed are turned back [default: OQ,U2]",
+            "Fields to reverse if the read was on the reverse strand [default: OQ,U2]",
         )
         .requires_flag("revert"),
         Flag::with_value(
             "revert-complement",
             FlagValue::Text,
             "TAGS",
-            "The same, of fields that have bases, which become their complements [default: E2,SQ]",
+            "Fields to reverse-complement if the read was on the reverse strand [default: E2,SQ]",
         )
         .requires_flag("revert"),
         Flag::with_value(
             "revert-programs-before",
             FlagValue::Text,
             "ID",
-            "Leave the lines @PG before the one of this ID (samtools reset --reject-PG)",
+            "Keep the @PG lines before the line with this ID (samtools reset --reject-PG)",
         )
         .requires_flag("revert"),
         Flag::switch(
             "revert-erase-unequal",
-            "Leave a read whose OQ or XQ has another length than its bases without qualities, so that --whole-templates drops it [default: such a read is an error]",
+            "Remove the qualities of a read whose OQ or XQ differs in length from its bases, so that --whole-templates drops it [default: an error]",
         )
         .requires_flag("revert"),
     ],
@@ -262,9 +262,9 @@ impl Revert {
             match original {
                 Some(letters) if letters.len() != length && !rules.erases_unequal => {
                     let what =
-                        format!("its OQ has {} letters, and it has {length} bases", letters.len());
+                        format!("its OQ has {} letters, but the read has {length} bases", letters.len());
                     return Err(Error::input(what)
-                        .hint("keep its qualities by --revert-keep qualities, or drop such templates by --revert-erase-unequal --whole-templates"));
+                        .hint("keep the qualities with --revert-keep qualities, or drop such templates with --revert-erase-unequal --whole-templates"));
                 }
                 Some(letters) => {
                     self.qualities.extend(letters.iter().map(|&it| it.saturating_sub(b'!')))
@@ -281,10 +281,8 @@ impl Revert {
             if let Some((bases, letters)) = cut {
                 if bases.len() != letters.len() && !rules.erases_unequal {
                     let what =
-                        format!("XB has {} bases, and XQ {} qualities", bases.len(), letters.len());
-                    return Err(
-                        Error::input(what).hint("leave them as they are: --revert-keep hard-clips")
-                    );
+                        format!("XB has {} bases, but XQ has {} qualities", bases.len(), letters.len());
+                    return Err(Error::input(what).hint("keep XB and XQ: --revert-keep hard-clips"));
                 }
                 self.bases.extend_from_slice(bases);
                 self.qualities.extend(letters.iter().map(|&it| it.saturating_sub(b'!')));
@@ -411,7 +409,8 @@ impl Step for Revert {
             ("reads whose original qualities were restored", self.restored),
         ];
         if self.rules.erases_unequal {
-            counts.push(("reads with other numbers of original qualities than of bases", self.erased));
+            counts
+                .push(("reads whose original qualities differ in number from their bases", self.erased));
         }
         counts
     }

@@ -227,9 +227,9 @@ impl BySegment {
     pub fn check_single_end(&self, record: RecordRef<'_>) -> Result<()> {
         let flags = record.flags();
         if self.single_end && flags.is_paired() && flags.0 & self.exclude == 0 {
-            return Err(Error::input("the read is paired, and single-end reads are expected").hint(
-                "write both ends: to two files by -1 and -2 (Picard: FASTQ and SECOND_END_FASTQ), or to one without \
-                 --single-end (Picard: INTERLEAVE=true)",
+            return Err(Error::input("the read is paired, but single-end reads are expected").hint(
+                "write both ends to two files with -1 and -2 (Picard: FASTQ and SECOND_END_FASTQ), or to one file \
+                 without --single-end (Picard: INTERLEAVE=true)",
             ));
         }
         Ok(())
@@ -299,8 +299,8 @@ impl BySegment {
 }
 
 fn missing_mate_error() -> Error {
-    Error::input("the read is paired, and its other end is not there, or was left out for its flags")
-        .hint("write such reads to a file by -s, or leave them out by --drop-singles (Picard: VALIDATION_STRINGENCY=LENIENT)")
+    Error::input("the read is paired, but its other end is missing, or was excluded by its flags")
+        .hint("write such reads to a file with -s, or drop them with --drop-singles (Picard: VALIDATION_STRINGENCY=LENIENT)")
 }
 
 /// Returns the index of the first record of each template of a batch, and at last the length of the

@@ -13,7 +13,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "include",
             FlagValue::Text,
             "EXPR",
-            "Keep only reads for which this holds, as samtools view -e: 'mapq >= 20 && !flag.dup && [NM] < 5'; may be given again",
+            "Keep only reads for which this expression is true, as samtools view -e: 'mapq >= 20 && !flag.dup && [NM] < 5'; can be repeated",
         )
         .repeatable()
         .with_samtools_names(&["e", "expr"]),
@@ -21,7 +21,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "exclude",
             FlagValue::Text,
             "EXPR",
-            "Drop reads for which this holds; may be given again",
+            "Drop reads for which this expression is true; can be repeated",
         )
         .repeatable(),
     ],
@@ -65,8 +65,8 @@ impl Criterion for Select {
 
     fn dropped_label(&self) -> &'static str {
         match self.keep {
-            true => "reads dropped that the --include expression does not hold for",
-            false => "reads dropped that the --exclude expression holds for",
+            true => "reads dropped for which the --include expression is false",
+            false => "reads dropped for which the --exclude expression is true",
         }
     }
 

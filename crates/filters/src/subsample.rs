@@ -13,18 +13,18 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "subsample",
             FlagValue::F64,
             "FRACTION",
-            "Keep so much of the templates, such as 0.1: those that samtools view --subsample keeps",
+            "Keep this fraction of the templates, such as 0.1 (the same templates as samtools view --subsample)",
         ),
         Flag::with_value(
             "subsample-seed",
             FlagValue::U32,
             "N",
-            "Seed of the choice of templates [default: made from the header]",
+            "Seed for the choice of templates [default: derived from the header]",
         )
         .requires_flag("subsample"),
         Flag::switch(
             "subsample-after-duplicates",
-            "Choose templates when duplicates are marked, among all reads",
+            "Choose templates after duplicates are marked, so that marking uses all reads",
         )
         .requires_flag("subsample"),
     ],
@@ -57,7 +57,9 @@ impl Filter for SubsampleRequest {
     fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let sample = Subsample::new(self.fraction, self.seed, context.header)?;
         let (fraction, seed) = (self.fraction, sample.seed());
-        context.host.print_info(&format!("readmill: {fraction} of the templates stay, by seed {seed}"));
+        context
+            .host
+            .print_info(&format!("readmill: keeping {fraction} of the templates, with seed {seed}"));
         if let Some(earlier) = earlier_fraction(context.header, seed) {
             let effect = if earlier <= fraction {
                 "this step keeps all of them".to_string()
@@ -65,7 +67,7 @@ impl Filter for SubsampleRequest {
                 format!("this step keeps {:.3} of them", fraction / earlier)
             };
             context.host.print_warning(&format!(
-                "the reads are already a sample of {earlier} by seed {seed}, and {effect}: give another --subsample-seed"
+                "the reads are already a sample of {earlier} with seed {seed}, so {effect}: use another --subsample-seed"
             ));
         }
         sample.add_comment(context.header)?;
@@ -78,8 +80,8 @@ impl Filter for SubsampleRequest {
 
     fn check_plan(&self, plan: PlanFacts) -> Result<()> {
         if self.after_duplicates && !plan.marks_duplicates {
-            return Err(Error::usage("no duplicates are marked after which reads could be sampled")
-                .hint("mark them in the same run (readmill prep --mark-duplicates), or drop --subsample-after-duplicates"));
+            return Err(Error::usage("--subsample-after-duplicates needs a run that marks duplicates")
+                .hint("mark duplicates in the same run (readmill prep --mark-duplicates), or leave out the flag"));
         }
         Ok(())
     }
@@ -106,8 +108,8 @@ impl Subsample {
     /// The fraction is out of range.
     pub fn new(fraction: f64, seed: Option<u32>, header: &Header) -> Result<Self> {
         if !(fraction > 0.0 && fraction <= 1.0) {
-            return Err(Error::usage(format!("{fraction} is no fraction of reads to keep"))
-                .hint("give more than 0 and at most 1"));
+            return Err(Error::usage(format!("{fraction} is not a fraction of reads to keep"))
+                .hint("use a number above 0 and at most 1"));
         }
         let seed = seed.unwrap_or_else(|| hash_fnv1a(&header.to_text()));
         let mask = if seed == 0 { 0 } else { first_glibc_rand(seed) };

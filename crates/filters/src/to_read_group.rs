@@ -15,14 +15,14 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "to-read-group",
             FlagValue::Text,
             "ID",
-            "Put all reads into this read group of the header, which keeps the others",
+            "Put all reads into this read group of the header; other @RG lines stay",
         )
         .conflicts_with("read-group"),
         Flag::with_value(
             "orphans-to-read-group",
             FlagValue::Text,
             "RG",
-            "Put reads without a read group into this one: the ID of one in the header, or a new one as for --read-group",
+            "Put reads without a read group into this one: an ID from the header, or a new read group as for --read-group",
         )
         .conflicts_with("read-group"),
     ],
@@ -108,9 +108,9 @@ impl ToReadGroup {
         match find_read_group(header, &id) {
             Some(old) if old.text() != line.text() => {
                 let id = String::from_utf8_lossy(&id);
-                return Err(Error::usage(format!("the header has another read group {id} already"))
+                return Err(Error::usage(format!("the header already has another read group {id}"))
                     .hint(format!(
-                        "give another ID, or use the one that is there: --orphans-to-read-group {id}"
+                        "use another ID, or the existing read group: --orphans-to-read-group {id}"
                     )));
             }
             Some(_) => {}

@@ -16,18 +16,15 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::switch(
             "whole-templates",
-            "Drop templates that lack a mate, have several reads of one end, or lack qualities; mates stand together (Picard RevertSam SANITIZE)",
+            "Drop templates that lack a mate, have several reads of one end, or lack qualities; reads must be grouped by name (Picard RevertSam SANITIZE)",
         ),
-        Flag::switch(
-            "first-of-each-end",
-            "Keep the first read of each end where a template has several",
-        )
-        .requires_flag("whole-templates"),
+        Flag::switch("first-of-each-end", "Keep the first read of each end if a template has several")
+            .requires_flag("whole-templates"),
         Flag::with_value(
             "max-discarded",
             FlagValue::F64,
             "SHARE",
-            "Fail if a larger share of reads is dropped by --whole-templates [default: 0.01]",
+            "Fail if --whole-templates drops more than this share of the reads, 0 to 1 [default: 0.01]",
         )
         .requires_flag("whole-templates"),
     ],
@@ -158,7 +155,7 @@ impl Step for WholeTemplates {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("reads of templates that are not whole dropped", self.dropped)]
+        vec![("reads of incomplete templates dropped", self.dropped)]
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "with-tag",
             FlagValue::Text,
             "TAG[:VALUE]",
-            "Keep only reads with this optional field, or this value of it; may be given again for more values",
+            "Keep only reads with this optional field, or with this value of it; repeat the flag for more values",
         )
         .repeatable()
         .with_samtools_names(&["d", "tag"]),
@@ -45,14 +45,14 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
                 let (tag, value) = split(&text)?;
                 let request = request.get_or_insert_with(|| WithTagRequest { tag, ..Default::default() });
                 if request.tag != tag {
-                    let what = format!("--{flag} {text} is of another optional field than those before");
-                    return Err(Error::usage(what).hint("say it by --include: '[XA] && [XB] == 5'"));
+                    let what = format!("--{flag} {text} names another optional field than the flags before it");
+                    return Err(Error::usage(what).hint("use an expression: --include '[XA] && [XB] == 5'"));
                 }
                 match value {
                     Some(file) if in_file => request.files.push(file.into()),
                     Some(value) => request.values.push(value),
                     None if in_file => {
-                        return Err(Error::usage(format!("--{flag} {text} names no file"))
+                        return Err(Error::usage(format!("--{flag} {text} has no file"))
                             .hint("write TAG:FILE"));
                     }
                     None => {}

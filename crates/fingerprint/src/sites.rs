@@ -58,7 +58,7 @@ impl Sites {
                 Some(_) => {}
             }
             if !is_known {
-                let what = format!("{} is no file of sites", path.display());
+                let what = format!("{} is not a file of sites", path.display());
                 return Err(Error::input(what).hint(
                     "give a VCF file of common single-base variants, or a haplotype map of Picard CrosscheckFingerprints",
                 ));
@@ -74,7 +74,7 @@ impl Sites {
                 if list.len() >= MAX_SITES {
                     let what = format!("{} has more than {MAX_SITES} sites", path.display());
                     return Err(
-                        Error::usage(what).hint("give common sites alone: some thousands are enough")
+                        Error::usage(what).hint("give only common sites: a few thousand are enough")
                     );
                 }
                 charges.push(ledger.charge(

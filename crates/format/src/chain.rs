@@ -170,8 +170,8 @@ pub(crate) fn check_block_size(block_size: u32) -> Result<()> {
     if (FIXED_BYTES as u32 - 4..=i32::MAX as u32).contains(&block_size) {
         return Ok(());
     }
-    Err(Error::input(format!("a record claims to be {block_size} bytes long"))
-        .hint("the file is damaged: get it again"))
+    Err(Error::input(format!("a record has an invalid length of {block_size} bytes"))
+        .hint("the file is damaged: download or create it again"))
 }
 
 pub(crate) fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
@@ -307,7 +307,7 @@ impl ChunkLinker {
         let mut fault = (whole < self.waiting.len()).then(|| {
             Error::input(TRUNCATED_RECORD)
                 .record(self.next - self.base + self.lengths.len() as u64)
-                .hint("it is truncated: get it again")
+                .hint("it is truncated: download or create it again")
         });
         if let Err(too_much) = self.release_waiting(&mut batch) {
             fault = Some(too_much);

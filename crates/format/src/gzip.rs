@@ -72,7 +72,7 @@ fn skip_nuls(input: &mut impl BufRead) -> io::Result<bool> {
         match bytes.get(nuls) {
             Some(0x1f) if !any && nuls == 0 => return Ok(true),
             Some(_) => {
-                let what = "the bytes behind the gzip data are not gzip";
+                let what = "the bytes after the gzip data are not gzip";
                 return Err(io::Error::new(ErrorKind::InvalidData, what));
             }
             None if nuls == 0 => return Ok(false),

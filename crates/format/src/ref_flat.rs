@@ -53,8 +53,10 @@ impl RefFlatReader {
             }
             let columns: Vec<&[u8]> = line.split(|&byte| byte == b'\t').collect();
             if columns.len() != COLUMNS {
-                let what =
-                    format!("a line of refFlat has {COLUMNS} columns, this one {}", columns.len());
+                let what = format!(
+                    "a refFlat line must have {COLUMNS} columns, but this one has {}",
+                    columns.len()
+                );
                 return Err(self.0.line_error(what));
             }
             if is_known(columns[2]) {
@@ -72,7 +74,7 @@ impl RefFlatReader {
 fn parse_row(columns: &[&[u8]]) -> std::result::Result<RefFlatRow, String> {
     let shown = |text: &[u8]| String::from_utf8_lossy(&text[..text.len().min(60)]).into_owned();
     let of =
-        |text: &[u8]| parse_java_int(text).ok_or_else(|| format!("{:?} is no position", shown(text)));
+        |text: &[u8]| parse_java_int(text).ok_or_else(|| format!("{:?} is not a position", shown(text)));
     let list = |text: &[u8]| -> std::result::Result<Vec<u32>, String> {
         let text = text.strip_suffix(b",").unwrap_or(text);
         text.split(|&byte| byte == b',').map(of).collect()
@@ -124,9 +126,9 @@ mod tests {
     #[test]
     fn wrong_lines_are_named() {
         for (text, why) in [
-            ("g\tt\tc1\t+\t1\t2\n", "line 1: a line of refFlat has 11 columns, this one 6"),
-            ("g\tt\tc1\t+\tx\t90\t20\t80\t1\t10,\t30,\n", "line 1: \"x\" is no position"),
-            ("g\tt\tc1\t+\t1\t90\t20\t80\t1\t10,,\t30,\n", "line 1: \"\" is no position"),
+            ("g\tt\tc1\t+\t1\t2\n", "line 1: a refFlat line must have 11 columns, but this one has 6"),
+            ("g\tt\tc1\t+\tx\t90\t20\t80\t1\t10,\t30,\n", "line 1: \"x\" is not a position"),
+            ("g\tt\tc1\t+\t1\t90\t20\t80\t1\t10,,\t30,\n", "line 1: \"\" is not a position"),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(why), "{error:?} does not say {why:?}");

@@ -92,9 +92,7 @@ impl ContigPart {
             return match rest.strip_prefix(':') {
                 Some(range) => parse_range(contig, range, text),
                 None if rest.is_empty() => whole(contig),
-                None => {
-                    Err(format!("{text:?} has {rest:?} behind the brace, where a colon is expected"))
-                }
+                None => Err(format!("{text:?} has {rest:?} after the brace, but a colon is expected")),
             };
         }
         let all = id(text);
@@ -103,7 +101,7 @@ impl ContigPart {
         };
         match (all, id(name)) {
             (Some(_), Some(_)) => Err(format!(
-                "{text:?} can be contig {text} and a part of contig {name}: write {{{text}}} or {{{name}}}:{range}"
+                "{text:?} can be contig {text} or a part of contig {name}: write {{{text}}} or {{{name}}}:{range}"
             )),
             (Some(contig), None) => whole(contig),
             (None, Some(contig)) => parse_range(contig, range, text),
@@ -173,7 +171,7 @@ fn unknown_contig_message(
     let known = |name: &&str| find(name.as_bytes()).is_some();
     let what = format!("{place} has no contig {name:?}");
     match [Some(other.as_str()), mitochondrion].into_iter().flatten().find(known) {
-        Some(meant) => format!("{what}, but {meant}: write {meant}"),
+        Some(meant) => format!("{what}, but it has {meant}: write {meant}"),
         None if names.is_empty() => what,
         None => format!("{what}; it has {names}"),
     }
@@ -226,9 +224,9 @@ mod tests {
         for (text, what) in [
             ("HLA:01", "{HLA:01} or {HLA}:01"),
             ("HLA:01:5", "{HLA:01:5} or {HLA:01}:5"),
-            ("chr7", "but 7: write 7"),
-            ("1:5-9", "but chr1: write chr1"),
-            ("chrM", "but MT: write MT"),
+            ("chr7", "but it has 7: write 7"),
+            ("1:5-9", "but it has chr1: write chr1"),
+            ("chrM", "but it has MT: write MT"),
             ("chr9", "no contig \"chr9\"; it has chr1, chr2, HLA:01, HLA:01:5, HLA, …"),
             ("chr1:9-5", "ends (5) before it starts (9)"),
             ("chr1:x", "\"x\" in \"chr1:x\" is not a position"),

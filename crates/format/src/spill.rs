@@ -174,8 +174,7 @@ impl Spill {
             });
         }
         let file = &self.open_files()?[extent.file];
-        file.read_exact_at(into, at)
-            .map_err(|e| self.io_error(extent.file, "reading back what was spilled", &e))
+        file.read_exact_at(into, at).map_err(|e| self.io_error(extent.file, "reading spilled data", &e))
     }
 
     /// Returns the error for an extent whose data has changed since it was written. It names the file if
@@ -192,7 +191,7 @@ impl Spill {
         if self.has_name {
             return error;
         }
-        error.hint("give temporary directories with more space by --temp-dir, or more memory by -m")
+        error.hint("use temporary directories with more space (--temp-dir), or more memory (-m)")
     }
 }
 
@@ -201,12 +200,12 @@ impl Spill {
 fn create_unlinked_file(dir: &Path) -> Result<File> {
     if dir.metadata().is_ok_and(|meta| !meta.is_dir()) {
         let what =
-            format!("{} is not a directory, so no temporary file can be made there", dir.display());
-        return Err(Error::usage(what).hint("give a directory by --temp-dir"));
+            format!("{} is not a directory, so no temporary file can be created there", dir.display());
+        return Err(Error::usage(what).hint("set a directory with --temp-dir"));
     }
     tempfile::tempfile_in(dir).map_err(|e| {
-        Error::io(format!("no temporary file can be made in {}", dir.display()), &e)
-            .hint("give a directory that is there and can be written to by --temp-dir")
+        Error::io(format!("no temporary file can be created in {}", dir.display()), &e)
+            .hint("set an existing, writable directory with --temp-dir")
     })
 }
 

@@ -76,9 +76,8 @@ impl SpillCodec {
 }
 
 pub fn damaged_spill_error(what: &str) -> Error {
-    let error = std::io::Error::other(format!("the spilled {what} came back changed"));
-    Error::io("reading back what was spilled failed", &error)
-        .hint("check the temporary directory's disk")
+    let error = std::io::Error::other(format!("the spilled {what} changed on disk"));
+    Error::io("reading spilled data failed", &error).hint("check the disk of the temporary directory")
 }
 
 impl fmt::Display for SpillCodec {
@@ -93,7 +92,7 @@ impl FromStr for SpillCodec {
     fn from_str(text: &str) -> Result<Self> {
         let named = SpillCodec::ALL.into_iter().find(|codec| codec.name() == text);
         named.ok_or_else(|| {
-            Error::usage(format!("there is no spill codec {text:?}; there are lz4, zstd, none"))
+            Error::usage(format!("unknown spill codec {text:?}; the codecs are lz4, zstd, none"))
         })
     }
 }

@@ -96,7 +96,7 @@ pub fn open_inflated(path: &Path, ledger: &Ledger) -> Result<TextInput> {
         // Users separate file names by commas, which some tools accept.
         let parts = path.to_str().into_iter().flat_map(|name| name.split(','));
         if parts.clone().count() > 1 && parts.clone().all(|part| Path::new(part).is_file()) {
-            return error.hint("give each of these files by a flag of its own");
+            return error.hint("repeat the flag for each of these files");
         }
         error
     };
@@ -148,11 +148,11 @@ pub fn read_error(error: &std::io::Error, path: &Path) -> Error {
 pub(crate) fn unnamed_read_error(error: &std::io::Error) -> Error {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).cloned();
-    let ours = ours.map(|ours| ours.hint("it is cut short or damaged: get it again"));
+    let ours = ours.map(|ours| ours.hint("it is truncated or damaged: download or create it again"));
     ours.unwrap_or_else(|| match error.kind() {
         UnexpectedEof | InvalidInput | InvalidData => {
-            Error::input(format!("the gzip data is damaged or cut short ({error})"))
-                .hint("get the file again")
+            Error::input(format!("the gzip data is damaged or truncated ({error})"))
+                .hint("download or create the file again")
         }
         _ => Error::io("reading failed", error),
     })
@@ -288,13 +288,13 @@ impl LineReader {
 
     fn too_long_error(&mut self) -> Error {
         self.number += 1;
-        self.line_error("it is longer than 256 MiB").hint("is this the right file?")
+        self.line_error("it is longer than 256 MiB").hint("check that this is the right file")
     }
 
     /// Returns an error that names the file and the current line.
     pub fn line_error(&self, what: impl std::fmt::Display) -> Error {
         let what = format!("line {}: {what}", self.number);
-        Error::input(what).file(&self.path).hint("mend the line, or get the file again")
+        Error::input(what).file(&self.path).hint("fix this line, or download the file again")
     }
 
     pub fn path(&self) -> &Path {
@@ -374,7 +374,7 @@ mod tests {
         let text = b"chr1\t5\t6\n".repeat(500);
         let (gzip, bgzf) = (gzip(&text), bgzf(&text));
         for cut in [gzip.len() - 1, gzip.len() - 9, 30] {
-            assert!(lines(&gzip[..cut]).unwrap_err().to_string().contains("cut short"), "{cut}");
+            assert!(lines(&gzip[..cut]).unwrap_err().to_string().contains("truncated"), "{cut}");
         }
         for cut in [bgzf.len() - 1, bgzf.len() - 28, 30] {
             assert!(lines(&bgzf[..cut]).is_err(), "{cut}");

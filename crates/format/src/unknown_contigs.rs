@@ -19,7 +19,7 @@ const MAX_NAME_BYTES: usize = 60;
 ///     unknown.add_place(contig.as_bytes());
 /// }
 /// let warning = unknown.warning("a.bed".as_ref(), "regions").unwrap();
-/// assert_eq!(warning, "a.bed: 3 regions lie on contigs that the header lacks, and are left out: 1, 2");
+/// assert_eq!(warning, "a.bed: ignored 3 regions on contigs that are not in the header: 1, 2");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct UnknownContigs {
@@ -52,7 +52,7 @@ impl UnknownContigs {
         let (path, places) = (path.display(), self.places);
         let names = self.names.join(", ") + if self.has_more { ", and others" } else { "" };
         (places > 0).then(|| {
-            format!("{path}: {places} {things} lie on contigs that the header lacks, and are left out: {names}")
+            format!("{path}: ignored {places} {things} on contigs that are not in the header: {names}")
         })
     }
 
@@ -63,7 +63,7 @@ impl UnknownContigs {
         let what = format!("none of its contigs is in the header of the reads; the first is {first}");
         Error::input(what)
             .file(path)
-            .hint("are names with and without chr mixed? give the file made for this genome")
+            .hint("check whether only one of them has names with chr, and give the file for the genome of the reads")
     }
 }
 
@@ -80,6 +80,6 @@ mod tests {
         }
         let warning = unknown.warning(Path::new("a"), "regions").unwrap();
         assert!(warning.ends_with(": c0, c1, c2, c3, c4, and others"), "{warning}");
-        assert!(warning.starts_with("a: 7 regions"), "{warning}");
+        assert!(warning.starts_with("a: ignored 7 regions"), "{warning}");
     }
 }

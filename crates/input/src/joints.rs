@@ -23,7 +23,7 @@ impl Joints {
                 let what = "another BAM file begins here: several files were joined by cat";
                 return Err(Error::input(what)
                     .offset(chunk.offset + u64::from(block.start))
-                    .hint("join the files themselves by readmill cat, or readmill merge"));
+                    .hint("join the original files with readmill cat or readmill merge"));
             }
         }
         Ok(())

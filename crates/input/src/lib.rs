@@ -144,15 +144,15 @@ impl Source {
         let read = (&mut input).take(PEEK_BYTES as u64).read_to_end(&mut peek);
         read.map_err(|e| Error::io("reading failed", &e))?;
         if peek.is_empty() {
-            return Err(Error::input("the file is empty").hint("even a file without reads has a header; if reads were piped in, look at the program that should write them"));
+            return Err(Error::input("the file is empty").hint("a file without reads still has a header; if the input is a pipe, check the program that writes it"));
         }
         let whole: Input = Box::new(Cursor::new(peek.clone()).chain(input));
         if peek.starts_with(cram::MAGIC) {
             return Self::open_cram(whole, options);
         }
         if peek.starts_with(bam_header::MAGIC) {
-            return Err(Error::input("this is BAM without its BGZF layer")
-                .hint("compress it: bgzip, or samtools view -b"));
+            return Err(Error::input("this is BAM without BGZF compression")
+                .hint("compress it with bgzip or samtools view -b"));
         }
         if !peek.starts_with(&[0x1f, 0x8b]) {
             return Self::open_sam(SamText::Plain(whole), Vec::new(), options);
@@ -161,7 +161,7 @@ impl Source {
         if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
             if is_bam {
                 return Err(Error::input(
-                    "this is BAM compressed by gzip, and BAM is compressed by BGZF",
+                    "this is BAM compressed by gzip, but BAM must be compressed by BGZF",
                 )
                 .hint("compress it again: gzip -dc FILE | bgzip > NEW.bam"));
             }
@@ -284,7 +284,8 @@ impl Source {
                 });
             }
             if ended {
-                return Err(Error::input("the file ends inside its header").hint("get the file again"));
+                return Err(Error::input("the file ends inside its header")
+                    .hint("download or create the file again"));
             }
             ended = !blocks.next_chunk(&mut chunk)?;
             if !ended {
@@ -327,7 +328,7 @@ impl Source {
             false => Header::parse_and_mend(header, &options.ledger)?,
         };
         if marked {
-            header.add_note("the byte order mark at its start is removed");
+            header.add_note("removed the byte order mark at the start of the file");
         }
         let rest = rest.split_off(end);
         let (most, long) = (options.max_line, options.ledger.empty_charge("a long line of SAM"));
@@ -434,7 +435,7 @@ fn fill_text(text: &mut SamText, into: &mut Vec<u8>, n: usize) -> Result<bool> {
                 | std::io::ErrorKind::InvalidData
         ) =>
         {
-            Error::input(format!("the gzip data is damaged or cut short ({e})"))
+            Error::input(format!("the gzip data is damaged or truncated ({e})"))
         }
         _ => Error::io("reading failed", &e),
     })?;
@@ -490,7 +491,7 @@ impl Opener {
             }
             Claim::Container(container, wanted) => {
                 let decoder = self.cram.as_mut();
-                let decoder = decoder.ok_or_else(|| Error::bug("nothing is there to decode CRAM"))?;
+                let decoder = decoder.ok_or_else(|| Error::bug("there is no decoder for CRAM"))?;
                 let least = if wanted.is_some() { Detail::Places } else { Detail::Flags };
                 let stop = wanted.as_ref().and_then(|wanted| wanted.decode_stop());
                 let options = cram::DecodeOptions { detail: self.detail.max(least), stop };

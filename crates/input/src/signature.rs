@@ -12,23 +12,23 @@ use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result};
 
 const KINDS: [(&[u8], &str, &str); 13] = [
-    (b"\x1f\x8b", "it is packed by gzip twice", "unpack it once: gunzip -c FILE"),
-    (b"\x28\xb5\x2f\xfd", "it is packed by zstd", "unpack it: zstd -dc FILE"),
-    (b"BZh", "it is packed by bzip2", "unpack it: bzip2 -dc FILE"),
-    (b"\xfd7zXZ\0", "it is packed by xz", "unpack it: xz -dc FILE"),
+    (b"\x1f\x8b", "it is compressed twice by gzip", "decompress it once: gunzip -c FILE"),
+    (b"\x28\xb5\x2f\xfd", "it is compressed by zstd", "decompress it: zstd -dc FILE"),
+    (b"BZh", "it is compressed by bzip2", "decompress it: bzip2 -dc FILE"),
+    (b"\xfd7zXZ\0", "it is compressed by xz", "decompress it: xz -dc FILE"),
     (b"\xff\xfe", UTF_16, TO_UTF_8),
     (b"\xfe\xff", UTF_16, TO_UTF_8),
     (b"PK\x03\x04", "it is a zip archive", "unpack it: unzip FILE"),
-    (b"BAI\x01", "it is an index", "give the file it belongs to"),
-    (b"CSI\x01", "it is an index", "give the file it belongs to"),
-    (b"TBI\x01", "it is an index", "give the file it belongs to"),
+    (b"BAI\x01", "it is an index", "give the file that it belongs to"),
+    (b"CSI\x01", "it is an index", "give the file that it belongs to"),
+    (b"TBI\x01", "it is an index", "give the file that it belongs to"),
     (
         b"##fileformat=VCF",
         "it is VCF",
-        "give a BAM, SAM or CRAM file; known sites are given by --known-sites",
+        "give a BAM, SAM or CRAM file; pass known sites with --known-sites",
     ),
-    (b"BCF", "it is BCF", "give a BAM, SAM or CRAM file; known sites are given by --known-sites"),
-    (b">", "it is FASTA", "give a BAM, SAM or CRAM file; a reference is given by --reference"),
+    (b"BCF", "it is BCF", "give a BAM, SAM or CRAM file; pass known sites with --known-sites"),
+    (b">", "it is FASTA", "give a BAM, SAM or CRAM file; pass a reference with --reference"),
 ];
 
 const UTF_16: &str = "it is text in UTF-16";
@@ -47,7 +47,7 @@ pub fn not_reads_error(text: &[u8]) -> Error {
             "give a BAM, SAM or CRAM file",
         ),
     };
-    Error::input(format!("this is none of BAM, SAM and CRAM: {what}")).hint(hint)
+    Error::input(format!("this is not BAM, SAM or CRAM: {what}")).hint(hint)
 }
 
 const ENDING_BYTES: usize = 64;
@@ -92,10 +92,10 @@ fn explain_bad_ending(file: &File, size: u64, error: Error) -> Result<()> {
             return match (is_text && is_tail, after_eof) {
                 (true, _) => Ok(()),
                 (false, true) => Err(Error::input(format!(
-                    "{} bytes stand behind the BGZF EOF block, and they are not BGZF",
+                    "{} bytes follow the BGZF EOF block, but they are not BGZF",
                     size - at
                 ))
-                .hint(format!("cut them off: head -c {at} FILE > NEW"))),
+                .hint(format!("remove them: head -c {at} FILE > NEW"))),
                 (false, false) => Err(error),
             };
         }
@@ -109,11 +109,12 @@ fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
     let what = if text::is_bgzf(start) && !end.ends_with(&EOF_BLOCK) {
         "the BGZF EOF block is missing at the end, so the file is truncated"
     } else if !readmill_cram::has_valid_end(start, end) {
-        "the container that ends a CRAM file is missing, so the file is truncated"
+        "the EOF container of CRAM is missing at the end, so the file is truncated"
     } else {
         return Ok(());
     };
-    Err(Error::input(what).hint("get it again, or give --allow-missing-eof to read what is there"))
+    Err(Error::input(what)
+        .hint("download or create it again, or use --allow-missing-eof to read the part that exists"))
 }
 
 /// Returns up to 16 inflated bytes of gzip data, to recognize its content.
@@ -138,7 +139,7 @@ mod tests {
             (b">chr1\nACGT\n", "FASTA"),
             (b"##fileformat=VCFv4.2\n", "VCF"),
             (b"BAI\x01\0\0", "index"),
-            (b"\x1f\x8b\x08", "gzip twice"),
+            (b"\x1f\x8b\x08", "twice by gzip"),
             (b"BZh9", "bzip2"),
             (b"@HD\tVN:1.6\nhello\nworld\n", "11 fields"),
             (b"", "11 fields"),

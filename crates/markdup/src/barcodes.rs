@@ -74,7 +74,11 @@ impl Barcodes {
         let mut halves = barcode.split(|&b| b == b'-');
         let (Some(one), Some(two @ [_, ..]), None) = (halves.next(), halves.next(), halves.next())
         else {
-            return Err(illegal_barcode_error(record, barcode, "has not two halves joined by a hyphen"));
+            return Err(illegal_barcode_error(
+                record,
+                barcode,
+                "does not have two halves joined by a hyphen",
+            ));
         };
         Ok(if molecule_strand(record)? == BarcodeStrand::Bottom {
             java_hash(&[two, b"-", one].concat())
@@ -95,7 +99,7 @@ fn text_field(record: RecordRef<'_>, tag: Tag) -> Result<Option<&[u8]>> {
         return Ok(Some(field.value));
     }
     let tag = String::from_utf8_lossy(&tag);
-    Err(Error::input(format!("the field {tag} is no text")).qname(record.qname()))
+    Err(Error::input(format!("the field {tag} is not text")).qname(record.qname()))
 }
 
 /// Java's `String.hashCode`, which Picard uses to compare barcodes.
@@ -114,8 +118,8 @@ pub fn molecule_strand(record: RecordRef<'_>) -> Result<BarcodeStrand> {
         return Ok(BarcodeStrand::Unknown);
     }
     if !flags.is_paired() {
-        return Err(Error::input("a read that is not paired has no strand of a molecule")
-            .hint("duplex UMIs are for paired reads")
+        return Err(Error::input("the read is not paired, so the strand of its molecule is unknown")
+            .hint("use duplex UMIs only with paired reads")
             .qname(record.qname()));
     }
     if flags.is_mate_unmapped() {
@@ -133,7 +137,7 @@ pub fn molecule_strand(record: RecordRef<'_>) -> Result<BarcodeStrand> {
 fn mate_five_prime(record: RecordRef<'_>) -> Result<i64> {
     let missing = || {
         Error::input("a duplex UMI needs the MC field of both mates")
-            .hint("let readmill filter --fix-mates samtools add it, to reads that are grouped by name")
+            .hint("add it with readmill filter --fix-mates samtools; reads must be grouped by name")
             .qname(record.qname())
     };
     let cigar = text_field(record, tag::MC)?.ok_or_else(missing)?;

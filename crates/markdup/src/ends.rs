@@ -151,7 +151,7 @@ impl DuplicateEnds {
     pub fn new(header: &Header, mate_pairing: MatePairing, rules: Rules) -> Result<Self> {
         if header.n_ref() > HALF_REFS {
             return Err(Error::input(format!(
-                "duplicates cannot be marked among more than {HALF_REFS} reference sequences"
+                "duplicates cannot be marked with more than {HALF_REFS} reference sequences"
             )));
         }
         let libraries = Arc::new(Libraries::new(header)?);

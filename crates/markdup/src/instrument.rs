@@ -108,7 +108,7 @@ pub fn pixel_distance(qname: &[u8]) -> (i32, &'static str) {
     match known {
         Some((Patterned, why)) => (PATTERNED_DISTANCE, why),
         Some((NotPatterned, why)) => (UNPATTERNED_DISTANCE, why),
-        None => (UNPATTERNED_DISTANCE, "the read name names no instrument known here"),
+        None => (UNPATTERNED_DISTANCE, "the read name contains no known instrument"),
     }
 }
 
@@ -153,7 +153,7 @@ fn identify_dnbseq(name: &[u8]) -> Option<Identified> {
     let matches = |byte: u8, sign: u8| if sign == b'0' { byte.is_ascii_digit() } else { byte == sign };
     let is_place =
         |window: &[u8]| window.iter().zip(b"L0C000R000").all(|(&byte, &sign)| matches(byte, sign));
-    let why = "MGI DNBSEQ, whose names number the spots and have no coordinates";
+    let why = "MGI DNBSEQ, whose read names have spot numbers instead of coordinates";
     name.windows(10).any(is_place).then_some((NotPatterned, why))
 }
 
@@ -188,10 +188,10 @@ mod tests {
             ("AV234702:run-7:2310310456:1:10102:0021:0083", 100, "Element AVITI"),
             ("G4-014:0080:OM1482O:1:1001:139542:22240", 100, "Singular G4"),
             ("E100003218L1C034R0294035623", 100, "MGI DNBSEQ"),
-            ("SRR12345678.1", 100, "no instrument known"),
-            ("A1:1:x:1:1101:1:1", 100, "no instrument known"),
-            ("SIM:1:FCX:1:15:6329:1045", 100, "no instrument known"),
-            ("", 100, "no instrument known"),
+            ("SRR12345678.1", 100, "no known instrument"),
+            ("A1:1:x:1:1101:1:1", 100, "no known instrument"),
+            ("SIM:1:FCX:1:15:6329:1045", 100, "no known instrument"),
+            ("", 100, "no known instrument"),
         ] {
             let (found, said) = pixel_distance(name.as_bytes());
             assert_eq!(found, distance, "{name}: {said}");

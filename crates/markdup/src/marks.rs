@@ -305,7 +305,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
             return Ok(());
         }
         let what = format!(
-            "{} templates of one position do not fit into the memory, to find optical duplicates",
+            "{} templates at one position do not fit in memory to find optical duplicates",
             self.buffered
         );
         Err(Error::usage(what).hint("raise -m, or lower --max-optical-set-size"))

@@ -82,7 +82,7 @@ impl UmiCounts {
             return Ok(());
         }
         let what =
-            format!("the {} different UMIs of one position do not fit into the memory", self.seen.len());
+            format!("the {} different UMIs at one position do not fit in memory", self.seen.len());
         Err(Error::usage(what).hint("raise -m"))
     }
 }

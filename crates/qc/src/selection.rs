@@ -42,11 +42,11 @@ impl MetricSelection {
         let first = programs.split(' ').next().unwrap_or(programs);
         if self.is_all {
             let what = format!(
-                "{flag} is for {programs}, and `all` stands for the programs that need no files and no order"
+                "{flag} is for {programs}, but `all` includes only programs that need no further files and no order"
             );
-            return Error::usage(what).hint(format!("name it, too: all,{first}; or leave {flag} out"));
+            return Error::usage(what).hint(format!("add the program: all,{first}; or omit {flag}"));
         }
-        let what = format!("{flag} is for {programs}, which was not named");
-        Error::usage(what).hint(format!("add {first} to the programs, or leave {flag} out"))
+        let what = format!("{flag} is for {programs}, which is not requested");
+        Error::usage(what).hint(format!("add {first} to the programs, or omit {flag}"))
     }
 }

@@ -197,7 +197,9 @@ impl Batch {
         mut write: impl FnMut(Stamp, RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
         if self.is_slice {
-            return Err(Error::bug("a step that works record by record rewrites the batch"));
+            return Err(Error::bug(
+                "a step that handles single records tried to rewrite the whole batch",
+            ));
         }
         let mut out = std::mem::take(&mut self.spare_bytes);
         out.clear();
@@ -412,7 +414,7 @@ mod tests {
         assert_eq!(left, expected.map(|name| (name.as_bytes(), 30)).collect::<Vec<_>>());
         assert!(b.for_each_slice(10, |_| Err(Error::input("wrong"))).is_err());
         let rewriting = |few: &mut Batch| few.rewrite_records(|_, _, _| Ok(()));
-        assert!(b.for_each_slice(10, rewriting).unwrap_err().to_string().contains("rewrites"));
+        assert!(b.for_each_slice(10, rewriting).unwrap_err().to_string().contains("rewrite"));
         b.rewrite_records(|_, _, _| Ok(())).unwrap();
         assert!(b.is_empty());
     }

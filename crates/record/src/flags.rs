@@ -89,7 +89,7 @@ impl FromStr for Flags {
         for name in text.split(',') {
             let known = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
             let Some((_, bit)) = known else {
-                return Err(Error::usage(format!("{text:?} is not a value of FLAG")).hint(
+                return Err(Error::usage(format!("{text:?} is not a valid FLAG")).hint(
                     "give a number such as 0x904, or names such as UNMAP,SECONDARY,SUPPLEMENTARY \
                      (PAIRED PROPER_PAIR UNMAP MUNMAP REVERSE MREVERSE READ1 READ2 SECONDARY QCFAIL DUP \
                      SUPPLEMENTARY)",

@@ -41,8 +41,8 @@ pub fn explain_url_error(error: io::Error, path: &Path) -> io::Error {
     if !is_address {
         return error;
     }
-    let what = "it is an address, and readmill reads and writes files only: copy it with a program of its \
-                store, or give - and use a pipe";
+    let what = "it is a URL, but readmill reads and writes only files: copy the file with another program, or use - \
+        and a pipe";
     io::Error::new(io::ErrorKind::NotFound, what)
 }
 

@@ -145,9 +145,8 @@ impl<T: Tally> DynTally for SharedTally<T> {
     }
 
     fn add_saved(&self, saved: &[u8]) -> Result<()> {
-        let more = postcard::from_bytes(saved).map_err(|error| {
-            Error::input(format!("these are not the counts of such a tally: {error}"))
-        })?;
+        let more = postcard::from_bytes(saved)
+            .map_err(|error| Error::input(format!("the stored counts cannot be read: {error}")))?;
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         self.tally.merge(&mut total, more);
         Ok(())

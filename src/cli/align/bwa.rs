@@ -14,10 +14,10 @@ use super::shared::SharedFlags;
 #[derive(Args)]
 #[command(next_help_heading = "Alignment")]
 pub struct BwaFlags {
-    /// bwa: mark the shorter parts of split reads as secondary, not supplementary
+    /// Mark shorter parts of split reads as secondary instead of supplementary (bwa mem -M)
     #[arg(short = 'M', long)]
     mark_split_secondary: bool,
-    /// Other options of bwa mem, by its letters: '-k 17 -T 20'
+    /// Other options of bwa mem, such as '-k 17 -T 20'
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     bwa: Option<String>,
 }
@@ -59,14 +59,16 @@ fn parse_option<'a>(
     rest: &mut impl Iterator<Item = &'a str>,
 ) -> Result<()> {
     let Some(letters) = word.strip_prefix('-').filter(|letters| letters.is_ascii()) else {
-        return Err(option_error(word, "it is no option"));
+        return Err(option_error(word, "it is not an option"));
     };
     let (letter, joined) = letters.split_at(letters.len().min(1));
     if let Some(asked) = switch_field(to, letter) {
         *asked = true;
         for letter in joined.chars().map(String::from) {
             let asked = switch_field(to, &letter);
-            *asked.ok_or_else(|| option_error(word, "options with a value stand by themselves"))? = true;
+            *asked
+                .ok_or_else(|| option_error(word, "an option with a value must be a separate word"))? =
+                true;
         }
         return Ok(());
     }
@@ -100,12 +102,12 @@ fn parse_option<'a>(
         }
         "I" => to.insert = Some(parse_insert_size(word, value)?),
         "K" => to.cohort_bases = Some(require_within(1..=u64::MAX, word, parse_number(word, value)?)?),
-        "t" => return Err(option_error(word, "threads are given by -@")),
-        "R" => return Err(option_error(word, "give it before, by -R")),
-        "p" => return Err(option_error(word, "say --interleaved")),
-        "C" => return Err(option_error(word, "give it before, by itself")),
-        "o" => return Err(option_error(word, "the output is given by -o")),
-        _ => return Err(option_error(word, "it cannot be had here")),
+        "t" => return Err(option_error(word, "use -@ of readmill for threads")),
+        "R" => return Err(option_error(word, "use -R of readmill")),
+        "p" => return Err(option_error(word, "use --interleaved of readmill")),
+        "C" => return Err(option_error(word, "give it as a flag of readmill")),
+        "o" => return Err(option_error(word, "use -o of readmill for the output")),
+        _ => return Err(option_error(word, "readmill does not support it")),
     }
     Ok(())
 }
@@ -126,7 +128,7 @@ fn switch_field<'a>(to: &'a mut BwaOptions, letter: &str) -> Option<&'a mut bool
 
 fn option_error(word: &str, why: &str) -> Error {
     Error::usage(format!("{word:?} in the options of bwa mem: {why}"))
-        .hint("see `bwa mem` for them; readmill takes -k -w -d -r -y -c -D -W -m -S -P -A -B -O -E -L -U -T -h -I -K -a -Y -M -5 -q")
+        .hint("`bwa mem` describes the options; readmill supports -k -w -d -r -y -c -D -W -m -S -P -A -B -O -E -L -U -T -h -I -K -a -Y -M -5 -q")
 }
 
 fn parse_number<T: FromStr>(word: &str, value: &str) -> Result<T> {

@@ -14,7 +14,7 @@ use super::shared::SharedFlags;
 #[derive(Args)]
 #[command(next_help_heading = "Alignment")]
 pub struct MinibwaFlags {
-    /// Other options of minibwa map, by its letters: '-k 17 -b MD'
+    /// Other options of minibwa map, such as '-k 17 -b MD'
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     minibwa: Option<String>,
 }
@@ -58,13 +58,14 @@ fn parse_option<'a>(
     rest: &mut impl Iterator<Item = &'a str>,
 ) -> Result<()> {
     let Some(letters) = word.strip_prefix('-').filter(|letters| letters.is_ascii()) else {
-        return Err(option_error(word, "it is no option"));
+        return Err(option_error(word, "it is not an option"));
     };
     let (letter, joined) = letters.split_at(letters.len().min(1));
     if let "P" | "Y" | "5" = letter {
         for letter in letters.chars() {
             *switch_field(to, letter)
-                .ok_or_else(|| option_error(word, "options with a value stand alone"))? = true;
+                .ok_or_else(|| option_error(word, "an option with a value must be a separate word"))? =
+                true;
         }
         return Ok(());
     }
@@ -92,7 +93,7 @@ fn parse_option<'a>(
                 "adap" => Preset::Adaptive,
                 "sr" => Preset::Short,
                 "lr" => Preset::Long,
-                _ => return Err(option_error(word, "it is adap, sr or lr")),
+                _ => return Err(option_error(word, "it must be adap, sr or lr")),
             }
         }
         "b" => {
@@ -100,14 +101,14 @@ fn parse_option<'a>(
                 "cs" => DifferenceField::Cs,
                 "ds" => DifferenceField::Ds,
                 "MD" | "md" => DifferenceField::Md,
-                _ => return Err(option_error(word, "it is MD, cs or ds")),
+                _ => return Err(option_error(word, "it must be MD, cs or ds")),
             });
         }
-        "t" => return Err(option_error(word, "threads are given by -@")),
-        "R" => return Err(option_error(word, "give it before, by -R")),
-        "o" => return Err(option_error(word, "the output is given by -o")),
-        "u" => return Err(option_error(word, "say --drop-unmapped")),
-        _ => return Err(option_error(word, "it cannot be had here")),
+        "t" => return Err(option_error(word, "use -@ of readmill for threads")),
+        "R" => return Err(option_error(word, "use -R of readmill")),
+        "o" => return Err(option_error(word, "use -o of readmill for the output")),
+        "u" => return Err(option_error(word, "use --drop-unmapped of readmill")),
+        _ => return Err(option_error(word, "readmill does not support it")),
     }
     Ok(())
 }
@@ -132,14 +133,14 @@ fn parse_long_option(to: &mut MinibwaOptions, word: &str) -> Result<()> {
         ("--xa", value) => to.max_xa_hits = Some(parse_within(0..=1_000_000, word, value)?),
         ("--eqx", "") => to.eqx = true,
         ("--hic", "") => (to.primary_five_prime, to.skip_pairing) = (true, true),
-        _ => return Err(option_error(word, "it cannot be had here")),
+        _ => return Err(option_error(word, "readmill does not support it")),
     }
     Ok(())
 }
 
 fn option_error(word: &str, why: &str) -> Error {
     Error::usage(format!("{word:?} in the options of minibwa: {why}")).hint(
-        "see `minibwa map` for them; readmill takes -x -l -k -c -g -w -W -m -p -N -A -B -O -E -s -U -P -I -b -Y -5 -K \
+        "`minibwa map` describes the options; readmill supports -x -l -k -c -g -w -W -m -p -N -A -B -O -E -s -U -P -I -b -Y -5 -K \
 --rescue= --outn= --outs= --xa= --eqx --hic",
     )
 }

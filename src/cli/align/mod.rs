@@ -36,16 +36,16 @@ use minibwa::MinibwaFlags;
 #[derive(Args)]
 #[command(
     mut_arg("threads", |arg| arg.short_alias('t')),
-    after_help = "Records are those of the aligner itself, of bwa mem 0.7.17 or minibwa 0.6, with -K 100000000, whatever the \
-number of threads. The index beside REF is that of bwa-mem2 or minibwa: readmill index REF makes it. Steps are applied in the order that readmill prep --help tells."
+    after_help = "Alignments are the same as those of bwa mem 0.7.17 or minibwa 0.6 with -K 100000000, with any number of \
+threads. readmill index REF builds the index, in the format of bwa-mem2 or minibwa. Steps are applied in the order described in readmill prep --help."
 )]
 pub struct AlignArgs {
-    /// Reference: FASTA, plain or by gzip, with its index beside it
+    /// Reference FASTA, plain or gzip, with its index in the same directory
     #[arg(value_name = "REF")]
     fasta: PathBuf,
     #[command(flatten)]
     reads: ReadsFlags,
-    /// If REF has an index of bwa 0.7 alone, first make REF.bwt.2bit.64 beside it, which bwa does not have; several runs that start together make it once
+    /// If REF has only an index of bwa 0.7, first build the missing file, REF.bwt.2bit.64. Runs that start together build it only once
     #[arg(long)]
     complete_index: bool,
     #[command(flatten)]
@@ -83,8 +83,8 @@ impl AlignArgs {
             ),
             #[cfg(feature = "minibwa")]
             KernelName::Minibwa => {
-                Err(readmill_record::Error::usage("--complete-index is for --kernel bwa")
-                    .hint("make the index: readmill index --kernel minibwa REF"))
+                Err(readmill_record::Error::usage("--complete-index works only with --kernel bwa")
+                    .hint("build the index: readmill index --kernel minibwa REF"))
             }
         }
     }
@@ -148,7 +148,7 @@ pub enum KernelName {
 #[derive(Args)]
 #[command(next_help_heading = "Alignment")]
 pub struct KernelFlags {
-    /// Aligner; each has an index of its own
+    /// Aligner; each aligner needs its own index
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     kernel: KernelName,
     #[command(flatten)]
@@ -169,14 +169,14 @@ impl KernelFlags {
             #[cfg(feature = "bwa")]
             KernelName::Bwa => {
                 #[cfg(feature = "minibwa")]
-                refuse_if(self.minibwa.is_given(), "--minibwa is for --kernel minibwa")?;
+                refuse_if(self.minibwa.is_given(), "--minibwa works only with --kernel minibwa")?;
                 let (options, words) = self.bwa.to_options(&self.shared)?;
                 Ok((Aligner::Bwa(Box::new(options)), words))
             }
             #[cfg(feature = "minibwa")]
             KernelName::Minibwa => {
                 #[cfg(feature = "bwa")]
-                refuse_if(self.bwa.is_given(), "--bwa and -M are for --kernel bwa")?;
+                refuse_if(self.bwa.is_given(), "--bwa and -M work only with --kernel bwa")?;
                 let (options, words) = self.minibwa.to_options(&self.shared)?;
                 Ok((Aligner::Minibwa(Box::new(options)), words))
             }

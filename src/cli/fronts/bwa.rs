@@ -39,17 +39,17 @@ const BATCH_BASES_PER_THREAD: u64 = 10_000_000;
 
 #[rustfmt::skip] // a row is a line
 const MEM: &[Opt] = &[
-    Opt::built("-t", Takes::Value, "-@; without -K it is also the batch: 10,000,000 bases a thread"),
-    Opt::built("-K", Takes::Value, "-K; 10,000,000 × threads without it"),
-    Opt::refused("-x", Takes::Value, "sets parameters for long reads or contigs", "say them one by one: -A -B -O -E -L -k -W -r"),
+    Opt::built("-t", Takes::Value, "-@; without -K, also sets the batch size: 10,000,000 bases per thread"),
+    Opt::built("-K", Takes::Value, "-K; default 10,000,000 × threads"),
+    Opt::refused("-x", Takes::Value, "sets parameters for long reads or contigs", "give the parameters separately: -A -B -O -E -L -k -W -r"),
     Opt::native("-p", Takes::Nothing, "--interleaved"),
     Opt::native("-R", Takes::Value, "-R"),
     Opt::refused("-H", Takes::Value, "adds lines to the header", "readmill writes @HD, @SQ, @RG, @PG"),
-    Opt::built("-o", Takes::Value, "-o; SAM, whatever its name"),
-    Opt::refused("-j", Takes::Nothing, "leaves out the list of alternate contigs", "move REF.alt away"),
-    Opt::harmless("-v", Takes::Value, "messages alone"),
+    Opt::built("-o", Takes::Value, "-o; always SAM, regardless of the name"),
+    Opt::refused("-j", Takes::Nothing, "ignores the list of alternate contigs", "move REF.alt to another directory"),
+    Opt::harmless("-v", Takes::Value, "affects only messages"),
     Opt::native("-C", Takes::Nothing, "-C"),
-    Opt::refused("-V", Takes::Nothing, "writes the reference's name in XR", ""),
+    Opt::refused("-V", Takes::Nothing, "writes the name of the reference to XR", ""),
 ];
 
 #[rustfmt::skip] // a row is a line
@@ -81,7 +81,7 @@ const ALIGNER_OPTIONS: &[Opt] = &[
     Opt::built("-I", Takes::Value, BY_LETTER),
 ];
 
-const BY_LETTER: &str = "--bwa, by the same letter";
+const BY_LETTER: &str = "--bwa, with the same letter";
 
 /// Translates `bwa mem`. The number of threads also decides the size of a batch, as in
 /// bwa, so `-K` is always written.
@@ -112,7 +112,7 @@ fn translate_mem(given: &ParsedArguments) -> Result<NativeLine> {
         [_, _] | [_, _, _] => operands,
         _ => {
             return Err(
-                given.refusal_error("give the prefix of the index, and one or two files of reads")
+                given.refusal_error("give the prefix of the index and one or two files with reads")
             );
         }
     };
@@ -133,10 +133,10 @@ fn find_index_prefix(given: &ParsedArguments, reference: &str) -> String {
 
 #[rustfmt::skip] // a row is a line
 const INDEX: &[Opt] = &[
-    Opt::harmless("-a", Takes::Value, "the way in which the index is made"),
+    Opt::harmless("-a", Takes::Value, "affects only how the index is built"),
     Opt::native("-p", Takes::Value, "-o"),
-    Opt::harmless("-b", Takes::Value, "the way in which the index is made"),
-    Opt::refused("-6", Takes::Nothing, "calls the index REF.64.*", "leave it out: readmill align looks for REF.*"),
+    Opt::harmless("-b", Takes::Value, "affects only how the index is built"),
+    Opt::refused("-6", Takes::Nothing, "names the index REF.64.*", "omit it: readmill align uses REF.*"),
 ];
 
 fn translate_index(given: &ParsedArguments) -> Result<NativeLine> {

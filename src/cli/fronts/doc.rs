@@ -12,7 +12,7 @@ const WRITE_VARIABLE: &str = "READMILL_WRITE_DOCS";
 
 const BEGIN: &str = "# Command lines of other tools
 
-readmill takes the command lines of samtools, Picard, GATK, elPrep and bwa, and does the work itself.
+readmill runs the command lines of samtools, Picard, GATK, elPrep and bwa, without these tools.
 
 ```
 readmill samtools sort -@ 3 -m 1G -o sorted.bam in.bam
@@ -22,33 +22,33 @@ readmill elprep filter in.bam out.bam --mark-duplicates --sorting-order coordina
 readmill bwa mem -t 4 ref.fa R1.fq.gz R2.fq.gz > out.sam
 ```
 
-The tool's name as a link to readmill does the same: `ln -s \"$(command -v readmill)\" samtools`, then `./samtools sort …`.
-`--explain`, or `READMILL_EXPLAIN=1` in the environment, prints the native line on standard error:
+A link to readmill with the name of the tool does the same: `ln -s \"$(command -v readmill)\" samtools`, then `./samtools sort …`.
+`--explain`, or `READMILL_EXPLAIN=1` in the environment, prints the native command line to standard error:
 
 ```
 readmill: samtools sort -@ 3 -m 1G -o sorted.bam in.bam
 readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 ```
 
-`readmill samtools sort --help` lists the options of a subcommand, and what becomes of each.
+`readmill samtools sort --help` lists the options of a subcommand and their translation.
 
 ## Rules
 
-- A line is read by the tool's own grammar: outputs without a flag, clusters of letters, long names cut short, `NAME=value`,
-  `--arguments_file`, `null`, lists in files.
-- An option that could change a result is obeyed or refused, never ignored. A refusal names the native way, where there is one.
-- Commands that are not listed here have native lines, too, or are not part of readmill: [the last table](#commands-without-a-front). `readmill help samtools`
+- A command line is parsed as the tool parses it: outputs without a flag, combined short flags, abbreviated long names,
+  `NAME=value`, `--arguments_file`, `null`, lists in files.
+- An option that could change a result is translated or refused, never ignored. The error message gives the native command, if there is one.
+- [The last table](#commands-without-a-front) lists the other commands of these tools, with a native command or the reason why there is none. `readmill help samtools`
   lists both.
-- Threads: `samtools -@ N` are N threads and one; without it there is one, as in samtools. `bwa -t` is the total. Picard and
-  GATK have no such option: readmill takes what the process may use.
-- Memory: `samtools sort -m` counts for each thread, and becomes their sum. `-Xmx`, of 1 GiB and more, becomes `-m` (`--memory` of view; adding up tables has none).
-- Compression: level 6 for samtools, 5 for Picard, 2 for GATK (its launcher sets it), unless the line says another.
-- Indexes: samtools writes one by `--write-index`; Picard by `CREATE_INDEX=true`, and GATK, as `out.bai`.
-- `bwa mem` with an index that bwa 0.7 made: readmill makes the file that this index lacks, `REF.bwt.2bit.64`, beside it, once
-  (`--complete-index` of [align](align.md#index)). Without any index it is refused, as by bwa.
-- `readmill gatk` runs all of Picard's tools, as GATK does; what becomes of their options is under Picard.
-- Exit codes are readmill's own: 0 if all is complete, another if not ([running](running.md)).
-- `readmill samtools markdup` marks by the rules of samtools; with `--as-picard`, which samtools lacks, by Picard's.
+- Threads: `samtools -@ N` means N + 1 threads; the default is one thread, as in samtools. `bwa -t` is the total. Picard and
+  GATK have no such option: readmill uses all threads that the process may use.
+- Memory: `samtools sort -m` is the memory per thread, and becomes the sum for all threads. `-Xmx` of at least 1 GiB becomes `-m` (for view, `--memory`; `bqsr gather` has no limit).
+- Compression: level 6 for samtools, 5 for Picard, 2 for GATK (set by its launcher), unless the command line sets another level.
+- Indexes: as in the tools, samtools writes an index with `--write-index`, Picard with `CREATE_INDEX=true`, and GATK by default. Picard and GATK name it `out.bai`.
+- `bwa mem` with an index of bwa 0.7: readmill builds the missing file, `REF.bwt.2bit.64`, once, in the same directory
+  (`--complete-index` of [align](align.md#index)). Without any index, it is an error, as in bwa.
+- `readmill gatk` also runs the tools of Picard, as GATK does; their options are listed under Picard.
+- Exit codes are those of readmill: 0 if everything is complete, and another code otherwise ([running](running.md)).
+- `readmill samtools markdup` marks duplicates by the rules of samtools, or, with `--as-picard`, which samtools does not have, by those of Picard.
 - The results are those of the tool, except for accepted differences. The page of each native command lists them under \"Differences from …\";
   [parity](parity.md#accepted-differences) has an index by number, such as row 161.
 ";
@@ -86,8 +86,8 @@ fn escape_cell(text: &str) -> String {
 
 fn render_page() -> String {
     let mut text = format!(
-        "{BEGIN}\n## Subcommands\n\n| line | options that become native | that change no result | of which some values are taken \
-         | refused |\n|---|--:|--:|--:|--:|\n"
+        "{BEGIN}\n## Subcommands\n\n| command | translated options | ignored options | options with only some values \
+         | refused options |\n|---|--:|--:|--:|--:|\n"
     );
     let mut all = OptionCounts::default();
     for (tool, command) in translated_commands() {
@@ -116,7 +116,7 @@ fn render_page() -> String {
             );
             continue;
         }
-        text += "| option | what becomes of it |\n|---|---|\n";
+        text += "| option | translation |\n|---|---|\n";
         for option in command_options(command) {
             let names: Vec<String> = option.names().map(|name| format!("`{name}`")).collect();
             text +=
@@ -128,7 +128,7 @@ fn render_page() -> String {
 
 fn render_elsewhere_table() -> String {
     let mut text = String::from(
-        "\n## Commands without a front\n\nTheir command lines are refused, with the native line that does the same, or with what to use \
+        "\n## Commands without a front\n\nThese command lines are refused. The error message gives the native command that does the same, or what to use \
          instead.\n\n| command | instead |\n|---|---|\n",
     );
     for row in elsewhere::UNTRANSLATED {
@@ -162,6 +162,6 @@ fn the_page_is_what_the_tables_say() {
     let found = std::fs::read_to_string(PAGE).unwrap_or_default();
     assert!(
         found == render_page(),
-        "write it again: {WRITE_VARIABLE}=1 cargo test --bin readmill fronts"
+        "regenerate it: {WRITE_VARIABLE}=1 cargo test --bin readmill fronts"
     );
 }

@@ -46,14 +46,13 @@ const COMMANDS: &[ToolCommand] = &[
 
 const GO: Grammar = Grammar::Go { operands: 2 };
 
-const NOT_SPLIT: &str =
-    "readmill needs no split files to stay within its memory, and has no spread file";
-const SPLIT_WAY: &str = "readmill prep does all in one run; readmill split IN --by contigs -o PREFIX writes files by contigs";
+const NOT_SPLIT: &str = "readmill limits its memory without split files, and has no spread file";
+const SPLIT_WAY: &str = "readmill prep does everything in one run; to split a file by contigs, use readmill split IN --by contigs -o PREFIX";
 const MERGE_WAY: &str =
-    "readmill prep does all in one run; readmill merge a.bam b.bam -o OUT merges files";
+    "readmill prep does everything in one run; to merge files, use readmill merge a.bam b.bam -o OUT";
 
-const NO_CALLER: &str = "readmill calls no variants";
-const LATER: &str = "it belongs to --haplotypecaller, which is refused";
+const NO_CALLER: &str = "readmill does not call variants";
+const LATER: &str = "used only with --haplotypecaller, which is refused";
 
 #[rustfmt::skip] // a row is a line
 const STEPS: &[Opt] = &[
@@ -66,42 +65,42 @@ const STEPS: &[Opt] = &[
     Opt::native("--filter-non-exact-mapping-reads-strict", Takes::Nothing, "--exact-mapping-strict"),
     Opt::native("--filter-non-overlapping-reads", Takes::Value, "--overlap"),
     Opt::native("--replace-read-group", Takes::Value, "--read-group"),
-    Opt::built("--mark-duplicates", Takes::Nothing, "--mark-duplicates --duplicate-mode coordinate; ties are Picard's (row 163 of parity)"),
+    Opt::built("--mark-duplicates", Takes::Nothing, "--mark-duplicates --duplicate-mode coordinate; ties as in Picard (row 163 of parity)"),
     Opt::native("--mark-optical-duplicates", Takes::Value, "--metrics"),
     Opt::native("--optical-duplicates-pixel-distance", Takes::Value, "--optical-distance"),
     Opt::native("--remove-duplicates", Takes::Nothing, "--remove-duplicates"),
     Opt::native("--remove-optional-fields", Takes::Value, "--remove-optional-fields"),
     Opt::native("--keep-optional-fields", Takes::Value, "--keep-optional-fields"),
-    Opt::built("--sorting-order", Takes::Value, "--sort coordinate or lexicographic; keep is the default; unknown and unsorted are refused"),
+    Opt::built("--sorting-order", Takes::Value, "--sort coordinate or lexicographic; keep: default; unknown and unsorted are refused"),
     Opt::native("--clean-sam", Takes::Nothing, "--clean-sam"),
-    Opt::built("--reference --bqsr-reference", Takes::Value, "--reference; for X.elfasta the FASTA file beside it"),
+    Opt::built("--reference --bqsr-reference", Takes::Value, "--reference; for X.elfasta, the FASTA file in the same directory"),
     Opt::native("--quantize-levels", Takes::Value, "--quantize-quals"),
     Opt::built("--sqq", Takes::Value, "--static-quantized-quals, one by one"),
     Opt::native("--max-cycle", Takes::Value, "--maximum-cycle-value"),
-    Opt::built("--known-sites", Takes::Value, "--known-sites, one by one; for X.elsites the VCF or BED file beside it, if there is one"),
+    Opt::built("--known-sites", Takes::Value, "--known-sites, one by one; for X.elsites, the VCF or BED file in the same directory, if it exists"),
     Opt::refused("--haplotypecaller", Takes::Value, "calls variants", NO_CALLER),
     Opt::harmless("--reference-confidence", Takes::Value, LATER),
     Opt::harmless("--sample-name", Takes::Value, LATER),
     Opt::harmless("--activity-profile", Takes::Value, LATER),
     Opt::harmless("--assembly-regions", Takes::Value, LATER),
     Opt::harmless("--assembly-region-padding", Takes::Value, LATER),
-    Opt::refused("--target-regions", Takes::Value, "drops reads elsewhere once duplicates are marked", "readmill prep --overlap BED drops them before; --bqsr-intervals BED counts reads there alone"),
+    Opt::refused("--target-regions", Takes::Value, "drops reads outside of the regions after duplicate marking", "readmill prep --overlap BED drops them before duplicate marking; --bqsr-intervals BED counts only reads in the regions"),
     Opt::native("--nr-of-threads", Takes::Value, "-@"),
-    Opt::harmless("--timed", Takes::Nothing, "messages alone"),
-    Opt::harmless("--log-path", Takes::Value, "messages go to standard error"),
+    Opt::harmless("--timed", Takes::Nothing, "affects only messages"),
+    Opt::harmless("--log-path", Takes::Value, "messages are written to standard error"),
 ];
 
 #[rustfmt::skip] // a row is a line
-const FILTER: &[Opt] = &[Opt::built("--bqsr", Takes::Value, "--bqsr --bqsr-table TABLE; qualities are GATK's (row 164 of parity)")];
+const FILTER: &[Opt] = &[Opt::built("--bqsr", Takes::Value, "--bqsr --bqsr-table TABLE; qualities as in GATK (row 164 of parity)")];
 
 #[rustfmt::skip] // a row is a line
 const SFM: &[Opt] = &[
-    Opt::built("--bqsr", Takes::Value, "--bqsr --bqsr-table TABLE; qualities are GATK's (row 164 of parity)"),
-    Opt::harmless("--intermediate-files-output-prefix", Takes::Value, "there are no such files"),
-    Opt::harmless("--intermediate-files-output-type", Takes::Value, "there are no such files"),
+    Opt::built("--bqsr", Takes::Value, "--bqsr --bqsr-table TABLE; qualities as in GATK (row 164 of parity)"),
+    Opt::harmless("--intermediate-files-output-prefix", Takes::Value, "readmill does not write such files"),
+    Opt::harmless("--intermediate-files-output-type", Takes::Value, "readmill does not write such files"),
     Opt::native("--tmp-path", Takes::Value, "--temp-dir"),
-    Opt::harmless("--single-end", Takes::Nothing, "nothing is split"),
-    Opt::harmless("--contig-group-size", Takes::Value, "nothing is split"),
+    Opt::harmless("--single-end", Takes::Nothing, "readmill does not split files here"),
+    Opt::harmless("--contig-group-size", Takes::Value, "readmill does not split files here"),
 ];
 
 /// Translates `filter` and `sfm`, which only differ in how elPrep divides the work.
@@ -123,9 +122,9 @@ fn translate_filter(given: &ParsedArguments) -> Result<NativeLine> {
         order => {
             return Err(given
                 .refusal_error(&format!(
-                    "--sorting-order {order} is not supported: it changes the header alone"
+                    "--sorting-order {order} is not supported: it changes only the header"
                 ))
-                .hint("readmill takes keep, coordinate and queryname"));
+                .hint("use keep, coordinate or queryname"));
         }
     }
     let levels = given.last_value("--sqq").map_or("", |list| list.trim_matches(['[', ']']));
@@ -182,9 +181,9 @@ fn require_original_file(
         let names: Vec<String> = others.iter().map(|other| format!("{stem}{other}")).collect();
         given
             .refusal_error(&format!(
-                "readmill cannot read {path}, and there is none of {}",
+                "readmill cannot read {path}, and none of these files exists: {}",
                 names.join(", ")
             ))
-            .hint("give the file that it was made from")
+            .hint("give the file from which it was made")
     })
 }

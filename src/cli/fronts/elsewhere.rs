@@ -23,8 +23,8 @@ use Alternative::{Line, Nothing};
 impl Alternative {
     pub fn hint(self) -> String {
         match self {
-            Line(line, "") => format!("the native line is: {line}"),
-            Line(line, how) => format!("the native line is: {line} ({how})"),
+            Line(line, "") => format!("use: {line}"),
+            Line(line, how) => format!("use: {line} ({how})"),
             Nothing(why) => why.to_string(),
         }
     }
@@ -65,33 +65,31 @@ macro_rules! qc {
     };
 }
 
-const NO_VARIANTS: &str = "readmill prepares reads and finds no variants: run this tool itself on the reads that readmill wrote";
-const NO_VCF: &str =
-    "readmill reads VCF files as known sites and indexes them, and writes none: run this tool itself";
+const NO_VARIANTS: &str = "readmill does not call variants: run this tool on the output of readmill";
+const NO_VCF: &str = "readmill reads and indexes VCF files, but does not write them: run this tool";
 const NO_PILEUP: &str =
-    "readmill makes no pileup and no consensus: run this tool itself on the reads that readmill wrote";
-const NO_ALIGNER: &str = "readmill aligns as bwa mem does (readmill align REF R1.fq R2.fq); put the output of this aligner onto its reads by \
-                          readmill merge-alignment, or prepare it by readmill prep";
+    "readmill does not make pileups or consensus sequences: run this tool on the output of readmill";
+const NO_ALIGNER: &str = "readmill aligns as bwa mem does (readmill align REF R1.fq R2.fq); to process the output of this aligner, use \
+                          readmill prep, or readmill merge-alignment with the unaligned reads";
 const NO_ILLUMINA: &str =
-    "readmill begins with FASTQ or unaligned reads (readmill import): run this tool itself";
+    "readmill starts from FASTQ or unaligned reads (readmill import): run this tool";
 const NO_INTERVALS: &str =
-    "readmill takes BED files and interval lists as they are, and changes none: run this tool itself";
-const OTHER_READS: &str =
-    "it keeps other reads than Picard does: those that samtools view --subsample keeps";
+    "readmill reads BED files and interval lists, but does not change them: run this tool";
+const OTHER_READS: &str = "it keeps the reads of samtools view --subsample, not those of Picard";
 
 /// All entries. A command that is translated must not be in this table, which a test
 /// checks.
 #[rustfmt::skip] // a row is a line
 pub const UNTRANSLATED: &[UntranslatedCommands] = &[
-    entry("samtools", &["calmd", "fillmd"], Line("readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa", "NM and MD, and UQ as Picard writes it")),
-    entry("samtools", &["rmdup"], Line("readmill markdup --remove-duplicates in.bam -o out.bam", "by the rules of Picard, or --rules samtools")),
-    entry("samtools", &["checksum"], Line("readmill checksum --samtools in.bam", "it prints the same text")),
-    entry("samtools", &["samples"], Line("readmill head in.bam", "SM of the @RG lines")),
-    entry("samtools", &["fasta", "bam2fa"], Nothing("readmill writes FASTQ (readmill fastq) and no FASTA of reads: run samtools itself")),
-    entry("samtools", &["fqidx"], Nothing("readmill takes sequences out of FASTA (readmill faidx), and not out of FASTQ: run samtools itself")),
+    entry("samtools", &["calmd", "fillmd"], Line("readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa", "writes NM, MD and, as Picard, UQ")),
+    entry("samtools", &["rmdup"], Line("readmill markdup --remove-duplicates in.bam -o out.bam", "with the rules of Picard, or of samtools with --rules samtools")),
+    entry("samtools", &["checksum"], Line("readmill checksum --samtools in.bam", "prints the same text")),
+    entry("samtools", &["samples"], Line("readmill head in.bam", "the sample names are SM of the @RG lines")),
+    entry("samtools", &["fasta", "bam2fa"], Nothing("readmill writes reads as FASTQ (readmill fastq), not as FASTA: run samtools")),
+    entry("samtools", &["fqidx"], Nothing("readmill prints sequences of FASTA files (readmill faidx), not of FASTQ files: run samtools")),
     entry("samtools", &["mpileup", "consensus", "reference", "phase", "targetcut"], Nothing(NO_PILEUP)),
-    entry("samtools", &["ampliconclip", "ampliconstats"], Nothing("readmill does not clip primers of amplicons: run samtools itself; readmill qc --metrics CollectTargetedPcrMetrics counts amplicons")),
-    entry("samtools", &["cram-size", "flags", "tview", "depad", "pad2unpad"], Nothing("readmill has no such command: run samtools itself")),
+    entry("samtools", &["ampliconclip", "ampliconstats"], Nothing("readmill does not clip amplicon primers: run samtools; for amplicon metrics, use readmill qc --metrics CollectTargetedPcrMetrics")),
+    entry("samtools", &["cram-size", "flags", "tview", "depad", "pad2unpad"], Nothing("readmill has no such command: run samtools")),
     qc!("picard", "CollectAlignmentSummaryMetrics", " --reference ref.fa"),
     qc!("picard", "CollectInsertSizeMetrics", ""),
     qc!("picard", "CollectBaseDistributionByCycle", ""),
@@ -110,67 +108,67 @@ pub const UNTRANSLATED: &[UntranslatedCommands] = &[
     entry("picard", &["CollectMultipleMetrics"], Line("readmill qc in.bam -o PREFIX --reference ref.fa", "the files have the same names")),
     entry("picard", &["CalculateHsMetrics"], Line("readmill qc in.bam -o PREFIX --metrics CollectHsMetrics --target-intervals targets.bed --bait-intervals baits.bed", "")),
     entry("picard", &["DownsampleSam", "PositionBasedDownsampleSam"], Line("readmill filter --subsample 0.1 in.bam -o out.bam", OTHER_READS)),
-    entry("picard", &["FilterSamReads"], Line("readmill filter --qname-file names.txt in.bam -o out.bam", "other choices of reads: readmill filter --help")),
-    entry("picard", &["SetNmAndUqTags"], Line("readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa", "MD is written, too")),
-    entry("picard", &["SamFormatConverter"], Line("readmill view in.bam -o out.cram --reference ref.fa", "the name of the output tells its format")),
+    entry("picard", &["FilterSamReads"], Line("readmill filter --qname-file names.txt in.bam -o out.bam", "for other filters, see readmill filter --help")),
+    entry("picard", &["SetNmAndUqTags"], Line("readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa", "also writes MD")),
+    entry("picard", &["SamFormatConverter"], Line("readmill view in.bam -o out.cram --reference ref.fa", "the name of the output sets the format")),
     entry("picard", &["GatherBamFiles"], Line("readmill cat part1.bam part2.bam -o out.bam", "")),
-    entry("picard", &["SplitSamByNumberOfReads"], Line("readmill split --by records=1000000 in.bam -o PREFIX", "a number of records in each file")),
-    entry("picard", &["SplitSamByLibrary"], Line("readmill split --by read-group in.bam -o PREFIX", "by read group: merge those of a library")),
+    entry("picard", &["SplitSamByNumberOfReads"], Line("readmill split --by records=1000000 in.bam -o PREFIX", "sets the number of records per file")),
+    entry("picard", &["SplitSamByLibrary"], Line("readmill split --by read-group in.bam -o PREFIX", "splits by read group; then merge the files of each library")),
     entry("picard", &["ReplaceSamHeader", "AddCommentsToBam"], Line("readmill reheader header.sam in.bam -o out.bam", "")),
     entry("picard", &["CompareSAMs"], Line("readmill compare one.bam two.bam", "")),
-    entry("picard", &["BamIndexStats"], Line("readmill idxstats in.bam", "as samtools idxstats prints them")),
+    entry("picard", &["BamIndexStats"], Line("readmill idxstats in.bam", "prints the text of samtools idxstats")),
     entry("picard", &["CheckTerminatorBlock"], Line("readmill quickcheck in.bam", "")),
-    entry("picard", &["ValidateSamFile"], Line("readmill quickcheck in.bam", "the end of the file; every command checks the records that it reads, and names the first that is broken")),
-    entry("picard", &["CrosscheckFingerprints", "CrosscheckReadGroupFingerprints", "CheckFingerprint", "ExtractFingerprint", "CalculateFingerprintMetrics", "ClusterCrosscheckMetrics"], Line("readmill fingerprint count in.bam --sites haplotypes.map -o sample.txt", "a file for each BAM; readmill fingerprint compare says which are of one person")),
-    entry("picard", &["MarkDuplicatesWithMateCigar", "SimpleMarkDuplicatesWithMateCigar", "EstimateLibraryComplexity"], Line("readmill markdup in.bam -o out.bam --metrics FILE", "as MarkDuplicates, which finds mates by name")),
+    entry("picard", &["ValidateSamFile"], Line("readmill quickcheck in.bam", "checks header and end of the file; all commands check the records that they read, and report the first invalid one")),
+    entry("picard", &["CrosscheckFingerprints", "CrosscheckReadGroupFingerprints", "CheckFingerprint", "ExtractFingerprint", "CalculateFingerprintMetrics", "ClusterCrosscheckMetrics"], Line("readmill fingerprint count in.bam --sites haplotypes.map -o sample.txt", "writes one file per BAM; readmill fingerprint compare finds files of the same person")),
+    entry("picard", &["MarkDuplicatesWithMateCigar", "SimpleMarkDuplicatesWithMateCigar", "EstimateLibraryComplexity"], Line("readmill markdup in.bam -o out.bam --metrics FILE", "as MarkDuplicates, which matches mates by name")),
     entry("picard", &["UmiAwareMarkDuplicatesWithMateCigar"], Line("readmill markdup in.bam -o out.bam --umi tag:RX --metrics FILE", "")),
-    entry("picard", &["SamToFastqWithTags"], Line("readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz --tags RX,BC", "fields stand behind the names")),
+    entry("picard", &["SamToFastqWithTags"], Line("readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz --tags RX,BC", "writes fields after the names")),
     entry("picard", &["ExtractSequences"], Line("readmill faidx ref.fa chr1:1-2000", "")),
-    entry("picard", &["CollectDuplicateMetrics", "CheckDuplicateMarking"], Nothing("readmill counts duplicates when it marks them: readmill markdup in.bam -o out.bam --metrics FILE")),
-    entry("picard", &["CollectRrbsMetrics", "CollectJumpingLibraryMetrics", "CollectSamErrorMetrics", "CollectIndependentReplicateMetrics", "CollectUmiPrevalenceMetrics", "CollectHiSeqXPfFailMetrics", "CollectQualityYieldMetricsFlow", "CollectQualityYieldMetricsSNVQ", "ConvertSequencingArtifactToOxoG", "AccumulateQualityYieldMetrics", "CompareMetrics", "IdentifyContaminant"], Nothing("readmill does not count these metrics (readmill qc --help lists those that it does): run picard itself")),
-    entry("picard", &["CalculateReadGroupChecksum", "AddOATag", "RevertOriginalBaseQualitiesAndAddMateCigar", "BamToBfq", "FifoBuffer"], Nothing("readmill has no such command: run picard itself")),
+    entry("picard", &["CollectDuplicateMetrics", "CheckDuplicateMarking"], Nothing("readmill counts duplicates only while it marks them: readmill markdup in.bam -o out.bam --metrics FILE")),
+    entry("picard", &["CollectRrbsMetrics", "CollectJumpingLibraryMetrics", "CollectSamErrorMetrics", "CollectIndependentReplicateMetrics", "CollectUmiPrevalenceMetrics", "CollectHiSeqXPfFailMetrics", "CollectQualityYieldMetricsFlow", "CollectQualityYieldMetricsSNVQ", "ConvertSequencingArtifactToOxoG", "AccumulateQualityYieldMetrics", "CompareMetrics", "IdentifyContaminant"], Nothing("readmill does not have these metrics (readmill qc --help lists its metrics): run picard")),
+    entry("picard", &["CalculateReadGroupChecksum", "AddOATag", "RevertOriginalBaseQualitiesAndAddMateCigar", "BamToBfq", "FifoBuffer"], Nothing("readmill has no such command: run picard")),
     entry("picard", &["BedToIntervalList", "IntervalListToBed", "IntervalListTools", "LiftOverIntervalList", "ScatterIntervalsByNs", "VcfToIntervalList"], Nothing(NO_INTERVALS)),
     entry("picard", &["CheckIlluminaDirectory", "CollectIlluminaBasecallingMetrics", "CollectIlluminaLaneMetrics", "ExtractIlluminaBarcodes", "IlluminaBasecallsToFastq", "IlluminaBasecallsToSam"], Nothing(NO_ILLUMINA)),
     entry("picard", &["FilterVcf", "FixVcfHeader", "GatherVcfs", "LiftoverVcf", "MakeSitesOnlyVcf", "MakeVcfSampleNameMap", "MergeVcfs", "RenameSampleInVcf", "SortVcf", "SplitVcfs", "UpdateVcfSequenceDictionary", "VcfFormatConverter", "CollectVariantCallingMetrics", "AccumulateVariantCallingMetrics", "GenotypeConcordance", "FindMendelianViolations"], Nothing(NO_VCF)),
-    entry("gatk", &["FlagStat", "FlagStatSpark"], Line("readmill flagstat in.bam", "as samtools flagstat prints it")),
+    entry("gatk", &["FlagStat", "FlagStatSpark"], Line("readmill flagstat in.bam", "prints the text of samtools flagstat")),
     entry("gatk", &["CountReads", "CountReadsSpark"], Line("readmill view -c in.bam", "")),
     entry("gatk", &["PrintReads", "PrintReadsSpark"], Line("readmill view in.bam chr1:1-2000 -o out.bam", "")),
-    entry("gatk", &["PrintReadsHeader", "GetSampleName"], Line("readmill head in.bam", "the name of the sample is SM of @RG")),
+    entry("gatk", &["PrintReadsHeader", "GetSampleName"], Line("readmill head in.bam", "the sample name is SM of @RG")),
     entry("gatk", &["SortSamSpark"], Line("readmill sort in.bam -o out.bam", "")),
     entry("gatk", &["RevertSamSpark"], Line("readmill prep --revert --sort queryname in.bam -o unaligned.bam", "")),
     entry("gatk", &["UnmarkDuplicates"], Line("readmill filter --remove-flags DUP in.bam -o out.bam", "")),
     entry("gatk", &["CompareDuplicatesSpark"], Line("readmill compare one.bam two.bam", "")),
     entry("gatk", &["SplitReads"], Line("readmill split --by read-group in.bam -o PREFIX", "")),
-    entry("gatk", &["IndexFeatureFile"], Line("readmill index in.vcf.gz", "it writes .tbi, as tabix")),
-    entry("gatk", &["DepthOfCoverage"], Line("readmill qc in.bam --no-metrics --coverage -o PREFIX", "in the files of mosdepth; readmill depth prints each position")),
+    entry("gatk", &["IndexFeatureFile"], Line("readmill index in.vcf.gz", "writes .tbi, as tabix")),
+    entry("gatk", &["DepthOfCoverage"], Line("readmill qc in.bam --no-metrics --coverage -o PREFIX", "writes the files of mosdepth; readmill depth prints each position")),
     entry("gatk", &["BaseRecalibratorSpark", "ApplyBQSRSpark", "BQSRPipelineSpark"], Line("readmill prep --bqsr --reference ref.fa --known-sites dbsnp.vcf.gz in.bam -o out.bam", "in one pass")),
-    entry("gatk", &["BwaSpark", "BwaAndMarkDuplicatesPipelineSpark", "ReadsPipelineSpark"], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "it finds no variants")),
+    entry("gatk", &["BwaSpark", "BwaAndMarkDuplicatesPipelineSpark", "ReadsPipelineSpark"], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "does not call variants")),
     entry("gatk", &["CollectMultipleMetricsSpark", "CollectInsertSizeMetricsSpark", "CollectBaseDistributionByCycleSpark", "MeanQualityByCycleSpark", "QualityScoreDistributionSpark", "CollectQualityYieldMetricsSpark"], Line("readmill qc in.bam -o PREFIX --reference ref.fa", "")),
     entry("gatk", &["HaplotypeCaller", "HaplotypeCallerSpark", "Mutect2", "GenotypeGVCFs", "CombineGVCFs", "GenomicsDBImport", "GnarlyGenotyper", "ReblockGVCF", "GetPileupSummaries", "CalculateContamination", "CollectReadCounts", "CollectAllelicCounts", "Pileup", "PileupSpark", "LearnReadOrientationModel", "CollectF1R2Counts", "PathSeqPipelineSpark", "StructuralVariationDiscoveryPipelineSpark", "UnifiedGenotyper"], Nothing(NO_VARIANTS)),
     entry("gatk", &["VariantFiltration", "VariantRecalibrator", "ApplyVQSR", "CNNScoreVariants", "NVScoreVariants", "SelectVariants", "VariantsToTable", "FilterMutectCalls", "Funcotator", "VariantAnnotator", "VariantEval", "Concordance", "LeftAlignAndTrimVariants", "ValidateVariants", "CreateSomaticPanelOfNormals", "CalculateGenotypePosteriors", "CountVariants"], Nothing(NO_VCF)),
-    entry("gatk", &["SplitNCigarReads", "LeftAlignIndels", "ClipReads", "IndelRealigner", "RealignerTargetCreator", "ReadAnonymizer", "FixMisencodedBaseQualityReads", "CountBases", "AnalyzeSaturationMutagenesis"], Nothing("readmill does not do this: run this tool itself, on the reads that readmill wrote")),
+    entry("gatk", &["SplitNCigarReads", "LeftAlignIndels", "ClipReads", "IndelRealigner", "RealignerTargetCreator", "ReadAnonymizer", "FixMisencodedBaseQualityReads", "CountBases", "AnalyzeSaturationMutagenesis"], Nothing("readmill does not do this: run this tool on the output of readmill")),
     entry("gatk", &["SplitIntervals", "PreprocessIntervals", "AnnotateIntervals"], Nothing(NO_INTERVALS)),
-    entry("bwa", &["aln", "samse", "sampe", "bwasw", "fastmap", "pemerge", "shm"], Nothing("readmill aligns with the algorithm of bwa mem, also short reads: readmill align ref.fa R1.fq.gz R2.fq.gz -o out.bam")),
-    entry("bwa", &["fa2pac", "pac2bwt", "pac2bwtgen", "bwtupdate", "bwt2sa"], Line("readmill index ref.fa", "it makes all files of the index")),
-    entry("mosdepth", &[], Line("readmill qc in.bam --no-metrics --coverage -o PREFIX", "in the files of mosdepth")),
-    entry("fastqc", &[], Line("readmill qc R1.fq.gz R2.fq.gz --no-metrics --fastqc DIR", "of BAM, too; in the same pass as others by --fastqc DIR")),
-    entry("fastp", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does, with its flags, and aligns")),
-    entry("cutadapt", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does")),
-    entry("trim_galore", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does")),
-    entry("trimmomatic", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "it trims as fastp does")),
-    entry("multiqc", &[], Line("readmill report one.json two.json -o page.html", "of files that --json wrote; MultiQC reads the files of readmill, too")),
-    entry("tabix", &[], Line("readmill index in.vcf.gz", "a file that bgzip compressed")),
-    entry("samblaster", &[], Line("readmill markdup in.bam -o out.bam", "as Picard marks; in one pass with the aligner: readmill align --mark-duplicates")),
-    entry("sambamba", &[], Nothing("readmill has commands of these names: readmill sort, markdup, view, merge, flagstat, index, depth")),
+    entry("bwa", &["aln", "samse", "sampe", "bwasw", "fastmap", "pemerge", "shm"], Nothing("readmill aligns reads of any length with the algorithm of bwa mem: readmill align ref.fa R1.fq.gz R2.fq.gz -o out.bam")),
+    entry("bwa", &["fa2pac", "pac2bwt", "pac2bwtgen", "bwtupdate", "bwt2sa"], Line("readmill index ref.fa", "builds all files of the index")),
+    entry("mosdepth", &[], Line("readmill qc in.bam --no-metrics --coverage -o PREFIX", "writes the files of mosdepth")),
+    entry("fastqc", &[], Line("readmill qc R1.fq.gz R2.fq.gz --no-metrics --fastqc DIR", "also for BAM; other commands also have --fastqc DIR, in the same pass")),
+    entry("fastp", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "trims as fastp does, with its flags, and aligns")),
+    entry("cutadapt", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "trims as fastp does")),
+    entry("trim_galore", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "trims as fastp does")),
+    entry("trimmomatic", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "trims as fastp does")),
+    entry("multiqc", &[], Line("readmill report one.json two.json -o page.html", "from files written with --json; MultiQC can read other files of readmill, too")),
+    entry("tabix", &[], Line("readmill index in.vcf.gz", "for files compressed with bgzip")),
+    entry("samblaster", &[], Line("readmill markdup in.bam -o out.bam", "with the rules of Picard; in one pass with alignment: readmill align --mark-duplicates")),
+    entry("sambamba", &[], Nothing("readmill has commands with the same names: readmill sort, markdup, view, merge, flagstat, index, depth")),
     entry("biobambam2", &["bamsormadup"], Line("readmill prep --sort coordinate --mark-duplicates in.bam -o out.bam", "")),
     entry("biobambam2", &["bammarkduplicates", "bammarkduplicates2"], Line("readmill markdup in.bam -o out.bam --metrics FILE", "")),
     entry("biobambam2", &["bamsort"], Line("readmill sort in.bam -o out.bam", "")),
     entry("biobambam2", &["bamtofastq"], Line("readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz", "")),
-    entry("biobambam2", &["bamseqchksum"], Line("readmill checksum -B in.bam", "it prints the same text")),
-    entry("umi_tools", &[], Line("readmill markdup --remove-duplicates --umi name in.bam -o out.bam", "in place of umi_tools dedup")),
-    entry("fgbio", &[], Line("readmill markdup --umi tag:RX --umi-method paired in.bam -o out.bam", "in place of fgbio GroupReadsByUmi; readmill makes no consensus reads")),
-    entry("pbrun", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "in place of pbrun fq2bam")),
-    entry("minibwa", &[], Nothing("the native line is: readmill align --kernel minibwa ref.fa R1.fq.gz R2.fq.gz -o out.bam, in a readmill that has this kernel")),
+    entry("biobambam2", &["bamseqchksum"], Line("readmill checksum -B in.bam", "prints the same text")),
+    entry("umi_tools", &[], Line("readmill markdup --remove-duplicates --umi name in.bam -o out.bam", "instead of umi_tools dedup")),
+    entry("fgbio", &[], Line("readmill markdup --umi tag:RX --umi-method paired in.bam -o out.bam", "instead of fgbio GroupReadsByUmi; readmill does not make consensus reads")),
+    entry("pbrun", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "instead of pbrun fq2bam")),
+    entry("minibwa", &[], Nothing("use: readmill align --kernel minibwa ref.fa R1.fq.gz R2.fq.gz -o out.bam, in a build of readmill with minibwa")),
     entry("minimap2", &[], Nothing(NO_ALIGNER)),
     entry("bowtie2", &[], Nothing(NO_ALIGNER)),
     entry("hisat2", &[], Nothing(NO_ALIGNER)),
@@ -178,9 +176,9 @@ pub const UNTRANSLATED: &[UntranslatedCommands] = &[
     entry("bcftools", &[], Nothing(NO_VCF)),
     entry("freebayes", &[], Nothing(NO_VARIANTS)),
     entry("deepvariant", &[], Nothing(NO_VARIANTS)),
-    entry("bgzip", &[], Nothing("readmill compresses what it writes, and no other file: run bgzip itself")),
-    entry("bedtools", &[], Nothing("readmill counts depths (readmill depth, coverage, bedcov) and writes FASTQ (readmill fastq): for the rest run bedtools itself")),
-    entry("qualimap", &[], Line("readmill qc in.bam -o PREFIX --coverage --reference ref.fa", "the metrics of Picard, and the coverage of mosdepth")),
-    entry("somalier", &[], Line("readmill fingerprint count in.bam --sites sites.vcf -o sample.txt", "readmill fingerprint compare says which are of one person")),
-    entry("verifybamid", &[], Nothing("readmill finds no contamination; readmill fingerprint says which files are of one person")),
+    entry("bgzip", &[], Nothing("readmill compresses only its own output: run bgzip")),
+    entry("bedtools", &[], Nothing("for depths, use readmill depth, coverage or bedcov; for FASTQ, readmill fastq; for everything else, run bedtools")),
+    entry("qualimap", &[], Line("readmill qc in.bam -o PREFIX --coverage --reference ref.fa", "writes the metrics of Picard and the coverage of mosdepth")),
+    entry("somalier", &[], Line("readmill fingerprint count in.bam --sites sites.vcf -o sample.txt", "readmill fingerprint compare finds files of the same person")),
+    entry("verifybamid", &[], Nothing("readmill does not estimate contamination; to check sample identity, use readmill fingerprint")),
 ];

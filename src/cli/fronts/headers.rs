@@ -24,12 +24,12 @@ pub fn require_header(given: &ParsedArguments, path: &str) -> Result<Header> {
     read_header(given, path)?.ok_or_else(|| {
         let what = match path {
             "-" | "/dev/stdin" => "standard input cannot be read".to_string(),
-            _ if Path::new(path).exists() => format!("{path} cannot be a pipe"),
-            _ => format!("there is no file {path}"),
+            _ if Path::new(path).exists() => format!("the input {path} cannot be a pipe"),
+            _ => format!("the file {path} does not exist"),
         };
         given
-            .refusal_error(&format!("{what}: the header decides what is done, and is read first"))
-            .hint("write the reads to a file, and give its name")
+            .refusal_error(&format!("{what}; the header must be read first"))
+            .hint("write the reads to a file, and give the file")
     })
 }
 

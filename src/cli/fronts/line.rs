@@ -108,7 +108,7 @@ impl OutputStyle {
             ("no_ref", "0") | ("nthreads", _) => {}
             _ => {
                 return Err(given.refusal_error(&format!("the format option {option} is not supported")).hint(
-                    "readmill takes level, version, no_ref, and the profiles fast, normal, small and archive",
+                    "readmill supports level, version, no_ref, and the profiles fast, normal, small and archive",
                 ));
             }
         }
@@ -186,8 +186,8 @@ pub fn write_index_flag(
         Some(index) if index == format!("{output}.crai") => "",
         Some(index) => {
             return Err(given
-                .refusal_error(&format!("the index cannot be called {index}"))
-                .hint("an index is called after its file: X.bam.bai, X.bam.csi or X.cram.crai"));
+                .refusal_error(&format!("the index cannot have the name {index}"))
+                .hint("the index must be named after its file: X.bam.bai, X.bam.csi or X.cram.crai"));
         }
     };
     Ok(format!("--write-index{kind}"))
@@ -238,7 +238,7 @@ pub fn same_input_flag(inputs: &[&str]) -> Option<&'static str> {
 pub fn total_threads(given: &ParsedArguments) -> Result<String> {
     let additional = given.last_value("-@").unwrap_or("0");
     let number: u16 = additional.trim().parse().map_err(|_| {
-        Error::usage(format!("{} -@ {additional}: not a number of threads", given.command))
+        Error::usage(format!("{} -@ {additional} is not a number of threads", given.command))
     })?;
     Ok(number.saturating_add(1).to_string())
 }

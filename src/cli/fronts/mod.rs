@@ -64,7 +64,7 @@ pub fn translate_arguments(arguments: &[OsString]) -> Result<Option<TranslatedLi
     let word = |word: &OsString| {
         word.to_str().map(str::to_string).ok_or_else(|| {
             Error::usage(format!("{}: an argument is not UTF-8: {}", tool.name, word.display()))
-                .hint("use the native commands, which take any file name")
+                .hint("use the native commands of readmill, which accept any file name")
         })
     };
     let words = arguments[skipped..].iter().map(word).collect::<Result<Vec<String>>>()?;
@@ -76,7 +76,7 @@ pub fn translate_arguments(arguments: &[OsString]) -> Result<Option<TranslatedLi
 pub fn native_hint(word: &str) -> Option<String> {
     let with_front = TOOLS.iter().find_map(|tool| {
         let own = tool.commands.iter().find(|own| own.name.eq_ignore_ascii_case(word))?;
-        Some(format!("readmill {} {} takes its command line", tool.name, own.name))
+        Some(format!("use readmill {} {}, which accepts the same command line", tool.name, own.name))
     });
     with_front.or_else(|| elsewhere::find_alternative_by_word(word).map(elsewhere::Alternative::hint))
 }

@@ -72,7 +72,7 @@ impl FrontFiles {
     pub fn create_directories(&self) -> Result<()> {
         for directory in &self.directories {
             std::fs::create_dir_all(directory).map_err(|error| {
-                Error::io(format!("the directory {} cannot be made", directory.display()), &error)
+                Error::io(format!("the directory {} cannot be created", directory.display()), &error)
             })?;
         }
         Ok(())
@@ -84,7 +84,7 @@ impl FrontFiles {
         let existing = self.renamed.as_ref().filter(|(from, _)| from.exists());
         let Some((from, to)) = existing else { return Ok(()) };
         std::fs::rename(from, to).map_err(|error| {
-            Error::io(format!("{} cannot be called {}", from.display(), to.display()), &error)
+            Error::io(format!("{} cannot be renamed to {}", from.display(), to.display()), &error)
         })
     }
 }
@@ -146,7 +146,7 @@ impl Tool {
 
     fn version_text(&self) -> String {
         let own = env!("CARGO_PKG_VERSION");
-        format!("readmill {own} (in place of {} {})\n", self.name, self.version)
+        format!("readmill {own} (instead of {} {})\n", self.name, self.version)
     }
 
     fn help_text(&self) -> String {
@@ -162,13 +162,13 @@ impl Tool {
         let native = match native.is_empty() {
             true => native,
             false => format!(
-                "Other commands of {} are not taken; native lines do the same:\n{native}\n",
+                "Other commands of {} are not supported; use these commands instead:\n{native}\n",
                 self.name
             ),
         };
         format!(
-            "readmill {name} COMMAND …: command lines of {name} {}, done by readmill\n\n{rows}\n{native}\
-             readmill {name} COMMAND --help lists the options; {EXPLAIN_FLAG} says what a line becomes.\n",
+            "readmill {name} COMMAND …: runs command lines of {name} {} with readmill\n\n{rows}\n{native}\
+             readmill {name} COMMAND --help lists the options; {EXPLAIN_FLAG} prints the native command line.\n",
             self.version,
             name = self.name,
         )
@@ -206,7 +206,7 @@ impl Tool {
 
     fn describe_refusal(&self, name: &str, other: Alternative) -> String {
         match other {
-            Alternative::Line(..) => format!("{} {name} is not taken as it is", self.name),
+            Alternative::Line(..) => format!("{} {name} cannot be translated", self.name),
             Alternative::Nothing(_) => format!("{} {name} is not supported", self.name),
         }
     }
@@ -218,7 +218,7 @@ impl Tool {
         let taken = self.commands.iter().filter(|it| matches!(it.make, Translation::Line(_)));
         let names: Vec<&str> = taken.map(|command| command.name).collect();
         Error::usage(format!("{} {name} is not supported", self.name)).hint(format!(
-            "of {tool}, readmill takes {}; for the rest run {tool} itself",
+            "of {tool}, readmill supports {}; for other commands, run {tool}",
             names.join(", "),
             tool = self.name,
         ))
@@ -265,9 +265,9 @@ impl ToolCommand {
 
     fn help_text(&self, tool: &str) -> String {
         let mut text =
-            format!("{tool} {}, done by readmill. Each option, and what becomes of it:\n\n", self.name);
+            format!("{tool} {}, run by readmill. Options and their translation:\n\n", self.name);
         if let Translation::Refused(why, way) = self.make {
-            text += &format!("It is not supported: {why}\n{way}\n");
+            text += &format!("Not supported: {why}\n{way}\n");
             return text;
         }
         for option in self.options.iter().flat_map(|group| group.iter()) {
@@ -285,11 +285,15 @@ impl Opt {
         let way = |way: &str| if way.is_empty() { String::new() } else { format!("; {way}") };
         match self.does {
             Does::Words(words) => words.to_string(),
-            Does::WordsIfFalse(words) => format!("{words} if false"),
+            Does::WordsIfFalse(words) => format!("{words}, if false"),
             Does::Built(how) => how.to_string(),
-            Does::Harmless(why) => format!("changes no result: {why}"),
+            Does::Harmless(why) => format!("ignored: {why}"),
             Does::Only(values, what, instead) => {
-                format!("{} alone: else it {what}{}", values.join(", "), way(instead))
+                format!(
+                    "only {}; other values are refused: it {what}{}",
+                    values.join(", "),
+                    way(instead)
+                )
             }
             Does::Refused(what, instead) => format!("refused: it {what}{}", way(instead)),
         }

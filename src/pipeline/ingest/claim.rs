@@ -124,8 +124,9 @@ impl<'a> Claimer<'a> {
     fn current_arena(&mut self) -> Result<Arc<Arena>> {
         if self.arena.capacity() == 0 {
             let room = self.ingest.context.room;
-            let arena = Arena::new(room as usize)
-                .map_err(|e| Error::io(format!("{} MiB of memory are not to be had", room >> 20), &e))?;
+            let arena = Arena::new(room as usize).map_err(|e| {
+                Error::io(format!("{} MiB of memory cannot be allocated", room >> 20), &e)
+            })?;
             self.arena = Arc::new(arena);
         }
         Ok(Arc::clone(&self.arena))

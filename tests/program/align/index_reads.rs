@@ -102,17 +102,17 @@ fn index_reads_that_do_not_fit_are_refused() {
         }
         assert_eq!(dir.names(), names, "{args:?}");
     };
-    refused(&[&one, &two, "--umi-fastq", &odd], 2, &["odd.fq: record 2001", "called other", "1.fq"]);
+    refused(&[&one, &two, "--umi-fastq", &odd], 2, &["odd.fq: record 2001", "named other", "1.fq"]);
     refused(
         &[&one, &two, "--umi-fastq", &fewer],
         2,
-        &["1.fq: record 2501", "no index read", "fewer.fq ends"],
+        &["1.fq: record 2501", "no index read", "fewer.fq has fewer records"],
     );
     refused(&[&one, &two, "--umi-fastq", &good, "--umi-from-name"], 1, &["cannot be used with"]);
     refused(
         &[&one, &two, "--umi-fastq", &good, "--umi-fastq", &odd],
         1,
-        &["number of files of --umi-fastq is 2", "lanes 1"],
+        &["--umi-fastq has 2 files", "1 lanes"],
     );
     refused(
         &[&one, &two, "--umi-fastq", &good, "--read-structures", "+T +T 4M+T"],
@@ -122,9 +122,9 @@ fn index_reads_that_do_not_fit_are_refused() {
     refused(
         &[&one, &two, "--umi-fastq", &good, "--read-structures", "+T +T 12M"],
         2,
-        &["has 9 bases", "12M takes at least 12"],
+        &["has 9 bases", "12M needs at least 12"],
     );
-    refused(&[&one, &two, "--read-structures", "9M,+T"], 1, &["9M has no bases of the template"]);
-    refused(&[&sam, "--umi-fastq", &good], 1, &["--umi-fastq is for reads of FASTQ"]);
+    refused(&[&one, &two, "--read-structures", "9M,+T"], 1, &["9M has no template bases"]);
+    refused(&[&sam, "--umi-fastq", &good], 1, &["--umi-fastq works only with FASTQ input"]);
     refused(&[&one, &two, "--umi-fastq", &one], 1, &["1.fq is given twice"]);
 }

@@ -45,7 +45,7 @@ fn a_read_that_is_too_long_for_the_memory_is_refused_with_what_would_do() {
     let with = |memory: &str| readmill(command.iter().map(String::as_str).chain(["-m", memory]));
     let refused = with(&least_memory(&command));
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
-    let said = "long.fq: record 2 (read r1): a read of 150000 bases needs 127 MiB while it is aligned";
+    let said = "long.fq: record 2 (read r1): aligning a read of 150000 bases needs 127 MiB";
     assert!(refused.stderr.contains(said), "{}", refused.stderr);
     assert_eq!(dir.names().iter().filter(|name| name.starts_with("out")).count(), 0);
     let least = refused.stderr.rsplit("raise -m to ").next().expect("a hint").trim().to_string();

@@ -45,7 +45,7 @@ fn a_single_read_before_pairs_is_aligned_alone() {
     let text: String = text.lines().take(4 * 5).map(|line| format!("{line}\n")).collect();
     let done = align(&["-p", &arg(&dir.file("x.fq", text)), "-O", "sam"]);
     assert_eq!(done.code, Some(0), "{}", done.stderr);
-    let said = "1 reads of files of pairs (-p) stand beside no read of their name, and are aligned as single reads";
+    let said = "1 reads in interleaved files (-p) are not next to a mate with the same name; they are aligned as single reads";
     assert!(done.stderr.contains(said), "{}", done.stderr);
     let sam = String::from_utf8(done.stdout).expect("SAM is text");
     let flags: Vec<i64> = records(&sam).into_iter().map(|line| number(line, 1)).collect();

@@ -130,7 +130,7 @@ fn what_was_dropped_is_told() {
     let pairs = raw_and_left()[0][0].lines().count() / 4;
     let reads = |of: &Fate| 2 * (0..pairs).filter(|&number| fate(number) == *of).count();
     let dropped = reads(&Fate::Dropped);
-    let line = format!("readmill: {dropped} reads dropped by --trim: their qualities are low\n");
+    let line = format!("readmill: {dropped} reads dropped by --trim (low quality)\n");
     assert!(done.stderr.contains(&line), "{}", done.stderr);
     let run = described(&dir, "out.json");
     let trimming = &run["trimming"];
@@ -204,7 +204,7 @@ fn what_makes_no_sense_is_refused() {
         (&["--trim", "--cut-tail", "--cut-right", &raw1, &raw2], 1, "cannot be used with"),
         (&["--trim", "--cut-window-size", "5", &raw1, &raw2], 1, "--cut-front"),
         (&["--trim", "--trim-adapter-sequence", "ACGN", &raw1, &raw2], 1, "four bases"),
-        (&["--trim", "--detect_adapter_for_pe", &raw1, &raw2], 1, "adapters are not guessed"),
+        (&["--trim", "--detect_adapter_for_pe", &raw1, &raw2], 1, "found by the overlap of mates"),
         (&["--trim", &raw1], 1, "--trim-adapter-sequence"),
         (&["--trim", "--correction", "--disable-adapter-trimming", &raw1], 1, "pairs"),
         (&["--trim", "--trim-front2", "5", "--disable-adapter-trimming", &raw1], 1, "pairs"),

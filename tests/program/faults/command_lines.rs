@@ -45,7 +45,7 @@ fn an_index_needs_a_sorted_bam_file() {
 
 #[test]
 fn parts_are_files_of_bam_in_an_order_that_is_known() {
-    request_is_refused("sort IN --out-parts 2", &["standard output", "give a name", "-o"]);
+    request_is_refused("sort IN --out-parts 2", &["standard output", "give a file name", "-o"]);
     request_is_refused("sort IN -o - --out-parts 2", &["standard output", "-o"]);
     for format in ["sam", "sam.gz", "cram"] {
         request_is_refused(
@@ -59,11 +59,11 @@ fn parts_are_files_of_bam_in_an_order_that_is_known() {
     }
     request_is_refused(
         "filter IN -o OUT.bam --out-parts 2",
-        &["as they come", "readmill prep", "--out-parts"],
+        &["while the input is read", "readmill prep", "--out-parts"],
     );
     request_is_refused(
         "prep IN -o OUT.bam --drop-unmapped --out-parts 2",
-        &["as they come", "--out-parts"],
+        &["while the input is read", "--out-parts"],
     );
     request_is_refused(
         "split IN -o OUT --by read-group --out-parts 2",
@@ -123,7 +123,7 @@ fn how_optical_duplicates_are_found() {
     request_is_refused("markdup IN -o OUT.bam --max-optical-set-size many", &["many"]);
     for wanted in ["--optical-only", "--optical-single"] {
         for without in ["--read-names null", "--optical-distance off"] {
-            let words = ["optical duplicates are asked for", "--read-names null"];
+            let words = ["a flag needs optical duplicates", "--read-names null"];
             request_is_refused(&format!("markdup IN -o OUT.bam {wanted} {without}"), &words);
         }
     }
@@ -155,7 +155,7 @@ fn how_duplicates_are_marked_where_none_are() {
     ] {
         request_is_refused(
             &format!("prep IN -o OUT.bam {flags}"),
-            &["none are to be marked", "--mark-duplicates"],
+            &["duplicates are not marked", "--mark-duplicates"],
         );
     }
 }
@@ -211,9 +211,13 @@ fn an_output_that_stands_among_the_inputs_is_not_read() {
         ("fastq in/a.bam out/x.fq", "readmill fastq in/a.bam -o out/x.fq;"),
         ("fastq in/a.bam out/1.fq out/2.fq", "readmill fastq in/a.bam -1 out/1.fq -2 out/2.fq;"),
     ] {
-        refused(&folders, line, &["inputs and no output", &format!("did you mean: {meant}"), "-o -"]);
+        refused(
+            &folders,
+            line,
+            &["inputs are given, but no output", &format!("did you mean: {meant}"), "-o -"],
+        );
     }
-    refused(&folders, "fastq in/a.bam in/b.bam", &["2 inputs and no output;", "-o -"]);
+    refused(&folders, "fastq in/a.bam in/b.bam", &["2 inputs are given, but no output;", "-o -"]);
     assert_eq!(std::fs::read(folders.input("../in/out.bam", &older)).unwrap(), older);
     assert_eq!(folders.left(), [""; 0]);
 }
@@ -246,14 +250,14 @@ fn a_file_given_twice_is_refused_unless_allowed() {
         refused(
             &folders,
             &line,
-            &["in/a.bam", "each of its reads would come twice", "--allow-same-input"],
+            &["in/a.bam", "each of its reads would occur twice", "--allow-same-input"],
         );
         assert_eq!(folders.left(), [""; 0], "{other}");
     }
     refused(&folders, "flagstat in/a.bam in/a.bam", &["in/a.bam is given twice"]);
     folders
         .readmill(["flagstat", "in/a.bam", "out/x.txt"])
-        .fails(3, &["out/x.txt cannot be read", "by -o"]);
+        .fails(3, &["out/x.txt cannot be read", "with -o"]);
     refused(&folders, "fastq in/a.bam in/a.bam -o out/x.fq", &["in/a.bam is given twice"]);
     let allowed = "merge in/a.bam in/b.bam in/link.bam -o out/x.bam --allow-same-input";
     folders.readmill(allowed.split_whitespace()).succeeds();
@@ -273,7 +277,11 @@ fn reads_to_be_aligned_are_given_once() {
     refused(&folders, &align("in/1.fq in/1.fq"), &["in/1.fq is given twice", "--allow-same-input"]);
     refused(&folders, &align("in/1.fq in/2.fq in/1.fq in/2.fq"), &["in/1.fq is given twice"]);
     let meant = "did you mean: readmill align in/ref.fa in/1.fq in/2.fq -o out/x.bam;";
-    refused(&folders, "align in/ref.fa in/1.fq in/2.fq out/x.bam", &["3 inputs and no output", meant]);
+    refused(
+        &folders,
+        "align in/ref.fa in/1.fq in/2.fq out/x.bam",
+        &["3 inputs are given, but no output", meant],
+    );
     assert_eq!(folders.left(), [""; 0]);
     folders.readmill(align("in/1.fq in/2.fq").split_whitespace()).succeeds();
     folders.readmill(align("in/1.fq in/1.fq --allow-same-input").split_whitespace()).succeeds();
@@ -338,7 +346,7 @@ fn a_name_of_another_kind_of_file_is_refused() {
     }
     for name in ["x.fq.zst", "x.fastq.bz2", "x.bam", "x.sam"] {
         let pair = format!("fastq in/a.bam -1 out/{name} -2 out/2.fq");
-        refused(&folders, &pair, &[name, "plain text, or .gz", ".fq.gz"]);
+        refused(&folders, &pair, &[name, "plain text or .gz", ".fq.gz"]);
         refused(&folders, &format!("fastq in/a.bam -o out/{name}"), &[name]);
     }
     refused(&folders, "sort in/a.bam -o out/x.bam##idx##out/x.bai", &["##idx##", "--write-index"]);
@@ -381,12 +389,12 @@ fn files_that_are_no_reads_are_called_what_they_are() {
         ("x.fq.gz", gzip(b"@r\nACGT\n+\nIIII\n"), ["it is FASTQ", "readmill align"]),
         ("x.fa", b">c\nACGT\n".to_vec(), ["it is FASTA", "--reference"]),
         ("x.vcf", b"##fileformat=VCFv4.2\n".to_vec(), ["it is VCF", "--known-sites"]),
-        ("x.bai", index, ["it is an index", "it belongs to"]),
-        ("x.bam.gz", gzip(&whole), ["packed by gzip twice", "gunzip"]),
+        ("x.bai", index, ["it is an index", "that it belongs to"]),
+        ("x.bam.gz", gzip(&whole), ["compressed twice by gzip", "gunzip"]),
     ] {
         let path = folders.input(name, bytes);
         let ended = folders.readmill(["sort".as_ref(), path.as_os_str()]);
-        ended.fails(2, &[&[name, "none of BAM, SAM and CRAM"], &words[..]].concat());
+        ended.fails(2, &[&[name, "not BAM, SAM or CRAM"], &words[..]].concat());
     }
 }
 
@@ -399,7 +407,7 @@ fn an_h_beside_other_arguments_is_not_a_call_for_help() {
     for line in
         ["merge -h in/a.bam in/b.bam -o out/y.bam", "split in/a.bam -h h.sam --by contigs -o out/y"]
     {
-        refused(&folders, line, &["-h shows help", "leave -h out"]);
+        refused(&folders, line, &["-h shows help", "omit -h"]);
     }
     for command in ["filter", "merge", "split"] {
         let ended = folders.readmill([command, "-h"]);

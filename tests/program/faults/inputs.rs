@@ -37,7 +37,7 @@ fn long_file() -> Vec<u8> {
 fn a_file_cut_inside_a_block() {
     let bytes = long_file();
     for cut in [1, 10, 17, 25, 100, bytes.len() / 2, bytes.len() - 29, bytes.len() - 1] {
-        let words: &[&str] = if cut < 18 { &[] } else { &["truncated", "get it again"] };
+        let words: &[&str] = if cut < 18 { &[] } else { &["truncated", "download or create it again"] };
         refused("cut.bam", &bytes[..cut], words);
     }
 }
@@ -52,7 +52,7 @@ fn a_file_cut_between_blocks() {
     refused("cut.bam", &pieces.concat(), &["EOF block is missing", "--allow-missing-eof"]);
     let mut inside_header = block(&payload[..20]);
     inside_header.extend(EOF_BLOCK);
-    refused("cut.bam", &inside_header, &["ends inside its header", "get the file again"]);
+    refused("cut.bam", &inside_header, &["ends inside its header", "download or create the file again"]);
 }
 
 /// The end of each input is looked at first: what is wrong with the reads of another is not yet known then.
@@ -70,7 +70,7 @@ fn a_file_without_its_end_is_told_before_anything_is_read() {
         ("x.bam", &bam[..bam.len() - 28], "EOF block"),
         ("x.bam", &bam[..bam.len() / 2], "EOF block"),
         ("x.sam.gz", &bgzf(fixtures::sam().as_bytes())[..100], "EOF block"),
-        ("x.cram", &cram, "container that ends a CRAM file"),
+        ("x.cram", &cram, "EOF container of CRAM"),
     ] {
         let cut = folders.input(name, bytes);
         for command in ["sort", "prep", "markdup", "merge", "flagstat"] {
@@ -82,7 +82,14 @@ fn a_file_without_its_end_is_told_before_anything_is_read() {
             let ended = folders.readmill(args);
             ended.fails(
                 2,
-                &[name, word, "is missing", "truncated", "get it again", "--allow-missing-eof"],
+                &[
+                    name,
+                    word,
+                    "is missing",
+                    "truncated",
+                    "download or create it again",
+                    "--allow-missing-eof",
+                ],
             );
             assert!(!ended.stderr.contains("temporary files in"), "nothing was begun");
         }
@@ -157,7 +164,7 @@ fn bam_that_was_joined_packed_or_added_to_is_told_as_such() {
     refused(
         "more.bam",
         &[&small[..], b"\nsomething else"].concat(),
-        &["15 bytes stand behind", &cut_off],
+        &["15 bytes follow the BGZF EOF block", &cut_off],
     );
     let packed = gzip(&[bam_header(HEADER), many(3, 100)].concat());
     refused("packed.bam", &packed, &["compressed by gzip", "bgzip"]);
@@ -179,7 +186,7 @@ fn a_file_that_ends_inside_a_record_though_its_eof_block_is_there() {
     let payload = [bam_header(HEADER), many(9, 100), record("last", 0, 5, b"")].concat();
     for missing in [1, 20, 45] {
         let cut = bgzf(&payload[..payload.len() - missing]);
-        refused("cut.bam", &cut, &["record 10", "ends inside a record", "get it again"]);
+        refused("cut.bam", &cut, &["record 10", "ends inside a record", "download or create it again"]);
     }
 }
 
@@ -196,7 +203,7 @@ fn bytes_that_changed() {
     };
     refused("bad.bam", &flip(end - 8), &["checksum (CRC)", "at byte"]);
     refused("bad.bam", &flip(second + 3000), &["block", "at byte"]);
-    refused("bad.bam", &flip(end - 4), &["does not inflate to the length it claims", "at byte"]);
+    refused("bad.bam", &flip(end - 4), &["does not inflate to its stated length", "at byte"]);
     refused("bad.bam", &flip(end - 1), &["more than 64 KiB", "at byte"]);
     refused("bad.bam", &flip(second), &["not a BGZF block", "at byte"]);
     refused("bad.bam", &flip(second + 12), &["damaged", "at byte"]);
@@ -208,22 +215,22 @@ fn what_is_not_a_file_of_reads() {
     refused(
         "x.bam",
         b"Dear diary,\nnothing today.\n",
-        &["none of BAM, SAM and CRAM", "give a BAM, SAM or CRAM file"],
+        &["not BAM, SAM or CRAM", "give a BAM, SAM or CRAM file"],
     );
-    refused("x.bam", &[0x80, 0, 1, 2, 0xfe, 9, 10, 11], &["none of BAM, SAM and CRAM"]);
+    refused("x.bam", &[0x80, 0, 1, 2, 0xfe, 9, 10, 11], &["not BAM, SAM or CRAM"]);
     refused("x.cram", b"CRAM\x02\0 and so on", &["ends inside its header"]);
-    refused("x.sam.gz", &gzip(b"\x80\0garbage\xff\n"), &["none of BAM, SAM and CRAM"]);
-    refused("x.bam", &bgzf(b"BAM\x02 and so on\n"), &["none of BAM, SAM and CRAM"]);
-    refused("x.bam", &bam_header(HEADER), &["without its BGZF layer", "bgzip"]);
-    refused("x.sam", HEADER.replace("@SQ", "!SQ").as_bytes(), &["none of BAM, SAM and CRAM"]);
+    refused("x.sam.gz", &gzip(b"\x80\0garbage\xff\n"), &["not BAM, SAM or CRAM"]);
+    refused("x.bam", &bgzf(b"BAM\x02 and so on\n"), &["not BAM, SAM or CRAM"]);
+    refused("x.bam", &bam_header(HEADER), &["without BGZF compression", "bgzip"]);
+    refused("x.sam", HEADER.replace("@SQ", "!SQ").as_bytes(), &["not BAM, SAM or CRAM"]);
 }
 
 #[test]
 fn sam_text_in_gzip_that_is_cut() {
     let text = fixtures::sam();
     let whole = gzip(text.as_bytes());
-    refused("x.sam.gz", &whole[..whole.len() / 2], &["gzip data is damaged or cut short"]);
-    refused("x.sam.gz", &whole[..whole.len() - 3], &["gzip data is damaged or cut short"]);
+    refused("x.sam.gz", &whole[..whole.len() / 2], &["gzip data is damaged or truncated"]);
+    refused("x.sam.gz", &whole[..whole.len() - 3], &["gzip data is damaged or truncated"]);
     let whole = bgzf(text.as_bytes());
     refused("x.sam.gz", &whole[..whole.len() - 40], &["truncated"]);
     refused("x.sam.gz", &whole[..whole.len() - 28], &["EOF block is missing"]);
@@ -363,7 +370,11 @@ fn a_record_whose_name_is_damaged_is_named_by_number() {
 fn an_absurd_block_size_is_named_by_number() {
     for size in [0u32, 31, 0x8000_0000, u32::MAX] {
         let bytes = with_bad_record(|r| r[..4].copy_from_slice(&size.to_le_bytes()));
-        record_is_refused("bad.bam", &bytes, &["record 10000", &format!("claims to be {size} bytes")]);
+        record_is_refused(
+            "bad.bam",
+            &bytes,
+            &["record 10000", &format!("an invalid length of {size} bytes")],
+        );
     }
     let bytes =
         bam(&[record("a", 0, 1, b""), 0x7000_0000u32.to_le_bytes().to_vec(), vec![1; 90]].concat());

@@ -58,6 +58,6 @@ fn more_memory_than_there_is_is_warned_of() {
         ended.stderr
     };
     let said = warning("900T");
-    assert!(said.contains("-m allows 943718400 MiB, and the ") && said.lines().count() == 1, "{said}");
+    assert!(said.contains("-m allows 943718400 MiB, but the ") && said.lines().count() == 1, "{said}");
     assert_eq!(warning("200M"), "");
 }

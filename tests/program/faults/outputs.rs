@@ -30,7 +30,7 @@ fn a_place_that_cannot_be_written() {
     sort(&folders, "none/x.bam")
         .fails(3, &["none/x.bam cannot be written", "No such file", "mkdir -p none"]);
     sort(&folders, "in/x.bam/x.bam").fails(3, &["in/x.bam/x.bam cannot be written", "Not a directory"]);
-    sort(&folders, "out").fails(1, &["out is a directory", "give the name of a file"]);
+    sort(&folders, "out").fails(1, &["out is a directory", "give a file name"]);
     assert!(folders.lines(Path::new("in/x.bam")).len() == 10, "the input is whole");
 }
 
@@ -158,7 +158,7 @@ fn stale_indexes_are_removed_and_the_new_one_is_there() {
     ended.succeeds();
     for name in &stale[..3] {
         assert!(
-            ended.stderr.contains(&format!("out/{name}, the index of an older")),
+            ended.stderr.contains(&format!("out/{name}, which was an index of an older")),
             "{}",
             ended.stderr
         );
@@ -240,7 +240,8 @@ fn a_link_is_not_followed() {
         let victim = folders.input("victim", "precious");
         let link = partial(&folders, output);
         symlink(&victim, &link).unwrap();
-        let name = format!("{output}.partial is a symbolic link; remove it, or write to another name");
+        let name =
+            format!("{output}.partial is a symbolic link; remove it, or choose another output name");
         run(&folders, args).fails(3, &[&format!("{output} cannot be written: {name}")]);
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious", "{args}");
         assert_eq!(std::fs::read_link(&link).unwrap(), victim, "{args}");
@@ -263,7 +264,7 @@ fn what_is_no_regular_file_is_left_alone() {
         let make = if kind == "directory" { "mkdir" } else { "mkfifo" };
         let made = Command::new(make).arg(folders.out("x.bam.partial")).status();
         assert!(made.unwrap().success());
-        let message = format!("out/x.bam.partial is a {kind}; remove it, or write to another name");
+        let message = format!("out/x.bam.partial is a {kind}; remove it, or choose another output name");
         sort(&folders, "out/x.bam").fails(3, &[&message]);
         assert_eq!(folders.left(), ["x.bam.partial"], "it is somebody else's");
     }
@@ -293,7 +294,7 @@ fn an_output_that_another_run_is_writing() {
     let first = Paused::at(&folders, (PieceRead, 1), ["sort", "in/x.bam", "-o", "out/x.bam"]);
     folders.input("y.bam", bam(&many(10, 200)));
     let second = folders.readmill(["sort", "in/y.bam", "-o", "out/x.bam"]);
-    second.fails(3, &["out/x.bam cannot be written: another run is writing it", "another name"]);
+    second.fails(3, &["out/x.bam cannot be written: another run is writing it", "another output name"]);
     first.go_on().succeeds();
     assert_eq!(folders.lines(&folders.out("x.bam")).len(), 300);
     assert_eq!(folders.left(), ["x.bam", "x.bam.bai"]);
@@ -324,7 +325,10 @@ fn a_link_of_an_index_is_not_followed() {
     let victim = folders.input("victim", "precious");
     let script = "ln -s ../in/victim out/x.pac.$$.partial && exec \"$0\" index in/ref.fa -o out/x";
     let ended = folders.run(&mut folders.shell(script));
-    ended.fails(3, &["out/x.pac.", ".partial: creating it: File exists", "remove it, if no other run"]);
+    ended.fails(
+        3,
+        &["out/x.pac.", ".partial: it cannot be created: File exists", "remove it if no other run"],
+    );
     assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious");
     assert_eq!(folders.left().len(), 1);
 }
@@ -355,13 +359,13 @@ fn metrics_that_cannot_be_written_are_told_before_anything_is_read() {
 fn metrics_have_a_name_of_their_own() {
     let folders = folders_with(10);
     for (flags, words) in [
-        ("-o out/x.bam --metrics out/x.bam", "two outputs have the name"),
-        ("-o out/x.bam --metrics-json out/x.bam", "two outputs have the name"),
-        ("-o out/x.bam --metrics out/m --metrics-json out/m", "two outputs have the name"),
-        ("-o out/x.bam --metrics ./out/x.bam", "two outputs have the name"),
-        ("-o out/x.bam --metrics out/m --metrics-json out/../out/m", "two outputs have the name"),
-        ("-o - --metrics -", "two outputs have the name"),
-        ("--metrics -", "two outputs have the name"),
+        ("-o out/x.bam --metrics out/x.bam", "two outputs have the same name"),
+        ("-o out/x.bam --metrics-json out/x.bam", "two outputs have the same name"),
+        ("-o out/x.bam --metrics out/m --metrics-json out/m", "two outputs have the same name"),
+        ("-o out/x.bam --metrics ./out/x.bam", "two outputs have the same name"),
+        ("-o out/x.bam --metrics out/m --metrics-json out/../out/m", "two outputs have the same name"),
+        ("-o - --metrics -", "two outputs have the same name"),
+        ("--metrics -", "two outputs have the same name"),
     ] {
         mark(&folders, flags).fails(1, &[words]);
         assert_eq!(folders.left(), [""; 0], "{flags}");

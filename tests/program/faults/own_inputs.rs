@@ -113,7 +113,10 @@ fn standard_streams_are_files_like_others() {
         let ended =
             folders.run(folders.shell(&format!("({script})")).stdin(std::process::Stdio::null()));
         assert_eq!(ended.status.code(), Some(1), "{script}: {}", ended.stderr);
-        assert!(ended.stderr.contains("is an input") || ended.stderr.contains("a file that is read"));
+        assert!(
+            ended.stderr.contains("is an input")
+                || ended.stderr.contains("a file that is also an input")
+        );
         assert_eq!(std::fs::read(folders.out("x.bam")).unwrap(), bytes, "{script}");
         assert_eq!(folders.left(), NAMES, "{script}");
     }

@@ -38,7 +38,7 @@ fn a_part_that_is_no_file() {
 fn a_whole_that_is_there_already() {
     let folders = folders_with(10);
     std::fs::write(folders.out("x.bam"), "somebody's").unwrap();
-    sort(&folders, "3").fails(1, &["out/x.bam is there already", "remove it"]);
+    sort(&folders, "3").fails(1, &["out/x.bam already exists", "remove it"]);
     assert_eq!(folders.left(), ["x.bam"]);
     folders
         .readmill(["sort", "in/x.bam", "-o", "/dev/null", "--out-parts", "2"])
@@ -74,7 +74,7 @@ fn parts_of_an_older_output_that_has_more_are_removed() {
     let ended = sort(&folders, "3");
     ended.succeeds();
     for number in 4..=7 {
-        let said = format!("removed out/x.bam.part-{number:03}, a part of an older output");
+        let said = format!("removed out/x.bam.part-{number:03}, which was a part of an older output");
         assert!(ended.stderr.contains(&said), "{}", ended.stderr);
     }
     assert_eq!(folders.left(), THREE);

@@ -20,7 +20,7 @@ fn a_temporary_directory_that_is_not_there() {
     let folders = place_with_much();
     let args = ["sort", "in/x.bam", "-o", "out/x.bam", "-T", "/nonexistent/tmp"];
     let ended = folders.readmill(args.iter().chain(&LITTLE));
-    ended.fails(3, &["/nonexistent/tmp", "give a directory", "--temp-dir"]);
+    ended.fails(3, &["/nonexistent/tmp", "set an existing, writable directory", "--temp-dir"]);
     assert_eq!(folders.left(), [""; 0]);
     let ended = folders.readmill(args[..4].iter().chain(&LITTLE));
     ended.succeeds();

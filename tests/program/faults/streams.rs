@@ -95,7 +95,7 @@ fn memory_beyond_the_limit_of_the_address_space_is_refused() {
     ] {
         let ended = run("1000000", &format!("{words} -m 2G"));
         assert_eq!(ended.status.code(), Some(1), "{words}: {}", ended.stderr);
-        let told = ended.stderr.split("give -m ").nth(1).and_then(|text| text.split(' ').next());
+        let told = ended.stderr.split("use -m ").nth(1).and_then(|text| text.split(' ').next());
         let told = told.unwrap_or_else(|| panic!("{words}: {}", ended.stderr)).to_string();
         assert_eq!(folders.left(), [""; 0], "{words}");
         run("1000000", &format!("{words} -m {told}")).succeeds();

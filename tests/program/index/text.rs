@@ -62,19 +62,19 @@ fn text_that_cannot_be_indexed_is_refused() {
     let dir = TestDir::new();
     let file = |name: &str, text: &str| arg(&dir.file(name, stored(text.as_bytes(), 900)));
     let unsorted = file("a.bed.gz", "c1\t50\t60\nc1\t40\t45\n");
-    refused(&dir, &["index", &unsorted], 2, &["a.bed.gz: line 2: it lies before", "sort -k1,1"]);
+    refused(&dir, &["index", &unsorted], 2, &["a.bed.gz: line 2: it is before", "sort -k1,1"]);
     let apart = file("b.bed.gz", "c1\t5\t6\nc2\t4\t5\nc1\t7\t8\n");
-    refused(&dir, &["index", &apart], 2, &["line 3: the lines of c1 do not stand together"]);
+    refused(&dir, &["index", &apart], 2, &["line 3: the lines of c1 are not adjacent"]);
     let odd = file("c.vcf.gz", "##fileformat=VCFv4.2\nc1\tfive\t.\tA\tG\t.\t.\t.\n");
-    refused(&dir, &["index", &odd], 2, &["line 2: this is not a line of VCF"]);
+    refused(&dir, &["index", &odd], 2, &["line 2: this is not a VCF line"]);
     let far = file("d.bed.gz", "c1\t600000000\t600000001\n");
-    refused(&dir, &["index", &far], 2, &["line 1", "beyond what this kind of index can hold", "--csi"]);
+    refused(&dir, &["index", &far], 2, &["line 1", "beyond the maximum of this kind of index", "--csi"]);
     assert_eq!(readmill(["index", "-c", &far, "-q"]).code, Some(0));
     let plain = arg(&dir.file("plain.vcf", VCF));
     refused(&dir, &["index", &plain], 2, &["not compressed", "bgzip"]);
     let what = file("what.gz", "hello\nworld\n");
-    refused(&dir, &["index", &what], 2, &["none of BAM", "--preset"]);
-    refused(&dir, &["index", "-b", &file("e.bed.gz", BED)], 1, &["BED has no BAI index"]);
+    refused(&dir, &["index", &what], 2, &["not a BAM", "--preset"]);
+    refused(&dir, &["index", "-b", &file("e.bed.gz", BED)], 1, &["a BAI index cannot be made for BED"]);
 }
 
 const FASTA: &str = ">c1 first\nACGTNacgtn\nAC\n>c2\nGGGTT\n";
@@ -112,7 +112,7 @@ fn a_fasta_gets_its_index_and_its_dictionary() {
     refused(&dir, &["faidx", &plain, "c1:x"], 1, &["is not a position"]);
     let ragged = arg(&dir.file("ragged.fa", ">c\nAC\nACGT\nA\n"));
     refused(&dir, &["faidx", &ragged], 2, &["ragged.fa", "line 3: contig c"]);
-    refused(&dir, &["index", "-c", &plain], 1, &["a FASTA has no BAI or CSI"]);
+    refused(&dir, &["index", "-c", &plain], 1, &["a BAI or CSI index cannot be made for FASTA"]);
 }
 
 #[cfg(feature = "bwa")]

@@ -52,8 +52,8 @@ fn an_input_in_the_directory_of_the_stages_stays() {
 #[test]
 fn a_directory_without_a_job_is_not_cleaned() {
     let scene = scene("sort in/* -o out/x.bam");
-    scene.shard("clean --work in").fails(1, &["in has no job in stages"]);
-    scene.shard("clean --work nowhere").fails(1, &["nowhere has no job in stages"]);
+    scene.shard("clean --work in").fails(1, &["in does not contain a job"]);
+    scene.shard("clean --work nowhere").fails(1, &["nowhere does not contain a job"]);
     assert!(scene.path("in/map-reads.sam").exists());
 }
 

@@ -60,7 +60,7 @@ fn is_healed(
         codes.push(ended.status.code());
         if !ended.status.success() {
             let is_removed = !scene.stage(name).exists();
-            let says = ended.stderr.contains(&format!("work/{name} was damaged, and has been removed"));
+            let says = ended.stderr.contains(&format!("work/{name} was damaged and has been removed"));
             if ended.status.code() != Some(75) || !is_removed || !says {
                 wrong.push(format!(
                     "{name} {what}: {stage} {codes:?}, removed: {is_removed}: {}",
@@ -223,7 +223,7 @@ fn an_input_that_changes_after_the_plan_is_refused() {
     let input = std::fs::read(scene.path("in/x.bam")).unwrap();
     until(&scene, &files, "map-0002");
     std::fs::write(scene.path("in/x.bam"), [&input[..], b"more"].concat()).unwrap();
-    scene.run().fails(2, &["in/x.bam was changed after the job had been planned", "plan it anew"]);
+    scene.run().fails(2, &["in/x.bam has changed since the job was planned", "plan the job again"]);
     std::fs::remove_file(scene.path("in/x.bam")).unwrap();
     scene.run().fails(3, &["in/x.bam", "No such file"]);
     std::fs::write(scene.path("in/x.bam"), &input).unwrap();
@@ -247,7 +247,7 @@ fn an_input_of_the_same_size_that_is_written_within_a_second_of_the_plan_is_refu
     let scene = Scene::new(&[("x.sam", one.clone().into())], "sort in/* -o out/x.bam");
     scene.plan("").succeeds();
     std::fs::write(scene.path("in/x.sam"), one.replace("M:1:F:1:", "M:2:F:2:")).unwrap();
-    scene.run().fails(2, &["in/x.sam was changed after the job had been planned"]);
+    scene.run().fails(2, &["in/x.sam has changed since the job was planned"]);
 }
 
 #[test]

@@ -23,13 +23,19 @@ fn refused(command: &str, words: &[&str]) {
 #[test]
 fn outputs_that_are_not_one_file_are_refused() {
     for (command, what) in [
-        ("sort in/x.sam", "the output is not a file"),
-        ("sort in/x.sam -O bam -o -", "the output is not a file"),
-        ("sort in/x.sam -O bam -o /dev/null", "the output is not a file"),
-        ("sort in/x.sam -o out/x.bam --copy-to out/u.bam=unmapped", "some reads go to other files"),
-        ("sort in/x.sam -o out/x.bam --move-to out/u.bam=unmapped", "some reads go to other files"),
+        ("sort in/x.sam", "the output is not a regular file"),
+        ("sort in/x.sam -O bam -o -", "the output is not a regular file"),
+        ("sort in/x.sam -O bam -o /dev/null", "the output is not a regular file"),
+        (
+            "sort in/x.sam -o out/x.bam --copy-to out/u.bam=unmapped",
+            "some reads are written to other files",
+        ),
+        (
+            "sort in/x.sam -o out/x.bam --move-to out/u.bam=unmapped",
+            "some reads are written to other files",
+        ),
     ] {
-        refused(command, &[what, "a job in stages"]);
+        refused(command, &[what, "cannot be run in stages"]);
     }
 }
 
@@ -46,10 +52,16 @@ fn inputs_that_cannot_be_read_again_are_refused() {
 #[test]
 fn steps_that_need_all_reads_at_once_are_refused() {
     for (command, what) in [
-        ("prep in/x.sam -o out/x.bam --sort coordinate --fix-mates samtools", "mates are to be fixed"),
-        ("prep in/x.sam -o out/x.bam --sort coordinate --fix-mates picard", "mates are to be fixed"),
-        ("markdup in/x.sam -o out/x.bam --rules samtools", "marked by samtools' rules"),
-        ("prep in/x.sam -o out/x.bam --min-mapq 1", "neither sorted nor are duplicates marked"),
+        (
+            "prep in/x.sam -o out/x.bam --sort coordinate --fix-mates samtools",
+            "it updates mate information",
+        ),
+        (
+            "prep in/x.sam -o out/x.bam --sort coordinate --fix-mates picard",
+            "it updates mate information",
+        ),
+        ("markdup in/x.sam -o out/x.bam --rules samtools", "marked with --rules samtools"),
+        ("prep in/x.sam -o out/x.bam --min-mapq 1", "neither sorts reads nor marks duplicates"),
     ] {
         refused(command, &[what]);
     }
@@ -61,7 +73,10 @@ fn commands_that_have_no_stages_are_refused_by_name() {
         let name = command.split(' ').next().unwrap();
         refused(
             command,
-            &[&format!("{name} cannot be done in stages"), "sort, merge, markdup, prep or align"],
+            &[
+                &format!("{name} cannot be run in stages"),
+                "COMMAND is sort, merge, markdup, prep or align",
+            ],
         );
     }
 }
@@ -83,12 +98,12 @@ fn a_command_that_resumes_itself_is_refused_in_a_plan() {
 #[test]
 fn numbers_of_stages_that_are_not_there_are_refused() {
     let scene = scene("sort in/x.sam -o out/x.bam");
-    scene.shard("run --work work").fails(1, &["work has no job in stages", "readmill shard plan"]);
+    scene.shard("run --work work").fails(1, &["work does not contain a job", "readmill shard plan"]);
     scene.plan("--shards 2 --ranges 3").succeeds();
     for (stage, words) in [
-        ("map 3", &["there is no map 3", "2 of that stage"][..]),
-        ("map 1..3", &["there is no map 3"]),
-        ("write 4", &["there is no write 4", "3 of that stage"]),
+        ("map 3", &["there is no stage map 3", "2 stages of this kind"][..]),
+        ("map 1..3", &["there is no stage map 3"]),
+        ("write 4", &["there is no stage write 4", "3 stages of this kind"]),
         ("judge", &["no stage judge"]),
     ] {
         scene.shard(&format!("{stage} --work work -q")).fails(1, words);
@@ -127,9 +142,9 @@ fn a_directory_that_has_another_job_is_refused() {
     scene.plan("").succeeds();
     scene.plan("--shards 5").succeeds(); // the same job goes on, as it was divided
     let words = ["shard", "plan", "--work", "work", "sort", "-n", "in/x.sam", "-o", "out/x.bam"];
-    scene.folders.readmill(words).fails(1, &["work has another job", "use another directory"]);
+    scene.folders.readmill(words).fails(1, &["work contains another job", "use another directory"]);
     let resumed = ["sort", "-n", "in/x.sam", "-o", "out/x.bam", "--resume", "work"];
-    scene.folders.readmill(resumed).fails(1, &["work has another job"]);
+    scene.folders.readmill(resumed).fails(1, &["work contains another job"]);
 }
 
 /// A header, and reads of one name with more than a mebibyte among others.
@@ -178,7 +193,7 @@ fn a_file_of_somebody_else_with_the_name_of_a_stage_is_refused_and_stays() {
     let scene = scene("sort in/x.sam -o out/x.bam");
     scene.plan("--shards 2").succeeds();
     std::fs::write(scene.stage("map-0002"), "notes of somebody else, in a few words").unwrap();
-    let said = &["work/map-0002: the file is not of readmill", "move it away"];
+    let said = &["work/map-0002: it has the name of a stage file", "move the file"];
     scene.run().fails(1, said);
     scene.shard("map 2 --work work").fails(1, said);
     scene.shard("status --work work").fails(1, said);
@@ -195,7 +210,7 @@ fn a_plan_of_another_version_is_refused_as_one() {
     other["program"] = "9.0.0 00ff".into();
     other.as_object_mut().unwrap().remove("anchor");
     std::fs::write(scene.stage("job.json"), other.to_string()).unwrap();
-    scene.run().fails(2, &["planned by another build of readmill (9.0.0 00ff)", "by one build"]);
+    scene.run().fails(2, &["planned by another build of readmill (9.0.0 00ff)", "with the same build"]);
 }
 
 #[test]
@@ -216,7 +231,7 @@ fn reads_without_the_field_of_the_order_are_warned_of_once() {
     let scene = Scene::new(&[("x.sam", text.into())], "sort -t ZZ in/* -o out/x.bam");
     scene.plan("--shards 3").succeeds();
     let ended = scene.shard("run --work work");
-    let warnings = ended.stderr.matches("no read has ZZ, by which reads are to be sorted").count();
+    let warnings = ended.stderr.matches("no read has the field ZZ, which is the sort key").count();
     assert_eq!(warnings, 1, "{}", ended.stderr);
     ended.succeeds();
 }

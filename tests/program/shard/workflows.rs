@@ -147,12 +147,12 @@ fn a_directory_that_a_workflow_cannot_name_is_refused() {
     };
     for name in [&b"two\nlines"[..], b"not UTF-8 \xff"] {
         for (_, ended) in moved(OsStr::from_bytes(name)) {
-            ended.fails(1, &["is not UTF-8, or has a line break", "rename it"]);
+            ended.fails(1, &["is not UTF-8, or has a line break", "rename the directory"]);
         }
     }
     for (format, ended) in moved("a{b}".as_ref()) {
         match format {
-            "snakemake" => ended.fails(1, &["a{b} has braces", "wildcards"]),
+            "snakemake" => ended.fails(1, &["a{b} contains braces", "wildcards"]),
             _ => ended.succeeds(),
         }
     }

@@ -17,7 +17,7 @@ use crate::support::{TestDir, arg, column, readmill};
 fn view(words: &[&str]) -> String {
     let done = readmill(["view"].iter().chain(words));
     assert_eq!(done.code, Some(0), "{words:?}: {}", done.stderr);
-    let is_expected = |line: &str| line.starts_with("readmill: warning: no read is left");
+    let is_expected = |line: &str| line.starts_with("readmill: warning: none of the ");
     assert!(done.stderr.lines().all(is_expected), "{words:?}: {}", done.stderr);
     String::from_utf8(done.stdout).expect("text")
 }

@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn the_least_memory_is_read() {
-        let log = "readmill: error: this plan needs at least -m 51M with 2 threads, and has 1M";
+        let log = "readmill: error: this command needs at least -m 51M with 2 threads, but -m is 1M";
         assert_eq!(parse_min_memory(log).unwrap(), 51);
         assert!(parse_min_memory("readmill: error: no").is_err());
     }

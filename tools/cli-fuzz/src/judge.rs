@@ -190,7 +190,7 @@ mod tests {
         );
         assert!(compare_runs(&output, &outcome(0, "", &[]), &["out".into()]).is_none());
         assert_eq!(
-            requested_memory_mib("error: this plan needs at least -m 59M with 2 threads"),
+            requested_memory_mib("error: this command needs at least -m 59M with 2 threads"),
             Some(59)
         );
         assert_eq!(requested_memory_mib("raise -m to 22M or more"), Some(22));

@@ -31,7 +31,8 @@ pub fn complete_index(
     let (_, bases) = read_sequences(prefix)?;
     check_build_memory(prefix, bases, memory)?;
     let file = with_suffix(prefix, ".pac");
-    let packed = std::fs::read(&file).map_err(|error| Error::io("reading it", &error).file(&file))?;
+    let packed =
+        std::fs::read(&file).map_err(|error| Error::io("reading failed", &error).file(&file))?;
     let text = unpack_both_strands(&packed, bases as usize);
     drop(packed);
     report(IndexStage::Sort);

@@ -28,7 +28,7 @@ impl Scratch {
         // SAFETY: no preconditions.
         let scratch = unsafe { sys::bwa_shim_scratch_new() };
         if scratch.is_null() {
-            Err(call_error("making a thread's buffers"))
+            Err(call_error("creating the buffers of a thread"))
         } else {
             Ok(Scratch(scratch))
         }

@@ -19,7 +19,7 @@ pub(super) const FILE_SUFFIXES: [&str; 4] = [".amb", ".ann", ".pac", ".bwt.2bit.
 pub const FILES: IndexFiles = IndexFiles {
     aligner: "bwa mem",
     suffixes: &FILE_SUFFIXES,
-    hint: "make one with `readmill index REF`, or with `bwa-mem2 index REF`",
+    hint: "build one with `readmill index REF`, or with `bwa-mem2 index REF`",
     check: check_index_files,
 };
 
@@ -29,7 +29,7 @@ pub(super) fn check_index_files(prefix: &Path) -> Result<IndexDescription> {
     if let Some(first) = FILES.missing_files(prefix).first() {
         return Err(Error::usage("this file of the index for bwa mem is missing")
             .file(first)
-            .hint("make the index with `readmill index REF`"));
+            .hint("build the index with `readmill index REF`"));
     }
     let (mut contigs, bases) = read_sequences(prefix)?;
     let warnings = read_alternates(&with_suffix(prefix, ".alt"), &mut contigs)?;
@@ -44,7 +44,7 @@ pub(super) fn read_sequences(prefix: &Path) -> Result<(Vec<IndexContig>, u64)> {
     check_ambiguous(&with_suffix(prefix, ".amb"), bases, contigs.len())?;
     let packed = with_suffix(prefix, ".pac");
     if file_length(&packed)? != bases / 4 + 2 {
-        return Err(damaged_index_error(&packed, "it has not the length that the .ann file says"));
+        return Err(damaged_index_error(&packed, "its length does not match the .ann file"));
     }
     Ok((contigs, bases))
 }
@@ -53,9 +53,9 @@ pub(super) fn read_sequences(prefix: &Path) -> Result<(Vec<IndexContig>, u64)> {
 /// file that is at fault.
 pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Error {
     let (suffix, what) = match fault {
-        IndexFault::Transform => (".bwt.2bit.64", "its counts are not those of its bases"),
-        IndexFault::Starts => (".bwt.2bit.64", "suffixes do not start where it says"),
-        IndexFault::Bases => (".pac", "its bases are not those of the .bwt.2bit.64 file"),
+        IndexFault::Transform => (".bwt.2bit.64", "its counts do not match its bases"),
+        IndexFault::Starts => (".bwt.2bit.64", "it gives wrong starts of suffixes"),
+        IndexFault::Bases => (".pac", "its bases do not match the .bwt.2bit.64 file"),
     };
     damaged_index_error(&with_suffix(prefix, suffix), what)
 }
@@ -65,21 +65,21 @@ pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Erro
 pub(super) fn changed_index_error(prefix: &Path) -> Error {
     Error::input("the index changed while it was read")
         .file(prefix)
-        .hint("wait until it is made, or make it again with `readmill index REF`")
+        .hint("wait until it is complete, or rebuild it with `readmill index REF`")
 }
 
 fn damaged_index_error(file: &Path, what: impl Into<String>) -> Error {
     Error::input(format!("the index is damaged: {}", what.into()))
         .file(file)
-        .hint("make it again with `readmill index REF`")
+        .hint("rebuild it with `readmill index REF`")
 }
 
 fn file_length(file: &Path) -> Result<u64> {
-    Ok(file.metadata().map_err(|error| Error::io("reading its size", &error).file(file))?.len())
+    Ok(file.metadata().map_err(|error| Error::io("its size cannot be read", &error).file(file))?.len())
 }
 
 fn read_text(file: &Path) -> Result<String> {
-    let bytes = std::fs::read(file).map_err(|error| Error::io("reading it", &error).file(file))?;
+    let bytes = std::fs::read(file).map_err(|error| Error::io("reading failed", &error).file(file))?;
     String::from_utf8(bytes).map_err(|_| damaged_index_error(file, "it is not text"))
 }
 
@@ -92,14 +92,14 @@ fn read_annotations(file: &Path) -> Result<(Vec<IndexContig>, u64)> {
     let text = read_text(file)?;
     let mut lines = text.lines();
     let [bases, count, _] = parse_numbers(lines.next())
-        .ok_or_else(|| damaged_index_error(file, "its first line is not three numbers"))?;
+        .ok_or_else(|| damaged_index_error(file, "its first line does not have three numbers"))?;
     let (mut contigs, mut sum) = (Vec::new(), 0);
     for _ in 0..count {
         let number = contigs.len() + 1;
         let (name, comment) = split_named_line(lines.next()).unwrap_or_default();
         if comment.len() > MAX_COMMENT_BYTES {
             let what = format!("the comment of sequence {number} is longer than 8,190 bytes");
-            let hint = "shorten it in the FASTA file, and make the index again";
+            let hint = "shorten it in the FASTA file, and rebuild the index";
             return Err(Error::input(what).file(file).hint(hint));
         }
         match parse_numbers(lines.next()) {
@@ -112,11 +112,11 @@ fn read_annotations(file: &Path) -> Result<(Vec<IndexContig>, u64)> {
                 contigs.push(IndexContig { name: name.to_owned(), length, alternate: false });
                 sum += length;
             }
-            _ => return Err(damaged_index_error(file, format!("sequence {number} makes no sense"))),
+            _ => return Err(damaged_index_error(file, format!("sequence {number} is invalid"))),
         }
     }
     if sum != bases || bases == 0 || bases > u64::MAX >> 26 {
-        return Err(damaged_index_error(file, "its sequences do not add up"));
+        return Err(damaged_index_error(file, "the lengths of its sequences do not match their sum"));
     }
     Ok((contigs, bases))
 }
@@ -146,7 +146,7 @@ fn check_ambiguous(file: &Path, bases: u64, sequences: usize) -> Result<()> {
     let text = read_text(file)?;
     let mut lines = text.lines();
     let [same, same_sequences, count] = parse_numbers(lines.next())
-        .ok_or_else(|| damaged_index_error(file, "its first line is not three numbers"))?;
+        .ok_or_else(|| damaged_index_error(file, "its first line does not have three numbers"))?;
     let within = |line: &str| {
         let (numbers_of, letter) = line.rsplit_once(' ')?;
         let [at, length]: [u64; 2] = parse_numbers(Some(numbers_of))?;
@@ -155,7 +155,7 @@ fn check_ambiguous(file: &Path, bases: u64, sequences: usize) -> Result<()> {
     };
     let good = lines.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)).filter_map(within);
     if same != bases || same_sequences != sequences as u64 || good.count() as u64 != count {
-        return Err(damaged_index_error(file, "it does not fit the .ann file"));
+        return Err(damaged_index_error(file, "it does not match the .ann file"));
     }
     Ok(())
 }
@@ -172,7 +172,7 @@ fn read_alternates(file: &Path, contigs: &mut [IndexContig]) -> Result<Vec<Strin
     if !file.is_file() {
         return Ok(Vec::new());
     }
-    let text = std::fs::read(file).map_err(|error| Error::io("reading it", &error).file(file))?;
+    let text = std::fs::read(file).map_err(|error| Error::io("reading failed", &error).file(file))?;
     // If two sequences have the same name, the C++ code marks the last one.
     let numbers: HashMap<&[u8], usize> =
         contigs.iter().enumerate().map(|(number, contig)| (contig.name.as_bytes(), number)).collect();
@@ -192,7 +192,7 @@ fn read_alternates(file: &Path, contigs: &mut [IndexContig]) -> Result<Vec<Strin
     }
     let unread = unread.filter(|&number| !marked[number]).map(|number| {
         let (file, name) = (file.display(), &contigs[number].name);
-        format!("{file}: the last line, {name}, does not end with a newline, and bwa does not read it: {name} is not taken for an alternate locus; add a newline")
+        format!("{file}: the last line, {name}, does not end with a newline, so bwa does not read it: {name} is not treated as an alternate locus; add a newline")
     });
     for (contig, marked) in contigs.iter_mut().zip(marked) {
         contig.alternate = marked;
@@ -205,12 +205,12 @@ fn read_alternates(file: &Path, contigs: &mut [IndexContig]) -> Result<Vec<Strin
 /// The file has, in this order: rows, counts, occurrences, samples of the suffix array, the row of
 /// the whole text. bwa-mem3 adds the sampling rate of the suffix array.
 fn check_transform(file: &Path, bases: u64) -> Result<u64> {
-    let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
+    let failed = |error: std::io::Error| Error::io("reading failed", &error).file(file);
     let mut open = input_file::open(file).map_err(failed)?;
     let [rows, counts @ ..] =
-        read_words::<6>(&mut open).ok_or_else(|| damaged_index_error(file, "it is cut"))?;
+        read_words::<6>(&mut open).ok_or_else(|| damaged_index_error(file, "it is truncated"))?;
     if rows != 2 * bases + 1 || counts[0] != 0 || counts[4] != 2 * bases || !counts.is_sorted() {
-        return Err(damaged_index_error(file, "it does not fit the .ann file"));
+        return Err(damaged_index_error(file, "it does not match the .ann file"));
     }
     let occurrences = ((rows >> 6) + 1) * 64;
     let size = file_length(file)?;
@@ -219,7 +219,7 @@ fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     let untold = size == 48 + occurrences + samples(3) + 8;
     let told = |shift: &u32| size == 48 + occurrences + samples(*shift) + 16;
     let shift = if untold { Some(3) } else { (0..=6).find(told) };
-    let shift = shift.ok_or_else(|| damaged_index_error(file, "it is cut, or has too much"))?;
+    let shift = shift.ok_or_else(|| damaged_index_error(file, "it is truncated or too long"))?;
     open.seek(SeekFrom::Start(48 + occurrences + samples(shift))).map_err(failed)?;
     let ends = match read_words::<1>(&mut open) {
         Some([end]) => end < rows && (untold || read_words::<1>(&mut open) == Some([u64::from(shift)])),
@@ -228,7 +228,7 @@ fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     if ends {
         Ok(occurrences + samples(shift))
     } else {
-        Err(damaged_index_error(file, "its end makes no sense"))
+        Err(damaged_index_error(file, "its end is invalid"))
     }
 }
 

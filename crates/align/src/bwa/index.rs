@@ -126,7 +126,7 @@ impl PackedReference {
                 if names.insert(name.to_owned()) {
                     return Ok(());
                 }
-                Err(Error::input(format!("two sequences are called {name}")))
+                Err(Error::input(format!("two sequences have the name {name}")))
             }
             FastaLine::Letters(letters) => packed.push_letters(letters, &mut last),
         })?;

@@ -204,7 +204,7 @@ pub(super) fn call_error(doing: &str) -> Error {
         let text = sys::bwa_shim_last_error();
         (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
     };
-    Error::bug(format!("bwa-mem3: {doing}: {}", said.as_deref().unwrap_or("it did not say why")))
+    Error::bug(format!("bwa-mem3: {doing}: {}", said.as_deref().unwrap_or("the reason is unknown")))
 }
 
 /// A second name for index files: symbolic links in a temporary directory, which is removed on
@@ -216,9 +216,9 @@ pub(super) struct IndexLinks {
 
 impl IndexLinks {
     pub(super) fn create(prefix: &Path) -> Result<Self> {
-        let whole =
-            std::path::absolute(prefix).map_err(|error| Error::io("finding it", &error).file(prefix))?;
-        let failed = |error| Error::io("linking the index aside", &error).file(prefix);
+        let whole = std::path::absolute(prefix)
+            .map_err(|error| Error::io("its path cannot be resolved", &error).file(prefix))?;
+        let failed = |error| Error::io("linking to the index failed", &error).file(prefix);
         let place = TempDir::with_prefix("readmill-index-").map_err(failed)?;
         let own = place.path().join(place.path().file_name().unwrap_or_default());
         for suffix in FILE_SUFFIXES.iter().chain(&[".alt"]) {

@@ -193,7 +193,7 @@ impl Settings {
     pub(super) fn new(mate_mapq: bool, change: impl FnOnce(&mut sys::mem_opt_t)) -> Result<Self> {
         // SAFETY: no preconditions.
         let raw = unsafe { sys::bwa_shim_opts_new() };
-        let raw = NonNull::new(raw).ok_or_else(|| call_error("making options"))?;
+        let raw = NonNull::new(raw).ok_or_else(|| call_error("creating options"))?;
         // SAFETY: new options point at a static table of that layout (the version of the crate is pinned, and a test
         // reads the table).
         let table = unsafe { (*raw.as_ptr()).compat.cast::<Compat>().read() };

@@ -17,7 +17,7 @@ pub(super) const FILE_SUFFIXES: [&str; 2] = [".l2b", ".mbw"];
 pub const FILES: IndexFiles = IndexFiles {
     aligner: "minibwa",
     suffixes: &FILE_SUFFIXES,
-    hint: "make one with `readmill index --kernel minibwa REF`, or with `minibwa index REF`",
+    hint: "build one with `readmill index --kernel minibwa REF`, or with `minibwa index REF`",
     check: check_index_files,
 };
 
@@ -38,9 +38,9 @@ const PREFIX_TABLE_BYTES: u64 = 32 << 20;
 /// file that is at fault.
 pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Error {
     let (suffix, what) = match fault {
-        IndexFault::Transform => (".mbw", "its counts are not those of its bases"),
-        IndexFault::Starts => (".mbw", "suffixes do not start where it says"),
-        IndexFault::Bases => (".l2b", "its bases are not those of the .mbw file"),
+        IndexFault::Transform => (".mbw", "its counts do not match its bases"),
+        IndexFault::Starts => (".mbw", "it gives wrong starts of suffixes"),
+        IndexFault::Bases => (".l2b", "its bases do not match the .mbw file"),
     };
     damaged_index_error(&with_suffix(prefix, suffix), what)
 }
@@ -50,13 +50,13 @@ pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Erro
 pub(super) fn changed_index_error(prefix: &Path) -> Error {
     Error::input("the index changed while it was read")
         .file(prefix)
-        .hint("wait until it is made, or make it again with `readmill index --kernel minibwa REF`")
+        .hint("wait until it is complete, or rebuild it with `readmill index --kernel minibwa REF`")
 }
 
 fn damaged_index_error(file: &Path, what: &str) -> Error {
     Error::input(format!("the index is damaged: {what}"))
         .file(file)
-        .hint("make it again with `readmill index --kernel minibwa REF`")
+        .hint("rebuild it with `readmill index --kernel minibwa REF`")
 }
 
 /// Reads a file of eight-byte little-endian numbers from its beginning.
@@ -69,20 +69,20 @@ struct NumberReader<'a> {
 impl<'a> NumberReader<'a> {
     /// Opens a file that begins with `magic`. Returns also the number in the next four bytes.
     fn open(file: &'a Path, magic: [u8; 4]) -> Result<(Self, u32)> {
-        let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
+        let failed = |error: std::io::Error| Error::io("reading failed", &error).file(file);
         let open = input_file::open(file).map_err(failed)?;
         let length = open.metadata().map_err(failed)?.len();
         let mut numbers = NumberReader { file, input: BufReader::new(open), length };
         let head = numbers.next_number()?.to_le_bytes();
         if head[..4] != magic {
-            return Err(damaged_index_error(file, "it does not begin as such a file does"));
+            return Err(damaged_index_error(file, "it does not begin with the signature of its format"));
         }
         Ok((numbers, u32::from_le_bytes([head[4], head[5], head[6], head[7]])))
     }
 
     fn next_number(&mut self) -> Result<u64> {
         let mut bytes = [0; 8];
-        let cut = |_| damaged_index_error(self.file, "it is cut");
+        let cut = |_| damaged_index_error(self.file, "it is truncated");
         self.input.read_exact(&mut bytes).map_err(cut)?;
         Ok(u64::from_le_bytes(bytes))
     }
@@ -97,7 +97,7 @@ impl<'a> NumberReader<'a> {
         let mut left = bytes;
         while left > 0 {
             let step = left.min(i64::MAX as u64);
-            let failed = |error: std::io::Error| Error::io("reading it", &error).file(self.file);
+            let failed = |error: std::io::Error| Error::io("reading failed", &error).file(self.file);
             self.input.seek_relative(step as i64).map_err(failed)?;
             left -= step;
         }
@@ -107,13 +107,17 @@ impl<'a> NumberReader<'a> {
     /// Reads `count` texts that take `length` bytes in total. Each of them ends with a NUL.
     fn read_texts(&mut self, count: u64, length: u64) -> Result<Vec<String>> {
         let mut bytes = Vec::new();
-        let cut = |_| damaged_index_error(self.file, "it is cut");
+        let cut = |_| damaged_index_error(self.file, "it is truncated");
         self.input.by_ref().take(length).read_to_end(&mut bytes).map_err(cut)?;
         let all = String::from_utf8(bytes)
             .map_err(|_| damaged_index_error(self.file, "a name is not UTF-8"))?;
         let texts: Vec<String> = all.split_terminator('\0').map(str::to_owned).collect();
         let whole = all.ends_with('\0') && all.len() as u64 == length && texts.len() as u64 == count;
-        if whole { Ok(texts) } else { Err(damaged_index_error(self.file, "its names do not add up")) }
+        if whole {
+            Ok(texts)
+        } else {
+            Err(damaged_index_error(self.file, "the number or length of its names is wrong"))
+        }
     }
 }
 
@@ -129,21 +133,21 @@ fn read_sequences(file: &Path) -> Result<(Vec<IndexContig>, u64, u64)> {
     let parts = [(count, 8), (holes, 16), (masks, 16), (words, 8), (names, 1), (comments, 1)];
     let sizes = parts.iter().map(|&(count, each)| u128::from(count) * each);
     if 64 + sizes.sum::<u128>() != u128::from(numbers.length) || bases.div_ceil(32) != words {
-        return Err(damaged_index_error(file, "it is cut, or has too much"));
+        return Err(damaged_index_error(file, "it is truncated or too long"));
     }
     if bases == 0 || count > u64::from(u32::MAX >> 2) {
-        return Err(damaged_index_error(file, "its numbers make no sense"));
+        return Err(damaged_index_error(file, "its numbers are invalid"));
     }
     let lengths = (0..count).map(|_| numbers.next_number()).collect::<Result<Vec<u64>>>()?;
     let sum = lengths.iter().map(|&length| u128::from(length)).sum::<u128>();
     if sum != u128::from(bases) || lengths.iter().any(|&length| length > i32::MAX as u64) {
-        return Err(damaged_index_error(file, "its sequences do not add up"));
+        return Err(damaged_index_error(file, "the lengths of its sequences do not match their sum"));
     }
     let mut last = 0;
     for _ in 0..holes {
         let [start, end] = numbers.next_numbers()?;
         if start < last || end <= start || end > bases {
-            return Err(damaged_index_error(file, "its holes make no sense"));
+            return Err(damaged_index_error(file, "its holes are invalid"));
         }
         last = end;
     }
@@ -164,15 +168,15 @@ fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     let [end, counts @ ..]: [u64; 5] = numbers.next_numbers()?;
     let rows = 2 * bases;
     if counts[3] != rows || !counts.is_sorted() || end > rows || shift > 20 {
-        return Err(damaged_index_error(file, "it does not fit the .l2b file"));
+        return Err(damaged_index_error(file, "it does not match the .l2b file"));
     }
     let (blocks, samples) = (64 * rows.div_ceil(128) + 32, (rows + (1 << shift)) >> shift);
     if 48 + blocks + 8 + 8 * samples != numbers.length {
-        return Err(damaged_index_error(file, "it is cut, or has too much"));
+        return Err(damaged_index_error(file, "it is truncated or too long"));
     }
     numbers.skip_bytes(blocks)?;
     if numbers.next_number()? != samples {
-        return Err(damaged_index_error(file, "its samples do not add up"));
+        return Err(damaged_index_error(file, "the number of its samples is wrong"));
     }
     Ok(numbers.length)
 }

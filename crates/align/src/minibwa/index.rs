@@ -112,7 +112,7 @@ impl PackedSequences {
                     return Ok(());
                 }
                 let name = String::from_utf8_lossy(name);
-                Err(Error::input(format!("two sequences are called {name}")))
+                Err(Error::input(format!("two sequences have the name {name}")))
             }
             FastaLine::Letters(letters) => sequences.push_letters(letters),
         })?;

@@ -66,9 +66,9 @@ fn what_is_no_reference_is_refused() {
     for (text, what) in [
         ("", "no bases"),
         (">a\n", "no bases"),
-        ("ACGT\n", "begins with `>`"),
+        ("ACGT\n", "must begin with `>`"),
         ("@r\nACGT\n+\nIIII\n", "this is FASTQ"),
-        (">a\nAC\n>b\nAC\n>a\nAC\n", "two sequences are called a"),
+        (">a\nAC\n>b\nAC\n>a\nAC\n", "two sequences have the name a"),
         (">a\nAC\n> b\nAC\n", "sequence 2 has no name"),
     ] {
         let error = refused(text, BwaIndexOptions::default());
@@ -81,7 +81,7 @@ fn what_is_no_reference_is_refused() {
 fn an_index_that_takes_too_much_memory_is_not_begun() {
     let error = refused(&fasta("\n"), BwaIndexOptions { memory: Some(1 << 20), unpacked: false });
     assert_eq!(error.kind, ErrorKind::Usage);
-    assert!(error.what.contains("takes 18M"), "{error}");
+    assert!(error.what.contains("needs 18M"), "{error}");
 }
 
 #[test]

@@ -148,9 +148,9 @@ fn what_is_no_reference_is_refused() {
     for (text, what) in [
         ("", "no bases"),
         (">a\n", "no bases"),
-        ("ACGT\n", "begins with `>`"),
+        ("ACGT\n", "must begin with `>`"),
         ("@r\nACGT\n+\nIIII\n", "this is FASTQ"),
-        (">a\nAC\n>b\nAC\n>a\nAC\n", "two sequences are called a"),
+        (">a\nAC\n>b\nAC\n>a\nAC\n", "two sequences have the name a"),
         (">a\nAC\n> b\nAC\n", "sequence 2 has no name"),
     ] {
         let error = refused(text, None);
@@ -159,7 +159,7 @@ fn what_is_no_reference_is_refused() {
     }
     let error = refused(&fasta("\n"), Some(1 << 20));
     assert_eq!(error.kind, ErrorKind::Usage);
-    assert!(error.what.contains("takes 18M"), "{error}");
+    assert!(error.what.contains("needs 18M"), "{error}");
 }
 
 #[test]
@@ -210,5 +210,5 @@ fn a_damaged_index_is_an_error_and_does_not_end_the_process() {
         }
     }
     let lines = loaded(".l2b", |bytes| bytes[64..72].fill(0x11));
-    assert!(lines.is_err_and(|error| error.what.contains("do not add up")));
+    assert!(lines.is_err_and(|error| error.what.contains("do not match their sum")));
 }

@@ -86,7 +86,7 @@ impl Arguments {
             )));
         }
         if self.quantizing_levels == 0 {
-            return Err(Error::usage("quantizing_levels is 0, and must be at least 1"));
+            return Err(Error::usage("quantizing_levels is 0, but must be at least 1"));
         }
         Ok(())
     }

@@ -69,7 +69,7 @@ fn parse_quantization(text_table: &TextTable<'_>) -> Result<Quantization> {
     }
     match rows {
         QUALITIES => Ok(quantization),
-        _ => Err(Error::input(format!("the table Quantized has {rows} rows and not {QUALITIES}"))),
+        _ => Err(Error::input(format!("the table Quantized has {rows} rows instead of {QUALITIES}"))),
     }
 }
 
@@ -251,7 +251,7 @@ impl TextRow<'_> {
                     context_code(bases).filter(|_| (0..=usize::from(longest)).contains(&bases.len()));
                 let code = code.ok_or_else(|| {
                     let what = format!(
-                        "the context {:?} is not of up to {longest} bases A, C, G, T",
+                        "the context {:?} does not consist of at most {longest} bases A, C, G, T",
                         self.value_text(at)
                     );
                     line_error(self.line, what)
@@ -321,7 +321,7 @@ fn parse_table_count(line: &[u8]) -> Result<usize> {
         let what = if old {
             "a report of version 0, which GATK 4 does not read either"
         } else {
-            "no GATKReport"
+            "not a GATKReport"
         };
         return Err(line_error(1, format!("this is {what}")));
     };
@@ -329,7 +329,7 @@ fn parse_table_count(line: &[u8]) -> Result<usize> {
         let version = String::from_utf8_lossy(rest);
         return Err(line_error(
             1,
-            format!("the report is {version}, and only v1.1 can be read, in GATK 4 too"),
+            format!("the report has version {version}, but only v1.1 can be read, as in GATK 4"),
         ));
     }
     let count = line.split(|&byte| byte == b':').nth(2).and_then(parse_number);
@@ -382,7 +382,7 @@ fn table_fields<'a>(
 ) -> Result<Vec<&'a [u8]>> {
     let text = lines.require_line(what)?;
     if !text.starts_with(b"#:GATKTable:") {
-        return Err(line_error(lines.line, format!("{what} should be here, after #:GATKTable")));
+        return Err(line_error(lines.line, format!("expected {what} after #:GATKTable")));
     }
     let mut fields = Vec::new();
     for field in text.split(|&byte| byte == b':').take(MAX_FIELDS) {
@@ -466,15 +466,14 @@ impl<'a> LineCursor<'a> {
 
     fn require_line(&mut self, what: &str) -> Result<&'a [u8]> {
         let end = self.line + 1;
-        self.next_line()
-            .ok_or_else(|| line_error(end, format!("the report ends where {what} should be")))
+        self.next_line().ok_or_else(|| line_error(end, format!("the report ends before {what}")))
     }
 
     /// Skips the blank line after a table, which may be missing at the end of the file.
     fn skip_blank_line(&mut self) -> Result<()> {
         match self.next_line() {
             Some(line) if !trim_blanks(line).is_empty() => {
-                Err(line_error(self.line, "a table has more rows than its first line says"))
+                Err(line_error(self.line, "a table has more rows than its first line states"))
             }
             _ => Ok(()),
         }

@@ -105,10 +105,18 @@ fn reports_are_gathered() {
     let mut other = read(TWO);
     other.arguments.maximum_cycle_value = 13;
     let error = gather([read(ONE), other].map(Ok)).unwrap_err().to_string();
-    assert!(error.contains("maximum_cycle_value is 12 in the first and 13 here"), "{error}");
+    assert!(
+        error.contains("maximum_cycle_value is 12 in the first report and 13 in another"),
+        "{error}"
+    );
     assert!(gather(Vec::new()).is_err());
     let empty = RecalReport::new(&Tables::default(), read(ONE).arguments).unwrap();
-    assert!(gather([Ok(empty.clone())]).unwrap_err().to_string().contains("no report has any base"));
+    assert!(
+        gather([Ok(empty.clone())])
+            .unwrap_err()
+            .to_string()
+            .contains("none of the reports has any bases")
+    );
     assert_eq!(
         text(&gather([read(ONE), empty].map(Ok)).unwrap()),
         text(&gather([Ok(read(ONE))]).unwrap())
@@ -186,21 +194,17 @@ const REFUSALS: [(&str, &str, &str); 17] = [
     (
         "#:GATKReport.v1.1:5",
         "#:GATKReport.v1.0:5",
-        "line 1: the report is v1.0:5, and only v1.1 can be read",
+        "line 1: the report has version v1.0:5, but only v1.1 can be read",
     ),
     ("#:GATKReport.v1.1:5", "##:GATKReport.v0.2 x", "line 1: this is a report of version 0"),
-    ("#:GATKReport.v1.1:5", "@HD\tVN:1.6", "line 1: this is no GATKReport"),
-    (
-        "#:GATKReport.v1.1:5",
-        "#:GATKReport.v1.1:6",
-        "the report ends where the sizes of a table should be",
-    ),
+    ("#:GATKReport.v1.1:5", "@HD\tVN:1.6", "line 1: this is not a GATKReport"),
+    ("#:GATKReport.v1.1:5", "#:GATKReport.v1.1:6", "the report ends before the sizes of a table"),
     ("#:GATKReport.v1.1:5", "#:GATKReport.v1.1:4", "there is text after the last of 4 tables"),
     ("#:GATKTable:RecalTable1:", "#:GATKTable:RecalTable7:", "the table RecalTable1 is missing"),
     (
         "#:GATKTable:3:94:",
         "#:GATKTable:3:93:",
-        "line 119: a table has more rows than its first line says",
+        "line 119: a table has more rows than its first line states",
     ),
     ("QuantizedScore", "QuantizedSore ", "line 25: the column QuantizedScore is missing"),
     (
@@ -219,7 +223,7 @@ const REFUSALS: [(&str, &str, &str); 17] = [
     (
         "  AA              Context",
         "  AN              Context",
-        "the context \"AN\" is not of up to 2 bases",
+        "the context \"AN\" does not consist of at most 2 bases",
     ),
     ("unit 2                7  M", "unit 2               97  M", "QualityScore is 97, above 93"),
     (

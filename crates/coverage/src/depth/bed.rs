@@ -75,7 +75,7 @@ impl BedLines {
             let (start, end) = match (number(words.next()), number(words.next())) {
                 (Some(start), Some(end)) if start <= end => (start, end),
                 (Some(_), Some(_)) => return Err(lines.line_error("the region ends before it starts")),
-                _ => return Err(lines.line_error("the second and third column of BED are numbers")),
+                _ => return Err(lines.line_error("the second and third column of BED must be numbers")),
             };
             let Some(contig) = header.reference_id(contig).and_then(|id| u32::try_from(id).ok()) else {
                 let contig = String::from_utf8_lossy(contig).into_owned();
@@ -384,8 +384,8 @@ mod tests {
         for (bed, why) in [
             ("c1\t0\t5\nc3\t0\t5\n", "line 2: the reads have no contig c3"),
             ("c1\t9\t5\n", "line 1: the region ends before it starts"),
-            ("c1\tx\t5\n", "are numbers"),
-            ("c1\n", "are numbers"),
+            ("c1\tx\t5\n", "must be numbers"),
+            ("c1\n", "must be numbers"),
         ] {
             let error = lines(bed).err().map(|error| error.to_string()).unwrap_or_default();
             assert!(error.contains(why), "{error:?} does not say {why:?}");

@@ -213,9 +213,9 @@ impl DepthPieceMaker {
                 HARD_CLIP | PADDING => {}
                 _ => {
                     return Err(Error::input(
-                        "its CIGAR has the operator B, which moves back, and depth cannot be counted",
+                        "its CIGAR has the operator B (back), with which depth cannot be counted",
                     )
-                    .hint("leave such reads out"));
+                    .hint("remove such reads"));
                 }
             }
         }
@@ -382,6 +382,8 @@ fn unsorted_read_error(batch: &Batch, span: Span) -> Error {
 }
 
 pub(crate) fn unsorted_error() -> Error {
-    Error::input("the read lies before the one ahead of it, and depth is counted of reads that are sorted by coordinate")
-        .hint("sort the file first: readmill sort IN -o OUT.bam")
+    Error::input(
+        "the read is before the previous one, but depth needs reads that are sorted by coordinate",
+    )
+    .hint("sort the file first: readmill sort IN -o OUT.bam")
 }

@@ -321,7 +321,7 @@ fn reads_that_are_not_sorted_are_refused_wherever_pieces_end() {
         for most in [1, 2] {
             let rules = DepthRules::default();
             let given = lines(&files, &rules, None, &LineOptions::default(), &mut Rng::new(3), most);
-            assert!(given.unwrap_err().what.contains("lies before the one ahead of it"));
+            assert!(given.unwrap_err().what.contains("is before the previous one"));
         }
     }
 }

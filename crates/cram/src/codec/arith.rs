@@ -41,7 +41,7 @@ impl<'a> RangeDecoder<'a> {
                 return Err(damaged_cram("an arithmetic code ends too early"));
             };
             if self.range == 0 {
-                return Err(damaged_cram("an arithmetic code makes no sense"));
+                return Err(damaged_cram("an arithmetic code is invalid"));
             }
             self.data = rest;
             self.code = self.code << 8 | u32::from(byte);
@@ -68,7 +68,7 @@ impl Model {
         let (mut low, mut at) = (0, 0);
         let frequency = loop {
             let Some(&(_, frequency)) = self.symbols.get(at) else {
-                return Err(damaged_cram("an arithmetic code makes no sense"));
+                return Err(damaged_cram("an arithmetic code is invalid"));
             };
             let frequency = u32::from(frequency);
             if low + frequency > target {
@@ -133,7 +133,7 @@ fn decode_entropy(cursor: &mut ByteCursor<'_>, flags: u8, size: usize, out: &mut
     if flags & N32_OR_EXT != 0 {
         read_all(bzip2::read::BzDecoder::new(cursor.0), size, out)?;
         if out.len() - start != size {
-            return Err(damaged_cram("a block has not the size it claims"));
+            return Err(damaged_cram("a block does not have its stated size"));
         }
         return Ok(());
     }

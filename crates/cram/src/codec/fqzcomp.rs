@@ -144,7 +144,7 @@ impl FqzcompHeader {
 
     fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
         if cursor.read_byte()? != 5 {
-            return Err(damaged_cram("this version of fqzcomp is not known"));
+            return Err(damaged_cram("this version of fqzcomp is unknown"));
         }
         let flags = cursor.read_byte()?;
         let count = if flags & 1 != 0 { usize::from(cursor.read_byte()?) } else { 1 };
@@ -182,7 +182,7 @@ pub fn scratch_bytes(data: &[u8], size: usize) -> usize {
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
     if cursor.read_uint7()? as usize != size {
-        return Err(damaged_cram("a block has not the size it claims"));
+        return Err(damaged_cram("a block does not have its stated size"));
     }
     let setup = FqzcompHeader::read(&mut cursor)?;
     let symbols = setup.symbol_count();
@@ -203,7 +203,8 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
             history.selector = selected as u32;
             which = selectors.as_ref().map_or(selected, |table| table[selected.min(255)] as usize);
         }
-        let set = sets.get(which).ok_or_else(|| damaged_cram("fqzcomp has no such parameters"))?;
+        let set =
+            sets.get(which).ok_or_else(|| damaged_cram("the parameters of fqzcomp are invalid"))?;
         let length = match last_length {
             Some(length) if set.flags & FIXED_LENGTH != 0 => length,
             _ => {
@@ -224,7 +225,8 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
         }
         if set.flags & DEDUP != 0 && duplicate.decode_symbol(&mut coder)? != 0 {
             let from = at.checked_sub(length).filter(|&from| from >= start);
-            let from = from.ok_or_else(|| damaged_cram("qualities repeat what there is not"))?;
+            let from =
+                from.ok_or_else(|| damaged_cram("qualities repeat a record that does not exist"))?;
             out.extend_from_within(from..at);
             continue;
         }

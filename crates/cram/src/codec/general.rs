@@ -39,11 +39,11 @@ pub fn decompress_xz(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> 
 /// Appends the bytes of `reader`. More than `size` are an error, so that a block cannot take more
 /// memory than it announces.
 pub fn read_all(mut reader: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
-    let unreadable = |e| damaged_cram(format!("a block is not readable ({e})"));
+    let unreadable = |e| damaged_cram(format!("a block cannot be read ({e})"));
     out.reserve_exact(size); // not more, because a block may have more than it announces
     reader.by_ref().take(size as u64).read_to_end(out).map_err(unreadable)?;
     match reader.read(&mut [0]).map_err(unreadable)? {
         0 => Ok(()),
-        _ => Err(damaged_cram("a block has not the size it claims")),
+        _ => Err(damaged_cram("a block does not have its stated size")),
     }
 }

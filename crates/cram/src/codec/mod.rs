@@ -74,7 +74,7 @@ impl Method {
             6 => Method::Arith,
             7 => Method::Fqzcomp,
             8 => Method::Names,
-            other => return Err(damaged_cram(format!("there is no block compression {other}"))),
+            other => return Err(damaged_cram(format!("the block compression {other} is unknown"))),
         })
     }
 }

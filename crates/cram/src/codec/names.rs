@@ -96,7 +96,7 @@ fn read_streams(
         let head = cursor.read_byte()?;
         let kind = usize::from(head & 63);
         if kind > 12 {
-            return Err(damaged_cram("there is no such token of a name"));
+            return Err(damaged_cram("a name has an unknown kind of token"));
         }
         if head & 128 != 0 {
             positions.push(PositionReader::default());
@@ -116,7 +116,10 @@ fn read_streams(
         let bytes = if head & 64 != 0 {
             let (at, kind) = (usize::from(cursor.read_byte()?), usize::from(cursor.read_byte()?));
             let other = positions.get(at).and_then(|position| position.streams.get(kind));
-            other.ok_or_else(|| damaged_cram("a token repeats one that there is not"))?.bytes.clone()
+            other
+                .ok_or_else(|| damaged_cram("a token repeats a token that does not exist"))?
+                .bytes
+                .clone()
         } else {
             let stored = cursor.read_uint7()? as usize;
             let (data, mut bytes) = (cursor.take_bytes(stored)?, Vec::new());
@@ -140,7 +143,7 @@ fn read_streams(
 }
 
 fn too_many_tokens() -> Error {
-    damaged_cram("the names are larger than they claim")
+    damaged_cram("the names are larger than their stated size")
 }
 
 struct NameDecoder {
@@ -172,7 +175,8 @@ impl NameDecoder {
                 as usize;
         let number = self.done.len();
         let before = number.checked_sub(distance);
-        let before = before.ok_or_else(|| damaged_cram("a name refers to one before the first"))?;
+        let before =
+            before.ok_or_else(|| damaged_cram("a name refers to a name before the first one"))?;
         let (tokens, text) = (self.tokens.len(), out.len());
         let other = self.done.get(before).copied();
         if kind == DUPLICATE {
@@ -208,7 +212,7 @@ impl PositionReader {
         last: Option<DecodedToken>,
         out: &mut Vec<u8>,
     ) -> Result<Option<DecodedToken>> {
-        let wrong = || damaged_cram("a name differs from what there is not");
+        let wrong = || damaged_cram("a name refers to a token that does not exist");
         let kind = self.streams[TYPE].read_byte()?;
         let stream = |kind: u8| usize::from(kind);
         let token = match kind {
@@ -286,7 +290,7 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let (stored, names) = (cursor.read_u32()? as usize, cursor.read_u32()? as usize);
     let by_arith = cursor.read_byte()? != 0;
     if stored != size || names > size {
-        return Err(damaged_cram("the names have not the size they claim"));
+        return Err(damaged_cram("the names do not have their stated size"));
     }
     let positions =
         read_streams(&mut cursor, names, by_arith, size, 5 * (size + names) + 4 * names + (1 << 16))?;

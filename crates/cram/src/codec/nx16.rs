@@ -101,7 +101,7 @@ impl Runs {
         let (size, literals) = (cursor.read_uint7()? as usize, cursor.read_uint7()? as usize);
         // A length takes no more bytes than its run.
         if literals > most || size / 2 > most + MAX_SYMBOL_LIST_BYTES {
-            return Err(damaged_cram("runs are longer than what they make"));
+            return Err(damaged_cram("runs are longer than their expanded data"));
         }
         let mut lengths = Vec::new();
         if size & 1 != 0 {

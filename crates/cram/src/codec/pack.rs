@@ -23,7 +23,7 @@ pub(super) fn read_size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> 
     }
     let size = cursor.read_uint7()? as usize;
     if size > most {
-        return Err(damaged_cram("a block holds more than it claims"));
+        return Err(damaged_cram("a block contains more than its stated size"));
     }
     Ok(size)
 }
@@ -44,7 +44,7 @@ impl<'a> SymbolPacking<'a> {
         let symbols = cursor.take_bytes(n as usize)?;
         let packed = cursor.read_uint7()? as usize;
         if packed > most {
-            return Err(damaged_cram("a packed block is larger than what it holds"));
+            return Err(damaged_cram("a packed block is larger than its content"));
         }
         Ok(SymbolPacking { symbols, packed })
     }
@@ -131,7 +131,7 @@ pub(super) fn decode_stripes(
         let expected = size / n + usize::from(size % n > j);
         decode(data, expected, &mut stripe)?;
         if stripe.len() != expected {
-            return Err(damaged_cram("a stripe has not the size it should have"));
+            return Err(damaged_cram("a stripe has a wrong size"));
         }
         out[start..].iter_mut().skip(j).step_by(n).zip(&stripe).for_each(|(to, &byte)| *to = byte);
     }

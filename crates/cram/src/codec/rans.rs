@@ -110,7 +110,7 @@ impl Rans4x8Decoder {
         match order {
             0 => self.decode_order_0(cursor, out),
             1 => self.decode_order_1(cursor, out),
-            _ => Err(damaged_cram("there is no such order of rANS")),
+            _ => Err(damaged_cram("the order of a rANS block is unknown")),
         }
     }
 

@@ -128,7 +128,7 @@ fn decode_all_features(
         let pos = usize::try_from(before as i64 + i64::from(step)).unwrap_or(0);
         let beyond = usize::from(matches!(code, b'N' | b'P' | b'H' | b'D'));
         if pos == 0 || fixed.length != 0 && pos > fixed.length + beyond {
-            return Err(damaged_cram("a feature lies outside of its read"));
+            return Err(damaged_cram("a feature is outside its read"));
         }
         before = pos;
         if pos - 1 > building.next {
@@ -174,7 +174,7 @@ fn decode_feature(
             building.stored.clear();
             let n = series[stored as usize].read_array(streams, most, building.stored)?;
             if n > most {
-                return Err(damaged_cram("a feature lies outside of its read"));
+                return Err(damaged_cram("a feature is outside its read"));
             }
             if building.has_bases {
                 building.seq[pos..pos + n].copy_from_slice(building.stored);
@@ -246,7 +246,7 @@ fn decode_feature(
             feature_length(series[Series::Hc as usize].read_number(streams)?)?,
         ),
         other => {
-            return Err(damaged_cram(format!("there is no feature {:?}", char::from(other))));
+            return Err(damaged_cram(format!("the feature {:?} is unknown", char::from(other))));
         }
     }
     Ok(())
@@ -417,7 +417,7 @@ impl ReadBuilder<'_> {
     ) -> Result<()> {
         let code = usize::from(code);
         if code > 3 {
-            return Err(damaged_cram("there is no such substitution"));
+            return Err(damaged_cram("a substitution has an invalid code"));
         }
         let known = source.has_bases(self.contig) && self.at < self.length;
         let reference = if known && self.at < source.contig_end(self.contig) {
@@ -470,7 +470,7 @@ impl ReadBuilder<'_> {
     pub fn add_deletion(&mut self, source: &mut SliceReference<'_>, n: i64) -> Result<()> {
         if self.wanted.md || self.wanted.nm {
             if self.at + n > source.contig_end(self.contig) {
-                return Err(damaged_cram("a read reaches beyond what its slice covers"));
+                return Err(damaged_cram("a read extends beyond its slice"));
             }
             self.flush_md();
             if self.wanted.md {

@@ -51,9 +51,9 @@ pub fn decode_flags(
         } else if cram & DOWNSTREAM != 0 {
             let next = usize::try_from(number(Series::Nf)?).ok().map(|between| at + between + 1);
             let next = next.filter(|&next| next < records);
-            let next = next.ok_or_else(|| damaged_cram("a mate lies outside of its slice"))?;
+            let next = next.ok_or_else(|| damaged_cram("a mate is outside its slice"))?;
             if known[next].first != 0 {
-                return Err(damaged_cram("mates refer to each other wrongly"));
+                return Err(damaged_cram("the links between mates are wrong"));
             }
             known[next].first = if known[at].first == 0 { at as u32 + 1 } else { known[at].first };
             known[at].next = next as u32;

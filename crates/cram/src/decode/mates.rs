@@ -81,7 +81,7 @@ pub fn restore_mates(notes: &mut [RecordNote], bytes: &mut [u8]) -> Result<()> {
                     at = line
                 }
                 MateLink::Attached { mate: Some(_), .. } => {
-                    return Err(damaged_cram("mates refer to each other wrongly"));
+                    return Err(damaged_cram("the links between mates are wrong"));
                 }
                 _ => break,
             }

@@ -153,9 +153,8 @@ impl Decoder {
         let mut records = 0;
         for &landmark in &container.header.landmarks {
             let slice = bytes.get(landmark as usize..).filter(|_| landmark >= 0);
-            let mut slice = ByteCursor(
-                slice.ok_or_else(|| damaged_cram("a slice starts outside of its container"))?,
-            );
+            let mut slice =
+                ByteCursor(slice.ok_or_else(|| damaged_cram("a slice starts outside its container"))?);
             let records_left = container.header.records - records;
             let most = SliceLimits { bound, parts, records: records_left, sizes };
             records += self.decode_slice(&mut slice, (&scheme, &blocks), wanted, most, opened)?;

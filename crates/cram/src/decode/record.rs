@@ -113,10 +113,10 @@ impl RecordReader<'_> {
         let contig =
             if self.slice.contig == -2 { self.read_number(Series::Ri)? } else { self.slice.contig };
         if contig < -1 || contig >= self.setup.references.contig_count() as i32 {
-            return Err(damaged_cram("a read lies on a contig that is not in the header"));
+            return Err(damaged_cram("a read is on a contig that is not in the header"));
         }
         let length = usize::try_from(self.read_number(Series::Rl)?).ok().filter(|&n| n < MAX_READ_BASES);
-        let length = length.ok_or_else(|| damaged_cram("the length of a read makes no sense"))?;
+        let length = length.ok_or_else(|| damaged_cram("the length of a read is invalid"))?;
         let mut pos = i64::from(self.read_number(Series::Ap)?);
         if self.scheme.is_delta {
             pos += self.last_pos;
@@ -125,7 +125,7 @@ impl RecordReader<'_> {
             || pos < 0
             || self.slice.contig >= 0 && pos < i64::from(self.slice.start)
         {
-            return Err(damaged_cram("the position of a read makes no sense"));
+            return Err(damaged_cram("the position of a read is invalid"));
         }
         self.last_pos = pos;
         let group = self.read_number(Series::Rg)?;
@@ -146,7 +146,7 @@ impl RecordReader<'_> {
             }
             let contig = self.read_number(Series::Ns)?;
             if contig < -1 || contig >= self.setup.references.contig_count() as i32 {
-                return Err(damaged_cram("a mate lies on a contig that is not in the header"));
+                return Err(damaged_cram("a mate is on a contig that is not in the header"));
             }
             let (pos, tlen) = (self.read_number(Series::Np)?, self.read_number(Series::Ts)?);
             return Ok(MateLink::Detached { flags, contig, pos, tlen });
@@ -156,7 +156,7 @@ impl RecordReader<'_> {
         if downstream {
             let between = usize::try_from(self.read_number(Series::Nf)?).ok();
             let line = between.map(|n| n + number + 1).filter(|&line| line < self.slice.records);
-            mate = Some(line.ok_or_else(|| damaged_cram("a mate lies outside of its slice"))?);
+            mate = Some(line.ok_or_else(|| damaged_cram("a mate is outside its slice"))?);
         }
         let tlen = if fixed.cram & WITH_TLEN != 0 { Some(self.read_number(Series::Ts)?) } else { None };
         Ok(MateLink::Attached { mate, tlen })
@@ -187,7 +187,8 @@ impl RecordReader<'_> {
         let mut left = self.reserve_parts(0)?;
         let line = self.read_number(Series::Tl)?;
         let line = usize::try_from(line).ok().and_then(|line| self.lines.get(line));
-        let line = line.ok_or_else(|| damaged_cram("a record has a list of tags that there is not"))?;
+        let line =
+            line.ok_or_else(|| damaged_cram("a record refers to a tag list that does not exist"))?;
         let (mut wanted, tags) = (WantedTags { md: true, nm: true }, &mut self.scratch.tags);
         for tag in line {
             let start = tags.len();

@@ -84,7 +84,7 @@ pub fn read_slice(
                     embedded.make_ascii_uppercase();
                 }
             }
-            _ => return Err(damaged_cram("a slice holds a block that does not belong there")),
+            _ => return Err(damaged_cram("a slice contains a block of a wrong type")),
         }
     }
     // Writers leave out blocks without values. Still, each record takes at least a bit of some
@@ -93,7 +93,7 @@ pub fn read_slice(
         streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>();
     let bits = 8 * read.saturating_add(bytes_left_out).min(usize::MAX / 8);
     if slice.records > bits {
-        return Err(damaged_cram("a slice has more records than it has room for"));
+        return Err(damaged_cram("a slice has more records than its data can contain"));
     }
     Ok(slice)
 }
@@ -127,7 +127,7 @@ impl ReferenceCheck {
             return Ok(None);
         }
         if slice.contig as usize >= bases.references().contig_count() {
-            return Err(damaged_cram("a slice lies on a contig that is not in the header"));
+            return Err(damaged_cram("a slice is on a contig that is not in the header"));
         }
         let span = slice.span.max(0) as usize;
         if slice.embedded.is_some() && span > embedded.len() {
@@ -164,10 +164,10 @@ fn wrong_reference_error(slice: &SliceHeader, bases: &Bases) -> Error {
     let name = bases.references().contig_name(slice.contig);
     let end = i64::from(slice.start) + i64::from(slice.span) - 1;
     Error::input(format!(
-        "the reference differs from that of the CRAM data at {name}:{}-{end}",
+        "the reference differs from the reference of the CRAM data at {name}:{}-{end}",
         slice.start
     ))
-    .hint("give the FASTA file that the CRAM file was made with")
+    .hint("give the FASTA file with which the CRAM file was written")
 }
 
 /// The reference bases of one slice: from the slice itself, or from the sources of the header's
@@ -227,12 +227,12 @@ impl<'a> SliceReference<'a> {
     /// They are not within the bases that the slice covers, or cannot be read.
     pub fn read_bases(&mut self, contig: i32, start: i64, n: i64) -> Result<&[u8]> {
         if n < 0 || start < 0 || start + n > self.contig_end(contig) {
-            return Err(damaged_cram("a read reaches beyond what its slice covers"));
+            return Err(damaged_cram("a read extends beyond its slice"));
         }
         if let Some((bases, first)) = self.embedded {
             let from = usize::try_from(start - first).ok();
             let bases = from.and_then(|from| bases.get(from..from + n as usize));
-            return bases.ok_or_else(|| damaged_cram("a read reaches beyond the embedded reference"));
+            return bases.ok_or_else(|| damaged_cram("a read extends beyond the embedded reference"));
         }
         if let Some(check) = &mut self.check {
             check.advance_to(contig, start + n, self.bases)?;

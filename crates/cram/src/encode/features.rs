@@ -105,7 +105,7 @@ impl<'a> Features<'a> {
                     self.add_feature(b'P', next);
                     self.columns.series_mut(Series::Pd).add_number(n as i32);
                 }
-                _ => return Err(cannot_hold("this operator of CIGAR", record)),
+                _ => return Err(cannot_hold("this CIGAR operator", record)),
             }
         }
         self.made.add_md_number();

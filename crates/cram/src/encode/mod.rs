@@ -311,7 +311,7 @@ impl Encoder {
         let counter_in_body = slice_end - self.head.len() + counter_in_slice;
         block::write_block(ContentType::Core, 0, Method::Raw, 0, &[], &mut body);
         let length = body.len() + self.blocks.len();
-        block::to_block_length(length, "what the records that lie together become")?;
+        block::to_block_length(length, "the data of a container")?;
         let container = ContainerHeader {
             length,
             contig,

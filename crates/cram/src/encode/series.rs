@@ -166,7 +166,7 @@ impl Columns {
         let mut room = Vec::new();
         let reads = &self.reads[..];
         let mut put = |id: i32, kind: ContentKind, width: usize, bytes: &[u8]| {
-            block::to_block_length(bytes.len(), "one kind of data of the records that lie together")?;
+            block::to_block_length(bytes.len(), "a block of a container")?;
             let content = BlockContent { kind, width, reads };
             let (method, data) = compressor.compress(bytes, content, &mut room);
             block::write_block(ContentType::External, id, method, bytes.len(), data, out);
@@ -360,5 +360,5 @@ impl Columns {
     }
 }
 pub fn cannot_hold(what: &str, record: RecordRef<'_>) -> Error {
-    Error::input(format!("CRAM cannot hold {what}")).qname(record.qname()).hint("write BAM instead")
+    Error::input(format!("CRAM cannot hold {what}")).qname(record.qname()).hint("write BAM: -O bam")
 }

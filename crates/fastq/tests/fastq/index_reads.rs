@@ -90,20 +90,22 @@ fn an_index_read_of_another_template_is_an_error_that_names_both() {
     let other = error(&one, &index.replace("@r1 ", "@x "));
     assert!(
         other.starts_with(
-            "U: record 2: the index read is called x, and the read in its place in R1 is called r1"
+            "U: record 2: the index read is named x, but the read at the same place in R1 is named r1"
         ),
         "{other}"
     );
     let [_, _, fewer] = texts(2, 9);
     let lacking = error(&one, &fewer);
     assert!(
-        lacking.starts_with("R1: record 3 (read r2/1): the read has no index read: U ends before"),
+        lacking.starts_with("R1: record 3 (read r2/1): the read has no index read: U has fewer records"),
         "{lacking}"
     );
     let [_, _, more] = texts(4, 9);
     let left = error(&one, &more);
     assert!(
-        left.starts_with("U: record 4 (read r3): the index read belongs to no read: R1 ends before"),
+        left.starts_with(
+            "U: record 4 (read r3): the index read belongs to no read: R1 has fewer records"
+        ),
         "{left}"
     );
 }

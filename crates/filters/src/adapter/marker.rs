@@ -75,12 +75,12 @@ impl Marker {
     pub fn new(rules: &AdapterRules) -> Result<Self> {
         for Stringency { min_bases: least_bases, error_rate } in [rules.single, rules.pair] {
             if least_bases == 0 {
-                return Err(Error::usage("an adapter of no bases is everywhere")
-                    .hint("have one base match at least; Picard's defaults are 12, and 6 in pairs"));
+                return Err(Error::usage("the minimum number of matching adapter bases is 0")
+                    .hint("require at least 1; Picard's defaults are 12, and 6 in pairs"));
             }
             if !(0.0..=1.0).contains(&error_rate) {
-                return Err(Error::usage(format!("{error_rate} is no rate of mismatches"))
-                    .hint("it is between 0 and 1; Picard's default is 0.1"));
+                return Err(Error::usage(format!("{error_rate} is not a mismatch rate"))
+                    .hint("use a rate from 0 to 1; Picard's default is 0.1"));
             }
         }
         let mut adapters: Vec<AdapterPair> = Vec::new();
@@ -91,7 +91,7 @@ impl Marker {
             }
         }
         if adapters.is_empty() {
-            return Err(Error::usage("there is no adapter to look for"));
+            return Err(Error::usage("no adapters are given"));
         }
         Ok(Self::from_adapters(adapters, rules))
     }

@@ -80,8 +80,8 @@ impl FromStr for AdapterPair {
     fn from_str(text: &str) -> Result<Self> {
         match KNOWN.iter().find(|(name, ..)| name.eq_ignore_ascii_case(text)) {
             Some((_, five_prime, three_prime)) => Self::new(five_prime, three_prime),
-            None => Err(Error::usage(format!("{text:?} is no pair of adapters")).hint(
-                "--help has the names; give others by --five-prime-adapter and --three-prime-adapter",
+            None => Err(Error::usage(format!("{text:?} is not a known pair of adapters")).hint(
+                "--help lists the names; set other adapters with --five-prime-adapter and --three-prime-adapter",
             )),
         }
     }
@@ -97,8 +97,8 @@ impl AdapterPair {
         for text in [five_prime, three_prime] {
             let is_base = |letter: u8| b"ACGTN".contains(&letter.to_ascii_uppercase());
             if !text.bytes().all(is_base) || text.bytes().all(|letter| matches!(letter, b'N' | b'n')) {
-                return Err(Error::usage(format!("{text:?} is no sequence of an adapter"))
-                    .hint("give A, C, G and T, and N where any base may stand"));
+                return Err(Error::usage(format!("{text:?} is not an adapter sequence"))
+                    .hint("use A, C, G, T, and N for any base"));
             }
         }
         let last =
@@ -119,10 +119,8 @@ impl AdapterPair {
         };
         let pair = AdapterPair { first: cut(&self.first), last: cut(&self.last) };
         if pair.first.is_empty() || pair.last.is_empty() {
-            return Err(Error::usage(format!(
-                "an adapter has nothing but N in its first {bases} bases"
-            ))
-            .hint("raise --adapter-truncation-length"));
+            return Err(Error::usage(format!("an adapter has only N in its first {bases} bases"))
+                .hint("raise --adapter-truncation-length"));
         }
         Ok(pair)
     }

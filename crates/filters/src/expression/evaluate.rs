@@ -114,9 +114,9 @@ pub(super) enum MisfitReason {
 impl MisfitReason {
     pub fn description(self) -> &'static str {
         match self {
-            MisfitReason::NotMatchable => "what is compared to the pattern is no text",
-            MisfitReason::NotMeasurable => "what is measured is no text",
-            MisfitReason::ArithmeticOnText => "arithmetic with a text",
+            MisfitReason::NotMatchable => "the value compared with the pattern is not text",
+            MisfitReason::NotMeasurable => "the argument of the function is not text",
+            MisfitReason::ArithmeticOnText => "arithmetic with text",
             MisfitReason::ArithmeticOnArray => "arithmetic with an array",
             MisfitReason::ComparedArray => "an array cannot be compared",
         }

@@ -115,6 +115,6 @@ impl Expression {
         let fault = ExpressionFault::new(at, format!("{} in this record", misfit.reason.description()));
         let mut error = fault.into_error(&self.text);
         error.kind = readmill_record::ErrorKind::Input;
-        error.hint("ask for the field's kind first, or compare it as what it is")
+        error.hint("use an operation that the type of this field allows")
     }
 }

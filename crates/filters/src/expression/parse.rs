@@ -146,10 +146,10 @@ impl<'t> ExpressionParser<'t> {
             return Ok(());
         }
         let [needs, is] =
-            [kind, found].map(|kind| if kind == ValueKind::Number { "a number" } else { "a text" });
+            [kind, found].map(|kind| if kind == ValueKind::Number { "a number" } else { "text" });
         Err(ExpressionFault::new(
             self.program.text_offset(operand),
-            format!("{} needs {needs}, this is {is}", what()),
+            format!("{} needs {needs}, but this is {is}", what()),
         ))
     }
 
@@ -159,7 +159,7 @@ impl<'t> ExpressionParser<'t> {
     /// The expression is nested too deeply.
     fn parse_nested(&mut self, read: impl FnOnce(&mut Self) -> ParsedNode) -> ParsedNode {
         if self.depth == MAX_DEPTH {
-            return self.fault_here(format!("the expression nests more than {MAX_DEPTH} deep"));
+            return self.fault_here(format!("the expression has more than {MAX_DEPTH} nested levels"));
         }
         self.depth += 1;
         let parsed = read(self);
@@ -213,10 +213,10 @@ impl<'t> ExpressionParser<'t> {
     fn compile_pattern(&self, id: Id) -> Result<regex::bytes::Regex, ExpressionFault> {
         let at = self.program.text_offset(id);
         let Node::Text(text) = self.program.node(id) else {
-            return Err(ExpressionFault::new(at, "a pattern is a text in double quotes"));
+            return Err(ExpressionFault::new(at, "a pattern must be text in double quotes"));
         };
         pattern::compile(text)
-            .map_err(|what| ExpressionFault::new(at, format!("the pattern is wrong: {what}")))
+            .map_err(|what| ExpressionFault::new(at, format!("the pattern is invalid: {what}")))
     }
 
     fn parse_comparison(&mut self) -> ParsedNode {
@@ -292,7 +292,7 @@ impl<'t> ExpressionParser<'t> {
                 self.at += 1 + length;
                 Ok(self.push_node(at, ValueKind::Number, Node::Number(sign * number)))
             }
-            None => self.fault_here("a second sign stands before numbers only"),
+            None => self.fault_here("a second sign is allowed only before a number"),
         }
     }
 
@@ -339,11 +339,8 @@ impl<'t> ExpressionParser<'t> {
                 self.at += 4;
                 Ok(self.push_node(at, ValueKind::Either, Node::Field([first, second])))
             }
-            _ => Err(ExpressionFault::new(
-                at,
-                "an optional field is written as its two letters in brackets",
-            )
-            .with_hint("for instance [NM]")),
+            _ => Err(ExpressionFault::new(at, "an optional field must be two characters in brackets")
+                .with_hint("for example [NM]")),
         }
     }
 
@@ -367,7 +364,7 @@ impl<'t> ExpressionParser<'t> {
         let two = [("default", Binary::Default), ("pow", Binary::Power)];
         let two = two.into_iter().find(|(known, _)| *known == name);
         if one.is_none() && two.is_none() {
-            return self.fault_here(format!("there is no function {name}()"));
+            return self.fault_here(format!("unknown function {name}()"));
         }
         self.at += name.len() + 1;
         let first = self.parse_chain()?;
@@ -395,22 +392,19 @@ impl<'t> ExpressionParser<'t> {
 
     fn unexpected_fault(&self) -> ExpressionFault {
         match self.peek() {
-            None => ExpressionFault::new(self.at, "something is missing"),
-            Some(b'\'') => ExpressionFault::new(self.at, "texts stand in double quotes"),
-            Some(_) => ExpressionFault::new(
-                self.at,
-                "here should stand a number, a text, a variable or a field",
-            ),
+            None => ExpressionFault::new(self.at, "the expression is incomplete"),
+            Some(b'\'') => ExpressionFault::new(self.at, "text must be in double quotes"),
+            Some(_) => ExpressionFault::new(self.at, "expected a number, text, a variable or a field"),
         }
     }
 
     fn leftover_fault(&self) -> ExpressionFault {
         match self.rest() {
             [b'=', ..] => {
-                ExpressionFault::new(self.at, "= alone is no operator").with_hint("compare with ==")
+                ExpressionFault::new(self.at, "= is not an operator").with_hint("compare with ==")
             }
-            [b')', ..] => ExpressionFault::new(self.at, "this ) closes nothing"),
-            _ => ExpressionFault::new(self.at, "here should stand an operator"),
+            [b')', ..] => ExpressionFault::new(self.at, "this ) has no matching ("),
+            _ => ExpressionFault::new(self.at, "expected an operator"),
         }
     }
 }
@@ -445,17 +439,17 @@ impl ExpressionFault {
 }
 
 fn unknown_variable_fault(at: usize, word: &str) -> ExpressionFault {
-    let fault = ExpressionFault::new(at, format!("there is no variable {word}"));
+    let fault = ExpressionFault::new(at, format!("unknown variable {word}"));
     if word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) {
-        return fault.with_hint("optional fields stand in brackets, as [NM]");
+        return fault.with_hint("write optional fields in brackets, for example [NM]");
     }
     if word.starts_with("flag.") {
         return fault.with_hint(
-            "after flag. stands paired, proper_pair, unmap, munmap, reverse, mreverse, read1, read2, secondary, \
+            "after flag. write paired, proper_pair, unmap, munmap, reverse, mreverse, read1, read2, secondary, \
              qcfail, dup or supplementary",
         );
     }
     fault.with_hint(
-        "variables are those of 'samtools view -e': mapq, flag, pos, qname, rname, cigar, seq, qual, …",
+        "the variables are the same as in 'samtools view -e': mapq, flag, pos, qname, rname, cigar, seq, qual, …",
     )
 }

@@ -20,7 +20,7 @@ const MAX_DEPTH: u32 = 50;
 /// Compiles a POSIX extended regular expression.
 ///
 /// # Errors
-/// Returns a description of the fault, which fits after "the pattern is wrong:".
+/// Returns a description of the fault, which fits after "the pattern is invalid:".
 ///
 /// ```
 /// use readmill_filters::expression::pattern;
@@ -136,7 +136,7 @@ impl Translation<'_> {
             }
             b'\\' => return self.translate_escape(),
             b'*' | b'+' | b'?' | b'{' => {
-                return Err(format!("there is nothing that {} could repeat", char::from(byte)));
+                return Err(format!("there is nothing before {} to repeat", char::from(byte)));
             }
             literal => self.out.push_str(&byte_literal(literal)),
         }
@@ -145,7 +145,7 @@ impl Translation<'_> {
 
     fn translate_group(&mut self) -> Result<(), String> {
         if self.depth == MAX_DEPTH {
-            return Err(format!("it nests more than {MAX_DEPTH} groups"));
+            return Err(format!("it has more than {MAX_DEPTH} nested groups"));
         }
         self.depth += 1;
         self.out.push_str("(?:");
@@ -168,10 +168,10 @@ impl Translation<'_> {
             b'b' | b'B' => (format!("\\{}", char::from(byte)), false),
             b'<' => ("\\b{start}".to_string(), false),
             b'>' => ("\\b{end}".to_string(), false),
-            b'1'..=b'9' => return Err("it refers back to a group".to_string()),
-            b'd' => return Err("\\d has no meaning here: write [0-9]".to_string()),
+            b'1'..=b'9' => return Err("back references are not supported".to_string()),
+            b'd' => return Err("\\d is not supported: write [0-9]".to_string()),
             letter if letter.is_ascii_alphanumeric() => {
-                return Err(format!("\\{} has no meaning here", char::from(letter)));
+                return Err(format!("\\{} is not supported", char::from(letter)));
             }
             literal => (byte_literal(literal), true),
         };
@@ -221,7 +221,7 @@ impl Translation<'_> {
                 self.at += 4;
                 Ok(element)
             }
-            _ => Err("there is no such collating element".to_string()),
+            _ => Err("unknown collating element".to_string()),
         }
     }
 
@@ -243,7 +243,7 @@ impl Translation<'_> {
             Some(b"graph") => |b| b.is_ascii_graphic(),
             Some(b"cntrl") => |b| b.is_ascii_control(),
             Some(b"xdigit") => |b| b.is_ascii_hexdigit(),
-            _ => return Err("there is no such class of characters".to_string()),
+            _ => return Err("unknown character class".to_string()),
         };
         self.at += 1 + length.unwrap_or(0) + 2;
         for byte in (0..=255).filter(|&byte| holds(byte)) {

@@ -30,10 +30,10 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "fix-mates",
             FlagValue::OneOf(&[
                 ("picard", "Picard FixMateInformation"),
-                ("samtools", "samtools fixmate -m, which sanitises, too"),
+                ("samtools", "samtools fixmate -m, with its default sanitising"),
             ]),
             "RULES",
-            "Fix mate information (RNEXT, PNEXT, TLEN, flags, MC, MQ, ms): templates must stand together",
+            "Fix mate information (RNEXT, PNEXT, TLEN, flags, MC, MQ, ms) of reads that are grouped by name",
         ),
         Flag::switch(
             "template-cigar",
@@ -42,7 +42,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         .requires_flag("fix-mates"),
         Flag::switch(
             "drop-once-fixed",
-            "Once mates are fixed, drop unmapped reads and secondary alignments, as samtools fixmate -r",
+            "After mates are fixed, drop unmapped reads and secondary alignments, as samtools fixmate -r",
         )
         .requires_flag("fix-mates"),
     ],
@@ -84,7 +84,9 @@ impl FromStr for MateRules {
 
     fn from_str(name: &str) -> Result<Self> {
         let rules = [MateRules::Picard, MateRules::Samtools].into_iter().find(|it| it.name() == name);
-        rules.ok_or_else(|| Error::usage("these are no rules for mates").hint("give picard or samtools"))
+        rules.ok_or_else(|| {
+            Error::usage("the rules for mates are unknown").hint("use picard or samtools")
+        })
     }
 }
 
@@ -116,8 +118,10 @@ impl Filter for FixMatesRequest {
 
     fn check_plan(&self, _: PlanFacts) -> Result<()> {
         if self.rules == MateRules::Picard && self.extras != SamtoolsExtras::default() {
-            return Err(Error::usage("--template-cigar and --drop-once-fixed are of samtools fixmate")
-                .hint("write --fix-mates samtools, or leave them out"));
+            return Err(Error::usage(
+                "--template-cigar and --drop-once-fixed need the rules of samtools",
+            )
+            .hint("use --fix-mates samtools, or leave them out"));
         }
         Ok(())
     }
@@ -275,11 +279,11 @@ impl Step for FixMates {
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
         let mut counts = vec![
-            ("templates whose mates were told of each other", self.counts.fixed),
+            ("templates with updated mate information", self.counts.fixed),
             ("templates that lack a mate", self.counts.lone),
         ];
         if self.counts.doubled > 0 {
-            let what = "templates with two primary reads of one end, left as they are";
+            let what = "templates with two primary reads of one end, left unchanged";
             counts.push((what, self.counts.doubled));
         }
         if self.extras.drops {

@@ -230,5 +230,5 @@ fn templates_are_counted_and_scattered_ones_found() {
     let mut other = step.fork_for_thread();
     applied(&mut *other, &header, &header, &[&read("b", 147)]);
     let error = step.lone_mates().check_adjacent().unwrap_err();
-    assert!(error.what.contains("do not stand together"), "{error}");
+    assert!(error.what.contains("are not adjacent"), "{error}");
 }

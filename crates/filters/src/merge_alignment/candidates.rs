@@ -58,15 +58,13 @@ impl<'a> TemplateHits<'a> {
         }
         let others = self.first.iter().chain(&self.last).chain(self.supplementary.iter().flatten());
         if others.take(1).any(|other| other.flags.is_paired() != hit.flags.is_paired()) {
-            return Err(Error::input(
-                "some alignments of its template are of pairs, others of single reads",
-            )
-            .hint("align all reads of a template in one way"));
+            return Err(Error::input("its template is aligned both as a pair and as single reads")
+                .hint("align all reads of a template in the same way"));
         }
         let is_first = !hit.flags.is_paired() || hit.flags.is_first();
         if !is_first && !hit.flags.is_last() {
             return Err(Error::input(
-                "the alignment is of a pair, and neither of its first nor its last read",
+                "the alignment is paired, but its FLAG does not mark the first or the last read",
             ));
         }
         match (hit.flags.is_supplementary(), is_first) {

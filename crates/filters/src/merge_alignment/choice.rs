@@ -169,10 +169,8 @@ pub fn arrange_hits(
     match choice {
         PrimaryChoice::BestMapq => choose_best_mapq(&mut rows, first, last, ties),
         PrimaryChoice::EarliestBase if is_paired => {
-            return Err(Error::usage(
-                "earliest-base chooses among alignments of single reads, and there are pairs",
-            )
-            .hint("choose best-mapq, best-end-mapq or most-distant"));
+            return Err(Error::usage("earliest-base works only for single reads, but there are pairs")
+                .hint("use best-mapq, best-end-mapq or most-distant"));
         }
         PrimaryChoice::EarliestBase => rows.primary = Some(find_earliest_base(first, ties)),
         PrimaryChoice::BestEndMapq => {

@@ -53,7 +53,7 @@ impl DraftRecord {
         if self.cigar.len() > MAX_OPERATORS {
             let what =
                 format!("its CIGAR has {} operators, more than {MAX_OPERATORS}", self.cigar.len());
-            return Err(Error::input(what).hint("leave its alignment out of ALIGNED"));
+            return Err(Error::input(what).hint("remove its alignment from ALIGNED"));
         }
         let start = out.len();
         out.resize(start + FIXED_BYTES, 0);

@@ -116,8 +116,8 @@ impl Merger {
                 true => ("a pair", "a single read"),
                 false => ("single", "one of a pair"),
             };
-            return Err(Error::input(format!("it is {read}, and aligned as {alignment}"))
-                .hint("align pairs as pairs, and single reads as such"));
+            return Err(Error::input(format!("it is {read}, but aligned as {alignment}"))
+                .hint("align pairs as pairs, and single reads as single reads"));
         }
         let simple = Arrangement::of_single_hits(!hits.first.is_empty(), !hits.last.is_empty());
         let rows = arrangement.unwrap_or(&simple);
@@ -288,13 +288,13 @@ impl Merger {
         let not_seen = length - aligned - i64::from(trimmed);
         if not_seen < 0 {
             let what = if trimmed == 0 {
-                format!("its alignment has {aligned} bases, and it has {length}")
+                format!("its alignment has {aligned} bases, but the read has {length}")
             } else {
                 format!(
-                    "its alignment has {aligned} bases without {trimmed} that were trimmed, and it has {length}"
+                    "its alignment has {aligned} bases after {trimmed} were trimmed, but the read has {length}"
                 )
             };
-            return Err(Error::input(what).hint("give the alignments of these reads"));
+            return Err(Error::input(what).hint("check that ALIGNED has the alignments of these reads"));
         }
         if let Some((_, reference)) = self.contigs.get(record.ref_id() as usize) {
             clip::clip_behind_reference(draft, *reference);
@@ -307,8 +307,8 @@ impl Merger {
         let Some(field) = draft.field(tag::XT) else { return Ok(()) };
         match field.integer() {
             Some(from) if from >= 1 => clip_three_prime(draft, from, SOFT_CLIP),
-            _ => Err(Error::input("its XT is not the number of a base, where an adapter begins")
-                .hint("leave adapters as they are: --no-clip-adapters")),
+            _ => Err(Error::input("its XT is not the position at which an adapter begins")
+                .hint("do not clip adapters: --no-clip-adapters")),
         }
     }
 

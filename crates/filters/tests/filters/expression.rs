@@ -183,40 +183,37 @@ fn a_field_of_the_wrong_kind_stops_with_the_place() {
 #[test]
 fn wrong_expressions_are_refused_with_the_place() {
     for (text, answer) in [
-        ("", "at its end: something is missing"),
-        ("mapq >= ", "at its end: something is missing"),
+        ("", "at its end: the expression is incomplete"),
+        ("mapq >= ", "at its end: the expression is incomplete"),
         (
             "mapq >= 20 && flag.dupp",
-            "at character 15 (flag.dupp): there is no variable flag.dupp; after flag. stands",
+            "at character 15 (flag.dupp): unknown variable flag.dupp; after flag. write",
         ),
-        (
-            "NM < 5",
-            "at character 1 (NM < 5): there is no variable NM; optional fields stand in brackets",
-        ),
+        ("NM < 5", "at character 1 (NM < 5): unknown variable NM; write optional fields in brackets"),
         ("[N] < 5", "at character 1 ([N] < 5): an optional field"),
-        ("mapq = 5", "at character 6 (= 5): = alone is no operator; compare with =="),
-        ("mapq 5", "at character 6 (5): here should stand an operator"),
-        ("10abc", "at character 3 (abc): here should stand an operator"),
+        ("mapq = 5", "at character 6 (= 5): = is not an operator; compare with =="),
+        ("mapq 5", "at character 6 (5): expected an operator"),
+        ("10abc", "at character 3 (abc): expected an operator"),
         ("(1", "at its end: a ) is missing"),
-        ("1)", "at character 2 ()): this ) closes nothing"),
-        ("rname == 'chr1'", "at character 10 ('chr1'): texts stand in double quotes"),
+        ("1)", "at character 2 ()): this ) has no matching ("),
+        ("rname == 'chr1'", "at character 10 ('chr1'): text must be in double quotes"),
         (
             r#"rname == "chr1"#,
             r#"at character 10 ("chr1): the text that begins here has no closing quote"#,
         ),
-        ("qname + 1", "at character 1 (qname + 1): + needs a number, this is a text"),
+        ("qname + 1", "at character 1 (qname + 1): + needs a number, but this is text"),
         ("-qname", "at character 2 (qname): - needs a number"),
-        ("length(mapq)", "at character 8 (mapq)): length() needs a text, this is a number"),
+        ("length(mapq)", "at character 8 (mapq)): length() needs text, but this is a number"),
         ("sqrt(seq)", "sqrt() needs a number"),
-        (r#"mapq =~ "x""#, "matching a pattern needs a text"),
-        ("qname =~ rname", "at character 10 (rname): a pattern is a text in double quotes"),
-        (r#"qname =~ "a(""#, r#"at character 10 ("a("): the pattern is wrong: a ( is not closed"#),
-        ("median(qual)", "at character 1 (median(qual)): there is no function median()"),
+        (r#"mapq =~ "x""#, "matching a pattern needs text"),
+        ("qname =~ rname", "at character 10 (rname): a pattern must be text in double quotes"),
+        (r#"qname =~ "a(""#, r#"at character 10 ("a("): the pattern is invalid: a ( is not closed"#),
+        ("median(qual)", "at character 1 (median(qual)): unknown function median()"),
         ("pow(2)", "pow() takes two operands"),
         ("sqrt(1, 2)", "at character 7 (, 2)): a ) is missing"),
-        ("--(3)", "at character 2 (-(3)): a second sign stands before numbers only"),
-        ("-!3", "at character 2 (!3): here should stand a number"),
-        ("é == 1", "at character 1 (é == 1): here should stand a number"),
+        ("--(3)", "at character 2 (-(3)): a second sign is allowed only before a number"),
+        ("-!3", "at character 2 (!3): expected a number"),
+        ("é == 1", "at character 1 (é == 1): expected a number"),
         (r#""é" =! 1"#, "at character 5 (=! 1)"),
     ] {
         let error = of_both(text).unwrap_err();
@@ -237,7 +234,7 @@ fn long_and_deep_expressions_do_not_exhaust_the_stack() {
         "1==".repeat(100_000),
         "exp(".repeat(100_000),
     ] {
-        assert!(of_both(&format!("{deep}1")).unwrap_err().to_string().contains("nests"));
+        assert!(of_both(&format!("{deep}1")).unwrap_err().to_string().contains("nested"));
     }
     assert_eq!(of_both(&format!("{}1{}", "(".repeat(150), ")".repeat(150))), Ok([true, true]));
     assert_eq!(of_both(&format!("{}1 == 151", "1+".repeat(150))), Ok([true, true]));

@@ -102,7 +102,7 @@ impl HeaderOutline {
     }
 
     fn split_parts<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], BinaryDictionary<'a>)> {
-        let cut = || Error::bug("a BAM header was read before all of it was there");
+        let cut = || Error::bug("a BAM header was parsed before it was complete");
         let (text, n_ref) = self.text.zip(self.n_ref).ok_or_else(cut)?;
         let (text, dictionary) = bytes
             .get(BEFORE_TEXT..self.at)

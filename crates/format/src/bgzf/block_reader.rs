@@ -182,8 +182,8 @@ impl<R: Read> BlockReader<R> {
                 Err(e) => {
                     let is_damaged = self.input.has_members() && e.raw_os_error().is_none();
                     let error = match is_damaged {
-                        true => Error::input(format!("the gzip data is damaged or cut short ({e})"))
-                            .hint("get the file again"),
+                        true => Error::input(format!("the gzip data is damaged or truncated ({e})"))
+                            .hint("download or create the file again"),
                         false => Error::io("reading failed", &e).offset(self.offset),
                     };
                     return Err(error);
@@ -208,7 +208,7 @@ impl<R: Read> BlockReader<R> {
             let footer = member.last_chunk::<4>().filter(|_| member.len() == size);
             let inflated = u32::from_le_bytes(*footer.ok_or_else(|| truncated_error(self.offset))?);
             if inflated as usize > MAX_BLOCK {
-                let what = "a BGZF block claims to hold more than 64 KiB";
+                let what = "a BGZF block has a stated length of more than 64 KiB";
                 return Err(Error::input(what).offset(self.offset));
             }
             self.last_was_eof_block = member == EOF_BLOCK;
@@ -243,7 +243,7 @@ impl<R: Read> BlockReader<R> {
                 "the BGZF EOF block is missing at the end, so the file is truncated",
             )
             .offset(offset)
-            .hint("get the file again, or pass --allow-missing-eof to go on with what is there"));
+            .hint("download or create the file again, or use --allow-missing-eof to read the part that exists"));
         }
         let is_padding = fixed[0] == 0 && self.tail != BlockTail::Nothing;
         if is_padding && !self.input.has_members() {
@@ -294,10 +294,10 @@ impl<R: Read> BlockReader<R> {
                 "compress the file again: gzip -dc FILE | bgzip > NEW".into(),
             ),
             (_, true) => (
-                "the bytes behind the BGZF EOF block are not BGZF",
-                format!("cut them off: head -c {} FILE > NEW", self.offset),
+                "the bytes after the BGZF EOF block are not BGZF",
+                format!("remove them: head -c {} FILE > NEW", self.offset),
             ),
-            _ => ("this is not a BGZF block", "the file is damaged: get it again".into()),
+            _ => ("this is not a BGZF block", "the file is damaged: download or create it again".into()),
         };
         Error::input(what).offset(self.offset).hint(hint)
     }
@@ -320,7 +320,7 @@ fn block_size(mut extra: &[u8]) -> Option<usize> {
 fn truncated_error(offset: u64) -> Error {
     Error::input("the file ends inside a BGZF block")
         .offset(offset)
-        .hint("it is truncated: get it again")
+        .hint("it is truncated: download or create it again")
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl Inflater {
             self.inflate_block(block, member, into).map_err(|what| {
                 Error::input(what)
                     .offset(chunk.offset + u64::from(block.start))
-                    .hint("the file is damaged: get it again")
+                    .hint("the file is damaged: download or create it again")
             })?;
         }
         out.truncate(at);
@@ -71,7 +71,7 @@ impl Inflater {
             member[block.header as usize..].split_at(member.len() - block.header as usize - 8);
         let inflated = self.0.deflate_decompress(data, into);
         if inflated != Ok(into.len()) {
-            return Err("a BGZF block does not inflate to the length it claims");
+            return Err("a BGZF block does not inflate to its stated length");
         }
         let expected = u32::from_le_bytes([footer[0], footer[1], footer[2], footer[3]]);
         if crc32fast::hash(into) != expected {

@@ -44,14 +44,16 @@ pub(super) fn open_bcf(
     }
     let (mut text, mut of_text) = (Vec::new(), ledger.empty_charge("a header of known sites"));
     if input.append_bytes(length.into(), &mut text, &mut of_text)? < length.into() {
-        return Err(Error::input("the file ends inside its header").hint("get the file again"));
+        return Err(
+            Error::input("the file ends inside its header").hint("download or create the file again")
+        );
     }
     let (mut dictionary, mut numbers) = (FeatureDictionary::new(ledger), Vec::new());
     let (mut charge, mut next) = (ledger.charge("known sites", PIECE as u64)?, 0);
     for line in text.split(|&byte| byte == b'\n') {
         let Some(fields) = line.strip_prefix(b"##contig=<") else { continue };
         let (Some(name), length) = parse_vcf_contig(fields) else {
-            return Err(Error::input("##contig without ID"));
+            return Err(Error::input("a ##contig line has no ID"));
         };
         make_room(&mut numbers, 1, &mut charge)?;
         let own = stated_index(fields).unwrap_or(next);
@@ -89,12 +91,12 @@ impl BcfReader {
         let field = |i: usize| u32::from_le_bytes([fixed[i], fixed[i + 1], fixed[i + 2], fixed[i + 3]]);
         let [shared, each, contig, start, length] = [0, 4, 8, 12, 16].map(field);
         let left = (u64::from(shared) + u64::from(each)).checked_sub(FIXED as u64 - 8);
-        self.skip_bytes(left.ok_or_else(|| self.record_error("its length cannot be"))?)?;
+        self.skip_bytes(left.ok_or_else(|| self.record_error("its length is invalid"))?)?;
         // Position -1 is the telomere before the first base.
         let first = if start == u32::MAX { 0 } else { start };
         let end = start.wrapping_add(length);
         if end < first || end > i32::MAX as u32 {
-            return Err(self.record_error("its place cannot be"));
+            return Err(self.record_error("its position is invalid"));
         }
         // If numbers repeat, the last one counts.
         let after = self.numbers.partition_point(|&(number, _)| number <= contig);

@@ -71,16 +71,16 @@ impl FeatureDictionary {
 }
 
 pub(crate) const OTHER_BUILD_HINT: &str =
-    "it is of another build of the genome: give the file made for the one of the reads";
+    "the file is for another build of the genome: give the file for the build of the reads";
 
 pub(crate) fn no_common_contig_error(theirs: &[u8], header: &Header, file: &Path) -> Error {
     let theirs = String::from_utf8_lossy(theirs);
     let reads =
-        header.references().first().map_or("none at all".into(), |it| String::from_utf8_lossy(&it.name));
+        header.references().first().map_or("none".into(), |it| String::from_utf8_lossy(&it.name));
     let what = format!(
-        "it has no contig in common with the reads (here there is {theirs}, in the header of the reads {reads})"
+        "it has no contig in common with the reads (first contig of the file: {theirs}, of the reads: {reads})"
     );
     Error::input(what)
         .file(file)
-        .hint("are names with and without chr mixed? give the file made for this genome")
+        .hint("check whether only one of them has names with chr, and give the file for the genome of the reads")
 }

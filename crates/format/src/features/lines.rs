@@ -64,7 +64,7 @@ pub(super) fn read_vcf_header(lines: &mut LineReader, ledger: &Ledger) -> Result
         let line = lines.line();
         if let Some(fields) = line.strip_prefix(b"##contig=<") {
             let (name, length) = parse_vcf_contig(fields);
-            let Some(name) = name else { return Err(lines.line_error("##contig without ID")) };
+            let Some(name) = name else { return Err(lines.line_error("a ##contig line has no ID")) };
             dictionary
                 .push_contig(name, length.and_then(parse_java_int))
                 .map_err(|e| e.file(lines.path()))?;
@@ -75,7 +75,7 @@ pub(super) fn read_vcf_header(lines: &mut LineReader, ledger: &Ledger) -> Result
                 .line_error("the line of column names (#CHROM POS ...) is missing before the records"));
         }
     }
-    Err(lines.line_error("the file ends inside its header").hint("get the file again"))
+    Err(lines.line_error("the file ends inside its header").hint("download or create the file again"))
 }
 
 pub(super) fn parse_vcf_contig(mut fields: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
@@ -113,7 +113,10 @@ pub(super) fn parse_vcf_line(line: &[u8]) -> Result<Option<LineFeature>, String>
             None if i + 1 == VCF_COLUMNS => {}
             None if line.trim_ascii().is_empty() => return Ok(None),
             None => {
-                return Err(format!("a record has {VCF_COLUMNS} columns at least, this one {}", i + 1));
+                return Err(format!(
+                    "a record must have at least {VCF_COLUMNS} columns, but this one has {}",
+                    i + 1
+                ));
             }
         }
     }
@@ -153,7 +156,7 @@ pub(super) fn parse_bed_line(line: &[u8]) -> Result<Option<LineFeature>, String>
     let contig = columns.next().unwrap_or_default();
     let Some(start) = columns.next() else {
         return Err(format!(
-            "a BED line has a contig, a start and an end, this one is {}",
+            "a BED line must have a contig, a start and an end, but this one is {}",
             quoted_start(line)
         ));
     };
@@ -210,7 +213,7 @@ pub(super) fn parse_elsites_line(line: &[u8]) -> Result<Option<LineFeature>, Str
     let mut columns = line.splitn(3, |&byte| byte == b'\t');
     let (Some(contig), Some(start), Some(end)) = (columns.next(), columns.next(), columns.next()) else {
         return Err(format!(
-            "a site has a contig, a start and an end, this line is {}",
+            "a site must have a contig, a start and an end, but this line is {}",
             quoted_start(line)
         ));
     };
@@ -243,8 +246,7 @@ pub(super) fn parse_list_line(line: &[u8]) -> Result<Option<LineFeature>, String
     }
     let columns: Vec<&[u8]> = line.split(|&byte| byte == b'\t').collect();
     let [contig, start, end, strand, _] = columns[..] else {
-        let what =
-            "an interval has five columns (contig, start, end, strand, name) between tabs, this line";
+        let what = "an interval must have five columns separated by tabs (contig, start, end, strand, name), but this line";
         return Err(format!("{what} has {}", columns.len()));
     };
     let wrong =
@@ -255,7 +257,7 @@ pub(super) fn parse_list_line(line: &[u8]) -> Result<Option<LineFeature>, String
         return Err(format!("an interval ends ({last}) before it starts ({first})"));
     }
     if !matches!(strand, b"+" | b"-") {
-        return Err(format!("the strand of an interval is + or -, not {}", quoted_start(strand)));
+        return Err(format!("the strand of an interval must be + or -, not {}", quoted_start(strand)));
     }
     Ok(Some(LineFeature { name: contig.len(), start: first - 1, end: last }))
 }

@@ -42,7 +42,7 @@ impl fmt::Display for FeatureFormat {
             FeatureFormat::Bcf => "BCF",
             FeatureFormat::Bed => "BED",
             FeatureFormat::IntervalList => "an interval list",
-            FeatureFormat::Elsites => "a file of sites of elPrep",
+            FeatureFormat::Elsites => "an elPrep sites file",
         })
     }
 }
@@ -178,15 +178,15 @@ impl FeatureReader {
 }
 
 const OTHER_KINDS: [(&[u8], &str, &str); 9] = [
-    (b">", "FASTA", "a reference is given by --reference"),
-    (b"BAM\x01", "BAM", "reads are given without a flag"),
-    (b"CRAM", "CRAM", "reads are given without a flag"),
+    (b">", "FASTA", "pass a reference with --reference"),
+    (b"BAM\x01", "BAM", "pass reads without a flag"),
+    (b"CRAM", "CRAM", "pass reads without a flag"),
     (b"BAI\x01", "an index", "give the file that it belongs to"),
     (b"CSI\x01", "an index", "give the file that it belongs to"),
     (b"TBI\x01", "an index", "give the file that it belongs to"),
-    (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it: zstd -d FILE"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd", "decompress it: zstd -d FILE"),
     (b"PK\x03\x04", "a zip archive", "unpack it: unzip FILE"),
-    (b"#:GATKReport", "a report of GATK", "bqsr apply takes a recalibration table by --bqsr-table"),
+    (b"#:GATKReport", "a GATK report", "pass a recalibration table with bqsr apply --bqsr-table"),
 ];
 
 /// Refuses files of other kinds by name. Otherwise they would be read as BED or as an interval
@@ -199,12 +199,12 @@ fn refuse_other_kinds(start: &[u8], path: &Path) -> Result<()> {
     let (what, hint) = match known {
         Some(&(_, what, hint)) => (what, hint),
         None if first.starts_with(b"@") && third.starts_with(b"+") => {
-            ("FASTQ", "reads of FASTQ are given to readmill align")
+            ("FASTQ", "pass FASTQ reads to readmill align")
         }
         None => return Ok(()),
     };
-    let needed = "places on the genome are VCF, BCF, BED or an interval list";
-    Err(Error::input(format!("this is {what}, and {needed}")).file(path).hint(hint))
+    let needed = "VCF, BCF, BED or an interval list is expected";
+    Err(Error::input(format!("this is {what}, but {needed}")).file(path).hint(hint))
 }
 
 fn detect_format(start: &[u8], path: &Path) -> Result<FeatureFormat> {
@@ -296,7 +296,10 @@ mod tests {
     #[test]
     fn bad_variants_are_named_by_their_line() {
         refused(vcf("chr1 5 . A C . . .\nchr1 x . A C . . .\n"), "line 6: POS is not a position");
-        refused(vcf("chr1 5 . A C . .\n"), "line 5: a record has 8 columns at least, this one 7");
+        refused(
+            vcf("chr1 5 . A C . .\n"),
+            "line 5: a record must have at least 8 columns, but this one has 7",
+        );
         refused(vcf("chr1 5 . A C . . END=4,5\n"), "END of INFO");
         refused(vcf("chr1 5 . A C . . END=.\n"), "END of INFO");
         refused(vcf("chr1 5 .  C . . .\n"), "REF or INFO is empty");
@@ -321,7 +324,7 @@ mod tests {
             places("a.bed", "chr1\t5\t9\nchr1\t9\t5\n"),
             "line 2: a BED line ends (5) before it starts (9)",
         );
-        refused(places("a.bed", "chr1\n"), "line 1: a BED line has");
+        refused(places("a.bed", "chr1\n"), "line 1: a BED line must have");
         refused(places("a.bed", "chr1\t-1\t5\n"), "start");
     }
 
@@ -334,7 +337,7 @@ mod tests {
             (b"CRAM\x03\0", "this is CRAM"),
             (b"BAI\x01", "this is an index"),
             (b"@r\nACGT\n+\nIIII\n", "this is FASTQ"),
-            (b"#:GATKReport.v1.1:5\n", "this is a report of GATK"),
+            (b"#:GATKReport.v1.1:5\n", "this is a GATK report"),
         ] {
             refused(places("a.bed", text), what);
             refused(places("a.vcf.gz", text), what);
@@ -361,7 +364,7 @@ mod tests {
         let list = format!("{header}chr1\t5\t9\t+\tx\n\nchr1\t6\t5\t-\ty z\n");
         assert_eq!(places("a.interval_list", &list).unwrap(), chr1(&[(4, 9), (5, 5)]));
         for (bad, why) in [
-            ("chr1\t5\t9\t+\n", "line 3: an interval has five columns"),
+            ("chr1\t5\t9\t+\n", "line 3: an interval must have five columns"),
             ("chr1\t0\t9\t+\tx\n", "start"),
             ("chr1\t9\t7\t+\tx\n", "before it starts"),
             ("chr1\t5\t9\t.\tx\n", "strand"),
@@ -405,7 +408,7 @@ mod tests {
         gzip.write_all(text.as_bytes()).unwrap();
         let bytes = gzip.finish().unwrap();
         assert_eq!(places("sites", &bytes).unwrap(), chr1(&[(9, 10)]));
-        refused(places("sites", &bytes[..bytes.len() - 3]), "cut short");
+        refused(places("sites", &bytes[..bytes.len() - 3]), "truncated");
     }
 
     #[test]

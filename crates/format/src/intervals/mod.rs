@@ -87,7 +87,7 @@ impl Intervals {
         let mut excluded = IntervalCollector::new(ledger);
         for argument in chosen.exclude {
             if is_unmapped(argument) {
-                return Err(Error::usage("reads without a place (unmapped) cannot be left out"));
+                return Err(Error::usage("reads without a position (unmapped) cannot be excluded"));
             }
             dictionary.read_argument(argument, chosen.exclusion_padding, &mut excluded)?;
         }
@@ -98,8 +98,8 @@ impl Intervals {
         let intervals = Intervals(included.subtract(&excluded)?.into_set(contigs.len())?);
         if intervals.base_count() == 0 {
             let what = match chosen.exclude {
-                [] => "the intervals hold no base",
-                _ => "nothing is left of the intervals once others are left out",
+                [] => "the intervals contain no bases",
+                _ => "no bases are left after intervals are excluded",
             };
             return Err(Error::usage(what).hint("check the intervals"));
         }
@@ -137,8 +137,8 @@ impl ContigNames<'_> {
             return Ok(());
         }
         if argument.contains(';') && !Path::new(argument).exists() {
-            let what = format!("{argument:?}: intervals are not separated by semicolons");
-            return Err(Error::usage(what).hint("give each by an option of its own, or give a file"));
+            let what = format!("{argument:?}: intervals cannot be separated by semicolons");
+            return Err(Error::usage(what).hint("repeat the flag for each interval, or give a file"));
         }
         if let Some(region) = self.parse_region(argument).map_err(Error::usage)? {
             add(region);
@@ -146,8 +146,8 @@ impl ContigNames<'_> {
         }
         let path = Path::new(argument);
         if !path.exists() {
-            let what = format!("{argument:?} is neither a region of a contig of the reads nor a file");
-            return Err(Error::usage(what).hint("regions are like chr1, chr1:100 or chr1:100-200"));
+            let what = format!("{argument:?} is neither a region on a contig of the reads nor a file");
+            return Err(Error::usage(what).hint("write a region as chr1, chr1:100 or chr1:100-200"));
         }
         if is_list(path, self.ledger)? {
             self.read_list(path, &mut add)
@@ -167,7 +167,7 @@ impl ContigNames<'_> {
                 Ok(Some(region)) => add(region),
                 Ok(None) => {
                     return Err(
-                        lines.line_error(format!("{text:?} is no region of a contig of the reads"))
+                        lines.line_error(format!("{text:?} is not a region on a contig of the reads"))
                     );
                 }
                 Err(what) => return Err(lines.line_error(what)),
@@ -175,7 +175,7 @@ impl ContigNames<'_> {
             none = false;
         }
         if none {
-            return Err(Error::input("there are no intervals in it").file(path));
+            return Err(Error::input("it contains no intervals").file(path));
         }
         Ok(())
     }
@@ -192,7 +192,7 @@ impl ContigNames<'_> {
                 );
             };
             if start == end {
-                return Err(features.feature_error("an interval has no base"));
+                return Err(features.feature_error("an interval is empty"));
             }
             self.check_end(contig, end).map_err(|what| features.feature_error(what))?;
             add(ParsedRegion { contig, start, end });
@@ -244,7 +244,9 @@ impl ContigNames<'_> {
         let Contig { name, length } = self.contig(contig);
         if end > *length && *length > 0 {
             let name = String::from_utf8_lossy(name);
-            return Err(format!("base {end} lies beyond the end of contig {name}, which has {length}"));
+            return Err(format!(
+                "base {end} is beyond the end of contig {name}, which has {length} bases"
+            ));
         }
         Ok(())
     }
@@ -265,7 +267,7 @@ impl ContigNames<'_> {
         let part = self.parse_range(contig, range);
         match (whole, part) {
             (Some(_), Ok(_)) => Err(format!(
-                "{text:?} can be contig {text} and a part of contig {name}: give the interval in a BED file"
+                "{text:?} can be contig {text} or a part of contig {name}: give the interval in a BED file"
             )),
             (Some(whole), Err(_)) => Ok(Some(whole)),
             (None, Err(what)) => Err(format!("{text:?}: {what}")),
@@ -289,7 +291,7 @@ impl ContigNames<'_> {
             (base(range)?, base(range)?)
         };
         if first == 0 {
-            return Err("the first base is 1".into());
+            return Err("positions start at 1".into());
         }
         if last < first {
             return Err(format!("it ends ({last}) before it starts ({first})"));
@@ -360,7 +362,7 @@ mod tests {
                     found
                         .unwrap_err()
                         .to_string()
-                        .contains("can be contig HLA:01 and a part of contig HLA")
+                        .contains("can be contig HLA:01 or a part of contig HLA")
                 );
             } else {
                 assert_eq!(found.unwrap(), expected, "{text}");
@@ -370,13 +372,13 @@ mod tests {
 
     #[test]
     fn bad_regions_are_refused() {
-        refused("chr9", "neither a region of a contig of the reads nor a file");
+        refused("chr9", "neither a region on a contig of the reads nor a file");
         refused("chr9:5-7", "neither a region");
-        refused("chr1:1001", "base 1001 lies beyond the end of contig chr1, which has 1000");
+        refused("chr1:1001", "base 1001 is beyond the end of contig chr1, which has 1000 bases");
         refused("chr1:5-1001", "beyond the end");
         refused("chr1:1001+", "before it starts");
         refused("chr1:9-5", "ends (5) before it starts (9)");
-        refused("chr1:0-5", "the first base is 1");
+        refused("chr1:0-5", "positions start at 1");
         refused("chr1:x", "not a position");
         refused("chr1:-5", "not a position");
         refused("chr1:5-", "not a position");
@@ -409,7 +411,7 @@ mod tests {
                 .starts_with("chr2 0 500, HLA:01 0 6, HLA:01:5 0 50")
         );
         let error = of(&["chr1:5-9"], &["chr1:1-20"], 0).unwrap_err().to_string();
-        assert!(error.contains("nothing is left"), "{error}");
+        assert!(error.contains("no bases are left"), "{error}");
         assert!(of(&["chr1"], &["unmapped"], 0).is_err());
     }
 
@@ -435,12 +437,12 @@ mod tests {
         let vcf = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nchr1\t5\t.\tAC\tA\t.\t.\t.\n";
         assert_eq!(of(file("a.vcf", vcf)).unwrap(), "chr1 4 6");
         for (name, text, why) in [
-            ("c.list", "chr1\nchr1:0\n", "line 2: \"chr1:0\": the first base is 1"),
-            ("c.list", "chr9\n", "line 1: \"chr9\" is no region"),
+            ("c.list", "chr1\nchr1:0\n", "line 2: \"chr1:0\": positions start at 1"),
+            ("c.list", "chr9\n", "line 1: \"chr9\" is not a region"),
             ("c.list", "\n", "no intervals"),
             ("c.bed", "chr1\t5\t6\nchr9\t5\t6\n", "line 2: contig chr9 is not in the header"),
-            ("c.bed", "chr1\t5\t5\n", "line 1: an interval has no base"),
-            ("c.bed", "chr1\t5\t1001\n", "line 1: base 1001 lies beyond"),
+            ("c.bed", "chr1\t5\t5\n", "line 1: an interval is empty"),
+            ("c.bed", "chr1\t5\t1001\n", "line 1: base 1001 is beyond"),
             ("c.bed", "", "no base"),
         ] {
             let error = of(file(name, text)).unwrap_err().to_string();

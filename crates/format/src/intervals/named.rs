@@ -63,7 +63,7 @@ impl NamedIntervals {
                         .feature_error(format!("contig {name} is not in the header of the reads")));
                 };
                 if start == end {
-                    return Err(features.feature_error("an interval has no base"));
+                    return Err(features.feature_error("an interval is empty"));
                 }
                 contigs.check_end(contig, end).map_err(|what| features.feature_error(what))?;
                 let (name, is_reverse) = features.name_and_strand();
@@ -77,7 +77,7 @@ impl NamedIntervals {
         }
         if given.is_empty() {
             let path = paths.first().cloned().unwrap_or_default();
-            return Err(Error::input("there are no intervals in it").file(&path));
+            return Err(Error::input("it contains no intervals").file(&path));
         }
         let name = |it: &GivenInterval| &texts[it.name.0..it.name.1];
         given.sort_by(|a, b| {
@@ -223,7 +223,7 @@ impl NamedIntervals {
 }
 
 fn as_offset(bases: u64) -> Result<u32> {
-    u32::try_from(bases).map_err(|_| Error::input("the intervals hold more than 4294967295 bases"))
+    u32::try_from(bases).map_err(|_| Error::input("the intervals contain more than 4294967295 bases"))
 }
 
 #[cfg(test)]
@@ -274,9 +274,9 @@ mod tests {
     fn wrong_files_are_refused() {
         for (text, why) in [
             ("c9\t1\t5\n", "line 1: contig c9 is not in the header of the reads"),
-            ("c1\t5\t5\n", "line 1: an interval has no base"),
+            ("c1\t5\t5\n", "line 1: an interval is empty"),
             ("c1\t5\t1001\n", "beyond the end"),
-            ("", "there are no intervals in it"),
+            ("", "it contains no intervals"),
         ] {
             let error = read(&[("a.bed", text)]).unwrap_err().to_string();
             assert!(error.contains(why), "{error:?} does not say {why:?}");

@@ -50,10 +50,10 @@ impl FastaLayout {
         if start[..n].starts_with(&[0x1f, 0x8b]) {
             if !text::is_bgzf(&start[..n]) {
                 return Err(Error::input(
-                    "the reference is compressed by gzip, which gives no random access",
+                    "the reference is compressed by gzip, which does not allow random access",
                 )
                 .file(&layout.path)
-                .hint("compress it by bgzip instead: gunzip -c ref.fa.gz | bgzip > new.fa.gz"));
+                .hint("compress it with bgzip instead: gunzip -c ref.fa.gz | bgzip > new.fa.gz"));
             }
             layout.find_blocks(gzi, notes).map_err(|e| e.file(&layout.path))?;
         }
@@ -62,12 +62,15 @@ impl FastaLayout {
 
     fn find_blocks(&mut self, gzi: Option<Box<dyn Read + Send>>, notes: &mut Vec<String>) -> Result<()> {
         let path = append_suffix(&self.path, ".gzi");
-        let why = if gzi.is_some() { "does not fit the reference" } else { "is not there" };
+        let why = if gzi.is_some() { "does not match the reference" } else { "does not exist" };
         let blocks = gzi.map(|gzi| self.read_blocks(gzi, &path)).transpose()?.flatten();
         let blocks = match blocks {
             Some(blocks) => blocks,
             None => {
-                notes.push(format!("{} {why}: made in memory; readmill faidx saves it", path.display()));
+                notes.push(format!(
+                    "{} {why}: built it in memory; readmill faidx writes it to disk",
+                    path.display()
+                ));
                 self.scan_blocks()?
             }
         };
@@ -105,10 +108,12 @@ impl FastaLayout {
         let last = blocks.last().map_or(0, |last| last.file);
         if last > at || !whole {
             let what = format!(
-                "the reference is shorter than {} says, or its EOF block is missing",
+                "the reference is shorter than its index {} states, or its EOF block is missing",
                 path.display()
             );
-            return Err(Error::input(what).file(&self.path).hint("it is cut short: get it again"));
+            return Err(Error::input(what)
+                .file(&self.path)
+                .hint("it is truncated: download or create it again"));
         }
         let reaches = at - last <= MAX_BLOCK as u64; // the EOF block may or may not be listed
         Ok((rises && reaches).then_some(blocks))
@@ -119,7 +124,9 @@ impl FastaLayout {
         let mut reader =
             BlockReader::new(FileRangeReader { file: &self.file, at: 0, left: u64::MAX }, false);
         let (mut chunk, mut starts, mut text) = (Chunk::default(), Vec::new(), 0);
-        let wrong = |e: Error| e.file(&self.path).hint("it is cut short or damaged: get it again");
+        let wrong = |e: Error| {
+            e.file(&self.path).hint("it is truncated or damaged: download or create it again")
+        };
         while reader.next_chunk(&mut chunk).map_err(wrong)? {
             make_room(&mut starts, chunk.blocks.len(), &mut self.charge)?;
             for block in &chunk.blocks {
@@ -169,7 +176,7 @@ impl FastaLayout {
     }
 }
 
-pub(super) const REINDEX_HINT: &str = "make it again: readmill faidx FASTA, or delete it";
+pub(super) const REINDEX_HINT: &str = "rebuild it with readmill faidx FASTA, or delete it";
 
 pub(super) fn append_suffix(path: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(path);
@@ -260,7 +267,7 @@ impl FastaReader {
         self.chunk.inflated = self.chunk.blocks.first().map_or(0, |it| it.inflated as usize);
         self.inflater.append_chunk(&self.chunk, &mut self.inflated).map_err(wrong)?;
         if next.is_some_and(|next| next.text - start.text != self.inflated.len() as u64) {
-            let what = "the .gzi index does not fit the reference";
+            let what = "the .gzi index does not match the reference";
             return Err(wrong(Error::input(what).hint(REINDEX_HINT)));
         }
         self.block = Some(block);

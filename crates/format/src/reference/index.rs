@@ -67,7 +67,7 @@ impl FaiEntries {
         let Some(first) = is_repeated.iter().position(|&is| is) else { return Ok(()) };
         let shown = String::from_utf8_lossy(&self.list[first].name).into_owned();
         notes.push(format!(
-            "{repeated} contigs of the reference have the name of an earlier one ({shown}); only the first of each is used"
+            "{repeated} contigs of the reference have the same name as an earlier one ({shown}); only the first of each name is used"
         ));
         let mut flags = is_repeated.into_iter();
         self.list.retain(|_| !flags.next().unwrap_or(false));
@@ -85,16 +85,16 @@ pub(super) fn read_or_make_entries(
     ledger: &Ledger,
 ) -> Result<FaiEntries> {
     let fai = append_suffix(path, ".fai");
-    let mut why = "is not there".to_string();
+    let mut why = "does not exist".to_string();
     if let Some(index) = index {
         let sequences = read_fai(&fai, index, ledger)?;
         match find_mismatch(&sequences.list, layout, &fai)? {
             None => return Ok(sequences),
-            Some(name) => why = format!("does not fit the reference at contig {name}"),
+            Some(name) => why = format!("does not match the reference at contig {name}"),
         }
     }
     notes.push(format!(
-        "{} {why}: made in memory; readmill faidx {} saves this time",
+        "{} {why}: built it in memory; to save this time, run readmill faidx {}",
         fai.display(),
         path.display()
     ));
@@ -132,8 +132,7 @@ fn entry_of_record(record: &Record, file: &Path) -> Result<FaiEntry> {
             })
         }
         _ => {
-            let what =
-                format!("contig {} has a length, an offset or lines that cannot be", record.name());
+            let what = format!("contig {} has an invalid length, offset or line length", record.name());
             Err(Error::input(what).file(file).hint(REINDEX_HINT))
         }
     }
@@ -151,10 +150,10 @@ fn find_mismatch(sequences: &[FaiEntry], layout: &FastaLayout, fai: &Path) -> Re
             if last < layout.max_text_bytes() { reader.read_text(layout, last, &mut end)? } else { 0 };
         if got == 0 {
             let what =
-                format!("the reference ends before its contig {name} does, says {}", fai.display());
+                format!("the reference ends before the end of contig {name} in {}", fai.display());
             return Err(Error::input(what)
                 .file(layout.path())
-                .hint("it is cut short (get it again), or the index is of another file (delete it)"));
+                .hint("it is truncated (download or create it again), or the index belongs to another file (delete the index)"));
         }
         let ends = !end[0].is_ascii_whitespace() && (got == 1 || end[1].is_ascii_whitespace());
         if !ends || !is_named(it, layout, &mut reader)? {

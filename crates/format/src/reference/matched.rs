@@ -190,7 +190,7 @@ impl Reference {
             let wanted = (end - at).min(PIECE as u64) as usize;
             let n = reader.read_text(&self.0.layout, at, &mut text[..wanted])?;
             if n < wanted {
-                let what = "the reference is shorter than it was when it was opened";
+                let what = "the reference became shorter while it was read";
                 return Err(Error::input(what).file(self.path()));
             }
             at += n as u64;
@@ -210,7 +210,7 @@ impl Reference {
             "contig {name} has other bases here (M5 {found}) than in the header of the reads (M5 {stated})"
         );
         Error::input(what).file(self.path()).hint(
-            "give the FASTA file to which the reads were aligned; if this is it, mend the header: readmill reheader",
+            "give the FASTA file to which the reads were aligned; if this is the file, correct the header with readmill reheader",
         )
     }
 }

@@ -56,7 +56,9 @@ impl<'a, R: Read> FastaScanner<'a, R> {
             }
             if self.peek_byte()?.is_none() {
                 let what = format!("contig {} has no sequence", String::from_utf8_lossy(&contig.name));
-                return Err(self.file_error(what).hint("the file is cut short: get it again"));
+                return Err(self
+                    .file_error(what)
+                    .hint("the file is truncated: download or create it again"));
             }
         }
         Ok(None)
@@ -80,14 +82,14 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         }
         let name = String::from_utf8_lossy(&self.previous);
         self.file_error(format!(
-            "line {}: contig {name} goes on after a shorter or blank line",
+            "line {}: contig {name} continues after a shorter or blank line",
             self.line
         ))
         .hint(EQUAL_LINES_HINT)
     }
 
     fn not_fasta_error(&self) -> Error {
-        self.file_error("this is not a FASTA file, which begins with >".to_string())
+        self.file_error("this is not a FASTA file, because it does not begin with >".to_string())
     }
 
     fn file_error(&self, what: String) -> Error {
@@ -107,9 +109,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         let name = words.find(|word| !word.is_empty()).unwrap_or_default().to_vec();
         if name.is_empty() {
             let what = format!("line {}: a contig has no name after >", self.line);
-            return Err(self
-                .file_error(what)
-                .hint("give it one; it is what reads and regions refer to"));
+            return Err(self.file_error(what).hint("add a name, because reads and regions refer to it"));
         }
         self.line += 1;
         Ok(name)
@@ -165,8 +165,8 @@ impl<'a, R: Read> FastaScanner<'a, R> {
             let part = &bytes[..end.unwrap_or(bytes.len())];
             let bases = part.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |at| at + 1);
             if bases > 0 && (blanks > 0 || part[..bases].iter().any(u8::is_ascii_whitespace)) {
-                let what = format!("line {}: a blank stands inside a sequence", self.line);
-                return Err(self.file_error(what).hint("remove it; positions are counted by bytes"));
+                let what = format!("line {}: a sequence contains a blank", self.line);
+                return Err(self.file_error(what).hint("remove it, because each byte counts as a base"));
             }
             line.bases += bases as u64;
             blanks += part.len() - bases;
@@ -203,4 +203,4 @@ impl SequenceLine {
     }
 }
 
-const EQUAL_LINES_HINT: &str = "all lines of a contig but the last must be equally long: wrap it anew, for example with picard NormalizeFasta";
+const EQUAL_LINES_HINT: &str = "all lines of a contig except the last must have the same length: wrap the file again, for example with picard NormalizeFasta";

@@ -145,7 +145,7 @@ fn a_gzi_index_is_used_if_it_fits() {
     few[0] = 3;
     dir.put("a.fa.gz.gzi", few);
     let reference = open(&path).unwrap();
-    assert!(reference.notes()[0].contains("gzi does not fit"), "{:?}", reference.notes());
+    assert!(reference.notes()[0].contains("gzi does not match"), "{:?}", reference.notes());
     check(&reference);
     dir.put("a.fa.gz.gzi", gzi(&packed));
     dir.put("a.fa.gz", &packed[..packed.len() - 28]);
@@ -158,14 +158,14 @@ fn an_index_of_another_file_is_noticed() {
     let path = dir.put("a.fa", fasta(60, "\n"));
     dir.put("a.fa.fai", fai(60, "\n").replace("c4\t", "x4\t"));
     let reference = open(&path).unwrap();
-    assert!(reference.notes()[0].contains("does not fit the reference at contig x4"));
+    assert!(reference.notes()[0].contains("does not match the reference at contig x4"));
     check(&reference);
     dir.put("a.fa.fai", fai(70, "\n"));
     assert_eq!(open(&path).unwrap().notes().len(), 1);
     dir.put("a.fa.fai", fai(60, "\n"));
     dir.put("a.fa", &fasta(60, "\n")[..150_000]);
     let error = open(&path).unwrap_err().to_string();
-    assert!(error.contains("ends before its contig c8") && error.contains("a.fa.fai"), "{error}");
+    assert!(error.contains("ends before the end of contig c8") && error.contains("a.fa.fai"), "{error}");
     dir.put("a.fa.fai", "nonsense\n");
     assert!(open(&path).unwrap_err().to_string().contains("not a .fai"));
 }
@@ -182,10 +182,12 @@ fn an_index_whose_numbers_cannot_be_is_refused() {
     ] {
         dir.put("a.fa.fai", line);
         let error = open(&path).unwrap_err().to_string();
-        assert!(error.contains("contig c1 has a length, an offset or lines that cannot be"), "{error}");
+        assert!(error.contains("contig c1 has an invalid length, offset or line length"), "{error}");
     }
     dir.put("a.fa.fai", "c1\t40\t9223372036854775807\t40\t41\n");
-    assert!(open(&path).unwrap_err().to_string().contains("the reference ends before its contig"));
+    assert!(
+        open(&path).unwrap_err().to_string().contains("the reference ends before the end of contig")
+    );
 }
 
 #[test]
@@ -279,11 +281,11 @@ fn lines_that_cannot_be_indexed_are_named() {
     for (text, part) in [
         (">a\nAC\nACG\n", "line 3: contig a has a line of 4 bytes after lines of 3"),
         (">a\nAC\r\nAC\nAC\r\n", "line 3: contig a has a line of 3 bytes after lines of 4"),
-        (">a\nACG\nAC\nACG\n", "line 4: contig a goes on after a shorter or blank line"),
-        (">a\nACGT\n\nACGT\n", "line 4: contig a goes on after a shorter or blank line"),
+        (">a\nACG\nAC\nACG\n", "line 4: contig a continues after a shorter or blank line"),
+        (">a\nACGT\n\nACGT\n", "line 4: contig a continues after a shorter or blank line"),
         (">a\nAC\n>b\n", "contig b has no sequence"),
         (">a\nAC\n>\nAC\n", "line 3: a contig has no name"),
-        (">a\nAC GT\nACGT\n", "line 2: a blank stands inside a sequence"),
+        (">a\nAC GT\nACGT\n", "line 2: a sequence contains a blank"),
         (";c\n>a\nAC\n", "not a FASTA file"),
         ("", "not a FASTA file"),
     ] {

@@ -161,7 +161,7 @@ impl ReferenceWindow {
         self.text.resize((sequence.base_offset(first + bases as u32 - 1) + 1 - place) as usize, 0);
         let n = self.reader.read_text(&self.shared.layout, place, &mut self.text)?;
         if n < self.text.len() {
-            let what = "the reference is shorter than it was when it was opened";
+            let what = "the reference became shorter while it was read";
             return Err(Error::input(what).file(self.shared.layout.path()));
         }
         let (line, width) = (sequence.line_bases as usize, sequence.line_bytes as usize);
@@ -184,10 +184,13 @@ impl ReferenceWindow {
 
     fn beyond_end_error(&self, contig: u32, end: u32) -> Error {
         let Some(sequence) = self.shared.sequences.get(contig as usize) else {
-            return Error::bug("a contig was asked for that the reference does not have");
+            return Error::bug("a contig was requested that the reference does not have");
         };
         let name = String::from_utf8_lossy(&sequence.name);
-        let what = format!("base {end} of contig {name} is needed, which has {}", sequence.length);
+        let what = format!(
+            "base {end} of contig {name} is needed, but the contig has only {} bases",
+            sequence.length
+        );
         Error::input(what).file(&self.shared.path).hint(SAME_REFERENCE_HINT)
     }
 }

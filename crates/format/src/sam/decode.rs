@@ -23,7 +23,7 @@ pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
             matches!(field, [a, b, b':', ..] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric());
         if !is_named || field.iter().any(|b| !matches!(b, b' '..=b'~')) {
             return Err(Error::input(format!(
-                "{} is no optional field, TAG:TYPE:VALUE",
+                "{} is not an optional field of the form TAG:TYPE:VALUE",
                 quoted_start(field)
             )));
         }
@@ -142,7 +142,9 @@ impl LineParser {
             if long_cigar::find_long_cigar(&out[cigar.clone()], l_seq, fields).is_some() {
                 // In BAM the second would replace the first, as it does when htslib reads the
                 // record.
-                return Err(Error::input("two CG fields hold a CIGAR in place of the one in column 6"));
+                return Err(Error::input(
+                    "two CG fields contain a CIGAR that replaces the one in column 6",
+                ));
             }
         }
         if cigar.len() / 4 > long_cigar::MAX_STORED_OPERATORS {
@@ -205,7 +207,8 @@ impl LineParser {
 
 /// The remedy if a read is on a contig that the header lacks. samtools removes the position of such
 /// a read, and warns.
-const UNKNOWN_CONTIG_HINT: &str = "give the header its @SQ line (samtools reheader), or have such reads made unmapped: samtools view -b";
+const UNKNOWN_CONTIG_HINT: &str =
+    "add its @SQ line to the header (samtools reheader), or make such reads unmapped: samtools view -b";
 
 impl Placement {
     fn bai_bin(&self, span: i64) -> u16 {
@@ -246,7 +249,7 @@ fn split_columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
                 return Err(match line {
                     [b'@', b'H' | b'S' | b'R' | b'P' | b'C', b'D' | b'Q' | b'G' | b'O', b'\t', ..] => {
                         Error::input(format!("{what}: it is a header line among records"))
-                            .hint("files of SAM that were put together are joined by readmill merge")
+                            .hint("join SAM files with readmill merge")
                     }
                     _ => Error::input(what),
                 });
@@ -260,7 +263,7 @@ fn split_columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
 /// `*`.
 fn append_name(name: &[u8], out: &mut Vec<u8>) -> Result<()> {
     if name.len() > 254 {
-        return Err(Error::input(format!("QNAME has {} bytes, BAM allows 254", name.len())));
+        return Err(Error::input(format!("QNAME has {} bytes, but BAM allows 254", name.len())));
     }
     out.extend_from_slice(if name.is_empty() { b"*" } else { name });
     out.push(0);
@@ -386,7 +389,7 @@ fn append_qual(text: &[u8], l_seq: usize, out: &mut Vec<u8>) -> Result<()> {
     out.extend(text.iter().map(|b| b.wrapping_sub(33)));
     // As in htslib, values from 94 to 127 are accepted, though no printable character encodes them.
     if out[at..].iter().fold(0, |all, b| all | b) > 127 {
-        return Err(Error::input("QUAL contains a character that is no quality"));
+        return Err(Error::input("QUAL contains a character that is not a quality"));
     }
     Ok(())
 }

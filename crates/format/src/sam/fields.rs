@@ -102,7 +102,7 @@ fn append_field(field: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
         b'i' | b'I' => append_integer(value, out)?,
         b'A' | b'a' | b'c' | b'C' => match value {
             &[letter @ 0x0a..=0x7f] => out.extend_from_slice(&[b'A', letter]),
-            _ => return Err("A holds one character"),
+            _ => return Err("A must be one character"),
         },
         b'f' => {
             let value = parse_float(value).ok_or("f needs a number")?;
@@ -115,7 +115,7 @@ fn append_field(field: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
             out.extend_from_slice(&value.to_le_bytes());
         }
         b'B' => append_array(value, out)?,
-        _ => return Err("its type is none of A, i, f, Z, H and B"),
+        _ => return Err("its type is not one of A, i, f, Z, H and B"),
     }
     Ok(())
 }
@@ -162,7 +162,8 @@ fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
         }
     } else {
         let (mut least, mut most) = (0i64, 0i64);
-        let (low, high, width) = element_range(kind).ok_or("B has elements of none of cCsSiIf")?;
+        let (low, high, width) =
+            element_range(kind).ok_or("the type of the elements of B is not one of cCsSiIf")?;
         for element in elements.clone() {
             let value = parse_integer(element).ok_or("B needs whole numbers of 32 bits")?;
             out.extend_from_slice(&value.to_le_bytes()[..width]);

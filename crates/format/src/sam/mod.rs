@@ -112,7 +112,7 @@ mod tests {
         }
         bad("r\t0\tc1\t5\t9\t3M\t*\t0\t0\tAC\tII", "CIGAR covers 3 bases of the read, but SEQ has 2");
         bad("r\t0\tc1\t5\t9\t2M\t*\t0\t0\tAC\tI", "SEQ has 2 bases, but QUAL has 1");
-        bad("r\t0\tc1\t5\t9\t2M\t*\t0\t0\tAC\tI ", "no quality");
+        bad("r\t0\tc1\t5\t9\t2M\t*\t0\t0\tAC\tI ", "not a quality");
         bad("r\t0\tc1\t5\t9\t2M\t*\t0\t0\tAC\tI\0", "NUL");
         bad(&format!("{}\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*", "q".repeat(255)), "QNAME has 255 bytes");
         t(
@@ -232,7 +232,7 @@ mod tests {
         }
         bad(&hidden("CG:B:I,32,17"), "CIGAR covers 3 bases");
         bad(&hidden("CG:B:I,16,17,10"), "does not exist");
-        bad(&hidden("CG:B:I,36,1\tCG:B:I,25,1"), "two CG fields hold a CIGAR");
+        bad(&hidden("CG:B:I,36,1\tCG:B:I,25,1"), "two CG fields contain a CIGAR");
         bad(
             &format!("r\t0\tc1\t5\t9\t{}\t*\t0\t0\t*\t*", "268435455D".repeat(65536)),
             "spans 2^28 bases",

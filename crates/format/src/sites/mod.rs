@@ -135,8 +135,10 @@ fn gather_file_sites(
         let length = header.references()[contig as usize].length;
         if start > length && length > 0 {
             let name = String::from_utf8_lossy(&name);
-            let what =
-                format!("base {} lies beyond the end of contig {name}, which has {length}", start + 1);
+            let what = format!(
+                "base {} is beyond the end of contig {name}, which has {length} bases",
+                start + 1
+            );
             return Err(features.feature_error(what).hint(OTHER_BUILD_HINT));
         }
         found.sites += 1;
@@ -311,7 +313,7 @@ mod tests {
         let error = |text: &str| read(&[text.into()], &header(&[10])).err().unwrap().to_string();
         assert!(error("chr1\t5\t6\n").contains("no contig in common"));
         assert!(
-            error("c0\t5\t6\nc0\t11\t12\n").contains("line 2: base 12 lies beyond the end of contig c0")
+            error("c0\t5\t6\nc0\t11\t12\n").contains("line 2: base 12 is beyond the end of contig c0")
         );
         assert!(read(&["".into()], &header(&[10])).unwrap().is_empty());
     }

@@ -53,7 +53,7 @@ impl BcfIndexer {
 
     fn open_header(&mut self, length: usize, start: u64) -> Result<()> {
         if !self.partial.starts_with(MAGIC) {
-            return Err(Error::input("this is not BCF 2").hint("write it again: bcftools view -Ob"));
+            return Err(Error::input("this is not BCF 2").hint("convert it: bcftools view -Ob"));
         }
         let text = &self.partial[BEFORE_TEXT..length];
         let lines = text.split(|&byte| byte == b'\n').filter(|line| line.starts_with(b"##contig"));
@@ -66,7 +66,7 @@ impl BcfIndexer {
         if self.contigs > n_ref + MAX_CONTIG_GAPS {
             let what =
                 format!("the header has {n_ref} contigs, with numbers (IDX) up to {}", self.contigs - 1);
-            return Err(Error::input(what).hint("write the file again: bcftools view -Ob"));
+            return Err(Error::input(what).hint("convert the file: bcftools view -Ob"));
         }
         let longest = if longest == 0 { DEFAULT_CONTIG_LENGTH } else { longest };
         let scheme = IndexScheme::csi_for_length(self.min_shift, 0, longest)?;
@@ -80,12 +80,12 @@ impl BcfIndexer {
         let [shared, each, contig, start, length] = [0, 4, 8, 12, 16].map(field);
         let (ref_id, start) = (contig.cast_signed(), i64::from(start.cast_signed()));
         if shared < 24 || ref_id < 0 || start < -1 || length.cast_signed() < 0 {
-            return Err(Error::input("the record is damaged").hint("get the file again"));
+            return Err(Error::input("the record is damaged").hint("download or create the file again"));
         }
         if contig as usize >= contigs {
             let what =
-                format!("the record lies on contig number {contig}, which the header does not have");
-            return Err(Error::input(what).hint("the file is damaged: get it again"));
+                format!("the record is on contig number {contig}, which the header does not have");
+            return Err(Error::input(what).hint("the file is damaged: download or create it again"));
         }
         let end = (start + i64::from(length)).max(1);
         let interval = RecordInterval { ref_id, start: start.max(0), end, is_unmapped: false };
@@ -138,7 +138,7 @@ impl Indexer for BcfIndexer {
     fn finish_file(self: Box<Self>, _: u64) -> Result<(IndexBuilder, IndexScheme, u64)> {
         if self.skip_bytes > 0 || self.pending.is_some() || !self.partial.is_empty() {
             let what = "the file ends inside a record or its header";
-            return Err(Error::input(what).hint("it is truncated: get it again"));
+            return Err(Error::input(what).hint("it is truncated: download or create it again"));
         }
         let mut entries = self.entries.ok_or_else(|| Error::input("the file ends inside its header"))?;
         entries.builder.extend_references();

@@ -70,7 +70,7 @@ impl TextIndexer {
         let ref_id = match self.names.get(contig) {
             Some(&ref_id) if ref_id < self.last => {
                 let what = format!(
-                    "the lines of {} do not stand together, and only a sorted file can be indexed",
+                    "the lines of {} are not adjacent, but only a sorted file can be indexed",
                     String::from_utf8_lossy(contig)
                 );
                 return Err(named(Error::input(what).hint(self.preset.sort_hint())));
@@ -99,8 +99,8 @@ impl TextIndexer {
 
     fn unlike_line_error(&self, line: &[u8]) -> Error {
         let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
-        Error::input(format!("this is not a line of {}: {shown:?}", self.preset.name()))
-            .hint("say what the file is by --preset vcf, bed or gff, or take the line out")
+        Error::input(format!("this is not a {} line: {shown:?}", self.preset.name()))
+            .hint("set the format with --preset vcf, bed or gff, or remove the line")
     }
 }
 

@@ -47,7 +47,7 @@ impl RecordKind {
                 let Some(size) = rest.first_chunk::<4>() else { return Ok(None) };
                 let size = u32::from_le_bytes(*size);
                 if !(FIXED_BYTES as u32 - 4..=i32::MAX as u32).contains(&size) {
-                    return Err(Error::input(format!("a record claims to be {size} bytes long")));
+                    return Err(Error::input(format!("a record has an invalid length of {size} bytes")));
                 }
                 Ok(Some(size as usize + 4).filter(|&length| length <= rest.len()))
             }
@@ -113,10 +113,8 @@ pub fn read_whole_record(
             return match (searched, kind) {
                 (0, _) => Ok(None),
                 (n, RecordKind::Text { .. }) => Ok(Some(n)), // the last line has no end
-                _ => {
-                    Err(Error::input("the file ends inside a record")
-                        .hint("it is truncated: get it again"))
-                }
+                _ => Err(Error::input("the file ends inside a record")
+                    .hint("it is truncated: download or create it again")),
             };
         }
     }

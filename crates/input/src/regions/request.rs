@@ -24,8 +24,10 @@ impl RequestedRegions {
     /// One of several regions is the whole file.
     pub fn in_turn(list: Vec<Region>, charge: Charge) -> Result<Self> {
         if list.len() > 1 && list.contains(&Region::All) {
-            return Err(Error::usage("the region . is the whole file, and others are given, too")
-                .hint("give . alone, or add -M to read each record once"));
+            return Err(Error::usage(
+                "the region . is the whole file, but other regions are given, too",
+            )
+            .hint("give only . as region, or add -M to read each record once"));
         }
         Ok(RequestedRegions { list, each_once: false, _charge: charge })
     }
@@ -84,14 +86,14 @@ pub struct IndexedInput<'a> {
 
 /// Returns the error for an index that names an offset at which there is no block.
 pub(super) fn misplaced_offset_error(offset: u64) -> Error {
-    let what = "no block can be read where the index says: it is the index of another file, or the file is damaged";
+    let what = "the index belongs to another file, or the file is damaged: no block can be read";
     Error::input(what)
         .offset(offset)
-        .hint("make the index anew: readmill index FILE; if that fails, get the file again")
+        .hint("rebuild the index: readmill index FILE; if that fails, download or create the file again")
 }
 
 /// Returns the error for an index that does not fit its file, with an offset of the file.
 pub(super) fn foreign_index_error(offset: u64) -> Error {
-    let what = "the index does not fit the file: there is no record of the contig where it says";
-    Error::input(what).offset(offset).hint("make the index anew: readmill index FILE")
+    let what = "the index does not match the file: there is no record of the contig";
+    Error::input(what).offset(offset).hint("rebuild the index: readmill index FILE")
 }

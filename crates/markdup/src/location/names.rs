@@ -65,12 +65,12 @@ impl ReadNames {
         let regex = RegexBuilder::new(&whole).unicode(false).build().map_err(|error| {
             let error = error.to_string();
             let what = error.lines().last().unwrap_or_default();
-            Error::usage(format!("read names: `{text}` is no regular expression known here: {what}"))
-                .hint("write null, picard, full, or a regular expression without look-around")
+            Error::usage(format!("read names: `{text}` is not a supported regular expression: {what}"))
+                .hint("use null, picard, full, or a regular expression without look-around")
         })?;
         if regex.captures_len() < 4 {
             return Err(Error::usage(format!("read names: `{text}` has fewer than three groups"))
-                .hint("groups 1 to 3 are tile, x and y"));
+                .hint("groups 1 to 3 must be tile, x and y"));
         }
         Ok(ReadNames::PicardRegex(regex))
     }

@@ -54,13 +54,13 @@ impl ReadCoords {
     /// The order is unknown, the expression is invalid, or it has fewer groups than the order.
     pub fn parse(text: &str, order: &str) -> Result<Self> {
         if !ORDERS.contains(&order) {
-            return Err(Error::usage(format!("{order} is no order of groups"))
-                .hint(format!("write one of {}", ORDERS.join(", "))));
+            return Err(Error::usage(format!("{order} is not an order of groups"))
+                .hint(format!("use one of {}", ORDERS.join(", "))));
         }
         let regex = RegexBuilder::new(text).unicode(false).build().map_err(|error| {
             let error = error.to_string();
             let why = error.lines().last().unwrap_or_default();
-            Error::usage(format!("read coordinates: `{text}` is no regular expression: {why}"))
+            Error::usage(format!("read coordinates: `{text}` is not a valid regular expression: {why}"))
         })?;
         if regex.captures_len() <= order.len() {
             let what = format!("read coordinates: `{text}` has fewer groups than the order {order}");

@@ -50,7 +50,7 @@ impl Umis {
         if self.method == Method::Paired && umi.halves().is_none() && umi != Umi::NONE {
             let inline = matches!(self.source, UmiSource::Inline { .. });
             if !inline {
-                return Err(Error::input(format!("the UMI {umi} has not two halves"))
+                return Err(Error::input(format!("the UMI {umi} does not have two halves"))
                     .hint("the method paired needs UMIs such as ACGT-TTGA")
                     .qname(record.qname()));
             }

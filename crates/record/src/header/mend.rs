@@ -19,8 +19,8 @@ use fields::mend_fields;
 use known::{KNOWN_KINDS, LineResult, NoteSink, quote_start};
 pub use notes::HeaderNotes;
 
-const FIX_HINT: &str = "fix this line; a BAM or CRAM file gets another header so: readmill head FILE > header.sam, \
-    then readmill reheader header.sam FILE > NEW";
+const FIX_HINT: &str = "fix this line; in a BAM or CRAM file: run readmill head FILE > header.sam, fix header.sam, then \
+    run readmill reheader header.sam FILE > NEW";
 
 fn line_error(line: usize, what: &str, text: &[u8]) -> Error {
     Error::input(format!("header line {line}: {what}: {}", quote_start(text))).hint(FIX_HINT)
@@ -52,7 +52,7 @@ fn mend_kind<'a>(line: &'a [u8], note: &mut NoteSink<'_>) -> LineResult<Cow<'a, 
     }
     let kind = line[1..3].to_ascii_uppercase();
     if kind == b"CO" {
-        note("the letters after @ are capitals now".into());
+        note("changed the letters after @ to upper case".into());
         let line = [b"@CO", &line[3..]].concat();
         return mend_comment(&line, note).map(|line| Cow::Owned(line.into_owned()));
     }
@@ -62,7 +62,7 @@ fn mend_kind<'a>(line: &'a [u8], note: &mut NoteSink<'_>) -> LineResult<Cow<'a, 
     if kind == line[1..3] {
         return mend_fields(line, note);
     }
-    note("the letters after @ are capitals now".into());
+    note("changed the letters after @ to upper case".into());
     let line = [b"@", &kind[..], &line[3..]].concat();
     mend_fields(&line, note).map(|line| Cow::Owned(line.into_owned()))
 }
@@ -74,14 +74,14 @@ fn mend_comment<'a>(line: &'a [u8], note: &mut NoteSink<'_>) -> LineResult<Cow<'
         // an empty comment.
         [] => Ok(Cow::Borrowed(b"@CO\t")),
         [b' ', text @ ..] => {
-            note("a tab follows @CO now, instead of a blank".into());
+            note("replaced the blank after @CO by a tab".into());
             Ok(Cow::Owned([b"@CO\t", text].concat()))
         }
         text if !text.contains(&b'\t') => {
-            note("a tab follows @CO now".into());
+            note("added a tab after @CO".into());
             Ok(Cow::Owned([b"@CO\t", text].concat()))
         }
-        _ => Err("a tab must follow @CO, and a record has 11 columns".into()),
+        _ => Err("no tab follows @CO, and the line does not have the 11 columns of a record".into()),
     }
 }
 
@@ -90,11 +90,11 @@ fn turn_into_comment(line: &[u8], note: &mut NoteSink<'_>) -> LineResult<Vec<u8>
     let has_keys = line[3..].split(|&byte| byte == b'\t').skip(1).all(fields::has_key);
     let is_bare = line.len() == 3;
     if !is_bare && (line[3] != b'\t' || !has_keys) {
-        return Err("it is no kind of header line (@HD, @SQ, @RG, @PG, @CO), and no record".into());
+        return Err("it is neither a known header line (@HD, @SQ, @RG, @PG, @CO) nor a record".into());
     }
     let kind = String::from_utf8_lossy(&line[..3]).into_owned();
     note(format!(
-        "{kind} is no kind of header line: it is a comment (@CO) now, since other programs refuse it"
+        "{kind} is not a known kind of header line; changed it to a comment (@CO), because other programs refuse it"
     ));
     Ok([b"@CO\t", line].concat())
 }

@@ -221,17 +221,14 @@ impl Header {
         for (number, given) in (1..).zip(text.split(|&b| b == b'\n')) {
             let line = trim_line(given);
             if memchr::memchr(0, given).is_some() {
-                notes.add_line_note(
-                    || number,
-                    || "a NUL byte and what follows it in the line are removed".into(),
-                );
+                notes.add_line_note(|| number, || "removed a NUL byte and the rest of the line".into());
             }
             if line.is_empty() {
                 blank = blank.or(Some(number));
                 continue;
             }
             if let Some(blank) = blank.take() {
-                notes.add_line_note(|| blank, || "an empty line is removed".into());
+                notes.add_line_note(|| blank, || "removed an empty line".into());
             }
             list.push(HeaderLine::new(mend_line(line, number, &mut notes)?));
         }
@@ -367,12 +364,12 @@ impl Header {
             let odd = dictionary.clone().find(|(name, length)| is_nameless(name) || *length == 0);
             if let Some((name, _)) = odd {
                 let what = if is_nameless(name) {
-                    "the BAM header names a reference sequence that no @SQ line can name"
+                    "the BAM header has a reference sequence with a name that an @SQ line cannot have"
                 } else {
-                    "the BAM header has a reference sequence of 0 bases, and an @SQ line needs one at least"
+                    "the BAM header has a reference sequence of 0 bases, but an @SQ line needs at least 1"
                 };
                 return Err(Error::input(format!("{what}: \"{}\"", name.escape_ascii()))
-                    .hint("the file is damaged: get it again"));
+                    .hint("the file is damaged: download or create it again"));
             }
             let ledger = self.ledger();
             let each = |(name, _): (&[u8], u32)| {
@@ -420,8 +417,8 @@ impl Header {
             None => return Ok(()),
         };
         Err(Error::input(what).hint(
-            "readmill head FILE > header.sam writes the lines; make them agree with the dictionary, whose sequences the \
-             reads lie on, then readmill reheader header.sam FILE > NEW",
+            "run readmill head FILE > header.sam, correct its @SQ lines to match the dictionary, which the reads \
+             refer to, then run readmill reheader header.sam FILE > NEW",
         ))
     }
 }
@@ -497,7 +494,7 @@ mod tests {
         let named = |name: &[u8]| Header::default().with_dictionary([(name, 5)].into_iter());
         for name in [&b"a\0b"[..], b"a\tb", b"a\nb", b"a\r"] {
             let error = named(name).unwrap_err().to_string();
-            assert!(error.contains("no @SQ line can name"), "{error}");
+            assert!(error.contains("an @SQ line cannot have"), "{error}");
         }
         for name in [&b""[..], b"*", b"="] {
             assert!(named(name).is_err(), "{name:?}");

@@ -56,9 +56,9 @@ pub fn belongs_to_header(line: &[u8], number: u64) -> Result<bool> {
         (Some(b'@'), true) if is_header_form(line) => {
             let start = String::from_utf8_lossy(&line[..3]);
             Err(Error::input(format!(
-                "line {number} has the columns of a record, and begins as a header line does ({start})"
+                "line {number} has the columns of a record, but begins like a header line ({start})"
             ))
-            .hint("give the read another name, without @ at its start"))
+            .hint("rename the read: its name must not start with @"))
         }
         _ => Ok(false),
     }

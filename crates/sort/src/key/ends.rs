@@ -51,7 +51,7 @@ impl SegmentEnd {
         }
         let field = field.ok_or_else(|| {
             Error::input("template-coordinate order needs the CIGAR of the mate in the MC field")
-                .hint("add it: readmill filter --fix-mates samtools, for reads that are grouped by name")
+                .hint("add it with readmill filter --fix-mates samtools; reads must be grouped by name")
         })?;
         let (cigar, start) = (text_value(Some(field))?, i64::from(record.next_pos()));
         let reverse = flags.is_mate_reverse();
@@ -73,7 +73,7 @@ pub fn text_value(field: Option<Field<'_>>) -> Result<&[u8]> {
         Some(field) => {
             let [a, b] = field.tag.map(char::from);
             let what = format!("template-coordinate order needs {a}{b} to be text (type Z)");
-            Err(Error::input(what).hint("correct the field or remove it, or choose another order"))
+            Err(Error::input(what).hint("correct or remove the field, or choose another order"))
         }
     }
 }

@@ -126,7 +126,10 @@ impl Order {
         }
         let Some(field) = text.strip_prefix("tag:") else {
             let names: Vec<&str> = NAMED_ORDERS.iter().map(|named| named.0).collect();
-            return Err(format!("no such order: {text:?}; there are {}, and tag:XX", names.join(", ")));
+            return Err(format!(
+                "unknown order {text:?}; the orders are {} and tag:XX",
+                names.join(", ")
+            ));
         };
         let (tag, within) = field.split_once(':').unwrap_or((field, "coordinate"));
         let within = match within {
@@ -135,14 +138,16 @@ impl Order {
             "lexicographic" => Within::Lexicographic,
             _ => {
                 let known = "coordinate, natural or lexicographic";
-                return Err(format!("within tag:{tag} the order is {known}, not {within:?}"));
+                return Err(format!("the order within tag:{tag} must be {known}, not {within:?}"));
             }
         };
         match *tag.as_bytes() {
             [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() => {
                 Ok(Order::Tag { tag: [a, b], within })
             }
-            _ => Err(format!("not an optional field: {tag:?}; it is a letter and a letter or digit")),
+            _ => Err(format!(
+                "{tag:?} is not the name of an optional field (a letter, then a letter or digit)"
+            )),
         }
     }
 }

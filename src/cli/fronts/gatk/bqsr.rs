@@ -17,7 +17,7 @@ pub const BASE_RECALIBRATOR: ToolCommand = barclay_command(
     translate_base_recalibrator,
 );
 
-const NOT_COUNTED: &str = "readmill counts bases by their own qualities";
+const NOT_COUNTED: &str = "readmill uses the qualities of the reads";
 
 #[rustfmt::skip] // a row is a line
 const TABLE: &[Opt] = &[
@@ -25,15 +25,15 @@ const TABLE: &[Opt] = &[
     Opt::native("--known-sites", Takes::Values, "--known-sites"),
     Opt::native("-O --output", Takes::Value, "-o"),
     Opt::native("-R --reference", Takes::Value, "--reference"),
-    Opt::refused("--binary-tag-name", Takes::Value, "reads qualities of insertions and deletions from fields", ""),
+    Opt::refused("--binary-tag-name", Takes::Value, "reads insertion and deletion qualities from optional fields", ""),
     Opt::harmless("--bqsr-baq-gap-open-penalty", Takes::Value, "BAQ is off"),
-    Opt::built("--default-base-qualities", Takes::Value, "--default-base-qualities; -1 is the default"),
-    Opt::only("--deletions-default-quality", Takes::Value, &["45"], "sets qualities of deletions", NOT_COUNTED),
-    Opt::only("--insertions-default-quality", Takes::Value, &["45"], "sets qualities of insertions", NOT_COUNTED),
-    Opt::only("--mismatches-default-quality", Takes::Value, &["-1"], "sets qualities of bases", NOT_COUNTED),
+    Opt::built("--default-base-qualities", Takes::Value, "--default-base-qualities; -1: default"),
+    Opt::only("--deletions-default-quality", Takes::Value, &["45"], "sets deletion qualities", NOT_COUNTED),
+    Opt::only("--insertions-default-quality", Takes::Value, &["45"], "sets insertion qualities", NOT_COUNTED),
+    Opt::only("--mismatches-default-quality", Takes::Value, &["-1"], "sets base qualities", NOT_COUNTED),
     Opt::native("-XL --exclude-intervals", Takes::Values, "--exclude-intervals"),
     Opt::native("-ics --indels-context-size", Takes::Value, "--indels-context-size"),
-    Opt::only("-ixp --interval-exclusion-padding", Takes::Value, &["0"], "widens excluded intervals", "bedtools slop, before"),
+    Opt::only("-ixp --interval-exclusion-padding", Takes::Value, &["0"], "extends excluded intervals", "use bedtools slop first"),
     Opt::native("-ip --interval-padding", Takes::Value, "--interval-padding"),
     Opt::native("-L --intervals", Takes::Values, "--intervals"),
     Opt::native("--low-quality-tail", Takes::Value, "--low-quality-tail"),
@@ -48,9 +48,9 @@ const TABLE: &[Opt] = &[
 /// table.
 #[rustfmt::skip] // a row is a line
 const NO_OUTPUT: &[Opt] = &[
-    Opt::harmless("--add-output-sam-program-record", Takes::Truth, "no reads are written"),
-    Opt::harmless("-OBI --create-output-bam-index", Takes::Truth, "no reads are written"),
-    Opt::harmless("-OBM --create-output-bam-md5", Takes::Truth, "no reads are written"),
+    Opt::harmless("--add-output-sam-program-record", Takes::Truth, "this command writes no reads"),
+    Opt::harmless("-OBI --create-output-bam-index", Takes::Truth, "this command writes no reads"),
+    Opt::harmless("-OBM --create-output-bam-md5", Takes::Truth, "this command writes no reads"),
 ];
 
 fn translate_base_recalibrator(given: &ParsedArguments) -> Result<NativeLine> {
@@ -86,7 +86,7 @@ const APPLY: &[Opt] = &[
     Opt::built("-O --output", Takes::Value, "-o"),
     Opt::native_if_false("--add-output-sam-program-record", "--no-PG"),
     Opt::native("--allow-missing-read-group", Takes::Truth, "--allow-missing-read-group"),
-    Opt::built("-OBI --create-output-bam-index", Takes::Truth, "writes OUT.bai; --no-index if false"),
+    Opt::built("-OBI --create-output-bam-index", Takes::Truth, "writes OUT.bai; if false, --no-index"),
     Opt::native("-OBM --create-output-bam-md5", Takes::Truth, "--md5"),
     Opt::native("--emit-original-quals", Takes::Truth, "--emit-original-quals"),
     Opt::native("-XL --exclude-intervals", Takes::Values, "--outside-intervals"),
@@ -158,7 +158,7 @@ const COVARIATES: &[Opt] = &[
     Opt::native("-after --after-report-file", Takes::Value, "--after"),
     Opt::native("-before --before-report-file", Takes::Value, "--before"),
     Opt::native("-bqsr --bqsr-recal-file", Takes::Value, "--table"),
-    Opt::harmless("--ignore-last-modification-times", Takes::Truth, "times of files are not compared"),
+    Opt::harmless("--ignore-last-modification-times", Takes::Truth, "readmill does not compare the times of files"),
     Opt::built("-csv --intermediate-csv-file", Takes::Value, "-o"),
-    Opt::refused("-plots --plots-report-file", Takes::Value, "draws plots by R", "-csv writes what they are drawn from"),
+    Opt::refused("-plots --plots-report-file", Takes::Value, "draws plots with R", "-csv writes the data for the plots"),
 ];

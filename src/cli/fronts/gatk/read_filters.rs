@@ -74,18 +74,18 @@ const WAY: &str = "readmill filter -e EXPRESSION IN -o - | readmill bqsr table -
 
 #[rustfmt::skip] // a row is a line
 pub const READ_FILTERS: &[Opt] = &[
-    Opt::built("-RF --read-filter", Takes::Values, "filter -e EXPRESSION, in front; the tool's own and those of WellformedReadFilter take nothing more; other names are refused"),
+    Opt::built("-RF --read-filter", Takes::Values, "filter -e EXPRESSION before the command; filters of the tool itself and of WellformedReadFilter are already applied; other filters are refused"),
     Opt::built("-DF --disable-read-filter", Takes::Values, "filter --remove-flags for NotDuplicateReadFilter, NotSecondaryAlignmentReadFilter and PassesVendorQualityCheckReadFilter; other filters of the tool are refused"),
     Opt::refused("-XRF --inverted-read-filter", Takes::Values, "drops reads", WAY),
-    Opt::refused("--disable-tool-default-read-filters", Takes::Truth, "takes reads that cannot be counted", "--disable-read-filter NotDuplicateReadFilter, for one"),
+    Opt::refused("--disable-tool-default-read-filters", Takes::Truth, "counts reads that readmill cannot count", "disable single filters, such as --disable-read-filter NotDuplicateReadFilter"),
     Opt::built("--library", Takes::Values, "LibraryReadFilter"),
     Opt::built("--maximum-mapping-quality", Takes::Value, "MappingQualityReadFilter"),
-    Opt::built("--minimum-mapping-quality", Takes::Value, "MappingQualityReadFilter; 10 without it"),
-    Opt::built("--max-fragment-length", Takes::Value, "FragmentLengthReadFilter; 1000000 without it"),
-    Opt::built("--min-fragment-length", Takes::Value, "FragmentLengthReadFilter; 0 without it"),
+    Opt::built("--minimum-mapping-quality", Takes::Value, "MappingQualityReadFilter; default 10"),
+    Opt::built("--max-fragment-length", Takes::Value, "FragmentLengthReadFilter; default 1000000"),
+    Opt::built("--min-fragment-length", Takes::Value, "FragmentLengthReadFilter; default 0"),
     Opt::built("--keep-read-group", Takes::Value, "ReadGroupReadFilter"),
     Opt::built("--max-read-length", Takes::Value, "ReadLengthReadFilter"),
-    Opt::built("--min-read-length", Takes::Value, "ReadLengthReadFilter; 1 without it"),
+    Opt::built("--min-read-length", Takes::Value, "ReadLengthReadFilter; default 1"),
     Opt::built("--read-name", Takes::Values, "ReadNameReadFilter"),
     Opt::built("--keep-reverse-strand-only", Takes::Truth, "ReadStrandFilter"),
 ];
@@ -104,7 +104,7 @@ pub fn filter_arguments(given: &ParsedArguments) -> Result<Vec<String>> {
             None => {
                 return Err(given
                     .refusal_error(&format!("--read-filter {name} is not supported"))
-                    .hint(format!("drop the reads before: {WAY}")));
+                    .hint(format!("drop the reads first: {WAY}")));
             }
         };
         words.extend(["-e".to_string(), expression]);
@@ -115,8 +115,8 @@ pub fn filter_arguments(given: &ParsedArguments) -> Result<Vec<String>> {
             None if !DEFAULT_FILTERS.contains(&name) => {} // GATK only warns that the tool does not have this filter
             None => {
                 return Err(given
-                    .refusal_error(&format!("--disable-read-filter {name} is not supported: such reads cannot be counted"))
-                    .hint("leave it out; NotDuplicateReadFilter, NotSecondaryAlignmentReadFilter and PassesVendorQualityCheckReadFilter can be disabled"));
+                    .refusal_error(&format!("--disable-read-filter {name} is not supported: readmill cannot count such reads"))
+                    .hint("omit it; only NotDuplicateReadFilter, NotSecondaryAlignmentReadFilter and PassesVendorQualityCheckReadFilter can be disabled"));
             }
         }
     }

@@ -23,40 +23,40 @@ pub const fn barclay_command(
 
 #[rustfmt::skip] // a row is a line
 pub const COMMON: &[Opt] = &[
-    Opt::built("--arguments_file", Takes::Values, "its words stand in its place"),
-    Opt::harmless("--gatk-config-file", Takes::Value, "settings of Java"),
-    Opt::harmless("-gcs-retries --gcs-max-retries", Takes::Value, "readmill reads files"),
-    Opt::harmless("--gcs-project-for-requester-pays", Takes::Value, "readmill reads files"),
-    Opt::built("-h --help", Takes::Truth, "this table"),
+    Opt::built("--arguments_file", Takes::Values, "replaced by the arguments in the file"),
+    Opt::harmless("--gatk-config-file", Takes::Value, "affects only Java"),
+    Opt::harmless("-gcs-retries --gcs-max-retries", Takes::Value, "readmill reads only local files"),
+    Opt::harmless("--gcs-project-for-requester-pays", Takes::Value, "readmill reads only local files"),
+    Opt::built("-h --help", Takes::Truth, "prints this table"),
     Opt::built("--QUIET", Takes::Truth, "--quiet"),
     Opt::built("--tmp-dir", Takes::Value, "--temp-dir"),
-    Opt::harmless("-jdk-deflater --use-jdk-deflater", Takes::Truth, "the codec of Java"),
-    Opt::harmless("-jdk-inflater --use-jdk-inflater", Takes::Truth, "the codec of Java"),
-    Opt::harmless("--verbosity", Takes::Value, "messages alone"),
-    Opt::built("--version", Takes::Truth, "the version"),
-    Opt::harmless("--showHidden", Takes::Truth, "help alone"),
+    Opt::harmless("-jdk-deflater --use-jdk-deflater", Takes::Truth, "affects only Java"),
+    Opt::harmless("-jdk-inflater --use-jdk-inflater", Takes::Truth, "affects only Java"),
+    Opt::harmless("--verbosity", Takes::Value, "affects only messages"),
+    Opt::built("--version", Takes::Truth, "prints the version"),
+    Opt::harmless("--showHidden", Takes::Truth, "affects only help"),
 ];
 
-pub const NO_FILTER: &str = "readmill filter FILTERS, before";
+pub const NO_FILTER: &str = "use readmill filter FILTERS first";
 
 #[rustfmt::skip] // a row is a line
 pub const READS: &[Opt] = &[
-    Opt::harmless("--add-output-vcf-command-line", Takes::Truth, "no VCF is written"),
-    Opt::harmless("-CIPB --cloud-index-prefetch-buffer", Takes::Value, "readmill reads files"),
-    Opt::harmless("-CPB --cloud-prefetch-buffer", Takes::Value, "readmill reads files"),
-    Opt::harmless("-OVI --create-output-variant-index", Takes::Truth, "no VCF is written"),
-    Opt::harmless("-OVM --create-output-variant-md5", Takes::Truth, "no VCF is written"),
-    Opt::harmless("--max-variants-per-shard", Takes::Value, "no VCF is written"),
-    Opt::harmless("--sites-only-vcf-output", Takes::Truth, "no VCF is written"),
-    Opt::harmless("-DBIC --disable-bam-index-caching", Takes::Truth, "no index is read"),
-    Opt::harmless("--disable-sequence-dictionary-validation", Takes::Truth, "readmill checks contigs that it compares"),
-    Opt::harmless("-imr --interval-merging-rule", Takes::Value, "intervals count as what they cover together"),
-    Opt::only("-isr --interval-set-rule", Takes::Value, &["UNION"], "takes what intervals have in common", "bedtools intersect, before"),
-    Opt::harmless("-LE --lenient", Takes::Truth, "readmill reads sites leniently"),
-    Opt::harmless("--read-index", Takes::Values, "no index is read"),
-    Opt::harmless("-VS --read-validation-stringency", Takes::Value, "readmill has checks of its own (row 161 of parity)"),
-    Opt::harmless("--seconds-between-progress-updates", Takes::Value, "messages alone"),
-    Opt::refused("--sequence-dictionary", Takes::Value, "takes another dictionary than the reference's", ""),
+    Opt::harmless("--add-output-vcf-command-line", Takes::Truth, "readmill writes no VCF here"),
+    Opt::harmless("-CIPB --cloud-index-prefetch-buffer", Takes::Value, "readmill reads only local files"),
+    Opt::harmless("-CPB --cloud-prefetch-buffer", Takes::Value, "readmill reads only local files"),
+    Opt::harmless("-OVI --create-output-variant-index", Takes::Truth, "readmill writes no VCF here"),
+    Opt::harmless("-OVM --create-output-variant-md5", Takes::Truth, "readmill writes no VCF here"),
+    Opt::harmless("--max-variants-per-shard", Takes::Value, "readmill writes no VCF here"),
+    Opt::harmless("--sites-only-vcf-output", Takes::Truth, "readmill writes no VCF here"),
+    Opt::harmless("-DBIC --disable-bam-index-caching", Takes::Truth, "readmill reads no index here"),
+    Opt::harmless("--disable-sequence-dictionary-validation", Takes::Truth, "readmill always checks the contigs that it needs"),
+    Opt::harmless("-imr --interval-merging-rule", Takes::Value, "readmill always merges intervals"),
+    Opt::only("-isr --interval-set-rule", Takes::Value, &["UNION"], "uses the intersection of intervals", "use bedtools intersect first"),
+    Opt::harmless("-LE --lenient", Takes::Truth, "readmill is always lenient here"),
+    Opt::harmless("--read-index", Takes::Values, "readmill reads no index here"),
+    Opt::harmless("-VS --read-validation-stringency", Takes::Value, "readmill has its own checks (row 161 of parity)"),
+    Opt::harmless("--seconds-between-progress-updates", Takes::Value, "affects only messages"),
+    Opt::refused("--sequence-dictionary", Takes::Value, "uses another dictionary than that of the reference", ""),
     Opt::harmless("--ambig-filter-bases", Takes::Value, ONLY_WITH_REFUSED_FILTER),
     Opt::harmless("--ambig-filter-frac", Takes::Value, ONLY_WITH_REFUSED_FILTER),
     Opt::harmless("--max-clipped-bases", Takes::Value, ONLY_WITH_REFUSED_FILTER),
@@ -80,9 +80,9 @@ pub const READS: &[Opt] = &[
 /// The options for read filters, for tools in which readmill cannot change the filters.
 #[rustfmt::skip] // a row is a line
 pub const NO_READ_FILTERS: &[Opt] = &[
-    Opt::refused("-DF --disable-read-filter", Takes::Values, "takes reads that the tool leaves out", ""),
+    Opt::refused("-DF --disable-read-filter", Takes::Values, "includes reads that the tool excludes", ""),
     Opt::refused("-XRF --inverted-read-filter", Takes::Values, "drops reads", NO_FILTER),
-    Opt::refused("--disable-tool-default-read-filters", Takes::Truth, "takes reads that the tool leaves out", ""),
+    Opt::refused("--disable-tool-default-read-filters", Takes::Truth, "includes reads that the tool excludes", ""),
     Opt::harmless("--max-fragment-length", Takes::Value, ONLY_WITH_REFUSED_FILTER),
     Opt::harmless("--min-fragment-length", Takes::Value, ONLY_WITH_REFUSED_FILTER),
     Opt::harmless("--library", Takes::Values, ONLY_WITH_REFUSED_FILTER),
@@ -95,7 +95,7 @@ pub const NO_READ_FILTERS: &[Opt] = &[
     Opt::harmless("--keep-reverse-strand-only", Takes::Truth, ONLY_WITH_REFUSED_FILTER),
 ];
 
-const ONLY_WITH_REFUSED_FILTER: &str = "it belongs to a filter of --read-filter that is refused";
+const ONLY_WITH_REFUSED_FILTER: &str = "used only with a filter of --read-filter that is refused";
 
 pub fn add_common_flags(line: &mut NativeLine, given: &ParsedArguments) {
     if given.is_set("--QUIET") {

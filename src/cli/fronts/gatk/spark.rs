@@ -22,24 +22,24 @@ const OPTIONS: &[Opt] = &[
     Opt::native("-M --metrics-file", Takes::Value, "--metrics"),
     Opt::native("-R --reference", Takes::Value, "--reference"),
     Opt::native_if_false("--add-output-sam-program-record", "--no-PG"),
-    Opt::refused("--allow-multiple-sort-orders-in-input", Takes::Truth, "takes inputs of several orders", "readmill sort -N of each, before"),
-    Opt::built("-OBI --create-output-bam-index", Takes::Truth, "writes OUT.bam.bai; --no-index if false"),
-    Opt::harmless("--create-output-bam-splitting-index", Takes::Truth, "an index for Hadoop"),
-    Opt::refused("--do-not-mark-unmapped-mates", Takes::Truth, "marks mapped reads alone", "readmill prep --sort coordinate --mark-duplicates --duplicate-mode coordinate"),
+    Opt::refused("--allow-multiple-sort-orders-in-input", Takes::Truth, "accepts inputs in different orders", "sort each input with readmill sort -N first"),
+    Opt::built("-OBI --create-output-bam-index", Takes::Truth, "writes OUT.bam.bai; if false, --no-index"),
+    Opt::harmless("--create-output-bam-splitting-index", Takes::Truth, "affects only an index for Hadoop"),
+    Opt::refused("--do-not-mark-unmapped-mates", Takes::Truth, "marks only mapped reads", "readmill prep --sort coordinate --mark-duplicates --duplicate-mode coordinate"),
     Opt::native("-DS --duplicate-scoring-strategy", Takes::Value, "--scoring-strategy"),
     Opt::native("--duplicate-tagging-policy", Takes::Value, "--tag-duplicates"),
     Opt::native("--optical-duplicate-pixel-distance", Takes::Value, "--optical-distance"),
     Opt::native("--read-name-regex", Takes::Value, "--read-names"),
     Opt::native("--remove-all-duplicates", Takes::Truth, "--remove-duplicates"),
     Opt::native("--remove-sequencing-duplicates", Takes::Truth, "--remove-optical-duplicates"),
-    Opt::harmless("--treat-unsorted-as-querygroup-ordered", Takes::Truth, "readmill looks whether reads stand together"),
-    Opt::refused("-XL --exclude-intervals", Takes::Values, "drops reads of some regions", ""),
-    Opt::refused("-L --intervals", Takes::Values, "keeps reads of some regions alone", "readmill prep --overlap BED --sort coordinate --mark-duplicates"),
-    Opt::harmless("-ixp --interval-exclusion-padding", Takes::Value, "it belongs to --exclude-intervals"),
-    Opt::harmless("-ip --interval-padding", Takes::Value, "it belongs to --intervals"),
+    Opt::harmless("--treat-unsorted-as-querygroup-ordered", Takes::Truth, "readmill detects whether reads are grouped by name"),
+    Opt::refused("-XL --exclude-intervals", Takes::Values, "drops reads in some regions", ""),
+    Opt::refused("-L --intervals", Takes::Values, "keeps only reads in some regions", "readmill prep --overlap BED --sort coordinate --mark-duplicates"),
+    Opt::harmless("-ixp --interval-exclusion-padding", Takes::Value, "used only with --exclude-intervals"),
+    Opt::harmless("-ip --interval-padding", Takes::Value, "used only with --intervals"),
 ];
 
-const OF_FLOW: &str = "it belongs to --flowbased";
+const OF_FLOW: &str = "used only with --flowbased";
 
 /// Options for flow-based reads. Without the first, which is refused, the others have
 /// no effect.
@@ -58,17 +58,17 @@ const FLOW: &[Opt] = &[
 #[rustfmt::skip] // a row is a line
 const SPARK: &[Opt] = &[
     Opt::refused("-RF --read-filter", Takes::Values, "drops reads", NO_FILTER),
-    Opt::harmless("--bam-partition-size", Takes::Value, "a setting of Spark"),
-    Opt::harmless("--conf", Takes::Values, "a setting of Spark"),
-    Opt::harmless("--num-reducers", Takes::Value, "a setting of Spark"),
-    Opt::harmless("--output-shard-tmp-dir", Takes::Value, "a setting of Spark"),
-    Opt::harmless("--program-name", Takes::Value, "a setting of Spark"),
-    Opt::refused("--sharded-output", Takes::Truth, "writes many files", "--out-parts N of readmill prep"),
-    Opt::built("--spark-master", Takes::Value, "-@ N of local[N]"),
-    Opt::harmless("--spark-runner", Takes::Value, "a setting of Spark"),
-    Opt::harmless("--spark-verbosity", Takes::Value, "messages alone"),
-    Opt::harmless("--splitting-index-granularity", Takes::Value, "an index for Hadoop"),
-    Opt::harmless("--use-nio", Takes::Truth, "readmill reads files"),
+    Opt::harmless("--bam-partition-size", Takes::Value, "affects only Spark"),
+    Opt::harmless("--conf", Takes::Values, "affects only Spark"),
+    Opt::harmless("--num-reducers", Takes::Value, "affects only Spark"),
+    Opt::harmless("--output-shard-tmp-dir", Takes::Value, "affects only Spark"),
+    Opt::harmless("--program-name", Takes::Value, "affects only Spark"),
+    Opt::refused("--sharded-output", Takes::Truth, "writes several files", "use readmill prep --out-parts N"),
+    Opt::built("--spark-master", Takes::Value, "-@ N, if the value is local[N]"),
+    Opt::harmless("--spark-runner", Takes::Value, "affects only Spark"),
+    Opt::harmless("--spark-verbosity", Takes::Value, "affects only messages"),
+    Opt::harmless("--splitting-index-granularity", Takes::Value, "affects only an index for Hadoop"),
+    Opt::harmless("--use-nio", Takes::Truth, "readmill reads only local files"),
 ];
 
 fn translate_mark_duplicates_spark(given: &ParsedArguments) -> Result<NativeLine> {

@@ -71,7 +71,10 @@ pub fn parse_barclay(
             }
             Takes::Truth => {
                 let truth = parse_boolean(&value).ok_or_else(|| {
-                    Error::usage(format!("{} {name} {value}: neither true nor false", words.command))
+                    Error::usage(format!(
+                        "{} {name} {value}: the value must be true or false",
+                        words.command
+                    ))
                 })?;
                 parsed.options.push((option, truth.to_string()));
             }
@@ -79,7 +82,7 @@ pub fn parse_barclay(
         }
     }
     if let [operand, ..] = &parsed.operands[..] {
-        return Err(Error::usage(format!("{} takes no word alone: {operand}", words.command)));
+        return Err(Error::usage(format!("{}: unexpected argument: {operand}", words.command)));
     }
     apply_null_values(&mut parsed);
     Ok(parsed)
@@ -94,7 +97,7 @@ fn find_option(table: &[&'static Opt], name: &str) -> Option<&'static Opt> {
 fn unknown_option_error(table: &[&'static Opt], word: &str, words: &UnparsedArguments) -> Error {
     match word.split_once('=') {
         Some((name, value)) if find_option(table, name.trim_start_matches('-')).is_some() => {
-            Error::usage(format!("{} {word}: the value stands apart from the name", words.command))
+            Error::usage(format!("{} {word}: the value must be a separate argument", words.command))
                 .hint(format!("give {name} {value}"))
         }
         _ => words.unknown_option_error(word),

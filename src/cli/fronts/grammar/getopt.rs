@@ -18,12 +18,19 @@ pub fn parse_getopt(table: &[&'static Opt], mut words: UnparsedArguments) -> Res
             };
             let option = find_long_option(table, name).map_err(|several| match &several[..] {
                 [] => words.unknown_option_error(&format!("--{name}")),
-                _ => Error::usage(format!("{} --{name} may be {}", words.command, several.join(" or "))),
+                _ => Error::usage(format!(
+                    "{} --{name} is ambiguous: {}",
+                    words.command,
+                    several.join(" or ")
+                )),
             })?;
             let value = match (option.takes, value) {
                 (Takes::Nothing, None) => String::new(),
                 (Takes::Nothing, Some(_)) => {
-                    return Err(Error::usage(format!("{} --{name} takes no value", words.command)));
+                    return Err(Error::usage(format!(
+                        "{} --{name} does not take a value",
+                        words.command
+                    )));
                 }
                 (_, Some(value)) => value,
                 (_, None) => words.take_value(&word)?,

@@ -78,8 +78,7 @@ impl ParsedArguments {
             };
             let error = Error::usage(format!("{} {shown} is not supported: it {what}", self.command));
             let tool = self.command.split(' ').next().unwrap_or_default();
-            let none =
-                || format!("readmill has no flag for this: run {tool} itself, or leave {name} out");
+            let none = || format!("readmill does not support this: run {tool}, or omit {name}");
             return Err(if way.is_empty() { error.hint(none()) } else { error.hint(way) });
         }
         Ok(())

@@ -18,14 +18,14 @@ pub fn parse_go_flags(
         || words.left.iter().take(operands).any(|word| word.starts_with("--"));
     if few {
         return Err(Error::usage(format!(
-            "{} needs {operands} files in front of its options",
+            "{} needs {operands} files before its options",
             words.command
         )));
     }
     parsed.operands.extend(words.left.drain(..operands));
     while let Some(word) = words.left.pop_front() {
         let Some(name) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
-            return Err(Error::usage(format!("{} cannot read {word} here", words.command)));
+            return Err(Error::usage(format!("{}: unexpected argument {word}", words.command)));
         };
         let (name, joined) = match name.split_once('=') {
             Some((name, value)) => (name, Some(value.to_string())),
@@ -40,7 +40,7 @@ pub fn parse_go_flags(
                 Some(false) => parsed.options.retain(|(own, _)| !std::ptr::eq(*own, option)),
                 None => {
                     return Err(Error::usage(format!(
-                        "{} {full}={value}: neither true nor false",
+                        "{} {full}={value}: the value must be true or false",
                         words.command
                     )));
                 }

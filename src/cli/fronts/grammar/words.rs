@@ -28,10 +28,8 @@ impl UnparsedArguments {
     }
 
     pub fn unknown_option_error(&self, option: &str) -> Error {
-        Error::usage(format!("{} has no option {option}", self.command)).hint(format!(
-            "readmill {} --help lists its options, and what becomes of them",
-            self.command
-        ))
+        Error::usage(format!("{} has no option {option}", self.command))
+            .hint(format!("to list its options: readmill {} --help", self.command))
     }
 }
 

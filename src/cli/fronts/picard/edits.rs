@@ -28,20 +28,20 @@ pub const ADD_OR_REPLACE_READ_GROUPS: ToolCommand = barclay_command(
 
 #[rustfmt::skip] // a row is a line
 const READ_GROUP: &[Opt] = &[
-    Opt::built("-ID --RGID", Takes::Value, "ID of --read-group; 1 without it"),
+    Opt::built("-ID --RGID", Takes::Value, "ID of --read-group; default 1"),
     Opt::built("-LB --RGLB", Takes::Value, "LB of --read-group"),
     Opt::built("-PL --RGPL", Takes::Value, "PL of --read-group"),
     Opt::built("-PU --RGPU", Takes::Value, "PU of --read-group"),
     Opt::built("-SM --RGSM", Takes::Value, "SM of --read-group"),
     Opt::built("-CN --RGCN", Takes::Value, "CN of --read-group"),
     Opt::built("-DS --RGDS", Takes::Value, "DS of --read-group"),
-    Opt::built("-DT --RGDT", Takes::Value, "DT of --read-group; a day alone begins at 00:00 UTC"),
+    Opt::built("-DT --RGDT", Takes::Value, "DT of --read-group; a date without time means 00:00 UTC"),
     Opt::built("-FO --RGFO", Takes::Value, "FO of --read-group"),
     Opt::built("-KS --RGKS", Takes::Value, "KS of --read-group"),
     Opt::built("-PG --RGPG", Takes::Value, "PG of --read-group"),
     Opt::built("-PI --RGPI", Takes::Value, "PI of --read-group"),
     Opt::built("-PM --RGPM", Takes::Value, "PM of --read-group"),
-    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; without it the order stays"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; default: keep the order"),
 ];
 
 const READ_GROUP_FIELDS: [&str; 13] =
@@ -81,9 +81,9 @@ pub const REORDER_SAM: ToolCommand = barclay_command(
 
 #[rustfmt::skip] // a row is a line
 const REORDER: &[Opt] = &[
-    Opt::built("-SD --SEQUENCE_DICTIONARY", Takes::Value, "--sequence-dictionary; of a FASTA file the .dict beside it"),
-    Opt::refused("-U --ALLOW_CONTIG_LENGTH_DISCORDANCE", Takes::Truth, "accepts contigs of another length", "give the dictionary of the reference that the reads were aligned to"),
-    Opt::built("-S --ALLOW_INCOMPLETE_DICT_CONCORDANCE", Takes::Truth, "reads on contigs that the dictionary lacks are dropped; without it such contigs are an error"),
+    Opt::built("-SD --SEQUENCE_DICTIONARY", Takes::Value, "--sequence-dictionary; for a FASTA file, its .dict file in the same directory"),
+    Opt::refused("-U --ALLOW_CONTIG_LENGTH_DISCORDANCE", Takes::Truth, "accepts contigs with a different length", "give the dictionary of the reference that the reads were aligned to"),
+    Opt::built("-S --ALLOW_INCOMPLETE_DICT_CONCORDANCE", Takes::Truth, "drops reads on contigs that are not in the dictionary; without it, such contigs are an error"),
 ];
 
 fn translate_reorder_sam(given: &ParsedArguments) -> Result<NativeLine> {
@@ -97,7 +97,7 @@ fn translate_reorder_sam(given: &ParsedArguments) -> Result<NativeLine> {
     if let Some(name) = lacking.filter(|_| !given.is_set("--ALLOW_INCOMPLETE_DICT_CONCORDANCE")) {
         return Err(given
             .refusal_error(&format!("the new dictionary has no contig {name}"))
-            .hint("drop its reads by ALLOW_INCOMPLETE_DICT_CONCORDANCE=true"));
+            .hint("to drop its reads, add ALLOW_INCOMPLETE_DICT_CONCORDANCE=true"));
     }
     let is_sorted = headers::stated_sort_order(&header).is_some_and(|order| order == "coordinate");
     let mut line = NativeLine::new(if is_sorted { "prep --sort coordinate" } else { "filter" });
@@ -134,9 +134,9 @@ pub const FIX_MATE_INFORMATION: ToolCommand = barclay_command(
 
 #[rustfmt::skip] // a row is a line
 const MATES: &[Opt] = &[
-    Opt::only("-MC --ADD_MATE_CIGAR", Takes::Truth, &["true"], "writes no MC", "readmill filter --fix-mates picard --remove-optional-fields MC"),
-    Opt::built("-AS --ASSUME_SORTED", Takes::Truth, "without it prep --sort queryname, unless the header says so"),
-    Opt::only("--IGNORE_MISSING_MATES", Takes::Truth, &["true"], "stops at reads without their mate", "readmill counts them, and goes on"),
+    Opt::only("-MC --ADD_MATE_CIGAR", Takes::Truth, &["true"], "writes no MC", "use readmill filter --fix-mates picard --remove-optional-fields MC"),
+    Opt::built("-AS --ASSUME_SORTED", Takes::Truth, "without it, prep --sort queryname, unless the header states this order"),
+    Opt::only("--IGNORE_MISSING_MATES", Takes::Truth, &["true"], "fails at reads without their mate", "readmill counts such reads"),
     Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort"),
 ];
 
@@ -144,8 +144,8 @@ fn translate_fix_mates(given: &ParsedArguments) -> Result<NativeLine> {
     let input = given.require_value("--INPUT")?;
     if given.last_value("--OUTPUT").is_none() {
         return Err(given
-            .refusal_error("without OUTPUT the input would be overwritten")
-            .hint("give another name by OUTPUT"));
+            .refusal_error("without OUTPUT, the input would be overwritten")
+            .hint("give another name with OUTPUT"));
     }
     // If an output order is requested, the order in the header only changes the order
     // of equal reads, and reads whose mates are not adjacent are an error anyway. So
@@ -155,7 +155,7 @@ fn translate_fix_mates(given: &ParsedArguments) -> Result<NativeLine> {
         None => headers::stated_sort_order(&headers::require_header(given, input)?),
     };
     if order_of.as_deref() == Some("coordinate") {
-        return Err(given.refusal_error("readmill fixes mates that stand together, and this input is sorted by coordinate").hint(
+        return Err(given.refusal_error("readmill needs mates to be adjacent, but this input is sorted by coordinate").hint(
             format!("readmill sort -n {input} -o - | readmill prep - --fix-mates picard --sort coordinate -o OUT"),
         ));
     }
@@ -182,6 +182,6 @@ pub const SET_NM_MD_AND_UQ_TAGS: ToolCommand = barclay_command(
 
 #[rustfmt::skip] // a row is a line
 const DIFFERENCES: &[Opt] = &[
-    Opt::refused("--IS_BISULFITE_SEQUENCE", Takes::Truth, "counts no C read as T", ""),
-    Opt::refused("--SET_ONLY_UQ", Takes::Truth, "writes UQ alone", "leave it out: NM and MD are written, too"),
+    Opt::refused("--IS_BISULFITE_SEQUENCE", Takes::Truth, "does not count C read as T as a mismatch", ""),
+    Opt::refused("--SET_ONLY_UQ", Takes::Truth, "writes only UQ", "omit it: then NM and MD are also written"),
 ];

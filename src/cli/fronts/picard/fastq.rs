@@ -13,21 +13,21 @@ pub const SAM_TO_FASTQ: ToolCommand =
 #[rustfmt::skip] // a row is a line
 const FASTQ: &[Opt] = &[
     Opt::built("-I --INPUT", Takes::Value, "the input"),
-    Opt::built("-F --FASTQ", Takes::Value, "-1; -o without SECOND_END_FASTQ"),
+    Opt::built("-F --FASTQ", Takes::Value, "-1; without SECOND_END_FASTQ, -o"),
     Opt::built("-F2 --SECOND_END_FASTQ", Takes::Value, "-2"),
-    Opt::built("-FU --UNPAIRED_FASTQ", Takes::Value, "-0; without it FASTQ"),
-    Opt::built("-INTER --INTERLEAVE", Takes::Truth, "-o FASTQ; --single-end without it and SECOND_END_FASTQ"),
-    Opt::built("-NON_PF --INCLUDE_NON_PF_READS", Takes::Truth, "-F 0x900; without it -F 0xb00"),
+    Opt::built("-FU --UNPAIRED_FASTQ", Takes::Value, "-0; default: FASTQ"),
+    Opt::built("-INTER --INTERLEAVE", Takes::Truth, "-o FASTQ; without INTERLEAVE and SECOND_END_FASTQ, --single-end"),
+    Opt::built("-NON_PF --INCLUDE_NON_PF_READS", Takes::Truth, "-F 0x900; without it, -F 0xb00"),
     Opt::refused("--INCLUDE_NON_PRIMARY_ALIGNMENTS", Takes::Truth, "writes secondary alignments", ""),
     Opt::native_if_false("-RC --RE_REVERSE", "--as-aligned"),
     Opt::built("-CLIP_ACT --CLIPPING_ACTION", Takes::Value, "--clip-action: cut for X, mask for N, or a quality"),
     Opt::native("-CLIP_ATTR --CLIPPING_ATTRIBUTE", Takes::Value, "--clip-tag"),
-    Opt::built("-CLIP_MIN --CLIPPING_MIN_LENGTH", Takes::Value, "--clip-least; nothing without CLIPPING_ACTION"),
+    Opt::built("-CLIP_MIN --CLIPPING_MIN_LENGTH", Takes::Value, "--clip-least; ignored without CLIPPING_ACTION"),
     Opt::built("-OPRG --OUTPUT_PER_RG", Takes::Truth, "--per-read-group OUTPUT_DIR/{PU}_{end}.fastq"),
     Opt::built("-ODIR --OUTPUT_DIR", Takes::Value, "the directory of --per-read-group"),
     Opt::built("-GZOPRG --COMPRESS_OUTPUTS_PER_RG", Takes::Truth, ".fastq.gz in --per-read-group"),
     Opt::built("-RGT --RG_TAG", Takes::Value, "{PU} or {ID} in --per-read-group"),
-    Opt::built("--VALIDATION_STRINGENCY", Takes::Value, "--refuse-singles; --drop-singles for LENIENT and SILENT; else readmill has checks of its own (row 161 of parity)"),
+    Opt::built("--VALIDATION_STRINGENCY", Takes::Value, "--refuse-singles; for LENIENT and SILENT, --drop-singles; other checks are those of readmill (row 161 of parity)"),
     Opt::native("-Q --QUALITY", Takes::Value, "--trim-quality"),
     Opt::native("-R1_MAX_BASES --READ1_MAX_BASES_TO_WRITE", Takes::Value, "--most-first"),
     Opt::native("-R1_TRIM --READ1_TRIM", Takes::Value, "--skip-first"),
@@ -44,7 +44,11 @@ fn translate_sam_to_fastq(given: &ParsedArguments) -> Result<NativeLine> {
         (Some(_), Some("X")) => Some("cut"),
         (Some(_), Some("N")) => Some("mask"),
         (Some(_), Some(quality)) => Some(quality),
-        _ => return Err(given.refusal_error("CLIPPING_ATTRIBUTE and CLIPPING_ACTION need each other")),
+        _ => {
+            return Err(
+                given.refusal_error("CLIPPING_ATTRIBUTE and CLIPPING_ACTION must be given together")
+            );
+        }
     };
     line.add_flag("--clip-action", action);
     line.add_flag(
@@ -74,7 +78,7 @@ fn drops_missing_mates(given: &ParsedArguments) -> Result<bool> {
         None | Some("STRICT") => Ok(false),
         Some("LENIENT" | "SILENT") => Ok(true),
         Some(other) => Err(given.refusal_error(&format!(
-            "VALIDATION_STRINGENCY {other} is none of STRICT, LENIENT and SILENT"
+            "VALIDATION_STRINGENCY {other} is not one of STRICT, LENIENT and SILENT"
         ))),
     }
 }
@@ -117,7 +121,7 @@ fn read_group_file_pattern(given: &ParsedArguments) -> Result<String> {
     let field = match given.last_value("--RG_TAG").unwrap_or("PU") {
         tag if tag.eq_ignore_ascii_case("PU") => "PU",
         tag if tag.eq_ignore_ascii_case("ID") => "ID",
-        tag => return Err(given.refusal_error(&format!("RG_TAG {tag} is neither PU nor ID"))),
+        tag => return Err(given.refusal_error(&format!("RG_TAG {tag} is not PU or ID"))),
     };
     // With INTERLEAVE, both reads of a pair are written to the file of the first.
     let end = if given.is_set("--INTERLEAVE") { "1" } else { "{end}" };

@@ -13,40 +13,40 @@ pub const MERGE_BAM_ALIGNMENT: ToolCommand =
 #[rustfmt::skip] // a row is a line
 const OPTIONS: &[Opt] = &[
     Opt::built("-UNMAPPED --UNMAPPED_BAM", Takes::Value, "the first input"),
-    Opt::built("-ALIGNED --ALIGNED_BAM", Takes::Values, "the other inputs; one that is in another order than the reads is sorted by name first, as Picard does, unless it is a pipe"),
+    Opt::built("-ALIGNED --ALIGNED_BAM", Takes::Values, "the other inputs; if the order differs from that of the reads, a file is sorted by name first, as in Picard; a pipe is not"),
     Opt::built("-R1_ALIGNED --READ1_ALIGNED_BAM", Takes::Values, "--first-aligned"),
     Opt::built("-R2_ALIGNED --READ2_ALIGNED_BAM", Takes::Values, "--last-aligned"),
     Opt::built("-O --OUTPUT", Takes::Value, "-o"),
-    Opt::built("-R --REFERENCE_SEQUENCE", Takes::Value, "--reference; must be given, as in Picard"),
-    Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort; coordinate without it, and then --nm-md-uq, too"),
-    Opt::built("-PG --PROGRAM_RECORD_ID", Takes::Value, "--program-id; with it, PROGRAM_GROUP_VERSION and PROGRAM_GROUP_COMMAND_LINE must be given"),
+    Opt::built("-R --REFERENCE_SEQUENCE", Takes::Value, "--reference; required, as in Picard"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort; default coordinate, which also adds --nm-md-uq"),
+    Opt::built("-PG --PROGRAM_RECORD_ID", Takes::Value, "--program-id; needs PROGRAM_GROUP_VERSION and PROGRAM_GROUP_COMMAND_LINE"),
     Opt::built("-PG_VERSION --PROGRAM_GROUP_VERSION", Takes::Value, "--program-version"),
     Opt::built("-PG_COMMAND --PROGRAM_GROUP_COMMAND_LINE", Takes::Value, "--program-command"),
     Opt::built("-PG_NAME --PROGRAM_GROUP_NAME", Takes::Value, "--program-name, with PROGRAM_RECORD_ID"),
     Opt::native_if_false("--ADD_PG_TAG_TO_READS", "--no-program-field"),
-    Opt::harmless("-PE --PAIRED_RUN", Takes::Truth, "Picard ignores it, too"),
-    Opt::built("-ORIENTATIONS --EXPECTED_ORIENTATIONS", Takes::Values, "--orientations; FR without it"),
-    Opt::built("-JUMP --JUMP_SIZE", Takes::Value, "--orientations RF, whatever the number, as in Picard"),
+    Opt::harmless("-PE --PAIRED_RUN", Takes::Truth, "Picard also ignores it"),
+    Opt::built("-ORIENTATIONS --EXPECTED_ORIENTATIONS", Takes::Values, "--orientations; default FR"),
+    Opt::built("-JUMP --JUMP_SIZE", Takes::Value, "--orientations RF, for any number, as in Picard"),
     Opt::built("--ALIGNER_PROPER_PAIR_FLAGS", Takes::Truth, "--aligner-proper-pairs"),
     Opt::native_if_false("--CLIP_ADAPTERS", "--no-clip-adapters"),
-    Opt::built("--CLIP_OVERLAPPING_READS", Takes::Truth, "--clip-overlaps none, if it is false"),
+    Opt::built("--CLIP_OVERLAPPING_READS", Takes::Truth, "--clip-overlaps none, if false"),
     Opt::built("--HARD_CLIP_OVERLAPPING_READS", Takes::Truth, "--clip-overlaps hard"),
-    Opt::built("--CLIP_OVERLAPPING_READS_OPERATOR", Takes::Value, "--clip-overlaps hard, if it is H; of another release of Picard, as workflows of WARP write it"),
-    Opt::built("--IS_BISULFITE_SEQUENCE", Takes::Truth, "refused with SORT_ORDER=coordinate, where it would count other differences in NM and UQ; nothing else"),
+    Opt::built("--CLIP_OVERLAPPING_READS_OPERATOR", Takes::Value, "--clip-overlaps hard, if H; an argument of another release of Picard that WARP workflows use"),
+    Opt::built("--IS_BISULFITE_SEQUENCE", Takes::Truth, "refused with SORT_ORDER=coordinate, because it would change NM and UQ; otherwise ignored"),
     Opt::native("--ALIGNED_READS_ONLY", Takes::Truth, "--aligned-only"),
-    Opt::built("-MAX_GAPS --MAX_INSERTIONS_OR_DELETIONS", Takes::Value, "--max-gaps, none with -1; 1 without it"),
+    Opt::built("-MAX_GAPS --MAX_INSERTIONS_OR_DELETIONS", Takes::Value, "--max-gaps; -1: no limit; default 1"),
     Opt::built("--ATTRIBUTES_TO_RETAIN", Takes::Values, "--keep-fields"),
     Opt::built("--ATTRIBUTES_TO_REMOVE", Takes::Values, "--drop-fields"),
-    Opt::built("-RV --ATTRIBUTES_TO_REVERSE", Takes::Values, "--reverse-fields, in addition to Picard's own, which null takes away"),
-    Opt::built("-RC --ATTRIBUTES_TO_REVERSE_COMPLEMENT", Takes::Values, "--complement-fields, in addition to Picard's own, which null takes away"),
+    Opt::built("-RV --ATTRIBUTES_TO_REVERSE", Takes::Values, "--reverse-fields, in addition to Picard's defaults, which null removes"),
+    Opt::built("-RC --ATTRIBUTES_TO_REVERSE_COMPLEMENT", Takes::Values, "--complement-fields, in addition to Picard's defaults, which null removes"),
     Opt::built("-R1_TRIM --READ1_TRIM", Takes::Value, "the first number of --trimmed"),
     Opt::built("-R2_TRIM --READ2_TRIM", Takes::Value, "the second number of --trimmed"),
     Opt::built("--PRIMARY_ALIGNMENT_STRATEGY", Takes::Value, "--primary best-mapq, earliest-base, best-end-mapq or most-distant"),
     Opt::native_if_false("--INCLUDE_SECONDARY_ALIGNMENTS", "--no-secondary"),
     Opt::native_if_false("-MC --ADD_MATE_CIGAR", "--no-mate-cigar"),
     Opt::built("-UNMAP_CONTAM --UNMAP_CONTAMINANT_READS", Takes::Truth, "--unmap-contaminants"),
-    Opt::built("--MIN_UNCLIPPED_BASES", Takes::Value, "the number of --unmap-contaminants; nothing without UNMAP_CONTAMINANT_READS"),
-    Opt::built("--UNMAPPED_READ_STRATEGY", Takes::Value, "--contaminant-alignments leave, leave-all, copy or move; nothing without UNMAP_CONTAMINANT_READS"),
+    Opt::built("--MIN_UNCLIPPED_BASES", Takes::Value, "the number of --unmap-contaminants; ignored without UNMAP_CONTAMINANT_READS"),
+    Opt::built("--UNMAPPED_READ_STRATEGY", Takes::Value, "--contaminant-alignments leave, leave-all, copy or move; ignored without UNMAP_CONTAMINANT_READS"),
     Opt::built("--MATCHING_DICTIONARY_TAGS", Takes::Values, "--match-dictionary, in addition to M5 and LN"),
 ];
 
@@ -86,7 +86,7 @@ fn translate_value(
     let Some(value) = given.last_value(option) else { return Ok(None) };
     let found = names.iter().find(|(name, _)| *name == value).map(|(_, own)| *own);
     let all = names.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    found.map(Some).ok_or_else(|| given.refusal_error(&format!("{option} {value} is none of {all}")))
+    found.map(Some).ok_or_else(|| given.refusal_error(&format!("{option} {value} is not one of {all}")))
 }
 
 fn translate_merge_alignment(given: &ParsedArguments) -> Result<NativeLine> {
@@ -96,12 +96,12 @@ fn translate_merge_alignment(given: &ParsedArguments) -> Result<NativeLine> {
     if sort != "coordinate" && given.is_set("--CREATE_INDEX") {
         return Err(given
             .refusal_error("CREATE_INDEX needs SORT_ORDER=coordinate")
-            .hint("leave CREATE_INDEX out, or sort by coordinate"));
+            .hint("omit CREATE_INDEX, or sort by coordinate"));
     }
     if sort == "coordinate" && given.is_set("--IS_BISULFITE_SEQUENCE") {
         return Err(given
-            .refusal_error("IS_BISULFITE_SEQUENCE is not supported: NM and UQ would be counted as for other reads")
-            .hint("merge with SORT_ORDER=unsorted, which counts nothing, then sort: readmill sort IN -o OUT"));
+            .refusal_error("IS_BISULFITE_SEQUENCE is not supported: readmill would compute NM and UQ as for other reads")
+            .hint("merge with SORT_ORDER=unsorted, which does not compute NM and UQ, then sort: readmill sort IN -o OUT"));
     }
     let mut line = NativeLine::new("merge-alignment");
     line.add(given.native_words());
@@ -139,7 +139,7 @@ fn translate_merge_alignment(given: &ParsedArguments) -> Result<NativeLine> {
         }
         _ => {
             return Err(given.refusal_error(
-                "ALIGNED_BAM, or READ1_ALIGNED_BAM and READ2_ALIGNED_BAM, must be given",
+                "ALIGNED_BAM, or both READ1_ALIGNED_BAM and READ2_ALIGNED_BAM, must be given",
             ));
         }
     }
@@ -166,8 +166,9 @@ fn add_pair_flags(line: &mut NativeLine, given: &ParsedArguments) -> Result<()> 
         None | Some("S") => given.is_set("--HARD_CLIP_OVERLAPPING_READS"),
         Some("H") => true,
         Some(other) => {
-            return Err(given
-                .refusal_error(&format!("CLIP_OVERLAPPING_READS_OPERATOR {other} is none of S and H")));
+            return Err(
+                given.refusal_error(&format!("CLIP_OVERLAPPING_READS_OPERATOR {other} is not S or H"))
+            );
         }
     };
     let how = match (given.last_value("--CLIP_OVERLAPPING_READS"), is_hard) {
@@ -212,7 +213,7 @@ fn add_program_flags(line: &mut NativeLine, given: &ParsedArguments) -> Result<(
         }
         _ => {
             return Err(given.refusal_error(
-                "PROGRAM_RECORD_ID, PROGRAM_GROUP_VERSION and PROGRAM_GROUP_COMMAND_LINE are given together, or not at all",
+                "PROGRAM_RECORD_ID, PROGRAM_GROUP_VERSION and PROGRAM_GROUP_COMMAND_LINE must be given together",
             ));
         }
     }

@@ -19,7 +19,7 @@ pub const BUILD_BAM_INDEX: ToolCommand = barclay_command(
 #[rustfmt::skip] // a row is a line
 const INDEX: &[Opt] = &[
     Opt::built("-I --INPUT", Takes::Value, "the input"),
-    Opt::built("-O --OUTPUT", Takes::Value, "-o; without it X.bai for X.bam"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o; default: X.bai for X.bam"),
 ];
 
 fn translate_build_index(given: &ParsedArguments) -> Result<NativeLine> {
@@ -40,13 +40,13 @@ pub const CREATE_SEQUENCE_DICTIONARY: ToolCommand = barclay_command(
 #[rustfmt::skip] // a row is a line
 const DICTIONARY: &[Opt] = &[
     Opt::built("-R --REFERENCE", Takes::Value, "the FASTA file"),
-    Opt::built("-O --OUTPUT", Takes::Value, "-o; without it REF.dict"),
-    Opt::refused("-AN --ALT_NAMES", Takes::Value, "adds other names, AN", ""),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o; default: REF.dict"),
+    Opt::refused("-AN --ALT_NAMES", Takes::Value, "adds alternative names (AN)", ""),
     Opt::native("-AS --GENOME_ASSEMBLY", Takes::Value, "--assembly"),
     Opt::native("-SP --SPECIES", Takes::Value, "--species"),
     Opt::native("-UR --URI", Takes::Value, "--uri"),
-    Opt::refused("--NUM_SEQUENCES", Takes::Value, "stops after so many sequences", ""),
-    Opt::only("--TRUNCATE_NAMES_AT_WHITESPACE", Takes::Truth, &["true"], "keeps whole lines as names", "a name ends at the first blank"),
+    Opt::refused("--NUM_SEQUENCES", Takes::Value, "limits the number of sequences", ""),
+    Opt::only("--TRUNCATE_NAMES_AT_WHITESPACE", Takes::Truth, &["true"], "uses whole lines as names", "in readmill, a name ends at the first blank"),
 ];
 
 fn translate_create_dictionary(given: &ParsedArguments) -> Result<NativeLine> {
@@ -56,8 +56,8 @@ fn translate_create_dictionary(given: &ParsedArguments) -> Result<NativeLine> {
     let output = given.last_value("--OUTPUT").map_or_else(own, str::to_string);
     if Path::new(&output).is_file() {
         return Err(given
-            .refusal_error(&format!("{output} exists already, and is not overwritten"))
-            .hint("remove it, or give another name by OUTPUT"));
+            .refusal_error(&format!("{output} already exists and is not overwritten"))
+            .hint("remove it, or give another name with OUTPUT"));
     }
     let mut line = NativeLine::new("dict --as-picard");
     line.add(given.native_words()).add_flag("-o", Some(&output)).add_operands([reference]);
@@ -70,11 +70,11 @@ pub const VIEW_SAM: ToolCommand =
 #[rustfmt::skip] // a row is a line
 const VIEW: &[Opt] = &[
     Opt::built("-I --INPUT", Takes::Value, "the input"),
-    Opt::built("--ALIGNMENT_STATUS", Takes::Value, "-F 4, or -f 4; All without it"),
-    Opt::built("--PF_STATUS", Takes::Value, "-F 0x200, or -f 0x200; All without it"),
+    Opt::built("--ALIGNMENT_STATUS", Takes::Value, "-F 4 or -f 4; default All"),
+    Opt::built("--PF_STATUS", Takes::Value, "-F 0x200 or -f 0x200; default All"),
     Opt::native("--INTERVAL_LIST", Takes::Value, "-L"),
     Opt::native("--HEADER_ONLY", Takes::Truth, "-H"),
-    Opt::built("--RECORDS_ONLY", Takes::Truth, "without it -h"),
+    Opt::built("--RECORDS_ONLY", Takes::Truth, "without it, -h"),
 ];
 
 fn translate_view_sam(given: &ParsedArguments) -> Result<NativeLine> {
@@ -90,7 +90,7 @@ fn translate_view_sam(given: &ParsedArguments) -> Result<NativeLine> {
             text if text == set => drop(line.add(["-f", bit])),
             text => {
                 return Err(
-                    given.refusal_error(&format!("{name} {text} is none of All, {clear} and {set}"))
+                    given.refusal_error(&format!("{name} {text} is not one of All, {clear} and {set}"))
                 );
             }
         }

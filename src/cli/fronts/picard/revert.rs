@@ -19,20 +19,20 @@ pub const REVERT_SAM: ToolCommand =
 #[rustfmt::skip] // a row is a line
 const OPTIONS: &[Opt] = &[
     Opt::built("-I --INPUT", Takes::Value, "the input"),
-    Opt::built("-O --OUTPUT", Takes::Value, "-o; --split-names OUTPUT/{ID:raw}.bam with OUTPUT_BY_READGROUP"),
-    Opt::built("-OM --OUTPUT_MAP", Takes::Value, "--split-table; nothing without OUTPUT_BY_READGROUP"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o; with OUTPUT_BY_READGROUP, --split-names OUTPUT/{ID:raw}.bam"),
+    Opt::built("-OM --OUTPUT_MAP", Takes::Value, "--split-table; ignored without OUTPUT_BY_READGROUP"),
     Opt::built("-OBR --OUTPUT_BY_READGROUP", Takes::Truth, "--split-by read-group"),
-    Opt::built("-OBRFF --OUTPUT_BY_READGROUP_FILE_FORMAT", Takes::Value, "the ending in --split-names: sam, bam, cram, or dynamic, that of INPUT"),
-    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; queryname without it"),
+    Opt::built("-OBRFF --OUTPUT_BY_READGROUP_FILE_FORMAT", Takes::Value, "the ending in --split-names: sam, bam, cram, or dynamic (the ending of INPUT)"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; default queryname"),
     Opt::native_if_false("-OQ --RESTORE_ORIGINAL_QUALITIES", "--revert-keep qualities"),
     Opt::native_if_false("--REMOVE_DUPLICATE_INFORMATION", "--revert-keep duplicates"),
     Opt::native_if_false("--REMOVE_ALIGNMENT_INFORMATION", "--revert-keep alignments"),
     Opt::native_if_false("-RHC --RESTORE_HARDCLIPS", "--revert-keep hard-clips"),
-    Opt::built("--ATTRIBUTE_TO_CLEAR", Takes::Values, "--revert-clear, in addition to Picard's own, which null takes away"),
-    Opt::built("-RV --ATTRIBUTE_TO_REVERSE", Takes::Values, "--revert-reverse, in addition to Picard's own, which null takes away"),
-    Opt::built("-RC --ATTRIBUTE_TO_REVERSE_COMPLEMENT", Takes::Values, "--revert-complement, in addition to Picard's own, which null takes away"),
-    Opt::built("--SANITIZE", Takes::Truth, "--revert-erase-unequal --whole-templates; behind a sort by name, unless the header says that names stand together"),
-    Opt::built("--MAX_DISCARD_FRACTION", Takes::Value, "--max-discarded; if more are dropped, there is no output"),
+    Opt::built("--ATTRIBUTE_TO_CLEAR", Takes::Values, "--revert-clear, in addition to Picard's defaults, which null removes"),
+    Opt::built("-RV --ATTRIBUTE_TO_REVERSE", Takes::Values, "--revert-reverse, in addition to Picard's defaults, which null removes"),
+    Opt::built("-RC --ATTRIBUTE_TO_REVERSE_COMPLEMENT", Takes::Values, "--revert-complement, in addition to Picard's defaults, which null removes"),
+    Opt::built("--SANITIZE", Takes::Truth, "--revert-erase-unequal --whole-templates, after a sort by name, unless the header states that reads are grouped by name"),
+    Opt::built("--MAX_DISCARD_FRACTION", Takes::Value, "--max-discarded; if more reads are dropped, no output is written"),
     Opt::built("--KEEP_FIRST_DUPLICATE", Takes::Truth, "--first-of-each-end"),
     Opt::native("-ALIAS --SAMPLE_ALIAS", Takes::Value, "--set-sample"),
     Opt::native("-LIB --LIBRARY_NAME", Takes::Value, "--set-library"),
@@ -67,7 +67,7 @@ fn translate_revert_sam(given: &ParsedArguments) -> Result<NativeLine> {
     let is_false = |name: &str| given.last_value(name) == Some("false");
     if is_false("--REMOVE_ALIGNMENT_INFORMATION") && !is_false("--RESTORE_HARDCLIPS") {
         return Err(given
-            .refusal_error("RESTORE_HARDCLIPS must be false where REMOVE_ALIGNMENT_INFORMATION is")
+            .refusal_error("RESTORE_HARDCLIPS must be false if REMOVE_ALIGNMENT_INFORMATION is false")
             .hint("add RESTORE_HARDCLIPS=false"));
     }
     let sort = translate_sort_order(given, given.last_value("--SORT_ORDER").unwrap_or("queryname"))?;
@@ -144,7 +144,7 @@ fn split_flags(given: &ParsedArguments, input: &str) -> Result<Vec<String>> {
     if given.is_set("--CREATE_INDEX") {
         return Err(given
             .refusal_error("CREATE_INDEX and OUTPUT_BY_READGROUP exclude each other")
-            .hint("leave CREATE_INDEX out, and index the files: readmill index -M FILES"));
+            .hint("omit CREATE_INDEX, and index the files: readmill index -M FILES"));
     }
     let ending = match given.last_value("--OUTPUT_BY_READGROUP_FILE_FORMAT").unwrap_or("dynamic") {
         "dynamic" if input.ends_with(".sam") => ".sam",
@@ -154,7 +154,7 @@ fn split_flags(given: &ParsedArguments, input: &str) -> Result<Vec<String>> {
         "cram" => ".cram",
         other => {
             return Err(given.refusal_error(&format!(
-                "OUTPUT_BY_READGROUP_FILE_FORMAT {other} is none of sam, bam, cram and dynamic"
+                "OUTPUT_BY_READGROUP_FILE_FORMAT {other} is not one of sam, bam, cram and dynamic"
             )));
         }
     };
@@ -162,7 +162,7 @@ fn split_flags(given: &ParsedArguments, input: &str) -> Result<Vec<String>> {
     if header.is_some_and(|header| header.lines_of_kind(b"RG").next().is_none()) {
         return Err(given
             .refusal_error(&format!("{input} has no read groups"))
-            .hint("leave OUTPUT_BY_READGROUP out, and name a file by OUTPUT"));
+            .hint("omit OUTPUT_BY_READGROUP, and give a file with OUTPUT"));
     }
     let mut words =
         vec!["--split-by".to_string(), "read-group".to_string(), "--split-no-rest".to_string()];
@@ -170,12 +170,14 @@ fn split_flags(given: &ParsedArguments, input: &str) -> Result<Vec<String>> {
         (Some(_), Some(_)) => {
             return Err(given.refusal_error("OUTPUT and OUTPUT_MAP exclude each other"));
         }
-        (None, None) => return Err(given.refusal_error("OUTPUT, a directory, or OUTPUT_MAP is needed")),
+        (None, None) => {
+            return Err(given.refusal_error("OUTPUT (a directory) or OUTPUT_MAP must be given"));
+        }
         (None, Some(map)) => words.extend(["--split-table".to_string(), map.to_string()]),
         (Some(directory), None) if !Path::new(directory).is_dir() => {
             return Err(given
-                .refusal_error(&format!("OUTPUT {directory} is no directory"))
-                .hint("make it before: mkdir -p DIR"));
+                .refusal_error(&format!("OUTPUT {directory} is not a directory"))
+                .hint("create it first: mkdir -p DIR"));
         }
         (Some(directory), None) => {
             let directory = escape_for_pattern(directory.trim_end_matches('/'));

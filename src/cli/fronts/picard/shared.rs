@@ -20,31 +20,31 @@ pub const fn barclay_command(
 
 #[rustfmt::skip] // a row is a line
 pub const COMMON: &[Opt] = &[
-    Opt::built("--arguments_file", Takes::Values, "its words stand in its place"),
-    Opt::built("--COMPRESSION_LEVEL", Takes::Value, "-l; 5 without it"),
-    Opt::built("--CREATE_INDEX", Takes::Truth, "writes OUT.bai; without it --no-index"),
-    Opt::built("-h --help", Takes::Truth, "this table"),
-    Opt::harmless("--MAX_RECORDS_IN_RAM", Takes::Value, "readmill's memory is -m"),
+    Opt::built("--arguments_file", Takes::Values, "replaced by the arguments in the file"),
+    Opt::built("--COMPRESSION_LEVEL", Takes::Value, "-l; default 5"),
+    Opt::built("--CREATE_INDEX", Takes::Truth, "writes OUT.bai; without it, --no-index"),
+    Opt::built("-h --help", Takes::Truth, "prints this table"),
+    Opt::harmless("--MAX_RECORDS_IN_RAM", Takes::Value, "readmill limits memory with -m"),
     Opt::native("--QUIET", Takes::Truth, "--quiet"),
-    Opt::built("--TMP_DIR", Takes::Values, "--temp-dir, made if it is not there"),
-    Opt::harmless("-use_jdk_deflater --USE_JDK_DEFLATER", Takes::Truth, "the codec of Java"),
-    Opt::harmless("-use_jdk_inflater --USE_JDK_INFLATER", Takes::Truth, "the codec of Java"),
-    Opt::harmless("--VERBOSITY", Takes::Value, "messages alone"),
-    Opt::built("--version", Takes::Truth, "the version"),
-    Opt::harmless("--showHidden", Takes::Truth, "help alone"),
+    Opt::built("--TMP_DIR", Takes::Values, "--temp-dir, created if it does not exist"),
+    Opt::harmless("-use_jdk_deflater --USE_JDK_DEFLATER", Takes::Truth, "affects only Java"),
+    Opt::harmless("-use_jdk_inflater --USE_JDK_INFLATER", Takes::Truth, "affects only Java"),
+    Opt::harmless("--VERBOSITY", Takes::Value, "affects only messages"),
+    Opt::built("--version", Takes::Truth, "prints the version"),
+    Opt::harmless("--showHidden", Takes::Truth, "affects only help"),
 ];
 
 /// The option for records that violate the SAM specification. readmill has checks of
 /// its own.
 #[rustfmt::skip] // a row is a line
 pub const STRINGENCY: &[Opt] =
-    &[Opt::harmless("--VALIDATION_STRINGENCY", Takes::Value, "readmill has checks of its own (row 161 of parity)")];
+    &[Opt::harmless("--VALIDATION_STRINGENCY", Takes::Value, "readmill has its own checks (row 161 of parity)")];
 
 #[rustfmt::skip] // a row is a line
 pub const MD5: &[Opt] = &[Opt::native("--CREATE_MD5_FILE", Takes::Truth, "--md5")];
 
 #[rustfmt::skip] // a row is a line
-pub const NO_MD5: &[Opt] = &[Opt::refused("--CREATE_MD5_FILE", Takes::Truth, "writes OUT.md5", "md5sum OUT > OUT.md5")];
+pub const NO_MD5: &[Opt] = &[Opt::refused("--CREATE_MD5_FILE", Takes::Truth, "writes OUT.md5", "use md5sum OUT > OUT.md5")];
 
 #[rustfmt::skip] // a row is a line
 pub const REFERENCE: &[Opt] = &[Opt::native("-R --REFERENCE_SEQUENCE", Takes::Value, "--reference")];
@@ -78,7 +78,7 @@ pub fn translate_sort_order(given: &ParsedArguments, name: &str) -> Result<&'sta
         "unsorted" => Ok("none"),
         _ => Err(given
             .refusal_error(&format!("SORT_ORDER {name} is not supported"))
-            .hint("readmill takes coordinate, queryname and unsorted; template-coordinate is near to duplicate")),
+            .hint("use coordinate, queryname or unsorted; readmill sort --template-coordinate is similar to duplicate")),
     }
 }
 
@@ -94,7 +94,7 @@ pub fn read_group_line<'a>(
         if value.contains("\\t") {
             return Err(given
                 .refusal_error(&format!("{field} {value} is not supported: readmill reads \\t as a tab"))
-                .hint("write it without a backslash before t"));
+                .hint("use a value without \\t"));
         }
         group += &format!("\\t{field}:{value}");
         if field == "DT" && is_date(value) {

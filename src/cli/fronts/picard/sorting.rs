@@ -27,7 +27,9 @@ fn translate_sort_sam(given: &ParsedArguments) -> Result<NativeLine> {
     let mut line = NativeLine::new("sort --sort");
     let order = translate_sort_order(given, given.require_value("--SORT_ORDER")?)?;
     if order == "none" {
-        return Err(given.refusal_error("nothing is sorted, and SORT_ORDER is unsorted"));
+        return Err(
+            given.refusal_error("SORT_ORDER unsorted is not supported, because SortSam must sort")
+        );
     }
     line.add([order]).add(given.native_words());
     add_input_and_output(&mut line, given)?;
@@ -44,12 +46,12 @@ pub const MERGE_SAM_FILES: ToolCommand = barclay_command(
 const MERGE_OPTIONS: &[Opt] = &[
     Opt::built("-I --INPUT", Takes::Files, "the inputs"),
     Opt::built("-O --OUTPUT", Takes::Value, "-o"),
-    Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort; coordinate without it"),
-    Opt::harmless("-AS --ASSUME_SORTED", Takes::Truth, "readmill looks whether inputs are sorted, and sorts them if not"),
-    Opt::harmless("-MSD --MERGE_SEQUENCE_DICTIONARIES", Takes::Truth, "dictionaries are merged, with or without it (row 162 of parity)"),
-    Opt::harmless("--USE_THREADING", Takes::Truth, "all threads are used"),
-    Opt::refused("-CO --COMMENT", Takes::Values, "adds comments to the header", "leave it out"),
-    Opt::refused("-RGN --INTERVALS", Takes::Value, "keeps reads of some regions alone", "readmill prep --overlap FILE --sort coordinate a.bam b.bam -o OUT"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort; default coordinate"),
+    Opt::harmless("-AS --ASSUME_SORTED", Takes::Truth, "readmill detects whether inputs are sorted, and sorts them if they are not"),
+    Opt::harmless("-MSD --MERGE_SEQUENCE_DICTIONARIES", Takes::Truth, "readmill always merges dictionaries (row 162 of parity)"),
+    Opt::harmless("--USE_THREADING", Takes::Truth, "readmill always uses all threads"),
+    Opt::refused("-CO --COMMENT", Takes::Values, "adds comments to the header", "omit it"),
+    Opt::refused("-RGN --INTERVALS", Takes::Value, "keeps only reads in some regions", "readmill prep --overlap FILE --sort coordinate a.bam b.bam -o OUT"),
 ];
 
 fn translate_merge_files(given: &ParsedArguments) -> Result<NativeLine> {

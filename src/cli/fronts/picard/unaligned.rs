@@ -22,11 +22,11 @@ pub const FASTQ_TO_SAM: ToolCommand = barclay_command(
 
 #[rustfmt::skip] // a row is a line
 const FASTQ_TO_SAM_OPTIONS: &[Opt] = &[
-    Opt::built("-F1 --FASTQ", Takes::Value, "the reads; where names say which read is the first, R1 comes before R2"),
+    Opt::built("-F1 --FASTQ", Takes::Value, "the reads; if names contain the read number, R1 is the first file"),
     Opt::built("-F2 --FASTQ2", Takes::Value, "the mates"),
     Opt::built("-O --OUTPUT", Takes::Value, "-o"),
     Opt::built("-SM --SAMPLE_NAME", Takes::Value, "SM of -R"),
-    Opt::built("-RG --READ_GROUP_NAME", Takes::Value, "ID of -R; A without it"),
+    Opt::built("-RG --READ_GROUP_NAME", Takes::Value, "ID of -R; default A"),
     Opt::built("-LB --LIBRARY_NAME", Takes::Value, "LB of -R"),
     Opt::built("-PL --PLATFORM", Takes::Value, "PL of -R"),
     Opt::built("-PU --PLATFORM_UNIT", Takes::Value, "PU of -R"),
@@ -35,16 +35,16 @@ const FASTQ_TO_SAM_OPTIONS: &[Opt] = &[
     Opt::built("-PG --PROGRAM_GROUP", Takes::Value, "PG of -R"),
     Opt::built("-CN --SEQUENCING_CENTER", Takes::Value, "CN of -R"),
     Opt::built("-DS --DESCRIPTION", Takes::Value, "DS of -R"),
-    Opt::built("-DT --RUN_DATE", Takes::Value, "DT of -R; a day alone begins at 00:00 UTC"),
+    Opt::built("-DT --RUN_DATE", Takes::Value, "DT of -R; a date without time means 00:00 UTC"),
     Opt::native("-CO --COMMENT", Takes::Values, "--comment"),
-    Opt::built("-V --QUALITY_FORMAT", Takes::Value, "--quality-encoding; detect without it"),
+    Opt::built("-V --QUALITY_FORMAT", Takes::Value, "--quality-encoding; default detect"),
     Opt::native("--MIN_Q", Takes::Value, "--min-quality"),
     Opt::native("--MAX_Q", Takes::Value, "--max-quality"),
-    Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort; queryname without it"),
-    Opt::built("--USE_SEQUENTIAL_FASTQS", Takes::Truth, "X_002.fastq.gz, X_003.fastq.gz … are lanes, as many as there are"),
-    Opt::built("--ALLOW_EMPTY_FASTQ", Takes::Truth, "no --require-reads"),
-    Opt::harmless("--ALLOW_AND_IGNORE_EMPTY_LINES", Takes::Truth, "empty lines between records are never an error"),
-    Opt::harmless("--STRIP_UNPAIRED_MATE_NUMBER", Takes::Truth, "Picard ignores it, too: /1 and /2 are always taken off names"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort; default queryname"),
+    Opt::built("--USE_SEQUENTIAL_FASTQS", Takes::Truth, "also reads X_002.fastq.gz, X_003.fastq.gz and so on, as lanes"),
+    Opt::built("--ALLOW_EMPTY_FASTQ", Takes::Truth, "without it, --require-reads"),
+    Opt::harmless("--ALLOW_AND_IGNORE_EMPTY_LINES", Takes::Truth, "readmill always accepts empty lines between records"),
+    Opt::harmless("--STRIP_UNPAIRED_MATE_NUMBER", Takes::Truth, "Picard also ignores it: /1 and /2 are always removed from names"),
 ];
 
 const READ_GROUP_FIELDS: [(&str, &str); 11] = [
@@ -82,7 +82,7 @@ fn translate_fastq_to_sam(given: &ParsedArguments) -> Result<NativeLine> {
         Some("Solexa") => "solexa",
         Some(other) => {
             return Err(given.refusal_error(&format!(
-                "QUALITY_FORMAT {other} is none of Solexa, Illumina and Standard"
+                "QUALITY_FORMAT {other} is not one of Solexa, Illumina and Standard"
             )));
         }
     };
@@ -105,8 +105,9 @@ fn translate_fastq_to_sam(given: &ParsedArguments) -> Result<NativeLine> {
         }
         Some(lasts) => {
             let (one, other) = (firsts.len(), lasts.len());
-            return Err(given
-                .refusal_error(&format!("FASTQ is a sequence of {one} files, and FASTQ2 of {other}")));
+            return Err(given.refusal_error(&format!(
+                "FASTQ is a sequence of {one} files, but FASTQ2 is a sequence of {other}"
+            )));
         }
     };
     if lasts.is_none() && reads.len() > 1 {
@@ -125,11 +126,9 @@ fn list_numbered_files(given: &ParsedArguments, base: &str) -> Result<Vec<String
         endings.iter().find_map(|end| Some((base.strip_suffix(end)?.strip_suffix("_001")?, end)));
     let Some((stem, end)) = found else {
         return Err(given
-            .refusal_error(&format!(
-                "USE_SEQUENTIAL_FASTQS: {base} does not end in _001.fastq or the like"
-            ))
+            .refusal_error(&format!("USE_SEQUENTIAL_FASTQS: the name of {base} does not end in _001.fastq or a similar ending"))
             .hint(
-                "the files are called X_001.fastq.gz, X_002.fastq.gz and so on (or .fastq, .fq, .fq.gz)",
+                "use the names X_001.fastq.gz, X_002.fastq.gz and so on (or .fastq, .fq, .fq.gz)",
             ));
     };
     let numbered = (2..1000).map(|number| format!("{stem}_{number:03}{end}"));
@@ -145,12 +144,12 @@ pub const MARK_ILLUMINA_ADAPTERS: ToolCommand = barclay_command(
 
 #[rustfmt::skip] // a row is a line
 const ADAPTER_OPTIONS: &[Opt] = &[
-    Opt::built("-I --INPUT", Takes::Value, "the input, of reads that are not aligned: pairs whose mates stand together, or single reads"),
-    Opt::built("-O --OUTPUT", Takes::Value, "-o; without it metrics alone"),
+    Opt::built("-I --INPUT", Takes::Value, "the input: unaligned pairs with adjacent mates, or single reads"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o; without it, only metrics"),
     Opt::native("-M --METRICS", Takes::Value, "--adapter-metrics"),
-    Opt::built("--ADAPTERS", Takes::Values, "--adapters, in addition to Picard's own, which null takes away"),
-    Opt::built("--FIVE_PRIME_ADAPTER", Takes::Value, "--five-prime-adapter; nothing without THREE_PRIME_ADAPTER"),
-    Opt::built("--THREE_PRIME_ADAPTER", Takes::Value, "--three-prime-adapter; nothing without FIVE_PRIME_ADAPTER"),
+    Opt::built("--ADAPTERS", Takes::Values, "--adapters, in addition to Picard's defaults, which null removes"),
+    Opt::built("--FIVE_PRIME_ADAPTER", Takes::Value, "--five-prime-adapter; ignored without THREE_PRIME_ADAPTER"),
+    Opt::built("--THREE_PRIME_ADAPTER", Takes::Value, "--three-prime-adapter; ignored without FIVE_PRIME_ADAPTER"),
     Opt::native("--ADAPTER_TRUNCATION_LENGTH", Takes::Value, "--adapter-truncation-length"),
     Opt::native("--MAX_ERROR_RATE_PE", Takes::Value, "--max-error-rate-pe"),
     Opt::native("--MAX_ERROR_RATE_SE", Takes::Value, "--max-error-rate-se"),
@@ -158,7 +157,7 @@ const ADAPTER_OPTIONS: &[Opt] = &[
     Opt::native("--MIN_MATCH_BASES_SE", Takes::Value, "--min-match-bases-se"),
     Opt::native("--NUM_ADAPTERS_TO_KEEP", Takes::Value, "--num-adapters-to-keep"),
     Opt::native("-APT --PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN", Takes::Value, "--prune-adapters-after"),
-    Opt::harmless("-PE --PAIRED_RUN", Takes::Truth, "Picard ignores it, too"),
+    Opt::harmless("-PE --PAIRED_RUN", Takes::Truth, "Picard also ignores it"),
 ];
 
 const DEFAULT_ADAPTERS: [&str; 3] = ["INDEXED", "DUAL_INDEXED", "PAIRED_END"];
@@ -171,7 +170,7 @@ fn translate_mark_adapters(given: &ParsedArguments) -> Result<NativeLine> {
     let own = if given.is_default_removed("--ADAPTERS") { &[][..] } else { &DEFAULT_ADAPTERS };
     let adapters: Vec<&str> = own.iter().copied().chain(given.values("--ADAPTERS")).collect();
     if adapters.is_empty() && given.last_value("--THREE_PRIME_ADAPTER").is_none() {
-        return Err(given.refusal_error("ADAPTERS is empty, so there is no adapter to look for"));
+        return Err(given.refusal_error("ADAPTERS is empty, so there is no adapter to search for"));
     }
     line.add_flag(
         "--adapters",

@@ -21,24 +21,24 @@ pub const BEDCOV: ToolCommand =
 
 #[rustfmt::skip] // a row is a line
 const DEPTH_OPTIONS: &[Opt] = &[
-    Opt::built("-a", Takes::Nothing, "-a; twice where it stands twice"),
+    Opt::built("-a", Takes::Nothing, "-a; if given twice, -a -a"),
     Opt::native("-r", Takes::Value, "-r"),
     Opt::native("-b", Takes::Value, "-b"),
-    Opt::built("-f", Takes::Value, "-f; operands are then left out"),
-    Opt::built("-X", Takes::Nothing, "-X; without -r no index is read, and the indexes are left out"),
+    Opt::built("-f", Takes::Value, "-f; operands are then ignored"),
+    Opt::built("-X", Takes::Nothing, "-X; without -r, readmill reads no index and ignores the index files"),
     Opt::native("-g", Takes::Values, "-g"),
     Opt::native("-G --excl-flags", Takes::Values, "-G"),
     Opt::native("--incl-flags", Takes::Values, "--incl-flags"),
     Opt::native("--require-flags", Takes::Values, "--require-flags"),
     Opt::native("-H", Takes::Nothing, "-H"),
     Opt::native("-l", Takes::Value, "-l"),
-    Opt::built("-o", Takes::Value, "-o; of several the first counts"),
+    Opt::built("-o", Takes::Value, "-o; if given several times, the first one counts"),
     Opt::native("-q --min-BQ --min-bq", Takes::Value, "-q"),
     Opt::native("-Q --min-MQ --min-mq", Takes::Value, "-Q"),
     Opt::native("-J", Takes::Nothing, "-J"),
     Opt::native("-s", Takes::Nothing, "-s"),
-    Opt::harmless("-m", Takes::Value, "a limit of the depth that samtools does not have any more"),
-    Opt::harmless("-d", Takes::Value, "a limit of the depth that samtools does not have any more"),
+    Opt::harmless("-m", Takes::Value, "samtools no longer has a depth limit"),
+    Opt::harmless("-d", Takes::Value, "samtools no longer has a depth limit"),
 ];
 
 fn translate_depth(given: &ParsedArguments) -> Result<NativeLine> {
@@ -55,7 +55,7 @@ fn translate_depth(given: &ParsedArguments) -> Result<NativeLine> {
         return add_inputs(given, line, "-f", &operands);
     }
     if operands.is_empty() || !operands.len().is_multiple_of(2) {
-        return Err(given.refusal_error("-X needs the inputs, and then as many indexes"));
+        return Err(given.refusal_error("-X needs the inputs and then the same number of indexes"));
     }
     let (files, _) = operands.split_at(operands.len() / 2);
     if given.is_set("-r") {
@@ -80,7 +80,7 @@ fn add_inputs(
         return Ok(line);
     }
     if operands.is_empty() {
-        return Err(given.refusal_error("there is no input"));
+        return Err(given.refusal_error("no input is given"));
     }
     line.add(same_input_flag(operands)).add_operands(operands.iter().copied());
     Ok(line)
@@ -88,7 +88,7 @@ fn add_inputs(
 
 #[rustfmt::skip] // a row is a line
 const COVERAGE_OPTIONS: &[Opt] = &[
-    Opt::built("-b --bam-list", Takes::Value, "-b; operands are then left out"),
+    Opt::built("-b --bam-list", Takes::Value, "-b; operands are then ignored"),
     Opt::native("-l --min-read-len", Takes::Value, "-l"),
     Opt::native("-q --min-MQ --min-mq", Takes::Value, "-q"),
     Opt::native("-Q --min-BQ --min-bq", Takes::Value, "-Q"),
@@ -103,7 +103,7 @@ const COVERAGE_OPTIONS: &[Opt] = &[
     Opt::native("-H --no-header", Takes::Nothing, "-H"),
     Opt::native("-w --n-bins", Takes::Value, "-w"),
     Opt::native("-r --region", Takes::Value, "-r"),
-    Opt::built("-h --help", Takes::Nothing, "this table"),
+    Opt::built("-h --help", Takes::Nothing, "prints this table"),
 ];
 
 fn translate_coverage(given: &ParsedArguments) -> Result<NativeLine> {
@@ -121,7 +121,7 @@ const BEDCOV_OPTIONS: &[Opt] = &[
     Opt::native("-g", Takes::Values, "-g"),
     Opt::native("-G", Takes::Values, "-G"),
     Opt::native("-j", Takes::Nothing, "-j"),
-    Opt::refused("--max-depth", Takes::Value, "leaves reads out where there are more, by the reads of each region", "leave it out: memory is bounded without it"),
+    Opt::refused("--max-depth", Takes::Value, "limits the depth, separately for each region", "omit it: readmill limits its memory without it"),
     Opt::native("-d", Takes::Value, "-d"),
     Opt::native("-c", Takes::Nothing, "-c"),
     Opt::native("-H", Takes::Nothing, "-H"),
@@ -133,10 +133,10 @@ fn translate_bedcov(given: &ParsedArguments) -> Result<NativeLine> {
     line.add(["-@", "1"]);
     let operands = Vec::from_iter(given.operands.iter().map(String::as_str));
     let [_, files @ ..] = &operands[..] else {
-        return Err(given.refusal_error("there is no BED file"));
+        return Err(given.refusal_error("no BED file is given"));
     };
     if files.is_empty() {
-        return Err(given.refusal_error("there is no input"));
+        return Err(given.refusal_error("no input is given"));
     }
     let reads = if given.is_set("-X") { &files[..files.len() / 2] } else { files };
     line.add(same_input_flag(reads)).add_operands(operands);
@@ -188,9 +188,9 @@ mod tests {
         for (line, what) in [
             ("depth", "no input"),
             ("bedcov t.bed", "no input"),
-            ("bedcov --max-depth 9 t.bed a.bam", "leave it out"),
+            ("bedcov --max-depth 9 t.bed a.bam", "omit it"),
             ("coverage -q 3", "no input"),
-            ("depth -X a b c", "as many"),
+            ("depth -X a b c", "the same number"),
         ] {
             assert!(native(line).contains(what), "{line}: {}", native(line));
         }

@@ -10,27 +10,27 @@ use super::shared::{INPUT, THREADS, getopt_command, one_input};
 
 pub const FAIDX: ToolCommand = getopt_command("faidx", &[FAIDX_OPTIONS, THREADS], translate_faidx);
 
-const NO_FASTQ: &str = "readmill faidx takes FASTA";
+const NO_FASTQ: &str = "readmill faidx reads only FASTA";
 
 #[rustfmt::skip] // a row is a line
 const FAIDX_OPTIONS: &[Opt] = &[
     Opt::native("-o --output", Takes::Value, "-o"),
     Opt::native("-n --length", Takes::Value, "-n"),
-    Opt::refused("-c --continue", Takes::Nothing, "goes on where a region is missing", "take its name out of the list"),
-    Opt::built("-r --region-file", Takes::Value, "its lines are regions"),
-    Opt::refused("-i --reverse-complement", Takes::Nothing, "turns sequences round", ""),
-    Opt::harmless("--mark-strand", Takes::Value, "it belongs to -i"),
+    Opt::refused("-c --continue", Takes::Nothing, "continues if a region is missing", "remove the region from the list"),
+    Opt::built("-r --region-file", Takes::Value, "each line is a region"),
+    Opt::refused("-i --reverse-complement", Takes::Nothing, "reverse-complements sequences", ""),
+    Opt::harmless("--mark-strand", Takes::Value, "used only with -i"),
     Opt::native("--fai-idx", Takes::Value, "--fai-idx"),
-    Opt::refused("--gzi-idx", Takes::Value, "names the index of a compressed file", "leave it out: it is REF.gzi"),
+    Opt::refused("--gzi-idx", Takes::Value, "sets the index of a compressed file", "omit it: readmill uses REF.gzi"),
     Opt::refused("-f --fastq", Takes::Nothing, "indexes FASTQ", NO_FASTQ),
-    Opt::refused("--output-fmt-option", Takes::Values, "changes how sequences are compressed", "leave it out: they are written as text"),
-    Opt::refused("--write-index", Takes::Nothing, "indexes the output", "readmill faidx OUT, then"),
-    Opt::built("-h --help", Takes::Nothing, "this table"),
+    Opt::refused("--output-fmt-option", Takes::Values, "changes how sequences are compressed", "omit it: readmill writes plain text"),
+    Opt::refused("--write-index", Takes::Nothing, "indexes the output", "use readmill faidx OUT afterwards"),
+    Opt::built("-h --help", Takes::Nothing, "prints this table"),
 ];
 
 fn translate_faidx(given: &ParsedArguments) -> Result<NativeLine> {
     let [reference, regions @ ..] = &given.operands[..] else {
-        return Err(given.refusal_error("there is no FASTA file"));
+        return Err(given.refusal_error("no FASTA file is given"));
     };
     // `-@` only has an effect on a compressed output, and the output is text here.
     let mut line = NativeLine::new("faidx");
@@ -40,12 +40,12 @@ fn translate_faidx(given: &ParsedArguments) -> Result<NativeLine> {
         regions.extend(given.read_lines(list)?);
     }
     if regions.is_empty() && (given.is_set("-o") || given.is_set("-n")) {
-        return Err(given.refusal_error("-o and -n are for sequences, and no region is given"));
+        return Err(given.refusal_error("-o and -n apply to sequences, but no region is given"));
     }
     if given.is_set("--fai-idx") && !regions.is_empty() {
         return Err(given
-            .refusal_error("--fai-idx is not supported beside regions")
-            .hint("leave it out: the index REF.fai is read"));
+            .refusal_error("--fai-idx is not supported with regions")
+            .hint("omit it: readmill reads REF.fai"));
     }
     line.add_operands(std::iter::once(reference).chain(&regions).map(String::as_str));
     Ok(line)
@@ -93,13 +93,13 @@ pub const REHEADER: ToolCommand = getopt_command("reheader", &[REHEADER_OPTIONS]
 #[rustfmt::skip] // a row is a line
 const REHEADER_OPTIONS: &[Opt] = &[
     Opt::native("-P --no-PG", Takes::Nothing, "-P"),
-    Opt::refused("-i --in-place", Takes::Nothing, "changes the input", "readmill reheader HEADER IN -o OUT writes another file"),
-    Opt::refused("-c --command", Takes::Value, "sends the header through a program", "readmill head IN | CMD > new.sam; readmill reheader new.sam IN -o OUT"),
+    Opt::refused("-i --in-place", Takes::Nothing, "changes the input", "write to another file: readmill reheader HEADER IN -o OUT"),
+    Opt::refused("-c --command", Takes::Value, "passes the header through a program", "readmill head IN | CMD > new.sam; readmill reheader new.sam IN -o OUT"),
 ];
 
 fn translate_reheader(given: &ParsedArguments) -> Result<NativeLine> {
     let [header, input] = &given.operands[..] else {
-        return Err(given.refusal_error("give a file with the new header, and a file of reads"));
+        return Err(given.refusal_error("give a file with the new header and a file with reads"));
     };
     let mut line = NativeLine::new("reheader");
     line.add(given.native_words());

@@ -22,12 +22,12 @@ pub const ADDREPLACERG: ToolCommand = getopt_command(
 
 #[rustfmt::skip] // a row is a line
 const OPTIONS: &[Opt] = &[
-    Opt::built("-m", Takes::Value, "overwrite_all is the default; orphan_only: --orphans-to-read-group"),
+    Opt::built("-m", Takes::Value, "overwrite_all: default; orphan_only: --orphans-to-read-group"),
     Opt::built("-o", Takes::Value, "-o"),
-    Opt::built("-r", Takes::Values, "--read-group; several make one line"),
-    Opt::built("-R", Takes::Value, "--to-read-group; without it and -r the first of the header"),
+    Opt::built("-r", Takes::Values, "--read-group; several are joined into one line"),
+    Opt::built("-R", Takes::Value, "--to-read-group; without -R and -r, the first read group of the header"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
-    Opt::built("-w", Takes::Nothing, "without it a read group that the header has already is an error; refused with orphan_only, where it would change"),
+    Opt::built("-w", Takes::Nothing, "replaces a read group of the header, which is an error without -w; refused with orphan_only"),
 ];
 
 fn translate_addreplacerg(given: &ParsedArguments) -> Result<NativeLine> {
@@ -37,9 +37,7 @@ fn translate_addreplacerg(given: &ParsedArguments) -> Result<NativeLine> {
         None | Some("overwrite_all") => false,
         Some("orphan_only") => true,
         Some(mode) => {
-            return Err(
-                given.refusal_error(&format!("-m {mode} is neither overwrite_all nor orphan_only"))
-            );
+            return Err(given.refusal_error(&format!("-m {mode} is not overwrite_all or orphan_only")));
         }
     };
     let texts: Vec<&str> = given.values("-r").collect();
@@ -82,7 +80,7 @@ fn require_known_group(given: &ParsedArguments, header: Option<&Header>, id: &st
     match header {
         Some(header) if !read_group_ids(header).any(|own| own == id) => Err(given
             .refusal_error(&format!("the header has no read group {id}"))
-            .hint("give a whole @RG line by -r")),
+            .hint("give a complete @RG line with -r")),
         _ => Ok(id.to_string()),
     }
 }
@@ -90,13 +88,13 @@ fn require_known_group(given: &ParsedArguments, header: Option<&Header>, id: &st
 fn first_group(given: &ParsedArguments, header: Option<&Header>) -> Result<String> {
     let Some(header) = header else {
         return Err(given
-            .refusal_error("which read group?")
-            .hint("give -r or -R: the header of a pipe is not looked at before"));
+            .refusal_error("no read group is given, but the input is a pipe")
+            .hint("give -r or -R, because the header of a pipe cannot be read first"));
     };
     read_group_ids(header).next().ok_or_else(|| {
         given
-            .refusal_error("the header has no read group, and none is given")
-            .hint("give an @RG line by -r")
+            .refusal_error("no read group is given, and the header has none")
+            .hint("give an @RG line with -r")
     })
 }
 
@@ -113,12 +111,12 @@ fn new_group_line(
     let is_there = header.is_some_and(|header| read_group_ids(header).any(|own| own == id));
     if is_there && !given.is_set("-w") {
         return Err(given
-            .refusal_error(&format!("the header has a read group {id} already"))
-            .hint("replace it by -w, or put reads into it by -R"));
+            .refusal_error(&format!("the header already has a read group {id}"))
+            .hint("to replace it, add -w; to put reads into it, use -R"));
     }
     if is_there && are_orphans {
         let error = Error::usage(format!("{} -w is not supported with -m orphan_only", given.command));
-        return Err(error.hint(format!("-R {id} puts reads into the read group as it is")));
+        return Err(error.hint(format!("to put reads into the existing read group, use -R {id}")));
     }
     Ok(line)
 }
@@ -131,23 +129,23 @@ pub const SPLIT: ToolCommand = getopt_command(
 
 #[rustfmt::skip] // a row is a line
 const SPLIT_OPTIONS: &[Opt] = &[
-    Opt::built("-f", Takes::Value, "--split-names: %* is the name of the input, %# {n}, %! {ID:raw}, %. the format"),
-    Opt::built("-u", Takes::Value, "--split-rest; --split-no-rest without it"),
-    Opt::refused("-h", Takes::Value, "gives the file of -u another header", "readmill reheader HEADER FILE"),
-    Opt::refused("-d", Takes::Value, "splits by another field than RG", "readmill filter --move-to 'FILE=[TAG]==\"VALUE\"' for each value"),
+    Opt::built("-f", Takes::Value, "--split-names: %* becomes the name of the input, %# {n}, %! {ID:raw}, and %. the format"),
+    Opt::built("-u", Takes::Value, "--split-rest; without it, --split-no-rest"),
+    Opt::refused("-h", Takes::Value, "sets another header for the file of -u", "use readmill reheader HEADER FILE"),
+    Opt::refused("-d", Takes::Value, "splits by a field other than RG", "readmill filter --move-to 'FILE=[TAG]==\"VALUE\"' for each value"),
     Opt::built("-p --zero-pad", Takes::Value, "{n:DIGITS} in --split-names"),
-    Opt::harmless("-M --max-split", Takes::Value, "it belongs to -d"),
-    Opt::harmless("-v", Takes::Nothing, "messages alone"),
+    Opt::harmless("-M --max-split", Takes::Value, "used only with -d"),
+    Opt::harmless("-v", Takes::Nothing, "affects only messages"),
 ];
 
 #[rustfmt::skip] // a row is a line
 const SPLIT_OUTPUT: &[Opt] = &[
-    Opt::built("--output-fmt", Takes::Value, "the ending in --split-names, and -O: version=, no_ref and profiles of its options"),
-    Opt::built("--output-fmt-option", Takes::Values, "level=, version=, no_ref and profiles: -l and -O"),
+    Opt::built("--output-fmt", Takes::Value, "the ending in --split-names, and -O with version=, no_ref and profiles"),
+    Opt::built("--output-fmt-option", Takes::Values, "-l and -O, for level=, version=, no_ref and profiles"),
 ];
 
 #[rustfmt::skip] // a row is a line
-const SPLIT_INDEX: &[Opt] = &[Opt::built("--write-index", Takes::Nothing, "--write-index=csi, or that of CRAM; without it --no-index")];
+const SPLIT_INDEX: &[Opt] = &[Opt::built("--write-index", Takes::Nothing, "--write-index=csi, or crai for CRAM; without it, --no-index")];
 
 fn translate_split(given: &ParsedArguments) -> Result<NativeLine> {
     let input = one_input(given, false)?;
@@ -159,7 +157,7 @@ fn translate_split(given: &ParsedArguments) -> Result<NativeLine> {
     {
         return Err(given
             .refusal_error(&format!("{input} has no read groups"))
-            .hint("put all reads into one file by -u FILE"));
+            .hint("to put all reads into one file, use -u FILE"));
     }
     let mut line = NativeLine::new("split --by read-group");
     let pattern = translate_name_format(given, input, format)?;
@@ -210,7 +208,7 @@ fn translate_name_format(given: &ParsedArguments, input: &str, format: &str) -> 
             other => {
                 let other = other.map_or(String::new(), String::from);
                 return Err(given.refusal_error(&format!(
-                    "-f has %{other}, which is none of %%, %*, %#, %! and %."
+                    "-f has %{other}, which is not one of %%, %*, %#, %! and %."
                 )));
             }
         }

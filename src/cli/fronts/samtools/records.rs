@@ -30,15 +30,15 @@ pub const SORT: ToolCommand = getopt_command(
 
 #[rustfmt::skip] // a row is a line
 const SORT_OPTIONS: &[Opt] = &[
-    Opt::built("-l", Takes::Value, "-l; 6 without it"),
+    Opt::built("-l", Takes::Value, "-l; default 6"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
-    Opt::built("-m", Takes::Value, "-m SIZE × threads, 512M at least"),
-    Opt::built("-M", Takes::Nothing, "-M; of it, -n and -N the last counts"),
-    Opt::refused("-R", Takes::Nothing, "keeps reads of -M as they are", "leave it out: -M may reverse-complement unplaced reads"),
-    Opt::only("-K", Takes::Value, &["20"], "sets the size of the k-mers of -M", "readmill sort -M takes 20"),
-    Opt::refused("-I", Takes::Value, "orders minimisers by a reference", "readmill sort -M orders them by value"),
-    Opt::only("-w", Takes::Value, &["100"], "belongs to -I", ""),
-    Opt::refused("-H", Takes::Nothing, "squashes homopolymers in minimisers", ""),
+    Opt::built("-m", Takes::Value, "-m SIZE × threads, at least 512M"),
+    Opt::built("-M", Takes::Nothing, "-M; of -M, -n and -N, the last one counts"),
+    Opt::refused("-R", Takes::Nothing, "does not reverse-complement reads for -M", "omit it: -M may reverse-complement unplaced reads"),
+    Opt::only("-K", Takes::Value, &["20"], "sets the k-mer size of -M", "readmill sort -M uses 20"),
+    Opt::refused("-I", Takes::Value, "orders minimisers by position in a reference", "readmill sort -M orders them by value"),
+    Opt::only("-w", Takes::Value, &["100"], "is used only with -I", ""),
+    Opt::refused("-H", Takes::Nothing, "compresses homopolymers in minimisers", ""),
     Opt::built("-n", Takes::Nothing, "-n, unless -N is given"),
     Opt::built("-N", Takes::Nothing, "-N"),
     Opt::built("-t", Takes::Value, "-t"),
@@ -55,9 +55,9 @@ fn translate_sort(given: &ParsedArguments) -> Result<NativeLine> {
     if let Some(each) = given.last_value("-m") {
         let size = parse_size(each).map_err(|why| given.refusal_error(&format!("-m {each}: {why}")))?;
         if size < MIN_MEMORY_PER_THREAD {
-            return Err(given.refusal_error(&format!(
-                "-m {each} is less than 1 MiB, the least that samtools takes"
-            )));
+            return Err(
+                given.refusal_error(&format!("-m {each} is below 1 MiB, the minimum of samtools"))
+            );
         }
         let all = size.saturating_mul(threads.parse().unwrap_or(1)).max(MIN_SORT_MEMORY);
         line.add_flag("-m", Some(&format!("{}M", all >> 20)));
@@ -110,27 +110,27 @@ pub const MARKDUP: ToolCommand = getopt_command(
 
 #[rustfmt::skip] // a row is a line
 const MARKDUP_OPTIONS: &[Opt] = &[
-    Opt::built("--as-picard", Takes::Nothing, "of readmill alone: Picard's rules instead of --rules samtools"),
+    Opt::built("--as-picard", Takes::Nothing, "only in readmill: uses Picard's rules instead of --rules samtools"),
     Opt::native("-r", Takes::Nothing, "--remove-duplicates"),
-    Opt::harmless("-l", Takes::Value, "readmill needs no longest read: reads of any length are compared"),
-    Opt::built("-S", Takes::Nothing, "--duplicate-mode template; without it coordinate"),
+    Opt::harmless("-l", Takes::Value, "readmill does not need the maximum read length"),
+    Opt::built("-S", Takes::Nothing, "--duplicate-mode template; without it, coordinate"),
     Opt::built("-s", Takes::Nothing, "--metrics /dev/stderr, unless -f is given"),
-    Opt::built("-f", Takes::Value, "--metrics, or --metrics-json with --json; with --as-picard in Picard's form"),
+    Opt::built("-f", Takes::Value, "--metrics, or --metrics-json with --json; with --as-picard, in the format of Picard"),
     Opt::built("--json", Takes::Nothing, "--metrics-json instead of --metrics"),
     Opt::built("-T", Takes::Value, "-T, the directory of the prefix"),
-    Opt::built("-d", Takes::Value, "--optical-distance, unless 0; with --as-picard also --tag-duplicates all, which writes DT"),
-    Opt::built("-c", Takes::Nothing, "--clear-marks; with --as-picard nothing: 0x400 is always decided anew"),
+    Opt::built("-d", Takes::Value, "--optical-distance, unless 0; with --as-picard, also --tag-duplicates all, which writes DT"),
+    Opt::built("-c", Takes::Nothing, "--clear-marks; with --as-picard ignored, because Picard's rules always reset 0x400"),
     Opt::built("-m --mode", Takes::Value, "t: --ends template, s: --ends sequence"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
-    Opt::built("--include-fails", Takes::Nothing, "--include-fails; with --as-picard nothing: Picard's rules include them"),
-    Opt::built("--no-multi-dup", Takes::Nothing, "--no-multi-dup; with --as-picard nothing: it changes dt and do alone"),
+    Opt::built("--include-fails", Takes::Nothing, "--include-fails; with --as-picard ignored, because Picard's rules include these reads"),
+    Opt::built("--no-multi-dup", Takes::Nothing, "--no-multi-dup; with --as-picard ignored, because it affects only dt and do"),
     Opt::built("--read-coords", Takes::Value, "--read-coords, if -d is given"),
     Opt::built("--coords-order", Takes::Value, "--coords-order, if -d and --read-coords are given"),
     Opt::native("--barcode-tag", Takes::Value, "--barcode-tag"),
-    Opt::refused("--barcode-name", Takes::Nothing, "takes UMIs of names", "readmill markdup --umi name --umi-method exact, by Picard's rules"),
-    Opt::refused("--barcode-rgx", Takes::Value, "takes UMIs of names", "readmill markdup --umi name --umi-method exact, by Picard's rules"),
-    Opt::refused("--move-umi-to-tag", Takes::Nothing, "moves UMIs to RX", "readmill align --umi-from-name does, before"),
-    Opt::refused("--umi-separator", Takes::Value, "says where the UMI of a name begins", "readmill markdup --umi name:SEPARATOR, by Picard's rules"),
+    Opt::refused("--barcode-name", Takes::Nothing, "reads UMIs from names", "use readmill markdup --umi name --umi-method exact, with Picard's rules"),
+    Opt::refused("--barcode-rgx", Takes::Value, "reads UMIs from names", "use readmill markdup --umi name --umi-method exact, with Picard's rules"),
+    Opt::refused("--move-umi-to-tag", Takes::Nothing, "moves UMIs to RX", "use readmill align --umi-from-name for this"),
+    Opt::refused("--umi-separator", Takes::Value, "sets the separator before the UMI in names", "use readmill markdup --umi name:SEPARATOR, with Picard's rules"),
     Opt::built("--use-read-groups", Takes::Nothing, "--use-read-groups; refused with --as-picard, and with -s, -f and --json"),
     Opt::native("-t", Takes::Nothing, "--tag-original"),
     Opt::native("--duplicate-count", Takes::Nothing, "--duplicate-count"),
@@ -148,14 +148,13 @@ fn translate_markdup(given: &ParsedArguments) -> Result<NativeLine> {
     match given.last_value("-m") {
         None | Some("t") => {}
         Some("s") if by_picard => {
-            return Err(given.refusal_error(
-                "-m s compares where sequences start, and Picard's rules compare templates",
-            ));
+            return Err(given
+                .refusal_error("-m s compares sequence starts, but Picard's rules compare templates"));
         }
         Some("s") => {
             line.add(["--ends", "sequence"]);
         }
-        Some(_) => return Err(given.refusal_error("-m is t or s")),
+        Some(_) => return Err(given.refusal_error("-m must be t or s")),
     }
     add_optical_flags(&mut line, given, by_picard)?;
     for (option, word) in [
@@ -186,7 +185,8 @@ fn translate_markdup(given: &ParsedArguments) -> Result<NativeLine> {
 /// less, samtools does not detect any.
 fn add_optical_flags(line: &mut NativeLine, given: &ParsedArguments, by_picard: bool) -> Result<()> {
     let Some(distance) = given.last_value("-d") else { return Ok(()) };
-    let pixels: i32 = distance.parse().map_err(|_| given.refusal_error("-d is a number of pixels"))?;
+    let pixels: i32 =
+        distance.parse().map_err(|_| given.refusal_error("-d must be a number of pixels"))?;
     if pixels <= 0 {
         return Ok(());
     }
@@ -210,11 +210,11 @@ pub const FIXMATE: ToolCommand = getopt_command(
 #[rustfmt::skip] // a row is a line
 const FIXMATE_OPTIONS: &[Opt] = &[
     Opt::native("-r", Takes::Nothing, "--drop-once-fixed"),
-    Opt::refused("-p", Takes::Nothing, "leaves 0x2 as it is", "readmill clears it where reads do not face each other"),
+    Opt::refused("-p", Takes::Nothing, "does not change 0x2", "readmill clears it if reads do not face each other"),
     Opt::native("-c", Takes::Nothing, "--template-cigar"),
-    Opt::built("-m", Takes::Nothing, "--fix-mates samtools; without it ms is removed"),
+    Opt::built("-m", Takes::Nothing, "--fix-mates samtools; without it, ms is removed"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
-    Opt::only("-z --sanitize", Takes::Value, &["all", "on"], "repairs some things alone", "readmill repairs all that samtools does by default"),
+    Opt::only("-z --sanitize", Takes::Value, &["all", "on"], "repairs only some problems", "readmill repairs the same problems as samtools by default"),
     Opt::refused("-M", Takes::Nothing, "repairs MM, ML and MN", ""),
 ];
 
@@ -249,18 +249,18 @@ const MERGE_OPTIONS: &[Opt] = &[
     Opt::built("-t", Takes::Value, "-t"),
     Opt::native("-r", Takes::Nothing, "--group-by-file"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
-    Opt::built("-f", Takes::Nothing, "overwrites the output, which is refused without it"),
-    Opt::built("-o", Takes::Value, "-o; without it the first operand is the output"),
+    Opt::built("-f", Takes::Nothing, "overwrites the output; without it, an existing output is an error"),
+    Opt::built("-o", Takes::Value, "-o; without it, the first operand is the output"),
     Opt::built("-1", Takes::Nothing, "-l 1"),
-    Opt::built("-l", Takes::Value, "-l; 6 without it"),
-    Opt::refused("-R", Takes::Value, "merges a region alone", "readmill view of each file, then readmill merge"),
-    Opt::refused("-h", Takes::Value, "takes the header of a file", "leave it out, and the header is made of those of the inputs; readmill reheader HEADER OUT sets another afterwards"),
-    Opt::harmless("-c", Takes::Nothing, "equal read groups are always one, and different ones never"),
-    Opt::harmless("-p", Takes::Nothing, "equal programs are always one, and different ones never"),
-    Opt::harmless("-s", Takes::Value, "new IDs are not random"),
-    Opt::built("-b", Takes::Value, "its lines are inputs"),
-    Opt::refused("-X", Takes::Nothing, "names indexes", "no index is read"),
-    Opt::refused("-L", Takes::Value, "merges regions alone", "readmill filter -L BED a.bam b.bam -o OUT"),
+    Opt::built("-l", Takes::Value, "-l; default 6"),
+    Opt::refused("-R", Takes::Value, "merges only a region", "use readmill view on each file, then readmill merge"),
+    Opt::refused("-h", Takes::Value, "uses the header of a file", "omit it: the output header is merged from the headers of the inputs; to replace it afterwards, use readmill reheader HEADER OUT"),
+    Opt::harmless("-c", Takes::Nothing, "readmill always merges equal read groups, and never different ones"),
+    Opt::harmless("-p", Takes::Nothing, "readmill always merges equal programs, and never different ones"),
+    Opt::harmless("-s", Takes::Value, "new IDs are never random in readmill"),
+    Opt::built("-b", Takes::Value, "each line is an input"),
+    Opt::refused("-X", Takes::Nothing, "gives index files", "readmill reads no index here"),
+    Opt::refused("-L", Takes::Value, "merges only regions", "use readmill filter -L BED a.bam b.bam -o OUT"),
     Opt::built("--template-coordinate", Takes::Nothing, "--template-coordinate, unless -t is given"),
 ];
 
@@ -271,12 +271,12 @@ fn translate_merge(given: &ParsedArguments) -> Result<NativeLine> {
     let (output, named) = match (given.last_value("-o"), &operands[..]) {
         (Some(output), named) => (output, named),
         (None, [output, named @ ..]) => (*output, named),
-        (None, []) => return Err(given.refusal_error("there is no output")),
+        (None, []) => return Err(given.refusal_error("no output is given")),
     };
     if !given.is_set("-f") && output != "-" && Path::new(output).is_file() {
         return Err(given
-            .refusal_error(&format!("{output} is there already"))
-            .hint("overwrite it by -f"));
+            .refusal_error(&format!("{output} already exists"))
+            .hint("to overwrite it, add -f"));
     }
     let mut inputs: Vec<String> = Vec::new();
     for list in given.values("-b") {
@@ -284,7 +284,7 @@ fn translate_merge(given: &ParsedArguments) -> Result<NativeLine> {
     }
     inputs.extend(named.iter().map(|input| input.to_string()));
     if inputs.is_empty() {
-        return Err(given.refusal_error("there is no input"));
+        return Err(given.refusal_error("no input is given"));
     }
     line.add_flag("-@", Some(&total_threads(given)?));
     let level = match given.last_value("-l") {
@@ -313,19 +313,19 @@ pub const BAMSHUF: ToolCommand = getopt_command(
 /// In collate, `-O` means standard output and not a format.
 #[rustfmt::skip] // a row is a line
 const COLLATE_OUTPUT: &[Opt] = &[
-    Opt::built("--output-fmt", Takes::Value, "-O, in lower case; level=, version=, no_ref and profiles of its options"),
-    Opt::built("--output-fmt-option", Takes::Values, "level=, version=, no_ref and profiles: -l and -O"),
+    Opt::built("--output-fmt", Takes::Value, "-O, in lower case, with level=, version=, no_ref and profiles"),
+    Opt::built("--output-fmt-option", Takes::Values, "-l and -O, for level=, version=, no_ref and profiles"),
 ];
 
 #[rustfmt::skip] // a row is a line
 const COLLATE_OPTIONS: &[Opt] = &[
     Opt::built("-O", Takes::Nothing, "-o -"),
-    Opt::built("-o", Takes::Value, "-o; without it and -O, PREFIX and the format as its ending"),
+    Opt::built("-o", Takes::Value, "-o; without -o and -O, PREFIX with the format as ending"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
-    Opt::refused("-f", Takes::Nothing, "keeps pairs of primary alignments alone", "readmill filter -F 0x900 -f 1 IN -o - | readmill collate - -o OUT"),
-    Opt::harmless("-r", Takes::Value, "it belongs to -f"),
-    Opt::built("-l", Takes::Value, "-l; 1 without it"),
-    Opt::harmless("-n", Takes::Value, "the number of temporary files"),
+    Opt::refused("-f", Takes::Nothing, "keeps only pairs of primary alignments", "use readmill filter -F 0x900 -f 1 IN -o - | readmill collate - -o OUT"),
+    Opt::harmless("-r", Takes::Value, "used only with -f"),
+    Opt::built("-l", Takes::Value, "-l; default 1"),
+    Opt::harmless("-n", Takes::Value, "affects only the number of temporary files"),
     Opt::built("-T", Takes::Value, "-T, the directory of the prefix"),
 ];
 
@@ -337,7 +337,7 @@ fn translate_collate(given: &ParsedArguments) -> Result<NativeLine> {
             let ending = format.and_then(|text| text.split(',').next()).unwrap_or("bam");
             (input.as_str(), Some(format!("{prefix}.{}", ending.to_ascii_lowercase())))
         }
-        _ => return Err(given.refusal_error("give one input, and a prefix unless -o or -O is there")),
+        _ => return Err(given.refusal_error("give one input, and a prefix unless -o or -O is given")),
     };
     let output = match given.last_value("-o") {
         Some(output) => output.to_string(),
@@ -363,22 +363,23 @@ const CAT_OPTIONS: &[Opt] = &[
     Opt::native("-b", Takes::Value, "-b"),
     Opt::native("-h", Takes::Value, "-h"),
     Opt::native("-o", Takes::Value, "-o"),
-    Opt::refused("-r", Takes::Value, CRAM_PARTS, "readmill view IN REGION"),
-    Opt::refused("-p", Takes::Value, CRAM_PARTS, "readmill view IN REGION"),
-    Opt::refused("-f", Takes::Nothing, CRAM_PARTS, "readmill view IN REGION"),
+    Opt::refused("-r", Takes::Value, CRAM_PARTS, "use readmill view IN REGION"),
+    Opt::refused("-p", Takes::Value, CRAM_PARTS, "use readmill view IN REGION"),
+    Opt::refused("-f", Takes::Nothing, CRAM_PARTS, "use readmill view IN REGION"),
     Opt::refused("-q", Takes::Nothing, "counts containers of CRAM files", ""),
-    Opt::refused("--output-fmt-option", Takes::Values, "changes how CRAM is written", "readmill merge writes CRAM"),
+    Opt::refused("--output-fmt-option", Takes::Values, "changes how CRAM is written", "use readmill merge for CRAM output"),
 ];
 
 fn translate_cat(given: &ParsedArguments) -> Result<NativeLine> {
     let mut line = NativeLine::new("cat");
     line.add(given.native_words());
     if given.operands.is_empty() && !given.is_set("-b") {
-        return Err(given.refusal_error("there is no input"));
+        return Err(given.refusal_error("no input is given"));
     }
     if given.operands.iter().any(|input| standard_stream(input) == "-") {
-        let error = given.refusal_error("standard input is not supported: each file is opened twice");
-        return Err(error.hint("readmill merge - OTHER.bam -o OUT reads it"));
+        let error =
+            given.refusal_error("standard input is not supported, because each file is opened twice");
+        return Err(error.hint("use readmill merge - OTHER.bam -o OUT"));
     }
     line.add_operands(given.operands.iter().map(String::as_str));
     Ok(line)

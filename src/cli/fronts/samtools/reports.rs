@@ -15,7 +15,7 @@ const INDEX_OPTIONS: &[Opt] = &[
     Opt::native("-b --bai", Takes::Nothing, "-b"),
     Opt::native("-c --csi", Takes::Nothing, "-c"),
     Opt::native("-m --min-shift", Takes::Value, "-m"),
-    Opt::built("-M", Takes::Nothing, "all operands are inputs; without it the second is the index"),
+    Opt::built("-M", Takes::Nothing, "all operands are inputs; without it, the second operand is the index"),
     Opt::built("-o --output", Takes::Value, "-o"),
 ];
 
@@ -24,32 +24,32 @@ fn translate_index(given: &ParsedArguments) -> Result<NativeLine> {
     line.add(given.native_words());
     line.add_flag("-@", Some(&total_threads(given)?));
     let (inputs, output) = match &given.operands[..] {
-        [] => return Err(given.refusal_error("there is no input")),
+        [] => return Err(given.refusal_error("no input is given")),
         [_, second]
             if !given.is_set("-M")
                 && headers::read_header(given, second).is_ok_and(|header| header.is_some()) =>
         {
             return Err(given
                 .refusal_error(&format!(
-                    "{second} is a file of reads, and would be overwritten by the index"
+                    "{second} is a file with reads, and would be overwritten by the index"
                 ))
-                .hint("say -M for several inputs"));
+                .hint("for several inputs, add -M"));
         }
         all if given.is_set("-M") => (all, None),
         [_] => (&given.operands[..], None),
         [_, index] => (&given.operands[..1], Some(index.as_str())),
         _ => {
             return Err(given.refusal_error(
-                "unexpected third file: give one input and one index, or -M and several inputs",
+                "unexpected third file; give one input and one index, or add -M for several inputs",
             ));
         }
     };
     if let Some(path) = inputs.iter().find(|path| is_fasta(path)) {
-        return Err(given
-            .refusal_error(&format!("{path} is FASTA, and this indexes files of reads"))
-            .hint(format!(
-                "readmill faidx {path} writes {path}.fai; readmill index {path} the index of the aligner"
-            )));
+        return Err(given.refusal_error(&format!("{path} is FASTA, but samtools index is for files with reads")).hint(
+            format!(
+                "to write {path}.fai, use readmill faidx {path}; to build the index of the aligner, use readmill index {path}"
+            ),
+        ));
     }
     line.add_flag("-o", given.last_value("-o").or(output));
     line.add_operands(inputs.iter().map(String::as_str));
@@ -76,7 +76,7 @@ pub const IDXSTATS: ToolCommand =
 
 #[rustfmt::skip] // a row is a line
 const IDXSTATS_OPTIONS: &[Opt] =
-    &[Opt::built("-X", Takes::Nothing, "the index behind the input is left out: the reads are counted")];
+    &[Opt::built("-X", Takes::Nothing, "ignores the index after the input; readmill counts the reads")];
 
 fn translate_report(command: &str, given: &ParsedArguments) -> Result<NativeLine> {
     let mut line = NativeLine::new(command);
@@ -99,26 +99,26 @@ const NO_SUCH_ROWS: &str = "readmill stats has no such rows";
 const STATS_OPTIONS: &[Opt] = &[
     Opt::native("-c --coverage", Takes::Value, "-c"),
     Opt::native("-d --remove-dups", Takes::Nothing, "-d"),
-    Opt::built("-X --customized-index", Takes::Nothing, "--region-index; without regions no index is read, and it is left out"),
+    Opt::built("-X --customized-index", Takes::Nothing, "--region-index; ignored without regions, because readmill then reads no index"),
     Opt::native("-f --required-flag", Takes::Value, "-f"),
     Opt::native("-F --filtering-flag", Takes::Values, "-F"),
     Opt::native("--GC-depth", Takes::Value, "--GC-depth"),
-    Opt::built("-h --help", Takes::Nothing, "this table"),
+    Opt::built("-h --help", Takes::Nothing, "prints this table"),
     Opt::native("-i --insert-size", Takes::Value, "-i"),
     Opt::native("-I --id", Takes::Value, "-I"),
-    Opt::built("-l --read-length", Takes::Value, "-l; -1 is the default"),
+    Opt::built("-l --read-length", Takes::Value, "-l; -1: default"),
     Opt::native("-m --most-inserts", Takes::Value, "--most-inserts"),
-    Opt::refused("-P --split-prefix", Takes::Value, "belongs to -S", ""),
+    Opt::refused("-P --split-prefix", Takes::Value, "is used only with -S", ""),
     Opt::native("-q --trim-quality", Takes::Value, "--trim-quality"),
-    Opt::refused("-r --ref-seq", Takes::Value, "adds mismatches by cycle, and GC by the reference", NO_SUCH_ROWS),
-    Opt::harmless("-s --sam", Takes::Nothing, "the format is detected from the content"),
-    Opt::refused("-S --split", Takes::Value, "writes a report for each value of a field", "-I counts one read group alone; or readmill split --by read-group, then readmill stats"),
+    Opt::refused("-r --ref-seq", Takes::Value, "adds mismatches per cycle and GC content of the reference", NO_SUCH_ROWS),
+    Opt::harmless("-s --sam", Takes::Nothing, "readmill detects the format from the content"),
+    Opt::refused("-S --split", Takes::Value, "writes a separate report for each value of a field", "use -I to count one read group, or readmill split --by read-group, then readmill stats"),
     Opt::native("-t --target-regions", Takes::Value, "-t"),
     Opt::native("-x --sparse", Takes::Nothing, "-x"),
     Opt::native("-p --remove-overlaps", Takes::Nothing, "-p"),
     Opt::native("-g --cov-threshold", Takes::Value, "-g"),
-    Opt::refused("--ref-stats", Takes::Nothing, "adds rows on the reference", NO_SUCH_ROWS),
-    Opt::harmless("--ref-stats-chunk", Takes::Value, "it belongs to --ref-stats"),
+    Opt::refused("--ref-stats", Takes::Nothing, "adds rows about the reference", NO_SUCH_ROWS),
+    Opt::harmless("--ref-stats-chunk", Takes::Value, "used only with --ref-stats"),
 ];
 
 fn translate_stats(given: &ParsedArguments) -> Result<NativeLine> {
@@ -131,7 +131,7 @@ fn translate_stats(given: &ParsedArguments) -> Result<NativeLine> {
     let (index, regions) = match rest.split_first() {
         Some((&index, regions)) if given.is_set("-X") => (Some(index), regions),
         None if given.is_set("-X") => {
-            return Err(given.refusal_error("-X needs the index behind the input"));
+            return Err(given.refusal_error("-X needs the index file after the input"));
         }
         _ => (None, rest),
     };
@@ -150,14 +150,14 @@ pub const BAM2FQ: ToolCommand =
     getopt_command("bam2fq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], translate_fastq);
 
 const NO_INDEX_READS: &str =
-    "readmill fastq writes no files of barcodes; -t and --tags write fields behind names";
+    "readmill fastq writes no barcode files; to write fields after names, use -t or --tags";
 
 #[rustfmt::skip] // a row is a line
 const FASTQ_OPTIONS: &[Opt] = &[
     Opt::native("-0", Takes::Value, "-0"),
-    Opt::built("-1", Takes::Value, "-1; of it and -o the last counts"),
-    Opt::built("-2", Takes::Value, "-2; of it and -o the last counts"),
-    Opt::built("-o", Takes::Value, "-o; -1 and -2"),
+    Opt::built("-1", Takes::Value, "-1; of -1 and -o, the last one counts"),
+    Opt::built("-2", Takes::Value, "-2; of -2 and -o, the last one counts"),
+    Opt::built("-o", Takes::Value, "-o, instead of -1 and -2"),
     Opt::native("-d --tag", Takes::Values, "-d"),
     Opt::native("-D --tag-file", Takes::Values, "-D"),
     Opt::native("-f --require-flags", Takes::Value, "-f"),
@@ -166,23 +166,23 @@ const FASTQ_OPTIONS: &[Opt] = &[
     Opt::native("-G", Takes::Value, "-G"),
     Opt::built("-n", Takes::Nothing, "-n, unless -N is given"),
     Opt::native("-N", Takes::Nothing, "-N"),
-    Opt::refused("--no-sc", Takes::Nothing, "cuts soft clips off", ""),
-    Opt::harmless("--sc-aux", Takes::Value, "it belongs to --no-sc"),
-    Opt::harmless("--no-sc-bkp", Takes::Nothing, "it belongs to --no-sc"),
+    Opt::refused("--no-sc", Takes::Nothing, "removes soft-clipped bases", ""),
+    Opt::harmless("--sc-aux", Takes::Value, "used only with --no-sc"),
+    Opt::harmless("--no-sc-bkp", Takes::Nothing, "used only with --no-sc"),
     Opt::native("-O", Takes::Nothing, "-O"),
     Opt::native("-s", Takes::Value, "-s"),
     Opt::native("-t", Takes::Nothing, "-t"),
-    Opt::built("-T", Takes::Value, "--tags; all without a name"),
+    Opt::built("-T", Takes::Value, "--tags; without a name, all fields"),
     Opt::native("-v", Takes::Value, "--default-quality"),
-    Opt::refused("-i", Takes::Nothing, "adds Casava's fields to names", NO_INDEX_READS),
-    Opt::refused("-U --UMI", Takes::Nothing, "adds UMIs to names", "-T RX writes them behind names"),
-    Opt::harmless("--UMI-tag", Takes::Value, "it belongs to -U"),
+    Opt::refused("-i", Takes::Nothing, "adds Casava fields to names", NO_INDEX_READS),
+    Opt::refused("-U --UMI", Takes::Nothing, "adds UMIs to names", "to write UMIs after names, use -T RX"),
+    Opt::harmless("--UMI-tag", Takes::Value, "used only with -U"),
     Opt::native("-c", Takes::Value, "-c"),
     Opt::refused("--i1", Takes::Value, "writes index reads", NO_INDEX_READS),
     Opt::refused("--i2", Takes::Value, "writes index reads", NO_INDEX_READS),
-    Opt::harmless("--barcode-tag", Takes::Value, "it belongs to --i1, --i2 and -i"),
-    Opt::harmless("--quality-tag", Takes::Value, "it belongs to --i1, --i2 and -i"),
-    Opt::harmless("--index-format", Takes::Value, "it belongs to --i1, --i2 and -i"),
+    Opt::harmless("--barcode-tag", Takes::Value, "used only with --i1, --i2 and -i"),
+    Opt::harmless("--quality-tag", Takes::Value, "used only with --i1, --i2 and -i"),
+    Opt::harmless("--index-format", Takes::Value, "used only with --i1, --i2 and -i"),
 ];
 
 fn translate_fastq(given: &ParsedArguments) -> Result<NativeLine> {
@@ -229,7 +229,7 @@ fn translate_quickcheck(given: &ParsedArguments) -> Result<NativeLine> {
     let mut line = NativeLine::new("quickcheck");
     line.add(given.native_words());
     if given.operands.is_empty() {
-        return Err(given.refusal_error("there is no input"));
+        return Err(given.refusal_error("no input is given"));
     }
     line.add_operands(given.operands.iter().map(String::as_str));
     Ok(line)

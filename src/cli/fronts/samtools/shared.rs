@@ -20,32 +20,32 @@ pub const INPUT: &[Opt] = &[
         "--input-fmt-option",
         Takes::Values,
         "changes how the input is decoded",
-        "leave it out: the format is detected from the content, and everything is decoded",
+        "omit it: readmill detects the format from the content, and decodes all fields",
     ),
     MESSAGES[0],
 ];
 
 #[rustfmt::skip] // a row is a line
-pub const MESSAGES: &[Opt] = &[Opt::harmless("--verbosity", Takes::Value, "messages alone")];
+pub const MESSAGES: &[Opt] = &[Opt::harmless("--verbosity", Takes::Value, "affects only messages")];
 
 #[rustfmt::skip] // a row is a line
-pub const INPUT_FORMAT: &[Opt] = &[Opt::harmless("--input-fmt", Takes::Value, "the format is detected from the content")];
+pub const INPUT_FORMAT: &[Opt] = &[Opt::harmless("--input-fmt", Takes::Value, "readmill detects the format from the content")];
 
 #[rustfmt::skip] // a row is a line
 pub const REFERENCE: &[Opt] = &[Opt::native("--reference", Takes::Value, "--reference")];
 
 #[rustfmt::skip] // a row is a line
-pub const THREADS: &[Opt] = &[Opt::built("-@ --threads", Takes::Value, "-@ N+1: additional threads, and one")];
+pub const THREADS: &[Opt] = &[Opt::built("-@ --threads", Takes::Value, "-@ N+1, because samtools counts additional threads")];
 
 #[rustfmt::skip] // a row is a line
 pub const OUTPUT: &[Opt] = &[
-    Opt::built("-O --output-fmt", Takes::Value, "-O, in lower case; level=, version=, no_ref and profiles of its options"),
-    Opt::built("--output-fmt-option", Takes::Values, "level=, version=, no_ref and profiles: -l and -O"),
+    Opt::built("-O --output-fmt", Takes::Value, "-O, in lower case, with level=, version=, no_ref and profiles"),
+    Opt::built("--output-fmt-option", Takes::Values, "-l and -O, for level=, version=, no_ref and profiles"),
 ];
 
 #[rustfmt::skip] // a row is a line
 pub const WRITE_INDEX: &[Opt] =
-    &[Opt::built("--write-index", Takes::Nothing, "--write-index=csi, or as FILE##idx##INDEX says; without it --no-index")];
+    &[Opt::built("--write-index", Takes::Nothing, "--write-index=csi, or the index of FILE##idx##INDEX; without it, --no-index")];
 
 #[rustfmt::skip] // a row is a line
 pub const NO_PG: &[Opt] = &[Opt::native("--no-PG", Takes::Nothing, "--no-PG")];
@@ -55,9 +55,9 @@ pub const NO_PG: &[Opt] = &[Opt::native("--no-PG", Takes::Nothing, "--no-PG")];
 pub fn one_input(given: &ParsedArguments, or_stdin: bool) -> Result<&str> {
     match &given.operands[..] {
         [] if or_stdin => Ok("-"),
-        [] => Err(given.refusal_error("there is no input")),
+        [] => Err(given.refusal_error("no input is given")),
         [input] => Ok(input),
-        [_, more, ..] => Err(given.refusal_error(&format!("unexpected argument {more}"))),
+        [_, more, ..] => Err(given.refusal_error(&format!("unexpected argument: {more}"))),
     }
 }
 

@@ -15,24 +15,24 @@ pub const IMPORT: ToolCommand = getopt_command(
     translate_import,
 );
 
-const NO_INDEX_READS: &str = "samtools gives them to first reads alone; readmill import --i1 I1 --i2 I2 writes BC and QT of both reads";
+const NO_INDEX_READS: &str = "samtools adds barcodes only to first reads; to write BC and QT to both reads, use readmill import --i1 I1 --i2 I2";
 
 #[rustfmt::skip] // a row is a line
 const IMPORT_OPTIONS: &[Opt] = &[
     Opt::built("-s", Takes::Value, "--ends-by-name"),
     Opt::built("-0", Takes::Value, "--ends-by-name"),
-    Opt::built("-1 --r1", Takes::Value, "the first file of the pair; refused without -2"),
-    Opt::built("-2 --r2", Takes::Value, "the second file of the pair; refused without -1"),
-    Opt::refused("--i1", Takes::Value, "reads barcodes of files of their own", NO_INDEX_READS),
-    Opt::refused("--i2", Takes::Value, "reads barcodes of files of their own", NO_INDEX_READS),
-    Opt::harmless("-b", Takes::Nothing, "it belongs to --i1 and --i2"),
+    Opt::built("-1 --r1", Takes::Value, "the first file of the pair; needs -2"),
+    Opt::built("-2 --r2", Takes::Value, "the second file of the pair; needs -1"),
+    Opt::refused("--i1", Takes::Value, "reads barcodes from separate files", NO_INDEX_READS),
+    Opt::refused("--i2", Takes::Value, "reads barcodes from separate files", NO_INDEX_READS),
+    Opt::harmless("-b", Takes::Nothing, "used only with --i1 and --i2"),
     Opt::built("-i", Takes::Nothing, "--casava"),
-    Opt::refused("-U --UMI --umi", Takes::Nothing, "moves UMIs of names to RX", "readmill import --umi-from-name copies them, and leaves names as they are"),
-    Opt::harmless("--UMI-tag", Takes::Value, "it belongs to -U"),
-    Opt::built("--barcode-tag", Takes::Value, "--casava=TAG; nothing without -i"),
-    Opt::harmless("--quality-tag", Takes::Value, "it belongs to --i1 and --i2"),
-    Opt::refused("-N --name2", Takes::Nothing, "takes names from comments", "cut the first names off: sed 's/^@[^ ]* /@/' reads.fq | readmill import -"),
-    Opt::built("-r --rg-line", Takes::Values, "-R; several make one line"),
+    Opt::refused("-U --UMI --umi", Takes::Nothing, "moves UMIs from names to RX", "use readmill import --umi-from-name, which copies UMIs and does not change names"),
+    Opt::harmless("--UMI-tag", Takes::Value, "used only with -U"),
+    Opt::built("--barcode-tag", Takes::Value, "--casava=TAG; ignored without -i"),
+    Opt::harmless("--quality-tag", Takes::Value, "used only with --i1 and --i2"),
+    Opt::refused("-N --name2", Takes::Nothing, "uses the names in comments", "remove the first names: sed 's/^@[^ ]* /@/' reads.fq | readmill import -"),
+    Opt::built("-r --rg-line", Takes::Values, "-R; several are joined into one line"),
     Opt::built("-R --rg", Takes::Value, "-R, with this ID"),
     Opt::built("-T", Takes::Value, "-C, with --keep-optional-fields for a list; refused with -i"),
     Opt::built("-o", Takes::Value, "-o"),
@@ -61,9 +61,9 @@ fn translate_import(given: &ParsedArguments) -> Result<NativeLine> {
     match given.last_value("-T") {
         None => {}
         Some(_) if given.is_set("-i") => {
-            return Err(given.refusal_error("-i and -T are not supported together").hint(
-                "make the fields in a run of its own: readmill import --casava, or readmill import -C",
-            ));
+            return Err(given
+                .refusal_error("-i and -T are not supported together")
+                .hint("use two runs: readmill import --casava, and readmill import -C"));
         }
         Some("*" | "") => drop(line.add(["-C"])),
         Some(tags) => {
@@ -94,18 +94,16 @@ fn read_files_and_options(given: &ParsedArguments) -> Result<(Vec<&str>, &'stati
         (&[first, last], [None, None, None, None]) | (&[], [None, None, Some(first), Some(last)]) => {
             Ok((vec![first, last], " -1 R1.fastq -2 R2.fastq"))
         }
-        (&[], [None, None, None, None]) => Err(given.refusal_error("there are no reads")),
+        (&[], [None, None, None, None]) => Err(given.refusal_error("no reads are given")),
         (&[], [None, None, _, _]) => Err(given
-            .refusal_error("-1 and -2 need each other")
-            .hint("-0 takes one file, whose reads are ends if their names end in /1 or /2")),
+            .refusal_error("-1 and -2 must be given together")
+            .hint("-0 accepts only one file; its reads are flagged as first or last by /1 or /2 in their names")),
         (&[_, _, more, ..], [None, None, None, None]) => {
             Err(given.refusal_error(&format!("unexpected third file: {more}")))
         }
         _ => Err(given
-            .refusal_error(
-                "reads of several kinds are not supported: give one file, or two that are a pair",
-            )
-            .hint("import each by itself, and join them: readmill cat a.bam b.bam -o OUT")),
+            .refusal_error("reads of several kinds are not supported; give one file, or two files of pairs")
+            .hint("import each kind separately, and join the outputs: readmill cat a.bam b.bam -o OUT")),
     }
 }
 
@@ -130,9 +128,9 @@ const RESET_REFERENCE: &[Opt] = &[Opt::native("-T --reference", Takes::Value, "-
 #[rustfmt::skip] // a row is a line
 const RESET_OPTIONS: &[Opt] = &[
     Opt::built("-o", Takes::Value, "-o"),
-    Opt::built("-x --remove-tag", Takes::Values, "--revert-clear, in addition to samtools' own; ^LIST is --keep-tag"),
+    Opt::built("-x --remove-tag", Takes::Values, "--revert-clear, in addition to samtools' defaults; ^LIST becomes --keep-tag"),
     Opt::built("--keep-tag", Takes::Values, "--keep-optional-fields"),
-    Opt::built("--reject-PG", Takes::Value, "--revert-programs-before, instead of --revert-keep programs"),
+    Opt::built("--reject-PG", Takes::Value, "--revert-programs-before, which replaces --revert-keep programs"),
     Opt::built("--no-RG", Takes::Nothing, "--revert-read-groups, and RG not in --keep-optional-fields"),
     Opt::native("--dupflag", Takes::Nothing, "--revert-keep duplicates"),
 ];

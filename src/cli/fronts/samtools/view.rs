@@ -15,24 +15,24 @@ pub const VIEW: ToolCommand = getopt_command(
     translate_view,
 );
 
-const NO_WAY: &str = "no native command does this";
+const NO_WAY: &str = "no command of readmill does this";
 
 #[rustfmt::skip] // a row is a line
 const OPTIONS: &[Opt] = &[
-    Opt::built("-b --bam", Takes::Nothing, "-O bam, unless --output-fmt says another"),
-    Opt::built("-C --cram", Takes::Nothing, "-O cram, unless --output-fmt says another"),
+    Opt::built("-b --bam", Takes::Nothing, "-O bam, unless --output-fmt sets another format"),
+    Opt::built("-C --cram", Takes::Nothing, "-O cram, unless --output-fmt sets another format"),
     Opt::built("-1 --fast", Takes::Nothing, "--level 1"),
     Opt::built("-u --uncompressed", Takes::Nothing, "--level 0"),
     Opt::built("-h --with-header", Takes::Nothing, "-h"),
     Opt::native("-H --header-only", Takes::Nothing, "-H"),
-    Opt::built("--no-header", Takes::Nothing, "the default; of it and -h the last counts"),
+    Opt::built("--no-header", Takes::Nothing, "default; of --no-header and -h, the last one counts"),
     Opt::native("-c --count", Takes::Nothing, "-c"),
-    Opt::refused("--save-counts", Takes::Value, "writes counts of kept and dropped records", "readmill view -c counts the kept ones"),
+    Opt::refused("--save-counts", Takes::Value, "writes counts of kept and dropped records", "to count kept records, use readmill view -c"),
     Opt::built("-o --output", Takes::Value, "-o"),
-    Opt::built("-U --unoutput --output-unselected", Takes::Value, "-U, or --move-to FILE=dropped where its name tells another format; not written with -c"),
+    Opt::built("-U --unoutput --output-unselected", Takes::Value, "-U, or --move-to FILE=dropped if its name has the ending of another format; with -c, nothing is written"),
     Opt::refused("-p --unmap", Takes::Nothing, "unmaps reads instead of dropping them", NO_WAY),
-    Opt::refused("-P --fetch-pairs", Takes::Nothing, "adds mates from outside of regions", "make a list of the names in the regions (readmill view IN REGION | cut -f1 > names), and readmill view -N names IN"),
-    Opt::refused("-t --fai-reference", Takes::Value, "makes the header of a list of sequences", "give SAM text its header: cat header.sam in.sam | readmill view -b -"),
+    Opt::refused("-P --fetch-pairs", Takes::Nothing, "adds mates from outside of regions", "write the names of the reads in the regions to a file (readmill view IN REGION | cut -f1 > names), then use readmill view -N names IN"),
+    Opt::refused("-t --fai-reference", Takes::Value, "makes the header from a list of sequences", "add a header to the SAM text: cat header.sam in.sam | readmill view -b -"),
     Opt::native("-M --use-index", Takes::Nothing, "-M"),
     Opt::native("--region-file --regions-file", Takes::Value, "-M -L"),
     Opt::native("-X --customized-index", Takes::Nothing, "-X"),
@@ -51,18 +51,18 @@ const OPTIONS: &[Opt] = &[
     Opt::native("-F --excl-flags --exclude-flags", Takes::Values, "-F"),
     Opt::native("--rf --incl-flags --include-flags", Takes::Values, "--rf"),
     Opt::native("-G", Takes::Values, "-G"),
-    Opt::built("--subsample", Takes::Value, "--subsample; 0, and 1, keep all reads"),
-    Opt::built("--subsample-seed", Takes::Value, "--subsample-seed; auto is the default"),
+    Opt::built("--subsample", Takes::Value, "--subsample; 0 and 1 keep all reads"),
+    Opt::built("--subsample-seed", Takes::Value, "--subsample-seed; auto: default"),
     Opt::built("-s", Takes::Value, "-s; SEED.0 keeps all reads"),
     Opt::native("--add-flags", Takes::Values, "--add-flags"),
     Opt::native("--remove-flags", Takes::Values, "--remove-flags"),
     Opt::native("-x --remove-tag", Takes::Values, "-x"),
     Opt::native("--keep-tag", Takes::Values, "--keep-tag"),
-    Opt::refused("-B --remove-B", Takes::Nothing, "joins CIGAR operators B", NO_WAY),
-    Opt::only("-z --sanitize", Takes::Value, &["off", "0"], "repairs records", "readmill filter --fix-mates samtools repairs them, too"),
-    Opt::harmless("-S", Takes::Nothing, "the format is detected from the content"),
+    Opt::refused("-B --remove-B", Takes::Nothing, "removes CIGAR operators B", NO_WAY),
+    Opt::only("-z --sanitize", Takes::Value, &["off", "0"], "repairs records", "use readmill filter --fix-mates samtools, which also repairs records"),
+    Opt::harmless("-S", Takes::Nothing, "readmill detects the format from the content"),
     Opt::native("-T --reference", Takes::Value, "--reference"),
-    Opt::built("-? --help", Takes::Nothing, "this table"),
+    Opt::built("-? --help", Takes::Nothing, "prints this table"),
 ];
 
 fn translate_view(given: &ParsedArguments) -> Result<NativeLine> {
@@ -132,18 +132,18 @@ fn dropped_reads_flags(
         return Ok(Vec::new());
     };
     if file == "-" {
-        let what = "-U - writes the reads that filters drop to standard output, which is not supported";
-        return Err(given.refusal_error(what).hint("give the name of a file: -U dropped.bam"));
+        let what = "-U - is not supported: dropped reads cannot be written to standard output";
+        return Err(given.refusal_error(what).hint("give a file name: -U dropped.bam"));
     }
     let own = self::output_format(given, style, file);
     if own == format {
         return Ok(vec!["-U".to_string(), file.to_string()]);
     }
     if format_of_name(file) != Some(&own) {
-        let what = format!("-U {file} would be {own}, and the output is {format}");
+        let what = format!("-U {file} would be {own}, but the output is {format}");
         return Err(given
             .refusal_error(&what)
-            .hint("end the name of one in .sam, .bam or .cram, or give the format by -O"));
+            .hint("use a name that ends in .sam, .bam or .cram, or set the format with -O"));
     }
     Ok(vec!["--move-to".to_string(), format!("{file}=dropped")])
 }
@@ -154,7 +154,8 @@ fn subsample_flags(given: &ParsedArguments) -> Result<Vec<String>> {
     }
     let mut words = Vec::new();
     if let Some(fraction) = given.last_value("--subsample") {
-        let wrong = || given.refusal_error(&format!("--subsample {fraction}: not a number from 0 to 1"));
+        let wrong =
+            || given.refusal_error(&format!("--subsample {fraction} is not a number from 0 to 1"));
         let number: f64 = fraction.parse().map_err(|_| wrong())?;
         if !(0.0..=1.0).contains(&number) {
             return Err(wrong());

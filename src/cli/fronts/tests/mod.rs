@@ -187,14 +187,14 @@ fn a_command_without_a_front_names_the_native_line() {
         ("gatk CollectHsMetrics -I a", "readmill qc in.bam -o PREFIX --metrics CollectHsMetrics"),
         ("picard DownsampleSam I=a O=b P=0.1", "readmill filter --subsample 0.1"),
         ("samtools calmd a.bam r.fa", "readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa"),
-        ("samtools mpileup a.bam", "readmill makes no pileup"),
-        ("gatk HaplotypeCaller -I a", "finds no variants"),
+        ("samtools mpileup a.bam", "readmill does not make pileups"),
+        ("gatk HaplotypeCaller -I a", "does not call variants"),
         ("gatk FlagStat -I a", "readmill flagstat in.bam"),
         ("bwa aln r.fa a.fq", "readmill align ref.fa"),
         ("bwa-mem2 shm r.fa", "readmill align ref.fa"),
-        ("samtools nonsense", "for the rest run samtools itself"),
+        ("samtools nonsense", "for other commands, run samtools"),
         ("samtools help calmd", "readmill prep in.bam"),
-        ("samtools help sort", "samtools sort, done by readmill"),
+        ("samtools help sort", "samtools sort, run by readmill"),
         ("picard --list", "DownsampleSam: readmill filter --subsample 0.1"),
     ] {
         let answer = native(line);

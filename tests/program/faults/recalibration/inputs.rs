@@ -18,7 +18,7 @@ fn a_read_group_that_the_header_lacks() {
     let folders = folders_with(&read("bad", "chr1", 20, "\tRG:Z:zz"));
     let words = [HUNDREDTH, "read group zz", "@RG line", "--read-group"];
     is_not_counted(&folders, AGAINST, 2, &words);
-    is_not_applied(&folders, "", 2, &[HUNDREDTH, "the header lacks the read group zz"]);
+    is_not_applied(&folders, "", 2, &[HUNDREDTH, "the header has no read group zz"]);
     let allowed = "bqsr apply in/x.sam --bqsr-table in/table -o out/x.bam --allow-missing-read-group";
     run(&folders, allowed).succeeds();
     assert!(folders.lines(&folders.out("x.bam"))[99].contains(&"I".repeat(20)), "it stays as it is");
@@ -27,7 +27,7 @@ fn a_read_group_that_the_header_lacks() {
 #[test]
 fn a_read_group_that_the_table_lacks() {
     let folders = folders_with(&read("bad", "chr1", 20, "\tRG:Z:g2"));
-    let words = [HUNDREDTH, "lacks the read group g2", "u2", "--allow-missing-read-group"];
+    let words = [HUNDREDTH, "has no read group g2", "u2", "--allow-missing-read-group"];
     is_not_applied(&folders, "", 2, &words);
     let allowed = "bqsr apply in/x.sam --bqsr-table in/table -o out/x.bam --allow-missing-read-group";
     run(&folders, allowed).succeeds();
@@ -120,7 +120,7 @@ fn qualities_beyond_93() {
         bytes[at] = quality;
         folders.input("x.sam", fixtures::bgzf(&bytes));
         let shown = format!("quality {quality}");
-        let words = [HUNDREDTH, &shown, "93 is the most", "another offset"];
+        let words = [HUNDREDTH, &shown, "the maximum is 93", "another offset"];
         is_not_counted(&folders, AGAINST, 2, &words);
         is_not_applied(&folders, "", 2, &words);
     }
@@ -160,7 +160,7 @@ fn a_reference_that_is_none() {
     reference_is_refused(
         ">chr1\nACGT\nACG\nACGT\n",
         None,
-        &["in/ref.fa", "line 4: contig chr1", "equally long"],
+        &["in/ref.fa", "line 4: contig chr1", "the same length"],
     );
     reference_is_refused(">\nACGT\n", None, &["in/ref.fa", "line 1: a contig has no name"]);
     reference_is_refused(
@@ -243,7 +243,7 @@ fn an_index_of_another_file() {
         folders.input("ref.fa.fai", index);
         let ended = run(&folders, &format!("bqsr table in/x.sam {AGAINST} -o out/table"));
         ended.succeeds();
-        assert!(ended.stderr.contains("in/ref.fa.fai does not fit"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("in/ref.fa.fai does not match"), "{}", ended.stderr);
         let tables =
             ["out/table", "in/table"].map(|it| std::fs::read(folders.out("..").join(it)).unwrap());
         assert!(tables[0] == tables[1], "{index}");
@@ -252,7 +252,7 @@ fn an_index_of_another_file() {
     reference_is_refused(
         &fasta,
         Some(&beyond),
-        &["in/ref.fa", "in/ref.fa.fai", "ends before its contig chr2", "delete it"],
+        &["in/ref.fa", "in/ref.fa.fai", "ends before the end of contig chr2", "delete the index"],
     );
     reference_is_refused(
         &fasta,
@@ -302,7 +302,7 @@ fn sites_in_a_list_of_files() {
     assert!(both == count("--known-sites in/x.list"));
     std::fs::remove_file(folders.out("table")).unwrap();
     let commas = "--reference in/ref.fa --known-sites in/known.vcf,in/more.bed";
-    is_not_counted(&folders, commas, 3, &["in/known.vcf,in/more.bed", "by a flag of its own"]);
+    is_not_counted(&folders, commas, 3, &["in/known.vcf,in/more.bed", "repeat the flag"]);
     sites_are_refused("x.vcf", ">chr1\nACGT\n", &["this is FASTA", "--reference"]);
     sites_are_refused("x.bam", "BAM\x01", &["this is BAM"]);
 }
@@ -312,8 +312,8 @@ fn sites_of_another_genome() {
     let longer = vcf(SITES).replace("length=400", "length=401");
     sites_are_refused("x.vcf", longer, &["chr1 has 401 bases here, but 400", "another build"]);
     let renamed = vcf(SITES).replace("ID=chr", "ID=").replace("\nchr", "\n");
-    sites_are_refused("x.vcf", renamed, &["no contig in common", "with and without chr"]);
-    sites_are_refused("x.bed", "1\t29\t30\n2\t5\t6\n", &["no contig in common", "with and without chr"]);
+    sites_are_refused("x.vcf", renamed, &["no contig in common", "names with chr"]);
+    sites_are_refused("x.bed", "1\t29\t30\n2\t5\t6\n", &["no contig in common", "names with chr"]);
     sites_are_refused(
         "x.vcf",
         vcf("chr1\t402\t.\tA\tC\t.\t.\t.\n"),
@@ -331,7 +331,7 @@ fn sites_that_are_damaged() {
     let many = vcf(&SITES.repeat(4_000));
     for whole in [gzip(many.as_bytes()), bgzf(many.as_bytes())] {
         for cut in [40, whole.len() / 2, whole.len() - 30] {
-            sites_are_refused("x.vcf.gz", &whole[..cut], &["cut short", "get", "again"]);
+            sites_are_refused("x.vcf.gz", &whole[..cut], &["truncated", "download or create", "again"]);
         }
     }
     sites_are_refused("x.vcf", SITES, &["not VCF", "##fileformat=VCF"]);
@@ -345,10 +345,10 @@ fn files_without_any_site() {
     folders.input("none.vcf", vcf(""));
     folders.input("none.bed", "# of no place\n");
     let flags = "--reference in/ref.fa --known-sites in/none.vcf";
-    let words = ["in/none.vcf: ", "no known site in it", "--allow-empty"];
+    let words = ["in/none.vcf: ", "it contains no known sites", "--allow-empty"];
     is_not_counted(&folders, flags, 2, &words);
     let both = format!("{flags} --known-sites in/none.bed");
-    is_not_counted(&folders, &both, 2, &[&words[..], &["nor in the other files"]].concat());
+    is_not_counted(&folders, &both, 2, &[&words[..], &["neither do the other files"]].concat());
     let run = |flags: &str| {
         let ended = run(&folders, &format!("bqsr table in/x.sam {flags} -o out/table"));
         ended.succeeds();
@@ -358,13 +358,13 @@ fn files_without_any_site() {
     let (with, _) = run(AGAINST);
     let (without, said) = run(&format!("{both} --allow-empty"));
     assert!(
-        with != without && said.contains("warning: in/none.bed: there is no known site in it"),
+        with != without && said.contains("warning: in/none.bed: it contains no known sites"),
         "{said}"
     );
     // A file without sites next to one with some gives a warning.
     let (table, said) = run(&format!("{AGAINST} --known-sites in/none.bed"));
     assert!(
-        table == with && said.contains("warning: in/none.bed: there is no known site in it"),
+        table == with && said.contains("warning: in/none.bed: it contains no known sites"),
         "{said}"
     );
 }
@@ -456,7 +456,7 @@ fn recalibrating_twice_is_told_once_with_the_way_out() {
     assert_eq!(warned(&folders, ""), [""; 0]);
     let program = "@PG\tID:GATK ApplyBQSR\tVN:4.6.2.0\tCL:ApplyBQSR --output x.bam\tPN:GATK ApplyBQSR\n";
     let with_oq = reads().replace("RG:Z:g1\n", &format!("RG:Z:g1\tOQ:Z:{}\n", "5:?DI".repeat(4)));
-    let start = "readmill: warning: in/x.sam: base qualities were recalibrated before";
+    let start = "readmill: warning: in/x.sam: base qualities are already recalibrated";
     for (text, words) in [
         (header() + program + &reads(), &["@PG line \"GATK ApplyBQSR\"", "no OQ", "from before"][..]),
         (header() + program + &with_oq, &["@PG line \"GATK ApplyBQSR\"", "--use-original-qualities"]),

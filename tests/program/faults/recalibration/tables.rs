@@ -13,9 +13,9 @@ fn what_is_not_a_table() {
     let folders = folders();
     let text = table(&folders);
     for (bytes, words) in [
-        ("".to_string(), "no GATKReport"),
-        ("\n".to_string(), "no GATKReport"),
-        (header() + &reads(), "no GATKReport"),
+        ("".to_string(), "not a GATKReport"),
+        ("\n".to_string(), "not a GATKReport"),
+        (header() + &reads(), "not a GATKReport"),
         (text.replace("Report.v1.1", "Report.v2.0"), "only v1.1"),
         (text.replace("#:GATKReport.v1.1", "##:GATKReport.v0.1"), "version 0"),
         (text.replace("v1.1:5", "v1.1"), "the number of tables is missing"),
@@ -27,7 +27,7 @@ fn what_is_not_a_table() {
         refused(&folders, "bqsr plot-data --before in/table -o out/x.csv", 2, &words);
     }
     folders.input("table", [0x1f, 0x8b, 8, 0, 0xff, 0xfe]);
-    is_not_applied(&folders, "", 2, &["in/table: ", "gzip data is damaged or cut short"]);
+    is_not_applied(&folders, "", 2, &["in/table: ", "gzip data is damaged or truncated"]);
     std::fs::remove_file(folders.out("../in/table")).unwrap();
     is_not_applied(&folders, "", 3, &["in/table", "No such file"]);
     std::fs::create_dir(folders.out("../in/table")).unwrap();
@@ -51,7 +51,7 @@ fn a_table_may_be_compressed() {
         folders.input(name, &bytes);
         assert!(apply(name) == expected, "{name}");
         folders.input("table", &bytes[..bytes.len() / 2]);
-        is_not_applied(&folders, "", 2, &["in/table: ", "cut short"]);
+        is_not_applied(&folders, "", 2, &["in/table: ", "truncated"]);
     }
     run(&folders, &format!("bqsr table in/x.sam {AGAINST} -o out/t.table.gz")).succeeds();
     assert!(std::fs::read(folders.out("t.table.gz")).unwrap().starts_with(b"#:GATKReport"));
@@ -137,7 +137,7 @@ fn a_table_of_which_a_part_is_missing() {
     is_not_applied(&folders, "", 2, &["in/table: line ", "make the report again"]);
     let more = text.replace("\n\n#:GATKTable:6:1:", "\nu1\n\n#:GATKTable:6:1:");
     folders.input("table", more);
-    is_not_applied(&folders, "", 2, &["in/table: line ", "more rows than its first line says"]);
+    is_not_applied(&folders, "", 2, &["in/table: line ", "more rows than its first line states"]);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_table_that_cannot_be_written_is_told_before_anything_is_read() {
             3,
             &["in/x.sam/t cannot be written", "Not a directory"],
         );
-        refused(&folders, &format!("{way} in"), 1, &["in is a directory", "name of a file"]);
+        refused(&folders, &format!("{way} in"), 1, &["in is a directory", "a file name"]);
         refused(&folders, &format!("{way} out/table"), 2, &["in/x.sam: record 100 (read cut)"]);
     }
 }
@@ -240,7 +240,7 @@ fn every_output_has_a_name_of_its_own() {
             &folders,
             &format!("{prep} {flags}"),
             1,
-            &["two outputs have the name", "name of its own"],
+            &["two outputs have the same name", "a different name"],
         );
     }
 }
@@ -293,7 +293,7 @@ fn what_is_read_is_not_where_an_unfinished_output_goes() {
     ] {
         std::fs::copy(folders.out("../in").join(name), folders.out("../in/y.partial")).unwrap();
         let before = inputs(&folders);
-        refused(&folders, &way, 1, &["in/y.partial", "unfinished output"]);
+        refused(&folders, &way, 1, &["in/y.partial", "temporary file of the output"]);
         assert!(inputs(&folders) == before, "{way}");
     }
 }

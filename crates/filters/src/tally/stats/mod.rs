@@ -57,7 +57,7 @@ pub use piece::{StatsPiece, StatsPieceMaker};
 pub use settings::StatsSettings;
 
 pub const SPEC: TallySpec = TallySpec {
-    flag_help: Some("Write statistics of the reads, as samtools stats does"),
+    flag_help: Some("Write statistics of the reads, as samtools stats"),
     memory: Some(CountMemory { name: "statistics", bytes: StatsPartial::max_bytes }),
     ..TallySpec::new("stats", |context| {
         let stats = Stats::new(context.sorted);
@@ -149,7 +149,8 @@ impl Tally for Stats {
             None => self.sorted && total.is_sorted(),
         };
         if !sorted && self.settings.targets.is_some() {
-            let what = "statistics of regions are counted of reads that are sorted by coordinate, and these are not";
+            let what =
+                "statistics of regions need reads that are sorted by coordinate, but these are not";
             return Err(Error::input(what).hint("sort the file first: readmill sort IN -o OUT.bam"));
         }
         Ok(StatsCounts { counted: total, sorted, settings: Arc::clone(&self.settings), order })

@@ -132,10 +132,10 @@ impl FromStr for CoverageBins {
         let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
         let &[least, most, step] = &numbers[..] else { return Err(wrong()) };
         if most < least || most > CoverageBins::MAX_DEPTH {
-            return Err(format!("MAX is between MIN and {}: {text:?}", CoverageBins::MAX_DEPTH));
+            return Err(format!("MAX must be between MIN and {}: {text:?}", CoverageBins::MAX_DEPTH));
         }
         if step == 0 || step > CoverageBins::MAX_DEPTH {
-            return Err(format!("STEP is between 1 and {}: {text:?}", CoverageBins::MAX_DEPTH));
+            return Err(format!("STEP must be between 1 and {}: {text:?}", CoverageBins::MAX_DEPTH));
         }
         Ok(CoverageBins::new(least, most, step))
     }

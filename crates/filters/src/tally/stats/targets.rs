@@ -47,25 +47,25 @@ impl Targets {
             };
             let number = |word: Option<&[u8]>| parse_bed_position(word?);
             let (Some(start), Some(end)) = (number(words.next()), number(words.next())) else {
-                return Err(
-                    lines.line_error("a contig is followed by its first and its last base, 1-based")
-                );
+                return Err(lines.line_error(
+                    "a region must be a contig, its first base and its last base (1-based)",
+                ));
             };
             if end < start || start == 0 {
                 return Err(
-                    lines.line_error(format!("{start} to {end} is no region of 1-based positions"))
+                    lines.line_error(format!("{start} to {end} is not a region of 1-based positions"))
                 );
             }
             if before.replace((contig, start)).is_some_and(|(it, last)| it == contig && last > start) {
                 return Err(lines
-                    .line_error("the region lies before the one ahead of it")
+                    .line_error("the region starts before the previous one")
                     .hint("sort the regions of each contig by their starts"));
             }
             make_room(&mut by_contig[contig], 1, &mut charge)?;
             by_contig[contig].push((start.into(), end.into()));
         }
         if by_contig.iter().all(Vec::is_empty) {
-            return Err(Error::input("no region lies on a contig of the reads").file(path));
+            return Err(Error::input("no region is on a contig of the reads").file(path));
         }
         Ok(Targets { unknown, ..Targets::from_intervals(by_contig, 1, charge, header) })
     }

@@ -149,7 +149,9 @@ impl ChunkJoiner {
         if self.partial.is_empty() {
             return Ok(self.records);
         }
-        Err(Error::input(TRUNCATED_RECORD).record(self.records).hint("it is truncated: get it again"))
+        Err(Error::input(TRUNCATED_RECORD)
+            .record(self.records)
+            .hint("it is truncated: download or create it again"))
     }
 }
 
@@ -223,7 +225,8 @@ impl ChunkIndexer {
     #[inline]
     fn check_record<'a>(&self, raw: &'a [u8]) -> Result<RecordRef<'a>> {
         let checked = UncheckedRecord::new(raw).check_without_fields(self.n_ref);
-        checked.map_err(|what| Error::input(what).hint("the file is damaged: get it again"))
+        checked
+            .map_err(|what| Error::input(what).hint("the file is damaged: download or create it again"))
     }
 }
 
@@ -234,12 +237,10 @@ fn is_before(place: SortPosition, last: SortPosition) -> bool {
 }
 
 fn unsorted_error(number: u64, name: &[u8]) -> Error {
-    Error::input(
-        "it lies before the read ahead of it, and only a file sorted by coordinate can be indexed",
-    )
-    .record(number)
-    .qname(name)
-    .hint("sort the file, which also writes an index: readmill sort FILE -o SORTED.bam")
+    Error::input("it is before the previous read, but only a file sorted by coordinate can be indexed")
+        .record(number)
+        .qname(name)
+        .hint("sort the file, which also writes an index: readmill sort FILE -o SORTED.bam")
 }
 
 /// Checks that each chunk continues the coordinate order of the one before.

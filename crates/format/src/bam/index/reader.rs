@@ -63,10 +63,10 @@ const MAX_DEPTH_READ: u32 = 9;
 
 const LEDGER_NAME: &str = "the index of the input";
 
-const REBUILD_HINT: &str = "make the index anew: readmill index FILE";
+const REBUILD_HINT: &str = "rebuild the index: readmill index FILE";
 
 fn damaged_error(what: &str) -> Error {
-    Error::input(format!("the index is damaged, or is that of another file: {what}")).hint(REBUILD_HINT)
+    Error::input(format!("the index is damaged or belongs to another file: {what}")).hint(REBUILD_HINT)
 }
 
 struct IndexFileBytes {
@@ -165,7 +165,7 @@ impl BamIndex {
                 let (min_shift, depth, auxiliary) =
                     (bytes.read_u32()?, bytes.read_u32()?, bytes.read_count()?);
                 if !(1..=31).contains(&min_shift) || depth > MAX_DEPTH_READ {
-                    return Err(damaged_error("its bins have sizes that no index has"));
+                    return Err(damaged_error("its bins have invalid sizes"));
                 }
                 bytes.skip_bytes(auxiliary.into())?;
                 (depth, min_shift, true)
@@ -174,7 +174,8 @@ impl BamIndex {
         };
         let contigs = bytes.read_count()? as usize;
         if contigs != file.contigs {
-            let what = format!("it has {contigs} contigs, and the header of the file {}", file.contigs);
+            let what =
+                format!("it has {contigs} contigs, but the header of the file has {}", file.contigs);
             return Err(damaged_error(&what));
         }
         let mut charge = ledger.empty_charge(LEDGER_NAME);
@@ -308,7 +309,7 @@ impl ContigReader<'_> {
                 continue;
             }
             if number >= first_bin(self.depth + 1) {
-                return Err(damaged_error("there is no such bin"));
+                return Err(damaged_error("it has a bin with an invalid number"));
             }
             let first = into.chunks.len() as u32;
             for _ in 0..chunks {
@@ -347,7 +348,7 @@ impl ContigReader<'_> {
     fn read_chunk(&mut self) -> Result<FileRange> {
         let chunk = FileRange { begin: self.bytes.read_u64()?, end: self.bytes.read_u64()? };
         if chunk.begin > chunk.end || chunk.end >> 16 > self.file.bytes {
-            return Err(damaged_error("a chunk lies outside of the file"));
+            return Err(damaged_error("a chunk is outside the file"));
         }
         *self.placed_end = (*self.placed_end).max(chunk.end);
         Ok(chunk)
@@ -439,7 +440,7 @@ mod tests {
         let mut outside = whole.clone();
         outside[20..28].copy_from_slice(&(u64::MAX).to_le_bytes());
         let error = open(&outside, &[0], false, &ledger).unwrap_err().to_string();
-        assert!(error.contains("outside of the file") && error.contains("readmill index"), "{error}");
+        assert!(error.contains("outside the file") && error.contains("readmill index"), "{error}");
         assert!(open(&outside, &[1], false, &ledger).is_ok(), "the first contig is passed over");
     }
 }

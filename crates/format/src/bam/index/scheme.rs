@@ -138,7 +138,7 @@ impl IndexScheme {
         let depth = (depth..=MAX_DEPTH).find(covers).ok_or_else(|| {
             let what =
                 format!("a CSI index with windows of 2^{min_shift} bases cannot hold {longest} bases");
-            Error::usage(what).hint("ask for larger windows: -m 14")
+            Error::usage(what).hint("use larger windows: -m 14")
         })?;
         Ok(IndexScheme { kind: IndexFormat::Csi, depth, min_shift })
     }

@@ -126,7 +126,7 @@ impl FromStr for Codec {
             ));
         }
         let names: Vec<&str> = Codec::available().iter().map(|codec| codec.name()).collect();
-        Err(Error::usage(format!("there is no codec {text:?}; there are {}", names.join(", "))))
+        Err(Error::usage(format!("unknown codec {text:?}; the codecs are {}", names.join(", "))))
     }
 }
 

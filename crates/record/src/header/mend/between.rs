@@ -30,10 +30,10 @@ pub(in super::super) fn mend_conflicts(
             let is_same = lines[at] == lines[first];
             let id = String::from_utf8_lossy(lines[at].get(b"ID").unwrap_or_default()).into_owned();
             notes.add_line_note(|| number(at), || match is_same {
-                true => format!("the read group {id} is there twice, and this line is removed"),
+                true => format!("removed this line, because it repeats the line of read group {id}"),
                 false => format!(
-                    "the read group {id} has a line already: line {} holds, as for samtools, and this one is a comment \
-                     (@CO) now",
+                    "the read group {id} is already defined in line {}, which is used, as in samtools; changed this \
+                     line to a comment (@CO)",
                     number(first)
                 ),
             });
@@ -53,7 +53,7 @@ pub(in super::super) fn mend_conflicts(
 fn move_hd_first(lines: &mut [HeaderLine], number: &dyn Fn(usize) -> usize, notes: &mut HeaderNotes) {
     let at = lines.iter().position(|line| line.kind() == b"HD");
     let Some(at) = at.filter(|&at| at > 0) else { return };
-    notes.add_line_note(|| number(at), || "@HD is the first line now".into());
+    notes.add_line_note(|| number(at), || "moved @HD to the first line".into());
     lines[..=at].rotate_right(1);
 }
 
@@ -100,7 +100,7 @@ fn rename_programs(
         if lines[at] == lines[first] {
             notes.add_line_note(
                 || number(at),
-                || format!("the program {shown} is there twice, and this line is removed"),
+                || format!("removed this line, because it repeats the line of program {shown}"),
             );
             lines[at] = HeaderLine::new(Vec::new());
             continue;
@@ -117,7 +117,7 @@ fn rename_programs(
             || number(at),
             || {
                 format!(
-                    "another program has the ID {shown}, and this one is {} now",
+                    "another program already has the ID {shown}; changed this ID to {}",
                     String::from_utf8_lossy(&new)
                 )
             },

@@ -123,7 +123,7 @@ impl<'a> LineFields<'a> {
         self.trim_blanks(note);
         self.join_command_line(note);
         if let Some(field) = self.list.iter().find(|field| !has_key(field)) {
-            let what = "a field is two characters, a colon and a value, and this one is not";
+            let what = "this field does not have the form TAG:VALUE";
             return Err(format!("{what}: {} in", quote_start(field)));
         }
         self.remove_empty_values(note);
@@ -152,7 +152,7 @@ impl<'a> LineFields<'a> {
         let list = split_at_blanks(line.get(4..).unwrap_or_default(), self.known.fields);
         if list != self.list {
             (self.list, self.is_changed) = (list, true);
-            note("tabs are between its fields now, instead of blanks".into());
+            note("replaced blanks between its fields by tabs".into());
         }
     }
 
@@ -161,7 +161,7 @@ impl<'a> LineFields<'a> {
         self.list.retain(|field| !field.trim_ascii().is_empty());
         if self.list.len() < before {
             self.is_changed = true;
-            note("a tab without a field is removed".into());
+            note("removed a tab without a field".into());
         }
     }
 
@@ -171,7 +171,7 @@ impl<'a> LineFields<'a> {
             if !has_key(field) && has_key(trimmed) {
                 *field = Cow::Owned(trimmed.to_vec());
                 self.is_changed = true;
-                note("a blank before a field is removed".into());
+                note("removed a blank before a field".into());
             }
         }
     }
@@ -202,7 +202,7 @@ impl<'a> LineFields<'a> {
         if !joined.is_empty() {
             self.list[at].to_mut().extend_from_slice(&joined);
             self.is_changed = true;
-            note("blanks are in its command line (CL) now, instead of tabs".into());
+            note("replaced tabs in its command line (CL) by blanks".into());
         }
         self.list.append(&mut kept);
     }
@@ -212,7 +212,10 @@ impl<'a> LineFields<'a> {
         self.list.retain(|field| {
             let is_kept = field.len() > 3;
             if !is_kept {
-                note(format!("{} has no value, and is removed", String::from_utf8_lossy(&field[..2])));
+                note(format!(
+                    "removed {}, because it has no value",
+                    String::from_utf8_lossy(&field[..2])
+                ));
                 *is_changed = true;
             }
             is_kept
@@ -237,7 +240,7 @@ impl<'a> LineFields<'a> {
                 return Err(format!("it has two values of {name}"));
             }
             note(format!(
-                "{name} is there twice: {} stays, {} is removed",
+                "{name} occurs twice; kept {}, removed {}",
                 quote_start(&list[at]),
                 quote_start(&field)
             ));
@@ -259,13 +262,13 @@ impl<'a> LineFields<'a> {
             let lower = tag.to_ascii_lowercase();
             if let Some(field) = self.list.iter_mut().find(|field| field_key(field)[..] == lower) {
                 field.to_mut()[..2].copy_from_slice(tag);
-                note(format!("{name} has capitals now"));
+                note(format!("changed {name} to upper case"));
             } else if self.known.kind == b"HD" {
                 self.list.insert(0, Cow::Borrowed(b"VN:1.6"));
-                note("VN was missing, and is 1.6 now".into());
+                note("VN was missing; set it to 1.6".into());
             } else if let (b"PG", Some(name)) = (self.known.kind, self.get(b"PN").map(<[u8]>::to_vec)) {
                 self.list.insert(0, Cow::Owned([b"ID:", &name[..]].concat()));
-                note("ID was missing, and is the name of the program (PN) now".into());
+                note("ID was missing; set it to the name of the program (PN)".into());
             } else {
                 return Err(format!("@{kind} without {name}"));
             }
@@ -301,12 +304,12 @@ impl<'a> LineFields<'a> {
         let name = String::from_utf8_lossy(tag);
         note(match new {
             Some(new) => format!(
-                "{name}:{} is no such order, and is {} now",
+                "{name}:{} is not a valid order; changed it to {}",
                 String::from_utf8_lossy(value),
                 String::from_utf8_lossy(new)
             ),
             None => {
-                format!("{name}:{} is no such order, and is removed", String::from_utf8_lossy(value))
+                format!("{name}:{} is not a valid order; removed it", String::from_utf8_lossy(value))
             }
         });
         self.is_changed = true;
@@ -325,15 +328,15 @@ impl<'a> LineFields<'a> {
     fn mend_contig(&mut self, note: &mut NoteSink<'_>) -> LineResult<()> {
         let name = self.get(b"SN").unwrap_or_default();
         if matches!(name, b"*" | b"=") {
-            return Err("this name means no contig, or the same one".into());
+            return Err("a contig cannot have the name * or =".into());
         }
         if !is_contig_name(name) {
-            note(format!("Picard and GATK refuse the name {}, which is kept", quote_start(name)));
+            note(format!("kept the name {}, which Picard and GATK refuse", quote_start(name)));
         }
         let given = self.get(b"LN").unwrap_or_default();
         let trimmed = given.trim_ascii().to_vec();
         if trimmed.len() < given.len() {
-            note("a blank beside its length is removed".into());
+            note("removed a blank next to its length".into());
             self.is_changed = true;
             self.set_value(b"LN", &trimmed);
         }

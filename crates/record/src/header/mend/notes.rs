@@ -35,7 +35,7 @@ impl HeaderNotes {
     /// left out.
     pub fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let more = (self.omitted_count > 0)
-            .then(|| format!("the same or more of {} other header lines", self.omitted_count));
+            .then(|| format!("more notes about header lines, not shown: {}", self.omitted_count));
         self.list.iter().map(|note| Cow::Borrowed(&note[..])).chain(more.map(Cow::Owned))
     }
 }
