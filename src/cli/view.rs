@@ -76,7 +76,7 @@ pub struct ViewArgs {
     count: bool,
     /// Write the reads that filters drop into this file
     ///
-    /// Write the reads that filters drop into this file, in the format that -b, -C or -O says, else by its name
+    /// Write dropped reads to this file, in the format of -b, -C or -O, else of its name
     #[arg(
         short = 'U',
         long,
