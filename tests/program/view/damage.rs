@@ -21,7 +21,7 @@ fn what_has_no_index_is_refused_with_the_way_out() {
         (vec!["-", "chr1"], 1, "a pipe has none"),
         (vec![&bam, "1"], 1, "write chr1"),
         (vec![&bam, "chr1:9-5"], 1, "before it starts"),
-        (vec!["-X", &bam], 1, "behind the input"),
+        (vec!["-X", &bam], 1, "after the input"),
         (vec!["-X", &bam, "nothing.bai", "chr1"], 3, "nothing.bai cannot be read"),
         (vec!["-P", &bam, "chr1"], 1, "-N names"),
         (vec!["-c", "-U", "x.bam", &bam], 1, "--unoutput"),

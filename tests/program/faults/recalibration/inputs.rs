@@ -170,7 +170,7 @@ fn a_reference_that_is_none() {
     );
     let whole = bgzf(fasta(&CONTIGS).as_bytes());
     for missing in [3, 28, 40, whole.len() / 2] {
-        reference_is_refused(&whole[..whole.len() - missing], None, &["in/ref.fa", "get"]);
+        reference_is_refused(&whole[..whole.len() - missing], None, &["in/ref.fa", "download"]);
     }
 }
 
