@@ -7,7 +7,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use readmill::console::Console;
 use readmill::plan::{Choice, Resources, Verbosity, one_of};
 use readmill::shard::job::JobPlan;
-use readmill::shard::{self, Division, JobStage, PlannedJob, StageOutcome, StageState, WorkflowEngine};
+use readmill::shard::{
+    self, Division, JobStage, PlannedJob, StageKind, StageOutcome, StageState, WorkflowEngine,
+};
 use readmill::{Plan, end_with};
 use readmill_record::{Error, Result};
 
@@ -235,16 +237,16 @@ impl Shard {
     fn carry_out(&self, make: MakePlan) -> Result<()> {
         match self {
             Shard::Plan(it) => it.run(make),
-            Shard::Scan(it) => it.run(make, |number| JobStage::Scan(number - 1)),
-            Shard::Map(it) => it.run(make, |number| JobStage::Map(number - 1)),
-            Shard::Cut(it) => it.run(make, JobStage::Cut),
-            Shard::Judge(it) => it.run(make, JobStage::Judge),
-            Shard::Compare(it) => it.run(make, |number| JobStage::Compare(number - 1)),
-            Shard::Sites(it) => it.run(make, JobStage::Sites),
-            Shard::Count(it) => it.run(make, |number| JobStage::Count(number - 1)),
-            Shard::Table(it) => it.run(make, JobStage::Table),
-            Shard::Write(it) => it.run(make, |number| JobStage::Write(number - 1)),
-            Shard::Join(it) => it.run(make, JobStage::Join),
+            Shard::Scan(it) => it.run(make, StageKind::Scan),
+            Shard::Map(it) => it.run(make, StageKind::Map),
+            Shard::Cut(it) => it.run(make, StageKind::Cut.only()),
+            Shard::Judge(it) => it.run(make, StageKind::Judge.only()),
+            Shard::Compare(it) => it.run(make, StageKind::Compare),
+            Shard::Sites(it) => it.run(make, StageKind::Sites.only()),
+            Shard::Count(it) => it.run(make, StageKind::Count),
+            Shard::Table(it) => it.run(make, StageKind::Table.only()),
+            Shard::Write(it) => it.run(make, StageKind::Write),
+            Shard::Join(it) => it.run(make, StageKind::Join.only()),
             Shard::Run(it) => {
                 let (work, console) = it.open(make)?;
                 work.run_missing_stages(&console)
@@ -334,14 +336,14 @@ impl WorkFlag {
 }
 
 impl NumberedArgs {
-    fn run(&self, make: MakePlan, stage: impl Fn(usize) -> JobStage) -> Result<()> {
+    fn run(&self, make: MakePlan, kind: StageKind) -> Result<()> {
         let (work, console) = self.stage.open(make)?;
         let [first, last] = self.numbers;
         let all = work.stages();
         for number in first..=last {
-            let stage = stage(number);
+            let stage = kind.at(number - 1);
             if !all.contains(&stage) {
-                let most = all.iter().filter(|other| other.name() == stage.name()).count();
+                let most = all.iter().filter(|other| other.kind == kind).count();
                 return Err(Error::usage(format!("there is no stage {}", stage.title())).hint(format!(
                     "this job has {most} stages of this kind; to list them: readmill shard status --work {}",
                     self.stage.work.work.display()

@@ -8,7 +8,7 @@ use readmill_record::{Error, ErrorKind, Result};
 
 use super::job::{InputIdentity, JobPlan};
 use super::names::{PLAN, create_synced_directory, sync_parent_directory};
-use super::stage::{JobStage, StageState};
+use super::stage::{JobStage, StageKind, StageState};
 use super::work::{PlannedJob, is_stage_name};
 use super::{refusals, stages};
 use crate::plan::Plan;
@@ -100,7 +100,7 @@ impl PlannedJob {
     /// damaged file, the file is removed and the stage that writes it is run again, at
     /// most `ATTEMPTS` times.
     pub fn run_missing_stages(&self, console: &Console) -> Result<()> {
-        if self.check_finished(JobStage::Join)? {
+        if self.check_finished(StageKind::Join.only())? {
             console.write_line("readmill: all stages were already finished");
             return Ok(());
         }

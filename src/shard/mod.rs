@@ -26,7 +26,7 @@
 //!
 //! A finished stage is one file (`stage_file`), which is either complete or absent. So
 //! a stage can be run again at any time: it finds its file and ends, or it writes the
-//! same bytes again. `refusals` lists the commands that cannot be run in stages.
+//! same bytes again. `stage` has the table of all kinds of stages. `refusals` lists the commands that cannot be run in stages.
 
 mod driver;
 mod graph;
@@ -45,6 +45,6 @@ mod work;
 pub use driver::Division;
 pub use graph::WorkflowEngine;
 pub use job::MAX_PARTS;
-pub use stage::{JobStage, StageOutcome, StageState};
+pub use stage::{JobStage, StageKind, StageOutcome, StageState};
 pub use stages::mark_retryable;
 pub use work::PlannedJob;

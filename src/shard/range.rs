@@ -8,7 +8,7 @@ use readmill_record::{Ledger, Result};
 use readmill_sort::RangeStart;
 use serde::{Deserialize, Serialize};
 
-use super::stage::JobStage;
+use super::stage::StageKind;
 use super::stage_file::{self, StageFile};
 use super::work::PlannedJob;
 use crate::pipeline::StepCounts;
@@ -64,7 +64,7 @@ impl PlannedJob {
         ledger: &Ledger,
     ) -> Result<Vec<StageFile<VerifiedFooter<MappedSlice>>>> {
         (0..self.job.slices.len())
-            .map(|slice| self.open_required(JobStage::Map(slice), ledger))
+            .map(|slice| self.open_required(StageKind::Map.at(slice), ledger))
             .collect()
     }
 
@@ -93,7 +93,7 @@ impl PlannedJob {
     /// Returns `None` if there are fewer ranges than were planned, as happens for small
     /// inputs.
     pub(super) fn open_range(&self, number: usize, ledger: &Ledger) -> Result<Option<RangeInput>> {
-        let cut: StageFile<CutFile> = self.open_required(JobStage::Cut, ledger)?;
+        let cut: StageFile<CutFile> = self.open_required(StageKind::Cut.only(), ledger)?;
         let starts = &cut.footer.starts;
         if number > starts.len() {
             return Ok(None);
@@ -105,7 +105,7 @@ impl PlannedJob {
         let mut judgement = None;
         if self.marks_duplicates() {
             let mut file: StageFile<VerifiedFooter<Judgement>> =
-                self.open_required(JobStage::Judge, ledger)?;
+                self.open_required(StageKind::Judge.only(), ledger)?;
             if let Some(data) = &file.footer.data {
                 file.verify_data(data)?;
             }

@@ -5,7 +5,7 @@ use readmill_bqsr::suspects::SiteEvents;
 use readmill_record::{Error, Ledger, Result};
 use serde::{Deserialize, Serialize};
 
-use super::stage::JobStage;
+use super::stage::StageKind;
 use super::stage_file::{ChecksummedRange, StageFile};
 use super::work::PlannedJob;
 use crate::pipeline::inputs::Inputs;
@@ -34,7 +34,7 @@ impl PlannedJob {
     /// Runs `compare`: writes where the reads of a range differ from the reference.
     pub(super) fn run_compare(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
         let range = self.open_range(number, state.ledger())?;
-        let into = self.create_stage_file(JobStage::Compare(number))?;
+        let into = self.create_stage_file(StageKind::Compare.at(number))?;
         let start = into.bytes_written()?;
         if let Some(range) = range {
             let mut extent = into.spill().begin_extent(0)?;
@@ -54,7 +54,7 @@ impl PlannedJob {
     /// Runs `sites`: joins the events of all ranges in order, and writes the positions
     /// at which reads differ from the reference too often.
     pub(super) fn run_sites(&self, state: &RunState<'_>) -> Result<()> {
-        let into = self.create_stage_file(JobStage::Sites)?;
+        let into = self.create_stage_file(StageKind::Sites.only())?;
         let start = into.bytes_written()?;
         let mut extent = into.spill().begin_extent(0)?;
         let (mut finder, mut found) = (SiteFinder::new(), Vec::new());
@@ -65,7 +65,7 @@ impl PlannedJob {
         };
         for range in 0..self.job().ranges {
             let file: StageFile<ComparedRange> =
-                self.open_required(JobStage::Compare(range), state.ledger())?;
+                self.open_required(StageKind::Compare.at(range), state.ledger())?;
             file.verify_data(&file.footer.events)?;
             let mut waiting = Vec::new();
             file.read_verified(&file.footer.events, |piece| {
@@ -103,7 +103,7 @@ impl PlannedJob {
         if !self.finds_sites() {
             return Ok(None);
         }
-        let file: StageFile<FoundSites> = self.open_required(JobStage::Sites, ledger)?;
+        let file: StageFile<FoundSites> = self.open_required(StageKind::Sites.only(), ledger)?;
         file.verify_data(&file.footer.sites)?;
         Ok(Some(Box::new(move |each| {
             file.read_verified(&file.footer.sites, |piece| {
@@ -119,7 +119,7 @@ impl PlannedJob {
 
     pub(super) fn run_count(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
         let range = self.open_range(number, state.ledger())?;
-        let into = self.create_stage_file(JobStage::Count(number))?;
+        let into = self.create_stage_file(StageKind::Count.at(number))?;
         let sites = self.open_found_sites(state.ledger())?;
         let totals =
             range.map(|range| state.count(inputs, RangeInput { sites, ..range })).transpose()?;
@@ -130,16 +130,19 @@ impl PlannedJob {
         let mut all = Totals::default();
         let mut charge = state.ledger().empty_charge("counts of bases");
         for range in 0..self.job().ranges {
-            let file: StageFile<Totals> = self.open_required(JobStage::Count(range), state.ledger())?;
+            let file: StageFile<Totals> =
+                self.open_required(StageKind::Count.at(range), state.ledger())?;
             all.append(file.footer);
             charge.resize(all.heap_bytes() as u64);
         }
-        self.finish_stage(self.create_stage_file(JobStage::Table)?, &all)
+        self.finish_stage(self.create_stage_file(StageKind::Table.only())?, &all)
     }
 
     /// Opens the counts of all reads. Returns `None` if qualities are not recalibrated
     /// by counts of this input.
     pub(super) fn open_totals(&self, ledger: &Ledger) -> Result<Option<StageFile<Totals>>> {
-        self.counts_for_recalibration().then(|| self.open_required(JobStage::Table, ledger)).transpose()
+        self.counts_for_recalibration()
+            .then(|| self.open_required(StageKind::Table.only(), ledger))
+            .transpose()
     }
 }

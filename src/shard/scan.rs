@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::job::{MAX_PARTS, Slice, SliceBounds, SlicePart};
 use super::slice;
-use super::stage::JobStage;
+use super::stage::{JobStage, StageKind};
 use super::stage_file::StageFile;
 use super::work::PlannedJob;
 use crate::aligning::{LanePlace, LaneSlice, ScannedLane, SliceStart};
@@ -93,11 +93,11 @@ impl PlannedJob {
     /// Returns which of the reads to be aligned a stage opens: `scan` a whole lane,
     /// `map` one slice of a lane, and all others nothing but the header.
     pub(super) fn align_scope(&self, stage: JobStage) -> Result<AlignScope> {
-        match (stage, &self.plan.aligning) {
+        match (stage.kind, &self.plan.aligning) {
             (_, None) => Ok(AlignScope::Whole),
-            (JobStage::Scan(_), _) => Ok(AlignScope::Scan),
-            (JobStage::Map(number), Some(aligning)) => {
-                Ok(AlignScope::Slice(self.open_lane_slice(number, aligning)?.map(Box::new)))
+            (StageKind::Scan, _) => Ok(AlignScope::Scan),
+            (StageKind::Map, Some(aligning)) => {
+                Ok(AlignScope::Slice(self.open_lane_slice(stage.index, aligning)?.map(Box::new)))
             }
             _ => Ok(AlignScope::Header),
         }
@@ -115,7 +115,7 @@ impl PlannedJob {
             return Err(Error::bug("a slice of reads to be aligned is not one of a lane"));
         };
         let scan: StageFile<ScanFile> =
-            self.open_required(JobStage::Scan(lane), &Ledger::unlimited())?;
+            self.open_required(StageKind::Scan.at(lane), &Ledger::unlimited())?;
         let ScanFile { templates, segments, mut starts, pieces, .. } = scan.footer;
         let until = starts.get(part).map(|next| next.template);
         let start = match part.checked_sub(1) {
@@ -152,7 +152,7 @@ impl PlannedJob {
     pub(super) fn add_trimmed(&self, state: &RunState<'_>, ledger: &Ledger) -> Result<()> {
         let aligning = self.plan.aligning.iter().filter(|aligning| aligning.trimming.is_some());
         for lane in aligning.flat_map(|aligning| 0..aligning.lanes.len()) {
-            let scan: StageFile<ScanFile> = self.open_required(JobStage::Scan(lane), ledger)?;
+            let scan: StageFile<ScanFile> = self.open_required(StageKind::Scan.at(lane), ledger)?;
             scan.footer.trimmed.iter().for_each(|trimmed| state.add_trimmed(trimmed));
         }
         Ok(())
@@ -161,7 +161,7 @@ impl PlannedJob {
     pub(super) fn run_scan(&self, number: usize, state: &RunState<'_>) -> Result<()> {
         let aligning = self.plan.aligning.as_ref().ok_or_else(|| Error::bug("no reads are aligned"))?;
         let (lane, parts) = (&aligning.lanes[number], self.count_lane_slices(number));
-        let into = self.create_stage_file(JobStage::Scan(number))?;
+        let into = self.create_stage_file(StageKind::Scan.at(number))?;
         let mut pieces = Vec::new();
         let scanned = if lane.records {
             let inputs = Inputs::open(&lane.files, self.header_open_options(), false)?;

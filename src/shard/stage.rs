@@ -1,52 +1,183 @@
-//! The names and states of stages.
+//! The stages of a job: one table says for each kind of stage its name, how often it
+//! exists, which stages it needs, and what it runs.
 
-/// A stage of a job. The plan is not among them: it is written before any stage exists.
-/// All numbers count from 0.
+use readmill_record::Result;
+
+use super::work::PlannedJob;
+use crate::pipeline::inputs::Inputs;
+use crate::run::RunState;
+
+/// A stage of a job, such as `map 3`. The plan is not among them: it is written before
+/// any stage exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobStage {
-    /// Reads a lane of reads to be aligned, and finds where its slices start.
-    Scan(usize),
-    Map(usize),
+pub struct JobStage {
+    pub kind: StageKind,
+    /// Index among the stages of this kind, from 0. It is 0 for a stage that exists
+    /// once.
+    pub index: usize,
+}
+
+/// A kind of stage. What it does is in its row of [`STAGES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageKind {
+    Scan,
+    Map,
     Cut,
     Judge,
-    /// Compares the reads of a range with the reference, if no known sites are given.
-    Compare(usize),
+    Compare,
     Sites,
-    Count(usize),
+    Count,
     Table,
-    Write(usize),
-    /// Concatenates the ranges to the output, and writes index and reports.
+    Write,
     Join,
+}
+
+/// How often a kind of stage exists in a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StageCount {
+    Once,
+    /// Once for each lane of reads that are aligned.
+    PerLane,
+    /// Once for each slice of the input.
+    PerSlice,
+    /// Once for each range of the output order.
+    PerRange,
+}
+
+/// One kind of stage.
+pub(super) struct StageRow {
+    pub kind: StageKind,
+    /// The name on the command line after `readmill shard`, and the beginning of the
+    /// names of its files.
+    name: &'static str,
+    pub count: StageCount,
+    /// Returns whether a job has stages of this kind.
+    pub is_part_of: fn(&PlannedJob) -> bool,
+    /// The kinds of stages that must be finished before, if the job has them. `map` only
+    /// needs the `scan` of its own lane.
+    pub needs: &'static [StageKind],
+    /// Runs the stage with this index. The inputs are opened, and the state is ready.
+    pub run: fn(&PlannedJob, usize, RunState<'_>, Inputs) -> Result<()>,
+}
+
+/// All kinds of stages, in an order in which they can be run. The rows stand in the
+/// order of the variants of [`StageKind`].
+pub(super) const STAGES: [StageRow; 10] = {
+    use StageCount::{Once, PerLane, PerRange, PerSlice};
+    use StageKind::{Compare, Count, Cut, Join, Judge, Map, Scan, Sites, Table, Write};
+    [
+        // Reads a lane of reads to be aligned, and finds where its slices start.
+        StageRow {
+            kind: Scan,
+            name: "scan",
+            count: PerLane,
+            is_part_of: PlannedJob::aligns,
+            needs: &[],
+            run: |job, lane, state, _| job.run_scan(lane, &state),
+        },
+        StageRow {
+            kind: Map,
+            name: "map",
+            count: PerSlice,
+            is_part_of: |_| true,
+            needs: &[Scan],
+            run: PlannedJob::run_map,
+        },
+        StageRow {
+            kind: Cut,
+            name: "cut",
+            count: Once,
+            is_part_of: |_| true,
+            needs: &[Map],
+            run: |job, _, state, _| job.run_cut(&state),
+        },
+        StageRow {
+            kind: Judge,
+            name: "judge",
+            count: Once,
+            is_part_of: PlannedJob::marks_duplicates,
+            needs: &[Map, Cut],
+            run: |job, _, state, inputs| job.run_judge(state, &inputs),
+        },
+        // Compares the reads of a range with the reference, if no known sites are given.
+        StageRow {
+            kind: Compare,
+            name: "compare",
+            count: PerRange,
+            is_part_of: PlannedJob::finds_sites,
+            needs: &[Map, Cut, Judge],
+            run: |job, range, state, inputs| job.run_compare(range, state, &inputs),
+        },
+        StageRow {
+            kind: Sites,
+            name: "sites",
+            count: Once,
+            is_part_of: PlannedJob::finds_sites,
+            needs: &[Compare],
+            run: |job, _, state, _| job.run_sites(&state),
+        },
+        StageRow {
+            kind: Count,
+            name: "count",
+            count: PerRange,
+            is_part_of: PlannedJob::counts_for_recalibration,
+            needs: &[Map, Cut, Judge, Sites],
+            run: |job, range, state, inputs| job.run_count(range, state, &inputs),
+        },
+        StageRow {
+            kind: Table,
+            name: "table",
+            count: Once,
+            is_part_of: PlannedJob::counts_for_recalibration,
+            needs: &[Count],
+            run: |job, _, state, _| job.run_table(&state),
+        },
+        StageRow {
+            kind: Write,
+            name: "write",
+            count: PerRange,
+            is_part_of: |_| true,
+            needs: &[Map, Cut, Judge, Sites, Table],
+            run: |job, range, state, inputs| job.run_write(range, state, &inputs),
+        },
+        // Concatenates the ranges to the output, and writes index and reports.
+        StageRow {
+            kind: Join,
+            name: "join",
+            count: Once,
+            is_part_of: |_| true,
+            needs: &[Cut, Judge, Table, Write],
+            run: |job, _, state, _| job.run_join(state),
+        },
+    ]
+};
+
+impl StageKind {
+    pub(super) fn row(self) -> &'static StageRow {
+        &STAGES[self as usize]
+    }
+
+    /// Returns the stage of this kind with this index, from 0.
+    pub fn at(self, index: usize) -> JobStage {
+        JobStage { kind: self, index }
+    }
+
+    /// Returns the only stage of this kind.
+    pub fn only(self) -> JobStage {
+        self.at(0)
+    }
 }
 
 impl JobStage {
     /// Returns the name, as given on the command line after `readmill shard`.
     pub fn name(self) -> &'static str {
-        match self {
-            JobStage::Scan(_) => "scan",
-            JobStage::Map(_) => "map",
-            JobStage::Cut => "cut",
-            JobStage::Judge => "judge",
-            JobStage::Compare(_) => "compare",
-            JobStage::Sites => "sites",
-            JobStage::Count(_) => "count",
-            JobStage::Table => "table",
-            JobStage::Write(_) => "write",
-            JobStage::Join => "join",
-        }
+        self.kind.row().name
     }
 
     /// Returns the number among the stages with the same name, counted from 1 as on the
     /// command line. `None` if there is only one such stage.
     pub fn number(self) -> Option<usize> {
-        match self {
-            JobStage::Scan(n)
-            | JobStage::Map(n)
-            | JobStage::Compare(n)
-            | JobStage::Count(n)
-            | JobStage::Write(n) => Some(n + 1),
-            JobStage::Cut | JobStage::Judge | JobStage::Sites | JobStage::Table | JobStage::Join => None,
-        }
+        (self.kind.row().count != StageCount::Once).then_some(self.index + 1)
     }
 
     pub(super) fn stage_file_name(self) -> String {
@@ -61,6 +192,17 @@ impl JobStage {
         self.number()
             .map_or_else(|| self.name().to_string(), |number| format!("{} {number}", self.name()))
     }
+}
+
+/// Returns whether `name` can be the name of a stage's complete file, such as `cut` or
+/// `map-0001`.
+pub(super) fn is_stage_file_name(name: &str) -> bool {
+    let is_number = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    STAGES.iter().any(|stage| match (name.strip_prefix(stage.name), stage.count) {
+        (Some(rest), StageCount::Once) => rest.is_empty(),
+        (Some(rest), _) => rest.strip_prefix('-').is_some_and(is_number),
+        (None, _) => false,
+    })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,4 +233,27 @@ pub enum StageOutcome {
     /// The stage was finished already, so nothing was done.
     Found,
     Done,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_the_order_of_their_kinds_and_need_earlier_ones() {
+        for (at, row) in STAGES.iter().enumerate() {
+            assert_eq!(row.kind as usize, at, "{}", row.name);
+            assert!(row.needs.iter().all(|&needed| (needed as usize) < at), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn names_of_stage_files() {
+        for name in ["cut", "join", "map-0001", "write-12345"] {
+            assert!(is_stage_file_name(name), "{name}");
+        }
+        for name in ["map", "map-001", "map-00x1", "cut-0001", "sort-0001", ""] {
+            assert!(!is_stage_file_name(name), "{name}");
+        }
+    }
 }

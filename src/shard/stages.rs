@@ -10,11 +10,12 @@ use readmill_record::{Error, ErrorKind, Ledger, Result};
 
 use super::job::{DuplicateChoice, InputIdentity, JobPlan, MAX_PARTS, SlicePart};
 use super::range::{CutFile, VerifiedFooter};
-use super::stage::{JobStage, StageOutcome};
+use super::stage::{JobStage, StageKind, StageOutcome};
 use super::stage_file::{StageFile, remove_damaged};
 use super::work::PlannedJob;
 use super::{scan, slice};
 use crate::outputs::staged_parts::StagedPart;
+use crate::pipeline::inputs::Inputs;
 use crate::pipeline::{StepCounts, sum_counts};
 use crate::plan::Plan;
 use crate::process::console::Console;
@@ -103,19 +104,9 @@ impl PlannedJob {
         console.write_line(&format!("readmill: {}", stage.title()));
         open_files::raise_open_file_limit(self.job.slices.len());
         let scope = self.align_scope(stage)?;
-        let made =
-            with_state(&self.plan, scope, Additions::default(), console, |state, inputs| match stage {
-                JobStage::Scan(lane) => self.run_scan(lane, &state),
-                JobStage::Map(slice) => self.run_map(slice, state, inputs),
-                JobStage::Cut => self.run_cut(&state),
-                JobStage::Judge => self.run_judge(state, &inputs),
-                JobStage::Compare(range) => self.run_compare(range, state, &inputs),
-                JobStage::Sites => self.run_sites(&state),
-                JobStage::Count(range) => self.run_count(range, state, &inputs),
-                JobStage::Table => self.run_table(&state),
-                JobStage::Write(range) => self.run_write(range, state, &inputs),
-                JobStage::Join => self.run_join(state),
-            });
+        let made = with_state(&self.plan, scope, Additions::default(), console, |state, inputs| {
+            (stage.kind.row().run)(self, stage.index, state, inputs)
+        });
         made.map_err(|error| self.number_record_in_input(stage, self.remove_if_damaged(error)))
             .map(|()| StageOutcome::Done)
     }
@@ -137,7 +128,7 @@ impl PlannedJob {
         let input = self.job.slices[slice].input;
         let before = (0..slice).filter(|&other| self.job.slices[other].input == input);
         let records = |other| {
-            let found = self.open_file(JobStage::Map(other), &Ledger::unlimited()).ok()??;
+            let found = self.open_file(StageKind::Map.at(other), &Ledger::unlimited()).ok()??;
             Some(found.decode::<VerifiedFooter<MappedSlice>>().ok()?.footer.value.records)
         };
         before.map(records).sum()
@@ -148,9 +139,8 @@ impl PlannedJob {
     /// slice instead.
     fn number_record_in_input(&self, stage: JobStage, mut error: Error) -> Error {
         // Records of FASTQ are numbered from the start of the file already.
-        if let (JobStage::Map(slice), Some(_)) = (stage, error.place.record)
-            && self.plan.aligning.is_none()
-        {
+        if stage.kind == StageKind::Map && error.place.record.is_some() && !self.aligns() {
+            let slice = stage.index;
             let of = self.job.slices.len();
             let is_inner = self.job.slices[slice].bounds().is_some_and(|bounds| bounds.to.is_some());
             if is_inner && error.what == TRUNCATED_RECORD {
@@ -174,12 +164,7 @@ impl PlannedJob {
 
     /// Runs `map`: sorts the reads of a slice, and stores the template ends for
     /// duplicate marking.
-    fn run_map(
-        &self,
-        number: usize,
-        state: RunState<'_>,
-        mut inputs: crate::pipeline::inputs::Inputs,
-    ) -> Result<()> {
+    pub(super) fn run_map(&self, number: usize, state: RunState<'_>, mut inputs: Inputs) -> Result<()> {
         let slice = self.job.slices[number];
         match slice.part {
             SlicePart::Between(bounds) => {
@@ -191,7 +176,7 @@ impl PlannedJob {
             SlicePart::Whole => inputs.narrow_to_input(slice.input),
             SlicePart::Scanned { .. } => {} // the scope of this stage has opened nothing else
         }
-        let into = self.create_stage_file(JobStage::Map(number))?;
+        let into = self.create_stage_file(StageKind::Map.at(number))?;
         let value = state.map(inputs, &self.first_decisions(), into.spill())?;
         // The frames of the run have checksums of their own; the template ends have
         // none.
@@ -200,7 +185,7 @@ impl PlannedJob {
         self.finish_stage(into, &VerifiedFooter { value, data })
     }
 
-    fn run_cut(&self, state: &RunState<'_>) -> Result<()> {
+    pub(super) fn run_cut(&self, state: &RunState<'_>) -> Result<()> {
         let ledger = state.ledger();
         let files = self.open_slices(ledger)?;
         let mut spill = Spill::new(&[]);
@@ -236,12 +221,12 @@ impl PlannedJob {
         }
         let slices = self.collect_runs(files, &cut.bases, &mut spill, ledger)?;
         cut.starts = state.divide(slices, Arc::new(spill), self.job.ranges)?;
-        self.finish_stage(self.create_stage_file(JobStage::Cut)?, &cut)
+        self.finish_stage(self.create_stage_file(StageKind::Cut.only())?, &cut)
     }
 
-    fn run_judge(&self, state: RunState<'_>, inputs: &crate::pipeline::inputs::Inputs) -> Result<()> {
+    pub(super) fn run_judge(&self, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
         let ledger = state.ledger().clone();
-        let cut: StageFile<CutFile> = self.open_required(JobStage::Cut, &ledger)?;
+        let cut: StageFile<CutFile> = self.open_required(StageKind::Cut.only(), &ledger)?;
         let mut spill = Spill::new(&self.plan.resources.temp_dirs);
         let (mut slices, mut runs, mut charges) = (Vec::new(), Slices::default(), Vec::new());
         for (file, &base) in self.open_slices(&ledger)?.into_iter().zip(&cut.footer.bases) {
@@ -259,7 +244,7 @@ impl PlannedJob {
             slices.push(SliceEnds { ends, base });
             charges.push(file.charge);
         }
-        let into = self.create_stage_file(JobStage::Judge)?;
+        let into = self.create_stage_file(StageKind::Judge.only())?;
         let start = into.bytes_written()?;
         let decided = self.first_decisions();
         let was_cut = cut.footer.was_cut;
@@ -271,17 +256,12 @@ impl PlannedJob {
 
     /// Runs `write`: merges a range from all slices, and stores it compressed, as parts
     /// of the output.
-    fn run_write(
-        &self,
-        number: usize,
-        state: RunState<'_>,
-        inputs: &crate::pipeline::inputs::Inputs,
-    ) -> Result<()> {
+    pub(super) fn run_write(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
         let ledger = state.ledger().clone();
         let range = self.open_range(number, &ledger)?;
         let table = self.open_totals(&ledger)?.map(|file| file.footer);
         let sites = self.open_found_sites(&ledger)?;
-        let into = self.create_stage_file(JobStage::Write(number))?;
+        let into = self.create_stage_file(StageKind::Write.at(number))?;
         let value = match range {
             Some(range) => state.write(
                 inputs,
@@ -294,12 +274,12 @@ impl PlannedJob {
         self.finish_stage(into, &value)
     }
 
-    fn run_join(&self, state: RunState<'_>) -> Result<()> {
+    pub(super) fn run_join(&self, state: RunState<'_>) -> Result<()> {
         let ledger = state.ledger().clone();
-        let cut: StageFile<CutFile> = self.open_required(JobStage::Cut, &ledger)?;
+        let cut: StageFile<CutFile> = self.open_required(StageKind::Cut.only(), &ledger)?;
         let judge = self.marks_duplicates();
         let judge = judge
-            .then(|| self.open_required::<VerifiedFooter<Judgement>>(JobStage::Judge, &ledger))
+            .then(|| self.open_required::<VerifiedFooter<Judgement>>(StageKind::Judge.only(), &ledger))
             .transpose()?;
         let table = self.open_totals(&ledger)?.map(|file| file.footer);
         let CutFile { records, record_bytes, any_placed, counts, tallies, .. } = cut.footer;
@@ -307,7 +287,8 @@ impl PlannedJob {
         let joined = JoinedSlices { records, record_bytes, any_placed, counts, verdict, table, tallies };
         self.add_trimmed(&state, &ledger)?;
         let range = |number: usize| {
-            let file: StageFile<WrittenRange> = self.open_required(JobStage::Write(number), &ledger)?;
+            let file: StageFile<WrittenRange> =
+                self.open_required(StageKind::Write.at(number), &ledger)?;
             let StageFile { path, file, id, footer: range, charge, .. } = file;
             let mut at = range.extent.start;
             let read = move |part: &StagedPart, bytes: &mut Vec<u8>| {
@@ -333,6 +314,6 @@ impl PlannedJob {
             summary.read_records, summary.written_records
         ));
         let outputs = self.read_output_state();
-        self.finish_stage(self.create_stage_file(JobStage::Join)?, &outputs)
+        self.finish_stage(self.create_stage_file(StageKind::Join.only())?, &outputs)
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::job::{self, JobHash, JobPlan};
 use super::names::{PLAN, final_name_of_temporary, sync_parent_directory};
-use super::stage::{JobStage, StageState};
+use super::stage::{JobStage, STAGES, StageCount, StageKind, StageState, is_stage_file_name};
 use super::stage_file::{self, StageFile, StageFileState, StageSource, StageWriter, UndecodedFile};
 use crate::outputs::exclusive::FileId;
 use crate::outputs::{index_names, report_files};
@@ -77,50 +77,29 @@ impl PlannedJob {
     /// Returns all stages of this job, in an order in which they can be run one after
     /// the other.
     pub fn stages(&self) -> Vec<JobStage> {
-        let ranges = |stage: fn(usize) -> JobStage| (0..self.job.ranges).map(stage);
-        let mut stages: Vec<JobStage> = (0..self.lane_count()).map(JobStage::Scan).collect();
-        stages.extend((0..self.job.slices.len()).map(JobStage::Map));
-        stages.push(JobStage::Cut);
-        stages.extend(self.marks_duplicates().then_some(JobStage::Judge));
-        if self.finds_sites() {
-            stages.extend(ranges(JobStage::Compare).chain([JobStage::Sites]));
-        }
-        if self.counts_for_recalibration() {
-            stages.extend(ranges(JobStage::Count).chain([JobStage::Table]));
-        }
-        stages.extend(ranges(JobStage::Write).chain([JobStage::Join]));
-        stages
+        let count = |count| match count {
+            StageCount::Once => 1,
+            StageCount::PerLane => self.lane_count(),
+            StageCount::PerSlice => self.job.slices.len(),
+            StageCount::PerRange => self.job.ranges,
+        };
+        let rows = STAGES.iter().filter(|row| (row.is_part_of)(self));
+        rows.flat_map(|row| (0..count(row.count)).map(|index| row.kind.at(index))).collect()
     }
 
     pub fn required_stages(&self, stage: JobStage) -> Vec<JobStage> {
-        let needs = |other: &JobStage| match (stage, other) {
-            (JobStage::Scan(_), _) => false,
-            (JobStage::Map(slice), other) => *other == JobStage::Scan(self.job.slices[slice].input),
-            (JobStage::Cut, other) => matches!(other, JobStage::Map(_)),
-            (JobStage::Judge, other) => matches!(other, JobStage::Map(_) | JobStage::Cut),
-            (JobStage::Compare(_), other) => {
-                matches!(other, JobStage::Map(_) | JobStage::Cut | JobStage::Judge)
-            }
-            (JobStage::Sites, other) => matches!(other, JobStage::Compare(_)),
-            (JobStage::Count(_), other) => {
-                matches!(other, JobStage::Map(_) | JobStage::Cut | JobStage::Judge | JobStage::Sites)
-            }
-            (JobStage::Table, other) => matches!(other, JobStage::Count(_)),
-            (JobStage::Write(_), other) => {
-                matches!(
-                    other,
-                    JobStage::Map(_)
-                        | JobStage::Cut
-                        | JobStage::Judge
-                        | JobStage::Sites
-                        | JobStage::Table
-                )
-            }
-            (JobStage::Join, other) => {
-                matches!(other, JobStage::Cut | JobStage::Judge | JobStage::Table | JobStage::Write(_))
-            }
+        let is_of_other_lane = |other: &JobStage| {
+            other.kind == StageKind::Scan && other.index != self.job.slices[stage.index].input
+        };
+        let needs = |other: &JobStage| {
+            stage.kind.row().needs.contains(&other.kind)
+                && !(stage.kind == StageKind::Map && is_of_other_lane(other))
         };
         self.stages().into_iter().filter(needs).collect()
+    }
+
+    pub(super) fn aligns(&self) -> bool {
+        self.plan.aligning.is_some()
     }
 
     pub(super) fn lane_count(&self) -> usize {
@@ -191,7 +170,7 @@ impl PlannedJob {
     /// unchanged.
     fn state_of(&self, stage: JobStage, file: UndecodedFile) -> Result<StageState> {
         let is_current = self.is_current(&file.sources)?
-            && (stage != JobStage::Join
+            && (stage.kind != StageKind::Join
                 || file.decode::<JoinFooter>()?.footer == self.read_output_state());
         Ok(if is_current { StageState::Finished } else { StageState::Stale })
     }
@@ -383,8 +362,5 @@ fn is_own_name(name: &OsStr) -> bool {
 /// `cut` or `map-0001`.
 pub(super) fn is_stage_name(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
-    let is_number = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let numbered = ["scan-", "map-", "compare-", "count-", "write-"];
-    ["cut", "judge", "sites", "table", "join", PLAN].contains(&name)
-        || numbered.iter().any(|stage| name.strip_prefix(stage).is_some_and(is_number))
+    name == PLAN || is_stage_file_name(name)
 }
