@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use readmill_markdup::{DuplicateEnds, EndStore};
 use readmill_record::Result;
-use readmill_record::Step;
-use readmill_sort::{Cutter, Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
+use readmill_sort::{Cutter, Framing, Keyer, Merge, Order, RunSort, Sources};
 
+use super::finish::Outputs;
 use super::forecast;
+use super::leaving::order_leaving_steps;
 use super::marking::{MarkedDuplicates, ResolvedDuplicates};
 use super::{RunState, set_order};
 use crate::outputs::Sink;
@@ -18,13 +19,12 @@ use crate::pipeline::duplicates;
 use crate::pipeline::feed::Feed;
 use crate::pipeline::ingest::{Ingest, IngestBuffers, IngestStop};
 use crate::pipeline::inputs::Inputs;
-use crate::pipeline::merge;
 use crate::pipeline::presorted::{self, Presorted};
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{READS, SortContext};
 use crate::process::console::log;
 use crate::run::summary::{RunSummary, log_time_shares};
-use crate::run::tallies::{Tap, changes};
+use crate::run::tallies::Tap;
 
 impl RunState<'_> {
     /// Runs a plan that needs the whole input: ingest, resolve duplicates, recalibrate, merge.
@@ -79,51 +79,33 @@ impl RunState<'_> {
         }
         let (sources, presorted) = self.sources_after_presorted(&context, &mut buffer, &mut sink)?;
         let sources = Arc::new(sources);
-        let mut steps: Vec<Box<dyn Step>> = Vec::new();
         let decide = |resolved: ResolvedDuplicates| resolved.decide_by_names(&self, &context, &sources);
         let marked = resolved.map(decide).transpose()?;
-        steps.extend(marked.iter().map(MarkedDuplicates::new_marking_step));
-        if self.plan.order() == Order::Minhash {
-            steps.push(Box::new(Minimise));
-        }
         summary.spilled_runs = buffer.runs_written;
         let verdict = marked.as_ref().map(MarkedDuplicates::verdict);
         let (apply, counter) =
             self.count_and_recalibrate(&context, &sources, verdict, reference, &mut files)?;
         let recalibrated = apply.is_some();
-        steps.append(&mut self.after_duplicates);
-        steps.extend(from_file.into_iter().chain(apply));
+        let filters = std::mem::take(&mut self.after_duplicates);
+        let steps = order_leaving_steps(self.plan, marked.as_ref(), filters, from_file.or(apply));
         self.console.begin_stage("writing", Some(read.saturating_sub(presorted.records)), false);
-        let ((crew, _large), merge) =
-            (context.crew_for(buffer.largest_record_bytes)?, Merge::new(sources));
+        let (crew, _large) = context.crew_for(buffer.largest_record_bytes)?;
         let large_parts = self.plan.destination.main().and_then(|output| output.format.large_parts());
         let Presorted { cutter, records: left_early, .. } = presorted;
         let cutter = large_parts.map_or(cutter, |parts| Cutter::with_size(parts.bytes));
-        let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), extra.as_ref());
-        let written = merge::write_to_sink(
-            crew,
-            merge,
-            pipeline,
-            &self.header,
-            &mut sink,
-            cutter.into(),
-            self.console,
-        )?;
+        let merge = (crew, Merge::new(sources));
+        let (counts_here, copies) = (counter.as_ref(), extra.as_ref());
+        let written = self.write_merged(merge, &steps, counts_here, copies, &mut sink, cutter.into())?;
         if let Some(marked) = &marked {
             marked.write_duplication_metrics(self.plan, &mut files)?;
         }
         if let Some(counter) = counter {
             self.finish_table(counter, &mut files, recalibrated)?;
         }
-        steps.append(&mut self.late);
-        self.tallies.verify(true, &changes(&self.steps), &changes(&steps), self.console)?;
-        self.tallies.write(self.plan, &mut files, self.console)?;
         summary.counts.extend(written.counts);
         summary.written_records = left_early + written.records;
         summary.spilled_bytes = context.spill.written_bytes() - known;
-        self.finish(&mut summary, Some(sink), extra, files)?;
-        drop(marked);
-        Ok(summary)
+        self.finish(summary, Outputs { sink: Some(sink), extra, files, were_held: true })
     }
 
     /// Returns the sources to merge after the presorted reads in the output. If one of their reads belongs before

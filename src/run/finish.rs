@@ -11,16 +11,30 @@ use crate::outputs::report_files::{ReportFile, ReportFiles};
 use crate::outputs::{CompleteOutput, Sink, signal};
 use crate::process::pause::{self, Moment};
 
+/// The outputs of a run whose reads have all left. None of them is complete or has its
+/// name yet.
+pub(super) struct Outputs<'a> {
+    pub sink: Option<Sink>,
+    pub extra: Option<ExtraWriter<'a>>,
+    pub files: ReportFiles,
+    /// Whether reads waited between the input and the output. Then `--verify` also
+    /// compares what went into the sort with what left it.
+    pub were_held: bool,
+}
+
 impl RunState<'_> {
-    /// Completes all outputs, then renames them; a signal finds all of them renamed, or none. Adds the extra outputs with
-    /// their records to the summary, which is complete without them, and the parts of the main output with their bytes.
-    pub(super) fn finish(
-        &self,
-        summary: &mut RunSummary,
-        sink: Option<Sink>,
-        extra: Option<ExtraWriter<'_>>,
-        mut files: ReportFiles,
-    ) -> Result<()> {
+    /// Ends a run: verifies the reads, writes the reports, completes all outputs, and
+    /// then renames them. A signal finds all of them renamed, or none. Returns `summary`
+    /// with the extra outputs and the parts of the main output added to it.
+    ///
+    /// # Errors
+    /// Fails if `--verify` finds a difference, or if an output cannot be written. Then
+    /// no output gets its name.
+    pub(super) fn finish(&self, mut summary: RunSummary, outputs: Outputs<'_>) -> Result<RunSummary> {
+        let Outputs { sink, extra, mut files, were_held } = outputs;
+        let [early, late] = &self.changes;
+        self.tallies.verify(were_held, early, late, self.console)?;
+        self.tallies.write(self.plan, &mut files, self.console)?;
         let dropped = self.trimming.iter().flat_map(|trimming| trimming.dropped_by_reason());
         summary.counts.splice(0..0, dropped.map(|(name, reads)| (name.into(), reads)));
         self.lone_reads.iter().for_each(|lone| lone.warn_about_single_reads(self.console));
@@ -37,7 +51,7 @@ impl RunState<'_> {
         summary.extra_outputs =
             extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
         if self.plan.tallies.describe() {
-            let value = self.described(summary, main.as_ref(), &extra, &mut files);
+            let value = self.described(&summary, main.as_ref(), &extra, &mut files);
             files.write_run(&value)?;
             if let Some(request) = &self.plan.tallies.page {
                 let all = files.charge().bytes() + page_bytes(&value);
@@ -60,6 +74,6 @@ impl RunState<'_> {
         pause::at(Moment::AllNamed);
         signal::give_way();
         removed.iter().for_each(|note| self.console.write_note(note));
-        Ok(())
+        Ok(summary)
     }
 }

@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use readmill_markdup::apply::FlaggedCounts;
 use readmill_markdup::grouping::StatedOrder;
+use readmill_markdup::metrics::LibraryCounts;
 use readmill_markdup::optical::CANDIDATE_BYTES;
-use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, Libraries, MarkOptions, Resolved, Verdict};
-use readmill_record::{Charge, Error, Result, Step};
+use readmill_markdup::{
+    ApplyMarks, DuplicateCounts, DuplicateEnds, EndStore, Libraries, MarkOptions, Resolved, Verdict,
+};
+use readmill_record::{Charge, Error, Header, Result, Step};
 use readmill_sort::Sources;
 
 use super::RunState;
@@ -19,10 +22,10 @@ use crate::pipeline::recollect::collect_ends_again;
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{ENDS, SortContext, arena_in_use_error};
 use crate::pipeline::undecided;
-use crate::plan::Plan;
+use crate::plan::{Duplicates, Plan};
 
 /// The duplicates of a run before the reads that are decided by their names. Those are
-/// decided by `decide`, in a pass over all reads in their output order.
+/// decided by `decide_by_names`, in a pass over all reads in their output order.
 pub struct ResolvedDuplicates {
     resolved: Resolved,
     charge: Charge,
@@ -30,6 +33,7 @@ pub struct ResolvedDuplicates {
     libraries: Arc<Libraries>,
 }
 
+/// The marks of a run, or of a range in the `write` stage, with the step that sets them.
 pub struct MarkedDuplicates {
     verdict: Arc<Verdict>,
     _charge: Charge,
@@ -37,6 +41,27 @@ pub struct MarkedDuplicates {
     counted: Arc<FlaggedCounts>,
     libraries: Arc<Libraries>,
     by_samtools: bool,
+}
+
+/// Returns the fields that marking writes. DT is only cleared if a read has it.
+pub(super) fn mark_options(wanted: &Duplicates, has_dt: bool) -> MarkOptions {
+    MarkOptions { clear_dt: wanted.writing.clear_dt && has_dt, ..wanted.writing.clone() }
+}
+
+/// Writes the duplication metrics, in Picard's form and as JSON, and keeps the counts by
+/// tile. `flagged` are the duplicates by library, as they were counted when reads were
+/// written.
+pub(super) fn write_picard_metrics(
+    plan: &Plan,
+    libraries: &Libraries,
+    tally: &DuplicateCounts,
+    flagged: Vec<LibraryCounts>,
+    files: &mut ReportFiles,
+) -> Result<()> {
+    let metrics = report_files::duplication(libraries, flagged, &tally.sizes);
+    files.write_metrics(plan, &metrics)?;
+    files.keep_tiles(libraries, &tally.tiles);
+    Ok(())
 }
 
 impl RunState<'_> {
@@ -54,10 +79,7 @@ impl RunState<'_> {
         let Some(wanted) = &self.plan.steps.duplicates else {
             return Err(Error::bug("there are no duplicates to be resolved"));
         };
-        let writing = MarkOptions {
-            clear_dt: wanted.writing.clear_dt && buffer.ends.has_dt,
-            ..wanted.writing.clone()
-        };
+        let writing = mark_options(wanted, buffer.ends.has_dt);
         self.console.begin_stage("marking", None, true);
         let free = context.ledger.free();
         let largest = buffer.records.saturating_mul(CANDIDATE_BYTES);
@@ -124,15 +146,25 @@ impl ResolvedDuplicates {
             )?;
             charge.resize(bits + verdict.bytes_beside_bits());
         }
-        let verdict = Arc::new(verdict);
-        let (own, header) = (Arc::clone(&libraries), &state.header);
-        let apply = ApplyMarks::new(Arc::clone(&verdict), writing, own, header);
-        let counted = apply.flagged_counts();
-        Ok(MarkedDuplicates { verdict, _charge: charge, apply, counted, libraries, by_samtools })
+        let marks = MarkedDuplicates::new(Arc::new(verdict), charge, writing, libraries, &state.header);
+        Ok(MarkedDuplicates { by_samtools, ..marks })
     }
 }
 
 impl MarkedDuplicates {
+    /// Makes the step that sets the marks of `verdict`, whose memory is `charge`.
+    pub(super) fn new(
+        verdict: Arc<Verdict>,
+        charge: Charge,
+        writing: MarkOptions,
+        libraries: Arc<Libraries>,
+        header: &Header,
+    ) -> Self {
+        let apply = ApplyMarks::new(Arc::clone(&verdict), writing, Arc::clone(&libraries), header);
+        let counted = apply.flagged_counts();
+        MarkedDuplicates { verdict, _charge: charge, apply, counted, libraries, by_samtools: false }
+    }
+
     pub(super) fn new_marking_step(&self) -> Box<dyn Step> {
         self.apply.fork_for_thread()
     }
@@ -148,11 +180,15 @@ impl MarkedDuplicates {
             let report = self.counted.samtools_report(&self.verdict.tally);
             return files.write_samtools_report(plan, &report);
         }
-        let mut counts = self.verdict.tally.libraries.clone();
-        self.counted.add_to(&mut counts);
-        let metrics = report_files::duplication(&self.libraries, counts, &self.verdict.tally.sizes);
-        files.write_metrics(plan, &metrics)?;
-        files.keep_tiles(&self.libraries, &self.verdict.tally.tiles);
-        Ok(())
+        let tally = &self.verdict.tally;
+        let mut counts = tally.libraries.clone();
+        self.add_flagged(&mut counts);
+        write_picard_metrics(plan, &self.libraries, tally, counts, files)
+    }
+
+    /// Adds the duplicates that were flagged so far to `counts`, which has an element for
+    /// each library.
+    pub(super) fn add_flagged(&self, counts: &mut Vec<LibraryCounts>) {
+        self.counted.add_to(counts);
     }
 }

@@ -10,6 +10,7 @@ pub mod fastqc;
 mod filters;
 mod finish;
 mod forecast;
+mod leaving;
 mod marking;
 pub mod memory;
 mod recal_setup;
@@ -57,6 +58,7 @@ use crate::process::console::Console;
 use crate::process::pause::{self, Moment};
 use additions::Additions;
 pub(crate) use align_scope::AlignScope;
+use finish::Outputs;
 use memory::Memory;
 use summary::RunSummary;
 use tallies::{RunTallies, Tap, changes};
@@ -167,8 +169,11 @@ pub(crate) fn with_state<T>(
         .with_fastqc(fastqc.map(|fastqc| fastqc.run));
     tallies.warnings().iter().for_each(|warning| console.warn(warning));
     let without_end = inputs.lanes().map_or_else(Vec::new, |lanes| lanes.missing_ends());
+    let later = leaving::changes_of_later_steps(plan).union(&changes(&after_duplicates));
+    let changes = [changes(&steps), later.union(&changes(&late))];
     let state = RunState {
         plan,
+        changes,
         memory,
         console,
         header,
@@ -306,6 +311,9 @@ pub(crate) struct RunState<'a> {
     tallies: RunTallies,
     /// The coverage of the main output, once its files are open.
     coverage: Option<Arc<CoverageTally>>,
+    /// What the steps before the sort may change in reads, and what the later steps may
+    /// change.
+    changes: [Changes; 2],
     /// What is trimmed, if reads are.
     trimming: Option<Arc<Trimming>>,
     /// Single reads among pairs that are aligned.
@@ -480,7 +488,8 @@ impl RunState<'_> {
             &self.memory.ledger,
         )?;
         let mut steps = std::mem::take(&mut self.steps);
-        steps.extend(std::mem::take(&mut self.after_duplicates).into_iter().chain(apply));
+        let filters = std::mem::take(&mut self.after_duplicates);
+        steps.extend(leaving::order_leaving_steps(self.plan, None, filters, apply));
         let extra =
             extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
         if let Some(sink) = &mut sink {
@@ -514,12 +523,9 @@ impl RunState<'_> {
         if let Some(counter) = counter {
             self.finish_table(counter, &mut files, false)?;
         }
-        self.tallies.verify(false, &changes(&steps), &changes(&self.late), self.console)?;
-        self.tallies.write(self.plan, &mut files, self.console)?;
         let (written, counts) = (written.records, written.counts);
-        let mut summary =
+        let summary =
             RunSummary { read_records: read, written_records: written, counts, ..RunSummary::default() };
-        self.finish(&mut summary, sink, extra, files)?;
-        Ok(summary)
+        self.finish(summary, Outputs { sink, extra, files, were_held: false })
     }
 }

@@ -4,20 +4,20 @@ use readmill_bqsr::{ReadGroups, Totals};
 use readmill_markdup::metrics::LibraryCounts;
 use readmill_markdup::tiles;
 use readmill_markdup::verdict::StoredVerdict;
-use readmill_record::{Charge, Result, Step};
-use readmill_sort::{Minimise, Order};
+use readmill_record::{Charge, Result};
 
 use super::{FirstDecisions, WrittenRange};
 use crate::outputs::EncodedPart;
 use crate::outputs::part_counts::PartCounts;
-use crate::outputs::report_files::{self, ReportFiles};
+use crate::outputs::report_files::ReportFiles;
 use crate::outputs::routing::RoutedRecords;
 use crate::outputs::staged_parts::StagedPart;
 use crate::pipeline::{StepCounts, count, sum_counts};
 use crate::run::RunState;
+use crate::run::finish::Outputs;
+use crate::run::marking::write_picard_metrics;
 use crate::run::recal_setup;
 use crate::run::summary::{self, RunSummary};
-use crate::run::tallies::{changes, late_changes};
 
 /// Sums over all slices, for the join.
 pub struct JoinedSlices {
@@ -123,18 +123,8 @@ impl RunState<'_> {
         if let (Some(verdict), Some(ends)) = (verdict, &duplicate_ends) {
             summary.mode = Some(verdict.mode());
             summary::log_duplicates(&verdict.tally, &self.header, self.console);
-            let metrics = report_files::duplication(&ends.libraries, flagged, &verdict.tally.sizes);
-            files.write_metrics(self.plan, &metrics)?;
-            files.keep_tiles(&ends.libraries, &verdict.tally.tiles);
+            write_picard_metrics(self.plan, &ends.libraries, &verdict.tally, flagged, &mut files)?;
         }
-        let mut late = late_changes(self.plan).union(&changes(&self.after_duplicates));
-        late = late.union(&changes(&self.late));
-        if self.plan.order() == Order::Minhash {
-            late = late.union(&Minimise.changes());
-        }
-        self.tallies.verify(true, &changes(&self.steps), &late, self.console)?;
-        self.tallies.write(self.plan, &mut files, self.console)?;
-        self.finish(&mut summary, Some(sink), None, files)?;
-        Ok(summary)
+        self.finish(summary, Outputs { sink: Some(sink), extra: None, files, were_held: true })
     }
 }

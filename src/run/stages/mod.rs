@@ -10,11 +10,10 @@ use readmill_markdup::item::HalfOrder;
 use readmill_markdup::metrics::LibraryCounts;
 use readmill_markdup::stored::StoredEnds;
 use readmill_markdup::verdict::StoredVerdict;
-use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, MarkOptions, MatePairing, Verdict};
-use readmill_record::{Arena, Charge, Error, Result, Step};
+use readmill_markdup::{DuplicateEnds, EndStore, MatePairing, Verdict};
+use readmill_record::{Arena, Charge, Error, Result};
 use readmill_sort::{
-    Framing, Keyer, Merge, Minimise, Order, PARTITION, RangeStart, RunSort, Sources, SpilledRun,
-    StoredRun, ranges,
+    Framing, Keyer, Merge, Order, PARTITION, RangeStart, RunSort, Sources, SpilledRun, StoredRun, ranges,
 };
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +40,9 @@ use crate::pipeline::recollect::collect_ends_again;
 use crate::pipeline::sort_context::{self, ENDS, SortContext};
 use crate::plan::Output;
 use crate::process::console::Console;
+use crate::run::leaving::order_leaving_steps;
+use crate::run::marking::{MarkedDuplicates, mark_options};
 use crate::run::recal_setup;
-use crate::run::tallies::Tap;
 
 /// The most bytes of records in a frame of a run that other stages read, and the least.
 const FRAMES: [usize; 2] = [1 << 18, 1 << 14];
@@ -141,7 +141,7 @@ pub struct RangeInput {
 struct LoadedMarks {
     verdict: Arc<Verdict>,
     has_dt: bool,
-    _charge: Charge,
+    charge: Charge,
 }
 
 /// The ends of a slice whose first record has the number `base`.
@@ -354,7 +354,7 @@ impl<'a> RunState<'a> {
         let Some(Judgement { verdict, has_dt }) = judgement else { return Ok(None) };
         let charge = self.memory.ledger.charge("marks of duplicates", verdict.bytes())?;
         let verdict = Arc::new(verdict.load(Arc::clone(spill))?);
-        Ok(Some(LoadedMarks { verdict, has_dt, _charge: charge }))
+        Ok(Some(LoadedMarks { verdict, has_dt, charge }))
     }
 
     /// Merges the records of all slices from `start` on, on the threads that are returned, and with these charges.
@@ -390,7 +390,6 @@ impl<'a> RunState<'a> {
         // As in one run, this is decided before it is known whether any read has a position.
         let sorted = self.plan.order() == Order::Coordinate || self.header.declares_coordinate_order();
         self.set_written_order(slices.any_placed);
-        let mut after_duplicates = std::mem::take(&mut self.after_duplicates);
         let recalibration = self.plan.steps.recalibration.as_ref();
         let request = self.table_request();
         let counts_here = request.is_some_and(|request| request.after.is_some())
@@ -402,33 +401,26 @@ impl<'a> RunState<'a> {
         let (_charges, _) =
             self.reserve(inputs, self.counting_bytes(reference.as_deref()) + of_table)?;
         let reference = reference.map(|reference| self.exclude(reference, sites, &spill)).transpose()?;
-        let mut steps: Vec<Box<dyn Step>> = Vec::new();
-        let marks = self.load(judgement, &spill)?;
-        let mut flags = None;
-        if let (Some(wanted), Some(ends), Some(marks)) =
-            (&self.plan.steps.duplicates, &duplicate_ends, &marks)
-        {
-            let clear_dt = wanted.writing.clear_dt && marks.has_dt;
-            let writing = MarkOptions { clear_dt, ..wanted.writing.clone() };
-            let verdict = Arc::clone(&marks.verdict);
-            let apply = ApplyMarks::new(verdict, writing, Arc::clone(&ends.libraries), &self.header);
-            flags = Some(apply.flagged_counts());
-            steps.push(Box::new(apply));
-        }
-        if self.plan.order() == Order::Minhash {
-            steps.push(Box::new(Minimise));
-        }
-        steps.append(&mut after_duplicates);
-        steps.extend(from_file);
-        let counter = match (table, recalibration.and_then(|it| it.apply.as_ref()), request) {
-            (Some(table), Some(apply), Some(request)) => {
+        let wanted = self.plan.steps.duplicates.as_ref().zip(duplicate_ends.as_ref());
+        let marked = self.load(judgement, &spill)?.zip(wanted).map(|(marks, (wanted, ends))| {
+            let LoadedMarks { verdict, has_dt, charge } = marks;
+            let (writing, libraries) = (mark_options(wanted, has_dt), Arc::clone(&ends.libraries));
+            MarkedDuplicates::new(verdict, charge, writing, libraries, &self.header)
+        });
+        let (apply, counter) = match (table, recalibration.and_then(|it| it.apply.as_ref()), request) {
+            (Some(table), Some(wanted), Some(request)) => {
                 let groups = ReadGroups::new(&self.header, &self.memory.ledger)?;
                 let (table, _) = count::build_report(table, &groups, &request.counting)?;
-                steps.push(self.new_step_from_counts(&table, apply, groups)?);
-                reference.as_ref().and_then(|reference| self.new_output_counter(reference))
+                let apply = self.new_step_from_counts(&table, wanted, groups)?;
+                (
+                    Some(apply),
+                    reference.as_ref().and_then(|reference| self.new_output_counter(reference)),
+                )
             }
-            _ => self.new_input_counter(reference),
+            _ => (from_file, self.new_input_counter(reference)),
         };
+        let filters = std::mem::take(&mut self.after_duplicates);
+        let steps = order_leaving_steps(self.plan, marked.as_ref(), filters, apply);
         let Some(output) = self.plan.destination.main() else {
             return Err(Error::bug("there is no output to be written"));
         };
@@ -446,13 +438,12 @@ impl<'a> RunState<'a> {
             into,
         )?;
         let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
-        let output = OutputRange::between(partition, start.as_ref(), until);
-        let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), None);
+        let range = OutputRange::between(partition, start.as_ref(), until);
         self.console.begin_stage("writing", None, false);
         let written =
-            merge::write_to_sink(crew, merge, pipeline, &self.header, &mut parts, output, self.console)?;
+            self.write_merged((crew, merge), &steps, counter.as_ref(), None, &mut parts, range)?;
         let mut flagged = Vec::new();
-        flags.iter().for_each(|flags| flags.add_to(&mut flagged));
+        marked.iter().for_each(|marked| marked.add_flagged(&mut flagged));
         let (parts, extent) = parts.complete();
         let counted = counter.map(CovariateCounter::into_totals);
         let tallies = self.tallies.save()?;
