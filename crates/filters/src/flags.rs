@@ -11,7 +11,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         flag_bits_flag(
             "require-flags",
-            "Keep only reads with all of these bits in FLAG: a number, or names such as PAIRED,UNMAP",
+            "Keep only reads with all of these bits in FLAG, such as 0x5 or PAIRED,UNMAP",
         )
         .with_samtools_names(&["f"]),
         flag_bits_flag("exclude-flags", "Drop reads with any of these bits")

@@ -13,13 +13,13 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "set-sample",
             FlagValue::Text,
             "NAME",
-            "Set the sample (SM) of all read groups; an error if they have different samples",
+            "Set the sample (SM) of all read groups. It is an error if they have different samples",
         ),
         Flag::with_value(
             "set-library",
             FlagValue::Text,
             "NAME",
-            "Set the library (LB) of all read groups; an error if they have different libraries",
+            "Set the library (LB) of all read groups. It is an error if they have different libraries",
         ),
     ],
     parse: |given, filters| {

@@ -16,28 +16,28 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "in-intervals",
             FlagValue::Text,
             "REGION|FILE",
-            "Keep only reads that overlap these intervals (GATK -L): chr1:5-9, BED, interval list, .list of regions, or unmapped (reads without a position); can be repeated",
+            "Keep only reads that overlap this region (chr1:5-9) or the regions of FILE (BED, interval list, or .list), as GATK -L does. unmapped means reads without a position. Can be repeated",
         )
         .repeatable(),
         Flag::with_value(
             "outside-intervals",
             FlagValue::Text,
             "REGION|FILE",
-            "Exclude these intervals from --in-intervals, or from all contigs (GATK -XL); can be repeated",
+            "Exclude this region, or the regions of FILE, from --in-intervals or from all contigs, as GATK -XL does. Can be repeated",
         )
         .repeatable(),
         Flag::with_value(
             "in-intervals-padding",
             FlagValue::U32,
             "N",
-            "Number of bases to add on both sides of each --in-intervals [default: 0]",
+            "Add N bases on both sides of the regions of --in-intervals [default: 0]",
         )
         .requires_flag("in-intervals"),
         Flag::with_value(
             "outside-intervals-padding",
             FlagValue::U32,
             "N",
-            "Number of bases to add on both sides of each --outside-intervals [default: 0]",
+            "Add N bases on both sides of the regions of --outside-intervals [default: 0]",
         )
         .requires_flag("outside-intervals"),
     ],

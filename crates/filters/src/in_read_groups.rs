@@ -20,7 +20,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "in-read-group",
             FlagValue::Text,
             "ID",
-            "Keep only reads of this read group, and reads without one; can be repeated",
+            "Keep only reads of this read group or of no read group. Can be repeated",
         )
         .repeatable()
         .with_samtools_names(&["r"]),
@@ -28,7 +28,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "in-read-groups",
             FlagValue::File,
             "FILE",
-            "Keep only reads of the read groups that this file lists; ^FILE drops them instead",
+            "Keep only reads of the read groups that FILE lists (^FILE drops these reads)",
         )
         .with_samtools_names(&["R"]),
     ],

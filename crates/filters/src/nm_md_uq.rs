@@ -11,7 +11,7 @@ use crate::flag::Flag;
 use crate::spec::{Filter, FilterFacts, FilterSpec, FilterStage, MakeContext, PlanFacts};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
-    flags: &[Flag::switch("nm-md-uq", "Write NM, MD and UQ as Picard SetNmMdAndUqTags")
+    flags: &[Flag::switch("nm-md-uq", "Write NM, MD and UQ, as Picard SetNmMdAndUqTags does")
         .requires_flag("reference")],
     parse: |given, filters| {
         filters.extend(given.is_given("nm-md-uq").then_some(NmMdUqRequest));

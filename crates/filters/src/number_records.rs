@@ -14,7 +14,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "number-records",
         FlagValue::Text,
         "TAG",
-        "Store the number of each input record (from 0) in this field; TAG:DIGITS stores text with this many digits (samtools import --order)",
+        "Store the number of each input record, from 0, in this field (samtools import --order). TAG:DIGITS stores it as text with this number of digits",
     )],
     parse: |given, filters| {
         let numbers: Option<NumberRecords> = given.parse_value("number-records")?;

@@ -12,7 +12,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "remove-optional-fields",
             FlagValue::Text,
             "TAGS",
-            "Remove these optional fields as the last step: NM,MD…, or all; ^NM,MD… keeps only these",
+            "Remove these optional fields last: NM,MD…, or all. With ^NM,MD…, keep only these",
         )
         .repeatable()
         .with_samtools_names(&["x", "remove-tag"]),
@@ -20,7 +20,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "keep-optional-fields",
             FlagValue::Text,
             "TAGS",
-            "Keep only these optional fields, as the last step: RG,NM…, or none",
+            "Keep only these optional fields, such as RG,NM, or none. Fields are removed in the last step",
         )
         .repeatable()
         .with_samtools_names(&["keep-tag"])

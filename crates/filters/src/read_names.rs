@@ -25,7 +25,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "qname-file",
         FlagValue::File,
         "FILE",
-        "Keep only reads named in this file; ^FILE drops them instead",
+        "Keep only reads named in FILE (^FILE drops these reads)",
     )
     .with_samtools_names(&["N"])],
     parse: |given, filters| {

@@ -14,7 +14,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "sequence-dictionary",
         FlagValue::File,
         "FILE",
-        "Replace, reorder and filter reference sequences by the dictionary of this SAM, BAM or .dict file; reads on others are removed",
+        "Replace, reorder and remove reference sequences, so that they match the dictionary of this SAM, BAM or .dict file. Reads on removed sequences are dropped",
     )
     .with_aliases(&["replace-reference-sequences"])],
     parse: |given, filters| {

@@ -13,7 +13,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "read-group",
         FlagValue::Text,
         "RG",
-        "Put all reads into this read group: 'ID:g1 LB:l1 SM:s1 …' or '@RG\\tID:g1\\tLB:l1…'",
+        "Put all reads into this read group, such as 'ID:g1 LB:l1 SM:s1 …' or '@RG\\tID:g1\\tLB:l1…'",
     )
     .with_aliases(&["replace-read-group"])],
     parse: |given, filters| {

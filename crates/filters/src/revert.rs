@@ -14,43 +14,43 @@ use crate::spec::{Filter, FilterFacts, FilterSpec, Filters, MakeContext};
 use crate::turn::reverse_field_value;
 
 const KEPT: &[(&str, &str)] = &[
-    ("alignments", "alignments, and all fields and header lines"),
-    ("duplicates", "the flag 0x400"),
-    ("qualities", "base qualities, even if OQ has the original ones"),
-    ("hard-clips", "hard-clipped bases in XB, and qualities in XQ"),
-    ("programs", "the @PG lines of the header"),
+    ("alignments", "Keep alignments, all fields and all header lines"),
+    ("duplicates", "Keep the flag 0x400"),
+    ("qualities", "Keep base qualities, even if OQ has the original qualities"),
+    ("hard-clips", "Keep hard-clipped bases in XB and their qualities in XQ"),
+    ("programs", "Keep the @PG lines of the header"),
 ];
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::switch(
             "revert",
-            "Revert to unaligned reads: drop secondary and supplementary records, remove alignments and duplicate flags, restore OQ (Picard RevertSam)",
+            "Revert to unaligned reads, as Picard RevertSam does: drop secondary and supplementary records, remove alignments and duplicate flags, and restore qualities from OQ",
         ),
-        Flag::with_value("revert-keep", FlagValue::OneOf(KEPT), "WHAT", "Do not revert this part")
+        Flag::with_value("revert-keep", FlagValue::OneOf(KEPT), "WHAT", "Keep this part unchanged")
             .repeatable()
             .requires_flag("revert"),
         Flag::with_value(
             "revert-clear",
             FlagValue::Text,
             "TAGS",
-            "Fields to remove with the alignment [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
+            "Remove these fields with the alignment [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
         )
         .requires_flag("revert"),
-        Flag::switch("revert-read-groups", "Also remove RG of reads and the @RG lines of the header")
+        Flag::switch("revert-read-groups", "Also remove the RG fields of reads and the @RG lines of the header")
             .requires_flag("revert"),
         Flag::with_value(
             "revert-reverse",
             FlagValue::Text,
             "TAGS",
-            "Fields to reverse if the read was on the reverse strand [default: OQ,U2]",
+            "Reverse these fields of reads on the reverse strand [default: OQ,U2]",
         )
         .requires_flag("revert"),
         Flag::with_value(
             "revert-complement",
             FlagValue::Text,
             "TAGS",
-            "Fields to reverse-complement if the read was on the reverse strand [default: E2,SQ]",
+            "Reverse-complement these fields of reads on the reverse strand [default: E2,SQ]",
         )
         .requires_flag("revert"),
         Flag::with_value(
@@ -62,7 +62,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         .requires_flag("revert"),
         Flag::switch(
             "revert-erase-unequal",
-            "Remove the qualities of a read whose OQ or XQ differs in length from its bases, so that --whole-templates drops it [default: an error]",
+            "Remove the qualities of a read if OQ or XQ is not as long as the bases, so that --whole-templates drops the read [default: report an error]",
         )
         .requires_flag("revert"),
     ],

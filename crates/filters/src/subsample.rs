@@ -13,18 +13,18 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "subsample",
             FlagValue::F64,
             "FRACTION",
-            "Keep this fraction of the templates, such as 0.1 (the same templates as samtools view --subsample)",
+            "Keep this fraction of the templates, such as 0.1. The templates are the same as with samtools view --subsample",
         ),
         Flag::with_value(
             "subsample-seed",
             FlagValue::U32,
             "N",
-            "Seed for the choice of templates [default: derived from the header]",
+            "Use this seed to choose templates [default: derived from the header]",
         )
         .requires_flag("subsample"),
         Flag::switch(
             "subsample-after-duplicates",
-            "Choose templates after duplicates are marked, so that marking uses all reads",
+            "Choose templates after duplicates are marked, so that duplicates are found among all reads",
         )
         .requires_flag("subsample"),
     ],

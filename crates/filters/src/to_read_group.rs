@@ -15,14 +15,14 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "to-read-group",
             FlagValue::Text,
             "ID",
-            "Put all reads into this read group of the header; other @RG lines stay",
+            "Put all reads into this read group of the header, and keep the other @RG lines",
         )
         .conflicts_with("read-group"),
         Flag::with_value(
             "orphans-to-read-group",
             FlagValue::Text,
             "RG",
-            "Put reads without a read group into this one: an ID from the header, or a new read group as for --read-group",
+            "Put reads without a read group into this read group, given as an ID from the header or as a new read group (see --read-group)",
         )
         .conflicts_with("read-group"),
     ],

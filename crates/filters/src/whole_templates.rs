@@ -16,15 +16,15 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::switch(
             "whole-templates",
-            "Drop templates that lack a mate, have several reads of one end, or lack qualities; reads must be grouped by name (Picard RevertSam SANITIZE)",
+            "Drop templates that lack a mate or qualities, or have several copies of read 1 or read 2 (Picard RevertSam SANITIZE). Reads must be grouped by name",
         ),
-        Flag::switch("first-of-each-end", "Keep the first read of each end if a template has several")
+        Flag::switch("first-of-each-end", "Keep the first copy of read 1 and read 2 if a template has several copies")
             .requires_flag("whole-templates"),
         Flag::with_value(
             "max-discarded",
             FlagValue::F64,
             "SHARE",
-            "Fail if --whole-templates drops more than this share of the reads, 0 to 1 [default: 0.01]",
+            "Fail if --whole-templates drops more than this fraction of the reads, from 0 to 1 [default: 0.01]",
         )
         .requires_flag("whole-templates"),
     ],

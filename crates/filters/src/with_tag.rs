@@ -18,7 +18,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "with-tag",
             FlagValue::Text,
             "TAG[:VALUE]",
-            "Keep only reads with this optional field, or with this value of it; repeat the flag for more values",
+            "Keep only reads with this optional field, or with this value of the field. Repeat the flag to allow more values",
         )
         .repeatable()
         .with_samtools_names(&["d", "tag"]),
@@ -26,7 +26,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "with-tag-in",
             FlagValue::Text,
             "TAG:FILE",
-            "Keep only reads whose value of this optional field is listed in a file",
+            "Keep only reads whose value of this optional field is listed in FILE",
         )
         .repeatable()
         .with_samtools_names(&["D", "tag-file"]),

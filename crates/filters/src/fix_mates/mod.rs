@@ -29,20 +29,20 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         Flag::with_value(
             "fix-mates",
             FlagValue::OneOf(&[
-                ("picard", "Picard FixMateInformation"),
-                ("samtools", "samtools fixmate -m, with its default sanitising"),
+                ("picard", "Follow Picard FixMateInformation"),
+                ("samtools", "Follow samtools fixmate -m, with its default sanitising"),
             ]),
             "RULES",
             "Fix mate information (RNEXT, PNEXT, TLEN, flags, MC, MQ, ms) of reads that are grouped by name",
         ),
         Flag::switch(
             "template-cigar",
-            "Write ct, the CIGARs of both ends and their distance, as samtools fixmate -c",
+            "Write the CIGARs of both reads and their distance to the field ct, as samtools fixmate -c does",
         )
         .requires_flag("fix-mates"),
         Flag::switch(
             "drop-once-fixed",
-            "After mates are fixed, drop unmapped reads and secondary alignments, as samtools fixmate -r",
+            "Drop unmapped reads and secondary alignments after mates are fixed, as samtools fixmate -r does",
         )
         .requires_flag("fix-mates"),
     ],

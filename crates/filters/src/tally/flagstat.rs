@@ -10,8 +10,8 @@ use super::spec::{TallyReport, TallySpec};
 /// The description of this tally, with the flag `--flagstat FILE`, the subcommand `flagstat`, and
 /// its formats.
 pub const SPEC: TallySpec = TallySpec {
-    flag_help: Some("Write read counts by FLAG, as samtools flagstat"),
-    command_help: Some("Count reads by FLAG, as samtools flagstat"),
+    flag_help: Some("Write read counts by FLAG, as samtools flagstat does"),
+    command_help: Some("Count reads by FLAG, as samtools flagstat does"),
     formats: &[("json", &JSON), ("tsv", &TSV)],
     ..TallySpec::new("flagstat", |_| {
         TallyReport::new(Flagstat, |counts, _| counts.to_text().into_bytes())

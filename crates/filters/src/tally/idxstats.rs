@@ -9,8 +9,8 @@ use readmill_record::{Batch, Header, Result, Tally};
 use super::spec::{TallyReport, TallySpec};
 
 pub const SPEC: TallySpec = TallySpec {
-    flag_help: Some("Write read counts by reference sequence, as samtools idxstats"),
-    command_help: Some("Count reads by reference sequence, as samtools idxstats; needs no index"),
+    flag_help: Some("Write read counts by reference sequence, as samtools idxstats does"),
+    command_help: Some("Count reads by reference sequence, as samtools idxstats does, without an index"),
     ..TallySpec::new("idxstats", |context| {
         TallyReport::new(Idxstats::new(context.header), |counts, _| counts.to_text())
     })

@@ -20,7 +20,7 @@ pub use sequencing::{BAMSEQCHKSUM, SAMTOOLS_CHECKSUM, SequencingChecksum, Sequen
 /// The description of this tally, for the flag `--checksum FILE`. The subcommand has flags of its
 /// own, so it is not made from this.
 pub const SPEC: TallySpec = TallySpec {
-    flag_help: Some("Write checksums of the reads, independent of their order (readmill checksum)"),
+    flag_help: Some("Write checksums that do not depend on the order of reads (readmill checksum)"),
     ..TallySpec::new("checksum", |context| {
         TallyReport::new(Checksum::new(context.header, ChangedTags::default()), |sums, _| {
             sums.to_text().into_bytes()

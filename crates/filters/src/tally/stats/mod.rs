@@ -57,7 +57,7 @@ pub use piece::{StatsPiece, StatsPieceMaker};
 pub use settings::StatsSettings;
 
 pub const SPEC: TallySpec = TallySpec {
-    flag_help: Some("Write statistics of the reads, as samtools stats"),
+    flag_help: Some("Write statistics of the reads, as samtools stats does"),
     memory: Some(CountMemory { name: "statistics", bytes: StatsPartial::max_bytes }),
     ..TallySpec::new("stats", |context| {
         let stats = Stats::new(context.sorted);
