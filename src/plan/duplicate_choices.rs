@@ -28,13 +28,13 @@ pub(super) const RULE_SETS: &[Choice<RuleSet>] = &[
         value: RuleSet::Picard,
         name: "picard",
         aliases: &[],
-        help: "As Picard MarkDuplicates: each library separately, mates matched by name",
+        help: "Follow Picard MarkDuplicates: libraries are separate, and mates are matched by name",
     },
     Choice {
         value: RuleSet::Samtools,
         name: "samtools",
         aliases: &[],
-        help: "As samtools markdup: mates by the fields MC and ms, which --fix-mates samtools and samtools fixmate -m write",
+        help: "Follow samtools markdup: mates are matched by MC and ms, which --fix-mates samtools and samtools fixmate -m write",
     },
 ];
 
@@ -43,13 +43,13 @@ pub(super) const PAIR_ENDS: &[Choice<PairEnds>] = &[
         value: PairEnds::Template,
         name: "template",
         aliases: &["t"],
-        help: "The outer ends of the template",
+        help: "Compare the outer ends of the template",
     },
     Choice {
         value: PairEnds::Sequence,
         name: "sequence",
         aliases: &["s"],
-        help: "The start of the sequence of each read",
+        help: "Compare the start of the sequence of each read",
     },
 ];
 
@@ -58,19 +58,19 @@ pub(super) const DUPLICATE_MODES: &[Choice<DuplicateMode>] = &[
         value: DuplicateMode::Auto,
         name: "auto",
         aliases: &[],
-        help: "template if the reads are grouped by name, else coordinate; if the reads do not show it, the header decides",
+        help: "Use template if the reads are grouped by name, else coordinate. If the reads do not show it, the header decides",
     },
     Choice {
         value: DuplicateMode::Template,
         name: "template",
         aliases: &["queryname"],
-        help: "All records of the template, as Picard on queryname-grouped input",
+        help: "Flag all records of the template, as Picard does for queryname-grouped input",
     },
     Choice {
         value: DuplicateMode::Coordinate,
         name: "coordinate",
         aliases: &[],
-        help: "Only mapped primary records, as Picard on coordinate-sorted input",
+        help: "Flag only mapped primary records, as Picard does for coordinate-sorted input",
     },
 ];
 
@@ -85,46 +85,46 @@ pub(super) const SCORING_STRATEGIES: &[Choice<Strategy>] = &[
         value: Strategy::SumOfBaseQualities,
         name: "sum-of-base-qualities",
         aliases: &["SUM_OF_BASE_QUALITIES"],
-        help: "Highest sum of base qualities of at least 15",
+        help: "Choose the highest sum of the base qualities that are 15 or more",
     },
     Choice {
         value: Strategy::TotalMappedReferenceLength,
         name: "total-mapped-reference-length",
         aliases: &["TOTAL_MAPPED_REFERENCE_LENGTH"],
-        help: "Highest number of aligned reference bases",
+        help: "Choose the highest number of aligned reference bases",
     },
     Choice {
         value: Strategy::Random,
         name: "random",
         aliases: &[],
-        help: "Random, from a hash of the read name",
+        help: "Choose at random, by a hash of the read name",
     },
 ];
 
 pub(super) const UMI_METHODS: &[Choice<Method>] = &[
-    Choice { value: Method::Exact, name: "exact", aliases: &[], help: "Identical UMIs" },
+    Choice { value: Method::Exact, name: "exact", aliases: &[], help: "Group identical UMIs" },
     Choice {
         value: Method::Directional,
         name: "directional",
         aliases: &[],
-        help: "Also UMIs that may be sequencing errors of a more frequent UMI, as umi_tools",
+        help: "Also group UMIs that may be sequencing errors of a more frequent UMI, as umi_tools does",
     },
     Choice {
         value: Method::Adjacency,
         name: "adjacency",
         aliases: &[],
-        help: "As the adjacency method of umi_tools",
+        help: "Group UMIs with the adjacency method of umi_tools",
     },
     Choice {
         value: Method::Cluster,
         name: "cluster",
         aliases: &[],
-        help: "All UMIs connected by differences of at most --umi-edits, as umi_tools",
+        help: "Group all UMIs that are connected by at most --umi-edits differences, as umi_tools does",
     },
     Choice {
         value: Method::Paired,
         name: "paired",
         aliases: &[],
-        help: "Both strands of a duplex molecule, as fgbio; UMIs such as ACGT-TTGA",
+        help: "Group both strands of a duplex molecule, as fgbio does, by UMIs such as ACGT-TTGA",
     },
 ];

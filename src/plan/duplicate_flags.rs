@@ -31,31 +31,39 @@ pub struct DuplicateFlags {
     /// Leave optical duplicates out of the output
     #[arg(long, alias = "remove-sequencing-duplicates")]
     remove_optical_duplicates: bool,
-    /// Rules that decide which reads are duplicates; flags below apply to picard unless they mention samtools
+    /// Use the rules of this tool to decide which reads are duplicates
+    ///
+    /// The flags below apply to picard, unless they mention samtools.
     #[arg(long, value_name = "WHOSE", default_value = "picard", value_parser = one_of(RULE_SETS))]
     rules: RuleSet,
-    /// Read ends that are compared (--rules samtools)
+    /// Compare these ends of reads (--rules samtools)
     #[arg(long, value_name = "OF", default_value = "template", value_parser = one_of(PAIR_ENDS))]
     ends: PairEnds,
-    /// Clear duplicate flags and dt and do fields of the input first (--rules samtools; picard always resets flags)
+    /// Clear duplicate flags, dt fields and do fields of the input first (--rules samtools)
+    ///
+    /// With --rules picard, duplicate flags are always reset.
     #[arg(long)]
     clear_marks: bool,
-    /// Include reads that failed quality control, 0x200 (--rules samtools)
+    /// Include reads that failed quality control, which have the flag 0x200 (--rules samtools)
     #[arg(long)]
     include_fails: bool,
     /// Compare only reads of the same read group (--rules samtools)
     #[arg(long)]
     use_read_groups: bool,
-    /// Records of a duplicate template that are flagged
+    /// Flag these records of a duplicate template
     #[arg(long, value_name = "MODE", default_value = "auto", alias = "ASSUME_SORT_ORDER", value_parser = one_of(DUPLICATE_MODES))]
     duplicate_mode: DuplicateMode,
-    /// Write duplication metrics, in the format of Picard or, with --rules samtools, of samtools markdup -f
+    /// Write duplication metrics in the format of Picard
+    ///
+    /// With --rules samtools, the format is the text format of samtools markdup -f.
     #[arg(long, value_name = "FILE", alias = "METRICS_FILE")]
     metrics: Option<PathBuf>,
-    /// Write duplication metrics as JSON; with --rules samtools, in the format of samtools markdup --json
+    /// Write duplication metrics as JSON
+    ///
+    /// With --rules samtools, the format is the JSON format of samtools markdup --json.
     #[arg(long, value_name = "FILE")]
     metrics_json: Option<PathBuf>,
-    /// Duplicates that get a DT field: SQ for optical duplicates, LB for others
+    /// Write a DT field to these duplicates: SQ for optical duplicates, LB for other duplicates
     #[arg(
         long,
         value_name = "WHICH",
@@ -65,13 +73,15 @@ pub struct DuplicateFlags {
         value_parser = one_of(DUPLICATE_TYPES)
     )]
     tag_duplicates: DuplicateTypes,
-    /// Write the duplicate set of each pair: DI (number of the representative pair) and DS (size)
+    /// Write the duplicate set of each pair to DI and DS
+    ///
+    /// DI is the number of the representative pair, and DS is the size of the set.
     #[arg(long)]
     tag_duplicate_set_members: bool,
     /// Keep DT fields of the input
     #[arg(long)]
     keep_dt: bool,
-    /// How the representative of a duplicate set is chosen
+    /// Choose the representative of a duplicate set with this strategy
     #[arg(
         long,
         value_name = "STRATEGY",
@@ -81,28 +91,40 @@ pub struct DuplicateFlags {
         value_parser = one_of(SCORING_STRATEGIES)
     )]
     scoring_strategy: Strategy,
-    /// Maximum distance of optical duplicates in pixels, in x and in y, or auto (by the instrument in the read names), or off; with --rules samtools, also writes dt [default: 100; off with --rules samtools]
+    /// Maximum distance of optical duplicates in pixels, in x and in y, or auto, or off
+    ///
+    /// auto sets the distance by the instrument in the read names. With --rules samtools, dt fields
+    /// are also written [default: 100; off with --rules samtools].
     #[arg(long, value_name = "PIXELS", alias = "OPTICAL_DUPLICATE_PIXEL_DISTANCE", allow_hyphen_values = true, value_parser = parse_distance)]
     optical_distance: Option<OpticalDistance>,
-    /// How coordinates are read from read names: picard (5 or 7 fields, 16 bits each), full (more vendors, UMI suffixes, full coordinates), null (not at all), or a regular expression with groups for tile, x and y
+    /// Read coordinates from read names in this way
+    ///
+    /// picard reads names with 5 or 7 fields, and keeps 16 bits of each coordinate. full also reads
+    /// names of more vendors and names with UMI suffixes, and keeps full coordinates. null reads no
+    /// coordinates. Any other value is a regular expression with groups for tile, x and y.
     #[arg(long, value_name = "HOW", alias = "READ_NAME_REGEX", value_parser = parse_names)]
     read_names: Option<ReadNames>,
-    /// Regular expression with groups that reads coordinates from read names (--rules samtools)
+    /// Read coordinates from read names with this regular expression, which has groups (--rules
+    /// samtools)
     #[arg(long, value_name = "REGEX", requires = "optical_distance")]
     read_coords: Option<String>,
-    /// Meaning of the groups of --read-coords: t (part of the name that must be equal), x and y [default: txy]
+    /// Meaning of the groups of --read-coords, in order [default: txy]
+    ///
+    /// x and y are coordinates, and t is a part of the name that must be equal in both reads.
     #[arg(long, value_name = "ORDER", requires = "read_coords")]
     coords_order: Option<String>,
-    /// Write the name of the representative read to do of each duplicate (--rules samtools)
+    /// Write the name of the representative read to the do field of each duplicate (--rules
+    /// samtools)
     #[arg(long)]
     tag_original: bool,
-    /// Write the number of reads in the duplicate set to dc of the representative (--rules samtools)
+    /// Write the number of reads in a duplicate set to the dc field of the representative (--rules
+    /// samtools)
     #[arg(long)]
     duplicate_count: bool,
     /// Compare each duplicate only with its representative (--rules samtools)
     #[arg(long)]
     no_multi_dup: bool,
-    /// Maximum size of duplicate sets in which optical duplicates are detected
+    /// Detect optical duplicates only in duplicate sets of at most N reads
     #[arg(
         long,
         value_name = "N",
@@ -117,31 +139,36 @@ pub struct DuplicateFlags {
     /// Also detect optical duplicates among single reads
     #[arg(long)]
     optical_single: bool,
-    /// Field with the barcode of the template; reads with different barcodes are not duplicates
+    /// Read the barcode of the template from this field. Reads with different barcodes are not
+    /// duplicates
     #[arg(long, value_name = "TAG", alias = "BARCODE_TAG", value_parser = parse_tag)]
     barcode_tag: Option<[u8; 2]>,
-    /// Field with the barcode of the first read
+    /// Read the barcode of read 1 from this field
     #[arg(long, value_name = "TAG", alias = "READ_ONE_BARCODE_TAG", value_parser = parse_tag)]
     read_one_barcode_tag: Option<[u8; 2]>,
-    /// Field with the barcode of the second read
+    /// Read the barcode of read 2 from this field
     #[arg(long, value_name = "TAG", alias = "READ_TWO_BARCODE_TAG", value_parser = parse_tag)]
     read_two_barcode_tag: Option<[u8; 2]>,
-    /// The barcode has two halves, one for each strand of the molecule
+    /// Treat the barcode as two halves, one for each strand of the molecule
     #[arg(long, requires = "barcode_tag")]
     duplex_umi: bool,
-    /// Field to write the identifier of the molecule to, derived from the barcode
+    /// Write the identifier of the molecule, which is derived from the barcode, to this field
     #[arg(long, value_name = "TAG", alias = "MOLECULAR_IDENTIFIER_TAG", requires = "barcode_tag", value_parser = parse_tag)]
     molecular_identifier_tag: Option<[u8; 2]>,
-    /// Source of the UMI: tag:RX, name (or name:SEPARATOR), inline:N (or inline:N+N)
+    /// Read the UMI from this source, such as tag:RX
+    ///
+    /// tag:RX reads it from a field. name reads it from the read name, and name:SEPARATOR sets the
+    /// separator. inline:N takes the first N bases of read 1, and inline:N+N takes the first bases
+    /// of both reads.
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["barcode_tag", "read_one_barcode_tag", "read_two_barcode_tag"])]
     umi: Option<UmiSource>,
-    /// Which UMIs at the same position belong to one molecule
+    /// Group UMIs at the same position into molecules with this method
     #[arg(long, value_name = "METHOD", default_value = "directional", requires = "umi", value_parser = one_of(UMI_METHODS))]
     umi_method: Method,
-    /// Maximum number of differences between UMIs of one molecule
+    /// Maximum number of differences between the UMIs of one molecule
     #[arg(long, value_name = "N", default_value_t = 1, requires = "umi")]
     umi_edits: u32,
-    /// Field to write the number of the molecule to
+    /// Write the number of the molecule to this field
     #[arg(long, value_name = "TAG", default_value = "MI", requires = "umi", value_parser = parse_tag)]
     molecule_tag: [u8; 2],
     #[command(flatten)]
