@@ -24,9 +24,11 @@ use super::same_pass::SamePassFlags;
 /// Where reads come from.
 #[derive(Args)]
 pub struct InputFlags {
-    /// Input: SAM, BAM or CRAM; - for standard input, the default if it is no terminal
+    /// Read this SAM, BAM or CRAM file [default: -, which is standard input]
     ///
-    /// Input: SAM, BAM or CRAM, told by content; - for standard input, which is the default if it is no terminal. Several are read one after the other, under one header.
+    /// The content of a file decides its format. Without IN, standard input is read; if it is a
+    /// terminal, this is an error. If you give several files, they are read one after the other,
+    /// and the output has one merged header.
     #[arg(value_name = "IN")]
     input: Vec<PathBuf>,
 }
@@ -43,39 +45,43 @@ pub struct Io {
 /// Flags of the output and resources.
 #[derive(Args)]
 pub struct OutputFlags {
-    /// Output file; - for standard output, the default for one input
+    /// Write to FILE [default for one input: -, standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write so many files, FILE.part-001 and so on, which cat joins to the BAM file that is written without this flag; only where reads are sorted, or their duplicates marked, in the same run
+    /// Write the output as N files: FILE.part-001 and so on
+    ///
+    /// If you join these files with cat, you get the BAM file that is written without this flag.
+    /// The flag works only if the same run sorts the reads or marks duplicates.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_PARTS as i64))]
     out_parts: u16,
     #[arg(short = 'O', long, value_name = "FORMAT", value_parser = Format::parse, help = format_help("bam"), long_help = long_format_help())]
     output_format: Option<Format>,
-    /// Compression level, 0 to 12 [default: 6, or 0 into a pipe]
+    /// Compress with level 0 to 12 [default: 6, or 0 for a pipe]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
     level: Option<u8>,
-    /// About three fifths of the time for 5 to 8 % more bytes: the same as -l 1
+    /// Compress with level 1, which takes about three fifths of the time and writes 5 to 8 % more
+    /// bytes
     #[arg(long, conflicts_with = "level")]
     fast: bool,
-    /// Uncompressed BAM, the same as -l 0
+    /// Write uncompressed BAM (the same as --level 0)
     #[arg(short, long, conflicts_with_all = ["level", "fast"])]
     uncompressed: bool,
-    /// Codec of the output: libdeflate, zlib, or igzip where it is built in
+    /// Compress the output with this codec: libdeflate, zlib, or igzip if the build includes it
     #[arg(long, value_name = "CODEC", default_value_t)]
     codec: Codec,
-    /// Write an index; a BAM file sorted by coordinate gets one without asking
+    /// Write an index. BAM files that are sorted by coordinate get one by default
     #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true, value_parser = one_of(INDEX_FORMATS))]
     write_index: Option<Option<IndexFormat>>,
-    /// Write no index
+    /// Do not write an index
     #[arg(long, conflicts_with = "write_index")]
     no_index: bool,
-    /// Write the MD5 of the output to a file of its name and .md5, as hexadecimal digits
+    /// Write the MD5 checksum of the output to FILE.md5, as hexadecimal digits
     #[arg(long)]
     md5: bool,
-    /// Let -o name an input, which is replaced when the output is complete
+    /// Allow -o to name an input file, which is replaced when the output is complete
     #[arg(long, requires = "output")]
     in_place: bool,
-    /// Add no @PG line
+    /// Do not add a @PG line to the header
     #[arg(long = "no-PG", alias = "no-pg")]
     no_pg: bool,
     #[command(flatten)]
@@ -87,7 +93,9 @@ pub struct OutputFlags {
 /// The memory of commands that need little.
 #[derive(Args)]
 pub struct MemoryFlag {
-    /// Memory of the whole process in all, such as 512M [default: 2G at most]
+    /// Limit the memory of the process, such as 512M [default: at most 2G]
+    ///
+    /// The default is 2G, or 3/4 of the memory that the control group allows, if this is less.
     #[arg(short, long, value_name = "SIZE", value_parser = parse_memory, env = "READMILL_MEMORY")]
     memory: Option<u64>,
 }
@@ -102,46 +110,56 @@ impl MemoryFlag {
 #[derive(Args)]
 #[command(next_help_heading = "Resources")]
 pub struct ResourceFlags {
-    /// Codec of spilled data: lz4, zstd or none
+    /// Codec for temporary files: lz4, zstd or none
     #[arg(long, value_name = "CODEC", default_value_t)]
     spill_codec: SpillCodec,
-    /// Threads in all, not in addition [default: what this process may use]
+    /// Total number of threads [default: all that the process may use]
     ///
-    /// Threads in all, not in addition; 0 means one, as in samtools [default: what this process may use]
+    /// All threads count, whereas samtools counts only additional threads. 0 means 1, as in
+    /// samtools.
     #[arg(short = '@', long, value_name = "N", env = "READMILL_THREADS", allow_negative_numbers = true)]
     threads: Option<u16>,
-    /// Memory of the whole process in all, such as 512M or 1.5G [default: 2G at most]
+    /// Limit the memory of the process, such as 512M or 1.5G [default: at most 2G]
     ///
-    /// Memory of the whole process in all, such as 512M or 1.5G [default: auto, which is 2G, or 3/4 of what the control group allows if that is less]
+    /// The limit applies to the whole process. The default, auto, is 2G, or 3/4 of the memory that
+    /// the control group allows, if this is less.
     #[arg(short, long, value_name = "SIZE", value_parser = parse_memory, env = "READMILL_MEMORY")]
     memory: Option<u64>,
-    /// Where to spill what does not fit [default: $TMPDIR, else beside the output]
+    /// Write temporary files here [default: $TMPDIR, or next to the output]
     ///
-    /// Where to spill what does not fit; may be given again [default: $TMPDIR, else beside the output]
+    /// Reads that do not fit into memory are written to temporary files. Give the flag again to use
+    /// several directories.
     #[arg(short = 'T', long = "temp-dir", value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
-    /// Reference, as FASTA, plain or by bgzip
+    /// Read reference sequences from this FASTA file
+    ///
+    /// The file is plain text, or compressed with bgzip.
     #[arg(long, value_name = "FASTA")]
     reference: Option<PathBuf>,
-    /// Accept a BAM file that lacks its EOF block, or a CRAM file that lacks its last container
+    /// Accept a BAM file without its EOF block, or a CRAM file without its EOF container
     #[arg(long)]
     allow_missing_eof: bool,
-    /// Read a file that is given twice twice, instead of refusing it
+    /// Accept an input file that is given twice, and read it twice
+    ///
+    /// Without this flag, such a file is an error.
     #[arg(long)]
     allow_same_input: bool,
-    /// Print the plan and how the memory is divided before starting
+    /// Print the plan, and how memory is divided, before the run starts
     #[arg(long)]
     explain: bool,
     /// Print only warnings and errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
-    /// Show progress even where standard error is not a terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(short, long)]
     verbose: bool,
-    /// Form of messages on standard error: text, or json, which is a JSON object in each line, for programs
+    /// Format of messages on standard error: text, or json for one JSON object per line [default:
+    /// text]
     #[arg(long, value_name = "FORM", value_enum, env = "READMILL_LOG_FORMAT")]
     log_format: Option<LogFormat>,
-    /// Write no colours; so does NO_COLOR in the environment
+    /// Do not use colours in messages
+    ///
+    /// The environment variable NO_COLOR has the same effect.
     #[arg(long)]
     no_color: bool,
 }
@@ -156,15 +174,14 @@ enum LogFormat {
 /// Returns the short help of `-O` of a command that writes the format `usual` if nothing else is said.
 pub fn format_help(usual: &str) -> String {
     let names = format_names(usual);
-    format!("Output format: {names} [default: by the output's name, else {usual}]")
+    format!("Output format: {names} [default: from the file name, else {usual}]")
 }
 
 /// Returns the long help of `-O`, which begins with the short one, as that of other flags does.
 fn long_format_help() -> String {
     format!(
-        "{}\n\nOutput format: {}, as in {} [default: by the end of the output's name; bam where it has none, or one that readmill does not know; an error where it is that of other files, such as .txt]",
+        "{}\n\nA format can be followed by options, as in {}. Without this flag, the ending of the output's name decides. If the name has no ending, or an unknown ending, the format is bam. The ending of another file type, such as .txt, is an error.",
         format_help("bam"),
-        format_names("bam"),
         format_examples()
     )
 }

@@ -124,34 +124,34 @@ fn open_records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileO
 /// Flags of the dictionary.
 #[derive(Args)]
 #[command(
-    after_help = "The output is the same as that of samtools dict, or, with --as-picard, of Picard's CreateSequenceDictionary, whose @HD \
-has VN:1.6 and no SO, and whose UR is the path as given.
+    after_help = "The output is identical to the output of samtools dict. With --as-picard, it is identical to the output of Picard \
+CreateSequenceDictionary: @HD has VN:1.6 and no SO, and UR is the path as given.
 
   readmill dict ref.fa -o ref.dict"
 )]
 pub struct DictArgs {
-    /// FASTA, plain or compressed; - for standard input
+    /// FASTA file, plain or compressed; - is standard input
     #[arg(value_name = "REF")]
     reference: PathBuf,
-    /// Output file [default: -, which is standard output]
+    /// Write the dictionary to this file [default: -, standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Name of the assembly (AS)
+    /// Set the name of the assembly (AS)
     #[arg(short, long, value_name = "TEXT")]
     assembly: Option<String>,
-    /// Name of the species (SP)
+    /// Set the name of the species (SP)
     #[arg(short, long, value_name = "TEXT")]
     species: Option<String>,
-    /// Location of the FASTA file (UR) [default: file:// and its path]
+    /// Set the location of the FASTA file (UR) [default: file:// and its path]
     #[arg(short, long, value_name = "URI")]
     uri: Option<String>,
     /// Do not write the @HD line
     #[arg(short = 'H', long)]
     no_header: bool,
-    /// Write alternative names of contigs (AN): with and without chr
+    /// Write an alternative name of each contig (AN), with or without the prefix chr
     #[arg(short = 'A', long, alias = "alternative-name")]
     alias: bool,
-    /// Write @HD and UR as Picard's CreateSequenceDictionary does
+    /// Write @HD and UR as Picard CreateSequenceDictionary does
     #[arg(long)]
     as_picard: bool,
     /// Print only errors
@@ -180,7 +180,7 @@ impl DictArgs {
 #[derive(Args)]
 #[command(
     after_help = "A file is complete if it is SAM, BAM or CRAM, its header has reference sequences, and its end-of-file marker \
-exists. Records are not read, so damage in the middle is not detected; readmill flagstat reads a whole file.
+exists. Records are not read, so damage in the middle of a file is not detected. readmill flagstat reads whole files.
 
 Exit code: 0 if all files are complete, 2 if one is not, 3 if one cannot be read.
 
@@ -188,13 +188,13 @@ Exit code: 0 if all files are complete, 2 if one is not, 3 if one cannot be read
   readmill quickcheck -v *.bam > bad.txt"
 )]
 pub struct QuickcheckArgs {
-    /// SAM, BAM or CRAM files
+    /// SAM, BAM or CRAM files to check
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Print the names of files that are not complete
+    /// Print the names of incomplete files
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
-    /// Print nothing; only set the exit code
+    /// Print nothing, and only set the exit code
     #[arg(short, long)]
     quiet: bool,
     /// Accept headers without reference sequences, as in files of unaligned reads
@@ -242,16 +242,16 @@ impl QuickcheckArgs {
   readmill head -h 0 -n 5 sample.bam  # the first five records"
 )]
 pub struct HeadArgs {
-    /// SAM, BAM or CRAM file; - for standard input
+    /// SAM, BAM or CRAM file [default: -, standard input]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Number of header lines to print [default: all]
+    /// Print the first N header lines [default: all]
     #[arg(short = 'h', long, value_name = "N")]
     headers: Option<u64>,
-    /// Number of records to print
+    /// Print the first N records
     #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
     records: u64,
-    /// Reference FASTA, if CRAM needs it
+    /// Reference FASTA file, if a CRAM file needs it
     #[arg(short = 'T', long, value_name = "FASTA")]
     reference: Option<PathBuf>,
     #[command(flatten)]
@@ -280,7 +280,7 @@ impl HeadArgs {
 /// Flags of putting reads of one name together.
 #[derive(Args)]
 #[command(
-    after_help = "Reads are sorted by name, byte by byte, so their order is the same in each run; samtools collate only groups them. \
+    after_help = "Reads are sorted by name, byte by byte, so their order is the same in each run. samtools collate only groups them. \
 readmill fastq, markdup and filter --fix-mates do not need collated input.
 
   readmill collate sample.bam -o by-name.bam"
@@ -301,25 +301,25 @@ impl CollateArgs {
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
-    after_help = "Compressed blocks are copied unchanged. All files must have the same contigs. The header is the header of the first file, \
-including @HD: if the joined files are not in the order that @HD states, use readmill merge instead.
+    after_help = "Compressed blocks are copied unchanged. All files must have the same contigs. The output gets the header of the first file, \
+including @HD. If the joined files are not in the order that @HD states, use readmill merge instead.
 
   readmill cat part1.bam part2.bam -o whole.bam"
 )]
 pub struct CatArgs {
-    /// BAM files, in order
+    /// BAM files to join, in this order
     #[arg(value_name = "FILE", required_unless_present = "list")]
     files: Vec<PathBuf>,
-    /// File with names of BAM files, one per line, which are joined first
+    /// Read the names of further BAM files from this file, one per line. They are joined first
     #[arg(short = 'b', long, value_name = "FILE")]
     list: Option<PathBuf>,
-    /// Use the header of this file [default: the first input]
+    /// Use the header of this file [default: header of the first input]
     #[arg(short = 'h', long, value_name = "FILE")]
     header: Option<PathBuf>,
-    /// Output file [default: -, which is standard output]
+    /// Write the joined file to FILE [default: -, standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Do not add a @PG line
+    /// Do not add a @PG line to the header
     #[arg(long = "no-PG", alias = "no-pg")]
     no_pg: bool,
     /// Accept files without end-of-file marker
@@ -363,23 +363,23 @@ impl CatArgs {
 /// Flags of another header.
 #[derive(Args)]
 #[command(
-    after_help = "Reads store the number of their contig, and in CRAM also of their read group. So the new header must have contigs of \
-the same lengths in the same order; their names may differ, and it may have more contigs at the end.
+    after_help = "A record stores the number of its contig and, in CRAM, the number of its read group. So the new header must have contigs \
+of the same lengths in the same order. Contigs can have new names, and you can add contigs at the end.
 
   readmill head sample.bam | sed 's/SN:chr/SN:/' > new.sam
   readmill reheader new.sam sample.bam -o renamed.bam"
 )]
 pub struct ReheaderArgs {
-    /// SAM, BAM or CRAM file with the new header
+    /// SAM, BAM or CRAM file that has the new header
     #[arg(value_name = "HEADER", required_unless_present_any = ["command", "in_place"])]
     header: Option<PathBuf>,
-    /// BAM or CRAM file with the reads
+    /// BAM or CRAM file that has the reads
     #[arg(value_name = "FILE", required_unless_present_any = ["command", "in_place"])]
     input: Option<PathBuf>,
-    /// Output file [default: -, which is standard output]
+    /// Write the file with the new header to FILE [default: -, standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Do not add a @PG line
+    /// Do not add a @PG line to the header
     #[arg(short = 'P', long = "no-PG", alias = "no-pg")]
     no_pg: bool,
     /// Accept a file without end-of-file marker

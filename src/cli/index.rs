@@ -32,44 +32,51 @@ use super::common::{MemoryFlag, environment_memory};
   FASTA                   the index for readmill align, FILE.fai, and FILE.gzi if it is compressed with bgzip
 
 The index for the aligner is identical to that of bwa-mem2 2.2.1 or minibwa 0.6, so each program can read the other's \
-index. Building it takes about 10 bytes of memory per base of the reference, and 18 bytes from 2^30 bases on.
+index. Building it takes about 10 bytes of memory per base of the reference, or 18 bytes if the reference has 2^30 bases or more.
 
   readmill index sample.bam          # writes sample.bam.bai
   readmill index ref.fa              # once, for readmill align")]
 pub struct IndexArgs {
-    /// BAM, CRAM, FASTA, BCF; or SAM, VCF, BED or GFF compressed with bgzip
+    /// Files to index: BAM, CRAM, BCF, FASTA, or SAM, VCF, BED or GFF compressed with bgzip
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Write a BAI
+    /// Write a BAI index
     #[arg(short, long, conflicts_with = "csi")]
     bai: bool,
-    /// Write a CSI
+    /// Write a CSI index
     #[arg(short, long)]
     csi: bool,
-    /// Maximum memory, such as 2G; an index that needs more is an error. A number from 1 to 30 has the meaning of samtools: write a CSI whose smallest bins have 2^N bases
+    /// Limit the memory, such as 2G; a number from 1 to 30 sets the bin size of a CSI index
+    ///
+    /// An index that needs more memory is an error. A number from 1 to 30 without a unit has the
+    /// meaning of samtools: readmill writes a CSI index whose smallest bins have 2^N bases.
     #[arg(short, long, value_name = "SIZE|N", value_parser = parse_amount)]
     memory: Option<MemoryOrMinShift>,
-    /// Name of the index; for FASTA, prefix of the files for the aligner [default: FILE with the usual ending]
+    /// Write the index to a file with this name [default: FILE with the usual ending]
+    ///
+    /// For FASTA, NAME is the prefix of the files that the aligner needs.
     #[arg(short, long, value_name = "NAME", alias = "prefix")]
     output: Option<PathBuf>,
-    /// Format of a text file, if it cannot be detected: vcf, bed or gff
+    /// Read a text file as vcf, bed or gff, if its format cannot be detected
     #[arg(short, long, value_name = "KIND", value_parser = one_of(PRESET_CHOICES))]
     preset: Option<TextPreset>,
-    /// Total number of threads; 0 means 1, as in samtools [default: all available]
+    /// Total number of threads [default: all available]
+    ///
+    /// 0 means 1, as in samtools.
     #[arg(short = '@', long, value_name = "N", env = "READMILL_THREADS", allow_negative_numbers = true)]
     threads: Option<u16>,
     /// Accept a file without end-of-file marker
     #[arg(long)]
     allow_missing_eof: bool,
-    /// Aligner that will use the index of a FASTA file
+    /// Build the index of a FASTA file for this aligner
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     kernel: KernelName,
-    /// Also write REF.0123, which bwa-mem2 needs and readmill does not
+    /// Also write REF.0123, which bwa-mem2 needs but readmill does not need
     #[cfg(feature = "bwa")]
     #[arg(long)]
     unpacked: bool,
-    /// Accepted for samtools: all files are indexed with or without it
+    /// Ignored: all given files are indexed, with or without this flag (samtools index -M)
     #[arg(short = 'M', hide = true)]
     several: bool,
     /// Print only errors
@@ -269,22 +276,23 @@ impl IndexArgs {
 #[derive(Args)]
 #[command(
     after_help = "  readmill faidx ref.fa                    # writes ref.fa.fai; ref.fa.gz gets a .gzi, too
-  readmill faidx ref.fa chr1:1-2000 chrM   # prints sequences, as samtools faidx"
+  readmill faidx ref.fa chr1:1-2000 chrM   # prints sequences, as samtools faidx does"
 )]
 pub struct FaidxArgs {
-    /// FASTA, plain or compressed with bgzip
+    /// FASTA file, plain or compressed with bgzip
     #[arg(value_name = "REF")]
     reference: PathBuf,
-    /// Print the sequences of these regions, such as chr1 or chr1:1-2000; a missing index is written first
+    /// Print the sequences of these regions, such as chr1 or chr1:1-2000. If the index is missing,
+    /// it is written first
     #[arg(value_name = "REGION")]
     regions: Vec<String>,
-    /// Output file for the sequences [default: -, which is standard output]
+    /// Write the sequences to this file [default: -, standard output]
     #[arg(short, long, value_name = "FILE", requires = "regions")]
     output: Option<PathBuf>,
-    /// Bases per line of a sequence; 0: all on one line
+    /// Write N bases per line; 0 writes each sequence on one line
     #[arg(short = 'n', long, value_name = "N", requires = "regions")]
     length: Option<usize>,
-    /// Name of the index to write [default: REF.fai]
+    /// Write the index to this file [default: REF.fai]
     #[arg(long, value_name = "FILE", conflicts_with = "regions")]
     fai_idx: Option<PathBuf>,
     /// Print only errors

@@ -58,7 +58,7 @@ use readmill_record::{Error, ErrorKind};
 
 use fronts::{FrontFiles, TranslatedLine};
 
-/// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
+/// Turns sequencing reads into analysis-ready reads, in one pass and with a fixed amount of memory.
 #[derive(Parser)]
 #[command(
     name = "readmill",
@@ -66,7 +66,7 @@ use fronts::{FrontFiles, TranslatedLine};
     max_term_width = 100,
     subcommand_required = true,
     after_help = "Command lines of samtools, Picard, GATK, elPrep and bwa work unchanged: readmill samtools sort …, \
-readmill picard MarkDuplicates …; docs/fronts.md describes how each option is translated."
+readmill picard MarkDuplicates …. docs/fronts.md describes how each option is translated."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -92,12 +92,12 @@ enum Command {
     Markdup(markdup::MarkdupArgs),
     /// Drop or change reads, without sorting
     Filter(Box<filter::FilterArgs>),
-    /// Print or convert reads, all or by region
+    /// Print or convert reads, optionally by region
     View(Box<view::ViewArgs>),
-    /// Recalibrate base qualities, in separate steps
+    /// Recalibrate base qualities in separate steps
     #[command(subcommand)]
     Bqsr(bqsr::Bqsr),
-    /// Merge files; unsorted inputs are sorted first
+    /// Merge files, and sort unsorted inputs first
     Merge(sort::SortArgs),
     /// Split a file by read group, contigs or number of reads
     Split(split::SplitArgs),
@@ -105,7 +105,7 @@ enum Command {
     Fastq(Box<fastq::FastqArgs>),
     #[command(flatten)]
     Tally(tally::TallyCommand),
-    /// Count statistics of reads, as samtools stats
+    /// Compute statistics of reads, as samtools stats does
     Stats(Box<stats::StatsArgs>),
     #[command(flatten)]
     Depth(depth::DepthCommand),
@@ -116,7 +116,7 @@ enum Command {
     Fingerprint(fingerprint::FingerprintCommand),
     /// Compute checksums of reads that do not depend on their order
     Checksum(tally::ChecksumArgs),
-    /// Make an HTML report from run files (--json)
+    /// Make an HTML report from run files, which --json writes
     Report(page::ReportArgs),
     /// Compare the records of two files
     Compare(compare::CompareArgs),
@@ -125,7 +125,7 @@ enum Command {
     Shard(shard::Shard),
     /// Run a command on several workers, local or on SLURM (needs Python and Dask)
     Cluster(cluster::ClusterArgs),
-    /// Simulate a sample and prepare it
+    /// Simulate reads, then sort them and mark duplicates
     Demo(demo::DemoArgs),
 }
 
@@ -181,7 +181,7 @@ struct ViewCli {
 
 #[derive(Subcommand)]
 enum ViewCommand {
-    /// Print or convert reads, all or by region
+    /// Print or convert reads, optionally by region
     View(Box<view::ViewArgs>),
 }
 

@@ -11,7 +11,7 @@ use readmill::plan::{
 use readmill_filters::tally::count;
 use readmill_record::{Error, Result};
 
-use super::common::{OutputFlags, format_examples, format_help, format_names};
+use super::common::{OutputFlags, format_examples, format_help};
 use super::filter_flags::{FilterFlags, with_samtools_names};
 use super::hints;
 
@@ -20,8 +20,8 @@ fn long_format_help() -> String {
     let mut specs = FORMATS.to_vec();
     specs.sort_by_key(|spec| !spec.goes_to_terminals);
     format!(
-        "Output format: {}, as in {} [default: by the end of the output's name, {}; else bam where a compression level is given, and sam where none is]",
-        format_names("sam"),
+        "{}\n\nA format can be followed by options, as in {}. Without this flag, the ending of the output's name decides: {}. For other names, the format is bam if a compression level is given, and sam otherwise.",
+        format_help("sam"),
         format_examples(),
         join_words(specs.iter().map(|spec| spec.extension), "or")
     )
@@ -32,12 +32,12 @@ fn long_format_help() -> String {
 #[command(
     disable_help_flag = true,
     after_help = "\
-Regions are chr1, chr1:1000 (from there on), chr1:1000-2000, chr1:-2000, {name:with:colons}:1-2, * for reads without a \
-position, and . for all. Without -M, several are read in the order given, and a record that overlaps two of them comes \
-twice, as in samtools. -L without -M reads the whole file.
+Regions are written as chr1, chr1:1000 (from base 1000 to the end), chr1:1000-2000, chr1:-2000 or {name:with:colons}:1-2. \
+* means reads without a position, and . means all reads. Without -M, regions are read in the given order, and a record that \
+overlaps two regions is written twice, as in samtools. -L without -M reads the whole file.
 
-The letters are those of samtools view: -l is the library, -m the fewest bases, -T the reference. -@ counts all threads. \
-Nothing but warnings is printed unless -v is given.",
+Short flags have the meaning that they have in samtools view: -l is the library, -m the minimum length, -T the reference. \
+Only -@ differs: it is the total number of threads. Only warnings are printed, unless -v is given.",
     mut_arg("quiet", |arg| arg.short(None)),
     mut_arg("temp_dir", |arg| arg.short(None)),
     mut_arg("memory", |arg| arg.short(None)),
@@ -50,10 +50,12 @@ Nothing but warnings is printed unless -v is given.",
     mut_args(with_letters_of_view),
 )]
 pub struct ViewArgs {
-    /// Input: SAM, BAM or CRAM, told by content; - for standard input
+    /// SAM, BAM or CRAM file [default: -, standard input]
+    ///
+    /// The content of the file decides its format.
     #[arg(value_name = "IN")]
     input: Option<PathBuf>,
-    /// Regions; they need an index beside the input (.bai, .csi, .crai)
+    /// Print only these regions, using an index (.bai, .csi, .crai)
     #[arg(value_name = "REGION", allow_hyphen_values = false)]
     regions: Vec<String>,
     /// Write BAM
@@ -62,21 +64,21 @@ pub struct ViewArgs {
     /// Write CRAM
     #[arg(short = 'C', long, help_heading = "Output", conflicts_with = "output_format")]
     cram: bool,
-    /// Write the header of SAM text, too; BAM and CRAM always have it
+    /// Write SAM with its header (BAM and CRAM always have one)
     #[arg(short = 'h', long, help_heading = "Output")]
     with_header: bool,
-    /// Write the header alone
+    /// Write only the header
     #[arg(short = 'H', long, help_heading = "Output", conflicts_with = "count")]
     header_only: bool,
-    /// Write SAM text without its header, which is the default
+    /// Write SAM without header, which is the default
     #[arg(long, hide = true, conflicts_with_all = ["with_header", "header_only"])]
     no_header: bool,
-    /// Write the number of records alone
+    /// Write only the number of records
     #[arg(short, long, help_heading = "Output", conflicts_with_all = ["bam", "cram", "output_format", "md5", "copy_to", "move_to", "write_index", "out_parts"])]
     count: bool,
-    /// Write the reads that filters drop into this file
+    /// Write the reads that filters drop to this file
     ///
-    /// Write dropped reads to this file, in the format of -b, -C or -O, else of its name
+    /// The flags -b, -C and -O set its format. Without them, the ending of the file name decides.
     #[arg(
         short = 'U',
         long,
@@ -86,13 +88,13 @@ pub struct ViewArgs {
         conflicts_with = "count"
     )]
     unoutput: Option<PathBuf>,
-    /// Read each record once, in the order of the file, also with -L by the index
+    /// Use the index for -L, and write each record once, in file order
     #[arg(short = 'M', long, help_heading = "Regions")]
     use_index: bool,
-    /// The index is named behind the input: IN INDEX [REGION]...
+    /// Give the index file after the input: IN INDEX [REGION]...
     #[arg(short = 'X', long, help_heading = "Regions")]
     customized_index: bool,
-    /// Keep a part of the templates: 42.1 keeps a tenth of them, by the seed 42
+    /// Keep a fraction of the templates, such as 42.1: seed 42, fraction 0.1
     #[arg(short = 's', value_name = "SEED.FRACTION", help_heading = "Filters", conflicts_with_all = ["subsample", "subsample-seed"])]
     sample: Option<String>,
     /// Drop reads without a read group
@@ -106,7 +108,7 @@ pub struct ViewArgs {
     /// Print help
     #[arg(long, short = '?', action = ArgAction::Help)]
     help: Option<bool>,
-    /// Ignored by samtools, too
+    /// Ignored, as in samtools
     #[arg(short = 'S', hide = true)]
     s: bool,
     #[arg(long, hide = true, value_name = "N")]
