@@ -23,21 +23,25 @@ use readmill_sort::Order;
 /// read groups and the sequence dictionary.
 #[derive(Args)]
 pub struct DemoArgs {
-    /// Directory for the simulated reads and the result
+    /// Write the simulated reads and the result to this directory
     #[arg(short, long, value_name = "DIR", default_value = "readmill-demo")]
     output: PathBuf,
-    /// Number of read pairs to simulate
+    /// Simulate N read pairs
     #[arg(long, value_name = "N")]
     pairs: Option<u64>,
     /// Start from FASTQ: index the genome, and align the reads in the same pass
     #[cfg(feature = "bwa")]
     #[arg(long)]
     fastq: bool,
-    /// Make an HTML page with all reports, DIR/report.html, for a sample with four lanes and a genome of 1 Mb
+    /// Write an HTML report, DIR/report.html, of a sample with four lanes and a genome of 1 Mb
     #[cfg_attr(feature = "bwa", arg(long, conflicts_with = "fastq"))]
     #[cfg_attr(not(feature = "bwa"), arg(long))]
     page: bool,
-    /// Simulate a problem in the sample of --page: adapter (reads contain adapter), amplified (few molecules, copied often), lane (lane 2 is another sample), cycle (one sequencing cycle fails), gc (GC-rich fragments are lost), or targets (a third of the targets has low coverage)
+    /// Simulate a problem in the sample of --page
+    ///
+    /// adapter: reads contain adapter. amplified: few molecules are copied often. lane: lane 2
+    /// comes from another sample. cycle: one sequencing cycle fails. gc: GC-rich fragments are
+    /// lost. targets: a third of the targets has low coverage.
     #[arg(long, value_name = "FAULT", requires = "page", value_parser = faults())]
     plant: Option<String>,
 }

@@ -32,67 +32,75 @@ name. Files that end in .gz are compressed with BGZF, which every gzip can read.
 pub struct FastqArgs {
     #[command(flatten)]
     input: InputFlags,
-    /// Output for first reads of pairs (R1)
+    /// Write read 1 of pairs to this file
     #[arg(short = '1', value_name = "FILE", requires = "last")]
     first: Option<PathBuf>,
-    /// Output for last reads of pairs (R2)
+    /// Write read 2 of pairs to this file
     #[arg(short = '2', value_name = "FILE", requires = "first", id = "last")]
     last: Option<PathBuf>,
-    /// Output for reads flagged as neither first nor last, or as both [default: standard output]
+    /// Write other reads to this file [default: standard output]
+    ///
+    /// These are reads that are flagged as neither read 1 nor read 2, or as both.
     #[arg(short = '0', value_name = "FILE")]
     other: Option<PathBuf>,
-    /// Output for singletons [default: with reads of the same end]
+    /// Write singletons to this file [default: with reads of the same end]
+    ///
+    /// A singleton is a paired read whose mate is not in the input. By default, it is written to
+    /// the file for read 1 or read 2.
     #[arg(short = 's', long, value_name = "FILE")]
     singles: Option<PathBuf>,
     /// Do not write singletons
     #[arg(long, conflicts_with_all = ["singles", "refuse_singles"])]
     drop_singles: bool,
-    /// Fail if there are singletons
+    /// Fail if the input has singletons
     #[arg(long, conflicts_with = "singles")]
     refuse_singles: bool,
-    /// Output for first and last reads, interleaved [default: standard output]
+    /// Write read 1 and read 2 to this file, interleaved [default: standard output]
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["first", "last"])]
     output: Option<PathBuf>,
-    /// Write separate files for each read group: 'lanes/{ID}_{end}.fq.gz'
+    /// Write separate files for each read group, such as 'lanes/{ID}_{end}.fq.gz'
     ///
-    /// Write separate files for each read group, such as 'lanes/{ID}_{end}.fq.gz'. {ID}, {PU} or another field of @RG is replaced by its value, in which characters like : and blanks become _. {end} is 1 for first and single reads, and 2 for last reads; without {end}, both are written to one file. Reads without a read group of the header are written to lanes/no-read-group_1.fq.gz
+    /// {ID}, {PU} or another field of @RG is replaced by its value, in which characters like : and
+    /// blanks become _. {end} is 1 for read 1 and single reads, and 2 for read 2. Without {end},
+    /// both are written to one file. Reads without a read group of the header are written to
+    /// lanes/no-read-group_1.fq.gz.
     #[arg(long, value_name = "PATTERN", value_parser = NamePattern::parse, conflicts_with_all = ["first", "last", "other", "singles", "output"])]
     per_read_group: Option<NamePattern>,
     /// Do not append /1 and /2 to names
     #[arg(short = 'n', conflicts_with = "suffix")]
     no_suffix: bool,
-    /// Append /1 and /2 to names [default: only if both ends go to standard output]
+    /// Append /1 and /2 to names [default: only if both reads of a pair go to standard output]
     #[arg(short = 'N')]
     suffix: bool,
-    /// Use qualities from OQ, if a read has it
+    /// Use the qualities in OQ, if a read has this field
     #[arg(short = 'O', long)]
     use_original_qualities: bool,
-    /// Write RG, BC and QT after names
+    /// Write the fields RG, BC and QT after the name
     #[arg(short = 't')]
     copy_tags: bool,
-    /// Write these optional fields after names: RG,BC, or * for all
+    /// Write these optional fields after the name, such as RG,BC, or * for all fields
     #[arg(long, value_name = "TAGS")]
     tags: Option<String>,
-    /// Phred quality for reads without qualities
+    /// Write this Phred quality for reads without qualities
     #[arg(long, value_name = "N", default_value = "33", value_parser = clap::value_parser!(u8).range(0..=93))]
     default_quality: u8,
-    /// Leave out records with any of these flags
+    /// Exclude records with any of these flags
     #[arg(short = 'F', long, value_name = "FLAGS", default_value = NOT_PRIMARY_FLAGS)]
     exclude_flags: Flags,
     #[command(flatten)]
     choice: ChoiceFlags,
-    /// Compression level, 0 to 12
+    /// Compress with level 0 to 12
     #[arg(short = 'c', short_alias = 'l', long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
     level: Option<u8>,
-    /// Reads are grouped by name, even if the header does not state it
+    /// Treat the input as grouped by name, even if the header does not state it
     #[arg(long)]
     grouped: bool,
-    /// Fail if there are paired reads
+    /// Fail if the input has paired reads
     #[arg(long, conflicts_with_all = ["first", "last"])]
     single_end: bool,
     #[command(flatten)]
     trim: TrimFlags,
-    /// The tags of samtools fastq, the directory of other commands: neither is meant for certain
+    /// Refused: -T is a list of tags in samtools fastq, but a directory in other commands
     #[arg(short = 'T', value_name = "TAGS", hide = true)]
     t: Vec<String>,
     #[command(flatten)]
@@ -109,13 +117,14 @@ struct ChoiceFlags {
     /// Write only records with any of these flags
     #[arg(long, visible_alias = "rf", alias = "incl-flags", value_name = "FLAGS")]
     include_flags: Option<Flags>,
-    /// Leave out records with all of these flags
+    /// Exclude records with all of these flags
     #[arg(short = 'G', long, value_name = "FLAGS")]
     exclude_all_flags: Option<Flags>,
-    /// Write only records with this optional field, or with this value; may be given again for more values
+    /// Write only records with this optional field, or with this value. May be given again for more
+    /// values
     #[arg(short = 'd', long, alias = "tag", value_name = "TAG[:VALUE]")]
     with_tag: Vec<String>,
-    /// Write only records whose value of this field is listed in a file
+    /// Write only records whose value of this field is listed in FILE
     #[arg(short = 'D', long, alias = "tag-file", value_name = "TAG:FILE")]
     with_tag_in: Vec<String>,
 }
@@ -143,31 +152,33 @@ impl ChoiceFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Clips and ends")]
 struct TrimFlags {
-    /// Field with the first base to clip, such as XT, in the direction of sequencing
+    /// Clip from the position in this field, such as XT, to the end of the sequenced read
     #[arg(long, value_name = "TAG", value_parser = parse_tag, requires = "clip_action")]
     clip_tag: Option<Tag>,
-    /// Action for clipped bases: cut, mask (replace by N), or a number (their new Phred quality)
+    /// Cut clipped bases, mask them with N, or set their Phred quality to a number: cut, mask or
+    /// the number
     #[arg(long, value_name = "WHAT", value_parser = parse_clip_action, requires = "clip_tag")]
     clip_action: Option<ClipAction>,
-    /// Minimum value of this field, 1-based; smaller values are raised to N
+    /// Clip no earlier than at position N (1-based), even if the field has a smaller value
     #[arg(long, value_name = "N", default_value_t = 0, requires = "clip_tag")]
     clip_least: usize,
-    /// Number of bases to cut off at the start of single and first reads
+    /// Cut N bases off the start of read 1 and single reads
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_first: usize,
-    /// Number of bases to cut off at the start of last reads
+    /// Cut N bases off the start of read 2
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_last: usize,
-    /// Trim low-quality ends with this Phred score, as bwa aln -q, down to one base [default: off]
+    /// Trim ends of low quality with this Phred score, as bwa aln -q does, and keep at least one
+    /// base [default: off]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     trim_quality: Option<i32>,
-    /// Maximum number of bases written for single and first reads [default: all]
+    /// Write at most N bases of read 1 and single reads [default: all]
     #[arg(long, value_name = "N")]
     most_first: Option<usize>,
-    /// Maximum number of bases written for last reads [default: all]
+    /// Write at most N bases of read 2 [default: all]
     #[arg(long, value_name = "N")]
     most_last: Option<usize>,
-    /// Write reads in the direction of the reference, not as sequenced
+    /// Write reads in the direction of the reference, not in the direction of sequencing
     #[arg(long)]
     as_aligned: bool,
 }

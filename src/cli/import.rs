@@ -20,24 +20,26 @@ const MAX_FASTQ_QUALITY: u8 = 93;
 /// Flags of reads that become records.
 #[derive(Args)]
 #[command(
-    after_help = "Records are the same as those of samtools import and Picard FastqToSam: flags are 77 and 141 for pairs and 4 for single \
-reads, and /1 and /2 are removed from names. Input can also be unaligned SAM, BAM or CRAM, to mark adapters or barcodes."
+    after_help = "samtools import and Picard FastqToSam write the same records. The flags are 77 and 141 for pairs and 4 for single reads, and \
+/1 and /2 are removed from names. The input can also be unaligned SAM, BAM or CRAM, to mark adapters or barcodes."
 )]
 pub struct ImportArgs {
     #[command(flatten)]
     reads: ReadsFlags,
     #[command(flatten)]
     qualities: QualityFlags,
-    /// Add a comment to the header (@CO line); may be given again
+    /// Add a comment line (@CO) to the header. May be given again
     #[arg(long, value_name = "TEXT")]
     comment: Vec<String>,
-    /// Flag single reads as first or last read by /1 or /2 in their names, or by comments with --casava, as samtools import does
+    /// Flag single reads as read 1 or read 2 by /1 or /2 in their names
+    ///
+    /// With --casava, the comments of the reads decide. samtools import does the same.
     #[arg(long)]
     ends_by_name: bool,
     /// Fail if the input contains no reads [default: write an output without reads]
     #[arg(long, overrides_with = "allow_empty")]
     require_reads: bool,
-    /// Accept input without reads, which is the default
+    /// Accept an input without reads, which is the default
     #[arg(long, overrides_with = "require_reads", hide = true)]
     allow_empty: bool,
     #[command(flatten)]
@@ -56,13 +58,16 @@ pub struct ImportArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Qualities")]
 struct QualityFlags {
-    /// Quality encoding of FASTQ: standard (Phred + 33), illumina (Phred + 64), solexa, or detect (from 10,000 records, as Picard FastqToSam)
+    /// Encoding of the qualities in FASTQ: standard, illumina, solexa or detect
+    ///
+    /// standard is Phred + 33, and illumina is Phred + 64. detect finds the encoding from 10,000
+    /// records, as Picard FastqToSam does.
     #[arg(long, value_name = "ENCODING", default_value = "standard", value_parser = parse_encoding)]
     quality_encoding: EncodingChoice,
-    /// Fail at reads with a lower quality
+    /// Fail if a base has a quality below N
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=93))]
     min_quality: u8,
-    /// Fail at reads with a higher quality
+    /// Fail if a base has a quality above N
     #[arg(long, value_name = "N", default_value_t = MAX_FASTQ_QUALITY, value_parser = clap::value_parser!(u8).range(0..=93))]
     max_quality: u8,
 }

@@ -29,16 +29,20 @@ use super::sort::OutputOrder;
 unaligned reads, as aligners write them; otherwise, sort all files with --sort queryname."
 )]
 pub struct MergeAlignmentArgs {
-    /// Unaligned reads: SAM, BAM or CRAM
+    /// SAM, BAM or CRAM file with the unaligned reads
     #[arg(value_name = "UNALIGNED")]
     unaligned: PathBuf,
-    /// Alignments of these reads: SAM, BAM or CRAM; - for standard input
+    /// SAM, BAM or CRAM files with alignments of these reads; - is standard input
     #[arg(value_name = "ALIGNED")]
     aligned: Vec<PathBuf>,
-    /// Alignments of only the first read of each pair, regardless of their flags; names may end in /1
+    /// Read alignments of only read 1 of each pair from this file
+    ///
+    /// All records count as read 1, regardless of their flags. Names may end in /1.
     #[arg(long, value_name = "FILE", conflicts_with = "aligned", requires = "last_aligned")]
     first_aligned: Vec<PathBuf>,
-    /// Alignments of only the last read of each pair, regardless of their flags; names may end in /2
+    /// Read alignments of only read 2 of each pair from this file
+    ///
+    /// All records count as read 2, regardless of their flags. Names may end in /2.
     #[arg(long, value_name = "FILE", requires = "first_aligned")]
     last_aligned: Vec<PathBuf>,
     #[command(flatten)]
@@ -59,19 +63,20 @@ pub struct MergeAlignmentArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Fields")]
 struct FieldFlags {
-    /// Fields of the aligner to keep although they begin with X, Y, Z or a lower-case letter
+    /// Keep these fields of the aligner, although they begin with X, Y, Z or a lower-case letter
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     keep_fields: Option<TagList>,
-    /// Fields of the aligner to drop
+    /// Drop these fields of the aligner
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     drop_fields: Option<TagList>,
-    /// Fields to reverse for reads on the reverse strand [default: OQ,U2]
+    /// Reverse these fields of reads on the reverse strand [default: OQ,U2]
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     reverse_fields: Option<TagList>,
-    /// Fields to reverse-complement for reads on the reverse strand [default: E2,SQ]
+    /// Reverse-complement these fields of reads on the reverse strand [default: E2,SQ]
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     complement_fields: Option<TagList>,
-    /// Fields of @SQ that must be equal in the alignments and in the dictionary of the reference, in addition to LN [default: M5,LN]
+    /// Require that these fields of @SQ, and LN, are equal in the alignments and in the dictionary
+    /// of the reference [default: M5,LN]
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     match_dictionary: Option<TagList>,
 }
@@ -80,25 +85,31 @@ struct FieldFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Alignments")]
 struct AlignmentFlags {
-    /// Orientations of proper pairs on one sequence: FR, RF, TANDEM
+    /// Orientations of proper pairs that are aligned to one sequence: FR, RF, TANDEM
     #[arg(long, value_name = "LIST", default_value = "FR", value_delimiter = ',')]
     orientations: Vec<PairOrientation>,
-    /// Keep the proper pair flag of the aligner
+    /// Keep the proper-pair flag (0x2) of the aligner
     #[arg(long, conflicts_with = "orientations")]
     aligner_proper_pairs: bool,
-    /// Do not clip adapters, which start at the base in XT
+    /// Do not clip adapters, which start at the base given in XT
     #[arg(long)]
     no_clip_adapters: bool,
-    /// Clip mates that extend beyond the start of each other: none, soft, or hard (keeps bases in XB and qualities in XQ)
+    /// Clip mates that extend beyond the start of each other
+    ///
+    /// Values: none, soft, or hard. With hard, the clipped bases are kept in XB and their qualities
+    /// in XQ.
     #[arg(long, value_name = "HOW", default_value = "soft")]
     clip_overlaps: OverlapClip,
     /// Do not write templates without an alignment
     #[arg(long)]
     aligned_only: bool,
-    /// Maximum number of insertions and deletions of an alignment; others are dropped [default: no limit]
+    /// Drop alignments with more than N insertions and deletions [default: no limit]
     #[arg(long, value_name = "N")]
     max_gaps: Option<usize>,
-    /// How the primary alignment is chosen: best-mapq (mates are matched by HI), earliest-base (single reads), best-end-mapq, most-distant
+    /// Choose the primary alignment with this strategy
+    ///
+    /// Values: best-mapq (mates are matched by HI), earliest-base (only for single reads),
+    /// best-end-mapq, or most-distant.
     #[arg(long, value_name = "HOW", default_value = "best-mapq")]
     primary: PrimaryChoice,
     /// Do not write secondary alignments
@@ -107,13 +118,20 @@ struct AlignmentFlags {
     /// Do not write MC fields
     #[arg(long)]
     no_mate_cigar: bool,
-    /// Unmap templates whose primary alignment has fewer than N bases between two clips, because they are probably of another species [default without N: 32]
+    /// Unmap templates that probably come from another species
+    ///
+    /// These are templates whose primary alignment has fewer than N bases between two clips
+    /// [default without N: 32].
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "32")]
     unmap_contaminants: Option<u32>,
-    /// What to do with alignments of contaminants: leave (the position), leave-all, copy (to OA) or move (to OA)
+    /// Keep, copy or move the alignments of unmapped contaminants
+    ///
+    /// leave keeps the position, but not CIGAR and MAPQ. leave-all keeps the whole alignment. copy
+    /// also writes the alignment to OA. move writes it to OA and removes the position.
     #[arg(long, value_name = "HOW", default_value = "leave", requires = "unmap_contaminants")]
     contaminant_alignments: ContaminantAlignments,
-    /// Number of bases cut off the start of the first and the last read before alignment
+    /// Number of bases that were cut off the start of read 1 and read 2 before alignment, such as
+    /// 5,0
     #[arg(long, value_name = "N,N", num_args = 1, value_parser = parse_trimmed_bases)]
     trimmed: Option<TrimmedBases>,
 }
@@ -122,19 +140,19 @@ struct AlignmentFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Aligner")]
 struct ProgramFlags {
-    /// ID of the aligner in @PG [default: the @PG line of ALIGNED, if there is exactly one]
+    /// ID of the aligner in @PG [default: ID of the @PG line in ALIGNED, if there is only one]
     #[arg(long, value_name = "ID")]
     program_id: Option<String>,
-    /// Name of the aligner (PN)
+    /// Name of the aligner in @PG (PN)
     #[arg(long, value_name = "NAME", requires = "program_id")]
     program_name: Option<String>,
-    /// Version of the aligner (VN)
+    /// Version of the aligner in @PG (VN)
     #[arg(long, value_name = "VERSION", requires = "program_id")]
     program_version: Option<String>,
-    /// Command line of the aligner (CL)
+    /// Command line of the aligner in @PG (CL)
     #[arg(long, value_name = "COMMAND", requires = "program_id")]
     program_command: Option<String>,
-    /// Do not write PG fields that name the aligner
+    /// Do not write PG fields, which name the aligner, to records
     #[arg(long)]
     no_program_field: bool,
 }

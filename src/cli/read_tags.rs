@@ -15,16 +15,25 @@ use readmill_record::{Error, Result};
 #[derive(Args)]
 #[command(next_help_heading = "Barcodes and comments")]
 pub struct ReadTagFlags {
-    /// Copy the comment of each read, which must be SAM optional fields, to its records, as bwa mem -C
+    /// Copy the comment of each read to its records, as bwa mem -C does. The comment must be SAM
+    /// optional fields
     #[arg(short = 'C', long)]
     append_comment: bool,
-    /// Read comments in the format of Casava, such as 1:N:0:ACGT: write the barcode to BC, or to TAG; Y sets 0x200 in unaligned records
+    /// Write the barcode in Casava comments, such as 1:N:0:ACGT, to BC, or to TAG
+    ///
+    /// If the comment has Y for the filter, unaligned records get the flag 0x200.
     #[arg(long, value_name = "TAG", num_args = 0..=1, require_equals = true, default_missing_value = "BC", value_parser = parse_tag, conflicts_with = "append_comment")]
     casava: Option<Tag>,
-    /// Copy the UMI from the end of read names to RX: the part after the seventh colon, or after SEPARATOR
+    /// Copy the UMI from the end of read names to RX
+    ///
+    /// The UMI is the part of the name after the seventh colon, or after SEPARATOR.
     #[arg(long, value_name = "SEPARATOR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = name_umis)]
     umi_from_name: Option<NameUmis>,
-    /// Read structures, one for each read of a template: 8M3S+T,+T has a UMI of 8 bases (RX and QX), skips 3 bases, and aligns the rest; B and C are sample barcodes (BC) and cell barcodes (CB). Structures of index reads follow: '+T +T 9M'
+    /// Read structures, which separate UMIs and barcodes from the template, such as 8M3S+T,+T
+    ///
+    /// Give one structure for each read of a template. 8M3S+T takes a UMI of 8 bases (written to RX
+    /// and QX), skips 3 bases, and aligns the other bases. B is a sample barcode (BC), and C is a
+    /// cell barcode (CB). Structures of index reads follow, as in '+T +T 9M'.
     #[arg(long, value_name = "STRUCTURES", value_delimiter = ',')]
     read_structures: Vec<Structures>,
 }
@@ -85,10 +94,14 @@ const ADAPTERS: &str = "INDEXED,DUAL_INDEXED,PAIRED_END";
 #[derive(Args)]
 #[command(next_help_heading = "Adapters")]
 pub struct AdapterFlags {
-    /// Mark reads that contain adapter: XT is the position of its first base, as in Picard MarkIlluminaAdapters
+    /// Mark adapter in reads: XT is the position of its first base, as in Picard
+    /// MarkIlluminaAdapters
     #[arg(long)]
     mark_adapters: bool,
-    /// Adapters to look for: INDEXED, DUAL_INDEXED, PAIRED_END, SINGLE_END, NEXTERA_V1, NEXTERA_V2, FLUIDIGM, TRUSEQ_SMALLRNA, ALTERNATIVE_SINGLE_END
+    /// Search for these adapters, given as a list of names
+    ///
+    /// The names are those of Picard: INDEXED, DUAL_INDEXED, PAIRED_END, SINGLE_END, NEXTERA_V1,
+    /// NEXTERA_V2, FLUIDIGM, TRUSEQ_SMALLRNA and ALTERNATIVE_SINGLE_END.
     #[arg(
         long,
         value_name = "NAMES",
@@ -98,13 +111,13 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     adapters: Vec<String>,
-    /// 5' adapter of a custom adapter pair; last reads contain its reverse complement
+    /// Search for a custom adapter pair with this 5' adapter, whose reverse complement is in read 2
     #[arg(long, value_name = "BASES", alias = "FIVE_PRIME_ADAPTER", requires_all = ["mark_adapters", "three_prime_adapter"])]
     five_prime_adapter: Option<String>,
-    /// 3' adapter of this pair; single and first reads contain it
+    /// 3' adapter of the custom pair, which is in read 1 and in single reads
     #[arg(long, value_name = "BASES", alias = "THREE_PRIME_ADAPTER", requires_all = ["mark_adapters", "five_prime_adapter"])]
     three_prime_adapter: Option<String>,
-    /// Minimum number of bases of a single read that match the adapter
+    /// Minimum number of bases of a single read that match an adapter
     #[arg(
         long,
         value_name = "N",
@@ -113,7 +126,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     min_match_bases_se: usize,
-    /// Minimum number of bases of each read of a pair that match the adapter
+    /// Minimum number of bases that match an adapter in each read of a pair
     #[arg(
         long,
         value_name = "N",
@@ -122,7 +135,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     min_match_bases_pe: usize,
-    /// Maximum fraction of mismatches in these bases, for single reads
+    /// Maximum fraction of mismatches between a single read and an adapter
     #[arg(
         long,
         value_name = "RATE",
@@ -131,7 +144,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     max_error_rate_se: f64,
-    /// Maximum fraction of mismatches in these bases, for reads of pairs
+    /// Maximum fraction of mismatches between a read of a pair and an adapter
     #[arg(
         long,
         value_name = "RATE",
@@ -140,7 +153,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     max_error_rate_pe: f64,
-    /// Number of bases of an adapter that are used
+    /// Compare only the first N bases of each adapter
     #[arg(
         long,
         value_name = "N",
@@ -149,7 +162,8 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     adapter_truncation_length: usize,
-    /// After N templates with an adapter, look only for the most frequent adapters; 0: always for all
+    /// Search only for the most frequent adapters after N templates with an adapter. 0 always
+    /// searches for all adapters
     #[arg(
         long,
         value_name = "N",
@@ -159,7 +173,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     prune_adapters_after: i64,
-    /// Number of adapters that are kept then
+    /// Number of adapters that are kept by --prune-adapters-after
     #[arg(
         long,
         value_name = "N",
@@ -168,7 +182,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     num_adapters_to_keep: usize,
-    /// Write a histogram of adapter bases per read, as METRICS of Picard MarkIlluminaAdapters
+    /// Write a histogram of adapter bases per read, as METRICS of Picard MarkIlluminaAdapters does
     #[arg(long, value_name = "FILE", requires = "mark_adapters")]
     adapter_metrics: Option<PathBuf>,
 }

@@ -13,22 +13,32 @@ use super::hints::{is_named_as_records, missing_output_error, refuse_picard_argu
 /// Files of reads.
 #[derive(Args)]
 pub struct ReadsFlags {
-    /// FASTQ files, plain or compressed (gzip, bgzip, zstd); - for standard input. One file: single reads; two files: pairs; four files: two lanes of pairs. Or unaligned SAM, BAM or CRAM files, one per lane
+    /// FASTQ files with single reads (one file) or pairs (two files), or unaligned SAM, BAM or CRAM
+    ///
+    /// FASTQ files are plain text, or compressed with gzip, bgzip or zstd; - is standard input. One
+    /// file has single reads, two files have the reads of pairs, and four files have two lanes of
+    /// pairs. SAM, BAM and CRAM files are one lane each.
     #[arg(value_name = "READS", required = true)]
     reads: Vec<PathBuf>,
-    /// Each file has single reads, also if there are several files
+    /// Read single reads from each file, even if several files are given
     #[arg(long, conflicts_with = "interleaved")]
     single: bool,
-    /// Each file has interleaved pairs
+    /// Read pairs from each file, in which read 1 and read 2 alternate
     #[arg(short = 'p', long)]
     interleaved: bool,
-    /// Use FASTQ files as given, even if names or comments of the first reads show that R2 is before R1, or that a file is interleaved
+    /// Accept FASTQ files as given, without checking their order
+    ///
+    /// Without this flag, it is an error if the names or comments of the first reads show that R2
+    /// is given before R1, or that a file is interleaved.
     #[arg(long)]
     as_given: bool,
-    /// Each input is unaligned SAM, BAM or CRAM; needed only for pipes, because files are detected
+    /// Read unaligned SAM, BAM or CRAM from standard input or a pipe (files are detected without
+    /// this flag)
     #[arg(long, conflicts_with_all = ["single", "interleaved"])]
     unaligned: bool,
-    /// Read group, such as '@RG\tID:lane1\tSM:sample'; once for all files, or once for each lane
+    /// Read group of the reads, such as '@RG\tID:lane1\tSM:sample'
+    ///
+    /// Give the flag once for all files, or once for each lane.
     #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = GivenReadGroup::parse)]
     groups: Vec<GivenReadGroup>,
     #[command(flatten)]
@@ -38,13 +48,22 @@ pub struct ReadsFlags {
 /// Files of index reads.
 #[derive(Args)]
 pub struct IndexReadFlags {
-    /// FASTQ of the first index read (one record for each template, in the same order), which is written to BC and QT; once for each lane
+    /// Write the first index read, from this FASTQ file, to BC and QT
+    ///
+    /// The file has one record for each template, in the same order. Give the flag once for each
+    /// lane.
     #[arg(long, help_heading = "Index reads", value_name = "FASTQ", conflicts_with = "unaligned")]
     i1: Vec<PathBuf>,
-    /// FASTQ of the second index read, which is appended to BC after -; once for each lane
+    /// Append the second index read, from this FASTQ file, to BC after a -
+    ///
+    /// The file has one record for each template, in the same order. Give the flag once for each
+    /// lane.
     #[arg(long, help_heading = "Index reads", value_name = "FASTQ", conflicts_with = "unaligned")]
     i2: Vec<PathBuf>,
-    /// FASTQ of UMIs (one record for each template, in the same order), which are written to RX and QX; once for each lane
+    /// Write the UMI from this FASTQ file to RX and QX
+    ///
+    /// The file has one record for each template, in the same order. Give the flag once for each
+    /// lane.
     #[arg(long, help_heading = "Index reads", value_name = "FASTQ", conflicts_with_all = ["unaligned", "umi_from_name"])]
     umi_fastq: Vec<PathBuf>,
 }

@@ -11,9 +11,11 @@ use readmill_trim::options::{
 #[derive(Args)]
 #[command(next_help_heading = "Trimming")]
 pub struct TrimFlags {
-    /// Trim FASTQ reads before alignment, and drop pairs if a read fails a filter, as fastp does
+    /// Trim and filter FASTQ reads before alignment, as fastp does
     ///
-    /// Trim FASTQ reads before alignment, and drop pairs if a read fails a filter, as fastp does. By default, adapters are found by the overlap of mates, poly-G tails are trimmed for two-colour instruments, and reads with low quality, many N or few bases are dropped. The flags below have the names of fastp
+    /// By default, adapters are detected by the overlap of mates, and poly-G tails are trimmed if
+    /// the instrument uses two colours. Reads with low quality, many N or few bases are dropped,
+    /// together with their mates. The flags below have the names that they have in fastp.
     #[arg(long)]
     trim: bool,
     #[command(flatten)]
@@ -31,19 +33,20 @@ pub struct TrimFlags {
 /// Adapters, and what else the overlap of mates tells.
 #[derive(Args)]
 struct AdapterTrimFlags {
-    /// Adapter of first and single reads; in pairs, used only if mates do not overlap (adapter_sequence of fastp)
+    /// Trim this adapter from read 1 and single reads. For pairs, it is used only if mates do not
+    /// overlap (adapter_sequence of fastp)
     #[arg(long, value_name = "BASES", value_parser = parse_adapter, requires = "trim", alias = "adapter_sequence", conflicts_with = "disable_adapter_trimming")]
     trim_adapter_sequence: Option<String>,
-    /// Adapter of last reads [default: as first reads]
+    /// Trim this adapter from read 2 [default: adapter of read 1]
     #[arg(long, value_name = "BASES", value_parser = parse_adapter, requires = "trim", aliases = ["adapter_sequence_r2", "adapter-sequence-r2"], conflicts_with = "disable_adapter_trimming")]
     trim_adapter_sequence_r2: Option<String>,
     /// Do not trim adapters
     #[arg(long, requires = "trim", alias = "disable_adapter_trimming")]
     disable_adapter_trimming: bool,
-    /// Correct low-quality bases where mates overlap
+    /// Correct bases of low quality in the overlap of mates
     #[arg(long, requires = "trim")]
     correction: bool,
-    /// Mates must overlap by more than N bases
+    /// Require that mates overlap by more than N bases
     #[arg(
         long,
         value_name = "N",
@@ -52,10 +55,10 @@ struct AdapterTrimFlags {
         alias = "overlap_len_require"
     )]
     overlap_len_require: u32,
-    /// Maximum number of mismatches in the overlap
+    /// Maximum number of mismatches in the overlap of mates
     #[arg(long, value_name = "N", default_value_t = 5, requires = "trim", alias = "overlap_diff_limit")]
     overlap_diff_limit: u32,
-    /// Maximum percentage of mismatches in the overlap
+    /// Maximum percentage of mismatches in the overlap of mates
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "overlap_diff_percent_limit")]
     overlap_diff_percent_limit: u8,
 }
@@ -63,22 +66,22 @@ struct AdapterTrimFlags {
 /// Bases that are cut off all reads.
 #[derive(Args)]
 struct EndFlags {
-    /// Number of bases to cut off the front of first reads
+    /// Cut N bases off the start of read 1
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=30), requires = "trim", alias = "trim_front1")]
     trim_front1: u8,
-    /// Number of bases to cut off the front of last reads [default: as first reads]
+    /// Cut N bases off the start of read 2 [default: as for read 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=30), requires = "trim", alias = "trim_front2")]
     trim_front2: Option<u8>,
-    /// Number of bases to cut off the tail of first reads
+    /// Cut N bases off the end of read 1
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "trim_tail1")]
     trim_tail1: u8,
-    /// Number of bases to cut off the tail of last reads [default: as first reads]
+    /// Cut N bases off the end of read 2 [default: as for read 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "trim_tail2")]
     trim_tail2: Option<u8>,
-    /// Maximum length of first reads, after all other trimming; longer reads are cut at the tail; 0: no limit
+    /// Cut read 1 at its end to at most N bases, after all other trimming. 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 0, requires = "trim", alias = "max_len1")]
     max_len1: u32,
-    /// Maximum length of last reads [default: as first reads]
+    /// Cut read 2 at its end to at most N bases [default: as for read 1]
     #[arg(long, value_name = "N", requires = "trim", alias = "max_len2")]
     max_len2: Option<u32>,
 }
@@ -86,16 +89,16 @@ struct EndFlags {
 /// Tails of one base.
 #[derive(Args)]
 struct TailFlags {
-    /// Trim poly-G tails, for any instrument
+    /// Trim poly-G tails of reads from any instrument
     #[arg(long, requires = "trim", alias = "trim_poly_g", conflicts_with = "disable_trim_poly_g")]
     trim_poly_g: bool,
-    /// Do not trim poly-G tails, for any instrument
+    /// Do not trim poly-G tails, even if the instrument uses two colours
     #[arg(long, requires = "trim", alias = "disable_trim_poly_g", conflicts_with = "poly_g_min_len")]
     disable_trim_poly_g: bool,
     /// Minimum length of a poly-G tail, in bases
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "trim", alias = "poly_g_min_len")]
     poly_g_min_len: u32,
-    /// Trim tails of any single base (poly-X)
+    /// Trim tails that repeat one base, whichever base it is (poly-X)
     #[arg(long, requires = "trim", alias = "trim_poly_x")]
     trim_poly_x: bool,
     /// Minimum length of a poly-X tail, in bases
@@ -107,37 +110,38 @@ struct TailFlags {
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("window").multiple(true))]
 struct WindowFlags {
-    /// Move a window from the front, and cut its bases while their mean quality is low
+    /// Move a window from the start of the read, and cut its bases while their mean quality is low
     #[arg(long, requires = "trim", alias = "cut_front", group = "window")]
     cut_front: bool,
-    /// Move a window from the tail, and cut its bases while their mean quality is low
+    /// Move a window from the end of the read, and cut its bases while their mean quality is low
     #[arg(long, requires = "trim", alias = "cut_tail", group = "window", conflicts_with = "cut_right")]
     cut_tail: bool,
-    /// Move a window from the front, and cut the read at the first window with a low mean quality
+    /// Move a window from the start of the read, and cut the read at the first window with a low
+    /// mean quality
     #[arg(long, requires = "trim", alias = "cut_right", group = "window")]
     cut_right: bool,
-    /// Window size, in bases
+    /// Number of bases in a window
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000), requires = "window", alias = "cut_window_size")]
     cut_window_size: u16,
-    /// Minimum mean quality of a window
+    /// Minimum mean quality of the bases in a window
     #[arg(long, value_name = "Q", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=30), requires = "window", alias = "cut_mean_quality")]
     cut_mean_quality: u8,
-    /// Window size of --cut-front, in bases [default: --cut-window-size]
+    /// Number of bases in a window of --cut-front [default: --cut-window-size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_front", alias = "cut_front_window_size")]
     cut_front_window_size: Option<u16>,
-    /// Minimum mean quality of --cut-front [default: --cut-mean-quality]
+    /// Minimum mean quality of a window of --cut-front [default: --cut-mean-quality]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=30), requires = "cut_front", alias = "cut_front_mean_quality")]
     cut_front_mean_quality: Option<u8>,
-    /// Window size of --cut-tail, in bases [default: --cut-window-size]
+    /// Number of bases in a window of --cut-tail [default: --cut-window-size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_tail", alias = "cut_tail_window_size")]
     cut_tail_window_size: Option<u16>,
-    /// Minimum mean quality of --cut-tail [default: --cut-mean-quality]
+    /// Minimum mean quality of a window of --cut-tail [default: --cut-mean-quality]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=30), requires = "cut_tail", alias = "cut_tail_mean_quality")]
     cut_tail_mean_quality: Option<u8>,
-    /// Window size of --cut-right, in bases [default: --cut-window-size]
+    /// Number of bases in a window of --cut-right [default: --cut-window-size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_right", alias = "cut_right_window_size")]
     cut_right_window_size: Option<u16>,
-    /// Minimum mean quality of --cut-right [default: --cut-mean-quality]
+    /// Minimum mean quality of a window of --cut-right [default: --cut-mean-quality]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=30), requires = "cut_right", alias = "cut_right_mean_quality")]
     cut_right_mean_quality: Option<u8>,
 }
@@ -148,25 +152,25 @@ struct TrimFilterFlags {
     /// Do not drop reads with low quality or many N
     #[arg(long, requires = "trim", alias = "disable_quality_filtering", conflicts_with_all = ["qualified_quality_phred", "unqualified_percent_limit", "n_base_limit", "average_qual"])]
     disable_quality_filtering: bool,
-    /// Minimum quality of a good base
+    /// Minimum quality of a qualified base (see --unqualified-percent-limit)
     #[arg(long, value_name = "Q", default_value_t = 15, value_parser = clap::value_parser!(u8).range(..=93), requires = "trim", alias = "qualified_quality_phred")]
     qualified_quality_phred: u8,
-    /// Maximum percentage of bases below --qualified-quality-phred
+    /// Drop reads in which more than N percent of the bases are below --qualified-quality-phred
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "unqualified_percent_limit")]
     unqualified_percent_limit: u8,
-    /// Maximum number of N in a read
+    /// Drop reads with more than N bases that are N
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(..=50), requires = "trim", alias = "n_base_limit")]
     n_base_limit: u8,
-    /// Minimum mean quality of a read; 0: no filter
+    /// Drop reads with a mean quality below Q. 0 disables this filter
     #[arg(long, value_name = "Q", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=93), requires = "trim", alias = "average_qual")]
     average_qual: u8,
-    /// Do not drop reads by length
+    /// Do not drop reads because of their length
     #[arg(long, requires = "trim", alias = "disable_length_filtering", conflicts_with_all = ["length_required", "length_limit"])]
     disable_length_filtering: bool,
-    /// Minimum length of a read, in bases
+    /// Drop reads with fewer than N bases
     #[arg(long, value_name = "N", default_value_t = 15, requires = "trim", alias = "length_required")]
     length_required: u32,
-    /// Maximum length of a read, in bases; 0: no limit
+    /// Drop reads with more than N bases. 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 0, requires = "trim", alias = "length_limit")]
     length_limit: u32,
     /// Drop reads of low complexity, in which few bases differ from the next base

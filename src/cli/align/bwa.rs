@@ -17,7 +17,7 @@ pub struct BwaFlags {
     /// Mark shorter parts of split reads as secondary instead of supplementary (bwa mem -M)
     #[arg(short = 'M', long)]
     mark_split_secondary: bool,
-    /// Other options of bwa mem, such as '-k 17 -T 20'
+    /// Pass these options to bwa mem, such as '-k 17 -T 20'
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     bwa: Option<String>,
 }

@@ -14,7 +14,7 @@ use super::shared::SharedFlags;
 #[derive(Args)]
 #[command(next_help_heading = "Alignment")]
 pub struct MinibwaFlags {
-    /// Other options of minibwa map, such as '-k 17 -b MD'
+    /// Pass these options to minibwa map, such as '-k 17 -b MD'
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     minibwa: Option<String>,
 }

@@ -37,7 +37,7 @@ use minibwa::MinibwaFlags;
 #[command(
     mut_arg("threads", |arg| arg.short_alias('t')),
     after_help = "Alignments are the same as those of bwa mem 0.7.17 or minibwa 0.6 with -K 100000000, with any number of \
-threads. readmill index REF builds the index, in the format of bwa-mem2 or minibwa. Steps are applied in the order described in readmill prep --help."
+threads. readmill index REF builds the index, in the format of bwa-mem2 or minibwa. readmill prep --help describes the order of steps."
 )]
 pub struct AlignArgs {
     /// Reference FASTA, plain or gzip, with its index in the same directory
@@ -45,7 +45,10 @@ pub struct AlignArgs {
     fasta: PathBuf,
     #[command(flatten)]
     reads: ReadsFlags,
-    /// If REF has only an index of bwa 0.7, first build the missing file, REF.bwt.2bit.64. Runs that start together build it only once
+    /// Complete an index of bwa 0.7, which lacks the file REF.bwt.2bit.64, before aligning
+    ///
+    /// The file is built only once, even if several runs start together. The flag does nothing if
+    /// the file exists.
     #[arg(long)]
     complete_index: bool,
     #[command(flatten)]
@@ -148,7 +151,7 @@ pub enum KernelName {
 #[derive(Args)]
 #[command(next_help_heading = "Alignment")]
 pub struct KernelFlags {
-    /// Aligner; each aligner needs its own index
+    /// Align with this aligner. Each aligner needs its own index
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     kernel: KernelName,
     #[command(flatten)]
