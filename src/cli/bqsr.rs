@@ -14,13 +14,13 @@ use super::recalibration::{ApplyingFlags, CountRegions, CountingFlags, QualityFl
 /// Base quality score recalibration in separate steps; prep --bqsr does all steps in one run.
 #[derive(Subcommand)]
 pub enum Bqsr {
-    /// Count errors and write a recalibration table, as GATK BaseRecalibrator
+    /// Count errors and write a recalibration table, as GATK BaseRecalibrator does
     Table(TableArgs),
-    /// Recalibrate base qualities with a table, as GATK ApplyBQSR
+    /// Recalibrate base qualities with a table, as GATK ApplyBQSR does
     Apply(Box<ApplyArgs>),
-    /// Add up tables of several parts of the reads, as GATK GatherBQSRReports
+    /// Add up the tables of several parts of the reads, as GATK GatherBQSRReports does
     Gather(GatherArgs),
-    /// Write the data for recalibration plots, as the CSV of GATK AnalyzeCovariates
+    /// Write the data for recalibration plots, as the CSV file of GATK AnalyzeCovariates
     PlotData(PlotDataArgs),
 }
 
@@ -29,16 +29,19 @@ pub enum Bqsr {
 pub struct TableArgs {
     #[command(flatten)]
     input: InputFlags,
-    /// Recalibration table to write; - for standard output
+    /// Write the recalibration table to this file; - is standard output
     #[arg(short, long, value_name = "TABLE")]
     output: PathBuf,
-    /// Count only reads in this region (chr1:100-200), or in the regions of a file (BED, .interval_list, .list); may be given again
+    /// Count only reads in this region, such as chr1:100-200, or in the regions of a file. May be
+    /// given again
+    ///
+    /// The file is a BED, .interval_list or .list file.
     #[arg(short = 'L', long = "intervals", value_name = "WHERE")]
     intervals: Vec<String>,
-    /// Do not count reads in this region, or in the regions of a file; may be given again
+    /// Do not count reads in this region, or in the regions of a file. May be given again
     #[arg(long = "exclude-intervals", value_name = "WHERE")]
     exclude: Vec<String>,
-    /// Extend intervals on both sides by N bases
+    /// Extend intervals by N bases on both sides
     #[arg(long = "interval-padding", value_name = "N", default_value = "0")]
     padding: u32,
     #[command(flatten)]
@@ -54,7 +57,7 @@ pub struct TableArgs {
 pub struct ApplyArgs {
     #[command(flatten)]
     io: Io,
-    /// Recalibration table of readmill or GATK
+    /// Use this recalibration table, written by readmill or GATK
     #[arg(long, value_name = "TABLE", alias = "bqsr-recal-file")]
     bqsr_table: PathBuf,
     #[command(flatten)]
@@ -66,10 +69,10 @@ pub struct ApplyArgs {
 /// Flags of adding tables up.
 #[derive(Args)]
 pub struct GatherArgs {
-    /// Recalibration tables, made with the same arguments
+    /// Recalibration tables that were made with the same arguments
     #[arg(value_name = "TABLE", required = true)]
     tables: Vec<PathBuf>,
-    /// Sum of the tables; - for standard output
+    /// Write the sum of the tables to this file; - is standard output
     #[arg(short, long, value_name = "TABLE")]
     output: PathBuf,
 }
@@ -78,16 +81,16 @@ pub struct GatherArgs {
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("tables").required(true).multiple(true))]
 pub struct PlotDataArgs {
-    /// The table of the reads before recalibration
+    /// Table that was counted before recalibration
     #[arg(long, value_name = "TABLE", group = "tables")]
     before: Option<PathBuf>,
-    /// The table of the reads after recalibration
+    /// Table that was counted after recalibration
     #[arg(long, value_name = "TABLE", group = "tables")]
     after: Option<PathBuf>,
-    /// A table to show as it would be applied
+    /// Table whose recalibrated qualities are plotted, as if it was applied
     #[arg(long, value_name = "TABLE", group = "tables")]
     table: Option<PathBuf>,
-    /// The CSV file; - for standard output
+    /// Write the CSV file to this path; - is standard output
     #[arg(short, long, value_name = "CSV")]
     output: PathBuf,
 }

@@ -23,11 +23,11 @@ const PYTHON_MODULE: &str = "readmill.cluster";
 #[derive(Args)]
 #[command(
     override_usage = "readmill cluster <local|slurm> [OPTIONS] -- COMMAND…",
-    after_help = "This needs python3 and the package in the directory python of readmill: pip install './python[slurm]'. \
-docs/cluster.md begins with a tutorial for one machine; readmill cluster slurm --help lists the options."
+    after_help = "readmill cluster needs python3, and the package in readmill's directory python: pip install './python[slurm]'. \
+docs/cluster.md begins with a tutorial for one machine. readmill cluster slurm --help lists the options."
 )]
 pub struct ClusterArgs {
-    /// Where the workers run (local or slurm), options, --, and the command with its flags
+    /// Place of the workers (local or slurm), options, --, and the command with its flags
     #[arg(value_name = "WORD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }

@@ -17,23 +17,23 @@ const DIFFERENT: u8 = 4;
 /// lines are ignored. The exit code is 0 if the files agree at the level of --level, else 4.
 #[derive(Args)]
 pub struct CompareArgs {
-    /// SAM, BAM or CRAM file; - for standard input
+    /// First SAM, BAM or CRAM file; - is standard input
     a: PathBuf,
-    /// SAM, BAM or CRAM file; - for standard input
+    /// Second SAM, BAM or CRAM file; - is standard input
     b: PathBuf,
-    /// Level at which the files must agree
+    /// Exit with code 4 if the files do not agree at this level
     #[arg(long, value_name = "LEVEL", default_value = "L0", ignore_case = true, value_parser = one_of(LEVELS))]
     level: AgreementLevel,
     /// Compare only records, not headers
     #[arg(long)]
     ignore_header: bool,
-    /// Bits of FLAG that may differ, such as 0x400 or DUP; may be given again
+    /// Ignore these bits of FLAG, such as 0x400 or DUP. May be given again
     #[arg(long, value_name = "FLAGS")]
     ignore_flag: Vec<Flags>,
-    /// Optional field that may differ or be absent, such as PG; may be given again
+    /// Ignore this optional field, such as PG. May be given again
     #[arg(long, value_name = "TAG", value_parser = tag)]
     ignore_tag: Vec<Tag>,
-    /// Reference of CRAM files, as FASTA, plain or by bgzip
+    /// Reference FASTA of CRAM files, plain or compressed with bgzip
     #[arg(long, value_name = "FASTA")]
     reference: Option<PathBuf>,
 }
@@ -44,20 +44,25 @@ const LEVELS: &[Choice<AgreementLevel>] = &[
         value: AgreementLevel::L0,
         name: "L0",
         aliases: &[],
-        help: "The same SAM text, except for @PG and @CO lines",
+        help: "Require the same SAM text, except for @PG and @CO lines",
     },
-    Choice { value: AgreementLevel::L1, name: "L1", aliases: &[], help: "As L0, but tags in any order" },
+    Choice {
+        value: AgreementLevel::L1,
+        name: "L1",
+        aliases: &[],
+        help: "Like L0, but allow tags in any order",
+    },
     Choice {
         value: AgreementLevel::L2,
         name: "L2",
         aliases: &[],
-        help: "As L1, but adjacent records with equal contig, position and strand in any order",
+        help: "Like L1, but allow any order of adjacent records with equal contig, position and strand",
     },
     Choice {
         value: AgreementLevel::L3,
         name: "L3",
         aliases: &[],
-        help: "The same reads and duplicate sets, in any order and with any representatives",
+        help: "Require the same reads and duplicate sets, in any order and with any representatives",
     },
 ];
 

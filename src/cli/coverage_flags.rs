@@ -10,7 +10,8 @@ use readmill_record::{Error, Result};
 /// Coverage in the same pass.
 #[derive(Args)]
 pub struct SamePassCoverage {
-    /// Write the coverage of the output, in the files of mosdepth (PREFIX.per-base.bed.gz and so on)
+    /// Write the coverage of the output, in the files of mosdepth (PREFIX.per-base.bed.gz and so
+    /// on)
     #[arg(long, value_name = "PREFIX")]
     coverage: Option<PathBuf>,
     #[command(flatten)]
@@ -33,25 +34,27 @@ impl SamePassCoverage {
 #[derive(Args, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Coverage")]
 pub struct CoverageOptions {
-    /// Also write the mean depth of regions: a BED file, or a window size in bases
+    /// Also write the mean depth of regions, given as a BED file or as a window size in bases
     #[arg(long, value_name = "BED|WINDOW")]
     coverage_by: Option<String>,
-    /// Depths, separated by commas; for each region, count bases with at least each depth
+    /// Count the bases of each region that have at least these depths (a list separated by commas)
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(i32).range(0..))]
     coverage_thresholds: Vec<i32>,
-    /// Limits of depth bins, such as 0:1:4:100: ; adjacent bases in the same bin are written as one line
+    /// Write adjacent bases whose depths are in the same bin as one line
+    ///
+    /// SEGMENTS has the limits of the bins, such as 0:1:4:100:
     #[arg(long, value_name = "SEGMENTS")]
     coverage_quantize: Option<String>,
     /// Do not write the depth of each base
     #[arg(long)]
     coverage_no_per_base: bool,
-    /// Count deletions as covered, and count overlaps of mates twice
+    /// Count deletions as covered, and count bases in the overlap of mates twice
     #[arg(long)]
     coverage_fast_mode: bool,
     /// Write the median depth of regions instead of the mean
     #[arg(long)]
     coverage_use_median: bool,
-    /// Minimum mapping quality of counted reads [default: 0]
+    /// Count only reads with at least this mapping quality [default: 0]
     #[arg(long, value_name = "N")]
     coverage_mapq: Option<u8>,
     /// Do not count reads with any of these flags [default: 1796]
@@ -60,7 +63,7 @@ pub struct CoverageOptions {
     /// Count only reads with any of these flags [default: all reads]
     #[arg(long, value_name = "FLAGS")]
     coverage_include_flag: Option<u16>,
-    /// Count only reads of these read groups, given by ID [default: all]
+    /// Count only reads of the read groups with these IDs [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     coverage_read_groups: Vec<String>,
 }

@@ -19,11 +19,11 @@ use super::hints;
 
 #[derive(Subcommand)]
 pub enum DepthCommand {
-    /// Print the depth at each position, as samtools depth
+    /// Print the depth at each position, as samtools depth does
     Depth(Box<DepthArgs>),
-    /// Print the coverage of each contig, as samtools coverage
+    /// Print the coverage of each contig, as samtools coverage does
     Coverage(Box<CoverageArgs>),
-    /// Count the bases in each region of a BED file, as samtools bedcov
+    /// Count the bases in each region of a BED file, as samtools bedcov does
     Bedcov(Box<BedcovArgs>),
 }
 
@@ -65,34 +65,34 @@ same contigs. The flags are those of samtools depth, but -@ is the total number 
 is given."
 )]
 pub struct DepthArgs {
-    /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
+    /// SAM, BAM or CRAM files, sorted by coordinate; - is standard input
     #[arg(value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// Also write positions of depth 0; if given twice, also those of contigs without reads
+    /// Also write positions of depth 0. Give -aa to include contigs without reads
     #[arg(short = 'a', action = ArgAction::Count, help_heading = "Output")]
     all: u8,
     /// Write a header line with the names of the columns
     #[arg(short = 'H', long, help_heading = "Output")]
     header: bool,
-    /// Output file [default: -, which is standard output]
+    /// Write the result to this file [default: -, standard output]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Only positions in these regions: BED, or lines with a contig and a position
+    /// Write only positions in this BED file, or in a list of contigs and positions
     #[arg(short = 'b', long, value_name = "FILE", help_heading = "Positions")]
     targets_file: Option<PathBuf>,
-    /// Only this contig, or this part of a contig; each file needs an index
+    /// Use only this contig or region. Each file needs an index
     #[arg(short, long, value_name = "REGION", help_heading = "Positions")]
     region: Option<String>,
     /// Give the index files after the inputs: IN... INDEX...
     #[arg(short = 'X', long, help_heading = "Positions")]
     customized_index: bool,
-    /// File with the names of the inputs, one per line
+    /// Read the names of the inputs from this file, one per line
     #[arg(short = 'f', long, value_name = "FILE", conflicts_with_all = ["inputs", "customized_index"])]
     file_list: Option<PathBuf>,
-    /// Also count reads with these flags, which are left out by default
+    /// Also count reads with these flags, which are excluded by default
     #[arg(short = 'g', long, value_name = "FLAGS", help_heading = "Reads")]
     include_again: Vec<Flags>,
-    /// Also leave out reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
+    /// Also exclude reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
     #[arg(short = 'G', long, value_name = "FLAGS", help_heading = "Reads")]
     excl_flags: Vec<Flags>,
     /// Count only reads with any of these flags
@@ -101,19 +101,19 @@ pub struct DepthArgs {
     /// Count only reads with all of these flags
     #[arg(long, value_name = "FLAGS", help_heading = "Reads")]
     require_flags: Vec<Flags>,
-    /// Minimum length of a read in bases, without soft clips
+    /// Count only reads with at least N bases, without soft clips
     #[arg(short = 'l', long, value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_length: u64,
-    /// Minimum mapping quality of a read
+    /// Count only reads with at least this mapping quality
     #[arg(short = 'Q', long = "min-MQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_mapq: u32,
-    /// Minimum base quality
+    /// Count only bases with at least this quality
     #[arg(short = 'q', long = "min-BQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_base_quality: u32,
-    /// Count deletions as covered
+    /// Count deletions as covered positions
     #[arg(short = 'J', long, help_heading = "Reads")]
     deletions: bool,
-    /// Count bases where mates overlap only once
+    /// Count bases in the overlap of mates only once
     #[arg(short = 's', long, help_heading = "Reads")]
     once_by_template: bool,
     #[command(flatten)]
@@ -164,42 +164,44 @@ impl DepthArgs {
     mut_arg("spill_codec", |arg| arg.hide(true)),
     mut_arg("memory", |arg| arg.short(None)),
     after_help = "\
-The columns are contig, first and last position, reads, covered positions, covered positions in %, and mean depth, base quality \
-and mapping quality. Contigs without reads are at the end. Several files are counted together; they must be sorted by coordinate. The \
+The columns are contig, first and last position, reads, covered positions, percentage of covered positions, mean depth, mean base \
+quality and mean mapping quality. Contigs without reads follow at the end. Several files are counted together. They must be sorted by coordinate. The \
 flags are those of samtools coverage, but -@ is the total number of threads. Only warnings are logged, unless -v is given."
 )]
 pub struct CoverageArgs {
-    /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
+    /// SAM, BAM or CRAM files, sorted by coordinate; - is standard input
     #[arg(value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// File with the names of the inputs, one per line
+    /// Read the names of the inputs from this file, one per line
     #[arg(short = 'b', long, value_name = "FILE", conflicts_with = "inputs")]
     bam_list: Option<PathBuf>,
-    /// Only this contig, or this part of a contig; each file needs an index
+    /// Use only this contig or region. Each file needs an index
     #[arg(short, long, value_name = "REGION")]
     region: Option<String>,
-    /// Minimum length of a read in bases
+    /// Count only reads with at least N bases
     #[arg(short = 'l', long, value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_read_len: u64,
-    /// Minimum mapping quality of a read
+    /// Count only reads with at least this mapping quality
     #[arg(short = 'q', long = "min-MQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_mapq: u32,
-    /// Minimum base quality
+    /// Count only bases with at least this quality
     #[arg(short = 'Q', long = "min-BQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_base_quality: u32,
     /// Count only reads with any of these flags
     #[arg(long = "rf", alias = "incl-flags", value_name = "FLAGS", help_heading = "Reads")]
     include_flags: Option<Flags>,
-    /// Leave out reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
+    /// Exclude reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
     #[arg(long = "ff", alias = "excl-flags", value_name = "FLAGS", help_heading = "Reads")]
     exclude_flags: Option<Flags>,
-    /// Maximum depth: if N reads cover a position, leave out more reads that start there; 0: no limit
+    /// Limit the depth to N. 0 means no limit
+    ///
+    /// If N reads cover a position, more reads that start there are not counted.
     #[arg(short = 'd', long, value_name = "N", default_value_t = 1_000_000, help_heading = "Reads")]
     depth: u32,
-    /// Minimum depth of a covered position
+    /// Count a position as covered only if its depth is at least N
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Reads")]
     min_depth: u32,
-    /// Output file [default: -, which is standard output]
+    /// Write the result to this file [default: -, standard output]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Do not write the header line
@@ -208,13 +210,13 @@ pub struct CoverageArgs {
     /// Draw a histogram for each contig instead of writing a line
     #[arg(short = 'm', long, help_heading = "Output")]
     histogram: bool,
-    /// Draw a histogram of the depth instead of the covered positions in %
+    /// Draw a histogram of the depth instead of the percentage of covered positions
     #[arg(short = 'D', long, help_heading = "Output")]
     plot_depth: bool,
-    /// Draw histograms only with ASCII characters
+    /// Draw histograms with ASCII characters only
     #[arg(short = 'A', long, help_heading = "Output")]
     ascii: bool,
-    /// Number of bins of a histogram; 0: the width of the terminal [default: 50 with -o, else 0]
+    /// Number of bins of a histogram [default: 50 with -o, else 0 for the width of the terminal]
     #[arg(short = 'w', long, value_name = "N", help_heading = "Output")]
     n_bins: Option<u32>,
     #[command(flatten)]
@@ -288,42 +290,42 @@ impl CoverageArgs {
     mut_arg("spill_codec", |arg| arg.hide(true)),
     mut_arg("memory", |arg| arg.short(None)),
     after_help = "\
-For each line of the BED file, prints the number of bases in its region, for each input: aligned, deleted and skipped bases, or with \
--j or -d only aligned bases. The files must be sorted by coordinate and have the same contigs; if a file has an index, only the regions \
-are read. The flags are those of samtools bedcov, but -@ is the total number of threads. Only warnings are logged, unless -v is given."
+For each line of the BED file and each input, the output has the number of bases in the region. These are aligned, deleted and \
+skipped bases, or only aligned bases with -j or -d. The files must be sorted by coordinate and have the same contigs. If a file has an \
+index, only the regions are read. The flags are those of samtools bedcov, but -@ is the total number of threads. Only warnings are logged, unless -v is given."
 )]
 pub struct BedcovArgs {
-    /// Regions: BED file
+    /// BED file with the regions
     #[arg(value_name = "BED")]
     regions: PathBuf,
-    /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
+    /// SAM, BAM or CRAM files, sorted by coordinate; - is standard input
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// Give the index files after the inputs: IN... INDEX...
     #[arg(short = 'X', long)]
     customized_index: bool,
-    /// Also count reads with these flags, which are left out by default
+    /// Also count reads with these flags, which are excluded by default
     #[arg(short = 'g', long, value_name = "FLAGS", help_heading = "Reads")]
     include_again: Vec<Flags>,
-    /// Also leave out reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
+    /// Also exclude reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
     #[arg(short = 'G', long, value_name = "FLAGS", help_heading = "Reads")]
     excl_flags: Vec<Flags>,
-    /// Minimum mapping quality of a read
+    /// Count only reads with at least this mapping quality
     #[arg(short = 'Q', long = "min-MQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_mapq: u32,
     /// Do not count deleted and skipped bases
     #[arg(short = 'j', long, help_heading = "Reads")]
     aligned_only: bool,
-    /// Add a column: positions with a depth of at least N; implies -j
+    /// Add a column with the number of positions of depth N or more. Implies -j
     #[arg(short = 'd', long, value_name = "N", help_heading = "Output")]
     min_depth: Option<u64>,
-    /// Add a column: number of reads
+    /// Add a column with the number of reads
     #[arg(short = 'c', long, help_heading = "Output")]
     count_reads: bool,
     /// Write a header line with the names of the columns
     #[arg(short = 'H', long, help_heading = "Output")]
     header: bool,
-    /// Output file [default: -, which is standard output]
+    /// Write the result to this file [default: -, standard output]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     #[command(flatten)]

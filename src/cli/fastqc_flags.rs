@@ -12,7 +12,8 @@ use readmill_record::{Error, Result};
 /// The modules of FastQC in the same pass.
 #[derive(Args)]
 pub struct FastqcFlags {
-    /// Write FastQC modules of the unmodified input reads to DIR/NAME_fastqc/fastqc_data.txt and summary.txt
+    /// Write the FastQC modules of the unmodified input reads to DIR/NAME_fastqc/fastqc_data.txt
+    /// and summary.txt
     #[arg(long, value_name = "DIR")]
     fastqc: Option<PathBuf>,
     /// Do not group positions of long reads in FastQC modules (fastqc --nogroup)

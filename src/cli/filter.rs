@@ -16,7 +16,7 @@ use super::split::SplitFlags;
 #[derive(Args)]
 #[command(
     after_help = "Reads keep their order. Filters are applied in the order of this help, not in the order of the \
-flags: reads are first selected by their original values, then changed. The header is always written, with or without -h.",
+flags. Reads are first selected by their original values, and then changed. The header is always written, with or without -h.",
     mut_arg("quiet", |arg| arg.short(None)),
     mut_arg("temp_dir", |arg| arg.short(None)),
     mut_args(with_samtools_names),
@@ -28,7 +28,7 @@ pub struct FilterArgs {
     split: SplitFlags,
     #[command(flatten)]
     filters: FilterFlags,
-    /// The reference of samtools view, the directory of other commands: neither is meant for certain
+    /// Refused: -T is the reference in samtools view, but a directory in other commands
     #[arg(short = 'T', value_name = "FILE", hide = true)]
     t: Vec<PathBuf>,
 }

@@ -29,7 +29,9 @@ pub enum FingerprintCommand {
 pub struct CountArgs {
     #[command(flatten)]
     args: TallyArgs,
-    /// Common variants: VCF, from which biallelic SNVs are used, or a haplotype map of Picard
+    /// File with common variants
+    ///
+    /// The file is a VCF, from which biallelic SNVs are used, or a haplotype map of Picard.
     #[arg(long, value_name = "FILE")]
     sites: PathBuf,
 }
@@ -39,10 +41,10 @@ pub struct CountArgs {
 /// parents and siblings, about 0 for others); and the verdict: same, related, different, or unclear.
 #[derive(Args)]
 pub struct CompareArgs {
-    /// Fingerprints, two or more
+    /// Two or more fingerprints
     #[arg(value_name = "FILE", required = true, num_args = 2..)]
     files: Vec<PathBuf>,
-    /// Exit with code 4 unless all are of the same person
+    /// Exit with code 4 unless all fingerprints are from the same person
     #[arg(long)]
     expect_same: bool,
     #[command(flatten)]

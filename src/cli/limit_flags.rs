@@ -11,10 +11,10 @@ use readmill_report::{Assay, Limits};
 /// Limits of the numbers of a page.
 #[derive(Args)]
 pub struct LimitFlags {
-    /// Type of assay, which sets the thresholds of metrics on the page [default: wgs]
+    /// Use the thresholds of metrics for this type of assay [default: wgs]
     #[arg(long, value_name = "ASSAY", value_parser = assays())]
     assay: Option<String>,
-    /// Thresholds of metrics that replace the defaults: JSON, as described in docs/report.md
+    /// Replace default thresholds of metrics with this JSON file (docs/report.md)
     #[arg(long, value_name = "FILE")]
     qc_thresholds: Option<PathBuf>,
 }

@@ -20,22 +20,27 @@ use super::limit_flags::{LimitFlags, MAX_BYTES, text_of, unreadable, wrong};
 /// compares the samples.
 #[derive(Args)]
 pub struct ReportArgs {
-    /// Run files, written with --json
+    /// Run files, which other commands write with --json
     #[arg(value_name = "RUN.json", required = true)]
     files: Vec<PathBuf>,
-    /// HTML file to write
+    /// Write the HTML report to this file
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     limits: LimitFlags,
-    /// Table of sample fields, separated by tabs: a header line, then one line per sample; the first column is the sample name
+    /// Show the sample fields from this table in the report
+    ///
+    /// The table is separated by tabs. It has a header line, and then one line per sample. The
+    /// first column is the sample name.
     #[arg(long, value_name = "FILE")]
     sample_sheet: Option<PathBuf>,
-    /// Field of the sample sheet that sets the colour of samples [default: the first with two to seven values]
+    /// Colour samples by this field of the sample sheet [default: first field with two to seven
+    /// values]
     #[arg(long, value_name = "FIELD", requires = "sample_sheet")]
     color_by: Option<String>,
-    /// Also write a table for MultiQC with verdicts, time, memory and spill. The name must end with _mqc.json, because MultiQC finds
-    /// files by this ending
+    /// Also write a table for MultiQC, with verdicts, time, memory and size of temporary files
+    ///
+    /// The name must end with _mqc.json, because MultiQC finds files by this ending.
     #[arg(long, value_name = "FILE_mqc.json")]
     multiqc: Option<PathBuf>,
     #[command(flatten)]

@@ -18,9 +18,9 @@ use super::split::SplitFlags;
 /// Flags of any combination of steps.
 #[derive(Args)]
 #[command(
-    after_help = "Steps are always applied in this order, regardless of the order of the flags: filters in the order of this help \
-(reads are first selected by their original values, then changed), mark duplicates, sort, recalibrate base qualities, \
-remove optional fields."
+    after_help = "The order of the flags does not matter. Steps are always applied in this order: filters in the order of this help (reads \
+are first selected by their original values, and then changed), duplicate marking, sorting, recalibration of base qualities, \
+and removal of optional fields."
 )]
 pub struct PrepArgs {
     #[command(flatten)]
@@ -54,31 +54,40 @@ pub struct StepFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration")]
 pub struct BqsrFlags {
-    /// Recalibrate base qualities: count errors without duplicates, and write new qualities in the same run
+    /// Recalibrate base qualities in this run
+    ///
+    /// Errors are counted without duplicates, and the new qualities are written in the same run.
     #[arg(long, conflicts_with = "bqsr_apply")]
     bqsr: bool,
-    /// Only count errors and write --bqsr-table; do not change qualities
+    /// Only count errors and write --bqsr-table, without changing qualities
     #[arg(long, requires = "bqsr_table", conflicts_with_all = ["bqsr", "bqsr_apply"])]
     bqsr_table_only: bool,
-    /// Write the recalibration table
+    /// Write the recalibration table to this file
     #[arg(long, value_name = "TABLE")]
     bqsr_table: Option<PathBuf>,
-    /// Write a second table, counted after recalibration (for AnalyzeCovariates)
+    /// Write a second table to this file, counted after recalibration (for AnalyzeCovariates)
     #[arg(long, value_name = "TABLE", requires = "bqsr")]
     bqsr_after_table: Option<PathBuf>,
-    /// If there are no known sites: exclude positions where at least three reads, and one in five, differ from the reference
+    /// Exclude positions at which the sample differs from the reference, if there are no known
+    /// sites
+    ///
+    /// A position is excluded if at least three reads, and one read in five, differ from the
+    /// reference.
     #[arg(long, conflicts_with_all = ["known_sites", "bqsr_apply"])]
     bqsr_bootstrap: bool,
-    /// Recalibrate with this existing table
+    /// Recalibrate base qualities with this existing table
     #[arg(long, value_name = "TABLE")]
     bqsr_apply: Option<PathBuf>,
-    /// Count only reads in this region (chr1:100-200), or in the regions of a file (BED, .interval_list, .list); may be given again
+    /// Count only reads in this region, such as chr1:100-200, or in the regions of a file. May be
+    /// given again
+    ///
+    /// The file is a BED, .interval_list or .list file.
     #[arg(long, value_name = "WHERE")]
     bqsr_intervals: Vec<String>,
-    /// Do not count reads in this region, or in the regions of a file; may be given again
+    /// Do not count reads in this region, or in the regions of a file. May be given again
     #[arg(long, value_name = "WHERE")]
     bqsr_exclude_intervals: Vec<String>,
-    /// Extend intervals on both sides by N bases
+    /// Extend intervals by N bases on both sides
     #[arg(long, value_name = "N", default_value = "0")]
     bqsr_interval_padding: u32,
     #[command(flatten)]

@@ -20,11 +20,14 @@ pub fn parse_program() -> impl TypedValueParser<Value = AskedProgram> {
 /// Quality metrics in the same pass.
 #[derive(Args)]
 pub struct SamePassQc {
-    /// Write Picard's quality metrics of the output, in files that are named PREFIX.alignment_summary_metrics and so on
+    /// Write Picard's quality metrics of the output
+    ///
+    /// The files are named PREFIX.alignment_summary_metrics and so on.
     #[arg(long, value_name = "PREFIX")]
     qc: Option<PathBuf>,
-    /// Programs of Picard whose metrics are written, or all that need no more files and no order [default: those of
-    /// CollectMultipleMetrics]
+    /// Write the metrics of these Picard programs [default: programs of CollectMultipleMetrics]
+    ///
+    /// all stands for all programs that need neither further files nor sorted reads.
     #[arg(
         long,
         value_name = "LIST",

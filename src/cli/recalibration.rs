@@ -16,25 +16,28 @@ use readmill_record::{Error, Result};
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration: counting")]
 pub struct CountingFlags {
-    /// Known sites, at which mismatches are not counted as errors: VCF, BCF or BED, plain or compressed (no index needed), or a .list of such files; may be given again
+    /// Do not count mismatches at the sites in this VCF, BCF or BED file as errors
+    ///
+    /// The file is plain text or compressed, and needs no index. A .list file contains the names of
+    /// several such files. May be given again.
     #[arg(long, value_name = "FILE")]
     known_sites: Vec<PathBuf>,
-    /// Count even if the files of --known-sites contain no sites
+    /// Count errors even if the files of --known-sites contain no sites
     #[arg(long)]
     allow_empty: bool,
     /// Maximum length of reads that can be counted, in cycles
     #[arg(long, value_name = "N", default_value_t = Arguments::default().maximum_cycle_value, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CYCLES)))]
     maximum_cycle_value: u32,
-    /// Context size for mismatches, in bases
+    /// Number of bases in the context of a mismatch
     #[arg(long, value_name = "N", default_value_t = Arguments::default().mismatches_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_CONTEXT_SIZE)))]
     mismatches_context_size: u8,
-    /// Context size for insertions and deletions, in bases
+    /// Number of bases in the context of an insertion or deletion
     #[arg(long, value_name = "N", default_value_t = Arguments::default().indels_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_CONTEXT_SIZE)))]
     indels_context_size: u8,
-    /// Exclude bases at the ends of a read from contexts if their quality is at most Q
+    /// Exclude bases at the ends of a read from contexts if their quality is Q or lower
     #[arg(long, value_name = "Q", default_value_t = Arguments::default().low_quality_tail, value_parser = clap::value_parser!(i8).range(0..=93))]
     low_quality_tail: i8,
-    /// Quality for reads without qualities [default: do not count such reads]
+    /// Use this quality for reads without qualities [default: do not count such reads]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(0..=93))]
     default_base_qualities: Option<u8>,
     /// Number of levels of quantised qualities in the table
@@ -49,10 +52,10 @@ pub struct CountingFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration")]
 pub struct QualityFlags {
-    /// Do not count or change bases with a lower quality
+    /// Do not count or change bases with a quality below Q
     #[arg(long, value_name = "Q", default_value = "6", value_parser = clap::value_parser!(u8).range(0..=94))]
     preserve_qscores_less_than: u8,
-    /// Use the qualities in OQ, if a read has it
+    /// Use the qualities in OQ, if a read has this field
     #[arg(long)]
     use_original_qualities: bool,
 }
@@ -61,25 +64,28 @@ pub struct QualityFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration: applying")]
 pub struct ApplyingFlags {
-    /// Round qualities of at least 6 to the nearest of these; may be given again
+    /// Round qualities of 6 or more to the nearest of these values. May be given again
     #[arg(long, value_name = "Q", value_delimiter = ',', conflicts_with = "quantize_quals", value_parser = clap::value_parser!(u8).range(0..=93))]
     static_quantized_quals: Vec<u8>,
     /// Round down to the next lower value of --static-quantized-quals
     #[arg(long, requires = "static_quantized_quals", conflicts_with = "quantize_quals")]
     round_down_quantized: bool,
-    /// Number of levels to which qualities are quantised; 0: no quantisation, -1: the levels of the table
+    /// Quantise qualities to N levels. 0 disables this, and -1 uses the levels of the table
     #[arg(long, value_name = "N", default_value = "0", allow_hyphen_values = true, value_parser = clap::value_parser!(i32).range(-1..=94))]
     quantize_quals: i32,
-    /// Write the old qualities to OQ, if the read has no OQ yet
+    /// Write the old qualities to OQ, if the read does not have an OQ yet
     #[arg(long)]
     emit_original_quals: bool,
-    /// Prior quality of all read groups, if above 0 [default: the reported quality]
+    /// Use this prior quality for all read groups, if it is above 0 [default: the reported quality]
     #[arg(long, value_name = "Q", allow_hyphen_values = true, value_parser = parse_prior)]
     global_qscore_prior: Option<f64>,
     /// Keep the qualities of reads whose read group is not in the table
     #[arg(long)]
     allow_missing_read_group: bool,
-    /// Drop the reads that GATK ApplyBQSR drops: without read group, bases or qualities, with N in the CIGAR, or with a CIGAR that does not match the bases
+    /// Drop the reads that GATK ApplyBQSR drops
+    ///
+    /// These are reads without read group, bases or qualities, reads with N in the CIGAR, and reads
+    /// whose CIGAR does not match the bases.
     #[arg(long)]
     gatk_drop_malformed: bool,
 }

@@ -16,7 +16,10 @@ use super::qc_flags::SamePassQc;
 /// Flags for the description of a run.
 #[derive(Args)]
 pub struct DescriptionFlags {
-    /// Write a run file (JSON): command, files, counts, all reports, time and memory of each stage
+    /// Write a run file (JSON), from which readmill report makes an HTML report
+    ///
+    /// It has the command, the files, all counts and reports, and the time and memory of each
+    /// stage.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write an HTML report of the run, with plots and a verdict, in one file
@@ -62,20 +65,28 @@ pub struct SamePassFlags {
     /// Write a fingerprint of the sample: alleles at --fingerprint-sites, and reads on X and Y
     #[arg(long, value_name = "FILE", requires = "fingerprint_sites")]
     fingerprint: Option<PathBuf>,
-    /// Common variants: VCF, from which biallelic SNVs are used, or a haplotype map of Picard
+    /// File with common variants for --fingerprint
+    ///
+    /// The file is a VCF, from which biallelic SNVs are used, or a haplotype map of Picard.
     #[arg(long, value_name = "FILE", requires = "fingerprint")]
     fingerprint_sites: Option<PathBuf>,
     #[command(flatten)]
     description: DescriptionFlags,
-    /// Compare checksums of input and output reads; exit with code 4 and write nothing if reads were lost, doubled, or changed by steps that must not change them
+    /// Compare checksums of input and output reads, and write nothing if they do not match
+    ///
+    /// The exit code is 4 if reads were lost or doubled, or changed by steps that must not change
+    /// them.
     #[arg(long)]
     verify: bool,
-    /// Also write some reads to another file: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION; may be given again
+    /// Also write some reads to another file. May be given again
+    ///
+    /// Values: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION.
     #[arg(long, value_name = "FILE=WHAT")]
     copy_to: Vec<String>,
-    /// Write some reads only to another file; may be given again, the first match counts
+    /// Write some reads only to another file. May be given again; the first match counts
     ///
-    /// Write some reads only to another file: FILE=unmapped, FILE=discordant, FILE=duplicates, FILE=EXPRESSION, or, if reads are neither sorted nor marked, FILE=dropped for reads that filters drop; may be given again, the first match counts
+    /// Values: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION. If reads are
+    /// neither sorted nor marked, FILE=dropped writes the reads that filters drop.
     #[arg(long, value_name = "FILE=WHAT")]
     move_to: Vec<String>,
 }

@@ -6,7 +6,10 @@ use clap::Args;
 #[derive(Args)]
 #[command(next_help_heading = "In the same pass")]
 pub struct SampleFlag {
-    /// Sample name in metrics, for report tools such as MultiQC [default: the name of the output without its ending; if there is no output file, the name of the only input, else the prefix, else SM of the read groups]
+    /// Sample name in metrics, for report tools such as MultiQC [default: name of the output]
+    ///
+    /// The default is the name of the output without its ending. If there is no output file, it is
+    /// the name of the only input, else the prefix, else SM of the read groups.
     #[arg(long, value_name = "NAME", value_parser = parse_sample)]
     pub sample: Option<String>,
 }

@@ -18,31 +18,31 @@ use super::common::parse_memory;
 /// Stages of a job.
 #[derive(Subcommand)]
 pub enum Shard {
-    /// Divide a command into stages and write the plan to a directory (sort, merge, markdup, prep, align)
+    /// Plan the stages of sort, merge, markdup, prep or align, and write the plan to a directory
     Plan(PlanArgs),
-    /// For align: find where the slices of each lane start: N, or FIRST..LAST
+    /// Find where the slices of each lane start (only for align)
     Scan(NumberedArgs),
-    /// Sort the reads of slices of the input: N, or FIRST..LAST
+    /// Sort the reads of one or more slices of the input
     Map(NumberedArgs),
     /// Divide the sorted reads into ranges (needs all slices)
     Cut(StageArgs),
     /// Find duplicates (needs all slices)
     Judge(StageArgs),
-    /// For --bqsr-bootstrap: compare ranges with the reference: N, or FIRST..LAST
+    /// Compare one or more ranges with the reference (only for --bqsr-bootstrap)
     Compare(NumberedArgs),
-    /// For --bqsr-bootstrap: find sites at which the sample differs from the reference
+    /// Find sites that differ from the reference (only for --bqsr-bootstrap)
     Sites(StageArgs),
-    /// For --bqsr: count bases of ranges: N, or FIRST..LAST
+    /// Count bases of one or more ranges (only for --bqsr)
     Count(NumberedArgs),
-    /// For --bqsr: make the recalibration table from the counts
+    /// Make the recalibration table from the counts (only for --bqsr)
     Table(StageArgs),
-    /// Write ranges of the output: N, or FIRST..LAST
+    /// Write one or more ranges of the output
     Write(NumberedArgs),
     /// Join the ranges into the output
     Join(StageArgs),
     /// Run all missing stages, one after the other
     Run(StageArgs),
-    /// List the stages and whether they are finished
+    /// List the stages, and whether they are finished
     Status(StatusArgs),
     /// Print the stages as a workflow (JSON, Graphviz, Snakemake, Nextflow or SLURM)
     Graph(GraphArgs),
@@ -53,7 +53,7 @@ pub enum Shard {
 /// The directory of a job.
 #[derive(Args)]
 pub struct WorkFlag {
-    /// Directory for the files of the stages
+    /// Keep the plan and the files of the stages in this directory
     #[arg(long, value_name = "DIR")]
     work: PathBuf,
 }
@@ -66,13 +66,17 @@ pub struct WorkFlag {
 pub struct PlanArgs {
     #[command(flatten)]
     work: WorkFlag,
-    /// Approximate number of slices of the input, which are sorted separately [default: such that each slice fits into memory, at least one per GiB of input]
+    /// Divide the input into about N slices, which are sorted separately
+    ///
+    /// By default, each slice fits into memory, and there is at least one slice per GiB of input.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MAX_PARTS as i64))]
     shards: Option<u16>,
-    /// Maximum number of ranges of the output, which are written separately [default: number of slices]
+    /// Divide the output into at most N ranges [default: number of slices]
+    ///
+    /// Each range is written separately.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MAX_PARTS as i64))]
     ranges: Option<u16>,
-    /// The command with its flags, as without stages
+    /// Command to run in stages, with its usual flags
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }
@@ -91,7 +95,7 @@ pub struct StageArgs {
 pub struct NumberedArgs {
     #[command(flatten)]
     stage: StageArgs,
-    /// Number of the stage, 1-based, or FIRST..LAST
+    /// Number of the stage (from 1), or a range of numbers: FIRST..LAST
     #[arg(value_name = "N", value_parser = parse_numbers)]
     numbers: [usize; 2],
 }
@@ -101,7 +105,7 @@ pub struct NumberedArgs {
 pub struct StatusArgs {
     #[command(flatten)]
     work: WorkFlag,
-    /// Format of the list
+    /// Print the list in this format
     #[arg(long, value_name = "FORM", value_enum, default_value_t = StatusForm::Text)]
     format: StatusForm,
 }
@@ -111,7 +115,7 @@ pub struct StatusArgs {
 pub struct GraphArgs {
     #[command(flatten)]
     work: WorkFlag,
-    /// Format of the workflow
+    /// Print the workflow in this format
     #[arg(long, value_name = "ENGINE", default_value = "json", value_parser = one_of(ENGINES))]
     format: WorkflowEngine,
 }
@@ -122,26 +126,31 @@ const ENGINES: &[Choice<WorkflowEngine>] = &[
         value: WorkflowEngine::Json,
         name: "json",
         aliases: &[],
-        help: "A list of stages, each with its command",
+        help: "Write a JSON list of the stages, with the command of each stage",
     },
     Choice {
         value: WorkflowEngine::Dot,
         name: "dot",
         aliases: &[],
-        help: "A Graphviz graph of the stages, with their dependencies and the number of finished ones",
+        help: "Write a Graphviz graph of the stages, their dependencies, and the number of finished stages",
     },
-    Choice { value: WorkflowEngine::Snakemake, name: "snakemake", aliases: &[], help: "A Snakefile" },
+    Choice {
+        value: WorkflowEngine::Snakemake,
+        name: "snakemake",
+        aliases: &[],
+        help: "Write a Snakefile",
+    },
     Choice {
         value: WorkflowEngine::Nextflow,
         name: "nextflow",
         aliases: &[],
-        help: "A Nextflow workflow",
+        help: "Write a Nextflow workflow",
     },
     Choice {
         value: WorkflowEngine::Slurm,
         name: "slurm",
         aliases: &[],
-        help: "A script that submits job arrays",
+        help: "Write a script that submits SLURM job arrays",
     },
 ];
 
@@ -158,16 +167,17 @@ struct StageResources {
     /// Total number of threads [default: as in the planned command]
     #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     threads: Option<u16>,
-    /// Maximum memory of the whole process, such as 512M or 1.5G [default: as in the planned command]
+    /// Limit the memory of the process, such as 512M or 1.5G [default: as in the planned command]
     #[arg(short, long, value_name = "SIZE", value_parser = parse_memory)]
     memory: Option<u64>,
-    /// Directory for temporary files; may be given again [default: as in the planned command]
+    /// Write temporary files to this directory. May be given again [default: as in the planned
+    /// command]
     #[arg(short = 'T', long = "temp-dir", value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
     /// Print only warnings and errors
     #[arg(short, long)]
     quiet: bool,
-    /// Stop, as after SIGTERM, when the process with this ID ends; for workflow engines
+    /// Stop, as after SIGTERM, when the process with this ID ends (for workflow engines)
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     end_with: Option<u32>,
 }
@@ -175,9 +185,10 @@ struct StageResources {
 /// A flag of commands that can be done in stages.
 #[derive(Args)]
 pub struct ResumeFlag {
-    /// Run in stages in this directory; a stopped run can be continued
+    /// Run in stages in this directory, and continue a stopped run
     ///
-    /// Run in stages with files in this directory. If the run stops for any reason, the same command continues it
+    /// The files of the stages are kept in this directory. If the run stops for any reason, the
+    /// same command continues it.
     #[arg(long, value_name = "DIR", help_heading = "Restart")]
     resume: Option<PathBuf>,
 }

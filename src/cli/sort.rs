@@ -14,15 +14,15 @@ use super::shard::ResumeFlag;
 /// Flags of the sort alone.
 #[derive(Args)]
 #[command(
-    after_help = "The default order is by coordinate. Each order is exactly the order of samtools 1.24, \
-and queryname that of Picard 3.4; reads that compare as equal keep the order of the input."
+    after_help = "The default order is by coordinate. Each order is exactly the order of samtools 1.24, and \
+queryname is exactly the order of Picard 3.4. Reads that compare as equal keep the order of the input."
 )]
 pub struct SortArgs {
     #[command(flatten)]
     io: Io,
     #[command(flatten)]
     resume: ResumeFlag,
-    /// Sort by name, with numbers in names by value (natural)
+    /// Sort by name, and compare numbers in names by value (natural)
     #[arg(short = 'n', long, help_heading = "Order")]
     natural: bool,
     /// Sort by name, byte by byte (lexicographic)
@@ -31,16 +31,24 @@ pub struct SortArgs {
     /// Sort by an optional field, then by coordinate, or by name with -n or -N
     #[arg(short = 't', long, help_heading = "Order", value_name = "TAG", value_parser = parse_tag)]
     tag: Option<Tag>,
-    /// Sort by both ends of the template, for tools that group reads by UMI; needs MC fields
+    /// Sort by both ends of the template, for tools that group reads by UMI. Needs MC fields
     #[arg(long, help_heading = "Order", conflicts_with_all = ["natural", "lexicographic", "tag"])]
     template_coordinate: bool,
-    /// Sort by position, and reads without a position by their smallest k-mer; may reverse-complement these reads
+    /// Sort by position, and reads without position by their smallest k-mer
+    ///
+    /// Reads without a position may be reverse-complemented.
     #[arg(short = 'M', long, help_heading = "Order", conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate"])]
     minhash: bool,
-    /// Order: coordinate, queryname, natural, lexicographic, template-coordinate, minhash, tag:XX
+    /// Sort in this order [default: coordinate]
+    ///
+    /// Values: coordinate, queryname, natural, lexicographic, template-coordinate, minhash, or
+    /// tag:XX.
     #[arg(long, help_heading = "Order", value_name = "ORDER", value_parser = Order::parse, conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate", "minhash"])]
     sort: Option<Order>,
-    /// Set the read group of all reads of a file to the file name without .bam, .sam or .cram. The first @RG line of its header gets this ID, and other @RG lines are removed (samtools merge -r)
+    /// Set the read group of all reads by the name of their file (samtools merge -r)
+    ///
+    /// The ID of the read group is the file name without .bam, .sam or .cram. The first @RG line of
+    /// the header gets this ID, and other @RG lines are removed.
     #[arg(long)]
     group_by_file: bool,
 }
@@ -49,9 +57,10 @@ pub struct SortArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Order")]
 pub struct OutputOrder {
-    /// Order of the output, such as coordinate; none keeps the input order
+    /// Sort in this order, such as coordinate; none keeps the input order
     ///
-    /// Order of the output: coordinate, queryname (Picard), natural or name (samtools sort -n), lexicographic, template-coordinate, minhash, tag:XX (tag:XX:natural …), or none, which keeps the input order
+    /// Values: coordinate, queryname (Picard), natural or name (samtools sort -n), lexicographic,
+    /// template-coordinate, minhash, tag:XX (also tag:XX:natural …), or none.
     #[arg(long, value_name = "ORDER", default_value = "none", value_parser = Order::parse)]
     sort: Order,
 }

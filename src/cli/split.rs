@@ -13,16 +13,19 @@ use super::common::Io;
 /// Flags of the split.
 #[derive(Args)]
 #[command(
-    after_help = "The files are called PREFIX.NAME.bam (or .sam, by -O), and PREFIX/NAME.bam if PREFIX ends in a slash: NAME is the read group's ID, \
-group00001 and so on for groups of contigs, part00001 and so on for numbers of records. Reads without a read group \
-of the header go to PREFIX.no-read-group.bam, reads without a reference sequence to PREFIX.unmapped.bam. Each file \
-keeps the order of the input. (elPrep's spread file does not exist: a pair that lies in two groups is in both files, \
-each read in its own.)"
+    after_help = "The files are named PREFIX.NAME.bam, or PREFIX/NAME.bam if PREFIX ends with a slash. -O sets another format, such as .sam. NAME \
+is the ID of the read group, or group00001 and so on for groups of contigs, or part00001 and so on for numbers of records. Reads \
+without a read group of the header are written to PREFIX.no-read-group.bam, and reads without a reference sequence to \
+PREFIX.unmapped.bam. Each file keeps the order of the input. If the two reads of a pair are in different groups, each read is \
+written to the file of its group. (elPrep writes such pairs to a spread file.)"
 )]
 pub struct SplitArgs {
     #[command(flatten)]
     io: Io,
-    /// Key that separates the files: read-group, contigs or contigs=BASES (groups of at most so many bases [default: of the longest contig]), records=N
+    /// Split by read-group, contigs, contigs=BASES or records=N
+    ///
+    /// contigs=BASES makes groups of contigs with at most BASES bases in total, and writes one file
+    /// per group [default: length of the longest contig]. records=N writes N records to each file.
     #[arg(long, value_name = "WHAT", value_parser = SplitBy::parse)]
     by: SplitBy,
     #[command(flatten)]
@@ -33,7 +36,10 @@ pub struct SplitArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Several outputs")]
 pub struct SplitFlags {
-    /// Write several files, as readmill split --by does: read-group, contigs, contigs=BASES or records=N; -o is the beginning of their names, DIR/ for a directory
+    /// Write several files, as readmill split --by does: read-group, contigs, contigs=BASES or
+    /// records=N
+    ///
+    /// The file names begin with the value of -o, which can be a directory (DIR/).
     #[arg(long, value_name = "WHAT", value_parser = SplitBy::parse)]
     split_by: Option<SplitBy>,
     #[command(flatten)]
@@ -45,16 +51,21 @@ pub struct SplitFlags {
 struct SplitNameFlags {
     /// Name the file of each read group by its fields, such as 'lanes/{PU}.bam'
     ///
-    /// Name the file of each read group by its fields, such as 'lanes/{PU}.bam': {ID} or another field of @RG, in which characters like : and blanks become _ ({ID:raw} leaves them), and {n} or {n:3}, its number in the header from 0, with three digits
+    /// {ID} or another field of @RG is replaced by its value, in which characters like : and blanks
+    /// become _. {ID:raw} does not replace these characters. {n} is the number of the read group in
+    /// the header, from 0, and {n:3} writes it with three digits.
     #[arg(long, value_name = "PATTERN", value_parser = NamePattern::parse, conflicts_with_all = ["split_table", "output"])]
     split_names: Option<NamePattern>,
-    /// Take the file of each read group from a table: ID, tab, file in each line, as OUTPUT_MAP of Picard RevertSam
+    /// Read the file name of each read group from a table
+    ///
+    /// Each line has the ID of a read group, a tab and a file name, as in OUTPUT_MAP of Picard
+    /// RevertSam.
     #[arg(long, value_name = "TABLE", conflicts_with = "output")]
     split_table: Option<PathBuf>,
-    /// Put reads without a read group of the header into this file, with the whole header
+    /// Write reads without a read group of the header to this file, which gets the whole header
     #[arg(long, value_name = "FILE", conflicts_with = "split_no_rest")]
     split_rest: Option<PathBuf>,
-    /// Stop at reads without a read group of the header
+    /// Fail if a read has no read group of the header
     #[arg(long)]
     split_no_rest: bool,
 }

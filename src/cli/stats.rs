@@ -14,57 +14,59 @@ use super::tally::TallyArgs;
 #[derive(Args)]
 #[command(after_help = "\
 The rows are those of samtools stats, which MultiQC and plot-bamstats read. The distribution of depths (COV) and the depth by GC \
-(GCD) need reads sorted by coordinate. The flags are those of samtools stats, except for -m and -q, which are memory and \
---quiet as in all commands: use --most-inserts and --trim-quality instead. -@ is the total number of threads.")]
+(GCD) need reads sorted by coordinate. The flags are those of samtools stats, except for two: \
+-m is --memory and -q is --quiet, as in all commands. Use --most-inserts and --trim-quality instead. -@ is the total number of threads.")]
 pub struct StatsArgs {
     #[command(flatten)]
     args: TallyArgs,
-    /// Rows of the depth distribution: minimum and maximum depth, and step
+    /// Count depths from MIN to MAX, in rows that span STEP depths
     #[arg(short, long, value_name = "MIN,MAX,STEP", default_value_t, help_heading = "Rows")]
     coverage: CoverageBins,
-    /// Bin size for GC and depth, in positions
+    /// Size of the bins for GC content and depth, in positions
     #[arg(long = "GC-depth", alias = "gc-depth", value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1 << 30), help_heading = "Rows")]
     gc_depth: u32,
-    /// Maximum insert size; larger ones are counted as this size
+    /// Maximum insert size. Larger sizes are counted as this size
     #[arg(short, long, value_name = "N", default_value_t = 8000, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_INSERT_SIZE)), help_heading = "Rows")]
     insert_size: u32,
-    /// Fraction of pairs used for insert sizes; the largest sizes are left out
+    /// Use this fraction of the pairs for insert sizes, and leave out the largest sizes
     #[arg(long, value_name = "SHARE", default_value_t = 0.99, value_parser = parse_share, help_heading = "Rows")]
     most_inserts: f32,
-    /// Do not write rows for insert sizes with a count of 0
+    /// Do not write rows of insert sizes whose count is 0
     #[arg(short = 'x', long, help_heading = "Rows")]
     sparse: bool,
-    /// Quality threshold for counting trimmed bases at read ends, as bwa trims; 0: off
+    /// Count the bases that bwa would trim at this quality threshold. 0 counts none
     #[arg(long, value_name = "Q", default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..=255), help_heading = "Rows")]
     trim_quality: i32,
-    /// Leave out duplicates
+    /// Exclude duplicates
     #[arg(short = 'd', long, help_heading = "Reads")]
     remove_dups: bool,
     /// Count only reads with all of these flags
     #[arg(short = 'f', long, value_name = "FLAGS", default_value = "0", help_heading = "Reads")]
     required_flag: Flags,
-    /// Leave out reads with any of these flags
+    /// Exclude reads with any of these flags
     #[arg(short = 'F', long, value_name = "FLAGS", help_heading = "Reads")]
     filtering_flag: Vec<Flags>,
-    /// Count only reads of this read group, or of the read groups of this sample
+    /// Count only reads of the read group with this ID, or with this sample (SM)
     #[arg(short = 'I', long, value_name = "NAME", help_heading = "Reads")]
     id: Option<String>,
-    /// Count only reads with a length of N bases
+    /// Count only reads with exactly N bases
     #[arg(short = 'l', long, value_name = "N", help_heading = "Reads")]
     read_length: Option<u32>,
-    /// Count bases where mates overlap only once, in depths and in bases mapped (cigar)
+    /// Count bases in the overlap of mates only once, in depths and in bases mapped (cigar)
     #[arg(short = 'p', long, help_heading = "Reads")]
     remove_overlaps: bool,
-    /// Count only in these regions: lines with contig, first and last base (1-based); needs sorted reads
+    /// Count only in the regions of this file; needs sorted reads
+    ///
+    /// Each line has a contig, and the first and last base of a region (1-based).
     #[arg(short, long, value_name = "FILE", help_heading = "Regions")]
     target_regions: Option<PathBuf>,
     /// Also report the fraction of the regions with a depth above N
     #[arg(short = 'g', long, value_name = "N", default_value_t = 0, help_heading = "Regions")]
     cov_threshold: u32,
-    /// Read and count only this region; may be given again; the input needs an index
+    /// Read and count only this region, using the index of the input. May be given again
     #[arg(long, value_name = "REGION", help_heading = "Regions")]
     region: Vec<String>,
-    /// Index of the input, if it does not have the usual name
+    /// Use this index of the input [default: index with the usual name]
     #[arg(long, value_name = "FILE", requires = "region", help_heading = "Regions")]
     region_index: Option<PathBuf>,
 }

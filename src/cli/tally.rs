@@ -24,7 +24,7 @@ use super::sample_flag::SampleFlag;
 pub struct TallyArgs {
     #[command(flatten)]
     input: InputFlags,
-    /// Output file [default: -, which is standard output]
+    /// Write the result to this file [default: -, standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -157,11 +157,12 @@ FastQC modules can be computed from records, too. From FASTQ files, only FastQC 
 pub struct QcArgs {
     #[command(flatten)]
     input: InputFlags,
-    /// Prefix of the names of output files
+    /// Begin the names of output files with this prefix
     #[arg(short, long, value_name = "PREFIX")]
     output: Option<PathBuf>,
-    /// Picard programs whose metrics are written; all: all programs that need no further files and no order [default: programs of
-    /// CollectMultipleMetrics]
+    /// Write the metrics of these Picard programs [default: programs of CollectMultipleMetrics]
+    ///
+    /// all stands for all programs that need neither further files nor sorted reads.
     #[arg(
         long,
         value_name = "LIST",
@@ -176,7 +177,7 @@ pub struct QcArgs {
     coverage: bool,
     #[command(flatten)]
     fastqc: FastqcFlags,
-    /// Do not write metrics of Picard, only coverage or FastQC modules
+    /// Do not write Picard metrics, but only coverage or FastQC modules
     #[arg(long, conflicts_with = "metrics")]
     no_metrics: bool,
     #[command(flatten)]
@@ -246,7 +247,7 @@ impl QcArgs {
 #[command(after_help = "\
 Each column is the sum, modulo 2^128, of a hash of every record. So the sums do not depend on the order of reads, or on the \
 format (BAM, SAM or CRAM), and different reads almost certainly have different sums. FLAG is hashed without 0x400, so marking \
-duplicates does not change sums; the order of optional fields and the types of integers have no effect.
+duplicates does not change sums. The order of optional fields and the types of integers have no effect.
 
 --samtools and --bamseqchksum print the checksums of samtools checksum and of biobambam2's bamseqchksum, to compare with \
 checksums of these tools. They are computed from names, bases, qualities and the fields BC, FI, QT, RT, TC of primary \
@@ -256,10 +257,10 @@ records, in the direction of sequencing, and are the same before and after align
 pub struct ChecksumArgs {
     #[command(flatten)]
     args: TallyArgs,
-    /// Print the output of samtools checksum
+    /// Print the same output as samtools checksum
     #[arg(long, conflicts_with = "bamseqchksum")]
     samtools: bool,
-    /// Print the output of bamseqchksum
+    /// Print the same output as bamseqchksum
     #[arg(long, short = 'B')]
     bamseqchksum: bool,
 }
