@@ -27,7 +27,7 @@ const PYTHON_MODULE: &str = "readmill.cluster";
 docs/cluster.md begins with a tutorial for one machine. readmill cluster slurm --help lists the options."
 )]
 pub struct ClusterArgs {
-    /// Place of the workers (local or slurm), options, --, and the command with its flags
+    /// local or slurm, options, --, and the command with its flags
     #[arg(value_name = "WORD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }

@@ -26,9 +26,9 @@ use super::same_pass::SamePassFlags;
 pub struct InputFlags {
     /// Read this SAM, BAM or CRAM file [default: -, which is standard input]
     ///
-    /// The content of a file decides its format. Without IN, standard input is read; if it is a
-    /// terminal, this is an error. If you give several files, they are read one after the other,
-    /// and the output has one merged header.
+    /// The content of a file decides its format. Without IN, standard input is read, unless it is a
+    /// terminal. If you give several files, they are read one after the other, and the output has
+    /// one merged header.
     #[arg(value_name = "IN")]
     input: Vec<PathBuf>,
 }
@@ -45,7 +45,9 @@ pub struct Io {
 /// Flags of the output and resources.
 #[derive(Args)]
 pub struct OutputFlags {
-    /// Write to FILE [default for one input: -, standard output]
+    /// Write the output to FILE [default: -, standard output]
+    ///
+    /// If you give several SAM, BAM or CRAM files, most commands require this flag.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write the output as N files: FILE.part-001 and so on

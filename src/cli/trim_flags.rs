@@ -89,7 +89,7 @@ struct EndFlags {
 /// Tails of one base.
 #[derive(Args)]
 struct TailFlags {
-    /// Trim poly-G tails of reads from any instrument
+    /// Trim poly-G tails, whichever instrument sequenced the reads
     #[arg(long, requires = "trim", alias = "trim_poly_g", conflicts_with = "disable_trim_poly_g")]
     trim_poly_g: bool,
     /// Do not trim poly-G tails, even if the instrument uses two colours
@@ -158,7 +158,7 @@ struct TrimFilterFlags {
     /// Drop reads in which more than N percent of the bases are below --qualified-quality-phred
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "unqualified_percent_limit")]
     unqualified_percent_limit: u8,
-    /// Drop reads with more than N bases that are N
+    /// Drop reads in which more than this number of bases are N
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(..=50), requires = "trim", alias = "n_base_limit")]
     n_base_limit: u8,
     /// Drop reads with a mean quality below Q. 0 disables this filter

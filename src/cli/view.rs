@@ -94,7 +94,7 @@ pub struct ViewArgs {
     /// Give the index file after the input: IN INDEX [REGION]...
     #[arg(short = 'X', long, help_heading = "Regions")]
     customized_index: bool,
-    /// Keep a fraction of the templates, such as 42.1: seed 42, fraction 0.1
+    /// Keep a fraction of the templates: 42.1 means seed 42, fraction 0.1
     #[arg(short = 's', value_name = "SEED.FRACTION", help_heading = "Filters", conflicts_with_all = ["subsample", "subsample-seed"])]
     sample: Option<String>,
     /// Drop reads without a read group

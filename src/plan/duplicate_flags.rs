@@ -93,11 +93,11 @@ pub struct DuplicateFlags {
     scoring_strategy: Strategy,
     /// Maximum distance of optical duplicates in pixels, in x and in y, or auto, or off
     ///
-    /// auto sets the distance by the instrument in the read names. With --rules samtools, dt fields
-    /// are also written [default: 100; off with --rules samtools].
+    /// auto sets the distance by the instrument in the read names. With --rules samtools, a
+    /// distance also writes dt fields [default: 100; off with --rules samtools].
     #[arg(long, value_name = "PIXELS", alias = "OPTICAL_DUPLICATE_PIXEL_DISTANCE", allow_hyphen_values = true, value_parser = parse_distance)]
     optical_distance: Option<OpticalDistance>,
-    /// Read coordinates from read names in this way
+    /// Choose how coordinates are read from read names
     ///
     /// picard reads names with 5 or 7 fields, and keeps 16 bits of each coordinate. full also reads
     /// names of more vendors and names with UMI suffixes, and keeps full coordinates. null reads no

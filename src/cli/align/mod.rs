@@ -137,11 +137,11 @@ impl AlignArgs {
 /// An aligner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum KernelName {
-    /// bwa mem
+    /// Use bwa mem
     #[cfg(feature = "bwa")]
     #[default]
     Bwa,
-    /// minibwa
+    /// Use minibwa
     #[cfg(feature = "minibwa")]
     #[cfg_attr(not(feature = "bwa"), default)]
     Minibwa,
