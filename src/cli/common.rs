@@ -1,4 +1,5 @@
-//! Flags that every subcommand which writes reads has: inputs, output, resources.
+//! Flags that all subcommands with reads as output share: inputs, output and resources. [`Io`] and
+//! [`OutputFlags`] turn them into a [`Plan`].
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,6 @@ use readmill_record::{Error, Result};
 use super::hints;
 use super::same_pass::SamePassFlags;
 
-/// Where reads come from.
 #[derive(Args)]
 pub struct InputFlags {
     /// Read this SAM, BAM or CRAM file [default: -, which is standard input]
@@ -33,7 +33,7 @@ pub struct InputFlags {
     input: Vec<PathBuf>,
 }
 
-/// Flags of inputs, output and resources.
+/// Inputs, output and resources of a command that reads SAM, BAM or CRAM.
 #[derive(Args)]
 pub struct Io {
     #[command(flatten)]
@@ -42,7 +42,8 @@ pub struct Io {
     output: OutputFlags,
 }
 
-/// Flags of the output and resources.
+/// Output and resources. Commands with their own kind of input (`align`, `import`, `view`,
+/// `merge-alignment`) use them without [`InputFlags`].
 #[derive(Args)]
 pub struct OutputFlags {
     /// Write the output to FILE [default: -, standard output]
@@ -92,7 +93,8 @@ pub struct OutputFlags {
     resources: ResourceFlags,
 }
 
-/// The memory of commands that need little.
+/// The flag `-m` of small commands that have no other flags for resources, such as `faidx` and
+/// `report`.
 #[derive(Args)]
 pub struct MemoryFlag {
     /// Limit the memory of the process, such as 512M [default: at most 2G]
@@ -108,7 +110,6 @@ impl MemoryFlag {
     }
 }
 
-/// Flags of threads, memory and other resources.
 #[derive(Args)]
 #[command(next_help_heading = "Resources")]
 pub struct ResourceFlags {
@@ -166,20 +167,20 @@ pub struct ResourceFlags {
     no_color: bool,
 }
 
-/// The form of messages.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
     Text,
     Json,
 }
 
-/// Returns the short help of `-O` of a command that writes the format `usual` if nothing else is said.
+/// Returns the short help of `-O`. `usual` is the format if neither `-O` nor the name of the output
+/// determines it.
 pub fn format_help(usual: &str) -> String {
     let names = format_names(usual);
     format!("Output format: {names} [default: from the file name, else {usual}]")
 }
 
-/// Returns the long help of `-O`, which begins with the short one, as that of other flags does.
+/// Returns the long help of `-O`. Like the long help of other flags, it begins with the short help.
 fn long_format_help() -> String {
     format!(
         "{}\n\nA format can be followed by options, as in {}. Without this flag, the ending of the output's name decides. If the name has no ending, or an unknown ending, the format is bam. The ending of another file type, such as .txt, is an error.",
@@ -188,14 +189,14 @@ fn long_format_help() -> String {
     )
 }
 
-/// Returns the names of formats as a list that begins with `usual`.
+/// Lists the names of all formats, as in `bam, sam or cram`, beginning with `usual`.
 pub fn format_names(usual: &str) -> String {
     let mut names: Vec<&str> = FORMATS.iter().map(|spec| spec.name).collect();
     names.sort_by_key(|&name| name != usual);
     join_words(names, "or")
 }
 
-/// Returns examples of formats with options, as a list.
+/// Lists examples of formats with options, for help texts.
 pub fn format_examples() -> String {
     let with_options = FORMATS.iter().filter_map(|spec| Some((spec.name, spec.options.as_ref()?)));
     let examples = with_options.flat_map(|(name, options)| {
@@ -204,20 +205,22 @@ pub fn format_examples() -> String {
     join_words(examples, "or")
 }
 
-/// Values of `--write-index`.
 const INDEX_FORMATS: &[Choice<IndexFormat>] = &[
     Choice { value: IndexFormat::Bai, name: "bai", aliases: &[], help: "" },
     Choice { value: IndexFormat::Csi, name: "csi", aliases: &[], help: "" },
 ];
 
-/// A size, or `auto` for the default.
-/// The memory that the environment gives to commands whose `-m` has other values, too.
+/// Returns the memory limit in `READMILL_MEMORY`, in bytes. clap reads this variable for other
+/// commands. `index` and the fronts of tools read it here, because their flags for memory accept
+/// other values, too.
 pub fn environment_memory() -> Result<Option<u64>> {
     let Some(text) = std::env::var_os("READMILL_MEMORY") else { return Ok(None) };
     let wrong = |what: String| Error::usage(format!("READMILL_MEMORY: {what}"));
     parse_memory(&text.to_string_lossy()).map(Some).map_err(wrong)
 }
 
+/// Parses the value of `-m`: a size, or `auto` for the default limit. Returns bytes. A number below
+/// 1 MiB without a unit is an error, because a unit is probably missing.
 pub fn parse_memory(text: &str) -> std::result::Result<u64, String> {
     if text == "auto" {
         return Ok(limit::default_limit());
@@ -227,7 +230,7 @@ pub fn parse_memory(text: &str) -> std::result::Result<u64, String> {
             Err(format!("{text} are bytes; write a unit, such as {text}G or {text}M"))
         }
         bytes => {
-            // What a thread takes more is looked at where threads are known.
+            // Memory for further threads is checked later, when their number is known.
             limit::check_address_space(bytes, 1).map_err(|error| error.to_string())?;
             Ok(bytes)
         }
@@ -239,12 +242,14 @@ impl Io {
         self.output.reference()
     }
 
-    /// A plan that does these steps.
+    /// Returns a plan that applies `steps` to the reads of the inputs.
     pub fn plan(&self, command: plan::Command, steps: Steps) -> Result<Plan> {
         self.output.plan(command, self.inputs(command)?, steps)
     }
 
-    /// The inputs. Several need an output, which may stand among them: as the first for samtools merge, else the last.
+    /// Returns the inputs. Several inputs without `-o` are an error, because one of them is
+    /// probably meant as the output: the first file for `merge`, as in samtools merge, or else the
+    /// last.
     fn inputs(&self, command: plan::Command) -> Result<Vec<PathBuf>> {
         let inputs = self.input.inputs()?;
         if self.output.output.is_some() || inputs.len() < 2 {
@@ -255,14 +260,14 @@ impl Io {
         Err(hints::missing_output_error(&inputs, &[("-o", output)]))
     }
 
-    /// A plan of several outputs, whose names begin with `-o` unless they are said otherwise.
+    /// Returns the plan of a command that splits reads into several outputs. Their names begin with
+    /// `-o`, unless `is_named` is true because a pattern or a table names them.
     pub fn plan_of_several(&self, command: plan::Command, steps: Steps, is_named: bool) -> Result<Plan> {
         let format = self.output.format(|path| Ok(Format::by_name(path)))?;
         let inputs = if is_named { self.input.inputs()? } else { self.inputs(command)? };
         self.output.plan_in(format, command, inputs, steps)
     }
 
-    /// Whether -O says the format.
     pub fn says_format(&self) -> bool {
         self.output.says_format()
     }
@@ -278,35 +283,33 @@ impl OutputFlags {
         self.resources.threads()
     }
 
-    /// The memory that is asked for.
     pub fn memory(&self) -> Option<u64> {
         self.resources.memory
     }
 
-    /// Whether only warnings and errors are printed.
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     pub fn is_quiet(&self) -> bool {
         self.resources.quiet
     }
 
-    /// The output file; `-` is standard output.
+    /// Returns the path of the output; `-` is standard output.
     fn path(&self) -> &Path {
         self.output.as_deref().unwrap_or(Path::new("-"))
     }
 
-    /// Whether an output is named.
     pub fn is_named(&self) -> bool {
         self.output.is_some()
     }
 
-    /// A plan that does these steps with the reads of these files.
+    /// Returns a plan that applies `steps` to the reads of `inputs`. The name of the output
+    /// determines its format, unless `-O` is given; the name of another kind of file is an error.
     pub fn plan(&self, command: plan::Command, inputs: Vec<PathBuf>, steps: Steps) -> Result<Plan> {
         let way_out = format!("end it in {}, or say the format by -O", hints::known_extensions());
         let format = self.format(|path| hints::format_from_name(path, way_out))?;
         self.plan_in(format, command, inputs, steps)
     }
 
-    /// A plan whose output has this format, unless another is asked for.
+    /// Returns a plan like [`OutputFlags::plan`]. The format is `format`, unless `-O` is given.
     pub fn plan_of_format(
         &self,
         format: Format,
@@ -318,32 +321,31 @@ impl OutputFlags {
         self.plan_in(format, command, inputs, steps)
     }
 
-    /// Whether -O says the format.
+    /// Returns whether `-O` is given.
     pub fn says_format(&self) -> bool {
         self.output_format.is_some()
     }
 
-    /// Whether compressed output is asked for by its level.
+    /// Returns whether a compression level is given. `view` then writes BAM instead of SAM.
     pub fn says_level(&self) -> bool {
         self.level.is_some() || self.fast || self.uncompressed
     }
 
-    /// Whether files are written beside the output.
+    /// Returns whether the run writes reports or other files in addition to the output.
     pub fn writes_others(&self) -> bool {
         !self.beside.is_empty()
     }
 
-    /// Whether all messages are asked for.
     pub fn is_verbose(&self) -> bool {
         self.resources.verbose
     }
 
-    /// The output file; `-` is standard output.
     pub fn output_path(&self) -> &Path {
         self.path()
     }
 
-    /// The format that is asked for, else that of the name.
+    /// Returns the format that `-O` gives, or else the format that `of_name` derives from the name
+    /// of the output.
     fn format(&self, of_name: impl FnOnce(&Path) -> Result<Format>) -> Result<Format> {
         plan::check_index_mark(self.path())?;
         self.output_format.clone().map_or_else(|| of_name(self.path()), Ok)
@@ -357,7 +359,7 @@ impl OutputFlags {
         steps: Steps,
     ) -> Result<Plan> {
         let resources = self.resources.resources(self.path())?;
-        // Reads that are aligned come with the reference of the aligner.
+        // `align` always has a reference, namely REF.
         let has_reference = resources.reference.is_some() || command == plan::Command::Align;
         let tallies = self.beside.tallies(&inputs, has_reference)?;
         Ok(Plan {
@@ -395,10 +397,10 @@ impl OutputFlags {
 }
 
 impl InputFlags {
-    /// The inputs: standard input where none is given.
+    /// Returns the inputs, or standard input (`-`) if none is given.
     ///
     /// # Errors
-    /// None is given, and standard input is a terminal.
+    /// No input is given, and standard input is a terminal or `/dev/null`.
     pub fn inputs(&self) -> Result<Vec<PathBuf>> {
         match &self.input[..] {
             [] if hints::has_no_standard_input() => Err(hints::missing_input_error(
@@ -418,7 +420,6 @@ impl ResourceFlags {
         self.reference.as_ref()
     }
 
-    /// The memory that is asked for.
     pub fn memory(&self) -> Option<u64> {
         self.memory
     }
@@ -427,7 +428,8 @@ impl ResourceFlags {
         self.threads.map_or_else(limit::available_threads, |threads| usize::from(threads).max(1))
     }
 
-    /// The means of a run that writes to `output`.
+    /// Returns the resources of a run that writes to `output`. By default, temporary files are
+    /// written next to `output`. Also switches messages to the form that `--log-format` requests.
     pub fn resources(&self, output: &Path) -> Result<Resources> {
         if let Some(form) = self.log_format {
             write_json(form == LogFormat::Json);
@@ -451,8 +453,8 @@ impl ResourceFlags {
         })
     }
 
-    /// The directories asked for, else those of the default. What was asked for must be there, whether or not anything
-    /// will be spilled.
+    /// Returns the directories for temporary files. Directories given by `-T` or `TMPDIR` must be
+    /// usable, even if the run may not need temporary files.
     fn temp_dirs(&self, output: &Path) -> Result<Vec<PathBuf>> {
         let wanted = match &self.temp_dir[..] {
             [] => Vec::from_iter(plan::environment_temp_dir()),

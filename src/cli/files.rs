@@ -1,5 +1,5 @@
-//! The small commands that work on files without a pipeline: `faidx`, `dict`,
-//! `quickcheck`, `head`, `cat`, `reheader` and the like.
+//! Small commands that work on files without a pipeline: `faidx`, `dict`, `quickcheck`, `head`,
+//! `cat`, `reheader` and others. The work itself is in `readmill::files` and `readmill::indexing`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub enum FileCommand {
 }
 
 impl FileCommand {
-    /// Runs the command. `process` runs the plan of a command that needs the pipeline.
+    /// Runs the command. `collate` needs the pipeline, so its plan is given to `process`.
     pub fn run_file_command(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
         let success = |()| ExitCode::SUCCESS;
         match self {
@@ -76,8 +76,8 @@ impl FileCommand {
     }
 }
 
-/// Runs `work` with a ledger for the memory of the command. A debug build returns an
-/// error if the command used more memory than that.
+/// Runs `work` with a ledger that has the memory of the command. Builds with debug assertions
+/// return an error if the command used more memory.
 fn run_with_audit(
     memory: &MemoryFlag,
     work: impl FnOnce(&Ledger) -> Result<ExitCode>,
@@ -94,7 +94,8 @@ fn run_with_audit(
     done
 }
 
-/// A command of samtools that readmill does not have.
+/// A command of samtools that readmill does not have. It is parsed, so that the error can name the
+/// command to use instead.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub struct UnsupportedCommand {
@@ -110,8 +111,10 @@ fn new_console(is_quiet: bool) -> Console {
     Console::new(if is_quiet { Verbosity::Quiet } else { Verbosity::Normal })
 }
 
-/// Opens an output for BAM or CRAM. It is an error if the output is a terminal or one
-/// of `inputs`, which are read later.
+/// Opens an output for BAM or CRAM; `None` is standard output.
+///
+/// # Errors
+/// The output is a terminal, or one of `inputs`, which are read after the output is opened.
 fn open_records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileOutput> {
     let output = FileOutput::open(path.map(PathBuf::as_path), inputs)?;
     if output.is_terminal() {
@@ -121,7 +124,6 @@ fn open_records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileO
     Ok(output)
 }
 
-/// Flags of the dictionary.
 #[derive(Args)]
 #[command(
     after_help = "The output is identical to the output of samtools dict. With --as-picard, it is identical to the output of Picard \
@@ -176,7 +178,6 @@ impl DictArgs {
     }
 }
 
-/// Flags of the check.
 #[derive(Args)]
 #[command(
     after_help = "A file is complete if it is SAM, BAM or CRAM, its header has reference sequences, and its end-of-file marker \
@@ -234,7 +235,6 @@ impl QuickcheckArgs {
     }
 }
 
-/// Flags of the first lines.
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
@@ -277,7 +277,6 @@ impl HeadArgs {
     }
 }
 
-/// Flags of putting reads of one name together.
 #[derive(Args)]
 #[command(
     after_help = "Reads are sorted by name, byte by byte, so their order is the same in each run. samtools collate only groups them. \
@@ -297,7 +296,6 @@ impl CollateArgs {
     }
 }
 
-/// Flags of joining files.
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
@@ -360,7 +358,6 @@ impl CatArgs {
     }
 }
 
-/// Flags of another header.
 #[derive(Args)]
 #[command(
     after_help = "A record stores the number of its contig and, in CRAM, the number of its read group. So the new header must have contigs \

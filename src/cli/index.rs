@@ -1,5 +1,5 @@
-//! `readmill index` and `readmill faidx`: write the index of a file, and read sequences
-//! by it.
+//! `readmill index` and `readmill faidx`: write the index of a file, and print sequences with the
+//! help of an index.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,6 @@ use super::align::KernelName;
 use super::aligner_index::complete_or_gone;
 use super::common::{MemoryFlag, environment_memory};
 
-/// Flags of making an index.
 #[derive(Args)]
 #[command(after_help = "The kind of index depends on the content of the file, not on its name:
   BAM, SAM.gz (bgzip)     FILE.bai; FILE.csi with -c, or if a contig is too long for a BAI
@@ -90,12 +89,13 @@ const PRESET_CHOICES: &[Choice<TextPreset>] = &[
     Choice { value: TextPreset::Gff, name: "gff", aliases: &["gtf"], help: "" },
 ];
 
-/// The value of `-m`. In samtools index it is the size of bins; here it is also the
-/// memory.
+/// The value of `-m`, which is the bin size of a CSI in samtools index. readmill also accepts a
+/// memory limit in bytes.
 #[derive(Clone, Copy)]
 enum MemoryOrMinShift {
     Memory(u64),
-    /// The base-2 logarithm of the number of bases in the smallest bin of a CSI.
+    /// The base-2 logarithm of the number of bases in the smallest bin of a CSI (`min_shift` in the
+    /// CSI specification).
     MinShift(u8),
 }
 
@@ -130,8 +130,8 @@ impl IndexArgs {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Returns the memory limit from the flag or the environment, or else the limit of
-    /// the address space.
+    /// Returns the memory limit in bytes from the flag or from `READMILL_MEMORY`, or else the
+    /// remaining address space if it is limited (`ulimit -v`). `None` means no limit.
     fn memory_limit(&self) -> Result<Option<u64>> {
         match self.memory {
             Some(MemoryOrMinShift::Memory(bytes)) => Ok(Some(bytes)),
@@ -272,7 +272,6 @@ impl IndexArgs {
     }
 }
 
-/// Flags of the index of a FASTA alone.
 #[derive(Args)]
 #[command(
     after_help = "  readmill faidx ref.fa                    # writes ref.fa.fai; ref.fa.gz gets a .gzi, too

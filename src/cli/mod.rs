@@ -1,4 +1,13 @@
-//! The command line: flags to a [`Plan`], nothing else.
+//! The command line of readmill.
+//!
+//! [`main`] works in three steps:
+//!
+//! 1. `fronts` translates a command line of samtools, Picard, GATK, elPrep or bwa to a native one.
+//! 2. clap parses the native command line. Each subcommand has a module here with its flags.
+//! 3. The subcommand makes a [`Plan`] from its flags, and [`process`] runs the plan. A few commands on
+//!    files (`files.rs`, `page.rs`, `compare.rs`) do their work without a plan.
+//!
+//! An [`Error`] of any step is logged by [`fail`], which also chooses the exit code.
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod align;
@@ -129,7 +138,7 @@ enum Command {
     Demo(demo::DemoArgs),
 }
 
-/// Runs the command line; the exit code is 0 only when everything is complete.
+/// Runs the command line and returns the exit code, which is 0 only if all outputs are complete.
 pub fn main() -> ExitCode {
     readmill::streams::report_closed_stdin();
     let given: Vec<OsString> = std::env::args_os().collect();
@@ -154,7 +163,7 @@ pub fn main() -> ExitCode {
         Err(error) => return refuse(error, is_json),
     };
     allocator::configure_allocator(cli.command.heaps());
-    // Where no file is left, a signal may end the process as it does by itself.
+    // A command that leaves no files needs no signal handlers.
     let watch = if cli.command.leaves_files() { readmill::signal::watch } else { || Ok(()) };
     if let Err(error) = readmill::signal::report_size_limit().and_then(|()| watch()) {
         return fail(&Error::io("signals cannot be watched", &error));
@@ -163,7 +172,7 @@ pub fn main() -> ExitCode {
     let done = files.create_directories().and_then(|()| dispatch(cli.command, &arguments));
     let done = done.and_then(|code| files.rename_index().map(|()| code));
     let code = match (done, source.as_mut().and_then(front_source::Source::failure)) {
-        (_, Some(code)) => code, // it has said what is wrong
+        (_, Some(code)) => code, // the other process has logged its error
         (Ok(code), None) => code,
         (Err(error), None) => fail(&error),
     };
@@ -171,7 +180,8 @@ pub fn main() -> ExitCode {
     code
 }
 
-/// The command line of view alone.
+/// The command line of `view`. clap needs more time to build the flags of all commands than `view`
+/// needs to read a small region, so [`parse`] builds only these flags for `view`.
 #[derive(Parser)]
 #[command(name = "readmill", version, max_term_width = 100, subcommand_required = true)]
 struct ViewCli {
@@ -185,8 +195,7 @@ enum ViewCommand {
     View(Box<view::ViewArgs>),
 }
 
-/// Parses a command line. Flags of all commands take longer to describe than view takes for a small region, so for view
-/// only its own are.
+/// Parses a native command line, whose first word is the program name.
 fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
     if words.get(1).is_some_and(|command| command == "view") {
         let ViewCommand::View(view) = parse_as::<ViewCli>(words)?.command;
@@ -196,7 +205,7 @@ fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
 }
 
 fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
-    // Programs read --version, people -V.
+    // `--version` is short, because programs read it; `-V` also describes the build.
     let version = clap::builder::Str::from(&*version::text().leak());
     let command = help::complete_help(T::command());
     let colour = if hints::wants_colour(words) { ColorChoice::Auto } else { ColorChoice::Never };
@@ -206,7 +215,8 @@ fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
 }
 
 impl Command {
-    /// Whether unfinished files must be removed if a signal ends it.
+    /// Returns whether unfinished files must be removed if a signal ends the process. If not, the
+    /// default action of signals is kept.
     fn leaves_files(&self) -> bool {
         match self {
             Command::View(it) => it.leaves_files(),
@@ -216,7 +226,7 @@ impl Command {
         }
     }
 
-    /// Heaps that its threads need.
+    /// Returns how the allocator is configured before the first thread starts.
     fn heaps(&self) -> Heaps {
         match self {
             #[cfg(any(feature = "bwa", feature = "minibwa"))]
@@ -262,7 +272,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
     }
 }
 
-/// Carries out a plan, in stages if that is asked for.
+/// Runs the plan in stages if `--resume` is given, or else without stages.
 fn resume(flag: &shard::ResumeFlag, plan: &Plan, arguments: &[OsString]) -> Result<ExitCode, Error> {
     let in_stages = flag.run(plan, arguments);
     #[cfg(debug_assertions)]
@@ -278,7 +288,12 @@ fn process(plan: &Plan) -> Result<ExitCode, Error> {
     done.map(|_| ExitCode::SUCCESS)
 }
 
-/// The plan of a command that is done in stages.
+/// Parses another command of readmill and returns its plan. It is called for the command of `shard
+/// plan`, for the second process of `merge-alignment`, and for `demo --page`. `command` does not
+/// include the program name.
+///
+/// # Errors
+/// The command line is wrong, or the command cannot be run in stages.
 fn plan_of(command: &[String]) -> Result<Plan, Error> {
     let name = command.first().map_or("", String::as_str);
     let words = ["readmill"].into_iter().chain(command.iter().map(String::as_str));
@@ -303,7 +318,8 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
     }
 }
 
-/// The text of an error of the command line, without what clap says before and behind it.
+/// Returns the message of a parse error without the prefix `error:` and without the usage and the
+/// hint that clap appends. It is used in messages that are one line, such as JSON.
 fn plain(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.split("\n\nUsage:").next().unwrap_or_default();
@@ -311,7 +327,7 @@ fn plain(error: &clap::Error) -> String {
     in_plain_words(text.trim().trim_start_matches("error: "))
 }
 
-/// What Rust says of numbers that it cannot read, and the same in the words of users.
+/// Messages of Rust's number parsers, each with the text that users see instead.
 const NUMBERS: &[(&str, &str)] = &[
     ("invalid digit found in string", "it must be a whole number"),
     ("cannot parse integer from empty string", "it must be a whole number"),
@@ -321,7 +337,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("cannot parse float from empty string", "it must be a number"),
 ];
 
-/// Returns the text of an error of clap in plain words.
+/// Replaces messages of Rust's number parsers, and ranges such as `300 is not in 0..=255`.
 fn in_plain_words(text: &str) -> String {
     let mut text = NUMBERS.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to));
     // "300 is not in 0..=255"
@@ -335,8 +351,8 @@ fn in_plain_words(text: &str) -> String {
     text
 }
 
-/// Prints the help or the version that was asked for, or says what is wrong with the command line. clap's own exit code for
-/// misuse is 2, which here means bad input.
+/// Prints the help or the version if clap was asked for it, or else the error in the command line.
+/// The exit code of an error is 1, because clap's own code, 2, means bad input here.
 fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
     if !error.use_stderr() {
         let printed = readmill::streams::stdout_file().and_then(|_| {
@@ -352,18 +368,18 @@ fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
     } else {
         let text = error.render();
         let text = if drawing::is_coloured() { text.ansi().to_string() } else { text.to_string() };
-        let _ = std::io::stderr().write_all(in_plain_words(&text).as_bytes()); // nobody to tell if this fails
+        let _ = std::io::stderr().write_all(in_plain_words(&text).as_bytes()); // an error here cannot be reported
     }
     tip.iter().for_each(|tip| log(&format!("  tip: {tip}")));
     ExitCode::from(1)
 }
 
-/// Writes an answer to standard output.
+/// Prints a text with which a front answers, such as the help or version of a tool.
 fn answer(text: &str) -> ExitCode {
     readmill::streams::write_stdout(text).map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)
 }
 
-/// Says what went wrong and picks the exit code.
+/// Logs an error and returns its exit code. docs/running.md lists the codes.
 fn fail(error: &Error) -> ExitCode {
     let code = match error.kind {
         ErrorKind::Usage => 1,
@@ -372,7 +388,7 @@ fn fail(error: &Error) -> ExitCode {
         ErrorKind::Different => 4,
         ErrorKind::Temporary => 75,
         ErrorKind::Bug => 101,
-        ErrorKind::BrokenPipe => return ExitCode::from(141), // the reader has left: nothing to say
+        ErrorKind::BrokenPipe => return ExitCode::from(141), // the reader closed the pipe, which is not reported
     };
     log(&format!("readmill: error: {error}"));
     ExitCode::from(code)

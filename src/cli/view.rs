@@ -1,4 +1,5 @@
-//! `readmill view`: reads of some regions, or all, in any format, by the letters of samtools view.
+//! `readmill view`: prints or converts reads, all of them or those in regions, with the flags of
+//! samtools view.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,8 @@ use super::common::{OutputFlags, format_examples, format_help};
 use super::filter_flags::{FilterFlags, with_samtools_names};
 use super::hints;
 
-/// Returns the long help of -O: other commands write BAM where nothing else is said.
+/// Returns the long help of `-O`. The default differs from other commands, which write BAM if
+/// neither `-O` nor the name of the output determines the format.
 fn long_format_help() -> String {
     let mut specs = FORMATS.to_vec();
     specs.sort_by_key(|spec| !spec.goes_to_terminals);
@@ -27,7 +29,7 @@ fn long_format_help() -> String {
     )
 }
 
-/// Flags of view: those of samtools view, and what other commands have beside them.
+/// The flags of samtools view, and the flags for output and resources of other commands.
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
@@ -50,9 +52,7 @@ Only -@ differs: it is the total number of threads. Only warnings are printed, u
     mut_args(with_letters_of_view),
 )]
 pub struct ViewArgs {
-    /// SAM, BAM or CRAM file [default: -, standard input]
-    ///
-    /// The content of the file decides its format.
+    /// Returns the input, and the index that its name contains after `##idx##`, as in htslib.
     #[arg(value_name = "IN")]
     input: Option<PathBuf>,
     /// Print only these regions, using an index (.bai, .csi, .crai)
@@ -121,7 +121,8 @@ pub struct ViewArgs {
     filters: FilterFlags,
 }
 
-/// Flags of samtools view that readmill does not have, so that they are refused by name.
+/// Flags of samtools view that readmill does not support. They are parsed, so that the error
+/// message can name an alternative.
 #[derive(Args)]
 struct Refused {
     #[arg(long, hide = true, value_name = "FILE")]
@@ -192,7 +193,8 @@ impl Refused {
     }
 }
 
-/// The argument with a letter that only samtools view has for it, or without a name that means another filter there.
+/// Gives an argument the short flag that only samtools view has for it, or removes a name that
+/// means another filter in samtools view.
 fn with_letters_of_view(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "library" => arg.short('l'),
@@ -240,15 +242,16 @@ impl ViewArgs {
         Ok(plan)
     }
 
-    /// Whether anything is written but standard output.
+    /// Returns whether the command writes files. It does not if the only output is standard output.
     pub fn leaves_files(&self) -> bool {
         self.output.output_path().as_os_str() != "-"
             || self.unoutput.is_some()
             || self.output.writes_others()
     }
 
-    /// The format where -O does not say it: BAM and CRAM where that is asked for or the output is called so, BAM where a
-    /// level is said, else text.
+    /// Returns the format of the output if `-O` is not given: BAM with `-b`, CRAM with `-C`, or
+    /// else the format that the name of the output implies. For other names, it is BAM if a
+    /// compression level is given, and SAM otherwise.
     fn format(&self) -> Format {
         self.format_of(self.output.output_path())
     }
@@ -263,7 +266,7 @@ impl ViewArgs {
         }
     }
 
-    /// The input and its regions.
+    /// Returns the input and the regions to read from it, or `None` to read the whole file.
     fn regions(&self) -> Result<(PathBuf, Option<RegionRequest>)> {
         let (input, marked) = self.input()?;
         let mut texts = self.regions.clone();
@@ -304,7 +307,7 @@ impl ViewArgs {
         }
     }
 
-    /// Filters that flags of their own mean.
+    /// Returns the filters, with their values, that `-s` and `-n` stand for.
     fn implied(&self) -> Result<Vec<(&'static str, String)>> {
         let mut more = Vec::new();
         if let Some(text) = &self.sample {
@@ -319,7 +322,8 @@ impl ViewArgs {
     }
 }
 
-/// The seed and the digits of the fraction in `42.1`; the seed is `None` for `auto.1`.
+/// Splits the value of `-s`, such as `42.1`, into the seed and the digits of the fraction. The seed
+/// is `None` for `auto.1`.
 fn sample(text: &str) -> Result<(Option<String>, String)> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let parts = text.split_once('.').filter(|(_, fraction)| digits(fraction));
