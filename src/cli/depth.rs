@@ -1,5 +1,5 @@
-//! `readmill depth`, `readmill coverage` and `readmill bedcov`. Their flags have the
-//! letters of samtools.
+//! `readmill depth`, `readmill coverage` and `readmill bedcov`. Their short flags have the letters
+//! of samtools.
 
 use std::path::{Path, PathBuf};
 
@@ -40,8 +40,8 @@ impl DepthCommand {
         done
     }
 
-    /// Returns whether the command writes a file. It does not if the output is standard
-    /// output.
+    /// Returns whether the command writes a file, which must be removed if a signal ends the
+    /// process.
     pub fn leaves_files(&self) -> bool {
         let output = match self {
             DepthCommand::Depth(it) => &it.output,
@@ -52,7 +52,6 @@ impl DepthCommand {
     }
 }
 
-/// Flags of depth: those of samtools depth.
 #[derive(Args)]
 #[command(
     mut_arg("quiet", |arg| arg.short(None)),
@@ -156,7 +155,6 @@ impl DepthArgs {
     }
 }
 
-/// Flags of coverage: those of samtools coverage.
 #[derive(Args)]
 #[command(
     mut_arg("quiet", |arg| arg.short(None)),
@@ -223,11 +221,12 @@ pub struct CoverageArgs {
     resources: ResourceFlags,
 }
 
+/// Number of bins of a histogram that is written to a file.
 const DEFAULT_FILE_BINS: u32 = 50;
 
-/// Width of the text next to the bins on a terminal, and the number of bins on a narrow
-/// terminal.
+/// Columns of a terminal next to the bins of a histogram.
 const TEXT_COLUMNS: u32 = 40;
+/// Number of bins on a terminal that is too narrow, or whose width is not known.
 const NARROW_TERMINAL_BINS: u32 = 40;
 
 impl CoverageArgs {
@@ -282,7 +281,6 @@ impl CoverageArgs {
     }
 }
 
-/// Flags of bedcov: those of samtools bedcov.
 #[derive(Args)]
 #[command(
     mut_arg("quiet", |arg| arg.short(None)),
@@ -357,8 +355,8 @@ impl BedcovArgs {
     }
 }
 
-/// Returns the flags of reads that are left out: the default flags without `again`
-/// (`-g`), and with `more` (`-G`) added.
+/// Returns the bits of FLAG whose reads are excluded: the default without `again` (`-g`), and with
+/// `more` (`-G`).
 fn excluded_flags(again: &[Flags], more: &[Flags]) -> Result<u16> {
     let bits = |list: &[Flags]| list.iter().fold(0, |bits, flags| bits | flags.0);
     let (again, more) = (bits(again), bits(more));
@@ -372,8 +370,8 @@ fn excluded_flags(again: &[Flags], more: &[Flags]) -> Result<u16> {
     Ok(DepthRules::default().exclude_flags & !again | more)
 }
 
-/// Returns the width of the terminal: from the variable COLUMNS, or else from standard
-/// error. It is 0 if there is no terminal.
+/// Returns the width of the terminal: the variable COLUMNS, or else the width that the terminal of
+/// standard error reports. It is 0 if there is no terminal.
 fn terminal_columns() -> u32 {
     match std::env::var("COLUMNS") {
         Ok(text) => text.trim().parse().unwrap_or(0),
@@ -381,8 +379,8 @@ fn terminal_columns() -> u32 {
     }
 }
 
-/// Returns a plan for the command `name`, still without inputs. These commands log
-/// nothing but warnings unless `-v` is given.
+/// Returns a plan for the command `name`, still without inputs. These commands log only warnings,
+/// unless `-v` is given.
 fn plan_without_inputs(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<Plan> {
     let mut resources = resources.resources(output)?;
     if resources.verbosity == Verbosity::Normal {
@@ -401,9 +399,8 @@ fn plan_without_inputs(name: &'static str, resources: &ResourceFlags, output: &P
     })
 }
 
-/// Returns the inputs and their indexes: the files that are given, or those in the
-/// list, or else standard input. With `-X`, the second half of the files are the
-/// indexes.
+/// Returns the inputs and their indexes. The inputs are the given files, or the files in the list,
+/// or standard input. With `-X`, the second half of the given files are the indexes.
 fn inputs_and_indexes(
     given: &[PathBuf],
     list: Option<&Path>,

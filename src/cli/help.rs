@@ -3,10 +3,11 @@
 
 use clap::{Arg, Command};
 
-/// Maximum number of flags for which the short help shows all of them.
+/// Maximum number of flags of a command for which its short help shows all of them.
 const MAX_SHORT_HELP_FLAGS: usize = 22;
 
-/// The long names of the flags in the short help of commands with more flags than that.
+/// Long names of the flags that the short help shows for commands with more than
+/// [`MAX_SHORT_HELP_FLAGS`] flags.
 const SHORT_HELP_FLAGS: &[&str] = &[
     "bqsr",
     "by",
@@ -27,13 +28,13 @@ const SHORT_HELP_FLAGS: &[&str] = &[
     "threads",
 ];
 
-/// Commands whose short help has all flags with a letter, because users know these
-/// flags from samtools.
+/// Commands whose short help also shows all flags with a letter, because users know these letters
+/// from samtools.
 const COMMANDS_WITH_LETTERS: &[&str] =
     &["bedcov", "coverage", "depth", "filter", "merge", "sort", "view"];
 
-/// Flags with a letter that are still left out of that help, because they are rarely
-/// needed.
+/// Flags with a letter that the short help of [`COMMANDS_WITH_LETTERS`] does not show, because they
+/// are rarely needed.
 const RARE_LETTER_FLAGS: &[&str] = &[
     "customized-index",
     "exclude-all-flags",
@@ -186,13 +187,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("demo", &["readmill demo"]),
 ];
 
-/// Adds examples to a command and all its subcommands, hides rare flags in the short
-/// help, and makes the values of flags case-insensitive.
+/// Adds examples to a command and all its subcommands, hides rare flags in the short help, and
+/// makes the values of flags case-insensitive. It is called once, before the command line is
+/// parsed.
 pub fn complete_help(command: Command) -> Command {
     complete_subcommand_help(command, "")
 }
 
-/// Does the work of [`complete`] for a command whose parent commands are `above`.
+/// Does the work of [`complete_help`] for a command whose parent commands are `above`, such as
+/// `shard` for `shard plan`.
 fn complete_subcommand_help(command: Command, above: &str) -> Command {
     let path = |name: &str| if above.is_empty() { name.to_string() } else { format!("{above} {name}") };
     let is_root = command.get_name() == "readmill";

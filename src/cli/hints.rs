@@ -10,6 +10,7 @@ use readmill::formats::{FORMATS, join_words};
 use readmill::plan::{Format, check_index_mark};
 use readmill_record::{Error, Result};
 
+/// Maximum number of inputs for which an error message repeats the command line.
 const MAX_REPEATED_INPUTS: usize = 8;
 
 /// Returns whether messages are written as JSON (`--log-format json` or
@@ -62,6 +63,8 @@ pub fn without_header_flag(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
 
 const NO_ADAPTER_DETECTION: &str = "adapters of pairs are found by the overlap of mates, without this flag; --trim-adapter-sequence sets an adapter";
 
+/// Commands and flags of other tools that readmill does not have, each with a hint what to use
+/// instead.
 const OTHER_TOOL_HINTS: &[(&str, &str)] = &[
     ("mem", "use readmill align REF R1.fq R2.fq, which aligns as bwa mem does"),
     ("aln", "use readmill align REF READS.fq, which aligns with the algorithm of bwa mem"),
@@ -191,6 +194,7 @@ const PICARD_ARGUMENTS: &[(&str, &str)] = &[
     ("CREATE_INDEX", ""),
 ];
 
+/// Commands of readmill, each with the program of Picard that does the same work.
 const PICARD_PROGRAMS: &[(&str, &str)] = &[
     ("sort", "SortSam"),
     ("merge", "MergeSamFiles"),
@@ -267,6 +271,7 @@ pub fn has_no_standard_input() -> bool {
     std::io::stdin().is_terminal() || is_null().unwrap_or(false)
 }
 
+/// Returns the error for a command without input. `way_out` is its hint.
 pub fn missing_input_error(way_out: &'static str) -> Error {
     let why = if std::io::stdin().is_terminal() {
         ""
@@ -307,11 +312,14 @@ pub fn format_from_name(path: &Path, way_out: String) -> Result<Format> {
     Ok(format)
 }
 
+/// Returns whether the name of a file ends like SAM, BAM or CRAM.
 pub fn is_named_as_records(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     [".bam", ".sam", ".sam.gz", ".cram"].iter().any(|end| name.ends_with(end))
 }
 
+/// Returns the command line of this process with each flag inserted before its file. Returns `None`
+/// if the command line does not contain one of the files.
 fn insert_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
     let mut args: Vec<OsString> = std::env::args_os().skip(1).collect();
     for (flag, path) in flags {
@@ -322,6 +330,7 @@ fn insert_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
     Some(words.fold("readmill".to_string(), |line, word| line + " " + &word))
 }
 
+/// Quotes a word for a POSIX shell, if it has characters that the shell interprets.
 pub fn quote_for_shell(arg: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=./,:@%+".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) {

@@ -22,7 +22,6 @@ use super::front_source;
 use super::shard::MakePlan;
 use super::sort::OutputOrder;
 
-/// Flags of merging alignments.
 #[derive(Args)]
 #[command(
     after_help = "The rules are those of Picard MergeBamAlignment 3.4.0. In all files, templates must be in the order of the \
@@ -59,7 +58,6 @@ pub struct MergeAlignmentArgs {
     filters: FilterFlags,
 }
 
-/// Optional fields.
 #[derive(Args)]
 #[command(next_help_heading = "Fields")]
 struct FieldFlags {
@@ -81,7 +79,6 @@ struct FieldFlags {
     match_dictionary: Option<TagList>,
 }
 
-/// How alignments change.
 #[derive(Args)]
 #[command(next_help_heading = "Alignments")]
 struct AlignmentFlags {
@@ -136,7 +133,6 @@ struct AlignmentFlags {
     trimmed: Option<TrimmedBases>,
 }
 
-/// The aligner.
 #[derive(Args)]
 #[command(next_help_heading = "Aligner")]
 struct ProgramFlags {
@@ -168,8 +164,7 @@ fn parse_tag_list(text: &str) -> Result<TagList, String> {
     text.split(',').filter(|word| !word.is_empty()).map(tag).collect::<Result<_, _>>().map(TagList)
 }
 
-/// The value of `--trimmed`: bases that were cut off the start of the first and of the
-/// last read.
+/// The value of `--trimmed`: numbers of bases that were cut off the start of read 1 and of read 2.
 #[derive(Clone, Copy)]
 struct TrimmedBases([u32; 2]);
 
@@ -181,6 +176,11 @@ fn parse_trimmed_bases(text: &str) -> Result<TrimmedBases, String> {
 }
 
 impl ProgramFlags {
+    /// Returns the `@PG` line of the aligner from the flags; `None` if the line of the alignments
+    /// is used.
+    ///
+    /// # Errors
+    /// A value is empty or contains a tab or a line break.
     fn program_line(&self) -> Result<Option<HeaderLine>> {
         let Some(id) = &self.program_id else { return Ok(None) };
         let mut text = format!("@PG\tID:{id}");
@@ -241,11 +241,15 @@ impl MergeAlignmentArgs {
         }
     }
 
-    /// Runs the command. If the only file of alignments is in another order than the
-    /// reads, it is sorted by name and the command is run again. A second process of
-    /// this program sorts it and passes its output through a pipe; each process then
-    /// has half of the memory. `make` makes the plan for the command line of that
-    /// process.
+    /// Runs the command with `process`. If the only file of alignments is in another order than the
+    /// reads, sorts it and runs the command again:
+    ///
+    /// 1. A second process of this program sorts the file by name and writes to a pipe.
+    /// 2. This process reads the pipe instead of the file. Each process has half of the memory.
+    ///
+    /// This happens only if both files can be read again and nothing has been written to the
+    /// output. `make` returns the plan of a command line; it is needed to know how much memory the
+    /// second process needs.
     pub fn run_or_sort_first(
         &self,
         process: impl Fn(&Plan) -> Result<ExitCode>,
@@ -280,6 +284,7 @@ impl MergeAlignmentArgs {
         source.failure().map_or(done, Ok) // the sorting process has logged its error
     }
 
+    /// Returns a usage error if half of the memory is too little for the merge or for the sort.
     fn require_half_memory(&self, plan: &Plan, aligned: &Path, make: MakePlan) -> Result<()> {
         let words = sort_arguments(aligned, &plan.resources);
         let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -340,6 +345,7 @@ impl MergeAlignmentArgs {
     }
 }
 
+/// Returns the arguments of the second process, which sorts `file` by name.
 fn sort_arguments(file: &Path, resources: &Resources) -> Vec<OsString> {
     let numbers = [format!("{}M", resources.memory >> 20), resources.threads.to_string()];
     let [memory, threads] = &numbers;

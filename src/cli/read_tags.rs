@@ -1,4 +1,4 @@
-//! Flags of barcodes, comments and adapters, which become tags.
+//! Flags for barcodes, comments and adapters of reads, which become optional fields of the records.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -11,7 +11,6 @@ use readmill_markdup::umi::UmiSource;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 
-/// Barcodes and comments of reads.
 #[derive(Args)]
 #[command(next_help_heading = "Barcodes and comments")]
 pub struct ReadTagFlags {
@@ -38,7 +37,8 @@ pub struct ReadTagFlags {
     read_structures: Vec<Structures>,
 }
 
-/// Structures with blanks between them.
+/// Read structures that are separated by blanks in one argument. clap also splits the argument at
+/// commas.
 #[derive(Clone)]
 struct Structures(Vec<ReadStructure>);
 
@@ -51,10 +51,9 @@ impl FromStr for Structures {
     }
 }
 
-/// The separator of UMIs in names, or that of the sequencer.
+/// The separator before the UMI in read names. `None` means the part after the seventh colon.
 type NameUmis = (Option<u8>,);
 
-/// Reads a separator of one character.
 fn name_umis(text: &str) -> Result<NameUmis, String> {
     let source = if text.is_empty() { "name".to_string() } else { format!("name:{text}") };
     match source.parse() {
@@ -68,12 +67,13 @@ fn parse_tag(text: &str) -> Result<Tag, String> {
 }
 
 impl ReadTagFlags {
-    /// Whether comments are asked for.
+    /// Returns whether comments of FASTQ reads are needed.
     pub fn says_comments(&self) -> bool {
         self.append_comment || self.casava.is_some()
     }
 
-    /// The request, with these adapters and the words that say them.
+    /// Returns the request for the plan. `adapter_words` are the flags from which `adapters`
+    /// follow.
     pub fn read_tags(&self, adapters: Option<AdapterRules>, adapter_words: Vec<String>) -> ReadTags {
         ReadTags {
             comments: self.append_comment,
@@ -87,10 +87,9 @@ impl ReadTagFlags {
     }
 }
 
-/// The adapters that are looked for unless others are named.
+/// The default of `--adapters`, as in Picard MarkIlluminaAdapters.
 const ADAPTERS: &str = "INDEXED,DUAL_INDEXED,PAIRED_END";
 
-/// Adapters behind short templates.
 #[derive(Args)]
 #[command(next_help_heading = "Adapters")]
 pub struct AdapterFlags {
@@ -188,12 +187,11 @@ pub struct AdapterFlags {
 }
 
 impl AdapterFlags {
-    /// The file for their metrics.
     pub fn metrics(&self) -> Option<PathBuf> {
         self.adapter_metrics.clone()
     }
 
-    /// The flags that are not their defaults, for `@PG`.
+    /// Returns the flags whose values are not the default, for `CL` of the `@PG` line.
     pub fn words(&self) -> Vec<String> {
         let pair = |of: &Option<String>| of.clone().unwrap_or_default();
         [
@@ -214,7 +212,7 @@ impl AdapterFlags {
         .collect()
     }
 
-    /// Returns the rules, if adapters are marked.
+    /// Returns the rules for marking adapters, or `None` without `--mark-adapters`.
     pub fn rules(&self) -> Result<Option<AdapterRules>> {
         if !self.mark_adapters {
             return Ok(None);

@@ -1,4 +1,5 @@
-//! Flags of reads that are not aligned: their files, how these belong together, and their read groups.
+//! Flags for reads that are not aligned yet: their files, how the files form lanes, and their read
+//! groups. `align` and `import` use them.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,6 @@ use readmill_record::{Error, Result};
 
 use super::hints::{is_named_as_records, missing_output_error, refuse_picard_arguments};
 
-/// Files of reads.
 #[derive(Args)]
 pub struct ReadsFlags {
     /// FASTQ files with single reads (one file) or pairs (two files), or unaligned SAM, BAM or CRAM
@@ -45,7 +45,6 @@ pub struct ReadsFlags {
     index: IndexReadFlags,
 }
 
-/// Files of index reads.
 #[derive(Args)]
 pub struct IndexReadFlags {
     /// Write the first index read, from this FASTQ file, to BC and QT
@@ -69,7 +68,7 @@ pub struct IndexReadFlags {
 }
 
 impl IndexReadFlags {
-    /// The flags that are given, their files, and what these have.
+    /// Returns each flag for index reads that is given, its files, and the purpose of their bases.
     fn given(&self) -> impl Iterator<Item = (&'static str, &[PathBuf], Purpose)> {
         let all = [
             ("--i1", &self.i1[..], Purpose::Sample),
@@ -79,12 +78,12 @@ impl IndexReadFlags {
         all.into_iter().filter(|(_, files, _)| !files.is_empty())
     }
 
-    /// The files of a lane.
+    /// Returns the files of index reads of a lane, which is counted from 0.
     fn files_of(&self, lane: usize) -> Vec<PathBuf> {
         self.given().filter_map(|(_, files, _)| files.get(lane).cloned()).collect()
     }
 
-    /// Checks that each of so many lanes has its files.
+    /// Returns a usage error if a flag is not given once for each of the `lanes`.
     fn check(&self, lanes: usize) -> Result<()> {
         for (flag, files, _) in self.given() {
             if files.len() != lanes {
@@ -102,19 +101,20 @@ impl ReadsFlags {
         self.reads.clone()
     }
 
-    /// The files of index reads.
+    /// Returns the files of index reads of all lanes.
     pub fn index_files(&self) -> impl Iterator<Item = PathBuf> {
         self.index.given().flat_map(|(_, files, _)| files.iter().cloned())
     }
 
-    /// Divides the structures among reads and index reads, whose structures come last. Without them index reads have a
-    /// UMI, or a barcode of the sample, and nothing else.
+    /// Moves the read structures of index reads, which follow those of reads, from
+    /// `tags.structures` to `tags.index_reads`. An index read without a structure is a barcode of
+    /// the sample or a UMI as a whole.
     pub fn divide_structures(&self, tags: &mut ReadTags) {
         let given: Vec<_> = self.index.given().collect();
         let whole = |purpose: Purpose| ReadStructure::whole_read(purpose);
         let reads = tags.structures.len().saturating_sub(given.len());
         let segments = if self.interleaved || self.reads.len() > 1 && !self.single { 2 } else { 1 };
-        // (Only as many as there are reads: then they are not those of index reads.)
+        // If there are only as many structures as reads, index reads have none.
         let own =
             if tags.structures.len() > segments { tags.structures.split_off(reads) } else { Vec::new() };
         let mut own = own.into_iter();
@@ -127,17 +127,17 @@ impl ReadsFlags {
             .collect();
     }
 
-    /// Whether the files are taken as they are given.
     pub fn as_given(&self) -> bool {
         self.as_given
     }
 
-    /// Returns warnings about the read groups.
+    /// Returns warnings about empty fields of the read groups.
     pub fn warnings(&self) -> Vec<String> {
         self.groups.iter().filter_map(GivenReadGroup::empty_fields_warning).collect()
     }
 
-    /// Refuses a last file that is probably the output, unless one is named.
+    /// Returns an error if the last file is probably meant as the output. `is_named` is whether the
+    /// output is given with `-o`.
     pub fn check_output(&self, is_named: bool) -> Result<()> {
         refuse_picard_arguments(&self.reads)?;
         match &self.reads[..] {
@@ -148,7 +148,12 @@ impl ReadsFlags {
         }
     }
 
-    /// The lanes that these files are; `says_comments` is whether comments of FASTQ are asked for.
+    /// Returns the lanes that the files form. `says_comments` is whether comments of FASTQ are read
+    /// (`-C` or `--casava`).
+    ///
+    /// # Errors
+    /// The number of files is odd, the number of read groups is not the number of lanes, or a flag
+    /// does not apply to the kind of the files.
     pub fn lanes(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
         let reads = &self.reads;
         let records = self.unaligned || reads.iter().any(|path| readmill_fastq::holds_records(path));
@@ -184,7 +189,8 @@ impl ReadsFlags {
         Ok(reads.chunks(each).enumerate().map(lane).collect())
     }
 
-    /// Files whose records say what FASTQ leaves to flags.
+    /// Returns the lanes of SAM, BAM and CRAM files. The records contain what flags state for
+    /// FASTQ, so these flags are errors.
     fn lanes_of_records(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
         if let Some((flag, ..)) = self.index.given().next() {
             return Err(Error::usage(format!("{flag} works only with FASTQ input"))

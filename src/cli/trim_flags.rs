@@ -1,4 +1,5 @@
-//! Flags of trimming, by the names that they have in fastp.
+//! Flags for trimming before the alignment. They have the names that they have in fastp; the
+//! spelling with underscores is an alias.
 
 use clap::Args;
 use readmill::plan::Trimming;
@@ -7,7 +8,6 @@ use readmill_trim::options::{
     EndCuts, LengthFilter, OverlapRules, PolyG, QualityFilter, QualityWindow, QualityWindows,
 };
 
-/// Flags of trimming before the alignment.
 #[derive(Args)]
 #[command(next_help_heading = "Trimming")]
 pub struct TrimFlags {
@@ -30,7 +30,6 @@ pub struct TrimFlags {
     filters: TrimFilterFlags,
 }
 
-/// Adapters, and what else the overlap of mates tells.
 #[derive(Args)]
 struct AdapterTrimFlags {
     /// Trim this adapter from read 1 and single reads. For pairs, it is used only if mates do not
@@ -63,7 +62,6 @@ struct AdapterTrimFlags {
     overlap_diff_percent_limit: u8,
 }
 
-/// Bases that are cut off all reads.
 #[derive(Args)]
 struct EndFlags {
     /// Cut N bases off the start of read 1
@@ -86,7 +84,6 @@ struct EndFlags {
     max_len2: Option<u32>,
 }
 
-/// Tails of one base.
 #[derive(Args)]
 struct TailFlags {
     /// Trim poly-G tails, whichever instrument sequenced the reads
@@ -106,7 +103,6 @@ struct TailFlags {
     poly_x_min_len: u32,
 }
 
-/// Windows of qualities.
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("window").multiple(true))]
 struct WindowFlags {
@@ -146,7 +142,6 @@ struct WindowFlags {
     cut_right_mean_quality: Option<u8>,
 }
 
-/// Reads that are dropped.
 #[derive(Args)]
 struct TrimFilterFlags {
     /// Do not drop reads with low quality or many N
@@ -181,7 +176,6 @@ struct TrimFilterFlags {
     complexity_threshold: u8,
 }
 
-/// Reads an adapter.
 fn parse_adapter(text: &str) -> Result<String, String> {
     if text.len() < 4 || !text.bytes().all(|base| b"ACGT".contains(&base)) {
         return Err("an adapter must have at least four bases, only A, C, G and T".into());
@@ -189,13 +183,12 @@ fn parse_adapter(text: &str) -> Result<String, String> {
     Ok(text.into())
 }
 
-/// Bases, as a length.
 fn length(bases: u32) -> usize {
     bases as usize
 }
 
 impl TrimFlags {
-    /// How reads are trimmed, if they are.
+    /// Returns how reads are trimmed, or `None` without `--trim`.
     pub fn trimming(&self) -> Option<Trimming> {
         let options = TrimOptions {
             ends: self.ends.ends(),
@@ -274,7 +267,8 @@ impl WindowFlags {
     }
 }
 
-/// The flags that give these options, for `@PG`: in one order, and without those that change nothing.
+/// Returns the flags that give these options, for `CL` of the `@PG` line. Their order is fixed, and
+/// flags with default values are left out, so that equal options give equal words.
 fn words(options: &TrimOptions) -> Vec<String> {
     let (usual, mut words) = (TrimOptions::default(), vec!["--trim".to_string()]);
     let mut switch = |is_on: bool, flag: &str| words.extend(is_on.then(|| flag.to_string()));

@@ -10,7 +10,6 @@ use readmill_record::{Error, Result};
 
 use super::shared::SharedFlags;
 
-/// How bwa mem aligns.
 #[derive(Args)]
 #[command(next_help_heading = "Alignment")]
 pub struct BwaFlags {
@@ -28,8 +27,8 @@ impl BwaFlags {
         self.mark_split_secondary || self.bwa.is_some()
     }
 
-    /// Returns the options of the aligner, and the same options as words for the
-    /// command line in `@PG`.
+    /// Returns the options of the aligner, and the same options as words for `CL` of the `@PG`
+    /// line. `-K` is always among the words, because the alignments depend on it.
     pub fn to_options(&self, shared: &SharedFlags) -> Result<(BwaOptions, Vec<String>)> {
         let mut words: Vec<String> =
             self.bwa.iter().flat_map(|text| text.split_whitespace()).map(str::to_string).collect();
@@ -51,8 +50,8 @@ impl BwaFlags {
     }
 }
 
-/// Reads one option from `word`. Its value follows in the same word, or is the next
-/// word of `rest`.
+/// Parses the option `word`, such as `-k`, `-k17` or `-YM`. If its value is not in the same word,
+/// takes it from `rest`.
 fn parse_option<'a>(
     to: &mut BwaOptions,
     word: &'a str,

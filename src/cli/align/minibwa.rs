@@ -10,7 +10,6 @@ use readmill_record::{Error, Result};
 
 use super::shared::SharedFlags;
 
-/// How minibwa aligns.
 #[derive(Args)]
 #[command(next_help_heading = "Alignment")]
 pub struct MinibwaFlags {
@@ -25,8 +24,8 @@ impl MinibwaFlags {
         self.minibwa.is_some()
     }
 
-    /// Returns the options of the aligner, and the same options as words for the
-    /// command line in `@PG`.
+    /// Returns the options of the aligner, and the same options as words for `CL` of the `@PG`
+    /// line. `-K` is always among the words, because the alignments depend on it.
     pub fn to_options(&self, shared: &SharedFlags) -> Result<(MinibwaOptions, Vec<String>)> {
         let given = self.minibwa.iter().flat_map(|text| text.split_whitespace());
         let mut words: Vec<String> = given.map(str::to_string).collect();
@@ -50,8 +49,8 @@ impl MinibwaFlags {
     }
 }
 
-/// Reads one option from `word`. Its value follows in the same word, or is the next
-/// word of `rest`. Numbers are limited to the values for which the C code works.
+/// Parses the option `word`, such as `-k` or `-k17`. If its value is not in the same word, takes it
+/// from `rest`. Numbers are limited to values for which the C code works.
 fn parse_option<'a>(
     to: &mut MinibwaOptions,
     word: &'a str,

@@ -1,5 +1,5 @@
-//! `readmill align`: aligns FASTQ files or unaligned records, and prepares the
-//! alignments in the same pass. The flags of each aligner have a module.
+//! `readmill align`: aligns FASTQ files or unaligned records, and prepares the alignments in the
+//! same pass. The flags of each aligner are in their own module.
 
 #[cfg(feature = "bwa")]
 mod bwa;
@@ -32,7 +32,6 @@ use bwa::BwaFlags;
 #[cfg(feature = "minibwa")]
 use minibwa::MinibwaFlags;
 
-/// Flags of aligning, and of any combination of steps.
 #[derive(Args)]
 #[command(
     mut_arg("threads", |arg| arg.short_alias('t')),
@@ -72,7 +71,8 @@ impl AlignArgs {
         Heaps::Aligning(self.output.threads())
     }
 
-    /// With `--complete-index`, builds the file that an index of bwa 0.7 lacks.
+    /// Builds the file that an index of bwa 0.7 lacks, if `--complete-index` is given. It is called
+    /// before [`AlignArgs::build_plan`].
     pub fn complete_index_if_asked(&self) -> Result<()> {
         if !self.complete_index {
             return Ok(());
@@ -134,7 +134,6 @@ impl AlignArgs {
     }
 }
 
-/// An aligner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum KernelName {
     /// Use bwa mem
@@ -147,7 +146,6 @@ pub enum KernelName {
     Minibwa,
 }
 
-/// The aligner and its options.
 #[derive(Args)]
 #[command(next_help_heading = "Alignment")]
 pub struct KernelFlags {
@@ -165,8 +163,8 @@ pub struct KernelFlags {
 }
 
 impl KernelFlags {
-    /// Returns the aligner with its options, and the same options as words for the
-    /// command line in `@PG`.
+    /// Returns the aligner with its options, and the same options as words for `CL` of the `@PG`
+    /// line.
     pub fn to_aligner(&self) -> Result<(Aligner, Vec<String>)> {
         match self.kernel {
             #[cfg(feature = "bwa")]

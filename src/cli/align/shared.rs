@@ -1,8 +1,7 @@
-//! The flags that all aligners share.
+//! The flags that all aligners have.
 
 use clap::Args;
 
-/// Flags of every aligner.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Alignment")]
 pub struct SharedFlags {
