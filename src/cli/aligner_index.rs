@@ -1,4 +1,4 @@
-//! Makes the index of an aligner so that a signal leaves all of its files or none.
+//! Builds the index of an aligner so that a signal leaves either all of its files or none.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,9 @@ use readmill::signal;
 use readmill_align::IndexStage;
 use readmill_record::Result;
 
-/// Makes the index `prefix` by `build`, of which a signal leaves all files or none. They are `partials` before they get
-/// their names; `build` tells the function it is given of each stage.
+/// Builds the index `prefix` with `build`. If a signal arrives, the unfinished files (`partials`)
+/// are removed, or, if `build` has begun to give them their final names, it finishes first. `build`
+/// must report each stage to the function that it gets.
 pub fn complete_or_gone(
     prefix: &Path,
     partials: &[PathBuf],

@@ -11,7 +11,7 @@ use readmill_record::{Error, Result};
 use super::common::{InputFlags, Io, ResourceFlags};
 use super::recalibration::{ApplyingFlags, CountRegions, CountingFlags, QualityFlags};
 
-/// Base quality score recalibration in separate steps; prep --bqsr does all steps in one run.
+/// Recalibrates base qualities in separate steps. `prep --bqsr` does all steps in one run.
 #[derive(Subcommand)]
 pub enum Bqsr {
     /// Count errors and write a recalibration table, as GATK BaseRecalibrator does
@@ -24,7 +24,6 @@ pub enum Bqsr {
     PlotData(PlotDataArgs),
 }
 
-/// Flags of counting alone.
 #[derive(Args)]
 pub struct TableArgs {
     #[command(flatten)]
@@ -52,7 +51,6 @@ pub struct TableArgs {
     counting: CountingFlags,
 }
 
-/// Flags of applying alone.
 #[derive(Args)]
 pub struct ApplyArgs {
     #[command(flatten)]
@@ -66,7 +64,6 @@ pub struct ApplyArgs {
     applying: ApplyingFlags,
 }
 
-/// Flags of adding tables up.
 #[derive(Args)]
 pub struct GatherArgs {
     /// Recalibration tables that were made with the same arguments
@@ -77,7 +74,6 @@ pub struct GatherArgs {
     output: PathBuf,
 }
 
-/// Flags of plot data.
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("tables").required(true).multiple(true))]
 pub struct PlotDataArgs {
@@ -96,8 +92,8 @@ pub struct PlotDataArgs {
 }
 
 impl Bqsr {
-    /// Returns the plan for the subcommands that read alignments. The others do their
-    /// work here, and return `None`.
+    /// Returns the plan for the subcommands that read alignments. The other subcommands do their
+    /// work here, because they only read tables, and return `None`.
     pub fn plan_or_run(&self) -> Result<Option<Plan>> {
         match self {
             Bqsr::Table(it) => it.build_plan().map(Some),

@@ -18,8 +18,8 @@ const HELP_TEXTS: &[(&str, &str)] = &[
 
 const PYTHON_MODULE: &str = "readmill.cluster";
 
-/// Run a command in stages on workers, on this machine or on SLURM. Prints a Python script that does this, or runs the script with
-/// `--run`. The output is the same as without workers.
+/// Runs a command in stages on workers, on this machine or on SLURM. Prints a Python script that
+/// does this, or runs the script with `--run`. The output is the same as without workers.
 #[derive(Args)]
 #[command(
     override_usage = "readmill cluster <local|slurm> [OPTIONS] -- COMMAND…",
@@ -33,8 +33,8 @@ pub struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// Replaces this process by Python. If the module is missing, the help is still
-    /// printed from `HELP`.
+    /// Replaces this process with Python. If the Python module is missing, still prints the help,
+    /// from [`HELP_TEXTS`].
     pub fn run(&self) -> Result<()> {
         let python = || Command::new("python3");
         if let Err(error) = require_module(python()) {
@@ -76,8 +76,8 @@ fn require_module(mut python: Command) -> Result<()> {
     }
 }
 
-/// Returns the error for a missing Python package, with the commands that install it.
-/// `said` is the output of Python.
+/// Returns the error for a missing Python package, with the commands that install it. `said` is the
+/// output of Python, whose last line names the cause.
 fn missing_package_error(said: &str) -> Error {
     let last = said.trim_end().lines().last().unwrap_or_default();
     Error::usage(format!("python3 has no package readmill ({last})")).hint(

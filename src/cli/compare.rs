@@ -1,4 +1,4 @@
-//! `readmill compare`: how far two files agree.
+//! `readmill compare`: reports how closely two files agree.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,11 +10,12 @@ use readmill_format::reference::LazyReference;
 use readmill_record::tag::Tag;
 use readmill_record::{Flags, Result};
 
-/// Exit code when the files do not agree as far as was asked for.
+/// Exit code if the files do not agree at the level of `--level`.
 const DIFFERENT: u8 = 4;
 
-/// Compares two SAM, BAM or CRAM files record by record, and reports the strictest level at which they agree. @PG and @CO
-/// lines are ignored. The exit code is 0 if the files agree at the level of --level, else 4.
+/// Compares two SAM, BAM or CRAM files record by record, and prints the strictest level at which
+/// they agree. @PG and @CO lines are ignored. The exit code is 0 if the files agree at the level of
+/// --level, or else 4.
 #[derive(Args)]
 pub struct CompareArgs {
     /// First SAM, BAM or CRAM file; - is standard input
@@ -38,7 +39,6 @@ pub struct CompareArgs {
     reference: Option<PathBuf>,
 }
 
-/// Values of `--level`.
 const LEVELS: &[Choice<AgreementLevel>] = &[
     Choice {
         value: AgreementLevel::L0,
@@ -71,7 +71,7 @@ fn tag(text: &str) -> Result<Tag, String> {
 }
 
 impl CompareArgs {
-    /// Compares, prints, and gives the exit code.
+    /// Compares the files, prints the result, and returns the exit code.
     pub fn run(self) -> Result<ExitCode> {
         let verdict = compare::compare_files(&Comparison {
             files: [self.a, self.b],

@@ -1,4 +1,4 @@
-//! Flags of coverage, with mosdepth's names behind the word coverage.
+//! Flags of coverage. Each name is `coverage-` and the name of the option in mosdepth.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,6 @@ use readmill::plan::CoverageRequest;
 use readmill_coverage::{Quantize, ReadOptions, ReportOptions};
 use readmill_record::{Error, Result};
 
-/// Coverage in the same pass.
 #[derive(Args)]
 pub struct SamePassCoverage {
     /// Write the coverage of the output, in the files of mosdepth (PREFIX.per-base.bed.gz and so
@@ -19,18 +18,16 @@ pub struct SamePassCoverage {
 }
 
 impl SamePassCoverage {
-    /// Whether no coverage is asked for.
     pub fn is_empty(&self) -> bool {
         self.coverage.is_none()
     }
 
-    /// The coverage that is asked for.
     pub fn request(&self) -> Result<Option<CoverageRequest>> {
         self.options.request(self.coverage.as_deref())
     }
 }
 
-/// Options of coverage. What is not given is mosdepth's default.
+/// Options of coverage. The defaults are those of mosdepth.
 #[derive(Args, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Coverage")]
 pub struct CoverageOptions {
@@ -69,10 +66,11 @@ pub struct CoverageOptions {
 }
 
 impl CoverageOptions {
-    /// Coverage in files whose names begin with `prefix`; none without it.
+    /// Returns the request for coverage in files whose names begin with `prefix`, or `None` without
+    /// prefix.
     ///
     /// # Errors
-    /// There are options and no prefix, or they do not fit together.
+    /// Options are given without a prefix, or they contradict each other.
     pub fn request(&self, prefix: Option<&Path>) -> Result<Option<CoverageRequest>> {
         let Some(prefix) = prefix else {
             if *self != CoverageOptions::default() {

@@ -1,4 +1,5 @@
-//! `readmill demo`: the main job on a sample made on the spot.
+//! `readmill demo`: simulates a sample and prepares it, so that new users can try readmill without
+//! data.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -19,8 +20,8 @@ use readmill_record::{Error, Result};
 use readmill_simulate::{Fault, Profile, Sample};
 use readmill_sort::Order;
 
-/// Simulates reads of a small genome, then, in one pass, sorts them, marks duplicates, drops unmapped reads, and replaces
-/// read groups and the sequence dictionary.
+/// Simulates reads of a small genome. Then, in one pass, sorts them, marks duplicates, drops
+/// unmapped reads, and replaces the read groups and the sequence dictionary.
 #[derive(Args)]
 pub struct DemoArgs {
     /// Write the simulated reads and the result to this directory
@@ -46,19 +47,18 @@ pub struct DemoArgs {
     plant: Option<String>,
 }
 
-/// A parser of faults.
 fn faults() -> PossibleValuesParser {
     PossibleValuesParser::new(Fault::ALL.map(|(name, _)| name))
 }
 
 impl DemoArgs {
-    /// As many as [`Align`](super::align::Align) has, if it aligns.
+    /// Returns how the allocator is configured: as for `align` if reads are aligned.
     #[cfg(feature = "bwa")]
     pub fn heaps(&self) -> Heaps {
         if self.fastq { Heaps::Aligning(limit::available_threads()) } else { Heaps::Few }
     }
 
-    /// Runs it; `plan` makes a plan of the words of a command line.
+    /// Runs the demonstration. `plan` returns the plan of a command line, which `--page` needs.
     pub fn run(&self, plan: impl Fn(&[String]) -> Result<Plan>) -> Result<()> {
         let dir = &self.output;
         std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
@@ -79,7 +79,7 @@ impl DemoArgs {
         let made = Sample::new(profile);
         sample::write_sample_bam(&made, &reads, 1, Crew { threads, in_flight: 2 * threads })?;
         write_dictionary(&made, &dictionary)?;
-        drop(made); // its genome is not part of the memory the pipeline is given
+        drop(made); // frees the genome, which `-m` of the plan does not include
 
         let prepared = dir.join("prepared.bam");
         let plan = preparing(reads, dictionary, prepared.clone(), threads)?;
@@ -95,7 +95,7 @@ impl DemoArgs {
         Ok(())
     }
 
-    /// Simulates a sample with four lanes, and makes the page of its run.
+    /// Simulates a sample with four lanes, and writes the HTML report of its run (`--page`).
     fn paged(&self, plan: impl Fn(&[String]) -> Result<Plan>) -> Result<()> {
         let dir = &self.output;
         let fault = Fault::ALL.iter().find(|(name, _)| Some(*name) == self.plant.as_deref());
@@ -140,14 +140,14 @@ impl DemoArgs {
     }
 }
 
-/// The command line of `--page`.
+/// Command line of the run for `--page`. `DIR/` is replaced by the directory of the demonstration.
 const PAGED: &str = "prep DIR/reads.bam -o DIR/sample.bam --sort coordinate --mark-duplicates \
     --metrics DIR/sample.metrics --flagstat DIR/sample.flagstat \
     --stats DIR/sample.stats --reference DIR/ref.fa --qc DIR/sample --qc-metrics all,CollectWgsMetrics \
     --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP --coverage DIR/sample --coverage-by DIR/targets.bed \
     --coverage-no-per-base --json DIR/run.json --report DIR/report.html";
 
-/// Simulates FASTQ files, and aligns and prepares their reads in one pass.
+/// Simulates FASTQ files, and aligns and prepares their reads in one pass (`--fastq`).
 #[cfg(feature = "bwa")]
 fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     use readmill::plan::{Aligner, Aligning, LaneInput, ReadTags};
@@ -210,7 +210,6 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     Ok(())
 }
 
-/// Writes a line to standard output.
 fn say(line: &str) -> Result<()> {
     readmill::streams::write_stdout(&format!("{line}\n"))
 }
@@ -219,7 +218,8 @@ fn failed(path: &Path, error: &std::io::Error) -> Error {
     Error::io(format!("{} cannot be written", path.display()), error)
 }
 
-/// The sample's dictionary in another order and without its last contig.
+/// Writes the dictionary of the sample without its last contig and in another order, so that the
+/// run has something to replace.
 fn write_dictionary(made: &Sample, path: &Path) -> Result<()> {
     let write = || {
         let mut file = BufWriter::new(File::create(path)?);
@@ -234,6 +234,7 @@ fn write_dictionary(made: &Sample, path: &Path) -> Result<()> {
     write().map_err(|e| failed(path, &e))
 }
 
+/// Returns the plan that prepares the simulated BAM file with at most 512 MiB of memory.
 fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) -> Result<Plan> {
     let resources = Resources {
         threads,
@@ -266,7 +267,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
     })
 }
 
-/// The plan as a command the user can repeat.
+/// Returns the command line of a plan, so that the user can repeat it.
 fn shown(plan: &Plan) -> String {
     let words = plan.command_line();
     let words = words.trim_start_matches("readmill ");

@@ -17,11 +17,10 @@ use readmill_sort::Order;
 use super::common::{InputFlags, ResourceFlags};
 use super::hints::{is_named_as_records, missing_output_error};
 
-/// Flags of secondary and supplementary records. They are left out by default, because
-/// they repeat the bases of primary records.
+/// Flags of secondary and supplementary records. They are excluded by default, because they repeat
+/// bases of primary records.
 const NOT_PRIMARY_FLAGS: &str = "0x900";
 
-/// Flags of FASTQ, which are those of samtools fastq.
 #[derive(Args)]
 #[command(
     after_help = "The input can be in any order: it does not need samtools collate. If the header states that reads are \
@@ -107,7 +106,8 @@ pub struct FastqArgs {
     resources: ResourceFlags,
 }
 
-/// Which records are written, by the letters of samtools fastq.
+/// Flags that select records. They have the letters of samtools fastq, which differ from the
+/// letters of `filter`.
 #[derive(Args)]
 #[command(next_help_heading = "Filters")]
 struct ChoiceFlags {
@@ -130,6 +130,8 @@ struct ChoiceFlags {
 }
 
 impl ChoiceFlags {
+    /// Returns the filters for these flags. They are built from the words of a command line,
+    /// because each filter parses its own flags.
     fn to_filters(&self) -> Result<Filters> {
         let bits = [
             ("--require-flags", self.require_flags),
@@ -148,7 +150,6 @@ impl ChoiceFlags {
     }
 }
 
-/// What FASTQ lacks of reads.
 #[derive(Args)]
 #[command(next_help_heading = "Clips and ends")]
 struct TrimFlags {
@@ -211,6 +212,8 @@ impl TrimFlags {
     }
 }
 
+/// Endings of names that stand for a format other than FASTQ or for a compression other than gzip.
+/// Such outputs are refused.
 const UNSUPPORTED_SUFFIXES: [&str; 14] = [
     ".bam", ".sam", ".sam.gz", ".cram", ".zst", ".bz2", ".xz", ".zip", ".lz4", ".7z", ".tar", ".tgz",
     ".fa", ".fasta",

@@ -1,4 +1,4 @@
-//! Flags of the modules of FastQC.
+//! Flags of FastQC modules, which are counted in the same pass or from FASTQ files alone.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,6 @@ use readmill_fastq::QualityEncoding;
 use readmill_fastqc::FastqcOptions;
 use readmill_record::{Error, Result};
 
-/// The modules of FastQC in the same pass.
 #[derive(Args)]
 pub struct FastqcFlags {
     /// Write the FastQC modules of the unmodified input reads to DIR/NAME_fastqc/fastqc_data.txt
@@ -22,27 +21,26 @@ pub struct FastqcFlags {
 }
 
 impl FastqcFlags {
-    /// The directory of the reports.
     pub fn directory(&self) -> Option<&Path> {
         self.fastqc.as_deref()
     }
 
-    /// Whether no module is asked for.
     pub fn is_empty(&self) -> bool {
         self.fastqc.is_none()
     }
 
-    /// The reports of these inputs that are asked for.
+    /// Returns the request for reports of the unmodified reads of `inputs`.
     pub fn request(&self, inputs: &[PathBuf]) -> Result<Option<FastqcRequest>> {
         let options = FastqcOptions { no_group: self.fastqc_nogroup };
         self.fastqc.as_ref().map(|directory| FastqcRequest::new(directory, inputs, options)).transpose()
     }
 }
 
-/// How FASTQ files are read of which nothing but the modules of FastQC is counted; `None` if these are files of records. With it comes the memory that this takes on so many threads.
+/// Returns how FASTQ files are read if only FastQC modules are counted, and how many bytes of
+/// memory this takes with `threads` threads. Returns `None` if the inputs are SAM, BAM or CRAM.
 ///
 /// # Errors
-/// Only some are FASTQ.
+/// Some inputs are FASTQ, and others are not.
 pub fn fastq_alone(inputs: &[PathBuf], threads: usize) -> Result<Option<(Aligning, u64)>> {
     let fastq = inputs.iter().filter(|path| readmill_fastq::holds_fastq(path)).count();
     if fastq == 0 {
@@ -57,7 +55,7 @@ pub fn fastq_alone(inputs: &[PathBuf], threads: usize) -> Result<Option<(Alignin
         qualities: 0..=93,
         comments: Vec::new(),
         needs_reads: false,
-        ends_by_name: true, // so that names may be as they are
+        ends_by_name: true, // so that /1 and /2 in names are not checked
     };
     let lane = |path: &PathBuf| LaneInput {
         files: vec![path.clone()],

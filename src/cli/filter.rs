@@ -1,4 +1,4 @@
-//! `readmill filter`: filters and edits alone, as reads pass.
+//! `readmill filter`: filters and edits reads in their order, without sorting.
 
 use std::path::PathBuf;
 
@@ -11,8 +11,8 @@ use super::common::Io;
 use super::filter_flags::{FilterFlags, with_samtools_names};
 use super::split::SplitFlags;
 
-/// Flags of filters alone. Those that samtools view has are called by its names, too; what its letters mean elsewhere is
-/// long here.
+/// Flags of `filter`. Filters also have their names from samtools view, so flags of other commands
+/// with the same letters (`-q`, `-T`) lose their letters here.
 #[derive(Args)]
 #[command(
     after_help = "Reads keep their order. Filters are applied in the order of this help, not in the order of the \

@@ -1,4 +1,5 @@
-//! Flags of filters and edits, as `readmill_filters` describes them.
+//! Flags of filters and edits. `readmill_filters` describes them in a table, from which the
+//! arguments for clap are made here.
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use readmill_filters::FILTERS;
 use readmill_filters::flag::{Flag, FlagValue, GivenFlags};
 use readmill_record::{Error, Flags, Result};
 
-/// The flags that were given.
+/// The flags of filters that a user gave.
 pub struct FilterFlags(GivenFlags);
 
 impl FilterFlags {
@@ -17,7 +18,8 @@ impl FilterFlags {
         Filters::from_given_flags(&self.0)
     }
 
-    /// The filters, with flags that other flags mean.
+    /// Returns the filters, as if the flags in `more` (name and value) were given, too. `view` uses
+    /// this for flags that stand for a filter.
     pub fn filters_with(&self, more: &[(&'static str, String)]) -> Result<Filters> {
         let mut given = self.0.clone();
         for (name, value) in more {
@@ -30,7 +32,6 @@ impl FilterFlags {
         Filters::from_given_flags(&given)
     }
 
-    /// The file that a flag names.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.0.path_value(name)
     }
@@ -40,7 +41,8 @@ fn flags() -> impl Iterator<Item = &'static Flag> {
     FILTERS.iter().flat_map(|spec| spec.flags)
 }
 
-/// The argument with the names that `samtools view` has for it.
+/// Gives an argument the names that samtools view has for it: a letter becomes its short flag, a
+/// word an alias.
 pub fn with_samtools_names(arg: Arg) -> Arg {
     let flag = flags().find(|flag| flag.name == arg.get_id().as_str());
     let names = flag.map_or(&[][..], |flag| flag.samtools);

@@ -1,4 +1,5 @@
-//! `readmill fingerprint`: alleles at common sites, and whether two files are of one person.
+//! `readmill fingerprint`: counts alleles at common sites, and compares these counts to find files
+//! of the same person.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use readmill_record::{Ledger, Result};
 use super::common::MemoryFlag;
 use super::tally::TallyArgs;
 
-/// Exit code where files are not of one person, and were to be.
+/// Exit code if fingerprints are from different people, although `--expect-same` is given.
 const DIFFERENT: u8 = 4;
 
 #[derive(Subcommand)]
@@ -23,8 +24,8 @@ pub enum FingerprintCommand {
     Compare(CompareArgs),
 }
 
-/// Counts the bases of each allele at each site. Reads need a MAPQ of at least 10 and no flag of 0xf04; bases need a quality of at
-/// least 20. Reads can be in any order.
+/// Counts the bases of each allele at each site. Reads need a MAPQ of at least 10 and none of the
+/// flags 0xf04. Bases need a quality of at least 20. Reads can be in any order.
 #[derive(Args)]
 pub struct CountArgs {
     #[command(flatten)]
@@ -52,7 +53,7 @@ pub struct CompareArgs {
 }
 
 impl FingerprintCommand {
-    /// Runs it; `process` carries out a plan.
+    /// Runs the command. `process` runs the plan of `count`.
     pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
         match self {
             FingerprintCommand::Count(it) => process(&it.plan()?),

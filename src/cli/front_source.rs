@@ -1,4 +1,5 @@
-//! A run of this program whose output the native line of a front reads, where one line of another tool is two of ours.
+//! A second process of this program whose output the main process reads. It is needed if a command
+//! line of another tool means two commands of readmill, and if `merge-alignment` sorts its input.
 
 use std::ffi::OsString;
 use std::os::fd::AsRawFd;
@@ -7,16 +8,17 @@ use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 
 use readmill_record::{Error, Result};
 
-/// Exit code of a run whose reader has left.
+/// Exit code of a process whose reader closed the pipe (128 + SIGPIPE).
 const READER_HAS_LEFT: u8 = 141;
 
-/// The run, and the end of its pipe.
+/// The running process and the pipe from which its output is read.
 pub struct Source {
     child: Child,
     output: Option<ChildStdout>,
 }
 
-/// Starts the run, if there is one to start, and returns the arguments with the name of its pipe as the last.
+/// Starts the process if `words` are its arguments. The last of `arguments`, which is a
+/// placeholder, is replaced by the path of the pipe.
 pub fn start(
     mut arguments: Vec<OsString>,
     words: Option<&[OsString]>,
@@ -29,7 +31,8 @@ pub fn start(
     Ok((arguments, Some(source)))
 }
 
-/// Starts a run of this program with these arguments, whose standard output can be read at the path that is returned.
+/// Starts a process of this program with these arguments. Its standard output can be read at the
+/// returned path, `/dev/fd/N`.
 pub fn run(words: &[OsString]) -> Result<(PathBuf, Source)> {
     let failed = |error: std::io::Error| Error::io("readmill cannot be started", &error);
     let program = std::env::current_exe().map_err(failed)?;
@@ -41,9 +44,10 @@ pub fn run(words: &[OsString]) -> Result<(PathBuf, Source)> {
 }
 
 impl Source {
-    /// Waits for the end of the run; returns its exit code if it failed by itself.
+    /// Waits until the process ends. Returns its exit code if it failed for another reason than a
+    /// closed pipe; it has then logged its error.
     pub fn failure(&mut self) -> Option<ExitCode> {
-        self.output = None; // so that it does not wait for a reader
+        self.output = None; // closes the pipe, so that the process cannot wait for a reader
         let code = self.child.wait().ok()?.code().unwrap_or(101);
         u8::try_from(code).ok().filter(|&code| code != 0 && code != READER_HAS_LEFT).map(ExitCode::from)
     }

@@ -17,7 +17,6 @@ use super::sort::OutputOrder;
 
 const MAX_FASTQ_QUALITY: u8 = 93;
 
-/// Flags of reads that become records.
 #[derive(Args)]
 #[command(
     after_help = "samtools import and Picard FastqToSam write the same records. The flags are 77 and 141 for pairs and 4 for single reads, and \
@@ -54,7 +53,6 @@ pub struct ImportArgs {
     adapters: AdapterFlags,
 }
 
-/// Qualities of FASTQ.
 #[derive(Args)]
 #[command(next_help_heading = "Qualities")]
 struct QualityFlags {
@@ -87,6 +85,7 @@ fn parse_encoding(text: &str) -> Result<EncodingChoice, String> {
 }
 
 impl QualityFlags {
+    /// Returns the accepted range of qualities. A read with a quality outside is an error.
     fn quality_range(&self) -> Result<RangeInclusive<u8>> {
         if self.min_quality > self.max_quality {
             let what = format!(
@@ -98,6 +97,7 @@ impl QualityFlags {
         Ok(self.min_quality..=self.max_quality)
     }
 
+    /// Returns the flags whose values are not the default, for `CL` of the `@PG` line.
     fn command_words(&self) -> Vec<String> {
         let encoding = self.quality_encoding.0.map_or("detect", QualityEncoding::name);
         [

@@ -1,4 +1,5 @@
-//! Flags of the limits of a page, and short texts that a page is made with.
+//! Flags for the thresholds of metrics in an HTML report, and functions that read small text files
+//! for it.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,6 @@ use clap::builder::PossibleValuesParser;
 use readmill_record::{Error, Result, input_file};
 use readmill_report::{Assay, Limits};
 
-/// Limits of the numbers of a page.
 #[derive(Args)]
 pub struct LimitFlags {
     /// Use the thresholds of metrics for this type of assay [default: wgs]
@@ -19,16 +19,14 @@ pub struct LimitFlags {
     qc_thresholds: Option<PathBuf>,
 }
 
-/// A parser of assays.
 fn assays() -> PossibleValuesParser {
     PossibleValuesParser::new(Assay::ALL.map(|(name, _)| name))
 }
 
-/// The most bytes of a file of limits or of a sample sheet.
+/// Maximum size of a file of thresholds or of a sample sheet, in bytes.
 pub const MAX_BYTES: u64 = 16 << 20;
 
 impl LimitFlags {
-    /// Whether none is given.
     pub fn is_empty(&self) -> bool {
         self.assay.is_none() && self.qc_thresholds.is_none()
     }
@@ -37,6 +35,8 @@ impl LimitFlags {
         self.qc_thresholds.clone()
     }
 
+    /// Returns the thresholds of the assay. The file that `--qc-thresholds` names replaces some of
+    /// them.
     pub fn limits(&self) -> Result<Limits> {
         let assay = self.assay.as_deref().unwrap_or("wgs").parse().map_err(Error::usage)?;
         let Some(path) = &self.qc_thresholds else { return Ok(Limits::for_assay(assay)) };
@@ -45,7 +45,7 @@ impl LimitFlags {
     }
 }
 
-/// The text of a file that has so many bytes at most.
+/// Reads a UTF-8 text file of at most `most` bytes. A larger file is an error.
 pub fn text_of(path: &Path, most: u64) -> Result<String> {
     let mut bytes = Vec::new();
     let file = input_file::open(path).map_err(|error| unreadable(path, &error))?;

@@ -10,7 +10,6 @@ use super::sample_flag::SampleFlag;
 use super::shard::ResumeFlag;
 use super::sort::OutputOrder;
 
-/// Flags of marking alone.
 #[derive(Args)]
 #[command(
     after_help = "The results are the same as those of Picard MarkDuplicates 3.4. The order of the input is kept, unless \

@@ -1,4 +1,4 @@
-//! `readmill report`: the page of several runs.
+//! `readmill report`: makes an HTML report from the run files of one or several runs.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -16,8 +16,8 @@ use serde_json::Value;
 use super::common::MemoryFlag;
 use super::limit_flags::{LimitFlags, MAX_BYTES, text_of, unreadable, wrong};
 
-/// Makes an HTML report from run files. For one run, the page shows all metrics of the sample; for several runs, also a table that
-/// compares the samples.
+/// Makes an HTML report from run files. For one run, the report shows all metrics of the sample.
+/// For several runs, it also has a table that compares the samples.
 #[derive(Args)]
 pub struct ReportArgs {
     /// Run files, which other commands write with --json
@@ -47,15 +47,15 @@ pub struct ReportArgs {
     memory: MemoryFlag,
 }
 
-/// What a description takes at most as values, for each byte of its text: a cell `0,` of two bytes is a value of 32, in a
-/// list that may be twice as long as what is in it.
+/// Maximum memory of a parsed run file for each byte of its text. A cell `0,` has two bytes of text
+/// and is a value of 32 bytes, in a list that may have twice the capacity that it needs.
 const VALUE_BYTES: u64 = 32;
 
-/// What a page takes while it is made, for each sample.
+/// Minimum memory that is charged for each sample while the page is made, in bytes.
 const PAGE_BYTES: u64 = 4 << 20;
 
 impl ReportArgs {
-    /// Makes the page.
+    /// Makes the report. The memory of each run file is charged before the file is read.
     pub fn run(&self) -> Result<()> {
         let limits = self.limits.limits()?;
         let sheet = |path: &PathBuf| {
@@ -113,11 +113,11 @@ impl ReportArgs {
     }
 }
 
-/// The way out for files that are not those of `--json`.
+/// Hint for files that were not written with `--json`.
 const WRITE_RUN: &str = "give a file that was written with --json: readmill qc in.bam -o PREFIX --json run.json; \
                          or let the run write the page: --report page.html";
 
-/// Reads the description of a run, and says so if it is another kind of file.
+/// Reads a run file. If the file is BAM, CRAM or SAM, the error says so.
 fn read_run(path: &Path, bytes: u64) -> Result<Value> {
     let mut start = [0; 4];
     let found = File::open(path).and_then(|mut file| file.read(&mut start));

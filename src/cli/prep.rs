@@ -15,7 +15,6 @@ use super::shard::ResumeFlag;
 use super::sort::OutputOrder;
 use super::split::SplitFlags;
 
-/// Flags of any combination of steps.
 #[derive(Args)]
 #[command(
     after_help = "The order of the flags does not matter. Steps are always applied in this order: filters in the order of this help (reads \
@@ -33,6 +32,7 @@ pub struct PrepArgs {
     steps: StepFlags,
 }
 
+/// Flags of all steps that a run can combine. `align` has them, too.
 #[derive(Args)]
 pub struct StepFlags {
     #[command(flatten)]
@@ -50,7 +50,8 @@ pub struct StepFlags {
     sample: SampleFlag,
 }
 
-/// Recalibration in the same run.
+/// Flags of recalibration in the same run. The names begin with `bqsr`, because other steps have
+/// intervals and tables, too.
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration")]
 pub struct BqsrFlags {
@@ -128,6 +129,8 @@ impl BqsrFlags {
         Ok(())
     }
 
+    /// Returns the request for recalibration, or `None` if none is requested. `reference` is the
+    /// FASTA file against which errors are counted.
     fn to_request(&self, reference: Option<&PathBuf>) -> Result<Option<Recalibration>> {
         let apply = || Some(self.applying.apply(&self.qualities));
         if let Some(table) = &self.bqsr_apply {
@@ -171,8 +174,8 @@ impl StepFlags {
         self.sample.sample.clone()
     }
 
-    /// Returns the steps of the plan. `reference` is the FASTA file against which bases
-    /// are counted.
+    /// Returns the steps of the plan. `reference` is the FASTA file against which errors are
+    /// counted.
     pub fn to_steps(&self, reference: Option<&PathBuf>) -> Result<Steps> {
         let marks = self.mark_duplicates || self.duplicates.is_given();
         if !marks {

@@ -1,4 +1,4 @@
-//! Flags that select programs of Picard. Their options are flags of `readmill_qc` itself.
+//! Flags that select programs of Picard. The options of the programs are flags of `readmill_qc`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,15 @@ use readmill::plan::QcRequest;
 use readmill_qc::{MetricSelection, PicardProgram, QcOptions};
 use readmill_record::{Error, Result};
 
-/// A program that is asked for; `None` stands for all.
+/// A program that is requested by name; `None` means `all`.
 pub type AskedProgram = Option<&'static PicardProgram>;
 
-/// Returns a parser of the names of programs, and of the word for all of them.
+/// Returns a parser for the names of programs and for `all`.
 pub fn parse_program() -> impl TypedValueParser<Value = AskedProgram> {
     let names = PicardProgram::all().map(|program| program.name).chain(["all"]);
     PossibleValuesParser::new(names).map(|name| PicardProgram::named(&name))
 }
 
-/// Quality metrics in the same pass.
 #[derive(Args)]
 pub struct SamePassQc {
     /// Write Picard's quality metrics of the output
@@ -42,12 +41,12 @@ pub struct SamePassQc {
 }
 
 impl SamePassQc {
-    /// Whether no metrics are asked for.
     pub fn is_empty(&self) -> bool {
         self.qc.is_none()
     }
 
-    /// The metrics that are asked for.
+    /// Returns the request for the metrics of these programs, in files whose names begin with
+    /// `prefix`. Without programs, the programs of CollectMultipleMetrics are used.
     pub fn request(&self, has_reference: bool) -> Result<Option<QcRequest>> {
         match &self.qc {
             Some(prefix) => request(prefix, &self.qc_metrics, &self.options, has_reference).map(Some),

@@ -1,4 +1,5 @@
-//! Flags of recalibration, under GATK's names.
+//! Flags of base quality recalibration. They have the names that they have in GATK BaseRecalibrator
+//! and ApplyBQSR. `prep`, `align` and `bqsr` use them.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -48,7 +49,7 @@ pub struct CountingFlags {
     compute_indel_bqsr_tables: bool,
 }
 
-/// Flags of qualities, for counting and applying.
+/// Flags that matter both when errors are counted and when a table is applied.
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration")]
 pub struct QualityFlags {
@@ -60,7 +61,6 @@ pub struct QualityFlags {
     use_original_qualities: bool,
 }
 
-/// How a table is applied.
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration: applying")]
 pub struct ApplyingFlags {
@@ -95,18 +95,17 @@ fn parse_prior(text: &str) -> Result<f64, String> {
     (-1.0..=93.0).contains(&prior).then_some(prior).ok_or_else(|| "the maximum quality is 93".into())
 }
 
-/// Where reads must lie to be counted.
+/// Regions whose reads are counted. A region is given as text, or as the name of a file with
+/// regions.
 pub struct CountRegions {
-    /// Where they must.
     pub intervals: Vec<String>,
-    /// Where they must not.
     pub exclude: Vec<String>,
-    /// Bases by which intervals are widened.
+    /// Number of bases by which regions are extended on both sides.
     pub padding: u32,
 }
 
 impl CountingFlags {
-    /// Whether anything is asked for that is not the default.
+    /// Returns whether a flag is given whose value is not the default.
     pub fn is_given(&self) -> bool {
         let usual = Arguments::default();
         let arguments = Arguments {
@@ -124,7 +123,8 @@ impl CountingFlags {
             || self.compute_indel_bqsr_tables
     }
 
-    /// Returns the request for tables of the reads, before and after recalibration, counted against `reference`.
+    /// Returns the request to count errors against `reference`. The tables are written before and
+    /// after recalibration; `None` writes none.
     pub fn table_request(
         &self,
         qualities: &QualityFlags,
@@ -162,14 +162,14 @@ impl CountingFlags {
     }
 }
 
-/// Largest list of file names that is read.
+/// Maximum size of a list of file names. A larger file is taken as a file of sites.
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
-/// Returns the files of known sites. As for GATK, a file whose name ends in `.list` or `.args` may hold the names of
-/// files, one in each line; lines that begin with `#` are remarks.
+/// Returns the files of known sites. As in GATK, a file whose name ends in `.list` or `.args` may
+/// contain the names of files, one per line. Lines that begin with `#` are comments.
 ///
 /// # Errors
-/// A list cannot be read, or names a file that is not there.
+/// A list cannot be read or is empty, or a listed file does not exist.
 fn known_site_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in given {
@@ -197,7 +197,8 @@ fn known_site_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads a list of file names; `None` if it holds sites itself: an interval list, VCF or BED.
+/// Reads a list of file names. Returns `None` if the file contains sites itself: an interval list,
+/// VCF or BED, which all have tabs or known first characters.
 fn read_list(path: &Path) -> Result<Option<Vec<u8>>> {
     let reading = |error: &std::io::Error| Error::io("it cannot be read", error).file(path);
     let mut text = Vec::new();
@@ -211,7 +212,6 @@ fn read_list(path: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 impl QualityFlags {
-    /// Whether anything is asked for that is not the default.
     pub fn is_given(&self) -> bool {
         self.use_original_qualities
             || self.preserve_qscores_less_than != CountOptions::default().preserve_less_than
@@ -219,7 +219,6 @@ impl QualityFlags {
 }
 
 impl ApplyingFlags {
-    /// Whether anything is asked for that is not the default.
     pub fn is_given(&self) -> bool {
         !self.static_quantized_quals.is_empty()
             || self.quantize_quals != 0
@@ -229,7 +228,7 @@ impl ApplyingFlags {
             || self.gatk_drop_malformed
     }
 
-    /// How a table is applied.
+    /// Returns the request to apply a table.
     pub fn apply(&self, qualities: &QualityFlags) -> ApplyRequest {
         let applying = ApplyOptions {
             preserve_below: qualities.preserve_qscores_less_than,

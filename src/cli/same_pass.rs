@@ -1,4 +1,5 @@
-//! Flags of what is written beside the output in the same pass: reports, and files of selected reads.
+//! Flags for files that are written in the same pass in addition to the main output: reports, and
+//! files of selected reads.
 
 use std::path::PathBuf;
 
@@ -13,7 +14,6 @@ use super::hints::{format_from_name, known_extensions};
 use super::limit_flags::LimitFlags;
 use super::qc_flags::SamePassQc;
 
-/// Flags for the description of a run.
 #[derive(Args)]
 pub struct DescriptionFlags {
     /// Write a run file (JSON), from which readmill report makes an HTML report
@@ -30,12 +30,13 @@ pub struct DescriptionFlags {
 }
 
 impl DescriptionFlags {
-    /// Whether nothing is asked for.
+    /// Returns whether the run is not described in any file.
     pub fn is_empty(&self) -> bool {
         self.json.is_none() && self.report.is_none()
     }
 
-    /// Adds what is asked for.
+    /// Adds the run file and the HTML report to the tallies of a run. Flags for a report that is
+    /// not written are an error.
     pub fn add_to(&self, tallies: Tallies) -> Result<Tallies> {
         let json = self.json.clone();
         let Some(file) = self.report.clone() else {
@@ -50,10 +51,10 @@ impl DescriptionFlags {
     }
 }
 
-/// Flags of tallies and extra outputs in the same pass.
 #[derive(Args)]
 #[command(next_help_heading = "In the same pass")]
 pub struct SamePassFlags {
+    /// Returns the reports of a run that reads `inputs`.
     #[command(flatten)]
     tallies: TallyFlags,
     #[command(flatten)]
@@ -91,10 +92,10 @@ pub struct SamePassFlags {
     move_to: Vec<String>,
 }
 
-/// Flags of tallies, as `readmill_filters` describes them: the tallies with their files.
+/// The tallies that were requested, each with its file. Their flags come from [`TALLIES`].
 struct TallyFlags(Vec<(&'static TallySpec, PathBuf)>);
 
-/// The tallies that have a flag, with its help.
+/// Returns the tallies that have a flag, with its help.
 fn flags() -> impl Iterator<Item = (&'static TallySpec, &'static str)> {
     TALLIES.iter().filter_map(|tally| Some((*tally, tally.flag_help?)))
 }
@@ -127,7 +128,7 @@ impl FromArgMatches for TallyFlags {
 }
 
 impl SamePassFlags {
-    /// Whether nothing is written beside the output.
+    /// Returns whether the main output is the only file that is written.
     pub fn is_empty(&self) -> bool {
         let SamePassFlags {
             tallies,
@@ -161,7 +162,7 @@ impl SamePassFlags {
         self.description.add_to(tallies)
     }
 
-    /// The files of selected reads.
+    /// Returns the files for selected reads (`--copy-to` and `--move-to`).
     pub fn selected(&self) -> Result<Vec<ExtraFile>> {
         let copies = self.copy_to.iter().map(|text| ExtraFile::parse(text, false));
         let moves = self.move_to.iter().map(|text| ExtraFile::parse(text, true));

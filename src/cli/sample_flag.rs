@@ -1,8 +1,7 @@
-//! The flag of the name of the sample.
+//! The flag `--sample`, which names the sample in metrics.
 
 use clap::Args;
 
-/// The name of the sample.
 #[derive(Args)]
 #[command(next_help_heading = "In the same pass")]
 pub struct SampleFlag {
@@ -14,7 +13,7 @@ pub struct SampleFlag {
     pub sample: Option<String>,
 }
 
-/// Reads the name of a sample.
+/// Checks the name of a sample. Blanks and `/` are errors, because report tools end a name there.
 fn parse_sample(text: &str) -> std::result::Result<String, String> {
     if text.is_empty() || text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/') {
         return Err(

@@ -1,4 +1,9 @@
-//! `readmill shard`: a job in stages; `--resume`: all stages of a command, from where an earlier run of it ended.
+//! `readmill shard`: runs a command in stages, on one or several machines. `--resume` of other
+//! commands runs all stages in one process, and continues from where an earlier run stopped.
+//!
+//! `shard plan` writes the job to a directory. Each other stage is a separate call of readmill that
+//! reads the job from there, so an engine such as Nextflow can start stages on different machines
+//! (docs/shard.md).
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,7 +20,6 @@ use readmill_record::{Error, Result};
 
 use super::common::parse_memory;
 
-/// Stages of a job.
 #[derive(Subcommand)]
 pub enum Shard {
     /// Plan the stages of sort, merge, markdup, prep or align, and write the plan to a directory
@@ -50,7 +54,6 @@ pub enum Shard {
     Clean(WorkFlag),
 }
 
-/// The directory of a job.
 #[derive(Args)]
 pub struct WorkFlag {
     /// Keep the plan and the files of the stages in this directory
@@ -58,7 +61,6 @@ pub struct WorkFlag {
     work: PathBuf,
 }
 
-/// Flags of the plan.
 #[derive(Args)]
 #[command(
     after_help = "Example: readmill shard plan --work DIR --shards 8 prep in.bam -o out.bam --sort coordinate"
@@ -81,7 +83,7 @@ pub struct PlanArgs {
     command: Vec<OsString>,
 }
 
-/// Flags of a stage.
+/// Flags of a stage that exists once in a job.
 #[derive(Args)]
 pub struct StageArgs {
     #[command(flatten)]
@@ -90,7 +92,7 @@ pub struct StageArgs {
     resources: StageResources,
 }
 
-/// Flags of a stage of which there are several.
+/// Flags of a stage that exists several times in a job, such as `map` for each slice.
 #[derive(Args)]
 pub struct NumberedArgs {
     #[command(flatten)]
@@ -100,7 +102,6 @@ pub struct NumberedArgs {
     numbers: [usize; 2],
 }
 
-/// Flags of the list.
 #[derive(Args)]
 pub struct StatusArgs {
     #[command(flatten)]
@@ -110,7 +111,6 @@ pub struct StatusArgs {
     format: StatusForm,
 }
 
-/// Flags of the workflow.
 #[derive(Args)]
 pub struct GraphArgs {
     #[command(flatten)]
@@ -120,7 +120,6 @@ pub struct GraphArgs {
     format: WorkflowEngine,
 }
 
-/// Values of `--format` of the workflow.
 const ENGINES: &[Choice<WorkflowEngine>] = &[
     Choice {
         value: WorkflowEngine::Json,
@@ -154,14 +153,13 @@ const ENGINES: &[Choice<WorkflowEngine>] = &[
     },
 ];
 
-/// A form of the list of stages.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum StatusForm {
     Text,
     Json,
 }
 
-/// Resources of a stage. What is not given is as in the command of the job.
+/// Resources of a stage. If a flag is not given, the value in the planned command applies.
 #[derive(Args)]
 struct StageResources {
     /// Total number of threads [default: as in the planned command]
@@ -182,7 +180,7 @@ struct StageResources {
     end_with: Option<u32>,
 }
 
-/// A flag of commands that can be done in stages.
+/// The flag `--resume` of commands that can run in stages.
 #[derive(Args)]
 pub struct ResumeFlag {
     /// Run in stages in this directory, and continue a stopped run
@@ -193,7 +191,7 @@ pub struct ResumeFlag {
     resume: Option<PathBuf>,
 }
 
-/// Reads `N` or `FIRST..LAST`.
+/// Parses `N` or `FIRST..LAST`, counted from 1, to the first and the last number.
 fn parse_numbers(text: &str) -> std::result::Result<[usize; 2], String> {
     let number = |text: &str| text.parse().ok().filter(|&number: &usize| number > 0);
     let (first, last) = text.split_once("..").unwrap_or((text, text));
@@ -204,8 +202,8 @@ fn parse_numbers(text: &str) -> std::result::Result<[usize; 2], String> {
 }
 
 impl ResumeFlag {
-    /// Carries out a plan in stages, if that is asked for; `arguments` are those of this process. The files of the stages
-    /// are removed at the end.
+    /// Runs the plan in stages if `--resume` is given, and returns whether it did. `arguments` are
+    /// the arguments of this process. The files of the stages are removed at the end.
     pub fn run(&self, plan: &Plan, arguments: &[OsString]) -> Result<bool> {
         let Some(directory) = &self.resume else { return Ok(false) };
         resume(directory, plan, arguments).map_err(shard::mark_retryable).map(|()| true)
@@ -236,11 +234,12 @@ impl StageResources {
     }
 }
 
-/// Makes the plan of a command.
+/// Parses a command line without the program name, and returns its plan. `cli::plan_of` is passed
+/// to the subcommands, which cannot call the parser themselves.
 pub type MakePlan = fn(&[String]) -> Result<Plan>;
 
 impl Shard {
-    /// Carries out the subcommand; `make` makes the plan of the command that is done in stages.
+    /// Runs the subcommand. `make` returns the plan of the command that the job consists of.
     pub fn run(&self, make: MakePlan) -> Result<()> {
         self.carry_out(make).map_err(shard::mark_retryable)
     }
@@ -295,7 +294,8 @@ impl PlanArgs {
 }
 
 impl StageArgs {
-    /// Opens the job, in the directory where its command was given.
+    /// Opens the job, and changes to the directory in which it was planned, because the command may
+    /// have relative paths.
     fn open(&self, make: MakePlan) -> Result<(PlannedJob, Console)> {
         self.resources.end_with.map_or(Ok(()), end_with)?;
         let [directory, temp_dirs @ ..] = &absolute(&self.work.work, &self.resources.temp_dir)?[..]
@@ -320,7 +320,8 @@ impl StageArgs {
 }
 
 impl WorkFlag {
-    /// Opens the job of `directory`, which is absolute.
+    /// Opens the job in `directory`, which is an absolute path, because the current directory
+    /// changes. `resources` changes the resources of the planned command.
     fn open(
         &self,
         directory: &Path,
@@ -413,7 +414,8 @@ fn print(text: &str) -> Result<()> {
     readmill::streams::write_stdout(&format!("{text}\n"))
 }
 
-/// The absolute paths of the directory of a job, and of directories to spill to.
+/// Returns absolute paths: first the directory of the job, then the directories for temporary
+/// files.
 fn absolute(work: &Path, temp_dirs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let all = [work].into_iter().chain(temp_dirs.iter().map(PathBuf::as_path));
     all.map(|path| {
@@ -423,7 +425,8 @@ fn absolute(work: &Path, temp_dirs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     .collect()
 }
 
-/// The words of a command, which are kept as text.
+/// Returns the arguments as text, because the job is stored as JSON. An argument that is not UTF-8
+/// is an error.
 fn words(arguments: &[OsString]) -> Result<Vec<String>> {
     let word = |word: &OsString| {
         word.to_str().map(str::to_string).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! `readmill sort`: sorts, with the flags of samtools sort.
+//! `readmill sort` and `readmill merge`, with the flags of samtools sort and samtools merge.
 
 use clap::Args;
 use readmill::Plan;
@@ -11,7 +11,6 @@ use readmill_sort::key::Within;
 use super::common::Io;
 use super::shard::ResumeFlag;
 
-/// Flags of the sort alone.
 #[derive(Args)]
 #[command(
     after_help = "The default order is by coordinate. Each order is exactly the order of samtools 1.24, and \
@@ -53,7 +52,8 @@ pub struct SortArgs {
     group_by_file: bool,
 }
 
-/// The order of the output, where sorting is one step of several.
+/// The flag `--sort` of commands in which sorting is one step of several. Here, the default is the
+/// order of the input.
 #[derive(Args)]
 #[command(next_help_heading = "Order")]
 pub struct OutputOrder {

@@ -1,4 +1,5 @@
-//! `readmill split`: reads to several files, also at the end of other commands.
+//! `readmill split`: writes reads to several files. `prep` and `filter` can split their output in
+//! the same way (`--split-by`).
 
 use std::path::PathBuf;
 
@@ -10,7 +11,6 @@ use readmill_record::{Error, Result};
 
 use super::common::Io;
 
-/// Flags of the split.
 #[derive(Args)]
 #[command(
     after_help = "The files are named PREFIX.NAME.bam, or PREFIX/NAME.bam if PREFIX ends with a slash. -O sets another format, such as .sam. NAME \
@@ -32,7 +32,7 @@ pub struct SplitArgs {
     names: SplitNameFlags,
 }
 
-/// A split at the end of another command.
+/// Flags of commands that can split their output.
 #[derive(Args)]
 #[command(next_help_heading = "Several outputs")]
 pub struct SplitFlags {
@@ -46,7 +46,6 @@ pub struct SplitFlags {
     names: SplitNameFlags,
 }
 
-/// Names of the files of read groups.
 #[derive(Args)]
 struct SplitNameFlags {
     /// Name the file of each read group by its fields, such as 'lanes/{PU}.bam'
@@ -77,7 +76,8 @@ impl SplitArgs {
 }
 
 impl SplitFlags {
-    /// The plan of a command with these steps, whose reads are split if that is asked for.
+    /// Returns the plan of a command with these steps. If `--split-by` is given, the output is
+    /// split.
     pub fn plan(&self, io: &Io, command: Command, steps: Steps) -> Result<Plan> {
         match self.split_by {
             Some(by) => self.names.plan(by, io, command, steps),

@@ -1,4 +1,5 @@
-//! `readmill stats`, by the letters of samtools where they are free.
+//! `readmill stats`: computes the statistics of samtools stats. Its flags have the letters of
+//! samtools stats, except for letters that mean something else in all commands.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,6 @@ use readmill_record::{Error, Flags, Result};
 
 use super::tally::TallyArgs;
 
-/// Flags of statistics: those of samtools stats.
 #[derive(Args)]
 #[command(after_help = "\
 The rows are those of samtools stats, which MultiQC and plot-bamstats read. The distribution of depths (COV) and the depth by GC \
@@ -72,7 +72,6 @@ pub struct StatsArgs {
 }
 
 impl StatsArgs {
-    /// A plan that counts statistics alone.
     pub fn plan(&self) -> Result<Plan> {
         if self.cov_threshold > 0 && self.target_regions.is_none() && self.region.is_empty() {
             return Err(Error::usage("-g reports a fraction of regions, but no regions are given")

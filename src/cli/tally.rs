@@ -1,4 +1,8 @@
-//! Subcommands that only tally reads: flagstat, idxstats, stats, quality metrics, checksum.
+//! Subcommands that only count reads and write no reads: `flagstat`, `idxstats`, `stats`, `qc` and
+//! `checksum`.
+//!
+//! `flagstat` and `idxstats` come from the table [`TALLIES`]: an entry with `command_help` is a
+//! subcommand. A new tally needs no code here.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +23,7 @@ use super::qc_flags::{self, AskedProgram, parse_program};
 use super::same_pass::DescriptionFlags;
 use super::sample_flag::SampleFlag;
 
-/// Flags of the input and the file of the tally.
+/// Input, output and resources of a subcommand that makes one report.
 #[derive(Args)]
 pub struct TallyArgs {
     #[command(flatten)]
@@ -34,12 +38,12 @@ pub struct TallyArgs {
 }
 
 impl TallyArgs {
-    /// The output file; `-` is standard output.
+    /// Returns the path of the output; `-` is standard output.
     pub fn output(&self) -> PathBuf {
         self.output.clone().unwrap_or_else(|| "-".into())
     }
 
-    /// A plan that does nothing but these tallies.
+    /// Returns a plan that makes only these tallies. `name` is the subcommand.
     pub fn plan(&self, name: &'static str, tallies: Tallies) -> Result<Plan> {
         let inputs = self.input.inputs()?;
         if self.output.is_none() {
@@ -50,7 +54,7 @@ impl TallyArgs {
     }
 }
 
-/// A plan that does nothing but these tallies.
+/// Returns a plan that writes no reads.
 fn nothing_but(
     name: &'static str,
     inputs: Vec<PathBuf>,
@@ -70,7 +74,7 @@ fn nothing_but(
     }
 }
 
-/// A subcommand that does nothing but one tally.
+/// A subcommand that makes one tally of [`TALLIES`].
 pub struct TallyCommand {
     tally: &'static TallySpec,
     args: TallyArgs,
@@ -82,10 +86,9 @@ impl TallyCommand {
     }
 }
 
-/// The argument for the format of a text.
 const FORMAT: &str = "output-format";
 
-/// The argument for the format of a tally's text.
+/// Returns the argument `-O` for a tally that has several output formats.
 fn format(tally: &'static TallySpec) -> Arg {
     let names = tally.formats.iter().map(|(name, _)| PossibleValue::new(name));
     let text = PossibleValue::new("text").alias("default");
@@ -99,7 +102,7 @@ fn format(tally: &'static TallySpec) -> Arg {
         .help("Output format, as in samtools [default: text]")
 }
 
-/// The tallies that have a subcommand, with its help.
+/// Returns the tallies that have a subcommand, with its help.
 fn commands() -> impl Iterator<Item = (&'static TallySpec, &'static str)> {
     TALLIES.iter().filter_map(|tally| Some((*tally, tally.command_help?)))
 }
@@ -141,7 +144,6 @@ impl FromArgMatches for TallyCommand {
     }
 }
 
-/// Flags of quality metrics.
 #[derive(Args)]
 #[command(after_help = "\
 The files have the names of Picard CollectMultipleMetrics, and the same content except for the first lines: \
@@ -242,7 +244,6 @@ impl QcArgs {
     }
 }
 
-/// Flags of checksums.
 #[derive(Args)]
 #[command(after_help = "\
 Each column is the sum, modulo 2^128, of a hash of every record. So the sums do not depend on the order of reads, or on the \

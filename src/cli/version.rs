@@ -1,8 +1,9 @@
-//! What `-V` says: the version, and what this build and this processor have. (`--version` is the version alone.)
+//! The text of `-V`: the version, and the features of this build and this processor. (`--version`
+//! prints only the version.)
 
 use readmill_format::bgzf::Codec;
 
-/// The text of `-V` behind the program's name. Its first line is the version alone.
+/// Returns the text that `-V` prints after the program's name. The first line is the version.
 pub fn text() -> String {
     let commit = option_env!("READMILL_COMMIT").unwrap_or("unknown");
     let aligners: &[&str] = &[
@@ -21,7 +22,8 @@ pub fn text() -> String {
     )
 }
 
-/// The processor's instructions that matter to the speed of this program.
+/// Returns the architecture, and the best instruction set among those that make this program
+/// faster.
 fn processor() -> String {
     #[cfg(target_arch = "x86_64")]
     {
