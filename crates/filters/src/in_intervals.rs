@@ -16,7 +16,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "in-intervals",
             FlagValue::Text,
             "REGION|FILE",
-            "Keep only reads that overlap this region (chr1:5-9) or the regions of FILE (BED, interval list, or .list), as GATK -L does. unmapped means reads without a position. Can be repeated",
+            "Keep only reads that overlap this region (chr1:5-9) or the regions of FILE (BED, interval list, or .list), as GATK -L does. The word unmapped selects reads without a position. Can be repeated",
         )
         .repeatable(),
         Flag::with_value(
