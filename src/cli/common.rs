@@ -304,7 +304,8 @@ impl OutputFlags {
     /// Returns a plan that applies `steps` to the reads of `inputs`. The name of the output
     /// determines its format, unless `-O` is given; the name of another kind of file is an error.
     pub fn plan(&self, command: plan::Command, inputs: Vec<PathBuf>, steps: Steps) -> Result<Plan> {
-        let way_out = format!("end it in {}, or say the format by -O", hints::known_extensions());
+        let way_out =
+            format!("use a name that ends in {}, or give the format with -O", hints::known_extensions());
         let format = self.format(|path| hints::format_from_name(path, way_out))?;
         self.plan_in(format, command, inputs, steps)
     }

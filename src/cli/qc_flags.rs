@@ -45,21 +45,22 @@ impl SamePassQc {
         self.qc.is_none()
     }
 
-    /// Returns the request for the metrics of these programs, in files whose names begin with
-    /// `prefix`. Without programs, the programs of CollectMultipleMetrics are used.
+    /// Returns the request for metrics, or `None` without `--qc`. Options without `--qc` are an
+    /// error.
     pub fn request(&self, has_reference: bool) -> Result<Option<QcRequest>> {
         match &self.qc {
             Some(prefix) => request(prefix, &self.qc_metrics, &self.options, has_reference).map(Some),
             None if self.options != QcOptions::default() => {
-                let what = "there are options of quality metrics, and none are written";
-                Err(Error::usage(what).hint("add --qc PREFIX, or leave the options out"))
+                let what = "options of quality metrics are given, but no metrics are written";
+                Err(Error::usage(what).hint("add --qc PREFIX, or omit the options"))
             }
             None => Ok(None),
         }
     }
 }
 
-/// Returns the request for the metrics of these programs, in files whose names begin with `prefix`.
+/// Returns the request for the metrics of these programs, in files whose names begin with
+/// `prefix`. Without programs, the programs of CollectMultipleMetrics are used.
 pub fn request(
     prefix: &Path,
     programs: &[AskedProgram],

@@ -54,7 +54,6 @@ impl DescriptionFlags {
 #[derive(Args)]
 #[command(next_help_heading = "In the same pass")]
 pub struct SamePassFlags {
-    /// Returns the reports of a run that reads `inputs`.
     #[command(flatten)]
     tallies: TallyFlags,
     #[command(flatten)]
@@ -151,7 +150,8 @@ impl SamePassFlags {
             && move_to.is_empty()
     }
 
-    /// The reports of a run with these inputs.
+    /// Returns the reports of a run that reads `inputs`. A reference is needed for some metrics, so
+    /// `has_reference` decides which programs `all` stands for.
     pub fn tallies(&self, inputs: &[PathBuf], has_reference: bool) -> Result<Tallies> {
         let (files, qc) = (self.tallies.0.clone(), self.qc.request(has_reference)?);
         let coverage = self.coverage.request()?;

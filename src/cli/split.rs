@@ -82,7 +82,7 @@ impl SplitFlags {
         match self.split_by {
             Some(by) => self.names.plan(by, io, command, steps),
             None if self.names.is_given() => Err(Error::usage(
-                "flags say how files are named among which reads are split, and reads are not split",
+                "flags for the names of split files are given, but reads are not split",
             )
             .hint("add --split-by read-group")),
             None => io.plan(command, steps),
@@ -105,17 +105,16 @@ impl SplitNameFlags {
             return Err(Error::bug("a split without an output"));
         };
         if !is_named && output.path.as_os_str() == "-" {
-            return Err(
-                Error::usage("a split needs a prefix for the names of its files").hint("give one by -o")
-            );
+            return Err(Error::usage("a split needs a prefix for the names of its files")
+                .hint("give it with -o"));
         }
         if !selected.is_empty() {
-            return Err(Error::usage("a split has no main output, of which reads could be chosen")
-                .hint("drop --copy-to and --move-to"));
+            return Err(Error::usage("a split has no main output, which --copy-to and --move-to need")
+                .hint("omit --copy-to and --move-to"));
         }
         if plan.tallies.coverage.is_some() {
-            return Err(Error::usage("a split has no main output, whose coverage could be counted")
-                .hint("drop --coverage, and count it by readmill qc --coverage"));
+            return Err(Error::usage("a split has no main output, which --coverage needs")
+                .hint("omit --coverage, and use readmill qc --coverage"));
         }
         let names = match (&self.split_names, &self.split_table) {
             (Some(pattern), _) => {

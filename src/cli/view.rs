@@ -52,7 +52,9 @@ Only -@ differs: it is the total number of threads. Only warnings are printed, u
     mut_args(with_letters_of_view),
 )]
 pub struct ViewArgs {
-    /// Returns the input, and the index that its name contains after `##idx##`, as in htslib.
+    /// SAM, BAM or CRAM file [default: -, standard input]
+    ///
+    /// The content of the file decides its format.
     #[arg(value_name = "IN")]
     input: Option<PathBuf>,
     /// Print only these regions, using an index (.bai, .csi, .crai)
@@ -156,19 +158,19 @@ impl Refused {
             (
                 self.unmap,
                 "-p, which makes reads unmapped instead of dropping them",
-                "drop them, or put them into another file by --move-to",
+                "drop these reads, or write them to another file with --move-to",
             ),
             (
                 self.fetch_pairs,
                 "-P, which fetches mates outside of the regions",
-                "make a list of the names in the regions (readmill view IN REGION | cut -f1 > names), and read their records: readmill view -N names IN",
+                "list the names in the regions (readmill view IN REGION | cut -f1 > names), and view their records: readmill view -N names IN",
             ),
             (
                 self.fai_reference.is_some(),
                 "-t, which makes a header of a .fai file",
                 "put a header with @SQ lines before the records: cat header.sam in.sam | readmill view -b -",
             ),
-            (self.regions_file.is_some(), "--regions-file", "say -M -L FILE, which does the same"),
+            (self.regions_file.is_some(), "--regions-file", "use -M -L FILE, which does the same"),
             (self.remove_b, "-B, which collapses backward CIGAR operators", "no aligner writes them"),
             (
                 self.sanitize.is_some(),
@@ -178,12 +180,12 @@ impl Refused {
             (
                 !self.input_fmt_option.is_empty(),
                 "--input-fmt-option",
-                "drop it: formats are told by content",
+                "omit it, because the content of a file determines its format",
             ),
             (
                 !self.output_fmt_option.is_empty(),
                 "--output-fmt-option",
-                "say it behind the format (-O cram,no-ref), and the level by --level N",
+                "write options after the format (-O cram,no-ref), and set the level with --level N",
             ),
         ];
         match flags.into_iter().find(|(given, ..)| *given) {
@@ -283,7 +285,7 @@ impl ViewArgs {
             return Err(Error::usage(
                 "-M takes regions from -L or from the command line, not from both",
             )
-            .hint("put all regions into the BED file, or drop -M"));
+            .hint("put all regions into the BED file, or omit -M"));
         }
         let any = !texts.is_empty() || file.is_some();
         let each_once = self.use_index;
@@ -291,7 +293,7 @@ impl ViewArgs {
         Ok((input, any.then_some(request)))
     }
 
-    /// The input, and the index that its name has behind `##idx##`.
+    /// Returns the input, and the index that its name contains after `##idx##`, as in htslib.
     fn input(&self) -> Result<(PathBuf, Option<PathBuf>)> {
         let Some(input) = &self.input else {
             if hints::has_no_standard_input() {
