@@ -190,7 +190,7 @@ fn long_format_help() -> String {
 }
 
 /// Lists the names of all formats, as in `bam, sam or cram`, beginning with `usual`.
-pub fn format_names(usual: &str) -> String {
+fn format_names(usual: &str) -> String {
     let mut names: Vec<&str> = FORMATS.iter().map(|spec| spec.name).collect();
     names.sort_by_key(|&name| name != usual);
     join_words(names, "or")
