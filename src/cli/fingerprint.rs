@@ -37,9 +37,11 @@ pub struct CountArgs {
     sites: PathBuf,
 }
 
-/// Compares all pairs of fingerprints. Each line has: the two samples; the number of sites at which both have a genotype; the number
-/// of these with the same genotype, and with different homozygous genotypes; relatedness (1 for the same person, about 0.5 for
-/// parents and siblings, about 0 for others); and the verdict: same, related, different, or unclear.
+/// Compares all pairs of fingerprints and prints one line for each pair: the two samples, the
+/// number of sites at which both have a genotype, how many of these sites have the same genotype,
+/// how many have different homozygous genotypes, the relatedness (1 for the same person, about 0.5
+/// for parents and siblings, about 0 for others), and the verdict (same, related, different, or
+/// unclear).
 #[derive(Args)]
 pub struct CompareArgs {
     /// Two or more fingerprints

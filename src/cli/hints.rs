@@ -37,7 +37,7 @@ pub fn wants_colour(args: &[OsString]) -> bool {
     !args.iter().any(|arg| arg == "--no-color") && !is_set("NO_COLOR") && !is_dumb
 }
 
-/// Removes or refuses `-h` next to other arguments, where it does not ask for help: in
+/// Removes or refuses `-h` next to other arguments, because it does not ask for help then: in
 /// samtools view it asks for the header, which `filter` always writes; in samtools
 /// merge and split it takes a header file, which readmill does not support.
 pub fn without_header_flag(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
