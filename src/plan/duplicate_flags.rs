@@ -177,7 +177,7 @@ pub struct DuplicateFlags {
 
 /// Flags that take a value in Picard.
 #[derive(Args)]
-#[command(next_help_heading = "Duplicates, as Picard has them")]
+#[command(next_help_heading = "Duplicates (names of Picard)")]
 struct PicardFlags {
     #[arg(long = "REMOVE_DUPLICATES", value_name = "BOOL", hide_short_help = true, action = ArgAction::Set)]
     remove_duplicates_as: Option<bool>,
