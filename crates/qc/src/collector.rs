@@ -1,4 +1,4 @@
-//! One thread's counts of all programs, and what they share.
+//! The counts of one thread, and the resources that all programs share on this thread.
 
 use readmill_record::{CountingRoom, Result};
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use crate::levels::{Levels, Unit};
 use crate::read::PreparedRead;
 use crate::reference::{ReferenceContigs, ReferencePages};
 
-/// What a thread lends to all programs while they count its reads.
+/// Resources that a thread lends to all programs while they count its reads.
 pub struct ReadContext<'a> {
     /// The reference, if the run has one and a program compares reads with it.
     pub(crate) reference: Option<&'a ReferenceContigs>,
-    /// Pages of the reference that this thread has read.
+    /// The window of the reference that this thread has read.
     pub(crate) pages: ReferencePages,
     pub(crate) levels: &'a Levels,
-    /// Pays for counts that grow with the reads.
+    /// Limits the memory of counts that grow with the reads, such as histograms of insert sizes.
     pub(crate) room: &'a CountingRoom,
 }
 
@@ -28,30 +28,39 @@ impl<'a> ReadContext<'a> {
     }
 }
 
-/// One thread's counts of one program.
+/// The counts of one program on one thread, as a trait object. [`ReadMetric`](crate::ReadMetric)
+/// implements it for every program.
 pub trait ReadCollector: Send {
-    /// Whether it wants secondary and supplementary records, too ([`ReadMetric::COUNTS_ALL_RECORDS`](crate::ReadMetric::COUNTS_ALL_RECORDS)).
+    /// Returns whether the program also counts secondary and supplementary records
+    /// ([`ReadMetric::COUNTS_ALL_RECORDS`](crate::ReadMetric::COUNTS_ALL_RECORDS)).
     fn counts_all_records(&self) -> bool;
 
-    /// Counts a read: the one virtual call of a read and program.
+    /// Adds a record. This is the only virtual call per record and program.
     ///
     /// # Errors
-    /// As [`ReadMetric::add`](crate::ReadMetric::add).
+    /// Same as [`ReadMetric::add`](crate::ReadMetric::add).
     fn add(&mut self, read: &PreparedRead<'_>, context: &mut ReadContext<'_>) -> Result<()>;
 
-    /// See [`ReadMetric::flush`](crate::ReadMetric::flush).
+    /// Completes intermediate sums after each batch, see
+    /// [`ReadMetric::flush`](crate::ReadMetric::flush).
     fn flush(&mut self);
 
-    /// Merges the counts into those of the run.
+    /// Adds the counts of this thread to the counts of the run. Called when the thread has no more
+    /// reads.
     fn merge(self: Box<Self>);
 }
 
-/// Counts of each group of reads, of which the rows of a file are sums.
+/// Separate counts for each group of read groups, see [`Levels`]. Each row of a metrics file is the
+/// sum of one or more groups.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct ByGroup<T>(Vec<T>);
 
 impl<T: Clone + Default> ByGroup<T> {
-    /// Returns the counts of a group.
+    /// Returns the counts of a group. The list is allocated at the first call, and its memory is
+    /// charged.
+    ///
+    /// # Errors
+    /// The memory limit does not allow it.
     #[inline]
     pub fn of(&mut self, group: usize, context: &ReadContext<'_>) -> Result<&mut T> {
         let groups = context.levels.groups;
@@ -59,7 +68,7 @@ impl<T: Clone + Default> ByGroup<T> {
         Ok(&mut self.0[group])
     }
 
-    /// Adds the counts of another thread, each by `merge`.
+    /// Adds the counts of another thread, group by group, with `merge`.
     pub fn merge(&mut self, from: Self, merge: impl Fn(&mut T, &T)) {
         if self.0.is_empty() {
             self.0 = from.0;
@@ -68,7 +77,7 @@ impl<T: Clone + Default> ByGroup<T> {
         }
     }
 
-    /// Returns each unit with the sum of the counts of its groups.
+    /// Returns each row of the file with the sum of the counts of its groups.
     pub fn sums<'a>(&self, levels: &'a Levels, merge: impl Fn(&mut T, &T)) -> Vec<(&'a Unit, T)> {
         let sum = |unit: &Unit| {
             let mut sum = T::default();

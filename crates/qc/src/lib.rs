@@ -1,15 +1,19 @@
-//! Quality metrics of reads in the files of Picard (3.4.0), counted in one walk over each record.
+//! Computes Picard's quality metrics of reads and writes them in the same files as Picard 3.4.0.
 //!
-//! | subject | module |
+//! A run can ask for any number of Picard's programs. Each record is decoded once, and all programs
+//! count from the decoded form. [`QcTally`] is the entry point: a run makes one, lets its threads
+//! count batches, and writes the files at the end.
+//!
+//! | task | module |
 //! |---|---|
-//! | what a program is: the trait to implement | [`program`] |
-//! | the table of programs, and what follows from it | [`programs`] |
-//! | the programs that a run wants, and all options | [`selection`], [`options`], `flags` |
-//! | all programs of a run | [`tally`] |
-//! | a record as all programs see it | [`read`] |
+//! | implement a program (the trait and an example) | [`program`] |
+//! | the list of all programs | [`programs`] |
+//! | the programs and options that the user asked for | [`selection`], [`options`], `flags` |
+//! | run all programs together | [`tally`] |
+//! | decode a record once for all programs | [`read`] |
 //! | programs that count reads in any order | [`read_metric`], [`collector`] |
-//! | what a run offers at its end | [`run_end`] |
-//! | all reads, samples, libraries, read groups | [`levels`] |
+//! | what programs get when they write their files | [`run_end`] |
+//! | group reads by sample, library or read group | [`levels`] |
 //! | CollectAlignmentSummaryMetrics | `alignment`, `adapters` |
 //! | CollectInsertSizeMetrics | `insert_size` |
 //! | MeanQualityByCycle, CollectBaseDistributionByCycle | `cycles` |
@@ -20,14 +24,18 @@
 //! | CollectOxoGMetrics | `oxog` |
 //! | CollectHsMetrics, CollectTargetedPcrMetrics | `targets` |
 //! | CollectRnaSeqMetrics | `rna` |
-//! | what programs of substitutions share; what programs of depths share | `substitutions`, `depth` |
-//! | aligned blocks and mismatches; the reference as codes of bases | `blocks`, `reference` |
-//! | numbers by key, and the memory of all counts | `counts`, `room` |
+//! | code shared by programs that count substitutions, and by programs that count depths | `substitutions`, `depth` |
+//! | aligned blocks and mismatches; the reference as base codes | `blocks`, `reference` |
+//! | histograms and their statistics; memory of all counts | `counts`, `room` |
 //!
-//! Of secondary and supplementary records, CollectGcBiasMetrics counts both and CollectSequencingArtifactMetrics the latter,
-//! as in Picard; the programs of depths and of targets, and CollectOxoGMetrics count the latter, too; the others count neither. Depths and sites are counted of reads in
-//! their order, beside the tally of the others, whose reads may come in any order. Counts are integers; means and shares are
-//! computed once, of their sums.
+//! Programs differ in the records that they count, as in Picard. CollectGcBiasMetrics counts
+//! secondary and supplementary records. CollectSequencingArtifactMetrics, CollectOxoGMetrics and
+//! the programs for depths, targets and RNA count supplementary records, but not secondary ones.
+//! The other programs count neither.
+//!
+//! Programs for depths and sites need reads in coordinate order and are ordered tallies; the others
+//! take reads in any order. All counts are integers. Means and fractions are computed once, from
+//! the final sums, so the files do not depend on the number of threads.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,8 +1,9 @@
 //! The options of all programs, as flags of the command line.
 //!
-//! An option of one program stands in a struct beside it; options that several programs share stand here. A field is a
-//! flag of the same name, its doc comment is the help, and its alias is Picard's name of it. A flag that was not given
-//! is `None`: the program that uses it knows the default.
+//! Options of one program are in a struct next to the program. Options that several programs share
+//! are here. Each field is a flag of the same name; its doc comment is the help text, and its alias
+//! is Picard's name of the option. A flag that the user did not give is `None`, and the program
+//! that uses it applies its own default.
 
 use std::path::PathBuf;
 
@@ -19,10 +20,23 @@ use crate::substitutions::{CountedQualities, SubstitutionOptions};
 use crate::targets::options::TargetOptions;
 use crate::wgs::options::WgsOptions;
 
-/// The greatest depth as of which deeper positions may count.
+/// Maximum of `--coverage-cap`. The memory of histograms of depths grows with it.
 const MAX_COVERAGE_CAP: u32 = 1_000_000;
 
-/// Picard's options of all programs, in the order of the help.
+/// The options of all programs, in the order in which the help lists them.
+///
+/// All options default to "not given", so code that needs only a few of them can use the update
+/// syntax of structs:
+///
+/// ```
+/// use readmill_qc::QcOptions;
+///
+/// let mut options = QcOptions { coverage_cap: Some(500), ..QcOptions::default() };
+/// options.gc_bias.scan_window_size = Some(50);
+/// assert_eq!(options.minimum_base_quality, None);
+/// ```
+///
+/// The command line includes this struct with `#[command(flatten)]`.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Quality metrics")]
 pub struct QcOptions {
@@ -36,10 +50,8 @@ pub struct QcOptions {
         value_enum
     )]
     pub metric_accumulation_level: Vec<Level>,
-    /// Of CollectAlignmentSummaryMetrics.
     #[command(flatten)]
     pub alignment: AlignmentOptions,
-    /// Of CollectInsertSizeMetrics.
     #[command(flatten)]
     pub insert_size: InsertSizeOptions,
     /// Count insert sizes and substitutions of duplicates, too
@@ -57,7 +69,6 @@ pub struct QcOptions {
     /// Take quality yield and substitutions from QUAL even where there is OQ
     #[arg(long)]
     pub ignore_original_qualities: bool,
-    /// Of CollectGcBiasMetrics.
     #[command(flatten)]
     pub gc_bias: GcBiasOptions,
     /// Least quality of bases whose substitutions are counted [default: 20]
@@ -67,7 +78,6 @@ pub struct QcOptions {
     /// CollectRawWgsMetrics: 0; CollectTargetedPcrMetrics: 1]
     #[arg(long, alias = "MINIMUM_MAPPING_QUALITY", value_name = "N")]
     pub minimum_mapping_quality: Option<u8>,
-    /// Of CollectSequencingArtifactMetrics and CollectOxoGMetrics.
     #[command(flatten)]
     pub substitutions: SubstitutionOptions,
     /// Least quality of bases that count for the depth [default: 20; CollectRawWgsMetrics: 3;
@@ -83,7 +93,6 @@ pub struct QcOptions {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_COVERAGE_CAP))
     )]
     pub coverage_cap: Option<u32>,
-    /// Of CollectWgsMetrics and its like.
     #[command(flatten)]
     pub wgs: WgsOptions,
     /// Sums of qualities that are drawn for the sensitivity to heterozygous SNPs [default: 10000]
@@ -92,31 +101,32 @@ pub struct QcOptions {
     /// Count depths, and CollectOxoGMetrics, in these intervals only: an interval list of Picard, or a BED file
     #[arg(long, alias = "INTERVALS", value_name = "FILE")]
     pub intervals: Option<PathBuf>,
-    /// Of CollectHsMetrics and CollectTargetedPcrMetrics.
     #[command(flatten)]
     pub targets: TargetOptions,
-    /// Of CollectRnaSeqMetrics.
     #[command(flatten)]
     pub rna: RnaOptions,
 }
 
 impl QcOptions {
-    /// Returns the levels at which alignments, insert sizes, GC bias, targets and RNA are summed up.
+    /// Returns the levels at which alignments, insert sizes, GC bias, targets and RNA are summed
+    /// up. The default is all reads together.
     pub(crate) fn levels(&self) -> Vec<Level> {
         given_or(&self.metric_accumulation_level, &[Level::AllReads])
     }
 
-    /// Returns the qualities by which substitutions are counted.
+    /// Returns the rule that decides which bases count as substitutions, by their quality.
     pub(crate) fn counted_qualities(&self) -> CountedQualities {
         CountedQualities::new(self.minimum_quality_score, !self.ignore_original_qualities)
     }
 
-    /// Returns the number of sums of qualities that are drawn for the sensitivity to SNPs.
+    /// Returns the number of random sums of qualities for the sensitivity to heterozygous SNPs
+    /// (Picard's SAMPLE_SIZE).
     pub(crate) fn sample_size(&self) -> u32 {
         self.sample_size.unwrap_or(10_000)
     }
 
-    /// Whether bases and qualities by cycle, and the distribution of qualities, leave this read out.
+    /// Returns whether the metrics of bases and qualities by cycle, and the distribution of
+    /// qualities, skip this read because of `--pf-reads-only` or `--aligned-reads-only`.
     pub(crate) fn leaves_out(&self, read: &PreparedRead<'_>) -> bool {
         self.pf_reads_only && read.flags.is_qc_fail()
             || self.aligned_reads_only && read.flags.is_unmapped()

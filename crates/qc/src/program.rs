@@ -1,4 +1,4 @@
-//! What a program of Picard is to a run.
+//! The traits that a Picard program implements: one for the plan, one for the run.
 
 use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
@@ -16,31 +16,33 @@ use crate::run_end::RunEnd;
 use crate::selection::{MetricSelection, PicardProgram};
 use crate::substitutions::Libraries;
 
-/// What a program needs from a run.
+/// What a program needs from a run. The plan checks it before the run starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
-    /// It counts nothing without a reference.
+    /// Whether the program cannot run without a reference.
     pub reference: bool,
-    /// It compares each read with the reference, if there is one, in pages that all programs of a thread share.
+    /// Whether the program compares each read with the reference, if the run has one. All such
+    /// programs of a thread share one window of the reference.
     pub compares: bool,
-    /// It counts reads that are sorted by coordinate.
+    /// Whether the program needs reads in coordinate order.
     pub order: bool,
-    /// The reason why it refuses `--intervals`, as the predicate of a message: "counts reads anywhere".
+    /// Why the program cannot be combined with `--intervals`, as the predicate of an error message,
+    /// such as "counts reads anywhere". `None` if it can be.
     pub refuses_intervals: Option<&'static str>,
 }
 
 impl Needs {
-    /// It only needs reads.
+    /// The needs of a program that counts reads in any order and without a reference.
     pub const NOTHING: Needs =
         Needs { reference: false, compares: false, order: false, refuses_intervals: None };
 }
 
-/// A program of Picard whose files a run writes.
+/// One or more of Picard's programs whose files a run can write.
 ///
-/// A program is one file of this crate, or a folder: its options (a struct of flags, which [`QcOptions`] lists), its
-/// counts, and its text. [`PROGRAMS`](crate::PROGRAMS) has its row, and nothing else names it. Several programs of
-/// Picard that differ only in limits, such as CollectWgsMetrics and CollectRawWgsMetrics, share one count and are one
-/// `MetricProgram` with several names.
+/// Each program is one file or folder of this crate, with its options (a struct of flags that
+/// [`QcOptions`] includes), its counts, and its output. Its only other mention is its row in
+/// [`PROGRAMS`](crate::PROGRAMS). If several of Picard's programs differ only in thresholds, such
+/// as CollectWgsMetrics and CollectRawWgsMetrics, they share one implementation with several names.
 ///
 /// ```text
 ///  plan   programs, needs, check, files, min_bytes ─► flags, messages, memory
@@ -49,9 +51,9 @@ impl Needs {
 ///  end    RunningProgram::texts ─► files
 /// ```
 ///
-/// A program that counts reads in any order implements [`ReadMetric`](crate::ReadMetric) instead, which is less to write
-/// and has an example. This one writes the name of the first contig. It shows what every
-/// program has:
+/// A program that counts reads in any order should implement [`ReadMetric`](crate::ReadMetric)
+/// instead, which is shorter and has its own example. The following program writes the name of the
+/// first contig. It has the parts that every program needs:
 ///
 /// ```
 /// use readmill_qc::{MetricProgram, MetricSetup, PicardProgram, RunEnd, RunningProgram};
@@ -60,7 +62,8 @@ impl Needs {
 /// const FIRST_CONTIG: PicardProgram =
 ///     PicardProgram { name: "NameFirstContig", endings: &[".first_contig"] };
 ///
-/// /// What `--metrics` and the plan know.
+///
+/// /// Known to the command line and the plan.
 /// struct NameFirstContig;
 ///
 /// impl MetricProgram for NameFirstContig {
@@ -73,7 +76,8 @@ impl Needs {
 ///     }
 /// }
 ///
-/// /// What works in a run.
+///
+/// /// Exists while a run counts.
 /// struct FirstContig(Vec<u8>);
 ///
 /// impl RunningProgram for FirstContig {
@@ -85,80 +89,90 @@ impl Needs {
 /// assert!(!NameFirstContig.needs().order);
 /// ```
 pub trait MetricProgram: Sync {
-    /// Returns the names and files of the programs of Picard that it counts: one, or several that share a count.
+    /// Returns the Picard programs that this implementation counts, with the endings of their
+    /// files.
     fn programs(&self) -> &'static [PicardProgram];
 
-    /// Returns what it needs from a run.
+    /// Returns what the program needs from a run.
     fn needs(&self) -> Needs {
         Needs::NOTHING
     }
 
-    /// Whether the file of this number among [`PicardProgram::endings`] is written.
+    /// Returns whether the file at this index of [`PicardProgram::endings`] is written with these
+    /// options.
     fn writes_file(&self, _number: usize, _options: &QcOptions) -> bool {
         true
     }
 
-    /// Returns the files of its options that it reads, so that no output overwrites one.
+    /// Returns the input files that the options name. The plan refuses to overwrite them.
     fn files<'a>(&self, _options: &'a QcOptions) -> Vec<&'a PathBuf> {
         Vec::new()
     }
 
-    /// Checks its options. Called even if none of its programs is wanted, so that it can refuse options that need one.
+    /// Checks the options of the program. It is called for every program, also for those that the
+    /// user did not select, so that an option without its program can be refused.
     ///
     /// # Errors
-    /// Options contradict each other, or lack the program or a file.
+    /// Options contradict each other, or a required option or program is missing.
     fn check(&self, _selection: &MetricSelection, _has_reference: bool) -> Result<()> {
         Ok(())
     }
 
-    /// Returns the bytes of memory that it takes on `threads` threads, whatever the header and the reads are. Counts of
-    /// usual reads and the shared pages of the reference are paid for all programs together.
+    /// Returns the memory in bytes that the program takes on this number of threads, independent of
+    /// the header and the reads. The window of the reference and the counts of typical reads are
+    /// not included; the tally adds them once for all programs.
     fn min_bytes(&self, _selection: &MetricSelection, _threads: u64) -> u64 {
         0
     }
 
-    /// Returns the bytes of a usual piece, if it counts in order.
+    /// Returns the usual memory in bytes of the piece of one batch, for programs that count in
+    /// order.
     fn usual_piece_bytes(&self) -> u64 {
         0
     }
 
-    /// Starts the count of a run: reads its files, and makes what counts.
+    /// Starts the program for one run: reads its input files and creates its counts.
     ///
     /// # Errors
-    /// A file is wrong, or does not fit the header.
+    /// An input file is malformed, or does not match the header.
     fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>>;
 }
 
-/// A program in a run. Those that count in any order are [`ReadMetric`](crate::ReadMetric)s; those that count in order
-/// have an [`OrderedTally`](readmill_record::OrderedTally) and need only two methods.
+/// A program while a run counts.
+///
+/// Programs that count in any order get this implementation from [`ReadMetric`](crate::ReadMetric).
+/// Programs that count in order have an [`OrderedTally`](readmill_record::OrderedTally) and
+/// implement only `ordered_tally` and `texts`.
 pub trait RunningProgram: Send + Sync {
-    /// Returns one thread's counts, if it counts reads in any order.
+    /// Returns new counts for one thread. `None` if the program counts reads in order.
     fn collector(&self) -> Option<Box<dyn ReadCollector + '_>> {
         None
     }
 
-    /// Returns its tally, charged to `ledger`, if it counts reads in order.
+    /// Returns the ordered tally of the program, which charges its memory to the ledger. `None` if
+    /// the program counts reads in any order.
     fn ordered_tally(&self, _ledger: &Ledger) -> Option<Arc<dyn DynOrderedTally>> {
         None
     }
 
-    /// Returns the bytes of results and their text that grow with the header and the files of the options.
+    /// Returns the memory in bytes of the results and their text that depends on the header and on
+    /// the input files.
     fn result_bytes(&self) -> u64 {
         0
     }
 
-    /// Resets the counts of reads in any order.
+    /// Resets the counts. Called if the run starts again from the first read.
     fn reset(&self) {}
 
-    /// Returns these counts, to be added to those of another stage.
+    /// Serializes the counts, so that another stage of the job can add them.
     ///
     /// # Errors
-    /// They cannot be encoded.
+    /// The counts cannot be encoded.
     fn save(&self) -> Result<Vec<u8>> {
         Ok(Vec::new())
     }
 
-    /// Adds the counts of another stage.
+    /// Adds the serialized counts of another stage.
     ///
     /// # Errors
     /// The bytes are not counts of this program.
@@ -166,22 +180,24 @@ pub trait RunningProgram: Send + Sync {
         Ok(())
     }
 
-    /// Writes the files of its wanted programs, in the order of their endings, and resets the counts.
+    /// Returns the contents of the files of the selected programs, in the order of their endings,
+    /// and resets the counts. Called once, at the end of the run.
     ///
     /// # Errors
-    /// What they need of the reference cannot be read.
+    /// The reference cannot be read.
     fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>>;
 }
 
-/// What a run gives to a program that starts.
+/// What a run passes to a program that starts: options, header, reference and shared data.
 pub struct MetricSetup<'a> {
-    /// The wanted programs, and all options.
+    /// The selected programs and the options of all programs.
     pub selection: &'a MetricSelection,
-    /// The header under which reads leave.
+    /// The header of the output, after all changes to read groups and contigs.
     pub header: &'a Header,
-    /// Pays for what is read from files.
+    /// Charged for the contents of input files.
     pub ledger: &'a Ledger,
-    /// INTERVALS: where depths and sites are counted; everywhere if there are none.
+    /// The intervals of `--intervals` (Picard's INTERVALS) in which depths and sites are counted.
+    /// `None` means the whole reference.
     pub(crate) intervals: Option<Intervals>,
     pub(crate) levels: Arc<Levels>,
     reference: Option<Reference>,
@@ -220,10 +236,11 @@ impl<'a> MetricSetup<'a> {
         &self.selection.options
     }
 
-    /// Returns the contigs of the header in the reference, if the run has one.
+    /// Returns the reference with the contigs of the header, or `None` if the run has no reference.
+    /// The contigs are matched at the first call.
     ///
     /// # Errors
-    /// They are not those of the reference.
+    /// A contig of the header differs from the contig of the reference.
     pub(crate) fn reference(&self) -> Result<Option<&ReferenceContigs>> {
         if let (None, Some(reference)) = (self.contigs.get(), &self.reference) {
             let contigs = ReferenceContigs::new(reference.clone(), self.header)?;
@@ -232,37 +249,38 @@ impl<'a> MetricSetup<'a> {
         Ok(self.contigs.get())
     }
 
-    /// Returns the reference, for programs that are not selected without one.
+    /// Returns the reference for a program that requires one. The plan has checked that there is
+    /// one.
     pub(crate) fn needed_reference(&self) -> Result<&ReferenceContigs> {
         self.reference()?
             .ok_or_else(|| Error::bug("metrics are counted that need a reference, and there is none"))
     }
 
-    /// Returns the libraries of the header, which programs share.
+    /// Returns the libraries of the header. Programs that count by library share them.
     pub(crate) fn libraries(&self) -> &Arc<Libraries> {
         self.libraries.get_or_init(|| Arc::new(Libraries::new(self.header)))
     }
 
-    /// Returns the bytes of the libraries, or 0 if no program has asked for them.
+    /// Returns the memory in bytes of the libraries, or 0 if no program has asked for them.
     pub(crate) fn library_bytes(&self) -> u64 {
         self.libraries.get().map_or(0, |libraries| libraries.bytes())
     }
 
-    /// Reads files of intervals with names; `None` if there are none.
+    /// Reads the named intervals in the files at `paths`. Returns `None` if there are no paths.
     ///
     /// # Errors
-    /// A file is wrong, or the memory is not free.
+    /// A file is malformed, or the memory limit does not allow it.
     pub(crate) fn named_intervals(&self, paths: &[PathBuf]) -> Result<Option<NamedIntervals>> {
         let read = || NamedIntervals::read_files(paths, self.header, self.ledger);
         (!paths.is_empty()).then(read).transpose()
     }
 
-    /// Warns the user of what a file holds.
+    /// Adds a warning about an input file, which the run shows to the user.
     pub fn warn(&self, warning: String) {
         self.warnings.borrow_mut().push(warning);
     }
 
-    /// Returns all warnings so far, and forgets them.
+    /// Returns all warnings so far and clears the list.
     pub(crate) fn take_warnings(&self) -> Vec<String> {
         self.warnings.take()
     }

@@ -1,4 +1,4 @@
-//! The table of all programs, and what follows from it for the programs that a run wants.
+//! The table of all programs, and the questions that a run asks about its selected programs.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,8 @@ use crate::selection::{MetricSelection, PicardProgram};
 use crate::{alignment, artifacts, cycles, gc_bias, insert_size, oxog, qualities, quality_yield};
 use crate::{rna, targets, wgs};
 
-/// All programs, in the order of their files and of the help. A new program is a file of its own and a row here.
+/// All programs, in the order in which the help lists them and a run writes their files. A new
+/// program needs one row here.
 pub const PROGRAMS: &[&dyn MetricProgram] = &[
     in_any_order::<alignment::AlignmentSummary>(),
     in_any_order::<cycles::BaseDistribution>(),
@@ -27,33 +28,38 @@ pub const PROGRAMS: &[&dyn MetricProgram] = &[
     &rna::RnaSeq,
 ];
 
-/// The programs that CollectMultipleMetrics runs by default.
+/// The programs that Picard's CollectMultipleMetrics runs by default. They are counted if the user
+/// names no program.
 pub const DEFAULT_PROGRAMS: &[&dyn MetricProgram] = PROGRAMS.split_at(5).0;
 
 impl PicardProgram {
-    /// Returns all programs, in the order of [`PROGRAMS`].
+    /// Returns all Picard programs, in the order of [`PROGRAMS`].
     pub fn all() -> impl Iterator<Item = &'static PicardProgram> {
         PROGRAMS.iter().flat_map(|program| program.programs())
     }
 
-    /// Returns the program of this name, whatever the case of its letters.
+    /// Returns the program with this name, ignoring the case of letters.
     pub fn named(name: &str) -> Option<&'static PicardProgram> {
         Self::all().find(|program| program.name.eq_ignore_ascii_case(name))
     }
 }
 
 impl MetricSelection {
-    /// Selects the programs of these names, without a check of their options. Unknown names are ignored.
+    /// Selects programs by name without checking their options. Unknown names are ignored. For
+    /// tests and callers that have no command line.
     pub fn named(names: &[&str], options: QcOptions) -> Self {
         let wanted = PicardProgram::all().filter(|program| names.contains(&program.name)).collect();
         MetricSelection { options, wanted, is_all: false }
     }
 
-    /// Selects programs, and checks that they and the options fit. `None` in the list stands for all programs that need no
-    /// order and, without a reference, no reference. An empty list stands for [`DEFAULT_PROGRAMS`].
+    /// Selects `programs` and checks that the options fit them.
+    ///
+    /// `None` in the list stands for `all`: every program that does not need sorted reads and,
+    /// without a reference, does not need a reference. An empty list selects [`DEFAULT_PROGRAMS`].
     ///
     /// # Errors
-    /// A program lacks an option, options contradict each other, or an option is for a program that is not wanted.
+    /// A program lacks a required option, options contradict each other, or an option belongs to a
+    /// program that is not selected.
     pub fn choose(
         programs: &[Option<&'static PicardProgram>],
         options: QcOptions,
@@ -79,7 +85,8 @@ impl MetricSelection {
         Ok(selection)
     }
 
-    /// Refuses `--intervals` if no program counts within them, or one counts elsewhere, too.
+    /// Refuses `--intervals` if no selected program counts within intervals, or if one of them
+    /// cannot be limited to intervals.
     fn check_intervals(&self) -> Result<()> {
         if self.options.intervals.is_none() {
             return Ok(());
@@ -94,12 +101,13 @@ impl MetricSelection {
         Ok(())
     }
 
-    /// Returns the rows of [`PROGRAMS`] that have a wanted program.
+    /// Returns the rows of [`PROGRAMS`] with at least one selected program.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &'static dyn MetricProgram> {
         PROGRAMS.iter().copied().filter(|it| it.programs().iter().any(|program| self.has(program)))
     }
 
-    /// Returns the first wanted program for whose needs `find` returns something, with what it returned.
+    /// Returns the first selected program for whose needs `find` returns a value, together with
+    /// this value.
     fn find<T>(&self, find: impl Fn(Needs) -> Option<T>) -> Option<(&'static PicardProgram, T)> {
         self.programs().find_map(|it| {
             let found = find(it.needs())?;
@@ -107,25 +115,27 @@ impl MetricSelection {
         })
     }
 
-    /// Returns the first program that counts reads sorted by coordinate.
+    /// Returns the first selected program that needs reads in coordinate order, for error messages.
+    /// `None` if no program does.
     pub fn ordered_program(&self) -> Option<&'static PicardProgram> {
         self.find(|needs| needs.order.then_some(())).map(|(program, ())| program)
     }
 
-    /// Whether a program compares each read with the reference.
+    /// Returns whether a selected program compares each read with the reference, so that threads
+    /// need a window of the reference.
     pub(crate) fn compares_reads(&self) -> bool {
         self.find(|needs| needs.compares.then_some(())).is_some()
     }
 
-    /// Whether a program counts reads that are sorted by coordinate.
+    /// Returns whether a selected program needs reads in coordinate order.
     pub fn needs_order(&self) -> bool {
         self.ordered_program().is_some()
     }
 
-    /// Checks that there is a reference for each program that needs one.
+    /// Checks that the run has a reference if a selected program requires one.
     ///
     /// # Errors
-    /// There is none.
+    /// A selected program requires a reference, and there is none.
     pub fn check_reference(&self, has_reference: bool) -> Result<()> {
         match self.find(|needs| (needs.reference && !has_reference).then_some(())) {
             None => Ok(()),
@@ -136,7 +146,8 @@ impl MetricSelection {
         }
     }
 
-    /// Returns the endings of the files that are written, in the order of their texts.
+    /// Returns the endings of all files that are written, in the order of
+    /// [`QcTally::texts`](crate::QcTally::texts).
     pub fn endings(&self) -> impl Iterator<Item = &'static str> {
         self.programs().flat_map(move |it| {
             self.wanted_of(it.programs()).flat_map(move |program| {
@@ -147,12 +158,13 @@ impl MetricSelection {
         })
     }
 
-    /// Returns the files that are read beside the reads and the reference.
+    /// Returns the paths of all files that the options name, except the reads and the reference.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         self.options.intervals.iter().chain(PROGRAMS.iter().flat_map(|it| it.files(&self.options)))
     }
 
-    /// Returns the bytes that the pieces of one batch usually take, for the programs that count in order.
+    /// Returns the usual memory in bytes of the pieces of one batch, summed over all programs that
+    /// count in order.
     pub fn usual_piece_bytes(&self) -> u64 {
         self.programs().map(|it| it.usual_piece_bytes()).sum()
     }

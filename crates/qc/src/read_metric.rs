@@ -1,4 +1,5 @@
-//! Programs that count reads in any order: what one implements, and how its counts become those of a run.
+//! The trait of programs that count reads in any order, and the code that merges the counts of all
+//! threads.
 
 use std::marker::PhantomData;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,10 +16,12 @@ use crate::selection::{MetricSelection, PicardProgram};
 
 /// A program that counts reads in any order.
 ///
-/// Each thread has counts of its own and adds reads to them. The counts of all threads are merged at the end, in any
-/// order, so they must be integers. A job in stages stores them between its stages.
+/// Each thread has its own counts and adds reads to them. At the end, the counts of all threads are
+/// merged in an arbitrary order, so they must be integers. A job in stages serializes the counts
+/// between its stages.
 ///
-/// This is a whole program. Its row in [`PROGRAMS`](crate::PROGRAMS) is `in_any_order::<DuplicateCount>()`:
+/// The following example is a complete program. Its row in [`PROGRAMS`](crate::PROGRAMS) would be
+/// `in_any_order::<DuplicateCount>()`:
 ///
 /// ```
 /// use readmill_qc::{
@@ -26,7 +29,8 @@ use crate::selection::{MetricSelection, PicardProgram};
 /// };
 /// use readmill_record::{ReportText, Result};
 ///
-/// /// CountDuplicates: how many reads are marked as duplicates.
+///
+/// /// CountDuplicates: the number of reads that are marked as duplicates.
 /// struct DuplicateCount;
 ///
 /// impl ReadMetric for DuplicateCount {
@@ -54,33 +58,35 @@ use crate::selection::{MetricSelection, PicardProgram};
 /// assert!(!row.needs().reference);
 /// ```
 pub trait ReadMetric: Send + Sync + Sized + 'static {
-    /// The name of the program and its files.
+    /// Picard's name of the program, and the endings of its files.
     const PROGRAM: PicardProgram;
 
-    /// What it needs from a run.
+    /// The reference and order that the program needs. By default it needs neither.
     const NEEDS: Needs = Needs::NOTHING;
 
-    /// Whether secondary and supplementary records are counted, too, and not only one record of each read.
+    /// Whether the program also counts secondary and supplementary records. By default it gets only
+    /// the primary record of each read.
     const COUNTS_ALL_RECORDS: bool = false;
 
-    /// The counts of one thread.
+    /// The counts of one thread. They start empty, and stages store them.
     type Counts: Default + Send + Serialize + DeserializeOwned;
 
-    /// See [`MetricProgram::min_bytes`].
+    /// Returns the memory in bytes that the program takes on this number of threads, see
+    /// [`MetricProgram::min_bytes`].
     fn min_bytes(_threads: u64) -> u64 {
         0
     }
 
-    /// Makes the metric for a run, with its options.
+    /// Makes the metric for one run from its options and input files.
     ///
     /// # Errors
-    /// As [`MetricProgram::start`].
+    /// An input file is malformed or does not match the header, see [`MetricProgram::start`].
     fn start(setup: &MetricSetup<'_>) -> Result<Self>;
 
-    /// Counts a read. Called by one thread, for the reads of its batches.
+    /// Adds a record to the counts of one thread.
     ///
     /// # Errors
-    /// The counts need more memory than `context` has, or the reference cannot be read.
+    /// The counts need more memory than `context` allows, or the reference cannot be read.
     fn add(
         &self,
         counts: &mut Self::Counts,
@@ -88,20 +94,22 @@ pub trait ReadMetric: Send + Sync + Sized + 'static {
         context: &mut ReadContext<'_>,
     ) -> Result<()>;
 
-    /// Completes sums that [`ReadMetric::add`] keeps open for speed. Called after each batch.
+    /// Completes intermediate sums that [`ReadMetric::add`] keeps for speed. Called after each
+    /// batch, so that counts are complete when threads are merged.
     fn flush(&self, _counts: &mut Self::Counts) {}
 
     /// Adds the counts of another thread or stage.
     fn merge(&self, into: &mut Self::Counts, from: Self::Counts);
 
-    /// Writes the files of the program, from the counts of all reads. Called once, when the run is over.
+    /// Returns the contents of the program's files, computed from the counts of all reads. Called
+    /// once, at the end of the run.
     ///
     /// # Errors
-    /// What the files need of the reference cannot be read.
+    /// The reference cannot be read.
     fn texts(&self, total: Self::Counts, end: &RunEnd<'_>) -> Result<Vec<ReportText>>;
 }
 
-/// Returns the row of a program in [`PROGRAMS`](crate::PROGRAMS).
+/// Returns the row of the program `M` in [`PROGRAMS`](crate::PROGRAMS).
 pub const fn in_any_order<M: ReadMetric>() -> &'static dyn MetricProgram {
     &InAnyOrder(PhantomData::<M>)
 }
@@ -126,7 +134,7 @@ impl<M: ReadMetric> MetricProgram for InAnyOrder<M> {
     }
 }
 
-/// A metric with the merged counts of the threads that are done.
+/// A metric with the sum of the counts of all threads that have finished.
 struct SharedReadMetric<M: ReadMetric> {
     metric: M,
     total: Mutex<M::Counts>,

@@ -1,30 +1,47 @@
-//! The programs that a run wants, with their options.
+//! The programs that the user selected, with their options.
 
 use readmill_record::Error;
 
 use crate::options::QcOptions;
 
-/// The name of a program of Picard, and its files.
+/// One of Picard's programs: its name and its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PicardProgram {
-    /// Picard's name of it.
+    /// The name of the Picard tool, such as `CollectWgsMetrics`.
     pub name: &'static str,
-    /// The endings of its files, as CollectMultipleMetrics names them. (It does not run the programs of depths.)
+    /// The endings of its files after the prefix. They are the endings that CollectMultipleMetrics
+    /// uses; for programs that CollectMultipleMetrics does not run, they follow the same pattern.
     pub endings: &'static [&'static str],
 }
 
-/// The programs of a run, and the options of all.
+/// The programs that a run counts, and the options of all programs.
+///
+/// The command line makes a selection with [`choose`](Self::choose), which also checks the options.
+/// The plan asks which files the selection reads and writes and whether it needs sorted reads; then
+/// [`QcTally::new`](crate::QcTally::new) starts the programs.
+///
+/// ```
+/// use readmill_qc::{MetricSelection, PicardProgram, QcOptions};
+///
+/// let wgs = PicardProgram::named("collectwgsmetrics");
+/// let quality_yield = PicardProgram::named("CollectQualityYieldMetrics");
+/// let selection = MetricSelection::choose(&[wgs, quality_yield], QcOptions::default(), true)?;
+/// let endings: Vec<&str> = selection.endings().collect();
+/// assert_eq!(endings, [".quality_yield_metrics", ".wgs_metrics"]);
+/// assert!(selection.needs_order());
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct MetricSelection {
     pub options: QcOptions,
-    /// The wanted programs, in the order of [`PROGRAMS`](crate::PROGRAMS).
+    /// The selected programs, in the order of [`PROGRAMS`](crate::PROGRAMS).
     pub(crate) wanted: Vec<&'static PicardProgram>,
-    /// Whether `all` was among the programs that the user named.
+    /// Whether the user named `all`. Error messages about missing programs differ in this case.
     pub(crate) is_all: bool,
 }
 
 impl MetricSelection {
-    /// Returns those of these programs that are wanted.
+    /// Returns the members of `programs` that are selected.
     pub(crate) fn wanted_of(
         &self,
         programs: &'static [PicardProgram],
@@ -32,12 +49,13 @@ impl MetricSelection {
         programs.iter().filter(|program| self.has(program))
     }
 
-    /// Whether the program is wanted.
+    /// Returns whether the program is selected.
     pub fn has(&self, program: &PicardProgram) -> bool {
         self.wanted.contains(&program)
     }
 
-    /// Returns the error for a `flag` that only `programs` use, if none of them is wanted.
+    /// Returns the error for `flag`, which only `programs` use, if none of them is selected.
+    /// Callers have checked that.
     pub(crate) fn lacks_program(&self, flag: &str, programs: &str) -> Error {
         let first = programs.split(' ').next().unwrap_or(programs);
         if self.is_all {

@@ -1,4 +1,4 @@
-//! All programs of a run: each record is prepared once, and given to the counts of every program.
+//! Counts all selected programs together: each record is decoded once and passed to every program.
 
 use std::sync::Arc;
 
@@ -16,26 +16,51 @@ use crate::room::{self, CountingRoom};
 use crate::run_end::RunEnd;
 use crate::selection::MetricSelection;
 
-/// The metrics of Picard that a run counts.
+/// The quality metrics that a run counts.
+///
+/// Each thread makes a worker, which counts batches for all programs that take reads in any order,
+/// and merges its counts at the end. Programs that need sorted reads count through
+/// [`ordered_tallies`](Self::ordered_tallies) instead. When all reads are counted,
+/// [`texts`](Self::texts) returns the contents of all files.
+///
+/// ```
+/// use readmill_format::sam::LineParser;
+/// use readmill_qc::{MetricSelection, QcOptions, QcTally};
+/// use readmill_record::{Batch, DynTally, Header, Ledger, Stamp};
+///
+/// let header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:1000\n")?;
+/// let (mut batch, mut raw) = (Batch::default(), Vec::new());
+/// LineParser::new(&header).parse(b"r1\t0\tchr1\t1\t60\t4M\t*\t0\t0\tACGT\tIIII", &mut raw)?;
+/// batch.push(&raw, Stamp::default())?;
+///
+/// let selection = MetricSelection::named(&["CollectQualityYieldMetrics"], QcOptions::default());
+/// let tally = QcTally::new(&selection, &header, None, &Ledger::unlimited(), 1, 0)?;
+/// let mut worker = tally.make_worker(); // one for each thread
+/// worker.observe(&batch)?;
+/// worker.merge_into_total();
+/// assert!(tally.ordered_tallies(&Ledger::unlimited()).is_empty());
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct QcTally {
     programs: Vec<Box<dyn RunningProgram>>,
     levels: Arc<Levels>,
-    /// The reference, if reads are compared with it one by one.
+    /// The reference, if a program compares each read with it.
     reference: Option<ReferenceContigs>,
     room: CountingRoom,
-    /// Bytes of memory that grow with the header and the files of the options.
+    /// Bytes of memory that depend on the header and on the input files of the programs.
     bytes: u64,
     warnings: Vec<String>,
 }
 
-/// The bytes of counts that a run of usual reads takes on a thread.
+/// Bytes of memory that the counts of typical reads take on each thread.
 const THREAD_BYTES: u64 = 2 << 20;
 
 impl QcTally {
-    /// The name of its memory.
+    /// The name of this memory in messages about the memory limit.
     pub const NAME: &'static str = "quality metrics";
 
-    /// Returns the bytes of memory that these metrics take on so many `threads`, whatever the header and the reads are.
+    /// Returns the memory in bytes that the selected programs take on this number of threads,
+    /// independent of the header and the reads. The plan sets it aside before the run starts.
     pub fn min_bytes(selection: &MetricSelection, has_reference: bool, threads: u64) -> u64 {
         let has_pages = has_reference && selection.compares_reads();
         let pages = if has_pages { ReferenceContigs::THREAD_BYTES * threads } else { 0 };
@@ -43,11 +68,15 @@ impl QcTally {
         THREAD_BYTES * (threads + 1) + pages + programs
     }
 
-    /// Starts the programs for reads under `header`, on so many `threads`, which may take `more` bytes beside
-    /// [`QcTally::min_bytes`]. Without a reference there are no mismatches. `ledger` pays for what is read from files.
+    /// Starts the selected programs for reads with this header.
+    ///
+    /// `threads` is the number of threads that will count. `more` is the memory in bytes that
+    /// counts may take in addition to [`QcTally::min_bytes`], for unusually long reads or many read
+    /// groups. Without a reference, mismatches are not counted. `ledger` is charged for the
+    /// contents of input files.
     ///
     /// # Errors
-    /// A file that a program reads is wrong, or the reference is another one than that of the reads.
+    /// An input file of a program is malformed, or the reference does not match the header.
     pub fn new(
         selection: &MetricSelection,
         header: &Header,
@@ -82,20 +111,22 @@ impl QcTally {
         })
     }
 
-    /// Returns what the user should know of the files that programs read.
+    /// Returns warnings about the input files of the programs, for the user.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Returns the ordered tallies whose results the programs need at the end; they are charged to `ledger`.
+    /// Returns the ordered tallies of the programs that need sorted reads. The run passes them the
+    /// reads in the order of the output. Their memory is charged to `ledger`.
     pub fn ordered_tallies(&self, ledger: &Ledger) -> Vec<Arc<dyn DynOrderedTally>> {
         self.programs.iter().filter_map(|program| program.ordered_tally(ledger)).collect()
     }
 
-    /// Returns the texts of all files, in the order of [`MetricSelection::endings`], and resets the counts.
+    /// Returns the contents of all files, in the order of [`MetricSelection::endings`], and resets
+    /// the counts.
     ///
     /// # Errors
-    /// What the files need of the reference cannot be read.
+    /// The reference cannot be read.
     pub fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
         let mut texts = Vec::new();
         for program in &self.programs {
@@ -144,14 +175,15 @@ impl DynTally for QcTally {
     }
 }
 
-/// The counts of one thread.
+/// The counts of all programs on one thread.
 struct QcWorker<'a> {
     collectors: Vec<Box<dyn ReadCollector + 'a>>,
-    /// Whether one of them counts secondary and supplementary records, too.
+    /// Whether any program counts secondary and supplementary records. Otherwise they are not
+    /// decoded.
     counts_all: bool,
     context: ReadContext<'a>,
     group: GroupFinder,
-    /// The bases of a record; the memory is used again.
+    /// The bases of the current record, one code per byte. The buffer is reused.
     codes: Vec<u8>,
 }
 
