@@ -1,4 +1,4 @@
-//! The aligned blocks of a read, and how many of its bases differ from the reference.
+//! The aligned blocks of a read, and the number of its bases that differ from the reference.
 
 use readmill_record::Result;
 
@@ -6,19 +6,21 @@ use crate::counts::count_pairs;
 use crate::read::PreparedRead;
 use crate::reference::{ReferenceContigs, ReferencePages};
 
-/// Bases of the reference that are looked at together: no more than one of its pages.
+/// Maximum number of bases that are compared at a time. A page of the reference window has at least
+/// as many.
 pub(crate) const BASES_AT_ONCE: usize = 1 << 12;
 
-/// An aligned block: bases of the read beside bases of the reference.
+/// An aligned block: bases of the read that a CIGAR operation M, = or X aligns to the reference.
 pub(crate) struct Block {
-    /// Where it starts in the read, and on the contig.
+    /// The first base of the block in the read (0-based), and its position on the contig (0-based).
     pub base: usize,
     pub at: u32,
     pub length: usize,
 }
 
-/// Gives the aligned blocks of a read to `see`, cut to the bases of the read and to a contig of this length. Returns the
-/// number of insertions and deletions.
+/// Calls `see` for each aligned block of a read. Blocks are cut at the end of the read's bases and,
+/// if `contig` is given, at this length of the contig. Returns the number of insertions and
+/// deletions.
 pub(crate) fn for_each_block(
     read: &PreparedRead<'_>,
     contig: Option<u32>,
@@ -47,7 +49,8 @@ pub(crate) fn for_each_block(
     Ok(indels)
 }
 
-/// Returns how many bases of a mapped read differ from the reference. They are counted at most once for all programs.
+/// Returns the number of bases of a mapped read that differ from the reference. It is counted once
+/// per read and then shared by all programs.
 pub(crate) fn mismatches(
     read: &PreparedRead<'_>,
     reference: &ReferenceContigs,

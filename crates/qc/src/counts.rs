@@ -1,4 +1,4 @@
-//! Numbers of reads by a number such as a length, and the statistics that Picard makes of them.
+//! Histograms such as reads by length, and the statistics that Picard computes from them.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::room::CountingRoom;
 
-/// Keys below this have a place in a list, which grows to what is needed; others are in a map.
+/// Keys below this are counted in a list, which grows as needed; larger keys are counted in a map.
 const DENSE: usize = 1 << 14;
 
-/// The bytes of a key in the map, with the bins that are made of it in the end.
+/// Bytes of memory of a key in the map, including the bins that are made of it at the end.
 const MAPPED: u64 = 96;
 
-/// How often each number was counted.
+/// A histogram that counts how often each key occurs. It is fast for small keys and sparse for
+/// large ones.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     dense: Vec<u64>,
@@ -21,7 +22,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Counts `key` once.
+    /// Adds 1 to the count of `key`.
     #[inline]
     pub fn add(&mut self, key: u32, room: &CountingRoom) -> Result<()> {
         match self.dense.get_mut(key as usize) {
@@ -52,7 +53,6 @@ impl Counts {
         from.mapped.iter().for_each(|(&key, &count)| *self.mapped.entry(key).or_default() += count);
     }
 
-    /// Returns the counts by ascending keys.
     pub fn bins(&self) -> Bins {
         let dense = (0..).zip(&self.dense).filter(|&(_, &count)| count > 0);
         let mapped = self.mapped.iter().map(|(&key, count)| (i64::from(key), count));
@@ -60,7 +60,7 @@ impl Counts {
     }
 }
 
-/// Adds the numbers of a list to those of another, which becomes as long.
+/// Adds the numbers of `from` to `into`, element by element. Lengthens `into` if it is shorter.
 pub(crate) fn add_each(into: &mut Vec<u64>, from: &[u64]) {
     if into.len() < from.len() {
         into.resize(from.len(), 0);
@@ -68,32 +68,32 @@ pub(crate) fn add_each(into: &mut Vec<u64>, from: &[u64]) {
     into.iter_mut().zip(from).for_each(|(into, from)| *into += from);
 }
 
-/// Counts by ascending keys: htsjdk's histogram. Its statistics are sums of doubles in the same order.
+/// Counts in ascending order of their keys, like htsjdk's `Histogram`. Statistics add doubles in
+/// the same order as htsjdk, so that their last digits agree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bins(pub Vec<(i64, u64)>);
 
 impl Bins {
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The sum of counts.
+    /// Returns the sum of all counts.
     pub fn count(&self) -> u64 {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
-    /// The sum of all that was counted.
+    /// Returns the sum of all counted values: each key times its count.
     pub fn sum(&self) -> f64 {
         self.0.iter().map(|&(key, count)| count as f64 * key as f64).sum()
     }
 
-    /// The mean; NaN if nothing was counted.
+    /// Returns the mean, or NaN if nothing was counted.
     pub fn mean(&self) -> f64 {
         self.sum() / self.count() as f64
     }
 
-    /// The standard deviation of a sample; NaN for less than two.
+    /// Returns the standard deviation of a sample (n − 1), or NaN for fewer than two values.
     pub fn standard_deviation(&self) -> f64 {
         let mean = self.mean();
         let square =
@@ -102,12 +102,12 @@ impl Bins {
             .sqrt()
     }
 
-    /// The median; 0 if nothing was counted.
+    /// Returns the median, or 0 if nothing was counted.
     pub fn median(&self) -> f64 {
         median(self.0.iter().map(|&(key, count)| (key as f64, count)), self.count())
     }
 
-    /// The median distance from the median; 0 if nothing was counted.
+    /// Returns the median of the absolute distances from the median, or 0 if nothing was counted.
     pub fn median_absolute_deviation(&self) -> f64 {
         let middle = self.median();
         let mut distances: Vec<(f64, u64)> =
@@ -116,7 +116,8 @@ impl Bins {
         median(distances.into_iter(), self.count())
     }
 
-    /// The least key that this share of what was counted does not exceed; 0 if nothing was counted.
+    /// Returns the first key at which the cumulative count reaches the fraction `share` of all
+    /// counts. 0 if nothing was counted.
     pub fn percentile(&self, share: f64) -> f64 {
         let (all, mut seen) = (self.count() as f64, 0.0);
         for &(key, count) in &self.0 {
@@ -128,7 +129,8 @@ impl Bins {
         0.0
     }
 
-    /// The first of the keys with the largest count; 0 if nothing was counted.
+    /// Returns the key with the largest count, the smallest of several such keys. 0 if nothing was
+    /// counted.
     pub fn mode(&self) -> f64 {
         let mut most = (0, 0);
         for &(key, count) in &self.0 {
@@ -139,28 +141,29 @@ impl Bins {
         most.0 as f64
     }
 
-    /// The least key; 0 if there is none.
+    /// Returns the smallest key, or 0 if there is none.
     pub fn min(&self) -> i64 {
         self.0.first().map_or(0, |bin| bin.0)
     }
 
-    /// The greatest key; 0 if there is none.
+    /// Returns the largest key, or 0 if there is none.
     pub fn max(&self) -> i64 {
         self.0.last().map_or(0, |bin| bin.0)
     }
 
-    /// Removes keys above `width`.
     pub fn trim(&mut self, width: i64) {
         self.0.truncate(self.0.partition_point(|&(key, _)| key <= width));
     }
 
-    /// The bins as numbers of a histogram.
+    /// Returns the bins with their counts as floating-point numbers, as histogram columns need
+    /// them.
     pub fn numbers(&self) -> Vec<(i64, f64)> {
         self.0.iter().map(|&(key, count)| (key, count as f64)).collect()
     }
 }
 
-/// Returns the median of numbers in ascending order, each with its count.
+/// Returns the median of `count` values, which `bins` has in ascending order as pairs of a value
+/// and its count. 0 if there are none.
 fn median(bins: impl Iterator<Item = (f64, u64)>, count: u64) -> f64 {
     let (low, high) = if count.is_multiple_of(2) {
         (count / 2, count / 2 + 1)
@@ -180,7 +183,8 @@ fn median(bins: impl Iterator<Item = (f64, u64)>, count: u64) -> f64 {
     0.0
 }
 
-/// Returns how many pairs of bytes meet a condition; quickly, because sums of a few bytes fit into a byte.
+/// Returns the number of positions at which `meets` is true for the bytes of `a` and `b`. Partial
+/// sums of up to 255 bytes fit in one byte, so that the compiler can use vector instructions.
 #[inline]
 pub(crate) fn count_pairs(a: &[u8], b: &[u8], meets: impl Fn(u8, u8) -> bool) -> u64 {
     let n = a.len().min(b.len());
@@ -194,13 +198,13 @@ pub(crate) fn count_pairs(a: &[u8], b: &[u8], meets: impl Fn(u8, u8) -> bool) ->
     sum
 }
 
-/// Returns how many bytes meet a condition.
+/// Returns the number of bytes for which `meets` is true.
 #[inline]
 pub(crate) fn count_bytes(bytes: &[u8], meets: impl Fn(u8) -> bool) -> u64 {
     count_pairs(bytes, bytes, |byte, _| meets(byte))
 }
 
-/// Divides as Picard does: by 0 is 0.
+/// Divides `a` by `b`. As in Picard, the quotient is 0 if `b` is 0.
 pub(crate) fn divide(a: f64, b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { a / b }
 }

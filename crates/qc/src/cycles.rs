@@ -1,5 +1,5 @@
-//! MeanQualityByCycle and CollectBaseDistributionByCycle: qualities and bases by cycle, the position in the read as it was
-//! sequenced.
+//! MeanQualityByCycle and CollectBaseDistributionByCycle: qualities and bases by cycle. The cycle
+//! is the position in the read as it was sequenced, from 1.
 
 use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
 use readmill_record::{ReportText, Result};
@@ -10,20 +10,21 @@ use crate::options::QcOptions;
 use crate::room::CountingRoom;
 use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
-/// Cycles that have rows; later ones are not counted.
+/// Maximum number of cycles that are counted. Bases of later cycles are ignored.
 pub const MAX_CYCLES: usize = 1 << 16;
 
-/// Columns of the table of bases.
 const COLUMNS: [&str; 7] = ["READ_END", "CYCLE", "PCT_A", "PCT_C", "PCT_G", "PCT_T", "PCT_N"];
 
-/// The codes of the bases that have columns, in their order; all others are in the column of N.
+/// The base codes that have columns, in the order of the columns. All other codes are counted as N.
 const BASES: [u8; 4] = [1, 2, 4, 8];
 
-/// Reads after which small sums are added to large ones: 255 ones fit into 8 bits, and 255 qualities into 16.
+/// Number of reads after which small sums are added to the large ones: 255 ones fit in 8 bits, and
+/// 255 qualities fit in 16 bits.
 const MAX_READS: u32 = 255;
 
-/// Sums by cycle. Those of the last few reads are small numbers, of which the processor adds many at once, in the order of
-/// the record: sums of forward reads begin with the first cycle, those of reverse reads end with it.
+/// Sums by cycle. Values of recent reads are added to small integers, because vector instructions
+/// add many of them at a time. Values are in the order of the record, so forward and reverse reads
+/// have separate sums: in `forward` the first element is cycle 1, in `reverse` the last element is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct CycleSums<T> {
     sums: Vec<u64>,
@@ -31,12 +32,13 @@ struct CycleSums<T> {
     forward: Vec<T>,
     #[serde(skip)]
     reverse: Vec<T>,
-    /// The cycles of the longest read that is counted in small sums.
+    /// The number of cycles of the longest read since the last flush.
     longest: usize,
 }
 
 impl<T: Copy + Default + Into<u64>> CycleSums<T> {
-    /// Returns the small sums to which the values of a read are added, and those of the values that have a sum.
+    /// Returns the small sums to which the values of a read are added, and the values that have a
+    /// sum: at most [`MAX_CYCLES`], from the beginning of the read as sequenced.
     #[inline(always)]
     fn places<'a, 'b>(
         &'a mut self,
@@ -65,7 +67,6 @@ impl<T: Copy + Default + Into<u64>> CycleSums<T> {
         room.lengthen_list(&mut self.reverse, length, MAX_CYCLES)
     }
 
-    /// Adds the small sums to the large ones.
     fn flush(&mut self) {
         let longest = std::mem::take(&mut self.longest);
         let forward = self.forward.iter_mut().take(longest);
@@ -80,17 +81,17 @@ impl<T: Copy + Default + Into<u64>> CycleSums<T> {
     }
 }
 
-/// How many reads have a cycle.
+/// The number of reads that have each cycle.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct CycleReads {
-    /// Reads by their last cycle.
+    /// The number of reads whose last cycle is this one, by cycle.
     ended: Vec<u64>,
-    /// Reads in small sums.
+    /// The number of reads since the last flush of the small sums.
     few: u32,
 }
 
 impl CycleReads {
-    /// Counts a read of this length; returns whether small sums are full with it.
+    /// Counts a read of this length. Returns whether the small sums are full and must be flushed.
     #[inline]
     fn add(&mut self, length: usize, room: &CountingRoom) -> Result<bool> {
         let length = length.min(MAX_CYCLES);
@@ -104,7 +105,7 @@ impl CycleReads {
         add_each(&mut self.ended, &from.ended);
     }
 
-    /// The reads that have each cycle.
+    /// Returns, for each cycle, the number of reads that are at least so long.
     fn lasting(&self) -> Vec<u64> {
         let mut reads = self.ended.clone();
         for cycle in (1..reads.len()).rev() {
@@ -114,11 +115,11 @@ impl CycleReads {
     }
 }
 
-/// Sums of qualities by cycle, of first and second reads.
+/// Sums of qualities by cycle, for read 1 (or an unpaired read) and read 2.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct CycleQualities {
     ends: [EndQualities; 2],
-    /// Whether there was any read, with qualities or not.
+    /// Whether any read was counted, including reads without qualities.
     has_reads: bool,
 }
 
@@ -129,7 +130,8 @@ struct EndQualities {
 }
 
 impl CycleQualities {
-    /// Counts a read with these qualities.
+    /// Adds the qualities of a read, after subtracting `offset` from each: 0 for QUAL, 33 for the
+    /// text of OQ.
     #[inline]
     fn add(
         &mut self,
@@ -154,7 +156,6 @@ impl CycleQualities {
         Ok(())
     }
 
-    /// Completes the sums of the reads so far.
     fn flush(&mut self) {
         for end in &mut self.ends {
             end.quals.flush();
@@ -162,7 +163,6 @@ impl CycleQualities {
         }
     }
 
-    /// Adds other sums.
     fn merge(&mut self, from: &CycleQualities) {
         self.has_reads |= from.has_reads;
         for (into, from) in self.ends.iter_mut().zip(&from.ends) {
@@ -171,7 +171,8 @@ impl CycleQualities {
         }
     }
 
-    /// The mean qualities by cycle, those of second reads after those of first ones.
+    /// Returns the mean quality of each cycle. The cycles of read 2 follow the cycles of read 1, as
+    /// in Picard.
     fn column(&self, label: &str) -> HistogramColumn {
         let [first, second] = &self.ends;
         let mut bins = Vec::new();
@@ -190,7 +191,6 @@ impl CycleQualities {
         HistogramColumn { label: label.as_bytes().to_vec(), bins }
     }
 
-    /// Whether there was no read.
     fn is_empty(&self) -> bool {
         !self.has_reads
     }
@@ -198,7 +198,7 @@ impl CycleQualities {
 
 pub(crate) struct MeanQuality(QcOptions);
 
-/// Qualities by cycle, of QUAL and OQ.
+/// Qualities by cycle, of QUAL and of OQ.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct BothQualities {
     quals: CycleQualities,
@@ -252,8 +252,8 @@ impl ReadMetric for MeanQuality {
     }
 }
 
-/// Adds each base to the sums of its code. It is a function of its own so that the compiler knows that the lists do not overlap,
-/// and adds many numbers at once.
+/// Adds 1 to the sum of each base's code. As a separate function with separate lists, the compiler
+/// knows that they do not overlap and can use vector instructions.
 #[inline(never)]
 fn count_each(bases: &[u8], a: &mut [u8], c: &mut [u8], g: &mut [u8], t: &mut [u8]) {
     let sums = a.iter_mut().zip(c).zip(g.iter_mut().zip(t));
@@ -264,7 +264,7 @@ fn count_each(bases: &[u8], a: &mut [u8], c: &mut [u8], g: &mut [u8], t: &mut [u
     }
 }
 
-/// CollectBaseDistributionByCycle: numbers of bases by cycle, of first and second reads.
+/// CollectBaseDistributionByCycle: the percentage of each base by cycle, for read 1 and read 2.
 pub(crate) struct BaseDistribution(QcOptions);
 
 #[derive(Default, Serialize, Deserialize)]

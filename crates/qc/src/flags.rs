@@ -1,13 +1,13 @@
-//! Values of flags that several programs parse alike.
+//! Parsers and defaults that the options of several programs share.
 
 use clap::builder::RangedI64ValueParser;
 
-/// Returns a parser of insert sizes, and of other lengths that Java has.
+/// Returns a parser of lengths such as insert sizes, from 0 to the largest `int` of Java.
 pub(crate) fn parse_size() -> RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(0..=i64::from(i32::MAX))
 }
 
-/// Returns what is given, or the default if nothing is.
+/// Returns the values that the user gave, or `default` if there are none.
 pub(crate) fn given_or<T: Clone>(given: &[T], default: &[T]) -> Vec<T> {
     if given.is_empty() { default } else { given }.to_vec()
 }

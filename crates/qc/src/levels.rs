@@ -1,4 +1,8 @@
-//! The levels at which metrics are summed up: all reads, samples, libraries, read groups.
+//! The levels at which metrics are summed up (METRIC_ACCUMULATION_LEVEL): all reads, samples,
+//! libraries and read groups.
+//!
+//! A record is counted once, in the group of its read group. At the end, each row of a metrics file
+//! is the sum of the groups that belong to its sample, library or read group.
 
 use std::collections::HashMap;
 
@@ -10,21 +14,18 @@ use readmill_record::{Header, RecordRef};
 /// Picard's name for reads without a read group, sample, library or platform unit.
 const UNKNOWN: &[u8] = b"unknown";
 
-/// A level of METRIC_ACCUMULATION_LEVEL.
+/// A level at which metrics are summed up, a value of Picard's METRIC_ACCUMULATION_LEVEL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// All reads together.
     AllReads,
-    /// Each sample (SM).
     Sample,
-    /// Each library (LB).
     Library,
-    /// Each platform unit (PU), by which Picard tells read groups apart.
+    /// One row for each platform unit (PU), by which Picard distinguishes read groups.
     ReadGroup,
 }
 
 impl Level {
-    /// Each level with Picard's name of it.
+    /// Each level with Picard's name, in the order in which Picard writes their rows.
     pub const NAMED: [(Level, &'static str); 4] = [
         (Level::AllReads, "ALL_READS"),
         (Level::Sample, "SAMPLE"),
@@ -32,7 +33,7 @@ impl Level {
         (Level::ReadGroup, "READ_GROUP"),
     ];
 
-    /// The field of a read group that this level goes by.
+    /// Returns the @RG field whose values this level distinguishes. `None` for all reads.
     fn key(self) -> Option<&'static [u8; 2]> {
         match self {
             Level::AllReads => None,
@@ -59,25 +60,26 @@ impl ValueEnum for Level {
     }
 }
 
-/// Reads that have rows of their own.
+/// A row of a metrics file: the reads of a sample, a library or a platform unit, or all reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unit {
     pub sample: Option<Vec<u8>>,
     pub library: Option<Vec<u8>>,
     pub read_group: Option<Vec<u8>>,
-    /// The groups of reads that belong to it.
+    /// The groups of read groups that the row sums up, see [`Levels`].
     pub groups: Vec<usize>,
-    /// Whether it is left out where it has no reads: the header does not name it.
+    /// Whether the row is for reads that the header does not name. Such a row is left out if it has
+    /// no reads.
     pub is_found: bool,
 }
 
 impl Unit {
-    /// The names of its columns, in the order of the table.
+    /// Returns the values of the columns SAMPLE, LIBRARY and READ_GROUP.
     pub fn names(&self) -> [Option<&[u8]>; 3] {
         [&self.sample, &self.library, &self.read_group].map(Option::as_deref)
     }
 
-    /// The name of its columns in histograms.
+    /// Returns the prefix of the row's columns in histograms.
     pub fn label(&self) -> &[u8] {
         let name = self.read_group.as_ref().or(self.library.as_ref()).or(self.sample.as_ref());
         name.map_or(b"All_Reads", |name| name)
@@ -98,18 +100,18 @@ impl Unit {
     }
 }
 
-/// The groups in which reads are counted, and the units that are sums of groups.
+/// The groups in which reads are counted, and the rows that are sums of groups. Group 0 has the
+/// reads without a known read group; each other group is one read group of the header.
 #[derive(Debug)]
 pub(crate) struct Levels {
-    /// The number of each read group's group. Reads of no known read group are in group 0.
     by_read_group: HashMap<Vec<u8>, usize>,
     pub units: Vec<Unit>,
-    /// How many groups there are.
     pub groups: usize,
 }
 
 impl Levels {
-    /// The units of these levels, in the order in which Picard writes them.
+    /// Makes the rows of these levels, in the order in which Picard writes them. If only all reads
+    /// are asked for, there is a single group.
     pub fn new(header: &Header, levels: &[Level]) -> Self {
         let by_read_group: HashMap<Vec<u8>, usize> = if levels == [Level::AllReads] {
             HashMap::new()
@@ -128,12 +130,14 @@ impl Levels {
         Levels { by_read_group, units, groups }
     }
 
-    /// The most bytes of memory of these levels, and of the rows that are made of them.
+    /// Returns the maximum memory in bytes of these levels, and of the rows that are made from
+    /// them.
     pub fn max_bytes(header: &Header, levels: &[Level]) -> u64 {
         if levels == [Level::AllReads] {
             return 0;
         }
-        // In a table by its ID; in each level a unit, its names and its list, and tables of those; in two lists of groups.
+        // One entry in the table of IDs; for each level a unit, its names and its list, and tables
+        // of them; two lists of groups.
         let each = |line: &HeaderLine| {
             let names = line.text().len() as u64 + 5 * 40;
             128 + levels.len() as u64 * (2 * size_of::<Unit>() as u64 + 64 + names) + 2 * 64
@@ -141,7 +145,8 @@ impl Levels {
         header.lines_of_kind(b"RG").map(each).sum()
     }
 
-    /// How many rows there are, and the numbers of those to which each group of reads adds.
+    /// Returns the number of rows and, for each group, the indices of the rows that it belongs to.
+    /// Programs that count in order add a read directly to its rows.
     pub fn rows(&self) -> (usize, Vec<Vec<usize>>) {
         let mut of_groups = vec![Vec::new(); self.groups];
         for (unit, of_unit) in self.units.iter().enumerate() {
@@ -150,7 +155,7 @@ impl Levels {
         (self.units.len(), of_groups)
     }
 
-    /// The group of reads of this read group.
+    /// Returns the group of a read group. Reads without a known read group are in group 0.
     #[inline]
     pub fn group(&self, read_group: Option<&[u8]>) -> usize {
         if self.groups == 1 {
@@ -160,7 +165,8 @@ impl Levels {
     }
 }
 
-/// Finds the groups of records one after the other: most have the read group of the one before.
+/// Finds the groups of successive records. It remembers the last read group, because most records
+/// have the read group of the record before them.
 #[derive(Default)]
 pub(crate) struct GroupFinder {
     read_group: Vec<u8>,
@@ -168,13 +174,14 @@ pub(crate) struct GroupFinder {
 }
 
 impl GroupFinder {
-    /// The group of a record.
+    /// Returns the group of a record.
     #[inline]
     pub fn find(&mut self, levels: &Levels, record: RecordRef<'_>) -> usize {
         if levels.groups == 1 { 0 } else { self.find_by_name(levels, record.read_group()) }
     }
 
-    /// The group of reads of this read group.
+    /// Returns the group of a read group, see [`GroupFinder::find`]. For callers that know the
+    /// value of RG.
     #[inline]
     pub fn find_by_name(&mut self, levels: &Levels, read_group: Option<&[u8]>) -> usize {
         if levels.groups == 1 {
@@ -192,9 +199,11 @@ impl GroupFinder {
     }
 }
 
-/// The units of one level: those that the header names, in its order, and the unknown one.
+/// Returns the rows of one level: the values in the header, in its order, and then the row for
+/// unknown ones.
 fn units_of(header: &Header, level: Level, key: &[u8; 2]) -> Vec<Unit> {
-    // A read group without the field has an entry, too, but its reads belong to the unknown one.
+    // Picard writes a row for a read group without this field, but counts its reads in the unknown
+    // row.
     let mut keys: HashMap<Option<&[u8]>, usize> = HashMap::new();
     let mut units: Vec<Unit> = Vec::new();
     let mut unknown = vec![0];

@@ -1,4 +1,4 @@
-//! QualityScoreDistribution: numbers of bases by quality.
+//! QualityScoreDistribution: a histogram of base qualities, of QUAL and of OQ.
 
 use readmill_format::metrics::{self, HistogramColumn};
 use readmill_record::{ReportText, Result};
@@ -10,45 +10,48 @@ use crate::read::N;
 use crate::room::CountingRoom;
 use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
-/// Qualities that have rows. Larger ones do not exist in SAM.
+/// Number of qualities that have rows. SAM has no larger qualities.
 const MAX: usize = 128;
 
-/// Numbers of bases by quality, of QUAL and OQ.
+/// The histograms of both quality fields.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Qualities {
     quals: ByQuality,
     original: ByQuality,
 }
 
-/// Numbers of bases by quality.
+/// A histogram of qualities that is fast to fill.
 ///
-/// Those of the last few reads are numbers of pairs of neighbours, which are half as many, in different lists: qualities are
-/// often equal, and adding to one number again and again would wait for the sum.
+/// Qualities of neighbouring bases are often equal, and adding to the same counter again and again
+/// would wait for the previous addition. So the recent qualities are counted as pairs of
+/// neighbours, in four independent lists of counters. This halves the number of additions. `flush`
+/// adds the pairs to the final counts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ByQuality {
     counts: Vec<u64>,
     #[serde(skip)]
     pairs: Vec<u16>,
-    /// At most so many pairs are in each list.
+    /// Upper bound of the number of pairs in each list since the last flush.
     #[serde(skip)]
     waiting: usize,
 }
 
-/// Bits of a quality in a pair. Larger ones are counted one by one.
+/// Bits of a quality in a pair. Larger qualities are counted one by one.
 const BITS: u32 = 6;
 
-/// Pairs in a list, and the number of lists.
+/// Number of counters in a list, and number of lists.
 const PAIRS: usize = 1 << (2 * BITS);
 const LISTS: usize = 4;
 
-/// Pairs that a list may count: its numbers have 16 bits. All lists take 32 KiB.
+/// Maximum number of pairs in a list before a flush, because its counters have 16 bits. All lists
+/// together take 32 KiB.
 const MAX_WAITING: usize = u16::MAX as usize;
 
-/// The bits of the first and of the second quality of each of four pairs.
+/// Masks for the bits of the first and of the second quality in each of four pairs.
 const LOWER: u64 = 0x003f_003f_003f_003f;
 const UPPER: u64 = 0x3f00_3f00_3f00_3f00;
 
-/// The bits of eight qualities that are too large for a pair.
+/// Mask for the bits that are set in a quality too large for a pair, for eight qualities at a time.
 const LARGE: u64 = 0xc0c0_c0c0_c0c0_c0c0;
 
 impl Default for ByQuality {
@@ -58,7 +61,8 @@ impl Default for ByQuality {
 }
 
 impl ByQuality {
-    /// Counts qualities, above `offset`, but not those of N among `bases`.
+    /// Counts the qualities of a read. `offset` is subtracted from each: 0 for QUAL, 33 for the
+    /// text of OQ. If `bases` is not empty, qualities of N are not counted.
     #[inline]
     fn add(&mut self, quals: &[u8], offset: u8, bases: &[u8], room: &CountingRoom) -> Result<()> {
         room.lengthen_list(&mut self.pairs, LISTS * PAIRS, LISTS * PAIRS)?;
@@ -70,7 +74,7 @@ impl ByQuality {
         Ok(())
     }
 
-    /// Counts qualities above `offset`.
+    /// Counts all qualities after subtracting `offset` from each.
     #[inline]
     fn add_all(&mut self, quals: &[u8], offset: u8) {
         let (eights, rest) = quals.as_chunks::<{ 2 * LISTS }>();
@@ -84,15 +88,15 @@ impl ByQuality {
         rest.iter().for_each(|&qual| self.add_one(qual, offset));
     }
 
-    /// Counts a quality above `offset`. Calls of N are subtracted while their qualities may still be in pairs: a count may be
-    /// below 0 until then.
+    /// Adds 1 to the count of a quality. Counts wrap, because the qualities of N are subtracted
+    /// while they may still be in uncounted pairs, so a count can be temporarily below 0.
     #[inline]
     fn add_one(&mut self, qual: u8, offset: u8) {
         let count = &mut self.counts[usize::from(qual.wrapping_sub(offset))];
         *count = count.wrapping_add(1);
     }
 
-    /// Counts qualities above `offset`, of which all lists have room.
+    /// Counts the qualities as pairs. The caller has made sure that no counter can overflow.
     #[inline]
     fn add_eights(&mut self, eights: &[[u8; 2 * LISTS]], offset: u8) {
         for quals in eights {
@@ -103,7 +107,7 @@ impl ByQuality {
                 quals.iter().for_each(|&qual| self.add_one(qual, offset));
                 continue;
             }
-            // Each pair of bytes becomes twelve bits.
+            // Each pair of bytes becomes an index of twelve bits.
             let all = (all & LOWER) | (all & UPPER) >> (8 - BITS);
             for (list, pairs) in lists.iter_mut().enumerate() {
                 pairs[(all >> (16 * list)) as usize % PAIRS] += 1;
@@ -111,7 +115,8 @@ impl ByQuality {
         }
     }
 
-    /// Returns each of these bytes with how often it occurs, and counts nothing.
+    /// Returns each byte value that occurs in `bytes` with its count, and resets all counts.
+    /// Programs of depths use it on whole lists of qualities.
     pub fn count_all(&mut self, bytes: &[u8]) -> impl Iterator<Item = (u8, u64)> {
         self.pairs.resize(LISTS * PAIRS, 0);
         self.add_all(bytes, 0);
@@ -120,7 +125,7 @@ impl ByQuality {
         (0..=u8::MAX).zip(counts).filter(|(_, count)| *count > 0)
     }
 
-    /// Completes the numbers of the reads so far.
+    /// Adds the pairs of the recent reads to the final counts.
     fn flush(&mut self) {
         if std::mem::take(&mut self.waiting) == 0 {
             return;
@@ -172,7 +177,7 @@ impl ReadMetric for QualityScoreDistribution {
         let bases = if read.has_n && !self.0.include_no_calls { read.bases } else { &[] };
         counts.quals.add(read.quals, 0, bases, context.room)?;
         if let Some(original) = read.fields.original_quals {
-            // Picard goes through OQ as far as there are qualities.
+            // Picard reads OQ only up to the length of QUAL.
             let original = &original[..original.len().min(read.quals.len())];
             counts.original.add(original, 33, bases, context.room)?;
         }
@@ -202,7 +207,6 @@ impl ReadMetric for QualityScoreDistribution {
 mod tests {
     use super::*;
 
-    /// The counts of these qualities, some of which are of N.
     fn counts(quals: &[u8], offset: u8, no_calls: bool) -> Vec<(i64, f64)> {
         let (mut counts, room) = (ByQuality::default(), crate::room::of(1 << 20));
         let bases: Vec<u8> = (0..quals.len()).map(|i| if i % 5 == 0 { N } else { 1 }).collect();

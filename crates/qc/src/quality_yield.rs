@@ -1,4 +1,5 @@
-//! CollectQualityYieldMetrics: reads, bases, and how good they are.
+//! CollectQualityYieldMetrics: numbers of reads and bases, and of bases with quality 20 or 30 and
+//! higher.
 
 use readmill_format::metrics::{self, MetricsRow};
 use readmill_record::{ReportText, Result};
@@ -7,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::counts::count_bytes;
 use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
-/// Columns of the table.
 const COLUMNS: [&str; 11] = [
     "TOTAL_READS",
     "PF_READS",
@@ -24,7 +24,7 @@ const COLUMNS: [&str; 11] = [
 
 /// CollectQualityYieldMetrics.
 pub(crate) struct QualityYield {
-    /// Whether reads are counted by their original qualities, if they have any.
+    /// Whether OQ is used instead of QUAL if a read has it (Picard's USE_ORIGINAL_QUALITIES).
     use_original: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Yield {
 impl ReadMetric for QualityYield {
     const PROGRAM: PicardProgram =
         PicardProgram { name: "CollectQualityYieldMetrics", endings: &[".quality_yield_metrics"] };
-    /// Numbers of reads that fail quality controls, and of those that pass them.
+    /// Counts of reads that fail vendor quality checks, and of reads that pass them.
     type Counts = [Yield; 2];
 
     fn start(setup: &MetricSetup<'_>) -> Result<Self> {

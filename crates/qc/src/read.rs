@@ -1,5 +1,5 @@
-//! A record as all collectors see it: bases as codes, qualities, and the optional fields that are counted, each looked at
-//! once.
+//! A record decoded once for all programs: base codes, qualities, and the optional fields that
+//! programs use.
 
 use std::cell::Cell;
 
@@ -7,37 +7,42 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use readmill_record::{Flags, RecordRef, tag};
 
-/// The code of N.
+/// The BAM code of the base N. Codes have 4 bits: A, C, G and T are 1, 2, 4 and 8.
 pub(crate) const N: u8 = 15;
 
-/// A record that is prepared once, for all programs: its bases are one code in each byte, and the optional fields that
-/// programs use are found.
+/// A record decoded once for all programs: its bases as one code per byte, its qualities, and the
+/// optional fields that programs use.
+///
+/// Each thread of [`QcTally`](crate::QcTally) makes one for each record and passes it to all
+/// collectors, so that no program parses the record again.
 pub struct PreparedRead<'a> {
-    /// The record itself.
     pub record: RecordRef<'a>,
     pub flags: Flags,
-    /// The group of read groups that it is counted in, as [`Levels`](crate::levels) number them; 0 if it was not asked for.
+    /// The index of the group of read groups in which the read is counted, see
+    /// [`Levels`](crate::levels). The tally sets it; 0 before that.
     pub(crate) group: usize,
-    /// The codes of its bases, one in each byte.
+    /// The bases as BAM codes, one per byte, in the order of the record (the reverse complement of
+    /// the sequenced bases if the record is on the reverse strand).
     pub bases: &'a [u8],
-    /// Whether a base is N.
     pub has_n: bool,
-    /// Its qualities; empty if absent.
+    /// The base qualities (Phred, without offset). Empty if the record has none.
     pub quals: &'a [u8],
     pub(crate) fields: ReadFields<'a>,
-    /// How many of its bases differ from the reference, once that is known.
+    /// The number of bases that differ from the reference. `None` until the first program has
+    /// counted them.
     mismatches: Cell<Option<u64>>,
 }
 
-/// The optional fields that collectors use.
+/// The optional fields that programs use, found in one walk over all fields of the record.
 #[derive(Default)]
 pub(crate) struct ReadFields<'a> {
     pub read_group: Option<&'a [u8]>,
     pub mate_mapq: Option<i64>,
     pub has_supplementary: bool,
-    /// Whether XN, Picard's mark of noise, is 1.
+    /// Whether XN is 1, with which Picard marks reads of noise.
     pub is_noise: bool,
-    /// OQ as text.
+    /// The text of OQ (Phred+33). `None` if it is missing, empty, or has characters outside 33 to
+    /// 126.
     pub original_quals: Option<&'a [u8]>,
 }
 
@@ -62,7 +67,7 @@ impl<'a> ReadFields<'a> {
 }
 
 impl<'a> PreparedRead<'a> {
-    /// Prepares a record; its bases become codes in `codes`.
+    /// Decodes a record. The base codes are written to `codes`, whose memory is reused.
     pub(crate) fn new(record: RecordRef<'a>, codes: &'a mut Vec<u8>) -> Self {
         let (packed, length) = (record.seq(), record.l_seq());
         codes.resize(2 * packed.len(), 0);
@@ -86,33 +91,35 @@ impl<'a> PreparedRead<'a> {
         }
     }
 
-    /// Keeps the number of mismatches for other programs.
+    /// Stores the number of mismatches, so that the next program does not compare the read with the
+    /// reference again.
     pub(crate) fn note_mismatches(&self, mismatches: u64) {
         self.mismatches.set(Some(mismatches));
     }
 
-    /// Returns the number of mismatches if a program has counted them.
+    /// Returns the number of mismatches, or `None` if no program has counted them yet.
     pub(crate) fn known_mismatches(&self) -> Option<u64> {
         self.mismatches.get()
     }
 
-    /// Whether it is the second read of its pair.
+    /// Returns whether this is the second read of a pair (flags 0x1 and 0x80).
     pub fn is_second(&self) -> bool {
         self.flags.is_paired() && self.flags.is_last()
     }
 
-    /// Whether it and its mate are mapped.
+    /// Returns whether the read is paired, and it and its mate are mapped.
     pub fn is_mapped_pair(&self) -> bool {
         self.flags.0 & (Flags::PAIRED | Flags::UNMAPPED | Flags::MATE_UNMAPPED) == Flags::PAIRED
     }
 
-    /// The orientation of a mapped pair; `None` if the mates are on different contigs.
+    /// Returns the orientation of a mapped pair, see [`orientation`].
     pub(crate) fn orientation(&self) -> Option<Orientation> {
         orientation(self.record)
     }
 }
 
-/// The orientation of a mapped pair; `None` if the mates are on different contigs.
+/// Returns the orientation of a mapped pair as htsjdk's `SamPairUtil` computes it. `None` if the
+/// mates are on different contigs.
 pub(crate) fn orientation(record: RecordRef<'_>) -> Option<Orientation> {
     if record.ref_id() != record.next_ref_id() {
         return None;
@@ -126,26 +133,25 @@ pub(crate) fn orientation(record: RecordRef<'_>) -> Option<Orientation> {
         let end = i64::from(record.pos()) + record.cigar().reference_length();
         (i64::from(record.next_pos()) + 1, end)
     } else {
-        // Java adds numbers of 32 bits here.
         let start = record.pos() + 1;
         (i64::from(start), i64::from(start.wrapping_add(record.tlen())))
     };
     Some(if forward < backward { Orientation::Fr } else { Orientation::Rf })
 }
 
-/// How the reads of a pair point.
+/// The orientation of the two reads of a mapped pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orientation {
-    /// At each other.
+    /// The reads point towards each other.
     Fr,
-    /// Away from each other.
+    /// The reads point away from each other.
     Rf,
-    /// In the same direction.
+    /// Both reads are on the same strand.
     Tandem,
 }
 
 impl Orientation {
-    /// Each orientation with Picard's name of it.
+    /// Each orientation with Picard's name, in the order of Picard's tables.
     pub const NAMED: [(Orientation, &'static str); 3] =
         [(Orientation::Fr, "FR"), (Orientation::Rf, "RF"), (Orientation::Tandem, "TANDEM")];
 }

@@ -1,9 +1,9 @@
-//! The reference, as codes of bases.
+//! The reference as BAM base codes, which programs compare with the bases of reads.
 
 use readmill_format::reference::{Matched, Reference, ReferenceWindow, WINDOW_BYTES};
 use readmill_record::{Header, Result};
 
-/// The contigs of the reads in a reference. Clones share them.
+/// The reference, with its contigs matched to the contigs of the header. Clones share the data.
 #[derive(Clone)]
 pub(crate) struct ReferenceContigs {
     reference: Reference,
@@ -11,13 +11,13 @@ pub(crate) struct ReferenceContigs {
 }
 
 impl ReferenceContigs {
-    /// The bytes that each thread takes.
+    /// Bytes of memory that the window of the reference takes on each thread.
     pub const THREAD_BYTES: u64 = WINDOW_BYTES as u64;
 
-    /// Finds the contigs of `header`.
+    /// Matches the contigs of `header` to the reference by name.
     ///
     /// # Errors
-    /// They are not those of the reference.
+    /// A contig in the reference has another length than in the header.
     pub fn new(reference: Reference, header: &Header) -> Result<Self> {
         let contigs = Matched::new(&reference, header)?;
         Ok(ReferenceContigs { reference, contigs })
@@ -27,19 +27,20 @@ impl ReferenceContigs {
         &self.reference
     }
 
-    /// The number and the length of a contig, as [`Matched::place`].
+    /// Returns the index of a contig in the reference, and its length in bases. `contig` is its
+    /// index in the header. See [`Matched::place`].
     #[inline]
     pub fn place(&self, contig: i32) -> Result<Option<(u32, u32)>> {
         self.contigs.place(contig)
     }
 }
 
-/// One thread's pages of the reference.
+/// The window of the reference that one thread has read. It is allocated at its first use.
 #[derive(Default)]
 pub(crate) struct ReferencePages(Option<Box<ReferenceWindow>>);
 
 impl ReferencePages {
-    /// The pages, which are those of this reference.
+    /// Returns the window. All calls must pass the same reference.
     #[inline]
     pub fn of(&mut self, reference: &ReferenceContigs) -> &mut ReferenceWindow {
         self.0.get_or_insert_with(|| Box::new(reference.reference.bam_code_window()))

@@ -1,4 +1,4 @@
-//! The memory of all counts of a run, which grow with the lengths of reads, read groups and insert sizes.
+//! The memory limit of all counts that grow with read lengths, read groups or insert sizes.
 
 pub(crate) use readmill_record::CountingRoom;
 use readmill_record::CountingRoomUser;
@@ -9,7 +9,7 @@ const USER: CountingRoomUser = CountingRoomUser {
     hint: "raise -m, use fewer threads, or choose fewer metrics",
 };
 
-/// A room of so many bytes.
+/// Returns a limit of this number of bytes, with the error message of quality metrics.
 pub(crate) fn of(bytes: u64) -> CountingRoom {
     CountingRoom::new(bytes, &USER)
 }

@@ -1,25 +1,27 @@
-//! What a run offers to programs at its end, when they write their files.
+//! What a run passes to programs at its end, when they write their files.
 
 use readmill_format::metrics;
 use readmill_record::{ReportText, Result};
 
 use crate::selection::PicardProgram;
 
-/// What programs write their files with.
+/// What programs need to write their files at the end of a run.
 pub struct RunEnd<'a> {
-    /// Returns the command line that is written in place of one of this program of Picard.
+    /// Returns the command line for the header of a metrics file. Its argument is the name of the
+    /// Picard program.
     pub command: &'a dyn Fn(&str) -> String,
-    /// What is written in place of the date, so that equal runs write equal bytes.
+    /// The text that replaces the start date in the header of a metrics file. It is constant, so
+    /// that equal runs write equal bytes.
     pub started: &'a str,
-    /// The threads of the run, for programs that look at the whole reference.
+    /// The threads of the run, for programs that read the whole reference.
     pub threads: &'a dyn SpanThreads,
-    /// Warns the user.
+    /// Shows a warning to the user.
     pub warn: &'a dyn Fn(&str),
 }
 
 impl RunEnd<'_> {
-    /// Makes `N` files of a program: each begins with the comments of Picard's metrics files, `put` appends what follows,
-    /// and an empty line ends it.
+    /// Returns `N` files of a program. Each file begins with the comment lines of Picard's metrics
+    /// files; `put` appends the content; an empty line ends the file.
     pub fn files<const N: usize>(
         &self,
         program: &PicardProgram,
@@ -35,22 +37,22 @@ impl RunEnd<'_> {
     }
 }
 
-/// Bases of a contig that one thread looks at.
+/// A range of bases of a contig of the reference, small enough to be work for one thread.
 #[derive(Clone, Copy, Debug)]
 pub struct ReferenceSpan {
-    /// The number of the contig.
+    /// The index of the contig.
     pub contig: u32,
-    /// The first base.
+    /// The first base, 0-based.
     pub from: u32,
-    /// The base after the last one.
+    /// The end of the range, exclusive.
     pub to: u32,
 }
 
 impl ReferenceSpan {
-    /// Bases of a span: a thread needs some milliseconds for them.
+    /// Bases of a span. A thread needs some milliseconds for them.
     const BASES: u32 = 1 << 22;
 
-    /// Returns the spans of a part of a contig.
+    /// Divides a range of a contig into spans.
     pub(crate) fn all(contig: u32, from: u32, end: u32) -> impl Iterator<Item = Self> + Send {
         let starts = (from..end).step_by(Self::BASES as usize);
         starts.map(move |from| ReferenceSpan {
@@ -61,15 +63,17 @@ impl ReferenceSpan {
     }
 }
 
-/// What one thread does with each span that it gets.
+/// The function that a thread calls for each span that it gets.
 pub type SpanWork<'a> = Box<dyn FnMut(ReferenceSpan) -> Result<()> + Send + 'a>;
 
-/// Shares the spans of a reference among threads. The run implements it, because this crate starts no threads.
+/// Distributes spans of the reference over the threads of the run. The run implements it, because
+/// this crate does not start threads.
 pub trait SpanThreads {
-    /// Gives each span to one thread. `work` makes what a thread does with its spans, with memory that is used again.
+    /// Passes each span to one thread. Each thread calls `work` once, and then the function that it
+    /// returned for each of its spans, so that the function can reuse memory.
     ///
     /// # Errors
-    /// The error of the first span, in their order, that cannot be claimed or looked at.
+    /// The first error in the order of the spans.
     fn for_each_span<'a>(
         &self,
         spans: &mut (dyn Iterator<Item = Result<ReferenceSpan>> + Send),

@@ -1,11 +1,11 @@
-//! The error for reads that are not sorted.
+//! The error for reads that are not in coordinate order.
 
 use readmill_record::Error;
 
-/// The way out, for commands with and without a flag that sorts.
+/// The hint of the error. It covers commands with and without `--sort`.
 const SORT_FIRST: &str = "sort the file first: readmill sort IN -o SORTED (prep and align count in the same pass: --sort coordinate)";
 
-/// The error for a read that lies before the one ahead of it.
+/// Returns the error for a read whose position is before the position of the preceding read.
 pub(crate) fn unsorted() -> Error {
     let what =
         "the read lies before the one ahead of it, and depths and sites are counted of sorted reads";
