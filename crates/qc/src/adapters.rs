@@ -1,12 +1,13 @@
-//! Which reads begin with a piece of an adapter.
+//! Finds reads that begin with part of an adapter, as Picard's `AdapterUtility` does.
 
 use readmill_record::RecordRef;
 use readmill_record::bases::CODES;
 
-/// Bases of a read that are compared.
+/// Number of bases at the beginning of a read that are compared.
 const LENGTH: usize = 16;
 
-/// The parts of Illumina's adapters that Picard knows by itself: of single ends, pairs, and indexed libraries.
+/// The Illumina adapters that Picard uses by default: single-end, both reads of paired-end, and
+/// indexed.
 pub const DEFAULT_ADAPTERS: [&str; 4] = [
     "AATGATACGGCGACCACCGAGATCTACACTCTTTCCCTACACGACGCTCTTCCGATCT",
     "AGATCGGAAGAGCTCGTATGCCGTCTTCTGCTTG",
@@ -14,19 +15,21 @@ pub const DEFAULT_ADAPTERS: [&str; 4] = [
     "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACNNNNNNNNATCTCGTATGCCGTCTTCTGCTTG",
 ];
 
-/// All pieces of adapters, of both strands, as sixteen codes of four bits in one number.
+/// All 16-base windows of the adapters, on both strands. A window is stored as 16 codes of 4 bits
+/// in one integer.
 ///
-/// A read may differ in one base, so one half of it is equal to the same half of a piece.
+/// A read may differ from a window in one base. Then one half of it is equal to the same half of
+/// the window, so windows are found by binary search over each of the two halves.
 #[derive(Debug, Default)]
 pub(crate) struct Adapters {
-    /// Pieces in ascending order, which is that of their first halves.
+    /// Windows in ascending order, so that windows with the same first half are adjacent.
     by_first: Vec<u64>,
-    /// Pieces with their halves exchanged, in ascending order.
+    /// Windows with their halves exchanged, in ascending order.
     by_last: Vec<u64>,
 }
 
 impl Adapters {
-    /// The pieces of these sequences.
+    /// Collects the windows of these adapters. Windows with more than one N are left out.
     pub fn new<S: AsRef<str>>(sequences: &[S]) -> Self {
         let mut by_first = Vec::new();
         for sequence in sequences {
@@ -46,7 +49,8 @@ impl Adapters {
         Adapters { by_first, by_last }
     }
 
-    /// Whether a record begins with a piece, read from its first base on; `codes` is memory that is used again.
+    /// Returns whether a record begins with part of an adapter in the direction of sequencing. The
+    /// memory of `codes` is reused.
     pub fn begin_record(&self, record: RecordRef<'_>, codes: &mut Vec<u8>) -> bool {
         let flags = record.flags();
         codes.clear();
@@ -58,8 +62,9 @@ impl Adapters {
         is_adapter
     }
 
-    /// Whether a read of these codes begins with a piece, but for one base; with `reverse`, the reverse complement of the
-    /// read.
+    /// Returns whether the first 16 bases agree with a window of an adapter in at least 15 bases.
+    /// With `reverse`, the reverse complement of the read is compared. Always `false` for shorter
+    /// reads.
     pub fn begin(&self, bases: &[u8], reverse: bool) -> bool {
         if bases.len() < LENGTH {
             return false;
@@ -73,7 +78,8 @@ impl Adapters {
     }
 }
 
-/// Whether a number with the same upper half differs in at most one code.
+/// Returns whether `pieces` has a number with the same upper half as `start` that differs from it
+/// in at most one code.
 fn is_near(pieces: &[u64], start: u64) -> bool {
     let from = pieces.partition_point(|&piece| piece >> 32 < start >> 32);
     let same_half = pieces[from..].iter().take_while(|&&piece| piece >> 32 == start >> 32);
@@ -88,7 +94,7 @@ fn pack(codes: impl Iterator<Item = u8>) -> u64 {
     codes.fold(0, |packed, code| packed << 4 | u64::from(code))
 }
 
-/// The complement of A, C, G and T; other codes stay, as in htsjdk.
+/// Complements A, C, G and T. Other codes stay unchanged, as in htsjdk.
 fn complement(code: u8) -> u8 {
     match code {
         1 => 8,

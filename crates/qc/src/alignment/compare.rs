@@ -1,4 +1,4 @@
-//! Aligned bases beside those of the reference.
+//! Compares aligned bases with the reference, and counts mismatches and bad cycles.
 
 use readmill_record::Result;
 
@@ -9,20 +9,20 @@ use crate::counts::count_bytes;
 use crate::read::{N, PreparedRead};
 use crate::room::CountingRoom;
 
-/// Bases that are compared at once.
+/// Number of bases that are compared at a time.
 const LANES: usize = 16;
 
-/// Added to a code, which is below 16, it sets the high bit of its byte if the code is not 0.
+/// Adding this to a code (below 16) sets the high bit of the byte if the code is not 0.
 const IF_ANY: u128 = u128::from_ne_bytes([0x7f; LANES]);
 
-/// The same, if the code is N.
+/// Adding this to a code sets the high bit of the byte if the code is N.
 const IF_N: u128 = u128::from_ne_bytes([0x80 - N; LANES]);
 
-/// The high bit of each byte.
 const HIGH: u128 = u128::from_ne_bytes([0x80; LANES]);
 
 impl EndAlignments {
-    /// Counts the bases of an aligned read that passes quality controls.
+    /// Counts the bases, mismatches and indels of an aligned read that passes vendor quality
+    /// checks.
     pub(super) fn add_bases(
         &mut self,
         read: &PreparedRead<'_>,
@@ -52,7 +52,8 @@ impl EndAlignments {
         self.mismatches.add(sure_mismatches as u32, context.room)
     }
 
-    /// Counts the bases of a block; returns those that are not equal to the reference.
+    /// Counts the bases of an aligned block. Returns the number of bases that differ from the
+    /// reference.
     fn add_block(
         &mut self,
         read: &PreparedRead<'_>,
@@ -84,7 +85,7 @@ impl EndAlignments {
             }
             let (base_lanes, bases) = bases.as_chunks::<LANES>();
             let (code_lanes, codes) = codes.as_chunks::<LANES>();
-            // Equal bases that are no N fill the last lanes.
+            // Pads the last chunk with equal bases that are not N.
             let (mut last_bases, mut last_codes) = ([0; LANES], [0; LANES]);
             last_bases[..bases.len()].copy_from_slice(bases);
             last_codes[..codes.len()].copy_from_slice(codes);
@@ -102,7 +103,8 @@ impl EndAlignments {
         Ok(all)
     }
 
-    /// Looks at bases of which some differ from the reference, or are N; returns how many differ.
+    /// Examines a chunk in which at least one base differs from the reference or is N. Returns the
+    /// number of differing bases. Not inlined, because most chunks need no closer look.
     #[inline(never)]
     fn add_differing(
         &mut self,
@@ -138,7 +140,6 @@ mod tests {
     use crate::levels::Levels;
     use crate::reference::ReferenceContigs;
 
-    /// A letter of the reference, which has N in places.
     fn letter(at: usize) -> u8 {
         if at % 23 == 5 { b'N' } else { b"ACGT"[(at * at / 7 + at / 3) % 4] }
     }
@@ -157,7 +158,8 @@ mod tests {
         let mut context = ReadContext::new(Some(&reference), &levels, &room);
         let mut parser = LineParser::new(&header);
         for length in [1, 15, 16, 17, 33, 100, 4097, 5000] {
-            // One in so many bases is another one, or N, behind two clipped ones, of which one may be N, too.
+            // One of `every` bases is changed or N. Two clipped bases precede the block; one of
+            // them may be N.
             for (every, clip) in
                 [(usize::MAX, "AC"), (1, "AC"), (2, "NA"), (7, "AC"), (16, "NA"), (61, "AC")]
             {
@@ -188,7 +190,8 @@ mod tests {
                     let found = read.known_mismatches();
                     let what = format!("{length} bases, one in {every} differs, flags {flags}");
                     assert_eq!(found, Some(all), "{what}");
-                    // As in Picard, cycles are counted from the start of the block.
+                    // As in Picard, cycles are counted from the start of the block, not of the
+                    // read.
                     let mut cycles = vec![0; counts.0[2].bad_cycles.len()];
                     for i in bad {
                         let cycle = if flags == 16 { length + 2 - i } else { i + 1 };

@@ -1,6 +1,7 @@
 //! CollectAlignmentSummaryMetrics: how many reads are aligned, and how well.
 //!
-//! First reads, second reads and reads without a mate are counted apart; pairs are the sum of the first two.
+//! Read 1, read 2 and unpaired reads are counted separately. The row PAIR is the sum of the first
+//! two.
 
 mod compare;
 pub(crate) mod options;
@@ -23,7 +24,7 @@ use crate::read::{N, Orientation};
 use crate::room::CountingRoom;
 use crate::{MetricSetup, Needs, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
-/// CollectAlignmentSummaryMetrics. Without a reference it counts no mismatches.
+/// CollectAlignmentSummaryMetrics. Without a reference, no mismatches are counted.
 pub(crate) struct AlignmentSummary {
     adapters: Adapters,
     max_insert_size: i32,
@@ -42,9 +43,10 @@ impl AlignmentSummary {
         }
     }
 
-    /// Whether a mapped pair is too far apart, on two contigs, or not in an expected orientation.
+    /// Returns whether a mapped pair is chimeric in Picard's sense: too far apart, on two contigs,
+    /// with a supplementary alignment, or in an unexpected orientation.
     fn is_chimeric(&self, read: &PreparedRead<'_>) -> bool {
-        // Java's abs of the least number is that number.
+        // Java's Math.abs returns the smallest int unchanged.
         read.record.tlen().wrapping_abs() > self.max_insert_size
             || read.fields.has_supplementary
             || read.orientation().is_none_or(|it| !self.expected_orientations.contains(&it))
@@ -83,10 +85,11 @@ impl ReadMetric for AlignmentSummary {
     }
 }
 
-/// The mapping quality from which on an alignment is one of high quality, and the same for a base.
+/// Minimum mapping quality of high-quality alignments, and minimum quality of high-quality bases
+/// (Picard's Q20).
 const HIGH_QUALITY: u8 = 20;
 
-/// Numbers of one kind of reads, by what is counted.
+/// The counters of one category of reads, as indices of a list.
 #[derive(Clone, Copy, Debug)]
 enum Of {
     Reads,
@@ -114,7 +117,7 @@ enum Of {
 
 const NUMBERS: usize = Of::ThreePrimeClippedReads as usize + 1;
 
-/// The counts of all kinds of reads: first, second, and without a mate.
+/// The counts of all categories: read 1, read 2, and unpaired reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Alignments([EndAlignments; 3]);
 
@@ -122,20 +125,20 @@ const FIRST: usize = 0;
 const SECOND: usize = 1;
 const UNPAIRED: usize = 2;
 
-/// The counts of one kind of reads.
+/// The counts of one category of reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct EndAlignments {
     numbers: [u64; NUMBERS],
     lengths: Counts,
     aligned_lengths: Counts,
-    /// Reads by their mismatches, of alignments of high quality; other alignments have none.
+    /// Histogram of mismatches per read. Reads below mapping quality 20 are counted with 0
+    /// mismatches, as in Picard.
     mismatches: Counts,
-    /// Reads that have no base, or another one than the reference, by cycle.
+    /// By cycle, the number of reads whose base there is N or differs from the reference.
     bad_cycles: Vec<u64>,
 }
 
 impl Alignments {
-    /// Counts a read.
     #[inline]
     fn add(
         &mut self,
@@ -178,7 +181,7 @@ impl EndAlignments {
         self.add_no_calls(read, context.room)
     }
 
-    /// Counts a read that passes quality controls.
+    /// Counts a read that passes vendor quality checks: lengths, clips and adapters.
     fn add_passing(
         &mut self,
         metric: &AlignmentSummary,
@@ -211,7 +214,8 @@ impl EndAlignments {
         Ok(())
     }
 
-    /// Counts an aligned read that passes quality controls, of which so many bases are soft-clipped.
+    /// Counts an aligned read that passes vendor quality checks. `soft` is the number of its
+    /// soft-clipped bases.
     fn add_aligned(&mut self, metric: &AlignmentSummary, read: &PreparedRead<'_>, soft: u64) {
         let (flags, record) = (read.flags, read.record);
         let cigar = record.cigar();
@@ -242,7 +246,7 @@ impl EndAlignments {
         }
     }
 
-    /// Counts N of a read that is not aligned, or fails quality controls.
+    /// Counts the cycles of N for a read that is unmapped or fails vendor quality checks.
     fn add_no_calls(&mut self, read: &PreparedRead<'_>, room: &CountingRoom) -> Result<()> {
         if !read.has_n {
             return Ok(());
@@ -253,7 +257,8 @@ impl EndAlignments {
         Ok(())
     }
 
-    /// Counts a bad base. As Picard does, `i` is counted from the start of the aligned block, not of the read.
+    /// Counts a bad base in its cycle. As in Picard, `i` counts from the start of the aligned
+    /// block, not of the read.
     fn add_bad_cycle(&mut self, read: &PreparedRead<'_>, i: usize, room: &CountingRoom) -> Result<()> {
         let cycle = if read.flags.is_reverse() { read.bases.len() - i } else { i + 1 };
         if cycle > MAX_CYCLES {
@@ -275,7 +280,7 @@ impl EndAlignments {
     }
 }
 
-/// Soft-clipped bases after the first operator that is no clip.
+/// Returns the number of soft-clipped bases after the first operation that is not a clip.
 fn clipped_after_aligned(ops: impl Iterator<Item = (u32, u32)>) -> u64 {
     let after = ops.skip_while(|&(op, _)| op == SOFT_CLIP || op == HARD_CLIP);
     after.filter(|&(op, _)| op == SOFT_CLIP).map(|(_, n)| u64::from(n)).sum()

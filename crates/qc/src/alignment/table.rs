@@ -1,4 +1,4 @@
-//! The table of alignments, and the histogram of lengths.
+//! Writes the file of CollectAlignmentSummaryMetrics: the table and the histogram of read lengths.
 
 use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
 
@@ -6,7 +6,6 @@ use super::{Alignments, EndAlignments, FIRST, Of, SECOND, UNPAIRED};
 use crate::counts::{Bins, divide};
 use crate::levels::Unit;
 
-/// Columns of the table.
 const COLUMNS: [&str; 36] = [
     "CATEGORY",
     "TOTAL_READS",
@@ -46,11 +45,11 @@ const COLUMNS: [&str; 36] = [
     "READ_GROUP",
 ];
 
-/// The share of reads from which on a cycle is bad.
+/// Minimum fraction of reads with N or a mismatch at a cycle that Picard reports as a bad cycle.
 const BAD: f64 = 0.8;
 
 impl Alignments {
-    /// The file, from the units and their counts.
+    /// Writes the table of these rows, and the histogram of read lengths.
     pub fn put(text: &mut Vec<u8>, units: &[(&Unit, Alignments)]) {
         let mut rows = Vec::new();
         for (unit, Alignments(ends)) in units {
@@ -68,7 +67,7 @@ impl Alignments {
         }
         metrics::append_table(text, "picard.analysis.AlignmentSummaryMetrics", &COLUMNS, &rows);
         text.push(b'\n');
-        // Lengths are those of all reads, if these are a unit: it comes first.
+        // The histogram is for all reads. If they are a row, it is the first one.
         let all = units.first().filter(|(unit, _)| unit.names() == [None; 3] && !unit.groups.is_empty());
         let Some((_, Alignments(ends))) = all else { return };
         let pair = pair(ends);
@@ -85,13 +84,12 @@ impl Alignments {
         metrics::append_histograms(text, "java.lang.Integer", "READ_LENGTH", &columns);
     }
 
-    /// Whether there is any read.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|end| end.of(Of::Reads) == 0)
     }
 }
 
-/// The counts of both reads of pairs.
+/// Returns the sum of the counts of read 1 and read 2.
 fn pair(ends: &[EndAlignments; 3]) -> EndAlignments {
     let mut pair = ends[FIRST].clone();
     pair.merge(&ends[SECOND]);
@@ -103,7 +101,7 @@ impl EndAlignments {
         self.numbers[of as usize]
     }
 
-    /// The number of bad cycles; 0 if no read passes quality controls.
+    /// Returns the number of bad cycles. 0 if no read passes vendor quality checks.
     fn bad(&self) -> u64 {
         let reads = self.of(Of::Reads) as f64;
         let is_bad = |&&n: &&u64| n > 0 && n as f64 / reads >= BAD;

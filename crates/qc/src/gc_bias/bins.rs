@@ -1,36 +1,34 @@
-//! Reads by the percentage of G and C of their windows.
+//! Counts of reads by the GC percentage of their reference window.
 
 use serde::{Deserialize, Serialize};
 
-/// Percentages of G and C, from 0 to 100.
+/// Number of GC percentages, from 0 to 100.
 pub(super) const BINS: usize = 101;
 
-/// Windows with more N than this belong to no bin.
+/// Maximum number of N in a window that belongs to a bin.
 pub(super) const MAX_N: u64 = 4;
 
-/// The codes of C and G.
 pub(super) const C: u8 = 2;
 pub(super) const G: u8 = 4;
 
-/// The counts of reads that are no duplicates, and of those that are.
+/// The counts of non-duplicate reads, and of duplicates.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct GcReads(pub(super) [GcCounts; 2]);
 
-/// The counts of some reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct GcCounts {
-    /// First reads, and reads without a mate.
+    /// The number of read 1 of pairs and of unpaired reads, mapped or not.
     pub clusters: u64,
     pub aligned: u64,
     pub bins: Vec<GcBin>,
 }
 
-/// The reads of the windows of one percentage.
+/// The reads whose windows have one GC percentage.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct GcBin {
     pub reads: u64,
     pub bases: u64,
-    /// Mismatches, inserted and deleted bases.
+    /// Mismatches, and inserted and deleted bases.
     pub errors: u64,
 }
 
@@ -55,7 +53,7 @@ impl GcCounts {
     }
 }
 
-/// The bin of a window with so many G and C.
+/// Returns the bin of a window with `gc` bases G or C. Rounds down.
 pub(super) fn percentage(gc: u64, window: u32) -> usize {
     (gc * 100 / u64::from(window)) as usize
 }

@@ -1,8 +1,9 @@
-//! CollectGcBiasMetrics: reads by the share of G and C in the reference where they start.
+//! CollectGcBiasMetrics: reads by the GC content of the reference near their start.
 //!
-//! A read belongs to one window of the reference: for a forward read, the one that begins behind its first base; for a reverse
-//! read, the one that ends with the base before its last one. Unlike all other programs, this one counts secondary and
-//! supplementary records and reads that fail quality controls.
+//! Each read belongs to one window of the reference. For a forward read, the window begins one base
+//! after the read's first base. For a reverse read, the window ends with the read's last aligned
+//! base. Unlike all other programs, this one counts secondary and supplementary records and reads
+//! that fail vendor quality checks, as Picard does.
 
 mod bins;
 pub(crate) mod options;
@@ -23,7 +24,6 @@ use crate::levels::Levels;
 use crate::read::N;
 use crate::{MetricSetup, Needs, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
-/// CollectGcBiasMetrics.
 pub(crate) struct GcBias {
     options: GcBiasOptions,
     scan: GcScan,
@@ -87,8 +87,9 @@ impl ReadMetric for GcBias {
     }
 }
 
-/// Returns the bin of a mapped read; `None` if it lies before the first window, beyond its contig, or among N. Behind the
-/// last window of its contig it is 0, as in Picard.
+/// Returns the bin of a mapped read. `None` if its window begins at or before the contig's first
+/// base, begins beyond the contig's end, or has too many N. If the window begins in the contig but
+/// after the last window that is counted, the bin is 0, as in Picard.
 #[inline]
 fn bin_of(read: &PreparedRead<'_>, window: u32, context: &mut ReadContext<'_>) -> Result<Option<usize>> {
     let (record, Some(reference)) = (read.record, context.reference) else { return Ok(None) };

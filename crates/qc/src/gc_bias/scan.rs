@@ -1,4 +1,5 @@
-//! The windows of the whole reference by their share of G and C, counted piece by piece on any number of threads.
+//! Counts all windows of the reference by their GC content. Threads share the work in spans of
+//! contigs.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,43 +11,43 @@ use super::options::MAX_SCAN_WINDOW;
 use crate::read::N;
 use crate::run_end::{ReferenceSpan, SpanThreads};
 
-/// Windows that are counted at once.
+/// Number of windows that are counted at a time.
 const AT_ONCE: u32 = 1 << 14;
 
-/// A scan of a reference.
+/// A scan of all windows of a reference. It is prepared before the run, and done at the end.
 pub(super) struct GcScan {
     reference: Reference,
     window: u32,
 }
 
-/// Numbers of windows by their percentage of G and C.
+/// The number of windows in the reference, by their GC percentage.
 #[derive(Clone, Debug)]
 pub(super) struct GcWindows(pub [u64; BINS]);
 
 impl GcScan {
-    /// The bytes that each thread takes.
+    /// Bytes of memory that the scan takes on each thread.
     pub const THREAD_BYTES: u64 =
         WINDOW_BYTES as u64 + 2 * (AT_ONCE + MAX_SCAN_WINDOW) as u64 + 8 * (MAX_SCAN_WINDOW as u64 + 1);
 
-    /// Prepares a scan for windows of so many bases.
     pub fn new(reference: Reference, window: u32) -> Self {
         GcScan { reference, window }
     }
 
-    /// The bases of a window.
+    /// Returns the length of a window in bases.
     pub fn window(&self) -> u32 {
         self.window
     }
 
-    /// Counts the windows of all contigs. No window starts at the first base of a contig, or ends with its last one, as in
-    /// Picard. It is done once the reads are written, so that jobs which only count a share of the reads do not do it.
+    /// Counts the windows of all contigs. As in Picard, no window starts at the first base of a
+    /// contig or ends at the last one. The scan runs after the reads have been written, so that
+    /// stages of a job which count only some of the reads do not repeat it.
     pub fn count(&self, threads: &dyn SpanThreads) -> Result<GcWindows> {
         let ends = self.reference.contigs().map(|(_, length)| length.saturating_sub(self.window));
         let mut spans =
             (0..).zip(ends).flat_map(|(contig, end)| ReferenceSpan::all(contig, 1, end)).map(Ok);
         let sum = Mutex::new([0; BINS]);
         threads.for_each_span(&mut spans, &|| {
-            // Windows by their number of G and C.
+            // Number of windows by the number of G and C in them.
             let mut counts = vec![0; self.window as usize + 1];
             let mut bases = self.reference.bam_code_window();
             let sum = &sum;
@@ -62,7 +63,6 @@ impl GcScan {
         Ok(GcWindows(sum.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Counts the windows that start in a span.
     fn count_span(
         &self,
         span: ReferenceSpan,
@@ -78,11 +78,12 @@ impl GcScan {
     }
 }
 
-/// One G or C; one N.
+/// The values of a base in the sum of its window: the lower 16 bits count G and C, the upper bits
+/// count N.
 const ONE_GC: u32 = 1;
 const ONE_N: u32 = 1 << 16;
 
-/// What the base of each code adds to the sum of its window.
+/// The value that the base with each code adds to the sum of its window.
 static VALUES: [u32; 16] = {
     let mut values = [0; 16];
     values[C as usize] = ONE_GC;
@@ -91,7 +92,7 @@ static VALUES: [u32; 16] = {
     values
 };
 
-/// Counts all windows within these codes.
+/// Counts all windows within `codes`. `counts[n]` is the number of windows with `n` bases G or C.
 fn count(codes: &[u8], window: usize, counts: &mut [u64]) {
     let value = |code: &u8| VALUES[usize::from(code & 15)];
     let mut sum: u32 = codes.iter().take(window - 1).map(value).sum();
@@ -116,7 +117,8 @@ mod tests {
             .collect();
         let mut counts = vec![0; 7];
         count(&codes, 6, &mut counts);
-        // ACGTNN CGTNNN GTNNNN have two, two and one; TNNNNN and NNNNNG are unknown; NNNNGC and NNNGCA have two.
+        // ACGTNN, CGTNNN and GTNNNN have 2, 2 and 1; TNNNNN and NNNNNG have too many N; NNNNGC and
+        // NNNGCA have 2.
         assert_eq!(counts, [0, 1, 4, 0, 0, 0, 0]);
     }
 }

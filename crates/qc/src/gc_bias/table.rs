@@ -1,4 +1,4 @@
-//! The two files of CollectGcBiasMetrics.
+//! Writes the two files of CollectGcBiasMetrics, details and summary.
 
 use readmill_format::metrics::{self, MetricsRow};
 
@@ -7,7 +7,7 @@ use super::options::GcBiasOptions;
 use super::scan::GcWindows;
 use crate::levels::Unit;
 
-/// Columns of the detailed table, before those of the unit.
+/// Columns of the details, before the columns of the level.
 const DETAILS: [&str; 8] = [
     "ACCUMULATION_LEVEL",
     "READS_USED",
@@ -19,7 +19,7 @@ const DETAILS: [&str; 8] = [
     "ERROR_BAR_WIDTH",
 ];
 
-/// Columns of the summary, before those of the unit.
+/// Columns of the summary, before the columns of the level.
 const SUMMARY: [&str; 12] = [
     "ACCUMULATION_LEVEL",
     "READS_USED",
@@ -35,17 +35,17 @@ const SUMMARY: [&str; 12] = [
     "GC_NC_80_100",
 ];
 
-/// Columns of the unit.
 const UNIT: [&str; 3] = ["SAMPLE", "LIBRARY", "READ_GROUP"];
 
-/// The ranges of percentages in the summary: the first, and the first after it.
+/// The ranges of GC percentages in the summary, with exclusive ends.
 const RANGES: [(usize, usize); 5] = [(0, 20), (20, 40), (40, 60), (60, 80), (80, BINS)];
 
-/// The greatest percentage that counts as AT dropout.
+/// Maximum GC percentage that contributes to AT_DROPOUT. Larger percentages contribute to
+/// GC_DROPOUT.
 const MAX_AT: usize = 50;
 
-/// Appends the detailed table and the summary to their files, from the units and their counts. A unit without aligned
-/// reads has no rows.
+/// Appends the details and the summary to their files. Each unit has rows for all reads and, on
+/// request, for non-duplicates. Units without aligned reads have no rows.
 pub(super) fn put(
     [details, summary]: &mut [Vec<u8>; 2],
     units: &[(&Unit, GcReads)],
@@ -74,7 +74,7 @@ pub(super) fn put(
     summary.push(b'\n');
 }
 
-/// The reads of a unit, with or without duplicates.
+/// The reads of one row of the summary: a unit, with or without duplicates.
 struct Part<'a> {
     unit: &'a Unit,
     used: &'static str,
@@ -83,7 +83,6 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// The reads of a bin.
     fn reads(&self, gc: usize) -> u64 {
         self.counts.bins.get(gc).map_or(0, |bin| bin.reads)
     }
@@ -112,7 +111,8 @@ impl Part<'_> {
         row
     }
 
-    /// Only the column of the level itself has a name.
+    /// Completes a row with the columns of the level. As in Picard, only the column of the level
+    /// itself has a name.
     fn end(&self, mut row: MetricsRow) -> MetricsRow {
         let names = self.unit.names();
         let last = names.iter().rposition(Option::is_some);
@@ -154,7 +154,9 @@ impl Part<'_> {
         self.end(row)
     }
 
-    /// Sums, in percent, of what bins have less of the reads than of the windows: bins up to 50 % of G and C, and others.
+    /// Returns AT_DROPOUT and GC_DROPOUT in percent. Each is the sum of the amounts by which bins
+    /// have a smaller fraction of reads than of windows, over bins up to 50 % GC and over the other
+    /// bins.
     fn dropouts(&self) -> [f64; 2] {
         let mut sums = [0.0; 2];
         for (gc, &windows) in self.windows.0.iter().enumerate() {
@@ -168,7 +170,7 @@ impl Part<'_> {
     }
 }
 
-/// The quality of bases with this share of errors.
+/// Returns the Phred score of an error rate, rounded.
 fn phred(errors: f64) -> i64 {
     (-10.0 * errors.log10() + 0.5).floor() as i64
 }

@@ -1,4 +1,5 @@
-//! CollectInsertSizeMetrics: distances between the ends of pairs, by orientation.
+//! CollectInsertSizeMetrics: the distribution of insert sizes (TLEN), for each orientation of
+//! pairs.
 
 pub(crate) mod options;
 
@@ -15,14 +16,12 @@ use crate::levels::{Levels, Unit};
 use crate::read::Orientation;
 use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
-/// CollectInsertSizeMetrics.
 pub(crate) struct InsertSize {
     options: InsertSizeOptions,
     include_duplicates: bool,
     levels: Arc<Levels>,
 }
 
-/// Columns of the table.
 const COLUMNS: [&str; 23] = [
     "MEDIAN_INSERT_SIZE",
     "MODE_INSERT_SIZE",
@@ -49,10 +48,11 @@ const COLUMNS: [&str; 23] = [
     "READ_GROUP",
 ];
 
-/// Shares of pairs whose width around the median is a column.
+/// The fractions of pairs whose width around the median is reported (WIDTH_OF_10_PERCENT and so
+/// on).
 const SHARES: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 
-/// Pairs by insert size, for each orientation.
+/// Histograms of insert sizes, one for each orientation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct InsertSizes([Counts; 3]);
 
@@ -69,7 +69,8 @@ impl ReadMetric for InsertSize {
         })
     }
 
-    /// Counts a pair by its second read. A pair on two contigs has no size, whatever TLEN says.
+    /// Counts a pair when its second read is seen, so that it is counted once. Pairs on two contigs
+    /// have no insert size, whatever their TLEN is.
     fn add(
         &self,
         counts: &mut ByGroup<InsertSizes>,
@@ -127,7 +128,8 @@ impl InsertSizes {
     }
 }
 
-/// Makes the row of one orientation, and trims its bins to the width of the histogram.
+/// Makes the row of one orientation. Removes insert sizes above the histogram width from `bins`,
+/// because Picard computes mean and standard deviation without them.
 fn row(unit: &Unit, orientation: &str, bins: &mut Bins, options: &InsertSizeOptions) -> MetricsRow {
     let (median, deviation, count) = (bins.median(), bins.median_absolute_deviation(), bins.count());
     let mut row = MetricsRow::default();
@@ -144,8 +146,9 @@ fn row(unit: &Unit, orientation: &str, bins: &mut Bins, options: &InsertSizeOpti
     row
 }
 
-/// Returns the least odd width around the median that has each of the shares. A width grows by one size on both sides at a
-/// time; that of a median between two sizes starts with the lower one.
+/// Returns, for each of [`SHARES`], the smallest odd width around the median that contains this
+/// fraction of pairs. As in Picard, the width grows by one base on both sides; a median between two
+/// sizes is rounded down first.
 fn widths(bins: &Bins, median: f64) -> [i32; SHARES.len()] {
     let (middle, total) = (median as i64, bins.count() as f64);
     let mut steps: Vec<(u64, u64)> =
