@@ -1,4 +1,5 @@
-//! What CollectSequencingArtifactMetrics and CollectOxoGMetrics share: their options, libraries, and digits of bases.
+//! What CollectSequencingArtifactMetrics and CollectOxoGMetrics share: options, libraries and
+//! digits of bases.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +9,8 @@ use readmill_record::{Error, Header, Result, java};
 use crate::flags::parse_size;
 use crate::read::PreparedRead;
 
-/// Options of CollectSequencingArtifactMetrics and CollectOxoGMetrics: which reads they count.
+/// The options that decide which reads CollectSequencingArtifactMetrics and CollectOxoGMetrics
+/// count.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct SubstitutionOptions {
     /// Least insert size of pairs whose substitutions are counted [default: 60]
@@ -32,17 +34,19 @@ pub struct SubstitutionOptions {
 }
 
 impl SubstitutionOptions {
-    /// Returns the minimum insert size of a pair that is counted.
+    /// Returns the minimum insert size of pairs that are counted.
     pub(crate) fn minimum_insert_size(&self) -> u32 {
         self.minimum_insert_size.unwrap_or(60)
     }
 
-    /// Returns the maximum insert size; 0 stands for any.
+    /// Returns the maximum insert size of pairs that are counted. For
+    /// CollectSequencingArtifactMetrics, 0 means that there is no maximum.
     pub(crate) fn maximum_insert_size(&self) -> u32 {
         self.maximum_insert_size.unwrap_or(600)
     }
 
-    /// Refuses a maximum below the minimum. For CollectOxoGMetrics, 0 is a maximum, too.
+    /// Refuses a maximum insert size below the minimum. If CollectOxoGMetrics is selected, a
+    /// maximum of 0 is refused, too, unless the minimum is 0.
     pub(crate) fn check(&self, counts_oxog: bool) -> Result<()> {
         let max = self.maximum_insert_size();
         let is_max = max > 0 || counts_oxog;
@@ -54,7 +58,8 @@ impl SubstitutionOptions {
     }
 }
 
-/// Which qualities of a read decide whether a base counts: OQ if there is one and it is wanted, else QUAL.
+/// Decides whether a base is counted by its quality: from OQ if the read has it and it is to be
+/// used, otherwise from QUAL.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedQualities {
     min_quality: u8,
@@ -62,12 +67,14 @@ pub(crate) struct CountedQualities {
 }
 
 impl CountedQualities {
-    /// Creates the rule. Bases of a lower quality than `min_quality` (default: 20) do not count.
+    /// Creates the rule. `min_quality` is the minimum quality of bases that are counted; `None`
+    /// means 20.
     pub fn new(min_quality: Option<u8>, use_original: bool) -> Self {
         CountedQualities { min_quality: min_quality.unwrap_or(20), use_original }
     }
 
-    /// Returns the qualities of a read, and the minimum value that counts.
+    /// Returns the qualities of a read, and the minimum byte in them that counts (33 higher for
+    /// OQ).
     pub fn of<'a>(self, read: &PreparedRead<'a>) -> (&'a [u8], u16) {
         let original = read.fields.original_quals.filter(|_| self.use_original);
         let (quals, offset) = original.map_or((read.quals, 0), |original| (original, 33));
@@ -75,25 +82,23 @@ impl CountedQualities {
     }
 }
 
-/// The minimum mapping quality of a record that is counted, if no other is asked for.
+/// Default minimum mapping quality of records whose substitutions are counted.
 pub(crate) const MIN_MAPQ: u8 = 30;
 
-/// The libraries of a header.
+/// The libraries and samples of a header, with the names that Picard writes.
 #[derive(Debug)]
 pub(crate) struct Libraries {
-    /// Their names, in the order in which Picard writes them.
+    /// The names of the libraries in the order in which Picard writes them.
     pub names: Vec<Vec<u8>>,
-    /// The number of each read group's library.
     by_read_group: HashMap<Vec<u8>, usize>,
-    /// The library of other reads, and whether the header has it.
+    /// The index of the library for reads without a library, and whether the header has a library
+    /// of this name.
     pub unknown: usize,
     pub has_unknown: bool,
-    /// The names of all samples.
     samples: Vec<u8>,
 }
 
 impl Libraries {
-    /// The libraries of the read groups.
     pub fn new(header: &Header) -> Self {
         let each = |tag, unknown: &[u8]| {
             let mut names: Vec<Vec<u8>> = Vec::new();
@@ -123,51 +128,53 @@ impl Libraries {
         Libraries { names, by_read_group, unknown, has_unknown: found.is_some(), samples }
     }
 
-    /// How many there are, with one for reads of no other.
+    /// Returns the number of libraries, including the one for reads without a library.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// The names that the header has, or that Picard gives those without a name.
+    /// Returns the libraries that have rows in any case: those of the header, and `UnknownLibrary`
+    /// if a read group has no LB.
     pub fn listed(&self) -> impl Iterator<Item = &[u8]> {
         let all = self.names.len() - usize::from(!self.has_unknown);
         self.names[..all].iter().map(Vec::as_slice)
     }
 
-    /// The names of all samples.
+    /// Returns the names of all samples, joined by commas, for the column SAMPLE_ALIAS.
     pub fn samples(&self) -> &[u8] {
         &self.samples
     }
 
-    /// The bytes of memory of the names and the map, which the result has once more.
+    /// Returns the memory in bytes of the names and the map, twice, because the result has a copy
+    /// of them.
     pub fn bytes(&self) -> u64 {
         let names = self.names.iter().chain(self.by_read_group.keys());
         let each: usize = names.map(|name| name.len() + 128).sum();
         2 * (each + self.samples.len()) as u64
     }
 
-    /// The number of the library of a read group.
+    /// Returns the index of a read group's library.
     pub fn number(&self, read_group: Option<&[u8]>) -> usize {
         let number = read_group.and_then(|name| self.by_read_group.get(name));
         number.copied().unwrap_or(self.unknown)
     }
 }
 
-/// Names of what the header does not name.
+/// Picard's names for read groups without LB or SM.
 const UNKNOWN_LIBRARY: &[u8] = b"UnknownLibrary";
 const UNKNOWN_SAMPLE: &[u8] = b"UnknownSample";
 
-/// What is no A, C, G or T.
+/// The digit of codes that are not A, C, G or T.
 pub(crate) const OTHER: u8 = 4;
 
-/// The digit of each code of a base.
+/// The digit of each BAM code.
 static DIGITS: [u8; 16] = {
     let mut digits = [OTHER; 16];
     (digits[1], digits[2], digits[4], digits[8]) = (0, 1, 2, 3);
     digits
 };
 
-/// The digit of the code of a base; what is no A, C, G or T has a greater one.
+/// Returns the digit of a BAM code: A, C, G and T are 0 to 3, all others are [`OTHER`].
 pub(crate) fn digit(code: u8) -> u8 {
     DIGITS[usize::from(code & 15)]
 }

@@ -1,4 +1,5 @@
-//! CollectSequencingArtifactMetrics: substitutions by their context in the reference, by read end and strand.
+//! CollectSequencingArtifactMetrics: substitutions by their context of three bases in the
+//! reference, by read of the pair and strand.
 
 mod table;
 
@@ -12,10 +13,12 @@ use crate::counts::add_each;
 use crate::substitutions::{CountedQualities, Libraries, MIN_MAPQ, OTHER, SubstitutionOptions, digit};
 use crate::{MetricSetup, Needs, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
-/// Bases that are compared at once: with those beside them, no more than a page of the reference.
+/// Maximum number of bases that are compared at a time. Together with the base on each side, they
+/// are at most one page of the reference window.
 const AT_ONCE: usize = (1 << 12) - 2;
 
-/// CollectSequencingArtifactMetrics: which records are counted, and which of their bases.
+/// CollectSequencingArtifactMetrics, with the rules that decide which records and bases are
+/// counted.
 pub(crate) struct SequencingArtifacts {
     options: SubstitutionOptions,
     include_duplicates: bool,
@@ -42,7 +45,8 @@ impl ReadMetric for SequencingArtifacts {
         ..Needs::NOTHING
     };
     const COUNTS_ALL_RECORDS: bool = true;
-    /// Bases by library, context, called base and way.
+    /// Numbers of bases, indexed by library, context, called base, and read of the pair with strand
+    /// (`WAYS`).
     type Counts = Vec<u64>;
 
     fn start(setup: &MetricSetup<'_>) -> Result<Self> {
@@ -77,7 +81,7 @@ impl ReadMetric for SequencingArtifacts {
             let (mut from, end) = (block.at, block.at + block.length as u32);
             while from < end {
                 let to = end.min(from + AT_ONCE as u32);
-                // A base at an end of the contig has no context.
+                // The first and the last base of a contig have no context of three bases.
                 let first = from.saturating_sub(1);
                 let codes = context.pages.of(reference).codes(contig, first, length.min(to + 1))?;
                 if from == 0 {
@@ -110,7 +114,8 @@ impl ReadMetric for SequencingArtifacts {
 }
 
 impl SequencingArtifacts {
-    /// Whether a record is counted.
+    /// Returns whether a record is counted: it passes the filters on flags and mapping quality, and
+    /// the insert size of its pair is in the range of the options.
     fn counts(&self, read: &PreparedRead<'_>) -> bool {
         let (flags, options) = (read.flags, &self.options);
         let size = read.record.tlen().unsigned_abs();

@@ -1,4 +1,4 @@
-//! The files of CollectSequencingArtifactMetrics.
+//! Writes the five files of CollectSequencingArtifactMetrics.
 
 use std::array::from_fn;
 
@@ -6,18 +6,18 @@ use readmill_format::metrics::{self, MetricsRow};
 
 use crate::substitutions::Libraries;
 
-/// Contexts of three bases: A, C, G and T are the digits of a number.
+/// Number of contexts. A context is three bases, as the digits of a number in base 4, from A = 0 to
+/// T = 3.
 const CONTEXTS: usize = 64;
 
-/// The bases A, C, G and T.
 pub(super) const CALLS: usize = 4;
 
-/// First and second reads, of both strands.
+/// Read 1 and read 2, each forward and reverse.
 pub(super) const WAYS: usize = 4;
 
 pub(super) const LIBRARY: usize = CONTEXTS * CALLS * WAYS;
 
-/// Columns of each table that begins with a substitution.
+/// The first columns of all tables that describe substitutions.
 const SUBSTITUTION: [&str; 4] = ["SAMPLE_ALIAS", "LIBRARY", "REF_BASE", "ALT_BASE"];
 
 const PRE_ADAPTER: [&str; 7] = [
@@ -56,21 +56,21 @@ const SUMMARY: [&str; 8] = [
 const ERRORS: [&str; 6] =
     ["REF_BASE", "ALT_BASE", "SUBSTITUTION", "REF_COUNT", "ALT_COUNT", "SUBSTITUTION_RATE"];
 
-/// Substitutions with a name.
+/// Substitutions that Picard names, as the reference base and the called base, with the name.
 type Named = (&'static [u8; 2], &'static str);
 const PRE_ADAPTER_NAMES: [Named; 2] = [(b"GT", "OxoG"), (b"CT", "Deamination")];
 const BAIT_BIAS_NAMES: [Named; 2] = [(b"GT", "Gref"), (b"CA", "Cref")];
 
-/// The bases of the digits.
+/// The letters of the digits.
 const LETTERS: &[u8; 4] = b"ACGT";
 
-/// The least rate of errors that is written.
+/// Minimum error rate in the files, as in Picard. It limits QSCORE to 100.
 const MIN_RATE: f64 = 1e-10;
 
-/// Bases by called base and way.
+/// Numbers of bases, by called base and by read of the pair with strand.
 type Calls = [[u64; WAYS]; CALLS];
 
-/// A base of the reference and another one that is called, as digits.
+/// A base of the reference and the different base that was called, as digits.
 #[derive(Clone, Copy)]
 struct Substitution {
     reference: usize,
@@ -78,7 +78,7 @@ struct Substitution {
 }
 
 impl Substitution {
-    /// All of them, in the order of the tables.
+    /// Returns all substitutions in the order of the tables.
     fn all() -> impl Iterator<Item = Self> {
         let pairs = (0..CALLS * CALLS).map(|n| (n / CALLS, n % CALLS));
         pairs
@@ -87,15 +87,15 @@ impl Substitution {
     }
 }
 
-/// Contexts that count together.
+/// The contexts that are counted together in a cell of a table.
 #[derive(Clone, Copy)]
 enum Contexts {
     One(usize),
-    /// Those with the same first base and the same base in the middle.
+    /// All contexts with the same base before and the same middle base.
     Before(usize),
-    /// Those with the same base in the middle and the same last base.
+    /// All contexts with the same middle base and the same base after.
     After(usize),
-    /// Those with the same base in the middle.
+    /// All contexts with the same middle base.
     Middle(usize),
 }
 
@@ -109,7 +109,7 @@ impl Contexts {
         }
     }
 
-    /// The bases, with N for any.
+    /// Returns the three bases of the contexts, with N for a base that can be any.
     fn name(self) -> [u8; 3] {
         let letters = |one: usize| [4, 2, 0].map(|shift| LETTERS[one >> shift & 3]);
         match self {
@@ -121,13 +121,13 @@ impl Contexts {
     }
 }
 
-/// The context of the other strand.
+/// Returns the context that the other strand has at the same place.
 fn reverse_complement(context: usize) -> usize {
     let complement = !context;
     (complement & 3) << 4 | complement & 12 | complement >> 4 & 3
 }
 
-/// The bases of a library.
+/// The counts of one library.
 struct Library<'a> {
     name: &'a [u8],
     samples: &'a [u8],
@@ -135,7 +135,7 @@ struct Library<'a> {
     is_tandem: bool,
 }
 
-/// Reads with one base, and with the other one.
+/// Numbers of bases that are equal to the reference base and to the called base of a substitution.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     reference: u64,
@@ -147,7 +147,7 @@ impl Counts {
         self.reference + self.called
     }
 
-    /// The share of the other base.
+    /// Returns the fraction of called bases, but at least [`MIN_RATE`].
     fn rate(self) -> f64 {
         if self.all() == 0 {
             return MIN_RATE;
@@ -156,12 +156,14 @@ impl Counts {
     }
 }
 
-/// What is counted of a substitution in some contexts.
+/// The counts of one substitution in some contexts.
 struct Observed {
-    /// Bases of reads whose end and strand speak for an artifact before the adapters, and against it.
+    /// Bases of the reads, by read of the pair and strand, that support an artifact before the
+    /// adapters were ligated (pre-adapter artifact), and of the reads that refute it.
     supporting: Counts,
     refuting: Counts,
-    /// Bases at the contexts, and at those of the other strand.
+    /// Bases where the forward strand of the reference has the context, and bases where the reverse
+    /// strand has it.
     forward: Counts,
     reverse: Counts,
 }
@@ -180,7 +182,7 @@ impl Observed {
     }
 }
 
-/// The quality of a rate of errors.
+/// Returns the Phred score of an error rate, rounded.
 fn quality(rate: f64) -> i64 {
     (-10.0 * rate.log10() + 0.5).floor() as i64
 }
@@ -208,7 +210,7 @@ impl<'a> Library<'a> {
             reference: count(sum(of.reference, false), sum(3 - of.reference, true)),
             called: count(sum(of.called, false), sum(3 - of.called, true)),
         };
-        // Ways are: first read, forward and reverse; second read, forward and reverse.
+        // The order of `WAYS` is: read 1 forward, read 1 reverse, read 2 forward, read 2 reverse.
         let same = |a: [u64; WAYS], b: [u64; WAYS]| a[0] + a[2] + b[1] + b[3];
         let other = |a: [u64; WAYS], b: [u64; WAYS]| a[1] + a[3] + b[0] + b[2];
         let facing = |a: [u64; WAYS], b: [u64; WAYS]| a[0] + a[3] + b[1] + b[2];
@@ -233,7 +235,8 @@ impl<'a> Library<'a> {
         row
     }
 
-    /// The row of a summary; `rate` is that of its artifact.
+    /// Returns the row of a substitution in a summary. `rate` selects the rate of its artifact:
+    /// pre-adapter or bait bias.
     fn summary(&self, of: Substitution, rate: fn(&Observed) -> f64, names: &[Named]) -> MetricsRow {
         let quality = |contexts| quality(rate(&self.observed(of, contexts)));
         let mut row = self.row(of);
@@ -256,8 +259,8 @@ impl<'a> Library<'a> {
     }
 }
 
-/// Appends the tables to the files: details and summary of artifacts before the adapters, the same of bait bias, and the
-/// summary of errors.
+/// Appends the five tables to their files, in the order of the program's endings: details and
+/// summary of pre-adapter artifacts, details and summary of bait bias, and the error summary.
 pub(super) fn put(texts: &mut [Vec<u8>; 5], counts: &[u64], libraries: &Libraries, is_tandem: bool) {
     let mut rows: [Vec<MetricsRow>; 5] = Default::default();
     let mut errors = [[Counts::default(); CALLS]; CALLS];
@@ -287,7 +290,7 @@ pub(super) fn put(texts: &mut [Vec<u8>; 5], counts: &[u64], libraries: &Librarie
                 row.push_decimal(it.forward.rate()).push_decimal(it.reverse.rate());
                 row.push_decimal(it.bait_bias_rate()).push_integer(quality(it.bait_bias_rate()));
                 rows[2].push(row);
-                // A substitution and that of the other strand are one error.
+                // A substitution and its complement on the other strand are the same error.
                 let strand = |base: usize| if of.reference >= 2 { 3 - base } else { base };
                 let error = &mut errors[strand(of.reference)][strand(of.called)];
                 error.reference += it.supporting.reference + it.refuting.reference;

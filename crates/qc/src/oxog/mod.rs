@@ -1,7 +1,9 @@
-//! CollectOxoGMetrics: C and G of the reference that are read as A and T, by context and library, and how many of them could be
-//! oxidised G.
+//! CollectOxoGMetrics: C and G of the reference that reads show as A and T, by context and library,
+//! and how many of them oxidation of G could explain.
 //!
-//! A position that several reads cover is one site, so positions are marked in pages, which are joined in their order.
+//! The program also counts sites. A position that several reads cover is one site, so covered
+//! positions are marked in bitmaps (pages), and the pages of successive batches are joined in
+//! order.
 
 mod table;
 
@@ -29,7 +31,6 @@ use crate::{
 pub(crate) const PROGRAM: PicardProgram =
     PicardProgram { name: "CollectOxoGMetrics", endings: &[".oxog_metrics"] };
 
-/// CollectOxoGMetrics.
 pub(crate) struct OxoG;
 
 impl MetricProgram for OxoG {
@@ -68,7 +69,6 @@ impl MetricProgram for OxoG {
     }
 }
 
-/// The program in a run.
 struct OxoGRun(Arc<OxoGCounting>);
 
 impl RunningProgram for OxoGRun {
@@ -82,10 +82,11 @@ impl RunningProgram for OxoGRun {
     }
 }
 
-/// Contexts of C: the base before, and the one behind.
+/// Number of contexts of C: the base before and the base after.
 const CONTEXTS: usize = 16;
 
-/// Bases of a context: of C or G in the reference; reference or other base; other ways, or as by oxidised G.
+/// Categories of the bases of a context, as three bits: the reference has C or G; the read has the
+/// reference base or the other one; the read and strand are as for oxidised G or not.
 const WAYS: usize = 8;
 
 const LIBRARY: usize = CONTEXTS * WAYS;
@@ -94,36 +95,37 @@ const LIBRARY: usize = CONTEXTS * WAYS;
 const PAGE_BITS: u32 = 9;
 const PAGE: u32 = 1 << PAGE_BITS;
 
-/// The positions of a page.
+/// One bit for each position of a page, set if a counted base covers it.
 type Marks = [u64; PAGE as usize / 64];
 
-/// Bases that are compared at once: with those beside them, no more than a page of the reference.
+/// Maximum number of bases that are compared at a time. Together with the base on each side, they
+/// are at most one page of the reference window.
 const AT_ONCE: u32 = (1 << 12) - 2;
 
-/// The digits of the bases.
+/// The digits of the bases, see [`digit`].
 const A: u8 = 0;
 const C: u8 = 1;
 const G: u8 = 2;
 const T: u8 = 3;
 
-/// The contribution of a batch of sorted reads.
+/// The result of one batch of sorted reads.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct OxoGPiece {
     contigs: Vec<ContigSites>,
-    /// Bases by library, context and way.
+    /// Numbers of bases, indexed by library, context and category (`WAYS`).
     bases: Vec<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct ContigSites {
     contig: u32,
-    /// The first and the last read.
+    /// The start positions of the first and the last counted read (0-based).
     first: u32,
     last: u32,
     pages: Vec<SitePage>,
 }
 
-/// Sites of a page in a library.
+/// The covered positions of one page in one library.
 #[derive(Debug, Serialize, Deserialize)]
 struct SitePage {
     page: u32,
@@ -153,17 +155,16 @@ impl ContigSites {
 }
 
 impl OxoGPiece {
-    /// Bytes of memory in use.
     fn heap_bytes(&self) -> usize {
         let pages = |it: &ContigSites| it.pages.capacity() * size_of::<SitePage>() + 64;
         self.contigs.iter().map(pages).sum::<usize>() + self.bases.capacity() * 8
     }
 }
 
-/// Bytes of memory of the sites of a page in a library that wait for later reads.
+/// Bytes of memory of a page of one library that later reads may still change.
 const WAITING_BYTES: u64 = 160;
 
-/// The count of a run.
+/// The rules and the totals of CollectOxoGMetrics in a run.
 pub(crate) struct OxoGCounting {
     options: SubstitutionOptions,
     min_mapq: u8,
@@ -175,10 +176,10 @@ pub(crate) struct OxoGCounting {
 }
 
 impl OxoGCounting {
-    /// Bytes of memory of a thread that makes pieces, and of the join.
+    /// Bytes of memory of a thread that makes pieces. The thread that joins them takes the same.
     pub const THREAD_BYTES: u64 = ReferenceContigs::THREAD_BYTES + (1 << 16);
 
-    /// The totals of all pieces.
+    /// Returns the totals of all pieces and resets them.
     pub fn finish(&self) -> Result<OxoGTotals> {
         let mut join = std::mem::take(&mut *self.join());
         join.complete(u32::MAX, self)?;
@@ -191,7 +192,7 @@ impl OxoGCounting {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a record is counted.
+    /// Returns whether a record is counted, by its flags, mapping quality and insert size.
     fn counts(&self, record: RecordRef<'_>) -> bool {
         let (flags, options) = (record.flags(), &self.options);
         let (least, most) = (options.minimum_insert_size(), options.maximum_insert_size());
@@ -244,21 +245,20 @@ impl OrderedTally for OxoGCounting {
     }
 }
 
-/// The totals of all reads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OxoGTotals {
-    /// By library, context and way.
+    /// Numbers of bases, indexed by library, context and category.
     bases: Vec<u64>,
-    /// By library and context.
+    /// Numbers of sites, indexed by library and context.
     sites: Vec<u64>,
 }
 
-/// What is joined so far.
+/// The totals of the pieces so far, and the pages that later reads may still change.
 #[derive(Default)]
 struct OxoGJoin {
     contig: u32,
     last: u32,
-    /// Pages that later reads may reach, by their number and the library.
+    /// Open pages, by page and library.
     pages: BTreeMap<(u32, u32), Marks>,
     bases: Vec<u64>,
     sites: Vec<u64>,
@@ -281,14 +281,15 @@ impl OxoGJoin {
         self.complete(sites.last >> PAGE_BITS, counting)
     }
 
-    /// Counts the sites of pages before one of this number.
+    /// Counts the sites of pages before page `before`, which no later read can reach, and removes
+    /// these pages.
     fn complete(&mut self, before: u32, counting: &OxoGCounting) -> Result<()> {
         while let Some(entry) = self.pages.first_entry().filter(|entry| entry.key().0 < before) {
             let ((page, library), marks) = entry.remove_entry();
             let Some((contig, length)) = counting.reference.place(self.contig.cast_signed())? else {
                 continue;
             };
-            // Only positions with bases on both sides are marked.
+            // Only positions that have a base on each side are marked.
             let first = (page << PAGE_BITS).max(1);
             let end = ((page + 1) << PAGE_BITS).min(length.saturating_sub(1));
             if first >= end {
@@ -311,7 +312,8 @@ impl OxoGJoin {
     }
 }
 
-/// Whether the base amid these three codes is G, and its context as of C; none if it is neither, or a base is unknown.
+/// Returns whether the middle base of three is G, and the context from the strand on which it is C.
+/// `None` if the base is neither C nor G, or if a neighbour is not A, C, G or T.
 #[inline]
 fn context(codes: &[u8]) -> Option<(bool, usize)> {
     let [before, at, behind] = [codes[0], codes[1], codes[2]].map(digit);
@@ -325,7 +327,7 @@ fn context(codes: &[u8]) -> Option<(bool, usize)> {
     }
 }
 
-/// Makes pieces, one for each thread.
+/// Makes the pieces of batches on one thread.
 pub(crate) struct OxoGMaker {
     counting: Arc<OxoGCounting>,
     pages: ReferencePages,
@@ -385,7 +387,7 @@ impl OxoGMaker {
             let (mut from, end) = (block.at, block.at + block.length as u32);
             while from < end {
                 let to = end.min(from.saturating_add(AT_ONCE));
-                // A base at an end of the contig has no context.
+                // The first and the last base of a contig have no context.
                 let first = from.saturating_sub(1);
                 let codes = self.pages.of(&counting.reference);
                 let codes = codes.codes(contig, first, length.min(to + 1))?;
@@ -408,7 +410,7 @@ impl OxoGMaker {
                     if u16::from(*qual) < least || is_outside() {
                         continue;
                     }
-                    // Oxidised G is read as T in the first read, and its complement as A in the second.
+                    // Oxidised G is read as T in read 1, and its complement is read as A in read 2.
                     let is_oxidised = (is_g != is_reverse) != is_second;
                     let way = [is_g, is_other, is_oxidised];
                     let way = way.into_iter().fold(0, |way, bit| 2 * way + usize::from(bit));

@@ -1,4 +1,4 @@
-//! The file of CollectOxoGMetrics.
+//! Writes the file of CollectOxoGMetrics.
 
 use readmill_format::metrics::{self, MetricsRow};
 
@@ -28,13 +28,14 @@ const COLUMNS: [&str; 20] = [
     "G_REF_OXO_Q",
 ];
 
-/// The least rate of errors that is written.
+/// Minimum error rate in the file, as in Picard.
 const MIN_RATE: f64 = 1e-10;
 
 const LETTERS: &[u8; 4] = b"ACGT";
 
 impl OxoGTotals {
-    /// Appends the table: a row for each context and each library of the header, in the order in which Java lists them.
+    /// Appends the table, with a row for each context and library. Both are in the order of a Java
+    /// `HashSet`, as in Picard.
     pub fn put(&self, text: &mut Vec<u8>, libraries: &Libraries) {
         let name = |context: usize| vec![LETTERS[context / 4], b'C', LETTERS[context % 4]];
         let mut contexts: Vec<Vec<u8>> = (0..CONTEXTS).map(name).collect();
@@ -55,7 +56,7 @@ impl OxoGTotals {
 
     fn put_numbers(&self, row: &mut MetricsRow, library: usize, context: usize) {
         let ways = &self.bases[library * LIBRARY + context * WAYS..][..WAYS];
-        // Of C or G, the same base or another, and whether as by oxidation.
+        // Reference C or G, base equal to the reference or not, category of oxidation or not.
         let bases = |g: usize, other: usize| ways[4 * g + 2 * other] + ways[4 * g + 2 * other + 1];
         let by =
             |other: usize, oxidised: usize| ways[2 * other + oxidised] + ways[4 + 2 * other + oxidised];
@@ -75,12 +76,11 @@ impl OxoGTotals {
     }
 }
 
-/// Appends a rate and its Phred score.
 fn put_rate(row: &mut MetricsRow, rate: f64) {
     row.push_decimal(rate).push_decimal(-10.0 * rate.log10());
 }
 
-/// A rate, or the least one; what is no number stays so, as in Java.
+/// Returns `rate`, but at least [`MIN_RATE`]. NaN stays NaN, as in Java.
 fn at_least(rate: f64) -> f64 {
     if rate < MIN_RATE { MIN_RATE } else { rate }
 }
