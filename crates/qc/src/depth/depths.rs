@@ -1,4 +1,5 @@
-//! The depths of a piece: at each position, the bases above noise, and those that count, of which a name has one.
+//! Counts the depths of a piece: for each position, the bases above noise, and the bases that
+//! count. Reads with the same name count once at a position.
 
 use std::collections::HashMap;
 
@@ -13,45 +14,46 @@ const PAGE_BITS: u32 = 9;
 /// Positions of a page.
 pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 
-/// The most reads of a piece: depths have 16 bits.
+/// Maximum number of reads of a piece, because its depths have 16 bits.
 pub(crate) const MAX_READS: usize = 60_000;
 
-/// The page of a position, and where it is there.
+/// Returns the number of the page of a position, and the offset of the position in this page.
 #[inline(always)]
 pub(crate) fn page_of(position: u32) -> (u32, usize) {
     (position >> PAGE_BITS, position as usize % PAGE)
 }
 
-/// The position after a page.
+/// Returns the position after the last one of a page.
 pub(crate) fn end_of(page: u32) -> u64 {
     (u64::from(page) + 1) << PAGE_BITS
 }
 
-/// The depths of a piece.
+/// The depths of a piece. Positions are 0-based, on a contig or among the bases of all targets.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Depths {
-    /// Pages in their order.
+    /// Pages in ascending order of their numbers. Pages without bases are missing.
     pub pages: Vec<Page>,
-    /// Aligned bases at positions that count.
+    /// Number of aligned bases of the counted reads, at positions that count.
     pub counted: u64,
-    /// Bases that would count, if a read of the same name had none there.
+    /// Number of bases that are not counted only because a read of the same name has a counted base
+    /// at the same position (Picard's PCT_EXC_OVERLAP).
     pub overlap: u64,
-    /// Bases above noise by their quality, up to the cap at each position.
+    /// Histogram of the qualities of bases above noise. At each position, only the first bases up
+    /// to the cap are counted.
     pub quals: Vec<u64>,
 }
 
-/// The depths of some positions.
+/// The depths of the positions of one page.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Page {
     pub number: u32,
-    /// Bases above noise.
     pub called: Vec<u16>,
-    /// Bases that count.
     pub good: Vec<u16>,
 }
 
 impl Depths {
-    /// The page of this number, which is made if it is not there.
+    /// Returns a page, and inserts an empty one if it is missing. Reads usually need one of the
+    /// last two pages, so these are tried first.
     #[inline]
     fn page(&mut self, number: u32) -> &mut Page {
         let n = self.pages.len();
@@ -72,7 +74,8 @@ impl Depths {
         }
     }
 
-    /// Takes back bases that are marked: reads of the same name have them, too.
+    /// Subtracts the bases that are marked, because another read of the same name has them, too.
+    /// Adds them to `overlap`.
     pub fn take_back(&mut self, view: ReadView<'_>, marks: &[bool]) {
         let mut all = marks;
         for (start, values) in view.runs() {
@@ -95,7 +98,7 @@ impl Depths {
         }
     }
 
-    /// Takes back what some of the reads have.
+    /// Subtracts the depths of reads that are left out.
     pub fn subtract(&mut self, less: &Depths) {
         for page in &less.pages {
             let own = self.page(page.number);
@@ -107,7 +110,6 @@ impl Depths {
         self.quals.iter_mut().zip(&less.quals).for_each(|(own, less)| *own -= less);
     }
 
-    /// Adds what other reads have.
     pub fn add(&mut self, more: &Depths) {
         for page in &more.pages {
             let own = self.page(page.number);
@@ -119,28 +121,34 @@ impl Depths {
         self.quals.iter_mut().zip(&more.quals).for_each(|(own, more)| *own += more);
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> usize {
         self.pages.len() * (4 * PAGE + size_of::<Page>()) + self.quals.capacity() * 8
     }
 
-    /// The most bytes of memory of the depths of so many bases, which lie in so many runs.
+    /// Returns the maximum memory in bytes of the depths of this number of bases in this number of
+    /// runs.
     pub fn max_bytes(bases: u64, runs: u64) -> u64 {
-        // The list of pages doubles, and is copied as it grows.
+        // The list of pages doubles its capacity, and exists twice while it is copied.
         (bases / PAGE as u64 + 2 * runs) * (4 * PAGE + 3 * size_of::<Page>() + 32) as u64
     }
 }
 
-/// Which bases count, and how many.
+/// The rule that decides which bases count for the depth.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedBases {
-    /// Bases of a lower quality do not count. It is above [`NOISE`], and at most 128.
+    /// Minimum quality of bases that count. It is above [`NOISE`](super::reads::NOISE), and at most
+    /// 128.
     pub min_qual: u8,
-    /// The first bases above noise at a position, whose qualities count.
+    /// Picard's COVERAGE_CAP: at each position, only the qualities of this number of first bases
+    /// are counted.
     pub cap: u32,
 }
 
-/// Counts depths, with memory that is used again.
+/// Counts the depths of pieces on one thread. It keeps its memory between pieces.
+///
+/// Depths are first added to bytes in a few recent pages, with vector instructions, and then to the
+/// 16-bit depths of the piece. Reads of the same name are found through a hash table.
 #[derive(Default)]
 pub(crate) struct DepthCounter {
     fresh: FreshPages,
@@ -150,7 +158,7 @@ pub(crate) struct DepthCounter {
 }
 
 impl DepthCounter {
-    /// The depths of these reads, whatever their names.
+    /// Returns the depths of these reads. Reads with the same name are counted independently.
     pub fn count_each(&mut self, reads: &Reads, counted: CountedBases) -> Depths {
         let mut depths = Depths::default();
         for (start, values) in reads.views().flat_map(ReadView::runs) {
@@ -161,7 +169,8 @@ impl DepthCounter {
         depths
     }
 
-    /// The depths of these reads, of which those of one name count once at a position.
+    /// Returns the depths of these reads. At each position, reads with the same name count only
+    /// once.
     pub fn count(&mut self, reads: &Reads, counted: CountedBases) -> Depths {
         let mut depths = self.count_each(reads, counted);
         depths.counted = reads.without_quals;
@@ -177,8 +186,9 @@ impl DepthCounter {
         depths
     }
 
-    /// Marks the bases of read `number` that count, and that a read of its name before it has, too; `before` is the last one
-    /// that may have its name. Returns whether there is such a read.
+    /// Marks the counted bases of read `number` at which an earlier read of the same name has a
+    /// counted base, too. `before` is the last earlier read that may have the same name. Returns
+    /// whether there is such a read.
     fn mark_shared(&mut self, reads: &Reads, number: usize, before: usize, least: u8) -> bool {
         let view = reads.view(number);
         let (mut mates, mut behind, mut before) = (0, number, Some(before));
@@ -186,7 +196,7 @@ impl DepthCounter {
             let other_view = reads.view(other);
             before = self.names.before(other);
             if other_view.read.end <= view.read.start {
-                // No later read overlaps it.
+                // Reads are in order of their starts, so no later read overlaps `other` either.
                 self.names.pass_over(behind, other);
                 continue;
             }
@@ -199,7 +209,8 @@ impl DepthCounter {
                 self.marks.clear();
                 self.marks.resize(view.values.len(), false);
             } else {
-                // Reads of one name are usually two. Of many, a few have all bases.
+                // There are usually two reads with a name. If there are many, the first few usually
+                // cover all bases.
                 let mut bases = view.values.iter().zip(&self.marks);
                 if bases.all(|(&value, &is_marked)| is_marked || !is_good(value, least)) {
                     break;
@@ -210,7 +221,7 @@ impl DepthCounter {
         mates > 0
     }
 
-    /// All bases above noise by their quality.
+    /// Returns the histogram of the qualities of all bases above noise.
     pub fn all_qualities(&mut self, reads: &Reads) -> Vec<u64> {
         let mut counts = vec![0; usize::from(MAX_QUAL) + 1];
         for (value, count) in self.quals.count_all(reads.values()) {
@@ -221,7 +232,8 @@ impl DepthCounter {
         counts
     }
 
-    /// Bases above noise by their quality. At a position, the first ones count, up to `cap`.
+    /// Returns the histogram of the qualities of bases above noise. At each position, only the
+    /// first `cap` bases are counted.
     fn qualities(&mut self, reads: &Reads, depths: &Depths, cap: u32) -> Vec<u64> {
         let is_deep = |page: &Page| page.called.iter().any(|&depth| u32::from(depth) > cap);
         if !depths.pages.iter().any(is_deep) {
@@ -243,8 +255,9 @@ impl DepthCounter {
     }
 }
 
-/// Calls `each` for the quality of each base above noise, with what is known of its position, which is first what `begin`
-/// says of each position of a page: none where nothing need be known. Only pages take memory of which something is known.
+/// Calls `each` for the quality of each base above noise, with the state of its position. `begin`
+/// returns the initial states of a page, by its number. It returns `None`, for a page or a
+/// position, if the caller needs no state there; such pages take no memory.
 pub(crate) fn each_numbered<T>(
     reads: &Reads,
     begin: impl Fn(u32) -> Option<Vec<Option<T>>>,
@@ -272,21 +285,24 @@ pub(crate) fn each_numbered<T>(
     }
 }
 
-/// Pages to which the last reads added, with a byte for a depth. What is there is not in [`Depths`] yet.
+/// The pages to which the most recent reads were added, with one byte for each depth. These depths
+/// are not yet in [`Depths`].
 struct FreshPages(Box<[FreshPage; FRESH]>);
 
-/// A read usually lies on one or two pages.
+/// Number of recent pages. A read usually covers one or two.
 const FRESH: usize = 4;
 
-/// Bases that are added at a time.
+/// Number of bases that are added at a time.
 const LANES: usize = 16;
 
-/// A page of a few reads.
+/// A recent page, with 8-bit depths.
 struct FreshPage {
     number: u32,
-    /// How many runs of bases were added: a byte holds so many.
+    /// Number of runs of bases that were added since the last flush. At most 255, so that no depth
+    /// overflows.
     runs: u8,
-    /// Depths, with room for the bases behind the last one that are added with it.
+    /// Depths. Adding a full vector at the end of the page may write zeros beyond it, hence the
+    /// extra elements.
     called: [u8; PAGE + LANES],
     good: [u8; PAGE + LANES],
 }
@@ -300,7 +316,8 @@ impl Default for FreshPages {
 }
 
 impl FreshPages {
-    /// Adds a run of aligned bases.
+    /// Adds a run of aligned bases. `values` are as in [`Reads`], `least` is the minimum quality of
+    /// bases that count.
     #[inline]
     fn add(&mut self, depths: &mut Depths, start: u32, values: &[u8], least: u8) {
         let (mut position, mut rest) = (start, values);
@@ -319,7 +336,6 @@ impl FreshPages {
         }
     }
 
-    /// Adds what is there to `depths`.
     fn flush(&mut self, depths: &mut Depths) {
         self.0.iter_mut().for_each(|page| page.flush(depths));
     }
@@ -337,7 +353,7 @@ impl FreshPage {
             add(at + LANES * number, chunk);
         }
         if !last.is_empty() {
-            // A base of no quality counts nowhere.
+            // Padding has quality 0, which never counts.
             let mut filled = [0; LANES];
             filled[..last.len()].copy_from_slice(last);
             add(at + LANES * chunks.len(), &filled);
@@ -358,7 +374,8 @@ impl FreshPage {
     }
 }
 
-/// Adds 1 to the first depths where a value counts. On arrays of their own, which the compiler knows to be apart.
+/// Adds 1 to each of the first depths whose value satisfies `counts`. It works on local arrays, so
+/// that the compiler knows that they do not overlap.
 #[inline(always)]
 fn add_lanes(depths: &mut [u8], values: &[u8; LANES], counts: impl Fn(u8) -> bool) {
     if let Some(depths) = depths.first_chunk_mut::<LANES>() {
@@ -368,12 +385,12 @@ fn add_lanes(depths: &mut [u8], values: &[u8; LANES], counts: impl Fn(u8) -> boo
     }
 }
 
-/// Finds reads by their names.
+/// A hash table from names to reads. Names are 64-bit hashes; reads with the same slot form a list.
 #[derive(Default)]
 struct Names {
-    /// The last read of a slot, and 1.
+    /// For each slot, the number of its last read plus 1, or 0.
     slots: Vec<u32>,
-    /// The read before each one in its slot, and 1.
+    /// For each read, the number of the previous read in its slot plus 1, or 0.
     before: Vec<u32>,
 }
 
@@ -384,7 +401,7 @@ impl Names {
         self.before.clear();
     }
 
-    /// Adds the next read; returns one before it that may have its name.
+    /// Adds the next read. Returns the previous read that may have the same name.
     #[inline]
     fn add(&mut self, name: u64, number: usize) -> Option<usize> {
         let at = name as usize & (self.slots.len() - 1);
@@ -393,12 +410,12 @@ impl Names {
         before.checked_sub(1).map(|number| number as usize)
     }
 
-    /// Forgets read `other`, which was the one before read `number`.
+    /// Removes read `other` from the list of read `number`, because no later read can overlap it.
     fn pass_over(&mut self, number: usize, other: usize) {
         self.before[number] = self.before[other];
     }
 
-    /// The one before read `number` that may have its name.
+    /// Returns the read before read `number` that may have the same name.
     #[inline]
     fn before(&self, number: usize) -> Option<usize> {
         self.before[number].checked_sub(1).map(|number| number as usize)

@@ -1,12 +1,16 @@
-//! Depths of sorted reads, as several programs count them.
+//! Depths of sorted reads, shared by the programs for whole genomes, targets and RNA.
 //!
-//! | subject | module |
+//! | task | module |
 //! |---|---|
-//! | the reads of a piece, and which of their bases count | `reads` |
-//! | their depths, page by page | `depths` |
-//! | pages to which later reads may add | `open_pages` |
-//! | depths that are complete, as runs | `runs` |
-//! | sensitivity to heterozygous SNPs | `sensitivity` |
+//! | store the counted reads of a piece, with a byte for each aligned base | `reads` |
+//! | count the depths of a piece, page by page | `depths` |
+//! | keep pages that later reads may still change | `open_pages` |
+//! | store final depths as runs of equal values | `runs` |
+//! | estimate the sensitivity to heterozygous SNPs | `sensitivity` |
+//!
+//! Positions are counted in pages of 512. Each position has two depths: `called` counts bases with
+//! a quality above noise, from which the sensitivity to SNPs is computed, and `good` counts bases
+//! that meet all rules of the program.
 
 pub(crate) mod depths;
 pub(crate) mod open_pages;
@@ -14,8 +18,9 @@ pub(crate) mod reads;
 pub(crate) mod runs;
 pub(crate) mod sensitivity;
 
-/// The name of the memory of all programs that count in order.
+/// The name in the memory ledger for all programs that count in order.
 pub const ORDERED_MEMORY: &str = "depths of quality metrics";
 
-/// Bytes of memory of a usual piece of one of them: most of the bytes of its reads, for each that keeps reads.
+/// Usual memory in bytes of a piece of one program. A program that keeps its reads takes most of
+/// the bytes of the batch.
 pub(crate) const USUAL_PIECE_BYTES: u64 = 1 << 20;

@@ -1,24 +1,23 @@
-//! Pages of depths to which later reads may add.
+//! Pages of depths to which later reads may still add.
 
 use std::collections::BTreeMap;
 
 use super::depths::{PAGE, Page, each_numbered, end_of};
 use super::reads::Reads;
 
-/// The pages, by their numbers.
+/// The open pages, by page number. Depths have 32 bits here, because many pieces may add to a page.
 #[derive(Default)]
 pub(crate) struct OpenPages(BTreeMap<u32, OpenPage>);
 
-/// The depths of a page so far.
+/// The depths of an open page so far.
 pub(crate) struct OpenPage {
-    /// Bases above noise.
+    /// Number of bases above noise, by position.
     pub called: Vec<u32>,
-    /// Bases that count.
+    /// Number of bases that count, by position.
     pub good: Vec<u32>,
 }
 
 impl OpenPage {
-    /// Adds the depths of more reads.
     pub fn add(&mut self, page: &Page) {
         self.called.iter_mut().zip(&page.called).for_each(|(sum, &more)| *sum += u32::from(more));
         self.good.iter_mut().zip(&page.good).for_each(|(sum, &more)| *sum += u32::from(more));
@@ -26,29 +25,29 @@ impl OpenPage {
 }
 
 impl OpenPages {
-    /// The page of this number.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut OpenPage> {
         self.0.get_mut(&number)
     }
 
-    /// Adds a page that is not there yet.
+    /// Adds a page that is not open yet.
     pub fn insert(&mut self, page: &Page) {
         let wide = |depths: &[u16]| depths.iter().map(|&depth| depth.into()).collect();
         self.0.insert(page.number, OpenPage { called: wide(&page.called), good: wide(&page.good) });
     }
 
-    /// Removes the first page, with its number, if it ends at position `last` or before.
+    /// Removes and returns the first page if it ends at or before position `last`, so that no later
+    /// read can reach it.
     pub fn pop_before(&mut self, last: u32) -> Option<(u32, OpenPage)> {
         let entry = self.0.first_entry().filter(|entry| end_of(*entry.key()) <= last.into())?;
         Some(entry.remove_entry())
     }
 
-    /// All pages, with their numbers.
     pub fn into_all(self) -> impl Iterator<Item = (u32, OpenPage)> {
         self.0.into_iter()
     }
 
-    /// Takes qualities back from `counts`: those of bases of a piece that are above the cap because of the reads before it.
+    /// Subtracts qualities of a piece from `counts`. The piece applied the cap to its own bases
+    /// only; this removes the bases that are above the cap because of the bases of earlier pieces.
     pub fn take_back_quals(&self, reads: &Reads, pages: &[Page], cap: u32, counts: &mut [u64]) {
         let is_deep = |page: &Page| {
             self.0.get(&page.number).is_some_and(|before| {
@@ -77,12 +76,12 @@ impl OpenPages {
         );
     }
 
-    /// Bytes of memory of so many more pages.
+    /// Returns the memory in bytes of this number of further pages.
     pub fn bytes_of(pages: usize) -> u64 {
         (pages * (8 * PAGE + 96)) as u64
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> usize {
         self.0.len() * (8 * PAGE + 96)
     }

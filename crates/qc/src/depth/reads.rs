@@ -1,65 +1,68 @@
-//! The reads of a piece: where their bases are aligned, and whether these count.
+//! The counted reads of a piece: the positions of their aligned bases, and a byte with the quality
+//! of each.
 
 use serde::{Deserialize, Serialize};
 
-/// Reads that count, in their order.
+/// The counted reads of a piece, in their order.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Reads {
     pub list: Vec<CountedRead>,
     blocks: Vec<AlignedBases>,
-    /// A byte for each aligned base, read by read.
+    /// One byte for each aligned base, read by read: the quality in the lower 7 bits, and [`IS_N`].
+    /// The quality is 0 at positions that do not count.
     values: Vec<u8>,
-    /// Aligned bases without qualities at positions that count.
+    /// Number of aligned bases without qualities, at positions that count.
     pub without_quals: u64,
 }
 
-/// A read that counts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct CountedRead {
-    /// A hash of its name.
+    /// A 64-bit hash of the read name.
     pub name: u64,
-    /// Its first position, and the one after its last.
+    /// The first position, and the position after the last one (0-based).
     pub start: u32,
     pub end: u32,
-    /// Its aligned bases at positions that count.
+    /// Number of aligned bases at positions that count.
     pub counted: u32,
-    /// Where its blocks and values begin, and how many they are.
+    /// The index of the first block and the number of blocks; the same for values.
     blocks: (u32, u32),
     values: (u32, u32),
 }
 
-/// A run of aligned bases: its first position, and how many they are.
+/// A run of aligned bases: its first position and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AlignedBases {
     pub start: u32,
     pub length: u32,
 }
 
-/// The bit of an aligned base that is N. The others are its quality, or 0 where the position does not count.
+/// The bit that marks an aligned base as N.
 pub(crate) const IS_N: u8 = 0x80;
 
-/// Aligned bases of lower qualities count nowhere; larger ones are not told apart.
+/// Bases up to this quality are never counted. Qualities above [`MAX_QUAL`] are counted as
+/// [`MAX_QUAL`].
 pub(crate) const NOISE: u8 = 2;
 pub(crate) const MAX_QUAL: u8 = 126;
 
-/// A quality as a signed byte of Java: those that no SAM file has are below 0.
+/// Converts a quality to what Picard sees: Java's byte is signed, so qualities from 128 are
+/// negative, and 0 is returned for them.
 pub(crate) fn as_java(qual: u8) -> u8 {
     if qual < IS_N { qual.min(MAX_QUAL) } else { 0 }
 }
 
-/// Whether the quality of a base is above noise.
+/// Returns whether a base is above noise, whether it is N or not.
 #[inline(always)]
 pub(crate) fn is_called(value: u8) -> bool {
     value & !IS_N > NOISE
 }
 
-/// Whether a base counts, where `least` is the least quality of those that do.
+/// Returns whether a base counts: its quality is at least `least`, and it is not N.
 #[inline(always)]
 pub(crate) fn is_good(value: u8, least: u8) -> bool {
     value.wrapping_sub(least) < IS_N - least
 }
 
-/// A read, with its blocks and values.
+/// A read with its blocks and values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadView<'a> {
     pub read: &'a CountedRead,
@@ -68,12 +71,12 @@ pub(crate) struct ReadView<'a> {
 }
 
 impl<'a> ReadView<'a> {
-    /// Bytes of memory of the read among others.
+    /// Returns the memory in bytes that the read takes.
     pub fn heap_bytes(self) -> usize {
         size_of::<CountedRead>() + size_of_val(self.blocks) + self.values.len()
     }
 
-    /// Each block, with its values.
+    /// Returns each block as its first position and its values.
     #[inline]
     pub fn runs(self) -> impl Iterator<Item = (u32, &'a [u8])> {
         let mut rest = self.values;
@@ -84,7 +87,8 @@ impl<'a> ReadView<'a> {
         })
     }
 
-    /// Marks the values of this read that count where `other` has a base that counts, too; `marks` are as many as its values.
+    /// Marks each value that counts if `other` has a counted base at the same position. `marks` has
+    /// as many elements as this read has values.
     pub fn mark_shared(self, other: ReadView<'_>, least: u8, marks: &mut [bool]) {
         let mut from = 0;
         for (start, values) in self.runs() {
@@ -110,7 +114,6 @@ impl<'a> ReadView<'a> {
 }
 
 impl Reads {
-    /// A read by its number.
     #[inline]
     pub fn view(&self, number: usize) -> ReadView<'_> {
         let read = &self.list[number];
@@ -126,12 +129,12 @@ impl Reads {
         (0..self.list.len()).map(|number| self.view(number))
     }
 
-    /// The values of all reads.
     pub fn values(&self) -> &[u8] {
         &self.values
     }
 
-    /// Adds a run of aligned bases of the next read, and returns its values.
+    /// Adds a run of aligned bases to the read that will be completed next. Returns the stored
+    /// values, so that the caller can mask positions.
     #[inline]
     pub fn push_block(&mut self, start: u32, values: &[u8]) -> &mut [u8] {
         let from = self.values.len();
@@ -140,7 +143,7 @@ impl Reads {
         &mut self.values[from..]
     }
 
-    /// Completes the next read, whose blocks were added.
+    /// Completes a read from the blocks that were added since the last read.
     pub fn push_read(&mut self, name: u64, start: u32, end: u32, counted: u32) {
         let (blocks, values) = self
             .list
@@ -151,18 +154,19 @@ impl Reads {
         self.list.push(CountedRead { name, start, end, counted, blocks, values });
     }
 
-    /// Whether blocks were added for a read that is not complete.
+    /// Returns whether blocks were added since the last completed read.
     pub fn has_open_blocks(&self) -> bool {
         self.list.last().map_or(0, |last| last.blocks.0 + last.blocks.1) < self.blocks.len() as u32
     }
 
-    /// Forgets blocks that were added for a read without aligned bases.
+    /// Removes the blocks that were added since the last completed read, because the read has no
+    /// aligned bases.
     pub fn forget_blocks(&mut self) {
         let kept = self.list.last().map_or(0, |last| last.blocks.0 + last.blocks.1);
         self.blocks.truncate(kept as usize);
     }
 
-    /// Forgets all reads, and keeps the memory.
+    /// Removes all reads and keeps the memory.
     pub fn clear(&mut self) {
         self.list.clear();
         self.blocks.clear();
@@ -170,14 +174,13 @@ impl Reads {
         self.without_quals = 0;
     }
 
-    /// Copies of the first reads.
+    /// Returns a copy of the first `count` reads.
     pub fn first(&self, count: usize) -> Reads {
         let mut first = Reads { without_quals: self.without_quals, ..Reads::default() };
         self.views().take(count).for_each(|view| first.push_copy(view));
         first
     }
 
-    /// Adds a copy of a read.
     pub fn push_copy(&mut self, view: ReadView<'_>) {
         self.blocks.extend_from_slice(view.blocks);
         self.values.extend_from_slice(view.values);
@@ -185,7 +188,7 @@ impl Reads {
         self.push_read(name, start, end, counted);
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> usize {
         self.list.capacity() * size_of::<CountedRead>()
             + self.blocks.capacity() * size_of::<AlignedBases>()

@@ -1,26 +1,27 @@
-//! Depths of positions that are numbered one after the other, as runs of equal ones.
+//! Final depths of numbered positions, stored compactly as runs of equal depths.
 
-/// Bytes of a chunk, which is full.
+/// Bytes of memory of a full chunk.
 const CHUNK: usize = 1 << 16;
 
-/// The most bytes of a run: two numbers of 32 bits, seven bits in a byte.
+/// Maximum number of bytes of a run: two 32-bit numbers, 7 bits per byte.
 const MAX: usize = 10;
 
-/// Runs of equal depths, in their order. What is not there is 0.
+/// Runs of equal depths, in the order of positions. Positions that were never added have depth 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DepthRuns {
-    /// Runs as depth and length, each number in bytes of seven bits, the lower ones first.
+    /// Each run is its depth and its length, as variable-length integers of 7 bits per byte, low
+    /// bits first.
     chunks: Vec<Vec<u8>>,
     open: (u32, u32),
-    /// The position behind the open run.
+    /// The position after the open run.
     end: u32,
 }
 
 impl DepthRuns {
-    /// Bytes of memory by which they grow at a time.
+    /// Bytes of memory by which the list of runs grows at a time.
     pub const CHUNK_BYTES: u64 = CHUNK as u64;
 
-    /// Adds a depth, of a position behind all before.
+    /// Adds the depth of a position. Positions must be in ascending order.
     pub fn push(&mut self, position: u32, depth: u32) {
         if position > self.end {
             self.extend(0, position - self.end);
@@ -58,24 +59,24 @@ impl DepthRuns {
         self.open = (0, 0);
     }
 
-    /// Completes them.
+    /// Closes the last run. Must be called before the runs are read.
     pub fn finish(&mut self) {
         self.close();
     }
 
-    /// The runs, once they are complete: depths and lengths.
+    /// Returns all runs as pairs of depth and length. Must be called after [`DepthRuns::finish`].
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let mut cursor = RunCursor::default();
         std::iter::from_fn(move || cursor.next(self))
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> usize {
         self.chunks.len() * (CHUNK + size_of::<Vec<u8>>())
     }
 }
 
-/// A place among runs that are read back, in their order.
+/// A position in the list of runs, for reading them in order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RunCursor {
     chunk: usize,
@@ -83,7 +84,8 @@ pub(crate) struct RunCursor {
 }
 
 impl RunCursor {
-    /// The next run, of these that are complete: its depth and length.
+    /// Returns the next run as its depth and its length, or `None` at the end. `runs` must be
+    /// finished.
     pub fn next(&mut self, runs: &DepthRuns) -> Option<(u32, u32)> {
         if runs.chunks.get(self.chunk).is_some_and(|chunk| self.at >= chunk.len()) {
             self.chunk += 1;

@@ -1,12 +1,15 @@
-//! HET_SNP_SENSITIVITY: the share of heterozygous SNPs that would be called with these depths and qualities.
+//! HET_SNP_SENSITIVITY: the fraction of heterozygous SNPs that would be called with these depths
+//! and qualities.
 //!
-//! Picard (3.4.0, `TheoreticalSensitivity`) draws sums of qualities at random, with java.util.Random and a fixed seed. So do we.
+//! Picard 3.4.0 (`TheoreticalSensitivity`) draws random qualities and sums them up, with
+//! java.util.Random and a fixed seed. This module draws the same numbers, so that the result is the
+//! same to the last digit.
 //!
-//! | subject | module |
+//! | task | module |
 //! |---|---|
 //! | the random numbers of Java | `random` |
-//! | blocks of tries of a draw | `tries`, with AVX2 `tries_avx2` |
-//! | drawing qualities | `wheel` |
+//! | compute the random state of many tries in advance | `tries`, with AVX2 `tries_avx2` |
+//! | draw a quality | `wheel` |
 
 mod random;
 mod tries;
@@ -16,20 +19,23 @@ mod wheel;
 
 use wheel::Wheel;
 
-/// The greatest depth that is considered.
+/// Maximum depth for which SNPs are considered. Deeper positions contribute nothing to the
+/// sensitivity.
 const MAX_DEPTH: usize = 1_000;
 
-/// The logarithm of the odds at which a SNP is called.
+/// Minimum log10 odds at which a SNP is called, as in Picard.
 const LOG_ODDS: f64 = 3.0;
 
-/// Bytes of memory for positions by so many depths.
+/// Returns the memory in bytes that the computation takes for depths below `depths`.
 pub(crate) fn bytes(depths: u64) -> u64 {
     let depths = depths.min(MAX_DEPTH as u64 + 1) + 1;
     // A table of counts, two rows of probabilities, the sums, and the wheel.
     4 * depths * depths + 32 * depths + 2 * 128 * depths + wheel::BYTES
 }
 
-/// Returns the sensitivity for positions by depth and bases by quality, from `samples` sums of each number of qualities.
+/// Returns the sensitivity. `depths` is the number of positions by depth, `quals` the number of
+/// bases by quality, and `samples` the number of random sums for each number of qualities (Picard's
+/// SAMPLE_SIZE).
 pub(crate) fn het_snp_sensitivity(depths: &[u64], quals: &[u64], samples: u32) -> f64 {
     let n = depths.len().min(MAX_DEPTH + 1);
     let above = sums_above(quals, n, samples);
@@ -46,7 +52,7 @@ pub(crate) fn het_snp_sensitivity(depths: &[u64], quals: &[u64], samples: u32) -
     sensitivity
 }
 
-/// Returns the Phred score of a sensitivity; -1 where all would be called, as in Picard.
+/// Returns the Phred score of a sensitivity. As in Picard, it is -1 if all SNPs would be called.
 pub(crate) fn phred(sensitivity: f64) -> f64 {
     let score = -10.0 * (1.0 - sensitivity).log10();
     match score {
@@ -56,7 +62,9 @@ pub(crate) fn phred(sensitivity: f64) -> f64 {
     }
 }
 
-/// The probabilities that 0 to `depth` reads of so many have an allele; `before` are those of one read less.
+/// Computes, for each number of reads from 0 to `depth`, the probability that this number of
+/// `depth` reads has one of the two alleles. `before` are the probabilities for a depth that is
+/// smaller by 1.
 fn binomial(depth: usize, before: &[f64], share: &mut Vec<f64>) {
     share.clear();
     share.push(0.5_f64.powi(depth as i32));
@@ -68,11 +76,11 @@ fn binomial(depth: usize, before: &[f64], share: &mut Vec<f64>) {
     }
 }
 
-/// For each number of reads with an allele (up to `n`), and each depth: how many sums of their qualities reach the threshold
-/// of the depth.
+/// Returns, for each number of reads with the allele (below `n`) and each depth, how many of the
+/// random sums of this number of qualities reach the threshold of the depth.
 fn sums_above(quals: &[u64], n: usize, samples: u32) -> Vec<u32> {
     let threshold = |depth: usize| 10.0 * (depth as f64 * std::f64::consts::LOG10_2 + LOG_ODDS);
-    // The number of depths whose threshold a sum reaches: they are the first ones.
+    // The number of depths whose threshold a sum reaches. They are always the smallest depths.
     let most = quals.len() * n;
     let (mut reached, mut depth) = (Vec::with_capacity(most + 1), 0_u16);
     for sum in 0..=most {

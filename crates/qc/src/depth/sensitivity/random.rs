@@ -1,9 +1,9 @@
-//! The random numbers of Java, and many steps of them at once.
+//! The random numbers of java.util.Random, and jumps over many of its steps.
 
-/// java.util.Random: 48 bits.
+/// The 48-bit state of java.util.Random, a linear congruential generator.
 pub(super) struct JavaRandom(pub(super) u64);
 
-/// Some steps of it at once: a factor and what is added.
+/// Several steps of the generator as one: a factor and an increment.
 #[derive(Clone, Copy)]
 pub(super) struct Jump {
     pub(super) factor: u64,
@@ -11,7 +11,7 @@ pub(super) struct Jump {
 }
 
 impl Jump {
-    /// So many steps.
+    /// Returns the jump over this number of steps.
     pub(super) const fn of(steps: u32) -> Self {
         let (mut factor, mut more, mut i) = (1_u64, 0_u64, 0);
         while i < steps {
@@ -23,20 +23,20 @@ impl Jump {
         Jump { factor, more }
     }
 
-    /// The state so many steps behind one.
+    /// Returns the state after the jump.
     #[inline]
     pub(super) fn from(self, state: u64) -> u64 {
         self.over(state) & JavaRandom::MASK
     }
 
-    /// The same, with bits above the 48th that mean nothing.
+    /// Same as [`Jump::from`], but leaves arbitrary bits above the 48th, which saves an operation.
     #[inline]
     pub(super) fn over(self, state: u64) -> u64 {
         state.wrapping_mul(self.factor).wrapping_add(self.more)
     }
 }
 
-/// Upper bits of the state that are the first half of a number.
+/// Number of upper bits of the state that are the first half of a floating-point number.
 pub(super) const FIRST_HALF: u32 = 26;
 
 impl JavaRandom {
@@ -54,14 +54,14 @@ impl JavaRandom {
         self.0 >> (48 - bits)
     }
 
-    /// A number from 0 to below 1.
+    /// Returns a number from 0 (inclusive) to 1 (exclusive), like `Random.nextDouble` in Java.
     #[inline]
     pub(super) fn next_double(&mut self) -> f64 {
         let first_half = self.next(FIRST_HALF);
         self.double(first_half)
     }
 
-    /// The same, with the first half that was drawn.
+    /// Returns the number whose first half was already drawn.
     #[inline]
     pub(super) fn double(&mut self, first_half: u64) -> f64 {
         ((first_half << 27) + self.next(27)) as f64 * (1.0 / (1_u64 << 53) as f64)

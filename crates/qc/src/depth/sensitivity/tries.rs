@@ -1,40 +1,45 @@
-//! Blocks of tries of a wheel: where each begins, and whether the first bits of its first number leave it a chance.
+//! Computes blocks of tries in advance: the random state of each try, and whether its first bits
+//! can lead to a quality.
 
 use super::random::{JavaRandom, Jump};
 
-/// Steps of java.util.Random for a try: two numbers of two halves each.
+/// Steps of java.util.Random in a try: two numbers with two halves each.
 pub(super) const STEPS: u32 = 4;
 
-/// Tries that are looked at beside each other, and tries of a block.
+/// Number of tries that are computed side by side, and number of tries in a block.
 pub(super) const LANES: usize = 16;
 pub(super) const BLOCK: usize = 8 * WORD;
 pub(super) const WORD: usize = u64::BITS as usize;
 
-/// Steps from a try to the next one of its lane.
+/// The jump from a try to the next try of the same lane.
 pub(super) const STRIDE: Jump = Jump::of(STEPS * LANES as u32);
 
-/// Bits of a first number, the upper ones, that the bins of [`Tries::fill`] tell apart.
+/// Number of upper bits of a first number that the bins of [`Tries::fill`] distinguish.
 pub(super) const BIN_BITS: u32 = 6;
 
-/// Consecutive tries.
+/// A block of consecutive tries.
 pub(super) struct Tries {
-    /// The state behind the first half of the first number, for each try; bits above the 48th mean nothing.
+    /// For each try, the state after the first half of its first number. Bits above the 48th are
+    /// arbitrary.
     pub(super) states: [u64; BLOCK],
-    /// A bit for each try, from the lowest one of the first word on: whether its first number is in a bin that counts.
+    /// One bit for each try, from the lowest bit of the first word: whether its first number is in
+    /// a bin that can lead to a quality.
     pub(super) candidates: [u64; BLOCK / WORD],
-    /// The states of the tries behind the block.
+    /// The states of the first tries after the block.
     pub(super) next: [u64; LANES],
 }
 
 impl Tries {
-    /// An empty block before the first try.
+    /// Returns an empty block. The first call of [`Tries::fill`] computes the tries that begin at
+    /// `seed`.
     pub(super) fn before(seed: u64) -> Self {
         let first = JavaRandom::new(seed).0;
         let next = std::array::from_fn(|lane| Jump::of(STEPS * lane as u32 + 1).from(first));
         Tries { states: [0; BLOCK], candidates: [0; BLOCK / WORD], next }
     }
 
-    /// Goes to the next block. `bins` has a bit for each value of the upper bits of a first number, set where it counts.
+    /// Computes the next block. `bins` has one bit for each value of the upper bits of a first
+    /// number, which is set if a quality is possible.
     pub(super) fn fill(&mut self, bins: u64) {
         for (candidates, states) in self.candidates.iter_mut().zip(self.states.as_chunks_mut::<WORD>().0)
         {
@@ -55,7 +60,7 @@ impl Tries {
 pub(super) mod tests {
     use super::*;
 
-    /// Fills some blocks, and compares each try with one that is reached step by step.
+    /// Fills several blocks, and compares each try with a generator that takes single steps.
     pub(in super::super) fn blocks_follow_each_other(fill: impl Fn(&mut Tries, u64)) {
         let (mut tries, mut state) = (Tries::before(51), JavaRandom::new(51).0);
         for bins in [0, 1, 1 << 63, 0x0123_4567_89ab_cdef, u64::MAX] {

@@ -1,4 +1,5 @@
-//! Blocks of tries by AVX2, four at once: as the code without vectors.
+//! Computes blocks of tries with AVX2, four at a time. The result is the same as from
+//! [`Tries::fill`].
 
 #![allow(unsafe_code, reason = "AVX2 reads and writes states through pointers")]
 
@@ -6,15 +7,15 @@ use std::arch::x86_64::*;
 
 use super::tries::{BIN_BITS, LANES, STRIDE, Tries, WORD};
 
-/// Tries of a vector.
+/// Number of tries in a vector.
 const WIDTH: usize = 4;
 
-/// Whether this processor has AVX2.
+/// Returns whether this processor has AVX2.
 pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx2")
 }
 
-/// As [`Tries::fill`]. The processor has AVX2.
+/// Computes the next block, see [`Tries::fill`]. Must only be called if the processor has AVX2.
 pub(super) fn fill(tries: &mut Tries, bins: u64) {
     debug_assert!(is_available());
     // SAFETY: the processor has AVX2.
@@ -27,7 +28,7 @@ fn fill_by_vectors(tries: &mut Tries, bins: u64) {
     let all = |value: u64| _mm256_set1_epi64x(value as i64);
     let (low, high, more) =
         (all(STRIDE.factor & 0xffff_ffff), all(STRIDE.factor >> 32), all(STRIDE.more));
-    // A shift by the bin brings its bit to the top.
+    // Shifting left by the bin moves the bit of the bin to the top.
     let (bins, mask) = (all(bins.reverse_bits()), all((1 << BIN_BITS) - 1));
     let mut lanes = [_mm256_setzero_si256(); LANES / WIDTH];
     for (lane, four) in lanes.iter_mut().zip(next.as_chunks::<WIDTH>().0) {
@@ -43,7 +44,7 @@ fn fill_by_vectors(tries: &mut Tries, bins: u64) {
             let bin = _mm256_and_si256(_mm256_srli_epi64::<{ 48 - BIN_BITS as i32 }>(state), mask);
             let set = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_sllv_epi64(bins, bin)));
             *candidates |= (set as u64) << (WIDTH * i);
-            // A product of 64 bits from those of 32.
+            // Computes a 64-bit product from 32-bit products.
             let crossed = _mm256_add_epi64(
                 _mm256_mul_epu32(_mm256_srli_epi64::<32>(state), low),
                 _mm256_mul_epu32(state, high),

@@ -1,4 +1,4 @@
-//! Draws qualities by their shares, as Picard does, for the sums of them.
+//! Draws random qualities in proportion to their frequency, as Picard does.
 
 use super::random::{FIRST_HALF, JavaRandom, Jump};
 use super::tries::{BIN_BITS, BLOCK, STEPS, Tries, WORD};
@@ -7,44 +7,46 @@ use super::tries_avx2 as avx2;
 
 const SEED: u64 = 51;
 
-/// Tries after which the quality is 0.
+/// Maximum number of tries for a quality. After them, the quality is 0.
 const MAX_TRIES: usize = 600;
 
-/// Bytes of memory of a wheel, besides a few.
+/// Bytes of memory of a wheel, without a few small fields.
 pub(super) const BYTES: u64 =
     (size_of::<[u32; BINS]>() + size_of::<Tries>() + size_of::<[Chance; BLOCK]>()) as u64;
 
-/// Upper bits of a first number that are looked at for the second one.
+/// Number of upper bits of a first number that select the threshold for the second number.
 const LOOKED_AT: u32 = 12;
 const BINS: usize = 1 << LOOKED_AT;
 
-/// Steps from a try to its second number.
+/// The jump from the state of a try to its second number.
 const SECOND: Jump = Jump::of(STEPS / 2);
 
-/// A try that may be taken: its place in the block and its state.
+/// A try that may lead to a quality: its index in the block and its state.
 type Chance = (usize, u64);
 
-/// Draws qualities: one that looks likely is taken as often as its share of the most frequent one says, and drawn again
-/// otherwise.
+/// Draws qualities by rejection sampling: a try picks one of the qualities at random, and accepts
+/// it with the probability of its frequency relative to the most frequent quality. After a
+/// rejection, the next try follows.
 ///
-/// Each try uses two random numbers, whether its quality is taken or not. So the state at which each try begins is known, and
-/// a block of them is looked at before any is drawn: a few bits of both numbers show for most tries that their quality is not
-/// taken.
+/// Each try uses two random numbers, whether its quality is accepted or not. So the state at the
+/// beginning of each try is known, and a whole block of tries can be examined in advance: a few
+/// bits of both numbers are enough to reject most of them.
 pub(super) struct Wheel {
-    /// The shares of the qualities of that of the most frequent one; not numbers if there are no bases.
+    /// For each quality, its frequency divided by the frequency of the most frequent quality. NaN
+    /// if there are no bases.
     shares: Vec<f64>,
-    /// By the upper bits of the first number: the first half of the second number from which on no try is taken.
+    /// By the upper bits of the first number: the smallest first half of the second number with
+    /// which no quality is accepted.
     hopeless: Box<[u32; BINS]>,
-    /// By fewer of the upper bits of the first number: whether any try may be taken.
+    /// By fewer upper bits of the first number: one bit that is set if a quality may be accepted.
     bins: u64,
-    /// A block of tries.
     tries: Box<Tries>,
-    /// Those of them that may be taken.
+    /// The tries of the block that may lead to a quality.
     chances: Box<[Chance; BLOCK]>,
-    /// How many there are, and the next one.
+    /// The number of chances in the block, and the index of the next one.
     count: usize,
     next: usize,
-    /// The place in the block behind the tries that are used up.
+    /// The index in the block of the first try that was not used yet.
     place: usize,
 }
 
@@ -102,7 +104,8 @@ impl Wheel {
         }
     }
 
-    /// The quality of a try whose first half left this state, if it is taken.
+    /// Returns the quality that a try accepts, or `None` if it rejects it. `state` is the state
+    /// after the first half of its first number.
     #[inline]
     fn taken(&self, state: u64) -> Option<usize> {
         let mut random = JavaRandom(state & JavaRandom::MASK);
@@ -111,7 +114,7 @@ impl Wheel {
         (random.next_double() < self.shares[qual]).then_some(qual)
     }
 
-    /// Goes to the next block of tries, by vectors where the processor has them.
+    /// Computes the next block of tries, with AVX2 if the processor has it.
     fn fill_tries(&mut self) {
         #[cfg(target_arch = "x86_64")]
         if avx2::is_available() {
@@ -120,10 +123,11 @@ impl Wheel {
         self.tries.fill(self.bins);
     }
 
-    /// Lists the tries of the next block that may be taken.
+    /// Collects the tries of the next block that may lead to a quality.
     fn fill(&mut self) {
         self.fill_tries();
-        // No branch on the second number: a try that cannot be taken is written, too, and the next one over it.
+        // Without a branch on the second number: a try without a chance is written, too, and the
+        // next one overwrites it.
         let mut count = 0;
         for (word, mut candidates) in self.tries.candidates.into_iter().enumerate() {
             while candidates != 0 {
@@ -144,7 +148,7 @@ impl Wheel {
 mod tests {
     use super::*;
 
-    /// Draws as Picard does, number by number.
+    /// Draws like Picard, one number at a time.
     fn draw_plainly(shares: &[f64], random: &mut JavaRandom) -> usize {
         for _ in 0..MAX_TRIES {
             let qual = (shares.len() as f64 * random.next_double()) as usize;
