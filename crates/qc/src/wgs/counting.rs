@@ -1,4 +1,4 @@
-//! The count of depths of a run, which takes pieces in their order.
+//! The shared state of the programs for whole genomes in a run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::depth::reads::Reads;
 use crate::reference::ReferenceContigs;
 
-/// The count of depths of a run.
+/// The rules and inputs of all threads that make pieces, and the join of the pieces.
 pub(crate) struct WgsCounting {
     pub(super) rules: Vec<WgsRules>,
     pub(super) reference: ReferenceContigs,
@@ -22,14 +22,15 @@ pub(crate) struct WgsCounting {
     spare: Mutex<Vec<Reads>>,
 }
 
-/// The most lists of reads whose memory is kept to be used again.
+/// Maximum number of empty lists of reads that are kept, so that their memory can be reused.
 const MAX_SPARE: usize = 8;
 
 impl WgsCounting {
     /// Bytes of memory of a thread that makes pieces.
     pub(crate) const THREAD_BYTES: u64 = ReferenceContigs::THREAD_BYTES + (1 << 20);
 
-    /// The count by these rules, of reads on so many `contigs`, within `intervals` if there are any.
+    /// Creates the count with these rules, for a header with this number of contigs. Counts only
+    /// within `intervals`, if given.
     pub(crate) fn new(
         rules: Vec<WgsRules>,
         reference: ReferenceContigs,
@@ -51,7 +52,7 @@ impl WgsCounting {
         self.spare().iter().map(|reads| reads.heap_bytes() as u64).sum()
     }
 
-    /// Keeps the memory of a list of reads for [`WgsCounting::empty_reads`].
+    /// Keeps the memory of a list of reads for [`WgsCounting::empty_reads`]. Reads are discarded.
     pub(super) fn keep(&self, mut reads: Reads) {
         let mut spare = self.spare();
         if spare.len() < MAX_SPARE {
@@ -60,17 +61,18 @@ impl WgsCounting {
         }
     }
 
-    /// An empty list of reads, with the memory of an earlier one: new memory costs time.
+    /// Returns an empty list of reads, with the memory of an earlier list if possible, because
+    /// allocating is slow.
     pub(super) fn empty_reads(&self) -> Reads {
         self.spare().pop().unwrap_or_default()
     }
 
-    /// The totals of all pieces, by the rules.
+    /// Returns the totals of all pieces, for each of the rules, and resets them.
     pub(crate) fn finish(&self) -> Vec<WgsTotals> {
         std::mem::replace(&mut *self.join(), self.empty_join()).finish()
     }
 
-    /// Returns the positions of the reference that count.
+    /// Returns the positions of the reference that can be covered.
     pub(super) fn territory(&self) -> Territory<'_> {
         Territory {
             reference: &self.reference,

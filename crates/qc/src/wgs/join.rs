@@ -1,4 +1,4 @@
-//! Joins pieces, in their order, to numbers of positions by depth.
+//! Joins pieces in order to the number of positions by depth.
 
 use std::collections::HashMap;
 
@@ -13,28 +13,32 @@ use crate::depth::open_pages::{OpenPage, OpenPages};
 use crate::depth::reads::{MAX_QUAL, ReadView, Reads};
 use crate::unsorted::unsorted;
 
-/// Joins pieces, by the rules of each program.
+/// Joins pieces, separately for the rules of each program.
 pub(super) struct WgsJoin {
     by_rules: Vec<RulesJoin>,
     intervals: Option<Intervals>,
 }
 
-/// What is known of all reads by the rules of a program.
+/// The totals of all reads by the rules of one program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WgsTotals {
-    /// Positions by the number of bases that count, up to the cap; those without any base are not counted.
+    /// Number of positions by their number of counted bases, up to the cap. Positions without any
+    /// base are missing.
     pub good: Vec<u64>,
-    /// Positions by the number of bases above noise, likewise.
+    /// Number of positions by their number of bases above noise, up to the cap. Positions without
+    /// any base are missing.
     pub called: Vec<u64>,
-    /// Bases above noise by their quality, up to the cap at each position.
+    /// Histogram of the qualities of bases above noise. At each position, only the first bases up
+    /// to the cap are counted.
     pub quals: Vec<u64>,
-    /// Aligned bases of reads that count, at positions that count.
+    /// Number of aligned bases of counted reads, at positions that count.
     pub counted: u64,
-    /// Those of them that count.
+    /// Number of bases that count.
     pub good_bases: u64,
-    /// Those that would, if a read of the same name had none there.
+    /// Number of bases that are not counted only because a read of the same name has a counted base
+    /// at the same position (PCT_EXC_OVERLAP).
     pub overlap: u64,
-    /// Those that count, but lie above the cap.
+    /// Number of bases that count, but exceed the cap at their position (PCT_EXC_CAPPED).
     pub capped: u64,
     pub excluded: Excluded,
 }
@@ -46,37 +50,40 @@ struct RulesJoin {
     totals: WgsTotals,
 }
 
-/// The contig whose pieces are joined.
+/// The contig whose pieces are being joined.
 struct OpenContig {
     number: u32,
-    /// The position of the last read: no later read covers what is before it.
+    /// The start of the last read. No later read covers positions before it.
     last: u32,
     /// Pages that later reads may cover.
     pages: OpenPages,
     waiting: Waiting,
-    /// Open positions, since there were so many reads that some could be left out.
+    /// The open positions of the locus cap. `None` as long as there are too few reads to reach the
+    /// cap.
     positions: Option<LocusCap>,
 }
 
-/// Reads that reach beyond the last one, in their order; some of them did once.
+/// Reads of earlier pieces that later reads may overlap, in their order. They may include reads
+/// that no later read can reach, which are removed from time to time.
 #[derive(Default)]
 struct Waiting {
     reads: Reads,
-    /// The last read of each name.
+    /// The number of the last read of each name, from 1.
     by_name: HashMap<u64, u32>,
-    /// The read of its name before each one, and 1.
+    /// For each read, the number of the previous read of the same name, from 1, or 0.
     before: Vec<u32>,
-    /// The greatest end of them.
+    /// The largest end position of the reads.
     end: u32,
-    /// How many may be there until those are looked for that no later read reaches: each is moved a few times at most.
+    /// Number of reads above which unreachable reads are removed. It doubles with the reads that
+    /// stay, so that each read is copied only a few times.
     enough: usize,
 }
 
-/// Reads that are there until those are looked for that no later read reaches.
+/// Minimum number of waiting reads before unreachable reads are removed.
 const ENOUGH: usize = 256;
 
 impl Waiting {
-    /// Adds the reads of a piece that end at `last` or behind it.
+    /// Adds the reads of a piece that end at or after `last`, the start of its last read.
     fn advance(&mut self, reads: &Reads, last: u32) {
         reads.views().filter(|view| view.read.end >= last).for_each(|view| self.push(view));
         if self.reads.list.len() > self.enough.max(ENOUGH) {
@@ -91,7 +98,7 @@ impl Waiting {
         self.reads.push_copy(view);
     }
 
-    /// Forgets reads that end before `last`.
+    /// Removes reads that end before `last`, and copies the others.
     fn forget_before(&mut self, last: u32) {
         let before = std::mem::take(&mut self.reads);
         self.by_name.clear();
@@ -101,7 +108,7 @@ impl Waiting {
         self.enough = 2 * self.reads.list.len();
     }
 
-    /// The reads of this name.
+    /// Returns all waiting reads with this name hash.
     fn of_name(&self, name: u64) -> impl Iterator<Item = ReadView<'_>> {
         let last = self.by_name.get(&name).copied().unwrap_or(0);
         let numbers = std::iter::successors(Some(last), |&number| {
@@ -110,12 +117,13 @@ impl Waiting {
         numbers.take_while(|&number| number > 0).map(|number| self.reads.view(number as usize - 1))
     }
 
-    /// Bytes of memory in use, and of the copy that is made while some are forgotten.
+    /// Returns the memory in bytes that is in use, and that the copy takes while reads are removed.
     fn heap_bytes(&self) -> usize {
         2 * self.reads.heap_bytes() + 4 * self.before.capacity() + self.by_name.capacity() * NAME_BYTES
     }
 
-    /// Returns the maximum number of further bytes in use while that many reads of that many bytes are added.
+    /// Returns the maximum number of further bytes in use while this number of reads with this
+    /// number of bytes is added.
     fn growth(&self, reads: usize, bytes: usize) -> usize {
         let table = extra_slots_to_grow(self.by_name.capacity(), self.by_name.len(), reads) * NAME_BYTES;
         let lists = if self.before.len() + reads > self.before.capacity() {
@@ -146,7 +154,8 @@ impl WgsJoin {
         WgsJoin { by_rules: rules.iter().map(join).collect(), intervals: intervals.cloned() }
     }
 
-    /// Adds the next piece, and passes its lists of reads to `release`.
+    /// Adds the next piece. Passes the lists of reads that are no longer needed to `release`, to
+    /// reuse their memory.
     pub(super) fn add(&mut self, piece: WgsPiece, mut release: impl FnMut(Reads)) -> Result<()> {
         let intervals = self.intervals.as_ref();
         for (join, piece) in self.by_rules.iter_mut().zip(piece.by_rules) {
@@ -166,7 +175,7 @@ impl WgsJoin {
         self.by_rules.into_iter().map(finish).collect()
     }
 
-    /// Bytes of memory in use, beside the totals.
+    /// Returns the memory in bytes that is in use, without the totals.
     pub(super) fn heap_bytes(&self) -> u64 {
         let open = self.by_rules.iter().filter_map(|join| join.open.as_ref());
         let bytes = |open: &OpenContig| {
@@ -176,13 +185,14 @@ impl WgsJoin {
         open.map(|open| bytes(open) as u64).sum()
     }
 
-    /// The most bytes in use at any time while a piece is added, beside the totals.
+    /// Returns the maximum memory in bytes at any moment while `piece` is added, without the
+    /// totals.
     pub(super) fn max_bytes(&self, piece: &WgsPiece) -> u64 {
         let mut most = self.heap_bytes();
         for (join, piece) in self.by_rules.iter().zip(&piece.by_rules) {
             for piece in &piece.contigs {
                 let Some(last) = piece.reads.list.last().map(|read| read.start) else { continue };
-                // Only what reaches beyond the last read waits.
+                // Only reads that reach the last read have to wait.
                 let (mut reads, mut bytes) = (0, 0);
                 for view in piece.reads.views().filter(|view| view.read.end >= last) {
                     reads += 1;
@@ -191,7 +201,7 @@ impl WgsJoin {
                 let open = join.open.as_ref().filter(|open| open.number == piece.contig);
                 let growth = open.map_or(4 * bytes, |open| open.waiting.growth(reads, bytes));
                 let waiting = open.map_or(0, |open| open.waiting.reads.list.len());
-                // Where reads are left out, they and their depths are counted again.
+                // If reads are left out, the depths of the first reads are counted again.
                 let is_capped = waiting + piece.reads.list.len() > join.rules.locus_cap as usize;
                 let all = piece.reads.heap_bytes() + piece.depths.heap_bytes();
                 let again = if is_capped { 2 * all } else { 0 };
@@ -205,7 +215,7 @@ impl WgsJoin {
 }
 
 impl RulesJoin {
-    /// Adds a piece, and returns its reads.
+    /// Adds a piece, and returns its list of reads for reuse.
     fn add(&mut self, piece: ContigPiece, intervals: Option<&Intervals>) -> Result<Reads> {
         let ContigPiece { contig, head, mut reads, mut depths } = piece;
         let (Some(first), Some(last)) = (reads.list.first(), reads.list.last()) else {
@@ -226,7 +236,8 @@ impl RulesJoin {
             return Err(unsorted());
         }
         if let Some(kept) = open.keep(&reads, rules.locus_cap, intervals) {
-            // Reads are left out only of the first ones, which have all reads beside them that they overlap.
+            // Only reads of the head can be left out. The head includes all reads that overlap
+            // them.
             let dropped = reads.list.len() - kept.list.len();
             depths.subtract(&counter.count(&reads.first(head as usize), rules.counted()));
             depths.add(
@@ -266,7 +277,7 @@ impl RulesJoin {
 }
 
 impl OpenContig {
-    /// The reads of a piece that are kept where others lie at their place, unless all of them are.
+    /// Returns the reads of a piece that the locus cap keeps, or `None` if it keeps all.
     fn keep(&mut self, reads: &Reads, cap: u32, intervals: Option<&Intervals>) -> Option<Reads> {
         if self.positions.is_none() && self.waiting.reads.list.len() + reads.list.len() > cap as usize {
             self.waiting.forget_before(self.last);
@@ -280,7 +291,7 @@ impl OpenContig {
         self.positions.get_or_insert_with(new).keep(reads)
     }
 
-    /// Takes back bases of a piece where a read of the same name, from before the piece, has one that counts.
+    /// Subtracts bases at which a read of the same name, in an earlier piece, has a counted base.
     fn meet(&self, reads: &Reads, depths: &mut Depths, least: u8) {
         if self.waiting.reads.list.is_empty() {
             return;
@@ -295,7 +306,7 @@ impl OpenContig {
             if !self.waiting.by_name.contains_key(&view.read.name) {
                 continue;
             }
-            // Bases that a read of the piece before this one has were taken back.
+            // Bases that an earlier read of the same piece has were already subtracted.
             known.clear();
             known.resize(view.values.len(), false);
             let before = met.entry(view.read.name).or_default();
@@ -317,7 +328,7 @@ impl WgsTotals {
         self.add(page.called.into_iter().zip(page.good), cap);
     }
 
-    /// Adds positions by their depths: of bases above noise, and of bases that count.
+    /// Adds positions by their depths, as pairs of the bases above noise and the counted bases.
     #[inline]
     fn add(&mut self, depths: impl Iterator<Item = (u32, u32)>, cap: u32) {
         for (called, good) in depths.filter(|(called, _)| *called > 0) {

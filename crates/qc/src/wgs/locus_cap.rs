@@ -1,8 +1,11 @@
-//! LOCUS_ACCUMULATION_CAP: a read is left out if as many others lie at the first position that is still open.
+//! LOCUS_ACCUMULATION_CAP: a read is left out if too many reads cover the first position that is
+//! still open.
 //!
-//! This is how htsjdk's SamLocusIterator keeps its positions. It opens those that a read spans, gaps as well. When the next
-//! read comes, it closes positions that lie two or more before it. Positions in gaps, where no read has a base, are closed
-//! together with those behind them that have none. So the first open position is the one before the read, or its own.
+//! htsjdk's `SamLocusIterator` defines which position this is. It opens all positions that a read
+//! spans, including gaps. When the next read arrives, it closes the positions that are two or more
+//! before the start of this read. If it closes a position without bases, in a gap, it also closes
+//! the following positions without bases. So the first open position is the one before the start of
+//! the read, or the start itself.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +14,20 @@ use readmill_format::intervals::Intervals;
 use crate::depth::depths::{PAGE, end_of, page_of};
 use crate::depth::reads::{ReadView, Reads};
 
-/// The open positions of a contig.
+/// The open positions of a contig, with the number of bases at each.
 pub(super) struct LocusCap {
     cap: u32,
     contig: u32,
-    /// Positions outside of these are left out.
+    /// Positions outside these intervals are skipped when positions are closed.
     intervals: Option<Intervals>,
-    /// Bases by their position.
+    /// The number of bases at each position, in pages.
     pages: BTreeMap<u32, Vec<u32>>,
-    /// The first open position, and the one after the last.
+    /// The first open position, and the position after the last one.
     open: Option<(u32, u32)>,
 }
 
 impl LocusCap {
-    /// The positions that `reads` leave open, which were all accepted.
+    /// Creates the positions that `reads` leave open. All these reads were kept before.
     pub fn new(cap: u32, contig: u32, intervals: Option<&Intervals>, reads: &Reads) -> Self {
         let (intervals, pages) = (intervals.cloned(), BTreeMap::new());
         let mut positions = LocusCap { cap, contig, intervals, pages, open: None };
@@ -35,7 +38,7 @@ impl LocusCap {
         positions
     }
 
-    /// Takes the next reads; returns those that are kept, unless all of them are.
+    /// Adds the next reads. Returns the reads that are kept, or `None` if all are kept.
     pub fn keep(&mut self, reads: &Reads) -> Option<Reads> {
         let mut kept: Option<Reads> = None;
         for (number, view) in reads.views().enumerate() {
@@ -51,19 +54,20 @@ impl LocusCap {
         kept
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> usize {
         self.pages.len() * (4 * PAGE + 64)
     }
 
-    /// Closes positions for a read that begins at `start`.
+    /// Closes positions before a read that starts at `start`.
     fn advance(&mut self, start: u32) {
         while let Some((first, end)) = self.open.filter(|(first, _)| first + 1 < start) {
             let covered = (first..end.min(start)).find(|&at| self.count(at) > 0);
             let at = covered.unwrap_or(end.min(start));
             let open = |first: u32| (first < end).then_some((first, end));
             self.open = open(at);
-            // Positions without a base are told one by one, and the next read is looked at again.
+            // htsjdk reports positions without bases one at a time, and looks at the next read
+            // again after each.
             let is_told = at > first && self.is_wanted(first, at);
             if at < start && !is_told {
                 self.open = open(at.saturating_add(1));
@@ -78,7 +82,7 @@ impl LocusCap {
         }
     }
 
-    /// Opens the positions of a read.
+    /// Opens the positions of a read that is kept.
     fn accept(&mut self, view: ReadView<'_>) {
         let (first, end) = self.open.unwrap_or((view.read.start, view.read.end));
         self.open = Some((first, end.max(view.read.end)));
@@ -100,7 +104,8 @@ impl LocusCap {
         self.pages.get(&page).map_or(0, |page| page[at])
     }
 
-    /// Whether a position from `from` to `to` is told: it lies in an interval, if there are any.
+    /// Returns whether htsjdk reports a position from `from` to `to` (exclusive): one is in an
+    /// interval, or there are no intervals.
     fn is_wanted(&self, from: u32, to: u32) -> bool {
         self.intervals.as_ref().is_none_or(|intervals| intervals.overlaps(self.contig, from, to))
     }

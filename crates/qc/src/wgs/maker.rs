@@ -1,4 +1,4 @@
-//! Makes pieces: which reads count, and which of their bases.
+//! Makes pieces: decides which reads and bases count, and counts their depths.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::read::N;
 use crate::reference::ReferencePages;
 use crate::unsorted::unsorted;
 
-/// The most bytes of values of a piece, unless one read has more.
+/// Maximum number of bytes of base values in a piece, unless a single read has more.
 const MAX_VALUES: usize = 1 << 28;
 
-/// Pages whose mask is known at a time.
+/// Number of pages whose masks are kept.
 const MASKS: usize = 64;
 
-/// Makes pieces, one for each thread.
+/// Makes the pieces of batches on one thread.
 pub(crate) struct WgsMaker {
     counting: Arc<WgsCounting>,
     counter: DepthCounter,
@@ -29,17 +29,18 @@ pub(crate) struct WgsMaker {
     codes: Vec<u8>,
 }
 
-/// Which positions count: those of intervals, if there are any, where the reference is not N.
+/// Which positions count: those that are not N in the reference and, if there are intervals, are in
+/// one. Masks of recent pages are kept.
 struct Masks {
     bases: ReferencePages,
     pages: Vec<Mask>,
 }
 
-/// The positions of a page.
+/// The mask of one page.
 struct Mask {
-    /// The contig and the page.
+    /// The contig and the number of the page.
     key: Option<(u32, u32)>,
-    /// Whether all of them count.
+    /// Whether all positions of the page count.
     all: bool,
     counts: Box<[bool; PAGE]>,
 }
@@ -50,7 +51,7 @@ impl Masks {
         Masks { bases: ReferencePages::default(), pages: (0..MASKS).map(|_| none()).collect() }
     }
 
-    /// The mask of a page.
+    /// Returns the mask of a page. Computes it if it is not kept.
     #[inline]
     fn of(&mut self, counting: &WgsCounting, contig: u32, page: u32) -> Result<&Mask> {
         let at = (page ^ contig) as usize % MASKS;
@@ -86,7 +87,7 @@ impl Masks {
         Ok(())
     }
 
-    /// How many positions of a run count.
+    /// Returns the number of positions in a run that count.
     fn count(&mut self, counting: &WgsCounting, contig: u32, start: u32, length: u32) -> Result<u64> {
         let (mut position, end, mut counted) = (start, start.saturating_add(length), 0);
         while position < end {
@@ -99,7 +100,8 @@ impl Masks {
         Ok(counted)
     }
 
-    /// Sets the values of a run to 0 where positions do not count; returns how many do.
+    /// Sets the values of positions that do not count to 0. Returns the number of positions that
+    /// count.
     #[inline]
     fn apply(
         &mut self,
@@ -129,7 +131,7 @@ impl Masks {
     }
 }
 
-/// The reads of a contig that are gathered.
+/// The counted reads of a contig that are not in a piece yet.
 struct Gathered {
     contig: u32,
     last: u32,
@@ -151,7 +153,7 @@ impl OrderedTally for WgsCounting {
         piece.heap_bytes()
     }
 
-    /// Includes reads that wait for later ones, and empty lists that wait for reads.
+    /// Includes reads that wait for later ones, and empty lists that are kept for reuse.
     fn max_bytes_to_add(&self, piece: &WgsPiece) -> u64 {
         self.join().max_bytes(piece) + self.bytes_of_lists()
     }
@@ -187,7 +189,6 @@ impl PieceMaker for WgsMaker {
 }
 
 impl WgsMaker {
-    /// A maker of one thread.
     pub fn new(counting: Arc<WgsCounting>) -> Self {
         let (counter, codes) = (DepthCounter::default(), Vec::new());
         WgsMaker { counting, counter, masks: Masks::new(), codes }
@@ -230,7 +231,7 @@ impl WgsMaker {
         Ok(piece)
     }
 
-    /// Counts the depths of the reads so far.
+    /// Moves the gathered reads with their depths to the piece.
     fn complete(&mut self, gathered: &mut Gathered, rules: &WgsRules, piece: &mut RulesPiece) {
         if gathered.reads.list.is_empty() {
             return;
@@ -241,7 +242,8 @@ impl WgsMaker {
         piece.contigs.push(ContigPiece { contig: gathered.contig, head, reads, depths });
     }
 
-    /// Whether a record is left out; then its aligned bases are counted.
+    /// Returns whether a record is excluded by mapping quality, flags, or as an adapter. Adds its
+    /// aligned bases to the reason, in the order in which Picard's filters apply.
     #[inline]
     fn is_excluded(
         &mut self,
@@ -291,7 +293,7 @@ impl WgsMaker {
         for (op, n) in record.cigar().ops() {
             match op {
                 op if is_aligned(op) => {
-                    // Without qualities, which Picard does not expect, no base counts.
+                    // Picard does not expect records without qualities; their bases do not count.
                     if let Some(quals) = quals.get(offset..offset + n as usize) {
                         let values = reads.push_block(position, quals);
                         if has_odd {
@@ -322,19 +324,19 @@ impl WgsMaker {
     }
 }
 
-/// Operators of CIGAR.
+/// CIGAR operations, as BAM encodes them.
 const INSERTION: u32 = 1;
 const DELETION: u32 = 2;
 const GAP: u32 = 3;
 const SOFT_CLIP: u32 = 4;
 
-/// Whether it is M, = or X.
+/// Returns whether the operation is M, = or X.
 #[inline]
 fn is_aligned(op: u32) -> bool {
     0b1_1000_0001 >> op & 1 != 0
 }
 
-/// Whether a record lies outside the intervals.
+/// Returns whether a record does not overlap any interval.
 #[inline]
 fn is_outside(counting: &WgsCounting, contig: u32, record: RecordRef<'_>) -> bool {
     let Some(intervals) = &counting.intervals else { return false };
@@ -343,7 +345,7 @@ fn is_outside(counting: &WgsCounting, contig: u32, record: RecordRef<'_>) -> boo
     !intervals.overlaps(contig, start, end)
 }
 
-/// Marks those bases of a run that are N; it begins at `offset` of the read.
+/// Marks bases that are N. The first value is for the base at index `offset` of the read.
 fn mark_n(seq: &[u8], offset: usize, values: &mut [u8]) {
     for (at, value) in (offset..).zip(values) {
         let pair = seq[at / 2];

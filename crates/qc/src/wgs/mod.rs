@@ -1,23 +1,24 @@
-//! CollectWgsMetrics, CollectRawWgsMetrics and CollectWgsMetricsWithNonZeroCoverage: how deep the positions of the
-//! reference are covered, and which bases do not count.
+//! CollectWgsMetrics, CollectRawWgsMetrics and CollectWgsMetricsWithNonZeroCoverage: the depths of
+//! the positions of the reference, and the reasons why bases are excluded.
 //!
-//! | subject | module |
+//! | task | module |
 //! |---|---|
-//! | which reads and bases count, by program | `rules` |
-//! | what a batch of sorted reads adds: any thread makes it | `maker`, `piece` |
-//! | pieces, in their order, become numbers of positions by depth | `counting`, `join` |
-//! | reads beyond LOCUS_ACCUMULATION_CAP | `locus_cap` |
-//! | positions of the reference that count | `territory` |
-//! | the files | `table` |
+//! | the rules of each program for reads and bases | `rules` |
+//! | count a batch of sorted reads, on any thread | `maker`, `piece` |
+//! | join pieces in order to a histogram of depths | `counting`, `join` |
+//! | leave out reads above LOCUS_ACCUMULATION_CAP | `locus_cap` |
+//! | count the positions of the reference that are not N | `territory` |
+//! | write the files | `table` |
 //!
 //! ```text
-//!  batch ─► WgsMaker ─► WgsPiece ─┐ any thread
-//!                                 ▼ in order
-//!                              WgsJoin ─► WgsTotals ─► files
+//! batch ─► WgsMaker ─► WgsPiece ─┐ any thread
+//!                                ▼ in order
+//!                             WgsJoin ─► WgsTotals ─► files
 //! ```
 //!
-//! A piece has its reads beside their depths: which bases count where a position is deeper than COVERAGE_CAP depends on the
-//! reads before it. The results do not depend on where pieces begin.
+//! A piece has its reads in addition to their depths, because the bases that count at a position
+//! deeper than COVERAGE_CAP, and at a position shared with a mate, depend on the reads of earlier
+//! pieces. The results do not depend on where pieces begin.
 
 mod counting;
 mod join;
@@ -42,7 +43,8 @@ use crate::{
     MetricProgram, MetricSelection, MetricSetup, Needs, PicardProgram, QcOptions, RunEnd, RunningProgram,
 };
 
-/// CollectWgsMetrics, CollectRawWgsMetrics and CollectWgsMetricsWithNonZeroCoverage, which read pieces once for all.
+/// The three programs for whole genomes. They share one pass over the reads, and pieces are counted
+/// once for all programs with equal rules.
 pub(crate) struct WgsPrograms;
 
 impl MetricProgram for WgsPrograms {
@@ -75,7 +77,7 @@ impl MetricProgram for WgsPrograms {
     }
 }
 
-/// Returns the rules that differ among the wanted programs.
+/// Returns the rules of the selected programs, each only once.
 fn rules_of(selection: &MetricSelection) -> Vec<WgsRules> {
     let mut all = Vec::new();
     for program in selection.wanted_of(WgsPrograms.programs()) {
@@ -87,7 +89,6 @@ fn rules_of(selection: &MetricSelection) -> Vec<WgsRules> {
     all
 }
 
-/// The programs in a run.
 struct WgsRun {
     programs: Vec<&'static PicardProgram>,
     options: QcOptions,

@@ -1,4 +1,4 @@
-//! Pieces: what batches of sorted reads add to the depths.
+//! The pieces that batches of sorted reads contribute to the depths of the genome.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,21 +6,21 @@ use super::rules::WgsRules;
 use crate::depth::depths::{Depths, Page};
 use crate::depth::reads::Reads;
 
-/// The contribution of a batch of sorted reads to the depths.
+/// The contribution of one batch of sorted reads.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct WgsPiece {
-    /// By the rules of the programs.
+    /// One piece for each of the rules, in the order of `WgsCounting::rules`.
     pub(super) by_rules: Vec<RulesPiece>,
 }
 
-/// The same, by the rules of one program.
+/// The contribution of a batch according to the rules of one program.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RulesPiece {
     pub contigs: Vec<ContigPiece>,
     pub excluded: Excluded,
 }
 
-/// Aligned bases of reads that do not count.
+/// Numbers of aligned bases of reads that do not count, by the first reason that applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Excluded {
     pub adapter: u64,
@@ -38,20 +38,22 @@ impl Excluded {
     }
 }
 
-/// The reads of a contig that count.
+/// The counted reads of one contig, and their depths.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ContigPiece {
     pub contig: u32,
-    /// How many of the first reads may overlap reads before the piece, or reads of the piece that do. Behind them, reads that
-    /// end before the last one begins may be left out.
+    /// The number of reads at the beginning that may overlap reads of earlier pieces, or that may
+    /// overlap other reads that do. [`ContigPiece::trim`] removes later reads unless they reach the
+    /// last read of the piece.
     pub head: u32,
     pub reads: Reads,
     pub depths: Depths,
 }
 
 impl ContigPiece {
-    /// Leaves reads out that cannot overlap a read of another piece, if no read spans more than `span` bases. Where a cap is
-    /// reached within the piece, all stay.
+    /// Removes reads that cannot overlap a read of another piece, if no read of the job spans more
+    /// than `span` bases. Keeps all reads if a cap may be reached within the piece, because the
+    /// capped bases depend on all reads.
     pub fn trim(&mut self, span: u32, rules: &WgsRules) {
         let (Some(first), Some(last)) = (self.reads.list.first(), self.reads.list.last()) else {
             return;
@@ -75,7 +77,7 @@ impl ContigPiece {
 }
 
 impl WgsPiece {
-    /// Bytes of memory in use.
+    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> u64 {
         let contigs = self.by_rules.iter().flat_map(|it| &it.contigs);
         contigs.map(|it| (it.reads.heap_bytes() + it.depths.heap_bytes() + 256) as u64).sum()

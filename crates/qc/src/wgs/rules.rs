@@ -1,20 +1,21 @@
-//! The rules by which programs count depths.
+//! The rules by which the programs for whole genomes count reads and bases.
 
 use crate::depth::depths::CountedBases;
 use crate::depth::sensitivity;
 use crate::options::QcOptions;
 use crate::selection::PicardProgram;
 
-/// The rules by which a program counts.
+/// The rules of one program, with the defaults of Picard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WgsRules {
-    /// Reads of a lower mapping quality do not count.
+    /// Minimum mapping quality of reads that count.
     pub min_mapq: u8,
-    /// Bases of a lower quality do not count. It is above 2, and at most 128.
+    /// Minimum quality of bases that count. It is above 2, and at most 128.
     pub min_qual: u8,
-    /// Deeper positions count as of this depth.
+    /// COVERAGE_CAP: deeper positions are counted at this depth.
     pub cap: u32,
-    /// Reads that start where so many lie are left out.
+    /// LOCUS_ACCUMULATION_CAP: a read is left out if this number of other reads cover the first
+    /// open position, see `locus_cap`.
     pub locus_cap: u32,
     /// Whether reads without a mapped mate count.
     pub count_unpaired: bool,
@@ -23,24 +24,24 @@ pub(crate) struct WgsRules {
 pub(super) const WGS: PicardProgram =
     PicardProgram { name: "CollectWgsMetrics", endings: &[".wgs_metrics"] };
 
-/// The same with bases of low quality, and deep.
+/// Also counts bases of low quality, and much deeper positions.
 pub(super) const RAW: PicardProgram =
     PicardProgram { name: "CollectRawWgsMetrics", endings: &[".raw_wgs_metrics"] };
 
-/// The same as the first, and without positions that are not covered.
+/// Same as CollectWgsMetrics, with a second row that leaves out positions without coverage.
 pub(super) const NON_ZERO: PicardProgram = PicardProgram {
     name: "CollectWgsMetricsWithNonZeroCoverage",
     endings: &[".wgs_metrics_with_non_zero_coverage"],
 };
 
-/// Bases of lower qualities never count.
+/// Bases of lower quality never count, as in Picard.
 const MIN_QUAL: u8 = 3;
 
-/// The quality above all that count.
+/// A minimum quality that no base reaches.
 const NO_QUAL: u8 = 128;
 
 impl WgsRules {
-    /// Returns the rules of one of the programs.
+    /// Returns the rules of a program: its defaults, replaced by the options that the user gave.
     pub fn of(program: &PicardProgram, options: &QcOptions) -> Self {
         let (mapq, qual, cap, locus_cap) =
             if *program == RAW { (0, 3, 100_000, 200_000) } else { (20, 20, 250, 100_000) };
@@ -55,13 +56,12 @@ impl WgsRules {
         }
     }
 
-    /// Bytes of memory of the result, and of its text.
+    /// Returns the memory in bytes of the result and its text.
     pub(crate) fn result_bytes(&self) -> u64 {
         let cap = u64::from(self.cap) + 1;
         64 * cap + sensitivity::bytes(cap)
     }
 
-    /// The bases that count.
     pub fn counted(&self) -> CountedBases {
         CountedBases { min_qual: self.min_qual, cap: self.cap }
     }

@@ -1,4 +1,4 @@
-//! The files of CollectWgsMetrics, CollectRawWgsMetrics and CollectWgsMetricsWithNonZeroCoverage.
+//! Writes the files of the three programs for whole genomes.
 
 use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
 
@@ -9,7 +9,7 @@ use crate::depth::sensitivity;
 use crate::options::QcOptions;
 use crate::selection::PicardProgram;
 
-/// Columns of the table, beside those of shares of positions.
+/// Columns before the fractions of positions by depth.
 const FIRST_COLUMNS: [&str; 13] = [
     "GENOME_TERRITORY",
     "MEAN_COVERAGE",
@@ -26,10 +26,10 @@ const FIRST_COLUMNS: [&str; 13] = [
     "PCT_EXC_TOTAL",
 ];
 
-/// Depths that have a column each: the share of positions that are as deep.
+/// Minimum depths of the columns PCT_1X to PCT_100X.
 const DEPTHS: [usize; 14] = [1, 5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100];
 
-/// Columns behind those.
+/// Columns after the fractions of positions by depth.
 const LAST_COLUMNS: [&str; 5] = [
     "FOLD_80_BASE_PENALTY",
     "FOLD_90_BASE_PENALTY",
@@ -38,10 +38,12 @@ const LAST_COLUMNS: [&str; 5] = [
     "HET_SNP_Q",
 ];
 
-/// Percentiles of the depth, by which the mean is divided.
+/// Percentiles of the depth. The penalties FOLD_80, FOLD_90 and FOLD_95 are the mean depth divided
+/// by these.
 const PERCENTILES: [f64; 3] = [0.2, 0.1, 0.05];
 
-/// Appends the file of a program, of which so many positions of the `territory` could be covered.
+/// Appends the file of `program`. `territory` is the number of positions that can be covered; those
+/// without any base are not in `totals`.
 pub(super) fn put(
     text: &mut Vec<u8>,
     program: &PicardProgram,
@@ -85,7 +87,7 @@ pub(super) fn put(
     metrics::append_histograms(text, "java.lang.Integer", "coverage", &columns);
 }
 
-/// A histogram of numbers by their place in the list, from `first` on.
+/// Returns a histogram whose keys are the indices of `counts`, from `first`.
 fn with_name(label: &str, counts: &[u64], first: usize) -> HistogramColumn {
     let bins = (0..).zip(counts).skip(first).map(|(key, &count)| (key, count as f64)).collect();
     HistogramColumn { label: label.as_bytes().to_vec(), bins }
@@ -99,7 +101,7 @@ fn row(totals: &WgsTotals, category: Option<&&str>, options: &QcOptions) -> Metr
         row.push_text(category.as_bytes());
     }
     row.push_integer(territory).push_decimal(bins.mean()).push_decimal(bins.standard_deviation());
-    // Picard takes the first bin for the only one.
+    // If there is only one position, Picard computes the median and the deviation as 0.
     let (median, deviation) =
         if territory == 1 { (0.0, 0.0) } else { (bins.median(), bins.median_absolute_deviation()) };
     row.push_decimal(median).push_decimal(deviation);
@@ -121,7 +123,7 @@ fn row(totals: &WgsTotals, category: Option<&&str>, options: &QcOptions) -> Metr
     row
 }
 
-/// Appends the shares of bases that do not count; `counted` do.
+/// Appends the fractions of excluded bases, by reason. `counted` is the number of bases that count.
 fn put_excluded(row: &mut MetricsRow, totals: &WgsTotals, counted: f64) {
     let excluded = &totals.excluded;
     let low = totals.counted - totals.good_bases - totals.overlap;

@@ -1,4 +1,5 @@
-//! The positions that count: those of the reference, or of intervals, that are not N.
+//! The positions that can be covered: all positions of the reference, or of the intervals, that are
+//! not N.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -11,10 +12,10 @@ use crate::read::N;
 use crate::reference::ReferenceContigs;
 use crate::run_end::{ReferenceSpan, SpanThreads};
 
-/// Positions that are counted at once.
+/// Number of positions that are read from the reference at a time.
 const AT_ONCE: u32 = 1 << 14;
 
-/// The positions of the first `contigs` contigs.
+/// The positions of the first `contigs` contigs of the header.
 pub(super) struct Territory<'a> {
     pub reference: &'a ReferenceContigs,
     pub intervals: Option<&'a Intervals>,
@@ -22,10 +23,11 @@ pub(super) struct Territory<'a> {
 }
 
 impl Territory<'_> {
-    /// Counts the positions, once the reads are written, so that jobs which only count a share of the reads do not do it.
+    /// Counts the positions (GENOME_TERRITORY). Called after the reads have been written, so that
+    /// stages of a job which count only some of the reads do not repeat it.
     ///
     /// # Errors
-    /// The reference lacks a contig of the reads, or cannot be read.
+    /// The reference lacks a contig of the header, or cannot be read.
     pub fn count(&self, threads: &dyn SpanThreads) -> Result<u64> {
         let mut spans = (0..self.contigs).flat_map(|contig| {
             let (length, error) = match self.reference.place(contig.cast_signed()) {
@@ -45,7 +47,7 @@ impl Territory<'_> {
         Ok(sum.into_inner())
     }
 
-    /// Returns how many positions of a span count.
+    /// Returns the number of positions in a span that are not N and are in the intervals.
     pub fn count_span(&self, bases: &mut ReferenceWindow, span: ReferenceSpan) -> Result<u64> {
         let ReferenceSpan { contig, from, to } = span;
         let Some((number, _)) = self.reference.place(contig.cast_signed())? else { return Ok(0) };

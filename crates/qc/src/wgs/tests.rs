@@ -1,4 +1,5 @@
-//! Depths of random reads, in pieces of any size, beside a model that looks at one position after the other.
+//! Depths of random reads, in pieces of any size, compared with a model that handles one position
+//! at a time.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -17,7 +18,6 @@ use crate::run_end::{ReferenceSpan, SpanThreads, SpanWork};
 
 const HEADER: &[u8] = b"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:3000\n@SQ\tSN:c2\tLN:900\n";
 
-/// Numbers that look random.
 struct Random(u64);
 
 impl Random {
@@ -27,7 +27,6 @@ impl Random {
     }
 }
 
-/// A read of the model.
 struct ModelRead {
     contig: usize,
     start: u32,
@@ -38,7 +37,7 @@ struct ModelRead {
 }
 
 impl ModelRead {
-    /// Its aligned bases: position, and offset in the read.
+    /// The aligned bases, as pairs of position and index in the read.
     fn aligned(&self) -> Vec<(u32, usize)> {
         let (mut position, mut offset, mut all) = (self.start, 0, Vec::new());
         for &(op, n) in &self.cigar {
@@ -69,7 +68,8 @@ impl ModelRead {
     }
 }
 
-/// Reads with few names, gaps, deletions, clips and N, in their order; most of them lie at few places.
+/// Reads with few names, gaps, deletions, clips and N, in order. Most of them start at few
+/// positions.
 fn reads(random: &mut Random, count: usize) -> Vec<ModelRead> {
     let mut reads: Vec<ModelRead> = (0..count).map(|_| read(random)).collect();
     reads.sort_by_key(|read| (read.contig, read.start));
@@ -98,7 +98,8 @@ fn read(random: &mut Random) -> ModelRead {
     ModelRead { contig, start, name, cigar, bases, quals }
 }
 
-/// The model: positions are opened and closed as by htsjdk's SamLocusIterator, each with the bases of its reads.
+/// The model: opens and closes positions like htsjdk's SamLocusIterator, and stores the bases at
+/// each open position.
 fn model(
     reads: &[ModelRead],
     rules: &WgsRules,
@@ -245,7 +246,7 @@ fn depths_are_those_of_the_model_wherever_pieces_begin() {
     }
 }
 
-/// The thread of the test.
+/// Runs all spans on the thread of the test.
 struct OneThread;
 
 impl SpanThreads for OneThread {
