@@ -1,30 +1,31 @@
-//! Bases of a read that its mate has, too: those behind the start of the mate, for the read that lies further left. As in htsjdk
-//! 4.2 (`SAMUtils.getNumOverlappingAlignedBasesToClip`), which does not look at the contig of the mate.
+//! Finds the bases of a read that its mate covers, too. They are clipped from the read that starts
+//! further left, from the start of the mate. The rule is htsjdk 4.2's
+//! `SAMUtils.getNumOverlappingAlignedBasesToClip`, which does not check the mate's contig.
 
 use readmill_record::RecordRef;
 use readmill_record::cigar::{consumes_query, consumes_reference};
 
-/// M, and what htsjdk leaves alone: N, S, H and P.
+/// The operation M, and the operations that htsjdk does not clip: N, S, H and P.
 const MATCH: u32 = 0;
 const LEFT_ALONE: [u32; 4] = [3, 4, 5, 6];
 
-/// `S`.
 const SOFT_CLIP: u32 = 4;
 
-/// Bases of a mapped read that do not count.
+/// The bases of a mapped read that are not counted, because its mate covers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clip {
-    /// How many bases are left out.
+    /// Number of bases that are clipped.
     pub bases: u64,
-    /// How many are kept, with those of soft clips before them; `None` if all bases are.
+    /// Number of bases that are kept, including soft-clipped bases before them. `None` if all bases
+    /// are kept.
     pub kept: Option<u64>,
 }
 
 impl Clip {
-    /// Nothing is left out.
     pub const NONE: Clip = Clip { bases: 0, kept: None };
 
-    /// Bases of a mapped read that do not count.
+    /// Computes the clip of a mapped read. It is [`Clip::NONE`] for the second of two overlapping
+    /// reads.
     pub fn of(record: RecordRef<'_>) -> Self {
         let flags = record.flags();
         if !flags.is_paired() || flags.is_mate_unmapped() {

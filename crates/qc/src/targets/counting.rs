@@ -1,4 +1,4 @@
-//! The count of a run, which takes pieces in their order.
+//! The shared state of the programs for targets in a run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,12 +8,13 @@ use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::depth::sensitivity;
 use crate::levels::Levels;
 
-/// The count of a run.
+/// The rules of all programs, and the join of the pieces.
 pub(crate) struct TargetCounting {
     pub(super) rules: Vec<TargetRules>,
     pub(super) adapters: Adapters,
     pub(super) levels: Arc<Levels>,
-    /// How many rows a table has, and the numbers of those to which each group of reads adds.
+    /// Number of rows of a table and, for each group of reads, the rows to which it belongs, see
+    /// [`Levels::rows`].
     pub(super) units: usize,
     pub(super) units_of_group: Vec<Vec<usize>>,
     join: Mutex<TargetJoin>,
@@ -23,7 +24,6 @@ impl TargetCounting {
     /// Bytes of memory of a thread that makes pieces.
     pub(crate) const THREAD_BYTES: u64 = 1 << 20;
 
-    /// The count by the rules of each program.
     pub(crate) fn new(rules: Vec<TargetRules>, levels: &Arc<Levels>) -> Arc<Self> {
         let (units, units_of_group) = levels.rows();
         Arc::new(TargetCounting {
@@ -36,7 +36,8 @@ impl TargetCounting {
         })
     }
 
-    /// Bytes of memory of its result and the text of that, as far as it does not grow with the depth.
+    /// Returns the memory in bytes of the result and its text, without the part that grows with the
+    /// depth.
     pub(crate) fn result_bytes(&self) -> u64 {
         let each = |rules: &TargetRules| {
             let cap = u64::from(rules.cap) + 1;
@@ -48,7 +49,7 @@ impl TargetCounting {
         self.rules.iter().map(each).sum()
     }
 
-    /// Returns the totals of all pieces: by the rules of each program, what is known of each row.
+    /// Returns the totals of all pieces and resets them: for each program, one for each row.
     pub(crate) fn finish(&self) -> Vec<Vec<TargetTotals>> {
         let empty = TargetJoin::new(&self.rules, self.units);
         std::mem::replace(&mut *self.join(), empty).finish(&self.rules)

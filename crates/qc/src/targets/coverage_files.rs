@@ -1,4 +1,4 @@
-//! The files of targets, and of their bases: PER_TARGET_COVERAGE and PER_BASE_COVERAGE.
+//! Writes the files PER_TARGET_COVERAGE and PER_BASE_COVERAGE.
 
 use std::io::Write as _;
 
@@ -9,7 +9,7 @@ use super::join::TargetTotals;
 use super::rules::TargetRules;
 use crate::depth::runs::{DepthRuns, RunCursor};
 
-/// Appends the file of targets, of which these are the shares of G and C.
+/// Appends a line for each target. `gc` has the GC content of each target as a fraction.
 pub(super) fn put_per_target(
     text: &mut Vec<u8>,
     rules: &TargetRules,
@@ -49,7 +49,7 @@ pub(super) fn put_per_target(
     }
 }
 
-/// The file of the bases of all targets.
+/// Returns the text of the file with a line for each base. Moves the depths out of `totals`.
 pub(super) fn per_base_text(
     rules: &TargetRules,
     totals: &mut TargetTotals,
@@ -59,25 +59,25 @@ pub(super) fn per_base_text(
     PerBaseText::new(runs, rules.targets.clone(), contigs.to_vec())
 }
 
-/// The lines of a file of bases, in chunks: contig, position, target and depth.
+/// The lines of a PER_BASE_COVERAGE file, produced in chunks, because the file can be much larger
+/// than memory. Each line has contig, position (1-based), target and depth.
 pub(super) struct PerBaseText {
     runs: DepthRuns,
     cursor: RunCursor,
-    /// The rest of the present run.
+    /// The depth of the current run, and the number of its positions that are left.
     run: (u32, u32),
     targets: NamedIntervals,
     contigs: Vec<(Vec<u8>, u32)>,
     target: usize,
-    /// How many bases of the target are done.
+    /// Number of bases of the current target that are already written.
     into: u32,
     is_begun: bool,
 }
 
-/// Bytes of a chunk of text, about.
+/// Approximate size of a chunk of text in bytes.
 const TEXT: usize = 1 << 18;
 
 impl PerBaseText {
-    /// The lines of these depths; contigs have these names.
     fn new(runs: DepthRuns, targets: NamedIntervals, contigs: Vec<(Vec<u8>, u32)>) -> Self {
         PerBaseText {
             runs,

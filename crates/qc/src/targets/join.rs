@@ -1,4 +1,4 @@
-//! Joins pieces, in their order, to depths by target.
+//! Joins pieces in order to depths by target.
 
 use readmill_record::Result;
 
@@ -11,7 +11,7 @@ use crate::depth::reads::MAX_QUAL;
 use crate::depth::runs::DepthRuns;
 use crate::unsorted::unsorted;
 
-/// Joins pieces, by the rules of each program.
+/// Joins pieces, separately for each program and each row of its table.
 pub(super) struct TargetJoin {
     /// The contig and start of the last read.
     last: (u32, u32),
@@ -24,29 +24,33 @@ struct UnitJoin {
     totals: TargetTotals,
 }
 
-/// Totals of the reads of a row.
+/// The totals of the reads of one row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TargetTotals {
     pub counts: TargetCounts,
-    /// Positions by the number of bases that count, without those that have none.
+    /// Number of positions by their number of counted bases, without positions that have none.
     pub good: Counts,
     pub deepest: u32,
-    /// Positions by the number of bases above noise, up to the cap, without those that have none.
+    /// Number of positions by their number of bases above noise, up to the cap, without positions
+    /// that have none.
     pub called: Vec<u64>,
-    /// Bases above noise by their quality: up to the cap at each position, and all.
+    /// Histograms of the qualities of bases above noise: up to the cap at each position, and of all
+    /// bases.
     pub quals: Vec<u64>,
     pub all_quals: Vec<u64>,
     pub targets: Vec<TargetDepths>,
-    /// Reads with a base that counts on each target, if its file is written.
+    /// Number of reads with a counted base on each target. Empty if PER_TARGET_COVERAGE is not
+    /// written.
     pub reads: Vec<u64>,
     pub(super) runs: Option<DepthRuns>,
 }
 
-/// Bases that count on a target.
+/// The counted bases on one target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TargetDepths {
     pub bases: u64,
-    /// Positions with such a base; the least and the greatest number of them there.
+    /// Number of positions with at least one counted base, and the minimum and maximum number of
+    /// bases at these positions.
     pub covered: u32,
     pub min: u32,
     pub max: u32,
@@ -82,7 +86,7 @@ impl TargetJoin {
     pub fn finish(self, rules: &[TargetRules]) -> Vec<Vec<TargetTotals>> {
         let finish = |(mut join, rules): (UnitJoin, &TargetRules)| {
             for (number, page) in std::mem::take(&mut join.pages).into_all() {
-                // Whatever room the numbers take was charged before.
+                // Cannot fail: the memory of these counts was charged before.
                 let _ = join.totals.add_page(number, &page, rules);
             }
             if let Some(runs) = &mut join.totals.runs {
@@ -107,7 +111,7 @@ impl TargetJoin {
         parts.map(each).sum()
     }
 
-    /// Bytes of memory of what waits, and of what grew with the depth.
+    /// Returns the memory in bytes of open pages, and of results that grow with the depth.
     pub fn heap_bytes(&self) -> u64 {
         let units = self.by_rules.iter().flatten();
         units.map(|unit| unit.pages.heap_bytes() as u64 + unit.totals.grown_bytes()).sum()
@@ -115,7 +119,8 @@ impl TargetJoin {
 }
 
 impl UnitJoin {
-    /// Adds what reads have; positions before `done` are complete then.
+    /// Adds the contribution of a piece. `done` is the number of the first position that later
+    /// reads can cover; positions before it are complete.
     fn add(&mut self, unit: UnitPiece, done: u32, rules: &TargetRules) -> Result<()> {
         let UnitJoin { pages, totals } = self;
         totals.counts.add(&unit.counts);
@@ -156,7 +161,7 @@ impl TargetTotals {
         }
     }
 
-    /// Adds the positions of a page. Pages come in their order.
+    /// Adds the positions of a page. Must be called in the order of the pages.
     fn add_page(&mut self, number: u32, page: &OpenPage, rules: &TargetRules) -> Result<()> {
         let room = crate::room::of(u64::MAX);
         let first = (end_of(number) - PAGE as u64) as u32;
@@ -184,7 +189,7 @@ impl TargetTotals {
         Ok(())
     }
 
-    /// Bytes of memory of what grew with the depth, with the text of it.
+    /// Returns the memory in bytes of results that grow with the depth, including their text.
     fn grown_bytes(&self) -> u64 {
         128 * u64::from(self.deepest) + self.runs.as_ref().map_or(0, DepthRuns::heap_bytes) as u64
     }

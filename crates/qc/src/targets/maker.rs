@@ -1,4 +1,4 @@
-//! Makes pieces: where the bases of reads lie on targets, and why others do not count.
+//! Makes pieces: finds the bases of reads on targets, and the reasons why other bases do not count.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::levels::GroupFinder;
 use crate::unsorted::unsorted;
 
-/// The most bytes of values of a part, unless one read has more.
+/// Maximum number of bytes of base values in a part, unless a single read has more.
 const MAX_VALUES: usize = 1 << 22;
 
-/// Reads that span more bases of the reference than this, and than they have bytes, are charged before they are looked at.
+/// Reads that span more reference bases than this, and more than they have bases, are charged
+/// before they are processed, because a long deletion needs memory that the batch has not paid for.
 const FAR: u64 = 1 << 16;
 
-/// `I` and `D`.
 const INSERTION: u32 = 1;
 const DELETION: u32 = 2;
 
-/// Makes pieces, one for each thread.
+/// Makes the pieces of batches on one thread.
 pub(crate) struct TargetMaker {
     counting: Arc<TargetCounting>,
     counter: DepthCounter,
@@ -35,25 +35,25 @@ pub(crate) struct TargetMaker {
     group: GroupFinder,
 }
 
-/// What a record adds to all its rows.
+/// What one record contributes to each of its rows. The memory is reused.
 #[derive(Default)]
 struct Found {
     counts: TargetCounts,
-    /// Runs of bases on targets: the first position, and how many.
+    /// Runs of bases on targets, as the number of the first position and the length.
     runs: Vec<(u32, u32)>,
     values: Vec<u8>,
-    /// Targets with a base that counts.
+    /// Targets on which the record has a counted base.
     covered: Vec<u32>,
 }
 
-/// The reads of a row that are gathered.
+/// The reads of a row that are not in a part yet.
 #[derive(Default)]
 struct GatheredTargets {
     piece: UnitPiece,
     reads: Reads,
 }
 
-/// Aligned bases: the first position, and their qualities, or how many they are.
+/// Aligned bases: their position, and their qualities.
 #[derive(Clone, Copy)]
 struct Aligned<'a> {
     contig: u32,
@@ -64,9 +64,9 @@ struct Aligned<'a> {
 
 #[derive(Clone, Copy)]
 enum Quals<'a> {
-    /// One for each base.
+    /// One quality for each base.
     Each(&'a [u8]),
-    /// The same for all.
+    /// The same quality for all bases, such as deleted bases, so that no list is needed.
     Same(u8),
 }
 
@@ -79,7 +79,8 @@ impl Quals<'_> {
         }
     }
 
-    /// How many bases of a run have at least this quality.
+    /// Returns the number of bases whose quality is at least `least`. `length` is the number of
+    /// bases.
     #[inline]
     fn at_least(self, least: u8, length: u32) -> u64 {
         match self {
@@ -91,7 +92,6 @@ impl Quals<'_> {
 }
 
 impl TargetMaker {
-    /// A maker of one thread.
     pub fn new(counting: Arc<TargetCounting>) -> Self {
         TargetMaker {
             counting,
@@ -122,7 +122,7 @@ impl OrderedTally for TargetCounting {
         self.heap_bytes() + TargetJoin::growth(piece)
     }
 
-    /// Includes what grew with the depth of the targets.
+    /// Includes results that grow with the depth of the targets.
     fn heap_bytes(&self) -> u64 {
         self.join().heap_bytes()
     }
@@ -144,7 +144,8 @@ impl PieceMaker for TargetMaker {
         piece.trim(max_span, &self.counting.rules);
     }
 
-    /// `charge` pays for the bases of deletions, which are the reference's and not the reads'.
+    /// `charge` pays for deleted bases, because they are bases of the reference, whose number the
+    /// batch does not limit.
     fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<TargetPiece> {
         let counting = Arc::clone(&self.counting);
         let mut piece = TargetPiece::default();
@@ -187,7 +188,7 @@ impl PieceMaker for TargetMaker {
 }
 
 impl TargetMaker {
-    /// Adds what a record has to a row.
+    /// Adds what was found in a record to a row.
     fn add(&mut self, rules: &TargetRules, found: &Found, unit: &mut GatheredTargets) {
         unit.piece.counts.add(&found.counts);
         let Some((&(start, _), &(last, length))) = found.runs.first().zip(found.runs.last()) else {
@@ -214,7 +215,7 @@ impl TargetMaker {
         }
     }
 
-    /// Counts the depths of the reads so far.
+    /// Moves the gathered reads with their depths to the piece.
     fn complete(&mut self, rules: &TargetRules, unit: &mut GatheredTargets) {
         if unit.reads.list.is_empty() {
             return;
@@ -226,7 +227,7 @@ impl TargetMaker {
         unit.piece.parts.push(UnitPart { reads, depths });
     }
 
-    /// Finds what a record adds.
+    /// Finds the contribution of a record, applying Picard's filters in their order.
     fn look(
         &mut self,
         counting: &TargetCounting,
@@ -309,7 +310,8 @@ impl Found {
     }
 }
 
-/// Bytes of memory that the deleted bases of a read on targets may take, if they are many; `group` is that of the read.
+/// Returns the maximum memory in bytes that the deleted bases of a read on targets may take. 0 if
+/// the read does not span many more bases than it has. `group` is the group of the read.
 fn deleted_bytes(
     counting: &TargetCounting,
     rules: &TargetRules,
@@ -328,17 +330,17 @@ fn deleted_bytes(
     let runs =
         (targets.first_ending_after(contig, end) - targets.first_ending_after(contig, start) + 1) as u64;
     let units = counting.units_of_group[group].len() as u64;
-    // Their values, in lists that double and are copied as they grow, and their depths, in each row.
+    // The values, in lists that double their capacity and are copied, and the depths, for each row.
     3 * (bases + 24 * runs) + units * (3 * (bases + 24 * runs) + Depths::max_bytes(bases, runs))
 }
 
-/// Whether it is M, = or X.
+/// Returns whether the operation is M, = or X.
 #[inline]
 fn is_aligned(op: u32) -> bool {
     consumes_query(op) && consumes_reference(op)
 }
 
-/// Whether a read lies near a probe.
+/// Returns whether a read is within NEAR_DISTANCE of a probe.
 fn is_near(rules: &TargetRules, contig: u32, start: u32, end: u32) -> bool {
     let probes = &rules.probes;
     let next = probes.first_ending_after(contig, start.saturating_sub(rules.near));
@@ -346,7 +348,7 @@ fn is_near(rules: &TargetRules, contig: u32, start: u32, end: u32) -> bool {
     start < end && near.is_some_and(|probe| u64::from(probe.1) < u64::from(end) + u64::from(rules.near))
 }
 
-/// Aligned bases of a record on probes.
+/// Returns the number of aligned bases of a record on probes.
 fn on_probes(rules: &TargetRules, contig: u32, start: u32, record: RecordRef<'_>) -> u64 {
     let (mut at, mut bases) = (start, 0);
     for (op, n) in record.cigar().ops() {
@@ -363,7 +365,7 @@ fn on_probes(rules: &TargetRules, contig: u32, start: u32, record: RecordRef<'_>
     bases
 }
 
-/// Walks over the bases of a record that may count, up to those that are clipped.
+/// Processes the bases of a record up to the clip, and adds them to `found`.
 fn walk(
     rules: &TargetRules,
     record: RecordRef<'_>,
@@ -373,7 +375,7 @@ fn walk(
     found: &mut Found,
 ) {
     let quals = record.qual();
-    // Without qualities, which Picard does not expect, they are 0.
+    // Picard does not expect records without qualities; their qualities are taken as 0.
     let quals = if quals.first() == Some(&0xff) { &[][..] } else { quals };
     let (contig, start) = place.unwrap_or((u32::MAX, 0));
     let (mut at, mut offset) = (start, 0_u64);
@@ -411,7 +413,7 @@ fn walk(
 }
 
 impl Found {
-    /// Adds bases that have positions.
+    /// Adds aligned or deleted bases.
     fn add(&mut self, rules: &TargetRules, aligned: Aligned<'_>) {
         let Aligned { contig, start, length, quals } = aligned;
         let (end, targets) = (start.saturating_add(length), &rules.targets);
@@ -425,7 +427,8 @@ impl Found {
             let (from, to) = (first.max(start), last.min(end));
             let is_counted = match quals {
                 Quals::Each(_) => true,
-                // Bases without quality take no place, however many a CIGAR claims.
+                // Bases that cannot count are not stored, because a CIGAR can claim any number of
+                // them.
                 Quals::Same(qual) => is_called(as_java(qual)) || is_good(as_java(qual), least),
             };
             if is_counted {
@@ -446,7 +449,8 @@ impl Found {
         self.count(length, high, on_target);
     }
 
-    /// Adds inserted bases, which are on target if the base behind them is, and the read has a position there.
+    /// Adds inserted bases. They are on target if the base after them is on a target that the read
+    /// overlaps.
     fn add_insertion(&mut self, rules: &TargetRules, inserted: Aligned<'_>, (start, end): (u32, u32)) {
         let Aligned { contig, start: at, length, quals } = inserted;
         let high = quals.at_least(rules.min_qual, length);
@@ -456,7 +460,8 @@ impl Found {
         self.count(length, high, if is_on_target { high } else { 0 });
     }
 
-    /// Counts bases, of which so many have the quality, and so many of those are on target.
+    /// Counts `length` bases, of which `high` have the minimum quality; `on_target` of these are on
+    /// target.
     fn count(&mut self, length: u32, high: u64, on_target: u64) {
         self.counts.low_quals += u64::from(length) - high;
         self.counts.off_target += high - on_target;

@@ -1,18 +1,19 @@
-//! CollectHsMetrics and CollectTargetedPcrMetrics: how well reads hit the targets of a capture or of amplicons, and how deep
-//! these are covered.
+//! CollectHsMetrics and CollectTargetedPcrMetrics: how well a capture or an amplicon panel selects
+//! its targets, and how deeply the targets are covered.
 //!
-//! | subject | module |
+//! | task | module |
 //! |---|---|
-//! | which reads and bases count, by program | `rules` |
-//! | bases that the mate has, too | `clip` |
-//! | what a batch of sorted reads adds: any thread makes it | `maker`, `piece` |
-//! | pieces, in their order, become depths by target | `counting`, `join` |
-//! | how much more must be sequenced | `penalty` |
-//! | the files | `table`, `coverage_files` |
+//! | the rules of each program for reads and bases | `rules` |
+//! | find the bases that overlap the mate | `clip` |
+//! | count a batch of sorted reads, on any thread | `maker`, `piece` |
+//! | join pieces in order to depths by target | `counting`, `join` |
+//! | compute HS_PENALTY | `penalty` |
+//! | write the files | `table`, `coverage_files` |
 //!
-//! Positions are numbered through the targets, one after the other, so that depths beside the targets take no memory. All
-//! numbers but one are sums, whatever the order of the reads: at positions deeper than COVERAGE_CAP, HET_SNP_SENSITIVITY is of
-//! the qualities of the first bases.
+//! Positions are numbered through all targets, one after the other, so that depths outside targets
+//! take no memory. All results but one are sums that do not depend on the order of the reads. The
+//! exception is HET_SNP_SENSITIVITY: at positions deeper than COVERAGE_CAP, it uses the qualities
+//! of the first bases.
 
 mod clip;
 mod counting;
@@ -43,7 +44,8 @@ use crate::{
     MetricProgram, MetricSelection, MetricSetup, Needs, PicardProgram, QcOptions, RunEnd, RunningProgram,
 };
 
-/// CollectHsMetrics and CollectTargetedPcrMetrics. Without a reference there are no shares of G and C.
+/// CollectHsMetrics and CollectTargetedPcrMetrics. Without a reference, the GC content of targets
+/// is unknown, and AT_DROPOUT and GC_DROPOUT are 0.
 pub(crate) struct TargetPrograms;
 
 impl MetricProgram for TargetPrograms {
@@ -66,7 +68,8 @@ impl MetricProgram for TargetPrograms {
         probes.chain(&options.target_intervals).collect()
     }
 
-    /// Refuses programs without their files, and files that no program looks at.
+    /// Refuses programs without their interval files, and interval files without a program that
+    /// uses them.
     fn check(&self, selection: &MetricSelection, has_reference: bool) -> Result<()> {
         let options = &selection.options.targets;
         let needed = [
@@ -127,12 +130,11 @@ impl MetricProgram for TargetPrograms {
     }
 }
 
-/// The programs in a run.
 struct TargetRun {
     counting: Arc<TargetCounting>,
-    /// What counts G and C of the targets, if there is a reference.
+    /// Computes the GC content of the targets. `None` without a reference.
     gc: Option<TargetGc>,
-    /// Names and lengths of contigs.
+    /// The names and lengths of the contigs of the header.
     contigs: Vec<(Vec<u8>, u32)>,
     sample_size: u32,
 }

@@ -1,30 +1,33 @@
-//! HS_PENALTY: how many bases must be sequenced for each base of the targets so that 80 % of them reach a depth.
+//! HS_PENALTY: the number of bases to sequence per target base, so that 80 % of the target bases
+//! reach a given depth.
 
 use readmill_format::library_size::expected_yield;
 
-/// Steps after which no number of pairs is found.
+/// Maximum number of steps of the search. If it finds no number of pairs, the penalty is -1.
 const MAX_STEPS: u32 = 10_000;
 
-/// How near the expected yield must be.
+/// Maximum relative difference between the expected yield and the goal.
 const NEAR: f64 = 0.001;
 
-/// The numbers of a library that its penalty depends on.
+/// The numbers of a library on which its penalty depends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Library {
-    /// Its molecules, if they could be estimated.
+    /// The estimated number of unique molecules (HS_LIBRARY_SIZE). `None` if it cannot be
+    /// estimated.
     pub size: Option<u64>,
     pub pairs: u64,
     pub unique_pairs: u64,
-    /// The mean depth of the targets from pairs.
+    /// The mean depth of the targets, from bases of mapped pairs only.
     pub mean_depth: f64,
     /// FOLD_80_BASE_PENALTY.
     pub fold_80: f64,
-    /// The share of unique aligned bases that count on target.
+    /// The fraction of unique aligned bases that count on target.
     pub on_target: f64,
 }
 
 impl Library {
-    /// The penalty for this depth; 0 without a size, and -1 if the library cannot yield it.
+    /// Returns the penalty for this depth. 0 if the library size is unknown, and -1 if the library
+    /// cannot yield the depth.
     pub fn penalty(&self, depth: u32) -> f64 {
         let Some(size) = self.size else { return 0.0 };
         let goal = f64::from(depth) / self.mean_depth * self.fold_80;

@@ -1,4 +1,4 @@
-//! Pieces: what batches of sorted reads add.
+//! The pieces that batches of sorted reads contribute to the metrics of targets.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,37 +6,38 @@ use super::rules::TargetRules;
 use crate::depth::depths::Depths;
 use crate::depth::reads::Reads;
 
-/// The contribution of a batch of sorted reads.
+/// The contribution of one batch of sorted reads.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TargetPiece {
-    /// The contig and start of the first and the last read that has them.
+    /// The contig and start of the first and of the last read with a position. `None` if no read
+    /// has one.
     pub(super) ends: Option<[(u32, u32); 2]>,
-    /// By the rules of the programs, and by the groups of reads that have rows.
+    /// Indexed by program, then by row of the table.
     pub(super) by_rules: Vec<Vec<UnitPiece>>,
 }
 
-/// What the reads of one row add.
+/// The contribution of the reads of one row of the table.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct UnitPiece {
     pub counts: TargetCounts,
-    /// Bases above noise on targets by their quality.
+    /// Histogram of the qualities of bases above noise on targets.
     pub quals: Vec<u64>,
-    /// Numbers of targets, and of reads with a base that counts there.
+    /// Targets with the number of reads that have a counted base there. A target may be repeated.
     pub reads: Vec<(u32, u32)>,
     pub parts: Vec<UnitPart>,
 }
 
-/// Some of the reads of a row, and their depths; positions are those of all targets, one after the other.
+/// Some of the reads of a row and their depths. Positions are numbered through all targets.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct UnitPart {
     pub reads: Reads,
     pub depths: Depths,
 }
 
-/// Numbers of reads and bases.
+/// Numbers of reads and bases, for the columns of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TargetCounts {
-    /// All records, secondary ones among them.
+    /// All records, including secondary ones.
     pub records: u64,
     pub reads: u64,
     pub pf_reads: u64,
@@ -61,7 +62,6 @@ pub(crate) struct TargetCounts {
 }
 
 impl TargetCounts {
-    /// Adds other numbers.
     pub fn add(&mut self, more: &TargetCounts) {
         let TargetCounts {
             records,
@@ -111,7 +111,8 @@ impl TargetCounts {
 }
 
 impl TargetPiece {
-    /// Leaves reads out that cannot overlap a read of an earlier piece, if no read spans more than `span` bases.
+    /// Removes reads that cannot overlap a read of an earlier piece, if no read of the job spans
+    /// more than `span` bases of the reference.
     pub fn trim(&mut self, span: u32, rules: &[TargetRules]) {
         let Some([(contig, start), _]) = self.ends else { return };
         for (rules, units) in rules.iter().zip(&mut self.by_rules) {
@@ -125,7 +126,7 @@ impl TargetPiece {
         }
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> u64 {
         let units = self.by_rules.iter().flatten();
         let bytes = |unit: &UnitPiece| {

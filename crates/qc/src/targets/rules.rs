@@ -1,4 +1,4 @@
-//! The rules by which programs count, and the intervals that they need.
+//! The rules by which the programs for targets count reads and bases, and their intervals.
 
 use std::path::Path;
 
@@ -23,44 +23,43 @@ pub(super) const PCR: PicardProgram = PicardProgram {
     ],
 };
 
-/// The intervals of the files that the options name.
+/// The intervals in the files that the options name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TargetFiles {
-    /// BAIT_INTERVALS.
     pub baits: Option<NamedIntervals>,
-    /// AMPLICON_INTERVALS.
     pub amplicons: Option<NamedIntervals>,
-    /// TARGET_INTERVALS.
     pub targets: Option<NamedIntervals>,
 }
 
-/// The rules by which a program counts.
+/// The rules of one program, with the defaults of Picard.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetRules {
     pub program: &'static PicardProgram,
-    /// Baits or amplicons, and what they are called.
+    /// The baits or amplicons, and the name of their set.
     pub probes: NamedIntervals,
     pub probe_set: String,
     pub targets: NamedIntervals,
-    /// How far from a probe a read may lie that it has caught.
+    /// NEAR_DISTANCE: reads within this number of bases of a probe count as selected by it.
     pub near: u32,
-    /// Reads of a lower mapping quality do not count.
+    /// Minimum mapping quality of reads that count.
     pub min_mapq: u8,
-    /// Bases of a lower quality do not count.
+    /// Minimum quality of bases that count.
     pub min_qual: u8,
-    /// Whether bases are left out that the mate has, too.
+    /// CLIP_OVERLAPPING_READS: whether bases that the mate covers, too, are left out of one of the
+    /// two reads.
     pub clip_overlaps: bool,
-    /// Whether deleted bases are covered, and inserted ones on target.
+    /// INCLUDE_INDELS: whether deleted bases count as covered, and inserted bases as on target.
     pub include_indels: bool,
-    /// Deeper positions count as of this depth, for the sensitivity to SNPs.
+    /// COVERAGE_CAP: deeper positions are counted at this depth for the sensitivity to SNPs.
     pub cap: u32,
-    /// Whether there are files of targets, and of their bases.
+    /// Whether the files with the depth of each target, and of each base of the targets, are
+    /// written.
     pub per_target: bool,
     pub per_base: bool,
 }
 
 impl TargetRules {
-    /// Returns the rules of one of the programs, if its files are given.
+    /// Returns the rules of a program. `None` if the interval files of the program are not given.
     pub fn of(program: &'static PicardProgram, all: &QcOptions, files: &TargetFiles) -> Option<Self> {
         let options = &all.targets;
         let (probes, set, mapq, qual, clips) = if *program == HS {
@@ -87,13 +86,15 @@ impl TargetRules {
         })
     }
 
-    /// The bases that count for the depth: never those of noise.
+    /// Returns the rule for the depth. Bases of the lowest qualities (noise) never count, even if
+    /// the minimum quality is 0.
     pub fn counted(&self) -> CountedBases {
         CountedBases { min_qual: self.min_qual.clamp(NOISE + 1, IS_N), cap: self.cap }
     }
 }
 
-/// The names of files without all that follows their first point, each once, in order.
+/// Returns the names of the files up to the first dot, sorted, without duplicates and joined by
+/// dots. This is Picard's default for the name of a bait set.
 fn set_name<P: AsRef<Path>>(files: &[P]) -> String {
     let stem = |file: &P| {
         let name = file.as_ref().file_name().unwrap_or_default().to_string_lossy().into_owned();

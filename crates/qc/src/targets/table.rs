@@ -1,4 +1,4 @@
-//! The files of CollectHsMetrics and CollectTargetedPcrMetrics.
+//! Writes the files of CollectHsMetrics and CollectTargetedPcrMetrics.
 
 use readmill_format::intervals::NamedIntervals;
 use readmill_format::library_size::estimate_library_size;
@@ -13,7 +13,7 @@ use crate::depth::sensitivity;
 use crate::levels::Unit;
 use crate::reference::ReferenceContigs;
 
-/// The first columns of CollectHsMetrics.
+/// The columns that only CollectHsMetrics has.
 const HS_COLUMNS: [&str; 20] = [
     "BAIT_SET",
     "BAIT_TERRITORY",
@@ -37,7 +37,7 @@ const HS_COLUMNS: [&str; 20] = [
     "HS_PENALTY_100X",
 ];
 
-/// The first columns of CollectTargetedPcrMetrics.
+/// The columns that only CollectTargetedPcrMetrics has.
 const PCR_COLUMNS: [&str; 13] = [
     "CUSTOM_AMPLICON_SET",
     "AMPLICON_TERRITORY",
@@ -54,7 +54,7 @@ const PCR_COLUMNS: [&str; 13] = [
     "ON_TARGET_FROM_PAIR_BASES",
 ];
 
-/// Columns of both, before the shares of bases by depth.
+/// The columns of both programs, before the fractions of bases by depth.
 const COLUMNS: [&str; 25] = [
     "TARGET_TERRITORY",
     "GENOME_SIZE",
@@ -83,21 +83,21 @@ const COLUMNS: [&str; 25] = [
     "FOLD_80_BASE_PENALTY",
 ];
 
-/// Depths that have a column each: the share of bases of targets that are as deep.
+/// Minimum depths of the columns PCT_TARGET_BASES_1X to PCT_TARGET_BASES_100000X.
 const DEPTHS: [u32; 17] =
     [1, 2, 10, 20, 30, 40, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000];
 
-/// Columns behind those.
+/// The columns of both programs, after the fractions of bases by depth.
 const LAST_COLUMNS: [&str; 7] =
     ["AT_DROPOUT", "GC_DROPOUT", "HET_SNP_SENSITIVITY", "HET_SNP_Q", "SAMPLE", "LIBRARY", "READ_GROUP"];
 
-/// Bases of the reference that are read at once.
+/// Number of bases that are read from the reference at a time.
 const AT_ONCE: u32 = 1 << 16;
 
-/// Depths that have a column HS_PENALTY.
+/// The depths of the columns HS_PENALTY_10X to HS_PENALTY_100X.
 const PENALTIES: [u32; 6] = [10, 20, 30, 40, 50, 100];
 
-/// The reference of the targets, of which G and C are counted.
+/// Computes the GC content of the targets from the reference.
 pub(super) struct TargetGc {
     reference: ReferenceContigs,
     targets: NamedIntervals,
@@ -108,10 +108,10 @@ impl TargetGc {
         TargetGc { reference, targets }
     }
 
-    /// The share of G and C of each target.
+    /// Returns the fraction of G and C of each target.
     ///
     /// # Errors
-    /// The reference lacks a contig, is shorter there, or cannot be read.
+    /// The reference lacks a contig, has a shorter one, or cannot be read.
     pub fn shares(&self) -> Result<Vec<f64>> {
         let mut bases = self.reference.file().bam_code_window();
         let share = |&(contig, start, end): &(u32, u32, u32)| {
@@ -128,18 +128,19 @@ impl TargetGc {
     }
 }
 
-/// Codes of the reference.
+/// BAM codes of C and G.
 const C: u8 = 2;
 const G: u8 = 4;
 
 impl TargetTotals {
-    /// The mean depth of the targets.
+    /// Returns MEAN_TARGET_COVERAGE.
     pub(super) fn mean_depth(&self, rules: &TargetRules) -> f64 {
         let bases: u64 = self.targets.iter().map(|target| target.bases).sum();
         bases as f64 / f64::from(rules.targets.base_count())
     }
 
-    /// Positions of the targets by the number of bases that count.
+    /// Returns the number of target positions by their number of counted bases, including positions
+    /// without any.
     fn depths(&self, rules: &TargetRules) -> Bins {
         let mut bins = self.good.bins();
         let without = u64::from(rules.targets.base_count()) - bins.count();
@@ -149,7 +150,8 @@ impl TargetTotals {
         bins
     }
 
-    /// AT_DROPOUT and GC_DROPOUT.
+    /// Returns AT_DROPOUT and GC_DROPOUT in percent. Targets of exactly 50 % GC contribute to both,
+    /// as in Picard.
     fn dropout(&self, rules: &TargetRules, gc: &[f64]) -> (f64, f64) {
         let mut targets = vec![(0_u64, 0_u64); 101];
         let each = rules.targets.intervals().iter().zip(&self.targets).zip(gc);
@@ -173,8 +175,9 @@ impl TargetTotals {
     }
 }
 
-/// Appends the file of a program, of the rows that have reads or a place in the header; `gc` are the shares of G and C of the
-/// targets, if there is a reference.
+/// Appends the file of a program, with one row for each of `units`. `gc` has the GC content of each
+/// target, if there is a reference; `genome` is the number of bases of all contigs, and `samples`
+/// is Picard's SAMPLE_SIZE.
 pub(super) fn put(
     text: &mut Vec<u8>,
     rules: &TargetRules,
@@ -230,7 +233,8 @@ pub(super) fn put(
     metrics::append_histograms(text, "java.lang.Integer", "coverage_or_base_quality", &columns);
 }
 
-/// The share of selected bases, of those that are not, of selected ones that are on a probe, the mean depth of probes, and
+/// Returns five columns: the fraction of aligned bases on or near probes, the fraction off probes,
+/// the fraction of bases on probes among those on or near them, the mean depth of probes, and
 /// FOLD_ENRICHMENT.
 fn selection(rules: &TargetRules, totals: &TargetTotals, genome: u64) -> [f64; 5] {
     let counts = &totals.counts;
@@ -294,7 +298,7 @@ fn put_amplicons(row: &mut MetricsRow, rules: &TargetRules, totals: &TargetTotal
     row.push_integer(counts.on_target_from_pairs);
 }
 
-/// Appends the columns of both programs, up to the shares of bases by depth.
+/// Appends the columns of both programs, up to the fractions of bases by depth.
 fn put_counts(
     row: &mut MetricsRow,
     rules: &TargetRules,
@@ -321,7 +325,7 @@ fn put_counts(
     row.push_decimal(counts.pf_unique_reads as f64 / counts.reads as f64);
     row.push_decimal(counts.pf_unique_aligned_reads as f64 / counts.pf_unique_reads as f64);
     let mean = totals.mean_depth(rules);
-    // Picard takes the first bin for the only one.
+    // If there is only one position, Picard computes the median as 0.
     let median = if territory == 1 { 0.0 } else { depths.median() };
     row.push_decimal(mean).push_decimal(median).push_integer(totals.deepest).push_integer(depths.min());
     let uncovered = totals.targets.iter().filter(|target| target.covered == 0).count();
@@ -347,7 +351,7 @@ fn put_counts(
 fn put_sensitivity(row: &mut MetricsRow, rules: &TargetRules, totals: &TargetTotals, samples: u32) {
     let mut depths = totals.called.clone();
     depths[0] = u64::from(rules.targets.base_count()) - depths.iter().sum::<u64>();
-    // Picard's list has no depth of the cap if no position is so deep.
+    // Picard's list ends before the depth of the cap if no position is so deep.
     if depths.len() > 1 && depths.last() == Some(&0) {
         depths.pop();
     }

@@ -1,4 +1,5 @@
-//! Depths of targets of random reads, in pieces of any size, beside a model that looks at one base after the other.
+//! Depths of targets of random reads, in pieces of any size, compared with a model that handles one
+//! base at a time.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,11 +19,10 @@ use crate::options::QcOptions;
 const HEADER: &[u8] = b"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:3000\n@SQ\tSN:c2\tLN:900\n\
     @RG\tID:a\tSM:s\tLB:l\tPU:p\n@RG\tID:b\tSM:t\tLB:m\tPU:q\n";
 
-/// Targets that touch, overlap, and lie on both contigs.
+/// Targets that touch, overlap, and are on both contigs.
 const TARGETS: [(usize, u32, u32); 6] =
     [(0, 290, 330), (0, 330, 345), (0, 360, 420), (0, 400, 700), (0, 1200, 1201), (1, 0, 500)];
 
-/// Numbers that look random.
 struct Random(u64);
 
 impl Random {
@@ -32,7 +32,7 @@ impl Random {
     }
 }
 
-/// A read of the model: its aligned bases by position, with their qualities.
+/// A read of the model: its aligned bases as positions with qualities.
 struct ModelRead {
     contig: usize,
     start: u32,
@@ -97,7 +97,7 @@ fn batch(header: &Header, reads: &[ModelRead]) -> Batch {
     batch
 }
 
-/// Depths by target and position, and qualities of bases up to the cap, as text.
+/// Returns the depths by target and position, and the qualities of bases up to the cap, as text.
 fn model(reads: &[&ModelRead], cap: u32) -> String {
     let mut called: HashMap<(usize, u32), u32> = HashMap::new();
     let mut good: HashMap<(usize, u32), u32> = HashMap::new();
@@ -204,9 +204,9 @@ fn what_the_mate_has_is_clipped_as_by_htsjdk() {
         (99, 31, "40M", 11, 0, None),
         (73, 11, "40M", 31, 0, None),
         (0, 11, "40M", 31, 0, None),
-        // Soft clips at the end are no bases of the overlap.
+        // Soft-clipped bases at the end are not part of the overlap.
         (99, 11, "5S30M5S", 31, 10, Some(25)),
-        // Of = and X, as of I, all bases go.
+        // Of =, X and I, all bases are clipped.
         (99, 11, "40=", 31, 40, Some(0)),
         (99, 11, "10M2I28M", 31, 18, Some(22)),
         (99, 11, "10M2I28M", 16, 5 + 2 + 28, Some(5)),
