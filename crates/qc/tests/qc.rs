@@ -1,4 +1,4 @@
-//! A few reads by hand, whose metrics are those of Picard 3.4.0.
+//! Counts a few handwritten reads, and compares the files with those of Picard 3.4.0.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,8 @@ use readmill_record::{Batch, DynTally, Header, Ledger, ReportText, Result, Stamp
 
 const HEADER: &[u8] = b"@HD\tVN:1.6\n@SQ\tSN:c1\tLN:1000\n@RG\tID:a\tSM:s\tLB:l\tPU:p\n";
 
-/// Two pairs, one with a supplementary record, an adapter, a read that fails quality controls, and a read without bases.
+/// Two pairs, one of them with a supplementary record; an adapter; a read that fails vendor quality
+/// checks; and a read without bases.
 const READS: [&str; 8] = [
     "p 99 c1 11 60 10M = 91 90 ACGTACGTAC IIIII55555 RG:Z:a",
     "q 163 c1 21 60 8M2S = 51 -40 ACGTNCGTAC IIIIIIIIII OQ:Z:5555555555",
@@ -35,13 +36,12 @@ fn batch(header: &Header, lines: &[&str]) -> Batch {
     batch
 }
 
-/// Names of programs that need no reference and no order.
+/// Returns the names of the programs that need neither a reference nor sorted reads.
 fn programs() -> Vec<&'static str> {
     let programs = PROGRAMS.iter().filter(|it| !it.needs().reference && !it.needs().order);
     programs.flat_map(|it| it.programs()).map(|program| program.name).collect()
 }
 
-/// The tally of these programs.
 fn tally_of(
     programs: &[&str],
     options: QcOptions,
@@ -67,7 +67,7 @@ fn observe(tally: &QcTally, header: &Header, lines: &[&str]) {
     worker.merge_into_total();
 }
 
-/// The thread of the test.
+/// Runs all spans on the thread of the test.
 struct OneThread;
 
 impl SpanThreads for OneThread {
@@ -171,7 +171,7 @@ fn parts_of_the_reads_sum_up_to_the_same_files() {
     assert_eq!(texts(&second), texts(&whole));
 }
 
-/// A reference of bases without a pattern, in a file of this name.
+/// Writes a reference whose bases have no pattern to a file of this name, and opens it.
 fn reference(file: &str) -> Reference {
     let bases: String = (0..1000).map(|i| char::from(b"ACGT"[(i * i / 7 + i / 3) % 4])).collect();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);

@@ -1,4 +1,4 @@
-//! The count of a run, which takes pieces in their order.
+//! The shared state of CollectRnaSeqMetrics in a run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,23 +14,24 @@ use crate::depth::runs::DepthRuns;
 use crate::levels::Levels;
 use crate::unsorted::unsorted;
 
-/// The count of a run.
+/// The genes and rules of all threads that make pieces, and the join of the pieces.
 pub(crate) struct RnaCounting {
     pub(super) genes: Genes,
     pub(super) ribosomal: Option<NamedIntervals>,
     pub(super) strand: StrandSpecificity,
-    /// Contigs whose reads are not looked at.
+    /// Contigs whose reads are counted as ignored (IGNORE_SEQUENCE).
     pub(super) ignored: Vec<u32>,
-    /// The share of a fragment that makes it ribosomal.
+    /// Minimum fraction of a fragment in a ribosomal interval that makes the fragment ribosomal.
     pub(super) ribosomal_share: f64,
     pub(super) levels: Arc<Levels>,
-    /// How many rows the table has, and the numbers of those to which each group of reads adds.
+    /// Number of rows of the table and, for each group of reads, the rows to which it belongs, see
+    /// [`Levels::rows`].
     pub(super) units: usize,
     pub(super) units_of_group: Vec<Vec<usize>>,
     join: Mutex<RnaJoin>,
 }
 
-/// What is joined so far.
+/// The totals of the pieces so far.
 #[derive(Default)]
 pub(super) struct RnaJoin {
     /// The contig and start of the last read.
@@ -45,11 +46,11 @@ struct UnitJoin {
     totals: RnaTotals,
 }
 
-/// Totals of the reads of a row.
+/// The totals of the reads of one row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RnaTotals {
     pub counts: RnaCounts,
-    /// Depths of all exons, one after the other.
+    /// The depths of all exons, one after the other.
     pub runs: DepthRuns,
 }
 
@@ -57,10 +58,10 @@ impl RnaCounting {
     /// Bytes of memory of a thread that makes pieces.
     pub(crate) const THREAD_BYTES: u64 = 1 << 20;
 
-    /// The count of reads under `header`.
+    /// Creates the count for reads with this header.
     ///
     /// # Errors
-    /// The header lacks a contig that is to be ignored.
+    /// The header lacks a contig of IGNORE_SEQUENCE.
     pub(super) fn new(
         options: &RnaOptions,
         strand: StrandSpecificity,
@@ -89,13 +90,14 @@ impl RnaCounting {
         }))
     }
 
-    /// Bytes of memory that its text takes: sums at the ends of exons, and the depths of the transcripts that are looked at.
+    /// Returns the memory in bytes that the text takes: sums at the ends of exons, and the depths
+    /// of the transcripts that are evaluated.
     pub(crate) fn result_bytes(&self) -> u64 {
         let (exons, genes) = self.genes.counts();
         48 * exons + 64 * genes + 5 * self.genes.longest(AT_ONCE)
     }
 
-    /// Returns the totals of all pieces: what is known of each row.
+    /// Returns the totals of all pieces, one for each row, and resets them.
     pub(crate) fn finish(&self) -> Vec<RnaTotals> {
         let join = std::mem::replace(&mut *self.join(), RnaJoin::new(self.units));
         let units = join.units.into_iter().map(|mut unit| {
@@ -147,7 +149,7 @@ impl RnaJoin {
 }
 
 impl RnaTotals {
-    /// Adds the positions of a page. Pages come in their order.
+    /// Adds the positions of a page. Must be called in the order of the pages.
     fn add_page(&mut self, number: u32, page: &OpenPage) {
         let first = (end_of(number) - PAGE as u64) as u32;
         for (position, &depth) in (first..).zip(&page.called).filter(|(_, depth)| **depth > 0) {

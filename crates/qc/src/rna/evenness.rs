@@ -1,30 +1,34 @@
-//! How evenly transcripts are covered: of each gene the one that is covered best, and of those the thousand best.
+//! Computes how evenly transcripts are covered. As in Picard, only the best-covered transcript of
+//! each gene is evaluated, and only the thousand best of these.
 
 use super::counting::RnaTotals;
 use super::genes::{AT_ONCE, Genes, Transcript};
 use super::options::RnaOptions;
 
-/// Transcripts that are looked at, if the last of them is covered better than those behind it.
+/// Number of transcripts that are evaluated. More are evaluated if they have the same mean depth as
+/// the last one.
 const BEST: usize = 1001;
 
-/// The least mean depth of a transcript.
+/// Minimum mean depth of a transcript that is evaluated.
 const MIN_MEAN: f64 = 1.0;
 
-/// Places in a transcript at which the histogram has a depth, in percent of its length.
+/// Number of places in a transcript at which the histogram has a depth: every percent of its
+/// length, from 0 to 100.
 const PERCENTS: usize = 101;
 
-/// How evenly transcripts are covered.
+/// The evenness of coverage: medians over all evaluated transcripts, and a profile along them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Evenness {
     pub median_cv: f64,
     pub median_5_prime: f64,
     pub median_3_prime: f64,
     pub median_5_to_3: f64,
-    /// The depth at each percent of the length, of the mean; none without transcripts.
+    /// The depth at each percent of the length, relative to the mean depth. `None` if no transcript
+    /// is evaluated.
     pub by_percent: Option<Vec<f64>>,
 }
 
-/// A transcript that is looked at.
+/// A transcript that is evaluated.
 struct Best<'a> {
     contig: u32,
     is_reverse: bool,
@@ -33,7 +37,7 @@ struct Best<'a> {
 }
 
 impl Evenness {
-    /// The evenness of these depths.
+    /// Computes the evenness from the depths of a row.
     pub fn of(genes: &Genes, totals: &RnaTotals, options: &RnaOptions) -> Self {
         let best = best(genes, totals, options);
         if best.is_empty() {
@@ -69,12 +73,11 @@ impl Evenness {
     }
 }
 
-/// The mean of depths.
 fn mean(depths: &[u32]) -> f64 {
     depths.iter().map(|&depth| u64::from(depth)).sum::<u64>() as f64 / depths.len() as f64
 }
 
-/// The median; 0 of none.
+/// Returns the median, or 0 if there are no numbers.
 fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     match numbers.len() {
@@ -83,7 +86,8 @@ fn median(mut numbers: Vec<f64>) -> f64 {
     }
 }
 
-/// The transcripts that are looked at: of each gene the one that is covered best, of those that are long enough.
+/// Returns the transcripts that are evaluated: for each gene, the transcript with the highest mean
+/// depth among those that are long enough, and the best [`BEST`] of all genes.
 fn best<'a>(genes: &'a Genes, totals: &RnaTotals, options: &RnaOptions) -> Vec<Best<'a>> {
     let sums = sums(genes, totals);
     let least_length = options.minimum_length.unwrap_or(500).max(options.end_bias_bases());
@@ -111,7 +115,7 @@ fn best<'a>(genes: &'a Genes, totals: &RnaTotals, options: &RnaOptions) -> Vec<B
     best
 }
 
-/// The exons of a transcript as ranges of positions.
+/// Returns the exons of a transcript as ranges of numbered positions.
 fn ranges<'a>(
     genes: &'a Genes,
     contig: u32,
@@ -123,7 +127,8 @@ fn ranges<'a>(
     })
 }
 
-/// The sums of depths before each end of an exon.
+/// Returns, for each start and end of an exon, the sum of the depths before it. With these sums,
+/// the mean depth of a transcript needs no walk over its bases.
 fn sums(genes: &Genes, totals: &RnaTotals) -> Vec<(u32, u64)> {
     let mut ends: Vec<(u32, u64)> = Vec::with_capacity(2 * genes.counts().0 as usize);
     for gene in genes.genes() {
@@ -153,11 +158,12 @@ fn sum_up_to(sums: &[(u32, u64)], position: u32) -> u64 {
     sums.get(at).map_or(0, |it| it.1)
 }
 
-/// The depths of each base of these transcripts.
+/// Returns the depth of each base of these transcripts, in the order of the reference.
 fn depths(genes: &Genes, totals: &RnaTotals, best: &[Best<'_>]) -> Vec<Vec<u32>> {
     let mut all: Vec<Vec<u32>> =
         best.iter().map(|best| vec![0; best.transcript.length as usize]).collect();
-    // Exons by their first position: where they end, the number of the transcript, and where they begin there.
+    // Exons as: first position, end, index of the transcript, and offset of the exon in the
+    // transcript.
     let mut exons: Vec<(u32, u32, usize, u32)> = Vec::new();
     for (number, best) in best.iter().enumerate() {
         let mut into = 0;

@@ -1,5 +1,5 @@
-//! Genes of a refFlat file, as Picard 3.4.0 reads them: those whose lines disagree are left out, and of several at one place and
-//! of one strand there is one.
+//! Genes from a refFlat file, as Picard 3.4.0 reads them. A gene is left out if its lines disagree.
+//! Of several genes with the same position and strand, only one is kept.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -14,15 +14,13 @@ use readmill_record::{
     Charge, Header, Ledger, Prepaid, Result, extra_slots_to_grow, java, make_room, table_slots,
 };
 
-/// The files that the program reads.
+/// The input files of CollectRnaSeqMetrics, in memory.
 pub(super) struct RnaFiles {
-    /// REF_FLAT.
     pub genes: Genes,
-    /// RIBOSOMAL_INTERVALS.
     pub ribosomal: Option<NamedIntervals>,
 }
 
-/// Genes by their places. Clones share them.
+/// Genes that can be found by position. Clones share the data.
 #[derive(Clone, Debug)]
 pub struct Genes(Arc<GeneData>);
 
@@ -31,22 +29,23 @@ struct GeneData {
     genes: Vec<Gene>,
     transcripts: Vec<Transcript>,
     exons: Vec<(u32, u32)>,
-    /// Genes by the contig and the part of it that they reach into, in order.
+    /// The index of genes by position, sorted: for each contig and part of it that a gene reaches,
+    /// the gene's number.
     parts: Vec<((u32, u32), u32)>,
-    /// All exons, united.
+    /// The union of all exons, which numbers the positions of exons.
     union: NamedIntervals,
     warnings: Vec<String>,
     _charge: Charge,
 }
 
-/// A gene; its positions are 0-based and half-open.
+/// A gene. Its positions are 0-based, with exclusive ends.
 #[derive(Clone, Debug)]
 pub(super) struct Gene {
     pub contig: u32,
     pub start: u32,
     pub end: u32,
     pub is_reverse: bool,
-    /// Its transcripts, in the order in which Picard looks at them.
+    /// The range of its transcripts, in the order in which Picard evaluates them.
     pub transcripts: Range<u32>,
 }
 
@@ -58,17 +57,18 @@ pub(super) struct Transcript {
     pub length: u32,
 }
 
-/// Transcripts whose depths are in memory at a time.
+/// Maximum number of transcripts whose depths are in memory at a time.
 pub(super) const AT_ONCE: usize = 1001;
 
-/// Bases of a part of a contig, as a power of two.
+/// Number of bases of a part of a contig, as a power of two.
 const PART_BITS: u32 = 14;
 
 impl Genes {
-    /// Reads a refFlat file; lines of contigs that `header` lacks are passed over.
+    /// Reads a refFlat file. Skips lines whose contig is not in `header`.
     ///
     /// # Errors
-    /// A line is wrong, all lie on other contigs, or the memory is not free.
+    /// A line is malformed, all lines are on contigs that the header lacks, or the memory limit
+    /// does not allow it.
     pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let RefFlatRows { mut names, rows, mut paid, warnings } =
             RefFlatRows::read(path, header, ledger)?;
@@ -141,12 +141,12 @@ impl Genes {
         Ok(Genes(Arc::new(data)))
     }
 
-    /// Returns what the user should know of the file: transcripts that are left out, or that do not fit the header.
+    /// Returns warnings about the file, such as transcripts on contigs that are not in the header.
     pub fn warnings(&self) -> &[String] {
         &self.0.warnings
     }
 
-    /// The genes that overlap a read: their numbers, in order.
+    /// Finds the genes that overlap a range. Stores their numbers in `found`, in ascending order.
     pub(super) fn overlapping(&self, contig: u32, start: u32, end: u32, found: &mut Vec<u32>) {
         found.clear();
         if start >= end {
@@ -157,7 +157,8 @@ impl Genes {
         let from = parts.partition_point(|it| it.0 < (contig, first));
         for &((_, part), number) in parts[from..].iter().take_while(|it| it.0 <= (contig, last)) {
             let gene = &self.0.genes[number as usize];
-            // A gene of several parts is found in the first of them.
+            // A gene that reaches several parts of the range is reported only for the first of
+            // them.
             let is_first = part == first.max(gene.start >> PART_BITS);
             if is_first && gene.start < end && start < gene.end {
                 found.push(number);
@@ -170,28 +171,28 @@ impl Genes {
         &self.0.genes
     }
 
-    /// The transcripts of a gene, with their numbers.
+    /// Returns the transcripts of a gene, with their numbers.
     pub(super) fn transcripts(&self, gene: &Gene) -> impl Iterator<Item = (u32, &Transcript)> {
         let range = gene.transcripts.start as usize..gene.transcripts.end as usize;
         gene.transcripts.clone().zip(&self.0.transcripts[range])
     }
 
-    /// The exons of a transcript.
     pub(super) fn exons(&self, transcript: &Transcript) -> &[(u32, u32)] {
         &self.0.exons[transcript.exons.start as usize..transcript.exons.end as usize]
     }
 
-    /// All exons, united.
+    /// Returns the union of all exons.
     pub(super) fn union(&self) -> &NamedIntervals {
         &self.0.union
     }
 
-    /// How many exons and genes there are.
+    /// Returns the number of exons, of all transcripts together, and the number of genes.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.0.exons.len() as u64, self.0.genes.len() as u64)
     }
 
-    /// The bases of the longest transcripts of so many genes.
+    /// Takes the longest transcript of each gene, and returns the total length in bases of the
+    /// `count` longest of these.
     pub(super) fn longest(&self, count: usize) -> u64 {
         let longest = |gene| self.transcripts(gene).map(|(_, it)| it.length).max().unwrap_or_default();
         let mut lengths: Vec<u32> = self.0.genes.iter().map(longest).collect();
@@ -200,13 +201,12 @@ impl Genes {
     }
 }
 
-/// The lines of a refFlat file by their genes, and the charge that pays for them.
+/// The lines of a refFlat file, grouped by gene, and the memory charge for them.
 struct RefFlatRows {
-    /// The names of genes in the order of their first lines.
+    /// The names of genes in the order in which they first occur.
     names: Vec<Vec<u8>>,
     rows: HashMap<Vec<u8>, Vec<RefFlatRow>>,
     paid: Prepaid,
-    /// Warnings about the file.
     warnings: Vec<String>,
 }
 
@@ -214,7 +214,8 @@ impl RefFlatRows {
     /// Reads the lines whose contigs are in `header`.
     ///
     /// # Errors
-    /// A line is wrong, all lie on other contigs, or the memory is not free.
+    /// A line is malformed, all lines are on contigs that the header lacks, or the memory limit
+    /// does not allow it.
     fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let mut reader = RefFlatReader::open(path, ledger)?;
         let (names, rows, warnings) = Default::default();
@@ -249,7 +250,7 @@ impl RefFlatRows {
         Ok(all)
     }
 
-    /// Adds a line; its lists are all the memory that is taken before it is paid.
+    /// Adds a line. Only the lists of the line itself are allocated before their memory is charged.
     fn add(&mut self, row: RefFlatRow) -> Result<()> {
         let RefFlatRows { names, rows, paid, .. } = self;
         for text in [&row.gene, &row.name, &row.contig, &row.strand] {
@@ -275,18 +276,19 @@ impl RefFlatRows {
     }
 }
 
-/// The name of the memory.
+/// The name of this memory in the ledger.
 const GENES: &str = "genes";
 
-/// Bytes of memory that are in use for a while where the lines of a gene are compared and put in order: sets and copies of
-/// their names.
+/// Returns the memory in bytes that is in use while the lines of a gene are compared and sorted:
+/// sets and copies of their names.
 fn scratch_bytes(rows: &[RefFlatRow]) -> u64 {
     let names: usize = rows.iter().map(|row| row.name.len() + 16).sum();
     let slots = table_slots(rows.len()) * (size_of::<(&[u8], &RefFlatRow)>() + 1);
     (slots + names + 2 * rows.len() * size_of::<Vec<u8>>()) as u64
 }
 
-/// Whether the lines of a gene agree: they are of one contig and strand, each name is there once, and exons are in order.
+/// Returns whether the lines of a gene agree: they have one contig and strand, transcript names are
+/// unique, and exons are in order and do not overlap.
 fn is_right(rows: &[RefFlatRow]) -> bool {
     let mut names = HashSet::new();
     rows.iter().all(|row| {

@@ -1,4 +1,5 @@
-//! Makes pieces: which parts of genes the bases of reads are of.
+//! Makes pieces: counts the bases of reads by their function in genes, the strands of reads, and
+//! the depths of exons.
 
 use std::sync::Arc;
 
@@ -18,25 +19,28 @@ use crate::levels::GroupFinder;
 use crate::read::{Orientation, orientation};
 use crate::unsorted::unsorted;
 
-/// The most bytes of values of a part, and [`AT_ONCE`] more.
+/// Maximum number of bytes of base values in a part, plus [`AT_ONCE`].
 const MAX_VALUES: usize = 1 << 22;
 
-/// Bases of a block that are looked at at a time. A CIGAR of a few bytes may claim 268 million without a base of the read.
+/// Maximum number of bases of a block that are processed at a time. A CIGAR of a few bytes can
+/// claim 268 million aligned bases without any base in the record.
 const AT_ONCE: u32 = 1 << 16;
 
-/// Reads that span more bases of the reference than this, and than they have bytes, are charged before they are looked at.
+/// Reads that span more reference bases than this, and more than they have bases, are charged
+/// before they are processed.
 const FAR: u64 = AT_ONCE as u64;
 
-/// The value of each base: any quality counts.
+/// The value of each base. It is above noise, because bases of any quality count.
 const VALUE: u8 = NOISE + 1;
 const EACH: CountedBases = CountedBases { min_qual: VALUE, cap: u32::MAX };
 
-/// The part of a gene that a base lies in, as in Picard: the larger number counts where transcripts disagree.
+/// The functions of a base in a gene, in the order of Picard's precedence. If transcripts disagree,
+/// the largest applies.
 const INTRON: u8 = 1;
 const UNTRANSLATED: u8 = 2;
 const CODING: u8 = 3;
 
-/// Makes pieces, one for each thread.
+/// Makes the pieces of batches on one thread.
 pub(crate) struct RnaMaker {
     counting: Arc<RnaCounting>,
     counter: DepthCounter,
@@ -44,18 +48,18 @@ pub(crate) struct RnaMaker {
     found: Found,
 }
 
-/// What a record adds to all its rows.
+/// What one record contributes to each of its rows. The memory is reused.
 #[derive(Default)]
 struct Found {
     counts: RnaCounts,
     genes: Vec<u32>,
     functions: Vec<u8>,
-    /// Runs of bases on exons: the first position, and how many.
+    /// Runs of bases in exons, as the number of the first position and the length.
     runs: Vec<(u32, u32)>,
     values: Vec<u8>,
 }
 
-/// The reads of a row that are gathered.
+/// The reads of a row whose depths are not counted yet.
 #[derive(Default)]
 struct GatheredBases {
     unit: RnaUnit,
@@ -63,7 +67,6 @@ struct GatheredBases {
 }
 
 impl RnaMaker {
-    /// A maker of one thread.
     pub fn new(counting: Arc<RnaCounting>) -> Self {
         let (counter, group, found) = Default::default();
         RnaMaker { counting, counter, group, found }
@@ -108,7 +111,7 @@ impl OrderedTally for RnaCounting {
 impl PieceMaker for RnaMaker {
     type Piece = RnaPiece;
 
-    /// `charge` pays for the depths of reads that span many more positions than they have bytes.
+    /// `charge` pays for the depths of reads that span many more positions than they have bases.
     fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<RnaPiece> {
         let counting = Arc::clone(&self.counting);
         let mut piece = RnaPiece::default();
@@ -160,7 +163,8 @@ impl PieceMaker for RnaMaker {
     }
 }
 
-/// Bytes of memory that the bases of a read on exons may take, if they are many; `group` is that of the read.
+/// Returns the maximum memory in bytes that the bases of a read in exons may take. 0 if the read
+/// does not span many more bases than it has. `group` is the group of the read.
 fn far_bytes(counting: &RnaCounting, record: RecordRef<'_>, group: usize) -> u64 {
     let place = u32::try_from(record.ref_id()).ok().zip(u32::try_from(record.pos()).ok());
     let Some((contig, start)) = place else { return 0 };
@@ -173,11 +177,11 @@ fn far_bytes(counting: &RnaCounting, record: RecordRef<'_>, group: usize) -> u64
     let runs =
         (exons.first_ending_after(contig, end) - exons.first_ending_after(contig, start) + 1) as u64;
     let units = counting.units_of_group[group].len() as u64;
-    // Runs and genes, in lists that double and are copied as they grow, and depths in each row.
+    // Runs and genes, in lists that double their capacity and are copied, and depths for each row.
     48 * runs + units * (72 * runs + Depths::max_bytes(bases, runs))
 }
 
-/// Counts the depths of the reads so far.
+/// Counts the depths of the gathered reads, and adds them to the piece.
 fn complete(counter: &mut DepthCounter, unit: &mut GatheredBases) {
     let reads = std::mem::take(&mut unit.reads);
     if !reads.list.is_empty() {
@@ -193,7 +197,7 @@ impl Found {
         self.functions.shrink_to(1 << 16);
     }
 
-    /// Finds what a record adds.
+    /// Finds the contribution of a record, applying Picard's filters in their order.
     fn look(&mut self, counting: &RnaCounting, record: RecordRef<'_>) {
         let flags = record.flags();
         self.counts.records = 1;
@@ -238,7 +242,8 @@ impl Found {
         self.genes = genes;
     }
 
-    /// Counts the bases of a block by the parts of `genes` that they are of, a piece of it at a time.
+    /// Counts the bases of a block by their function in `genes`. Processes at most [`AT_ONCE`]
+    /// bases at a time.
     fn count_functions(
         &mut self,
         counting: &RnaCounting,
@@ -291,7 +296,7 @@ impl Found {
 
     /// Adds a block of aligned bases to the depths of exons.
     fn add_block(&mut self, counting: &RnaCounting, contig: u32, start: u32, length: u32) {
-        // The last base of a block is not counted for the depth, as in Picard.
+        // As in Picard, the last base of a block does not count for the depth.
         let end = start.saturating_add(length).saturating_sub(1);
         let exons = counting.genes.union();
         let mut number = exons.first_ending_after(contig, start);
@@ -308,7 +313,7 @@ impl Found {
         }
     }
 
-    /// Counts a read by its strand, which overlaps an exon of one gene.
+    /// Counts a read by its strand. Called for reads that overlap an exon of a single gene.
     fn count_strand(&mut self, strand: StrandSpecificity, gene: &Gene, record: RecordRef<'_>) {
         let (flags, counts) = (record.flags(), &mut self.counts);
         let is_first = !flags.is_paired() || flags.is_first();
@@ -346,13 +351,14 @@ impl Found {
     }
 }
 
-/// Whether it is M, = or X.
+/// Returns whether the operation is M, = or X.
 #[inline]
 fn is_aligned(op: u32) -> bool {
     consumes_query(op) && consumes_reference(op)
 }
 
-/// Whether a fragment is of ribosomal RNA: it shares enough of its bases with one interval.
+/// Returns whether a fragment is ribosomal: one interval contains at least the fraction
+/// RRNA_FRAGMENT_PERCENTAGE of it.
 fn is_ribosomal(counting: &RnaCounting, contig: u32, record: RecordRef<'_>) -> bool {
     let flags = record.flags();
     let (start, end) = (i64::from(record.pos()), record.end());
@@ -380,7 +386,8 @@ fn is_ribosomal(counting: &RnaCounting, contig: u32, record: RecordRef<'_>) -> b
     most as f64 / (end - start) as f64 >= counting.ribosomal_share
 }
 
-/// The bases of the reference that the mate spans, by MC.
+/// Returns the number of reference bases that the mate spans, from the CIGAR in MC. `None` if MC is
+/// missing or malformed.
 fn mate_length(record: RecordRef<'_>) -> Option<i64> {
     let field = record.field(*b"MC").filter(|field| field.kind == b'Z')?;
     let (mut length, mut rest) = (0, field.value);

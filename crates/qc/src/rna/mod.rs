@@ -1,15 +1,16 @@
-//! CollectRnaSeqMetrics: how many bases are of exons, introns and ribosomal RNA, of which strand reads are, and how evenly
-//! transcripts are covered.
+//! CollectRnaSeqMetrics: the numbers of bases in exons, introns and ribosomal RNA, the strand of
+//! the reads, and the evenness of coverage along transcripts.
 //!
-//! | subject | module |
+//! | task | module |
 //! |---|---|
-//! | genes, transcripts and exons of a refFlat file | `genes` |
-//! | what a batch of sorted reads adds: any thread makes it | `maker`, `piece` |
-//! | pieces, in their order, become depths of exons | `counting` |
-//! | how evenly the best transcripts are covered | `evenness` |
-//! | the file | `table` |
+//! | read genes, transcripts and exons from a refFlat file | `genes` |
+//! | count a batch of sorted reads, on any thread | `maker`, `piece` |
+//! | join pieces in order to the depths of exons | `counting` |
+//! | compute how evenly the best-covered transcripts are covered | `evenness` |
+//! | write the file | `table` |
 //!
-//! Depths are counted at positions of exons, which are numbered one after the other: transcripts share them.
+//! Depths are counted only at positions in exons. These positions are numbered one after the other,
+//! and transcripts that share an exon share its depths.
 
 mod counting;
 mod evenness;
@@ -36,7 +37,6 @@ use crate::{
 const PROGRAM: PicardProgram =
     PicardProgram { name: "CollectRnaSeqMetrics", endings: &[".rna_metrics"] };
 
-/// CollectRnaSeqMetrics.
 pub(crate) struct RnaSeq;
 
 impl MetricProgram for RnaSeq {
@@ -53,7 +53,8 @@ impl MetricProgram for RnaSeq {
         options.rna.ref_flat.iter().chain(&options.rna.ribosomal_intervals).collect()
     }
 
-    /// Refuses the program without its file and strand, and a file that it does not look at.
+    /// Refuses the program if a required option is missing, and `--ref-flat` if the program is not
+    /// selected.
     fn check(&self, selection: &MetricSelection, _: bool) -> Result<()> {
         let (options, is_wanted) = (&selection.options.rna, selection.has(&PROGRAM));
         if options.ref_flat.is_some() && !is_wanted {
@@ -90,7 +91,6 @@ impl MetricProgram for RnaSeq {
     }
 }
 
-/// The program in a run.
 struct RnaRun {
     counting: Arc<RnaCounting>,
     ref_flat: PathBuf,

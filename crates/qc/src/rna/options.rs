@@ -46,25 +46,27 @@ pub struct RnaOptions {
 }
 
 impl RnaOptions {
-    /// Returns the number of bases of an end of a transcript.
+    /// Returns the number of bases at each end of a transcript that are compared for the bias
+    /// (Picard's END_BIAS_BASES).
     pub(super) fn end_bias_bases(&self) -> u32 {
         self.end_bias_bases.unwrap_or(100)
     }
 }
 
-/// Which reads of a pair are of the strand of the transcript.
+/// The read of a pair that has the strand of the transcript, a value of Picard's
+/// STRAND_SPECIFICITY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrandSpecificity {
-    /// Either.
+    /// The library is not stranded: either read can have the strand of the transcript.
     None,
-    /// The first.
+    /// Read 1 (or an unpaired read) has the strand of the transcript.
     FirstReadTranscriptionStrand,
-    /// The second.
+    /// Read 2 has the strand of the transcript.
     SecondReadTranscriptionStrand,
 }
 
 impl StrandSpecificity {
-    /// Each strand with Picard's name of it.
+    /// Each value with Picard's name.
     const NAMED: [(StrandSpecificity, &'static str); 3] = [
         (StrandSpecificity::None, "NONE"),
         (StrandSpecificity::FirstReadTranscriptionStrand, "FIRST_READ_TRANSCRIPTION_STRAND"),

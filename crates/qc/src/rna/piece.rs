@@ -1,35 +1,37 @@
-//! Pieces: what batches of sorted reads add.
+//! The pieces that batches of sorted reads contribute to the metrics of RNA.
 
 use serde::{Deserialize, Serialize};
 
 use crate::depth::depths::Depths;
 
-/// The contribution of a batch of sorted reads.
+/// The contribution of one batch of sorted reads.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RnaPiece {
-    /// The contig and start of the first and the last read that has them.
+    /// The contig and start of the first and of the last read with a position. `None` if no read
+    /// has one.
     pub(super) ends: Option<[(u32, u32); 2]>,
-    /// By the groups of reads that have rows.
+    /// Indexed by row of the table.
     pub(super) units: Vec<RnaUnit>,
 }
 
-/// What the reads of one row add.
+/// The contribution of the reads of one row of the table.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RnaUnit {
     pub counts: RnaCounts,
-    /// Depths of exons.
+    /// The depths of exons, in one or more parts, because a part has a maximum number of reads.
     pub depths: Vec<Depths>,
 }
 
-/// Numbers of reads and bases.
+/// Numbers of reads and bases, for the columns of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RnaCounts {
-    /// All records, of those that fail quality controls, too.
+    /// All records, including those that fail vendor quality checks.
     pub records: u64,
     pub bases: u64,
     pub aligned: u64,
     pub ribosomal: u64,
-    /// Aligned bases beside genes, in introns, in untranslated and in coding parts.
+    /// Numbers of aligned bases that are intergenic, intronic, untranslated and coding, in this
+    /// order.
     pub by_function: [u64; 4],
     pub ignored_reads: u64,
     pub correct_strand: u64,
@@ -40,7 +42,6 @@ pub(crate) struct RnaCounts {
 }
 
 impl RnaCounts {
-    /// Adds other numbers.
     pub fn add(&mut self, more: &RnaCounts) {
         self.records += more.records;
         self.bases += more.bases;
@@ -59,7 +60,7 @@ impl RnaCounts {
 }
 
 impl RnaPiece {
-    /// Bytes of memory in use.
+    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> u64 {
         let bytes = |unit: &RnaUnit| {
             let depths: usize = unit.depths.iter().map(|it| it.heap_bytes() + 64).sum();

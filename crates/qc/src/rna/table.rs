@@ -1,4 +1,4 @@
-//! The file of CollectRnaSeqMetrics.
+//! Writes the file of CollectRnaSeqMetrics.
 
 use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
 
@@ -8,7 +8,6 @@ use super::genes::Genes;
 use super::options::RnaOptions;
 use crate::levels::Unit;
 
-/// The columns of the table.
 const COLUMNS: [&str; 30] = [
     "PF_BASES",
     "PF_ALIGNED_BASES",
@@ -42,7 +41,7 @@ const COLUMNS: [&str; 30] = [
     "READ_GROUP",
 ];
 
-/// Appends the file, of the rows that have reads or a place in the header.
+/// Appends the file, with one row and one histogram for each of `units`.
 pub(super) fn put(
     text: &mut Vec<u8>,
     genes: &Genes,
